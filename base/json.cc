@@ -1,0 +1,211 @@
+#include "base/json.h"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/str.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::size_t kMaxDepth = 64;  // deeper input is an attack on the stack, not a document
+
+using Library = nlohmann::json;
+
+/// Builds a Json from the library's events, so that no second tree is held.
+class Builder final : public nlohmann::json_sax<Library> {
+ public:
+  bool null() override { return Put(Json()); }
+  bool boolean(bool value) override { return Put(Json(value)); }
+  bool number_integer(std::int64_t value) override { return Put(Json(value)); }
+  bool number_unsigned(std::uint64_t value) override {
+    if (value > INT64_MAX) return Put(Json(static_cast<double>(value)));
+    return Put(Json(value));
+  }
+  bool number_float(double value, const std::string&) override { return Put(Json(value)); }
+  bool string(std::string& value) override { return Put(Json(std::move(value))); }
+  bool binary(Library::binary_t&) override { return false; }
+  bool start_object(std::size_t) override { return Open(Json(Json::Object{})); }
+  bool end_object() override { return Close(); }
+  bool start_array(std::size_t) override { return Open(Json(Json::Array{})); }
+  bool end_array() override { return Close(); }
+  bool key(std::string& name) override {
+    keys_.back() = std::move(name);
+    return true;
+  }
+  bool parse_error(std::size_t, const std::string&, const Library::exception& error) override {
+    error_ = error.what();
+    return false;
+  }
+
+  Json root;
+  std::string error_;
+
+ private:
+  bool Open(Json container) {
+    if (open_.size() >= kMaxDepth) {
+      error_ = StrCat("nested deeper than ", kMaxDepth, " levels");
+      return false;
+    }
+    open_.push_back(std::move(container));
+    keys_.emplace_back();
+    return true;
+  }
+  bool Close() {
+    Json done = std::move(open_.back());
+    open_.pop_back();
+    keys_.pop_back();
+    return Put(std::move(done));
+  }
+  bool Put(Json value) {
+    if (open_.empty()) {
+      root = std::move(value);
+    } else if (open_.back().is_object()) {
+      open_.back()[keys_.back()] = std::move(value);
+    } else {
+      open_.back().Append(std::move(value));
+    }
+    return true;
+  }
+
+  std::vector<Json> open_;
+  std::vector<std::string> keys_;
+};
+
+void AppendNumber(std::string& out, double value) {
+  if (!std::isfinite(value)) {  // JSON has no such numbers
+    out += "null";
+    return;
+  }
+  std::array<char, 32> text{};
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
+  const std::string_view digits(text.data(), static_cast<std::size_t>(end - text.data()));
+  out += digits;
+  if (digits.find_first_of(".e") == std::string_view::npos) out += ".0";  // stays a double when read
+}
+
+}  // namespace
+
+bool Json::AsBool(bool fallback) const {
+  const bool* value = std::get_if<bool>(&value_);
+  return value ? *value : fallback;
+}
+
+std::int64_t Json::AsInt(std::int64_t fallback) const {
+  const std::int64_t* value = std::get_if<std::int64_t>(&value_);
+  return value ? *value : fallback;
+}
+
+double Json::AsDouble(double fallback) const {
+  if (is_int()) return static_cast<double>(AsInt());
+  const double* value = std::get_if<double>(&value_);
+  return value ? *value : fallback;
+}
+
+std::string_view Json::AsString(std::string_view fallback) const {
+  const std::string* value = std::get_if<std::string>(&value_);
+  return value ? std::string_view(*value) : fallback;
+}
+
+const Json::Array& Json::AsArray() const {
+  static const Array kEmpty;
+  const Array* value = std::get_if<Array>(&value_);
+  return value ? *value : kEmpty;
+}
+
+const Json::Object& Json::AsObject() const {
+  static const Object kEmpty;
+  const Object* value = std::get_if<Object>(&value_);
+  return value ? *value : kEmpty;
+}
+
+const Json& Json::operator[](std::string_view key) const {
+  static const Json kNull;
+  const Object& object = AsObject();
+  const auto found = object.find(key);
+  return found == object.end() ? kNull : found->second;
+}
+
+Json& Json::operator[](std::string_view key) {
+  if (!is_object()) value_ = Object{};
+  Object& object = std::get<Object>(value_);
+  const auto found = object.find(key);
+  return found == object.end() ? object[std::string(key)] : found->second;
+}
+
+void Json::Append(Json element) {
+  if (!is_array()) value_ = Array{};
+  std::get<Array>(value_).push_back(std::move(element));
+}
+
+std::string Json::Dump() const {
+  std::string out;
+  DumpTo(out, 0, 0);
+  return out;
+}
+
+std::string Json::DumpPretty() const {
+  std::string out;
+  DumpTo(out, 2, 0);
+  out.push_back('\n');
+  return out;
+}
+
+void Json::DumpTo(std::string& out, int indent, int depth) const {
+  const auto line = [&](int level) {
+    if (indent == 0) return;
+    out.push_back('\n');
+    out.append(static_cast<std::size_t>(indent * level), ' ');
+  };
+  if (is_null()) {
+    out += "null";
+  } else if (is_bool()) {
+    out += AsBool() ? "true" : "false";
+  } else if (is_int()) {
+    out += std::to_string(AsInt());
+  } else if (is_number()) {
+    AppendNumber(out, AsDouble());
+  } else if (is_string()) {
+    AppendJsonString(out, AsString());
+  } else if (is_array()) {
+    out.push_back('[');
+    bool first = true;
+    for (const Json& element : AsArray()) {
+      if (!std::exchange(first, false)) out.push_back(',');
+      line(depth + 1);
+      element.DumpTo(out, indent, depth + 1);
+    }
+    if (!first) line(depth);
+    out.push_back(']');
+  } else {
+    out.push_back('{');
+    bool first = true;
+    for (const auto& [key, value] : AsObject()) {
+      if (!std::exchange(first, false)) out.push_back(',');
+      line(depth + 1);
+      AppendJsonString(out, key);
+      out += indent == 0 ? ":" : ": ";
+      value.DumpTo(out, indent, depth + 1);
+    }
+    if (!first) line(depth);
+    out.push_back('}');
+  }
+}
+
+Result<Json> Json::Parse(std::string_view text) {
+  Builder builder;
+  if (!Library::sax_parse(text.begin(), text.end(), &builder)) {
+    const std::string why = builder.error_.empty() ? "not JSON" : builder.error_;
+    return Status(Code::kInvalidArgument, why);
+  }
+  return std::move(builder.root);
+}
+
+void AppendJsonString(std::string& out, std::string_view text) {
+  out += Library(text).dump(-1, ' ', false, Library::error_handler_t::replace);
+}
+
+}  // namespace pipeline

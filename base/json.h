@@ -1,0 +1,76 @@
+// JSON values for manifests, configurations and reports. Objects keep their keys sorted, so that
+// equal values are equal text.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+
+namespace pipeline {
+
+class Json {
+ public:
+  using Array = std::vector<Json>;
+  using Object = std::map<std::string, Json, std::less<>>;
+
+  Json() = default;  // null
+  Json(bool value) : value_(value) {}                              // NOLINT(google-explicit-constructor)
+  Json(double value) : value_(value) {}                            // NOLINT(google-explicit-constructor)
+  Json(std::string value) : value_(std::move(value)) {}            // NOLINT(google-explicit-constructor)
+  Json(std::string_view value) : value_(std::string(value)) {}     // NOLINT(google-explicit-constructor)
+  Json(const char* value) : value_(std::string(value)) {}          // NOLINT(google-explicit-constructor)
+  Json(Array value) : value_(std::move(value)) {}                  // NOLINT(google-explicit-constructor)
+  Json(Object value) : value_(std::move(value)) {}                 // NOLINT(google-explicit-constructor)
+  /// Numbers above 2^63-1 do not occur in what we write: digests are text.
+  template <class T>
+    requires(std::is_integral_v<T> && !std::is_same_v<T, bool>)
+  Json(T value) : value_(static_cast<std::int64_t>(value)) {}      // NOLINT(google-explicit-constructor)
+
+  bool operator==(const Json&) const = default;
+
+  bool is_null() const { return std::holds_alternative<std::monostate>(value_); }
+  bool is_bool() const { return std::holds_alternative<bool>(value_); }
+  bool is_int() const { return std::holds_alternative<std::int64_t>(value_); }
+  bool is_number() const { return is_int() || std::holds_alternative<double>(value_); }
+  bool is_string() const { return std::holds_alternative<std::string>(value_); }
+  bool is_array() const { return std::holds_alternative<Array>(value_); }
+  bool is_object() const { return std::holds_alternative<Object>(value_); }
+
+  /// Each gives the fallback where the value has another kind.
+  bool AsBool(bool fallback = false) const;
+  std::int64_t AsInt(std::int64_t fallback = 0) const;
+  double AsDouble(double fallback = 0) const;
+  std::string_view AsString(std::string_view fallback = {}) const;
+  const Array& AsArray() const;    // empty for another kind
+  const Object& AsObject() const;  // empty for another kind
+
+  /// The member `key`; null where there is none or this is no object.
+  const Json& operator[](std::string_view key) const;
+  /// For building: a null becomes an object, a missing member is added.
+  Json& operator[](std::string_view key);
+  bool Has(std::string_view key) const { return AsObject().find(key) != AsObject().end(); }
+  /// For building: a null becomes an array.
+  void Append(Json element);
+
+  /// Without white space, keys sorted, non-ASCII as it is: the canonical form that keys hash.
+  std::string Dump() const;
+  /// With line ends and two spaces per level, and a final line end.
+  std::string DumpPretty() const;
+
+  /// kInvalidArgument with line and column where `text` is not JSON; nesting is limited to 64.
+  static Result<Json> Parse(std::string_view text);
+
+ private:
+  void DumpTo(std::string& out, int indent, int depth) const;
+  std::variant<std::monostate, bool, std::int64_t, double, std::string, Array, Object> value_;
+};
+
+/// Appends `text` as a JSON string with its quotes; bytes that are not UTF-8 become U+FFFD.
+void AppendJsonString(std::string& out, std::string_view text);
+
+}  // namespace pipeline

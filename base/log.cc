@@ -1,0 +1,43 @@
+#include "base/log.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <mutex>
+#include <utility>
+
+namespace pipeline {
+
+namespace {
+
+void ToStandardError(Level level, std::string_view message) {
+  const char* prefix = level == Level::kError ? "error: " : level == Level::kWarning ? "warning: " : "";
+  std::fprintf(stderr, "%s%.*s\n", prefix, static_cast<int>(message.size()), message.data());
+}
+
+struct Target {
+  std::mutex mutex;
+  LogSink sink = ToStandardError;
+};
+
+Target& TheTarget() {
+  static Target target;
+  return target;
+}
+
+}  // namespace
+
+LogSink SetLogSink(LogSink sink) {
+  Target& target = TheTarget();
+  const std::scoped_lock lock(target.mutex);
+  return std::exchange(target.sink, std::move(sink));
+}
+
+void Log(Level level, std::string_view message) {
+  std::string line(message);
+  std::replace(line.begin(), line.end(), '\n', ' ');
+  Target& target = TheTarget();
+  const std::scoped_lock lock(target.mutex);
+  if (target.sink) target.sink(level, line);
+}
+
+}  // namespace pipeline

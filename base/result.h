@@ -1,0 +1,56 @@
+// A value or the reason why there is none.
+#pragma once
+
+#include <cassert>
+#include <optional>
+#include <utility>
+
+#include "base/status.h"
+
+namespace pipeline {
+
+template <class T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : value_(std::move(value)) {}  // NOLINT(google-explicit-constructor): `return value;`
+  Result(Status status) : status_(std::move(status)) {  // NOLINT(google-explicit-constructor)
+    assert(!status_.ok() && "an OK result needs a value");
+  }
+
+  bool ok() const noexcept { return value_.has_value(); }
+  const Status& status() const& noexcept { return status_; }
+  Status status() && noexcept { return std::move(status_); }
+
+  /// Only when ok().
+  T& value() & { assert(ok()); return *value_; }
+  const T& value() const& { assert(ok()); return *value_; }
+  T value() && { assert(ok()); return std::move(*value_); }
+  T& operator*() & { return value(); }
+  const T& operator*() const& { return value(); }
+  T* operator->() { assert(ok()); return &*value_; }
+  const T* operator->() const { assert(ok()); return &*value_; }
+
+ private:
+  Status status_;
+  std::optional<T> value_;
+};
+
+}  // namespace pipeline
+
+#define PIPELINE_CONCAT_INNER_(a, b) a##b
+#define PIPELINE_CONCAT_(a, b) PIPELINE_CONCAT_INNER_(a, b)
+
+/// Leaves the function with the status of `expr` unless it is OK.
+#define RETURN_IF_ERROR(expr)                                        \
+  do {                                                               \
+    if (::pipeline::Status status_ = (expr); !status_.ok()) return status_; \
+  } while (false)
+
+/// Evaluates a Result; leaves with its status, or moves its value into `lhs`.
+/// Two statements: not for the body of an `if` without braces.
+#define ASSIGN_OR_RETURN(lhs, expr) \
+  ASSIGN_OR_RETURN_(PIPELINE_CONCAT_(result_, __COUNTER__), lhs, expr)
+#define ASSIGN_OR_RETURN_(result, lhs, expr)          \
+  auto result = (expr);                               \
+  if (!result.ok()) return std::move(result).status(); \
+  lhs = std::move(result).value()

@@ -1,0 +1,107 @@
+// Records side by side: the token that travels through a Segment.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "dag/counts.h"
+
+namespace pipeline {
+
+/// A fixed slice of one input, named IIII-PPPPP. Its borders depend on the input alone.
+struct PartitionId {
+  std::uint32_t input = 0;
+  std::uint32_t partition = 0;
+  auto operator<=>(const PartitionId&) const = default;
+};
+
+/// Where a record came from, inside its partition. Survives every Transform.
+struct RecordHead {
+  std::uint64_t index = 0;     // position in the partition as the Source counted it
+  std::uint32_t sub = 0;       // which of several records that a stage made of one
+  std::uint64_t document = 0;  // ordinal of its document in the input
+  std::uint64_t key = 0;       // document key: XXH3-64 of the document's first 1 KiB of raw bytes
+};
+
+/// Byte strings stored back to back; row r is [end of r-1, end of r).
+class BytesColumn {
+ public:
+  std::size_t size() const { return ends_.size(); }
+  bool empty() const { return ends_.empty(); }
+  std::size_t bytes() const { return bytes_.size(); }
+  std::string_view operator[](std::size_t row) const {
+    const std::size_t begin = row == 0 ? 0 : ends_[row - 1];
+    return std::string_view(bytes_).substr(begin, ends_[row] - begin);
+  }
+  void Append(std::string_view value) {
+    bytes_.append(value);
+    ends_.push_back(static_cast<std::uint32_t>(bytes_.size()));
+  }
+  /// For a writer that appends a row in pieces: any number of open_row().append(), one CloseRow().
+  std::string& open_row() { return bytes_; }
+  void CloseRow() { ends_.push_back(static_cast<std::uint32_t>(bytes_.size())); }
+  /// Every row, back to back.
+  std::string_view joined() const { return bytes_; }
+  void Clear() { bytes_.clear(), ends_.clear(); }
+  void Swap(BytesColumn& other) noexcept { bytes_.swap(other.bytes_), ends_.swap(other.ends_); }
+
+ private:
+  std::string bytes_;
+  std::vector<std::uint32_t> ends_;  // a batch stays below 4 GiB: records are at most 8 MiB by default
+};
+
+/// A record that was dropped or altered, as it was, with the reason.
+struct Quarantined {
+  std::uint32_t stage = 0;  // position in the segment's chain; 0 is the Source
+  std::uint64_t index = 0;
+  std::uint32_t sub = 0;
+  std::string reason;
+  std::string bytes;        // what the stage received; may be invalid UTF-8
+};
+
+/// Facts about a partition, known when its Source closes it.
+struct PartitionEnd {
+  std::uint64_t raw_end = 0;       // offset in the decoded input just after the partition
+  std::uint64_t document_end = 0;  // ordinal of the next document of the input
+};
+
+/// Consecutive records of one partition. Owned by one thread at a time; reused, so that the memory
+/// of a segment is the number of its batches times their size.
+struct Batch {
+  // By the Segment.
+  std::uint64_t sequence = 0;  // order in which the Source made it
+  Status status;               // why processing stopped here; a failed batch travels on to the sink
+
+  // By the Source.
+  PartitionId partition;
+  bool closes = false;         // the partition ends with this batch, which may be empty
+  PartitionEnd end;            // valid with `closes`
+
+  // Columns, row by row the same records. `split` is empty until a stage writes it.
+  std::vector<RecordHead> heads;
+  BytesColumn text;
+  std::vector<std::uint8_t> split;  // index into the schema's split names
+
+  /// What the Sink's encoder made: a row for each record.
+  BytesColumn payload;
+
+  std::vector<StageCounts> counts;  // one per stage of the segment's chain, Source first
+  std::vector<Quarantined> quarantine;
+  /// With a failed status: `index` of the lowest record that failed.
+  std::uint64_t failed_index = 0;
+
+  std::size_t size() const { return heads.size(); }
+
+  /// Empties it for the next use and keeps its memory.
+  void Clear(std::size_t stages) {
+    sequence = 0, status = Status(), partition = {}, closes = false, end = {}, failed_index = 0;
+    heads.clear(), text.Clear(), split.clear(), payload.Clear(), quarantine.clear();
+    counts.assign(stages, {});
+  }
+};
+
+}  // namespace pipeline

@@ -1,0 +1,38 @@
+// What a stage did to the records that passed through it, in numbers.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace pipeline {
+
+/// Adds up: the counts of a partition are the sums over its batches, an artifact's over its
+/// partitions. A record may be counted under several reasons.
+struct StageCounts {
+  std::uint64_t records_in = 0;
+  std::uint64_t records_out = 0;
+  std::uint64_t bytes_in = 0;   // of column `text`; 0 where the stage reads no text
+  std::uint64_t bytes_out = 0;
+  /// How many records were dropped, altered or set aside, by reason: snake_case, e.g.
+  /// "dropped_empty", "invalid_utf8". Reasons beginning "dropped_" mean that the record is gone.
+  std::map<std::string, std::uint64_t, std::less<>> reasons;
+
+  void Add(std::string_view reason, std::uint64_t by = 1) {
+    const auto found = reasons.find(reason);
+    if (found != reasons.end()) found->second += by;
+    else reasons.emplace(reason, by);
+  }
+  StageCounts& operator+=(const StageCounts& other) {
+    records_in += other.records_in;
+    records_out += other.records_out;
+    bytes_in += other.bytes_in;
+    bytes_out += other.bytes_out;
+    for (const auto& [reason, count] : other.reasons) Add(reason, count);
+    return *this;
+  }
+  bool operator==(const StageCounts&) const = default;
+};
+
+}  // namespace pipeline

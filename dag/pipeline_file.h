@@ -1,0 +1,75 @@
+// The pipeline file: YAML text to checked stages, or every mistake in it at once.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/json.h"
+#include "dag/registry.h"
+
+namespace pipeline {
+
+/// Counted from 1; 0 where the mistake has no place in the file (a --set on the command line).
+struct FilePosition {
+  int line = 0;
+  int column = 0;
+};
+
+/// One mistake; prints as "FILE:LINE:COLUMN: what; did you mean ...".
+struct Mistake {
+  FilePosition at;
+  std::string message;
+};
+
+/// A bound on what a stage did to its records, judged over the whole artifact.
+struct Expectation {
+  std::string metric;  // "kept_ratio": records out / in, "records", "bytes"
+  double low = 0;
+  double high = 0;
+};
+
+struct StageSpec {
+  std::string name;
+  const StageType* type = nullptr;  // owned by the registry
+  Json config;                      // every key of the type's table, defaults filled in
+  std::string input;                // name of the stage it reads; empty for one without input
+  std::string out;                  // where it publishes; empty for the default place
+  bool keep = false;                // materialise its output in the work directory
+  std::vector<Expectation> expect;
+  FilePosition at;
+};
+
+struct PipelineSpec {
+  std::string name;
+  std::string file;                    // as the user named it
+  std::uint64_t memory_limit = 0;      // bytes; 4 GiB where the file does not say
+  std::optional<std::uint64_t> disk_limit;
+  std::vector<StageSpec> stages;       // in the order of the file
+  std::vector<std::string> warnings;   // e.g. a var that nothing uses
+};
+
+struct ParseOptions {
+  std::vector<std::pair<std::string, std::string>> set;  // --set NAME=V and --set stages.S.KEY=V
+  /// The environment; asked only for names listed under `env:`.
+  std::function<std::optional<std::string>(const std::string& name)> environment;
+};
+
+/// Exactly one of the two is filled.
+struct ParsedPipeline {
+  std::optional<PipelineSpec> spec;
+  std::vector<Mistake> mistakes;  // by position
+};
+
+/// Checks everything that the file alone can tell: syntax, keys, types, names, inputs, cycles,
+/// flows and columns (through dag/graph). Reads nothing but its arguments.
+ParsedPipeline ParsePipeline(std::string_view text, std::string_view file, const Registry& registry,
+                             const ParseOptions& options);
+
+/// "FILE:LINE:COLUMN: message", or "FILE: message" without a position.
+std::string ToString(const Mistake& mistake, std::string_view file);
+
+}  // namespace pipeline

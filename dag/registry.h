@@ -1,0 +1,88 @@
+// The kinds of stages that this program knows, as explicit tables: nothing registers itself.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "dag/config.h"
+#include "dag/stage.h"
+
+namespace pipeline {
+
+enum class ColumnType : std::uint8_t { kUtf8, kU32List, kU8 };
+
+/// The columns that records have at one point of the graph.
+struct Schema {
+  std::map<std::string, ColumnType, std::less<>> columns;
+  std::vector<std::string> splits;  // names for column `split`; {"train"} where no stage split
+
+  bool operator==(const Schema&) const = default;
+};
+
+/// What flows along an edge of the graph.
+enum class Flow : std::uint8_t {
+  kFiles,    // whole files: what a Source opens
+  kRecords,  // batches of records
+  kNothing,  // the end of a line: a published artifact
+};
+
+/// What a stage is made from.
+struct StageContext {
+  std::string name;       // of the stage, for messages
+  Json config;            // every key with its default filled in
+  Schema schema;          // of the records that come in
+};
+
+using SourceFactory = std::function<Result<std::unique_ptr<SourceStage>>(const StageContext&)>;
+using TransformFactory = std::function<Result<std::unique_ptr<Transform>>(const StageContext&)>;
+using SinkFactory = std::function<Result<std::unique_ptr<SinkStage>>(const StageContext&)>;
+using JobFactory = std::function<Result<std::unique_ptr<JobStage>>(const StageContext&)>;
+
+struct StageType {
+  std::string_view name;       // as written after `type:`
+  std::uint32_t version = 1;   // raised whenever the same input would give other bytes
+  std::string_view help;       // one sentence
+  std::vector<ConfigKey> keys;
+  Flow takes = Flow::kRecords; // of the key `input`; kNothing: the stage has no input
+  Flow gives = Flow::kRecords;
+  bool publishes = false;      // takes the key `out`
+  /// Versions of the libraries that have a say in the bytes, e.g. {"icu", "72.1"}.
+  std::map<std::string, std::string> libraries = {};
+  /// Checks what the table cannot say and turns the schema that comes in into the one that goes
+  /// out. An error is shown at the stage's position; empty where the schema stays as it is.
+  std::function<Status(const Json& config, Schema& schema)> check = {};
+  /// Where below `out` the artifact lies, e.g. "NAME/VERSION"; empty means `out` itself.
+  std::function<std::string(const Json& config)> place = {};
+  /// The files that need no copy because they lie on this machine; empty where none does.
+  std::function<Result<std::vector<LocalInput>>(const Json& config)> local_inputs = {};
+
+  std::variant<SourceFactory, TransformFactory, SinkFactory, JobFactory> make;
+
+  bool is_source() const { return std::holds_alternative<SourceFactory>(make); }
+  bool is_transform() const { return std::holds_alternative<TransformFactory>(make); }
+  bool is_sink() const { return std::holds_alternative<SinkFactory>(make); }
+  bool is_job() const { return std::holds_alternative<JobFactory>(make); }
+};
+
+/// Immutable once built; outlives everything made from it.
+class Registry {
+ public:
+  explicit Registry(std::vector<StageType> types) : types_(std::move(types)) {}
+  /// Null where no stage has that name.
+  const StageType* Find(std::string_view name) const {
+    for (const StageType& type : types_)
+      if (type.name == name) return &type;
+    return nullptr;
+  }
+  const std::vector<StageType>& types() const { return types_; }
+
+ private:
+  std::vector<StageType> types_;
+};
+
+}  // namespace pipeline

@@ -1,0 +1,47 @@
+// Turning the payloads of partitions into shards: what every Sink stage that publishes has in common.
+// A shard is the concatenation of the payload rows that belong to it, in order.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dag/stage.h"
+
+namespace pipeline {
+
+struct ShardRules {
+  std::vector<std::string> splits;             // by the number in column `split`
+  /// Absent (`shuffle: none`): corpus order, and each partition's part of a split is a shard.
+  std::optional<std::uint64_t> shuffle_seed;
+  bool compress_spills = false;
+  std::optional<std::uint32_t> shards;         // of every split; absent means `auto`
+  std::uint32_t hosts = 1;                     // train gets a multiple of it
+  bool equal = false;                          // leave out the last N mod S rows of train
+  /// `auto` for a split of so many payload bytes and records, before `hosts` rounds it up.
+  std::function<std::uint32_t(std::uint64_t bytes, std::uint64_t records)> auto_shards;
+  std::function<std::string(std::string_view split, std::uint32_t number, std::uint32_t count)> object_name;
+  /// Publication::Describe of the stage; `outputs` is parallel to `shards`.
+  std::function<Result<Sidecars>(const std::vector<Shard>& shards, const std::vector<ShardOutput>& outputs)>
+      describe;
+};
+
+/// Implements the parts of SinkStage that have nothing to do with what a payload means. Chooses
+/// between stages/shuffle (global shuffle by spills) and stages/corpus_order (shuffle: none).
+class ShardedOutput {
+ public:
+  explicit ShardedOutput(ShardRules rules);
+  ~ShardedOutput();
+  Result<std::unique_ptr<Sink>> OpenPartition(Store& artifact, PartitionId id) const;
+  std::uint64_t partition_memory() const;
+  Result<std::unique_ptr<Publication>> Plan(Store& artifact, const std::vector<Piece>& pieces) const;
+
+ private:
+  ShardRules rules_;
+};
+
+}  // namespace pipeline

@@ -1,0 +1,28 @@
+#include "storage/store.h"
+
+#include "base/str.h"
+
+namespace pipeline {
+
+Result<ObjectInfo> WriteObject(Store& store, std::string_view name, std::string_view bytes,
+                               const Condition& condition) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<ObjectWriter> writer, store.Create(name, condition));
+  RETURN_IF_ERROR(writer->Append(bytes));
+  return writer->Commit();
+}
+
+Result<std::string> ReadObject(Store& store, std::string_view name, std::uint64_t max_bytes,
+                               std::stop_token stop) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<ByteFile> file, store.Open(name));
+  if (file->size() > max_bytes)
+    return Status(Code::kResourceExhausted, StrCat(name, ": ", HumanBytes(file->size()), " where at most ",
+                                                   HumanBytes(max_bytes), " was expected"));
+  std::string bytes(file->size(), '\0');
+  if (bytes.empty()) return bytes;
+  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file->Open(0, std::move(stop)));
+  Status read = ReadExactly(*reader, bytes);
+  if (!read.ok()) return std::move(read).Annotate(name);
+  return bytes;
+}
+
+}  // namespace pipeline
