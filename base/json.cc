@@ -1,8 +1,10 @@
 #include "base/json.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "base/str.h"
@@ -14,6 +16,46 @@ namespace {
 constexpr std::size_t kMaxDepth = 64;  // deeper input is an attack on the stack, not a document
 
 using Library = nlohmann::json;
+
+/// Tells the Builder how far the library has read: its events carry no position.
+class Cursor {
+ public:
+  using iterator_category = std::forward_iterator_tag;
+  using value_type = char;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const char*;
+  using reference = const char&;
+
+  Cursor(const char* at, const char** farthest) : at_(at), farthest_(farthest) {}
+  reference operator*() const { return *at_; }
+  Cursor& operator++() {
+    *farthest_ = ++at_;
+    return *this;
+  }
+  Cursor operator++(int) {
+    const Cursor before = *this;
+    ++*this;
+    return before;
+  }
+  bool operator==(const Cursor& other) const { return at_ == other.at_; }
+
+ private:
+  const char* at_;
+  const char** farthest_;
+};
+
+/// The reason in a message like "[json.exception.parse_error.101] parse error at line 1, column 2: why".
+/// What it read last is left out: that may be a whole document.
+std::string WithoutLibraryTalk(std::string_view message) {
+  if (const std::size_t tag = message.find("] "); tag != std::string_view::npos) message.remove_prefix(tag + 2);
+  constexpr std::string_view kWhere = "parse error at ";
+  if (message.substr(0, kWhere.size()) == kWhere) message.remove_prefix(message.find(": ") + 2);
+  const std::size_t last_read = message.find("; last read: ");
+  if (last_read == std::string_view::npos) return std::string(message);
+  const std::size_t expected = message.rfind("; expected ");
+  const bool has_expected = expected != std::string_view::npos && expected > last_read;
+  return StrCat(message.substr(0, last_read), has_expected ? message.substr(expected) : "");
+}
 
 /// Builds a Json from the library's events, so that no second tree is held.
 class Builder final : public nlohmann::json_sax<Library> {
@@ -33,11 +75,15 @@ class Builder final : public nlohmann::json_sax<Library> {
   bool start_array(std::size_t) override { return Open(Json(Json::Array{})); }
   bool end_array() override { return Close(); }
   bool key(std::string& name) override {
+    if (open_.back().Has(name)) {
+      error_ = StrCat("the key \"", name, "\" is there twice");
+      return false;
+    }
     keys_.back() = std::move(name);
     return true;
   }
   bool parse_error(std::size_t, const std::string&, const Library::exception& error) override {
-    error_ = error.what();
+    error_ = WithoutLibraryTalk(error.what());
     return false;
   }
 
@@ -197,11 +243,14 @@ void Json::DumpTo(std::string& out, int indent, int depth) const {
 
 Result<Json> Json::Parse(std::string_view text) {
   Builder builder;
-  if (!Library::sax_parse(text.begin(), text.end(), &builder)) {
-    const std::string why = builder.error_.empty() ? "not JSON" : builder.error_;
-    return Status(Code::kInvalidArgument, why);
-  }
-  return std::move(builder.root);
+  const char* const begin = text.data();
+  const char* farthest = begin;
+  if (Library::sax_parse(Cursor(begin, &farthest), Cursor(begin + text.size(), &farthest), &builder))
+    return std::move(builder.root);
+  const std::string_view before(begin, static_cast<std::size_t>(farthest - begin));
+  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+  const std::size_t column = before.size() - (before.rfind('\n') + 1);  // of the last byte that was read
+  return Status(Code::kInvalidArgument, StrCat("line ", line, ", column ", column, ": ", builder.error_));
 }
 
 void AppendJsonString(std::string& out, std::string_view text) {

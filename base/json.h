@@ -62,7 +62,8 @@ class Json {
   /// With line ends and two spaces per level, and a final line end.
   std::string DumpPretty() const;
 
-  /// kInvalidArgument with line and column where `text` is not JSON; nesting is limited to 64.
+  /// kInvalidArgument, as "line 2, column 7: why" (in bytes), where `text` is not JSON, an object has
+  /// a key twice, or the nesting is deeper than 64.
   static Result<Json> Parse(std::string_view text);
 
  private:

@@ -4,6 +4,16 @@
 
 namespace pipeline {
 
+Status ObjectWriter::AppendFile(const ByteFile& file, std::stop_token stop) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file.Open(0, std::move(stop)));
+  std::string piece(1 << 20, '\0');
+  for (;;) {
+    ASSIGN_OR_RETURN(const std::size_t got, reader->Read(piece));
+    if (got == 0) return {};
+    RETURN_IF_ERROR(Append(std::string_view(piece).substr(0, got)));
+  }
+}
+
 Result<ObjectInfo> WriteObject(Store& store, std::string_view name, std::string_view bytes,
                                const Condition& condition) {
   ASSIGN_OR_RETURN(const std::unique_ptr<ObjectWriter> writer, store.Create(name, condition));

@@ -43,6 +43,8 @@ class ObjectWriter {
   virtual ~ObjectWriter() = default;
   /// Takes all of `bytes`, or fails. May block.
   virtual Status Append(std::string_view bytes) = 0;
+  /// Appends all of `file`; may share its storage instead of copying.
+  virtual Status AppendFile(const ByteFile& file, std::stop_token stop);
   /// Makes the object visible and durable. kAlreadyExists or kFailedPrecondition when the
   /// condition does not hold. No call may follow.
   virtual Result<ObjectInfo> Commit() = 0;

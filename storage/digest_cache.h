@@ -1,0 +1,57 @@
+// What local source files contain, hashed once. Format: storage/digest_cache.md.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "base/clock.h"
+#include "base/digest.h"
+#include "base/result.h"
+#include "storage/local_file.h"
+#include "storage/store.h"
+
+namespace pipeline {
+
+/// Bytes hashed so far, of all.
+using HashProgress = std::function<void(std::uint64_t done, std::uint64_t of)>;
+
+/// Safe from any thread. `store` and `clock` must outlive it.
+class DigestCache {
+ public:
+  /// Keeps the cache as the object `name` of `store`, read at first use.
+  DigestCache(Store& store, std::string name, const Clock& clock = SystemClock());
+
+  /// The digest of a local file, from the cache or by reading it. A cache that cannot be written is
+  /// only warned about. kDataLoss when the file changes meanwhile.
+  Result<Digest> DigestOfFile(const std::string& path, const HashProgress& progress, std::stop_token stop);
+
+  /// The digest without reading the file; absent when it would have to be. For plans.
+  Result<std::optional<Digest>> Find(const std::string& path);
+
+ private:
+  struct Entry {
+    FileIdentity identity;  // its path is the real one
+    Digest digest;
+  };
+  using Entries = std::map<std::string, Entry, std::less<>>;
+
+  static Entries Parse(std::string_view text);
+  static std::string Format(const Entries& entries);
+  std::optional<Digest> FindEntry(const FileIdentity& identity);
+  void Remember(const FileIdentity& identity, const Digest& digest);
+  void LoadOnce();
+
+  Store& store_;
+  const std::string name_;
+  const Clock& clock_;
+  std::mutex mutex_;  // for what follows
+  bool loaded_ = false;
+  Entries entries_;
+};
+
+}  // namespace pipeline

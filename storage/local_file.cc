@@ -1,0 +1,97 @@
+#include "storage/local_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/str.h"
+#include "storage/local_error.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::size_t kMaxRead = 1 << 20;  // between two looks at the stop token
+
+Result<FileIdentity> Identify(const std::string& path, const struct stat& found) {
+  if (!S_ISREG(found.st_mode))
+    return Status(Code::kInvalidArgument,
+                  StrCat(path, ": ", S_ISDIR(found.st_mode) ? "is a directory" : "is a device or a pipe",
+                         ", where a file was expected"));
+  return FileIdentity{path, static_cast<std::uint64_t>(found.st_size),
+                      std::int64_t{found.st_mtim.tv_sec} * 1'000'000'000 + found.st_mtim.tv_nsec,
+                      std::uint64_t{found.st_ino}};
+}
+
+class LocalReader final : public ByteReader {
+ public:
+  LocalReader(const LocalFile& file, std::uint64_t offset, std::stop_token stop)
+      : file_(file), offset_(offset), stop_(std::move(stop)) {}
+
+  Result<std::size_t> Read(std::span<char> out) override {
+    if (failed_.ok()) {
+      Result<std::size_t> got = ReadSome(out);
+      if (got.ok()) return got;
+      failed_ = std::move(got).status();
+    }
+    return failed_;
+  }
+
+ private:
+  Result<std::size_t> ReadSome(std::span<char> out) {
+    const std::string& path = file_.identity().path;
+    if (stop_.stop_requested()) return Status(Code::kCancelled, StrCat(path, ": reading was stopped"));
+    const std::uint64_t left = file_.size() - std::min(offset_, file_.size());
+    const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>({out.size(), kMaxRead, left}));
+    ssize_t got = 0;
+    do {
+      got = pread(file_.descriptor(), out.data(), wanted, static_cast<off_t>(offset_));
+    } while (got < 0 && errno == EINTR);
+    if (got < 0) return LocalError(path, StrCat("cannot read at byte ", offset_), errno);
+    RETURN_IF_ERROR(file_.CheckUnchanged());
+    if (got == 0 && wanted > 0)
+      return Status(Code::kDataLoss, StrCat(path, ": ends at byte ", offset_, " of ", file_.size()));
+    offset_ += static_cast<std::uint64_t>(got);
+    return static_cast<std::size_t>(got);
+  }
+
+  const LocalFile& file_;
+  std::uint64_t offset_;
+  std::stop_token stop_;
+  Status failed_;
+};
+
+}  // namespace
+
+Result<FileIdentity> IdentifyFile(const std::string& path) {
+  struct stat found;
+  if (stat(path.c_str(), &found) != 0) return LocalError(path, "cannot look at it", errno);
+  return Identify(path, found);
+}
+
+Result<std::unique_ptr<LocalFile>> LocalFile::Open(const std::string& path, Keeper keeper) {
+  // O_NONBLOCK: a named pipe must be refused, not waited for.
+  FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file.is_open()) return LocalError(path, "cannot open", errno);
+  struct stat found;
+  if (fstat(file.get(), &found) != 0) return LocalError(path, "cannot look at it", errno);
+  ASSIGN_OR_RETURN(FileIdentity identity, Identify(path, found));
+  return std::unique_ptr<LocalFile>(new LocalFile(std::move(file), std::move(identity), keeper));
+}
+
+Result<std::unique_ptr<ByteReader>> LocalFile::Open(std::uint64_t offset, std::stop_token stop) const {
+  return std::unique_ptr<ByteReader>(std::make_unique<LocalReader>(*this, offset, std::move(stop)));
+}
+
+Status LocalFile::CheckUnchanged() const {
+  struct stat found;
+  if (fstat(file_.get(), &found) != 0) return LocalError(identity_.path, "cannot look at it", errno);
+  ASSIGN_OR_RETURN(const FileIdentity now, Identify(identity_.path, found));
+  if (now == identity_) return {};
+  return Status(Code::kDataLoss, StrCat(identity_.path, ": changed while it was read (", identity_.size,
+                                        " bytes when opened, ", now.size, " now); run again when it is still"));
+}
+
+}  // namespace pipeline

@@ -1,0 +1,178 @@
+#include "storage/local_store.h"
+
+#include <dirent.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <functional>
+
+#include "base/str.h"
+#include "storage/directory.h"
+#include "storage/local_error.h"
+#include "storage/local_file.h"
+#include "storage/local_names.h"
+#include "storage/local_writer.h"
+#include "storage/object_name.h"
+
+namespace pipeline {
+
+namespace {
+
+std::string_view LastPart(std::string_view name) { return name.substr(name.rfind('/') + 1); }
+
+Status CheckName(std::string_view name) {
+  RETURN_IF_ERROR(CheckObjectName(name));
+  if (ParseTemporaryName(LastPart(name)))
+    return Status(Code::kInvalidArgument,
+                  StrCat("object name '", name, "': this form is kept for unfinished files"));
+  return {};
+}
+
+struct Entry {
+  std::string name;  // relative to the root
+  unsigned char type;
+};
+
+/// The entries of the directory `path` as names that begin with `above`; none if it is not there.
+Result<std::vector<Entry>> ReadDirectory(const std::string& path, const std::string& above) {
+  std::vector<Entry> entries;
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory(opendir(path.c_str()), closedir);
+  if (!directory) {
+    if (errno == ENOENT || errno == ENOTDIR) return entries;
+    return LocalError(path, "cannot list", errno);
+  }
+  for (;;) {
+    errno = 0;
+    const dirent* entry = readdir(directory.get());
+    if (entry == nullptr && errno != 0) return LocalError(path, "cannot list", errno);
+    if (entry == nullptr) return entries;
+    const std::string_view part = entry->d_name;
+    if (part != "." && part != "..") entries.push_back({StrCat(above, part), entry->d_type});
+  }
+}
+
+/// The type of an entry; a link to a file counts as a file. DT_UNKNOWN if it is gone or neither file
+/// nor directory.
+unsigned char TypeOf(const std::string& root, const Entry& entry) {
+  if (entry.type == DT_REG || entry.type == DT_DIR) return entry.type;
+  if (entry.type != DT_LNK && entry.type != DT_UNKNOWN) return DT_UNKNOWN;
+  const std::string path = StrCat(root, "/", entry.name);
+  struct stat found;
+  if (lstat(path.c_str(), &found) != 0) return DT_UNKNOWN;
+  if (S_ISDIR(found.st_mode)) return DT_DIR;
+  return stat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode) ? DT_REG : DT_UNKNOWN;
+}
+
+using Visit = std::function<Status(std::string name)>;
+
+/// Calls `visit` with every file below `root` whose directory can hold objects that begin with
+/// `prefix`; temporaries included, in no order, and perhaps twice while others rename.
+Status Walk(const std::string& root, std::string_view prefix, const Visit& visit) {
+  std::string start;  // the directories that the prefix names, with a `/` at the end
+  if (const std::size_t slash = prefix.rfind('/'); slash != std::string_view::npos) {
+    if (!CheckObjectName(prefix.substr(0, slash)).ok()) return {};  // no object begins so
+    start = prefix.substr(0, slash + 1);
+  }
+  std::vector<std::string> pending = {start};
+  while (!pending.empty()) {
+    const std::string above = std::move(pending.back());
+    pending.pop_back();
+    ASSIGN_OR_RETURN(const std::vector<Entry> entries, ReadDirectory(StrCat(root, "/", above), above));
+    for (const Entry& entry : entries) {
+      const unsigned char type = TypeOf(root, entry);
+      if (type == DT_REG) RETURN_IF_ERROR(visit(entry.name));
+      const std::string inside = entry.name + "/";
+      if (type == DT_DIR && std::string_view(inside).substr(0, prefix.size()) == prefix)
+        pending.push_back(inside);
+    }
+  }
+  return {};
+}
+
+bool StartsWith(std::string_view text, std::string_view prefix) {
+  return text.substr(0, prefix.size()) == prefix;
+}
+
+}  // namespace
+
+LocalStore::LocalStore(const std::string& root) {
+  std::error_code unknown;  // where the process is was removed: every call will say so
+  std::filesystem::path path = std::filesystem::absolute(root.empty() ? "." : root, unknown);
+  // Behind a link, `..` leads elsewhere than the text says.
+  if (root.find("..") == std::string::npos) path = path.lexically_normal();
+  root_ = unknown ? StrCat("./", root) : path.string();
+  while (root_.size() > 1 && root_.back() == '/') root_.pop_back();
+}
+
+std::string LocalStore::PathOf(std::string_view name) const {
+  return StrCat(root_, root_ == "/" ? "" : "/", name);
+}
+
+Result<std::unique_ptr<ByteFile>> LocalStore::Open(std::string_view name) {
+  RETURN_IF_ERROR(CheckName(name));
+  Result<std::unique_ptr<LocalFile>> file = LocalFile::Open(PathOf(name), LocalFile::Keeper::kStore);
+  if (!file.ok() && file.status().code() == Code::kInvalidArgument)
+    return Status(Code::kNotFound, std::string(file.status().message()));  // a directory, or below a file
+  if (!file.ok()) return std::move(file).status();
+  return std::unique_ptr<ByteFile>(std::move(file).value());
+}
+
+Result<std::unique_ptr<ObjectWriter>> LocalStore::Create(std::string_view name, Condition condition) {
+  RETURN_IF_ERROR(CheckName(name));
+  return LocalWriter::Create(std::string(name), PathOf(name), std::move(condition));
+}
+
+Result<std::optional<ObjectInfo>> LocalStore::Stat(std::string_view name) {
+  RETURN_IF_ERROR(CheckName(name));
+  Result<FileIdentity> identity = IdentifyFile(PathOf(name));
+  if (identity.ok()) return std::optional(DescribeObject(std::string(name), *identity));
+  const Code code = identity.status().code();
+  if (code == Code::kNotFound || code == Code::kInvalidArgument) return std::optional<ObjectInfo>();
+  return std::move(identity).status();
+}
+
+Result<std::vector<ObjectInfo>> LocalStore::List(std::string_view prefix) {
+  std::vector<ObjectInfo> objects;
+  RETURN_IF_ERROR(Walk(root_, prefix, [&](std::string name) -> Status {
+    if (!StartsWith(name, prefix) || !CheckName(name).ok()) return {};
+    ASSIGN_OR_RETURN(std::optional<ObjectInfo> info, Stat(name));
+    if (info) objects.push_back(std::move(*info));
+    return {};
+  }));
+  const auto by_name = [](const ObjectInfo& a, const ObjectInfo& b) { return a.name < b.name; };
+  const auto same_name = [](const ObjectInfo& a, const ObjectInfo& b) { return a.name == b.name; };
+  std::sort(objects.begin(), objects.end(), by_name);
+  objects.erase(std::unique(objects.begin(), objects.end(), same_name), objects.end());
+  return objects;
+}
+
+Status LocalStore::Remove(std::string_view name) {
+  RETURN_IF_ERROR(CheckName(name));
+  const std::string path = PathOf(name);
+  const std::string directory = ParentDirectory(path);
+  Result<DirectoryLock> lock = DirectoryLock::Acquire(directory);
+  if (!lock.ok()) {
+    const Code code = lock.status().code();
+    const bool nothing_there = code == Code::kNotFound || code == Code::kInvalidArgument;
+    return nothing_there ? Status() : std::move(lock).status();
+  }
+  if (unlink(path.c_str()) == 0) return SyncDirectory(directory);
+  if (errno == ENOENT || errno == EISDIR) return {};
+  return LocalError(path, "cannot remove", errno);
+}
+
+Status LocalStore::Sweep(std::string_view prefix) {
+  return Walk(root_, prefix, [&](const std::string& name) -> Status {
+    const std::string_view last = LastPart(name);
+    const std::optional<TemporaryName> temporary = ParseTemporaryName(last);
+    if (!temporary) return {};
+    const std::string object =
+        StrCat(std::string_view(name).substr(0, name.size() - last.size()), temporary->object);
+    return StartsWith(object, prefix) ? RemoveAbandoned(PathOf(name), *temporary) : Status();
+  });
+}
+
+}  // namespace pipeline

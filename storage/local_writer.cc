@@ -1,0 +1,198 @@
+#include "storage/local_writer.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <ctime>
+
+#include "base/commit_point.h"
+#include "base/str.h"
+#include "storage/directory.h"
+#include "storage/local_error.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::size_t kBufferBytes = 256 << 10;
+constexpr std::uint64_t kCopyBytes = 1 << 20;  // between two looks at the stop token
+
+/// Two states of an object must differ in mtime even where the kernel's own stamp stands still.
+Status StampModificationTime(int descriptor, const std::string& path) {
+  timespec times[2] = {{0, UTIME_OMIT}, {}};
+  clock_gettime(CLOCK_REALTIME, &times[1]);
+  return futimens(descriptor, times) == 0 ? Status() : LocalError(path, "cannot set its time", errno);
+}
+
+}  // namespace
+
+ObjectInfo DescribeObject(std::string name, const FileIdentity& identity) {
+  ObjectInfo info;
+  info.name = std::move(name);
+  info.size = identity.size;
+  info.version = StrCat(identity.inode, '-', identity.size, '-', identity.mtime_ns);
+  return info;
+}
+
+Result<std::unique_ptr<ObjectWriter>> LocalWriter::Create(std::string name, std::string path,
+                                                          Condition condition) {
+  ASSIGN_OR_RETURN(TemporaryFile temporary, TemporaryFile::Create(path));
+  return std::unique_ptr<ObjectWriter>(
+      new LocalWriter(std::move(name), std::move(path), std::move(condition), std::move(temporary)));
+}
+
+Status LocalWriter::Append(std::string_view bytes) {
+  if (failed_.ok()) failed_ = AppendBytes(bytes);
+  return failed_;
+}
+
+Status LocalWriter::AppendFile(const ByteFile& file, std::stop_token stop) {
+  if (failed_.ok()) {
+    const auto* local = dynamic_cast<const LocalFile*>(&file);
+    failed_ = local ? AppendCopy(*local, stop) : ObjectWriter::AppendFile(file, std::move(stop));
+  }
+  return failed_;
+}
+
+Result<ObjectInfo> LocalWriter::Commit() {
+  if (!failed_.ok()) return failed_;
+  failed_ = Status(Code::kInternal, StrCat(path_, ": its writer was used after Commit"));
+  return WriteOut();
+}
+
+Status LocalWriter::AppendBytes(std::string_view bytes) {
+  if (bytes.empty()) return {};
+  RETURN_IF_ERROR(Unshare());
+  empty_ = false;
+  if (buffer_.size() + bytes.size() < kBufferBytes) {
+    buffer_.append(bytes);
+    return {};
+  }
+  RETURN_IF_ERROR(Flush());
+  if (bytes.size() >= kBufferBytes) return Write(bytes);
+  buffer_.append(bytes);
+  return {};
+}
+
+Status LocalWriter::AppendCopy(const LocalFile& file, const std::stop_token& stop) {
+  if (file.size() == 0) return {};
+  if (empty_ && file.keeper() == LocalFile::Keeper::kStore) {
+    if (std::optional<TemporaryFile> link = TemporaryFile::Link(path_, file)) {
+      temporary_ = std::move(*link);
+      shared_ = true;
+      empty_ = false;
+      return file.CheckUnchanged();
+    }
+  }
+  RETURN_IF_ERROR(Unshare());
+  RETURN_IF_ERROR(Flush());
+  empty_ = false;
+  Status copied = CopyFrom(file.descriptor(), file.size(), stop);
+  if (!copied.ok()) return std::move(copied).Annotate(StrCat("copying ", file.identity().path));
+  return file.CheckUnchanged();
+}
+
+Result<ObjectInfo> LocalWriter::WriteOut() {
+  RETURN_IF_ERROR(Flush());
+  PassCommitPoint("object.written");
+  if (!shared_) RETURN_IF_ERROR(StampModificationTime(temporary_.descriptor(), path_));
+  if (fsync(temporary_.descriptor()) != 0) return LocalError(path_, "cannot sync", errno);
+  PassCommitPoint("object.synced");
+  ASSIGN_OR_RETURN(const FileIdentity identity, IdentifyFile(temporary_.path()));
+  RETURN_IF_ERROR(MakeVisible());
+  RETURN_IF_ERROR(SyncDirectory(ParentDirectory(path_)));
+  PassCommitPoint("object.visible");
+  return DescribeObject(name_, identity);
+}
+
+Status LocalWriter::MakeVisible() {
+  return condition_.kind == Condition::Kind::kCreateOnly ? CreateOnly() : Replace();
+}
+
+Status LocalWriter::CreateOnly() {
+  const char* from = temporary_.path().c_str();
+  if (renameat2(AT_FDCWD, from, AT_FDCWD, path_.c_str(), RENAME_NOREPLACE) == 0) {
+    temporary_.Disown();
+    return {};
+  }
+  // File systems that cannot rename so (NFS) can link; the temporary's name goes with its owner.
+  const bool unsupported = errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP;
+  if (unsupported && link(from, path_.c_str()) == 0) return {};
+  if (errno == EEXIST) return Status(Code::kAlreadyExists, StrCat(path_, ": is there already"));
+  return LocalError(path_, "cannot make it visible", errno);
+}
+
+Status LocalWriter::Replace() {
+  ASSIGN_OR_RETURN(const DirectoryLock lock, DirectoryLock::Acquire(ParentDirectory(path_)));
+  const Result<FileIdentity> current = IdentifyFile(path_);
+  if (!current.ok() && current.status().code() != Code::kNotFound) return current.status();
+  if (condition_.kind == Condition::Kind::kReplaceVersion) {
+    if (!current.ok())
+      return Status(Code::kFailedPrecondition, StrCat(path_, ": was removed by somebody else"));
+    if (DescribeObject({}, *current).version != condition_.version)
+      return Status(Code::kFailedPrecondition, StrCat(path_, ": was replaced by somebody else"));
+  }
+  // Renaming one name of an inode onto another of its names does nothing: it is there already.
+  ASSIGN_OR_RETURN(const FileIdentity ours, IdentifyFile(temporary_.path()));
+  if (current.ok() && current->inode == ours.inode) return {};
+  if (rename(temporary_.path().c_str(), path_.c_str()) != 0)
+    return LocalError(path_, "cannot make it visible", errno);
+  temporary_.Disown();
+  return {};
+}
+
+Status LocalWriter::Flush() {
+  RETURN_IF_ERROR(Write(buffer_));
+  buffer_.clear();
+  return {};
+}
+
+Status LocalWriter::Write(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = write(temporary_.descriptor(), bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return LocalError(path_, "cannot write", errno);
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return {};
+}
+
+Status LocalWriter::CopyFrom(int descriptor, std::uint64_t size, const std::stop_token& stop) {
+  bool kernel_copies = true;
+  std::string piece;
+  off_t offset = 0;
+  while (static_cast<std::uint64_t>(offset) < size) {
+    if (stop.stop_requested()) return Status(Code::kCancelled, StrCat(path_, ": writing was stopped"));
+    const auto wanted = static_cast<std::size_t>(std::min(size - static_cast<std::uint64_t>(offset), kCopyBytes));
+    if (kernel_copies) {
+      // Whatever keeps the kernel from copying, reading and writing below work or say what is wrong.
+      const ssize_t copied =
+          copy_file_range(descriptor, &offset, temporary_.descriptor(), nullptr, wanted, 0);
+      kernel_copies = copied > 0 || (copied < 0 && errno == EINTR);
+      continue;
+    }
+    piece.resize(wanted);
+    const ssize_t got = pread(descriptor, piece.data(), wanted, offset);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return SystemError("cannot read", errno);
+    if (got == 0) return Status(Code::kDataLoss, StrCat("ends at byte ", offset, " of ", size));
+    RETURN_IF_ERROR(Write(std::string_view(piece).substr(0, static_cast<std::size_t>(got))));
+    offset += got;
+  }
+  return {};
+}
+
+Status LocalWriter::Unshare() {
+  if (!shared_) return {};
+  struct stat found;
+  if (fstat(temporary_.descriptor(), &found) != 0) return LocalError(path_, "cannot look at it", errno);
+  ASSIGN_OR_RETURN(TemporaryFile own, TemporaryFile::Create(path_));
+  std::swap(temporary_, own);
+  shared_ = false;
+  return CopyFrom(own.descriptor(), static_cast<std::uint64_t>(found.st_size), {});
+}
+
+}  // namespace pipeline

@@ -1,0 +1,55 @@
+// Writes one object of a LocalStore: temporary, fsync, rename. Order and limits: storage/README.md.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "storage/store.h"
+#include "storage/temporary_file.h"
+
+namespace pipeline {
+
+class LocalWriter final : public ObjectWriter {
+ public:
+  /// `path` is where the object `name` is going to be.
+  static Result<std::unique_ptr<ObjectWriter>> Create(std::string name, std::string path,
+                                                      Condition condition);
+
+  Status Append(std::string_view bytes) override;
+  Status AppendFile(const ByteFile& file, std::stop_token stop) override;
+  Result<ObjectInfo> Commit() override;
+
+ private:
+  LocalWriter(std::string name, std::string path, Condition condition, TemporaryFile temporary)
+      : name_(std::move(name)),
+        path_(std::move(path)),
+        condition_(std::move(condition)),
+        temporary_(std::move(temporary)) {}
+
+  Status AppendBytes(std::string_view bytes);
+  Status AppendCopy(const LocalFile& file, const std::stop_token& stop);
+  Result<ObjectInfo> WriteOut();
+  Status MakeVisible();
+  Status CreateOnly();
+  Status Replace();
+  Status Flush();
+  Status Write(std::string_view bytes);
+  /// Copies `size` bytes from the start of an open file to the end of the temporary.
+  Status CopyFrom(int descriptor, std::uint64_t size, const std::stop_token& stop);
+  /// Exchanges a linked temporary for a copy that may be written to.
+  Status Unshare();
+
+  const std::string name_;
+  const std::string path_;
+  const Condition condition_;
+  TemporaryFile temporary_;
+  std::string buffer_;    // small appends, up to kBufferBytes
+  bool empty_ = true;     // nothing was appended yet
+  bool shared_ = false;   // the temporary is a link to another object's bytes
+  Status failed_;         // the first failure is every further answer
+};
+
+/// What names the state of a local file as an object: see "versions" in storage/README.md.
+ObjectInfo DescribeObject(std::string name, const FileIdentity& identity);
+
+}  // namespace pipeline

@@ -1,0 +1,150 @@
+#include "storage/memory_store.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+
+#include "base/crc32c.h"
+#include "base/str.h"
+#include "storage/object_name.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::size_t kMaxRead = 1 << 20;  // between two looks at the stop token
+
+class Reader final : public ByteReader {
+ public:
+  Reader(std::string_view bytes, std::stop_token stop) : bytes_(bytes), stop_(std::move(stop)) {}
+
+  Result<std::size_t> Read(std::span<char> out) override {
+    if (stop_.stop_requested()) return Status(Code::kCancelled, "reading was stopped");
+    const std::size_t count = std::min({out.size(), kMaxRead, bytes_.size()});
+    bytes_.copy(out.data(), count);
+    bytes_.remove_prefix(count);
+    return count;
+  }
+
+ private:
+  std::string_view bytes_;
+  std::stop_token stop_;
+};
+
+class File final : public ByteFile {
+ public:
+  explicit File(std::shared_ptr<const std::string> bytes) : bytes_(std::move(bytes)) {}
+
+  std::uint64_t size() const override { return bytes_->size(); }
+  Result<std::unique_ptr<ByteReader>> Open(std::uint64_t offset, std::stop_token stop) const override {
+    const auto begin = static_cast<std::size_t>(std::min<std::uint64_t>(offset, bytes_->size()));
+    return std::unique_ptr<ByteReader>(
+        std::make_unique<Reader>(std::string_view(*bytes_).substr(begin), std::move(stop)));
+  }
+
+ private:
+  std::shared_ptr<const std::string> bytes_;
+};
+
+}  // namespace
+
+std::unique_ptr<ByteFile> MemoryFile(std::shared_ptr<const std::string> bytes) {
+  return std::make_unique<File>(std::move(bytes));
+}
+
+struct MemoryStore::Objects {
+  struct Object {
+    std::shared_ptr<const std::string> bytes;
+    ObjectInfo info;
+  };
+
+  Status Check(std::string_view name, const Condition& condition) const {
+    const auto found = by_name.find(name);
+    const bool is_there = found != by_name.end();
+    if (condition.kind == Condition::Kind::kCreateOnly && is_there)
+      return Status(Code::kAlreadyExists, StrCat(name, ": is there already"));
+    if (condition.kind != Condition::Kind::kReplaceVersion) return {};
+    if (!is_there) return Status(Code::kFailedPrecondition, StrCat(name, ": was removed by somebody else"));
+    if (found->second.info.version == condition.version) return {};
+    return Status(Code::kFailedPrecondition, StrCat(name, ": was replaced by somebody else"));
+  }
+
+  std::mutex mutex;
+  std::map<std::string, Object, std::less<>> by_name;
+  std::uint64_t generation = 0;
+};
+
+class MemoryStore::Writer final : public ObjectWriter {
+ public:
+  Writer(std::shared_ptr<Objects> objects, std::string name, Condition condition)
+      : objects_(std::move(objects)), name_(std::move(name)), condition_(std::move(condition)) {}
+
+  Status Append(std::string_view bytes) override {
+    bytes_.append(bytes);
+    return {};
+  }
+
+  Result<ObjectInfo> Commit() override {
+    const auto bytes = std::make_shared<const std::string>(std::move(bytes_));
+    const std::uint32_t crc = Crc32c(*bytes);
+    const std::scoped_lock lock(objects_->mutex);
+    RETURN_IF_ERROR(objects_->Check(name_, condition_));
+    const std::string version = std::to_string(++objects_->generation);
+    const ObjectInfo info{name_, bytes->size(), version, crc};
+    objects_->by_name.insert_or_assign(name_, Objects::Object{bytes, info});
+    return info;
+  }
+
+ private:
+  std::shared_ptr<Objects> objects_;
+  std::string name_;
+  Condition condition_;
+  std::string bytes_;
+};
+
+MemoryStore::MemoryStore() : objects_(std::make_shared<Objects>()) {}
+MemoryStore::~MemoryStore() = default;
+
+Result<std::unique_ptr<ByteFile>> MemoryStore::Open(std::string_view name) {
+  RETURN_IF_ERROR(CheckObjectName(name));
+  const std::scoped_lock lock(objects_->mutex);
+  const auto found = objects_->by_name.find(name);
+  if (found == objects_->by_name.end()) return Status(Code::kNotFound, StrCat(name, ": no such object"));
+  return MemoryFile(found->second.bytes);
+}
+
+Result<std::unique_ptr<ObjectWriter>> MemoryStore::Create(std::string_view name, Condition condition) {
+  RETURN_IF_ERROR(CheckObjectName(name));
+  return std::unique_ptr<ObjectWriter>(
+      std::make_unique<Writer>(objects_, std::string(name), std::move(condition)));
+}
+
+Result<std::optional<ObjectInfo>> MemoryStore::Stat(std::string_view name) {
+  RETURN_IF_ERROR(CheckObjectName(name));
+  const std::scoped_lock lock(objects_->mutex);
+  const auto found = objects_->by_name.find(name);
+  if (found == objects_->by_name.end()) return std::optional<ObjectInfo>();
+  return std::optional(found->second.info);
+}
+
+Result<std::vector<ObjectInfo>> MemoryStore::List(std::string_view prefix) {
+  std::vector<ObjectInfo> infos;
+  const std::scoped_lock lock(objects_->mutex);
+  for (auto at = objects_->by_name.lower_bound(prefix); at != objects_->by_name.end(); ++at) {
+    if (std::string_view(at->first).substr(0, prefix.size()) != prefix) break;
+    infos.push_back(at->second.info);
+  }
+  return infos;
+}
+
+Status MemoryStore::Remove(std::string_view name) {
+  RETURN_IF_ERROR(CheckObjectName(name));
+  const std::scoped_lock lock(objects_->mutex);
+  if (const auto found = objects_->by_name.find(name); found != objects_->by_name.end())
+    objects_->by_name.erase(found);
+  return {};
+}
+
+Status MemoryStore::Sweep(std::string_view) { return {}; }
+
+}  // namespace pipeline

@@ -1,0 +1,34 @@
+// Objects in memory: for tests, and for what never needs a disk.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "storage/store.h"
+
+namespace pipeline {
+
+/// Versions are generations, counted over the whole store. Writers may outlive it.
+class MemoryStore final : public Store {
+ public:
+  MemoryStore();
+  ~MemoryStore() override;
+
+  Result<std::unique_ptr<ByteFile>> Open(std::string_view name) override;
+  Result<std::unique_ptr<ObjectWriter>> Create(std::string_view name, Condition condition) override;
+  Result<std::optional<ObjectInfo>> Stat(std::string_view name) override;
+  Result<std::vector<ObjectInfo>> List(std::string_view prefix) override;
+  Status Remove(std::string_view name) override;
+  Status Sweep(std::string_view prefix) override;
+
+ private:
+  class Writer;
+  struct Objects;
+  std::shared_ptr<Objects> objects_;  // shared with its writers
+};
+
+/// A file in memory; shares `bytes` with whoever else holds them.
+std::unique_ptr<ByteFile> MemoryFile(std::shared_ptr<const std::string> bytes);
+
+}  // namespace pipeline

@@ -1,0 +1,38 @@
+#include "storage/object_name.h"
+
+#include <algorithm>
+#include <string>
+
+#include "base/str.h"
+
+namespace pipeline {
+
+namespace {
+
+Status Bad(std::string_view name, std::string_view why) {
+  const std::string_view shown = name.substr(0, 80);
+  return Status(Code::kInvalidArgument,
+                StrCat("object name '", shown, shown.size() < name.size() ? "…" : "", "': ", why));
+}
+
+}  // namespace
+
+Status CheckObjectName(std::string_view name) {
+  if (name.empty()) return Bad(name, "empty");
+  if (name.size() > kMaxNameBytes) return Bad(name, StrCat("longer than ", kMaxNameBytes, " bytes"));
+  if (name.front() == '/') return Bad(name, "must be relative, and begins with '/'");
+  if (name.find('\0') != std::string_view::npos) return Bad(name, "contains a NUL");
+  std::size_t begin = 0;
+  while (begin <= name.size()) {
+    const std::size_t end = std::min(name.find('/', begin), name.size());
+    const std::string_view part = name.substr(begin, end - begin);
+    if (part.empty()) return Bad(name, "has an empty part");
+    if (part == "." || part == "..") return Bad(name, StrCat("has a part '", part, "'"));
+    if (part.size() > kMaxNamePartBytes)
+      return Bad(name, StrCat("has a part longer than ", kMaxNamePartBytes, " bytes"));
+    begin = end + 1;
+  }
+  return {};
+}
+
+}  // namespace pipeline

@@ -1,0 +1,18 @@
+// Which names an object may have, in every store.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include "base/status.h"
+
+namespace pipeline {
+
+inline constexpr std::size_t kMaxNameBytes = 1024;
+/// Leaves room for what a local store puts around a name while it is being written (local_names.h).
+inline constexpr std::size_t kMaxNamePartBytes = 200;
+
+/// kInvalidArgument where `name` is no object name, see storage/README.md.
+Status CheckObjectName(std::string_view name);
+
+}  // namespace pipeline

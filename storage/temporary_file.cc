@@ -1,0 +1,87 @@
+#include "storage/temporary_file.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+
+#include "base/str.h"
+#include "storage/directory.h"
+#include "storage/local_error.h"
+
+namespace pipeline {
+
+namespace {
+
+enum class Lock : std::uint8_t { kHeld, kTaken, kUnsupported };
+
+Lock TryLock(const FileDescriptor& file, int kind) {
+  if (flock(file.get(), kind | LOCK_NB) == 0) return Lock::kHeld;
+  return errno == EWOULDBLOCK || errno == EINTR ? Lock::kTaken : Lock::kUnsupported;
+}
+
+bool IsStillAt(const FileDescriptor& file, const std::string& path) {
+  struct stat open_file;
+  struct stat named;
+  return fstat(file.get(), &open_file) == 0 && lstat(path.c_str(), &named) == 0 &&
+         open_file.st_dev == named.st_dev && open_file.st_ino == named.st_ino;
+}
+
+std::string NewPathBeside(const std::string& target) {
+  const std::string object = target.substr(target.rfind('/') + 1);
+  return StrCat(ParentDirectory(target), "/", NewTemporaryName(object));
+}
+
+std::string PathOf(int descriptor) { return StrCat("/proc/self/fd/", descriptor); }
+
+}  // namespace
+
+Result<TemporaryFile> TemporaryFile::Create(const std::string& target) {
+  // More than one turn: the directory is missing; a dead process with our pid left a file of that
+  // name; a sweep came between making the file and locking it.
+  for (int turn = 0; turn < 1000; ++turn) {
+    const std::string path = NewPathBeside(target);
+    FileDescriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    if (!file.is_open()) {
+      if (errno == EEXIST) continue;
+      if (errno != ENOENT || turn > 10) return LocalError(target, "cannot create", errno);
+      RETURN_IF_ERROR(MakeDirectories(ParentDirectory(target)));
+      continue;
+    }
+    if (TryLock(file, LOCK_SH) != Lock::kTaken && IsStillAt(file, path))
+      return TemporaryFile(path, std::move(file));
+  }
+  return Status(Code::kUnavailable,
+                StrCat(target, ": cannot create: other processes keep taking the temporary's name"));
+}
+
+std::optional<TemporaryFile> TemporaryFile::Link(const std::string& target, const LocalFile& file) {
+  // Opened anew, since the lock must end with this writer and not with `file`.
+  FileDescriptor again(open(PathOf(file.descriptor()).c_str(), O_RDONLY | O_CLOEXEC));
+  if (!again.is_open() || TryLock(again, LOCK_SH) == Lock::kTaken) return std::nullopt;
+  std::string path = NewPathBeside(target);
+  if (linkat(AT_FDCWD, PathOf(again.get()).c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) != 0)
+    return std::nullopt;
+  return TemporaryFile(std::move(path), std::move(again));
+}
+
+TemporaryFile::~TemporaryFile() {
+  if (!path_.empty()) unlink(path_.c_str());
+}
+
+Status RemoveAbandoned(const std::string& path, const TemporaryName& name) {
+  const FileDescriptor file(open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (!file.is_open()) {
+    const bool not_ours = errno == EACCES || errno == EPERM || errno == EROFS;
+    return errno == ENOENT || not_ours ? Status() : LocalError(path, "cannot open", errno);
+  }
+  const Lock lock = TryLock(file, LOCK_EX);
+  if (lock == Lock::kTaken || (lock == Lock::kUnsupported && !WriterIsGone(name))) return {};
+  // Another sweep may have removed it, and another writer of the same pid made it anew.
+  if (!IsStillAt(file, path)) return {};
+  if (unlink(path.c_str()) != 0 && errno != ENOENT) return LocalError(path, "cannot remove", errno);
+  return {};
+}
+
+}  // namespace pipeline

@@ -1,0 +1,156 @@
+#include "storage/uri.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "base/str.h"
+#include "storage/object_name.h"
+
+namespace pipeline {
+
+namespace {
+
+struct Known {
+  std::string_view word;
+  Uri::Scheme scheme;
+};
+constexpr std::array<Known, 4> kSchemes = {{
+    {"file", Uri::Scheme::kFile},
+    {"gs", Uri::Scheme::kGs},
+    {"http", Uri::Scheme::kHttp},
+    {"https", Uri::Scheme::kHttps},
+}};
+
+Status Bad(std::string_view text, std::string_view why) {
+  return Status(Code::kInvalidArgument, StrCat(text.empty() ? "''" : text, ": ", why));
+}
+
+constexpr bool IsLower(char c) { return c >= 'a' && c <= 'z'; }
+constexpr bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+constexpr char ToLower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+/// What stands before the first `:` when it can be a scheme (RFC 3986, 3.1), in lower case.
+std::optional<std::string> SchemeWord(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string_view::npos || colon == 0) return std::nullopt;
+  std::string word(text.substr(0, colon));
+  std::transform(word.begin(), word.end(), word.begin(), ToLower);
+  const bool fits = IsLower(word[0]) && std::all_of(word.begin(), word.end(), [](char c) {
+    return IsLower(c) || IsDigit(c) || c == '+' || c == '-' || c == '.';
+  });
+  return fits ? std::optional(word) : std::nullopt;
+}
+
+std::string WithoutSlashesAtEnd(std::string_view path) {
+  while (path.size() > 1 && path.back() == '/') path.remove_suffix(1);
+  return std::string(path);
+}
+
+std::optional<unsigned> HexDigit(char c) {
+  c = ToLower(c);
+  if (IsDigit(c)) return static_cast<unsigned>(c - '0');
+  if (c >= 'a' && c <= 'f') return static_cast<unsigned>(c - 'a' + 10);
+  return std::nullopt;
+}
+
+std::optional<std::string> PercentDecode(std::string_view text) {
+  std::string decoded;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      decoded.push_back(text[i]);
+      continue;
+    }
+    const auto high = i + 1 < text.size() ? HexDigit(text[i + 1]) : std::nullopt;
+    const auto low = i + 2 < text.size() ? HexDigit(text[i + 2]) : std::nullopt;
+    if (!high || !low) return std::nullopt;
+    decoded.push_back(static_cast<char>(*high * 16 + *low));
+    i += 2;
+  }
+  return decoded;
+}
+
+Result<Uri> ParseFile(std::string_view text, std::string_view rest) {
+  constexpr std::string_view kLocalhost = "localhost/";
+  if (rest.substr(0, kLocalhost.size()) == kLocalhost) rest.remove_prefix(kLocalhost.size() - 1);
+  if (rest.empty() || rest[0] != '/')
+    return Bad(text, "names another machine or a relative path; write file:///absolute/path, or just the path");
+  std::optional<std::string> path = PercentDecode(rest);
+  if (!path) return Bad(text, "a '%' is not followed by two hexadecimal digits; write it as %25");
+  if (path->find('\0') != std::string::npos) return Bad(text, "contains a NUL");
+  return Uri{Uri::Scheme::kFile, {}, WithoutSlashesAtEnd(*path)};
+}
+
+Result<Uri> ParseGs(std::string_view text, std::string_view rest) {
+  const std::size_t slash = std::min(rest.find('/'), rest.size());
+  const std::string_view bucket = rest.substr(0, slash);
+  const bool fits = std::all_of(bucket.begin(), bucket.end(), [](char c) {
+    return IsLower(c) || IsDigit(c) || c == '-' || c == '_' || c == '.';
+  });
+  if (bucket.empty()) return Bad(text, "names no bucket; write gs://BUCKET/PATH");
+  if (!fits || bucket.size() < 3 || bucket.size() > 222)
+    return Bad(text, StrCat("'", bucket, "' cannot be a bucket: 3 to 222 of a-z 0-9 - _ ."));
+  std::string_view path = rest.substr(std::min(slash + 1, rest.size()));
+  while (!path.empty() && path.back() == '/') path.remove_suffix(1);
+  if (!path.empty()) {
+    Status checked = CheckObjectName(path);
+    if (!checked.ok()) return std::move(checked).Annotate(text);
+  }
+  return Uri{Uri::Scheme::kGs, std::string(bucket), std::string(path)};
+}
+
+Result<Uri> ParseHttp(std::string_view text, std::string_view rest, Uri::Scheme scheme) {
+  const std::size_t end = std::min(rest.find_first_of("/?#"), rest.size());
+  if (end == 0) return Bad(text, "names no host");
+  if (end < rest.size() && rest[end] != '/') return Bad(text, "a '/' is missing after the host");
+  if (std::any_of(rest.begin(), rest.end(), [](char c) { return static_cast<unsigned char>(c) <= ' '; }))
+    return Bad(text, "contains a space or a control character; write it as %20 or the like");
+  return Uri{scheme, std::string(rest.substr(0, end)), std::string(rest.substr(end))};
+}
+
+}  // namespace
+
+Result<Uri> Uri::Parse(std::string_view text) {
+  if (text.empty()) return Bad(text, "empty where a path or URI was expected");
+  if (text.find('\0') != std::string_view::npos) return Bad("path or URI", "contains a NUL");
+  const std::optional<std::string> word = SchemeWord(text);
+  const std::string_view after = word ? text.substr(word->size() + 1) : std::string_view();
+  const bool has_slashes = after.substr(0, 2) == "//";
+  for (const Known& known : kSchemes) {
+    if (!word || *word != known.word) continue;
+    if (!has_slashes) return Bad(text, StrCat("'//' is missing after '", known.word, ":'"));
+    const std::string_view rest = after.substr(2);
+    if (known.scheme == Scheme::kFile) return ParseFile(text, rest);
+    if (known.scheme == Scheme::kGs) return ParseGs(text, rest);
+    return ParseHttp(text, rest, known.scheme);
+  }
+  if (has_slashes) return Bad(text, StrCat("unknown scheme '", *word, "'; use a path, file, gs, http or https"));
+  if (text == "~" || text.substr(0, 2) == "~/")
+    return Bad(text, "'~' has no meaning here; write the path of the directory itself");
+  return Uri{Scheme::kFile, {}, WithoutSlashesAtEnd(text)};
+}
+
+std::string Uri::ToString() const {
+  switch (scheme) {
+    case Scheme::kFile: return path;
+    case Scheme::kGs: return StrCat("gs://", authority, path.empty() ? "" : "/", path);
+    case Scheme::kHttp: return StrCat("http://", authority, path);
+    case Scheme::kHttps: return StrCat("https://", authority, path);
+  }
+  return {};
+}
+
+Uri Uri::Join(std::string_view name) const {
+  const bool needs_slash = !path.empty() && path.back() != '/';
+  return {scheme, authority, StrCat(path, needs_slash ? "/" : "", name)};
+}
+
+std::string_view Uri::LastPart() const {
+  std::string_view part = path;
+  const bool web = scheme == Scheme::kHttp || scheme == Scheme::kHttps;
+  if (web) part = part.substr(0, part.find_first_of("?#"));
+  return part.substr(part.rfind('/') + 1);
+}
+
+}  // namespace pipeline
