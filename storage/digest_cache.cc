@@ -51,6 +51,39 @@ bool ParseNumber(std::string_view digits, T& number) {
 
 }  // namespace
 
+CachedDigests ParseDigestCache(std::string_view text) {
+  CachedDigests digests;
+  if (text.substr(0, kFirstLine.size()) != kFirstLine) return digests;
+  text.remove_prefix(kFirstLine.size());
+  for (std::size_t end; (end = text.find('\n')) != std::string_view::npos; text.remove_prefix(end + 1)) {
+    std::string_view line = text.substr(0, end);
+    const std::string_view check = NextField(line);
+    if (check != Hex8(Crc32c(line))) continue;
+    const std::optional<Digest> digest = Digest::FromHex(NextField(line));
+    FileIdentity file;
+    if (!digest || !ParseNumber(NextField(line), file.size) || !ParseNumber(NextField(line), file.mtime_ns) ||
+        !ParseNumber(NextField(line), file.inode))
+      continue;
+    const Result<Json> path = Json::Parse(line);
+    if (!path.ok() || !path->is_string()) continue;
+    file.path = path->AsString();
+    digests.insert_or_assign(file.path, CachedDigest{file, *digest});
+  }
+  return digests;
+}
+
+std::string FormatDigestCache(const CachedDigests& digests) {
+  std::string text(kFirstLine);
+  for (const auto& [path, cached] : digests) {
+    const FileIdentity& file = cached.file;
+    std::string line =
+        StrCat(cached.digest.ToHex(), ' ', file.size, ' ', file.mtime_ns, ' ', file.inode, ' ');
+    AppendJsonString(line, path);
+    text += StrCat(Hex8(Crc32c(line)), ' ', line, '\n');
+  }
+  return text;
+}
+
 DigestCache::DigestCache(Store& store, std::string name, const Clock& clock)
     : store_(store), name_(std::move(name)), clock_(clock) {}
 
@@ -59,7 +92,7 @@ Result<Digest> DigestCache::DigestOfFile(const std::string& path, const HashProg
   ASSIGN_OR_RETURN(const std::string real_path, RealPath(path));
   const std::int64_t began_ms = clock_.UnixMillis();
   ASSIGN_OR_RETURN(const std::unique_ptr<LocalFile> file, LocalFile::Open(real_path));
-  if (const auto known = FindEntry(file->identity())) return *known;
+  if (const auto known = FindCached(file->identity())) return *known;
 
   ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file->Open(0, std::move(stop)));
   Hasher hasher;
@@ -79,25 +112,25 @@ Result<Digest> DigestCache::DigestOfFile(const std::string& path, const HashProg
 
 Result<std::optional<Digest>> DigestCache::Find(const std::string& path) {
   ASSIGN_OR_RETURN(const std::string real_path, RealPath(path));
-  ASSIGN_OR_RETURN(const FileIdentity identity, IdentifyFile(real_path));
-  return FindEntry(identity);
+  ASSIGN_OR_RETURN(const FileIdentity file, IdentifyFile(real_path));
+  return FindCached(file);
 }
 
-std::optional<Digest> DigestCache::FindEntry(const FileIdentity& identity) {
+std::optional<Digest> DigestCache::FindCached(const FileIdentity& file) {
   const std::scoped_lock lock(mutex_);
   LoadOnce();
-  const auto found = entries_.find(identity.path);
-  if (found == entries_.end() || !(found->second.identity == identity)) return std::nullopt;
+  const auto found = digests_.find(file.path);
+  if (found == digests_.end() || !(found->second.file == file)) return std::nullopt;
   return found->second.digest;
 }
 
-void DigestCache::Remember(const FileIdentity& identity, const Digest& digest) {
+void DigestCache::Remember(const FileIdentity& file, const Digest& digest) {
   const std::scoped_lock lock(mutex_);
   LoadOnce();
-  entries_.insert_or_assign(identity.path, Entry{identity, digest});
-  const Result<ObjectInfo> written = WriteObject(store_, name_, Format(entries_), Condition::ReplaceAny());
+  digests_.insert_or_assign(file.path, CachedDigest{file, digest});
+  const auto written = WriteObject(store_, name_, FormatDigestCache(digests_), Condition::ReplaceAny());
   if (!written.ok())
-    LogWarning(StrCat("the digest of ", identity.path, " is not remembered: ", written.status().message()));
+    LogWarning(StrCat("the digest of ", file.path, " is not remembered: ", written.status().message()));
 }
 
 void DigestCache::LoadOnce() {
@@ -105,44 +138,10 @@ void DigestCache::LoadOnce() {
   loaded_ = true;
   const Result<std::string> text = ReadObject(store_, name_, kMaxCacheBytes);
   if (text.ok()) {
-    entries_ = Parse(*text);
+    digests_ = ParseDigestCache(*text);
   } else if (text.status().code() != Code::kNotFound) {
     LogWarning(StrCat("files are hashed anew: ", text.status().message()));
   }
-}
-
-DigestCache::Entries DigestCache::Parse(std::string_view text) {
-  Entries entries;
-  if (text.substr(0, kFirstLine.size()) != kFirstLine) return entries;
-  text.remove_prefix(kFirstLine.size());
-  for (std::size_t end; (end = text.find('\n')) != std::string_view::npos; text.remove_prefix(end + 1)) {
-    std::string_view line = text.substr(0, end);
-    const std::string_view check = NextField(line);
-    if (check != Hex8(Crc32c(line))) continue;
-    const std::optional<Digest> digest = Digest::FromHex(NextField(line));
-    Entry entry;
-    FileIdentity& identity = entry.identity;
-    if (!digest || !ParseNumber(NextField(line), identity.size) ||
-        !ParseNumber(NextField(line), identity.mtime_ns) || !ParseNumber(NextField(line), identity.inode))
-      continue;
-    const Result<Json> path = Json::Parse(line);
-    if (!path.ok() || !path->is_string()) continue;
-    identity.path = path->AsString();
-    entry.digest = *digest;
-    entries.insert_or_assign(identity.path, std::move(entry));
-  }
-  return entries;
-}
-
-std::string DigestCache::Format(const Entries& entries) {
-  std::string text(kFirstLine);
-  for (const auto& [path, entry] : entries) {
-    std::string line = StrCat(entry.digest.ToHex(), ' ', entry.identity.size, ' ', entry.identity.mtime_ns,
-                              ' ', entry.identity.inode, ' ');
-    AppendJsonString(line, path);
-    text += StrCat(Hex8(Crc32c(line)), ' ', line, '\n');
-  }
-  return text;
 }
 
 }  // namespace pipeline

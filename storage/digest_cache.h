@@ -17,6 +17,18 @@
 
 namespace pipeline {
 
+struct CachedDigest {
+  FileIdentity file;  // its path is the real one
+  Digest digest;
+  bool operator==(const CachedDigest&) const = default;
+};
+/// By path.
+using CachedDigests = std::map<std::string, CachedDigest, std::less<>>;
+
+/// What is undamaged of a cache's text; empty for another version.
+CachedDigests ParseDigestCache(std::string_view text);
+std::string FormatDigestCache(const CachedDigests& digests);
+
 /// Bytes hashed so far, of all.
 using HashProgress = std::function<void(std::uint64_t done, std::uint64_t of)>;
 
@@ -34,16 +46,8 @@ class DigestCache {
   Result<std::optional<Digest>> Find(const std::string& path);
 
  private:
-  struct Entry {
-    FileIdentity identity;  // its path is the real one
-    Digest digest;
-  };
-  using Entries = std::map<std::string, Entry, std::less<>>;
-
-  static Entries Parse(std::string_view text);
-  static std::string Format(const Entries& entries);
-  std::optional<Digest> FindEntry(const FileIdentity& identity);
-  void Remember(const FileIdentity& identity, const Digest& digest);
+  std::optional<Digest> FindCached(const FileIdentity& file);
+  void Remember(const FileIdentity& file, const Digest& digest);
   void LoadOnce();
 
   Store& store_;
@@ -51,7 +55,7 @@ class DigestCache {
   const Clock& clock_;
   std::mutex mutex_;  // for what follows
   bool loaded_ = false;
-  Entries entries_;
+  CachedDigests digests_;
 };
 
 }  // namespace pipeline

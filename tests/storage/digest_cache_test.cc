@@ -1,0 +1,155 @@
+#include "storage/digest_cache.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "base/log.h"
+#include "storage/memory_store.h"
+#include "tests/support/fault_store.h"
+#include "tests/support/temp_dir.h"
+
+namespace pipeline {
+namespace {
+
+/// 1970-01-01T01:00:00Z: long after the files of these tests were "last changed".
+class LateClock final : public Clock {
+ public:
+  std::chrono::nanoseconds Monotonic() const override { return {}; }
+  std::int64_t UnixMillis() const override { return 3'600'000; }
+};
+
+class DigestCacheTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    WriteFile(path_, "abc");
+    SetModified(1'000);
+  }
+  void SetModified(std::int64_t seconds) const {
+    const timespec times[2] = {{0, UTIME_OMIT}, {seconds, 7}};
+    ASSERT_EQ(utimensat(AT_FDCWD, path_.c_str(), times, 0), 0);
+  }
+  /// The digest by a cache object of its own, and whether the file was read for it.
+  std::pair<Digest, bool> Look() {
+    DigestCache cache(store_, "digests", clock_);
+    bool was_read = false;
+    const auto digest = cache.DigestOfFile(path_, [&](auto, auto) { was_read = true; }, {});
+    EXPECT_TRUE(digest.ok()) << digest.status().message();
+    return {digest.ok() ? *digest : Digest(), was_read};
+  }
+  std::string CacheText() { return ReadObject(store_, "digests", 1 << 20).value(); }
+  void SetCacheText(std::string_view text) {
+    ASSERT_TRUE(WriteObject(store_, "digests", text, Condition::ReplaceAny()).ok());
+  }
+
+  TempDir dir_;
+  const std::string path_ = dir_ / "a b.txt";
+  MemoryStore store_;
+  LateClock clock_;
+  const std::pair<Digest, bool> hashed_{DigestOf("abc"), true};
+  const std::pair<Digest, bool> remembered_{DigestOf("abc"), false};
+};
+
+TEST_F(DigestCacheTest, AnUnchangedFileIsHashedOnce) {
+  EXPECT_EQ(Look(), hashed_);
+  EXPECT_EQ(Look(), remembered_);
+}
+
+TEST_F(DigestCacheTest, AChangedFileIsHashedAgain) {
+  ASSERT_EQ(Look(), hashed_);
+  SetModified(1'001);
+  EXPECT_EQ(Look(), hashed_) << "another mtime";
+  WriteFile(path_, "abcd");
+  SetModified(1'001);
+  EXPECT_EQ(Look(), std::pair(DigestOf("abcd"), true)) << "another size";
+  WriteFile(dir_ / "other", "abce");
+  std::filesystem::rename(dir_ / "other", path_);
+  SetModified(1'001);
+  EXPECT_EQ(Look(), std::pair(DigestOf("abce"), true)) << "another inode";
+}
+
+TEST_F(DigestCacheTest, AFileChangedAMomentAgoIsNotRemembered) {
+  SetModified(3'599);
+  EXPECT_EQ(Look(), hashed_);
+  EXPECT_EQ(Look(), hashed_);
+}
+
+TEST_F(DigestCacheTest, APathThroughALinkIsTheSameFile) {
+  ASSERT_EQ(Look(), hashed_);
+  std::filesystem::create_symlink(path_, dir_ / "link");
+  DigestCache cache(store_, "digests", clock_);
+  EXPECT_EQ(cache.Find(dir_ / "link").value(), DigestOf("abc"));
+}
+
+TEST_F(DigestCacheTest, FindNeverReadsTheFile) {
+  DigestCache cache(store_, "digests", clock_);
+  EXPECT_EQ(cache.Find(path_).value(), std::nullopt);
+  ASSERT_TRUE(cache.DigestOfFile(path_, {}, {}).ok());
+  EXPECT_EQ(cache.Find(path_).value(), DigestOf("abc"));
+  EXPECT_EQ(cache.Find(dir_ / "absent").status().code(), Code::kNotFound);
+}
+
+TEST_F(DigestCacheTest, ReadsAndWritesTheDocumentedExample) {
+  const std::string_view example =
+      "pipe digests 1\n"
+      "7480b7d4 06b05ab6733a618578af5f94892f3950 3 1700000000000000007 1310721 \"/d/a b.txt\"\n";
+  CachedDigests expected;
+  expected["/d/a b.txt"] = {{"/d/a b.txt", 3, 1'700'000'000'000'000'007, 1'310'721}, DigestOf("abc")};
+  EXPECT_EQ(ParseDigestCache(example), expected);
+  EXPECT_EQ(FormatDigestCache(expected), example);
+}
+
+TEST_F(DigestCacheTest, PathsWithQuotesAndLineEndsComeBack) {
+  CachedDigests digests;
+  for (const std::string path : {"/a\nb", "/\"", "/\\", "/\xe3\x81\x82"})
+    digests[path] = {{path, 1, -1, 2}, DigestOf(path)};
+  EXPECT_EQ(ParseDigestCache(FormatDigestCache(digests)), digests);
+}
+
+TEST_F(DigestCacheTest, DamagedLinesAreIgnored) {
+  ASSERT_EQ(Look(), hashed_);
+  const std::string good = CacheText();
+  for (std::size_t at = 15; at < good.size(); ++at) {
+    std::string damaged = good;
+    damaged[at] = static_cast<char>(damaged[at] ^ 1);
+    SetCacheText(damaged);
+    DigestCache cache(store_, "digests", clock_);
+    EXPECT_EQ(cache.Find(path_).value(), std::nullopt) << "byte " << at;
+  }
+  SetCacheText("pipe digests 1\nnonsense\n\n" + good.substr(15));
+  EXPECT_EQ(Look(), remembered_) << "a good line after damaged ones";
+}
+
+TEST_F(DigestCacheTest, ATornFileOrAnotherVersionIsStartedAnew) {
+  ASSERT_EQ(Look(), hashed_);
+  const std::string good = CacheText();
+  for (std::size_t size = 0; size < good.size(); ++size) {
+    SetCacheText(good.substr(0, size));
+    DigestCache cache(store_, "digests", clock_);
+    EXPECT_EQ(cache.Find(path_).value(), std::nullopt) << "cut at " << size;
+  }
+  SetCacheText("pipe digests 2\n" + good.substr(15));
+  EXPECT_EQ(Look(), hashed_);
+  EXPECT_EQ(CacheText(), good);
+}
+
+TEST_F(DigestCacheTest, ACacheThatCannotBeWrittenIsAWarning) {
+  std::string warning;
+  const LogSink before = SetLogSink([&](Level, std::string_view message) { warning = message; });
+  FaultStore full(store_);
+  full.FillDiskAfter(0);
+  DigestCache cache(full, "digests", clock_);
+  EXPECT_EQ(cache.DigestOfFile(path_, {}, {}).value(), DigestOf("abc"));
+  SetLogSink(before);
+  EXPECT_NE(warning.find("is not remembered"), std::string::npos) << warning;
+}
+
+TEST_F(DigestCacheTest, HashingStopsWhenToldTo) {
+  std::stop_source stop;
+  stop.request_stop();
+  DigestCache cache(store_, "digests", clock_);
+  EXPECT_EQ(cache.DigestOfFile(path_, {}, stop.get_token()).status().code(), Code::kCancelled);
+}
+
+}  // namespace
+}  // namespace pipeline

@@ -1,0 +1,380 @@
+// What storage/README.md promises of every store, as one suite. A backend instantiates it with
+//   INSTANTIATE_TYPED_TEST_SUITE_P(Memory, StoreConformance, MemoryBackend);
+// where the type is default constructible and has `Store& store()`, empty at first.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "storage/store.h"
+
+namespace pipeline {
+
+/// All bytes from `offset` on.
+inline std::string BytesFrom(const ByteFile& file, std::uint64_t offset) {
+  const Result<std::unique_ptr<ByteReader>> reader = file.Open(offset, {});
+  EXPECT_TRUE(reader.ok()) << reader.status().message();
+  std::string bytes;
+  std::string piece(100'003, '\0');
+  while (reader.ok()) {
+    const Result<std::size_t> got = (*reader)->Read(piece);
+    EXPECT_TRUE(got.ok()) << got.status().message();
+    if (!got.ok() || *got == 0) break;
+    bytes.append(piece, 0, *got);
+  }
+  return bytes;
+}
+
+/// Bytes in which a shift, a gap or a double piece shows.
+inline std::string PatternBytes(std::size_t size) {
+  std::string bytes(size, '\0');
+  std::uint64_t state = 1;
+  for (char& byte : bytes) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    byte = static_cast<char>(state >> 56);
+  }
+  return bytes;
+}
+
+template <class Backend>
+class StoreConformance : public testing::Test {
+ protected:
+  Store& store() { return backend_.store(); }
+
+  ObjectInfo Write(std::string_view name, std::string_view bytes,
+                   const Condition& condition = Condition::CreateOnly()) {
+    const Result<ObjectInfo> info = WriteObject(store(), name, bytes, condition);
+    EXPECT_TRUE(info.ok()) << info.status().message();
+    return info.ok() ? *info : ObjectInfo();
+  }
+  Code CodeOfWrite(std::string_view name, const Condition& condition) {
+    return WriteObject(store(), name, "other", condition).status().code();
+  }
+  std::string Read(std::string_view name) {
+    const Result<std::unique_ptr<ByteFile>> file = store().Open(name);
+    return file.ok() ? BytesFrom(**file, 0) : std::string(file.status().message());
+  }
+  std::vector<std::string> Names(std::string_view prefix = {}) {
+    const Result<std::vector<ObjectInfo>> objects = store().List(prefix);
+    EXPECT_TRUE(objects.ok()) << objects.status().message();
+    std::vector<std::string> names;
+    if (objects.ok())
+      for (const ObjectInfo& info : *objects) names.push_back(info.name);
+    return names;
+  }
+  std::unique_ptr<ObjectWriter> Create(std::string_view name, Condition condition = Condition::CreateOnly()) {
+    Result<std::unique_ptr<ObjectWriter>> writer = store().Create(name, std::move(condition));
+    EXPECT_TRUE(writer.ok()) << writer.status().message();
+    return writer.ok() ? std::move(writer).value() : nullptr;
+  }
+
+ private:
+  Backend backend_;
+};
+TYPED_TEST_SUITE_P(StoreConformance);
+
+using Names = std::vector<std::string>;
+
+TYPED_TEST_P(StoreConformance, ReadsWhatWasWritten) {
+  const ObjectInfo info = this->Write("dir/a", "bytes");
+  EXPECT_EQ(info.name, "dir/a");
+  EXPECT_EQ(info.size, 5u);
+  EXPECT_FALSE(info.version.empty());
+  EXPECT_EQ(this->Read("dir/a"), "bytes");
+  const auto stat = this->store().Stat("dir/a");
+  ASSERT_TRUE(stat.ok() && stat->has_value());
+  EXPECT_EQ((*stat)->version, info.version);
+  EXPECT_EQ((*stat)->size, 5u);
+}
+
+TYPED_TEST_P(StoreConformance, AbsenceIsAnAnswer) {
+  const auto stat = this->store().Stat("dir/a");
+  ASSERT_TRUE(stat.ok()) << stat.status().message();
+  EXPECT_FALSE(stat->has_value());
+  EXPECT_EQ(this->store().Open("dir/a").status().code(), Code::kNotFound);
+  EXPECT_TRUE(this->store().Remove("dir/a").ok());
+  EXPECT_EQ(this->Names(), Names{});
+  EXPECT_EQ(this->Names("no/such/"), Names{});
+}
+
+TYPED_TEST_P(StoreConformance, ADirectoryIsNoObject) {
+  this->Write("dir/a", "1");
+  EXPECT_EQ(this->store().Open("dir").status().code(), Code::kNotFound);
+  const auto stat = this->store().Stat("dir");
+  EXPECT_TRUE(stat.ok() && !stat->has_value());
+  const auto below_an_object = this->store().Stat("dir/a/b");
+  EXPECT_TRUE(below_an_object.ok() && !below_an_object->has_value());
+  EXPECT_EQ(this->store().Open("dir/a/b").status().code(), Code::kNotFound);
+  EXPECT_TRUE(this->store().Remove("dir").ok());
+  EXPECT_TRUE(this->store().Remove("dir/a/b").ok());
+  EXPECT_EQ(this->Read("dir/a"), "1");
+}
+
+TYPED_TEST_P(StoreConformance, CreateOnlyNeverReplaces) {
+  this->Write("a", "first");
+  EXPECT_EQ(this->CodeOfWrite("a", Condition::CreateOnly()), Code::kAlreadyExists);
+  EXPECT_EQ(this->Read("a"), "first");
+  EXPECT_EQ(this->Names(), Names{"a"});
+}
+
+TYPED_TEST_P(StoreConformance, OneOfManyCreatorsWins) {
+  std::vector<Code> codes(4);
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < codes.size(); ++i)
+    threads.emplace_back([&, i] {
+      const std::string bytes(100, static_cast<char>('a' + i));
+      codes[i] = WriteObject(this->store(), "dir/a", bytes, Condition::CreateOnly()).status().code();
+    });
+  for (std::thread& thread : threads) thread.join();
+  std::size_t winner = codes.size();
+  for (std::size_t i = 0; i < codes.size(); ++i) {
+    if (codes[i] == Code::kAlreadyExists) continue;
+    EXPECT_EQ(codes[i], Code::kOk);
+    EXPECT_EQ(winner, codes.size()) << "two winners";
+    winner = i;
+  }
+  ASSERT_LT(winner, codes.size());
+  EXPECT_EQ(this->Read("dir/a"), std::string(100, static_cast<char>('a' + winner)));
+}
+
+TYPED_TEST_P(StoreConformance, ReplacesOnlyTheVersionThatIsKnown) {
+  const std::string first = this->Write("a", "1").version;
+  const std::string second = this->Write("a", "2", Condition::Replace(first)).version;
+  EXPECT_NE(first, second);
+  EXPECT_EQ(this->CodeOfWrite("a", Condition::Replace(first)), Code::kFailedPrecondition);
+  EXPECT_EQ(this->Read("a"), "2");
+  EXPECT_EQ(this->CodeOfWrite("absent", Condition::Replace(first)), Code::kFailedPrecondition);
+  EXPECT_EQ(this->Names(), Names{"a"});
+}
+
+TYPED_TEST_P(StoreConformance, TheVersionIsComparedAtCommit) {
+  const std::string known = this->Write("a", "1").version;
+  const auto writer = this->Create("a", Condition::Replace(known));
+  ASSERT_TRUE(writer->Append("ours").ok());
+  this->Write("a", "theirs", Condition::ReplaceAny());
+  EXPECT_EQ(writer->Commit().status().code(), Code::kFailedPrecondition);
+  EXPECT_EQ(this->Read("a"), "theirs");
+}
+
+TYPED_TEST_P(StoreConformance, EveryWriteHasAVersionOfItsOwn) {
+  std::vector<std::string> versions;
+  for (int i = 0; i < 8; ++i) {
+    versions.push_back(this->Write("a", "same size", Condition::ReplaceAny()).version);
+    for (int before = 0; before < i; ++before)
+      EXPECT_NE(versions[static_cast<std::size_t>(before)], versions.back());
+    if (i % 2 == 1) {
+      EXPECT_TRUE(this->store().Remove("a").ok());
+    }
+  }
+}
+
+TYPED_TEST_P(StoreConformance, NothingIsVisibleBeforeCommit) {
+  const auto writer = this->Create("dir/a");
+  ASSERT_TRUE(writer->Append(PatternBytes(1'000'000)).ok());
+  EXPECT_EQ(this->Names(), Names{});
+  const auto stat = this->store().Stat("dir/a");
+  EXPECT_TRUE(stat.ok() && !stat->has_value());
+  ASSERT_TRUE(writer->Commit().ok());
+  EXPECT_EQ(this->Names(), Names{"dir/a"});
+}
+
+TYPED_TEST_P(StoreConformance, DestroyedUncommittedNothingWasThere) {
+  this->Write("dir/old", "old");
+  for (const char* name : {"dir/new", "dir/old"}) {
+    const auto writer = this->Create(name, Condition::ReplaceAny());
+    ASSERT_TRUE(writer->Append("new").ok());
+  }
+  EXPECT_EQ(this->Names(), Names{"dir/old"});
+  EXPECT_EQ(this->Read("dir/old"), "old");
+}
+
+TYPED_TEST_P(StoreConformance, AnOpenFileKeepsItsVersion) {
+  this->Write("a", "old bytes");
+  auto file = this->store().Open("a");
+  ASSERT_TRUE(file.ok());
+  const auto reader = (*file)->Open(0, {});
+  ASSERT_TRUE(reader.ok());
+  std::string start(3, '\0');
+  ASSERT_TRUE(ReadExactly(**reader, start).ok());
+  this->Write("a", "new, longer bytes", Condition::ReplaceAny());
+  std::string rest(6, '\0');
+  ASSERT_TRUE(ReadExactly(**reader, rest).ok());
+  EXPECT_EQ(start + rest, "old bytes");
+  ASSERT_TRUE(this->store().Remove("a").ok());
+  EXPECT_EQ(BytesFrom(**file, 4), "bytes");
+}
+
+TYPED_TEST_P(StoreConformance, ReadsFromAnyOffset) {
+  this->Write("a", "0123456789");
+  const auto file = this->store().Open("a");
+  ASSERT_TRUE(file.ok());
+  EXPECT_EQ((*file)->size(), 10u);
+  EXPECT_EQ(BytesFrom(**file, 7), "789");
+  EXPECT_EQ(BytesFrom(**file, 10), "");
+  EXPECT_EQ(BytesFrom(**file, std::uint64_t{1} << 62), "");
+}
+
+TYPED_TEST_P(StoreConformance, AReaderStopsWhenToldTo) {
+  this->Write("a", PatternBytes(3 << 20));
+  const auto file = this->store().Open("a");
+  ASSERT_TRUE(file.ok());
+  std::stop_source stop;
+  const auto reader = (*file)->Open(0, stop.get_token());
+  ASSERT_TRUE(reader.ok());
+  std::string all(3 << 20, '\0');
+  const Result<std::size_t> got = (*reader)->Read(all);
+  ASSERT_TRUE(got.ok());
+  EXPECT_LE(*got, std::size_t{1} << 20) << "further than one look at the stop token";
+  stop.request_stop();
+  EXPECT_EQ((*reader)->Read(all).status().code(), Code::kCancelled);
+}
+
+TYPED_TEST_P(StoreConformance, ListsByNameInByteOrder) {
+  for (const char* name : {"b", "a/2", "a/10", "a-b", "ab", "a/c/d", "\xe3\x81\x82"}) this->Write(name, "x");
+  EXPECT_EQ(this->Names(), (Names{"a-b", "a/10", "a/2", "a/c/d", "ab", "b", "\xe3\x81\x82"}));
+  EXPECT_EQ(this->Names("a/"), (Names{"a/10", "a/2", "a/c/d"}));
+  EXPECT_EQ(this->Names("a/c"), Names{"a/c/d"});
+  EXPECT_EQ(this->Names("a/c/"), Names{"a/c/d"});
+  EXPECT_EQ(this->Names("a"), (Names{"a-b", "a/10", "a/2", "a/c/d", "ab"}));
+  EXPECT_EQ(this->Names("a/1"), Names{"a/10"});
+  for (const char* prefix : {"/", "..", "../", "a//", "a/../", "z"}) EXPECT_EQ(this->Names(prefix), Names{});
+}
+
+TYPED_TEST_P(StoreConformance, RemovesOneObject) {
+  this->Write("dir/a", "1");
+  this->Write("dir/b", "2");
+  ASSERT_TRUE(this->store().Remove("dir/a").ok());
+  EXPECT_EQ(this->Names(), Names{"dir/b"});
+  this->Write("dir/a", "again");
+  EXPECT_EQ(this->Read("dir/a"), "again");
+}
+
+TYPED_TEST_P(StoreConformance, RefusesWhatIsNoName) {
+  const std::string bad[] = {"",     "/a",   "a/",   "a//b", ".",  "..",  "a/./b", "../a", "a/..",
+                             std::string("a\0b", 3), std::string(201, 'x'),
+                             std::string(200, 'x') + "/" + std::string(201, 'x')};
+  for (const std::string& name : bad) {
+    EXPECT_EQ(this->store().Create(name, {}).status().code(), Code::kInvalidArgument) << name;
+    EXPECT_EQ(this->store().Open(name).status().code(), Code::kInvalidArgument) << name;
+    EXPECT_EQ(this->store().Stat(name).status().code(), Code::kInvalidArgument) << name;
+    EXPECT_EQ(this->store().Remove(name).code(), Code::kInvalidArgument) << name;
+  }
+  std::string too_long = "x";
+  while (too_long.size() <= 1024) too_long += "/" + std::string(100, 'x');
+  EXPECT_EQ(this->store().Create(too_long, {}).status().code(), Code::kInvalidArgument);
+}
+
+TYPED_TEST_P(StoreConformance, TakesUnusualNames) {
+  const Names names = {" ",     "%41",   "*?",  "-rf", "...", ".hidden", "a b",
+                       "a\\b",  "a\nb",  "c:d", "x.tmp.y", std::string(200, 'y'), "~",
+                       "\xe5\x85\xa8\xe8\xa7\x92", "\xff\xfe"};
+  for (const std::string& name : names) this->Write(name, name);
+  for (const std::string& name : names) EXPECT_EQ(this->Read(name), name);
+  EXPECT_EQ(this->Names().size(), names.size());
+}
+
+TYPED_TEST_P(StoreConformance, KeepsAnEmptyObject) {
+  EXPECT_EQ(this->Write("a", "").size, 0u);
+  EXPECT_EQ(this->Read("a"), "");
+  EXPECT_EQ(this->Names(), Names{"a"});
+}
+
+TYPED_TEST_P(StoreConformance, KeepsABigObjectWrittenInPiecesOfAllSizes) {
+  const std::string bytes = PatternBytes(20 << 20);
+  const auto writer = this->Create("big");
+  std::string_view left = bytes;
+  for (std::size_t size = 1; !left.empty(); size = size * 3 + 1) {
+    if (size > (2 << 20)) size = 1;
+    ASSERT_TRUE(writer->Append(left.substr(0, size)).ok());
+    left.remove_prefix(std::min(size, left.size()));
+  }
+  const Result<ObjectInfo> info = writer->Commit();
+  ASSERT_TRUE(info.ok()) << info.status().message();
+  EXPECT_EQ(info->size, bytes.size());
+  EXPECT_TRUE(this->Read("big") == bytes);
+}
+
+TYPED_TEST_P(StoreConformance, AppendsFilesAtAnyPlace) {
+  const std::string bytes = PatternBytes(3'000'001);
+  this->Write("source", bytes);
+  this->Write("empty", "");
+  const auto source = this->store().Open("source");
+  const auto empty = this->store().Open("empty");
+  ASSERT_TRUE(source.ok() && empty.ok());
+  const struct {
+    const char* name;
+    const char* parts;  // f: the file, e: the empty file, any other: itself
+  } cases[] = {{"f", "f"}, {"fx", "fx"}, {"xf", "xf"}, {"ff", "ff"}, {"efe", "efe"}, {"fxf", "fxf"}, {"e", "e"}};
+  for (const auto& test : cases) {
+    const auto writer = this->Create(test.name);
+    std::string expected;
+    for (const char* part = test.parts; *part != '\0'; ++part) {
+      const bool is_file = *part == 'f' || *part == 'e';
+      const Status appended = is_file ? writer->AppendFile(*part == 'f' ? **source : **empty, {})
+                                      : writer->Append(std::string_view(part, 1));
+      ASSERT_TRUE(appended.ok()) << appended.message();
+      expected += *part == 'f' ? bytes : *part == 'e' ? "" : std::string(1, *part);
+    }
+    const Result<ObjectInfo> info = writer->Commit();
+    ASSERT_TRUE(info.ok()) << info.status().message();
+    EXPECT_EQ(info->size, expected.size());
+    EXPECT_TRUE(this->Read(test.name) == expected) << test.name;
+  }
+  EXPECT_TRUE(this->Read("source") == bytes) << "the source was changed";
+}
+
+TYPED_TEST_P(StoreConformance, ReplacesAnObjectByItself) {
+  const ObjectInfo before = this->Write("a", "bytes");
+  const auto file = this->store().Open("a");
+  ASSERT_TRUE(file.ok());
+  const auto writer = this->Create("a", Condition::Replace(before.version));
+  ASSERT_TRUE(writer->AppendFile(**file, {}).ok());
+  EXPECT_TRUE(writer->Commit().ok());
+  EXPECT_EQ(this->Read("a"), "bytes");
+}
+
+TYPED_TEST_P(StoreConformance, ACancelledAppendFileLeavesNothing) {
+  this->Write("source", PatternBytes(5 << 20));
+  const auto source = this->store().Open("source");
+  ASSERT_TRUE(source.ok());
+  std::stop_source stop;
+  stop.request_stop();
+  {
+    const auto writer = this->Create("copy");
+    ASSERT_TRUE(writer->Append("x").ok());
+    EXPECT_EQ(writer->AppendFile(**source, stop.get_token()).code(), Code::kCancelled);
+  }
+  EXPECT_EQ(this->Names(), Names{"source"});
+}
+
+TYPED_TEST_P(StoreConformance, SweepLeavesLivingWritersAndObjectsAlone) {
+  this->Write("dir/old", "old");
+  const auto writer = this->Create("dir/new");
+  ASSERT_TRUE(writer->Append("new").ok());
+  EXPECT_TRUE(this->store().Sweep("").ok());
+  EXPECT_TRUE(this->store().Sweep("dir/").ok());
+  EXPECT_TRUE(this->store().Sweep("no/such/").ok());
+  ASSERT_TRUE(writer->Commit().ok());
+  EXPECT_EQ(this->Names(), (Names{"dir/new", "dir/old"}));
+}
+
+TYPED_TEST_P(StoreConformance, ReadObjectRefusesWhatIsTooLarge) {
+  this->Write("a", "12345");
+  EXPECT_EQ(ReadObject(this->store(), "a", 5).value(), "12345");
+  EXPECT_EQ(ReadObject(this->store(), "a", 4).status().code(), Code::kResourceExhausted);
+}
+
+REGISTER_TYPED_TEST_SUITE_P(StoreConformance, ReadsWhatWasWritten, AbsenceIsAnAnswer, ADirectoryIsNoObject,
+                            CreateOnlyNeverReplaces, OneOfManyCreatorsWins, ReplacesOnlyTheVersionThatIsKnown,
+                            TheVersionIsComparedAtCommit, EveryWriteHasAVersionOfItsOwn,
+                            NothingIsVisibleBeforeCommit, DestroyedUncommittedNothingWasThere,
+                            AnOpenFileKeepsItsVersion, ReadsFromAnyOffset, AReaderStopsWhenToldTo,
+                            ListsByNameInByteOrder, RemovesOneObject, RefusesWhatIsNoName, TakesUnusualNames,
+                            KeepsAnEmptyObject, KeepsABigObjectWrittenInPiecesOfAllSizes,
+                            AppendsFilesAtAnyPlace, ReplacesAnObjectByItself, ACancelledAppendFileLeavesNothing,
+                            SweepLeavesLivingWritersAndObjectsAlone, ReadObjectRefusesWhatIsTooLarge);
+
+}  // namespace pipeline
