@@ -47,7 +47,8 @@ class Cursor {
 /// The reason in a message like "[json.exception.parse_error.101] parse error at line 1, column 2: why".
 /// What it read last is left out: that may be a whole document.
 std::string WithoutLibraryTalk(std::string_view message) {
-  if (const std::size_t tag = message.find("] "); tag != std::string_view::npos) message.remove_prefix(tag + 2);
+  if (const std::size_t tag = message.find("] "); tag != std::string_view::npos)
+    message.remove_prefix(tag + 2);
   constexpr std::string_view kWhere = "parse error at ";
   if (message.substr(0, kWhere.size()) == kWhere) message.remove_prefix(message.find(": ") + 2);
   const std::size_t last_read = message.find("; last read: ");

@@ -34,7 +34,8 @@ LogSink SetLogSink(LogSink sink) {
 
 void Log(Level level, std::string_view message) {
   std::string line(message);
-  std::replace_if(line.begin(), line.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  std::replace_if(
+      line.begin(), line.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
   Target& target = TheTarget();
   const std::scoped_lock lock(target.mutex);
   if (target.sink) target.sink(level, line);

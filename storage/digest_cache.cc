@@ -105,8 +105,7 @@ Result<Digest> DigestCache::DigestOfFile(const std::string& path, const HashProg
     if (progress) progress(done, file->size());
   }
   const Digest digest = hasher.Finish();
-  if (file->identity().mtime_ns / 1'000'000 + kStillForMillis <= began_ms)
-    Remember(file->identity(), digest);
+  if (file->identity().mtime_ns / 1'000'000 + kStillForMillis <= began_ms) Remember(file->identity(), digest);
   return digest;
 }
 

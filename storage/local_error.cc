@@ -10,11 +10,14 @@ namespace {
 
 std::string_view WhatToDo(int error_number) {
   switch (error_number) {
-    case ENOSPC: case EDQUOT:
+    case ENOSPC:
+    case EDQUOT:
       return "free some space there or choose another place, then run again: what is finished stays";
-    case EFBIG: return "raise the limit on file size (ulimit -f), or use a file system that takes larger files";
+    case EFBIG:
+      return "raise the limit on file size (ulimit -f), or use a file system that takes larger files";
     case EROFS: return "choose a place that can be written";
-    case EACCES: case EPERM: return "check the owner and the permissions";
+    case EACCES:
+    case EPERM: return "check the owner and the permissions";
     case ENOTDIR: return "a part of this path is a file";
     case EMFILE: return "raise the limit on open files (ulimit -n)";
     default: return {};

@@ -15,13 +15,16 @@ namespace {
 
 constexpr std::size_t kMaxRead = 1 << 20;  // between two looks at the stop token
 
+std::int64_t ModifiedNs(const struct stat& found) {
+  return std::int64_t{found.st_mtim.tv_sec} * 1'000'000'000 + found.st_mtim.tv_nsec;
+}
+
 Result<FileIdentity> Identify(const std::string& path, const struct stat& found) {
   if (!S_ISREG(found.st_mode))
     return Status(Code::kInvalidArgument,
                   StrCat(path, ": ", S_ISDIR(found.st_mode) ? "is a directory" : "is a device or a pipe",
                          ", where a file was expected"));
-  return FileIdentity{path, static_cast<std::uint64_t>(found.st_size),
-                      std::int64_t{found.st_mtim.tv_sec} * 1'000'000'000 + found.st_mtim.tv_nsec,
+  return FileIdentity{path, static_cast<std::uint64_t>(found.st_size), ModifiedNs(found),
                       std::uint64_t{found.st_ino}};
 }
 
@@ -88,10 +91,10 @@ Result<std::unique_ptr<ByteReader>> LocalFile::Open(std::uint64_t offset, std::s
 Status LocalFile::CheckUnchanged() const {
   struct stat found;
   if (fstat(file_.get(), &found) != 0) return LocalError(identity_.path, "cannot look at it", errno);
-  ASSIGN_OR_RETURN(const FileIdentity now, Identify(identity_.path, found));
-  if (now == identity_) return {};
+  const auto size = static_cast<std::uint64_t>(found.st_size);
+  if (size == identity_.size && ModifiedNs(found) == identity_.mtime_ns) return {};
   return Status(Code::kDataLoss, StrCat(identity_.path, ": changed while it was read (", identity_.size,
-                                        " bytes when opened, ", now.size, " now); run again when it is still"));
+                                        " bytes when opened, ", size, " now); run again when it is still"));
 }
 
 }  // namespace pipeline

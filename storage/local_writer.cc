@@ -166,7 +166,8 @@ Status LocalWriter::CopyFrom(int descriptor, std::uint64_t size, const std::stop
   off_t offset = 0;
   while (static_cast<std::uint64_t>(offset) < size) {
     if (stop.stop_requested()) return Status(Code::kCancelled, StrCat(path_, ": writing was stopped"));
-    const auto wanted = static_cast<std::size_t>(std::min(size - static_cast<std::uint64_t>(offset), kCopyBytes));
+    const auto wanted =
+        static_cast<std::size_t>(std::min(size - static_cast<std::uint64_t>(offset), kCopyBytes));
     if (kernel_copies) {
       // Whatever keeps the kernel from copying, reading and writing below work or say what is wrong.
       const ssize_t copied =

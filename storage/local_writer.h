@@ -43,10 +43,10 @@ class LocalWriter final : public ObjectWriter {
   const std::string path_;
   const Condition condition_;
   TemporaryFile temporary_;
-  std::string buffer_;    // small appends, up to kBufferBytes
-  bool empty_ = true;     // nothing was appended yet
-  bool shared_ = false;   // the temporary is a link to another object's bytes
-  Status failed_;         // the first failure is every further answer
+  std::string buffer_;   // small appends, up to kBufferBytes
+  bool empty_ = true;    // nothing was appended yet
+  bool shared_ = false;  // the temporary is a link to another object's bytes
+  Status failed_;        // the first failure is every further answer
 };
 
 /// What names the state of a local file as an object: see "versions" in storage/README.md.

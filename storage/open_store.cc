@@ -11,8 +11,9 @@ Result<std::unique_ptr<Store>> OpenStore(std::string_view uri) {
   switch (place.scheme) {
     case Uri::Scheme::kFile: return std::unique_ptr<Store>(std::make_unique<LocalStore>(place.path));
     case Uri::Scheme::kGs:
-      return Status(Code::kUnimplemented, StrCat(uri, ": this version cannot read or write buckets; "
-                                                      "name a local directory and copy it when it is done"));
+      return Status(Code::kUnimplemented, StrCat(uri,
+                                                 ": this version cannot read or write buckets; "
+                                                 "name a local directory and copy it when it is done"));
     case Uri::Scheme::kHttp:
     case Uri::Scheme::kHttps: break;
   }

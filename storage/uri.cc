@@ -38,8 +38,8 @@ std::optional<std::string> SchemeWord(std::string_view text) {
   std::string word(text.substr(0, colon));
   std::transform(word.begin(), word.end(), word.begin(), ToLower);
   const bool fits = IsLower(word[0]) && std::all_of(word.begin(), word.end(), [](char c) {
-    return IsLower(c) || IsDigit(c) || c == '+' || c == '-' || c == '.';
-  });
+                      return IsLower(c) || IsDigit(c) || c == '+' || c == '-' || c == '.';
+                    });
   return fits ? std::optional(word) : std::nullopt;
 }
 
@@ -75,7 +75,8 @@ Result<Uri> ParseFile(std::string_view text, std::string_view rest) {
   constexpr std::string_view kLocalhost = "localhost/";
   if (rest.substr(0, kLocalhost.size()) == kLocalhost) rest.remove_prefix(kLocalhost.size() - 1);
   if (rest.empty() || rest[0] != '/')
-    return Bad(text, "names another machine or a relative path; write file:///absolute/path, or just the path");
+    return Bad(text,
+               "names another machine or a relative path; write file:///absolute/path, or just the path");
   std::optional<std::string> path = PercentDecode(rest);
   if (!path) return Bad(text, "a '%' is not followed by two hexadecimal digits; write it as %25");
   if (path->find('\0') != std::string::npos) return Bad(text, "contains a NUL");
@@ -125,7 +126,8 @@ Result<Uri> Uri::Parse(std::string_view text) {
     if (known.scheme == Scheme::kGs) return ParseGs(text, rest);
     return ParseHttp(text, rest, known.scheme);
   }
-  if (has_slashes) return Bad(text, StrCat("unknown scheme '", *word, "'; use a path, file, gs, http or https"));
+  if (has_slashes)
+    return Bad(text, StrCat("unknown scheme '", *word, "'; use a path, file, gs, http or https"));
   if (text == "~" || text.substr(0, 2) == "~/")
     return Bad(text, "'~' has no meaning here; write the path of the directory itself");
   return Uri{Scheme::kFile, {}, WithoutSlashesAtEnd(text)};

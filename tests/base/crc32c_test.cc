@@ -14,9 +14,10 @@ std::string Counting(int from, int to) {
 }
 
 TEST(Crc32cTest, GivesTheValuesOfRfc3720) {
-  const std::string scsi_read_command = {
-      '\x01', '\xc0', 0, 0, 0, 0, 0, 0, 0,      0, 0, 0, 0,      0, 0, 0,      '\x14', 0, 0, 0, 0, 0, '\x04', 0,
-      0,      0,      0, '\x14', 0, 0, 0, '\x18', '\x28', 0, 0, 0, 0, 0, 0, 0, '\x02', 0, 0, 0, 0, 0, 0, 0};
+  const std::string scsi_read_command = {'\x01', '\xc0', 0, 0,      0, 0,      0,      0, 0, 0,      0, 0, 0,
+                                         0,      0,      0, '\x14', 0, 0,      0,      0, 0, '\x04', 0, 0, 0,
+                                         0,      '\x14', 0, 0,      0, '\x18', '\x28', 0, 0, 0,      0, 0, 0,
+                                         0,      '\x02', 0, 0,      0, 0,      0,      0, 0};
   const struct {
     std::string bytes;
     std::uint32_t crc;

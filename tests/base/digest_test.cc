@@ -59,8 +59,7 @@ TEST(DigestTest, AMovedHasherGoesOn) {
 TEST(DigestTest, FieldsDoNotRunTogether) {
   EXPECT_NE(Hasher().UpdateField("ab").UpdateField("c").Finish(),
             Hasher().UpdateField("a").UpdateField("bc").Finish());
-  EXPECT_EQ(Hasher().UpdateField("ab").Finish(),
-            DigestOf(std::string_view("\x02\0\0\0\0\0\0\0ab", 10)));
+  EXPECT_EQ(Hasher().UpdateField("ab").Finish(), DigestOf(std::string_view("\x02\0\0\0\0\0\0\0ab", 10)));
 }
 
 TEST(DigestTest, HexGoesBothWays) {

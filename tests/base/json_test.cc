@@ -61,7 +61,8 @@ TEST(JsonTest, BuildsFromNothing) {
   value["a"].Append("x");
   value["a"].Append(2.0);
   EXPECT_EQ(value.Dump(), "{\"a\":[\"x\",2.0],\"b\":{\"c\":1}}");
-  EXPECT_EQ(value.DumpPretty(), "{\n  \"a\": [\n    \"x\",\n    2.0\n  ],\n  \"b\": {\n    \"c\": 1\n  }\n}\n");
+  EXPECT_EQ(value.DumpPretty(),
+            "{\n  \"a\": [\n    \"x\",\n    2.0\n  ],\n  \"b\": {\n    \"c\": 1\n  }\n}\n");
 }
 
 TEST(JsonTest, SaysWhereAndWhatIsWrong) {

@@ -20,10 +20,10 @@ TEST(LocalNamesTest, ParsesWhatItMakes) {
 TEST(LocalNamesTest, NoTwoNamesAreEqual) { EXPECT_NE(NewTemporaryName("a"), NewTemporaryName("a")); }
 
 TEST(LocalNamesTest, OtherNamesAreNoTemporaries) {
-  for (const char* name : {"", ".", "a", ".a", ".a.tmp.", ".a.tmp.0123abcd", ".a.tmp.0123abcd-1",
-                           "a.tmp.0123abcd-1-2", "..tmp.0123abcd-1-2", ".a.tmp.0123ABCD-1-2",
-                           ".a.tmp.0123abcd-x-2", ".a.tmp.0123abcd-1-", ".a.tmp.0123abcd--2",
-                           ".a.tmp.0123abcd-1-2x", ".a.tmp.0123abcd-99999999999-2", ".a.tmp.0123abc-1-2"})
+  for (const char* name :
+       {"", ".", "a", ".a", ".a.tmp.", ".a.tmp.0123abcd", ".a.tmp.0123abcd-1", "a.tmp.0123abcd-1-2",
+        "..tmp.0123abcd-1-2", ".a.tmp.0123ABCD-1-2", ".a.tmp.0123abcd-x-2", ".a.tmp.0123abcd-1-",
+        ".a.tmp.0123abcd--2", ".a.tmp.0123abcd-1-2x", ".a.tmp.0123abcd-99999999999-2", ".a.tmp.0123abc-1-2"})
     EXPECT_FALSE(ParseTemporaryName(name)) << name;
 }
 

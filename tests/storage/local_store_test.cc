@@ -30,7 +30,8 @@ INSTANTIATE_TYPED_TEST_SUITE_P(Local, StoreConformance, LocalBackend);
 /// Everything below the directory that is no directory, temporaries included.
 std::size_t FilesIn(const std::filesystem::path& path) {
   std::size_t count = 0;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(path)) count += !entry.is_directory();
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(path))
+    count += !entry.is_directory();
   return count;
 }
 
@@ -159,6 +160,17 @@ TEST_F(LocalStoreTest, AppendFileSharesAnObjectsBytes) {
 
   ASSERT_TRUE(Write("out/a", "new", Condition::ReplaceAny()).ok());
   EXPECT_EQ(ReadFile(dir_ / "pieces/a").size(), 100'000u) << "replacing one name changed the other";
+}
+
+TEST_F(LocalStoreTest, ReplacingAnObjectByItselfLeavesNoTemporary) {
+  ASSERT_TRUE(Write("a", "bytes").ok());
+  const auto file = Open("a");
+  {
+    const auto writer = store_.Create("a", Condition::ReplaceAny());
+    ASSERT_TRUE(writer.ok() && (*writer)->AppendFile(*file, {}).ok() && (*writer)->Commit().ok());
+  }
+  EXPECT_EQ(FilesIn(dir_.path()), 1u);
+  EXPECT_EQ(ReadFile(dir_ / "a"), "bytes");
 }
 
 TEST_F(LocalStoreTest, ALinkedTemporaryIsSweptAndItsSourceStays) {

@@ -159,6 +159,24 @@ TYPED_TEST_P(StoreConformance, TheVersionIsComparedAtCommit) {
   EXPECT_EQ(this->Read("a"), "theirs");
 }
 
+TYPED_TEST_P(StoreConformance, ReplacingByVersionLosesNoUpdate) {
+  this->Write("count", "");
+  const auto add_one = [&] {  // an update of what is there; false when somebody else was quicker
+    const auto stat = this->store().Stat("count");
+    const auto bytes = ReadObject(this->store(), "count", 100);
+    if (!stat.ok() || !stat->has_value() || !bytes.ok() || bytes->size() != (*stat)->size) return false;
+    const auto condition = Condition::Replace((*stat)->version);
+    return WriteObject(this->store(), "count", *bytes + "x", condition).ok();
+  };
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i)
+    threads.emplace_back([&] {
+      for (int added = 0; added < 5;) added += add_one() ? 1 : 0;
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(this->Read("count"), std::string(15, 'x'));
+}
+
 TYPED_TEST_P(StoreConformance, EveryWriteHasAVersionOfItsOwn) {
   std::vector<std::string> versions;
   for (int i = 0; i < 8; ++i) {
@@ -253,8 +271,17 @@ TYPED_TEST_P(StoreConformance, RemovesOneObject) {
 }
 
 TYPED_TEST_P(StoreConformance, RefusesWhatIsNoName) {
-  const std::string bad[] = {"",     "/a",   "a/",   "a//b", ".",  "..",  "a/./b", "../a", "a/..",
-                             std::string("a\0b", 3), std::string(201, 'x'),
+  const std::string bad[] = {"",
+                             "/a",
+                             "a/",
+                             "a//b",
+                             ".",
+                             "..",
+                             "a/./b",
+                             "../a",
+                             "a/..",
+                             std::string("a\0b", 3),
+                             std::string(201, 'x'),
                              std::string(200, 'x') + "/" + std::string(201, 'x')};
   for (const std::string& name : bad) {
     EXPECT_EQ(this->store().Create(name, {}).status().code(), Code::kInvalidArgument) << name;
@@ -268,9 +295,14 @@ TYPED_TEST_P(StoreConformance, RefusesWhatIsNoName) {
 }
 
 TYPED_TEST_P(StoreConformance, TakesUnusualNames) {
-  const Names names = {" ",     "%41",   "*?",  "-rf", "...", ".hidden", "a b",
-                       "a\\b",  "a\nb",  "c:d", "x.tmp.y", std::string(200, 'y'), "~",
-                       "\xe5\x85\xa8\xe8\xa7\x92", "\xff\xfe"};
+  const Names names = {" ",       "%41",
+                       "*?",      "-rf",
+                       "...",     ".hidden",
+                       "a b",     "a\\b",
+                       "a\nb",    "c:d",
+                       "x.tmp.y", std::string(200, 'y'),
+                       "~",       "\xe5\x85\xa8\xe8\xa7\x92",
+                       "\xff\xfe"};
   for (const std::string& name : names) this->Write(name, name);
   for (const std::string& name : names) EXPECT_EQ(this->Read(name), name);
   EXPECT_EQ(this->Names().size(), names.size());
@@ -307,7 +339,8 @@ TYPED_TEST_P(StoreConformance, AppendsFilesAtAnyPlace) {
   const struct {
     const char* name;
     const char* parts;  // f: the file, e: the empty file, any other: itself
-  } cases[] = {{"f", "f"}, {"fx", "fx"}, {"xf", "xf"}, {"ff", "ff"}, {"efe", "efe"}, {"fxf", "fxf"}, {"e", "e"}};
+  } cases[] = {{"f", "f"},     {"fx", "fx"},   {"xf", "xf"}, {"ff", "ff"},
+               {"efe", "efe"}, {"fxf", "fxf"}, {"e", "e"}};
   for (const auto& test : cases) {
     const auto writer = this->Create(test.name);
     std::string expected;
@@ -369,12 +402,13 @@ TYPED_TEST_P(StoreConformance, ReadObjectRefusesWhatIsTooLarge) {
 
 REGISTER_TYPED_TEST_SUITE_P(StoreConformance, ReadsWhatWasWritten, AbsenceIsAnAnswer, ADirectoryIsNoObject,
                             CreateOnlyNeverReplaces, OneOfManyCreatorsWins, ReplacesOnlyTheVersionThatIsKnown,
-                            TheVersionIsComparedAtCommit, EveryWriteHasAVersionOfItsOwn,
-                            NothingIsVisibleBeforeCommit, DestroyedUncommittedNothingWasThere,
-                            AnOpenFileKeepsItsVersion, ReadsFromAnyOffset, AReaderStopsWhenToldTo,
-                            ListsByNameInByteOrder, RemovesOneObject, RefusesWhatIsNoName, TakesUnusualNames,
-                            KeepsAnEmptyObject, KeepsABigObjectWrittenInPiecesOfAllSizes,
-                            AppendsFilesAtAnyPlace, ReplacesAnObjectByItself, ACancelledAppendFileLeavesNothing,
+                            TheVersionIsComparedAtCommit, ReplacingByVersionLosesNoUpdate,
+                            EveryWriteHasAVersionOfItsOwn, NothingIsVisibleBeforeCommit,
+                            DestroyedUncommittedNothingWasThere, AnOpenFileKeepsItsVersion,
+                            ReadsFromAnyOffset, AReaderStopsWhenToldTo, ListsByNameInByteOrder,
+                            RemovesOneObject, RefusesWhatIsNoName, TakesUnusualNames, KeepsAnEmptyObject,
+                            KeepsABigObjectWrittenInPiecesOfAllSizes, AppendsFilesAtAnyPlace,
+                            ReplacesAnObjectByItself, ACancelledAppendFileLeavesNothing,
                             SweepLeavesLivingWritersAndObjectsAlone, ReadObjectRefusesWhatIsTooLarge);
 
 }  // namespace pipeline

@@ -24,7 +24,9 @@ TEST(UriTest, TakesEachSchemeApart) {
       {"file:///a%20b%25", {Scheme::kFile, "", "/a b%"}, "/a b%"},
       {"FILE://localhost/a", {Scheme::kFile, "", "/a"}, "/a"},
       {"gs://bucket", {Scheme::kGs, "bucket", ""}, "gs://bucket"},
-      {"gs://my-bucket_1.x/a/b%20c/", {Scheme::kGs, "my-bucket_1.x", "a/b%20c"}, "gs://my-bucket_1.x/a/b%20c"},
+      {"gs://my-bucket_1.x/a/b%20c/",
+       {Scheme::kGs, "my-bucket_1.x", "a/b%20c"},
+       "gs://my-bucket_1.x/a/b%20c"},
       {"https://h.org:8080/a/b.xz?x=1/2#f", {Scheme::kHttps, "h.org:8080", "/a/b.xz?x=1/2#f"}, nullptr},
       {"http://h", {Scheme::kHttp, "h", ""}, "http://h"},
   };

@@ -18,7 +18,16 @@ namespace pipeline {
 class FaultStore final : public Store {
  public:
   enum class Call : std::uint8_t {
-    kOpen, kRead, kCreate, kAppend, kAppendFile, kCommit, kStat, kList, kRemove, kSweep
+    kOpen,
+    kRead,
+    kCreate,
+    kAppend,
+    kAppendFile,
+    kCommit,
+    kStat,
+    kList,
+    kRemove,
+    kSweep
   };
 
   explicit FaultStore(Store& inner);
