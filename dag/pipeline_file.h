@@ -9,21 +9,10 @@
 #include <vector>
 
 #include "base/json.h"
+#include "dag/mistake.h"
 #include "dag/registry.h"
 
 namespace pipeline {
-
-/// Counted from 1; 0 where the mistake has no place in the file (a --set on the command line).
-struct FilePosition {
-  int line = 0;
-  int column = 0;
-};
-
-/// One mistake; prints as "FILE:LINE:COLUMN: what; did you mean ...".
-struct Mistake {
-  FilePosition at;
-  std::string message;
-};
 
 /// A bound on what a stage did to its records, judged over the whole artifact.
 struct Expectation {
@@ -35,12 +24,14 @@ struct Expectation {
 struct StageSpec {
   std::string name;
   const StageType* type = nullptr;  // owned by the registry
-  Json config;                      // every key of the type's table, defaults filled in
+  Json config;                      // every key of the type's table, defaults filled in; null while
+                                    // it has mistakes
   std::string input;                // name of the stage it reads; empty for one without input
-  std::string out;                  // where it publishes; empty for the default place
+  std::string out;                  // where it publishes; empty for one that does not
   bool keep = false;                // materialise its output in the work directory
   std::vector<Expectation> expect;
-  FilePosition at;
+  FilePosition at;                  // of its name
+  FilePosition input_at;            // of the value of `input`
 };
 
 struct PipelineSpec {
@@ -68,8 +59,5 @@ struct ParsedPipeline {
 /// flows and columns (through dag/graph). Reads nothing but its arguments.
 ParsedPipeline ParsePipeline(std::string_view text, std::string_view file, const Registry& registry,
                              const ParseOptions& options);
-
-/// "FILE:LINE:COLUMN: message", or "FILE: message" without a position.
-std::string ToString(const Mistake& mistake, std::string_view file);
 
 }  // namespace pipeline

@@ -1,0 +1,42 @@
+// What is wrong in a pipeline file, and where.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/str.h"
+
+namespace pipeline {
+
+/// Counted from 1, columns in characters; 0 where the mistake has no place in the file (a --set on
+/// the command line).
+struct FilePosition {
+  int line = 0;
+  int column = 0;
+  bool operator==(const FilePosition&) const = default;
+};
+
+/// One mistake; prints as "FILE:LINE:COLUMN: what; did you mean ...".
+struct Mistake {
+  FilePosition at;
+  std::string message;
+  bool operator==(const Mistake&) const = default;
+};
+
+/// "FILE:LINE:COLUMN: message", or "FILE: message" without a position.
+std::string ToString(const Mistake& mistake, std::string_view file);
+
+/// "; did you mean 'X'?" for the candidate that `word` was probably meant to be, else empty.
+template <class Range>
+std::string DidYouMean(std::string_view word, const Range& candidates) {
+  constexpr std::size_t kLongestWord = 64;  // the distance of long texts is slow and means nothing
+  if (word.size() > kLongestWord) return {};
+  std::vector<std::string_view> words;
+  for (std::string_view candidate : candidates)
+    if (candidate.size() <= kLongestWord) words.push_back(candidate);
+  const std::string_view nearest = NearestWord(word, words);
+  return nearest.empty() ? std::string() : StrCat("; did you mean '", nearest, "'?");
+}
+
+}  // namespace pipeline
