@@ -23,8 +23,12 @@ struct Node {
 class Graph {
  public:
   /// Adds to `mistakes`: unknown inputs, cycles (naming the stages along it), flows that do not fit,
-  /// missing columns (naming both stages). The result is whole only when it added none.
-  static Graph Build(const std::vector<StageSpec>& stages, std::vector<Mistake>& mistakes);
+  /// missing columns (naming both stages), and what the types' own checks find. A stage whose type
+  /// is null or whose configuration is null is not judged, nor are the columns after it. The result
+  /// is whole only when it added none. `registry`, where given, is asked for a stage to put between
+  /// two that do not fit.
+  static Graph Build(const std::vector<StageSpec>& stages, std::vector<Mistake>& mistakes,
+                     const Registry* registry = nullptr);
 
   /// Inputs before readers; among equals, in the order of the file.
   const std::vector<Node>& nodes() const { return nodes_; }

@@ -50,7 +50,8 @@ struct StageType {
   std::vector<ConfigKey> keys;
   Flow takes = Flow::kRecords; // of the key `input`; kNothing: the stage has no input
   Flow gives = Flow::kRecords;
-  bool publishes = false;      // takes the key `out`
+  bool publishes = false;      // takes the key `out`, and needs it
+  std::vector<std::string_view> reads = {};  // columns that must arrive
   /// Versions of the libraries that have a say in the bytes, e.g. {"icu", "72.1"}.
   std::map<std::string, std::string> libraries = {};
   /// Checks what the table cannot say and turns the schema that comes in into the one that goes

@@ -1,0 +1,136 @@
+#include "tests/support/fake_stages.h"
+
+#include "base/str.h"
+
+namespace pipeline {
+
+namespace {
+
+template <class Stage>
+std::function<Result<std::unique_ptr<Stage>>(const StageContext&)> Never() {
+  return [](const StageContext& context) -> Result<std::unique_ptr<Stage>> {
+    return Status(Code::kUnimplemented, StrCat("stage '", context.name, "' is a fake"));
+  };
+}
+
+StageType Fetch() {
+  StageType type;
+  type.name = "fetch";
+  type.help = "Fetches a file.";
+  type.keys = {{"url", ValueType::kString, "", Effect::kBytes, "Where the file is."},
+               {"size", ValueType::kBytes, "~", Effect::kNone, "Its size, for forecasts."},
+               {"pin", ValueType::kString, "~", Effect::kBytes, "What it must be."}};
+  type.takes = Flow::kNothing;
+  type.gives = Flow::kFiles;
+  type.make = Never<JobStage>();
+  return type;
+}
+
+StageType Lines() {
+  StageType type;
+  type.name = "lines";
+  type.help = "Reads lines of text.";
+  type.keys = {{"documents",
+                ValueType::kChoice,
+                "blank_line",
+                Effect::kBytes,
+                "What ends a document.",
+                {"blank_line", "line"}},
+               {"partition", ValueType::kBytes, "64MiB", Effect::kBytes, "Text per partition."}};
+  type.takes = Flow::kFiles;
+  type.check = [](const Json&, Schema& schema) -> Status {
+    schema.columns = {{"text", ColumnType::kUtf8}};
+    return {};
+  };
+  type.make = Never<SourceStage>();
+  return type;
+}
+
+StageType Map() {
+  StageType type;
+  type.name = "map";
+  type.version = 3;
+  type.help = "Changes the text.";
+  type.keys = {{"form", ValueType::kChoice, "none", Effect::kBytes, "Which form.", {"none", "nfc", "nfkc"}},
+               {"strip", ValueType::kBoolean, "true", Effect::kBytes, "Strips white space."},
+               {"drop", ValueType::kStrings, "[]", Effect::kBytes, "Lines that are dropped."},
+               {"ratio", ValueType::kNumber, "0.5", Effect::kBytes, "How much."}};
+  type.reads = {"text"};
+  type.libraries = {{"fake", "1.0"}};
+  type.check = [](const Json& config, Schema&) -> Status {
+    if (config["ratio"].AsDouble() <= 1) return {};
+    return Status(Code::kInvalidArgument, "'ratio' must be at most 1");
+  };
+  type.make = Never<Transform>();
+  return type;
+}
+
+StageType Divide() {
+  StageType type;
+  type.name = "divide";
+  type.help = "Divides documents among splits.";
+  type.keys = {{"splits", ValueType::kSplits, "", Effect::kBytes, "Names and fractions."}};
+  type.reads = {"text"};
+  type.check = [](const Json& config, Schema& schema) -> Status {
+    schema.columns.insert_or_assign("split", ColumnType::kU8);
+    schema.splits.clear();
+    for (const Json& split : config["splits"].AsArray())
+      schema.splits.emplace_back(split.AsArray()[0].AsString());
+    return {};
+  };
+  type.make = Never<Transform>();
+  return type;
+}
+
+StageType Cut() {
+  StageType type;
+  type.name = "cut";
+  type.help = "Finds the ends of words.";
+  type.reads = {"text"};
+  type.check = [](const Json&, Schema& schema) -> Status {
+    schema.columns.insert_or_assign("cuts", ColumnType::kU32List);
+    return {};
+  };
+  type.make = Never<Transform>();
+  return type;
+}
+
+StageType Publish() {
+  StageType type;
+  type.name = "publish";
+  type.help = "Writes shards.";
+  type.keys = {{"name", ValueType::kString, "", Effect::kBytes, "Of the data set."},
+               {"version", ValueType::kString, "1.0.0", Effect::kBytes, "Of the data set."},
+               {"shards", ValueType::kShards, "auto", Effect::kBytes, "How many."},
+               {"shuffle", ValueType::kShuffle, "{seed: 0}", Effect::kBytes, "In which order."}};
+  type.gives = Flow::kNothing;
+  type.publishes = true;
+  type.reads = {"text"};
+  type.place = [](const Json& config) {
+    return StrCat(config["name"].AsString(), "/", config["version"].AsString());
+  };
+  type.make = Never<SinkStage>();
+  return type;
+}
+
+StageType Learn() {
+  StageType type;
+  type.name = "learn";
+  type.help = "Learns from words.";
+  type.keys = {{"size", ValueType::kInteger, "", Effect::kBytes, "How much is learnt."},
+               {"steps", ValueType::kInteger, "100", Effect::kContinue, "How long."}};
+  type.gives = Flow::kNothing;
+  type.publishes = true;
+  type.reads = {"cuts"};
+  type.make = Never<JobStage>();
+  return type;
+}
+
+}  // namespace
+
+const Registry& FakeRegistry() {
+  static const Registry kRegistry({Fetch(), Lines(), Map(), Divide(), Cut(), Publish(), Learn()});
+  return kRegistry;
+}
+
+}  // namespace pipeline
