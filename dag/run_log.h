@@ -4,11 +4,8 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "base/digest.h"
@@ -37,6 +34,7 @@ struct UnitLine {
   std::uint64_t raw_bytes = 0;         // end
   std::uint64_t documents = 0;         // end
   std::map<std::string, StageCounts, std::less<>> counts;  // by stage; end: outside any partition
+  std::string continues;               // done, jobs: JSON of the keys with Effect::kContinue
   std::string provisional;             // "SOURCE@ATTEMPT" while what it descends from may be rejected
   std::string reason;                  // failed, void
   std::string origin;                  // failed: of the lowest record that failed
@@ -48,40 +46,63 @@ struct SegmentLine {
   std::string lineage;  // JSON: the stages from the source on, with type, version, config, recipe
 };
 
+/// One run of the program in this work directory. The only lines with a time or a process in them.
+struct RunLine {
+  std::string id;
+  std::uint32_t pid = 0;
+  std::string command;        // as it was typed
+  std::int64_t started = 0;   // milliseconds since 1970
+  std::int64_t ended = 0;     // 0 while there is no outcome
+  std::string outcome;        // "done", "failed", "cancelled"; empty: still running, or killed
+  bool operator==(const RunLine&) const = default;
+};
+
+struct LogIo;
+
 /// One work directory's log. Safe from any thread.
 class RunLog {
  public:
   /// Loads `path`, or starts an empty log. Torn and damaged lines are passed over with a warning; a
   /// log of a newer version is an error (kFailedPrecondition): it is not ours to overwrite.
+  /// The caller holds the work directory's lock.
   static Result<std::unique_ptr<RunLog>> Open(const std::string& path);
+  /// With other system calls, so that a test can fill the disk: dag/log_file.h.
+  static Result<std::unique_ptr<RunLog>> Open(const std::string& path, LogIo io);
   /// The same without ever writing: for -n, status and the like. No file is an empty log.
   static Result<std::unique_ptr<RunLog>> OpenReadOnly(const std::string& path);
   ~RunLog();
 
-  /// The last line of the unit, unless that is void or its source was rejected. Pointers stay valid
-  /// until the next Append for the same unit.
+  /// The last line of the unit; null where there is none, it is void, or its source was rejected.
+  /// Pointers stay valid until the next Append for the same unit, or the rejection of its source.
   const UnitLine* Find(std::string_view unit) const;
   /// As Find, with a `failed` last line passed over: what still stands from before.
   const UnitLine* FindDone(std::string_view unit) const;
   /// All units beginning with `prefix`, last lines, by name.
   std::vector<const UnitLine*> List(std::string_view prefix) const;
+  /// Null where its line was damaged: what it described is then unknown.
   const SegmentLine* FindSegment(std::uint32_t number) const;
+  /// Every run, in the order they began.
+  std::vector<RunLine> Runs() const;
+  /// How many lines could not be read when the log was opened.
+  std::uint64_t damaged_lines() const;
 
   /// Durable when it returns OK. A failure must end the run: what is not logged is not done.
   Status Append(const UnitLine& line);
-  /// Writes a segment line unless the last one with the same lineage has it; returns its number.
+  /// Writes a segment line unless there is one with the same lineage; returns its number.
   Result<std::uint32_t> AppendSegment(const std::string& lineage);
+  /// Once when it begins, and again with the same id when it has an outcome.
+  Status AppendRun(const RunLine& line);
   Status AppendSourceVerified(std::string_view source_at_attempt);
   Status AppendSourceRejected(std::string_view source_at_attempt, std::string_view reason);
   /// True until a `verified` line stands for it.
   bool IsProvisional(const UnitLine& line) const;
 
-  /// Rewrites the file without superseded lines when they are more than two thirds of it.
+  /// Rewrites the file without superseded lines when they are more than two thirds of all.
   Status CompactIfWorthwhile();
 
  private:
-  RunLog();
   struct State;
+  explicit RunLog(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
 
