@@ -93,7 +93,8 @@ Status ReplaceFile(const std::string& path, std::string_view bytes, const LogIo&
     if (file.fd < 0) return SystemError(temporary, errno);
     RETURN_IF_ERROR(WriteAll(temporary, file.fd, bytes, io));
   }
-  if (::rename(temporary.c_str(), path.c_str()) != 0) return SystemError(StrCat("renaming ", temporary), errno);
+  if (::rename(temporary.c_str(), path.c_str()) != 0)
+    return SystemError(StrCat("renaming ", temporary), errno);
   return SyncDirectoryOf(path);
 }
 

@@ -68,7 +68,7 @@ struct RunLog::State {
   std::mutex append_mutex;
   std::unique_ptr<LogFile> file;  // null: nothing can be appended, for the reason in `closed`
   Status closed;
-  bool torn_tail = false;         // the file does not end with LF
+  bool torn_tail = false;  // the file does not end with LF
 
   // For everything below; never held across a write, and taken after append_mutex.
   mutable std::mutex mutex;
@@ -168,9 +168,12 @@ bool RunLog::State::ApplySegment(const LineHead& head) {
 bool RunLog::State::ApplyRun(const LineHead& head) {
   std::optional<RunLine> run = DecodeRun(head);
   if (!run) return false;
-  const auto known = std::find_if(runs.begin(), runs.end(), [&](const RunLine& r) { return r.id == run->id; });
-  if (known == runs.end()) runs.push_back(std::move(*run));
-  else *known = std::move(*run);
+  const auto known =
+      std::find_if(runs.begin(), runs.end(), [&](const RunLine& r) { return r.id == run->id; });
+  if (known == runs.end())
+    runs.push_back(std::move(*run));
+  else
+    *known = std::move(*run);
   return true;
 }
 
@@ -184,8 +187,10 @@ bool RunLog::State::ApplyVerdict(const LineHead& head, std::string_view line) {
   rejected.insert_or_assign(*source, line);
   const auto carries = [&](const std::optional<Kept>& kept) { return kept && kept->provisional == *source; };
   for (auto entry = units.begin(); entry != units.end();) {
-    if (carries(entry->second.standing) || carries(entry->second.failed)) entry = units.erase(entry);
-    else ++entry;
+    if (carries(entry->second.standing) || carries(entry->second.failed))
+      entry = units.erase(entry);
+    else
+      ++entry;
   }
   return true;
 }
@@ -242,8 +247,8 @@ Result<std::unique_ptr<RunLog>> RunLog::Open(const std::string& path, LogIo io) 
   state->io = std::move(io);
   state->Load(std::move(text));
   if (state->damaged > 0)
-    LogWarning(StrCat(path, ": ", state->damaged, " torn or damaged line(s) passed over; what they said counts ",
-                      "as not done"));
+    LogWarning(StrCat(path, ": ", state->damaged,
+                      " torn or damaged line(s) passed over; what they said counts ", "as not done"));
   return std::unique_ptr<RunLog>(new RunLog(std::move(state)));
 }
 

@@ -2,19 +2,20 @@
 
 #include <array>
 #include <charconv>
-#include <cstring>
 #include <utility>
 
 #include "base/crc32c.h"
-#include "base/str.h"
+#include "dag/json_fields.h"
 
 namespace pipeline {
 
 namespace {
 
 constexpr std::size_t kChecksumDigits = 8;
-constexpr std::array<std::pair<std::string_view, UnitState>, 4> kUnitKinds = {{
-    {"done", UnitState::kDone}, {"failed", UnitState::kFailed}, {"void", UnitState::kVoid}, {"end", UnitState::kEnd}}};
+constexpr std::array<std::pair<std::string_view, UnitState>, 4> kUnitKinds = {{{"done", UnitState::kDone},
+                                                                               {"failed", UnitState::kFailed},
+                                                                               {"void", UnitState::kVoid},
+                                                                               {"end", UnitState::kEnd}}};
 
 std::string_view KindOf(UnitState state) {
   for (const auto& [kind, its_state] : kUnitKinds)
@@ -23,10 +24,6 @@ std::string_view KindOf(UnitState state) {
 }
 
 // ------------------------------------------------------------------------------------- encoding
-
-void AppendHex32(std::string& out, std::uint32_t number) {
-  for (int shift = 28; shift >= 0; shift -= 4) out.push_back("0123456789abcdef"[(number >> shift) & 15]);
-}
 
 void AppendEscaped(std::string& out, std::string_view value, bool is_word = false) {
   for (const char byte : value) {
@@ -199,7 +196,7 @@ bool ForEachField(std::string_view fields, const Take& take) {
 std::string SealLine(std::string body) {
   const std::uint32_t checksum = Crc32c(body);
   body.push_back('\t');
-  AppendHex32(body, checksum);
+  body += Hex32(checksum);
   body.push_back('\n');
   return body;
 }
@@ -267,9 +264,8 @@ std::string EncodeLine(const UnitLine& line) {
     for (const auto& [reason, count] : counts.reasons) writer.Word(reason).Word(count);
   }
   for (const StoredObject& object : line.objects) {
-    std::string crc;
-    AppendHex32(crc, object.crc32c);
-    writer.Words("object", object.name).Word(object.bytes).Word(crc).Word(object.digest.ToHex());
+    writer.Words("object", object.name).Word(object.bytes);
+    writer.Word(Hex32(object.crc32c)).Word(object.digest.ToHex());
   }
   return writer.Text("continue", line.continues)
       .Text("provisional", line.provisional)

@@ -1,0 +1,14 @@
+// Bytes as text (RFC 4648, section 4, with padding).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace pipeline {
+
+std::string ToBase64(std::string_view bytes);
+/// Absent unless `text` is exactly what ToBase64 gives.
+std::optional<std::string> FromBase64(std::string_view text);
+
+}  // namespace pipeline

@@ -1,0 +1,61 @@
+// The table of contents of an artifact, and the proof that it is complete. Format: dag/manifest.md.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/digest.h"
+#include "base/result.h"
+#include "dag/counts.h"
+#include "dag/lineage.h"
+#include "dag/registry.h"
+#include "dag/stage.h"
+#include "storage/store.h"
+
+namespace pipeline {
+
+/// The name of every manifest, in the artifact's own directory.
+inline constexpr std::string_view kManifestName = "MANIFEST.json";
+
+/// One shard of a published artifact.
+struct ManifestShard {
+  std::string split;
+  std::uint32_t number = 0;
+  std::uint32_t count = 0;  // of shards of the split
+  std::uint64_t records = 0;
+  StoredObject object;
+  bool operator==(const ManifestShard&) const = default;
+};
+
+/// A published artifact has `shards`, a kept intermediate `partitions`, a Job's output `sidecars` alone.
+struct Manifest {
+  Lineage lineage;  // not empty; its last stage made the artifact
+  Schema schema;
+  std::map<std::string, ArtifactTotals::Split, std::less<>> splits;  // totals
+  std::map<std::string, StageCounts, std::less<>> counts;            // totals, by stage
+  std::vector<StoredObject> sidecars;                                // objects that hold no records
+  std::vector<ManifestShard> shards;                                 // by split and number
+  std::vector<Piece> partitions;                                     // by id
+
+  const std::string& stage() const { return lineage.back().stage; }
+  const Digest& recipe() const { return lineage.back().recipe; }
+  /// Names the content, whatever made it: the same for the same objects in the same order.
+  Digest ContentRoot() const;
+};
+
+/// Equal manifests are equal text; nothing in it depends on time, host or run.
+std::string EncodeManifest(const Manifest& manifest);
+
+/// `file` is for messages. kFailedPrecondition where a newer program wrote it; kDataLoss naming the member
+/// where one is missing or wrong, or where the entries are not those that the content root was made of.
+Result<Manifest> ParseManifest(std::string_view text, std::string_view file);
+
+/// Reads the manifest of the artifact that `store` holds; kNotFound where there is none: then there is no
+/// artifact. `place` is the artifact's path or URI, for messages.
+Result<Manifest> ReadManifest(Store& store, std::string_view place, std::stop_token stop = {});
+
+}  // namespace pipeline

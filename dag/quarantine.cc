@@ -1,0 +1,139 @@
+#include "dag/quarantine.h"
+
+#include <algorithm>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "base/base64.h"
+#include "base/json.h"
+#include "base/str.h"
+#include "dag/json_fields.h"
+#include "dag/unit_id.h"
+#include "dag/work_dir.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::size_t kReadBytes = 1 << 20;
+
+/// How many bytes the well-formed character at the front of `text` has; 0 where there is none.
+/// Unicode 15, table 3-7.
+std::size_t CharacterBytes(std::string_view text) {
+  const auto at = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned lead = at(0);
+  if (lead < 0x80) return 1;
+  const std::size_t size = lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf5 ? 4 : 0;
+  if (size == 0 || text.size() < size) return 0;
+  const unsigned low = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
+  const unsigned high = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
+  if (at(1) < low || at(1) > high) return 0;
+  for (std::size_t i = 2; i < size; ++i)
+    if ((at(i) & 0xc0) != 0x80) return 0;
+  return size;
+}
+
+bool IsUtf8(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t size = CharacterBytes(text);
+    if (size == 0) return false;
+    text.remove_prefix(size);
+  }
+  return true;
+}
+
+void AppendLine(std::string& out, const Quarantined& record) {
+  out += StrCat("{\"index\":", record.index);
+  if (record.sub != 0) out += StrCat(",\"sub\":", record.sub);
+  out += ",\"reason\":";
+  AppendJsonString(out, record.reason);
+  if (IsUtf8(record.bytes)) {
+    out += ",\"text\":";
+    AppendJsonString(out, record.bytes);
+  } else {
+    out += StrCat(",\"base64\":\"", ToBase64(record.bytes), '"');
+  }
+  out += "}\n";
+}
+
+}  // namespace
+
+std::string QuarantineName(const QuarantineStage& stage, PartitionId id) {
+  return StrCat("quarantine/", WorkDir::ArtifactName(stage.stage, stage.recipe), '/', PartitionName(id),
+                ".jsonl");
+}
+
+Status WriteQuarantine(Store& work, const std::vector<QuarantineStage>& chain, PartitionId id,
+                       std::vector<Quarantined> records) {
+  std::stable_sort(records.begin(), records.end(), [](const Quarantined& a, const Quarantined& b) {
+    return std::tie(a.stage, a.index, a.sub) < std::tie(b.stage, b.index, b.sub);
+  });
+  if (!records.empty() && records.back().stage >= chain.size())
+    return Status(Code::kInternal, StrCat("quarantine of partition ", PartitionName(id), ": no stage ",
+                                          records.back().stage, " in a chain of ", chain.size()));
+  auto next = records.begin();
+  for (std::size_t stage = 0; stage < chain.size(); ++stage) {
+    std::string lines;
+    for (; next != records.end() && next->stage == stage; ++next) AppendLine(lines, *next);
+    const std::string name = QuarantineName(chain[stage], id);
+    if (lines.empty()) {
+      RETURN_IF_ERROR(work.Remove(name));
+      continue;
+    }
+    const Result<ObjectInfo> written = WriteObject(work, name, lines, Condition::ReplaceAny());
+    if (!written.ok()) return written.status();
+  }
+  return {};
+}
+
+std::optional<Quarantined> ParseQuarantineLine(std::string_view line) {
+  const Result<Json> json = Json::Parse(line);
+  if (!json.ok()) return std::nullopt;
+  Status status;
+  JsonFields fields(*json, "", status);
+  Quarantined record;
+  record.index = fields.Number("index");
+  if (json->Has("sub")) record.sub = fields.Number32("sub");
+  record.reason = fields.Text("reason");
+  if (json->Has("text") == json->Has("base64")) return std::nullopt;
+  if (json->Has("text")) {
+    record.bytes = fields.Text("text");
+  } else {
+    std::optional<std::string> bytes = FromBase64(fields.Text("base64"));
+    if (!bytes) return std::nullopt;
+    record.bytes = std::move(*bytes);
+  }
+  if (!status.ok()) return std::nullopt;
+  return record;
+}
+
+Status ReadQuarantine(Store& work, std::string_view name,
+                      const std::function<Status(const Quarantined&)>& take, std::stop_token stop) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<ByteFile> file, work.Open(name));
+  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file->Open(0, std::move(stop)));
+  std::string held;  // the beginning of a line whose end is not read yet
+  std::string chunk(kReadBytes, '\0');
+  std::uint64_t line_number = 0;
+  const auto give = [&](std::string_view line) -> Status {
+    ++line_number;
+    const std::optional<Quarantined> record = ParseQuarantineLine(line);
+    if (!record)
+      return Status(Code::kDataLoss, StrCat(name, ": line ", line_number, ": not a quarantined record"));
+    return take(*record);
+  };
+  for (;;) {
+    ASSIGN_OR_RETURN(const std::size_t got, reader->Read(chunk));
+    if (got == 0) return held.empty() ? Status() : give(held);
+    std::string_view rest = std::string_view(chunk).substr(0, got);
+    for (std::size_t end = rest.find('\n'); end != std::string_view::npos; end = rest.find('\n')) {
+      held += rest.substr(0, end);
+      RETURN_IF_ERROR(give(held));
+      held.clear();
+      rest.remove_prefix(end + 1);
+    }
+    held += rest;
+  }
+}
+
+}  // namespace pipeline
