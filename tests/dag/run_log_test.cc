@@ -122,6 +122,7 @@ TEST_F(RunLogTest, CutAtEveryByteItIsAPrefixAndTakesNewLines) {
     return lines == 0 ? 0 : lines - 1;
   };
   for (std::size_t size = 0; size <= kExample.size(); ++size) {
+    path_ = dir_ / StrCat("cut-", size);  // truncating one file again and again waits for the disk
     WriteFile(path_, kExample.substr(0, size));
     {
       const auto log = OpenLog();
@@ -136,8 +137,6 @@ TEST_F(RunLogTest, CutAtEveryByteItIsAPrefixAndTakesNewLines) {
     const auto log = OpenLog();
     EXPECT_NE(log->FindDone("after/-"), nullptr) << size;
     EXPECT_EQ(log->FindDone("lines/0000-00000") != nullptr, whole_lines(size) >= 3) << size;
-    for (const auto& entry : std::filesystem::directory_iterator(dir_.path()))
-      if (entry.path() != path_) std::filesystem::remove(entry);
   }
 }
 
@@ -145,6 +144,7 @@ TEST_F(RunLogTest, EveryDamagedByteCostsOneLineAtMost) {
   for (std::size_t at = 18; at < kExample.size(); at += 3) {
     std::string bytes(kExample);
     bytes[at] = static_cast<char>(bytes[at] ^ 0x01);
+    path_ = dir_ / StrCat("damaged-", at);
     WriteFile(path_, bytes);
     const auto log = RunLog::OpenReadOnly(path_);
     ASSERT_TRUE(log.ok());
