@@ -3,6 +3,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,6 +47,8 @@ class BytesColumn {
   void CloseRow() { ends_.push_back(static_cast<std::uint32_t>(bytes_.size())); }
   /// Every row, back to back.
   std::string_view joined() const { return bytes_; }
+  /// Where each row ends in joined().
+  std::span<const std::uint32_t> ends() const { return ends_; }
   void Clear() { bytes_.clear(), ends_.clear(); }
   void Swap(BytesColumn& other) noexcept { bytes_.swap(other.bytes_), ends_.swap(other.ends_); }
 
