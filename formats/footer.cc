@@ -44,8 +44,8 @@ Result<Footer> ReadFooter(const FooterKind& kind, const ByteFile& file, std::sto
   if (trailer.Bytes(kHeadBytes) != kind.magic)
     return damaged(trailer_offset, StrCat("does not end as a ", kind.name, ": truncated"));
   if (version != kind.version)
-    return Status(Code::kFailedPrecondition,
-                  StrCat("a ", kind.name, " of version ", version, "; this program reads version ", kind.version));
+    return Status(Code::kFailedPrecondition, StrCat("a ", kind.name, " of version ", version,
+                                                    "; this program reads version ", kind.version));
   if (size > trailer_offset - kHeadBytes)
     return damaged(trailer_offset, StrCat("says that its footer has ", size, " bytes, more than the file"));
 

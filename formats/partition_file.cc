@@ -88,8 +88,8 @@ Status PartitionFileWriter::Append(std::string_view frames, const RowsView& rows
     rest.remove_prefix(size);
   }
   if (records != rows.heads.size())
-    return Status(Code::kInternal, StrCat("partition file: frames of ", records, " records for ",
-                                          rows.heads.size(), " rows"));
+    return Status(Code::kInternal,
+                  StrCat("partition file: frames of ", records, " records for ", rows.heads.size(), " rows"));
   digest_.Update(rows);
   return frames.empty() ? Status() : append_(frames);
 }

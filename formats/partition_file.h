@@ -17,7 +17,7 @@
 
 namespace pipeline {
 
-inline constexpr std::size_t kPartitionFrameBytes = 1 << 20;      // uncompressed, save for one larger record
+inline constexpr std::size_t kPartitionFrameBytes = 1 << 20;     // uncompressed, save for one larger record
 inline constexpr std::size_t kMaxPartitionFrameBytes = 1 << 30;  // uncompressed
 
 /// What a partition file says about its partition, beside the rows.
@@ -94,14 +94,14 @@ class PartitionFileReader {
 
   std::shared_ptr<const ByteFile> file_;  // shared with whoever else reads the object
   std::stop_token stop_;
-  std::unique_ptr<ByteReader> reader_;    // opened by the first Next
+  std::unique_ptr<ByteReader> reader_;  // opened by the first Next
   PartitionFacts facts_;
   PartitionColumns columns_;
   std::vector<Frame> frames_;
   std::uint64_t records_ = 0;
   Digest promised_;
-  std::size_t next_ = 0;       // frame
-  std::uint64_t offset_ = 0;   // of that frame
+  std::size_t next_ = 0;      // frame
+  std::uint64_t offset_ = 0;  // of that frame
   std::unique_ptr<RowsDigest> found_;
   ZstdFrameCoder coder_;
   std::string stored_, raw_;

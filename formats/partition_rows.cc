@@ -13,8 +13,7 @@ std::uint32_t BeginOf(const ColumnView& column, std::size_t row) {
 }
 
 void PutLengths(const ColumnView& column, std::size_t first, std::size_t last, std::string& raw) {
-  for (std::size_t row = first; row < last; ++row)
-    PutVarint(raw, column.ends[row] - BeginOf(column, row));
+  for (std::size_t row = first; row < last; ++row) PutVarint(raw, column.ends[row] - BeginOf(column, row));
 }
 
 void EncodeHeads(std::span<const PartitionHead> heads, std::string& raw) {
@@ -101,7 +100,8 @@ void EncodeRows(const PartitionColumns& columns, const RowsView& rows, std::size
     PutLengths(column, first, last, raw);
     const std::size_t begin = BeginOf(column, first);
     const std::size_t size = column.ends[last - 1] - begin;
-    if (columns[i].type == PartitionColumnType::kUtf8) raw.append(column.bytes.substr(begin, size));
+    if (columns[i].type == PartitionColumnType::kUtf8)
+      raw.append(column.bytes.substr(begin, size));
     else
       for (const std::uint32_t number : column.numbers.subspan(begin, size)) PutU32(raw, number);
   }
@@ -168,8 +168,10 @@ void RowsDigest::Update(const RowsView& rows) {
       before = end;
       return length;
     });
-    if (columns_[i].type == PartitionColumnType::kUtf8) hashers_[i].content.Update(column.bytes);
-    else update(hashers_[i].content, column.numbers, itself);
+    if (columns_[i].type == PartitionColumnType::kUtf8)
+      hashers_[i].content.Update(column.bytes);
+    else
+      update(hashers_[i].content, column.numbers, itself);
   }
 }
 

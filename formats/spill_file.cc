@@ -49,9 +49,9 @@ void ParseFrames(Decoder& in, bool compressed, std::uint64_t& offset, SpillSplit
 
 }  // namespace
 
-SpillFileWriter::SpillFileWriter(std::uint32_t input, std::uint32_t partition, bool compress,
+SpillFileWriter::SpillFileWriter(std::uint32_t input, std::uint32_t partition, const Options& options,
                                  std::function<Status(std::string_view)> append)
-    : input_(input), partition_(partition), compress_(compress), append_(std::move(append)) {
+    : input_(input), partition_(partition), options_(options), append_(std::move(append)) {
   hasher_.UpdateU64(input).UpdateU64(partition);
 }
 
@@ -80,7 +80,7 @@ Status SpillFileWriter::Add(const SpillRow& row) {
   if (size > kMaxSpillFrameBytes)
     return Status(Code::kInvalidArgument, StrCat("record ", row.index, ": ", HumanBytes(size),
                                                  " are more than a spill file can hold"));
-  if (!frame_.empty() && frame_.size() + size > kSpillFrameBytes) RETURN_IF_ERROR(EndFrame());
+  if (!frame_.empty() && frame_.size() + size > options_.frame_bytes) RETURN_IF_ERROR(EndFrame());
   if (frame_.empty()) first_hash_ = row.hash;
   frame_.append(row_).append(row.payload);
   ++records_;
@@ -94,7 +94,7 @@ Status SpillFileWriter::EndFrame() {
   if (frame_.empty()) return {};
   hasher_.Update(frame_);
   std::string_view stored = frame_;
-  if (compress_) {
+  if (options_.compress) {
     stored_.clear();
     RETURN_IF_ERROR(coder_.Compress(frame_, stored_));
     stored = stored_;
@@ -102,7 +102,7 @@ Status SpillFileWriter::EndFrame() {
   PutU64(entries_, first_hash_);
   PutVarint(entries_, records_);
   PutVarint(entries_, frame_.size());
-  if (compress_) PutVarint(entries_, stored.size());
+  if (options_.compress) PutVarint(entries_, stored.size());
   PutU32(entries_, Crc32c(stored));
   ++frames_;
   RETURN_IF_ERROR(append_(stored));
@@ -145,7 +145,7 @@ Result<Digest> SpillFileWriter::Finish() {
   std::string footer;
   PutVarint(footer, input_);
   PutVarint(footer, partition_);
-  footer.push_back(compress_ ? 1 : 0);
+  footer.push_back(options_.compress ? 1 : 0);
   PutVarint(footer, split_count_);
   footer.append(splits_);
   PutU64(footer, digest.high);
@@ -186,7 +186,8 @@ Result<SpillIndex> ReadSpillIndex(const ByteFile& file, std::stop_token stop) {
 
 Status OpenSpillFrame(const SpillFrame& frame, bool compressed, ZstdFrameCoder& coder, std::string& bytes) {
   const auto where = [&frame] { return StrCat("frame at offset ", frame.offset); };
-  if (Crc32c(bytes) != frame.crc32c) return Status(Code::kDataLoss, StrCat(where(), ": its checksum differs"));
+  if (Crc32c(bytes) != frame.crc32c)
+    return Status(Code::kDataLoss, StrCat(where(), ": its checksum differs"));
   if (!compressed) return {};
   std::string raw;
   Status status = coder.Expand(bytes, frame.raw, raw);

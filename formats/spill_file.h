@@ -17,7 +17,7 @@
 
 namespace pipeline {
 
-inline constexpr std::size_t kSpillFrameBytes = 64 << 10;     // uncompressed, save for one larger row
+inline constexpr std::size_t kSpillFrameBytes = 64 << 10;    // uncompressed, save for one larger row
 inline constexpr std::size_t kMaxSpillFrameBytes = 1 << 30;  // uncompressed
 
 /// Equal ranges of the hash that are counted one by one.
@@ -45,8 +45,12 @@ inline SpillRow TakeSpillRow(Decoder& frame) {
 /// Writes a spill. One thread at a time.
 class SpillFileWriter {
  public:
+  struct Options {
+    bool compress = false;
+    std::size_t frame_bytes = kSpillFrameBytes;  // at most kSpillFrameBytes
+  };
   /// `append` takes the bytes of the file, front to back.
-  SpillFileWriter(std::uint32_t input, std::uint32_t partition, bool compress,
+  SpillFileWriter(std::uint32_t input, std::uint32_t partition, const Options& options,
                   std::function<Status(std::string_view)> append);
   /// Begins a split of so many rows; splits come by number, each once.
   Status BeginSplit(std::uint8_t split, std::uint64_t records);
@@ -66,17 +70,17 @@ class SpillFileWriter {
 
   const std::uint32_t input_;
   const std::uint32_t partition_;
-  const bool compress_;
+  const Options options_;
   std::function<Status(std::string_view)> append_;
   ZstdFrameCoder coder_;
   Hasher hasher_;
-  std::string splits_;        // of the footer
+  std::string splits_;  // of the footer
   std::uint64_t split_count_ = 0;
   bool begun_ = false;
   // The open split.
   bool in_split_ = false;
   std::array<Bin, kSpillBins> bins_{};
-  std::string entries_;       // of its frames
+  std::string entries_;  // of its frames
   std::uint64_t frames_ = 0;
   // The open frame.
   std::string frame_, row_, stored_;

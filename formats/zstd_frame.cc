@@ -48,8 +48,8 @@ Status ZstdFrameCoder::Expand(std::string_view frame, std::size_t raw_size, std:
   if (!state_->decompressor) state_->decompressor.reset(ZSTD_createDCtx());
   if (!state_->decompressor) return Status(Code::kResourceExhausted, "zstd: no memory for a decompressor");
   raw.resize(raw_size);
-  const std::size_t size = ZSTD_decompressDCtx(state_->decompressor.get(), raw.data(), raw.size(),
-                                               frame.data(), frame.size());
+  const std::size_t size =
+      ZSTD_decompressDCtx(state_->decompressor.get(), raw.data(), raw.size(), frame.data(), frame.size());
   if (ZSTD_isError(size)) return Status(Code::kDataLoss, StrCat("zstd: ", ZSTD_getErrorName(size)));
   if (size != raw_size)
     return Status(Code::kDataLoss, StrCat("expands to ", size, " bytes where ", raw_size, " were promised"));

@@ -50,7 +50,8 @@ std::vector<Row> RandomRows(std::size_t count, std::uint32_t seed) {
   std::uint64_t index = 0;
   for (std::size_t i = 0; i < count; ++i) {
     Row row;
-    row.head = {index += random() % 3, static_cast<std::uint32_t>(random() % 2), i / 7, (i / 7) * 0x9e3779b97f4a7c15u};
+    row.head = {index += random() % 3, static_cast<std::uint32_t>(random() % 2), i / 7,
+                (i / 7) * 0x9e3779b97f4a7c15u};
     row.text.assign(random() % 200, static_cast<char>('a' + random() % 26));
     row.cuts.resize(random() % 5, static_cast<std::uint32_t>(random()));
     row.split = static_cast<std::uint8_t>(random() % 3);
@@ -64,7 +65,8 @@ struct Written {
   Digest digest;
 };
 
-Written Write(const std::vector<Row>& rows, std::size_t batch_rows, const PartitionFacts& facts = {1, 2, 3, 4}) {
+Written Write(const std::vector<Row>& rows, std::size_t batch_rows,
+              const PartitionFacts& facts = {1, 2, 3, 4}) {
   Written written;
   PartitionFileWriter writer(kAllTypes, [&](std::string_view bytes) {
     written.bytes += bytes;
@@ -135,7 +137,8 @@ TEST(PartitionFileTest, DigestSeesEveryFieldOfEveryRow) {
     changes[change](changed[11]);
     EXPECT_NE(Write(changed, 20).digest, digest) << change;
   }
-  std::vector<Row> moved = {Row{.head = {}, .text = "ab", .cuts = {}}, Row{.head = {}, .text = "c", .cuts = {}}};
+  std::vector<Row> moved = {Row{.head = {}, .text = "ab", .cuts = {}},
+                            Row{.head = {}, .text = "c", .cuts = {}}};
   const Digest before = Write(moved, 2).digest;
   moved[0].text = "a", moved[1].text = "bc";
   EXPECT_NE(Write(moved, 2).digest, before);
@@ -235,7 +238,8 @@ TEST(PartitionFileTest, StopsWhenAsked) {
 }
 
 TEST(PartitionFileTest, LooksAsTheDocumentSays) {
-  const PartitionColumns columns = {{"split", PartitionColumnType::kU8}, {"text", PartitionColumnType::kUtf8}};
+  const PartitionColumns columns = {{"split", PartitionColumnType::kU8},
+                                    {"text", PartitionColumnType::kUtf8}};
   PartitionRows rows;
   rows.heads = {{0, 0, 0, 1}, {1, 0, 0, 1}};
   rows.columns.resize(2);
@@ -246,7 +250,14 @@ TEST(PartitionFileTest, LooksAsTheDocumentSays) {
   std::string raw;
   EncodeRows(columns, {rows.heads, views}, 0, 2, raw);
   const std::string document(
-      "\x00\x02" "\x00\x00" "\x00\x00" "\x02\x01\x00\x00\x00\x00\x00\x00\x00" "\x00\x01" "\x02\x01" "abc", 22);
+      "\x00\x02"
+      "\x00\x00"
+      "\x00\x00"
+      "\x02\x01\x00\x00\x00\x00\x00\x00\x00"
+      "\x00\x01"
+      "\x02\x01"
+      "abc",
+      22);
   EXPECT_EQ(raw, document);
 
   std::string bytes;
@@ -256,13 +267,13 @@ TEST(PartitionFileTest, LooksAsTheDocumentSays) {
   });
   ASSERT_TRUE(writer.Finish({0, 2, 9, 1}).ok());  // without rows: what zstd makes is not ours to fix
   EXPECT_EQ(ToHex(bytes),
-      "50 49 50 45 50 41 52 54 "
-      "00 02 09 01 "
-      "02 03 05 73 70 6c 69 74 01 04 74 65 78 74 "
-      "00 00 "
-      "0e a0 26 f7 b4 e7 20 e8 15 6a 60 b2 53 6a 50 85 "
-      "24 00 00 00 00 00 00 00 01 00 00 00 "
-      "39 c9 88 48 50 49 50 45 50 41 52 54 ");
+            "50 49 50 45 50 41 52 54 "
+            "00 02 09 01 "
+            "02 03 05 73 70 6c 69 74 01 04 74 65 78 74 "
+            "00 00 "
+            "0e a0 26 f7 b4 e7 20 e8 15 6a 60 b2 53 6a 50 85 "
+            "24 00 00 00 00 00 00 00 01 00 00 00 "
+            "39 c9 88 48 50 49 50 45 50 41 52 54 ");
 }
 
 }  // namespace

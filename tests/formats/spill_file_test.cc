@@ -38,15 +38,15 @@ struct Written {
 
 Written Write(const std::vector<Row>& rows, bool compress) {
   Written written;
-  SpillFileWriter writer(0, 2, compress, [&](std::string_view bytes) {
+  SpillFileWriter writer(0, 2, {.compress = compress}, [&](std::string_view bytes) {
     written.bytes += bytes;
     return Status();
   });
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const Row& row = rows[i];
     if (i == 0 || rows[i - 1].split != row.split) {
-      const auto records = std::count_if(rows.begin(), rows.end(),
-                                         [&](const Row& other) { return other.split == row.split; });
+      const auto records =
+          std::count_if(rows.begin(), rows.end(), [&](const Row& other) { return other.split == row.split; });
       EXPECT_TRUE(writer.BeginSplit(row.split, static_cast<std::uint64_t>(records)).ok());
     }
     EXPECT_TRUE(writer.Add({row.hash, row.index, row.sub, row.payload}).ok());
@@ -170,17 +170,18 @@ TEST(SpillFileTest, ADigestSeesEveryField) {
 }
 
 TEST(SpillFileTest, LooksAsTheDocumentSays) {
-  const Written written = Write({{1, 0x0010000000000005u, 3, 0, "hi"}, {1, 0xffff000000000001u, 1, 2, ""}}, false);
+  const Written written =
+      Write({{1, 0x0010000000000005u, 3, 0, "hi"}, {1, 0xffff000000000001u, 1, 2, ""}}, false);
   EXPECT_EQ(ToHex(written.bytes),
-      "50 49 50 45 53 50 49 4c "
-      "05 00 00 00 00 00 10 00 03 00 02 68 69 "
-      "01 00 00 00 00 00 ff ff 01 02 00 "
-      "00 02 00 01 "
-      "01 02 01 01 02 fd 1f 01 00 "
-      "01 05 00 00 00 00 00 10 00 02 18 bd db c3 6c "
-      "d2 c8 51 71 a8 c9 8f 06 34 4f da 8d db 95 5c ad "
-      "2c 00 00 00 00 00 00 00 01 00 00 00 "
-      "82 8f be ca 50 49 50 45 53 50 49 4c ");
+            "50 49 50 45 53 50 49 4c "
+            "05 00 00 00 00 00 10 00 03 00 02 68 69 "
+            "01 00 00 00 00 00 ff ff 01 02 00 "
+            "00 02 00 01 "
+            "01 02 01 01 02 fd 1f 01 00 "
+            "01 05 00 00 00 00 00 10 00 02 18 bd db c3 6c "
+            "d2 c8 51 71 a8 c9 8f 06 34 4f da 8d db 95 5c ad "
+            "2c 00 00 00 00 00 00 00 01 00 00 00 "
+            "82 8f be ca 50 49 50 45 53 50 49 4c ");
 }
 
 }  // namespace
