@@ -1,0 +1,34 @@
+// Writes an object and measures it on the way: length, CRC-32C and digest.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/digest.h"
+#include "base/result.h"
+#include "dag/stage.h"
+#include "storage/store.h"
+
+namespace pipeline {
+
+/// One thread at a time. Destroyed uncommitted, the object never existed.
+class MeasuredWriter {
+ public:
+  static Result<std::unique_ptr<MeasuredWriter>> Create(Store& store, std::string name,
+                                                        const Condition& condition);
+  /// Small pieces are gathered; large ones go straight through.
+  Status Append(std::string_view bytes);
+  Result<StoredObject> Commit();
+
+ private:
+  MeasuredWriter(std::string name, std::unique_ptr<ObjectWriter> writer);
+  Status Pass(std::string_view bytes);
+
+  StoredObject object_;
+  Hasher hasher_;
+  std::unique_ptr<ObjectWriter> writer_;
+  std::string buffer_;
+};
+
+}  // namespace pipeline

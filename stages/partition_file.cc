@@ -1,0 +1,262 @@
+#include "stages/partition_file.h"
+
+#include <utility>
+#include <vector>
+
+#include "base/str.h"
+#include "dag/piece.h"
+#include "formats/partition_file.h"
+#include "stages/measured_writer.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::string_view kSuffix = ".part";
+
+/// The columns of a Batch that a schema can name.
+enum class BatchColumn : std::uint8_t { kText, kSplit };
+
+struct Columns {
+  PartitionColumns file;
+  std::vector<BatchColumn> batch;  // parallel
+};
+
+Result<Columns> ColumnsOf(const Schema& schema) {
+  Columns columns;
+  for (const auto& [name, type] : schema.columns) {
+    if (name == "text" && type == ColumnType::kUtf8) {
+      columns.file.push_back({name, PartitionColumnType::kUtf8});
+      columns.batch.push_back(BatchColumn::kText);
+    } else if (name == "split" && type == ColumnType::kU8) {
+      columns.file.push_back({name, PartitionColumnType::kU8});
+      columns.batch.push_back(BatchColumn::kSplit);
+    } else {
+      return Status(Code::kInternal,
+                    StrCat("partition file: batches have no column '", name, "' of this type"));
+    }
+  }
+  return columns;
+}
+
+/// A batch as the rows of a partition file; views into the batch and this. Reused.
+class BatchRows {
+ public:
+  RowsView Of(const Batch& batch, const Columns& columns) {
+    heads_.clear();
+    for (const RecordHead& head : batch.heads)
+      heads_.push_back({head.index, head.sub, head.document, head.key});
+    views_.clear();
+    for (const BatchColumn column : columns.batch) {
+      if (column == BatchColumn::kText)
+        views_.push_back({batch.text.joined(), {}, batch.text.ends(), {}});
+      else
+        views_.push_back({{}, {}, {}, batch.split});
+    }
+    return {heads_, views_};
+  }
+
+ private:
+  std::vector<PartitionHead> heads_;
+  std::vector<ColumnView> views_;
+};
+
+Status CheckColumns(const Batch& batch, const Columns& columns) {
+  for (const BatchColumn column : columns.batch) {
+    const std::size_t rows = column == BatchColumn::kText ? batch.text.size() : batch.split.size();
+    if (rows != batch.size())
+      return Status(Code::kInternal, StrCat("partition file: a column has ", rows, " rows in a batch of ",
+                                            batch.size(), " records"));
+  }
+  return {};
+}
+
+class FrameWorker : public Worker {
+ public:
+  explicit FrameWorker(const Columns& columns) : columns_(columns), encoder_(columns.file) {}
+
+  Status Apply(Batch& batch, std::uint32_t, StageCounts& counts) override {
+    RETURN_IF_ERROR(CheckColumns(batch, columns_));
+    counts.records_in += batch.size();
+    counts.records_out += batch.size();
+    batch.payload.Clear();
+    if (batch.size() == 0) return {};
+    RETURN_IF_ERROR(encoder_.Encode(rows_.Of(batch, columns_), batch.payload.open_row()));
+    // The payload has a row for each record; frames belong to all of them and lie in the first.
+    for (std::size_t row = 0; row < batch.size(); ++row) batch.payload.CloseRow();
+    return {};
+  }
+
+ private:
+  const Columns& columns_;
+  PartitionFrameEncoder encoder_;
+  BatchRows rows_;
+};
+
+class FrameTransform : public Transform {
+ public:
+  explicit FrameTransform(const Columns& columns) : columns_(columns) {}
+  Result<std::unique_ptr<Worker>> NewWorker() const override {
+    return std::unique_ptr<Worker>(std::make_unique<FrameWorker>(columns_));
+  }
+
+ private:
+  const Columns& columns_;
+};
+
+class PartitionFileSink : public Sink {
+ public:
+  PartitionFileSink(const Columns& columns, PartitionId id, std::unique_ptr<MeasuredWriter> writer)
+      : columns_(columns),
+        id_(id),
+        writer_(std::move(writer)),
+        file_(columns.file, [this](std::string_view bytes) { return writer_->Append(bytes); }) {}
+
+  Status Write(const Batch& batch) override {
+    return file_.Append(batch.payload.joined(), rows_.Of(batch, columns_));
+  }
+
+  Result<PartitionOutput> Commit(const PartitionEnd& end) override {
+    RETURN_IF_ERROR(file_.Finish({id_.input, id_.partition, end.raw_end, end.document_end}));
+    PartitionOutput output;
+    output.digest = file_.digest();
+    ASSIGN_OR_RETURN(StoredObject object, writer_->Commit());
+    output.objects.push_back(std::move(object));
+    return output;
+  }
+
+ private:
+  const Columns& columns_;
+  const PartitionId id_;
+  std::unique_ptr<MeasuredWriter> writer_;
+  PartitionFileWriter file_;
+  BatchRows rows_;
+};
+
+class PartitionFileStage : public SinkStage {
+ public:
+  explicit PartitionFileStage(Columns columns) : columns_(std::move(columns)), encoder_(columns_) {}
+
+  const Transform* encoder() const override { return &encoder_; }
+  Result<std::unique_ptr<Sink>> OpenPartition(Store& artifact, PartitionId id) const override {
+    ASSIGN_OR_RETURN(std::unique_ptr<MeasuredWriter> writer,
+                     MeasuredWriter::Create(artifact, PieceName(id, kSuffix), Condition::ReplaceAny()));
+    return std::unique_ptr<Sink>(std::make_unique<PartitionFileSink>(columns_, id, std::move(writer)));
+  }
+  std::uint64_t partition_memory() const override { return 1 << 20; }  // the frames go by
+  Result<std::unique_ptr<Publication>> Plan(Store&, const std::vector<Piece>&) const override {
+    return std::unique_ptr<Publication>();
+  }
+
+ private:
+  const Columns columns_;
+  const FrameTransform encoder_;
+};
+
+class PartitionFileSource : public Source {
+ public:
+  PartitionFileSource(std::unique_ptr<PartitionFileReader> reader, PartitionId id, Columns columns,
+                      std::size_t batch_bytes)
+      : reader_(std::move(reader)), id_(id), columns_(std::move(columns)), batch_bytes_(batch_bytes) {}
+
+  Result<bool> Next(Batch& batch) override {
+    if (closed_) return false;
+    batch.partition = id_;
+    while (true) {
+      while (row_ < rows_.heads.size() && Fits(batch)) Take(batch);
+      if (row_ < rows_.heads.size()) break;
+      // Looks ahead even when the batch is full: the last one closes, and the digest is known by then.
+      Result<bool> more = reader_->Next(rows_);
+      if (!more.ok()) return PieceError(PieceName(id_, kSuffix), std::move(more).status());
+      row_ = 0;
+      if (*more) continue;
+      batch.closes = closed_ = true;
+      batch.end = {reader_->facts().raw_end, reader_->facts().document_end};
+      break;
+    }
+    StageCounts& counts = batch.counts[0];
+    counts.records_in = counts.records_out = batch.size();
+    counts.bytes_in = counts.bytes_out = batch.text.bytes();
+    return true;
+  }
+
+  std::optional<InputEnd> End() const override { return std::nullopt; }
+
+ private:
+  bool Fits(const Batch& batch) const {
+    std::size_t bytes = batch.text.bytes() + batch.size();  // records without text count, too
+    for (std::size_t i = 0; i < columns_.batch.size(); ++i)
+      if (columns_.batch[i] == BatchColumn::kText) bytes += TextOf(i).size();
+    return batch.size() == 0 || bytes < batch_bytes_;
+  }
+
+  std::string_view TextOf(std::size_t column) const {
+    const PartitionRows::Column& text = rows_.columns[column];
+    const std::size_t begin = row_ == 0 ? 0 : text.ends[row_ - 1];
+    return std::string_view(text.bytes).substr(begin, text.ends[row_] - begin);
+  }
+
+  void Take(Batch& batch) {
+    const PartitionHead& head = rows_.heads[row_];
+    batch.heads.push_back({head.index, head.sub, head.document, head.key});
+    for (std::size_t i = 0; i < columns_.batch.size(); ++i) {
+      if (columns_.batch[i] == BatchColumn::kText)
+        batch.text.Append(TextOf(i));
+      else
+        batch.split.push_back(rows_.columns[i].values[row_]);
+    }
+    ++row_;
+  }
+
+  std::unique_ptr<PartitionFileReader> reader_;
+  const PartitionId id_;
+  const Columns columns_;
+  const std::size_t batch_bytes_;
+  PartitionRows rows_;
+  std::size_t row_ = 0;
+  bool closed_ = false;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Source>> OpenPartitionFile(std::shared_ptr<const ByteFile> file, PartitionId id,
+                                                  const Schema& schema, std::size_t batch_bytes,
+                                                  std::stop_token stop, const Digest& expected) {
+  const std::string name = PieceName(id, kSuffix);
+  ASSIGN_OR_RETURN(Columns columns, ColumnsOf(schema));
+  Result<std::unique_ptr<PartitionFileReader>> opened =
+      PartitionFileReader::Open(std::move(file), std::move(stop));
+  if (!opened.ok()) return PieceError(name, std::move(opened).status());
+  std::unique_ptr<PartitionFileReader> reader = std::move(opened).value();
+  const auto another = [&name](std::string_view what) {
+    return PieceError(name, Status(Code::kDataLoss, StrCat("has another ", what, " than its log line says")));
+  };
+  if (reader->facts().input != id.input || reader->facts().partition != id.partition)
+    return another("partition");
+  if (reader->columns() != columns.file) return another("schema");
+  if (reader->digest() != expected) return another("digest");
+  return std::unique_ptr<Source>(
+      std::make_unique<PartitionFileSource>(std::move(reader), id, std::move(columns), batch_bytes));
+}
+
+Result<std::unique_ptr<SinkStage>> PartitionFileFormat::NewSink(const Schema& schema) const {
+  ASSIGN_OR_RETURN(Columns columns, ColumnsOf(schema));
+  return std::unique_ptr<SinkStage>(std::make_unique<PartitionFileStage>(std::move(columns)));
+}
+
+Result<std::unique_ptr<Source>> PartitionFileFormat::Open(Store& artifact, const Piece& piece,
+                                                          const Schema& schema, std::size_t batch_bytes,
+                                                          std::stop_token stop) const {
+  const std::string name = PieceName(piece.id, kSuffix);
+  Result<std::unique_ptr<ByteFile>> opened = artifact.Open(name);
+  if (!opened.ok()) return PieceError(name, std::move(opened).status());
+  std::shared_ptr<const ByteFile> file = std::move(opened).value();
+  for (const StoredObject& object : piece.output.objects)
+    if (object.name == name && object.bytes != file->size())
+      return PieceError(name, Status(Code::kDataLoss, StrCat("has ", file->size(), " bytes where ",
+                                                             object.bytes, " were written")));
+  return OpenPartitionFile(std::move(file), piece.id, schema, batch_bytes, std::move(stop),
+                           piece.output.digest);
+}
+
+}  // namespace pipeline
