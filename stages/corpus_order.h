@@ -1,0 +1,20 @@
+// `shuffle: none`: a partition's part of a split is a shard, and its bytes are written once.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "dag/stage.h"
+#include "stages/sharded_output.h"
+
+namespace pipeline {
+
+/// Writes the payloads of each split that occurs to an object IIII-PPPPP.SPLIT.shard.
+std::unique_ptr<Sink> NewCorpusOrderSink(Store& artifact, PartitionId id, std::vector<std::string> splits);
+
+/// Publishes those objects, numbered by partition, by copies that may share storage with them; a
+/// split that has none is one empty shard. `artifact` must outlive it.
+Result<std::unique_ptr<Publication>> PlanCorpusOrder(const ShardRules& rules, Store& artifact,
+                                                     std::vector<Piece> pieces);
+
+}  // namespace pipeline

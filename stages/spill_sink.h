@@ -1,0 +1,24 @@
+// Pass 1 of a global shuffle: a partition's payloads become one file in shuffled order.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "dag/stage.h"
+
+namespace pipeline {
+
+inline constexpr std::string_view kSpillSuffix = ".spill";
+
+struct SpillRules {
+  std::uint64_t seed = 0;
+  bool compress = false;
+};
+
+/// Takes the payload, heads and split of its partition's batches and commits IIII-PPPPP.spill
+/// (formats/spill_file.md). Holds the whole partition: its payloads and about 50 bytes a record.
+/// Sorting and writing happen in Commit, on the closing thread.
+std::unique_ptr<Sink> NewSpillSink(Store& artifact, PartitionId id, const SpillRules& rules);
+
+}  // namespace pipeline
