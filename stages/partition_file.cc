@@ -75,16 +75,13 @@ class FrameWorker : public Worker {
  public:
   explicit FrameWorker(const Columns& columns) : columns_(columns), encoder_(columns.file) {}
 
-  Status Apply(Batch& batch, std::uint32_t, StageCounts& counts) override {
+  /// Counts nothing: it is no stage of the file, and what it would count is the last stage's.
+  Status Apply(Batch& batch, std::uint32_t, StageCounts&) override {
     RETURN_IF_ERROR(CheckColumns(batch, columns_));
-    counts.records_in += batch.size();
-    counts.records_out += batch.size();
     batch.payload.Clear();
     if (batch.size() == 0) return {};
-    RETURN_IF_ERROR(encoder_.Encode(rows_.Of(batch, columns_), batch.payload.open_row()));
-    // The payload has a row for each record; frames belong to all of them and lie in the first.
-    for (std::size_t row = 0; row < batch.size(); ++row) batch.payload.CloseRow();
-    return {};
+    // Bytes without rows: frames belong to the batch, not to one of its records.
+    return encoder_.Encode(rows_.Of(batch, columns_), batch.payload.open_row());
   }
 
  private:
