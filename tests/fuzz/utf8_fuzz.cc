@@ -1,0 +1,38 @@
+// Repair gives clean text, keeps what was clean, and does the same when done in two pieces.
+#include <cstdlib>
+#include <string>
+
+#include "formats/utf8.h"
+
+namespace {
+
+void Check(bool holds) {
+  if (!holds) std::abort();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace pipeline;
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const std::size_t clean = CleanUtf8Prefix(text);
+  Check(clean <= size);
+  Check(clean == size || CleanUtf8Prefix(text.substr(clean)) == 0);
+
+  std::string whole;
+  const Utf8Damage damage = RepairUtf8(text, whole);
+  Check(IsCleanUtf8(whole));
+  Check((damage == Utf8Damage{}) == (clean == size));
+  Check(whole.substr(0, clean) == text.substr(0, clean));
+
+  // `clean` is a border between subparts, so that the two sides have nothing to do with each other.
+  std::string pieces;
+  Utf8Damage sum = RepairUtf8(text.substr(0, clean), pieces);
+  const Utf8Damage rest = RepairUtf8(text.substr(clean), pieces);
+  sum.invalid_utf8 += rest.invalid_utf8, sum.nul += rest.nul;
+  Check(pieces == whole && sum == damage);
+
+  std::string again;
+  Check(RepairUtf8(whole, again) == Utf8Damage{} && again == whole);
+  return 0;
+}
