@@ -1,0 +1,28 @@
+// Which compression an input has, and a reader that undoes it. Rules: formats/compression.md.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "base/byte_reader.h"
+#include "base/result.h"
+
+namespace pipeline {
+
+enum class Compression : std::uint8_t { kPlain, kXz, kZstd, kGzip };
+
+/// "xz", "zstd", "gzip", "plain".
+std::string_view CompressionName(Compression compression);
+
+/// Enough of an input's front for DetectCompression; all of a shorter one.
+inline constexpr std::size_t kMagicBytes = 16;
+
+/// By the magic number at the front. `name` (the last part of a path or URL) can only make it fail:
+/// where it promises a compression that the bytes do not have.
+Result<Compression> DetectCompression(std::string_view front, std::string_view name);
+
+/// Decodes `input` front to back; gives it back as it is for kPlain.
+Result<std::unique_ptr<ByteReader>> NewDecoder(Compression compression, std::unique_ptr<ByteReader> input);
+
+}  // namespace pipeline

@@ -1,0 +1,88 @@
+#include "formats/gzip_reader.h"
+
+#include <isa-l/igzip_lib.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "formats/stream_decoder.h"
+
+namespace pipeline {
+
+namespace {
+
+std::string_view Reason(int code) {
+  switch (code) {
+    case ISAL_INVALID_WRAPPER: return "no gzip header stands here";
+    case ISAL_UNSUPPORTED_METHOD: return "another method than deflate";
+    case ISAL_INCORRECT_CHECKSUM: return "checksum or length differs";
+    default: return "the deflate data breaks the format";
+  }
+}
+
+class GzipReader : public StreamDecoder {
+ public:
+  explicit GzipReader(std::unique_ptr<ByteReader> input)
+      : StreamDecoder("gzip", std::move(input)), state_(std::make_unique<inflate_state>()) {}
+
+ private:
+  Result<bool> Step(std::string_view& in, bool last, std::span<char>& out) override {
+    if (!in_member_) {
+      if (members_ > 0) PassPadding(in);
+      if (in.empty()) {
+        if (last && members_ == 0) return Status(Code::kDataLoss, "there is nothing");
+        return last;
+      }
+      if (padded_) return Status(Code::kDataLoss, "other bytes follow the padding");
+      isal_inflate_init(state_.get());
+      state_->crc_flag = ISAL_GZIP_NO_HDR_VER;
+      isal_gzip_header_init(&header_);
+      in_member_ = in_header_ = true;
+    }
+    constexpr std::size_t kMost = std::numeric_limits<std::uint32_t>::max();
+    const auto room = static_cast<std::uint32_t>(std::min(out.size(), kMost));
+    const auto given = static_cast<std::uint32_t>(in.size());  // a part of a small buffer
+    // The library does not write to its input; its C signature just does not say so.
+    state_->next_in = reinterpret_cast<std::uint8_t*>(const_cast<char*>(in.data()));
+    state_->avail_in = given;
+    state_->next_out = reinterpret_cast<std::uint8_t*>(out.data());
+    state_->avail_out = room;
+    // ISAL_GZIP would read the header itself, but forgets its flags between two calls (2.30).
+    const bool in_header = in_header_;
+    int code = in_header ? isal_read_gzip_header(state_.get(), &header_) : isal_inflate(state_.get());
+    if (in_header && code == ISAL_DECOMP_OK) in_header_ = false;
+    if (in_header && code == ISAL_END_INPUT) code = ISAL_DECOMP_OK;
+    in.remove_prefix(given - state_->avail_in);
+    out = out.subspan(room - state_->avail_out);
+    if (code != ISAL_DECOMP_OK) return Status(Code::kDataLoss, std::string(Reason(code)));
+    if (!in_header && state_->block_state == ISAL_BLOCK_FINISH) {
+      in_member_ = false;
+      ++members_;
+    } else if (last && state_->avail_in == given && state_->avail_out == room) {
+      return Status(Code::kDataLoss, "ends inside a member: truncated");
+    }
+    return false;
+  }
+
+  void PassPadding(std::string_view& in) {
+    const std::size_t zeros = std::min(in.find_first_not_of('\0'), in.size());
+    padded_ = padded_ || zeros > 0;
+    in.remove_prefix(zeros);
+  }
+
+  const std::unique_ptr<inflate_state> state_;
+  isal_gzip_header header_;
+  bool in_member_ = false;
+  bool in_header_ = false;
+  bool padded_ = false;
+  std::uint64_t members_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<ByteReader> NewGzipReader(std::unique_ptr<ByteReader> input) {
+  return std::make_unique<GzipReader>(std::move(input));
+}
+
+}  // namespace pipeline

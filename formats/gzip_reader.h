@@ -1,0 +1,13 @@
+// gzip, by ISA-L. Rules: formats/compression.md.
+#pragma once
+
+#include <memory>
+
+#include "base/byte_reader.h"
+
+namespace pipeline {
+
+/// Decodes all members of `input`, checking each one's CRC and length.
+std::unique_ptr<ByteReader> NewGzipReader(std::unique_ptr<ByteReader> input);
+
+}  // namespace pipeline

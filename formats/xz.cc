@@ -1,0 +1,269 @@
+#include "formats/xz.h"
+
+#include <lzma.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <utility>
+
+#include "base/str.h"
+#include "formats/stream_decoder.h"
+
+// Only what liblzma 5.2.5 has (Ubuntu 22.04): neither its threaded decoder nor lzma_file_info_decoder.
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::uint64_t kMemoryLimit = std::uint64_t{256} << 20;
+constexpr std::uint64_t kLargestIndex = std::uint64_t{64} << 20;
+constexpr std::size_t kTailBytes = 4 << 10;
+constexpr std::size_t kStopBytes = 1 << 20;  // of output between two looks at the stop token
+
+const std::uint8_t* Bytes(std::string_view text) { return reinterpret_cast<const std::uint8_t*>(text.data()); }
+
+/// A liblzma coder in progress.
+class Coder {
+ public:
+  Coder() = default;
+  ~Coder() { lzma_end(&stream); }
+  Coder(const Coder&) = delete;
+  Coder& operator=(const Coder&) = delete;
+
+  /// lzma_code, on views that get shorter.
+  lzma_ret Code(std::string_view& in, std::span<char>& out, lzma_action action) {
+    stream.next_in = Bytes(in);
+    stream.avail_in = in.size();
+    stream.next_out = reinterpret_cast<std::uint8_t*>(out.data());
+    stream.avail_out = out.size();
+    const lzma_ret code = lzma_code(&stream, action);
+    in.remove_prefix(in.size() - stream.avail_in);
+    out = out.subspan(out.size() - stream.avail_out);
+    return code;
+  }
+
+  lzma_stream stream = LZMA_STREAM_INIT;
+};
+
+/// The filters of a block header, with the options that liblzma allocated for them.
+struct Filters {
+  std::array<lzma_filter, LZMA_FILTERS_MAX + 1> chain;
+  Filters() { chain.fill({LZMA_VLI_UNKNOWN, nullptr}); }
+  ~Filters() {
+    for (const lzma_filter& filter : chain) std::free(filter.options);
+  }
+  Filters(const Filters&) = delete;
+  Filters& operator=(const Filters&) = delete;
+};
+
+struct FreeIndex {
+  void operator()(lzma_index* index) const { lzma_index_end(index, nullptr); }
+};
+using Index = std::unique_ptr<lzma_index, FreeIndex>;
+
+Status ReasonFor(lzma_ret code, std::uint64_t needed_memory) {
+  switch (code) {
+    case LZMA_MEM_ERROR: return Status(Code::kResourceExhausted, "no memory to decode it");
+    case LZMA_MEMLIMIT_ERROR:
+      return Status(Code::kResourceExhausted,
+                    StrCat("needs ", HumanBytes(needed_memory), " to decode, more than ", HumanBytes(kMemoryLimit),
+                           "; compress it again with a smaller dictionary"));
+    case LZMA_UNSUPPORTED_CHECK: return Status(Code::kUnimplemented, "a kind of check that this liblzma lacks");
+    case LZMA_OPTIONS_ERROR: return Status(Code::kUnimplemented, "a filter or option that this liblzma lacks");
+    case LZMA_FORMAT_ERROR: return Status(Code::kDataLoss, "no stream header stands here");
+    case LZMA_BUF_ERROR: return Status(Code::kDataLoss, "ends inside a stream: truncated");
+    case LZMA_DATA_ERROR: return Status(Code::kDataLoss, "the data breaks the format, or a checksum differs");
+    default: return Status(Code::kInternal, StrCat("liblzma fails with ", static_cast<int>(code)));
+  }
+}
+
+class XzReader : public StreamDecoder {
+ public:
+  explicit XzReader(std::unique_ptr<ByteReader> input) : StreamDecoder("xz", std::move(input)) {}
+
+  Status Start() {
+    const lzma_ret code = lzma_stream_decoder(&coder_.stream, kMemoryLimit,
+                                              LZMA_CONCATENATED | LZMA_TELL_UNSUPPORTED_CHECK);
+    return code == LZMA_OK ? Status() : ReasonFor(code, 0);
+  }
+
+ private:
+  Result<bool> Step(std::string_view& in, bool last, std::span<char>& out) override {
+    const std::size_t room = out.size();
+    lzma_ret code = coder_.Code(in, out, last ? LZMA_FINISH : LZMA_RUN);
+    // The first call without progress may be told as OK; with nothing to come it is the end as well.
+    if (code == LZMA_OK && last && out.size() == room) code = LZMA_BUF_ERROR;
+    if (code == LZMA_OK) return false;
+    if (code == LZMA_STREAM_END) return true;
+    return ReasonFor(code, lzma_memusage(&coder_.stream));
+  }
+
+  Coder coder_;
+};
+
+Status Damaged(std::uint64_t offset, std::string_view why) {
+  return Status(Code::kDataLoss, StrCat("damaged xz data at byte ", offset, ": ", why, "; fetch the file again"));
+}
+
+Result<std::string> ReadRange(const ByteFile& file, std::uint64_t offset, std::uint64_t bytes,
+                              const std::stop_token& stop) {
+  std::string range(bytes, '\0');
+  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file.Open(offset, stop));
+  if (Status status = ReadExactly(*reader, range); !status.ok())
+    return std::move(status).Annotate(StrCat("at byte ", offset));
+  return range;
+}
+
+// Fills `block`, with the given filters, from the header at the front of `bytes`.
+Status DecodeHeader(const XzBlock& where, std::string_view bytes, lzma_block& block, Filters& filters) {
+  block = {};
+  block.version = 1;
+  block.check = static_cast<lzma_check>(where.check);
+  block.filters = filters.chain.data();
+  if (bytes.empty() || bytes[0] == 0) return Damaged(where.offset, "no block stands where the index has one");
+  block.header_size = lzma_block_header_size_decode(Bytes(bytes)[0]);
+  if (block.header_size > bytes.size()) return Damaged(where.offset, "a block header larger than its block");
+  lzma_ret code = lzma_block_header_decode(&block, nullptr, Bytes(bytes));
+  if (code == LZMA_OK) code = lzma_block_compressed_size(&block, where.unpadded);
+  if (code == LZMA_OK && block.uncompressed_size != LZMA_VLI_UNKNOWN && block.uncompressed_size != where.raw_bytes)
+    code = LZMA_DATA_ERROR;
+  if (code == LZMA_OK) {
+    block.uncompressed_size = where.raw_bytes;
+    return {};
+  }
+  if (code == LZMA_DATA_ERROR) return Damaged(where.offset, "block header and index do not agree");
+  return ReasonFor(code, 0).Annotate(StrCat("xz block at byte ", where.offset));
+}
+
+// The end of the stream that ends at `end` or is followed by padding there; 0 where nothing is left.
+Result<std::uint64_t> PassPadding(const ByteFile& file, std::uint64_t end, const std::stop_token& stop) {
+  while (end > 0) {
+    const std::uint64_t bytes = std::min<std::uint64_t>(end, kTailBytes);
+    ASSIGN_OR_RETURN(const std::string tail, ReadRange(file, end - bytes, bytes, stop));
+    const std::size_t last = tail.find_last_not_of('\0');
+    // A footer ends in "YZ", so that zeros are padding, in fours.
+    const std::uint64_t zeros = bytes - (last == std::string::npos ? 0 : last + 1);
+    end -= zeros;
+    if (zeros < bytes) break;
+  }
+  return end;
+}
+
+// Adds the blocks of the stream that ends at `end` to `index`, last block first; gives where it begins.
+Result<std::uint64_t> ReadStream(const ByteFile& file, std::uint64_t end, const std::stop_token& stop,
+                                 XzIndex& index) {
+  std::vector<XzBlock>& reversed = index.blocks;
+  if (end < 2 * LZMA_STREAM_HEADER_SIZE) return Damaged(end, "no footer ends here: truncated");
+  ASSIGN_OR_RETURN(const std::string footer_bytes,
+                   ReadRange(file, end - LZMA_STREAM_HEADER_SIZE, LZMA_STREAM_HEADER_SIZE, stop));
+  lzma_stream_flags footer;
+  if (lzma_stream_footer_decode(&footer, Bytes(footer_bytes)) != LZMA_OK)
+    return Damaged(end, "no footer ends here: truncated");
+  const std::uint64_t index_end = end - LZMA_STREAM_HEADER_SIZE;
+  if (footer.backward_size > index_end) return Damaged(index_end, "the index is larger than the file");
+  if (footer.backward_size > kLargestIndex) return Status(Code::kResourceExhausted, "xz index larger than 64 MiB");
+  ASSIGN_OR_RETURN(const std::string index_bytes,
+                   ReadRange(file, index_end - footer.backward_size, footer.backward_size, stop));
+
+  lzma_index* raw = nullptr;
+  std::uint64_t limit = kMemoryLimit;
+  std::size_t at = 0;
+  const lzma_ret code = lzma_index_buffer_decode(&raw, &limit, nullptr, Bytes(index_bytes), &at, index_bytes.size());
+  if (code == LZMA_MEMLIMIT_ERROR || code == LZMA_MEM_ERROR)
+    return Status(Code::kResourceExhausted, "xz index too large for memory");
+  if (code != LZMA_OK) return Damaged(index_end - footer.backward_size, "the index breaks the format");
+  const Index blocks(raw);
+  const std::uint64_t size = lzma_index_stream_size(raw);
+  if (at != index_bytes.size() || size > end) return Damaged(index_end, "the index does not fit the file");
+  const std::uint64_t begin = end - size;
+
+  ASSIGN_OR_RETURN(const std::string header_bytes, ReadRange(file, begin, LZMA_STREAM_HEADER_SIZE, stop));
+  lzma_stream_flags header;
+  if (lzma_stream_header_decode(&header, Bytes(header_bytes)) != LZMA_OK ||
+      lzma_stream_flags_compare(&header, &footer) != LZMA_OK)
+    return Damaged(begin, "stream header and footer do not agree");
+  if (!lzma_check_is_supported(header.check)) return ReasonFor(LZMA_UNSUPPORTED_CHECK, 0).Annotate("xz index");
+
+  lzma_index_iter iter;
+  lzma_index_iter_init(&iter, raw);
+  const std::size_t first = reversed.size();
+  while (!lzma_index_iter_next(&iter, LZMA_INDEX_ITER_NONEMPTY_BLOCK)) {
+    reversed.push_back({begin + iter.block.compressed_stream_offset, iter.block.total_size, iter.block.unpadded_size,
+                        0, iter.block.uncompressed_size, static_cast<std::uint32_t>(header.check)});
+  }
+  if (reversed.size() > first) {
+    // Blocks of a stream have their filters from one command: the first speaks for all.
+    const XzBlock& block = reversed[first];
+    const std::uint64_t bytes = std::min<std::uint64_t>(block.bytes, LZMA_BLOCK_HEADER_SIZE_MAX);
+    ASSIGN_OR_RETURN(const std::string block_bytes, ReadRange(file, block.offset, bytes, stop));
+    lzma_block decoded;
+    Filters filters;
+    RETURN_IF_ERROR(DecodeHeader(block, block_bytes, decoded, filters));
+    index.decoder_memory = std::max(index.decoder_memory, lzma_raw_decoder_memusage(filters.chain.data()));
+  }
+  std::reverse(reversed.begin() + static_cast<std::ptrdiff_t>(first), reversed.end());
+  return begin;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ByteReader>> NewXzReader(std::unique_ptr<ByteReader> input) {
+  auto reader = std::make_unique<XzReader>(std::move(input));
+  RETURN_IF_ERROR(reader->Start());
+  return std::unique_ptr<ByteReader>(std::move(reader));
+}
+
+Result<XzIndex> ReadXzIndex(const ByteFile& file, std::stop_token stop) {
+  XzIndex index;
+  std::uint64_t end = file.size();
+  if (end == 0) return Damaged(0, "there is nothing");
+  while (true) {
+    const std::uint64_t padded = end;
+    ASSIGN_OR_RETURN(end, PassPadding(file, end, stop));
+    if ((padded - end) % 4 != 0 || (end == 0 && padded > 0))
+      return Damaged(end, "padding that is not a multiple of four bytes after a stream");
+    if (end == 0) break;
+    ASSIGN_OR_RETURN(end, ReadStream(file, end, stop, index));
+  }
+  std::reverse(index.blocks.begin(), index.blocks.end());
+  for (XzBlock& block : index.blocks) {
+    block.raw_offset = index.raw_bytes;
+    index.raw_bytes += block.raw_bytes;
+  }
+  return index;
+}
+
+Status DecodeXzBlock(const XzBlock& where, std::string_view bytes, std::uint64_t memory, std::stop_token stop,
+                     std::string& out) {
+  out.clear();
+  lzma_block block;
+  Filters filters;
+  RETURN_IF_ERROR(DecodeHeader(where, bytes, block, filters));
+  if (lzma_raw_decoder_memusage(filters.chain.data()) > memory)
+    return Status(Code::kResourceExhausted,
+                  StrCat("xz block at byte ", where.offset, " needs more memory than the first of its file"));
+  Coder coder;
+  if (const lzma_ret code = lzma_block_decoder(&coder.stream, &block); code != LZMA_OK)
+    return ReasonFor(code, 0).Annotate(StrCat("xz block at byte ", where.offset));
+  std::string_view in = bytes.substr(block.header_size);
+  lzma_ret code = LZMA_OK;
+  out.resize(where.raw_bytes);
+  std::span<char> left(out);
+  while (code == LZMA_OK && !stop.stop_requested()) {
+    std::span<char> room = left.subspan(0, std::min(left.size(), kStopBytes));
+    const std::size_t before = room.size();
+    code = coder.Code(in, room, LZMA_FINISH);
+    left = left.subspan(before - room.size());
+  }
+  out.resize(out.size() - left.size());
+  if (code == LZMA_STREAM_END) {
+    return left.empty() && in.empty() ? Status() : Damaged(where.offset, "block and index do not agree");
+  }
+  if (code == LZMA_OK) return Status(Code::kCancelled, "stopped");
+  if (code != LZMA_DATA_ERROR && code != LZMA_BUF_ERROR)
+    return ReasonFor(code, 0).Annotate(StrCat("xz block at byte ", where.offset));
+  return Damaged(where.offset + bytes.size() - in.size(), "the data breaks the format, or a checksum differs");
+}
+
+}  // namespace pipeline

@@ -1,0 +1,14 @@
+// Zstandard, streamed. Rules: formats/compression.md.
+#pragma once
+
+#include <memory>
+
+#include "base/byte_reader.h"
+#include "base/result.h"
+
+namespace pipeline {
+
+/// Decodes all frames of `input`; windows up to 128 MiB.
+Result<std::unique_ptr<ByteReader>> NewZstdReader(std::unique_ptr<ByteReader> input);
+
+}  // namespace pipeline

@@ -1,0 +1,215 @@
+#include "formats/compression.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+
+#include "tests/support/compress.h"
+#include "tests/support/memory_file.h"
+
+namespace pipeline {
+namespace {
+
+using namespace std::string_literals;
+
+struct Decoded {
+  std::string text;
+  Status status;
+};
+
+Decoded Decode(Compression compression, std::string bytes, std::size_t chunk = 1 << 20, std::size_t piece = 1 << 16,
+               Status failure = {}) {
+  Decoded decoded;
+  auto reader = NewDecoder(compression,
+                           std::make_unique<MemoryReader>(std::move(bytes), chunk, std::stop_token(), std::move(failure)));
+  EXPECT_TRUE(reader.ok());
+  decoded.text = ReadAll(**reader, decoded.status, piece);
+  std::string again(1, '\0');
+  const auto after = (*reader)->Read(again);  // an end stays an end, an error the same error
+  EXPECT_EQ(after.status().message(), decoded.status.message());
+  return decoded;
+}
+
+std::string Text(std::size_t bytes) {
+  std::mt19937 random(3);
+  std::string text;
+  while (text.size() < bytes) {
+    static const std::vector<std::string> kWords = {"猫", "である", "名前", "は", "まだ", "無い", "。", "\n", "abc "};
+    text += kWords[random() % kWords.size()];
+    if (random() % 50 == 0) text += std::to_string(random());
+  }
+  return text;
+}
+
+std::string Compressed(Compression compression, std::string_view text) {
+  switch (compression) {
+    case Compression::kXz: return XzCompress(text);
+    case Compression::kZstd: return ZstdCompress(text);
+    case Compression::kGzip: return GzipCompress(text);
+    case Compression::kPlain: break;
+  }
+  return std::string(text);
+}
+
+constexpr Compression kAll[] = {Compression::kPlain, Compression::kXz, Compression::kZstd, Compression::kGzip};
+constexpr Compression kPacked[] = {Compression::kXz, Compression::kZstd, Compression::kGzip};
+
+const std::string kGzipExample("\x1F\x8B\x08\x00\0\0\0\0\x00\x03\x7B\xDE\xB3\x9A\x0B\x00\x45\xC8\xE5\x2F\x04\0\0\0", 24);
+const std::string kXzExample(
+    "\xFD\x37\x7A\x58\x5A\x00\x00\x04\xE6\xD6\xB4\x46\x02\x00\x21\x01\x16\x00\x00\x00\x74\x2F\xE5\xA3"
+    "\x01\x00\x03\xE7\x8C\xAB\x0A\x00\x72\xCD\xDB\x59\x7C\x4C\x42\x02\x00\x01\x1C\x04\x6F\x2C\x9C\xC1"
+    "\x1F\xB6\xF3\x7D\x01\x00\x00\x00\x00\x04\x59\x5A", 60);
+
+TEST(CompressionTest, ExamplesOfTheFormatPage) {
+  EXPECT_EQ(Decode(Compression::kGzip, kGzipExample).text, "猫\n");
+  EXPECT_EQ(Decode(Compression::kXz, kXzExample).text, "猫\n");
+}
+
+TEST(CompressionTest, DetectedByBytesNotByName) {
+  EXPECT_EQ(*DetectCompression(kXzExample, "corpus.txt"), Compression::kXz);
+  EXPECT_EQ(*DetectCompression(kGzipExample, "corpus.xz"), Compression::kGzip);
+  EXPECT_EQ(*DetectCompression(ZstdCompress("a"), "corpus"), Compression::kZstd);
+  EXPECT_EQ(*DetectCompression("\x5A\x2A\x4D\x18\1\0\0\0x"s, "corpus"), Compression::kZstd);
+  EXPECT_EQ(*DetectCompression("text", "corpus.txt"), Compression::kPlain);
+  EXPECT_EQ(*DetectCompression("", "corpus.txt"), Compression::kPlain);
+}
+
+TEST(CompressionTest, NamesThatPromiseMoreAreRefused) {
+  EXPECT_EQ(DetectCompression("<!DOCTYPE html>", "ja.txt.xz").status().code(), Code::kDataLoss);
+  EXPECT_EQ(DetectCompression("", "ja.txt.gz").status().message(),
+            "is named .gz but is empty; fetch the file again, or set format: plain if it is text");
+  EXPECT_EQ(DetectCompression("PK\x03\x04....", "ja").status().code(), Code::kUnimplemented);
+}
+
+TEST(CompressionTest, AnyChunkOfInputAndOutputGivesTheSame) {
+  const std::string text = Text(30'000);
+  for (const Compression compression : kAll) {
+    const std::string bytes = Compressed(compression, text);
+    for (const std::size_t chunk : {1u, 7u, 4096u, 1u << 20})
+      for (const std::size_t piece : {1u, 13u, 65536u}) {
+        const Decoded decoded = Decode(compression, bytes, chunk, piece);
+        ASSERT_TRUE(decoded.status.ok()) << decoded.status.message();
+        ASSERT_EQ(decoded.text, text) << CompressionName(compression) << ' ' << chunk << ' ' << piece;
+      }
+  }
+}
+
+TEST(CompressionTest, LargeTextsThatNeedSeveralBuffers) {
+  std::string text = Text(3'000'000);
+  text.append(5'000'000, 'x');  // compresses to next to nothing
+  for (const Compression compression : kPacked) EXPECT_EQ(Decode(compression, Compressed(compression, text)).text, text);
+}
+
+TEST(CompressionTest, StreamsFramesAndMembersFollowEachOther) {
+  const std::string a = Text(5000), b = "", c = Text(300);
+  for (const Compression compression : kPacked)
+    for (const std::size_t chunk : {1u, 1000u, 1u << 20}) {
+      const std::string bytes = Compressed(compression, a) + Compressed(compression, b) + Compressed(compression, c);
+      const Decoded decoded = Decode(compression, bytes, chunk);
+      EXPECT_TRUE(decoded.status.ok()) << decoded.status.message();
+      EXPECT_EQ(decoded.text, a + c);
+    }
+  const std::string padded = XzCompress(a) + std::string(8, '\0') + XzCompress(c) + std::string(4, '\0');
+  EXPECT_EQ(Decode(Compression::kXz, padded, 1).text, a + c);
+  const std::string skip = "\x50\x2A\x4D\x18\3\0\0\0abc"s;
+  EXPECT_EQ(Decode(Compression::kZstd, skip + ZstdCompress(a) + skip + ZstdCompress(c) + skip, 1).text, a + c);
+  EXPECT_EQ(Decode(Compression::kGzip, GzipCompress(a) + std::string(512, '\0'), 7).text, a);
+}
+
+TEST(CompressionTest, GzipHeaderFieldsArePassedOver) {
+  // FHCRC is left out: the rest of the optional fields, with extra "ab", a name and a comment.
+  const std::string header = "\x1F\x8B\x08\x1C\1\2\3\4\x00\x03\2\0ab" "ja.txt\0of whom\0"s;
+  for (const std::size_t chunk : {1u, 1000u}) {
+    const Decoded decoded = Decode(Compression::kGzip, header + kGzipExample.substr(10), chunk);
+    EXPECT_EQ(decoded.text, "猫\n") << decoded.status.message();
+  }
+}
+
+TEST(CompressionTest, TruncationAtEveryLengthIsAnErrorAfterTheGoodBytes) {
+  const std::string text = Text(2000);
+  for (const Compression compression : kPacked) {
+    const std::string bytes = Compressed(compression, text);
+    std::size_t longest = 0;
+    for (std::size_t length = 0; length < bytes.size(); ++length) {
+      const Decoded decoded = Decode(compression, bytes.substr(0, length), 1 + length % 100);
+      ASSERT_EQ(decoded.status.code(), Code::kDataLoss) << CompressionName(compression) << ' ' << length;
+      ASSERT_EQ(decoded.text, text.substr(0, decoded.text.size()));
+      longest = std::max(longest, decoded.text.size());
+      if (length > 0) {
+        ASSERT_NE(decoded.status.message().find(std::to_string(length)), std::string::npos) << decoded.status.message();
+      }
+    }
+    EXPECT_EQ(longest, text.size());  // all that is missing is a checksum or an index
+  }
+  const Decoded decoded = Decode(Compression::kXz, XzCompress(text).substr(0, 400));
+  EXPECT_EQ(decoded.status.message(),
+            "damaged xz data at byte 400: ends inside a stream: truncated; fetch the file again");
+}
+
+TEST(CompressionTest, EveryDamagedByteIsNoticedOrMeansNothing) {
+  const std::string text = Text(600);
+  for (const Compression compression : kPacked) {
+    const std::string bytes = Compressed(compression, text);
+    for (std::size_t at = 0; at < bytes.size(); ++at) {
+      std::string damaged = bytes;
+      damaged[at] = static_cast<char>(damaged[at] ^ 0x20);
+      const Decoded decoded = Decode(compression, damaged, 64);
+      if (decoded.status.ok()) {
+        ASSERT_EQ(decoded.text, text) << CompressionName(compression) << ' ' << at;
+      } else {
+        ASSERT_NE(decoded.status.code(), Code::kInternal) << decoded.status.message();
+      }
+    }
+  }
+}
+
+TEST(CompressionTest, GoodBlocksBeforeADamagedOneAreGivenOut) {
+  const std::string text = Text(1'000'000);
+  std::string xz = XzCompress(text, 100'000);
+  xz[xz.size() / 2] = static_cast<char>(xz[xz.size() / 2] ^ 1);
+  EXPECT_GE(Decode(Compression::kXz, xz).text.size(), 400'000u);
+  std::string zstd = ZstdCompress(text);
+  zstd[zstd.size() / 2] = static_cast<char>(zstd[zstd.size() / 2] ^ 1);
+  EXPECT_GE(Decode(Compression::kZstd, zstd).text.size(), 300'000u);
+}
+
+TEST(CompressionTest, OtherBytesAfterTheEndAreRefused) {
+  for (const Compression compression : kPacked) {
+    const Decoded decoded = Decode(compression, Compressed(compression, "text") + "garbage that is no header");
+    EXPECT_EQ(decoded.text, "text");
+    EXPECT_EQ(decoded.status.code(), Code::kDataLoss) << CompressionName(compression);
+  }
+  EXPECT_EQ(Decode(Compression::kGzip, kGzipExample + "\0x"s).status.code(), Code::kDataLoss);
+}
+
+TEST(CompressionTest, GarbageIsAnErrorNotText) {
+  std::mt19937 random(5);
+  for (const Compression compression : kPacked)
+    for (int round = 0; round < 200; ++round) {
+      std::string bytes = Compressed(compression, "").substr(0, random() % 12);
+      for (std::size_t i = random() % 300; i > 0; --i) bytes += static_cast<char>(random());
+      EXPECT_FALSE(Decode(compression, bytes).status.ok());
+    }
+}
+
+TEST(CompressionTest, WindowThatIsTooLargeSaysWhatToDo) {
+  const std::string bytes = "\x28\xB5\x2F\xFD\x00\x90\x01\x00\x00"s;  // window 2^(10+18)
+  const Decoded decoded = Decode(Compression::kZstd, bytes);
+  EXPECT_EQ(decoded.status.code(), Code::kResourceExhausted);
+  EXPECT_NE(decoded.status.message().find("--long=27"), std::string::npos) << decoded.status.message();
+}
+
+TEST(CompressionTest, FailureOfTheInputComesAfterWhatCouldBeDecoded) {
+  const std::string text = Text(100'000);
+  for (const Compression compression : kPacked) {
+    std::string bytes = Compressed(compression, text);
+    bytes.resize(bytes.size() - 4);
+    const Decoded decoded = Decode(compression, bytes, 1000, 100, Status(Code::kUnavailable, "the line broke"));
+    EXPECT_EQ(decoded.status.code(), Code::kUnavailable);
+    EXPECT_TRUE(decoded.text == text) << CompressionName(compression) << ' ' << decoded.text.size();
+  }
+}
+
+}  // namespace
+}  // namespace pipeline

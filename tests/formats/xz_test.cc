@@ -1,0 +1,113 @@
+#include "formats/xz.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/support/compress.h"
+#include "tests/support/memory_file.h"
+
+namespace pipeline {
+namespace {
+
+std::string Text(std::size_t lines) {
+  std::string text;
+  for (std::size_t i = 0; i < lines; ++i) text += std::to_string(i * i) + "番目の行\n";
+  return text;
+}
+
+Result<std::string> DecodeByIndex(const std::string& bytes) {
+  const MemoryFile file(bytes);
+  ASSIGN_OR_RETURN(const XzIndex index, ReadXzIndex(file, {}));
+  std::string text, out;
+  for (const XzBlock& block : index.blocks) {
+    EXPECT_EQ(block.raw_offset, text.size());
+    RETURN_IF_ERROR(
+        DecodeXzBlock(block, std::string_view(bytes).substr(block.offset, block.bytes), index.decoder_memory, {}, out));
+    EXPECT_EQ(out.size(), block.raw_bytes);
+    text += out;
+  }
+  EXPECT_EQ(index.raw_bytes, text.size());
+  return text;
+}
+
+TEST(XzTest, BlocksByIndexAreTheWholeText) {
+  const std::string text = Text(5000);
+  for (const std::size_t block : {std::size_t{0}, std::size_t{1000}, text.size() / 2, text.size()}) {
+    const auto decoded = DecodeByIndex(XzCompress(text, block));
+    ASSERT_TRUE(decoded.ok()) << decoded.status().message();
+    EXPECT_EQ(*decoded, text);
+  }
+  EXPECT_EQ(ReadXzIndex(MemoryFile(XzCompress(text, 10'000)), {})->blocks.size(), (text.size() + 9999) / 10'000);
+}
+
+TEST(XzTest, IndexCoversAllStreamsAndTheirPadding) {
+  const std::string a = Text(1000), b = Text(50);
+  const std::string bytes = XzCompress(a, 7000) + std::string(4, '\0') + XzCompress("") + XzCompress(b) +
+                            std::string(10'000, '\0') + XzCompress(a) + std::string(8, '\0');
+  const auto decoded = DecodeByIndex(bytes);
+  ASSERT_TRUE(decoded.ok()) << decoded.status().message();
+  EXPECT_EQ(*decoded, a + b + a);
+}
+
+TEST(XzTest, EmptyTextHasNoBlocks) {
+  const auto index = ReadXzIndex(MemoryFile(XzCompress("")), {});
+  ASSERT_TRUE(index.ok());
+  EXPECT_TRUE(index->blocks.empty());
+  EXPECT_EQ(index->raw_bytes, 0u);
+}
+
+TEST(XzTest, TruncatedFileHasNoIndexAtAnyLength) {
+  const std::string bytes = XzCompress(Text(200), 500);
+  for (std::size_t length = 0; length < bytes.size(); ++length)
+    ASSERT_EQ(ReadXzIndex(MemoryFile(bytes.substr(0, length)), {}).status().code(), Code::kDataLoss) << length;
+}
+
+TEST(XzTest, PaddingMustBeAMultipleOfFour) {
+  EXPECT_EQ(ReadXzIndex(MemoryFile(XzCompress("a") + std::string(3, '\0')), {}).status().code(), Code::kDataLoss);
+  EXPECT_EQ(ReadXzIndex(MemoryFile(std::string(8, '\0')), {}).status().code(), Code::kDataLoss);
+  EXPECT_EQ(ReadXzIndex(MemoryFile(std::string(4, '\0') + XzCompress("a")), {}).status().code(), Code::kDataLoss);
+}
+
+TEST(XzTest, EveryDamagedByteIsNoticedByTheIndexOrByABlock) {
+  const std::string text = Text(100);
+  const std::string bytes = XzCompress(text, 300);
+  for (std::size_t at = 0; at < bytes.size(); ++at) {
+    std::string damaged = bytes;
+    damaged[at] = static_cast<char>(damaged[at] ^ 4);
+    const auto decoded = DecodeByIndex(damaged);
+    ASSERT_FALSE(decoded.ok()) << at;
+    ASSERT_NE(decoded.status().code(), Code::kInternal) << decoded.status().message();
+  }
+}
+
+TEST(XzTest, DamagedBlockGivesItsGoodBytesAndNamesThePlace) {
+  const std::string text = Text(20'000);
+  std::string bytes = XzCompress(text);
+  const XzIndex index = *ReadXzIndex(MemoryFile(bytes), {});
+  const XzBlock& block = index.blocks.at(0);
+  const std::size_t at = block.offset + block.bytes / 2;
+  bytes[at] = static_cast<char>(bytes[at] ^ 1);
+  std::string out;
+  const Status status =
+      DecodeXzBlock(block, std::string_view(bytes).substr(block.offset, block.bytes), index.decoder_memory, {}, out);
+  EXPECT_EQ(status.code(), Code::kDataLoss);
+  EXPECT_NE(status.message().find("damaged xz data at byte "), std::string::npos) << status.message();
+  EXPECT_LT(out.size(), text.size());
+}
+
+TEST(XzTest, StopEndsABlockEarly) {
+  const std::string bytes = XzCompress(std::string(4 << 20, 'x'));
+  const XzIndex index = *ReadXzIndex(MemoryFile(bytes), {});
+  std::stop_source stop;
+  stop.request_stop();
+  std::string out;
+  const XzBlock& block = index.blocks.at(0);
+  EXPECT_EQ(DecodeXzBlock(block, std::string_view(bytes).substr(block.offset, block.bytes), index.decoder_memory,
+                          stop.get_token(), out)
+                .code(),
+            Code::kCancelled);
+}
+
+}  // namespace
+}  // namespace pipeline
