@@ -42,6 +42,11 @@ std::size_t SplitPoint(std::string_view line, std::size_t limit) {
 
 }  // namespace
 
+bool EndsDocument(std::string_view before, Documents documents) {
+  if (documents == Documents::kLine) return before.ends_with('\n');
+  return before.ends_with("\n\n") || before.ends_with("\n\r\n");
+}
+
 LineCutter::LineCutter(const LineRules& rules, const CutterStart& start)
     : rules_(rules), bom_passed_(start.raw > 0), raw_(start.raw), document_(start.document),
       partition_(start.partition), knows_outside_(start.raw > 0) {

@@ -30,6 +30,11 @@ struct CutterStart {
   std::uint32_t partition = 0;
 };
 
+/// Whether a partition that `before` stands in front of begins with a document, as CutterStart needs it.
+/// `before` is the last kBorderBytes bytes, or all there are.
+inline constexpr std::size_t kBorderBytes = 3;
+bool EndsDocument(std::string_view before, Documents documents);
+
 /// A record, or a piece of a line that is set aside.
 struct CutRecord {
   std::string_view bytes;  // without the line's end; valid until the cutter is called again
@@ -113,7 +118,7 @@ class LineCutter {
   void EndDocument();
   void Consume(std::size_t bytes);
 
-  const LineRules rules_;
+  LineRules rules_;
   std::string buffer_;        // bytes not yet cut, from begin_ on
   std::size_t begin_ = 0;
   std::size_t scanned_ = 0;   // bytes from begin_ on that hold no LF

@@ -1,0 +1,73 @@
+#include "stages/utf8_repair.h"
+
+#include <string>
+#include <utility>
+
+#include "base/str.h"
+#include "formats/utf8.h"
+
+namespace pipeline {
+
+namespace {
+
+// Rows stand back to back: if together they are clean and none begins inside a character, each is.
+bool IsClean(const BytesColumn& text) {
+  if (!IsCleanUtf8(text.joined())) return false;
+  for (std::size_t row = 0; row < text.size(); ++row)
+    if (!text[row].empty() && IsUtf8Tail(text[row].front())) return false;
+  return true;
+}
+
+class RepairWorker : public Worker {
+ public:
+  explicit RepairWorker(InvalidUtf8 policy) : policy_(policy) {}
+
+  Status Apply(Batch& batch, std::uint32_t stage, StageCounts& counts) override {
+    if (IsClean(batch.text)) return {};
+    const std::size_t records = batch.size(), bytes = batch.text.bytes();
+    text_.Clear();
+    std::size_t kept = 0;
+    for (std::size_t row = 0; row < records; ++row) {
+      const std::string_view text = batch.text[row];
+      const RecordHead head = batch.heads[row];
+      const std::size_t clean = CleanUtf8Prefix(text);
+      if (clean < text.size()) {
+        if (policy_ == InvalidUtf8::kFail) {
+          batch.failed_index = head.index;
+          return Status(Code::kDataLoss,
+                        StrCat("record ", head.index, " of partition ", batch.partition.partition, ": ",
+                               text[clean] == '\0' ? "NUL" : "invalid UTF-8", " at byte ", clean,
+                               "; repair the text, or set invalid_utf8: replace"));
+        }
+        const bool dropped = policy_ == InvalidUtf8::kQuarantine;
+        repaired_.clear();
+        const Utf8Damage damage = RepairUtf8(text, repaired_);
+        if (damage.invalid_utf8 > 0) counts.Add(dropped ? "dropped_invalid_utf8" : "invalid_utf8");
+        if (damage.nul > 0) counts.Add(dropped ? "dropped_nul" : "nul");
+        batch.quarantine.push_back({stage, head.index, head.sub, damage.invalid_utf8 > 0 ? "invalid_utf8" : "nul",
+                                    std::string(text)});
+        if (dropped) continue;
+      }
+      text_.Append(clean < text.size() ? std::string_view(repaired_) : text);
+      batch.heads[kept++] = head;
+    }
+    batch.heads.resize(kept);
+    batch.text.Swap(text_);
+    counts.records_out += kept - records;
+    counts.bytes_out += batch.text.bytes() - bytes;
+    return {};
+  }
+
+ private:
+  const InvalidUtf8 policy_;
+  BytesColumn text_;
+  std::string repaired_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Worker>> Utf8Repair::NewWorker() const {
+  return std::unique_ptr<Worker>(std::make_unique<RepairWorker>(policy_));
+}
+
+}  // namespace pipeline

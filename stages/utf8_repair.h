@@ -1,0 +1,25 @@
+// The part of reading text that needs no order: every record becomes clean UTF-8, or does not come through.
+#pragma once
+
+#include <cstdint>
+
+#include "dag/stage.h"
+
+namespace pipeline {
+
+enum class InvalidUtf8 : std::uint8_t { kReplace, kQuarantine, kFail };
+
+/// Works on column `text`; counts records, not bytes. kReplace: U+FFFD as formats/utf8.md says, reasons
+/// `invalid_utf8` and `nul`, the original in the quarantine. kQuarantine: the record goes there, reasons
+/// `dropped_invalid_utf8` and `dropped_nul`. It counts into the Source's counts, which have the batch
+/// as it came: `records_out` and `bytes_out` are corrected by the difference (modulo 2^64).
+class Utf8Repair : public Transform {
+ public:
+  explicit Utf8Repair(InvalidUtf8 policy) : policy_(policy) {}
+  Result<std::unique_ptr<Worker>> NewWorker() const override;
+
+ private:
+  const InvalidUtf8 policy_;
+};
+
+}  // namespace pipeline
