@@ -55,12 +55,14 @@ Result<Compression> DetectCompression(std::string_view front, std::string_view n
   if (IsZstd(front)) return Compression::kZstd;
   for (const Magic& magic : kRefused)
     if (front.starts_with(magic.bytes))
-      return Status(Code::kUnimplemented, StrCat("is ", magic.format, " data, which is not read; compress the text with "
-                                                                      "xz, zstd or gzip, or leave it plain"));
+      return Status(Code::kUnimplemented, StrCat("is ", magic.format,
+                                                 " data, which is not read; compress the text with "
+                                                 "xz, zstd or gzip, or leave it plain"));
   for (const std::string_view suffix : kCompressedNames)
     if (name.ends_with(suffix))
-      return Status(Code::kDataLoss, StrCat("is named ", suffix, " but ", front.empty() ? "is empty" : "holds no such data",
-                                            "; fetch the file again, or set format: plain if it is text"));
+      return Status(Code::kDataLoss,
+                    StrCat("is named ", suffix, " but ", front.empty() ? "is empty" : "holds no such data",
+                           "; fetch the file again, or set format: plain if it is text"));
   return Compression::kPlain;
 }
 

@@ -48,8 +48,12 @@ bool EndsDocument(std::string_view before, Documents documents) {
 }
 
 LineCutter::LineCutter(const LineRules& rules, const CutterStart& start)
-    : rules_(rules), bom_passed_(start.raw > 0), raw_(start.raw), document_(start.document),
-      partition_(start.partition), knows_outside_(start.raw > 0) {
+    : rules_(rules),
+      bom_passed_(start.raw > 0),
+      raw_(start.raw),
+      document_(start.document),
+      partition_(start.partition),
+      knows_outside_(start.raw > 0) {
   assert(rules.max_record_bytes >= 4);
 }
 
@@ -224,8 +228,9 @@ Result<bool> LineCutter::PassBom() {
   for (const auto& [mark, name] : kRefused)
     if (rest().starts_with(mark))
       return Status(Code::kInvalidArgument,
-                    StrCat("text is ", name, ", as its byte order mark says, and not UTF-8; convert it first (iconv -f ",
-                           name, " -t UTF-8)"));
+                    StrCat("text is ", name,
+                           ", as its byte order mark says, and not UTF-8; convert it first (iconv -f ", name,
+                           " -t UTF-8)"));
   if (rest().starts_with("\xEF\xBB\xBF")) {
     ++counts_.bom;
     Consume(3);

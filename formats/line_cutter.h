@@ -42,7 +42,7 @@ struct CutRecord {
   std::uint64_t index = 0;     // in the partition
   std::uint64_t document = 0;  // in the input
   std::uint64_t key = 0;
-  std::uint32_t piece = 0;     // of a long line
+  std::uint32_t piece = 0;  // of a long line
 };
 
 struct CutEnd {
@@ -56,7 +56,7 @@ struct CutCounts {
   std::uint64_t line_bytes = 0;  // of those, without their ends
   std::uint64_t blank_lines = 0;
   std::uint64_t bom = 0;
-  std::uint64_t crlf = 0;        // of lines that are not blank
+  std::uint64_t crlf = 0;  // of lines that are not blank
   std::uint64_t long_split = 0;
   std::uint64_t long_quarantined = 0;
   std::uint64_t document_cut = 0;
@@ -119,24 +119,24 @@ class LineCutter {
   void Consume(std::size_t bytes);
 
   LineRules rules_;
-  std::string buffer_;        // bytes not yet cut, from begin_ on
+  std::string buffer_;  // bytes not yet cut, from begin_ on
   std::size_t begin_ = 0;
-  std::size_t scanned_ = 0;   // bytes from begin_ on that hold no LF
+  std::size_t scanned_ = 0;  // bytes from begin_ on that hold no LF
   bool finished_ = false;
   bool bom_passed_ = false;
-  std::string head_;          // scratch of ReadKey
+  std::string head_;  // scratch of ReadKey
 
-  std::uint64_t raw_ = 0;     // offset of begin_ in the input
-  bool in_line_ = false;      // the next bytes continue a long line
+  std::uint64_t raw_ = 0;  // offset of begin_ in the input
+  bool in_line_ = false;   // the next bytes continue a long line
   std::uint32_t piece_ = 0;
   bool in_document_ = false;
   std::uint64_t document_ = 0;      // the current document, or the next one
   std::uint64_t document_raw_ = 0;  // where it began or was last cut
   std::uint64_t key_ = 0;
   bool in_partition_ = false;
-  std::uint32_t partition_ = 0;     // the current partition, or the next one
+  std::uint32_t partition_ = 0;  // the current partition, or the next one
   std::uint64_t partition_raw_ = 0;
-  std::uint64_t text_end_ = 0;      // just after the last line that is not blank
+  std::uint64_t text_end_ = 0;  // just after the last line that is not blank
   std::uint64_t index_ = 0;
   bool knows_outside_ = false;
 

@@ -31,9 +31,9 @@ class StreamDecoder : public ByteReader {
   const std::string_view format_;
   const std::unique_ptr<ByteReader> input_;
   std::string buffer_;
-  std::string_view pending_;   // of buffer_, not yet taken
-  std::uint64_t taken_ = 0;    // from the input, for messages
-  bool hungry_ = true;         // the last step left room in its output: it held nothing back
+  std::string_view pending_;  // of buffer_, not yet taken
+  std::uint64_t taken_ = 0;   // from the input, for messages
+  bool hungry_ = true;        // the last step left room in its output: it held nothing back
   bool input_ended_ = false;
   bool ended_ = false;
   Status failure_;

@@ -21,7 +21,9 @@ constexpr std::uint64_t kLargestIndex = std::uint64_t{64} << 20;
 constexpr std::size_t kTailBytes = 4 << 10;
 constexpr std::size_t kStopBytes = 1 << 20;  // of output between two looks at the stop token
 
-const std::uint8_t* Bytes(std::string_view text) { return reinterpret_cast<const std::uint8_t*>(text.data()); }
+const std::uint8_t* Bytes(std::string_view text) {
+  return reinterpret_cast<const std::uint8_t*>(text.data());
+}
 
 /// A liblzma coder in progress.
 class Coder {
@@ -67,10 +69,12 @@ Status ReasonFor(lzma_ret code, std::uint64_t needed_memory) {
     case LZMA_MEM_ERROR: return Status(Code::kResourceExhausted, "no memory to decode it");
     case LZMA_MEMLIMIT_ERROR:
       return Status(Code::kResourceExhausted,
-                    StrCat("needs ", HumanBytes(needed_memory), " to decode, more than ", HumanBytes(kMemoryLimit),
-                           "; compress it again with a smaller dictionary"));
-    case LZMA_UNSUPPORTED_CHECK: return Status(Code::kUnimplemented, "a kind of check that this liblzma lacks");
-    case LZMA_OPTIONS_ERROR: return Status(Code::kUnimplemented, "a filter or option that this liblzma lacks");
+                    StrCat("needs ", HumanBytes(needed_memory), " to decode, more than ",
+                           HumanBytes(kMemoryLimit), "; compress it again with a smaller dictionary"));
+    case LZMA_UNSUPPORTED_CHECK:
+      return Status(Code::kUnimplemented, "a kind of check that this liblzma lacks");
+    case LZMA_OPTIONS_ERROR:
+      return Status(Code::kUnimplemented, "a filter or option that this liblzma lacks");
     case LZMA_FORMAT_ERROR: return Status(Code::kDataLoss, "no stream header stands here");
     case LZMA_BUF_ERROR: return Status(Code::kDataLoss, "ends inside a stream: truncated");
     case LZMA_DATA_ERROR: return Status(Code::kDataLoss, "the data breaks the format, or a checksum differs");
@@ -83,8 +87,8 @@ class XzReader : public StreamDecoder {
   explicit XzReader(std::unique_ptr<ByteReader> input) : StreamDecoder("xz", std::move(input)) {}
 
   Status Start() {
-    const lzma_ret code = lzma_stream_decoder(&coder_.stream, kMemoryLimit,
-                                              LZMA_CONCATENATED | LZMA_TELL_UNSUPPORTED_CHECK);
+    const lzma_ret code =
+        lzma_stream_decoder(&coder_.stream, kMemoryLimit, LZMA_CONCATENATED | LZMA_TELL_UNSUPPORTED_CHECK);
     return code == LZMA_OK ? Status() : ReasonFor(code, 0);
   }
 
@@ -103,7 +107,8 @@ class XzReader : public StreamDecoder {
 };
 
 Status Damaged(std::uint64_t offset, std::string_view why) {
-  return Status(Code::kDataLoss, StrCat("damaged xz data at byte ", offset, ": ", why, "; fetch the file again"));
+  return Status(Code::kDataLoss,
+                StrCat("damaged xz data at byte ", offset, ": ", why, "; fetch the file again"));
 }
 
 Result<std::string> ReadRange(const ByteFile& file, std::uint64_t offset, std::uint64_t bytes,
@@ -126,7 +131,8 @@ Status DecodeHeader(const XzBlock& where, std::string_view bytes, lzma_block& bl
   if (block.header_size > bytes.size()) return Damaged(where.offset, "a block header larger than its block");
   lzma_ret code = lzma_block_header_decode(&block, nullptr, Bytes(bytes));
   if (code == LZMA_OK) code = lzma_block_compressed_size(&block, where.unpadded);
-  if (code == LZMA_OK && block.uncompressed_size != LZMA_VLI_UNKNOWN && block.uncompressed_size != where.raw_bytes)
+  if (code == LZMA_OK && block.uncompressed_size != LZMA_VLI_UNKNOWN &&
+      block.uncompressed_size != where.raw_bytes)
     code = LZMA_DATA_ERROR;
   if (code == LZMA_OK) {
     block.uncompressed_size = where.raw_bytes;
@@ -162,14 +168,16 @@ Result<std::uint64_t> ReadStream(const ByteFile& file, std::uint64_t end, const 
     return Damaged(end, "no footer ends here: truncated");
   const std::uint64_t index_end = end - LZMA_STREAM_HEADER_SIZE;
   if (footer.backward_size > index_end) return Damaged(index_end, "the index is larger than the file");
-  if (footer.backward_size > kLargestIndex) return Status(Code::kResourceExhausted, "xz index larger than 64 MiB");
+  if (footer.backward_size > kLargestIndex)
+    return Status(Code::kResourceExhausted, "xz index larger than 64 MiB");
   ASSIGN_OR_RETURN(const std::string index_bytes,
                    ReadRange(file, index_end - footer.backward_size, footer.backward_size, stop));
 
   lzma_index* raw = nullptr;
   std::uint64_t limit = kMemoryLimit;
   std::size_t at = 0;
-  const lzma_ret code = lzma_index_buffer_decode(&raw, &limit, nullptr, Bytes(index_bytes), &at, index_bytes.size());
+  const lzma_ret code =
+      lzma_index_buffer_decode(&raw, &limit, nullptr, Bytes(index_bytes), &at, index_bytes.size());
   if (code == LZMA_MEMLIMIT_ERROR || code == LZMA_MEM_ERROR)
     return Status(Code::kResourceExhausted, "xz index too large for memory");
   if (code != LZMA_OK) return Damaged(index_end - footer.backward_size, "the index breaks the format");
@@ -183,17 +191,18 @@ Result<std::uint64_t> ReadStream(const ByteFile& file, std::uint64_t end, const 
   if (lzma_stream_header_decode(&header, Bytes(header_bytes)) != LZMA_OK ||
       lzma_stream_flags_compare(&header, &footer) != LZMA_OK)
     return Damaged(begin, "stream header and footer do not agree");
-  if (!lzma_check_is_supported(header.check)) return ReasonFor(LZMA_UNSUPPORTED_CHECK, 0).Annotate("xz index");
+  if (!lzma_check_is_supported(header.check))
+    return ReasonFor(LZMA_UNSUPPORTED_CHECK, 0).Annotate("xz index");
 
   lzma_index_iter iter;
   lzma_index_iter_init(&iter, raw);
   const std::size_t first = reversed.size();
   while (!lzma_index_iter_next(&iter, LZMA_INDEX_ITER_NONEMPTY_BLOCK)) {
-    reversed.push_back({begin + iter.block.compressed_stream_offset, iter.block.total_size, iter.block.unpadded_size,
-                        0, iter.block.uncompressed_size, static_cast<std::uint32_t>(header.check)});
+    reversed.push_back({begin + iter.block.compressed_stream_offset, iter.block.total_size,
+                        iter.block.unpadded_size, 0, iter.block.uncompressed_size,
+                        static_cast<std::uint32_t>(header.check)});
   }
   if (reversed.size() > first) {
-    // Blocks of a stream have their filters from one command: the first speaks for all.
     const XzBlock& block = reversed[first];
     const std::uint64_t bytes = std::min<std::uint64_t>(block.bytes, LZMA_BLOCK_HEADER_SIZE_MAX);
     ASSIGN_OR_RETURN(const std::string block_bytes, ReadRange(file, block.offset, bytes, stop));
@@ -234,15 +243,14 @@ Result<XzIndex> ReadXzIndex(const ByteFile& file, std::stop_token stop) {
   return index;
 }
 
-Status DecodeXzBlock(const XzBlock& where, std::string_view bytes, std::uint64_t memory, std::stop_token stop,
-                     std::string& out) {
+Status DecodeXzBlock(const XzBlock& where, std::string_view bytes, std::stop_token stop, std::string& out) {
   out.clear();
   lzma_block block;
   Filters filters;
   RETURN_IF_ERROR(DecodeHeader(where, bytes, block, filters));
-  if (lzma_raw_decoder_memusage(filters.chain.data()) > memory)
-    return Status(Code::kResourceExhausted,
-                  StrCat("xz block at byte ", where.offset, " needs more memory than the first of its file"));
+  const std::uint64_t memory = lzma_raw_decoder_memusage(filters.chain.data());
+  if (memory > kMemoryLimit)
+    return ReasonFor(LZMA_MEMLIMIT_ERROR, memory).Annotate(StrCat("xz block at byte ", where.offset));
   Coder coder;
   if (const lzma_ret code = lzma_block_decoder(&coder.stream, &block); code != LZMA_OK)
     return ReasonFor(code, 0).Annotate(StrCat("xz block at byte ", where.offset));
@@ -263,7 +271,8 @@ Status DecodeXzBlock(const XzBlock& where, std::string_view bytes, std::uint64_t
   if (code == LZMA_OK) return Status(Code::kCancelled, "stopped");
   if (code != LZMA_DATA_ERROR && code != LZMA_BUF_ERROR)
     return ReasonFor(code, 0).Annotate(StrCat("xz block at byte ", where.offset));
-  return Damaged(where.offset + bytes.size() - in.size(), "the data breaks the format, or a checksum differs");
+  return Damaged(where.offset + bytes.size() - in.size(),
+                 "the data breaks the format, or a checksum differs");
 }
 
 }  // namespace pipeline

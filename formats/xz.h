@@ -23,13 +23,15 @@ struct XzBlock {
   std::uint64_t unpadded = 0;    // without it
   std::uint64_t raw_offset = 0;  // in the decoded data
   std::uint64_t raw_bytes = 0;
-  std::uint32_t check = 0;       // kind of check, as the stream's header has it
+  std::uint32_t check = 0;  // kind of check, as the stream's header has it
 };
 
 struct XzIndex {
-  std::vector<XzBlock> blocks;       // of all streams, front to back; none is empty
-  std::uint64_t raw_bytes = 0;       // of the whole file
-  std::uint64_t decoder_memory = 0;  // bytes for decoding a block, besides the block's own and its output
+  std::vector<XzBlock> blocks;  // of all streams, front to back; none is empty
+  std::uint64_t raw_bytes = 0;  // of the whole file
+  /// Bytes for decoding a block, besides the block's own and its output, as the first block of each
+  /// stream has it: no encoder is known to change that within a stream.
+  std::uint64_t decoder_memory = 0;
 };
 
 /// Reads the index of `file` from its end. kDataLoss where the file is damaged or not complete,
@@ -37,8 +39,7 @@ struct XzIndex {
 Result<XzIndex> ReadXzIndex(const ByteFile& file, std::stop_token stop);
 
 /// Decodes the block whose bytes are `bytes` into `out` (replaced, its memory reused), which holds what
-/// was good also after an error. `memory` is the index's decoder_memory.
-Status DecodeXzBlock(const XzBlock& block, std::string_view bytes, std::uint64_t memory, std::stop_token stop,
-                     std::string& out);
+/// was good also after an error. At most 256 MiB of memory besides.
+Status DecodeXzBlock(const XzBlock& block, std::string_view bytes, std::stop_token stop, std::string& out);
 
 }  // namespace pipeline

@@ -21,9 +21,10 @@ class BlockDecoder : public ByteReader {
   BlockDecoder(const ByteFile& file, const XzIndex& index, std::uint64_t raw_offset, int threads,
                std::stop_token stop)
       : file_(file), index_(index), stop_with_(std::move(stop), [this] { stop_.request_stop(); }) {
-    const auto after = std::upper_bound(
-        index.blocks.begin(), index.blocks.end(), raw_offset,
-        [](std::uint64_t offset, const XzBlock& block) { return offset < block.raw_offset + block.raw_bytes; });
+    const auto after = std::upper_bound(index.blocks.begin(), index.blocks.end(), raw_offset,
+                                        [](std::uint64_t offset, const XzBlock& block) {
+                                          return offset < block.raw_offset + block.raw_bytes;
+                                        });
     next_ = static_cast<std::size_t>(after - index.blocks.begin());
     if (after != index.blocks.end()) given_ = raw_offset - after->raw_offset;
     slots_.resize(static_cast<std::size_t>(threads) + 1);  // one is being given out
@@ -101,7 +102,7 @@ class BlockDecoder : public ByteReader {
       Slot& slot = *waiting_.front();
       waiting_.pop_front();
       lock.unlock();
-      slot.status = DecodeXzBlock(*slot.block, slot.bytes, index_.decoder_memory, stop, slot.text);
+      slot.status = DecodeXzBlock(*slot.block, slot.bytes, stop, slot.text);
       lock.lock();
       slot.done = true;
       decoded_.notify_one();
@@ -120,7 +121,7 @@ class BlockDecoder : public ByteReader {
   std::vector<Slot> slots_;             // a ring
   std::size_t front_ = 0;
   std::size_t used_ = 0;
-  std::size_t given_ = 0;               // of the front slot's text
+  std::size_t given_ = 0;  // of the front slot's text
 
   std::mutex mutex_;
   std::condition_variable_any read_;
@@ -137,13 +138,15 @@ int BlockDecoderThreads(const XzIndex& index, int threads, std::uint64_t memory)
   for (const XzBlock& block : index.blocks) largest = std::max(largest, block.bytes + block.raw_bytes);
   // n threads hold n decoders and n + 1 blocks.
   if (largest > memory / 2 || index.decoder_memory > memory - 2 * largest) return 0;
-  const std::uint64_t more = (memory - 2 * largest - index.decoder_memory) / (largest + index.decoder_memory + 1);
-  const std::uint64_t useful = std::min<std::uint64_t>(index.blocks.size(), static_cast<std::uint64_t>(threads));
+  const std::uint64_t more =
+      (memory - 2 * largest - index.decoder_memory) / (largest + index.decoder_memory + 1);
+  const std::uint64_t useful =
+      std::min<std::uint64_t>(index.blocks.size(), static_cast<std::uint64_t>(threads));
   return static_cast<int>(std::max<std::uint64_t>(1, std::min(more + 1, useful)));
 }
 
-std::unique_ptr<ByteReader> NewBlockDecoder(const ByteFile& file, const XzIndex& index, std::uint64_t raw_offset,
-                                            int threads, std::stop_token stop) {
+std::unique_ptr<ByteReader> NewBlockDecoder(const ByteFile& file, const XzIndex& index,
+                                            std::uint64_t raw_offset, int threads, std::stop_token stop) {
   return std::make_unique<BlockDecoder>(file, index, raw_offset, threads, std::move(stop));
 }
 

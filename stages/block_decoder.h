@@ -16,7 +16,7 @@ int BlockDecoderThreads(const XzIndex& index, int threads, std::uint64_t memory)
 
 /// Reads `file` front to back from the block that holds `raw_offset`, and decodes on `threads` (at least
 /// 1) threads. `file` and `index` must outlive the reader. Destroying it stops the threads within 1 MiB.
-std::unique_ptr<ByteReader> NewBlockDecoder(const ByteFile& file, const XzIndex& index, std::uint64_t raw_offset,
-                                            int threads, std::stop_token stop);
+std::unique_ptr<ByteReader> NewBlockDecoder(const ByteFile& file, const XzIndex& index,
+                                            std::uint64_t raw_offset, int threads, std::stop_token stop);
 
 }  // namespace pipeline

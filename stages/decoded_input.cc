@@ -29,8 +29,8 @@ bool IsAboutTheFile(Code code) {
 
 }  // namespace
 
-Result<DecodedInput> DecodedInput::Open(const InputFile& input, std::optional<Compression> format, int threads,
-                                        std::uint64_t memory, const std::stop_token& stop) {
+Result<DecodedInput> DecodedInput::Open(const InputFile& input, std::optional<Compression> format,
+                                        int threads, std::uint64_t memory, const std::stop_token& stop) {
   DecodedInput decoded;
   decoded.file_ = input.file;
   if (format) {

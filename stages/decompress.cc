@@ -58,7 +58,8 @@ Result<std::unique_ptr<SourceStage>> Make(const StageContext& context) {
                              : invalid == "quarantine" ? InvalidUtf8::kQuarantine
                                                        : InvalidUtf8::kReplace;
   std::optional<Compression> format;
-  for (const Compression one : {Compression::kPlain, Compression::kXz, Compression::kZstd, Compression::kGzip})
+  for (const Compression one :
+       {Compression::kPlain, Compression::kXz, Compression::kZstd, Compression::kGzip})
     if (config["format"].AsString() == CompressionName(one)) format = one;
   return std::unique_ptr<SourceStage>(std::make_unique<Decompress>(rules, format, policy));
 }
@@ -72,19 +73,34 @@ StageType DecompressType() {
   type.takes = Flow::kFiles;
   type.gives = Flow::kRecords;
   type.keys = {
-      {"format", ValueType::kChoice, "auto", Effect::kBytes,
-       "How the files are compressed; `auto` looks at their first bytes.", {"auto", "xz", "zstd", "gzip", "plain"}},
-      {"documents", ValueType::kChoice, "blank_line", Effect::kBytes,
-       "What ends a document: a blank line, or the end of each line.", {"blank_line", "line"}},
+      {"format",
+       ValueType::kChoice,
+       "auto",
+       Effect::kBytes,
+       "How the files are compressed; `auto` looks at their first bytes.",
+       {"auto", "xz", "zstd", "gzip", "plain"}},
+      {"documents",
+       ValueType::kChoice,
+       "blank_line",
+       Effect::kBytes,
+       "What ends a document: a blank line, or the end of each line.",
+       {"blank_line", "line"}},
       {"partition", ValueType::kBytes, "64MiB", Effect::kBytes,
        "Bytes of text after which a partition closes, at the next end of a document."},
       {"max_document_bytes", ValueType::kBytes, "64MiB", Effect::kBytes,
        "Bytes of one document after which a partition closes inside it."},
-      {"max_record_bytes", ValueType::kBytes, "8MiB", Effect::kBytes, "The longest line that becomes one record."},
-      {"on_long", ValueType::kChoice, "split", Effect::kBytes,
+      {"max_record_bytes", ValueType::kBytes, "8MiB", Effect::kBytes,
+       "The longest line that becomes one record."},
+      {"on_long",
+       ValueType::kChoice,
+       "split",
+       Effect::kBytes,
        "What becomes of a longer line: split at a sentence end, set aside, or a failure.",
        {"split", "quarantine", "fail"}},
-      {"invalid_utf8", ValueType::kChoice, "replace", Effect::kBytes,
+      {"invalid_utf8",
+       ValueType::kChoice,
+       "replace",
+       Effect::kBytes,
        "What becomes of a line with invalid UTF-8 or NUL: repaired with U+FFFD, set aside, or a failure.",
        {"replace", "quarantine", "fail"}},
   };

@@ -31,8 +31,12 @@ void AddReasons(const CutCounts& cut, StageCounts& counts) {
 class LineSource : public Source {
  public:
   LineSource(SourceRequest request, const LineRules& rules, DecodedInput input)
-      : request_(std::move(request)), rules_(rules), input_(std::move(input)), cutter_(rules),
-        stop_with_(request_.stop, [this] { stop_.request_stop(); }), buffer_(kReadBytes, '\0') {}
+      : request_(std::move(request)),
+        rules_(rules),
+        input_(std::move(input)),
+        cutter_(rules),
+        stop_with_(request_.stop, [this] { stop_.request_stop(); }),
+        buffer_(kReadBytes, '\0') {}
 
   // Chooses where to begin, and begins.
   Status Start() {
@@ -156,8 +160,10 @@ class LineSource : public Source {
   Status Feed(LineCutter& cutter, ByteReader& reader) {
     if (stop_.stop_requested()) return Status(Code::kCancelled, "stopped");
     ASSIGN_OR_RETURN(const std::size_t got, reader.Read(buffer_));
-    if (got == 0) cutter.FinishInput();
-    else cutter.Feed(std::string_view(buffer_).substr(0, got));
+    if (got == 0)
+      cutter.FinishInput();
+    else
+      cutter.Feed(std::string_view(buffer_).substr(0, got));
     return {};
   }
 
@@ -180,9 +186,9 @@ class LineSource : public Source {
   std::stop_source stop_;
   std::stop_callback<std::function<void()>> stop_with_;
   std::string buffer_;
-  std::optional<Event> held_;      // told by the cutter, not yet dealt with
+  std::optional<Event> held_;  // told by the cutter, not yet dealt with
   std::size_t batch_bytes_ = 0;
-  bool wanted_ = false;            // the cutter's partition
+  bool wanted_ = false;  // the cutter's partition
   bool begins_inside_ = false;
   bool done_ = false;
   std::optional<InputEnd> end_;

@@ -77,7 +77,7 @@ class ReadAhead : public ByteReader {
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::array<Slot, kSlots> slots_;
-  std::size_t front_ = 0;   // guarded by mutex_, as all below
+  std::size_t front_ = 0;  // guarded by mutex_, as all below
   std::size_t filled_ = 0;
   bool ended_ = false;
   Status failure_;

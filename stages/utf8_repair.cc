@@ -24,10 +24,9 @@ class RepairWorker : public Worker {
 
   Status Apply(Batch& batch, std::uint32_t stage, StageCounts& counts) override {
     if (IsClean(batch.text)) return {};
-    const std::size_t records = batch.size(), bytes = batch.text.bytes();
     text_.Clear();
     std::size_t kept = 0;
-    for (std::size_t row = 0; row < records; ++row) {
+    for (std::size_t row = 0; row < batch.text.size(); ++row) {
       const std::string_view text = batch.text[row];
       const RecordHead head = batch.heads[row];
       const std::size_t clean = CleanUtf8Prefix(text);
@@ -44,8 +43,8 @@ class RepairWorker : public Worker {
         const Utf8Damage damage = RepairUtf8(text, repaired_);
         if (damage.invalid_utf8 > 0) counts.Add(dropped ? "dropped_invalid_utf8" : "invalid_utf8");
         if (damage.nul > 0) counts.Add(dropped ? "dropped_nul" : "nul");
-        batch.quarantine.push_back({stage, head.index, head.sub, damage.invalid_utf8 > 0 ? "invalid_utf8" : "nul",
-                                    std::string(text)});
+        batch.quarantine.push_back({stage, head.index, head.sub,
+                                    damage.invalid_utf8 > 0 ? "invalid_utf8" : "nul", std::string(text)});
         if (dropped) continue;
       }
       text_.Append(clean < text.size() ? std::string_view(repaired_) : text);
@@ -53,8 +52,6 @@ class RepairWorker : public Worker {
     }
     batch.heads.resize(kept);
     batch.text.Swap(text_);
-    counts.records_out += kept - records;
-    counts.bytes_out += batch.text.bytes() - bytes;
     return {};
   }
 

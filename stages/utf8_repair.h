@@ -11,8 +11,8 @@ enum class InvalidUtf8 : std::uint8_t { kReplace, kQuarantine, kFail };
 
 /// Works on column `text`; counts records, not bytes. kReplace: U+FFFD as formats/utf8.md says, reasons
 /// `invalid_utf8` and `nul`, the original in the quarantine. kQuarantine: the record goes there, reasons
-/// `dropped_invalid_utf8` and `dropped_nul`. It counts into the Source's counts, which have the batch
-/// as it came: `records_out` and `bytes_out` are corrected by the difference (modulo 2^64).
+/// `dropped_invalid_utf8` and `dropped_nul`. Only reasons are counted: the Segment knows what went in and
+/// came out.
 class Utf8Repair : public Transform {
  public:
   explicit Utf8Repair(InvalidUtf8 policy) : policy_(policy) {}

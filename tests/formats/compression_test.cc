@@ -18,11 +18,11 @@ struct Decoded {
   Status status;
 };
 
-Decoded Decode(Compression compression, std::string bytes, std::size_t chunk = 1 << 20, std::size_t piece = 1 << 16,
-               Status failure = {}) {
+Decoded Decode(Compression compression, std::string bytes, std::size_t chunk = 1 << 20,
+               std::size_t piece = 1 << 16, Status failure = {}) {
   Decoded decoded;
-  auto reader = NewDecoder(compression,
-                           std::make_unique<MemoryReader>(std::move(bytes), chunk, std::stop_token(), std::move(failure)));
+  auto reader = NewDecoder(compression, std::make_unique<MemoryReader>(
+                                            std::move(bytes), chunk, std::stop_token(), std::move(failure)));
   EXPECT_TRUE(reader.ok());
   decoded.text = ReadAll(**reader, decoded.status, piece);
   std::string again(1, '\0');
@@ -35,7 +35,8 @@ std::string Text(std::size_t bytes) {
   std::mt19937 random(3);
   std::string text;
   while (text.size() < bytes) {
-    static const std::vector<std::string> kWords = {"猫", "である", "名前", "は", "まだ", "無い", "。", "\n", "abc "};
+    static const std::vector<std::string> kWords = {"猫",   "である", "名前", "は",  "まだ",
+                                                    "無い", "。",     "\n",   "abc "};
     text += kWords[random() % kWords.size()];
     if (random() % 50 == 0) text += std::to_string(random());
   }
@@ -52,14 +53,17 @@ std::string Compressed(Compression compression, std::string_view text) {
   return std::string(text);
 }
 
-constexpr Compression kAll[] = {Compression::kPlain, Compression::kXz, Compression::kZstd, Compression::kGzip};
+constexpr Compression kAll[] = {Compression::kPlain, Compression::kXz, Compression::kZstd,
+                                Compression::kGzip};
 constexpr Compression kPacked[] = {Compression::kXz, Compression::kZstd, Compression::kGzip};
 
-const std::string kGzipExample("\x1F\x8B\x08\x00\0\0\0\0\x00\x03\x7B\xDE\xB3\x9A\x0B\x00\x45\xC8\xE5\x2F\x04\0\0\0", 24);
+const std::string kGzipExample(
+    "\x1F\x8B\x08\x00\0\0\0\0\x00\x03\x7B\xDE\xB3\x9A\x0B\x00\x45\xC8\xE5\x2F\x04\0\0\0", 24);
 const std::string kXzExample(
     "\xFD\x37\x7A\x58\x5A\x00\x00\x04\xE6\xD6\xB4\x46\x02\x00\x21\x01\x16\x00\x00\x00\x74\x2F\xE5\xA3"
     "\x01\x00\x03\xE7\x8C\xAB\x0A\x00\x72\xCD\xDB\x59\x7C\x4C\x42\x02\x00\x01\x1C\x04\x6F\x2C\x9C\xC1"
-    "\x1F\xB6\xF3\x7D\x01\x00\x00\x00\x00\x04\x59\x5A", 60);
+    "\x1F\xB6\xF3\x7D\x01\x00\x00\x00\x00\x04\x59\x5A",
+    60);
 
 TEST(CompressionTest, ExamplesOfTheFormatPage) {
   EXPECT_EQ(Decode(Compression::kGzip, kGzipExample).text, "猫\n");
@@ -98,14 +102,16 @@ TEST(CompressionTest, AnyChunkOfInputAndOutputGivesTheSame) {
 TEST(CompressionTest, LargeTextsThatNeedSeveralBuffers) {
   std::string text = Text(3'000'000);
   text.append(5'000'000, 'x');  // compresses to next to nothing
-  for (const Compression compression : kPacked) EXPECT_EQ(Decode(compression, Compressed(compression, text)).text, text);
+  for (const Compression compression : kPacked)
+    EXPECT_EQ(Decode(compression, Compressed(compression, text)).text, text);
 }
 
 TEST(CompressionTest, StreamsFramesAndMembersFollowEachOther) {
   const std::string a = Text(5000), b = "", c = Text(300);
   for (const Compression compression : kPacked)
     for (const std::size_t chunk : {1u, 1000u, 1u << 20}) {
-      const std::string bytes = Compressed(compression, a) + Compressed(compression, b) + Compressed(compression, c);
+      const std::string bytes =
+          Compressed(compression, a) + Compressed(compression, b) + Compressed(compression, c);
       const Decoded decoded = Decode(compression, bytes, chunk);
       EXPECT_TRUE(decoded.status.ok()) << decoded.status.message();
       EXPECT_EQ(decoded.text, a + c);
@@ -113,13 +119,16 @@ TEST(CompressionTest, StreamsFramesAndMembersFollowEachOther) {
   const std::string padded = XzCompress(a) + std::string(8, '\0') + XzCompress(c) + std::string(4, '\0');
   EXPECT_EQ(Decode(Compression::kXz, padded, 1).text, a + c);
   const std::string skip = "\x50\x2A\x4D\x18\3\0\0\0abc"s;
-  EXPECT_EQ(Decode(Compression::kZstd, skip + ZstdCompress(a) + skip + ZstdCompress(c) + skip, 1).text, a + c);
+  EXPECT_EQ(Decode(Compression::kZstd, skip + ZstdCompress(a) + skip + ZstdCompress(c) + skip, 1).text,
+            a + c);
   EXPECT_EQ(Decode(Compression::kGzip, GzipCompress(a) + std::string(512, '\0'), 7).text, a);
 }
 
 TEST(CompressionTest, GzipHeaderFieldsArePassedOver) {
   // FHCRC is left out: the rest of the optional fields, with extra "ab", a name and a comment.
-  const std::string header = "\x1F\x8B\x08\x1C\1\2\3\4\x00\x03\2\0ab" "ja.txt\0of whom\0"s;
+  const std::string header =
+      "\x1F\x8B\x08\x1C\1\2\3\4\x00\x03\2\0ab"
+      "ja.txt\0of whom\0"s;
   for (const std::size_t chunk : {1u, 1000u}) {
     const Decoded decoded = Decode(Compression::kGzip, header + kGzipExample.substr(10), chunk);
     EXPECT_EQ(decoded.text, "猫\n") << decoded.status.message();
@@ -137,7 +146,8 @@ TEST(CompressionTest, TruncationAtEveryLengthIsAnErrorAfterTheGoodBytes) {
       ASSERT_EQ(decoded.text, text.substr(0, decoded.text.size()));
       longest = std::max(longest, decoded.text.size());
       if (length > 0) {
-        ASSERT_NE(decoded.status.message().find(std::to_string(length)), std::string::npos) << decoded.status.message();
+        ASSERT_NE(decoded.status.message().find(std::to_string(length)), std::string::npos)
+            << decoded.status.message();
       }
     }
     EXPECT_EQ(longest, text.size());  // all that is missing is a checksum or an index
@@ -176,7 +186,8 @@ TEST(CompressionTest, GoodBlocksBeforeADamagedOneAreGivenOut) {
 
 TEST(CompressionTest, OtherBytesAfterTheEndAreRefused) {
   for (const Compression compression : kPacked) {
-    const Decoded decoded = Decode(compression, Compressed(compression, "text") + "garbage that is no header");
+    const Decoded decoded =
+        Decode(compression, Compressed(compression, "text") + "garbage that is no header");
     EXPECT_EQ(decoded.text, "text");
     EXPECT_EQ(decoded.status.code(), Code::kDataLoss) << CompressionName(compression);
   }
@@ -205,7 +216,8 @@ TEST(CompressionTest, FailureOfTheInputComesAfterWhatCouldBeDecoded) {
   for (const Compression compression : kPacked) {
     std::string bytes = Compressed(compression, text);
     bytes.resize(bytes.size() - 4);
-    const Decoded decoded = Decode(compression, bytes, 1000, 100, Status(Code::kUnavailable, "the line broke"));
+    const Decoded decoded =
+        Decode(compression, bytes, 1000, 100, Status(Code::kUnavailable, "the line broke"));
     EXPECT_EQ(decoded.status.code(), Code::kUnavailable);
     EXPECT_TRUE(decoded.text == text) << CompressionName(compression) << ' ' << decoded.text.size();
   }

@@ -21,8 +21,9 @@ std::vector<std::string> Texts(const Cut& cut) {
 
 // Text with everything in it that rules look at.
 std::string RandomText(std::mt19937& random, std::size_t pieces) {
-  static const std::vector<std::string> kPieces = {
-      "a", "bc", "猫", "。", ".", "\n", "\n", "\n\n", "\r\n", "\r\n\r\n", "\r", "\xFF", "\0"s, "長い行が続く", "0123456789"};
+  static const std::vector<std::string> kPieces = {"a",  "bc",   "猫",   "。",           ".",
+                                                   "\n", "\n",   "\n\n", "\r\n",         "\r\n\r\n",
+                                                   "\r", "\xFF", "\0"s,  "長い行が続く", "0123456789"};
   std::string text = random() % 4 == 0 ? "\xEF\xBB\xBF" : "";
   for (std::size_t i = 0; i < pieces; ++i) text += kPieces[random() % kPieces.size()];
   return text;
@@ -35,10 +36,12 @@ TEST(LineCutterTest, ExampleOfTheFormatPage) {
   const Cut cut = CutAll(text, rules);
   const std::uint64_t first = 0x981a1a325d792429, second = 0x22775e3bd96f68bf;
   EXPECT_EQ(first, Hash64("\xE7\x8C\xAB\nA"));
-  EXPECT_EQ(cut.records, (std::vector<Cut::Record>{
-                             {"猫", 0, 0, 0, first, 0, false}, {"A", 0, 1, 0, first, 0, false}, {"bc", 1, 0, 1, second, 0, false}}));
+  EXPECT_EQ(cut.records, (std::vector<Cut::Record>{{"猫", 0, 0, 0, first, 0, false},
+                                                   {"A", 0, 1, 0, first, 0, false},
+                                                   {"bc", 1, 0, 1, second, 0, false}}));
   ASSERT_EQ(cut.partitions.size(), 2u);
-  EXPECT_EQ(cut.partitions[0], (Cut::Partition{0, 13, 1, {.lines = 2, .line_bytes = 4, .blank_lines = 1, .crlf = 1}}));
+  EXPECT_EQ(cut.partitions[0],
+            (Cut::Partition{0, 13, 1, {.lines = 2, .line_bytes = 4, .blank_lines = 1, .crlf = 1}}));
   EXPECT_EQ(cut.partitions[1], (Cut::Partition{1, 15, 2, {.lines = 1, .line_bytes = 2}}));
   EXPECT_EQ(cut.outside, (CutCounts{.blank_lines = 1, .bom = 1}));
   EXPECT_EQ(cut.documents, 2u);
@@ -115,7 +118,8 @@ TEST(LineCutterTest, LongLineIsSplitAfterASentence) {
   cut = CutAll("Hello. How are you? Fine!", rules);
   EXPECT_EQ(Texts(cut), (std::vector<std::string>{"Hello.", " How are you", "? Fine!"}));
   cut = CutAll(std::string(30, '\x80'), rules);  // no character to spare
-  EXPECT_EQ(Texts(cut), (std::vector<std::string>{std::string(12, '\x80'), std::string(12, '\x80'), std::string(6, '\x80')}));
+  EXPECT_EQ(Texts(cut), (std::vector<std::string>{std::string(12, '\x80'), std::string(12, '\x80'),
+                                                  std::string(6, '\x80')}));
 }
 
 TEST(LineCutterTest, LineOfExactlyTheLimitIsNotLong) {
@@ -137,7 +141,8 @@ TEST(LineCutterTest, LongLineIsSetAsideInPieces) {
   EXPECT_FALSE(cut.records[0].set_aside);
   EXPECT_TRUE(cut.records[1].set_aside && cut.records[2].set_aside && cut.records[3].set_aside);
   EXPECT_EQ(cut.records[4].index, 4u);
-  EXPECT_EQ(cut.partitions[0].counts, (CutCounts{.lines = 3, .line_bytes = 14, .crlf = 1, .long_quarantined = 1}));
+  EXPECT_EQ(cut.partitions[0].counts,
+            (CutCounts{.lines = 3, .line_bytes = 14, .crlf = 1, .long_quarantined = 1}));
 }
 
 TEST(LineCutterTest, LongLineFailsWhereTheRulesSaySo) {
@@ -146,7 +151,9 @@ TEST(LineCutterTest, LongLineFailsWhereTheRulesSaySo) {
   rules.on_long = OnLong::kFail;
   const Cut cut = CutAll("ab\n01234\n", rules);
   EXPECT_EQ(Texts(cut), std::vector<std::string>{"ab"});
-  EXPECT_EQ(cut.error, "line at byte 3 of the text is longer than max_record_bytes (4); raise it, or set on_long: split");
+  EXPECT_EQ(
+      cut.error,
+      "line at byte 3 of the text is longer than max_record_bytes (4); raise it, or set on_long: split");
 }
 
 TEST(LineCutterTest, DocumentIsCutWhenItGrowsTooLarge) {
@@ -164,7 +171,10 @@ TEST(LineCutterTest, DocumentIsCutWhenItGrowsTooLarge) {
 }
 
 TEST(LineCutterTest, OtherEncodingsAreRefusedByName) {
-  EXPECT_NE(CutAll("\xFF\xFE" "a\0"s).error.find("UTF-16LE"), std::string::npos);
+  EXPECT_NE(CutAll("\xFF\xFE"
+                   "a\0"s)
+                .error.find("UTF-16LE"),
+            std::string::npos);
   EXPECT_NE(CutAll("\xFE\xFF\0a"s, {}, 1).error.find("UTF-16BE"), std::string::npos);
   EXPECT_NE(CutAll("\xFF\xFE\0\0a"s, {}, 1).error.find("UTF-32LE"), std::string::npos);
   EXPECT_NE(CutAll("\0\0\xFE\xFF"s).error.find("UTF-32BE"), std::string::npos);
@@ -209,12 +219,14 @@ TEST(LineCutterTest, StartsAtAnyPartitionThatBeginsADocument) {
     for (std::size_t p = 0; p < whole.partitions.size(); ++p) {
       const Cut::Partition& before = whole.partitions[p];
       const std::string_view front = std::string_view(text).substr(0, before.raw_end);
-      const bool ends = EndsDocument(front.substr(front.size() - std::min(front.size(), kBorderBytes)), rules.documents);
+      const bool ends =
+          EndsDocument(front.substr(front.size() - std::min(front.size(), kBorderBytes)), rules.documents);
       if (before.raw_end < text.size()) {
         ASSERT_EQ(ends, before.counts.document_cut == 0) << round << ' ' << p;
       }
       if (!ends) continue;
-      const Cut part = CutAll(text, rules, [] { return 5; }, {before.raw_end, before.document_end, before.partition + 1});
+      const Cut part =
+          CutAll(text, rules, [] { return 5; }, {before.raw_end, before.document_end, before.partition + 1});
       std::vector<Cut::Record> expected;
       for (const Cut::Record& record : whole.records)
         if (record.partition > p) expected.push_back(record);
@@ -243,8 +255,10 @@ TEST(LineCutterTest, HundredMegabyteLineNeedsMemoryForOneRecord) {
       most = std::max<std::uint64_t>(most, cutter.memory_bytes());
       if (*event == LineCutter::Event::kInputEnd) break;
       if (*event == LineCutter::Event::kNeedInput) {
-        if (fed++ < 100) cutter.Feed(block);
-        else cutter.FinishInput();
+        if (fed++ < 100)
+          cutter.Feed(block);
+        else
+          cutter.FinishInput();
       } else if (*event != LineCutter::Event::kPartitionEnd) {
         bytes += cutter.record().bytes.size();
       }

@@ -53,13 +53,16 @@ TEST(Utf8Test, ExampleOfTheFormatPage) {
 TEST(Utf8Test, UnicodeTableOfReplacements) {  // Unicode 15, tables 3-8 to 3-11
   EXPECT_EQ(Repaired("\xC0\xAF\xE0\x80\xBF\xF0\x81\x82\x41"),
             "\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD\x41");
-  EXPECT_EQ(Repaired("\xED\xA0\x80\xED\xBF\xBF\xED\xAF\x41"), "\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD\x41");
-  EXPECT_EQ(Repaired("\xF4\x91\x92\x93\xFF\x41\x80\xBF\x42"), "\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD\x41\uFFFD\uFFFD\x42");
+  EXPECT_EQ(Repaired("\xED\xA0\x80\xED\xBF\xBF\xED\xAF\x41"),
+            "\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD\x41");
+  EXPECT_EQ(Repaired("\xF4\x91\x92\x93\xFF\x41\x80\xBF\x42"),
+            "\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD\x41\uFFFD\uFFFD\x42");
   EXPECT_EQ(Repaired("\xE1\x80\xE2\xF0\x91\x92\xF1\xBF\x41"), "\uFFFD\uFFFD\uFFFD\uFFFD\x41");
 }
 
 TEST(Utf8Test, CleanTextIsUntouched) {
-  for (const std::string& text : {""s, "plain ascii, long enough for a word"s, "吾輩は猫である。"s, "가나다 ÀÉ 😀 \uFFFE\uFEFF"s}) {
+  for (const std::string& text :
+       {""s, "plain ascii, long enough for a word"s, "吾輩は猫である。"s, "가나다 ÀÉ 😀 \uFEFF"s}) {
     EXPECT_TRUE(IsCleanUtf8(text)) << text;
     Utf8Damage damage;
     EXPECT_EQ(Repaired(text, &damage), text);
@@ -98,7 +101,8 @@ TEST(Utf8Test, RepairGivesCleanTextAndCountsReplacements) {
   for (int round = 0; round < 2000; ++round) {
     std::string text;
     while (text.size() < 40) {
-      static constexpr std::array<std::string_view, 8> kPieces = {"a", "猫", "😀", "\xE7", "\x8C", "\xF0\x9F", "\xFF", "\xC3"};
+      static constexpr std::array<std::string_view, 8> kPieces = {"a",    "猫",       "😀",    "\xE7",
+                                                                  "\x8C", "\xF0\x9F", "\xFF", "\xC3"};
       text += kPieces[random() % kPieces.size()];
       if (random() % 16 == 0) text += '\0';
     }

@@ -22,8 +22,7 @@ Result<std::string> DecodeByIndex(const std::string& bytes) {
   std::string text, out;
   for (const XzBlock& block : index.blocks) {
     EXPECT_EQ(block.raw_offset, text.size());
-    RETURN_IF_ERROR(
-        DecodeXzBlock(block, std::string_view(bytes).substr(block.offset, block.bytes), index.decoder_memory, {}, out));
+    RETURN_IF_ERROR(DecodeXzBlock(block, std::string_view(bytes).substr(block.offset, block.bytes), {}, out));
     EXPECT_EQ(out.size(), block.raw_bytes);
     text += out;
   }
@@ -38,7 +37,8 @@ TEST(XzTest, BlocksByIndexAreTheWholeText) {
     ASSERT_TRUE(decoded.ok()) << decoded.status().message();
     EXPECT_EQ(*decoded, text);
   }
-  EXPECT_EQ(ReadXzIndex(MemoryFile(XzCompress(text, 10'000)), {})->blocks.size(), (text.size() + 9999) / 10'000);
+  EXPECT_EQ(ReadXzIndex(MemoryFile(XzCompress(text, 10'000)), {})->blocks.size(),
+            (text.size() + 9999) / 10'000);
 }
 
 TEST(XzTest, IndexCoversAllStreamsAndTheirPadding) {
@@ -60,13 +60,16 @@ TEST(XzTest, EmptyTextHasNoBlocks) {
 TEST(XzTest, TruncatedFileHasNoIndexAtAnyLength) {
   const std::string bytes = XzCompress(Text(200), 500);
   for (std::size_t length = 0; length < bytes.size(); ++length)
-    ASSERT_EQ(ReadXzIndex(MemoryFile(bytes.substr(0, length)), {}).status().code(), Code::kDataLoss) << length;
+    ASSERT_EQ(ReadXzIndex(MemoryFile(bytes.substr(0, length)), {}).status().code(), Code::kDataLoss)
+        << length;
 }
 
 TEST(XzTest, PaddingMustBeAMultipleOfFour) {
-  EXPECT_EQ(ReadXzIndex(MemoryFile(XzCompress("a") + std::string(3, '\0')), {}).status().code(), Code::kDataLoss);
+  EXPECT_EQ(ReadXzIndex(MemoryFile(XzCompress("a") + std::string(3, '\0')), {}).status().code(),
+            Code::kDataLoss);
   EXPECT_EQ(ReadXzIndex(MemoryFile(std::string(8, '\0')), {}).status().code(), Code::kDataLoss);
-  EXPECT_EQ(ReadXzIndex(MemoryFile(std::string(4, '\0') + XzCompress("a")), {}).status().code(), Code::kDataLoss);
+  EXPECT_EQ(ReadXzIndex(MemoryFile(std::string(4, '\0') + XzCompress("a")), {}).status().code(),
+            Code::kDataLoss);
 }
 
 TEST(XzTest, EveryDamagedByteIsNoticedByTheIndexOrByABlock) {
@@ -90,7 +93,7 @@ TEST(XzTest, DamagedBlockGivesItsGoodBytesAndNamesThePlace) {
   bytes[at] = static_cast<char>(bytes[at] ^ 1);
   std::string out;
   const Status status =
-      DecodeXzBlock(block, std::string_view(bytes).substr(block.offset, block.bytes), index.decoder_memory, {}, out);
+      DecodeXzBlock(block, std::string_view(bytes).substr(block.offset, block.bytes), {}, out);
   EXPECT_EQ(status.code(), Code::kDataLoss);
   EXPECT_NE(status.message().find("damaged xz data at byte "), std::string::npos) << status.message();
   EXPECT_LT(out.size(), text.size());
@@ -103,10 +106,8 @@ TEST(XzTest, StopEndsABlockEarly) {
   stop.request_stop();
   std::string out;
   const XzBlock& block = index.blocks.at(0);
-  EXPECT_EQ(DecodeXzBlock(block, std::string_view(bytes).substr(block.offset, block.bytes), index.decoder_memory,
-                          stop.get_token(), out)
-                .code(),
-            Code::kCancelled);
+  const std::string_view block_bytes = std::string_view(bytes).substr(block.offset, block.bytes);
+  EXPECT_EQ(DecodeXzBlock(block, block_bytes, stop.get_token(), out).code(), Code::kCancelled);
 }
 
 }  // namespace

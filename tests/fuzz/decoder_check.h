@@ -21,7 +21,8 @@ struct Decoded {
 };
 
 /// Decodes until the end, an error, or 1 MiB: a few bytes can stand for gigabytes.
-inline Decoded DecodeSome(Compression compression, std::string_view bytes, std::size_t chunk, std::size_t piece) {
+inline Decoded DecodeSome(Compression compression, std::string_view bytes, std::size_t chunk,
+                          std::size_t piece) {
   Decoded decoded;
   auto reader = NewDecoder(compression, std::make_unique<MemoryReader>(std::string(bytes), chunk));
   if (!reader.ok()) {

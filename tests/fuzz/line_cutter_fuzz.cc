@@ -40,13 +40,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (std::size_t p = 0; p < whole.partitions.size() && p < 8; ++p) {
     const Cut::Partition& before = whole.partitions[p];
     if (before.counts.document_cut > 0) continue;
-    const Cut part = CutAll(text, rules, [] { return 3; }, {before.raw_end, before.document_end, before.partition + 1});
+    const Cut part =
+        CutAll(text, rules, [] { return 3; }, {before.raw_end, before.document_end, before.partition + 1});
     Check(part.documents == whole.documents);
     Check(std::equal(part.partitions.begin(), part.partitions.end(),
-                     whole.partitions.end() - static_cast<std::ptrdiff_t>(part.partitions.size()), whole.partitions.end()));
+                     whole.partitions.end() - static_cast<std::ptrdiff_t>(part.partitions.size()),
+                     whole.partitions.end()));
     Check(part.records.size() <= whole.records.size() &&
           std::equal(part.records.begin(), part.records.end(),
-                     whole.records.end() - static_cast<std::ptrdiff_t>(part.records.size()), whole.records.end()));
+                     whole.records.end() - static_cast<std::ptrdiff_t>(part.records.size()),
+                     whole.records.end()));
   }
   return 0;
 }

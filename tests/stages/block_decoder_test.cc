@@ -18,7 +18,8 @@ std::string Text() {
 
 TEST(BlockDecoderTest, AnyNumberOfThreadsGivesTheText) {
   const std::string text = Text();
-  const MemoryFile file(XzCompress(text, 9000) + std::string(2 << 20, '\0') + XzCompress(text, 50'000) + XzCompress("x"));
+  const MemoryFile file(XzCompress(text, 9000) + std::string(2 << 20, '\0') + XzCompress(text, 50'000) +
+                        XzCompress("x"));
   const XzIndex index = *ReadXzIndex(file, {});
   for (const int threads : {1, 2, 5}) {
     const auto reader = NewBlockDecoder(file, index, 0, threads, {});
@@ -32,8 +33,8 @@ TEST(BlockDecoderTest, StartsAtAnyOffset) {
   const std::string text = Text();
   const MemoryFile file(XzCompress(text, 10'000));
   const XzIndex index = *ReadXzIndex(file, {});
-  for (const std::size_t offset : {std::size_t{1}, std::size_t{9999}, std::size_t{10'000}, std::size_t{10'001},
-                                   text.size() - 1, text.size(), text.size() + 5}) {
+  for (const std::size_t offset : {std::size_t{1}, std::size_t{9999}, std::size_t{10'000},
+                                   std::size_t{10'001}, text.size() - 1, text.size(), text.size() + 5}) {
     const auto reader = NewBlockDecoder(file, index, offset, 2, {});
     Status status;
     EXPECT_TRUE(ReadAll(*reader, status) == text.substr(std::min(offset, text.size()))) << offset;

@@ -52,7 +52,8 @@ TEST(ReadAheadTest, GivesTheSameBytes) {
 
 TEST(ReadAheadTest, ErrorComesAfterTheGoodBytesAndStays) {
   const auto reader = NewReadAhead(
-      std::make_unique<MemoryReader>("good", 1, std::stop_token(), Status(Code::kDataLoss, "bad")), std::stop_source());
+      std::make_unique<MemoryReader>("good", 1, std::stop_token(), Status(Code::kDataLoss, "bad")),
+      std::stop_source());
   Status status;
   EXPECT_EQ(ReadAll(*reader, status), "good");
   EXPECT_EQ(status.code(), Code::kDataLoss);

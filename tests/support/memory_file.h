@@ -13,8 +13,8 @@ namespace pipeline {
 /// Gives `bytes` in reads of at most `chunk`, then the end, or `failure` if that is not OK.
 class MemoryReader : public ByteReader {
  public:
-  explicit MemoryReader(std::string bytes, std::size_t chunk = std::size_t{1} << 20, std::stop_token stop = {},
-                        Status failure = {})
+  explicit MemoryReader(std::string bytes, std::size_t chunk = std::size_t{1} << 20,
+                        std::stop_token stop = {}, Status failure = {})
       : bytes_(std::move(bytes)), chunk_(chunk), stop_(std::move(stop)), failure_(std::move(failure)) {}
 
   Result<std::size_t> Read(std::span<char> out) override {
