@@ -1,0 +1,167 @@
+#include "stages/normalize.h"
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "stages/unicode.h"
+#include "stages/white_space.h"
+
+namespace pipeline {
+
+namespace {
+
+NormalForm FormNamed(std::string_view name) {
+  if (name == "nfc") return NormalForm::kNfc;
+  if (name == "nfkc") return NormalForm::kNfkc;
+  if (name == "nmt_nfkc") return NormalForm::kNmtNfkc;
+  return NormalForm::kNone;
+}
+
+/// What the stage does to one line. Immutable: shared by all workers.
+class LineRule {
+ public:
+  LineRule(NormalForm form, bool collapse)
+      : form_(form), collapse_(collapse), stable_(StableCodePoints(form)) {
+    if (!collapse) return;
+    for (char32_t c = 0; c < 0x10000; ++c)
+      if (IsWhiteSpace(c) && c != ' ') stable_.Remove(c);
+  }
+
+  /// Appends what becomes of `line`; it may be nothing.
+  Status Append(std::string_view line, std::string& out) const {
+    if (collapse_) line = StripWhiteSpace(line);
+    const std::size_t stable = StablePrefix(line);
+    const std::size_t begin = out.size();
+    out.append(line.substr(0, stable));
+    if (stable == line.size()) return {};
+    RETURN_IF_ERROR(AppendNormalForm(form_, line.substr(stable), out));
+    if (collapse_) TidyWhiteSpace(out, begin, begin + stable);
+    return {};
+  }
+
+ private:
+  /// Bytes that stay as they are whatever follows. Of a line that does not end with them the last
+  /// stable character is left out: what follows may join it. Single spaces inside are stable.
+  std::size_t StablePrefix(std::string_view line) const {
+    std::size_t last = 0;
+    for (std::size_t at = 0; at < line.size();) {
+      const std::size_t size = stable_.MatchAt(line, at);
+      if (size == 0) return last;
+      if (collapse_ && line[at] == ' ' && line.substr(at + 1, 1) == " ") return last;
+      last = at;
+      at += size;
+    }
+    return line.size();
+  }
+
+  /// The white-space rule for the line that begins at `begin` and is already in order up to `tidy`.
+  static void TidyWhiteSpace(std::string& out, std::size_t begin, std::size_t tidy) {
+    CollapseWhiteSpace(out, tidy);
+    if (out.size() > begin && out.back() == ' ') out.pop_back();
+    if (out.size() > begin && out[begin] == ' ') out.erase(begin, 1);
+  }
+
+  NormalForm form_;
+  bool collapse_;
+  CodePointSet stable_;
+};
+
+class NormalizeWorker final : public Worker {
+ public:
+  NormalizeWorker(const LineRule& rule, bool drop_empty) : rule_(rule), drop_empty_(drop_empty) {}
+
+  Status Apply(Batch& batch, std::uint32_t stage, StageCounts& counts) override {
+    text_.Clear();
+    std::size_t kept = 0;
+    std::uint64_t altered = 0;
+    for (std::size_t row = 0; row < batch.size(); ++row) {
+      const std::string_view before = batch.text[row];
+      std::string& out = text_.open_row();
+      const std::size_t begin = out.size();
+      if (Status status = rule_.Append(before, out); !status.ok()) {
+        batch.failed_index = batch.heads[row].index;
+        return status;
+      }
+      const std::string_view after = std::string_view(out).substr(begin);
+      if (after.empty() && drop_empty_) {
+        const RecordHead& head = batch.heads[row];
+        batch.quarantine.push_back({stage, head.index, head.sub, "dropped_empty", std::string(before)});
+        continue;
+      }
+      if (after != before) ++altered;
+      text_.CloseRow();
+      batch.heads[kept] = batch.heads[row];
+      if (!batch.split.empty()) batch.split[kept] = batch.split[row];
+      ++kept;
+    }
+    counts.records_in += batch.size();
+    counts.records_out += kept;
+    counts.bytes_in += batch.text.bytes();
+    counts.bytes_out += text_.bytes();
+    if (altered > 0) counts.Add("altered", altered);
+    if (kept < batch.size()) counts.Add("dropped_empty", batch.size() - kept);
+    batch.heads.resize(kept);
+    if (!batch.split.empty()) batch.split.resize(kept);
+    batch.text.Swap(text_);
+    return {};
+  }
+
+ private:
+  const LineRule& rule_;
+  bool drop_empty_;
+  BytesColumn text_;  // swapped with each batch's: no line allocates
+};
+
+class Normalize final : public Transform {
+ public:
+  Normalize(NormalForm form, bool collapse, bool drop_empty)
+      : rule_(form, collapse), drop_empty_(drop_empty) {}
+
+  Result<std::unique_ptr<Worker>> NewWorker() const override {
+    return std::unique_ptr<Worker>(std::make_unique<NormalizeWorker>(rule_, drop_empty_));
+  }
+
+ private:
+  LineRule rule_;
+  bool drop_empty_;
+};
+
+}  // namespace
+
+StageType NormalizeType() {
+  StageType type;
+  type.name = "normalize";
+  type.help = "Brings each line into a Unicode normal form and tidies its white space.";
+  type.keys = {
+      {"form",
+       ValueType::kChoice,
+       "nfkc",
+       Effect::kBytes,
+       "The Unicode normal form.",
+       {"nfc", "nfkc", "nmt_nfkc", "none"}},
+      {"whitespace",
+       ValueType::kChoice,
+       "collapse",
+       Effect::kBytes,
+       "Whether runs of white space and control characters become one space, none at the ends.",
+       {"collapse", "keep"}},
+      {"drop_empty", ValueType::kBoolean, "true", Effect::kBytes,
+       "Whether lines that end up empty are dropped."},
+  };
+  type.libraries = {{"icu", IcuVersion()}};
+  type.check = [](const Json&, Schema& schema) -> Status {
+    if (schema.columns.count("text") != 0) return {};
+    return Status(Code::kInvalidArgument,
+                  "normalize changes the column 'text', which its input does not have");
+  };
+  type.make = TransformFactory([](const StageContext& context) -> Result<std::unique_ptr<Transform>> {
+    const Json& config = context.config;
+    return std::unique_ptr<Transform>(std::make_unique<Normalize>(
+        FormNamed(config["form"].AsString()), config["whitespace"].AsString() == "collapse",
+        config["drop_empty"].AsBool(true)));
+  });
+  return type;
+}
+
+}  // namespace pipeline
