@@ -1,0 +1,13 @@
+#include "stages/builtin.h"
+
+#include "stages/download.h"
+#include "stages/normalize.h"
+#include "stages/split.h"
+#include "stages/write_tfds.h"
+
+namespace pipeline {
+
+// In the order in which a corpus meets them.
+Registry BuiltinStages() { return Registry({DownloadType(), NormalizeType(), SplitType(), WriteTfdsType()}); }
+
+}  // namespace pipeline
