@@ -1,0 +1,52 @@
+// Batches of lines for the tests of stages.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "dag/registry.h"
+
+namespace pipeline {
+
+inline Batch BatchOf(const std::vector<std::string>& lines) {
+  Batch batch;
+  batch.Clear(2);
+  for (const std::string& line : lines) {
+    RecordHead head;
+    head.index = batch.heads.size();
+    batch.heads.push_back(head);
+    batch.text.Append(line);
+  }
+  return batch;
+}
+
+inline std::vector<std::string> LinesOf(const Batch& batch) {
+  std::vector<std::string> lines;
+  for (std::size_t row = 0; row < batch.text.size(); ++row) lines.emplace_back(batch.text[row]);
+  return lines;
+}
+
+inline Schema TextSchema() { return {{{"text", ColumnType::kUtf8}}, {"train"}}; }
+
+inline std::unique_ptr<Transform> MakeTransform(const StageType& type, Json config) {
+  auto made = std::get<TransformFactory>(type.make)({"stage", std::move(config), TextSchema()});
+  EXPECT_TRUE(made.ok()) << made.status().message();
+  return made.ok() ? std::move(made).value() : nullptr;
+}
+
+/// Applies a new worker of `transform` as stage 1.
+inline StageCounts ApplyTo(Batch& batch, const Transform& transform) {
+  auto worker = transform.NewWorker();
+  EXPECT_TRUE(worker.ok()) << worker.status().message();
+  StageCounts counts;
+  const Status status = (*worker)->Apply(batch, 1, counts);
+  EXPECT_TRUE(status.ok()) << status.message();
+  return counts;
+}
+
+}  // namespace pipeline

@@ -1,0 +1,227 @@
+#include "stages/normalize.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "stages/unicode.h"
+#include "stages/white_space.h"
+#include "tests/stages/batches.h"
+
+namespace pipeline {
+namespace {
+
+using namespace std::string_literals;
+
+Json Config(std::string_view form, std::string_view whitespace = "collapse", bool drop_empty = true) {
+  Json config;
+  config["form"] = form;
+  config["whitespace"] = whitespace;
+  config["drop_empty"] = drop_empty;
+  return config;
+}
+
+/// What becomes of one line; empty lines are kept.
+std::string Normalized(std::string_view form, const std::string& line,
+                       std::string_view whitespace = "collapse") {
+  const auto transform = MakeTransform(NormalizeType(), Config(form, whitespace, false));
+  Batch batch = BatchOf({line});
+  ApplyTo(batch, *transform);
+  return LinesOf(batch).at(0);
+}
+
+struct Case {
+  std::string before;
+  std::string after;
+};
+
+// From the Unicode Character Database by hand, not from ICU.
+TEST(NormalizeTest, NfkcFollowsTheStandard) {
+  const Case cases[] = {
+      {"ＡＢＣ１２３！？", "ABC123!?"},                // full-width
+      {"ｶﾞｷﾞｸﾞ ﾊﾟﾋﾟ", "ガギグ パピ"},                  // half-width kana with their marks
+      {"か\u3099は\u309a", "がぱ"},                    // combining dakuten and handakuten
+      {"ｶ\u3099", "ガ"},                               // half-width base, combining mark
+      {"か\u309b", "か \u3099"},                       // a spacing mark does not combine
+      {"\ufdfa", "صلى الله عليه وسلم"},                // one becomes eighteen
+      {"①㍿㌔ﬁ½", "1株式会社キロfi1\u20442"},          // compatibility characters
+      {"e\u0301a\u0323\u0307", "éạ\u0307"},            // composition, marks in order
+      {"a\u0307\u0323", "ạ\u0307"},                    // marks out of order
+      {"\u1112\u1161\u11ab글", "한글"},                // conjoining jamo
+      {"👩\u200d👧🏽", "👩\u200d👧🏽"},    // emoji: nothing changes, not the joiner either
+      {"神\ufa19", "神神"},                            // a compatibility ideograph
+      {"\U0001d400\U0002f800", "A丽"},                 // beyond U+FFFF
+      {"…―「」、。々〆ーゝ", "...―「」、。々〆ーゝ"},  // of these only the ellipsis
+      {"～〜", "~〜"},                                 // full-width tilde, not the wave dash
+      {"一\u3000二", "一 二"},                         // ideographic space
+      {"plain ASCII, untouched.", "plain ASCII, untouched."},
+  };
+  for (const Case& c : cases) EXPECT_EQ(Normalized("nfkc", c.before), c.after) << c.before;
+}
+
+TEST(NormalizeTest, NfcComposesAndLeavesWidthsAlone) {
+  const Case cases[] = {
+      {"か\u3099e\u0301", "がé"}, {"ＡｶﾞＢ", "ＡｶﾞＢ"}, {"①…～", "①…～"}, {"\u212b", "Å"}, {"\ufa19", "神"}};
+  for (const Case& c : cases) EXPECT_EQ(Normalized("nfc", c.before), c.after) << c.before;
+}
+
+TEST(NormalizeTest, NmtNfkcFollowsSentencePiece) {
+  const Case cases[] = {
+      {"ＡＢＣ ｶﾞ…", "ABC ガ..."},       // NFKC otherwise
+      {"10～20", "10～20"},              // the full-width tilde stays
+      {"か\u3099～か\u3099", "が～が"},  // and what is around it is composed
+      {"a\x01\x1f\u008f"s + "b", "ab"},  // control characters go
+      {"a\u200b\u200eb", "a b"},         // zero width becomes a space
+      {"a\u200db", "a\u200db"},          // but the joiner does not
+      {"▁the▁cat", "the cat"},           // the piece mark
+      {"bad\ufffdbyte", "bad byte"},     // the replacement character
+  };
+  for (const Case& c : cases) EXPECT_EQ(Normalized("nmt_nfkc", c.before), c.after) << c.before;
+  EXPECT_EQ(Normalized("nmt_nfkc", "a\t\u2581\u2581b\x02", "keep"), "a   b");
+  EXPECT_EQ(Normalized("nmt_nfkc", "a\0b"s, "keep"), "a\0b"s);
+}
+
+TEST(NormalizeTest, NoneChangesWhiteSpaceAlone) {
+  EXPECT_EQ(Normalized("none", "\u3000Ａ\tか\u3099  B \U0001f431"), "Ａ か\u3099 B \U0001f431");
+  EXPECT_EQ(Normalized("none", "\u3000Ａ\t ", "keep"), "\u3000Ａ\t ");
+}
+
+TEST(NormalizeTest, NulAndOtherControlsAreWhiteSpace) {
+  EXPECT_EQ(Normalized("nfkc", "\0a\0b\x1b[0m\x7f"s), "a b [0m");
+  EXPECT_EQ(Normalized("nfkc", "a\r"), "a");
+}
+
+TEST(NormalizeTest, SpacesThatTheFormMakesCollapseToo) {
+  EXPECT_EQ(Normalized("nfkc", "a \u00a8 b"), "a \u0308 b");  // U+00A8 is a space and a mark
+  EXPECT_EQ(Normalized("nfkc", "\u00a8"), "\u0308");
+  EXPECT_EQ(Normalized("nfkc", "\u00a8 ", "keep"), " \u0308 ");
+}
+
+TEST(NormalizeTest, EmptyLinesAreDroppedCountedAndKeptInQuarantine) {
+  const auto transform = MakeTransform(NormalizeType(), Config("nfkc"));
+  Batch batch = BatchOf({"猫", "\u3000 ", "Ａ", "", "犬"});
+  batch.split = {0, 1, 2, 3, 4};
+  batch.heads[4].sub = 7;
+  const StageCounts counts = ApplyTo(batch, *transform);
+
+  EXPECT_EQ(LinesOf(batch), (std::vector<std::string>{"猫", "A", "犬"}));
+  ASSERT_EQ(batch.size(), 3u);
+  EXPECT_EQ(batch.heads[1].index, 2u);
+  EXPECT_EQ(batch.heads[2].index, 4u);
+  EXPECT_EQ(batch.heads[2].sub, 7u);
+  EXPECT_EQ(batch.split, (std::vector<std::uint8_t>{0, 2, 4}));
+  EXPECT_EQ(counts.records_in, 5u);
+  EXPECT_EQ(counts.records_out, 3u);
+  EXPECT_EQ(counts.bytes_in, 3u + 4 + 3 + 0 + 3);
+  EXPECT_EQ(counts.bytes_out, 3u + 1 + 3);
+  EXPECT_EQ(counts.reasons,
+            (std::map<std::string, std::uint64_t, std::less<>>{{"altered", 1}, {"dropped_empty", 2}}));
+  ASSERT_EQ(batch.quarantine.size(), 2u);
+  EXPECT_EQ(batch.quarantine[0].stage, 1u);
+  EXPECT_EQ(batch.quarantine[0].index, 1u);
+  EXPECT_EQ(batch.quarantine[0].reason, "dropped_empty");
+  EXPECT_EQ(batch.quarantine[0].bytes, "\u3000 ");
+}
+
+TEST(NormalizeTest, EmptyLinesStayWhenAskedTo) {
+  const auto transform = MakeTransform(NormalizeType(), Config("nfkc", "collapse", false));
+  Batch batch = BatchOf({" ", "a"});
+  const StageCounts counts = ApplyTo(batch, *transform);
+  EXPECT_EQ(LinesOf(batch), (std::vector<std::string>{"", "a"}));
+  EXPECT_TRUE(batch.quarantine.empty());
+  EXPECT_EQ(counts.reasons.count("dropped_empty"), 0u);
+}
+
+TEST(NormalizeTest, AWorkerKeepsNothingOfABatch) {
+  const auto transform = MakeTransform(NormalizeType(), Config("nfkc"));
+  auto worker = transform->NewWorker();
+  ASSERT_TRUE(worker.ok());
+  StageCounts counts;
+  Batch first = BatchOf({"Ａ", "　"});
+  Batch empty = BatchOf({});
+  Batch second = BatchOf({"Ｂ"});
+  for (Batch* batch : {&first, &empty, &second}) EXPECT_TRUE((*worker)->Apply(*batch, 1, counts).ok());
+  EXPECT_EQ(LinesOf(first), std::vector<std::string>{"A"});
+  EXPECT_EQ(LinesOf(empty), std::vector<std::string>{});
+  EXPECT_EQ(LinesOf(second), std::vector<std::string>{"B"});
+}
+
+/// The rules of stages/normalize.md in the order in which they are written, without a short cut.
+std::string InSlowMotion(NormalForm form, std::string_view line) {
+  std::string out;
+  EXPECT_TRUE(AppendNormalForm(form, line, out).ok());
+  CollapseWhiteSpace(out, 0);
+  return std::string(StripWhiteSpace(out));
+}
+
+TEST(NormalizeTest, ShortCutsChangeNoByte) {
+  // Everything that composes, decomposes, vanishes or is white, next to what does none of it.
+  const std::vector<std::string> pieces = {
+      "あ",     "か",     "が",     "\u3099", "\u309a", "\u309b", "ｶ",          "ﾞ",         "猫",
+      "ー",     "。",     "a",      "e",      "é",      "\u0301", "\u0323",     "\u0345",    " ",
+      " ",      "\u3000", "\u00a0", "\t",     "\x01",   "\x7f",   "\u0085",     "\u008f",    "\0"s,
+      "Ａ",     "！",     "…",      "～",     "\ufdfa", "\u00a8", "\u200b",     "\u200d",    "\u2581",
+      "\ufffd", "\ufeff", "\u1112", "\u1161", "\u11ab", "한",     "\u0915",     "\u093c",    "\u09c7",
+      "\u09be", "\u0f71", "\u0f72", "\u1680", "\u2028", "👩",      "\U0001d400", "\U000110ba"};
+  const std::pair<std::string, NormalForm> forms[] = {{"nfc", NormalForm::kNfc},
+                                                      {"nfkc", NormalForm::kNfkc},
+                                                      {"nmt_nfkc", NormalForm::kNmtNfkc},
+                                                      {"none", NormalForm::kNone}};
+  std::mt19937 random(1);
+  std::vector<std::string> lines;
+  for (const std::string& a : pieces)
+    for (const std::string& b : pieces) lines.push_back(a + b), lines.push_back("か" + a + b + "あ");
+  for (int i = 0; i < 4000; ++i) {
+    std::string line;
+    for (auto left = random() % 12; left > 0; --left) line += pieces[random() % pieces.size()];
+    lines.push_back(line);
+  }
+  for (const auto& [name, form] : forms) {
+    const auto transform = MakeTransform(NormalizeType(), Config(name, "collapse", false));
+    Batch batch = BatchOf(lines);
+    ApplyTo(batch, *transform);
+    for (std::size_t i = 0; i < lines.size(); ++i)
+      ASSERT_EQ(batch.text[i], InSlowMotion(form, lines[i]))
+          << name << ": " << testing::PrintToString(lines[i]);
+
+    if (form == NormalForm::kNmtNfkc) continue;  // see stages/normalize.md
+    const std::vector<std::string> once = LinesOf(batch);
+    ApplyTo(batch, *transform);
+    EXPECT_EQ(LinesOf(batch), once) << name << " again";
+  }
+}
+
+TEST(NormalizeTest, EveryCodePointGoesThroughTheShortCutUnharmed) {
+  const CodePointSet stable = StableCodePoints(NormalForm::kNfkc);
+  std::size_t changed = 0;
+  for (char32_t c = 0x21; c < 0x10000; ++c) {
+    if ((0xd800 <= c && c < 0xe000) || !stable.Has(c)) continue;
+    const std::string utf8 =
+        c < 0x80    ? std::string{static_cast<char>(c)}
+        : c < 0x800 ? std::string{static_cast<char>(0xc0 | c >> 6), static_cast<char>(0x80 | (c & 63))}
+                    : std::string{static_cast<char>(0xe0 | c >> 12), static_cast<char>(0x80 | (c >> 6 & 63)),
+                                  static_cast<char>(0x80 | (c & 63))};
+    // Bases that much composes with.
+    const std::string line = utf8 + "か" + utf8 + "a" + utf8 + "\u1112" + utf8 + "\u0915" + utf8;
+    std::string out;
+    ASSERT_TRUE(AppendNormalForm(NormalForm::kNfkc, line, out).ok());
+    if (out != line) ++changed;
+  }
+  EXPECT_EQ(changed, 0u);
+  for (const char32_t c : {U'あ', U'が', U'ー', U'猫', U'a', U'한', U'。'}) EXPECT_TRUE(stable.Has(c));
+  for (const char32_t c : {U'\u3099', U'ｶ', U'Ａ', U'\u0301', U'\u1161', U'…'}) EXPECT_FALSE(stable.Has(c));
+}
+
+TEST(NormalizeTest, TheTypeNamesItsLibraryAndNeedsText) {
+  const StageType type = NormalizeType();
+  EXPECT_EQ(type.libraries.at("icu"), IcuVersion());
+  Schema text = TextSchema();
+  EXPECT_TRUE(type.check(Config("nfkc"), text).ok());
+  Schema none;
+  EXPECT_EQ(type.check(Config("nfkc"), none).code(), Code::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace pipeline

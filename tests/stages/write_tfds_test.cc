@@ -1,0 +1,136 @@
+#include "stages/write_tfds.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "formats/tf_example.h"
+#include "formats/tfds.h"
+#include "formats/tfrecord.h"
+#include "stages/builtin.h"
+#include "tests/stages/batches.h"
+
+namespace pipeline {
+namespace {
+
+Json Config() {
+  Json config;
+  config["name"] = "cc100_ja";
+  config["version"] = "1.0.0";
+  config["shuffle"]["seed"] = 5;
+  config["shards"] = "auto";
+  config["hosts"] = 4;
+  config["equal"] = true;
+  return config;
+}
+
+StageContext Context(Json config) {
+  Schema schema = TextSchema();
+  schema.splits = {"train", "validation"};
+  return {"text", std::move(config), schema};
+}
+
+std::string WhyNot(const Json& config, Schema schema = TextSchema()) {
+  return std::string(WriteTfdsType().check(config, schema).message());
+}
+
+TEST(WriteTfdsTest, EncodesEachRecordAsAFramedExample) {
+  const auto stage = std::get<SinkFactory>(WriteTfdsType().make)(Context(Config()));
+  ASSERT_TRUE(stage.ok()) << stage.status().message();
+  const std::vector<std::string> lines = {"猫が鳴く", "", std::string(5000, 'x')};
+  Batch batch = BatchOf(lines);
+  batch.payload.Append("left from the batch before");
+  const StageCounts counts = ApplyTo(batch, *(*stage)->encoder());
+
+  ASSERT_EQ(batch.payload.size(), lines.size());
+  for (std::size_t row = 0; row < lines.size(); ++row) {
+    std::string example;
+    AppendTfExample(example, {{"text", TfBytesList{lines[row]}}});
+    std::string framed;
+    AppendTfRecord(framed, example);
+    EXPECT_EQ(batch.payload[row], framed);
+  }
+  EXPECT_EQ(LinesOf(batch), lines) << "the text stays";
+  EXPECT_EQ(counts.records_out, 3u);
+  EXPECT_EQ(counts.bytes_in, batch.text.bytes());
+  EXPECT_EQ(counts.bytes_out, batch.payload.bytes());
+}
+
+TEST(WriteTfdsTest, ShardsByTheConfiguration) {
+  const ShardRules rules = TfdsShardRules(Context(Config()));
+  EXPECT_EQ(rules.splits, (std::vector<std::string>{"train", "validation"}));
+  EXPECT_EQ(rules.shuffle_seed, 5u);
+  EXPECT_FALSE(rules.compress_spills);
+  EXPECT_FALSE(rules.shards.has_value());
+  EXPECT_EQ(rules.hosts, 4u);
+  EXPECT_TRUE(rules.equal);
+  EXPECT_EQ(rules.auto_shards(std::uint64_t{1} << 30, 1'000'000), 16u);
+  EXPECT_EQ(rules.object_name("train", 3, 16), "cc100_ja-train.tfrecord-00003-of-00016");
+
+  Json config = Config();
+  config["shuffle"] = "none";
+  config["shards"] = 7;
+  const ShardRules plain = TfdsShardRules(Context(config));
+  EXPECT_FALSE(plain.shuffle_seed.has_value());
+  EXPECT_EQ(plain.shards, 7u);
+}
+
+TEST(WriteTfdsTest, DescribesTheShardsAsTheyAre) {
+  Json config = Config();
+  config["description"] = "a test";
+  const ShardRules rules = TfdsShardRules(Context(config));
+  std::vector<Shard> shards(3);
+  shards[0].split = shards[1].split = "train";
+  shards[2].split = "validation";
+  std::vector<ShardOutput> outputs(3);
+  const std::uint64_t bytes[] = {1000, 2000, 300};
+  const std::uint64_t records[] = {10, 9, 3};
+  for (std::size_t i = 0; i < 3; ++i) outputs[i].object.bytes = bytes[i], outputs[i].records = records[i];
+
+  const auto sidecars = rules.describe(shards, outputs);
+  ASSERT_TRUE(sidecars.ok()) << sidecars.status().message();
+  ASSERT_EQ(sidecars->before_manifest.size(), 1u);
+  EXPECT_EQ(sidecars->before_manifest[0].object, "dataset_info.json");
+  const auto info = ParseTfdsInfo(sidecars->before_manifest[0].bytes);
+  ASSERT_TRUE(info.ok()) << info.status().message();
+  EXPECT_EQ(*info, (TfdsInfo{"cc100_ja",
+                             "1.0.0",
+                             "a test",
+                             {{"train", {10, 9}, 3000 - 16 * 19}, {"validation", {3}, 300 - 16 * 3}}}));
+  ASSERT_EQ(sidecars->after_manifest.size(), 1u) << "features.json says that all is there";
+  EXPECT_EQ(sidecars->after_manifest[0].object, "features.json");
+  EXPECT_EQ(sidecars->after_manifest[0].bytes, TfdsFeaturesJson());
+}
+
+TEST(WriteTfdsTest, ChecksNamesNumbersAndColumns) {
+  EXPECT_EQ(WhyNot(Config()), "");
+  Json name = Config();
+  name["name"] = "CC100";
+  EXPECT_NE(WhyNot(name).find("name 'CC100'"), std::string::npos);
+  Json version = Config();
+  version["version"] = "1.0";
+  EXPECT_NE(WhyNot(version).find("version '1.0'"), std::string::npos);
+  Json hosts = Config();
+  hosts["hosts"] = 0;
+  EXPECT_EQ(WhyNot(hosts), "hosts: 0: from 1 to 1000000");
+  Schema split = TextSchema();
+  split.splits = {"train", "all"};
+  EXPECT_NE(WhyNot(Config(), split).find("split 'all'"), std::string::npos);
+  EXPECT_NE(WhyNot(Config(), Schema()).find("column 'text'"), std::string::npos);
+}
+
+TEST(WriteTfdsTest, LiesBelowNameAndVersion) { EXPECT_EQ(WriteTfdsType().place(Config()), "cc100_ja/1.0.0"); }
+
+TEST(BuiltinTest, NamesEachStageOnce) {
+  const Registry registry = BuiltinStages();
+  for (const StageType& type : registry.types()) {
+    EXPECT_EQ(registry.Find(type.name), &type) << type.name;
+    EXPECT_FALSE(type.help.empty()) << type.name;
+    for (const ConfigKey& key : type.keys) EXPECT_FALSE(key.help.empty()) << type.name << "." << key.name;
+  }
+  for (const char* name : {"download", "normalize", "split", "write_tfds"})
+    EXPECT_NE(registry.Find(name), nullptr) << name;
+}
+
+}  // namespace
+}  // namespace pipeline
