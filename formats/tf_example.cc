@@ -1,5 +1,6 @@
 #include "formats/tf_example.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 
@@ -300,18 +301,17 @@ void AppendTfExample(std::string& out, const TfExample& example) {
 
 void AppendTextExample(std::string& out, std::string_view name, std::string_view text) {
   const TextSize size(name, text);
-  std::array<char, 2 * (1 + kMaxVarintBytes)> before_name;
-  char* at = PutSub(before_name.data(), kExampleFeatures, size.features);
+  const std::size_t begin = out.size();
+  out.resize(begin + SubSize(size.features));
+  char* at = out.data() + begin;
+  at = PutSub(at, kExampleFeatures, size.features);
   at = PutSub(at, kFeaturesEntry, size.entry);
-  out.append(before_name.data(), at);
-  AppendSub(out, kEntryKey, name.size());
-  out.append(name);
-  std::array<char, 3 * (1 + kMaxVarintBytes)> before_text;
-  at = PutSub(before_text.data(), kEntryValue, size.feature);
+  at = PutSub(at, kEntryKey, name.size());
+  at = std::copy(name.begin(), name.end(), at);
+  at = PutSub(at, kEntryValue, size.feature);
   at = PutSub(at, kFeatureBytes, size.list);
   at = PutSub(at, kListValue, text.size());
-  out.append(before_text.data(), at);
-  out.append(text);
+  std::copy(text.begin(), text.end(), at);
 }
 
 std::size_t TextExampleSize(std::string_view name, std::string_view text) {

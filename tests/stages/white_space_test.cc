@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 
+#include "base/str.h"
 #include "stages/code_point_set.h"
 
 namespace pipeline {
@@ -41,7 +42,7 @@ TEST(WhiteSpaceTest, ExactlyTheTableCollapses) {
   for (char32_t c = 0; c < 0x11000; ++c) {
     if (0xd800 <= c && c < 0xe000) continue;
     const bool space = table.count(c) != 0;
-    const std::string text = "x" + Utf8(c) + "x";
+    const std::string text = StrCat("x", Utf8(c), "x");
     ASSERT_EQ(Collapsed(text), space ? "x x" : text) << std::hex << static_cast<std::uint32_t>(c);
     ASSERT_EQ(StripWhiteSpace(Utf8(c)), space ? "" : Utf8(c)) << std::hex << static_cast<std::uint32_t>(c);
   }
