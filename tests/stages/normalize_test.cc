@@ -9,6 +9,7 @@
 #include "stages/unicode.h"
 #include "stages/white_space.h"
 #include "tests/stages/batches.h"
+#include "tests/stages/utf8.h"
 
 namespace pipeline {
 namespace {
@@ -198,11 +199,7 @@ TEST(NormalizeTest, EveryCodePointGoesThroughTheShortCutUnharmed) {
   std::size_t changed = 0;
   for (char32_t c = 0x21; c < 0x10000; ++c) {
     if ((0xd800 <= c && c < 0xe000) || !stable.Has(c)) continue;
-    const std::string utf8 =
-        c < 0x80    ? std::string{static_cast<char>(c)}
-        : c < 0x800 ? std::string{static_cast<char>(0xc0 | c >> 6), static_cast<char>(0x80 | (c & 63))}
-                    : std::string{static_cast<char>(0xe0 | c >> 12), static_cast<char>(0x80 | (c >> 6 & 63)),
-                                  static_cast<char>(0x80 | (c & 63))};
+    const std::string utf8 = Utf8(c);
     // Bases that much composes with.
     const std::string line = utf8 + "か" + utf8 + "a" + utf8 + "\u1112" + utf8 + "\u0915" + utf8;
     std::string out;

@@ -7,21 +7,12 @@
 
 #include "base/str.h"
 #include "stages/code_point_set.h"
+#include "tests/stages/utf8.h"
 
 namespace pipeline {
 namespace {
 
 using namespace std::string_literals;
-
-std::string Utf8(char32_t c) {
-  if (c < 0x80) return {static_cast<char>(c)};
-  if (c < 0x800) return {static_cast<char>(0xc0 | c >> 6), static_cast<char>(0x80 | (c & 63))};
-  if (c < 0x10000)
-    return {static_cast<char>(0xe0 | c >> 12), static_cast<char>(0x80 | (c >> 6 & 63)),
-            static_cast<char>(0x80 | (c & 63))};
-  return {static_cast<char>(0xf0 | c >> 18), static_cast<char>(0x80 | (c >> 12 & 63)),
-          static_cast<char>(0x80 | (c >> 6 & 63)), static_cast<char>(0x80 | (c & 63))};
-}
 
 std::string Collapsed(std::string text, std::size_t begin = 0) {
   CollapseWhiteSpace(text, begin);
@@ -77,7 +68,7 @@ TEST(CodePointSetTest, AnswersAlikeForCodePointsAndBytes) {
   set.Remove(U'犬');
   for (char32_t c = 0; c < 0x11000; ++c) {
     if (0xd800 <= c && c < 0xe000) continue;
-    const std::string text = "." + Utf8(c);
+    const std::string text = StrCat(".", Utf8(c));
     ASSERT_EQ(set.MatchAt(text, 1), set.Has(c) ? Utf8(c).size() : 0u)
         << std::hex << static_cast<std::uint32_t>(c);
     ASSERT_EQ(Utf8Size(text[1]), text.size() - 1);
