@@ -1,0 +1,280 @@
+#!/usr/bin/env python3
+"""Holds the tree to the rules of the house; CONTRIBUTING.md says them in words.
+
+    layering_test.py [ROOT]       prints every breach as FILE:LINE: what; 1 when there is one
+    layering_test.py --self-test  shows that each rule finds a breach and lets a clean tree pass
+"""
+
+import re
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from pathlib import Path
+
+# Each room, and the rooms below it whose headers it may include.
+ROOMS = {
+    "base": (),
+    "storage": ("base",),
+    "formats": ("base",),
+    "dag": ("base", "storage"),
+    "stages": ("base", "storage", "formats", "dag"),
+    "plugins": ("base", "storage", "formats", "dag", "stages"),
+    "cli": ("base", "storage", "formats", "dag", "stages", "plugins"),
+}
+BESIDE = ("tests", "bench")  # may include every room
+
+MAX_LINES = {"header": 250, "source": 500, "test": 800}
+MAX_NOUNS_PER_ROOM = 40  # a header and its source are one
+BUDGET_EXEMPTION = "// budget: flat table"  # as the first line of a file that is one long table
+
+
+@dataclass(frozen=True)
+class Vendor:
+    """A library: the file that wraps it, as a pattern, and why where there is more than one."""
+    headers: str     # regular expression on what stands between the angle brackets
+    files: tuple
+    why: str = ""
+
+
+VENDORS = {
+    "CLI11": Vendor(r"CLI/", ("cli/command_line.cc",)),
+    "ICU": Vendor(r"unicode/", ("stages/unicode.cc",)),
+    "ISA-L crc": Vendor(r"isa-l/crc", ("base/crc32c.cc",)),
+    "ISA-L inflate": Vendor(r"isa-l/igzip_lib", ("formats/gzip*.cc",)),
+    "libzstd": Vendor(r"zstd", ("formats/zstd*.cc", "formats/zstd*.cc"),
+                      "one file decodes a stream of any writer, one makes and reads the frames of our own files"),
+    "liblzma": Vendor(r"lzma", ("formats/xz*.cc", "formats/xz*.cc"),
+                      "one file decodes a stream, one the blocks of an index in parallel"),
+    "nlohmann-json": Vendor(r"nlohmann/", ("base/json.cc",)),
+    "oneTBB": Vendor(r"(oneapi/)?tbb/", ("dag/segment.cc", "dag/executor.cc"),
+                     "one file builds the pipeline, one owns the arena it runs in"),
+    "xxHash": Vendor(r"xxhash|xxh3", ("base/digest.cc",)),
+    "yaml-cpp": Vendor(r"yaml-cpp/", ("dag/yaml.cc",)),
+}
+# For tests and benchmarks alone.
+TEST_VENDORS = re.compile(r"(gtest|gmock|benchmark)/")
+# The C++ library has no dot in its names; these belong to C, POSIX, Linux and the compiler.
+SYSTEM = re.compile(r"[a-z_0-9]+$|(sys|linux|netinet|arpa|net)/\w+\.h$|"
+                    r"(cpuid|dirent|dlfcn|fcntl|nmmintrin|x86intrin|immintrin|arm_acle|netdb|poll|pthread|pwd|"
+                    r"sched|signal|spawn|stdlib|termios|unistd)\.h$")
+
+# Where everything may be caught: the borders over which no exception may travel.
+CATCH_ALL = ("dag/segment.cc", "dag/executor.cc", "cli/main.cc")
+# The environment is read at the top floor and handed down; what is below takes arguments.
+GETENV = ("cli/*", "tests/*", "bench/*")
+
+EMPTY_NAMES = frozenset("util utils common helper helpers misc manager managers".split())
+
+
+def words(name):
+    """The words of a snake_case or CamelCase name, in lower case."""
+    return [word.lower() for word in re.findall(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])", name)]
+
+
+def without_comments(line):
+    return re.sub(r'"(\\.|[^"\\])*"', '""', line).split("//")[0]
+
+
+def sources(root):
+    """C and C++ files that git knows or would add; every one where there is no repository."""
+    listing = subprocess.run(["git", "-C", str(root), "ls-files", "-co", "--exclude-standard", "-z"],
+                             capture_output=True, text=True, check=False)
+    if listing.returncode == 0:
+        names = [name for name in listing.stdout.split("\0") if (root / name).is_file()]
+    else:
+        names = [str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()]
+    return sorted(set(name for name in names if name.endswith((".h", ".cc", ".c"))))
+
+
+def check(root):
+    """Every breach in the tree, as (file, line or 0, what)."""
+    found = []
+    names = sources(root)
+    users = {vendor: [] for vendor in VENDORS}
+    for name in names:
+        room = name.split("/")[0]
+        if room not in ROOMS and room not in BESIDE:
+            found.append((name, 0, "stands in no room of the house"))
+            continue
+        found += check_name(name)
+        text = (root / name).read_text(encoding="utf-8")
+        found += check_size(name, text)
+        if name.endswith(".h") and "#pragma once" not in text:
+            found.append((name, 1, "a header without #pragma once"))
+        for number, line in enumerate(text.splitlines(), 1):
+            include = re.match(r'\s*#\s*include\s*([<"])([^>"]+)[>"]', line)
+            if include:
+                what = check_include(root, name, include[1], include[2], users)
+                found += [(name, number, what)] if what else []
+            else:
+                found += [(name, number, what) for what in check_line(name, without_comments(line))]
+    for vendor, files in users.items():
+        at_most = len(VENDORS[vendor].files)
+        for name, number in files[at_most:]:
+            found.append((name, number, f"{vendor} is wrapped by {', '.join(file for file, _ in files[:at_most])} "
+                                        f"already: one vendor, one file"))
+    found += check_rooms(names)
+    found += check_contributing(root)
+    return sorted(found)
+
+
+def check_name(name):
+    stem = Path(name).stem
+    for part in [*Path(name).parts[:-1], stem]:
+        for word in EMPTY_NAMES.intersection(words(part)):
+            yield name, 0, f'"{word}" in a name says nothing; name the noun or verb it is about'
+
+
+def check_size(name, text):
+    lines = text.count("\n") + (not text.endswith("\n"))
+    if text.split("\n", 1)[0].startswith(BUDGET_EXEMPTION):
+        return
+    kind = "test" if name.startswith(BESIDE) else "header" if name.endswith(".h") else "source"
+    if lines > MAX_LINES[kind]:
+        yield name, 0, f"{lines} lines; a {kind} has at most {MAX_LINES[kind]}"
+
+
+def check_include(root, name, bracket, target, users):
+    """What is wrong with one include, or nothing."""
+    room = name.split("/")[0]
+    if bracket == '"':
+        other = target.split("/")[0]
+        if "/" not in target or other not in (*ROOMS, *BESIDE):
+            return f'"{target}": includes are written from the root, "room/file.h"'
+        if not (root / target).is_file():
+            return f'"{target}": there is no such file'
+        if room not in BESIDE and other != room and other not in ROOMS[room]:
+            return f'"{target}": {room} may include {", ".join((room, *ROOMS[room]))} only'
+        return None
+    for vendor, rule in VENDORS.items():
+        if re.match(rule.headers, target):
+            if room in BESIDE:
+                return None
+            if name.endswith(".h"):
+                return f"<{target}>: {vendor} in a header; it belongs into one .cc file"
+            if not any(fnmatch(name, pattern) for pattern in rule.files):
+                return f"<{target}>: {vendor} belongs into {' or '.join(sorted(set(rule.files)))} only"
+            if name not in [file for file, _ in users[vendor]]:
+                users[vendor].append((name, 0))
+            return None
+    if room in BESIDE and TEST_VENDORS.match(target):
+        return None
+    if not SYSTEM.match(target):
+        return f"<{target}>: a library that is not in the table of tests/layering_test.py"
+    return None
+
+
+def check_line(name, line):
+    if re.search(r"\bcatch\s*\(\s*\.\.\.\s*\)", line) and name not in CATCH_ALL and not name.startswith(BESIDE):
+        yield "catch (...) hides what happened; it stands in " + ", ".join(CATCH_ALL) + " only"
+    if re.search(r"\b(secure_)?getenv\s*\(", line) and not any(fnmatch(name, place) for place in GETENV):
+        yield "getenv outside cli/: take the value as an argument"
+    declared = re.search(r"\b(?:class|struct|namespace)\s+(\w+)\s*[:{]?", line)
+    if declared:
+        for word in EMPTY_NAMES.intersection(words(declared[1])):
+            yield f'"{word}" in {declared[1]} says nothing; name the noun or verb it is about'
+
+
+def check_rooms(names):
+    for room in ROOMS:
+        nouns = {Path(name).with_suffix("") for name in names if name.startswith(room + "/")}
+        if len(nouns) > MAX_NOUNS_PER_ROOM:
+            yield room, 0, f"{len(nouns)} nouns; a room has at most {MAX_NOUNS_PER_ROOM}"
+
+
+def check_contributing(root):
+    """The reader's table of dependencies names what the table above knows."""
+    page = root / "CONTRIBUTING.md"
+    text = page.read_text(encoding="utf-8") if page.is_file() else ""
+    for vendor in VENDORS:
+        if vendor.split()[0] not in text:
+            yield "CONTRIBUTING.md", 0, f"{vendor} is missing in the table of dependencies"
+
+
+def main(root):
+    found = check(root)
+    for name, line, what in found:
+        print(f"{name}:{line}: {what}" if line else f"{name}: {what}")
+    print(f"{len(found)} breaches in {len(sources(root))} files" if found
+          else f"{len(sources(root))} files keep the rules of the house")
+    return 1 if found else 0
+
+
+# ------------------------------------------------------------------------------------- self-test
+
+GOOD = {
+    "CONTRIBUTING.md": " ".join(vendor.split()[0] for vendor in VENDORS),
+    "base/str.h": "#pragma once\n#include <string>\n",
+    "base/json.cc": '#include "base/str.h"\n#include <nlohmann/json.hpp>\n#include <sys/stat.h>\n',
+    "storage/store.h": '#pragma once\n#include "base/str.h"\n',
+    "formats/xz_index.cc": "#include <lzma.h>\n",
+    "formats/xz_index.h": "#pragma once\n",
+    "formats/xz_stream.cc": "#include <lzma.h>\n// may getenv() and catch (...) in words\n",
+    "dag/segment.cc": '#include "storage/store.h"\n#include <tbb/task_arena.h>\ntry {} catch (...) {}\n',
+    "stages/unicode_table.cc": "// budget: flat table\n" + "1,\n" * 2000,
+    "cli/main.cc": 'const char* home = std::getenv("HOME");\ntry {} catch (...) {}\n',
+    "tests/dag/segment_test.cc": "#include <gtest/gtest.h>\n#include <lzma.h>\n" + '#include "base/str.h"\n' * 500,
+}
+
+# What is changed in the good tree, and what must be found then.
+BAD = (
+    ({"base/up.cc": '#include "storage/store.h"\n'}, "base/up.cc:1:", "base may include base only"),
+    ({"storage/side.cc": '#include "formats/f.h"\n', "formats/f.h": "#pragma once\n"}, "storage/side.cc:1:", "may include"),
+    ({"formats/side.cc": '#include "storage/store.h"\n'}, "formats/side.cc:1:", "may include"),
+    ({"dag/down.cc": '#include "formats/f.h"\n', "formats/f.h": "#pragma once\n"}, "dag/down.cc:1:", "may include"),
+    ({"dag/up.cc": '#include "tests/t.h"\n', "tests/t.h": "#pragma once\n"}, "dag/up.cc:1:", "may include"),
+    ({"base/near.cc": '#include "str.h"\n'}, "base/near.cc:1:", "from the root"),
+    ({"base/dots.cc": '#include "../base/str.h"\n'}, "base/dots.cc:1:", "from the root"),
+    ({"base/lost.cc": '#include "base/lost.h"\n'}, "base/lost.cc:1:", "no such file"),
+    ({"base/str.h": "#include <string>\n"}, "base/str.h:1:", "#pragma once"),
+    ({"attic/a.cc": "\n"}, "attic/a.cc:", "no room"),
+    ({"root.cc": "\n"}, "root.cc:", "no room"),
+    ({"dag/plan.cc": "#include <tbb/task_group.h>\n"}, "dag/plan.cc:1:", "oneTBB belongs into"),
+    ({"dag/plan.cc": "#include <oneapi/tbb/task_group.h>\n"}, "dag/plan.cc:1:", "oneTBB belongs into"),
+    ({"formats/xz.h": "#pragma once\n#include <lzma.h>\n"}, "formats/xz.h:2:", "in a header"),
+    ({"formats/xz_third.cc": "#include <lzma.h>\n"}, "formats/xz_third.cc:", "one vendor, one file"),
+    ({"base/boost.cc": "#include <boost/any.hpp>\n"}, "base/boost.cc:1:", "not in the table"),
+    ({"base/curl.cc": "#include <curl/curl.h>\n"}, "base/curl.cc:1:", "not in the table"),
+    ({"base/probe.cc": "#include <gtest/gtest.h>\n"}, "base/probe.cc:1:", "not in the table"),
+    ({"base/long.h": "#pragma once\n" + "\n" * 250}, "base/long.h:", "251 lines; a header"),
+    ({"base/long.cc": "\n" * 501}, "base/long.cc:", "501 lines; a source"),
+    ({"tests/long_test.cc": "\n" * 801}, "tests/long_test.cc:", "801 lines; a test"),
+    ({f"cli/f{number}.cc": "\n" for number in range(41)}, "cli:", "at most 40"),
+    ({"base/str_util.cc": "\n"}, "base/str_util.cc:", '"util"'),
+    ({"tests/common/a.cc": "\n"}, "tests/common/a.cc:", '"common"'),
+    ({"base/a.cc": "class RunManager {\n"}, "base/a.cc:1:", '"manager" in RunManager'),
+    ({"base/a.cc": "namespace pipeline_helpers {\n"}, "base/a.cc:1:", '"helpers"'),
+    ({"dag/plan.cc": "\n} catch (...) {\n"}, "dag/plan.cc:2:", "catch (...)"),
+    ({"storage/home.cc": 'getenv("HOME");\n'}, "storage/home.cc:1:", "getenv"),
+    ({"storage/home.cc": 'std::secure_getenv("HOME");\n'}, "storage/home.cc:1:", "getenv"),
+    ({"CONTRIBUTING.md": "xxHash"}, "CONTRIBUTING.md:", "oneTBB is missing"),
+)
+
+
+def breaches_of(tree):
+    with tempfile.TemporaryDirectory() as directory:
+        for name, text in tree.items():
+            path = Path(directory, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        return [f"{name}:{line or ''}{':' if line else ''} {what}" for name, line, what in check(Path(directory))]
+
+
+def self_test():
+    failures = [f"the good tree: {breach}" for breach in breaches_of(GOOD)]
+    for change, place, what in BAD:
+        breaches = breaches_of({**GOOD, **change})
+        if not any(breach.startswith(place) and what in breach for breach in breaches):
+            failures.append(f'not found: {place} ... {what}; found instead: {breaches}')
+    for failure in failures:
+        print(failure)
+    print(f"{len(BAD)} breaches looked for, {len(failures)} failures")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--self-test"]:
+        sys.exit(self_test())
+    sys.exit(main(Path(sys.argv[1] if len(sys.argv) > 1 else ".")))
