@@ -26,7 +26,7 @@ ROOMS = {
 BESIDE = ("tests", "bench")  # may include every room
 
 MAX_LINES = {"header": 250, "source": 500, "test": 800}
-MAX_NOUNS_PER_ROOM = 40  # a header and its source are one
+MAX_NOUNS_PER_ROOM = 50  # a header and its source are one
 BUDGET_EXEMPTION = "// budget: flat table"  # as the first line of a file that is one long table
 
 
@@ -39,7 +39,7 @@ class Vendor:
 
 
 VENDORS = {
-    "CLI11": Vendor(r"CLI/", ("cli/command_line.cc",)),
+    "CLI11": Vendor(r"CLI/", ("cli/args.cc",)),
     "ICU": Vendor(r"unicode/", ("stages/unicode.cc",)),
     "ISA-L crc": Vendor(r"isa-l/crc", ("base/crc32c.cc",)),
     "ISA-L inflate": Vendor(r"isa-l/igzip_lib", ("formats/gzip*.cc",)),
@@ -58,7 +58,7 @@ TEST_VENDORS = re.compile(r"(gtest|gmock|benchmark)/")
 # The C++ library has no dot in its names; these belong to C, POSIX, Linux and the compiler.
 SYSTEM = re.compile(r"[a-z_0-9]+$|(sys|linux|netinet|arpa|net)/\w+\.h$|"
                     r"(cpuid|dirent|dlfcn|fcntl|nmmintrin|x86intrin|immintrin|arm_acle|netdb|poll|pthread|pwd|"
-                    r"sched|signal|spawn|stdlib|termios|unistd)\.h$")
+                    r"sched|signal|spawn|stdio|stdlib|termios|unistd)\.h$")
 
 # Where everything may be caught: the borders over which no exception may travel.
 CATCH_ALL = ("dag/segment.cc", "dag/executor.cc", "cli/main.cc")
@@ -241,7 +241,7 @@ BAD = (
     ({"base/long.h": "#pragma once\n" + "\n" * 250}, "base/long.h:", "251 lines; a header"),
     ({"base/long.cc": "\n" * 501}, "base/long.cc:", "501 lines; a source"),
     ({"tests/long_test.cc": "\n" * 801}, "tests/long_test.cc:", "801 lines; a test"),
-    ({f"cli/f{number}.cc": "\n" for number in range(41)}, "cli:", "at most 40"),
+    ({f"cli/f{number}.cc": "\n" for number in range(51)}, "cli:", "at most 50"),
     ({"base/str_util.cc": "\n"}, "base/str_util.cc:", '"util"'),
     ({"tests/common/a.cc": "\n"}, "tests/common/a.cc:", '"common"'),
     ({"base/a.cc": "class RunManager {\n"}, "base/a.cc:1:", '"manager" in RunManager'),
