@@ -9,8 +9,7 @@ Status ReadExactly(ByteReader& reader, std::span<char> out) {
   while (filled < out.size()) {
     ASSIGN_OR_RETURN(const std::size_t got, reader.Read(out.subspan(filled)));
     if (got == 0)
-      return Status(Code::kDataLoss,
-                    StrCat("ends ", out.size() - filled, " bytes too early: truncated"));
+      return Status(Code::kDataLoss, StrCat("ends ", out.size() - filled, " bytes too early: truncated"));
     filled += got;
   }
   return {};

@@ -61,8 +61,7 @@ std::uint32_t IsaL(std::string_view bytes, std::uint32_t crc) {
 
 std::uint32_t Crc32cPortable(std::string_view bytes, std::uint32_t crc) {
   crc = ~crc;
-  for (const char byte : bytes)
-    crc = (crc >> 8) ^ kTable[(crc ^ static_cast<unsigned char>(byte)) & 0xff];
+  for (const char byte : bytes) crc = (crc >> 8) ^ kTable[(crc ^ static_cast<unsigned char>(byte)) & 0xff];
   return ~crc;
 }
 

@@ -183,6 +183,12 @@ Json& Json::operator[](std::string_view key) {
   return found == object.end() ? object[std::string(key)] : found->second;
 }
 
+void Json::Remove(std::string_view key) {
+  if (!is_object()) return;
+  Object& object = std::get<Object>(value_);
+  if (const auto found = object.find(key); found != object.end()) object.erase(found);
+}
+
 void Json::Append(Json element) {
   if (!is_array()) value_ = Array{};
   std::get<Array>(value_).push_back(std::move(element));

@@ -18,18 +18,18 @@ class Json {
   using Array = std::vector<Json>;
   using Object = std::map<std::string, Json, std::less<>>;
 
-  Json() = default;  // null
-  Json(bool value) : value_(value) {}                              // NOLINT(google-explicit-constructor)
-  Json(double value) : value_(value) {}                            // NOLINT(google-explicit-constructor)
-  Json(std::string value) : value_(std::move(value)) {}            // NOLINT(google-explicit-constructor)
-  Json(std::string_view value) : value_(std::string(value)) {}     // NOLINT(google-explicit-constructor)
-  Json(const char* value) : value_(std::string(value)) {}          // NOLINT(google-explicit-constructor)
-  Json(Array value) : value_(std::move(value)) {}                  // NOLINT(google-explicit-constructor)
-  Json(Object value) : value_(std::move(value)) {}                 // NOLINT(google-explicit-constructor)
+  Json() = default;                                             // null
+  Json(bool value) : value_(value) {}                           // NOLINT(google-explicit-constructor)
+  Json(double value) : value_(value) {}                         // NOLINT(google-explicit-constructor)
+  Json(std::string value) : value_(std::move(value)) {}         // NOLINT(google-explicit-constructor)
+  Json(std::string_view value) : value_(std::string(value)) {}  // NOLINT(google-explicit-constructor)
+  Json(const char* value) : value_(std::string(value)) {}       // NOLINT(google-explicit-constructor)
+  Json(Array value) : value_(std::move(value)) {}               // NOLINT(google-explicit-constructor)
+  Json(Object value) : value_(std::move(value)) {}              // NOLINT(google-explicit-constructor)
   /// Numbers above 2^63-1 do not occur in what we write: digests are text.
   template <class T>
-    requires(std::is_integral_v<T> && !std::is_same_v<T, bool>)
-  Json(T value) : value_(static_cast<std::int64_t>(value)) {}      // NOLINT(google-explicit-constructor)
+  requires(std::is_integral_v<T> && !std::is_same_v<T, bool>) Json(T value)
+      : value_(static_cast<std::int64_t>(value)) {}  // NOLINT(google-explicit-constructor)
 
   bool operator==(const Json&) const = default;
 
@@ -54,6 +54,8 @@ class Json {
   /// For building: a null becomes an object, a missing member is added.
   Json& operator[](std::string_view key);
   bool Has(std::string_view key) const { return AsObject().find(key) != AsObject().end(); }
+  /// Takes the member `key` out, if there is one.
+  void Remove(std::string_view key);
   /// For building: a null becomes an array.
   void Append(Json element);
 

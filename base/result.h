@@ -22,13 +22,28 @@ class [[nodiscard]] Result {
   Status status() && noexcept { return std::move(status_); }
 
   /// Only when ok().
-  T& value() & { assert(ok()); return *value_; }
-  const T& value() const& { assert(ok()); return *value_; }
-  T value() && { assert(ok()); return std::move(*value_); }
+  T& value() & {
+    assert(ok());
+    return *value_;
+  }
+  const T& value() const& {
+    assert(ok());
+    return *value_;
+  }
+  T value() && {
+    assert(ok());
+    return std::move(*value_);
+  }
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
-  T* operator->() { assert(ok()); return &*value_; }
-  const T* operator->() const { assert(ok()); return &*value_; }
+  T* operator->() {
+    assert(ok());
+    return &*value_;
+  }
+  const T* operator->() const {
+    assert(ok());
+    return &*value_;
+  }
 
  private:
   Status status_;
@@ -41,16 +56,15 @@ class [[nodiscard]] Result {
 #define PIPELINE_CONCAT_(a, b) PIPELINE_CONCAT_INNER_(a, b)
 
 /// Leaves the function with the status of `expr` unless it is OK.
-#define RETURN_IF_ERROR(expr)                                        \
-  do {                                                               \
-    if (::pipeline::Status status_ = (expr); !status_.ok()) return status_; \
+#define RETURN_IF_ERROR(expr)                                                                    \
+  do {                                                                                           \
+    if (::pipeline::Status status_of_expr = (expr); !status_of_expr.ok()) return status_of_expr; \
   } while (false)
 
 /// Evaluates a Result; leaves with its status, or moves its value into `lhs`.
 /// Two statements: not for the body of an `if` without braces.
-#define ASSIGN_OR_RETURN(lhs, expr) \
-  ASSIGN_OR_RETURN_(PIPELINE_CONCAT_(result_, __COUNTER__), lhs, expr)
-#define ASSIGN_OR_RETURN_(result, lhs, expr)          \
-  auto result = (expr);                               \
+#define ASSIGN_OR_RETURN(lhs, expr) ASSIGN_OR_RETURN_(PIPELINE_CONCAT_(result_, __COUNTER__), lhs, expr)
+#define ASSIGN_OR_RETURN_(result, lhs, expr)           \
+  auto result = (expr);                                \
   if (!result.ok()) return std::move(result).status(); \
   lhs = std::move(result).value()

@@ -26,8 +26,7 @@ std::string_view CodeName(Code code) {
 Status::Status(Code code, std::string message)
     : rep_(code == Code::kOk ? nullptr : std::make_unique<Rep>(Rep{code, std::move(message)})) {}
 
-Status::Status(const Status& other)
-    : rep_(other.rep_ ? std::make_unique<Rep>(*other.rep_) : nullptr) {}
+Status::Status(const Status& other) : rep_(other.rep_ ? std::make_unique<Rep>(*other.rep_) : nullptr) {}
 
 Status& Status::operator=(const Status& other) {
   if (this != &other) *this = Status(other);
@@ -44,15 +43,25 @@ Status SystemError(std::string_view what, int error_number) {
   switch (error_number) {
     case ENOENT: code = Code::kNotFound; break;
     case EEXIST: code = Code::kAlreadyExists; break;
-    case EACCES: case EPERM: case EROFS: code = Code::kPermissionDenied; break;
-    case ENOSPC: case EDQUOT: case EMFILE: case ENFILE: case ENOMEM: case EFBIG:
-      code = Code::kResourceExhausted;
-      break;
+    case EACCES:
+    case EPERM:
+    case EROFS: code = Code::kPermissionDenied; break;
+    case ENOSPC:
+    case EDQUOT:
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+    case EFBIG: code = Code::kResourceExhausted; break;
     case EIO: code = Code::kDataLoss; break;
-    case EAGAIN: case EINTR: case EBUSY: case ETIMEDOUT: code = Code::kUnavailable; break;
-    case EISDIR: case ENOTDIR: case ENAMETOOLONG: case EINVAL: case ELOOP:
-      code = Code::kInvalidArgument;
-      break;
+    case EAGAIN:
+    case EINTR:
+    case EBUSY:
+    case ETIMEDOUT: code = Code::kUnavailable; break;
+    case EISDIR:
+    case ENOTDIR:
+    case ENAMETOOLONG:
+    case EINVAL:
+    case ELOOP: code = Code::kInvalidArgument; break;
     default: break;
   }
   return Status(code, std::string(what) + ": " + std::generic_category().message(error_number));

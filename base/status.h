@@ -12,17 +12,17 @@ namespace pipeline {
 /// Decides what a caller does next; the wording is in the message.
 enum class Code : std::uint8_t {
   kOk,
-  kCancelled,           // the stop token was set: not a failure of the work
-  kInvalidArgument,     // the pipeline file or the command is wrong
-  kNotFound,            // an answer, not an accident
-  kAlreadyExists,       // a create-only write met an object
+  kCancelled,        // the stop token was set: not a failure of the work
+  kInvalidArgument,  // the pipeline file or the command is wrong
+  kNotFound,         // an answer, not an accident
+  kAlreadyExists,    // a create-only write met an object
   kPermissionDenied,
   kFailedPrecondition,  // the state of the world forbids it (another recipe, a changed version)
   kDataLoss,            // bytes are damaged; trying again gives the same
   kUnavailable,         // may pass when tried again
   kResourceExhausted,   // disk or memory is full
   kUnimplemented,
-  kInternal,            // a bug of ours
+  kInternal,  // a bug of ours
 };
 
 /// The name of `code` as logs and machine-readable output write it, e.g. "data_loss".

@@ -12,10 +12,7 @@ namespace str_internal {
 inline void Append(std::string& out, std::string_view piece) { out.append(piece); }
 inline void Append(std::string& out, char piece) { out.push_back(piece); }
 template <std::integral T>
-  requires(!std::same_as<T, char>)
-void Append(std::string& out, T piece) {
-  out.append(std::to_string(piece));
-}
+requires(!std::same_as<T, char>) void Append(std::string& out, T piece) { out.append(std::to_string(piece)); }
 }  // namespace str_internal
 
 /// Concatenates strings, characters and integers.

@@ -63,7 +63,7 @@ struct Quarantined {
   std::uint64_t index = 0;
   std::uint32_t sub = 0;
   std::string reason;
-  std::string bytes;        // what the stage received; may be invalid UTF-8
+  std::string bytes;  // what the stage received; may be invalid UTF-8
 };
 
 /// Facts about a partition, known when its Source closes it.
@@ -81,8 +81,8 @@ struct Batch {
 
   // By the Source.
   PartitionId partition;
-  bool closes = false;         // the partition ends with this batch, which may be empty
-  PartitionEnd end;            // valid with `closes`
+  bool closes = false;  // the partition ends with this batch, which may be empty
+  PartitionEnd end;     // valid with `closes`
 
   // Columns, row by row the same records. `split` is empty until a stage writes it.
   std::vector<RecordHead> heads;

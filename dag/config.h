@@ -12,23 +12,23 @@ namespace pipeline {
 
 enum class ValueType : std::uint8_t {
   kString,
-  kInteger,   // JSON int
-  kNumber,    // JSON double
+  kInteger,  // JSON int
+  kNumber,   // JSON double
   kBoolean,
-  kBytes,     // "64MiB", "200MB" or an integer; JSON int
-  kChoice,    // one of ConfigKey::choices; JSON string
-  kStrings,   // a list of strings, or one string; JSON array
-  kSplits,    // a map of split names to a fraction or `rest`, order kept; JSON array of [name, fraction],
-              // `rest` resolved to what the others leave
-  kShards,    // `auto` or a positive integer; JSON string "auto" or int
-  kShuffle,   // `none` or {seed: N, compress_spills: bool}; JSON "none" or object
+  kBytes,    // "64MiB", "200MB" or an integer; JSON int
+  kChoice,   // one of ConfigKey::choices; JSON string
+  kStrings,  // a list of strings, or one string; JSON array
+  kSplits,   // a map of split names to a fraction or `rest`, order kept; JSON array of [name, fraction],
+             // `rest` resolved to what the others leave
+  kShards,   // `auto` or a positive integer; JSON string "auto" or int
+  kShuffle,  // `none` or {seed: N, compress_spills: bool}; JSON "none" or object
 };
 
 /// What a key has a say in, and so whether it belongs to the recipe.
 enum class Effect : std::uint8_t {
-  kBytes,      // the output: part of the recipe
-  kNone,       // place, speed or budget: never part of a key
-  kContinue,   // how far a Job goes on: logged, but not part of the recipe
+  kBytes,     // the output: part of the recipe
+  kNone,      // place, speed or budget: never part of a key
+  kContinue,  // how far a Job goes on: logged, but not part of the recipe
 };
 
 struct ConfigKey {

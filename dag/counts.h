@@ -13,7 +13,7 @@ namespace pipeline {
 struct StageCounts {
   std::uint64_t records_in = 0;
   std::uint64_t records_out = 0;
-  std::uint64_t bytes_in = 0;   // of column `text`; 0 where the stage reads no text
+  std::uint64_t bytes_in = 0;  // of column `text`; 0 where the stage reads no text
   std::uint64_t bytes_out = 0;
   /// How many records were dropped, altered or set aside, by reason: snake_case, e.g.
   /// "dropped_empty", "invalid_utf8". Reasons beginning "dropped_" mean that the record is gone.
@@ -21,8 +21,10 @@ struct StageCounts {
 
   void Add(std::string_view reason, std::uint64_t by = 1) {
     const auto found = reasons.find(reason);
-    if (found != reasons.end()) found->second += by;
-    else reasons.emplace(reason, by);
+    if (found != reasons.end())
+      found->second += by;
+    else
+      reasons.emplace(reason, by);
   }
   StageCounts& operator+=(const StageCounts& other) {
     records_in += other.records_in;

@@ -244,6 +244,7 @@ Result<Manifest> ManifestFromJson(const Json& json) {
   for (const auto& [stage, counts] : fields.Object("counts").AsObject())
     manifest.counts[stage] = CountsFromJson(counts, StrCat("counts.", stage, '.'), status);
   manifest.sidecars = ObjectsFromJson(fields.Array("sidecars"), "sidecars", status);
+  manifest.followers = ObjectsFromJson(fields.Array("followers"), "followers", status);
   manifest.shards = ShardsFromJson(fields.Array("shards"), status);
   manifest.partitions = PartitionsFromJson(fields.Array("partitions"), status);
   const std::string stage = fields.Text("stage");
@@ -276,6 +277,8 @@ Digest Manifest::ContentRoot() const {
   for (const Piece& piece : partitions) add(PartitionName(piece.id), piece.output.digest);
   hasher.UpdateU64(sidecars.size());
   for (const StoredObject& sidecar : sidecars) add(sidecar.name, sidecar.digest);
+  hasher.UpdateU64(followers.size());
+  for (const StoredObject& follower : followers) add(follower.name, follower.digest);
   return hasher.Finish();
 }
 
@@ -291,6 +294,7 @@ std::string EncodeManifest(const Manifest& manifest) {
   writer.Object("splits", manifest.splits);
   writer.Object("counts", manifest.counts);
   writer.Array("sidecars", manifest.sidecars);
+  writer.Array("followers", manifest.followers);
   writer.Array("shards", manifest.shards);
   writer.Array("partitions", manifest.partitions);
   return writer.Finish();

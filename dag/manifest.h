@@ -38,8 +38,10 @@ struct Manifest {
   std::map<std::string, ArtifactTotals::Split, std::less<>> splits;  // totals
   std::map<std::string, StageCounts, std::less<>> counts;            // totals, by stage
   std::vector<StoredObject> sidecars;                                // objects that hold no records
-  std::vector<ManifestShard> shards;                                 // by split and number
-  std::vector<Piece> partitions;                                     // by id
+  std::vector<StoredObject> followers;  // the same, committed after the manifest: what other readers take
+                                        // for the sign of completeness
+  std::vector<ManifestShard> shards;    // by split and number
+  std::vector<Piece> partitions;        // by id
 
   const std::string& stage() const { return lineage.back().stage; }
   const Digest& recipe() const { return lineage.back().recipe; }

@@ -30,17 +30,17 @@ struct StageSpec {
   std::string out;                  // where it publishes; empty for one that does not
   bool keep = false;                // materialise its output in the work directory
   std::vector<Expectation> expect;
-  FilePosition at;                  // of its name
-  FilePosition input_at;            // of the value of `input`
+  FilePosition at;        // of its name
+  FilePosition input_at;  // of the value of `input`
 };
 
 struct PipelineSpec {
   std::string name;
-  std::string file;                    // as the user named it
-  std::uint64_t memory_limit = 0;      // bytes; 4 GiB where the file does not say
+  std::string file;                // as the user named it
+  std::uint64_t memory_limit = 0;  // bytes; 4 GiB where the file does not say
   std::optional<std::uint64_t> disk_limit;
-  std::vector<StageSpec> stages;       // in the order of the file
-  std::vector<std::string> warnings;   // e.g. a var that nothing uses
+  std::vector<StageSpec> stages;      // in the order of the file
+  std::vector<std::string> warnings;  // e.g. a var that nothing uses
 };
 
 struct ParseOptions {

@@ -1,8 +1,6 @@
 #include "dag/quarantine.h"
 
-#include <algorithm>
 #include <optional>
-#include <tuple>
 #include <utility>
 
 #include "base/base64.h"
@@ -64,25 +62,36 @@ std::string QuarantineName(const QuarantineStage& stage, PartitionId id) {
                 ".jsonl");
 }
 
-Status WriteQuarantine(Store& work, const std::vector<QuarantineStage>& chain, PartitionId id,
-                       std::vector<Quarantined> records) {
-  std::stable_sort(records.begin(), records.end(), [](const Quarantined& a, const Quarantined& b) {
-    return std::tie(a.stage, a.index, a.sub) < std::tie(b.stage, b.index, b.sub);
-  });
-  if (!records.empty() && records.back().stage >= chain.size())
-    return Status(Code::kInternal, StrCat("quarantine of partition ", PartitionName(id), ": no stage ",
-                                          records.back().stage, " in a chain of ", chain.size()));
-  auto next = records.begin();
-  for (std::size_t stage = 0; stage < chain.size(); ++stage) {
-    std::string lines;
-    for (; next != records.end() && next->stage == stage; ++next) AppendLine(lines, *next);
-    const std::string name = QuarantineName(chain[stage], id);
-    if (lines.empty()) {
-      RETURN_IF_ERROR(work.Remove(name));
-      continue;
+QuarantineWriter::QuarantineWriter(Store& work, std::vector<QuarantineStage> chain, PartitionId id)
+    : work_(&work), chain_(std::move(chain)), id_(id), writers_(chain_.size()) {}
+QuarantineWriter::~QuarantineWriter() = default;
+QuarantineWriter::QuarantineWriter(QuarantineWriter&&) noexcept = default;
+QuarantineWriter& QuarantineWriter::operator=(QuarantineWriter&&) noexcept = default;
+
+Status QuarantineWriter::Add(const std::vector<Quarantined>& records) {
+  std::string line;
+  for (const Quarantined& record : records) {
+    if (record.stage >= chain_.size())
+      return Status(Code::kInternal, StrCat("quarantine of partition ", PartitionName(id_), ": no stage ",
+                                            record.stage, " in a chain of ", chain_.size()));
+    std::unique_ptr<ObjectWriter>& writer = writers_[record.stage];
+    if (!writer) {
+      const std::string name = QuarantineName(chain_[record.stage], id_);
+      ASSIGN_OR_RETURN(writer, work_->Create(name, Condition::ReplaceAny()));
     }
-    const Result<ObjectInfo> written = WriteObject(work, name, lines, Condition::ReplaceAny());
-    if (!written.ok()) return written.status();
+    line.clear();
+    AppendLine(line, record);
+    RETURN_IF_ERROR(writer->Append(line));
+  }
+  return {};
+}
+
+Status QuarantineWriter::Commit() {
+  for (std::size_t stage = 0; stage < chain_.size(); ++stage) {
+    const Status done = writers_[stage] ? writers_[stage]->Commit().status()
+                                        : work_->Remove(QuarantineName(chain_[stage], id_));
+    RETURN_IF_ERROR(done);
+    writers_[stage].reset();
   }
   return {};
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -24,11 +25,28 @@ struct QuarantineStage {
 /// "quarantine/clean-0123456789abcdef/0000-00012.jsonl"
 std::string QuarantineName(const QuarantineStage& stage, PartitionId id);
 
-/// Writes the records of one partition, an object per stage that has some, in place of what an earlier
-/// try left; a stage without any has no object afterwards. Called before the partition commits.
-/// `work` is the store of the work directory.
-Status WriteQuarantine(Store& work, const std::vector<QuarantineStage>& chain, PartitionId id,
-                       std::vector<Quarantined> records);
+/// Writes the records of one partition as they come, an object per stage that has some. One thread at a
+/// time; destroyed uncommitted, nothing was written.
+class QuarantineWriter {
+ public:
+  /// `work` is the store of the work directory and outlives the writer.
+  QuarantineWriter(Store& work, std::vector<QuarantineStage> chain, PartitionId id);
+  ~QuarantineWriter();
+  QuarantineWriter(QuarantineWriter&&) noexcept;
+  QuarantineWriter& operator=(QuarantineWriter&&) noexcept;
+
+  /// Records of each stage come in the order of their index.
+  Status Add(const std::vector<Quarantined>& records);
+  /// Called before the partition commits. Takes the place of what an earlier try left: a stage without
+  /// any record has no object afterwards.
+  Status Commit();
+
+ private:
+  Store* work_;
+  std::vector<QuarantineStage> chain_;
+  PartitionId id_;
+  std::vector<std::unique_ptr<ObjectWriter>> writers_;  // by stage; null before its first record
+};
 
 /// Calls `take` for each record of one object, in order, until it fails. `stage` of a record is 0: the
 /// object's name tells it. kDataLoss naming object and line where one cannot be read.

@@ -33,9 +33,9 @@ enum class Flow : std::uint8_t {
 
 /// What a stage is made from.
 struct StageContext {
-  std::string name;       // of the stage, for messages
-  Json config;            // every key with its default filled in
-  Schema schema;          // of the records that come in
+  std::string name;  // of the stage, for messages
+  Json config;       // every key with its default filled in
+  Schema schema;     // of the records that come in
 };
 
 using SourceFactory = std::function<Result<std::unique_ptr<SourceStage>>(const StageContext&)>;
@@ -44,14 +44,16 @@ using SinkFactory = std::function<Result<std::unique_ptr<SinkStage>>(const Stage
 using JobFactory = std::function<Result<std::unique_ptr<JobStage>>(const StageContext&)>;
 
 struct StageType {
-  std::string_view name;       // as written after `type:`
-  std::uint32_t version = 1;   // raised whenever the same input would give other bytes
-  std::string_view help;       // one sentence
+  std::string_view name;      // as written after `type:`
+  std::uint32_t version = 1;  // raised whenever the same input would give other bytes
+  std::string_view help;      // one sentence
   std::vector<ConfigKey> keys;
-  Flow takes = Flow::kRecords; // of the key `input`; kNothing: the stage has no input
+  Flow takes = Flow::kRecords;  // of the key `input`; kNothing: the stage has no input
   Flow gives = Flow::kRecords;
-  bool publishes = false;      // takes the key `out`, and needs it
+  bool publishes = false;                    // takes the key `out`, and needs it
   std::vector<std::string_view> reads = {};  // columns that must arrive
+  /// Keys of a Sink that its first pass reads; the others have a say in the second pass only.
+  std::vector<std::string_view> piece_keys = {};
   /// Versions of the libraries that have a say in the bytes, e.g. {"icu", "72.1"}.
   std::map<std::string, std::string> libraries = {};
   /// Checks what the table cannot say and turns the schema that comes in into the one that goes

@@ -20,24 +20,24 @@ enum class UnitState : std::uint8_t { kDone, kFailed, kVoid, kEnd };
 /// One line about a unit. What a state does not have stays empty.
 struct UnitLine {
   UnitState state = UnitState::kDone;
-  std::string unit;                    // "text/0000-00012", "text/0000-*", "text/train.s00003-of-00010"
-  std::uint32_t segment = 0;           // number of the `segment` line it belongs to
-  Digest recipe;                       // done, end
-  Digest content;                      // done
-  Digest digest;                       // done: of the records, or of the shard's bytes
-  std::vector<StoredObject> objects;   // done: what it wrote, relative to its place
-  std::string place;                   // done, shards: URI of the artifact; partitions: empty
-  std::uint64_t records = 0;           // done
+  std::string unit;                   // "text/0000-00012", "text/0000-*", "text/train.s00003-of-00010"
+  std::uint32_t segment = 0;          // number of the `segment` line it belongs to
+  Digest recipe;                      // done, end
+  Digest content;                     // done
+  Digest digest;                      // done: of the records, or of the shard's bytes
+  std::vector<StoredObject> objects;  // done: what it wrote, relative to its place
+  std::string place;                  // done, shards: URI of the artifact; partitions: directory
+  std::uint64_t records = 0;          // done
   std::map<std::string, ArtifactTotals::Split, std::less<>> splits;
-  PartitionEnd end;                    // done, partitions
-  std::uint32_t partitions = 0;        // end
-  std::uint64_t raw_bytes = 0;         // end
-  std::uint64_t documents = 0;         // end
+  PartitionEnd end;                                        // done, partitions
+  std::uint32_t partitions = 0;                            // end
+  std::uint64_t raw_bytes = 0;                             // end
+  std::uint64_t documents = 0;                             // end
   std::map<std::string, StageCounts, std::less<>> counts;  // by stage; end: outside any partition
-  std::string continues;               // done, jobs: JSON of the keys with Effect::kContinue
-  std::string provisional;             // "SOURCE@ATTEMPT" while what it descends from may be rejected
-  std::string reason;                  // failed, void
-  std::string origin;                  // failed: of the lowest record that failed
+  std::string continues;    // done, jobs: JSON of the keys with Effect::kContinue
+  std::string provisional;  // "SOURCE@ATTEMPT" while what it descends from may be rejected
+  std::string reason;       // failed, void
+  std::string origin;       // failed: of the lowest record that failed
 };
 
 /// What the lines of one segment have in common, once per run.
@@ -50,10 +50,10 @@ struct SegmentLine {
 struct RunLine {
   std::string id;
   std::uint32_t pid = 0;
-  std::string command;        // as it was typed
-  std::int64_t started = 0;   // milliseconds since 1970
-  std::int64_t ended = 0;     // 0 while there is no outcome
-  std::string outcome;        // "done", "failed", "cancelled"; empty: still running, or killed
+  std::string command;       // as it was typed
+  std::int64_t started = 0;  // milliseconds since 1970
+  std::int64_t ended = 0;    // 0 while there is no outcome
+  std::string outcome;       // "done", "failed", "cancelled"; empty: still running, or killed
   bool operator==(const RunLine&) const = default;
 };
 

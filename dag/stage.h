@@ -44,22 +44,22 @@ class Source {
 
 /// One input of a Source stage, open for reading.
 struct InputFile {
-  std::string name;  // for messages and for guessing the format: the last part of a path or URL
+  std::string name;                // for messages and for guessing the format: the last part of a path or URL
   std::shared_ptr<ByteFile> file;  // shared by the units that read it at the same time
 };
 
 /// What the executor wants of one input.
 struct SourceRequest {
   InputFile input;
-  std::uint32_t number = 0;                           // IIII
+  std::uint32_t number = 0;                             // IIII
   std::function<bool(std::uint32_t partition)> wanted;  // safe from any thread
   /// The highest partition wanted, where the end of the input is known from an earlier run.
   std::optional<std::uint32_t> last_wanted;
   /// The end of partition p where an earlier run logged it: a seekable input may start there.
   std::function<std::optional<PartitionEnd>(std::uint32_t partition)> known_end;
-  std::size_t batch_bytes = 512 << 10;                // target; one longer record is a batch of its own
-  int decoder_threads = 1;                            // for inputs that can be decoded in parallel
-  std::uint64_t decoder_memory = 256 << 20;           // bytes for the buffers of those threads
+  std::size_t batch_bytes = 256 << 10;       // target; one longer record is a batch of its own
+  int decoder_threads = 1;                   // for inputs that can be decoded in parallel
+  std::uint64_t decoder_memory = 256 << 20;  // bytes for the buffers of those threads
   std::stop_token stop;
 };
 
@@ -81,9 +81,9 @@ class SourceStage {
 class Worker {
  public:
   virtual ~Worker() = default;
-  /// Changes `batch` in place: may drop, split or replace records. Counts go to `counts`, records
-  /// that were dropped or altered to batch.quarantine with `stage` as their stage. On failure,
-  /// batch.failed_index names the record.
+  /// Changes `batch` in place: may drop, split or replace records. Only reasons go to `counts` (the
+  /// Segment counts records and bytes), records that were dropped or altered to batch.quarantine with
+  /// `stage` as their stage. On failure, batch.failed_index names the record.
   virtual Status Apply(Batch& batch, std::uint32_t stage, StageCounts& counts) = 0;
 };
 
@@ -199,8 +199,8 @@ class SinkStage {
   virtual const Transform* encoder() const = 0;
   /// Opens the place of one partition in `artifact`, the stage's directory for pieces.
   virtual Result<std::unique_ptr<Sink>> OpenPartition(Store& artifact, PartitionId id) const = 0;
-  /// Bytes of memory that one open partition may take, beside the batches.
-  virtual std::uint64_t partition_memory() const = 0;
+  /// Bytes of memory that one open partition of so much text may take, beside the batches.
+  virtual std::uint64_t partition_memory(std::uint64_t text_bytes) const = 0;
   /// The second pass over `pieces` (by id); null where the pieces are the artifact.
   virtual Result<std::unique_ptr<Publication>> Plan(Store& artifact,
                                                     const std::vector<Piece>& pieces) const = 0;

@@ -1,5 +1,6 @@
 #include "stages/builtin.h"
 
+#include "stages/decompress.h"
 #include "stages/download.h"
 #include "stages/normalize.h"
 #include "stages/split.h"
@@ -8,6 +9,8 @@
 namespace pipeline {
 
 // In the order in which a corpus meets them.
-Registry BuiltinStages() { return Registry({DownloadType(), NormalizeType(), SplitType(), WriteTfdsType()}); }
+Registry BuiltinStages() {
+  return Registry({DownloadType(), DecompressType(), NormalizeType(), SplitType(), WriteTfdsType()});
+}
 
 }  // namespace pipeline

@@ -46,6 +46,11 @@ class LineRule {
   std::size_t StablePrefix(std::string_view line) const {
     std::size_t last = 0;
     for (std::size_t at = 0; at < line.size();) {
+      if (const std::size_t run = stable_.ThreeByteRunAt(line, at); run > 0) {
+        at += run;
+        last = at - 3;
+        continue;
+      }
       const std::size_t size = stable_.MatchAt(line, at);
       if (size == 0) return last;
       if (collapse_ && line[at] == ' ' && line.substr(at + 1, 1) == " ") return last;
@@ -95,10 +100,6 @@ class NormalizeWorker final : public Worker {
       if (!batch.split.empty()) batch.split[kept] = batch.split[row];
       ++kept;
     }
-    counts.records_in += batch.size();
-    counts.records_out += kept;
-    counts.bytes_in += batch.text.bytes();
-    counts.bytes_out += text_.bytes();
     if (altered > 0) counts.Add("altered", altered);
     if (kept < batch.size()) counts.Add("dropped_empty", batch.size() - kept);
     batch.heads.resize(kept);

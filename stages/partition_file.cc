@@ -140,7 +140,7 @@ class PartitionFileStage : public SinkStage {
                      MeasuredWriter::Create(artifact, PieceName(id, kSuffix), Condition::ReplaceAny()));
     return std::unique_ptr<Sink>(std::make_unique<PartitionFileSink>(columns_, id, std::move(writer)));
   }
-  std::uint64_t partition_memory() const override { return 1 << 20; }  // the frames go by
+  std::uint64_t partition_memory(std::uint64_t) const override { return 1 << 20; }  // the frames go by
   Result<std::unique_ptr<Publication>> Plan(Store&, const std::vector<Piece>&) const override {
     return std::unique_ptr<Publication>();
   }

@@ -10,8 +10,6 @@ namespace pipeline {
 
 namespace {
 
-// A partition of the default 64 MiB with what an encoder adds to it, and of lines of 100 bytes.
-constexpr std::uint64_t kSpillMemory = 128 << 20;
 // Nothing is held but a buffer for each split.
 constexpr std::uint64_t kSplitMemory = 256 << 10;
 
@@ -25,8 +23,10 @@ Result<std::unique_ptr<Sink>> ShardedOutput::OpenPartition(Store& artifact, Part
   return NewCorpusOrderSink(artifact, id, rules_.splits);
 }
 
-std::uint64_t ShardedOutput::partition_memory() const {
-  return rules_.shuffle_seed ? kSpillMemory : kSplitMemory * rules_.splits.size();
+std::uint64_t ShardedOutput::partition_memory(std::uint64_t text_bytes) const {
+  // A spill is held whole: the text, and half as much again for what an encoder adds and the index of
+  // its records, in lines of 100 bytes.
+  return rules_.shuffle_seed ? text_bytes + (text_bytes >> 1) : kSplitMemory * rules_.splits.size();
 }
 
 Result<std::unique_ptr<Publication>> ShardedOutput::Plan(Store& artifact,

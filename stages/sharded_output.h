@@ -15,13 +15,13 @@
 namespace pipeline {
 
 struct ShardRules {
-  std::vector<std::string> splits;             // by the number in column `split`
+  std::vector<std::string> splits;  // by the number in column `split`
   /// Absent (`shuffle: none`): corpus order, and each partition's part of a split is a shard.
   std::optional<std::uint64_t> shuffle_seed;
   bool compress_spills = false;
-  std::optional<std::uint32_t> shards;         // of every split; absent means `auto`
-  std::uint32_t hosts = 1;                     // train gets a multiple of it
-  bool equal = false;                          // leave out the last N mod S rows of train
+  std::optional<std::uint32_t> shards;  // of every split; absent means `auto`
+  std::uint32_t hosts = 1;              // train gets a multiple of it
+  bool equal = false;                   // leave out the last N mod S rows of train
   /// `auto` for a split of so many payload bytes and records, before `hosts` rounds it up.
   std::function<std::uint32_t(std::uint64_t bytes, std::uint64_t records)> auto_shards;
   std::function<std::string(std::string_view split, std::uint32_t number, std::uint32_t count)> object_name;
@@ -37,7 +37,7 @@ class ShardedOutput {
   explicit ShardedOutput(ShardRules rules);
   ~ShardedOutput();
   Result<std::unique_ptr<Sink>> OpenPartition(Store& artifact, PartitionId id) const;
-  std::uint64_t partition_memory() const;
+  std::uint64_t partition_memory(std::uint64_t text_bytes) const;
   Result<std::unique_ptr<Publication>> Plan(Store& artifact, const std::vector<Piece>& pieces) const;
 
  private:

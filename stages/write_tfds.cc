@@ -7,6 +7,7 @@
 #include "formats/tf_example.h"
 #include "formats/tfds.h"
 #include "formats/tfrecord.h"
+#include "stages/shard_ranges.h"
 
 namespace pipeline {
 
@@ -15,7 +16,7 @@ namespace {
 /// A record's payload: its text as an Example in a TFRecord frame, so that a shard is payloads, back to back.
 class ExampleWorker final : public Worker {
  public:
-  Status Apply(Batch& batch, std::uint32_t, StageCounts& counts) override {
+  Status Apply(Batch& batch, std::uint32_t, StageCounts&) override {
     batch.payload.Clear();
     for (std::size_t row = 0; row < batch.size(); ++row) {
       const std::string_view text = batch.text[row];
@@ -26,10 +27,6 @@ class ExampleWorker final : public Worker {
       AppendTfRecordFooter(out, begin);
       batch.payload.CloseRow();
     }
-    counts.records_in += batch.size();
-    counts.records_out += batch.size();
-    counts.bytes_in += batch.text.bytes();
-    counts.bytes_out += batch.payload.bytes();
     return {};
   }
 };
@@ -65,7 +62,9 @@ class WriteTfds final : public SinkStage {
   Result<std::unique_ptr<Sink>> OpenPartition(Store& artifact, PartitionId id) const override {
     return output_.OpenPartition(artifact, id);
   }
-  std::uint64_t partition_memory() const override { return output_.partition_memory(); }
+  std::uint64_t partition_memory(std::uint64_t text_bytes) const override {
+    return output_.partition_memory(text_bytes);
+  }
   Result<std::unique_ptr<Publication>> Plan(Store& artifact,
                                             const std::vector<Piece>& pieces) const override {
     return output_.Plan(artifact, pieces);
@@ -89,7 +88,7 @@ Status Check(const Json& config, Schema& schema) {
     if (value.is_int() && (value.AsInt() < 1 || value.AsInt() > kMost))
       return Status(Code::kInvalidArgument, StrCat(key, ": ", value.AsInt(), ": from 1 to ", kMost));
   }
-  return {};
+  return CheckShardRules(TfdsShardRules({std::string(), config, schema}));
 }
 
 }  // namespace
@@ -138,6 +137,7 @@ StageType WriteTfdsType() {
   };
   type.gives = Flow::kNothing;
   type.publishes = true;
+  type.piece_keys = {"shuffle"};
   type.check = Check;
   type.place = [](const Json& config) {
     return StrCat(config["name"].AsString(), "/", config["version"].AsString());

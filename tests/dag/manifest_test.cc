@@ -10,11 +10,12 @@ namespace pipeline {
 namespace {
 
 // The example of dag/manifest.md, byte for byte.
-constexpr std::string_view kExample = R"({
+constexpr std::string_view kExample =
+    R"({
   "pipe_manifest": 1,
   "stage": "text",
   "recipe": "e92fec2e89b5d90f3ddb60b440696943",
-  "content": "38c00d87690dd51f56eab9ab5c5bcc6e",
+  "content": "db6af4ace85188fab3ba0e497f7ad3ec",
   "lineage": [
     {"config":{"documents":"blank_line"},"libraries":{"liblzma":"5.4.1"},)"
     R"("recipe":"4e0e8d9dbfbcbb5cafb5232fdbc67df6",)"
@@ -33,6 +34,7 @@ constexpr std::string_view kExample = R"({
   "sidecars": [
     {"bytes":4,"crc32c":"8a9136aa","digest":"7ec40a0ab14513e81e253e067c8f1a4e","object":"dataset_info.json"}
   ],
+  "followers": [],
   "shards": [
     {"bytes":50,"count":1,"crc32c":"01234567","digest":"bcb6de5f4ee6088c8d3699fc88ca4984",)"
     R"("number":0,"object":"tiny-train.tfrecord-00000-of-00001","records":2,"split":"train"}
@@ -189,7 +191,7 @@ TEST(ManifestTest, WrongKindsAreNamed) {
                                                       {"\"number\":0", "\"number\":4294967296"},
                                                       {"\"partitions\": []", "\"partitions\": {}"},
                                                       {"\"utf8\"", "\"utf7\""},
-                                                      {"\"content\": \"3", "\"content\": \"x"},
+                                                      {"\"content\": \"d", "\"content\": \"x"},
                                                       {"\"blank\":1", "\"blank\":\"1\""}};
   for (const auto& [from, to] : changes) {
     std::string text(kExample);

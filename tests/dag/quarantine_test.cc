@@ -85,11 +85,11 @@ constexpr std::string_view kExample =
     "{\"index\":3,\"reason\":\"altered_nul\",\"text\":\"a\\u0000b\"}\n"
     "{\"index\":3,\"sub\":1,\"reason\":\"dropped_empty\",\"text\":\"\"}\n"
     "{\"index\":7,\"reason\":\"invalid_utf8\",\"base64\":\"Yf9i\"}\n";
-const std::vector<Quarantined> kExampleRecords = {{1, 7, 0, "invalid_utf8",
-                                                   "a\xff"
-                                                   "b"},
+const std::vector<Quarantined> kExampleRecords = {{1, 3, 0, "altered_nul", std::string("a\0b", 3)},
                                                   {1, 3, 1, "dropped_empty", ""},
-                                                  {1, 3, 0, "altered_nul", std::string("a\0b", 3)}};
+                                                  {1, 7, 0, "invalid_utf8",
+                                                   "a\xff"
+                                                   "b"}};
 
 Result<std::vector<Quarantined>> ReadAll(Store& store, std::string_view name) {
   std::vector<Quarantined> records;
@@ -98,6 +98,13 @@ Result<std::vector<Quarantined>> ReadAll(Store& store, std::string_view name) {
     return Status();
   }));
   return records;
+}
+
+Status WriteQuarantine(Store& work, const std::vector<QuarantineStage>& chain, PartitionId id,
+                       const std::vector<Quarantined>& records) {
+  QuarantineWriter writer(work, chain, id);
+  RETURN_IF_ERROR(writer.Add(records));
+  return writer.Commit();
 }
 
 TEST(QuarantineTest, WritesAndReadsTheExampleOfItsDocument) {

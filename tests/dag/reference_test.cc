@@ -38,7 +38,7 @@ Registry SmallRegistry() {
 }
 
 std::string Golden(std::string_view name) {
-  return ReadFile(std::filesystem::path(__FILE__).parent_path() / ".." / "golden" / name);
+  return ReadFile(std::filesystem::path(PIPE_SOURCE_DIR) / "tests" / "golden" / name);
 }
 
 TEST(ReferenceTest, Markdown) {

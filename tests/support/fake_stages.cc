@@ -106,6 +106,7 @@ StageType Publish() {
   type.gives = Flow::kNothing;
   type.publishes = true;
   type.reads = {"text"};
+  type.piece_keys = {"shuffle"};
   type.place = [](const Json& config) {
     return StrCat(config["name"].AsString(), "/", config["version"].AsString());
   };
