@@ -1,0 +1,56 @@
+// What a run tells about itself while it works. Counters are plain numbers that any thread adds to and
+// one thread reads; events are for whoever prints.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+
+namespace pipeline {
+
+/// Counters of one running unit. Written by its threads, read by the status display.
+struct SegmentProgress {
+  explicit SegmentProgress(std::size_t stages) : busy_ns(stages + 1) {}
+
+  std::atomic<std::uint64_t> raw_bytes{0};   // decoded input passed, skipped parts included
+  std::atomic<std::uint64_t> text_bytes{0};  // text that reached the Sink
+  std::atomic<std::uint64_t> records{0};
+  std::atomic<std::uint64_t> partitions{0};  // closed
+  /// Time spent inside each stage, summed over threads; the last one is waiting for the closing
+  /// thread. The stage that is always busy is the one that limits.
+  std::vector<std::atomic<std::uint64_t>> busy_ns;
+};
+
+/// One unit that runs now, as the display shows it.
+struct RunningUnit {
+  std::string unit;                 // "text/0000-*"
+  std::vector<std::string> stages;  // names for SegmentProgress::busy_ns
+  std::uint64_t input_bytes = 0;    // size of what it reads, as stored; 0 if unknown
+  std::atomic<std::uint64_t> input_read{0};
+  SegmentProgress counters;
+
+  RunningUnit(std::string name, std::vector<std::string> stage_names, std::uint64_t bytes)
+      : unit(std::move(name)), stages(std::move(stage_names)), input_bytes(bytes), counters(stages.size()) {}
+};
+
+/// Told by the executor, from any thread, never while it holds a lock of its own.
+class Progress {
+ public:
+  virtual ~Progress() = default;
+  /// `unit` stays valid and is updated until it is dropped by both sides.
+  virtual void Started(std::shared_ptr<const RunningUnit> unit) = 0;
+  virtual void Finished(std::string_view unit, const Status& outcome) = 0;
+  /// A partition or shard was logged.
+  virtual void Logged(std::string_view unit, std::uint64_t records, std::uint64_t bytes) = 0;
+  /// How many shards or units of `stage` are done, of how many.
+  virtual void Advanced(std::string_view stage, std::uint64_t done, std::uint64_t of) = 0;
+  /// One line for people: an artifact was published, a partition will be made again, ...
+  virtual void Note(std::string_view line) = 0;
+};
+
+}  // namespace pipeline

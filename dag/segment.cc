@@ -1,0 +1,301 @@
+#include "dag/segment.h"
+
+#include <tbb/global_control.h>
+#include <tbb/parallel_pipeline.h>
+#include <tbb/task_arena.h>
+
+#include <chrono>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "base/str.h"
+#include "dag/closer.h"
+
+namespace pipeline {
+
+struct Arena::State {
+  // Without the control oneTBB silently gives no more threads than there are cores.
+  explicit State(int slots)
+      : control(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(slots)),
+        arena(slots) {}
+  tbb::global_control control;
+  tbb::task_arena arena;
+};
+
+Arena::Arena(int slots) : state_(std::make_unique<State>(slots)) {}
+Arena::~Arena() = default;
+
+namespace {
+
+/// Adds the time of its scope to a counter.
+class Stopwatch {
+ public:
+  explicit Stopwatch(std::atomic<std::uint64_t>& counter)
+      : counter_(counter), begin_(std::chrono::steady_clock::now()) {}
+  ~Stopwatch() {
+    const auto spent = std::chrono::steady_clock::now() - begin_;
+    counter_.fetch_add(static_cast<std::uint64_t>(spent.count()), std::memory_order_relaxed);
+  }
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+
+ private:
+  std::atomic<std::uint64_t>& counter_;
+  const std::chrono::steady_clock::time_point begin_;
+};
+
+/// Things that are lent to one user at a time and come back. Safe from any thread.
+template <class T>
+class Pool {
+ public:
+  std::unique_ptr<T> Take() {
+    const std::scoped_lock lock(mutex_);
+    if (free_.empty()) return nullptr;
+    std::unique_ptr<T> taken = std::move(free_.back());
+    free_.pop_back();
+    return taken;
+  }
+  void Return(std::unique_ptr<T> lent) {
+    const std::scoped_lock lock(mutex_);
+    free_.push_back(std::move(lent));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<T>> free_;
+};
+
+/// The scratch for one pass through the chain: a Worker per link. Leased, never thread-local: a thread
+/// that waits inside oneTBB may be given another batch of the same segment.
+using Crew = std::vector<std::unique_ptr<Worker>>;
+
+}  // namespace
+
+class SegmentRun {
+ public:
+  SegmentRun(Source& source, const SegmentSpec& spec, SegmentOutput& output, SegmentProgress& progress,
+             std::stop_token stop)
+      : source_(source),
+        spec_(spec),
+        output_(output),
+        progress_(progress),
+        stop_(std::move(stop)),
+        closer_([&output](ClosedPartition partition) { return output.Close(std::move(partition)); },
+                spec.closings) {
+    for (std::size_t i = 0; i < spec.tokens; ++i) batches_.Return(std::make_unique<Batch>());
+  }
+
+  Status Run(Arena& arena) {
+    arena.state_->arena.execute([this] {
+      tbb::this_task_arena::isolate([this] {
+        using tbb::filter_mode;
+        tbb::parallel_pipeline(
+            spec_.tokens,
+            tbb::make_filter<void, Batch*>(filter_mode::serial_in_order, [this](tbb::flow_control& flow) {
+              return Read(flow);
+            }) & tbb::make_filter<Batch*, Batch*>(filter_mode::parallel, [this](Batch* batch) {
+              Process(*batch);
+              return batch;
+            }) & tbb::make_filter<Batch*, void>(filter_mode::serial_in_order, [this](Batch* batch) {
+              Collect(*batch);
+              batches_.Return(std::unique_ptr<Batch>(batch));
+            }));
+      });
+    });
+    Status closed = closer_.Finish();
+    if (!closed.ok()) return closed;
+    return std::move(outcome_);
+  }
+
+ private:
+  Batch* Read(tbb::flow_control& flow) {
+    if (source_ended_ || ending_.load(std::memory_order_relaxed)) {
+      flow.stop();
+      return nullptr;
+    }
+    std::unique_ptr<Batch> batch = batches_.Take();
+    batch->Clear(spec_.stages);
+    Result<bool> more = false;
+    if (stop_.stop_requested()) {
+      more = Status(Code::kCancelled, "stopped");
+    } else {
+      const Stopwatch watch(progress_.busy_ns[0]);
+      more = source_.Next(*batch);
+    }
+    batch->sequence = next_sequence_++;
+    if (!more.ok()) {
+      // The failure travels as the last token, so that all before it is committed in order.
+      source_ended_ = true;
+      source_failure_.store(batch.get());
+      batch->status = std::move(more).status();
+    } else if (!*more) {
+      source_ended_ = true;
+      batches_.Return(std::move(batch));
+      flow.stop();
+      return nullptr;
+    }
+    return batch.release();
+  }
+
+  void Process(Batch& batch) {
+    if (!batch.status.ok() || ending_.load(std::memory_order_relaxed)) return;
+    try {
+      Result<std::unique_ptr<Crew>> crew = LeaseCrew();
+      if (!crew.ok()) {
+        batch.status = std::move(crew).status();
+        return;
+      }
+      for (std::size_t i = 0; i < spec_.links.size() && batch.status.ok(); ++i)
+        Apply(*(**crew)[i], spec_.links[i], batch);
+      crews_.Return(std::move(*crew));
+    } catch (const std::exception& error) {  // nothing may cross a filter: it would leak the token
+      batch.status = Status(Code::kInternal, StrCat("a stage threw: ", error.what(), " [this is a bug]"));
+    } catch (...) {
+      batch.status = Status(Code::kInternal, "a stage threw [this is a bug]");
+    }
+  }
+
+  void Apply(Worker& worker, const Link& link, Batch& batch) {
+    const Stopwatch watch(progress_.busy_ns[link.stage]);
+    StageCounts& counts = batch.counts[link.stage];
+    const std::uint64_t records = batch.size();
+    const std::uint64_t bytes = batch.text.bytes();
+    batch.status = worker.Apply(batch, link.stage, counts);
+    if (!link.counted) return;
+    if (link.stage == 0) {  // the Source counted what it read; its repair may only take away from that
+      counts.records_out -= records - batch.size();
+      counts.bytes_out += batch.text.bytes() - bytes;
+    } else {
+      counts.records_in += records;
+      counts.bytes_in += bytes;
+      counts.records_out += batch.size();
+      counts.bytes_out += batch.text.bytes();
+    }
+  }
+
+  Result<std::unique_ptr<Crew>> LeaseCrew() {
+    std::unique_ptr<Crew> crew = crews_.Take();
+    if (crew) return crew;
+    crew = std::make_unique<Crew>();
+    for (const Link& link : spec_.links) {
+      ASSIGN_OR_RETURN(std::unique_ptr<Worker> worker, link.transform->NewWorker());
+      crew->push_back(std::move(worker));
+    }
+    return crew;
+  }
+
+  /// The in-order end. Batches come in sequence, so the first failure seen is the lowest record's.
+  void Collect(Batch& batch) {
+    if (ending_.load(std::memory_order_relaxed)) return;
+    if (&batch == source_failure_.load()) {
+      open_.reset();
+      End(std::move(batch.status));
+      return;
+    }
+    if (!open_ || open_->id != batch.partition) Begin(batch.partition);
+    if (open_->failure.ok()) Write(batch);
+    if (batch.closes) {
+      open_->end = batch.end;
+      Close();
+    }
+  }
+
+  void Begin(PartitionId id) {
+    open_.emplace();
+    open_->id = id;
+    open_->counts.resize(spec_.stages);
+    totals_.assign(spec_.splits.size(), {});
+    last_document_.assign(spec_.splits.size(), std::nullopt);
+    Result<std::unique_ptr<Sink>> sink = output_.Open(id);
+    if (sink.ok())
+      open_->sink = std::move(*sink);
+    else
+      Fail(std::move(sink).status(), 0);
+  }
+
+  void Write(Batch& batch) {
+    if (!batch.status.ok()) return Fail(std::move(batch.status), batch.failed_index);
+    const Stopwatch watch(progress_.busy_ns[spec_.stages - 1]);
+    for (std::size_t stage = 0; stage < batch.counts.size(); ++stage)
+      open_->counts[stage] += batch.counts[stage];
+    open_->records += batch.size();
+    CountSplits(batch);
+    progress_.records.fetch_add(batch.size(), std::memory_order_relaxed);
+    progress_.text_bytes.fetch_add(batch.text.bytes(), std::memory_order_relaxed);
+    if (!batch.quarantine.empty()) {
+      Status kept = output_.Keep(batch.partition, batch.quarantine);
+      if (!kept.ok()) return Fail(std::move(kept), 0);
+    }
+    Status written = open_->sink->Write(batch);
+    if (!written.ok()) Fail(std::move(written), batch.heads.empty() ? 0 : batch.heads.front().index);
+  }
+
+  void CountSplits(const Batch& batch) {
+    const bool payload = batch.payload.size() == batch.size();
+    for (std::size_t row = 0; row < batch.size(); ++row) {
+      const std::size_t split = batch.split.empty() ? 0 : batch.split[row];
+      ArtifactTotals::Split& total = totals_[split];
+      ++total.records;
+      total.bytes += payload ? batch.payload[row].size() : batch.text[row].size();
+      if (last_document_[split] != batch.heads[row].document) {
+        last_document_[split] = batch.heads[row].document;
+        ++total.documents;
+      }
+    }
+  }
+
+  void Fail(Status why, std::uint64_t index) {
+    open_->failure = std::move(why);
+    open_->failed_index = index;
+    open_->sink.reset();
+    open_->counts.clear();
+  }
+
+  void Close() {
+    for (std::size_t split = 0; split < totals_.size(); ++split)
+      if (totals_[split].records > 0) open_->splits.emplace(spec_.splits[split], totals_[split]);
+    ClosedPartition closed = std::move(*open_);
+    open_.reset();
+    progress_.partitions.fetch_add(1, std::memory_order_relaxed);
+    const Stopwatch watch(progress_.busy_ns[spec_.stages]);
+    Status added = closer_.Add(std::move(closed));
+    if (!added.ok()) End(std::move(added));
+  }
+
+  void End(Status why) {
+    outcome_ = std::move(why);
+    ending_.store(true, std::memory_order_relaxed);
+  }
+
+  Source& source_;
+  const SegmentSpec& spec_;
+  SegmentOutput& output_;
+  SegmentProgress& progress_;
+  const std::stop_token stop_;
+  Pool<Batch> batches_;
+  Pool<Crew> crews_;
+
+  // Touched by the in-order source filter alone.
+  std::uint64_t next_sequence_ = 0;
+  bool source_ended_ = false;
+
+  std::atomic<const Batch*> source_failure_{nullptr};  // the last token, when it carries a failure
+
+  // Touched by the in-order sink filter alone.
+  std::optional<ClosedPartition> open_;
+  std::vector<ArtifactTotals::Split> totals_;
+  std::vector<std::optional<std::uint64_t>> last_document_;
+  Status outcome_;
+
+  std::atomic<bool> ending_{false};
+  Closer closer_;
+};
+
+Status RunSegment(Arena& arena, Source& source, const SegmentSpec& spec, SegmentOutput& output,
+                  SegmentProgress& progress, std::stop_token stop) {
+  return SegmentRun(source, spec, output, progress, std::move(stop)).Run(arena);
+}
+
+}  // namespace pipeline

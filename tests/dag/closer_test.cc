@@ -1,0 +1,178 @@
+#include "dag/closer.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <future>
+#include <memory>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace pipeline {
+namespace {
+
+ClosedPartition Numbered(std::uint32_t number) {
+  ClosedPartition partition;
+  partition.id = {0, number};
+  return partition;
+}
+
+/// A door that `close` waits at, so that tests decide how far it came.
+class Gate {
+ public:
+  void Open() { open_.set_value(); }
+  void Enter() {
+    entered_.fetch_add(1);
+    entered_.notify_all();
+    opened_.wait();
+  }
+  void AwaitEntered() {
+    while (entered_.load() == 0) entered_.wait(0);
+  }
+
+ private:
+  std::promise<void> open_;
+  std::shared_future<void> opened_{open_.get_future()};
+  std::atomic<int> entered_{0};
+};
+
+TEST(CloserTest, ClosesInOrderOnAThreadOfItsOwn) {
+  for (const std::size_t waiting : {0u, 1u, 2u}) {
+    std::vector<std::uint32_t> closed;
+    std::thread::id closing;
+    Closer closer(
+        [&](ClosedPartition partition) {
+          closed.push_back(partition.id.partition);
+          closing = std::this_thread::get_id();
+          return Status();
+        },
+        waiting);
+    for (std::uint32_t number = 0; number < 5; ++number) ASSERT_TRUE(closer.Add(Numbered(number)).ok());
+    ASSERT_TRUE(closer.Finish().ok());
+    EXPECT_EQ(closed, (std::vector<std::uint32_t>{0, 1, 2, 3, 4})) << waiting << " may wait";
+    EXPECT_NE(closing, std::this_thread::get_id());
+  }
+}
+
+TEST(CloserTest, AddReturnsWhileThePartitionIsBeingClosed) {
+  Gate gate;
+  Closer closer(
+      [&](ClosedPartition) {
+        gate.Enter();
+        return Status();
+      },
+      1);
+  EXPECT_TRUE(closer.Add(Numbered(0)).ok());
+  gate.AwaitEntered();
+  EXPECT_TRUE(closer.Add(Numbered(1)).ok());  // waits in the queue; the first is held at the gate
+  gate.Open();
+  EXPECT_TRUE(closer.Finish().ok());
+}
+
+TEST(CloserTest, AddBlocksWhileAsManyWaitAsMay) {
+  Gate gate;
+  std::atomic<int> closed{0};
+  Closer closer(
+      [&](ClosedPartition) {
+        gate.Enter();
+        ++closed;
+        return Status();
+      },
+      1);
+  ASSERT_TRUE(closer.Add(Numbered(0)).ok());
+  gate.AwaitEntered();
+  ASSERT_TRUE(closer.Add(Numbered(1)).ok());
+  int closed_at_third = -1;
+  std::thread third([&] {
+    EXPECT_TRUE(closer.Add(Numbered(2)).ok());
+    closed_at_third = closed.load();
+  });
+  gate.Open();
+  third.join();
+  EXPECT_GE(closed_at_third, 1);
+  EXPECT_TRUE(closer.Finish().ok());
+  EXPECT_EQ(closed, 3);
+}
+
+TEST(CloserTest, WithNoneWaitingAddReturnsAfterTheClose) {
+  bool closed = false;
+  Closer closer(
+      [&](ClosedPartition) {
+        closed = true;
+        return Status();
+      },
+      0);
+  EXPECT_TRUE(closer.Add(Numbered(0)).ok());
+  EXPECT_TRUE(closed);
+}
+
+TEST(CloserTest, TheFirstErrorIsKeptAndLaterPartitionsAreDropped) {
+  std::vector<std::uint32_t> closed;
+  Closer closer(
+      [&](ClosedPartition partition) {
+        closed.push_back(partition.id.partition);
+        if (partition.id.partition == 1) return Status(Code::kDataLoss, "the log cannot be written");
+        return Status();
+      },
+      0);
+  EXPECT_TRUE(closer.Add(Numbered(0)).ok());
+  EXPECT_EQ(closer.Add(Numbered(1)).message(), "the log cannot be written");
+  EXPECT_EQ(closer.Add(Numbered(2)).code(), Code::kDataLoss);
+  EXPECT_EQ(closer.Finish().message(), "the log cannot be written");
+  EXPECT_EQ(closed, (std::vector<std::uint32_t>{0, 1}));
+}
+
+TEST(CloserTest, AnErrorWakesWhoWaitsForRoom) {
+  Gate gate;
+  Closer closer(
+      [&](ClosedPartition) {
+        gate.Enter();
+        return Status(Code::kDataLoss, "no");
+      },
+      1);
+  ASSERT_TRUE(closer.Add(Numbered(0)).ok());
+  gate.AwaitEntered();
+  ASSERT_TRUE(closer.Add(Numbered(1)).ok());
+  Status third;
+  std::thread adding([&] { third = closer.Add(Numbered(2)); });
+  gate.Open();
+  adding.join();
+  EXPECT_EQ(third.code(), Code::kDataLoss);
+}
+
+/// Opens the gate when it is thrown away.
+class Opener final : public Sink {
+ public:
+  explicit Opener(Gate& gate) : gate_(gate) {}
+  ~Opener() override { gate_.Open(); }
+  Status Write(const Batch&) override { return {}; }
+  Result<PartitionOutput> Commit(const PartitionEnd&) override { return PartitionOutput{}; }
+
+ private:
+  Gate& gate_;
+};
+
+TEST(CloserTest, DestructionWaitsForTheOneThatBeganAndDropsTheOthers) {
+  Gate gate;
+  std::atomic<int> closed{0};
+  {
+    Closer closer(
+        [&](ClosedPartition) {
+          gate.Enter();
+          ++closed;
+          return Status();
+        },
+        2);
+    ASSERT_TRUE(closer.Add(Numbered(0)).ok());
+    gate.AwaitEntered();
+    ClosedPartition waits = Numbered(1);
+    waits.sink = std::make_unique<Opener>(gate);
+    ASSERT_TRUE(closer.Add(std::move(waits)).ok());
+    ASSERT_TRUE(closer.Add(Numbered(2)).ok());
+  }
+  EXPECT_EQ(closed, 1);
+}
+
+}  // namespace
+}  // namespace pipeline
