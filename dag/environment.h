@@ -1,0 +1,40 @@
+// What the executor needs from the world, handed in by cli/ so that tests can hand in another one.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "dag/intermediate.h"
+#include "dag/plan.h"
+#include "dag/progress.h"
+#include "dag/run_log.h"
+#include "storage/store.h"
+
+namespace pipeline {
+
+struct Environment {
+  RunLog* log = nullptr;
+  const IntermediateFormat* intermediate = nullptr;
+  Progress* progress = nullptr;
+  /// A store rooted in the work directory: "artifacts/...", "quarantine/...".
+  std::function<Result<std::unique_ptr<Store>>(const std::string& below_work)> work_store;
+  /// A store rooted at the place of an artifact.
+  std::function<Result<std::unique_ptr<Store>>(const std::string& uri)> open_store;
+  std::function<Result<std::shared_ptr<ByteFile>>(const std::string& path)> open_file;
+  /// Size, mtime and inode of a file in one opaque text; another text means that it was changed.
+  std::function<Result<std::string>(const std::string& path)> file_identity;
+  /// Free bytes where the work directory lies.
+  std::function<Result<std::uint64_t>()> free_bytes;
+};
+
+struct RunOptions {
+  int threads = 1;     // -j
+  int keep_going = 1;  // -k: stop after so many failures
+  std::uint64_t memory_bytes = std::uint64_t{4} << 30;
+  std::size_t batch_bytes = 256 << 10;
+};
+
+}  // namespace pipeline

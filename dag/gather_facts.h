@@ -1,0 +1,23 @@
+// Looking at the world before a run, so that planning needs no I/O.
+#pragma once
+
+#include <functional>
+#include <stop_token>
+#include <string>
+
+#include "base/digest.h"
+#include "base/result.h"
+#include "dag/environment.h"
+#include "dag/graph.h"
+#include "dag/plan.h"
+
+namespace pipeline {
+
+/// The digest of a local file's bytes and its size, however they are found out.
+using HashFile = std::function<Result<SourceFile>(const LocalInput& file)>;
+
+/// Sources (hashed where no cache knows them), what is published, and what the log last said of each
+/// stage. `environment` outlives the facts.
+Result<Facts> GatherFacts(const Graph& graph, const Environment& environment, const HashFile& hash);
+
+}  // namespace pipeline

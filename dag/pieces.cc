@@ -1,0 +1,84 @@
+#include "dag/pieces.h"
+
+#include <algorithm>
+
+#include "dag/keys.h"
+#include "dag/unit_id.h"
+
+namespace pipeline {
+
+namespace {
+
+/// Absent for the stage's other units.
+std::optional<PartitionId> PartitionOf(std::string_view unit, std::string_view stage) {
+  return ParsePartitionName(unit.substr(stage.size() + 1));
+}
+
+}  // namespace
+
+std::optional<std::uint32_t> InputPieces::last_missing() const {
+  if (!end) return std::nullopt;
+  for (std::uint32_t partition = end->partitions; partition > 0; --partition)
+    if (!standing.contains(partition - 1)) return partition - 1;
+  return std::nullopt;
+}
+
+const UnitLine* FindEnd(const RunLog& log, const PieceKeys& keys, std::uint32_t input) {
+  for (const std::string& stage : keys.end_stages) {
+    const UnitLine* line = log.FindDone(ToString(UnitId{stage, StreamId{input}}));
+    if (line != nullptr && line->recipe == keys.end_recipes[input]) return line;
+  }
+  return nullptr;
+}
+
+bool Pieces::complete() const {
+  return !inputs_.empty() && std::all_of(inputs_.begin(), inputs_.end(),
+                                         [](const InputPieces& input) { return input.complete(); });
+}
+
+std::vector<Piece> Pieces::all() const {
+  std::vector<Piece> pieces;
+  for (const InputPieces& input : inputs_)
+    for (const auto& [partition, standing] : input.standing) pieces.push_back(standing.piece);
+  return pieces;
+}
+
+Result<Pieces> Pieces::Load(const RunLog& log, const PieceKeys& keys, Store& directory) {
+  // One listing instead of a look at each of up to 100,000 objects; both it and the log's are by name,
+  // so that what is looked for mostly comes next.
+  ASSIGN_OR_RETURN(const std::vector<ObjectInfo> listed, directory.List(""));
+  auto next = listed.begin();
+  const auto lies_there = [&](const StoredObject& object) {
+    if (next == listed.end() || next->name != object.name)
+      next = std::lower_bound(
+          listed.begin(), listed.end(), object.name,
+          [](const ObjectInfo& there, const std::string& name) { return there.name < name; });
+    if (next == listed.end() || next->name != object.name) return false;
+    return next++->size == object.bytes;
+  };
+
+  Pieces pieces;
+  pieces.inputs_.resize(keys.end_recipes.size());
+  for (std::uint32_t number = 0; number < keys.end_recipes.size(); ++number) {
+    if (const UnitLine* line = FindEnd(log, keys, number))
+      pieces.inputs_[number].end = InputEnd{line->partitions, line->raw_bytes, line->documents, {}};
+  }
+  for (const UnitLine* last : log.List(keys.stage + "/")) {
+    const std::optional<PartitionId> id = PartitionOf(last->unit, keys.stage);
+    const UnitLine* line = last->state == UnitState::kDone || !id ? last : log.FindDone(last->unit);
+    if (!id || line == nullptr || id->input >= pieces.inputs_.size() ||
+        line->recipe != PartitionRecipe(keys.recipe, *id))
+      continue;
+    if (!std::all_of(line->objects.begin(), line->objects.end(), lies_there)) {
+      ++pieces.missing_objects_;
+      continue;
+    }
+    std::map<std::uint32_t, InputPieces::Standing>& standing = pieces.inputs_[id->input].standing;
+    standing.emplace_hint(
+        standing.end(), id->partition,
+        InputPieces::Standing{Piece{*id, {line->digest, line->objects}, line->splits}, line->end});
+  }
+  return pieces;
+}
+
+}  // namespace pipeline

@@ -1,0 +1,104 @@
+// What a run would do and why. Made from facts that were gathered before; no I/O here.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/digest.h"
+#include "base/result.h"
+#include "dag/graph.h"
+#include "dag/lineage.h"
+#include "dag/manifest.h"
+#include "dag/pieces.h"
+#include "dag/stage.h"
+
+namespace pipeline {
+
+/// One file that a Source reads.
+struct SourceFile {
+  LocalInput input;
+  std::uint64_t size = 0;
+  Digest digest;           // of its bytes
+  std::string identity{};  // Environment::file_identity when it was hashed; empty where nobody looked
+};
+
+/// What is true of the world before a run.
+struct Facts {
+  struct Files {
+    std::vector<SourceFile> files;
+    Status missing;  // not OK: the source is not on this machine, and why
+  };
+  std::map<std::string, Files> files;  // by the stage that gives them
+  /// What stands at the place of a publishing stage; absent where nothing does.
+  struct Published {
+    std::optional<Manifest> manifest;
+    bool whole = true;     // every shard is there with the size that the manifest says
+    std::string missing;   // the first that is not
+    bool foreign = false;  // no manifest of ours, but objects that we did not write
+  };
+  std::map<std::string, Published> published;  // by stage
+  /// The artifact of a publishing stage at the place where the log last saw it published, where that
+  /// is not its place now.
+  struct Elsewhere {
+    std::string place;
+    Manifest manifest;
+  };
+  std::map<std::string, Elsewhere> elsewhere;  // by stage; only whole artifacts
+  /// The lineage that the log last had for a stage, for explanations and for sources that are gone.
+  std::map<std::string, Lineage> logged;
+  /// Pieces that stand for a stage whose pieces have this lineage. May look at the disk's listing.
+  std::function<Result<Pieces>(const PieceKeys& keys, const std::string& directory)> pieces;
+};
+
+struct Selection {
+  std::string from, only, until, force;  // names of stages; empty where not given
+  bool strict = false;                   // libraries of another version count
+  /// Not empty (`pipe retry`): only segments that end in one of these stages, and what they need.
+  std::vector<std::string> failed;
+};
+
+/// A chain of stages that runs fused, and what of it is wanted.
+struct PlannedSegment {
+  enum class State : std::uint8_t { kUpToDate, kWanted, kNotSelected };
+
+  int node = -1;           // the last stage
+  std::vector<int> chain;  // from the Source, or the first reader of partition files, to `node`
+  int origin = -1;         // the planned segment whose partition files it reads; -1: files
+  int files = -1;          // the node that gives its files; -1 with an origin
+  bool publishes = false;  // its last stage is a Sink that publishes; else it is materialised
+  State state = State::kWanted;
+  bool forced = false;
+  bool replaces = false;  // what stands at the place goes first: manifest, then the rest
+
+  Lineage lineage;        // from the source to the last stage
+  Lineage piece_lineage;  // the same with the last stage's keys that the first pass reads
+  Lineage chain_lineage;  // the part of piece_lineage that `chain` is
+  PieceKeys keys;
+  std::string directory;             // of its pieces, below artifacts/: STAGE-RECIPE16
+  std::string place;                 // URI of what it publishes
+  std::string copy_from;             // URI of an artifact with the same recipe: copied, not made again
+  Pieces pieces;                     // that stand now; empty for a segment that is up to date by manifest
+  std::vector<std::string> because;  // why it runs, or how it was found to be up to date
+
+  const Digest& recipe() const { return lineage.back().recipe; }
+};
+
+struct Plan {
+  std::vector<PlannedSegment> segments;  // origins before their readers
+  std::vector<std::string> reports;      // differences that are told and not acted on
+  std::vector<std::string> refusals;     // not empty: nothing may run (exit 2)
+
+  bool nothing_to_do() const;
+};
+
+/// URI of the artifact of a stage that publishes.
+std::string PlaceOfStage(const StageSpec& spec);
+
+/// `graph` outlives the plan.
+Result<Plan> MakePlan(const Graph& graph, const Facts& facts, const Selection& selection);
+
+}  // namespace pipeline

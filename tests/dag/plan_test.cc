@@ -1,0 +1,341 @@
+#include "dag/plan.h"
+
+#include <gtest/gtest.h>
+
+#include <iterator>
+
+#include "tests/support/fake_pipeline.h"
+
+namespace pipeline {
+namespace {
+
+using State = PlannedSegment::State;
+using Lines = std::vector<std::string>;
+
+/// What may differ between two versions of a pipeline file: source -> text -> clean -> docs, and what
+/// `stages` adds.
+struct File {
+  std::string stages;
+  std::string clean = "form: nfkc";
+  std::string docs = "splits: { train: rest }";
+};
+
+std::string Shards(const std::string& name, const std::string& more = "") {
+  return "  " + name + ": { type: publish, input: docs, name: " + name + ", out: o" + more + " }\n";
+}
+
+/// A pipeline file and what stands of it, built by hand.
+class World {
+ public:
+  explicit World(const File& file) {
+    Edit(file);
+    SourceFile corpus;
+    corpus.input = {"/corpus/u", "u"};
+    corpus.digest = DigestOf("u");
+    facts.files["source"].files = {corpus};
+    facts.pieces = [this](const PieceKeys& keys, const std::string& directory) -> Result<Pieces> {
+      return Standing(keys, directory);
+    };
+  }
+  World(const World&) = delete;
+
+  /// Another file in the same place.
+  void Edit(const File& file) {
+    spec_ =
+        ParseFake(FakeFile("  source: { type: fetch, url: u }\n  text: { type: lines, input: source }\n"
+                           "  clean: { type: map, input: text, " +
+                           file.clean +
+                           " }\n"
+                           "  docs: { type: divide, input: clean, " +
+                           file.docs + " }\n" + file.stages));
+    std::vector<Mistake> mistakes;
+    graph_ = Graph::Build(spec_.stages, mistakes);
+    EXPECT_TRUE(mistakes.empty());
+  }
+
+  Plan Make(const Selection& selection = {}) {
+    Result<Plan> plan = MakePlan(graph_, facts, selection);
+    EXPECT_TRUE(plan.ok()) << plan.status().message();
+    return plan.ok() ? std::move(*plan) : Plan{};
+  }
+
+  /// Plans and does all that is wanted; what ran.
+  Lines Run(const Selection& selection = {}) {
+    const Plan plan = Make(selection);
+    EXPECT_EQ(plan.refusals, Lines{});
+    for (const PlannedSegment& segment : plan.segments) {
+      if (segment.state != State::kWanted) continue;
+      standing[segment.directory] = kPartitions;
+      facts.logged[Name(segment)] = segment.lineage;
+      if (!segment.publishes) continue;
+      facts.published[Name(segment)] = {};
+      facts.published[Name(segment)].manifest.emplace().lineage = segment.lineage;
+    }
+    return In(plan, State::kWanted);
+  }
+
+  /// "text..docs" for a chain from text to docs, "docs => a" where it reads partition files.
+  Lines In(const Plan& plan, State state) const {
+    Lines lines;
+    for (const PlannedSegment& segment : plan.segments) {
+      if (segment.state != state) continue;
+      std::string line = Name(segment);
+      if (segment.chain.size() > 1) line = NameOf(segment.chain.front()) + ".." + line;
+      if (segment.origin >= 0)
+        line = Name(plan.segments[static_cast<std::size_t>(segment.origin)]) + " => " + line;
+      lines.push_back(line);
+    }
+    return lines;
+  }
+
+  std::string NameOf(int node) const { return graph_.nodes()[static_cast<std::size_t>(node)].spec->name; }
+  std::string Name(const PlannedSegment& segment) const { return NameOf(segment.node); }
+
+  static constexpr std::uint32_t kPartitions = 2;
+  Facts facts;
+  std::map<std::string, std::uint32_t> standing;  // by directory: how many pieces
+
+ private:
+  Pieces Standing(const PieceKeys& keys, const std::string& directory) const {
+    Pieces pieces;
+    pieces.inputs().resize(keys.end_recipes.size());
+    const auto found = standing.find(directory);
+    if (found == standing.end()) return pieces;
+    for (InputPieces& input : pieces.inputs()) {
+      input.end = InputEnd{kPartitions, 100, 2, {}};
+      for (std::uint32_t partition = 0; partition < found->second; ++partition)
+        input.standing[partition] = {};
+    }
+    return pieces;
+  }
+
+  PipelineSpec spec_;
+  Graph graph_;
+};
+
+bool Says(const Lines& lines, std::string_view piece) {
+  for (const std::string& line : lines)
+    if (line.find(piece) != std::string::npos) return true;
+  return false;
+}
+
+TEST(PlanTest, OneReaderStreamsFromTheSource) {
+  World world({Shards("a")});
+  EXPECT_EQ(world.Run(), Lines{"text..a"});
+  EXPECT_TRUE(world.Make().nothing_to_do());
+}
+
+TEST(PlanTest, WhatTwoWantedSegmentsReadIsMaterialised) {
+  World world({Shards("a") + Shards("b")});
+  EXPECT_EQ(world.Run(), (Lines{"text..docs", "docs => a", "docs => b"}));
+  EXPECT_TRUE(world.Make().nothing_to_do());
+}
+
+TEST(PlanTest, ASecondReaderFeedsItselfAlone) {
+  World world({Shards("a")});
+  world.Run();
+  world.Edit({Shards("a") + Shards("b")});
+  EXPECT_EQ(world.Run(), Lines{"text..b"});
+  world.Edit({Shards("a") + Shards("b") + Shards("c") + Shards("d")});
+  EXPECT_EQ(world.Run(), (Lines{"text..docs", "docs => c", "docs => d"}));
+}
+
+TEST(PlanTest, PartitionFilesThatStandAreReadAgain) {
+  World world({Shards("a") + Shards("b")});
+  world.Run();
+  world.Edit({Shards("a") + Shards("b") + Shards("c")});
+  EXPECT_EQ(world.Run(), Lines{"docs => c"});
+}
+
+TEST(PlanTest, IntermediatesThatAreGoneAreNoReasonToRun) {
+  World world({Shards("a") + Shards("b")});
+  world.Run();
+  world.standing.clear();
+  EXPECT_TRUE(world.Make().nothing_to_do());
+}
+
+TEST(PlanTest, AKeyOfTheSecondPassAloneLeavesThePieces) {
+  World world({Shards("a")});
+  world.Run();
+  world.Edit({Shards("a", ", shards: 3, version: 2.0.0")});
+  world.facts.published.clear();
+  const Plan plan = world.Make();
+  ASSERT_EQ(plan.segments.size(), 1u);
+  EXPECT_TRUE(plan.segments[0].pieces.complete());
+  EXPECT_EQ(plan.segments[0].because, (Lines{"a: shards: auto -> 3", "a: version: 1.0.0 -> 2.0.0"}));
+  world.Edit({Shards("a", ", shuffle: { seed: 9 }")});
+  EXPECT_FALSE(world.Make().segments[0].pieces.complete());
+}
+
+TEST(PlanTest, ASegmentWithAllItsPiecesMakesNoOrigin) {
+  World world({Shards("a") + Shards("b")});
+  world.Run();
+  for (auto at = world.standing.begin(); at != world.standing.end();)
+    at = at->first.substr(0, 5) == "docs-" ? world.standing.erase(at) : std::next(at);
+  world.facts.published.clear();
+  world.Edit({Shards("a") + Shards("b"), "form: nfkc", "splits: { train: rest }, keep: true"});
+  EXPECT_EQ(world.Run(), (Lines{"text..a", "text..b"})) << "both only gather";
+}
+
+TEST(PlanTest, KeepIsNoReasonToRunAndDecidesWhatBecomesOfRecords) {
+  World world({Shards("a")});
+  world.Run();
+  const File kept{Shards("a"), "form: nfkc, keep: true"};
+  world.Edit(kept);
+  EXPECT_TRUE(world.Make().nothing_to_do());
+  world.facts.published.clear();
+  world.standing.clear();
+  EXPECT_EQ(world.Run(), (Lines{"text..clean", "clean => docs..a"}));
+  // The end of the input is known from `clean`, through two files of partitions.
+  world.Edit({Shards("a") + Shards("b"), kept.clean, "splits: { train: 0.5, test: 0.5 }"});
+  world.facts.published.clear();
+  EXPECT_EQ(world.Run(), (Lines{"clean => docs", "docs => a", "docs => b"}));
+  world.Edit({Shards("a") + Shards("b") + Shards("c"), kept.clean, "splits: { train: 0.5, test: 0.5 }"});
+  EXPECT_EQ(world.Run(), Lines{"docs => c"});
+}
+
+TEST(PlanTest, KeptArtifactsAreInThePlanForThoseWhoClean) {
+  World world({Shards("a"), "form: nfkc, keep: true"});
+  world.Run();
+  EXPECT_EQ(world.In(world.Make(), State::kUpToDate), (Lines{"clean", "a"}));
+}
+
+TEST(PlanTest, TheEndOfALineThatNobodyReadsIsWanted) {
+  World world({"  words: { type: cut, input: docs }\n"});
+  EXPECT_EQ(world.Run(), Lines{"text..words"});
+  EXPECT_EQ(world.In(world.Make(), State::kUpToDate), Lines{"words"});
+}
+
+TEST(PlanTest, OriginsComeBeforeTheirReaders) {
+  World world({Shards("a") + Shards("b") + "  words: { type: cut, input: clean, keep: true }\n"});
+  const Plan plan = world.Make();
+  for (std::size_t at = 0; at < plan.segments.size(); ++at)
+    EXPECT_LT(plan.segments[at].origin, static_cast<int>(at));
+  EXPECT_EQ(world.In(plan, State::kWanted),
+            (Lines{"text..clean", "clean => docs", "docs => a", "docs => b", "clean => words"}));
+}
+
+TEST(PlanTest, APlaceWithAnotherRecipeIsRefusedAndForcedOpen) {
+  World world({Shards("a") + Shards("b")});
+  world.Run();
+  world.Edit({Shards("a") + Shards("b"), "form: nfc"});
+  const Plan refused = world.Make();
+  ASSERT_EQ(refused.refusals.size(), 2u);
+  EXPECT_TRUE(Says(refused.refusals, "stage 'a': o/a/1.0.0 holds another recipe (clean: form: nfkc -> nfc)"))
+      << refused.refusals[0];
+  Selection only;
+  only.only = "b";
+  EXPECT_EQ(world.Make(only).refusals.size(), 1u) << "what is not selected is not refused";
+  Selection force;
+  force.force = "clean";
+  const Plan forced = world.Make(force);
+  EXPECT_EQ(forced.refusals, Lines{});
+  EXPECT_EQ(world.In(forced, State::kWanted), (Lines{"text..docs", "docs => a", "docs => b"}));
+  EXPECT_TRUE(forced.segments[0].forced);
+  EXPECT_TRUE(forced.segments[1].replaces);
+}
+
+TEST(PlanTest, AForeignPlaceIsRefused) {
+  World world({Shards("a")});
+  world.facts.published["a"].foreign = true;
+  EXPECT_TRUE(Says(world.Make().refusals, "o/a/1.0.0 holds objects that pipe did not write"));
+  Selection force;
+  force.force = "a";
+  EXPECT_EQ(world.Make(force).refusals.size(), 1u);
+}
+
+TEST(PlanTest, ALostShardIsWantedFromThePieces) {
+  World world({Shards("a")});
+  world.Run();
+  world.facts.published["a"].whole = false;
+  world.facts.published["a"].missing = "a-00001";
+  const Plan plan = world.Make();
+  EXPECT_EQ(world.In(plan, State::kWanted), Lines{"text..a"});
+  EXPECT_TRUE(plan.segments[0].pieces.complete());
+  EXPECT_TRUE(plan.segments[0].replaces);
+  EXPECT_TRUE(Says(plan.segments[0].because, "a-00001 is gone or was changed"));
+}
+
+TEST(PlanTest, LibrariesOfAnotherVersionAreReportedUnlessStrict) {
+  World world({Shards("a")});
+  world.Run();
+  for (LineageStage& stage : world.facts.published["a"].manifest->lineage)
+    if (stage.stage == "clean") stage.libraries["fake"] = "0.9";
+  Lineage& lineage = world.facts.published["a"].manifest->lineage;
+  std::optional<Digest> input;
+  for (LineageStage& stage : lineage) input = stage.recipe = RecipeOf(stage, input);
+  const Plan plan = world.Make();
+  EXPECT_TRUE(plan.nothing_to_do());
+  EXPECT_TRUE(Says(plan.reports, "library.fake: 0.9 -> 1.0"));
+  Selection strict;
+  strict.strict = true;
+  EXPECT_TRUE(Says(world.Make(strict).refusals, "library.fake"));
+}
+
+TEST(PlanTest, ASourceThatIsGoneMattersOnlyToWhatReadsIt) {
+  World world({Shards("a")});
+  world.Run();
+  world.facts.files["source"].files.clear();
+  world.facts.files["source"].missing = Status(Code::kNotFound, "u: no such file");
+  const Plan plan = world.Make();
+  EXPECT_TRUE(plan.nothing_to_do());
+  EXPECT_TRUE(Says(plan.reports, "u: no such file; going by what earlier runs wrote down"));
+  world.facts.published.clear();
+  EXPECT_EQ(world.Run(), Lines{"text..a"}) << "its pieces stand";
+  world.Edit({Shards("a") + Shards("b")});
+  EXPECT_TRUE(Says(world.Make().refusals, "stage 'source': u: no such file"));
+}
+
+TEST(PlanTest, AStageOfUnknownInputsIsNotUpToDate) {
+  World world({"  words: { type: cut, input: docs }\n"});
+  world.facts.files["source"].files.clear();
+  world.facts.files["source"].missing = Status(Code::kNotFound, "u: no such file");
+  EXPECT_TRUE(Says(world.Make().refusals, "u: no such file"));
+}
+
+TEST(PlanTest, AnArtifactAtItsOldPlaceIsCopied) {
+  World world({Shards("a")});
+  world.Run();
+  world.facts.elsewhere["a"] = {"old/a", *world.facts.published["a"].manifest};
+  world.facts.published.clear();
+  const Plan plan = world.Make();
+  ASSERT_EQ(plan.segments.size(), 1u);
+  EXPECT_EQ(plan.segments[0].copy_from, "old/a");
+  world.Edit({Shards("a", ", shards: 3")});
+  EXPECT_EQ(world.Make().segments[0].copy_from, "") << "of another recipe";
+}
+
+TEST(PlanTest, SelectionTakesSegments) {
+  const File file{Shards("a") + Shards("b")};
+  const auto select = [](std::string Selection::*what, const std::string& stage) {
+    Selection selection;
+    selection.*what = stage;
+    return selection;
+  };
+  World world(file);
+  EXPECT_EQ(world.In(world.Make(select(&Selection::until, "docs")), State::kWanted), Lines{"text..docs"});
+  EXPECT_EQ(world.In(world.Make(select(&Selection::until, "a")), State::kWanted),
+            (Lines{"text..docs", "docs => a"}));
+  EXPECT_EQ(world.In(world.Make(select(&Selection::from, "clean")), State::kWanted),
+            (Lines{"text..docs", "docs => a", "docs => b"}));
+  EXPECT_EQ(world.In(world.Make(select(&Selection::only, "clean")), State::kWanted), Lines{"text..docs"});
+  EXPECT_TRUE(
+      Says(world.Make(select(&Selection::only, "a")).refusals, "stage 'a' needs the partitions of 'docs'"));
+  EXPECT_EQ(world.Run(select(&Selection::until, "docs")), Lines{"text..docs"});
+  EXPECT_EQ(world.Run(select(&Selection::only, "a")), Lines{"docs => a"});
+  EXPECT_EQ(world.Run(select(&Selection::from, "docs")), Lines{"docs => b"});
+  EXPECT_EQ(world.Make(select(&Selection::only, "doc")).refusals,
+            Lines{"no stage is called 'doc'; did you mean 'docs'?"});
+}
+
+TEST(PlanTest, RetryTakesWhatFailedAndWhatItNeeds) {
+  World world({Shards("a") + Shards("b")});
+  Selection retry;
+  retry.failed = {"docs"};
+  EXPECT_EQ(world.In(world.Make(retry), State::kWanted), Lines{"text..docs"}) << "also where others read it";
+  retry.failed = {"b"};
+  EXPECT_EQ(world.In(world.Make(retry), State::kWanted), (Lines{"text..docs", "docs => b"}));
+}
+
+}  // namespace
+}  // namespace pipeline
