@@ -1,0 +1,29 @@
+// Sums over a whole artifact, from the log lines of its partitions, and the verdicts on them.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "dag/assembly.h"
+#include "dag/graph.h"
+#include "dag/plan.h"
+#include "dag/run_log.h"
+
+namespace pipeline {
+
+struct ArtifactSummary {
+  std::map<std::string, ArtifactTotals::Split, std::less<>> splits;
+  std::map<std::string, StageCounts, std::less<>> counts;  // by stage, from the source on
+};
+
+/// Adds up what the log says of `pieces` and of what lies outside any partition. The same whether
+/// stages ran fused or with partition files between them.
+ArtifactSummary Summarize(const RunLog& log, const PlannedSegment& planned, const std::vector<Piece>& pieces);
+
+/// Every `expect` of the chain and every Transform's own verdict; all that fail, in one status.
+Status Judge(const Graph& graph, const std::vector<int>& chain, const Assembly& assembly,
+             const ArtifactSummary& summary);
+
+}  // namespace pipeline

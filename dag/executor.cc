@@ -1,0 +1,443 @@
+#include "dag/executor.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <functional>
+#include <list>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "base/str.h"
+#include "dag/copy_artifact.h"
+#include "dag/piece.h"
+#include "dag/prepare_tracks.h"
+#include "dag/track.h"
+#include "dag/unit_id.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::string_view kSourceChanged = "its source was changed while it was read";
+
+}  // namespace
+
+/// Decides under one lock; units work outside it and report back.
+class Executor::Coordinator {
+ public:
+  Coordinator(const Graph& graph, const Plan& plan, const Facts& facts, const Environment& environment,
+              const RunOptions& options)
+      : graph_(graph), plan_(plan), facts_(facts), environment_(environment), options_(options) {}
+
+  Status Prepare() {
+    ASSIGN_OR_RETURN(prepared_, PrepareTracks(graph_, plan_, environment_, options_));
+    // A slot more per stream: its source may wait for the decoder without keeping a core idle.
+    arena_ = std::make_unique<Arena>(options_.threads + prepared_.streams);
+    return {};
+  }
+
+  Status Claim() { return pipeline::ClaimPlaces(prepared_); }
+
+  RunOutcome Run(std::stop_token stop) {
+    const std::stop_callback relay(stop, [this] {
+      stop_.request_stop();
+      // Taken and given back, so that the coordinator is either before its check or really waiting.
+      { const std::scoped_lock lock(mutex_); }
+      changed_.notify_all();
+    });
+    RunOutcome outcome;
+    outcome.status = DescribeSegments(prepared_, *environment_.log);
+    if (!outcome.status.ok()) return outcome;
+    std::unique_lock lock(mutex_);
+    while (true) {
+      JoinFinished(lock);
+      if (!stop_.stop_requested()) StartReady(lock);
+      if (units_.empty()) break;
+      changed_.wait(lock, [this] { return finished_ > 0 || woken_; });
+      woken_ = false;
+    }
+    return Outcome(stop);
+  }
+
+ private:
+  struct RunningThread {
+    std::thread thread;
+    bool finished = false;
+  };
+
+  // --- Scheduling: under the lock.
+
+  bool HasRoom() const { return static_cast<int>(units_.size()) < std::max(options_.threads, 2); }
+
+  void StartReady(std::unique_lock<std::mutex>& lock) {
+    bool started = true;
+    while (started && HasRoom() && !stop_.stop_requested()) {
+      started = false;
+      for (const std::unique_ptr<Track>& track : prepared_.tracks)
+        if (HasRoom() && track->active() && StartOne(*track, lock)) started = true;
+    }
+  }
+
+  bool StartOne(Track& track, std::unique_lock<std::mutex>&) {
+    switch (track.phase) {
+      case Track::Phase::kPieces:
+        if (!track.planned->copy_from.empty()) {
+          track.phase = Track::Phase::kFinishing;
+          Start(track, ToString(UnitId{track.name(), JobId{}}), [this, &track] { return Copy(track); });
+          return true;
+        }
+        if (track.pieces_complete() && track.running == 0) {
+          track.phase = Track::Phase::kPlanning;
+          Start(track, ToString(UnitId{track.name(), JobId{}}), [this, &track] { return PlanShards(track); });
+          return true;
+        }
+        return track.origin ? StartPartition(track) : StartStream(track);
+      case Track::Phase::kPublishing: return StartGroup(track);
+      default: return false;
+    }
+  }
+
+  bool StartStream(Track& track) {
+    for (std::size_t at = 0; at < track.inputs.size(); ++at) {
+      Track::Input& input = track.inputs[at];
+      if (input.running || input.given_up || input.pieces.complete()) continue;
+      input.running = true;
+      const auto number = static_cast<std::uint32_t>(at);
+      Start(track, ToString(UnitId{track.name(), StreamId{number}}),
+            [this, &track, number] { return Stream(track, number); });
+      return true;
+    }
+    return false;
+  }
+
+  bool StartPartition(Track& track) {
+    for (std::size_t at = 0; at < track.inputs.size(); ++at) {
+      Track::Input& input = track.inputs[at];
+      while (!input.ready.empty()) {
+        const PartitionId id{static_cast<std::uint32_t>(at), input.ready.front()};
+        input.ready.pop_front();
+        const auto& there = track.origin->inputs[at].pieces.standing;
+        const auto found = there.find(id.partition);
+        // Found damaged while it waited here: it is offered again, and read once.
+        if (found == there.end() || input.begun.contains(id.partition)) continue;
+        input.begun.insert(id.partition);
+        const bool remade = track.origin->remade.contains(id);
+        Start(track, ToString(UnitId{track.name(), id}), [this, &track, piece = found->second.piece, remade] {
+          return Partition(track, piece, remade);
+        });
+        return true;
+      }
+    }
+    return false;
+  }
+
+  bool StartGroup(Track& track) {
+    if (track.next_group >= track.publisher->groups().size()) return false;
+    const std::size_t group = track.next_group++;
+    Start(track, ToString(UnitId{track.name(), JobId{}}),
+          [this, &track, publisher = track.publisher, group] { return Gather(track, *publisher, group); });
+    return true;
+  }
+
+  void Start(Track& track, std::string unit, std::function<Status()> work) {
+    ++track.running;
+    RunningThread& running = units_.emplace_back();
+    running.thread = std::thread([this, &track, &running, unit = std::move(unit), work = std::move(work)] {
+      Status outcome = work();
+      const std::scoped_lock lock(mutex_);
+      --track.running;
+      if (!outcome.ok()) Fail(track, unit, std::move(outcome));
+      running.finished = true;
+      ++finished_;
+      changed_.notify_all();
+    });
+  }
+
+  void JoinFinished(std::unique_lock<std::mutex>& lock) {
+    while (finished_ > 0) {
+      const auto done =
+          std::find_if(units_.begin(), units_.end(), [](const RunningThread& unit) { return unit.finished; });
+      std::thread thread = std::move(done->thread);
+      units_.erase(done);
+      --finished_;
+      lock.unlock();
+      thread.join();
+      lock.lock();
+    }
+  }
+
+  /// A failure of a unit as a whole; under the lock. Cancelled units have said why elsewhere.
+  void Fail(Track& track, const std::string& unit, Status why) {
+    if (why.code() == Code::kCancelled) return;
+    // One input or partition that fails keeps no other from being made; that there is no whole shows.
+    if (track.phase != Track::Phase::kPieces) track.phase = Track::Phase::kFailed;
+    Log(UnitState::kFailed, unit, track.scope.log_segment, std::string(why.message()));
+    Record(unit, std::move(why));
+  }
+
+  /// False when the run is to stop.
+  bool Record(const std::string& unit, Status why) {
+    failures_.push_back({unit, std::move(why)});
+    if (static_cast<int>(failures_.size()) < options_.keep_going) return true;
+    stop_.request_stop();
+    return false;
+  }
+
+  // --- Units: on threads of their own, the lock only for reporting.
+
+  UnitEvents EventsOf(Track& track) {
+    UnitEvents events;
+    events.logged = [this, &track](InputPieces::Standing standing) {
+      const std::scoped_lock lock(mutex_);
+      const PartitionId id = standing.piece.id;
+      const std::string unit = ToString(UnitId{track.name(), id});
+      if (track.phase == Track::Phase::kFailed)
+        return Log(UnitState::kVoid, unit, 0, std::string(kSourceChanged));
+      track.logged.push_back(unit);
+      track.inputs[id.input].pieces.standing.insert_or_assign(id.partition, std::move(standing));
+      for (Track* reader : track.readers) reader->Offer(id);
+      Wake();
+    };
+    events.failed = [this, &track](PartitionId id, const Status& why) {
+      const std::scoped_lock lock(mutex_);
+      track.failed.insert(id);
+      return Record(ToString(UnitId{track.name(), id}), why);
+    };
+    events.ended = [](const InputEnd&) {};
+    return events;
+  }
+
+  void Wake() {
+    woken_ = true;
+    changed_.notify_all();
+  }
+
+  Status Stream(Track& track, std::uint32_t number) {
+    InputPieces standing;
+    {
+      const std::scoped_lock lock(mutex_);
+      standing = track.inputs[number].pieces;
+    }
+    const Facts::Files& source =
+        facts_.files.at(graph_.nodes()[static_cast<std::size_t>(track.planned->files)].spec->name);
+    // Nothing was to be read when the run began; a partition that was found damaged changed that.
+    RETURN_IF_ERROR(source.missing);
+    const SourceFile& file = source.files[number];
+    UnitEvents events = EventsOf(track);
+    events.ended = [this, &track, number](const InputEnd& end) {
+      const std::scoped_lock lock(mutex_);
+      track.SetEnd(number, end);
+      Wake();
+    };
+    Status outcome = RunStreamUnit(track.scope, *arena_, file, number, standing, events, stop_.get_token());
+    const std::scoped_lock lock(mutex_);
+    Track::Input& input = track.inputs[number];
+    input.running = false;
+    // Partitions that failed stay missing: to try them again in this run would fail again.
+    if (!outcome.ok() || !track.failed.empty()) input.given_up = true;
+    if (outcome.code() == Code::kFailedPrecondition) VoidAll(track);
+    return outcome;
+  }
+
+  /// The source was changed while it was read: what this run made of it is of no known content.
+  void VoidAll(Track& track) {
+    track.phase = Track::Phase::kFailed;
+    for (const std::string& unit : track.logged) Log(UnitState::kVoid, unit, 0, std::string(kSourceChanged));
+    track.logged.clear();
+    for (Track* reader : track.readers) VoidAll(*reader);
+  }
+
+  void Log(UnitState state, const std::string& unit, std::uint32_t segment, std::string reason) {
+    UnitLine line;
+    line.state = state;
+    line.unit = unit;
+    line.segment = segment;
+    line.reason = std::move(reason);
+    if (Status logged = environment_.log->Append(line); !logged.ok())
+      Record(unit, std::move(logged)), stop_.request_stop();
+  }
+
+  /// `remade`: the piece was made again in this run.
+  Status Partition(Track& track, const Piece& piece, bool remade) {
+    const Node& made_by = graph_.nodes()[static_cast<std::size_t>(track.origin->planned->node)];
+    Status outcome = RunPartitionUnit(track.scope, *arena_, *track.origin->scope.directory, piece,
+                                      made_by.out, EventsOf(track), stop_.get_token());
+    if (!DamagedPiece(outcome)) return outcome;
+    const std::scoped_lock lock(mutex_);
+    Track& origin = *track.origin;
+    track.inputs[piece.id.input].begun.erase(piece.id.partition);
+    if (remade) return outcome;
+    Remake(origin, piece.id, outcome);
+    if (origin.inputs[piece.id.input].pieces.standing.contains(piece.id.partition)) track.Offer(piece.id);
+    return {};
+  }
+
+  /// A piece was found damaged: its producer is wanted again, once per piece and run. Under the lock.
+  void Remake(Track& producer, PartitionId id, const Status& why) {
+    if (!producer.remade.insert(id).second) return;  // another reader found it as well
+    ++remakes_;
+    const std::string unit = ToString(UnitId{producer.name(), id});
+    environment_.progress->Note(StrCat(unit, " is damaged (", why.message(), ") and will be made again"));
+    Log(UnitState::kVoid, unit, 0, std::string(why.message()));
+    Track::Input& input = producer.inputs[id.input];
+    input.pieces.standing.erase(id.partition);
+    input.begun.erase(id.partition);
+    if (producer.origin) producer.Offer(id);
+    producer.publisher.reset();
+    if (producer.phase != Track::Phase::kFailed) producer.phase = Track::Phase::kPieces;
+    Wake();
+  }
+
+  Status PlanShards(Track& track) {
+    std::vector<Piece> pieces;
+    {
+      const std::scoped_lock lock(mutex_);
+      pieces = track.all_pieces();
+    }
+    if (!track.planned->publishes) return Finish(track, pieces, Track::Phase::kPlanning);
+    auto publisher = std::make_shared<Publisher>(track.scope, *track.out);
+    Status begun = publisher->Begin(pieces, GatherMemory());
+    if (!begun.ok()) return Damaged(track, std::move(begun), true);
+    environment_.progress->Advanced(track.name(), publisher->standing(), publisher->shards());
+    const bool none_left = publisher->groups().empty();
+    {
+      const std::scoped_lock lock(mutex_);
+      track.publisher = publisher;
+      track.next_group = track.groups_done = 0;
+      track.phase = Track::Phase::kPublishing;
+    }
+    if (none_left) return Finish(track, pieces, Track::Phase::kPublishing);
+    return {};
+  }
+
+  std::uint64_t GatherMemory() const {
+    return std::max<std::uint64_t>(options_.memory_bytes / 2 / static_cast<std::uint64_t>(options_.threads),
+                                   1 << 20);
+  }
+
+  Status Gather(Track& track, Publisher& publisher, std::size_t group) {
+    Status outcome = publisher.RunGroup(group, GatherMemory(), stop_.get_token());
+    std::vector<Piece> pieces;
+    bool last = false, current = false;
+    {
+      const std::scoped_lock lock(mutex_);
+      pieces = track.all_pieces();
+      current = track.publisher.get() == &publisher;
+      if (outcome.ok()) last = current && ++track.groups_done == publisher.groups().size();
+    }
+    if (!outcome.ok()) return Damaged(track, std::move(outcome), current);
+    environment_.progress->Advanced(track.name(), publisher.standing(), publisher.shards());
+    return last ? Finish(track, pieces, Track::Phase::kPublishing) : Status();
+  }
+
+  /// A failure of the second pass: a damaged piece is made again, anything else stays a failure. `current`:
+  /// the pieces are those that stand, not what other groups had before one of them was made again.
+  Status Damaged(Track& track, Status why, bool current) {
+    const std::optional<PartitionId> piece = DamagedPiece(why);
+    if (!piece) return why;
+    const std::scoped_lock lock(mutex_);
+    if (current && track.remade.contains(*piece)) return why;
+    Remake(track, *piece, why);
+    return {};
+  }
+
+  /// A piece, its own or of what it was made from, is being made again: its lines were no whole to sum up.
+  Status SendBack(Track& track) {
+    track.phase = Track::Phase::kPieces;
+    Wake();
+    return {};
+  }
+
+  Status Finish(Track& track, const std::vector<Piece>& pieces, Track::Phase from) {
+    std::uint64_t remakes = 0;
+    {
+      const std::scoped_lock lock(mutex_);
+      if (!track.Advance(from, Track::Phase::kFinishing)) return {};
+      remakes = remakes_;
+      if (!track.pieces_complete()) return SendBack(track);
+    }
+    const ArtifactSummary summary = Summarize(*environment_.log, *track.planned, pieces);
+    {
+      const std::scoped_lock lock(mutex_);
+      if (remakes != remakes_) return SendBack(track);
+    }
+    // An origin's verdict counts here too: it may be one of an earlier run, or not be spoken yet.
+    for (const Track* above = &track; above != nullptr; above = above->origin)
+      RETURN_IF_ERROR(Judge(graph_, above->planned->chain, above->scope.assembly, summary));
+    const Schema& schema = graph_.nodes()[static_cast<std::size_t>(track.planned->node)].out;
+    RETURN_IF_ERROR(track.publisher ? track.publisher->Finish(summary, schema)
+                                    : FinishPieces(track.scope, schema, pieces, summary));
+    return Done(track);
+  }
+
+  Status Copy(Track& track) {
+    ASSIGN_OR_RETURN(const std::unique_ptr<Store> from, environment_.open_store(track.planned->copy_from));
+    RETURN_IF_ERROR(CopyArtifact(track.scope, *from, *track.out, stop_.get_token()));
+    return Done(track);
+  }
+
+  Status Done(Track& track) {
+    {
+      const std::scoped_lock lock(mutex_);
+      if (track.phase != Track::Phase::kFinishing) return {};
+      track.phase = Track::Phase::kDone;
+    }
+    environment_.progress->Note(track.planned->publishes
+                                    ? StrCat("stage '", track.name(), "' published ", track.planned->place)
+                                    : StrCat("stage '", track.name(), "' is complete"));
+    const std::string unit = ToString(UnitId{track.name(), JobId{}});
+    const UnitLine* last = environment_.log->Find(unit);
+    const std::scoped_lock lock(mutex_);
+    if (last != nullptr && last->state == UnitState::kFailed) Log(UnitState::kVoid, unit, 0, "done since");
+    track.Advance(Track::Phase::kFinishing, Track::Phase::kDone);
+    return {};
+  }
+
+  RunOutcome Outcome(const std::stop_token& stop) {
+    RunOutcome outcome;
+    outcome.failures = std::move(failures_);
+    if (stop.stop_requested()) {
+      outcome.status = Status(Code::kCancelled, "stopped");
+    } else if (!outcome.failures.empty()) {
+      outcome.status = Status(Code::kFailedPrecondition, StrCat(outcome.failures.size(), " failed"));
+    } else {
+      for (const std::unique_ptr<Track>& track : prepared_.tracks)
+        if (track->active())
+          outcome.status =
+              Status(Code::kInternal, StrCat("stage '", track->name(), "' is stuck [this is a bug]"));
+    }
+    return outcome;
+  }
+
+  const Graph& graph_;
+  const Plan& plan_;
+  const Facts& facts_;
+  const Environment& environment_;
+  const RunOptions& options_;
+  PreparedTracks prepared_;
+  std::unique_ptr<Arena> arena_;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::stop_source stop_;           // set by the caller's token and by the last failure allowed
+  std::list<RunningThread> units_;  // guarded by mutex_, like all below
+  std::size_t finished_ = 0;        // units whose thread can be joined
+  std::uint64_t remakes_ = 0;       // pieces that were found damaged
+  bool woken_ = false;              // something can be started that could not before
+  std::vector<UnitFailure> failures_;
+};
+
+Executor::Executor(const Graph& graph, const Plan& plan, const Facts& facts, const Environment& environment,
+                   const RunOptions& options)
+    : coordinator_(std::make_unique<Coordinator>(graph, plan, facts, environment, options)) {}
+
+Executor::~Executor() = default;
+
+Status Executor::Prepare() { return coordinator_->Prepare(); }
+
+Status Executor::ClaimPlaces() { return coordinator_->Claim(); }
+
+RunOutcome Executor::Run(std::stop_token stop) { return coordinator_->Run(std::move(stop)); }
+
+}  // namespace pipeline

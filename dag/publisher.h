@@ -1,0 +1,70 @@
+// The second pass of a segment: shards at their place, then what describes them, the manifest last.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "dag/artifact_summary.h"
+#include "dag/graph.h"
+#include "dag/manifest.h"
+#include "dag/segment_unit.h"
+
+namespace pipeline {
+
+/// Laid down at a place before the first shard: what lies beside it without a manifest is ours and
+/// unfinished.
+inline constexpr std::string_view kClaimName = ".pipe/claim.json";
+
+Status LayClaim(const SegmentScope& scope, Store& out);
+
+/// One segment's publication in one run. Groups may run at the same time; the rest one at a time.
+class Publisher {
+ public:
+  /// `out` is rooted at the place. Both outlive the publisher.
+  Publisher(const SegmentScope& scope, Store& out);
+  ~Publisher();
+
+  /// Plans the shards from `pieces`, finds those that stand, clears the way for the others: a claim is
+  /// laid down, and with `replaces` the manifest is taken away first.
+  Status Begin(const std::vector<Piece>& pieces, std::uint64_t memory_bytes);
+
+  /// Groups that hold a shard which does not stand.
+  const std::vector<std::vector<std::size_t>>& groups() const { return groups_; }
+  std::size_t shards() const;
+  std::size_t standing() const;
+
+  /// Writes and logs the missing shards of a group. kDataLoss begins with the name of the piece's
+  /// object that is damaged.
+  Status RunGroup(std::size_t group, std::uint64_t memory_bytes, std::stop_token stop);
+
+  /// Describes the whole, removes strays, commits the manifest. `pieces` were judged before.
+  Status Finish(const ArtifactSummary& summary, const Schema& schema);
+
+ private:
+  Status Withdraw();
+  Condition ConditionFor(const std::string& object) const;
+  Status Log(std::size_t shard, const ShardOutput& output);
+  Status RemoveStrays(const Manifest& manifest) const;
+
+  const SegmentScope& scope_;
+  Store& out_;
+  std::unique_ptr<Publication> publication_;
+  std::vector<std::vector<std::size_t>> groups_;
+  std::map<std::string, std::string> versions_;  // what lay at the place when we began, by object
+
+  mutable std::mutex mutex_;
+  std::vector<ShardOutput> outputs_;  // guarded by mutex_, like stands_; by shard
+  std::vector<bool> stands_;
+};
+
+/// The manifest of an artifact that is kept in the work directory: its pieces are all there is.
+Status FinishPieces(const SegmentScope& scope, const Schema& schema, const std::vector<Piece>& pieces,
+                    const ArtifactSummary& summary);
+
+}  // namespace pipeline

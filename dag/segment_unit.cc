@@ -1,0 +1,282 @@
+#include "dag/segment_unit.h"
+
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "base/commit_point.h"
+#include "base/str.h"
+#include "dag/copy_object.h"
+#include "dag/keys.h"
+#include "dag/unit_id.h"
+
+namespace pipeline {
+
+namespace {
+
+/// Counts what is read from a file as it is stored, for the status display.
+class CountingFile final : public ByteFile {
+ public:
+  CountingFile(std::shared_ptr<ByteFile> file, std::shared_ptr<RunningUnit> unit)
+      : file_(std::move(file)), unit_(std::move(unit)) {}
+  std::uint64_t size() const override { return file_->size(); }
+  Result<std::unique_ptr<ByteReader>> Open(std::uint64_t offset, std::stop_token stop) const override {
+    ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> reader, file_->Open(offset, std::move(stop)));
+    return std::unique_ptr<ByteReader>(std::make_unique<Reader>(std::move(reader), unit_));
+  }
+
+ private:
+  class Reader final : public ByteReader {
+   public:
+    Reader(std::unique_ptr<ByteReader> reader, std::shared_ptr<RunningUnit> unit)
+        : reader_(std::move(reader)), unit_(std::move(unit)) {}
+    Result<std::size_t> Read(std::span<char> out) override {
+      Result<std::size_t> got = reader_->Read(out);
+      if (got.ok()) unit_->input_read.fetch_add(*got, std::memory_order_relaxed);
+      return got;
+    }
+
+   private:
+    const std::unique_ptr<ByteReader> reader_;
+    const std::shared_ptr<RunningUnit> unit_;
+  };
+
+  const std::shared_ptr<ByteFile> file_;
+  const std::shared_ptr<RunningUnit> unit_;
+};
+
+/// Commits and logs the partitions of one unit.
+class Committer final : public SegmentOutput {
+ public:
+  /// `content` gives the content key of a partition.
+  Committer(const SegmentScope& scope, std::function<Digest(PartitionId)> content, const UnitEvents& events)
+      : scope_(scope), content_(std::move(content)), events_(events) {}
+
+  Result<std::unique_ptr<Sink>> Open(PartitionId id) override {
+    RETURN_IF_ERROR(CheckDisk());
+    ASSIGN_OR_RETURN(std::unique_ptr<Sink> sink, scope_.assembly.sink->OpenPartition(*scope_.directory, id));
+    return sink;
+  }
+
+  Status Keep(PartitionId id, const std::vector<Quarantined>& records) override {
+    const std::scoped_lock lock(mutex_);
+    auto [at, added] = quarantines_.try_emplace(id, *scope_.work, scope_.chain, id);
+    return at->second.Add(records);
+  }
+
+  Status Close(ClosedPartition partition) override {
+    const std::string unit = ToString(UnitId{scope_.planned->keys.stage, partition.id});
+    if (!partition.failure.ok()) return Failed(unit, partition.id, partition.failure, partition.failed_index);
+    RETURN_IF_ERROR(CommitQuarantine(partition.id));
+    Result<PartitionOutput> output = partition.sink->Commit(partition.end);
+    partition.sink.reset();
+    if (!output.ok()) return Failed(unit, partition.id, std::move(output).status(), 0);
+    PassCommitPoint("partition.committed");
+
+    UnitLine line;
+    line.state = UnitState::kDone;
+    line.unit = unit;
+    line.segment = scope_.log_segment;
+    line.recipe = PartitionRecipe(scope_.planned->keys.recipe, partition.id);
+    line.content = content_(partition.id);
+    line.digest = output->digest;
+    line.objects = output->objects;
+    line.records = partition.records;
+    line.place = scope_.planned->directory;
+    line.splits = partition.splits;
+    line.end = partition.end;
+    for (std::size_t stage = 0; stage < partition.counts.size(); ++stage)
+      line.counts.emplace(scope_.assembly.stages[stage], std::move(partition.counts[stage]));
+    RETURN_IF_ERROR(scope_.environment->log->Append(line));
+    PassCommitPoint("partition.logged");
+
+    std::uint64_t bytes = 0;
+    for (const StoredObject& object : output->objects) bytes += object.bytes;
+    scope_.environment->progress->Logged(unit, partition.records, bytes);
+    events_.logged({Piece{partition.id, std::move(*output), std::move(partition.splits)}, partition.end});
+    return {};
+  }
+
+ private:
+  /// A partition that does not fit is better not begun: what it would write goes to disk at once.
+  Status CheckDisk() const {
+    const Result<std::uint64_t> free = scope_.environment->free_bytes();
+    if (!free.ok()) return free.status();
+    const std::uint64_t need = scope_.source_partition_bytes + (scope_.source_partition_bytes >> 2);
+    if (*free >= need) return {};
+    return Status(
+        Code::kResourceExhausted,
+        StrCat("the work directory's disk has ", HumanBytes(*free), " left and the next partition may need ",
+               HumanBytes(need), "; free some space and run again, or name another --work"));
+  }
+
+  Status CommitQuarantine(PartitionId id) {
+    std::optional<QuarantineWriter> writer;
+    {
+      const std::scoped_lock lock(mutex_);
+      if (const auto found = quarantines_.find(id); found != quarantines_.end()) {
+        writer = std::move(found->second);
+        quarantines_.erase(found);
+      }
+    }
+    // Without a record it takes away what an earlier try left.
+    if (!writer) writer.emplace(*scope_.work, scope_.chain, id);
+    return writer->Commit();
+  }
+
+  Status Failed(const std::string& unit, PartitionId id, const Status& why, std::uint64_t index) {
+    {
+      const std::scoped_lock lock(mutex_);
+      quarantines_.erase(id);
+    }
+    UnitLine line;
+    line.state = UnitState::kFailed;
+    line.unit = unit;
+    line.segment = scope_.log_segment;
+    line.reason = std::string(why.message());
+    line.origin = StrCat(PartitionName(id), ":", index);
+    RETURN_IF_ERROR(scope_.environment->log->Append(line));
+    if (events_.failed(id, why)) return {};
+    return Status(Code::kCancelled, "stopped after a failure");
+  }
+
+  const SegmentScope& scope_;
+  const std::function<Digest(PartitionId)> content_;
+  const UnitEvents& events_;
+  std::mutex mutex_;
+  std::map<PartitionId, QuarantineWriter> quarantines_;  // guarded by mutex_; of partitions not closed yet
+};
+
+Status LogEnd(const SegmentScope& scope, std::uint32_t input, const InputEnd& end) {
+  PassCommitPoint("input.ended");
+  UnitLine line;
+  line.state = UnitState::kEnd;
+  line.unit = ToString(UnitId{scope.planned->keys.stage, StreamId{input}});
+  line.segment = scope.log_segment;
+  line.recipe = scope.planned->keys.end_recipes[input];
+  line.partitions = end.partitions;
+  line.raw_bytes = end.raw_bytes;
+  line.documents = end.documents;
+  line.counts.emplace(scope.assembly.stages.front(), end.outside);
+  return scope.environment->log->Append(line);
+}
+
+/// Takes over what an earlier run made of the same input by a recipe that turns out to be as good: its
+/// content key is the one asked for. False where there is nothing to take over.
+Result<bool> Adopt(const SegmentScope& scope, PartitionId id, const Digest& content, const UnitEvents& events,
+                   const std::stop_token& stop) {
+  RunLog& log = *scope.environment->log;
+  const UnitLine* known = log.FindDone(ToString(UnitId{scope.planned->keys.stage, id}));
+  if (known == nullptr || scope.planned->forced || known->content != content || known->place.empty())
+    return false;
+  ASSIGN_OR_RETURN(const std::unique_ptr<Store> from,
+                   scope.environment->work_store("artifacts/" + known->place));
+  for (const StoredObject& object : known->objects) {
+    ASSIGN_OR_RETURN(const std::optional<ObjectInfo> there, from->Stat(object.name));
+    if (!there || there->size != object.bytes) return false;
+  }
+  for (const StoredObject& object : known->objects)
+    RETURN_IF_ERROR(CopyObject(*from, *scope.directory, object, stop));
+  UnitLine line = *known;
+  line.segment = scope.log_segment;
+  line.recipe = PartitionRecipe(scope.planned->keys.recipe, id);
+  line.place = scope.planned->directory;
+  RETURN_IF_ERROR(log.Append(line));
+  events.logged({Piece{id, {line.digest, line.objects}, line.splits}, line.end});
+  return true;
+}
+
+Status SourceChanged(const std::string& path) {
+  return Status(Code::kFailedPrecondition,
+                StrCat(path, ": was changed since this run began; what was made of it is void, run again"));
+}
+
+/// An input that could be read now failed no more: what is known of its end is said once more.
+Status ForgetFailure(RunLog& log, const std::string& unit) {
+  const UnitLine* last = log.Find(unit);
+  if (last == nullptr || last->state != UnitState::kFailed) return {};
+  UnitLine line;
+  line.state = UnitState::kVoid;
+  line.unit = unit;
+  line.reason = "read since";
+  if (const UnitLine* end = log.FindDone(unit)) line = *end;
+  return log.Append(line);
+}
+
+SegmentSpec SpecOf(const SegmentScope& scope) {
+  SegmentSpec spec = scope.assembly.spec;
+  spec.tokens = scope.tokens;
+  spec.closings = scope.closings;
+  return spec;
+}
+
+}  // namespace
+
+Status RunStreamUnit(const SegmentScope& scope, Arena& arena, const SourceFile& file, std::uint32_t number,
+                     const InputPieces& standing, const UnitEvents& events, std::stop_token stop) {
+  const std::string unit = ToString(UnitId{scope.planned->keys.stage, StreamId{number}});
+  ASSIGN_OR_RETURN(const std::string identity, scope.environment->file_identity(file.input.path));
+  if (!file.identity.empty() && identity != file.identity) return SourceChanged(file.input.path);
+  ASSIGN_OR_RETURN(std::shared_ptr<ByteFile> opened, scope.environment->open_file(file.input.path));
+  const auto running = std::make_shared<RunningUnit>(unit, scope.assembly.stages, opened->size());
+
+  std::map<std::uint32_t, PartitionEnd> ends;
+  for (const auto& [partition, stands] : standing.standing) ends.emplace(partition, stands.end);
+  SourceRequest request;
+  request.input = {file.input.name, std::make_shared<CountingFile>(std::move(opened), running)};
+  request.number = number;
+  request.wanted = [&ends](std::uint32_t partition) { return !ends.contains(partition); };
+  request.last_wanted = standing.last_missing();
+  request.known_end = [&ends](std::uint32_t partition) -> std::optional<PartitionEnd> {
+    const auto found = ends.find(partition);
+    return found == ends.end() ? std::nullopt : std::optional(found->second);
+  };
+  request.batch_bytes = scope.options->batch_bytes;
+  request.decoder_threads = scope.options->threads;
+  request.decoder_memory = scope.options->memory_bytes / 8;
+  request.stop = stop;
+  ASSIGN_OR_RETURN(const std::unique_ptr<Source> source, scope.assembly.source->Open(std::move(request)));
+
+  const PlannedSegment& planned = *scope.planned;
+  // What a stream is made of has no digest before it ends: recipe and content are the same.
+  Committer committer(
+      scope, [&planned](PartitionId id) { return PartitionRecipe(planned.keys.recipe, id); }, events);
+  scope.environment->progress->Started(running);
+  Status outcome = RunSegment(arena, *source, SpecOf(scope), committer, running->counters, std::move(stop));
+  if (outcome.ok()) {
+    ASSIGN_OR_RETURN(const std::string now, scope.environment->file_identity(file.input.path));
+    if (now != identity) outcome = SourceChanged(file.input.path);
+  }
+  if (outcome.ok()) {
+    if (const std::optional<InputEnd> end = source->End(); end && !standing.end) {
+      outcome = LogEnd(scope, number, *end);
+      if (outcome.ok()) events.ended(*end);
+    } else {
+      outcome = ForgetFailure(*scope.environment->log, unit);
+    }
+  }
+  scope.environment->progress->Finished(unit, outcome);
+  return outcome;
+}
+
+Status RunPartitionUnit(const SegmentScope& scope, Arena& arena, Store& origin_directory, const Piece& origin,
+                        const Schema& origin_schema, const UnitEvents& events, std::stop_token stop) {
+  const std::string unit = ToString(UnitId{scope.planned->keys.stage, origin.id});
+  const Digest content = PartitionContent(scope.planned->chain_lineage, origin.output.digest, origin.id);
+  ASSIGN_OR_RETURN(const bool adopted, Adopt(scope, origin.id, content, events, stop));
+  if (adopted) return {};
+  ASSIGN_OR_RETURN(const std::unique_ptr<Source> source,
+                   scope.environment->intermediate->Open(origin_directory, origin, origin_schema,
+                                                         scope.options->batch_bytes, stop));
+  std::uint64_t bytes = 0;
+  for (const StoredObject& object : origin.output.objects) bytes += object.bytes;
+  const auto running = std::make_shared<RunningUnit>(unit, scope.assembly.stages, bytes);
+  Committer committer(
+      scope, [content](PartitionId) { return content; }, events);
+  scope.environment->progress->Started(running);
+  Status outcome = RunSegment(arena, *source, SpecOf(scope), committer, running->counters, std::move(stop));
+  scope.environment->progress->Finished(unit, outcome);
+  return outcome;
+}
+
+}  // namespace pipeline

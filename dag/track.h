@@ -1,0 +1,90 @@
+// One planned segment while it is being carried out. Owned by the coordinator and touched under its
+// lock, save for what is marked otherwise.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "dag/publisher.h"
+#include "dag/segment_unit.h"
+
+namespace pipeline {
+
+struct Track {
+  enum class Phase : std::uint8_t {
+    kPieces,      // partitions are being made
+    kPlanning,    // one unit looks at the pieces and plans the shards
+    kPublishing,  // shards are being written
+    kFinishing,   // one unit judges, describes and commits the manifest
+    kDone,
+    kFailed,
+  };
+
+  const PlannedSegment* planned = nullptr;
+  Track* origin = nullptr;      // whose partitions it reads; null: files
+  std::vector<Track*> readers;  // tracks that read its partitions
+  Phase phase = Phase::kDone;
+
+  // Immutable once units run.
+  SegmentScope scope;
+  std::unique_ptr<Store> out;  // null where it publishes nothing
+
+  // First pass.
+  struct Input {
+    InputPieces pieces;
+    bool running = false;             // its stream unit
+    bool given_up = false;            // its stream unit failed; not tried again in this run
+    std::deque<std::uint32_t> ready;  // partitions of the origin that can be read now
+    std::set<std::uint32_t> begun;    // partitions whose unit was started
+  };
+  std::vector<Input> inputs;
+  std::set<PartitionId> failed;     // partitions that failed in this run
+  std::set<PartitionId> remade;     // partitions that were found damaged once already
+  std::vector<std::string> logged;  // units logged in this run, for a source that turns out changed
+
+  // Second pass.
+  std::shared_ptr<Publisher> publisher;  // shared by the units that run its groups
+  std::size_t next_group = 0;
+  std::size_t groups_done = 0;
+
+  int running = 0;  // units
+
+  const std::string& name() const { return planned->keys.stage; }
+  bool active() const { return phase != Phase::kDone && phase != Phase::kFailed; }
+  /// Goes on to the next phase; false where a damaged piece has sent the track back meanwhile.
+  bool Advance(Phase from, Phase to) {
+    if (phase != from) return false;
+    phase = to;
+    return true;
+  }
+  /// Its own pieces and those that they were made from: a summary counts the stages of both.
+  bool pieces_complete() const {
+    for (const Input& input : inputs)
+      if (!input.pieces.complete()) return false;
+    return origin == nullptr || origin->pieces_complete();
+  }
+  /// Partition `id` of the origin can be read.
+  void Offer(PartitionId id) {
+    Input& input = inputs[id.input];
+    if (input.pieces.standing.contains(id.partition) || input.begun.contains(id.partition)) return;
+    input.ready.push_back(id.partition);
+  }
+  /// Input `number` was read to its end, here or in the origin.
+  void SetEnd(std::uint32_t number, const InputEnd& end) {
+    inputs[number].pieces.end = end;
+    for (Track* reader : readers) reader->SetEnd(number, end);
+  }
+  std::vector<Piece> all_pieces() const {
+    std::vector<Piece> pieces;
+    for (const Input& input : inputs)
+      for (const auto& [partition, standing] : input.pieces.standing) pieces.push_back(standing.piece);
+    return pieces;
+  }
+};
+
+}  // namespace pipeline
