@@ -1,0 +1,38 @@
+// Reads one object of an artifact, every byte of it, and finds what is wrong.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <stop_token>
+#include <string>
+
+#include "base/byte_reader.h"
+#include "dag/manifest.h"
+#include "stages/findings.h"
+
+namespace pipeline {
+
+/// What was read; also where something was wrong, as far as it could be read.
+struct ReadCounts {
+  std::uint64_t bytes = 0;
+  std::map<std::string, std::uint64_t, std::less<>> records;  // by split
+};
+
+// Each fails with kCancelled alone; all else is a finding. Records and bytes count from 0.
+
+/// Length, CRC-32C and digest.
+Status VerifyBytes(const ByteFile& file, const StoredObject& object, const std::stop_token& stop,
+                   Findings& findings, ReadCounts& counts);
+
+/// A shard of a TFDS data set: its bytes, both checksums of each frame, and that each record is an Example
+/// with one clean text. Goes on after a damaged record where its length is known.
+Status VerifyTextShard(const ByteFile& file, const ManifestShard& shard, const std::stop_token& stop,
+                       Findings& findings, ReadCounts& counts);
+
+/// The partition file of `piece`: its bytes, every frame, and that texts are clean and splits are known.
+Status VerifyPartition(const std::shared_ptr<const ByteFile>& file, const Piece& piece,
+                       const StoredObject& object, const Schema& schema, const std::stop_token& stop,
+                       Findings& findings, ReadCounts& counts);
+
+}  // namespace pipeline

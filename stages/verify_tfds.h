@@ -1,0 +1,20 @@
+// What a TFDS data set says about itself, held against its manifest. What lies on disk: formats/tfds.md.
+#pragma once
+
+#include <string_view>
+
+#include "dag/manifest.h"
+#include "stages/findings.h"
+
+namespace pipeline {
+
+/// The manifest against itself: names, numbers and sums of its shards, and the objects that TFDS needs.
+void VerifyTfdsManifest(const Manifest& manifest, Findings& findings);
+
+/// The text of dataset_info.json.
+void VerifyTfdsInfo(std::string_view text, const Manifest& manifest, Findings& findings);
+
+/// The text of features.json.
+void VerifyTfdsFeatures(std::string_view text, Findings& findings);
+
+}  // namespace pipeline
