@@ -1,0 +1,148 @@
+#include "cli/args.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <sstream>
+#include <string_view>
+
+#include "base/str.h"
+#include "cli/exit_code.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::string_view kFooter =
+    "Exit status: 0 done, 1 a stage failed or verify found something, 2 the command or the file is wrong\n"
+    "and nothing ran, 130 interrupted (SIGINT), 143 terminated (SIGTERM).";
+
+void AddFile(CLI::App& command, Options& options) {
+  command.add_option("FILE", options.file, "The pipeline file")->required();
+}
+
+void AddSet(CLI::App& command, std::vector<std::string>& set, Options& options) {
+  command.add_option("--set", set, "Set a var, or stages.STAGE.KEY, to another value")
+      ->type_name("NAME=VALUE");
+  command.add_option("--work", options.work, "Work directory (default ./.pipe/NAME)")
+      ->envname("PIPE_WORK")
+      ->type_name("DIR");
+}
+
+void AddRun(CLI::App& command, Options& options) {
+  command.add_flag("-n,--dry-run", options.dry_run,
+                   "Say what would run, how much it reads and how much disk it takes");
+  command.add_flag("--explain", options.explain,
+                   "Say of every stage why it runs or does not, with the keys that changed");
+  command.add_option("-k,--keep-going", options.keep_going, "Stop after N failures")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
+  command.add_option("-j,--jobs", options.threads, "Threads for processing (default: cores)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1024));
+  command.add_flag("--strict", options.selection.strict, "Let other versions of libraries count as a change");
+  command.add_option("--batch-bytes", options.batch_bytes, "Text per batch; speed only, never the result")
+      ->type_name("BYTES")
+      ->check(CLI::Range(1, 64 << 20));
+  command.add_option("--log-format", "How messages are written: text or json")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->each([&options](const std::string& value) { options.json_log = value == "json"; });
+}
+
+void AddSelection(CLI::App& command, Options& options) {
+  Selection& selection = options.selection;
+  command.add_option("--from", selection.from, "Run this stage and all that follows")->type_name("STAGE");
+  command.add_option("--only", selection.only, "Run this stage alone")->type_name("STAGE");
+  command.add_option("--until", selection.until, "Run this stage and all that it needs")->type_name("STAGE");
+  command
+      .add_option("--force", selection.force,
+                  "Run this stage even if it is up to date; replaces what it published")
+      ->type_name("STAGE");
+}
+
+}  // namespace
+
+std::variant<Options, Reply> ParseArgs(int argc, char** argv) {
+  Options options;
+  std::vector<std::string> set;
+  CLI::App app("pipe turns raw text on the web into a trained language model: one file names the stages.");
+  app.name("pipe");
+  app.set_version_flag("--version", StrCat("pipe ", PIPE_VERSION));
+  app.require_subcommand(1);
+  app.footer(std::string(kFooter));
+  app.get_formatter()->column_width(34);
+
+  CLI::App* run =
+      app.add_subcommand("run", "Run what is not done yet; a run that was cut off goes on where it was");
+  AddFile(*run, options), AddSet(*run, set, options), AddRun(*run, options), AddSelection(*run, options);
+
+  CLI::App* retry =
+      app.add_subcommand("retry", "Run the part of the last run that failed, and what it needs");
+  AddFile(*retry, options), AddSet(*retry, set, options), AddRun(*retry, options);
+
+  CLI::App* status =
+      app.add_subcommand("status", "Say what is done, what failed and why, and where things are");
+  AddFile(*status, options), AddSet(*status, set, options);
+  status->add_flag("--json", options.json, "As JSON");
+
+  CLI::App* validate = app.add_subcommand("validate", "Check the pipeline file and say every mistake in it");
+  AddFile(*validate, options), AddSet(*validate, set, options);
+
+  CLI::App* graph = app.add_subcommand("graph", "Draw the stages and who reads whom");
+  AddFile(*graph, options), AddSet(*graph, set, options);
+  graph->add_option("--format", options.graph_format, "mermaid or dot")
+      ->check(CLI::IsMember({"mermaid", "dot"}));
+
+  CLI::App* verify = app.add_subcommand(
+      "verify", "Read every record of an artifact again and check all that can be checked");
+  verify
+      ->add_option("PLACE", options.targets,
+                   "Directory of an artifact: as `out` names it, or in a work directory")
+      ->required();
+
+  CLI::App* cat = app.add_subcommand("cat", "Print the records of an artifact or of one of its objects");
+  cat->add_option("WHAT", options.target,
+                  "Directory of an artifact or quarantine; a shard; a .part, .spill, .jsonl or run.log of a "
+                  "work directory")
+      ->required();
+  cat->add_flag("--json", options.json,
+                "A JSON object per record, with all columns; without it a line end is \\n");
+  cat->add_option("-l,--limit", options.limit, "That many records, then end")->type_name("N");
+
+  CLI::App* clean = app.add_subcommand("clean", "Remove intermediates that nothing unfinished needs");
+  AddFile(*clean, options), AddSet(*clean, set, options);
+  clean->add_flag("-n,--dry-run", options.dry_run, "Say what would be removed");
+  clean->add_flag("--all", options.all, "Remove what unfinished stages could go on from, too");
+
+  app.add_subcommand("schema", "Print the JSON Schema of pipeline files, for editors");
+  app.add_subcommand("reference", "Print the reference page of all stages and their keys");
+
+  // CLI11 would only say that a command is missing.
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+  if (argc > 1 && argv[1][0] != '-' && std::find(names.begin(), names.end(), argv[1]) == names.end()) {
+    const std::string_view nearest = NearestWord(argv[1], names);
+    return Reply{
+        StrCat("pipe: there is no command '", argv[1], "'",
+               nearest.empty() ? std::string("; see pipe --help") : StrCat("; did you mean '", nearest, "'?"),
+               "\n"),
+        kExitRefused};
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    std::ostringstream out, err;
+    const int code = app.exit(error, out, err);
+    if (code == 0) return Reply{out.str(), kExitDone};
+    return Reply{err.str(), kExitRefused};
+  }
+  options.command = app.get_subcommands().front()->get_name();
+  for (const std::string& assignment : set) {
+    const std::size_t equals = assignment.find('=');
+    if (equals == std::string::npos || equals == 0)
+      return Reply{StrCat("pipe: --set ", assignment, ": expected NAME=VALUE\n"), kExitRefused};
+    options.set.emplace_back(assignment.substr(0, equals), assignment.substr(equals + 1));
+  }
+  return options;
+}
+
+}  // namespace pipeline

@@ -1,0 +1,315 @@
+#include "cli/cat_reader.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/str.h"
+#include "dag/quarantine.h"
+#include "dag/run_log_line.h"
+#include "dag/unit_id.h"
+#include "formats/coding.h"
+#include "formats/partition_file.h"
+#include "formats/spill_file.h"
+#include "formats/tf_example.h"
+#include "formats/tfds.h"
+#include "formats/tfrecord.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::uint64_t kMaxRecordBytes = std::uint64_t{1} << 30;
+constexpr std::string_view kRunLogVersion = "# pipe run log v1";
+
+/// 16 digits: what is hashed has no meaning as a number.
+std::string Hex64(std::uint64_t word) {
+  std::array<char, 16> digits{};
+  const char* end = std::to_chars(digits.data(), digits.data() + digits.size(), word, 16).ptr;
+  const std::string_view text(digits.data(), static_cast<std::size_t>(end - digits.data()));
+  return std::string(16 - text.size(), '0').append(text);
+}
+
+// --------------------------------------------------------------------------------------- examples
+
+/// The text of an example that has nothing else.
+std::optional<std::string_view> OnlyText(const TfExample& example) {
+  if (example.size() != 1 || example.begin()->first != kTfdsTextFeature) return std::nullopt;
+  const auto* const texts = std::get_if<TfBytesList>(&example.begin()->second);
+  if (texts == nullptr || texts->size() != 1) return std::nullopt;
+  return texts->front();
+}
+
+/// `facts` is where the record comes from; only looked at where JSON is wanted.
+void PrintExample(const TfExample& example, const std::function<Json()>& facts, RecordPrinter& printer) {
+  if (!printer.json()) {
+    const std::optional<std::string_view> text = OnlyText(example);
+    return text ? printer.Line(*text) : printer.Line(ToJson(example).Dump());
+  }
+  Json record = facts();
+  record["features"] = ToJson(example);
+  printer.Object(record);
+}
+
+Status PrintShard(const ByteFile& file, const CatObject& object, RecordPrinter& printer) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> input, file.Open(0, {}));
+  TfRecordReader reader(*input, kMaxRecordBytes);
+  for (std::uint64_t index = 0; !printer.done(); ++index) {
+    const std::uint64_t offset = reader.offset();
+    ASSIGN_OR_RETURN(const std::optional<std::string_view> bytes, reader.Next());
+    if (!bytes) return {};
+    Result<TfExample> example = ParseTfExample(*bytes);
+    if (!example.ok()) return std::move(example).status().Annotate(StrCat("record at offset ", offset));
+    const auto facts = [&] {
+      Json json;
+      if (!object.split.empty()) json["split"] = object.split;
+      if (object.shard) json["shard"] = *object.shard;
+      json["index"] = index;
+      return json;
+    };
+    PrintExample(*example, facts, printer);
+  }
+  return {};
+}
+
+// ------------------------------------------------------------------------------------- partitions
+
+std::string_view TextAt(const PartitionRows::Column& column, std::size_t row) {
+  const std::size_t begin = row == 0 ? 0 : column.ends[row - 1];
+  return std::string_view(column.bytes).substr(begin, column.ends[row] - begin);
+}
+
+Json ValueAt(PartitionColumnType type, const PartitionRows::Column& column, std::size_t row) {
+  switch (type) {
+    case PartitionColumnType::kUtf8: return TextOrBase64(TextAt(column, row));
+    case PartitionColumnType::kU8: return column.values[row];
+    case PartitionColumnType::kU32List: break;
+  }
+  Json::Array numbers;
+  for (std::size_t at = row == 0 ? 0 : column.ends[row - 1]; at < column.ends[row]; ++at)
+    numbers.emplace_back(column.numbers[at]);
+  return numbers;
+}
+
+/// A row of a partition, with the name of its split where that is known.
+Json RowToJson(const PartitionFileReader& reader, const PartitionRows& rows, std::size_t row,
+               const std::vector<std::string>& split_names) {
+  const PartitionHead& head = rows.heads[row];
+  Json json;
+  json["partition"] = PartitionName({reader.facts().input, reader.facts().partition});
+  json["index"] = head.index;
+  if (head.sub != 0) json["sub"] = head.sub;
+  json["document"] = head.document;
+  json["key"] = Hex64(head.key);
+  json["columns"] = Json::Object{};
+  for (std::size_t at = 0; at < reader.columns().size(); ++at) {
+    const PartitionColumn& column = reader.columns()[at];
+    const bool split = column.name == "split" && column.type == PartitionColumnType::kU8;
+    const std::size_t number = split ? rows.columns[at].values[row] : 0;
+    json["columns"][column.name] = split && number < split_names.size()
+                                       ? Json(split_names[number])
+                                       : ValueAt(column.type, rows.columns[at], row);
+  }
+  return json;
+}
+
+Status PrintPartition(std::shared_ptr<const ByteFile> file, const CatObject& object, RecordPrinter& printer) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<PartitionFileReader> reader,
+                   PartitionFileReader::Open(std::move(file), {}));
+  std::optional<std::size_t> text;
+  for (std::size_t at = 0; at < reader->columns().size(); ++at)
+    if (reader->columns()[at] == PartitionColumn{"text", PartitionColumnType::kUtf8}) text = at;
+  PartitionRows rows;
+  while (!printer.done()) {
+    ASSIGN_OR_RETURN(const bool more, reader->Next(rows));
+    if (!more) return {};
+    for (std::size_t row = 0; row < rows.heads.size() && !printer.done(); ++row) {
+      if (printer.json())
+        printer.Object(RowToJson(*reader, rows, row, object.split_names));
+      else if (text)
+        printer.Line(TextAt(rows.columns[*text], row));
+      else
+        printer.Line(RowToJson(*reader, rows, row, object.split_names)["columns"].Dump());
+    }
+  }
+  return {};
+}
+
+// ----------------------------------------------------------------------------------------- spills
+
+/// The record inside a payload that is one TFRecord frame; all of one that is not.
+std::string_view RecordOf(std::string_view payload) {
+  if (payload.size() < kTfRecordOverhead) return payload;
+  Decoder header(payload);
+  const std::uint64_t length = header.U64();
+  return length == payload.size() - kTfRecordOverhead ? payload.substr(12, length) : payload;
+}
+
+Status PrintSpillFrame(const SpillIndex& index, const SpillSplit& split, std::string_view rows,
+                       RecordPrinter& printer) {
+  Decoder in(rows);
+  while (in.left() > 0 && !printer.done()) {
+    const SpillRow row = TakeSpillRow(in);
+    if (!in.ok()) return Status(Code::kDataLoss, "its rows break off");
+    Result<TfExample> example = ParseTfExample(RecordOf(row.payload));
+    if (!example.ok()) return std::move(example).status();
+    const auto facts = [&] {
+      Json json;
+      json["partition"] = PartitionName({index.input, index.partition});
+      json["split"] = split.number;
+      json["hash"] = Hex64(row.hash);
+      json["index"] = row.index;
+      if (row.sub != 0) json["sub"] = row.sub;
+      return json;
+    };
+    PrintExample(*example, facts, printer);
+  }
+  return {};
+}
+
+Status PrintSpill(const ByteFile& file, RecordPrinter& printer) {
+  ASSIGN_OR_RETURN(const SpillIndex index, ReadSpillIndex(file, {}));
+  ZstdFrameCoder coder;
+  std::string bytes;
+  for (const SpillSplit& split : index.splits) {
+    for (const SpillFrame& frame : split.frames) {
+      if (printer.done()) return {};
+      ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file.Open(frame.offset, {}));
+      bytes.resize(frame.stored);
+      RETURN_IF_ERROR(ReadExactly(*reader, bytes));
+      RETURN_IF_ERROR(OpenSpillFrame(frame, index.compressed, coder, bytes));
+      Status printed = PrintSpillFrame(index, split, bytes, printer);
+      if (!printed.ok()) return std::move(printed).Annotate(StrCat("frame at offset ", frame.offset));
+    }
+  }
+  return {};
+}
+
+// ------------------------------------------------------------------------------------------ lines
+
+/// Calls `take` with each line, without its end, until it gives false or fails. `ended` tells whether the
+/// line has its LF: only the last one may lack it.
+Status ForEachLine(const ByteFile& file,
+                   const std::function<Result<bool>(std::string_view line, bool ended)>& take) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file.Open(0, {}));
+  std::string chunk(256 << 10, '\0');
+  std::string held;
+  while (true) {
+    ASSIGN_OR_RETURN(const std::size_t got, reader->Read(chunk));
+    if (got == 0) return held.empty() ? Status() : take(held, false).status();
+    std::string_view rest = std::string_view(chunk).substr(0, got);
+    for (std::size_t end = rest.find('\n'); end != std::string_view::npos; end = rest.find('\n')) {
+      held += rest.substr(0, end);
+      ASSIGN_OR_RETURN(const bool more, take(held, true));
+      if (!more) return {};
+      held.clear();
+      rest.remove_prefix(end + 1);
+    }
+    held += rest;
+  }
+}
+
+Status PrintQuarantine(const ByteFile& file, const CatObject& object, RecordPrinter& printer) {
+  std::uint64_t number = 0;
+  return ForEachLine(file, [&](std::string_view line, bool) -> Result<bool> {
+    ++number;
+    const std::optional<Quarantined> record = ParseQuarantineLine(line);
+    if (!record) return Status(Code::kDataLoss, StrCat("line ", number, ": not a quarantined record"));
+    if (!printer.json()) {
+      printer.Line(StrCat(record->reason, "\t", record->bytes));
+      return !printer.done();
+    }
+    Json json;
+    if (!object.stage.empty()) json["stage"] = object.stage;
+    if (object.partition) json["partition"] = PartitionName(*object.partition);
+    json["index"] = record->index;
+    if (record->sub != 0) json["sub"] = record->sub;
+    json["reason"] = record->reason;
+    Json text = TextOrBase64(record->bytes);
+    if (text.is_string())
+      json["text"] = std::move(text);
+    else
+      json["base64"] = text["base64"];
+    printer.Object(json);
+    return !printer.done();
+  });
+}
+
+/// The fields by key; a key that stands several times has an array.
+Json FieldsToJson(std::string_view fields) {
+  Json json = Json::Object{};
+  while (!fields.empty()) {
+    const std::string_view field = fields.substr(0, fields.find('\t'));
+    fields.remove_prefix(std::min(fields.size(), field.size() + 1));
+    const std::size_t equals = field.find('=');
+    if (equals == std::string_view::npos) continue;
+    const std::string_view raw = field.substr(equals + 1);
+    Json& value = json[field.substr(0, equals)];
+    Json unescaped = Unescape(raw).value_or(std::string(raw));
+    if (value.is_null()) {
+      value = std::move(unescaped);
+    } else {
+      if (value.is_string()) value = Json::Array{value};
+      value.Append(std::move(unescaped));
+    }
+  }
+  return json;
+}
+
+Status PrintRunLog(const ByteFile& file, RecordPrinter& printer) {
+  std::uint64_t number = 0;
+  std::uint64_t damaged = 0;
+  std::uint64_t first_damaged = 0;
+  RETURN_IF_ERROR(ForEachLine(file, [&](std::string_view line, bool ended) -> Result<bool> {
+    ++number;
+    if (number == 1 && line != kRunLogVersion)
+      return Status(Code::kFailedPrecondition,
+                    StrCat("line 1: not '", kRunLogVersion, "': written by another version"));
+    if (number == 1 || !ended) return true;  // a line without its end is still on its way
+    const std::optional<LineHead> head = ScanLine(line);
+    if (!head) {
+      if (damaged++ == 0) first_damaged = number;
+      return true;
+    }
+    if (!printer.json()) {
+      printer.Line(StrCat(head->kind, "\t", head->fields));
+      return !printer.done();
+    }
+    Json json;
+    json["line"] = number;
+    json["kind"] = head->kind;
+    json["fields"] = FieldsToJson(head->fields);
+    printer.Object(json);
+    return !printer.done();
+  }));
+  if (damaged == 0) return {};
+  return Status(Code::kDataLoss,
+                StrCat("line ", first_damaged, ": damaged, ", damaged, " in all; a run passes over them"));
+}
+
+Status PrintFile(std::shared_ptr<const ByteFile> file, const CatObject& object, RecordPrinter& printer) {
+  switch (object.kind) {
+    case ObjectKind::kShard: return PrintShard(*file, object, printer);
+    case ObjectKind::kPartition: return PrintPartition(std::move(file), object, printer);
+    case ObjectKind::kSpill: return PrintSpill(*file, printer);
+    case ObjectKind::kQuarantine: return PrintQuarantine(*file, object, printer);
+    case ObjectKind::kRunLog: return PrintRunLog(*file, printer);
+  }
+  return {};
+}
+
+}  // namespace
+
+Status PrintObject(const CatObject& object, RecordPrinter& printer) {
+  Result<std::unique_ptr<ByteFile>> file = object.open();
+  if (!file.ok()) return std::move(file).status().Annotate(object.path);
+  return PrintFile(std::move(file).value(), object, printer).Annotate(object.path);
+}
+
+}  // namespace pipeline

@@ -1,0 +1,20 @@
+// Prints the records of one object of any kind.
+#pragma once
+
+#include "base/result.h"
+#include "cli/cat_target.h"
+#include "cli/record_printer.h"
+
+namespace pipeline {
+
+/// Every record from the front on, until the printer wants no more. On an error, what could be read before
+/// was printed; the message names the object. Members of the JSON objects, absent where they are not known:
+///   shard       split, shard, index, features {name: value}
+///   partition   partition, index, sub, document, key, columns {name: value}
+///   spill       partition, split (its number), hash, index, sub, features
+///   quarantine  stage, partition, index, sub, reason, text or base64
+///   run.log     line, kind, fields {key: value, or an array where a key stands several times}
+/// `sub` is left out when 0, `key` and `hash` are 16 hexadecimal digits, numbers count from 0, lines from 1.
+Status PrintObject(const CatObject& object, RecordPrinter& printer);
+
+}  // namespace pipeline

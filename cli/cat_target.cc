@@ -1,0 +1,192 @@
+#include "cli/cat_target.h"
+
+#include <algorithm>
+#include <charconv>
+#include <tuple>
+#include <utility>
+
+#include "base/crc32c.h"
+#include "base/str.h"
+#include "cli/artifact_place.h"
+#include "dag/manifest.h"
+#include "dag/piece.h"
+#include "dag/quarantine.h"
+#include "formats/coding.h"
+#include "formats/compression.h"
+#include "formats/tfrecord.h"
+#include "formats/utf8.h"
+#include "storage/local_file.h"
+#include "storage/uri.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::size_t kFrontBytes = 4096;
+constexpr std::string_view kPartitionMagic = "PIPEPART";
+constexpr std::string_view kSpillMagic = "PIPESPIL";
+constexpr std::string_view kRunLogFront = "# pipe run log v";
+constexpr std::string_view kQuarantineFront = R"({"index":)";
+constexpr std::string_view kShardMark = ".tfrecord-";
+
+std::string_view LastPart(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+/// The stage that a quarantine's directory is named after: "clean" of "clean-0123456789abcdef/...".
+std::string StageOfDirectory(std::string_view path) {
+  path.remove_suffix(LastPart(path).size());
+  if (path.empty()) return {};
+  path.remove_suffix(1);
+  const std::string_view directory = LastPart(path);
+  return std::string(directory.substr(0, directory.rfind('-')));
+}
+
+/// Split and number out of DATASET-SPLIT.tfrecord-NNNNN-of-NNNNN, where it is such a name.
+void TakeShardName(std::string_view name, CatObject& object) {
+  const std::size_t mark = name.find(kShardMark);
+  if (mark == std::string_view::npos) return;
+  const std::string_view front = name.substr(0, mark);
+  const std::string_view number = name.substr(mark + kShardMark.size());
+  std::uint32_t shard = 0;
+  if (std::from_chars(number.data(), number.data() + number.size(), shard).ec != std::errc()) return;
+  object.split = std::string(front.substr(front.rfind('-') + 1));
+  object.shard = shard;
+}
+
+std::optional<ObjectKind> KindBySuffix(std::string_view name) {
+  if (name.find(kShardMark) != std::string_view::npos) return ObjectKind::kShard;
+  if (name.ends_with(".part")) return ObjectKind::kPartition;
+  if (name.ends_with(".spill")) return ObjectKind::kSpill;
+  if (name.ends_with(".jsonl") && ParsePieceName(name)) return ObjectKind::kQuarantine;
+  return std::nullopt;
+}
+
+bool BeginsWithFrame(std::string_view front) {
+  Decoder header(front);
+  const std::uint64_t length = header.U64();
+  const std::uint32_t crc = header.U32();
+  return header.ok() && length <= std::uint64_t{1} << 40 && crc == MaskCrc32c(Crc32c(front.substr(0, 8)));
+}
+
+bool BeginsWithQuarantine(std::string_view front) {
+  if (!front.starts_with(kQuarantineFront)) return false;
+  const std::size_t end = front.find('\n');  // absent where the first record is long
+  return end == std::string_view::npos || ParseQuarantineLine(front.substr(0, end));
+}
+
+std::string LooksLike(std::string_view front, std::string_view name) {
+  if (front.empty()) return "it is empty";
+  const Result<Compression> compression = DetectCompression(front.substr(0, kMagicBytes), name);
+  if (!compression.ok()) return std::string(compression.status().message());
+  if (*compression != Compression::kPlain) return StrCat("it looks like ", CompressionName(*compression));
+  // The last character may be cut by the end of what was read.
+  if (CleanUtf8Prefix(front) + 4 > front.size()) return "it looks like plain text";
+  return "its first bytes are those of no format that is known here";
+}
+
+Result<std::string> ReadFront(const ByteFile& file) {
+  std::string front(std::min<std::uint64_t>(file.size(), kFrontBytes), '\0');
+  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file.Open(0, {}));
+  if (!front.empty()) RETURN_IF_ERROR(ReadExactly(*reader, front));
+  return front;
+}
+
+CatObject ObjectOf(std::string path, const std::shared_ptr<Store>& store, std::string name, ObjectKind kind) {
+  CatObject object;
+  object.kind = kind;
+  object.path = std::move(path);
+  object.open = [store, name = std::move(name)] { return store->Open(name); };
+  if (kind == ObjectKind::kShard) TakeShardName(LastPart(object.path), object);
+  if (kind == ObjectKind::kQuarantine) {
+    object.partition = ParsePieceName(LastPart(object.path));
+    object.stage = StageOfDirectory(object.path);
+  }
+  return object;
+}
+
+Result<std::vector<CatObject>> ObjectOfFile(const std::string& path) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<LocalFile> file, LocalFile::Open(path));
+  ASSIGN_OR_RETURN(const std::string front, ReadFront(*file));
+  Result<ObjectKind> kind = KindOf(front, LastPart(path));
+  if (!kind.ok()) return std::move(kind).status().Annotate(path);
+  CatObject object = ObjectOf(path, nullptr, {}, *kind);
+  object.open = [path]() -> Result<std::unique_ptr<ByteFile>> {
+    ASSIGN_OR_RETURN(std::unique_ptr<LocalFile> opened, LocalFile::Open(path));
+    return std::unique_ptr<ByteFile>(std::move(opened));
+  };
+  std::vector<CatObject> objects;
+  objects.push_back(std::move(object));
+  return objects;
+}
+
+std::vector<CatObject> ObjectsOfArtifact(const std::string& place, const std::shared_ptr<Store>& store,
+                                         const Manifest& manifest) {
+  std::vector<CatObject> objects;
+  const auto add = [&](const std::string& name, ObjectKind kind) -> CatObject& {
+    return objects.emplace_back(ObjectOf(StrCat(place, "/", name), store, name, kind));
+  };
+  for (const ManifestShard& shard : manifest.shards) {
+    CatObject& object = add(shard.object.name, ObjectKind::kShard);
+    object.split = shard.split;
+    object.shard = shard.number;
+  }
+  for (const Piece& piece : manifest.partitions)
+    for (const StoredObject& stored : piece.output.objects)
+      if (KindBySuffix(stored.name) == ObjectKind::kPartition)
+        add(stored.name, ObjectKind::kPartition).split_names = manifest.schema.splits;
+  return objects;
+}
+
+/// Of a directory without a manifest: partitions, spills or quarantine, each directory's by partition. Empty
+/// where anything else lies there.
+Result<std::vector<CatObject>> ObjectsOfPieces(const std::string& place,
+                                               const std::shared_ptr<Store>& store) {
+  ASSIGN_OR_RETURN(const std::vector<ObjectInfo> listed, store->List(""));
+  std::vector<std::tuple<std::string, PartitionId, std::string>> pieces;  // directory, id, name
+  for (const ObjectInfo& info : listed) {
+    const std::string_view last = LastPart(info.name);
+    const std::optional<PartitionId> id = ParsePieceName(last);
+    const std::optional<ObjectKind> kind = KindBySuffix(last);
+    const bool nested = last.size() != info.name.size();
+    if (!id || !kind || (nested && kind != ObjectKind::kQuarantine)) return std::vector<CatObject>();
+    pieces.emplace_back(info.name.substr(0, info.name.size() - last.size()), *id, info.name);
+  }
+  std::sort(pieces.begin(), pieces.end());
+  std::vector<CatObject> objects;
+  for (const auto& [directory, id, name] : pieces)
+    objects.push_back(ObjectOf(StrCat(place, "/", name), store, name, *KindBySuffix(LastPart(name))));
+  return objects;
+}
+
+}  // namespace
+
+Result<ObjectKind> KindOf(std::string_view front, std::string_view name) {
+  if (front.starts_with(kPartitionMagic)) return ObjectKind::kPartition;
+  if (front.starts_with(kSpillMagic)) return ObjectKind::kSpill;
+  if (front.starts_with(kRunLogFront)) return ObjectKind::kRunLog;
+  if (BeginsWithQuarantine(front)) return ObjectKind::kQuarantine;
+  if (BeginsWithFrame(front)) return ObjectKind::kShard;
+  if (const std::optional<ObjectKind> kind = KindBySuffix(name)) return *kind;
+  return Status(Code::kInvalidArgument,
+                StrCat("not an object of this program: ", LooksLike(front, name),
+                       "; name an artifact, a shard, a partition, a spill, a quarantine or a run.log"));
+}
+
+Result<std::vector<CatObject>> FindCatObjects(const std::string& what) {
+  Result<ArtifactPlace> opened = OpenArtifactPlace(what);
+  if (!opened.ok()) {
+    const Result<Uri> uri = Uri::Parse(what);
+    const bool file =
+        opened.status().code() == Code::kInvalidArgument && uri.ok() && uri->scheme == Uri::Scheme::kFile;
+    return file ? ObjectOfFile(uri->path) : std::move(opened).status();
+  }
+  ArtifactPlace place = std::move(opened).value();
+  Result<Manifest> manifest = ReadManifestOf(place, {});
+  const std::shared_ptr<Store> store = std::move(place.store);
+  if (manifest.ok()) return ObjectsOfArtifact(place.name, store, *manifest);
+  if (manifest.status().code() != Code::kNotFound) return std::move(manifest).status();
+  ASSIGN_OR_RETURN(std::vector<CatObject> pieces, ObjectsOfPieces(place.name, store));
+  if (pieces.empty()) return std::move(manifest).status();
+  return pieces;
+}
+
+}  // namespace pipeline

@@ -1,0 +1,68 @@
+#include "cli/commands.h"
+
+#include <array>
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+#include "base/log.h"
+#include "cli/cat_command.h"
+#include "cli/clean_command.h"
+#include "cli/exit_code.h"
+#include "cli/pipeline_loader.h"
+#include "cli/run_command.h"
+#include "cli/status_command.h"
+#include "cli/verify_command.h"
+#include "dag/graph_drawing.h"
+#include "dag/reference.h"
+#include "stages/builtin.h"
+
+namespace pipeline {
+
+namespace {
+
+int Print(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  return kExitDone;
+}
+
+int ValidateCommand(const Options& options) {
+  const std::unique_ptr<LoadedPipeline> loaded = LoadPipeline(options);
+  if (!loaded) return kExitRefused;
+  return Print(options.file + ": " + std::to_string(loaded->spec.stages.size()) + " stages, no mistakes\n");
+}
+
+int GraphCommand(const Options& options) {
+  const std::unique_ptr<LoadedPipeline> loaded = LoadPipeline(options);
+  if (!loaded) return kExitRefused;
+  return Print(options.graph_format == "dot" ? ToDot(loaded->graph, loaded->spec.name)
+                                             : ToMermaid(loaded->graph, loaded->spec.name));
+}
+
+int SchemaCommand(const Options&) { return Print(PipelineSchema(BuiltinStages()).DumpPretty()); }
+
+int ReferenceCommand(const Options&) { return Print(ReferenceMarkdown(BuiltinStages())); }
+
+struct Command {
+  std::string_view name;
+  int (*run)(const Options&);
+};
+
+constexpr std::array kCommands = {
+    Command{"run", RunCommand},       Command{"retry", RunCommand},
+    Command{"status", StatusCommand}, Command{"validate", ValidateCommand},
+    Command{"graph", GraphCommand},   Command{"verify", VerifyCommand},
+    Command{"cat", CatCommand},       Command{"clean", CleanCommand},
+    Command{"schema", SchemaCommand}, Command{"reference", ReferenceCommand},
+};
+
+}  // namespace
+
+int RunNamedCommand(const Options& options) {
+  for (const Command& command : kCommands)
+    if (command.name == options.command) return command.run(options);
+  LogError("no command '" + options.command + "' [this is a bug]");
+  return kExitRefused;
+}
+
+}  // namespace pipeline

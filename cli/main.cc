@@ -1,0 +1,23 @@
+#include <cstdio>
+#include <string>
+#include <variant>
+
+#include "base/log.h"
+#include "cli/args.h"
+#include "cli/commands.h"
+#include "cli/exit_code.h"
+#include "cli/kill_switch.h"
+
+int main(int argc, char** argv) {
+  using namespace pipeline;
+  const std::variant<Options, Reply> parsed = ParseArgs(argc, argv);
+  if (const Reply* reply = std::get_if<Reply>(&parsed)) {
+    std::fputs(reply->text.c_str(), reply->exit_code == 0 ? stdout : stderr);
+    return reply->exit_code;
+  }
+  if (const Status armed = InstallKillSwitch(); !armed.ok()) {
+    LogError(armed.message());
+    return kExitRefused;
+  }
+  return RunNamedCommand(std::get<Options>(parsed));
+}

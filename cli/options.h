@@ -1,0 +1,36 @@
+// What was typed, checked for form only.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "dag/plan.h"
+
+namespace pipeline {
+
+struct Options {
+  std::string command;  // "run", "cat", ...
+  std::string file;     // the pipeline file
+  std::vector<std::pair<std::string, std::string>> set;
+  std::string work;  // --work; empty: PIPE_WORK, else ./.pipe/NAME
+  Selection selection;
+  bool dry_run = false;  // -n
+  bool explain = false;
+  int keep_going = 1;  // -k
+  int threads = 0;     // -j; 0: as many as there are cores
+  std::uint64_t batch_bytes = 256 << 10;
+  bool json_log = false;  // --log-format json
+
+  // Commands of their own.
+  std::string target;                // cat: an artifact, or one object
+  std::vector<std::string> targets;  // verify: artifacts
+  bool json = false;                 // cat, status: JSON instead of text
+  std::uint64_t limit = 0;           // cat: that many records; 0: all
+  std::string graph_format = "mermaid";
+  bool all = false;  // clean: everything, not only what nothing needs
+};
+
+}  // namespace pipeline

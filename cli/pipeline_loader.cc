@@ -1,0 +1,61 @@
+#include "cli/pipeline_loader.h"
+
+#include <cstdlib>
+#include <utility>
+
+#include "base/log.h"
+#include "base/str.h"
+#include "stages/builtin.h"
+#include "storage/local_file.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::uint64_t kLargestFile = 16 << 20;
+
+Result<std::string> ReadText(const std::string& path) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<LocalFile> file, LocalFile::Open(path));
+  if (file->size() > kLargestFile)
+    return Status(Code::kInvalidArgument,
+                  StrCat(path, ": is ", HumanBytes(file->size()), ", no pipeline file"));
+  std::string text(file->size(), '\0');
+  if (text.empty()) return text;
+  const ByteFile& bytes = *file;
+  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, bytes.Open(0, {}));
+  RETURN_IF_ERROR(ReadExactly(*reader, text));
+  return text;
+}
+
+}  // namespace
+
+std::unique_ptr<LoadedPipeline> LoadPipeline(const Options& options) {
+  const Result<std::string> text = ReadText(options.file);
+  if (!text.ok()) {
+    LogError(text.status().message());
+    return nullptr;
+  }
+  auto loaded = std::make_unique<LoadedPipeline>(LoadedPipeline{BuiltinStages(), {}, {}});
+  ParseOptions parse;
+  parse.set = options.set;
+  parse.environment = [](const std::string& name) -> std::optional<std::string> {
+    const char* value = std::getenv(name.c_str());
+    return value ? std::optional<std::string>(value) : std::nullopt;
+  };
+  ParsedPipeline parsed = ParsePipeline(*text, options.file, loaded->registry, parse);
+  for (const Mistake& mistake : parsed.mistakes) LogError(ToString(mistake, options.file));
+  if (!parsed.spec) return nullptr;
+  loaded->spec = std::move(*parsed.spec);
+  for (const std::string& warning : loaded->spec.warnings) LogWarning(StrCat(options.file, ": ", warning));
+  std::vector<Mistake> mistakes;
+  loaded->graph = Graph::Build(loaded->spec.stages, mistakes, &loaded->registry);
+  for (const Mistake& mistake : mistakes) LogError(ToString(mistake, options.file));
+  if (!mistakes.empty()) return nullptr;
+  return loaded;
+}
+
+std::string WorkPath(const Options& options, const PipelineSpec& spec) {
+  return options.work.empty() ? StrCat(".pipe/", spec.name) : options.work;
+}
+
+}  // namespace pipeline

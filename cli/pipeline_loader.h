@@ -1,0 +1,28 @@
+// From the name of a pipeline file to its stages, with every mistake on standard error.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "cli/options.h"
+#include "dag/graph.h"
+#include "dag/pipeline_file.h"
+#include "dag/registry.h"
+
+namespace pipeline {
+
+/// A pipeline file that has no mistake. The graph refers to the spec, so neither moves.
+struct LoadedPipeline {
+  Registry registry;
+  PipelineSpec spec;
+  Graph graph;
+};
+
+/// Null where the file cannot be read or has mistakes, after saying so.
+std::unique_ptr<LoadedPipeline> LoadPipeline(const Options& options);
+
+/// --work, PIPE_WORK, or ./.pipe/NAME.
+std::string WorkPath(const Options& options, const PipelineSpec& spec);
+
+}  // namespace pipeline

@@ -1,0 +1,109 @@
+#include "cli/plan_text.h"
+
+#include <cstdio>
+#include <string>
+
+#include "base/str.h"
+#include "dag/artifact_summary.h"
+#include "dag/manifest.h"
+
+namespace pipeline {
+
+namespace {
+
+void Print(const std::string& line) { std::printf("%s\n", line.c_str()); }
+
+std::string ChainText(const Graph& graph, const PlannedSegment& segment, const Plan& plan) {
+  std::string text;
+  if (segment.origin >= 0) text = plan.segments[static_cast<std::size_t>(segment.origin)].keys.stage + " => ";
+  if (segment.files >= 0) text = graph.nodes()[static_cast<std::size_t>(segment.files)].spec->name + " -> ";
+  for (std::size_t at = 0; at < segment.chain.size(); ++at)
+    text +=
+        StrCat(at == 0 ? "" : " -> ", graph.nodes()[static_cast<std::size_t>(segment.chain[at])].spec->name);
+  return text.empty() ? graph.nodes()[static_cast<std::size_t>(segment.node)].spec->name : text;
+}
+
+std::string_view StateText(const PlannedSegment& segment) {
+  switch (segment.state) {
+    case PlannedSegment::State::kUpToDate: return "up to date";
+    case PlannedSegment::State::kNotSelected: return "not selected";
+    case PlannedSegment::State::kWanted: break;
+  }
+  return segment.copy_from.empty() ? "run" : "copy";
+}
+
+void PrintCounts(const Manifest& manifest) {
+  for (const LineageStage& stage : manifest.lineage) {  // in the order in which records meet them
+    const auto found = manifest.counts.find(stage.stage);
+    if (found == manifest.counts.end()) continue;
+    const StageCounts& count = found->second;
+    std::string line =
+        StrCat("    ", stage.stage, ": ", count.records_in, " records in, ", count.records_out, " out");
+    for (const auto& [reason, number] : count.reasons) line += StrCat(", ", reason, " ", number);
+    Print(line);
+  }
+}
+
+void PrintSplits(const std::map<std::string, ArtifactTotals::Split, std::less<>>& splits) {
+  for (const auto& [split, total] : splits)
+    Print(StrCat("    split ", split, ": ", total.records, " records of ", total.documents, " documents, ",
+                 HumanBytes(total.bytes)));
+}
+
+}  // namespace
+
+void PrintPlan(const Graph& graph, const Plan& plan, const Forecast& forecast, bool explain,
+               bool forecast_too) {
+  for (std::size_t at = 0; at < plan.segments.size(); ++at) {
+    const PlannedSegment& segment = plan.segments[at];
+    const SegmentForecast& expected = forecast.segments[at];
+    std::string line = StrCat("[", StateText(segment), "] ", ChainText(graph, segment, plan));
+    if (!segment.place.empty()) line += StrCat(" -> ", segment.place);
+    if (forecast_too && segment.state == PlannedSegment::State::kWanted) {
+      line += StrCat(": reads ", HumanBytes(expected.read_bytes), ", about ", HumanBytes(expected.text_bytes),
+                     " of text");
+      if (expected.partitions_left > 0) line += StrCat(", ", expected.partitions_left, " partitions");
+    }
+    Print(line);
+    if (explain)
+      for (const std::string& why : segment.because) Print(StrCat("    because ", why));
+  }
+  if (forecast_too) Print(StrCat("peak of disk: about ", HumanBytes(forecast.peak_disk_bytes)));
+}
+
+void PrintUpToDate(const Graph& graph, const Plan& plan) {
+  for (const PlannedSegment& segment : plan.segments) {
+    if (segment.state != PlannedSegment::State::kUpToDate) continue;
+    const std::string& name = graph.nodes()[static_cast<std::size_t>(segment.node)].spec->name;
+    Print(
+        StrCat("stage '", name, "' is up to date", segment.place.empty() ? "" : StrCat(": ", segment.place)));
+  }
+  Print("nothing to do");
+}
+
+void PrintResults(const Graph& graph, const Plan& plan, const Environment& environment) {
+  for (const PlannedSegment& segment : plan.segments) {
+    if (segment.state != PlannedSegment::State::kWanted) continue;
+    const std::string& name = graph.nodes()[static_cast<std::size_t>(segment.node)].spec->name;
+    const Result<std::unique_ptr<Store>> store =
+        segment.publishes ? environment.open_store(segment.place)
+                          : environment.work_store("artifacts/" + segment.directory);
+    if (!store.ok()) continue;
+    const Result<Manifest> manifest = ReadManifest(**store, segment.place);
+    if (!manifest.ok()) continue;
+    std::uint64_t bytes = 0;
+    for (const ManifestShard& shard : manifest->shards) bytes += shard.object.bytes;
+    if (segment.publishes)
+      Print(StrCat("stage '", name, "': ", manifest->shards.size(), " shards, ", HumanBytes(bytes), ", in ",
+                   segment.place));
+    else
+      Print(StrCat("stage '", name, "': ", manifest->partitions.size(), " partitions in the work directory"));
+    PrintSplits(manifest->splits);
+    PrintCounts(*manifest);
+    if (segment.publishes)
+      Print(StrCat("  look at it with `pipe cat ", segment.place, " --limit 5`, check it with `pipe verify ",
+                   segment.place, "`"));
+  }
+}
+
+}  // namespace pipeline

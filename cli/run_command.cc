@@ -1,0 +1,161 @@
+#include "cli/run_command.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "cli/exit_code.h"
+#include "cli/plan_text.h"
+#include "cli/signals.h"
+#include "cli/status_display.h"
+#include "cli/workplace.h"
+#include "dag/executor.h"
+#include "dag/unit_id.h"
+
+namespace pipeline {
+
+namespace {
+
+/// Stages whose last line in the log is a failure, each once.
+std::vector<std::string> FailedStages(const RunLog& log) {
+  std::set<std::string> stages;
+  for (const UnitLine* line : log.List(""))
+    if (line->state == UnitState::kFailed) stages.insert(line->unit.substr(0, line->unit.find('/')));
+  return {stages.begin(), stages.end()};
+}
+
+/// The user part of a URL may be a password.
+std::string WithoutSecret(const std::string& value) {
+  const std::size_t scheme = value.find("://");
+  const std::size_t at = value.find('@');
+  if (scheme == std::string::npos || at == std::string::npos || at < scheme) return value;
+  return StrCat(value.substr(0, scheme + 3), "***", value.substr(at));
+}
+
+std::string CommandLine(const Options& options) {
+  std::string line = StrCat("pipe ", options.command, " ", options.file);
+  for (const auto& [name, value] : options.set) line += StrCat(" --set ", name, "=", WithoutSecret(value));
+  const Selection& selection = options.selection;
+  if (!selection.from.empty()) line += StrCat(" --from ", selection.from);
+  if (!selection.only.empty()) line += StrCat(" --only ", selection.only);
+  if (!selection.until.empty()) line += StrCat(" --until ", selection.until);
+  if (!selection.force.empty()) line += StrCat(" --force ", selection.force);
+  return line;
+}
+
+RunOptions RunOptionsOf(const Options& options, const PipelineSpec& spec) {
+  RunOptions run;
+  run.threads = options.threads > 0 ? options.threads
+                                    : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  run.keep_going = options.keep_going;
+  run.memory_bytes = spec.memory_limit;
+  run.batch_bytes = options.batch_bytes;
+  return run;
+}
+
+/// A run's own lines in the log, from its beginning to its outcome.
+class RunRecord {
+ public:
+  RunRecord(RunLog& log, const Options& options) : log_(log) {
+    line_.started = SystemClock().UnixMillis();
+    line_.pid = static_cast<std::uint32_t>(getpid());
+    line_.id = StrCat(line_.started, "-", line_.pid);
+    line_.command = CommandLine(options);
+  }
+  Status Begin() { return log_.AppendRun(line_); }
+  Status End(std::string outcome) {
+    line_.ended = SystemClock().UnixMillis();
+    line_.outcome = std::move(outcome);
+    return log_.AppendRun(line_);
+  }
+
+ private:
+  RunLog& log_;
+  RunLine line_;
+};
+
+int Refuse(const Status& why) {
+  LogError(why.message());
+  return kExitRefused;
+}
+
+}  // namespace
+
+int RunCommand(const Options& options) {
+  SignalWatch signals;
+  const std::unique_ptr<LoadedPipeline> loaded = LoadPipeline(options);
+  if (!loaded) return kExitRefused;
+  StatusDisplay display(options.json_log);
+  const auto access = options.dry_run ? Workplace::Access::kRead : Workplace::Access::kWrite;
+  Result<std::unique_ptr<Workplace>> place =
+      Workplace::Open(WorkPath(options, loaded->spec), access, display);
+  if (!place.ok()) return Refuse(place.status());
+
+  Selection selection = options.selection;
+  if (options.command == "retry") {
+    selection.failed = FailedStages((*place)->log());
+    if (selection.failed.empty()) {
+      LogInfo("nothing failed in the last run; `pipe run` goes on where it was");
+      return kExitDone;
+    }
+  }
+  const Result<Facts> facts = (*place)->Gather(loaded->graph, signals.token());
+  if (!facts.ok()) return signals.exit_code() != 0 ? signals.exit_code() : Refuse(facts.status());
+  const Result<Plan> plan = MakePlan(loaded->graph, *facts, selection);
+  if (!plan.ok()) return Refuse(plan.status());
+  for (const std::string& report : plan->reports) LogWarning(report);
+  for (const std::string& refusal : plan->refusals) LogError(StrCat(options.file, ": ", refusal));
+  if (!plan->refusals.empty()) return kExitRefused;
+
+  const RunOptions run = RunOptionsOf(options, loaded->spec);
+  const Forecast forecast = ForecastOf(loaded->graph, *plan, *facts);
+  if (options.dry_run || options.explain)
+    PrintPlan(loaded->graph, *plan, forecast, options.explain, options.dry_run);
+  if (loaded->spec.disk_limit && forecast.peak_disk_bytes > *loaded->spec.disk_limit)
+    return Refuse(
+        Status(Code::kInvalidArgument,
+               StrCat("limits.disk of ", HumanBytes(*loaded->spec.disk_limit), " cannot hold the about ",
+                      HumanBytes(forecast.peak_disk_bytes), " that this run takes at its peak")));
+  Executor executor(loaded->graph, *plan, *facts, (*place)->environment(), run);
+  const Status prepared = executor.Prepare();  // before -n ends: it also says whether the limits hold
+  if (!prepared.ok()) return Refuse(prepared);
+  if (options.dry_run) return kExitDone;
+  if (plan->nothing_to_do()) {
+    PrintUpToDate(loaded->graph, *plan);
+    return kExitDone;
+  }
+
+  const Status claimed = executor.ClaimPlaces();
+  if (!claimed.ok()) return Refuse(claimed);
+  RunRecord record((*place)->log(), options);
+  const Status begun = record.Begin();
+  if (!begun.ok()) return Refuse(begun);
+  display.Start();
+  const RunOutcome outcome = executor.Run(signals.token());
+  display.Stop();
+
+  for (const UnitFailure& failure : outcome.failures)
+    LogError(StrCat(failure.unit, ": ", failure.why.message()));
+  if (outcome.status.ok()) {
+    const Status ended = record.End("done");
+    if (!ended.ok()) LogWarning(ended.message());
+    PrintResults(loaded->graph, *plan, (*place)->environment());
+    return kExitDone;
+  }
+  const bool cancelled = outcome.status.code() == Code::kCancelled && signals.exit_code() != 0;
+  // The run's own line is for people; that it cannot be written changes nothing of what was done.
+  const Status ended = record.End(cancelled ? "cancelled" : "failed");
+  if (!ended.ok()) LogWarning(ended.message());
+  if (outcome.failures.empty() && !cancelled) LogError(outcome.status.message());
+  LogInfo(StrCat(cancelled ? "stopped" : "failed", "; what is finished stands: `", CommandLine(options),
+                 "` goes on from there"));
+  return cancelled ? signals.exit_code() : kExitFailed;
+}
+
+}  // namespace pipeline

@@ -1,0 +1,60 @@
+// What a person sees while a run works: a live area on a terminal, plain lines in a pipe. Results go to
+// standard output elsewhere; everything here goes to standard error.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "base/log.h"
+#include "dag/progress.h"
+
+namespace pipeline {
+
+/// Safe from any thread. While it lives, log messages go through it, so that they do not tear the
+/// live area.
+class StatusDisplay final : public Progress {
+ public:
+  explicit StatusDisplay(bool json);
+  ~StatusDisplay() override;
+
+  /// Draws until Stop: four times a second on a terminal, a line every ten seconds in a pipe.
+  void Start();
+  void Stop();
+
+  void Started(std::shared_ptr<const RunningUnit> unit) override;
+  void Finished(std::string_view unit, const Status& outcome) override;
+  void Logged(std::string_view unit, std::uint64_t records, std::uint64_t bytes) override;
+  void Advanced(std::string_view stage, std::uint64_t done, std::uint64_t of) override;
+  void Note(std::string_view line) override;
+
+ private:
+  struct Shown;
+
+  void Loop();
+  void Draw();
+  void Erase();
+  void WriteMessage(Level level, std::string_view message);
+  std::vector<std::string> Lines();
+  std::string LineOf(Shown& shown, double seconds) const;
+
+  const bool json_;
+  const bool terminal_;
+  LogSink former_sink_;
+
+  std::mutex mutex_;  // guards all below
+  std::condition_variable ended_;
+  bool running_ = false;
+  std::vector<std::unique_ptr<Shown>> units_;
+  std::map<std::string, std::pair<std::uint64_t, std::uint64_t>, std::less<>> shards_;  // by stage
+  std::size_t lines_drawn_ = 0;
+  std::thread thread_;
+};
+
+}  // namespace pipeline

@@ -1,0 +1,44 @@
+// A work directory opened for one command: lock, log, stores, and the environment made of them.
+#pragma once
+
+#include <memory>
+#include <stop_token>
+#include <string>
+
+#include "base/result.h"
+#include "cli/pipeline_loader.h"
+#include "dag/environment.h"
+#include "dag/gather_facts.h"
+#include "dag/lock.h"
+#include "dag/work_dir.h"
+#include "storage/digest_cache.h"
+
+namespace pipeline {
+
+class Workplace {
+ public:
+  enum class Access : std::uint8_t { kRead, kWrite };
+
+  /// With kWrite: makes the directory and takes its lock (kFailedPrecondition where another run has it).
+  static Result<std::unique_ptr<Workplace>> Open(const std::string& path, Access access, Progress& progress);
+
+  /// Facts for planning; hashes sources that no cache knows, which may take a while and be stopped.
+  Result<Facts> Gather(const Graph& graph, std::stop_token stop);
+
+  const Environment& environment() const { return environment_; }
+  RunLog& log() { return *log_; }
+  const WorkDir& directory() const { return directory_; }
+
+ private:
+  explicit Workplace(std::string path) : directory_(std::move(path)) {}
+
+  WorkDir directory_;
+  std::unique_ptr<WorkLock> lock_;  // null with kRead
+  std::unique_ptr<RunLog> log_;
+  std::unique_ptr<IntermediateFormat> intermediate_;
+  std::unique_ptr<Store> root_;
+  std::unique_ptr<DigestCache> digests_;
+  Environment environment_;
+};
+
+}  // namespace pipeline

@@ -1,0 +1,43 @@
+// The program as a person calls it, without a process of its own.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "cli/args.h"
+#include "cli/commands.h"
+
+namespace pipeline {
+
+struct Ran {
+  int exit_code = 0;
+  std::string out;
+  std::string err;
+};
+
+inline int RunPipeUncaptured(std::vector<std::string> words) {
+  words.insert(words.begin(), "pipe");
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  const std::variant<Options, Reply> parsed = ParseArgs(static_cast<int>(argv.size()), argv.data());
+  const Options* const options = std::get_if<Options>(&parsed);
+  if (options == nullptr) return std::get<Reply>(parsed).exit_code;
+  return RunNamedCommand(*options);
+}
+
+/// RunPipe({"cat", place, "-l", "2"})
+inline Ran RunPipe(std::vector<std::string> words) {
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  Ran ran;
+  ran.exit_code = RunPipeUncaptured(std::move(words));
+  ran.out = testing::internal::GetCapturedStdout();
+  ran.err = testing::internal::GetCapturedStderr();
+  return ran;
+}
+
+}  // namespace pipeline
