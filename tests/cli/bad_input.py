@@ -1,0 +1,488 @@
+#!/usr/bin/env python3
+"""Bad input, bad places and bad moments: each a clear error or a counted policy, and nothing half-written.
+
+    bad_input.py PIPE [SCENARIO...]
+
+Each case holds the exit code and a piece of the message against what is designed: results on standard output,
+all else on standard error.
+"""
+
+import contextlib
+import gzip
+import json
+import lzma
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import replan_support as support
+from replan_support import Place, check, check_says, check_units, corpus, tree
+
+
+def expect(run, code, *pieces, stdout=()):
+    """`pieces` on standard error, nothing that failed on standard output."""
+    check(run.code == code, f"exit {run.code}, expected {code}\n{run.out}{run.err}")
+    check_says(run.err, *pieces)
+    check_says(run.out, *stdout)
+    if code:
+        check(not run.out, f"a run that did not end well wrote on standard output:\n{run.out}")
+    check("[this is a bug]" not in run.err, run.err)
+
+
+def published(place):
+    return (place.artifact / "MANIFEST.json").exists() or (place.artifact / "features.json").exists()
+
+
+def reference(place):
+    """What the corpus of `place` gives on a good day."""
+    run = place.ok()
+    want = tree(place.out)
+    shutil.rmtree(place.out)
+    shutil.rmtree(place.work)
+    return want, run
+
+
+# --- Archives
+
+def zstd(data):
+    return subprocess.run(["zstd", "-q", "-c"], input=data, stdout=subprocess.PIPE, check=True).stdout
+
+
+def archives():
+    pack = {"xz": lzma.compress, "gz": gzip.compress}
+    if shutil.which("zstd"):
+        pack["zst"] = zstd
+    return pack
+
+
+def damaged_archives():
+    told = []
+    for suffix, compress in archives().items():
+        for damage in ("truncated", "corrupt"):
+            with Place() as place:
+                good = compress(corpus(documents=2000))
+                place.source = place.root / f"corpus.txt.{suffix}"
+                place.stages["source"]["url"] = str(place.source)
+                place.stages["lines"]["partition"] = "64KiB"
+                place.source.write_bytes(good)
+                want, _ = reference(place)
+                bad = bytearray(good)
+                if damage == "truncated":
+                    del bad[len(bad) * 2 // 3:]
+                else:
+                    bad[len(bad) * 2 // 3] ^= 0xFF
+                place.source.write_bytes(bad)
+                run = place.run()
+                expect(run, 1, place.source.name, "goes on from there")
+                check("at byte " in run.err, f"no offset: {run.err}")
+                check("text/0000-*" in run.failed, f"the log does not say failed: {run.counted()}")
+                check(not published(place), "published from a damaged archive")
+                check_says(place.ok(command="status").out, "failed: text/0000-*")
+                place.source.write_bytes(good)
+                place.ok()
+                check(tree(place.out) == want, "other bytes after the repair")
+                told.append(f"{suffix} {damage}: {run.err.splitlines()[-2]}")
+    return "\n  " + "\n  ".join(told)
+
+
+def not_an_archive():
+    with Place() as place:
+        place.stages["lines"]["format"] = "xz"
+        run = place.run()
+        expect(run, 1, "corpus.txt")
+        return run.err.splitlines()[0]
+
+
+# --- Text
+
+def repaired_text():
+    """Each policy is counted, and what was changed is kept."""
+    text = ("良い行\n".encode() + b"bad \xff byte\n" + b"cesu \xed\xa0\xbd\xed\xb8\x80 pair\n" + b"nul \x00 here\n"
+            + "復帰\r\n".encode() + b"\n" + "次の文書\n".encode())
+    with Place() as place:
+        place.source.write_bytes(text)
+        place.stages["docs"]["splits"] = {"train": "rest"}
+        run = place.ok("-j1")
+        manifest = json.loads((place.artifact / "MANIFEST.json").read_text())
+        reasons = manifest["counts"]["lines"].get("reasons", manifest["counts"]["lines"])
+        told = json.dumps(reasons, ensure_ascii=False)
+        check_says(run.out, "blank_lines 1", "crlf 1", "invalid_utf8 2", "nul 1")
+        check(tree(place.work / "quarantine"), "nothing was set aside")
+        place.stages["lines"]["invalid_utf8"] = "fail"
+        place.stages["text"]["version"] = "1.0.1"
+        failed = place.run()
+        expect(failed, 1, "text/0000-00000")
+        return f"{told}; fail: {failed.err.splitlines()[0]}"
+
+
+def utf16_with_a_mark():
+    with Place() as place:
+        place.source.write_bytes(corpus(documents=20).decode().encode("utf-16"))
+        place.stages["docs"]["splits"] = {"train": "rest"}
+        run = place.run()
+        check(run.code in (0, 1), f"exit {run.code}\n{run.err}")
+        return f"exit {run.code}: {(run.err or run.out).splitlines()[0]}"
+
+
+def a_line_of_100_megabytes():
+    with Place() as place:
+        sentence = "長い長い一行。".encode()
+        with place.source.open("wb") as out:
+            out.write(b"short\n\n")
+            for _ in range(100):
+                out.write(sentence * ((1 << 20) // len(sentence)))
+            out.write(b"\n\nend\n")
+        place.stages["docs"]["splits"] = {"train": "rest"}
+        place.stages["lines"]["partition"] = "1MiB"
+        child = place.start("-j2")
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        out, err = child.stdout.read().decode(), child.stderr.read().decode()
+        check(child.returncode == 0, f"exit {child.returncode}\n{err}")
+        check_says(out, "long_split")
+        peak = usage.ru_maxrss / 1024
+        check(peak < 300, f"{peak:.0f} MiB at the peak")
+        place.stages["lines"]["on_long"] = "fail"
+        place.stages["text"]["version"] = "1.0.1"
+        expect(place.run(), 1, "corpus.txt")
+        return f"{peak:.0f} MiB at the peak"
+
+
+def nothing_to_read():
+    told = []
+    for name, text in (("empty", b""), ("blank", b"\n" * 5000), ("white", " \u3000\n".encode() * 5000)):
+        with Place() as place:
+            place.source.write_bytes(text)
+            run = place.run()
+            expect(run, 1, "split 'train' has 0 of 0 documents", "min_documents")
+            check(not published(place), "published nothing as something")
+            place.stages["docs"]["min_documents"] = 0
+            allowed = place.ok()
+            check(published(place), "min_documents: 0 allows an empty artifact")
+            told.append(f"{name}: {run.err.splitlines()[0]}; min_documents 0: {allowed.counted()}")
+    return "\n  " + "\n  ".join(told)
+
+
+# --- Places
+
+@contextlib.contextmanager
+def small_disk(place, megabytes):
+    """A file system of its own below `place`, or nothing where it cannot be mounted."""
+    where = place.root / "small"
+    where.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", str(where)],
+                             capture_output=True).returncode == 0
+    try:
+        yield where if mounted else None
+    finally:
+        if mounted:
+            subprocess.run(["umount", "-l", str(where)], check=True)
+
+
+def a_full_disk():
+    with Place() as place:
+        place.source.write_bytes(corpus(documents=8000))
+        place.stages["lines"]["partition"] = "512KiB"
+        want, _ = reference(place)
+        told = []
+        with small_disk(place, 24) as disk:
+            if disk is None:
+                return limited_file_size()
+            for name in ("work", "out"):
+                ballast = disk / "ballast"
+                if name == "work":
+                    place.work = disk / "work"
+                else:
+                    place.work = place.root / "work-2"
+                    place.out.rename(place.root / "out-1")
+                    place.out = disk / "out"
+                    place.stages["text"]["out"] = str(place.out)
+                if name == "work":
+                    # Less than a partition may need: not even begun.
+                    ballast.write_bytes(b"x" * ((24 << 20) - (500 << 10)))
+                    before = place.run("-j2")
+                    expect(before, 1, "may need", "free some space")
+                    told.append(f"before a unit: {before.err.splitlines()[0]}")
+                ballast.write_bytes(b"x" * ((20 if name == "work" else 22) << 20))
+                run = place.run("-j2")
+                expect(run, 1, "goes on from there")
+                check("space" in run.err or "disk" in run.err, run.err)
+                check(not published(place), "published on a full disk")
+                ballast.unlink()
+                place.ok()
+                check(tree(place.out) == want, "other bytes after the disk was full")
+                told.append(f"{name}: {run.err.splitlines()[0]}")
+                if name == "work":
+                    shutil.rmtree(place.work)
+        return "\n  " + "\n  ".join([*told, *limited_file_size()])
+
+
+def limited_file_size():
+    """What cannot be mounted can be limited: a write beyond fails as on a full disk."""
+    import resource
+    told = []
+    with Place() as place:
+        want, _ = reference(place)
+        for limit in (300, 20_000):  # the log, a spill
+            run = place.run("-j2", preexec_fn=lambda: (resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
+                                                       signal.signal(signal.SIGXFSZ, signal.SIG_IGN)))
+            check(run.code in (1, 2), f"exit {run.code}\n{run.err}")
+            check_says(run.err, "File too large")
+            check(not published(place), "published without its bytes")
+            told.append(f"files of {limit} bytes: exit {run.code}: {run.err.splitlines()[0]}")
+        place.ok()
+        check(tree(place.out) == want, "other bytes")
+    return told
+
+
+def outputs_that_cannot_be_written():
+    with Place() as place:
+        (place.root / "file").write_text("no directory")
+        place.stages["text"]["out"] = str(place.root / "file" / "out")
+        below = place.run()
+        expect(below, 2, str(place.root / "file"))
+        place.stages["text"]["out"] = str(place.out)
+        work = place.work
+        place.work = place.root / "file" / "work"
+        at_work = place.run()
+        expect(at_work, 2, str(place.root / "file"))
+        place.work = work
+        told = [below.err.strip(), at_work.err.strip()]
+        if os.geteuid() != 0:
+            place.out.mkdir()
+            place.out.chmod(0o555)
+            run = place.run()
+            expect(run, 1, "Permission denied")
+            told.append(run.err.splitlines()[0])
+            place.out.chmod(0o755)
+        place.ok()
+        return "\n  " + "\n  ".join(told)
+
+
+def outputs_that_hold_something_else():
+    with Place() as place:
+        place.ok()
+        before = tree(place.out)
+        place.stages["docs"]["splits"]["validation"] = 0.2
+        other = place.run()
+        expect(other, 2, "holds another recipe", "docs: splits", "--force text")
+        check(tree(place.out) == before, "a refused run touched the artifact")
+        place.stages["text"]["version"] = "9.0.0"
+        foreign = place.out / "tiny" / "9.0.0"
+        foreign.mkdir()
+        (foreign / "thesis.tex").write_text("years of work")
+        run = place.run()
+        expect(run, 2, "holds objects that pipe did not write", str(foreign))
+        check((foreign / "thesis.tex").read_text() == "years of work", "touched")
+        (foreign / "thesis.tex").unlink()
+        place.ok()
+        (foreign / "MANIFEST.json").write_text("{ no manifest")
+        broken = place.run()
+        expect(broken, 2, "MANIFEST.json")
+        place.stages["again"] = {**place.stages["text"]}
+        twice = place.run()
+        expect(twice, 2, "publishes at the same place")
+        return "\n  ".join(["", other.err.strip(), run.err.strip(), broken.err.strip(), twice.err.strip()])
+
+
+def artifacts_behind_our_back():
+    with Place() as place:
+        place.ok()
+        want = tree(place.artifact)
+        shutil.rmtree(place.artifact)
+        gone = place.ok()
+        check_units(gone, text_shards=8)
+        check(tree(place.artifact) == want, "other bytes")
+        (place.artifact / "MANIFEST.json").unlink()
+        manifest = place.ok()
+        check_units(manifest)
+        check(tree(place.artifact) == want, "other bytes")
+        # Edited with its size kept: only reading it shows that, and `verify` reads.
+        shard = sorted(place.artifact.glob("*train*"))[0]
+        data = bytearray(shard.read_bytes())
+        data[len(data) // 2] ^= 1
+        shard.write_bytes(data)
+        check_units(place.ok())
+        shard.unlink()
+        check_units(place.ok(), text_shards=1)
+        check(tree(place.artifact) == want, "other bytes")
+        return f"deleted: {gone.counted()}; manifest deleted: {manifest.counted()}"
+
+
+# --- The log and the lock
+
+def a_log_cut_anywhere():
+    with Place() as place:
+        place.source.write_bytes(corpus(documents=60))
+        want, _ = reference(place)
+        place.ok()
+        log = place.log.read_bytes()
+        cuts = sorted({0, 1, 7, 17, 18, len(log) - 1, *range(31, len(log), len(log) // 24)})
+        made = 0
+        for cut in cuts:
+            shutil.rmtree(place.out, ignore_errors=True)
+            place.log.write_bytes(log[:cut])
+            run = place.ok()
+            made += run.of("partitions")
+            check(tree(place.out) == want, f"other bytes after a cut at byte {cut}")
+        garbage = log[:len(log) // 2] + b"\xff\x00garbage\n" + log[len(log) // 2:]
+        place.log.write_bytes(garbage)
+        expect(place.run(), 0, "run.log")
+        return f"{len(cuts)} cuts of {len(log)} bytes, {made} partitions made again"
+
+
+def a_log_of_a_newer_version():
+    with Place() as place:
+        place.ok()
+        text = place.log.read_text().replace("# pipe run log v1", "# pipe run log v2", 1)
+        place.log.write_text(text)
+        for args, command in (((), "run"), (("-n",), "run"), ((), "status"), ((), "retry")):
+            run = place.run(*args, command=command)
+            expect(run, 2, "run.log", "newer")
+        check(place.log.read_text() == text, "touched")
+        return run.err.strip()
+
+
+def wait_for(condition, seconds=20):
+    until = time.monotonic() + seconds
+    while not condition():
+        check(time.monotonic() < until, "waited in vain")
+        time.sleep(0.01)
+
+
+def big(place):
+    """Work for a few seconds on one thread."""
+    place.source.write_bytes(corpus(documents=2000) * 120)
+    place.stages["lines"]["partition"] = "1MiB"
+
+
+def two_runs_at_once():
+    with Place() as place:
+        big(place)
+        first = place.start("-j1")
+        try:
+            wait_for(lambda: "state=running" in support.read(place.work / "lock"))
+            began = time.monotonic()
+            second = place.run()
+            check(time.monotonic() - began < 2, "did not refuse at once")
+            check(first.poll() is None, "the first run was over too soon for this test")
+            expect(second, 2, f"pid {first.pid}", "--work")
+        finally:
+            first.kill()
+            first.communicate()
+        taken = place.start("-j2")
+        wait_for(lambda: f"pid={taken.pid} " in support.read(place.work / "lock"))
+        taken.kill()
+        _, err = taken.communicate()
+        check_says(err.decode(), f"pid {first.pid}", "was killed")
+        return second.err.strip()
+
+
+def signals_drain():
+    told = []
+    for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+        with Place() as place:
+            big(place)
+            child = place.start("-j1")
+            wait_for(lambda: "done\t" in place.log_text())
+            child.send_signal(number)
+            began = time.monotonic()
+            out, err = child.communicate(timeout=20)
+            seconds = time.monotonic() - began
+            check(child.returncode == code, f"exit {child.returncode}, expected {code}\n{err.decode()}")
+            check(seconds < 5, f"took {seconds:.1f} s")
+            check_says(err.decode(), "stopping", "goes on from there", "pipe run")
+            check(not out, out.decode())
+            check(not published(place), "published half")
+            check_says(place.ok(command="status").out, "cancelled")
+            told.append(f"{signal.Signals(number).name}: exit {code} after {seconds:.2f} s")
+    return ", ".join(told)
+
+
+# --- The file and the command line
+
+def mistakes_in_the_file():
+    with Place() as place:
+        place.file.write_text("""pipe: 1
+name: wrong
+stages:
+  source: { type: download, url: x.txt, speed: fast }
+  lines: { type: decompress, input: source, partition: lots }
+  clean: { type: normalise, input: lines }
+  a: { type: normalize, input: b }
+  b: { type: normalize, input: a }
+  docs: { type: split, input: lines, splits: { train: 0.5 } }
+  docs: { type: split, input: lines, splits: { train: rest } }
+  text: { type: write_tfds, input: dogs, name: tiny }
+""")
+        written = place.file.read_text()
+        place.write_file = lambda: None
+        run = place.run()
+        check(place.file.read_text() == written and not place.work.exists(), "touched something")
+        expect(run, 2, "p.yaml:4:", "speed", "p.yaml:5:", "partition", "did you mean 'normalize'", "in a circle", "duplicate",
+               "did you mean 'docs'", "out")
+        check(run.err == place.run(command="validate").err, "validate says something else")
+        place.file.write_text("pipe: 1\nname: [\n")
+        syntax = place.run()
+        expect(syntax, 2, "p.yaml:")
+        place.file.write_text("pipe: 2\nname: x\nstages: {}\n")
+        expect(place.run(), 2, "p.yaml:1:")
+        place.file.write_text("")
+        expect(place.run(), 2, "p.yaml")
+        place.file.write_bytes(b"\xff\xfe\x00")
+        expect(place.run(), 2, "p.yaml")
+        place.file.unlink()
+        expect(place.run(), 2, "p.yaml")
+        place.file.mkdir()
+        expect(place.run(), 2, "p.yaml")
+        return f"{len(run.err.splitlines())} mistakes in one go"
+
+
+def mistakes_on_the_command_line():
+    with Place() as place:
+        place.head["vars"] = {"form": "nfkc"}
+        place.stages["clean"]["form"] = "${form}"
+        for assignment, piece in (("form", "NAME=VALUE"), ("=x", "NAME=VALUE"), ("from=nfc", "form"),
+                                  ("form=nfx", "nfx"), ("stages.clean.from=nfc", "form"),
+                                  ("stages.clear.form=nfc", "clean"), ("stages.lines.partition=many", "partition")):
+            expect(place.run("--set", assignment), 2, piece)
+        expect(place.run("-j", "0"), 2, "-j")
+        expect(place.run("-k", "none"), 2, "-k")
+        expect(place.run("--fast"), 2, "--fast")
+        expect(place.run(command="runn"), 2, "no command 'runn'", "did you mean 'run'?")
+        check(not place.work.exists(), "made a work directory")
+        place.head["limits"] = {"memory": "1MiB"}
+        expect(place.run(), 2, "limits.memory")
+        place.head["limits"] = {"disk": "1KiB"}
+        expect(place.run(), 2, "limits.disk")
+        del place.head["limits"]
+        run = place.ok("--set", "form=nfc", "--set", "stages.text.shards=1")
+        check(run.of("shards") == 2, run.counted())
+        return "each refused"
+
+
+def sources_that_are_not_there():
+    with Place() as place:
+        told = []
+        for url, piece in ((str(place.root / "none.txt"), "no such file"), (str(place.root), "is a directory"),
+                           (str(place.root / "*.none"), "no file has such a name"),
+                           ("https://example.org/x.xz", "local files only"), ("/dev/zero", "no regular file")):
+            place.stages["source"]["url"] = url
+            run = place.run()
+            expect(run, 2, piece)
+            told.append(run.err.splitlines()[-1])
+        return "\n  " + "\n  ".join(told)
+
+
+SCENARIOS = [
+    damaged_archives, not_an_archive, repaired_text, utf16_with_a_mark, a_line_of_100_megabytes, nothing_to_read,
+    a_full_disk, outputs_that_cannot_be_written, outputs_that_hold_something_else, artifacts_behind_our_back,
+    a_log_cut_anywhere, a_log_of_a_newer_version, two_runs_at_once, signals_drain, mistakes_in_the_file,
+    mistakes_on_the_command_line, sources_that_are_not_there,
+]
+
+if __name__ == "__main__":
+    sys.exit(support.main(SCENARIOS))
