@@ -1,0 +1,255 @@
+#!/usr/bin/env python3
+"""Measures `pipe` beside its floors; 1 where one of them is missed. How and why: bench/README.md.
+
+    run.py BIN [--corpus FILE.xz] [--only NAME...] [--pairs N]
+"""
+
+import argparse
+import hashlib
+import os
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+CORPUS_BYTES = 72_000_000
+MIB = 1 << 20
+ONE_CORE = ("taskset", "-c", "0")
+FOREIGN = 0.05  # a pair that is about wall is measured again where others took more of the machine
+RETRIES = 1  # for each pair
+
+
+@dataclass
+class Cost:
+    wall: float
+    cpu: float  # user and system, of all threads
+    peak: int   # bytes resident
+    foreign: float  # share of the machine's time that other processes took meanwhile
+
+
+def busy_seconds():
+    user, nice, system, _, _, irq, softirq, steal = map(int, Path("/proc/stat").read_text().split()[1:9])
+    return (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
+
+
+def run(command, stdout=subprocess.DEVNULL, accept=(0,)):
+    """What one run of a program costs. Ends the measurement where the program fails."""
+    busy, start = busy_seconds(), time.monotonic()
+    with subprocess.Popen([str(word) for word in command], stdout=stdout, stderr=subprocess.PIPE) as child:
+        errors = child.stderr.read()
+        _, status, used = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+    wall = time.monotonic() - start
+    if child.returncode not in accept:
+        sys.exit(f"bench: {' '.join(map(str, command))}: exit {child.returncode}\n{errors.decode()}")
+    cpu = used.ru_utime + used.ru_stime
+    foreign = max(0.0, busy_seconds() - busy - cpu) / wall / os.cpu_count()
+    return Cost(wall, cpu, used.ru_maxrss * 1024, foreign)
+
+
+class Bench:
+    def __init__(self, binaries, corpus, place, pairs):
+        self.binaries = binaries
+        self.place = place
+        self.pairs_wanted = pairs
+        self.floors = []  # (name, met)
+        self.scratch = place / "scratch"
+        self.make_inputs(corpus)
+
+    # ------------------------------------------------------------------------------------ inputs
+
+    def make_inputs(self, corpus):
+        """One text as one block, as many blocks, ten times over, and plain; made once and kept."""
+        self.place.mkdir(parents=True, exist_ok=True)
+        if corpus is None:
+            corpus = self.place / "made.txt.xz"
+            self.make(corpus, f"{HERE / 'make_corpus.py'} {CORPUS_BYTES} | xz -6 -T1 -c")
+        name = hashlib.sha256(str(corpus.resolve()).encode()).hexdigest()[:8]
+        self.one_block = corpus
+        self.blocks = self.place / f"{name}.blocks.xz"
+        self.plain = self.place / f"{name}.txt"
+        self.tenfold = self.place / f"{name}.tenfold.xz"
+        self.long_block = self.place / f"{name}.long.xz"
+        self.make(self.plain, f"xz -dc '{corpus}'")
+        self.make(self.blocks, f"xz -6 -T2 --block-size=4MiB -c '{self.plain}'")
+        self.make(self.long_block, f"cat {' '.join([repr(str(self.plain))] * 4)} | xz -1 -T1 -c")
+        self.make(self.tenfold, "cat" + f" '{self.blocks}'" * 10)  # the streams of an .xz may be many
+
+    @staticmethod
+    def make(path, command):
+        if path.exists():
+            return
+        part = path.with_suffix(".part")
+        subprocess.run(["bash", "-o", "pipefail", "-c", f"{command} >'{part}'"], check=True)
+        part.rename(path)
+
+    # -------------------------------------------------------------------------------- measuring
+
+    def pipe(self, corpus, *options, shuffle="none", settings=(), fresh=True, place=None, prefix=(), accept=(0,)):
+        """`pipe run` from nothing, or on what the last one left."""
+        place = place or self.scratch
+        if fresh:
+            shutil.rmtree(place, ignore_errors=True)
+        command = [*prefix, self.binaries / "pipe", "run", HERE / "pipeline.yaml", "--work", place / "work"]
+        for setting in (f"corpus={corpus}", f"out={place / 'out'}", f"stages.text.shuffle={shuffle}", *settings):
+            command += ["--set", setting]
+        return run([*command, *options], accept=accept)
+
+    def pairs(self, one, other, of, wall=False):
+        """The median of of(one, other) over interleaved pairs, all values, and the largest foreign share."""
+        values, foreign, again = [], 0.0, 0
+        one(), other()  # the page cache is warm
+        while len(values) < self.pairs_wanted:
+            first, second = (one(), other()) if len(values) % 2 == 0 else reversed((other(), one()))
+            disturbed = max(first.foreign, second.foreign)
+            if wall and disturbed > FOREIGN and again < RETRIES * self.pairs_wanted:
+                again += 1
+                continue
+            values.append(of(first, second))
+            foreign = max(foreign, disturbed)
+        return statistics.median(values), values, foreign
+
+    def row(self, name, value, floor, most=False, unit="", note=""):
+        """`most`: the value may not be above the floor, else not below. None: there is no floor."""
+        limit, verdict = "", ""
+        if floor is not None:
+            met = value <= floor if most else value >= floor
+            limit, verdict = f"{'≤' if most else '≥'} {floor:g}{unit}", "ok" if met else "**missed**"
+            self.floors.append((name, met))
+        print(f"| {name} | {value:.3g}{unit} | {limit} | {verdict} | {note} |", flush=True)
+
+    @staticmethod
+    def spread(values):
+        return f"{min(values):.3g} to {max(values):.3g}"
+
+    # ------------------------------------------------------------------------------------- rows
+
+    def overhead(self):
+        """The same bytes by a loop around the same libraries, without us."""
+        bare_out = self.place / "bare.tfrecord"
+
+        def bare():
+            return run([*ONE_CORE, self.binaries / "bare_chain", self.one_block, bare_out])
+
+        value, values, _ = self.pairs(bare, lambda: self.pipe(self.one_block, "-j", 1, prefix=ONE_CORE),
+                                      lambda one, other: one.cpu / other.cpu)
+        shards = hashlib.sha256()
+        for shard in sorted((self.scratch / "out").glob("bench/1.0.0/*.tfrecord-*")):
+            shards.update(shard.read_bytes())
+        if shards.digest() != hashlib.sha256(bare_out.read_bytes()).digest():
+            sys.exit("bench: pipe and bare_chain wrote different records")
+        self.row("CPU of a bare loop / of `pipe run`, on one core", value, 0.95, note=f"{self.spread(values)}; same bytes")
+
+    def decoder(self):
+        """Of a short input the start and the last commits are a part that shows; of a long one they are not."""
+        for text, floor, what in ((self.one_block, None, "the text"), (self.long_block, 0.95, "four times the text")):
+            value, values, foreign = self.pairs(lambda: run(["xz", "-dc", text]), lambda: self.pipe(text, "-j", 2),
+                                                lambda one, other: one.wall / other.wall, wall=True)
+            self.row(f"wall of `xz -dc` / of `pipe run`, one block of {what}", value, floor,
+                     note=f"{self.spread(values)}; others took up to {foreign:.0%}")
+
+    def shuffle(self):
+        value, values, _ = self.pairs(lambda: self.pipe(self.one_block, "-j", 1, prefix=ONE_CORE),
+                                      lambda: self.pipe(self.one_block, "-j", 1, shuffle="{seed: 0}", prefix=ONE_CORE),
+                                      lambda without, with_it: 100 * (with_it.cpu - without.cpu) / with_it.cpu)
+        self.row("shuffle's share of the CPU", value, 25, most=True, unit=" %", note=self.spread(values))
+
+    def scaling(self):
+        value, values, foreign = self.pairs(
+            lambda: self.pipe(self.blocks, "-j", 2, prefix=ONE_CORE),
+            lambda: self.pipe(self.blocks, "-j", 2), lambda one, two: one.wall / two.wall, wall=True)
+        self.row("wall on one core / on two, many blocks", value, 1.7,
+                 note=f"{self.spread(values)}; others took up to {foreign:.0%}")
+
+    def memory(self):
+        for shuffle in ("none", "{seed: 0}"):
+            settings = ["memory=256MiB", "partition=8MiB"]
+            if shuffle != "none":
+                settings.append("stages.text.shards=2")  # each larger than the window of the unit that gathers it
+            small = max(self.pipe(self.blocks, "-j", 2, shuffle=shuffle, settings=settings).peak for _ in range(3))
+            large = self.pipe(self.tenfold, "-j", 2, shuffle=shuffle, settings=settings).peak
+            name = "shuffled" if shuffle != "none" else "corpus order"
+            self.row(f"peak memory / `limits.memory`, {name}, ten times the text", large / (256 * MIB), 1.0,
+                     most=True, note=f"{large / MIB:.0f} MiB of 256")
+            self.row(f"peak memory of ten times the text / of the text, {name}", large / small, 1.1, most=True,
+                     note=f"{small / MIB:.0f} MiB, {large / MIB:.0f} MiB")
+
+    def reads(self):
+        shutil.rmtree(self.scratch, ignore_errors=True)
+        done = subprocess.run([self.binaries / "shuffle_reads", self.one_block, self.scratch, str(4 * MIB),
+                               str(64 * MIB), "1", "1000"], check=True, capture_output=True, text=True)
+        for line in done.stdout.splitlines():
+            shards, written, read, peak = map(int, line.split())
+            self.row(f"bytes read / written, second pass, {shards} shards", read / written, 2.5, most=True,
+                     note=f"{peak / MIB:.0f} MiB held")
+
+    def planning(self):
+        """100,000 partitions, made by a real run of as many documents, where syncing costs nothing."""
+        place = Path("/dev/shm" if os.access("/dev/shm", os.W_OK) else self.place) / f"pipe-bench-{os.getpid()}"
+        documents = self.place / "documents.txt"
+        documents.write_text("".join(f"{number} 本日は晴天なり\n" for number in range(100_000)), encoding="utf-8")
+
+        def go(*options, **more):
+            return self.pipe(documents, *options, shuffle="{seed: 0}", place=place, fresh=False, **more,
+                             settings=("partition=1B", "documents=line", "stages.text.shards=1000"))
+
+        def median(*options):
+            costs = [go(*options) for _ in range(self.pairs_wanted)]
+            return statistics.median(cost.wall for cost in costs), statistics.median(cost.cpu for cost in costs)
+
+        try:
+            go()
+            wall, cpu = median("-n")
+            self.row("`pipe run -n`, 100,000 units and published", wall, 1.0, most=True, unit=" s", note=f"CPU {cpu:.2f} s")
+            wall, cpu = median()
+            self.row("`pipe run` with nothing to do", wall, 2.0, most=True, unit=" s", note=f"CPU {cpu:.2f} s")
+            shutil.rmtree(place / "out")
+            wall, cpu = median("-n")
+            self.row("`pipe run -n`, 100,000 units, not published", wall, 1.0, most=True, unit=" s", note=f"CPU {cpu:.2f} s")
+        finally:
+            shutil.rmtree(place, ignore_errors=True)
+
+    def components(self):
+        """No floors: where to look when a ratio falls."""
+        done = subprocess.run([self.binaries / "components", "--benchmark_color=false"], check=True,
+                              capture_output=True, text=True, env={**os.environ, "PIPE_BENCH_TEXT": str(self.plain)})
+        print("\n" + "\n".join(line.rstrip() for line in done.stdout.splitlines()))
+
+
+ROWS = ("overhead", "decoder", "shuffle", "scaling", "memory", "reads", "planning", "components")
+
+
+def machine():
+    model = next((line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines()
+                  if line.startswith("model name")), platform.machine())
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / (1 << 30)
+    return f"{os.cpu_count()} cores of {model}, {memory:.0f} GiB, Linux {platform.release()}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("binaries", type=Path)
+    parser.add_argument("--corpus", type=Path)
+    parser.add_argument("--only", nargs="+", choices=ROWS, default=ROWS, metavar="NAME", help=", ".join(ROWS))
+    parser.add_argument("--pairs", type=int, default=5)
+    args = parser.parse_args()
+    bench = Bench(args.binaries.resolve(), args.corpus, args.binaries.resolve().parent / "measured", args.pairs)
+    print(f"Machine: {machine()}; load {os.getloadavg()[0]:.1f}. Text: {bench.plain.stat().st_size / 1e6:.0f} MB, "
+          f"{bench.one_block.stat().st_size / 1e6:.1f} MB as xz.\n")
+    print("| what | measured | floor | | |\n|---|---|---|---|---|")
+    for name in ROWS:
+        if name in args.only:
+            getattr(bench, name)()
+    shutil.rmtree(bench.scratch, ignore_errors=True)
+    missed = [name for name, met in bench.floors if not met]
+    print(f"\n{len(bench.floors) - len(missed)} of {len(bench.floors)} floors met" + "".join(f"\nmissed: {name}" for name in missed))
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
