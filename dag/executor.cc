@@ -215,9 +215,11 @@ class Executor::Coordinator {
 
   Status Stream(Track& track, std::uint32_t number) {
     InputPieces standing;
+    std::uint64_t remakes = 0;
     {
       const std::scoped_lock lock(mutex_);
       standing = track.inputs[number].pieces;
+      remakes = remakes_;
     }
     const Facts::Files& source =
         facts_.files.at(graph_.nodes()[static_cast<std::size_t>(track.planned->files)].spec->name);
@@ -236,6 +238,10 @@ class Executor::Coordinator {
     input.running = false;
     // Partitions that failed stay missing: to try them again in this run would fail again.
     if (!outcome.ok() || !track.failed.empty()) input.given_up = true;
+    if (!input.given_up && !input.pieces.complete() && remakes == remakes_) {
+      input.given_up = true;
+      return Status(Code::kInternal, "its Source ended without all that was asked of it [this is a bug]");
+    }
     if (outcome.code() == Code::kFailedPrecondition) VoidAll(track);
     return outcome;
   }
@@ -291,10 +297,23 @@ class Executor::Coordinator {
 
   Status PlanShards(Track& track) {
     std::vector<Piece> pieces;
+    std::uint64_t remakes = 0;
     {
       const std::scoped_lock lock(mutex_);
+      if (!track.pieces_complete()) return SendBack(track);
+      remakes = remakes_;
       pieces = track.all_pieces();
     }
+    ArtifactSummary summary = Summarize(*environment_.log, *track.planned, pieces);
+    {
+      const std::scoped_lock lock(mutex_);
+      if (remakes != remakes_) return SendBack(track);
+      track.summary = std::move(summary);
+    }
+    // Before any shard is written. An origin's verdict counts here too: it may be one of an earlier run,
+    // or not be spoken yet.
+    for (const Track* above = &track; above != nullptr; above = above->origin)
+      RETURN_IF_ERROR(Judge(graph_, above->planned->chain, above->scope.assembly, track.summary));
     if (!track.planned->publishes) return Finish(track, pieces, Track::Phase::kPlanning);
     auto publisher = std::make_shared<Publisher>(track.scope, *track.out);
     Status begun = publisher->Begin(pieces, GatherMemory());
@@ -350,24 +369,13 @@ class Executor::Coordinator {
   }
 
   Status Finish(Track& track, const std::vector<Piece>& pieces, Track::Phase from) {
-    std::uint64_t remakes = 0;
     {
       const std::scoped_lock lock(mutex_);
       if (!track.Advance(from, Track::Phase::kFinishing)) return {};
-      remakes = remakes_;
-      if (!track.pieces_complete()) return SendBack(track);
     }
-    const ArtifactSummary summary = Summarize(*environment_.log, *track.planned, pieces);
-    {
-      const std::scoped_lock lock(mutex_);
-      if (remakes != remakes_) return SendBack(track);
-    }
-    // An origin's verdict counts here too: it may be one of an earlier run, or not be spoken yet.
-    for (const Track* above = &track; above != nullptr; above = above->origin)
-      RETURN_IF_ERROR(Judge(graph_, above->planned->chain, above->scope.assembly, summary));
     const Schema& schema = graph_.nodes()[static_cast<std::size_t>(track.planned->node)].out;
-    RETURN_IF_ERROR(track.publisher ? track.publisher->Finish(summary, schema)
-                                    : FinishPieces(track.scope, schema, pieces, summary));
+    RETURN_IF_ERROR(track.publisher ? track.publisher->Finish(track.summary, schema)
+                                    : FinishPieces(track.scope, schema, pieces, track.summary));
     return Done(track);
   }
 

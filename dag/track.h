@@ -48,6 +48,7 @@ struct Track {
   std::vector<std::string> logged;  // units logged in this run, for a source that turns out changed
 
   // Second pass.
+  ArtifactSummary summary;               // of the pieces, judged
   std::shared_ptr<Publisher> publisher;  // shared by the units that run its groups
   std::size_t next_group = 0;
   std::size_t groups_done = 0;
