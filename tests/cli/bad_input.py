@@ -144,7 +144,8 @@ def a_line_of_100_megabytes():
         check(child.returncode == 0, f"exit {child.returncode}\n{err}")
         check_says(out, "long_split")
         peak = usage.ru_maxrss / 1024
-        check(peak < 300, f"{peak:.0f} MiB at the peak")
+        # The address sanitizer (./dev asan) keeps freed memory and shadows all of it.
+        check(peak < (900 if "ASAN_OPTIONS" in os.environ else 300), f"{peak:.0f} MiB at the peak")
         place.stages["lines"]["on_long"] = "fail"
         place.stages["text"]["version"] = "1.0.1"
         expect(place.run(), 1, "corpus.txt")

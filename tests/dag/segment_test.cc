@@ -111,8 +111,8 @@ class Memory final : public SegmentOutput {
       const Result<PartitionOutput> output = partition.sink->Commit(partition.end);
       if (!output.ok()) return output.status();
       line += StrCat(" ", partition.records, " records, ", partition.splits["train"].documents,
-                     " documents, in ", partition.counts[1].records_in, ", out ",
-                     partition.counts[1].records_out, ", ", output->digest.ToHex());
+                     " documents, in ", partition.counts.back().records_in, ", out ",
+                     partition.counts.back().records_out, ", ", output->digest.ToHex());
     }
     lines.push_back(line);
     if (static_cast<int>(lines.size()) == fail_after)
