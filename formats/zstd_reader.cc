@@ -4,6 +4,7 @@
 #include <zstd_errors.h>
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "base/str.h"
@@ -29,20 +30,34 @@ class ZstdReader : public StreamDecoder {
   // One block at a time, and what was decoded is fetched before more is put in: the library drops what
   // it decoded in a call that fails.
   Result<bool> Step(std::string_view& in, bool last, std::span<char>& out) override {
-    ZSTD_inBuffer source = {in.data(), full_ ? 0 : std::min(in.size(), hint_), 0};
+    // The magic by itself: the library would go on into formats of its youth.
+    const std::size_t wanted = magic_.size() < kMagicBytes ? kMagicBytes - magic_.size() : hint_;
+    ZSTD_inBuffer source = {in.data(), full_ ? 0 : std::min(in.size(), wanted), 0};
     ZSTD_outBuffer target = {out.data(), out.size(), 0};
     const std::size_t code = ZSTD_decompressStream(context_.get(), &target, &source);
+    const std::string_view taken = in.substr(0, source.pos);
     in.remove_prefix(source.pos);
     out = out.subspan(target.pos);
     if (ZSTD_isError(code)) return Failure(code);
+    if (!TakeMagic(taken)) return Status(Code::kDataLoss, "a frame that is none of zstd's since version 0.8");
     const bool flushed = std::exchange(full_, out.empty());
     frame_begun_ = code != 0 && (frame_begun_ || source.pos > 0);
-    if (code == 0) ++frames_;
+    if (code == 0) ++frames_, magic_.clear();
     hint_ = code == 0 ? kFirstHint : code;
     if (!last || flushed || target.pos > 0) return false;
     if (frame_begun_) return Status(Code::kDataLoss, "ends inside a frame: truncated");
     if (frames_ == 0) return Status(Code::kDataLoss, "there is nothing");
     return true;
+  }
+
+  /// False when what the frame begins with is neither a zstd nor a skippable frame (RFC 8878, 3.1).
+  bool TakeMagic(std::string_view taken) {
+    if (magic_.size() == kMagicBytes || taken.empty()) return true;
+    magic_ += taken;
+    if (magic_.size() < kMagicBytes) return true;
+    const bool skippable =
+        (static_cast<unsigned char>(magic_[0]) & 0xf0) == 0x50 && magic_.ends_with("\x2a\x4d\x18");
+    return magic_ == "\x28\xb5\x2f\xfd" || skippable;
   }
 
   static Status Failure(std::size_t code) {
@@ -58,6 +73,9 @@ class ZstdReader : public StreamDecoder {
   static constexpr std::size_t kFirstHint = 5;  // the shortest frame header with its magic
 
   const Context context_;
+  static constexpr std::size_t kMagicBytes = 4;
+
+  std::string magic_;              // of the frame that has begun, as far as it was read
   std::size_t hint_ = kFirstHint;  // what the library can use at once
   bool full_ = false;              // it may hold back decoded bytes
   bool frame_begun_ = false;
