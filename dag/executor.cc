@@ -52,7 +52,7 @@ class Executor::Coordinator {
     std::unique_lock lock(mutex_);
     while (true) {
       JoinFinished(lock);
-      if (!stop_.stop_requested()) StartReady(lock);
+      if (!stop_.stop_requested()) StartReady();
       if (units_.empty()) break;
       changed_.wait(lock, [this] { return finished_ > 0 || woken_; });
       woken_ = false;
@@ -70,16 +70,16 @@ class Executor::Coordinator {
 
   bool HasRoom() const { return static_cast<int>(units_.size()) < std::max(options_.threads, 2); }
 
-  void StartReady(std::unique_lock<std::mutex>& lock) {
+  void StartReady() {
     bool started = true;
     while (started && HasRoom() && !stop_.stop_requested()) {
       started = false;
       for (const std::unique_ptr<Track>& track : prepared_.tracks)
-        if (HasRoom() && track->active() && StartOne(*track, lock)) started = true;
+        if (HasRoom() && track->active() && StartOne(*track)) started = true;
     }
   }
 
-  bool StartOne(Track& track, std::unique_lock<std::mutex>&) {
+  bool StartOne(Track& track) {
     switch (track.phase) {
       case Track::Phase::kPieces:
         if (!track.planned->copy_from.empty()) {

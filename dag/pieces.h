@@ -35,7 +35,6 @@ struct PieceKeys {
   Digest recipe;      // of that stage's pieces
   /// The Source and all stages down to `stage`: any of them may have logged the end of an input.
   std::vector<std::string> end_stages;
-  std::string source;               // the Source, where the segment counts what belongs to no partition
   std::vector<Digest> end_recipes;  // one per input
 };
 

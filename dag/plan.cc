@@ -212,13 +212,14 @@ class Planner {
     keys.stage = Name(node);
     keys.recipe = piece_lineage.back().recipe;
     const std::vector<int> line = graph_.Lineage(node);
+    bool records = false;  // from the Source on
     for (std::size_t at = 0; at < line.size(); ++at) {
       if (At(line[at]).spec->type->is_source()) {
-        keys.source = Name(line[at]);
+        records = true;
         for (std::uint32_t input = 0; input < piece_lineage.front().sources.size(); ++input)
           keys.end_recipes.push_back(EndRecipe(piece_lineage[at].recipe, input));
       }
-      if (!keys.source.empty()) keys.end_stages.push_back(Name(line[at]));
+      if (records) keys.end_stages.push_back(Name(line[at]));
     }
     return keys;
   }
@@ -290,10 +291,6 @@ class Planner {
         segment.piece_lineage.end() - static_cast<std::ptrdiff_t>(segment.chain.size()),
         segment.piece_lineage.end());
     segment.keys = KeysOf(node, segment.piece_lineage);
-    // An origin accounts itself for what it passed over.
-    if (segment.origin >= 0 &&
-        plan_.segments[static_cast<std::size_t>(segment.origin)].keys.stage == segment.keys.source)
-      segment.keys.source.clear();
     segment.directory = DirectoryOf(segment.keys);
     segment.place = PlaceOf(node);
     segment.forced = !selection_.force.empty() && InChain(segment, selection_.force);
