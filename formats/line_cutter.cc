@@ -14,6 +14,7 @@ namespace pipeline {
 namespace {
 
 constexpr std::size_t kKeyBytes = 1024;
+constexpr std::size_t kCarryBytes = 4096;  // enough for most lines and for a key
 
 std::string_view WithoutCr(std::string_view line) {
   if (line.ends_with('\r')) line.remove_suffix(1);
@@ -58,15 +59,52 @@ LineCutter::LineCutter(const LineRules& rules, const CutterStart& start)
 }
 
 void LineCutter::Feed(std::string_view bytes) {
-  const bool cheap = begin_ >= buffer_.size() - begin_;  // to move no more than was cut off
-  if (cheap || buffer_.size() + bytes.size() > buffer_.capacity()) {
-    buffer_.erase(0, begin_);
-    begin_ = 0;
-  }
-  buffer_.append(bytes);
+  in_carry_ = !rest().empty();
+  if (!in_carry_) begin_ = 0;
+  carried_ = 0;
+  fed_ = bytes;
 }
 
 Result<LineCutter::Event> LineCutter::Next() {
+  while (true) {
+    ASSIGN_OR_RETURN(const Event event, Cut());
+    if (event != Event::kNeedInput) return event;
+    if (LookFurther()) continue;
+    Carry();
+    return event;
+  }
+}
+
+// Makes rest() longer by bytes that were fed; false where it has them all.
+bool LineCutter::LookFurther() {
+  if (!in_carry_ || carried_ == fed_.size()) return false;
+  const std::size_t left = rest().size();
+  if (left <= carried_) {  // nothing of it is older than fed_
+    in_carry_ = false;
+    begin_ = carried_ - left;
+    return true;
+  }
+  carry_.erase(0, begin_);
+  begin_ = 0;
+  const std::string_view more = fed_.substr(carried_, std::max(carried_, kCarryBytes));
+  carry_.append(more);
+  carried_ += more.size();
+  return true;
+}
+
+// Takes over what is left: the bytes that were fed go away.
+void LineCutter::Carry() {
+  if (in_carry_)
+    carry_.erase(0, begin_);
+  else
+    carry_.assign(rest());
+  in_carry_ = true;
+  begin_ = 0;
+  carried_ = 0;
+  fed_ = {};
+}
+
+Result<LineCutter::Event> LineCutter::Cut() {
   if (!bom_passed_) {
     ASSIGN_OR_RETURN(bom_passed_, PassBom());
     if (!bom_passed_) return Event::kNeedInput;
@@ -74,7 +112,7 @@ Result<LineCutter::Event> LineCutter::Next() {
   if (in_line_) return NextPiece();
   Line line;
   while (true) {
-    if (rest().empty() && finished_) {
+    if (rest().empty() && finished()) {
       EndDocument();
       if (in_partition_) return EndPartition();
       if (!std::exchange(knows_outside_, true)) outside_ = TakeCounts();
@@ -82,7 +120,7 @@ Result<LineCutter::Event> LineCutter::Next() {
     }
     // A border comes before the next record, and is due as soon as that is known not to be blank.
     const std::string_view front = rest().substr(0, 2);
-    if (front.empty() || (front == "\r" && !finished_)) return Event::kNeedInput;
+    if (front.empty() || (front == "\r" && !finished())) return Event::kNeedInput;
     const bool blank = front[0] == '\n' || front == "\r\n" || front == "\r";
     if (!blank && BorderIsDue()) return EndPartition();
     if (!FindLine(line)) return Event::kNeedInput;
@@ -129,7 +167,7 @@ Result<LineCutter::Event> LineCutter::NextPiece() {
   return Emit(rest().substr(0, size), size, set_aside);
 }
 
-// False where more input is needed. A line that does not fit may have its end beyond the buffer.
+// False where more input is needed. A line that does not fit may have its end beyond rest().
 bool LineCutter::FindLine(Line& line) {
   const std::string_view window = rest().substr(0, rules_.max_record_bytes + 2);  // and CR LF
   const std::size_t end = window.find('\n', scanned_);
@@ -140,7 +178,7 @@ bool LineCutter::FindLine(Line& line) {
   } else {
     scanned_ = window.size();
     if (window.size() == rules_.max_record_bytes + 2) return true;
-    if (!finished_) return false;
+    if (!finished()) return false;
     line.size = window.size();
     line.content = window;
   }
@@ -150,7 +188,7 @@ bool LineCutter::FindLine(Line& line) {
   return true;
 }
 
-// Sets the key of the document at the front of the buffer; false where more input is needed.
+// Sets the key of the document at the front of rest(); false where more input is needed.
 bool LineCutter::ReadKey() {
   head_.clear();
   for (std::string_view text = rest(); head_.size() < kKeyBytes;) {
@@ -159,7 +197,7 @@ bool LineCutter::ReadKey() {
     const std::string_view window = text.substr(0, wanted + 2);  // two more show a line end as such
     const std::size_t end = window.find('\n');
     const bool complete = end != std::string_view::npos || window.size() < wanted + 2;
-    if (complete && end == std::string_view::npos && !finished_) return false;
+    if (complete && end == std::string_view::npos && !finished()) return false;
     const std::string_view line = complete ? WithoutCr(window.substr(0, end)) : window;
     if (line.empty()) break;
     head_.append(separator, '\n').append(line.substr(0, wanted));
@@ -224,7 +262,7 @@ Result<bool> LineCutter::PassBom() {
       {"\xFF\xFE"sv, "UTF-16LE"},
       {"\xFE\xFF"sv, "UTF-16BE"},
   }};
-  if (rest().size() < 4 && !finished_) return false;
+  if (rest().size() < 4 && !finished()) return false;
   for (const auto& [mark, name] : kRefused)
     if (rest().starts_with(mark))
       return Status(Code::kInvalidArgument,

@@ -76,7 +76,8 @@ class LineCutter {
 
   explicit LineCutter(const LineRules& rules, const CutterStart& start = {});
 
-  /// Only after kNeedInput or before the first Next.
+  /// Only after kNeedInput or before the first Next, and once: `bytes` stay where they are until
+  /// kNeedInput comes (again), since lines are cut out of them and not of a copy.
   void Feed(std::string_view bytes);
   void FinishInput() { finished_ = true; }
 
@@ -95,10 +96,10 @@ class LineCutter {
   std::uint64_t documents() const { return document_; }
   std::uint32_t partitions() const { return partition_; }
   /// What the cutter holds on to at the moment.
-  std::size_t memory_bytes() const { return buffer_.capacity() + head_.capacity(); }
+  std::size_t memory_bytes() const { return carry_.capacity() + head_.capacity(); }
 
  private:
-  /// A line, or what is left of one, at the front of the buffer.
+  /// A line, or what is left of one, at the front of rest().
   struct Line {
     bool fits = false;         // into a record; only then is the rest of this valid
     std::string_view content;  // without its end
@@ -106,7 +107,13 @@ class LineCutter {
     bool cr = false;           // which has a CR
   };
 
-  std::string_view rest() const { return std::string_view(buffer_).substr(begin_); }
+  /// What can be looked at and is not yet cut.
+  std::string_view rest() const { return (in_carry_ ? std::string_view(carry_) : fed_).substr(begin_); }
+  /// The input ends with rest().
+  bool finished() const { return finished_ && !(in_carry_ && carried_ < fed_.size()); }
+  Result<Event> Cut();
+  bool LookFurther();
+  void Carry();
   Result<bool> PassBom();
   bool FindLine(Line& line);
   bool ReadKey();
@@ -119,14 +126,19 @@ class LineCutter {
   void Consume(std::size_t bytes);
 
   LineRules rules_;
-  std::string buffer_;  // bytes not yet cut, from begin_ on
-  std::size_t begin_ = 0;
-  std::size_t scanned_ = 0;  // bytes from begin_ on that hold no LF
+  // A line that lies across two feeds is put together in carry_: what was left of the first, and a copy
+  // of as much of the second as it takes. After it, lines are cut from fed_ itself.
+  std::string_view fed_;
+  std::string carry_;
+  std::size_t carried_ = 0;  // bytes at the front of fed_ that carry_ ends with
+  bool in_carry_ = false;
+  std::size_t begin_ = 0;    // of rest(), in carry_ or fed_
+  std::size_t scanned_ = 0;  // bytes at the front of rest() that hold no LF
   bool finished_ = false;
   bool bom_passed_ = false;
   std::string head_;  // scratch of ReadKey
 
-  std::uint64_t raw_ = 0;  // offset of begin_ in the input
+  std::uint64_t raw_ = 0;  // offset of rest() in the input
   bool in_line_ = false;   // the next bytes continue a long line
   std::uint32_t piece_ = 0;
   bool in_document_ = false;

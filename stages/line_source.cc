@@ -12,7 +12,7 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::size_t kReadBytes = 256 << 10;
+constexpr std::size_t kFrontBytes = 64 << 10;
 
 using Event = LineCutter::Event;
 
@@ -35,8 +35,7 @@ class LineSource : public Source {
         rules_(rules),
         input_(std::move(input)),
         cutter_(rules),
-        stop_with_(request_.stop, [this] { stop_.request_stop(); }),
-        buffer_(kReadBytes, '\0') {}
+        stop_with_(request_.stop, [this] { stop_.request_stop(); }) {}
 
   // Chooses where to begin, and begins.
   Status Start() {
@@ -51,7 +50,7 @@ class LineSource : public Source {
     if (reader == nullptr) {
       ASSIGN_OR_RETURN(reader, input_.Read(0, stop_.get_token()));
     }
-    reader_ = NewReadAhead(std::move(reader), stop_);
+    text_ = std::make_unique<ReadAhead>(std::move(reader), stop_);
     return {};
   }
 
@@ -95,7 +94,11 @@ class LineSource : public Source {
         ASSIGN_OR_RETURN(held_, cutter_.Next());
       }
       switch (*held_) {
-        case Event::kNeedInput: RETURN_IF_ERROR(Feed(cutter_, *reader_)); break;
+        case Event::kNeedInput: {
+          ASSIGN_OR_RETURN(const std::string_view bytes, text_->Next());
+          Feed(cutter_, bytes);
+          break;
+        }
         case Event::kRecord:
         case Event::kSetAside:
           if (cutter_.record().index == 0) wanted_ = request_.wanted(cutter_.record().partition);
@@ -157,14 +160,11 @@ class LineSource : public Source {
     return true;
   }
 
-  Status Feed(LineCutter& cutter, ByteReader& reader) {
-    if (stop_.stop_requested()) return Status(Code::kCancelled, "stopped");
-    ASSIGN_OR_RETURN(const std::size_t got, reader.Read(buffer_));
-    if (got == 0)
+  static void Feed(LineCutter& cutter, std::string_view bytes) {
+    if (bytes.empty())
       cutter.FinishInput();
     else
-      cutter.Feed(std::string_view(buffer_).substr(0, got));
-    return {};
+      cutter.Feed(bytes);
   }
 
   // What stands before the first record. Having begun after it, one must look.
@@ -172,10 +172,12 @@ class LineSource : public Source {
     if (!begins_inside_) return cutter_.outside();
     LineCutter cutter(rules_);
     ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, input_.Read(0, stop_.get_token()));
+    std::string buffer(kFrontBytes, '\0');
     while (true) {
       ASSIGN_OR_RETURN(const Event event, cutter.Next());
       if (event != Event::kNeedInput) return cutter.outside();
-      RETURN_IF_ERROR(Feed(cutter, *reader));
+      ASSIGN_OR_RETURN(const std::size_t got, reader->Read(buffer));
+      Feed(cutter, std::string_view(buffer).substr(0, got));
     }
   }
 
@@ -185,14 +187,13 @@ class LineSource : public Source {
   LineCutter cutter_;
   std::stop_source stop_;
   std::stop_callback<std::function<void()>> stop_with_;
-  std::string buffer_;
   std::optional<Event> held_;  // told by the cutter, not yet dealt with
   std::size_t batch_bytes_ = 0;
   bool wanted_ = false;  // the cutter's partition
   bool begins_inside_ = false;
   bool done_ = false;
   std::optional<InputEnd> end_;
-  std::unique_ptr<ByteReader> reader_;  // last: it reads from input_ on a thread of its own
+  std::unique_ptr<ReadAhead> text_;  // last: it reads from input_ on a thread of its own
 };
 
 }  // namespace

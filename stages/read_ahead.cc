@@ -1,6 +1,5 @@
 #include "stages/read_ahead.h"
 
-#include <algorithm>
 #include <array>
 #include <condition_variable>
 #include <mutex>
@@ -15,34 +14,30 @@ namespace {
 constexpr std::size_t kSlots = 4;
 constexpr std::size_t kSlotBytes = 1 << 20;
 
-class ReadAhead : public ByteReader {
- public:
-  ReadAhead(std::unique_ptr<ByteReader> input, std::stop_source stop)
-      : input_(std::move(input)), stop_(std::move(stop)), thread_([this] { Run(); }) {}
-  ~ReadAhead() override { stop_.request_stop(); }  // thread_ joins
+}  // namespace
 
-  Result<std::size_t> Read(std::span<char> out) override {
+class ReadAhead::Ring {
+ public:
+  Ring(std::unique_ptr<ByteReader> input, std::stop_source stop)
+      : input_(std::move(input)), stop_(std::move(stop)), thread_([this] { Run(); }) {}
+  ~Ring() { stop_.request_stop(); }  // thread_ joins
+
+  Result<std::string_view> Next() {
     std::unique_lock lock(mutex_);
+    if (std::exchange(lent_, false)) {
+      front_ = (front_ + 1) % kSlots;
+      --filled_;
+      changed_.notify_all();
+    }
     changed_.wait(lock, stop_.get_token(), [this] { return filled_ > 0 || ended_; });
     if (stop_.stop_requested()) return Status(Code::kCancelled, "stopped");
     if (filled_ == 0) {
       if (!failure_.ok()) return failure_;
-      return std::size_t{0};
+      return std::string_view();
     }
-    Slot& slot = slots_[front_];
-    lock.unlock();  // the thread does not touch a filled slot
-    const std::size_t bytes = std::min(out.size(), slot.size - taken_);
-    std::copy_n(slot.bytes.data() + taken_, bytes, out.data());
-    taken_ += bytes;
-    if (taken_ == slot.size) {
-      taken_ = 0;
-      lock.lock();
-      front_ = (front_ + 1) % kSlots;
-      --filled_;
-      lock.unlock();
-      changed_.notify_all();
-    }
-    return bytes;
+    lent_ = true;
+    const Slot& slot = slots_[front_];  // which the thread does not touch
+    return std::string_view(slot.bytes).substr(0, slot.size);
   }
 
  private:
@@ -72,12 +67,12 @@ class ReadAhead : public ByteReader {
 
   const std::unique_ptr<ByteReader> input_;
   std::stop_source stop_;
-  std::size_t taken_ = 0;  // of the front slot; the caller's
 
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::array<Slot, kSlots> slots_;
   std::size_t front_ = 0;  // guarded by mutex_, as all below
+  bool lent_ = false;      // the front slot is the caller's until it asks again
   std::size_t filled_ = 0;
   bool ended_ = false;
   Status failure_;
@@ -85,10 +80,10 @@ class ReadAhead : public ByteReader {
   std::jthread thread_;  // last: it uses all of the above
 };
 
-}  // namespace
+ReadAhead::ReadAhead(std::unique_ptr<ByteReader> input, std::stop_source stop)
+    : ring_(std::make_unique<Ring>(std::move(input), std::move(stop))) {}
+ReadAhead::~ReadAhead() = default;
 
-std::unique_ptr<ByteReader> NewReadAhead(std::unique_ptr<ByteReader> input, std::stop_source stop) {
-  return std::make_unique<ReadAhead>(std::move(input), std::move(stop));
-}
+Result<std::string_view> ReadAhead::Next() { return ring_->Next(); }
 
 }  // namespace pipeline

@@ -39,48 +39,41 @@ class BlockingReader : public ByteReader {
 TEST(ReadAheadTest, GivesTheSameBytes) {
   std::string text;
   while (text.size() < (9u << 20)) text += std::to_string(text.size());
-  for (const std::size_t chunk : {100'003u, 4u << 20})
-    for (const std::size_t piece : {777u, 3u << 20}) {
-      const auto reader = NewReadAhead(std::make_unique<MemoryReader>(text, chunk), std::stop_source());
-      Status status;
-      EXPECT_TRUE(ReadAll(*reader, status, piece) == text);
-      EXPECT_TRUE(status.ok());
-      std::string more(1, '\0');
-      EXPECT_EQ(*reader->Read(more), 0u);
-    }
+  for (const std::size_t chunk : {100'003u, 4u << 20}) {
+    ReadAhead ahead(std::make_unique<MemoryReader>(text, chunk), std::stop_source());
+    std::string all;
+    for (std::string_view bytes = *ahead.Next(); !bytes.empty(); bytes = *ahead.Next()) all.append(bytes);
+    EXPECT_TRUE(all == text);
+    EXPECT_EQ(*ahead.Next(), "");
+  }
 }
 
 TEST(ReadAheadTest, ErrorComesAfterTheGoodBytesAndStays) {
-  const auto reader = NewReadAhead(
+  ReadAhead ahead(
       std::make_unique<MemoryReader>("good", 1, std::stop_token(), Status(Code::kDataLoss, "bad")),
       std::stop_source());
-  Status status;
-  EXPECT_EQ(ReadAll(*reader, status), "good");
-  EXPECT_EQ(status.code(), Code::kDataLoss);
-  std::string more(1, '\0');
-  EXPECT_EQ(reader->Read(more).status().message(), "bad");
+  for (const char byte : std::string("good")) EXPECT_EQ(*ahead.Next(), std::string(1, byte));
+  EXPECT_EQ(ahead.Next().status().message(), "bad");
+  EXPECT_EQ(ahead.Next().status().code(), Code::kDataLoss);
 }
 
 TEST(ReadAheadTest, DestructionEndsABlockedRead) {
   std::stop_source stop;
-  const auto reader = NewReadAhead(std::make_unique<BlockingReader>(1, stop.get_token()), stop);
-  std::string byte(1, '\0');
-  EXPECT_EQ(*reader->Read(byte), 1u);
+  ReadAhead ahead(std::make_unique<BlockingReader>(1, stop.get_token()), stop);
+  EXPECT_EQ(*ahead.Next(), "x");
 }
 
 TEST(ReadAheadTest, DestructionEndsAThreadWithAFullRing) {
   std::stop_source stop;
-  const auto reader = NewReadAhead(std::make_unique<BlockingReader>(100u << 20, stop.get_token()), stop);
-  std::string byte(1, '\0');
-  EXPECT_EQ(*reader->Read(byte), 1u);
+  ReadAhead ahead(std::make_unique<BlockingReader>(100u << 20, stop.get_token()), stop);
+  EXPECT_FALSE(ahead.Next()->empty());
 }
 
 TEST(ReadAheadTest, StopTokenEndsAWaitingCaller) {
   std::stop_source stop;
-  const auto reader = NewReadAhead(std::make_unique<BlockingReader>(0, stop.get_token()), stop);
+  ReadAhead ahead(std::make_unique<BlockingReader>(0, stop.get_token()), stop);
   const std::jthread other([&stop] { stop.request_stop(); });
-  std::string byte(1, '\0');
-  EXPECT_EQ(reader->Read(byte).status().code(), Code::kCancelled);
+  EXPECT_EQ(ahead.Next().status().code(), Code::kCancelled);
 }
 
 }  // namespace

@@ -46,6 +46,7 @@ inline Cut CutAll(std::string_view text, const LineRules& rules, const std::func
   Cut cut;
   LineCutter cutter(rules, start);
   text.remove_prefix(start.raw);
+  std::string fed;  // overwritten by the next, so that a view kept too long shows
   while (true) {
     const Result<LineCutter::Event> event = cutter.Next();
     cut.most_memory = std::max(cut.most_memory, cutter.memory_bytes());
@@ -60,7 +61,9 @@ inline Cut CutAll(std::string_view text, const LineRules& rules, const std::func
           break;
         }
         const std::size_t bytes = std::min(chunk(), text.size());
-        cutter.Feed(text.substr(0, bytes));
+        std::fill(fed.begin(), fed.end(), '#');
+        fed = std::string(text.substr(0, bytes));
+        cutter.Feed(fed);
         text.remove_prefix(bytes);
         break;
       }
