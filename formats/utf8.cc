@@ -1,5 +1,7 @@
 #include "formats/utf8.h"
 
+#include "formats/utf8_avx2.h"
+
 namespace pipeline {
 
 namespace {
@@ -60,6 +62,12 @@ std::size_t CleanUtf8Prefix(std::string_view text) {
     p += part.bytes;
   }
   return static_cast<std::size_t>(p - begin);
+}
+
+bool IsCleanUtf8(std::string_view text) {
+  constexpr std::size_t kLong = 64;
+  if (text.size() >= kLong && HasAvx2()) return IsCleanUtf8Avx2(text);
+  return CleanUtf8Prefix(text) == text.size();
 }
 
 Utf8Damage RepairUtf8(std::string_view text, std::string& out) {

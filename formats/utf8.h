@@ -12,7 +12,8 @@ namespace pipeline {
 /// characters; text.size() where all of it is clean.
 std::size_t CleanUtf8Prefix(std::string_view text);
 
-inline bool IsCleanUtf8(std::string_view text) { return CleanUtf8Prefix(text) == text.size(); }
+/// The same as a question, and several times faster for long text.
+bool IsCleanUtf8(std::string_view text);
 
 /// True for the second and later bytes of a character.
 constexpr bool IsUtf8Tail(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }

@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "stages/unicode.h"
 #include "stages/white_space.h"
@@ -28,16 +29,16 @@ class LineRule {
       if (IsWhiteSpace(c) && c != ' ') stable_.Remove(c);
   }
 
-  /// Appends what becomes of `line`; it may be nothing.
-  Status Append(std::string_view line, std::string& out) const {
-    if (collapse_) line = StripWhiteSpace(line);
+  /// Appends what becomes of `whole`; it may be nothing. Says whether that is something else.
+  Result<bool> Append(std::string_view whole, std::string& out) const {
+    const std::string_view line = collapse_ ? StripWhiteSpace(whole) : whole;
     const std::size_t stable = StablePrefix(line);
     const std::size_t begin = out.size();
     out.append(line.substr(0, stable));
-    if (stable == line.size()) return {};
+    if (stable == line.size()) return line.size() != whole.size();
     RETURN_IF_ERROR(AppendNormalForm(form_, line.substr(stable), out));
     if (collapse_) TidyWhiteSpace(out, begin, begin + stable);
-    return {};
+    return std::string_view(out).substr(begin) != whole;
   }
 
  private:
@@ -84,17 +85,17 @@ class NormalizeWorker final : public Worker {
       const std::string_view before = batch.text[row];
       std::string& out = text_.open_row();
       const std::size_t begin = out.size();
-      if (Status status = rule_.Append(before, out); !status.ok()) {
+      Result<bool> changed = rule_.Append(before, out);
+      if (!changed.ok()) {
         batch.failed_index = batch.heads[row].index;
-        return status;
+        return std::move(changed).status();
       }
-      const std::string_view after = std::string_view(out).substr(begin);
-      if (after.empty() && drop_empty_) {
+      if (out.size() == begin && drop_empty_) {
         const RecordHead& head = batch.heads[row];
         batch.quarantine.push_back({stage, head.index, head.sub, "dropped_empty", std::string(before)});
         continue;
       }
-      if (after != before) ++altered;
+      if (*changed) ++altered;
       text_.CloseRow();
       batch.heads[kept] = batch.heads[row];
       if (!batch.split.empty()) batch.split[kept] = batch.split[row];

@@ -77,12 +77,20 @@ TEST(Utf8Test, AgreesWithADecoderByValue) {
       0x00, 0x01, 0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xC1, 0xC2,
       0xDF, 0xE0, 0xE1, 0xEC, 0xED, 0xEE, 0xEF, 0xF0, 0xF1, 0xF3, 0xF4, 0xF5, 0xFF};
   std::string s(4, '\0');
+  std::string wide(70, 'x');
+  std::string ends(68, 'x');
   for (unsigned char a : kEdges)
     for (unsigned char b : kEdges)
       for (unsigned char c : kEdges)
         for (unsigned char d : kEdges) {
           s = {static_cast<char>(a), static_cast<char>(b), static_cast<char>(c), static_cast<char>(d)};
-          ASSERT_EQ(CleanUtf8Prefix(s), SlowPrefix(s)) << +a << ' ' << +b << ' ' << +c << ' ' << +d;
+          const std::size_t clean = SlowPrefix(s);
+          ASSERT_EQ(CleanUtf8Prefix(s), clean) << +a << ' ' << +b << ' ' << +c << ' ' << +d;
+          // Across two blocks of the wide check, and at the end of the text.
+          wide.replace(30, 4, s);
+          ASSERT_EQ(IsCleanUtf8(wide), clean == 4) << +a << ' ' << +b << ' ' << +c << ' ' << +d;
+          ends.replace(64, 4, s);
+          ASSERT_EQ(IsCleanUtf8(ends), clean == 4) << +a << ' ' << +b << ' ' << +c << ' ' << +d;
         }
 }
 
@@ -92,7 +100,9 @@ TEST(Utf8Test, DamageIsFoundAtEveryPlaceOfEveryRun) {
     for (const char byte : {'\0', '\xFF', '\x80', '\xED'}) {
       std::string damaged = text;
       damaged[at] = byte;
-      ASSERT_EQ(CleanUtf8Prefix(damaged), SlowPrefix(damaged)) << at;
+      const std::size_t clean = SlowPrefix(damaged);
+      ASSERT_EQ(CleanUtf8Prefix(damaged), clean) << at;
+      ASSERT_EQ(IsCleanUtf8(damaged), clean == damaged.size()) << at;
     }
 }
 

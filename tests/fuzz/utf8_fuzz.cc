@@ -1,8 +1,10 @@
-// Repair gives clean text, keeps what was clean, and does the same when done in two pieces.
+// Both checks agree; repair gives clean text, keeps what was clean, and does the same when done in two
+// pieces.
 #include <cstdlib>
 #include <string>
 
 #include "formats/utf8.h"
+#include "formats/utf8_avx2.h"
 
 namespace {
 
@@ -17,6 +19,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const std::size_t clean = CleanUtf8Prefix(text);
   Check(clean <= size);
+  Check(IsCleanUtf8(text) == (clean == size));
+  Check(!HasAvx2() || IsCleanUtf8Avx2(text) == (clean == size));
   Check(clean == size || CleanUtf8Prefix(text.substr(clean)) == 0);
 
   std::string whole;
