@@ -30,35 +30,69 @@ class ZstdReader : public StreamDecoder {
   // One block at a time, and what was decoded is fetched before more is put in: the library drops what
   // it decoded in a call that fails.
   Result<bool> Step(std::string_view& in, bool last, std::span<char>& out) override {
-    // The magic by itself: the library would go on into formats of its youth.
-    const std::size_t wanted = magic_.size() < kMagicBytes ? kMagicBytes - magic_.size() : hint_;
-    ZSTD_inBuffer source = {in.data(), full_ ? 0 : std::min(in.size(), wanted), 0};
+    if (!frame_begun_) {
+      ASSIGN_OR_RETURN(frame_begun_, TakeHeader(in));
+      if (!frame_begun_) {
+        if (!last) return false;
+        if (!header_.empty()) return Truncated();
+        if (frames_ == 0) return Status(Code::kDataLoss, "there is nothing");
+        return true;
+      }
+      header_left_ = header_;
+    }
+    std::string_view& from = header_left_.empty() ? in : header_left_;
+    const std::size_t wanted = header_left_.empty() ? hint_ : header_left_.size();
+    ZSTD_inBuffer source = {from.data(), full_ ? 0 : std::min(from.size(), wanted), 0};
     ZSTD_outBuffer target = {out.data(), out.size(), 0};
     const std::size_t code = ZSTD_decompressStream(context_.get(), &target, &source);
-    const std::string_view taken = in.substr(0, source.pos);
-    in.remove_prefix(source.pos);
+    from.remove_prefix(source.pos);
     out = out.subspan(target.pos);
     if (ZSTD_isError(code)) return Failure(code);
-    if (!TakeMagic(taken)) return Status(Code::kDataLoss, "a frame that is none of zstd's since version 0.8");
     const bool flushed = std::exchange(full_, out.empty());
-    frame_begun_ = code != 0 && (frame_begun_ || source.pos > 0);
-    if (code == 0) ++frames_, magic_.clear();
-    hint_ = code == 0 ? kFirstHint : code;
-    if (!last || flushed || target.pos > 0) return false;
-    if (frame_begun_) return Status(Code::kDataLoss, "ends inside a frame: truncated");
-    if (frames_ == 0) return Status(Code::kDataLoss, "there is nothing");
+    hint_ = code;
+    if (code == 0) {
+      ++frames_;
+      frame_begun_ = false;
+      header_.clear();
+      return false;
+    }
+    if (!last || flushed || target.pos > 0 || !header_left_.empty()) return false;
+    return Truncated();
+  }
+
+  // Moves a frame's header out of `in`; false where more of it is to come. The library gets it in one
+  // piece and only after its magic was looked at: where a header does not please it, it looks for formats of
+  // its youth at the front of whatever it was given last.
+  Result<bool> TakeHeader(std::string_view& in) {
+    while (header_.size() < HeaderBytes()) {
+      if (in.empty()) return false;
+      header_ += in.front();
+      in.remove_prefix(1);
+      if (header_.size() == kMagicBytes && !IsFrame() && !IsSkippable())
+        return Status(Code::kDataLoss, "a frame that is none of zstd's since version 0.8");
+    }
     return true;
   }
 
-  /// False when what the frame begins with is neither a zstd nor a skippable frame (RFC 8878, 3.1).
-  bool TakeMagic(std::string_view taken) {
-    if (magic_.size() == kMagicBytes || taken.empty()) return true;
-    magic_ += taken;
-    if (magic_.size() < kMagicBytes) return true;
-    const bool skippable =
-        (static_cast<unsigned char>(magic_[0]) & 0xf0) == 0x50 && magic_.ends_with("\x2a\x4d\x18");
-    return magic_ == "\x28\xb5\x2f\xfd" || skippable;
+  // As far as it is known: RFC 8878, 3.1.
+  std::size_t HeaderBytes() const {
+    if (header_.size() < kMagicBytes) return kMagicBytes;
+    if (IsSkippable()) return kMagicBytes + 4;
+    if (header_.size() == kMagicBytes) return kMagicBytes + 1;
+    const auto descriptor = static_cast<unsigned char>(header_[kMagicBytes]);
+    constexpr std::size_t kDictionary[] = {0, 1, 2, 4};
+    constexpr std::size_t kContent[] = {0, 2, 4, 8};
+    const bool single_segment = (descriptor & 0x20) != 0;
+    const std::size_t content = descriptor >> 6 == 0 && single_segment ? 1 : kContent[descriptor >> 6];
+    return kMagicBytes + 1 + (single_segment ? 0 : 1) + kDictionary[descriptor & 3] + content;
   }
+  bool IsFrame() const { return header_.starts_with("\x28\xb5\x2f\xfd"); }
+  bool IsSkippable() const {
+    return (static_cast<unsigned char>(header_[0]) & 0xf0) == 0x50 &&
+           std::string_view(header_).substr(1, 3) == "\x2a\x4d\x18";
+  }
+
+  static Status Truncated() { return Status(Code::kDataLoss, "ends inside a frame: truncated"); }
 
   static Status Failure(std::size_t code) {
     if (ZSTD_getErrorCode(code) == ZSTD_error_frameParameter_windowTooLarge)
@@ -70,14 +104,13 @@ class ZstdReader : public StreamDecoder {
     return Status(Code::kDataLoss, ZSTD_getErrorName(code));
   }
 
-  static constexpr std::size_t kFirstHint = 5;  // the shortest frame header with its magic
-
-  const Context context_;
   static constexpr std::size_t kMagicBytes = 4;
 
-  std::string magic_;              // of the frame that has begun, as far as it was read
-  std::size_t hint_ = kFirstHint;  // what the library can use at once
-  bool full_ = false;              // it may hold back decoded bytes
+  const Context context_;
+  std::string header_;            // of the frame that has begun, or as much of the next as there is
+  std::string_view header_left_;  // of header_: what the library has not taken yet
+  std::size_t hint_ = 0;          // what the library can use at once
+  bool full_ = false;             // it may hold back decoded bytes
   bool frame_begun_ = false;
   std::uint64_t frames_ = 0;
 };
