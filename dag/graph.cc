@@ -15,6 +15,7 @@ std::string_view FlowName(Flow flow) {
   switch (flow) {
     case Flow::kFiles: return "files";
     case Flow::kRecords: return "records";
+    case Flow::kArtifact: return "a whole artifact";
     case Flow::kNothing: return "nothing";
   }
   return "";

@@ -63,6 +63,7 @@ std::string_view FlowWords(Flow flow) {
   switch (flow) {
     case Flow::kFiles: return "files";
     case Flow::kRecords: return "records";
+    case Flow::kArtifact: return "an artifact";
     case Flow::kNothing: return "nothing";
   }
   return "";

@@ -26,21 +26,39 @@ struct Schema {
 
 /// What flows along an edge of the graph.
 enum class Flow : std::uint8_t {
-  kFiles,    // whole files: what a Source opens
-  kRecords,  // batches of records
-  kNothing,  // the end of a line: a published artifact
+  kFiles,     // whole files: what a Source opens
+  kRecords,   // batches of records
+  kArtifact,  // whole artifacts: what a Job or a publishing Sink left
+  kNothing,   // no input; the end of a line: a published artifact that no stage reads
+};
+
+/// An artifact, or a file of the user's, that a stage reads as a whole beside its records.
+struct ArtifactInput {
+  std::shared_ptr<Store> directory;
+  std::string file;  // in `directory`, where the user named a file; empty for the artifact of a stage
+  Json facts;        // what the stage that made it says about it in its manifest; null for a file
+};
+
+/// Where a stage takes an artifact beside `input`: a key of the stage whose value names another stage.
+struct Port {
+  std::string_view name;
+  bool or_file = false;  // the value may also be the path of a file
+  bool required = true;
+  std::string_view help = {};
 };
 
 /// What a stage is made from.
 struct StageContext {
-  std::string name;  // of the stage, for messages
-  Json config;       // every key with its default filled in
-  Schema schema;     // of the records that come in
+  std::string name;                                                  // of the stage, for messages
+  Json config;                                                       // every key with its default filled in
+  Schema schema;                                                     // of the records that come in
+  std::map<std::string, ArtifactInput, std::less<>> artifacts = {};  // by port
 };
 
 using SourceFactory = std::function<Result<std::unique_ptr<SourceStage>>(const StageContext&)>;
 using TransformFactory = std::function<Result<std::unique_ptr<Transform>>(const StageContext&)>;
 using SinkFactory = std::function<Result<std::unique_ptr<SinkStage>>(const StageContext&)>;
+using GatherFactory = std::function<Result<std::unique_ptr<GatherStage>>(const StageContext&)>;
 using JobFactory = std::function<Result<std::unique_ptr<JobStage>>(const StageContext&)>;
 
 struct StageType {
@@ -52,6 +70,7 @@ struct StageType {
   Flow gives = Flow::kRecords;
   bool publishes = false;                    // takes the key `out`, and needs it
   std::vector<std::string_view> reads = {};  // columns that must arrive
+  std::vector<Port> ports = {};
   /// Keys of a Sink that its first pass reads; the others have a say in the second pass only.
   std::vector<std::string_view> piece_keys = {};
   /// Versions of the libraries that have a say in the bytes, e.g. {"icu", "72.1"}.
@@ -64,11 +83,12 @@ struct StageType {
   /// The files that need no copy because they lie on this machine; empty where none does.
   std::function<Result<std::vector<LocalInput>>(const Json& config)> local_inputs = {};
 
-  std::variant<SourceFactory, TransformFactory, SinkFactory, JobFactory> make;
+  std::variant<SourceFactory, TransformFactory, SinkFactory, GatherFactory, JobFactory> make;
 
   bool is_source() const { return std::holds_alternative<SourceFactory>(make); }
   bool is_transform() const { return std::holds_alternative<TransformFactory>(make); }
   bool is_sink() const { return std::holds_alternative<SinkFactory>(make); }
+  bool is_gather() const { return std::holds_alternative<GatherFactory>(make); }
   bool is_job() const { return std::holds_alternative<JobFactory>(make); }
 };
 

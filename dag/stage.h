@@ -12,6 +12,7 @@
 
 #include "base/byte_reader.h"
 #include "base/digest.h"
+#include "base/json.h"
 #include "base/result.h"
 #include "dag/batch.h"
 #include "storage/store.h"
@@ -208,23 +209,59 @@ class SinkStage {
 
 // ------------------------------------------------------------------------------------------- Job
 
-struct JobContext {
-  std::vector<Store*> inputs;  // artifact directories, in the order of the stage's inputs
-  Store* output = nullptr;
+/// What a Job is given. Everything outlives the call of Run.
+struct JobRequest {
+  /// The records of the stage's input, all partitions in order, as one Source that is read once. May be
+  /// called again; null for a stage whose input is not records. kDataLoss: a partition is damaged.
+  std::function<Result<std::unique_ptr<Source>>()> open_records;
+  ArtifactTotals input;  // of those records
+  Store* out = nullptr;  // where the artifact lies: `out` of the stage, or the work directory
+  std::function<Condition(const std::string& object)> condition;  // of each object it commits
+  std::string scratch;  // path of an empty directory of its own, removed afterwards
+  std::uint64_t memory_bytes = 0;
+  int threads = 1;
   std::function<void(std::uint64_t done, std::uint64_t of)> progress;  // bytes; `of` 0 if unknown
   std::stop_token stop;
 };
 
 struct JobOutput {
-  std::vector<ObjectInfo> objects;
-  Digest digest;
+  std::vector<StoredObject> objects;  // committed, in the order in which a manifest lists them
+  Json facts;  // an object of a few values for readers of the artifact, kept in its manifest
 };
 
-/// A step that wants whole artifacts. Runs on a thread of its own, which may block.
+/// A step that wants whole artifacts. Runs on a thread of its own, which may block; looks at its stop
+/// token at least twice a second. The same inputs give the same objects.
 class JobStage {
  public:
   virtual ~JobStage() = default;
-  virtual Result<JobOutput> Run(const JobContext& context) const = 0;
+  /// Bytes of memory that it takes for such an input. Asked before it starts: what exceeds the limit is
+  /// refused there.
+  virtual Result<std::uint64_t> Memory(const ArtifactTotals& input) const = 0;
+  virtual Result<JobOutput> Run(const JobRequest& request) const = 0;
+};
+
+// ---------------------------------------------------------------------------------------- Gather
+
+/// What is read of a GatherStage once all its pieces stand.
+struct GatherRequest {
+  Store* artifact = nullptr;  // the directory of its pieces
+  std::vector<Piece> pieces;  // by id
+  std::function<bool(std::uint32_t partition)> wanted;
+  std::size_t batch_bytes = 256 << 10;
+  std::stop_token stop;
+};
+
+/// A stage that looks at all records before it gives any: takes them in partition by partition, as a
+/// Sink, and gives them on as one input, number 0, with partitions of its own.
+class GatherStage {
+ public:
+  virtual ~GatherStage() = default;
+  virtual Result<std::unique_ptr<Sink>> OpenPartition(Store& artifact, PartitionId id) const = 0;
+  /// As SinkStage::partition_memory.
+  virtual std::uint64_t partition_memory(std::uint64_t text_bytes) const = 0;
+  /// What it gives depends on the pieces and its configuration alone. A piece that is missing or
+  /// differs from what was written is an error for which DamagedPiece (dag/piece.h) names it.
+  virtual Result<std::unique_ptr<Source>> Open(GatherRequest request) const = 0;
 };
 
 /// A file that is read where it lies: what a local `download` gives instead of running.
