@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -16,6 +17,13 @@ inline bool IsCleanUtf8(std::string_view text) { return CleanUtf8Prefix(text) ==
 
 /// True for the second and later bytes of a character.
 constexpr bool IsUtf8Tail(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
+
+/// How many characters clean `text` has.
+std::size_t CountCharacters(std::string_view text);
+
+/// Writes the characters of clean `text` to `out` until one of them ends, takes what was read off `text` and
+/// says how many it wrote. Text that is not clean gives characters too, U+10FFFF at most; which is not said.
+std::size_t DecodeUtf8(std::string_view& text, std::span<char32_t> out);
 
 /// Replacements made, by reason.
 struct Utf8Damage {
