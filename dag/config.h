@@ -20,8 +20,9 @@ enum class ValueType : std::uint8_t {
   kStrings,  // a list of strings, or one string; JSON array
   kSplits,   // a map of split names to a fraction or `rest`, order kept; JSON array of [name, fraction],
              // `rest` resolved to what the others leave
-  kShards,   // `auto` or a positive integer; JSON string "auto" or int
-  kShuffle,  // `none` or {seed: N, compress_spills: bool}; JSON "none" or object
+  kFractionRange,  // [low, high], fractions from 0 to 1, the lower one first; JSON array of two doubles
+  kShards,         // `auto` or a positive integer; JSON string "auto" or int
+  kShuffle,        // `none` or {seed: N, compress_spills: bool}; JSON "none" or object
 };
 
 /// What a key has a say in, and so whether it belongs to the recipe.

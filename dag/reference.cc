@@ -20,6 +20,7 @@ std::string TypeName(const ConfigKey& key) {
     case ValueType::kBytes: return "size";
     case ValueType::kStrings: return "text or list of texts";
     case ValueType::kSplits: return "map of names to fractions or `rest`";
+    case ValueType::kFractionRange: return "`[low, high]`, from 0 to 1";
     case ValueType::kShards: return "`auto` or a number";
     case ValueType::kShuffle: return "`none` or `{seed: 0, compress_spills: false}`";
     case ValueType::kChoice: break;
@@ -110,6 +111,7 @@ Json ValueSchema(const ConfigKey& key) {
     case ValueType::kBytes: return Ref("size");
     case ValueType::kStrings: return AnyOf({Ref("text"), Map({{"type", "array"}, {"items", Ref("text")}})});
     case ValueType::kSplits: return Ref("splits");
+    case ValueType::kFractionRange: return Ref("fraction_range");
     case ValueType::kShards: return Ref("shards");
     case ValueType::kShuffle: return Ref("shuffle");
     case ValueType::kChoice: break;
@@ -181,6 +183,11 @@ Json Definitions(const Registry& registry) {
                       {"additionalProperties",
                        AnyOf({Map({{"type", "number"}, {"exclusiveMinimum", 0}, {"maximum", 1}}),
                               Map({{"const", "rest"}}), Ref("reference")})}})},
+      {"fraction_range",
+       Map({{"type", "array"},
+            {"items", AnyOf({Map({{"type", "number"}, {"minimum", 0}, {"maximum", 1}}), Ref("reference")})},
+            {"minItems", 2},
+            {"maxItems", 2}})},
       {"shards", AnyOf({Map({{"const", "auto"}}),
                         Map({{"type", "integer"}, {"minimum", 1}, {"maximum", 99999}}), Ref("reference")})},
       {"shuffle",

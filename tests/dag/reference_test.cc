@@ -23,6 +23,7 @@ Registry SmallRegistry() {
       {"choice", ValueType::kChoice, "one", Effect::kBytes, "One of two.", {"one", "two"}},
       {"strings", ValueType::kStrings, "[]", Effect::kBytes, "Texts."},
       {"splits", ValueType::kSplits, "", Effect::kBytes, "Splits."},
+      {"range", ValueType::kFractionRange, "~", Effect::kBytes, "Bounds."},
       {"shards", ValueType::kShards, "auto", Effect::kBytes, "Shards."},
       {"shuffle", ValueType::kShuffle, "{seed: 0}", Effect::kBytes, "An order."},
   };

@@ -54,7 +54,8 @@ StageType Map() {
   type.keys = {{"form", ValueType::kChoice, "none", Effect::kBytes, "Which form.", {"none", "nfc", "nfkc"}},
                {"strip", ValueType::kBoolean, "true", Effect::kBytes, "Strips white space."},
                {"drop", ValueType::kStrings, "[]", Effect::kBytes, "Lines that are dropped."},
-               {"ratio", ValueType::kNumber, "0.5", Effect::kBytes, "How much."}};
+               {"ratio", ValueType::kNumber, "0.5", Effect::kBytes, "How much."},
+               {"share", ValueType::kFractionRange, "~", Effect::kBytes, "From where to where."}};
   type.reads = {"text"};
   type.libraries = {{"fake", "1.0"}};
   type.check = [](const Json& config, Schema&) -> Status {
