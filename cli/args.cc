@@ -108,6 +108,14 @@ std::variant<Options, Reply> ParseArgs(int argc, char** argv) {
                 "A JSON object per record, with all columns; without it a line end is \\n");
   cat->add_option("-l,--limit", options.limit, "That many records, then end")->type_name("N");
 
+  CLI::App* stats =
+      app.add_subcommand("stats", "Say how long the texts of an artifact are, and of which characters");
+  stats
+      ->add_option("WHAT", options.target,
+                   "Directory of an artifact with texts, or one of its shards or partition files")
+      ->required();
+  stats->add_flag("--json", options.json, "As JSON, with every count");
+
   CLI::App* clean = app.add_subcommand("clean", "Remove intermediates that nothing unfinished needs");
   AddFile(*clean, options), AddSet(*clean, set, options);
   clean->add_flag("-n,--dry-run", options.dry_run, "Say what would be removed");

@@ -11,6 +11,7 @@
 #include "cli/exit_code.h"
 #include "cli/pipeline_loader.h"
 #include "cli/run_command.h"
+#include "cli/stats_command.h"
 #include "cli/status_command.h"
 #include "cli/verify_command.h"
 #include "dag/graph_drawing.h"
@@ -49,11 +50,17 @@ struct Command {
 };
 
 constexpr std::array kCommands = {
-    Command{"run", RunCommand},       Command{"retry", RunCommand},
-    Command{"status", StatusCommand}, Command{"validate", ValidateCommand},
-    Command{"graph", GraphCommand},   Command{"verify", VerifyCommand},
-    Command{"cat", CatCommand},       Command{"clean", CleanCommand},
-    Command{"schema", SchemaCommand}, Command{"reference", ReferenceCommand},
+    Command{"run", RunCommand},
+    Command{"retry", RunCommand},
+    Command{"status", StatusCommand},
+    Command{"validate", ValidateCommand},
+    Command{"graph", GraphCommand},
+    Command{"verify", VerifyCommand},
+    Command{"cat", CatCommand},
+    Command{"clean", CleanCommand},
+    Command{"stats", StatsCommand},
+    Command{"schema", SchemaCommand},
+    Command{"reference", ReferenceCommand},
 };
 
 }  // namespace

@@ -25,9 +25,9 @@ struct Options {
   bool json_log = false;  // --log-format json
 
   // Commands of their own.
-  std::string target;                // cat: an artifact, or one object
+  std::string target;                // cat, stats: an artifact, or one object
   std::vector<std::string> targets;  // verify: artifacts
-  bool json = false;                 // cat, status: JSON instead of text
+  bool json = false;                 // cat, stats, status: JSON instead of text
   std::uint64_t limit = 0;           // cat: that many records; 0: all
   std::string graph_format = "mermaid";
   bool all = false;  // clean: everything, not only what nothing needs
