@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "cli/dictionary_places.h"
 #include "stages/builtin.h"
 #include "storage/local_file.h"
 
@@ -35,7 +36,8 @@ std::unique_ptr<LoadedPipeline> LoadPipeline(const Options& options) {
     LogError(text.status().message());
     return nullptr;
   }
-  auto loaded = std::make_unique<LoadedPipeline>(LoadedPipeline{BuiltinStages(), {}, {}});
+  auto loaded =
+      std::make_unique<LoadedPipeline>(LoadedPipeline{BuiltinStages(FindDictionaryPlaces()), {}, {}});
   ParseOptions parse;
   parse.set = options.set;
   parse.environment = [](const std::string& name) -> std::optional<std::string> {

@@ -45,6 +45,7 @@ VENDORS = {
     "ISA-L inflate": Vendor(r"isa-l/igzip_lib", ("formats/gzip*.cc",)),
     "libzstd": Vendor(r"zstd", ("formats/zstd*.cc", "formats/zstd*.cc"),
                       "one file decodes a stream of any writer, one makes and reads the frames of our own files"),
+    "MeCab": Vendor(r"mecab\.h$", ("stages/mecab_handle.cc",)),
     "liblzma": Vendor(r"lzma", ("formats/xz*.cc", "formats/xz*.cc"),
                       "one file decodes a stream, one the blocks of an index in parallel"),
     "nlohmann-json": Vendor(r"nlohmann/", ("base/json.cc",)),
