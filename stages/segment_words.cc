@@ -63,15 +63,10 @@ Status Check(const Json& config, Schema& schema) {
 
 Result<std::unique_ptr<Transform>> Make(const StageContext& context, const DictionaryPlaces& places) {
   const std::string_view dictionary = context.config["dictionary"].AsString();
-  const auto prefixed = [&](const Status& why) {
-    return Status(why.code(), StrCat(context.name, ": ", why.message()));
-  };
-  const Result<std::string> directory = FindDictionary(dictionary, places);
-  if (!directory.ok()) return prefixed(directory.status());
-  Result<std::unique_ptr<MecabHandle>> mecab = MecabHandle::Open(*directory);
+  ASSIGN_OR_RETURN(const std::string directory, FindDictionary(dictionary, places));
+  Result<std::unique_ptr<MecabHandle>> mecab = MecabHandle::Open(directory);
   if (!mecab.ok())
-    return prefixed(
-        Status(mecab.status().code(), StrCat(mecab.status().message(), "; ", HowToInstall(dictionary))));
+    return Status(mecab.status().code(), StrCat(mecab.status().message(), "; ", HowToInstall(dictionary)));
   return std::unique_ptr<Transform>(std::make_unique<SegmentWords>(std::move(mecab).value()));
 }
 

@@ -212,7 +212,7 @@ TEST_F(DictionaryTest, AnotherCharsetIsNamedAndRefused) {
   Patch("sys.dic", 40, std::string_view("EUC-JP\0", 7));
   EXPECT_EQ(
       WhyNot(directory_.string()),
-      StrCat("words: dictionary ", directory_.string(),
+      StrCat("dictionary ", directory_.string(),
              ": is in the charset EUC-JP, and text here is UTF-8; name the directory that mecab-dict-index "
              "wrote, made with -t utf-8"));
 }
@@ -250,7 +250,7 @@ TEST_F(DictionaryTest, WhatIsMissingIsNamed) {
   EXPECT_EQ(
       WhyNot(directory_.string()),
       StrCat(
-          "words: dictionary '", directory_.string(), "': ", directory_.string(),
+          "dictionary '", directory_.string(), "': ", directory_.string(),
           " holds no file matrix.bin; name the directory that mecab-dict-index wrote, made with -t utf-8"));
   EXPECT_NE(WhyNot("/nowhere/at/all").find("/nowhere/at/all holds no file sys.dic"), std::string::npos);
 }
