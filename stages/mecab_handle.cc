@@ -5,7 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "base/str.h"
@@ -36,6 +40,23 @@ class MecabAnalyser final : public Analyser {
   const std::unique_ptr<MeCab::Lattice> lattice_;
 };
 
+/// What MeCab checks first in a dictionary. Done before it: where it finds this wrong, it leaks.
+Status CheckSystemDictionary(const std::string& path) {
+  constexpr std::uint32_t kMagic = 0xef718f77;
+  constexpr std::uint32_t kVersion = 102;
+  std::array<std::uint32_t, 2> words{};  // in the order of the machine that made it, as all of the file
+  std::ifstream file(path, std::ios::binary);
+  file.read(reinterpret_cast<char*>(words.data()), sizeof(words));
+  std::error_code error;
+  const std::uintmax_t size = std::filesystem::file_size(path, error);
+  if (!file || error || (words[0] ^ kMagic) != size)
+    return Status(Code::kFailedPrecondition, StrCat(path, ": is damaged, or no dictionary of MeCab"));
+  if (words[1] != kVersion)
+    return Status(Code::kFailedPrecondition, StrCat(path, ": has version ", words[1], " of the format, not ",
+                                                    kVersion, ": it was made by another MeCab"));
+  return {};
+}
+
 bool IsUtf8Name(std::string charset) {
   std::transform(charset.begin(), charset.end(), charset.begin(),
                  [](char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); });
@@ -53,6 +74,7 @@ MecabHandle::MecabHandle(std::unique_ptr<Model> model) : model_(std::move(model)
 MecabHandle::~MecabHandle() = default;
 
 Result<std::unique_ptr<MecabHandle>> MecabHandle::Open(const std::string& directory) {
+  RETURN_IF_ERROR(CheckSystemDictionary(StrCat(directory, "/sys.dic")));
   // Words, not one string: MeCab would cut a path at its spaces. It takes char**, and changes nothing.
   std::array<std::string, 5> words = {"mecab", "-r", "/dev/null", "-d", directory};
   std::array<char*, 5> arguments;
