@@ -97,6 +97,7 @@ Result<std::vector<std::pair<std::string, std::string>>> DictionaryFiles(std::st
                                                                          const DictionaryPlaces& places) {
   ASSIGN_OR_RETURN(const std::string directory, FindDictionary(dictionary, places));
   std::vector<std::pair<std::string, std::string>> files;
+  files.reserve(kFiles.size());
   for (const std::string_view file : kFiles)
     files.emplace_back(StrCat("dictionary ", dictionary, ": ", file), StrCat(directory, "/", file));
   return files;

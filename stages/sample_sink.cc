@@ -125,9 +125,9 @@ std::unique_ptr<Sink> NewSampleSink(const SampleRules& rules, PartitionId id, co
 }
 
 std::uint64_t SampleSinkMemory(const SampleRules& rules, std::uint64_t text_bytes) {
-  // Columns grow by doubling, a quarter may be out, and lines of 100 bytes have 60 bytes of index.
+  // Columns and the heap grow by doubling, a quarter may be out, and a line has 100 bytes of index.
   const std::uint64_t held = std::min(text_bytes, rules.bytes);
-  return 2 * held + (held >> 1) + 4 * kSpareBytes;
+  return 3 * held + 8 * kSpareBytes;
 }
 
 }  // namespace pipeline

@@ -131,7 +131,7 @@ TEST(SegmentWordsTest, WorkersOnManyThreadsGiveTheSame) {
   const auto transform = MakeSegmenter("ipadic");
   std::vector<std::string> lines;
   for (int i = 0; i < 400; ++i)
-    lines.push_back(StrCat("第", i, "回、吾輩は猫である。", std::string(i % 7, ' ')));
+    lines.push_back(StrCat("第", i, "回、吾輩は猫である。", std::string(static_cast<std::size_t>(i) % 7, ' ')));
   Batch expected = BatchOf(lines);
   ApplyTo(expected, *transform);
   std::vector<Batch> batches(4, BatchOf(lines));
