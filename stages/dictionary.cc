@@ -93,14 +93,27 @@ Result<std::string> FindDictionary(std::string_view dictionary, const Dictionary
                        Known(dictionary)->directories[0], " in ", looked, "; ", HowToInstall(dictionary)));
 }
 
-Result<std::vector<std::pair<std::string, std::string>>> DictionaryFiles(std::string_view dictionary,
-                                                                         const DictionaryPlaces& places) {
+Result<std::vector<StageFile>> DictionaryFiles(std::string_view dictionary, const DictionaryPlaces& places) {
   ASSIGN_OR_RETURN(const std::string directory, FindDictionary(dictionary, places));
-  std::vector<std::pair<std::string, std::string>> files;
+  std::vector<StageFile> files;
   files.reserve(kFiles.size());
+  // What a name stands for comes with the machine; a directory is the user's own.
   for (const std::string_view file : kFiles)
-    files.emplace_back(StrCat("dictionary ", dictionary, ": ", file), StrCat(directory, "/", file));
+    files.push_back({StrCat("dictionary ", IsPath(dictionary) ? "" : StrCat(dictionary, "/"), file),
+                     StrCat(directory, "/", file), !IsPath(dictionary)});
   return files;
+}
+
+std::uint64_t DictionaryMemory(std::string_view dictionary, const DictionaryPlaces& places) {
+  const Result<std::vector<StageFile>> files = DictionaryFiles(dictionary, places);
+  std::uint64_t bytes = 0;
+  if (!files.ok()) return bytes;
+  for (const StageFile& file : *files) {
+    std::error_code error;
+    const std::uintmax_t size = std::filesystem::file_size(file.path, error);
+    if (!error) bytes += size;
+  }
+  return bytes;
 }
 
 }  // namespace pipeline

@@ -1,12 +1,13 @@
 // Where the dictionaries of segment_words lie on this machine. Names and places: stages/segment_words.md, 1.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/result.h"
+#include "dag/registry.h"
 
 namespace pipeline {
 
@@ -20,10 +21,11 @@ Status CheckDictionaryName(std::string_view dictionary);
 /// it lacks, and what installs it.
 Result<std::string> FindDictionary(std::string_view dictionary, const DictionaryPlaces& places);
 
-/// The files of the dictionary that have a say in what comes out: names for people, and paths.
-/// Fails as FindDictionary does.
-Result<std::vector<std::pair<std::string, std::string>>> DictionaryFiles(std::string_view dictionary,
-                                                                         const DictionaryPlaces& places);
+/// The files of the dictionary that have a say in what comes out. Fails as FindDictionary does.
+Result<std::vector<StageFile>> DictionaryFiles(std::string_view dictionary, const DictionaryPlaces& places);
+
+/// Bytes that the dictionary takes when all of it was looked at; 0 where it is not there.
+std::uint64_t DictionaryMemory(std::string_view dictionary, const DictionaryPlaces& places);
 
 /// What gives this machine the dictionary of this name: "apt-get install mecab-ipadic-utf8". For a path,
 /// what it must be.

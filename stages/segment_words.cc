@@ -72,7 +72,7 @@ Result<std::unique_ptr<Transform>> Make(const StageContext& context, const Dicti
 
 }  // namespace
 
-StageType SegmentWordsType(DictionaryPlaces places) {
+StageType SegmentWordsType(const DictionaryPlaces& places) {
   StageType type;
   type.name = "segment_words";
   type.help = "Finds the morphemes of each line with MeCab; the text stays as it is.";
@@ -80,8 +80,13 @@ StageType SegmentWordsType(DictionaryPlaces places) {
                 "`ipadic`, `unidic`, `naist`, `ko`, or the path of a MeCab dictionary in UTF-8."}};
   type.libraries = {{"mecab", MecabHandle::Version()}};
   type.check = Check;
-  type.make = TransformFactory(
-      [places = std::move(places)](const StageContext& context) { return Make(context, places); });
+  type.files = [places](const Json& config) {
+    return DictionaryFiles(config["dictionary"].AsString(), places);
+  };
+  type.model_memory = [places](const Json& config) {
+    return DictionaryMemory(config["dictionary"].AsString(), places);
+  };
+  type.make = TransformFactory([places](const StageContext& context) { return Make(context, places); });
   return type;
 }
 

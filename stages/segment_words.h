@@ -7,6 +7,6 @@
 namespace pipeline {
 
 /// `places`: where named dictionaries are looked for first.
-StageType SegmentWordsType(DictionaryPlaces places);
+StageType SegmentWordsType(const DictionaryPlaces& places);
 
 }  // namespace pipeline

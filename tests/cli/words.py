@@ -6,6 +6,7 @@ analyser takes, and the same records whatever the threads.
 """
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -114,7 +115,80 @@ def korean():
         check(found == ["한국어", " 형태소", "를", " 분석", "합니다", "."], f"found {found}")
 
 
-SCENARIOS = (refused_dictionaries, places, long_lines, korean)
+def another_dictionary():
+    """Behind a path other bytes are another dictionary; behind a name they are the machine's, and reported."""
+    with Words([SENTENCE]) as place:
+        places = {"PIPE_DICTIONARIES": f"{place.root}/places"}
+        directory = fake_dictionary(place.root / "places", "ipadic-utf8")
+
+        def change(byte):
+            with (directory / "sys.dic").open("r+b") as file:
+                file.seek(71)  # behind the name of the charset, which ends with a NUL
+                file.write(byte)
+
+        place.stages["words"]["dictionary"] = str(directory)
+        check(place.ok().of("partitions", "words") == 1, "it did not run")
+        check(not place.ok().units, "a second run did something")
+        change(b"!")
+        run = place.ok()
+        check(run.of("partitions", "words") == 1, f"ran {run.counted()}")
+
+        place.stages["words"] |= {"dictionary": "ipadic", "keep": False}
+        place.stages["text"] = {"type": "write_tfds", "input": "words", "name": "tiny", "out": str(place.out)}
+        place.ok(env=places)
+        change(b"?")
+        run = place.ok(env=places)
+        check(not run.units, f"ran {run.counted()}")
+        check_says(run.err, "made on another machine", "dictionary ipadic/sys.dic")
+        run = place.run("--strict", env=places)
+        check(run.code == 2, f"exit {run.code}")
+        check_says(run.err, "holds another recipe", "dictionary ipadic/sys.dic")
+        shutil.rmtree(place.root / "places")  # what stands needs no dictionary
+        place.stages["words"]["dictionary"] = "unidic"
+        fake_dictionary(place.root / "places", "unidic")
+        place.stages["text"]["version"] = "2.0.0"
+        place.ok(env=places)
+        shutil.rmtree(place.root / "places")
+        run = place.ok(env={"PIPE_DICTIONARIES": "/nowhere"})
+        check(not run.units, f"without the dictionary: ran {run.counted()}")
+
+
+def samples():
+    """The same sample by any number of threads, and after kills; another seed draws another one."""
+    def chosen(place):
+        place.stages["docs"] = {"type": "split", "input": "clean", "splits": {"train": "rest", "test": 0.2}}
+        place.stages["pick"] = {"type": "sample", "input": "docs", "split": "train", "bytes": "20kB", "seed": seed,
+                                "partition": "4KiB"}
+        place.stages["words"]["input"] = "pick"
+        return place
+
+    lines = [f"第{number}話、{SENTENCE}" + "すもも" * (number % 40) for number in range(3000)]
+    found = {}
+    for seed, threads, kills in ((0, "1", ()), (1, "2", ()),
+                                 (0, "3", ("partition.logged:3", "partition.committed:5", "partition.logged:4",
+                                           "partition.committed:2", "input.ended:1"))):
+        with chosen(Words(lines)) as place:
+            for point in kills:
+                killed = place.run("-j", threads, env={"PIPE_KILL_AT": point})
+                check(killed.code == -9, f"{point}: exit {killed.code}, not killed")
+            run = place.ok("-j", threads)
+            check_says(run.out + run.err, "sampled_out", "other_split")
+            records = place.records()
+            texts = [record["columns"]["text"] for record in records]
+            size = sum(len(text.encode()) for text in texts)
+            check(20_000 - 300 < size <= 20_000, f"{size} bytes in the sample")
+            numbers = [int(text[1:text.index("話")]) for text in texts]
+            check(numbers == sorted(numbers), "not in the order of the corpus")
+            check(all(record["columns"]["split"] == 0 for record in records), "a record of another split")
+            check(len({record["partition"] for record in records}) >= 4, "partitions did not close")
+            for record in records:
+                morphemes(record)
+            check(not place.ok().units, "a second run did something")
+            check(found.setdefault(seed, records) == records, f"-j {threads} drew other records")
+    check(found[0] != found[1], "another seed drew the same sample")
+
+
+SCENARIOS = (refused_dictionaries, places, long_lines, korean, another_dictionary, samples)
 
 if __name__ == "__main__":
     sys.exit(support.main(SCENARIOS))

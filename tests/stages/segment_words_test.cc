@@ -131,7 +131,8 @@ TEST(SegmentWordsTest, WorkersOnManyThreadsGiveTheSame) {
   const auto transform = MakeSegmenter("ipadic");
   std::vector<std::string> lines;
   for (int i = 0; i < 400; ++i)
-    lines.push_back(StrCat("第", i, "回、吾輩は猫である。", std::string(static_cast<std::size_t>(i) % 7, ' ')));
+    lines.push_back(
+        StrCat("第", i, "回、吾輩は猫である。", std::string(static_cast<std::size_t>(i) % 7, ' ')));
   Batch expected = BatchOf(lines);
   ApplyTo(expected, *transform);
   std::vector<Batch> batches(4, BatchOf(lines));
@@ -268,11 +269,22 @@ TEST_F(DictionaryTest, ANameIsFoundInThePlacesFirst) {
 }
 
 TEST_F(DictionaryTest, TheFilesThatHaveASayAreListed) {
-  const auto files = DictionaryFiles("ipadic", {});
-  ASSERT_TRUE(files.ok());
-  ASSERT_EQ(files->size(), 5u);
-  EXPECT_EQ(files->front().first, "dictionary ipadic: sys.dic");
-  for (const auto& [name, path] : *files) EXPECT_TRUE(fs::exists(path)) << path;
+  const StageType type = SegmentWordsType({});
+  std::uint64_t bytes = 0;
+  for (const std::string& dictionary : {std::string("ipadic"), directory_.string()}) {
+    const auto files = type.files(Config(dictionary));
+    ASSERT_TRUE(files.ok());
+    ASSERT_EQ(files->size(), 5u);
+    const bool named = dictionary == "ipadic";
+    EXPECT_EQ(files->front().name, named ? "dictionary ipadic/sys.dic" : "dictionary sys.dic");
+    EXPECT_EQ(files->front().of_machine, named);
+    bytes = 0;
+    for (const StageFile& file : *files) bytes += fs::file_size(file.path);
+    EXPECT_EQ(type.model_memory(Config(dictionary)), bytes);
+  }
+  EXPECT_GT(bytes, 50'000'000u);
+  EXPECT_EQ(type.files(Config("/nowhere/at/all")).status().code(), Code::kNotFound);
+  EXPECT_EQ(type.model_memory(Config("/nowhere/at/all")), 0u);
 }
 
 TEST(DictionaryNameTest, AMissingOneSaysWhatInstallsIt) {
