@@ -1,6 +1,7 @@
 // Which compression an input has, and a reader that undoes it. Rules: formats/compression.md.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string_view>
@@ -10,9 +11,12 @@
 
 namespace pipeline {
 
-enum class Compression : std::uint8_t { kPlain, kXz, kZstd, kGzip };
+enum class Compression : std::uint8_t { kPlain, kXz, kZstd, kGzip, kBzip2, kLz4 };
 
-/// "xz", "zstd", "gzip", "plain".
+inline constexpr std::array kCompressions = {Compression::kPlain, Compression::kXz,    Compression::kZstd,
+                                             Compression::kGzip,  Compression::kBzip2, Compression::kLz4};
+
+/// "xz", "zstd", "gzip", "bzip2", "lz4", "plain".
 std::string_view CompressionName(Compression compression);
 
 /// Enough of an input's front for DetectCompression; all of a shorter one.
