@@ -80,6 +80,18 @@ Result<Compression> DetectCompression(std::string_view front, std::string_view n
   return Compression::kPlain;
 }
 
+Result<std::string> ReadFront(ByteReader& reader, std::size_t most) {
+  std::string front(most, '\0');
+  std::size_t filled = 0;
+  while (filled < front.size()) {
+    ASSIGN_OR_RETURN(const std::size_t got, reader.Read(std::span(front).subspan(filled)));
+    if (got == 0) break;
+    filled += got;
+  }
+  front.resize(filled);
+  return front;
+}
+
 Result<std::unique_ptr<ByteReader>> NewDecoder(Compression compression, std::unique_ptr<ByteReader> input) {
   switch (compression) {
     case Compression::kPlain: break;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "base/byte_reader.h"
@@ -25,6 +26,9 @@ inline constexpr std::size_t kMagicBytes = 16;
 /// By the magic number at the front. `name` (the last part of a path or URL) can only make it fail:
 /// where it promises a compression that the bytes do not have.
 Result<Compression> DetectCompression(std::string_view front, std::string_view name);
+
+/// The first `most` bytes of `reader`; fewer where it has no more.
+Result<std::string> ReadFront(ByteReader& reader, std::size_t most);
 
 /// Decodes `input` front to back; gives it back as it is for kPlain.
 Result<std::unique_ptr<ByteReader>> NewDecoder(Compression compression, std::unique_ptr<ByteReader> input);

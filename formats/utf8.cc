@@ -76,4 +76,25 @@ Utf8Damage RepairUtf8(std::string_view text, std::string& out) {
   }
 }
 
+std::string Printable(std::string_view text) {
+  std::string repaired;
+  RepairUtf8(text.substr(0, kPrintableBytes), repaired);
+  std::string printable;
+  for (std::size_t at = 0; at < repaired.size(); ++at) {
+    const auto byte = static_cast<unsigned char>(repaired[at]);
+    if (std::string_view(repaired).substr(at, 3) == "\uFFFD") {
+      printable += '?';
+      at += 2;
+    } else if (byte == 0xC2 && at + 1 < repaired.size() &&
+               static_cast<unsigned char>(repaired[at + 1]) < 0xA0) {
+      printable += '?';  // a control character of Latin-1
+      ++at;
+    } else {
+      printable += byte < 0x20 || byte == 0x7F ? '?' : repaired[at];
+    }
+  }
+  if (text.size() > kPrintableBytes) printable += "...";
+  return printable;
+}
+
 }  // namespace pipeline

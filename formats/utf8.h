@@ -24,6 +24,10 @@ struct Utf8Damage {
   bool operator==(const Utf8Damage&) const = default;
 };
 
+/// `text` for messages: at most kPrintableBytes of it, `?` for what is invalid or a control character.
+inline constexpr std::size_t kPrintableBytes = 200;
+std::string Printable(std::string_view text);
+
 /// Appends `text` to `out` with U+FFFD for each maximal subpart that is not clean.
 Utf8Damage RepairUtf8(std::string_view text, std::string& out);
 
