@@ -28,6 +28,7 @@ struct Cut {
     bool operator==(const Partition&) const = default;
   };
   std::vector<Record> records;
+  std::vector<std::string> headers;
   std::vector<Partition> partitions;
   CutCounts outside;
   std::uint64_t raw_bytes = 0, documents = 0;
@@ -35,15 +36,18 @@ struct Cut {
   std::size_t most_memory = 0;
 
   bool SameAs(const Cut& other) const {
-    return records == other.records && partitions == other.partitions && outside == other.outside &&
-           raw_bytes == other.raw_bytes && documents == other.documents && error == other.error;
+    return records == other.records && headers == other.headers && partitions == other.partitions &&
+           outside == other.outside && raw_bytes == other.raw_bytes && documents == other.documents &&
+           error == other.error;
   }
 };
 
-/// `chunk` says how many bytes to feed next; at least 1.
+/// `chunk` says how many bytes to feed next; at least 1. A section ends before each of the offsets
+/// `sections`, which ascend.
 inline Cut CutAll(std::string_view text, const LineRules& rules, const std::function<std::size_t()>& chunk,
-                  const CutterStart& start = {}) {
+                  const CutterStart& start = {}, std::vector<std::size_t> sections = {}) {
   Cut cut;
+  std::size_t fed = start.raw;
   LineCutter cutter(rules, start);
   text.remove_prefix(start.raw);
   while (true) {
@@ -55,11 +59,18 @@ inline Cut CutAll(std::string_view text, const LineRules& rules, const std::func
     }
     switch (*event) {
       case LineCutter::Event::kNeedInput: {
+        if (!sections.empty() && sections.front() == fed) {
+          sections.erase(sections.begin());
+          cutter.EndSection();
+          break;
+        }
         if (text.empty()) {
           cutter.FinishInput();
           break;
         }
-        const std::size_t bytes = std::min(chunk(), text.size());
+        std::size_t bytes = std::min(chunk(), text.size());
+        if (!sections.empty()) bytes = std::min(bytes, sections.front() - fed);
+        fed += bytes;
         cutter.Feed(text.substr(0, bytes));
         text.remove_prefix(bytes);
         break;
@@ -71,6 +82,8 @@ inline Cut CutAll(std::string_view text, const LineRules& rules, const std::func
                                record.key, record.piece, *event == LineCutter::Event::kSetAside});
         break;
       }
+      case LineCutter::Event::kHeader: cut.headers.emplace_back(cutter.record().bytes); break;
+      case LineCutter::Event::kSectionEnd: break;
       case LineCutter::Event::kPartitionEnd: {
         const CutEnd& end = cutter.partition_end();
         cut.partitions.push_back({end.partition, end.raw_end, end.document_end, cutter.TakeCounts()});
