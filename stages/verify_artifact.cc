@@ -43,7 +43,8 @@ class Verification {
       : store_(store),
         manifest_(manifest),
         stop_(std::move(stop)),
-        tfds_(manifest.lineage.back().type == "write_tfds") {
+        tfds_(manifest.lineage.back().type == "write_tfds"),
+        labels_(tfds_ ? TfdsLabels(manifest).size() : 0) {
     for (const ManifestShard& shard : manifest.shards) AddShard(shard);
     for (const Piece& piece : manifest.partitions)
       for (const StoredObject& object : piece.output.objects) AddPiece(piece, object);
@@ -72,7 +73,7 @@ class Verification {
 
   void AddShard(const ManifestShard& shard) {
     tasks_.push_back({shard.object, [&shard, this](const auto& file, Findings& findings, ReadCounts& counts) {
-                        if (tfds_) return VerifyTextShard(*file, shard, stop_, findings, counts);
+                        if (tfds_) return VerifyTextShard(*file, shard, labels_, stop_, findings, counts);
                         return VerifyBytes(*file, shard.object, stop_, findings, counts);
                       }});
   }
@@ -91,14 +92,16 @@ class Verification {
         {object, [&object, this](const auto& file, Findings& findings, ReadCounts& counts) -> Status {
            RETURN_IF_ERROR(VerifyBytes(*file, object, stop_, findings, counts));
            if (!tfds_) return {};
-           const bool info = object.name == kTfdsInfoFile;
-           if (!info && object.name != kTfdsFeaturesFile) return {};
+           const bool info = object.name == kTfdsInfoFile, labels = object.name == kTfdsLabelsFile;
+           if (!info && !labels && object.name != kTfdsFeaturesFile) return {};
            ASSIGN_OR_RETURN(const std::string text,
                             ReadObject(store_, object.name, kMaxDescriptionBytes, stop_));
            if (info)
              VerifyTfdsInfo(text, manifest_, findings);
+           else if (labels)
+             VerifyTfdsLabels(text, manifest_, findings);
            else
-             VerifyTfdsFeatures(text, findings);
+             VerifyTfdsFeatures(text, manifest_, findings);
            return {};
          }});
   }
@@ -157,6 +160,7 @@ class Verification {
   const Manifest& manifest_;
   const std::stop_token stop_;
   const bool tfds_;
+  const std::size_t labels_;  // of a TFDS data set that has some
   std::vector<Task> tasks_;
   std::vector<Outcome> outcomes_;  // parallel; each is touched by the thread that took its task
   std::atomic<std::size_t> next_{0};

@@ -26,9 +26,10 @@ Status VerifyBytes(const ByteFile& file, const StoredObject& object, const std::
                    Findings& findings, ReadCounts& counts);
 
 /// A shard of a TFDS data set: its bytes, both checksums of each frame, and that each record is an Example
-/// with one clean text. Goes on after a damaged record where its length is known.
-Status VerifyTextShard(const ByteFile& file, const ManifestShard& shard, const std::stop_token& stop,
-                       Findings& findings, ReadCounts& counts);
+/// with one clean text and, unless `labels` is 0, the number of one of so many. Goes on after a damaged
+/// record where its length is known.
+Status VerifyTextShard(const ByteFile& file, const ManifestShard& shard, std::size_t labels,
+                       const std::stop_token& stop, Findings& findings, ReadCounts& counts);
 
 /// The partition file of `piece`: its bytes, every frame, and that texts are clean and splits are known.
 Status VerifyPartition(const std::shared_ptr<const ByteFile>& file, const Piece& piece,
