@@ -161,7 +161,8 @@ class Reader : public ArchiveReader {
  private:
   Status Failure() const {
     const char* const why = archive_error_string(archive_.get());
-    const std::string_view reason = why != nullptr ? why : "the data breaks the format";
+    std::string_view reason = why != nullptr ? why : "the data breaks the format";
+    reason = reason.substr(0, reason.find_last_not_of(" \n") + 1);
     for (const std::string_view unknown : {"nsupported"sv, "not supported"sv, "is disabled"sv})
       if (reason.find(unknown) != std::string_view::npos)
         return Status(Code::kUnimplemented, StrCat(Where(), reason, "; unpack it and name its files"));

@@ -11,7 +11,7 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::uint64_t kAlwaysAllowed = std::uint64_t{64} << 20;
+constexpr std::uint64_t kAlwaysAllowed = std::uint64_t{16} << 20;
 
 /// Bytes that were read already, then the rest.
 class Reread : public ByteReader {

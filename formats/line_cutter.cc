@@ -95,6 +95,7 @@ Result<LineCutter::Event> LineCutter::Next() {
     if (!blank && !header_passed_) return TakeHeader(line);
     if (!blank) break;
     ++counts_.blank_lines;
+    field_ = Field::kBegins;
     Consume(line.size);
     EndDocument();
   }
@@ -168,31 +169,30 @@ bool LineCutter::FindLine(Line& line) {
   return true;
 }
 
-// Where the LF of a line's end stands; npos where `window` has none, and then it need not be looked at again.
+// Where the LF of a line's end stands; npos where `window` has none. What is before need not be looked at
+// again, also where only a part of it is consumed.
 std::size_t LineCutter::FindEnd(std::string_view window) {
   std::size_t at = scanned_;
   if (rules_.quoted_delimiter == '\0') {
-    at = window.find('\n', at);
+    at = std::min(window.find('\n', at), window.size());
   } else {
-    Field field = field_;
     for (; at < window.size(); ++at) {
-      if (field == Field::kQuoted) {
+      if (field_ == Field::kQuoted) {
         at = std::min(window.find('"', at), window.size());
-        if (at < window.size()) field = Field::kQuoteEnds;
+        if (at == window.size()) break;
+        field_ = Field::kQuoteEnds;
         continue;
       }
       const char byte = window[at];
-      if (byte == '\n') return at;
-      if (byte == '"' && field != Field::kPlain)
-        field = Field::kQuoted;
+      if (byte == '\n') break;
+      if (byte == '"' && field_ != Field::kPlain)
+        field_ = Field::kQuoted;
       else
-        field = byte == rules_.quoted_delimiter ? Field::kBegins : Field::kPlain;
+        field_ = byte == rules_.quoted_delimiter ? Field::kBegins : Field::kPlain;
     }
-    field_ = field;
-    at = std::string_view::npos;
   }
-  if (at == std::string_view::npos) scanned_ = window.size();
-  return at;
+  scanned_ = at;
+  return at < window.size() ? at : std::string_view::npos;
 }
 
 // Sets the key of the document at the front of the buffer; false where more input is needed.

@@ -29,7 +29,7 @@ std::vector<ConfigKey> InputKeys(std::string_view compression_key) {
       {"members", ValueType::kStrings, "~", Effect::kBytes,
        "Patterns, with * and ?, of the names of the members that are read; without it, all are."},
       {"max_ratio", ValueType::kInteger, "200", Effect::kNone,
-       "Above 64 MiB, the most bytes of text that a byte of an archive may stand for."},
+       "Above 16 MiB, the most bytes of text that a byte of an archive may stand for."},
   };
 }
 

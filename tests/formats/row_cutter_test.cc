@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <utility>
 
 #include "base/digest.h"
 #include "formats/delimited.h"
@@ -86,6 +87,13 @@ TEST(RowCutterTest, LongRowsAreSetAsideWhole) {
   const Cut cut = CutAll("a\n\"bcd\nefg\nhij\"\nk\n", rules, 1);
   EXPECT_EQ(RowsOf(cut), (Strings{"a", "-\"bcd\nefg", "-\nhij\"", "k"}));
   EXPECT_EQ(cut.partitions[0].counts.long_quarantined, 1u);
+  // The end of the row was seen before its first piece was cut off.
+  const std::string late = "\"bcde\"fgh\ni\n";
+  for (std::size_t first = 1; first < late.size(); ++first) {
+    std::size_t next = first;
+    const Cut pieces = CutAll(late, rules, [&] { return std::exchange(next, 100); });
+    EXPECT_EQ(RowsOf(pieces), (Strings{"-\"bcde\"fg", "-h", "i"})) << first;
+  }
   rules.header = true;
   EXPECT_NE(CutAll("too,long,a,header\n1\n", rules).error.find("header at byte 0 is longer"),
             std::string::npos);
