@@ -197,6 +197,9 @@ class Run:
             if path.name == "MANIFEST.json" and not lineage:
                 manifest = json.loads(data)
                 del manifest["lineage"], manifest["recipe"]
+                for counts in manifest["counts"].values():  # how many members there were is about the container
+                    for reason in ("members", "members_not_files"):
+                        counts.get("reasons", {}).pop(reason, None)
                 data = json.dumps(manifest).encode()
             found[str(name)] = hashlib.sha256(data).hexdigest()
         return found
