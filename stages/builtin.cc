@@ -2,15 +2,18 @@
 
 #include "stages/decompress.h"
 #include "stages/download.h"
+#include "stages/encode.h"
 #include "stages/normalize.h"
 #include "stages/split.h"
+#include "stages/train_tokenizer.h"
 #include "stages/write_tfds.h"
 
 namespace pipeline {
 
 // In the order in which a corpus meets them.
 Registry BuiltinStages() {
-  return Registry({DownloadType(), DecompressType(), NormalizeType(), SplitType(), WriteTfdsType()});
+  return Registry({DownloadType(), DecompressType(), NormalizeType(), SplitType(), TrainTokenizerType(),
+                   EncodeType(), WriteTfdsType()});
 }
 
 }  // namespace pipeline

@@ -48,6 +48,7 @@ VENDORS = {
     "liblzma": Vendor(r"lzma", ("formats/xz*.cc", "formats/xz*.cc"),
                       "one file decodes a stream, one the blocks of an index in parallel"),
     "nlohmann-json": Vendor(r"nlohmann/", ("base/json.cc",)),
+    "SentencePiece": Vendor(r"sentencepiece", ("stages/sentencepiece_handle.cc",)),
     "oneTBB": Vendor(r"(oneapi/)?tbb/", ("dag/segment.cc",)),
     "xxHash": Vendor(r"xxhash|xxh3", ("base/digest.cc",)),
     "yaml-cpp": Vendor(r"yaml-cpp/", ("dag/yaml.cc",)),
