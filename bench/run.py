@@ -214,6 +214,15 @@ class Bench:
         finally:
             shutil.rmtree(place, ignore_errors=True)
 
+    def encode(self):
+        """One thread, interleaved by the program itself; the same ids."""
+        done = subprocess.run([*ONE_CORE, self.binaries / "encode_pair", self.plain, str(self.pairs_wanted)],
+                              check=True, capture_output=True, text=True)
+        pairs = [tuple(map(float, line.split())) for line in done.stdout.splitlines()]
+        values = [loop / stage for loop, stage in pairs]
+        self.row("CPU of a bare SentencePiece loop / of `encode`", statistics.median(values), 0.95,
+                 note=self.spread(values))
+
     def components(self):
         """No floors: where to look when a ratio falls."""
         done = subprocess.run([self.binaries / "components", "--benchmark_color=false"], check=True,
@@ -221,7 +230,7 @@ class Bench:
         print("\n" + "\n".join(line.rstrip() for line in done.stdout.splitlines()))
 
 
-ROWS = ("overhead", "decoder", "shuffle", "scaling", "memory", "reads", "planning", "components")
+ROWS = ("overhead", "decoder", "shuffle", "scaling", "memory", "reads", "planning", "encode", "components")
 
 
 def machine():
