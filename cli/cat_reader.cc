@@ -16,6 +16,7 @@
 #include "dag/unit_id.h"
 #include "formats/coding.h"
 #include "formats/partition_file.h"
+#include "formats/sentencepiece_model.h"
 #include "formats/spill_file.h"
 #include "formats/tf_example.h"
 #include "formats/tfds.h"
@@ -293,6 +294,41 @@ Status PrintRunLog(const ByteFile& file, RecordPrinter& printer) {
                 StrCat("line ", first_damaged, ": damaged, ", damaged, " in all; a run passes over them"));
 }
 
+// -------------------------------------------------------------------------------------- tokenizers
+
+/// With the digits that tell it from every other float, and no more.
+double ScoreOf(const SentencePiece& piece) {
+  std::array<char, 32> digits{};
+  const char* const end = std::to_chars(digits.data(), digits.data() + digits.size(), piece.score).ptr;
+  double score = 0;
+  std::from_chars(digits.data(), end, score);
+  return score;
+}
+
+Status PrintTokenizer(const ByteFile& file, RecordPrinter& printer) {
+  constexpr std::array<std::string_view, 7> kTypes = {
+      "", "normal", "unknown", "control", "user_defined", "unused", "byte"};
+  if (file.size() > kMaxRecordBytes) return Status(Code::kDataLoss, "no model is that large");
+  std::string bytes(file.size(), '\0');
+  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> input, file.Open(0, {}));
+  RETURN_IF_ERROR(ReadExactly(*input, bytes));
+  ASSIGN_OR_RETURN(const SentencePieceModel model, SentencePieceModel::Parse(bytes));
+  for (std::size_t id = 0; id < model.pieces().size() && !printer.done(); ++id) {
+    const SentencePiece& piece = model.pieces()[id];
+    if (!printer.json()) {
+      printer.Line(piece.text);
+      continue;
+    }
+    Json json;
+    json["id"] = id;
+    json["piece"] = piece.text;
+    json["score"] = ScoreOf(piece);
+    json["type"] = kTypes[static_cast<std::size_t>(piece.type)];
+    printer.Object(json);
+  }
+  return {};
+}
+
 Status PrintFile(std::shared_ptr<const ByteFile> file, const CatObject& object, RecordPrinter& printer) {
   switch (object.kind) {
     case ObjectKind::kShard: return PrintShard(*file, object, printer);
@@ -300,6 +336,7 @@ Status PrintFile(std::shared_ptr<const ByteFile> file, const CatObject& object, 
     case ObjectKind::kSpill: return PrintSpill(*file, printer);
     case ObjectKind::kQuarantine: return PrintQuarantine(*file, object, printer);
     case ObjectKind::kRunLog: return PrintRunLog(*file, printer);
+    case ObjectKind::kTokenizer: return PrintTokenizer(*file, printer);
   }
   return {};
 }

@@ -57,6 +57,7 @@ std::optional<ObjectKind> KindBySuffix(std::string_view name) {
   if (name.ends_with(".part")) return ObjectKind::kPartition;
   if (name.ends_with(".spill")) return ObjectKind::kSpill;
   if (name.ends_with(".jsonl") && ParsePieceName(name)) return ObjectKind::kQuarantine;
+  if (name.ends_with(".model")) return ObjectKind::kTokenizer;
   return std::nullopt;
 }
 
@@ -133,6 +134,9 @@ std::vector<CatObject> ObjectsOfArtifact(const std::string& place, const std::sh
     for (const StoredObject& stored : piece.output.objects)
       if (KindBySuffix(stored.name) == ObjectKind::kPartition)
         add(stored.name, ObjectKind::kPartition).split_names = manifest.schema.splits;
+  const std::string model(manifest.facts["model"].AsString());
+  for (const StoredObject& stored : manifest.sidecars)
+    if (stored.name == model) add(stored.name, ObjectKind::kTokenizer);
   return objects;
 }
 
@@ -166,9 +170,10 @@ Result<ObjectKind> KindOf(std::string_view front, std::string_view name) {
   if (BeginsWithQuarantine(front)) return ObjectKind::kQuarantine;
   if (BeginsWithFrame(front)) return ObjectKind::kShard;
   if (const std::optional<ObjectKind> kind = KindBySuffix(name)) return *kind;
-  return Status(Code::kInvalidArgument,
-                StrCat("not an object of this program: ", LooksLike(front, name),
-                       "; name an artifact, a shard, a partition, a spill, a quarantine or a run.log"));
+  return Status(
+      Code::kInvalidArgument,
+      StrCat("not an object of this program: ", LooksLike(front, name),
+             "; name an artifact, a shard, a partition, a spill, a quarantine, a tokenizer or a run.log"));
 }
 
 Result<std::vector<CatObject>> FindCatObjects(const std::string& what) {

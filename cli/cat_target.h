@@ -21,6 +21,7 @@ enum class ObjectKind : std::uint8_t {
   kSpill,       // formats/spill_file.md
   kQuarantine,  // dag/quarantine.md
   kRunLog,      // dag/run_log.md
+  kTokenizer,   // formats/sentencepiece_model.md
 };
 
 /// One object, and what its place tells about its records.

@@ -1,7 +1,6 @@
 #include "stages/train_tokenizer.h"
 
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -24,8 +23,9 @@ constexpr std::string_view kBaseFile = "tokenizer.base.model";  // without the s
 constexpr std::string_view kVocabularyFile = "tokenizer.vocab";
 constexpr std::string_view kReportFile = "report.json";
 
-// One document in 50 is kept aside, up to a MiB, to measure on. Another part, of about 2 MiB, is what the
-// small tokenizers of the comparison learn from.
+// One line in 50 is kept aside, up to a MiB, to measure on: by its own hash, so that no line that is trained
+// on is equal to one. Another part, of about 2 MiB, is what the small tokenizers of the comparison learn
+// from.
 constexpr std::uint64_t kHeldSeed = 0x68656c64;    // "held"
 constexpr std::uint64_t kSampleSeed = 0x736d706c;  // "smpl"
 constexpr std::uint64_t kHeldShare = 50;
@@ -170,24 +170,18 @@ class TrainTokenizer final : public JobStage {
         const std::string_view line = batch.text[row];
         const std::span<const std::uint32_t> cuts =
             has_cuts_ ? batch.cuts[row] : std::span<const std::uint32_t>();
-        const std::uint64_t key = batch.heads[row].key;
-        if (Chosen(key, kHeldSeed, kHeldShare) && intake.held.text.bytes() + line.size() <= kHeldBytes) {
+        if (Hash64(line, kHeldSeed) % kHeldShare == 0 &&
+            intake.held.text.bytes() + line.size() <= kHeldBytes) {
           Keep(line, cuts, intake.held);
           continue;
         }
-        if (compares() && Chosen(key, kSampleSeed, share) &&
+        if (compares() && Hash64(line, kSampleSeed) % share == 0 &&
             intake.sample.text.bytes() + line.size() <= 2 * kSampleBytes)
           Keep(line, cuts, intake.sample);
         RETURN_IF_ERROR(training.Add(line, cuts));
       }
       if (request.progress) request.progress(training.counts().bytes, all);
     }
-  }
-
-  static bool Chosen(std::uint64_t key, std::uint64_t seed, std::uint64_t one_in) {
-    std::array<char, 8> bytes;  // little endian on every machine
-    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(key >> (8 * i));
-    return Hash64({bytes.data(), bytes.size()}, seed) % one_in == 0;
   }
 
   void Keep(std::string_view line, std::span<const std::uint32_t> cuts, HeldLines& lines) const {
