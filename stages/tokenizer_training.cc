@@ -64,13 +64,6 @@ std::uint64_t TrainingMemory(const TrainingSettings& settings, std::uint64_t tex
   return 64 * kMiB + seeds + (text_bytes > kHugeText ? array * 2 : array) + lines * 40;
 }
 
-std::uint64_t TextThatFits(const TrainingSettings& settings, std::uint64_t memory) {
-  std::uint64_t fits = 0;
-  for (std::uint64_t step = std::uint64_t{1} << 50; step > 0; step >>= 1)
-    if (TrainingMemory(settings, fits + step, (fits + step) / 100) <= memory) fits += step;
-  return fits;
-}
-
 TokenizerTraining::TokenizerTraining(std::string program, const TrainingSettings& settings,
                                      std::uint64_t memory, std::stop_token stop)
     : program_(std::move(program)), settings_(settings), memory_(memory), stop_(std::move(stop)) {}
@@ -107,6 +100,14 @@ Status TokenizerTraining::StartChild(bool huge) {
   return {};
 }
 
+/// About how much text can be trained on in `memory` bytes.
+static std::uint64_t TextThatFits(const TrainingSettings& settings, std::uint64_t memory) {
+  std::uint64_t fits = 0;
+  for (std::uint64_t step = std::uint64_t{1} << 50; step > 0; step >>= 1)
+    if (TrainingMemory(settings, fits + step, (fits + step) / 100) <= memory) fits += step;
+  return fits;
+}
+
 Status TokenizerTraining::CheckMemory() const {
   if (memory_ == 0) return {};
   const std::uint64_t needed = settings_.boundaries == Boundaries::kCuts
@@ -116,7 +117,8 @@ Status TokenizerTraining::CheckMemory() const {
   return Status(Code::kResourceExhausted,
                 StrCat("the text so far (", HumanBytes(counts_.bytes), ") needs ", HumanBytes(needed),
                        " of memory to train on, of ", HumanBytes(memory_),
-                       "; raise limits.memory or train on a smaller sample"));
+                       "; raise limits.memory, or train on a sample of at most ",
+                       HumanBytes(TextThatFits(settings_, memory_))));
 }
 
 Status TokenizerTraining::Add(std::string_view line, std::span<const std::uint32_t> cuts) {

@@ -35,8 +35,6 @@ struct TrainingSettings {
 
 /// Bytes of memory that training on so much text takes, here and in the child.
 std::uint64_t TrainingMemory(const TrainingSettings& settings, std::uint64_t text_bytes, std::uint64_t lines);
-/// About how much text fits into `memory` bytes; 0 where none does.
-std::uint64_t TextThatFits(const TrainingSettings& settings, std::uint64_t memory);
 
 /// One thread, which lives until Finish has returned. Destroyed earlier, the training is killed.
 class TokenizerTraining {

@@ -308,6 +308,7 @@ StageType TrainTokenizerType(std::string program) {
   type.keys = Keys();
   type.gives = Flow::kArtifact;
   type.publishes = true;
+  type.out_optional = true;
   type.reads = {"text"};
   type.libraries = {{"sentencepiece", SentencePieceVersion()}};
   type.check = [](const Json& config, Schema& schema) -> Status {

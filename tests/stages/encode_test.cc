@@ -119,6 +119,10 @@ TEST(EncodeTest, CountsWhatItMade) {
   Batch unknown = BatchOf({"鱻龘猫"});
   const StageCounts found = ApplyTo(unknown, *EncodeWith(Tokenizer("pipe", false)));
   EXPECT_EQ(found.reasons.at("unk_ids"), 1u) << "a run is one id";
+  const StageType type = EncodeType();
+  EXPECT_EQ(type.metrics.at(0).name, "unk_rate");
+  EXPECT_EQ(type.metrics.at(0).value(found), 0.5);
+  EXPECT_EQ(type.metrics.at(0).value({}), 0);
   EXPECT_EQ(unknown.id_ends[0][0], 6u);
 }
 
