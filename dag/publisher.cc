@@ -1,6 +1,7 @@
 #include "dag/publisher.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -23,6 +24,25 @@ std::string ShardUnitOf(const SegmentScope& scope, const Shard& shard) {
 
 StoredObject Stored(const Sidecar& sidecar) {
   return {sidecar.object, sidecar.bytes.size(), Crc32c(sidecar.bytes), DigestOf(sidecar.bytes)};
+}
+
+/// What `line` says of `shard`; absent unless it says so of each of its objects and these lie there.
+std::optional<ShardOutput> Standing(const Shard& shard, const UnitLine& line,
+                                    const std::map<std::string, std::uint64_t>& sizes) {
+  const auto lies_there = [&sizes](const StoredObject& object) {
+    const auto size = sizes.find(object.name);
+    return size != sizes.end() && size->second == object.bytes;
+  };
+  const std::size_t objects = shard.index.empty() ? 1 : 2;
+  if (line.objects.size() != objects || !std::all_of(line.objects.begin(), line.objects.end(), lies_there) ||
+      line.objects.front().name != shard.object)
+    return std::nullopt;
+  ShardOutput output = {line.objects.front(), line.records};
+  if (objects == 1) return output;
+  if (line.objects.back().name != shard.index) return std::nullopt;
+  output.index = line.objects.back();
+  output.sums = line.sums;
+  return output;
 }
 
 Status Replace(Store& store, std::string_view name, std::string_view bytes) {
@@ -65,16 +85,13 @@ Status Publisher::Begin(const std::vector<Piece>& pieces, std::uint64_t memory_b
   stands_.resize(shards.size());
   for (std::size_t at = 0; at < shards.size(); ++at) {
     const UnitLine* line = scope_.environment->log->FindDone(ShardUnitOf(scope_, shards[at]));
-    if (line == nullptr || scope_.planned->forced || line->place != scope_.planned->place ||
-        line->objects.size() != 1)
-      continue;
+    if (line == nullptr || scope_.planned->forced || line->place != scope_.planned->place) continue;
     if (line->recipe != ShardRecipe(scope_.planned->recipe(), shards[at]) &&
         line->content != ShardContent(LastOf(*scope_.planned), shards[at]))
       continue;
-    const StoredObject& object = line->objects.front();
-    const auto size = sizes.find(object.name);
-    if (object.name != shards[at].object || size == sizes.end() || size->second != object.bytes) continue;
-    outputs_[at] = {object, line->records};
+    std::optional<ShardOutput> output = Standing(shards[at], *line, sizes);
+    if (!output) continue;
+    outputs_[at] = std::move(*output);
     stands_[at] = true;
   }
   for (std::vector<std::size_t>& group : publication_->Groups(memory_bytes))
@@ -107,6 +124,8 @@ Status Publisher::Log(std::size_t shard, const ShardOutput& output) {
   line.content = ShardContent(LastOf(*scope_.planned), made);
   line.digest = output.object.digest;
   line.objects = {output.object};
+  if (output.index) line.objects.push_back(*output.index);
+  line.sums = output.sums;
   line.place = scope_.planned->place;
   line.records = output.records;
   RETURN_IF_ERROR(scope_.environment->log->Append(line));
@@ -156,6 +175,8 @@ Status Publisher::Finish(const ArtifactSummary& summary, const Schema& schema) {
     manifest.shards.push_back(
         {shard.split, shard.number, shard.count, outputs_[at].records, outputs_[at].object});
   }
+  for (const ShardOutput& output : outputs_)
+    if (output.index) manifest.sidecars.push_back(*output.index);
   for (const Sidecar& sidecar : sidecars.before_manifest) manifest.sidecars.push_back(Stored(sidecar));
   for (const Sidecar& sidecar : sidecars.after_manifest) manifest.followers.push_back(Stored(sidecar));
 

@@ -28,6 +28,7 @@ struct UnitLine {
   std::vector<StoredObject> objects;  // done: what it wrote, relative to its place
   std::string place;                  // done, shards: URI of the artifact; partitions: directory
   std::uint64_t records = 0;          // done
+  std::vector<std::uint64_t> sums;    // done: of a shard's index
   std::map<std::string, ArtifactTotals::Split, std::less<>> splits;
   PartitionEnd end;                                        // done, partitions
   std::uint32_t partitions = 0;                            // end

@@ -153,12 +153,16 @@ struct Shard {
   std::string object;       // relative to `out`
   /// Names everything its bytes depend on besides the stage itself: the pieces it is made of.
   Digest pieces;
+  /// An object beside it that says where each record lies, relative to `out`; empty: there is none.
+  std::string index = {};
 };
 
 /// A published shard, as its log line and the manifest name it.
 struct ShardOutput {
   StoredObject object;
   std::uint64_t records = 0;
+  std::optional<StoredObject> index = {};  // committed before the shard itself
+  std::vector<std::uint64_t> sums = {};    // of the numbers that the index keeps of each record
 };
 
 /// A small object beside the shards.

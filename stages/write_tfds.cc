@@ -7,7 +7,7 @@
 #include "formats/tf_example.h"
 #include "formats/tfds.h"
 #include "formats/tfrecord.h"
-#include "stages/shard_ranges.h"
+#include "stages/shard_keys.h"
 
 namespace pipeline {
 
@@ -82,13 +82,7 @@ Status Check(const Json& config, Schema& schema) {
   if (schema.columns.count("text") == 0)
     return Status(Code::kInvalidArgument,
                   "write_tfds writes the column 'text', which its input does not have");
-  constexpr std::int64_t kMost = 1'000'000;
-  for (const std::string_view key : {"shards", "hosts"}) {
-    const Json& value = config[key];
-    if (value.is_int() && (value.AsInt() < 1 || value.AsInt() > kMost))
-      return Status(Code::kInvalidArgument, StrCat(key, ": ", value.AsInt(), ": from 1 to ", kMost));
-  }
-  return CheckShardRules(TfdsShardRules({std::string(), config, schema}));
+  return CheckShardKeys(config);
 }
 
 }  // namespace
@@ -100,22 +94,12 @@ ShardRules TfdsShardRules(const StageContext& context) {
   info.version = config["version"].AsString();
   info.description = config["description"].AsString();
 
-  ShardRules rules;
-  rules.splits = context.schema.splits;
-  if (const Json& shuffle = config["shuffle"]; shuffle.is_object()) {
-    rules.shuffle_seed = static_cast<std::uint64_t>(shuffle["seed"].AsInt());
-    rules.compress_spills = shuffle["compress_spills"].AsBool();
-  }
-  if (config["shards"].is_int()) rules.shards = static_cast<std::uint32_t>(config["shards"].AsInt());
-  rules.hosts = static_cast<std::uint32_t>(config["hosts"].AsInt(1));
-  rules.equal = config["equal"].AsBool();
-  rules.auto_shards = TfdsShardCount;
+  ShardRules rules = ShardRulesOf(config, context.schema.splits);
   rules.object_name = [name = info.name](std::string_view split, std::uint32_t number, std::uint32_t count) {
     return TfdsShardName(name, split, number, count);
   };
-  rules.describe = [info](const std::vector<Shard>& shards, const std::vector<ShardOutput>& outputs) {
-    return Describe(info, shards, outputs);
-  };
+  rules.describe = [info](const std::vector<Shard>& shards, const std::vector<ShardOutput>& outputs,
+                          const std::vector<std::uint64_t>&) { return Describe(info, shards, outputs); };
   return rules;
 }
 
@@ -127,17 +111,11 @@ StageType WriteTfdsType() {
       {"name", ValueType::kString, "", Effect::kBytes, "The data set's name, in lower snake case."},
       {"version", ValueType::kString, "1.0.0", Effect::kBytes, "The data set's version, X.Y.Z."},
       {"description", ValueType::kString, "~", Effect::kBytes, "What the data set is, for its readers."},
-      {"shuffle", ValueType::kShuffle, "{seed: 0}", Effect::kBytes,
-       "The order of the records over the whole of each split; `none` keeps that of the corpus."},
-      {"shards", ValueType::kShards, "auto", Effect::kBytes,
-       "Shards of each split; `auto` takes as many as TensorFlow Datasets would."},
-      {"hosts", ValueType::kInteger, "1", Effect::kBytes, "The shards of train are a multiple of it."},
-      {"equal", ValueType::kBoolean, "false", Effect::kBytes,
-       "Whether the last rows of train are left out so that all its shards have the same number."},
   };
+  AppendShardKeys(type.keys);
   type.gives = Flow::kNothing;
   type.publishes = true;
-  type.piece_keys = {"shuffle"};
+  type.piece_keys = {kShuffleKey};
   type.check = Check;
   type.place = [](const Json& config) {
     return StrCat(config["name"].AsString(), "/", config["version"].AsString());

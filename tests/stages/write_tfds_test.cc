@@ -84,7 +84,7 @@ TEST(WriteTfdsTest, DescribesTheShardsAsTheyAre) {
   const std::uint64_t records[] = {10, 9, 3};
   for (std::size_t i = 0; i < 3; ++i) outputs[i].object.bytes = bytes[i], outputs[i].records = records[i];
 
-  const auto sidecars = rules.describe(shards, outputs);
+  const auto sidecars = rules.describe(shards, outputs, {0, 0});
   ASSERT_TRUE(sidecars.ok()) << sidecars.status().message();
   ASSERT_EQ(sidecars->before_manifest.size(), 1u);
   EXPECT_EQ(sidecars->before_manifest[0].object, "dataset_info.json");
