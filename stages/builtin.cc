@@ -4,13 +4,15 @@
 #include "stages/download.h"
 #include "stages/normalize.h"
 #include "stages/split.h"
+#include "stages/write_packed.h"
 #include "stages/write_tfds.h"
 
 namespace pipeline {
 
 // In the order in which a corpus meets them.
 Registry BuiltinStages() {
-  return Registry({DownloadType(), DecompressType(), NormalizeType(), SplitType(), WriteTfdsType()});
+  return Registry(
+      {DownloadType(), DecompressType(), NormalizeType(), SplitType(), WritePackedType(), WriteTfdsType()});
 }
 
 }  // namespace pipeline
