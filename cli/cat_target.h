@@ -28,8 +28,10 @@ struct CatObject {
   ObjectKind kind = ObjectKind::kShard;
   std::string path;  // for messages
   std::function<Result<std::unique_ptr<ByteFile>>()> open;
-  std::string split;                     // kShard; empty where unknown
-  std::optional<std::uint32_t> shard;    // kShard
+  std::string split;                   // kShard; empty where unknown
+  std::optional<std::uint32_t> shard;  // kShard
+  /// kShard: the index beside it (formats/packed.md); empty where there is none.
+  std::function<Result<std::unique_ptr<ByteFile>>()> open_index;
   std::optional<PartitionId> partition;  // kQuarantine
   std::string stage;                     // kQuarantine; empty where unknown
   std::vector<std::string> split_names;  // kPartition, by number; empty where unknown

@@ -109,8 +109,9 @@ class ShardReader {
 };
 
 /// The number of frames; absent where the end could not be reached.
-Result<std::optional<std::uint64_t>> VerifyFrames(ShardReader& shard, Findings& findings,
-                                                  std::uint64_t& good) {
+Result<std::optional<std::uint64_t>> VerifyFrames(
+    ShardReader& shard, const std::function<std::string(const ShardRecord& record)>& wrong_with,
+    Findings& findings, std::uint64_t& good) {
   for (std::uint64_t record = 0;; ++record) {
     const std::uint64_t at = shard.offset();
     const auto add = [&](std::string_view what) {
@@ -120,7 +121,7 @@ Result<std::optional<std::uint64_t>> VerifyFrames(ShardReader& shard, Findings& 
     if (next.ok() && !*next) return std::optional(record);
     if (next.ok()) {
       ++good;
-      const std::string wrong = WrongWithExample(**next);
+      const std::string wrong = wrong_with({record, at, **next});
       if (!wrong.empty()) add(wrong);
       continue;
     }
@@ -177,11 +178,18 @@ Status VerifyBytes(const ByteFile& file, const StoredObject& object, const std::
 
 Status VerifyTextShard(const ByteFile& file, const ManifestShard& shard, const std::stop_token& stop,
                        Findings& findings, ReadCounts& counts) {
+  const auto wrong = [](const ShardRecord& record) { return WrongWithExample(record.bytes); };
+  return VerifyRecords(file, shard, wrong, stop, findings, counts);
+}
+
+Status VerifyRecords(const ByteFile& file, const ManifestShard& shard,
+                     const std::function<std::string(const ShardRecord& record)>& wrong,
+                     const std::stop_token& stop, Findings& findings, ReadCounts& counts) {
   ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> input, file.Open(0, stop));
   MeasuredReader reader(std::move(input));
   ShardReader frames(file, reader, stop);
   ASSIGN_OR_RETURN(const std::optional<std::uint64_t> records,
-                   VerifyFrames(frames, findings, counts.records[shard.split]));
+                   VerifyFrames(frames, wrong, findings, counts.records[shard.split]));
   if (records && *records != shard.records)
     findings.Add(StrCat("has ", *records, " records where the manifest says ", shard.records));
   return FinishBytes(reader, shard.object, findings, counts);
