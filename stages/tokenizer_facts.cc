@@ -6,6 +6,7 @@
 
 #include "base/str.h"
 #include "dag/json_fields.h"
+#include "formats/sentencepiece_model.h"
 
 namespace pipeline {
 
@@ -57,10 +58,27 @@ Result<TokenizerFacts> TokenizerFactsFromJson(const Json& json) {
 }
 
 Result<TokenizerFacts> ReadTokenizerFacts(const ArtifactInput& artifact) {
-  if (!artifact.facts.is_object())
+  if (artifact.facts.is_object()) return TokenizerFactsFromJson(artifact.facts);
+  if (artifact.file.empty())
     return Status(Code::kFailedPrecondition,
-                  "the tokenizer says nothing about itself; name a stage of type train_tokenizer");
-  return TokenizerFactsFromJson(artifact.facts);
+                  "the tokenizer says nothing about itself; name a stage of type train_tokenizer, or a file");
+  ASSIGN_OR_RETURN(const std::string bytes,
+                   ReadObject(*artifact.directory, artifact.file, kMaxTokenizerModelBytes));
+  const Result<SentencePieceModel> model = SentencePieceModel::Parse(bytes);
+  if (!model.ok()) return Status(model.status()).Annotate(artifact.file);
+  TokenizerFacts facts;
+  facts.layout = kLayoutOfFiles;
+  facts.vocab_size = static_cast<std::uint32_t>(model->pieces().size());
+  const SpecialIds ids = model->special_ids();
+  facts.pad_id = static_cast<std::int32_t>(ids.pad);
+  facts.bos_id = static_cast<std::int32_t>(ids.bos);
+  facts.eos_id = static_cast<std::int32_t>(ids.eos);
+  facts.unk_id = static_cast<std::int32_t>(ids.unk);
+  for (std::uint32_t id = 0; id < facts.vocab_size; ++id)
+    if (model->pieces()[id].text == "\n") facts.newline_id = static_cast<std::int32_t>(id);
+  facts.model = artifact.file;
+  facts.model_digest = DigestOf(bytes);
+  return facts;
 }
 
 }  // namespace pipeline

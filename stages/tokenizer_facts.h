@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "base/digest.h"
 #include "base/json.h"
@@ -10,6 +11,11 @@
 #include "dag/registry.h"
 
 namespace pipeline {
+
+inline constexpr std::uint64_t kMaxTokenizerModelBytes = std::uint64_t{1} << 30;
+
+/// The layout of a file that nobody has told one of.
+inline constexpr std::string_view kLayoutOfFiles = "unknown";
 
 /// Kept in the manifest of a tokenizer's artifact, and by what is made with it.
 struct TokenizerFacts {
@@ -31,7 +37,8 @@ Json ToJson(const TokenizerFacts& facts);
 /// kDataLoss naming the member that is missing or wrong. Members that are not known are passed over.
 Result<TokenizerFacts> TokenizerFactsFromJson(const Json& json);
 
-/// The tokenizer that `artifact` holds; its model lies in artifact.directory under the name `model`.
+/// The tokenizer that `artifact` holds: what its stage said about it, or what a SentencePiece model in a file
+/// says itself. The model lies in artifact.directory under the name `model`.
 Result<TokenizerFacts> ReadTokenizerFacts(const ArtifactInput& artifact);
 
 }  // namespace pipeline

@@ -18,7 +18,6 @@ namespace {
 constexpr std::string_view kTokenizerPort = "tokenizer";
 constexpr std::string_view kSeqLenKey = "seq_len";
 constexpr std::int64_t kMaxSeqLen = 1 << 20;
-constexpr std::uint64_t kMaxModelBytes = std::uint64_t{1} << 30;
 
 /// Makes rows of one partition's records, a stream for each split, and hands them on as records of their own:
 /// the rows of a split are numbered from 0, which is their origin for the shuffle.
@@ -115,7 +114,7 @@ std::string Describe(PackedInfo info, const std::vector<Shard>& shards,
 
 /// The tokenizer's file, which goes with its ids.
 Result<std::string> ReadModel(const ArtifactInput& tokenizer, const TokenizerFacts& facts) {
-  Result<std::string> model = ReadObject(*tokenizer.directory, facts.model, kMaxModelBytes);
+  Result<std::string> model = ReadObject(*tokenizer.directory, facts.model, kMaxTokenizerModelBytes);
   if (!model.ok()) return std::move(model).status().Annotate("the tokenizer's model");
   if (DigestOf(*model) == facts.model_digest) return model;
   return Status(Code::kDataLoss, StrCat("the tokenizer's model ", facts.model,
@@ -175,7 +174,7 @@ Result<std::unique_ptr<SinkStage>> Make(const StageContext& context) {
   if (facts.eos_id < 0)
     return Status(Code::kFailedPrecondition,
                   StrCat("write_packed ends documents with the id eos, which a tokenizer of layout '",
-                         facts.layout, "' lacks; train one of layout pipe, flax_lm1b or t5"));
+                         facts.layout, "' lacks; train one of another layout, such as pipe or flax_lm1b"));
   RowRules rules;
   rules.seq_len = static_cast<std::uint32_t>(context.config[kSeqLenKey].AsInt());
   rules.eos_id = static_cast<std::uint32_t>(facts.eos_id);

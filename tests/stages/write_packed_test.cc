@@ -168,7 +168,8 @@ TEST(WritePackedTest, SameBytesForAnyBatchAndMemory) {
               wanted->out.objects());
   Hasher hasher;
   for (const auto& [name, bytes] : wanted->out.objects()) hasher.UpdateField(name).UpdateField(bytes);
-  EXPECT_EQ(hasher.Finish().ToHex(), "e5fce95c068f6941fcc905ffc4504277") << "other bytes: raise the version of write_packed";
+  EXPECT_EQ(hasher.Finish().ToHex(), "e5fce95c068f6941fcc905ffc4504277")
+      << "other bytes: raise the version of write_packed";
 }
 
 TEST(WritePackedTest, EqualLeavesOutRowsAndSaysHowMany) {
@@ -223,7 +224,7 @@ TEST(WritePackedTest, RefusesATokenizerThatDoesNotFit) {
   EXPECT_EQ(
       no_eos.message(),
       "write_packed ends documents with the id eos, which a tokenizer of layout 'bert' lacks; train one of "
-      "layout pipe, flax_lm1b or t5");
+      "another layout, such as pipe or flax_lm1b");
   Json broken = ToJson(PipeTokenizer(kModel));
   broken["eos_id"] = 512;
   EXPECT_EQ(MakeWritePacked(Config(4), broken, kModel, {"train"}).status().message(),
