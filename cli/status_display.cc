@@ -7,11 +7,13 @@
 #include <array>
 #include <chrono>
 #include <cstdio>
+#include <optional>
 #include <utility>
 
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/str.h"
+#include "dag/unit_id.h"
 
 namespace pipeline {
 
@@ -168,6 +170,9 @@ std::vector<std::string> StatusDisplay::Lines() {
   std::vector<std::string> lines;
   const auto now = steady_clock::now();
   for (const std::unique_ptr<Shown>& shown : units_) {
+    // Shards are told of by stage, below.
+    const std::optional<UnitId> unit = ParseUnitId(shown->unit->unit);
+    if (unit && std::holds_alternative<ShardId>(unit->part)) continue;
     const double seconds = duration<double>(now - shown->last).count();
     if (seconds <= 0) continue;
     lines.push_back(LineOf(*shown, seconds));

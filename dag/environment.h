@@ -19,6 +19,7 @@ struct Environment {
   RunLog* log = nullptr;
   const IntermediateFormat* intermediate = nullptr;
   Progress* progress = nullptr;
+  RecordWatch* watch = nullptr;  // null: nobody looks at records between stages
   /// A store rooted in the work directory: "artifacts/...", "quarantine/...".
   std::function<Result<std::unique_ptr<Store>>(const std::string& below_work)> work_store;
   /// A store rooted at the place of an artifact.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "dag/batch.h"
 
 namespace pipeline {
 
@@ -36,6 +37,25 @@ struct RunningUnit {
 
   RunningUnit(std::string name, std::vector<std::string> stage_names, std::uint64_t bytes)
       : unit(std::move(name)), stages(std::move(stage_names)), input_bytes(bytes), counters(stages.size()) {}
+};
+
+/// Looks at one batch on its way through the chain of a segment. One thread.
+class Passage {
+ public:
+  virtual ~Passage() = default;
+  /// `batch` as stage number `stage` left it; stage 0 is the Source with its repair, or the partition
+  /// files that are read.
+  virtual void Left(std::uint32_t stage, const Batch& batch) = 0;
+};
+
+/// Looks at some records between the stages, for the report: sees, and changes nothing. Safe from any
+/// thread.
+class RecordWatch {
+ public:
+  virtual ~RecordWatch() = default;
+  /// `batch` as it came from the Source; null where none of its records is looked at, which must be
+  /// found out at no cost worth naming. `stages` are the names of the segment's stages by number.
+  virtual std::unique_ptr<Passage> Watch(const Batch& batch, const std::vector<std::string>& stages) = 0;
 };
 
 /// Told by the executor, from any thread, never while it holds a lock of its own.

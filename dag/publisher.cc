@@ -123,10 +123,22 @@ Status Publisher::RunGroup(std::size_t group, std::uint64_t memory_bytes, std::s
     const std::scoped_lock lock(mutex_);
     return !stands_[shard];
   };
-  return publication_->Run(
+  // Known by the first shard that is written: the group as such has no name that lasts.
+  const auto first = std::find_if(groups_[group].begin(), groups_[group].end(), wanted);
+  if (first == groups_[group].end()) return {};
+  const auto running = std::make_shared<RunningUnit>(ShardUnitOf(scope_, publication_->shards()[*first]),
+                                                     std::vector<std::string>{scope_.planned->keys.stage}, 0);
+  const auto committed = [&](std::size_t shard, const ShardOutput& output) {
+    running->counters.records.fetch_add(output.records, std::memory_order_relaxed);
+    return Log(shard, output);
+  };
+  Progress& progress = *scope_.environment->progress;
+  progress.Started(running);
+  const Status outcome = publication_->Run(
       groups_[group], wanted, [this](const std::string& object) { return ConditionFor(object); }, out_,
-      [this](std::size_t shard, const ShardOutput& output) { return Log(shard, output); }, memory_bytes,
-      std::move(stop));
+      committed, memory_bytes, std::move(stop));
+  progress.Finished(running->unit, outcome);
+  return outcome;
 }
 
 Status Publisher::RemoveStrays(const Manifest& manifest) const {

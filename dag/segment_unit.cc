@@ -207,6 +207,8 @@ SegmentSpec SpecOf(const SegmentScope& scope) {
   SegmentSpec spec = scope.assembly.spec;
   spec.tokens = scope.tokens;
   spec.closings = scope.closings;
+  spec.watch = scope.environment->watch;
+  spec.names = scope.assembly.stages;
   return spec;
 }
 
