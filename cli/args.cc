@@ -84,6 +84,10 @@ std::variant<Options, Reply> ParseArgs(int argc, char** argv) {
   AddFile(*status, options), AddSet(*status, set, options);
   status->add_flag("--json", options.json, "As JSON");
 
+  CLI::App* report = app.add_subcommand(
+      "report", "Write the page about the last run again, from what the run left, and say where it is");
+  AddFile(*report, options), AddSet(*report, set, options);
+
   CLI::App* validate = app.add_subcommand("validate", "Check the pipeline file and say every mistake in it");
   AddFile(*validate, options), AddSet(*validate, set, options);
 
@@ -136,6 +140,7 @@ std::variant<Options, Reply> ParseArgs(int argc, char** argv) {
     return Reply{err.str(), kExitRefused};
   }
   options.command = app.get_subcommands().front()->get_name();
+  options.words.assign(argv + 1, argv + argc);
   for (const std::string& assignment : set) {
     const std::size_t equals = assignment.find('=');
     if (equals == std::string::npos || equals == 0)

@@ -10,6 +10,7 @@
 #include "cli/clean_command.h"
 #include "cli/exit_code.h"
 #include "cli/pipeline_loader.h"
+#include "cli/report_command.h"
 #include "cli/run_command.h"
 #include "cli/status_command.h"
 #include "cli/verify_command.h"
@@ -54,6 +55,7 @@ constexpr std::array kCommands = {
     Command{"graph", GraphCommand},   Command{"verify", VerifyCommand},
     Command{"cat", CatCommand},       Command{"clean", CleanCommand},
     Command{"schema", SchemaCommand}, Command{"reference", ReferenceCommand},
+    Command{"report", ReportCommand},
 };
 
 }  // namespace

@@ -12,8 +12,9 @@
 namespace pipeline {
 
 struct Options {
-  std::string command;  // "run", "cat", ...
-  std::string file;     // the pipeline file
+  std::string command;             // "run", "cat", ...
+  std::vector<std::string> words;  // all of them as they were typed, from the command on
+  std::string file;                // the pipeline file
   std::vector<std::pair<std::string, std::string>> set;
   std::string work;  // --work; empty: PIPE_WORK, else ./.pipe/NAME
   Selection selection;
