@@ -17,6 +17,8 @@ namespace pipeline {
 
 namespace {
 
+constexpr std::size_t kMostBytes =
+    (2 << 20) - (64 << 10);           // of all sections; the rest is for what is around them
 constexpr std::size_t kStages = 200;  // rows of a table
 constexpr std::size_t kReasons = 200;
 constexpr std::size_t kNotes = 200;
@@ -56,9 +58,9 @@ std::string Header(const RunRecord& record) {
   std::string started = Iso8601(record.begin.started);
   std::replace(started.begin(), started.end(), 'T', ' ');
   if (started.ends_with('Z')) started.replace(started.size() - 1, 1, " UTC");
-  return StrCat("<header>\n<div class=\"title\"><h1>", HtmlText(record.begin.pipeline), "</h1>", Pill(record),
+  return StrCat("<header>\n<div class=\"title\"><h1>", Message(record.begin.pipeline), "</h1>", Pill(record),
                 "</div>\n<p class=\"when\">", started, " &middot; ", Span(DurationOf(record)), " &middot; ",
-                Plural(record.begin.threads, "thread"), " &middot; pipe ", HtmlText(record.begin.version),
+                Plural(record.begin.threads, "thread"), " &middot; pipe ", Message(record.begin.version),
                 "</p>\n<div class=\"command\"><pre><code id=\"command\">", Message(record.begin.command),
                 "</code></pre><button id=\"copy\" type=\"button\" hidden>Copy</button></div>\n");
 }
@@ -297,6 +299,7 @@ struct Section {
 }  // namespace
 
 std::string ReportPage(const RunRecord& record) {
+  const std::string head = Header(record), failures = Failures(record);
   const std::vector<Section> sections = {
       {"stages", "Stages",
        record.stages.empty()
@@ -315,13 +318,15 @@ std::string ReportPage(const RunRecord& record) {
   std::string nav, body;
   for (const Section& section : sections) {
     if (section.html.empty()) continue;
+    const bool fits = body.size() + section.html.size() <= kMostBytes - head.size() - failures.size();
+    const std::string html =
+        fits ? section.html : std::string("<p class=\"lead\">Too much for a page: see events.jsonl.</p>\n");
     nav += StrCat("<a href=\"#", section.id, "\">", section.title, "</a>\n");
-    body += StrCat("<section class=\"long\" id=\"", section.id, "\">\n<h2>", section.title, "</h2>\n",
-                   section.html, "</section>\n");
+    body += StrCat("<section class=\"long\" id=\"", section.id, "\">\n<h2>", section.title, "</h2>\n", html,
+                   "</section>\n");
   }
-  const std::string main =
-      StrCat("<main>\n", Header(record), "<nav aria-label=\"Sections\">\n", nav, "</nav>\n", Tiles(record),
-             Failures(record), "</header>\n", body, "</main>\n");
+  const std::string main = StrCat("<main>\n", head, "<nav aria-label=\"Sections\">\n", nav, "</nav>\n",
+                                  Tiles(record), failures, "</header>\n", body, "</main>\n");
   // Only a script that knows a digest of the whole page runs: nothing in the page can know it.
   const std::string nonce = DigestOf(main).ToHex();
   return StrCat(
@@ -332,7 +337,7 @@ std::string ReportPage(const RunRecord& record) {
       "'; base-uri 'none'; form-action 'none'\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<meta name=\"color-scheme\" content=\"light dark\">\n<title>",
-      HtmlText(record.begin.pipeline), " &middot; pipe run</title>\n<style>", ReportStyle(),
+      Message(record.begin.pipeline), " &middot; pipe run</title>\n<style>", ReportStyle(),
       "</style>\n</head>\n<body>\n", main, "<script nonce=\"", nonce, "\">", ReportScript(),
       "</script>\n</body>\n</html>\n");
 }

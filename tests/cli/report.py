@@ -34,7 +34,8 @@ EVIL = "<script>document.title='taken over'</script><img src=x onerror=\"documen
 
 def browse(*options):
     """What chromium says on standard output; its console, from standard error."""
-    command = [shutil.which("chromium") or fail("there is no chromium: apt-get install chromium"), "--headless",
+    program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    command = [program or fail("there is no chromium: apt-get install chromium"), "--headless",
                "--disable-gpu", "--hide-scrollbars", "--no-first-run", "--disable-dev-shm-usage",
                "--disable-background-networking", "--enable-logging=stderr", "--virtual-time-budget=2000"]
     if os.geteuid() == 0:

@@ -150,6 +150,15 @@ TEST(ReportPageTest, ManySamplesFitTheBound) {
   EXPECT_LE(ReportPage(record).size(), kMostBytes);
 }
 
+TEST(ReportPageTest, SectionThatIsTooLargeSaysSo) {
+  RunRecord record = LineOf(2);
+  record.stages[1].name = std::string(3 << 20, 'x');
+  const std::string page = ReportPage(record);
+  EXPECT_LE(page.size(), kMostBytes);
+  EXPECT_GE(Occurrences(page, "Too much for a page"), 1u);
+  EXPECT_EQ(Occurrences(page, "id=\"versions\""), 1u);
+}
+
 TEST(ReportPageTest, FailuresAreNamedFirst) {
   RunRecord record = LineOf(2);
   record.end->outcome = "failed";
