@@ -106,6 +106,7 @@ std::string Percent(double part, double whole) {
 }
 
 std::string Span(double seconds) {
+  if (seconds > 0 && seconds < 0.00095) return Fixed(seconds * 1000, 1) + " ms";
   if (seconds < 0.0995) return StrCat(Rounded(seconds * 1000), " ms");
   if (seconds < 59.95) return ThreeDigits(seconds) + " s";
   const std::uint64_t whole = Rounded(seconds);

@@ -204,6 +204,8 @@ TEST(HtmlTest, NumbersAreShortAndExactWhereTheyCanBe) {
   EXPECT_EQ(Percent(1, 100'000), "< 0.01 %");
   EXPECT_EQ(Percent(99'999, 100'000), "> 99.9 %");
   EXPECT_EQ(Percent(5, 5), "100 %");
+  EXPECT_EQ(Span(0), "0 ms");
+  EXPECT_EQ(Span(0.0004), "0.4 ms");
   EXPECT_EQ(Span(0.0841), "84 ms");
   EXPECT_EQ(Span(1.4649), "1.46 s");
   EXPECT_EQ(Span(125.4), "2 m 05 s");
