@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "dag/config.h"
+#include "dag/reader_stage.h"
 #include "dag/stage.h"
 
 namespace pipeline {
@@ -35,6 +36,7 @@ enum class Flow : std::uint8_t {
 /// An artifact, or a file of the user's, that a stage reads as a whole beside its records.
 struct ArtifactInput {
   std::shared_ptr<Store> directory;
+  std::string uri;   // of `directory`, as a person writes it, perhaps relative
   std::string file;  // in `directory`, where the user named a file; empty for the artifact of a stage
   Json facts;        // what the stage that made it says about it in its manifest; null for a file
 };
@@ -47,6 +49,14 @@ struct Port {
   std::string_view help = {};
 };
 
+/// A file that no stage makes and that a configuration names or implies, such as a dictionary.
+struct StageFile {
+  std::string name;  // for people, e.g. "dictionary ipadic/sys.dic"; unique in the stage
+  std::string path;
+  /// Comes with the machine: another one is reported and not acted on, like another library.
+  bool of_machine = false;
+};
+
 /// What a stage is made from.
 struct StageContext {
   std::string name;                                                  // of the stage, for messages
@@ -57,6 +67,7 @@ struct StageContext {
 
 using SourceFactory = std::function<Result<std::unique_ptr<SourceStage>>(const StageContext&)>;
 using TransformFactory = std::function<Result<std::unique_ptr<Transform>>(const StageContext&)>;
+using ReaderFactory = std::function<Result<std::unique_ptr<ReaderStage>>(const StageContext&)>;
 using SinkFactory = std::function<Result<std::unique_ptr<SinkStage>>(const StageContext&)>;
 using GatherFactory = std::function<Result<std::unique_ptr<GatherStage>>(const StageContext&)>;
 using JobFactory = std::function<Result<std::unique_ptr<JobStage>>(const StageContext&)>;
@@ -80,13 +91,16 @@ struct StageType {
   std::function<Status(const Json& config, Schema& schema)> check = {};
   /// Where below `out` the artifact lies, e.g. "NAME/VERSION"; empty means `out` itself.
   std::function<std::string(const Json& config)> place = {};
+  /// The files whose digests enter the recipe; empty where there are none.
+  std::function<Result<std::vector<StageFile>>(const Json& config)> files = {};
   /// The files that need no copy because they lie on this machine; empty where none does.
   std::function<Result<std::vector<LocalInput>>(const Json& config)> local_inputs = {};
 
-  std::variant<SourceFactory, TransformFactory, SinkFactory, GatherFactory, JobFactory> make;
+  std::variant<SourceFactory, TransformFactory, ReaderFactory, SinkFactory, GatherFactory, JobFactory> make;
 
   bool is_source() const { return std::holds_alternative<SourceFactory>(make); }
   bool is_transform() const { return std::holds_alternative<TransformFactory>(make); }
+  bool is_reader() const { return std::holds_alternative<ReaderFactory>(make); }
   bool is_sink() const { return std::holds_alternative<SinkFactory>(make); }
   bool is_gather() const { return std::holds_alternative<GatherFactory>(make); }
   bool is_job() const { return std::holds_alternative<JobFactory>(make); }

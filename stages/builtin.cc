@@ -2,6 +2,7 @@
 
 #include "stages/decompress.h"
 #include "stages/download.h"
+#include "stages/exec.h"
 #include "stages/normalize.h"
 #include "stages/split.h"
 #include "stages/write_tfds.h"
@@ -10,7 +11,8 @@ namespace pipeline {
 
 // In the order in which a corpus meets them.
 Registry BuiltinStages() {
-  return Registry({DownloadType(), DecompressType(), NormalizeType(), SplitType(), WriteTfdsType()});
+  return Registry(
+      {DownloadType(), DecompressType(), NormalizeType(), ExecType(), SplitType(), WriteTfdsType()});
 }
 
 }  // namespace pipeline
