@@ -22,6 +22,7 @@ enum class ValueType : std::uint8_t {
              // `rest` resolved to what the others leave
   kShards,   // `auto` or a positive integer; JSON string "auto" or int
   kShuffle,  // `none` or {seed: N, compress_spills: bool}; JSON "none" or object
+  kMap,      // a map of whatever there is (dag/free_value.h); JSON object
 };
 
 /// What a key has a say in, and so whether it belongs to the recipe.

@@ -226,11 +226,25 @@ class FileReader {
       return Complain(stage.at, StrCat(Name(stage), ": ", MissingKey("type", StageKey("type").help)));
     const auto name = ReadText(stage, "type", *type);
     if (!name) return;
+    const YamlNode* plugin = node.Find("plugin");
+    if (plugin != nullptr && !plugin->is_null()) return ReadPluginType(*plugin, *name, stage);
     stage.type = registry_.Find(name->AsString());
     if (stage.type != nullptr) return;
     const std::string hint =
         type->secret ? std::string() : DidYouMean(name->AsString(), NamesOf(registry_.types()));
     Complain(type->at, StrCat(Name(stage), ": there is no stage type ", Describe(*type), hint));
+  }
+
+  void ReadPluginType(const YamlNode& node, const Json& type, StageSpec& stage) {
+    if (node.secret)
+      return Complain(node.at, StrCat(Name(stage), ": 'plugin' cannot come from the environment"));
+    const auto plugin = ReadText(stage, "plugin", node);
+    if (!plugin) return;
+    Result<const StageType*> found = Status(Code::kUnimplemented, "plugins cannot be loaded here");
+    if (options_.plugin_stage)
+      found = options_.plugin_stage(std::string(plugin->AsString()), std::string(type.AsString()));
+    if (!found.ok()) return Complain(node.at, StrCat(Name(stage), ": ", found.status().message()));
+    stage.type = *found;
   }
 
   void ReadInput(const YamlNode& node, StageSpec& stage) {

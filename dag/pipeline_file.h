@@ -47,6 +47,10 @@ struct ParseOptions {
   std::vector<std::pair<std::string, std::string>> set;  // --set NAME=V and --set stages.S.KEY=V
   /// The environment; asked only for names listed under `env:`.
   std::function<std::optional<std::string>(const std::string& name)> environment;
+  /// The type that a plugin calls `type`, for a stage with `plugin: NAME`; lives as long as the spec.
+  /// Empty where there are no plugins.
+  std::function<Result<const StageType*>(const std::string& plugin, const std::string& type)> plugin_stage =
+      {};
 };
 
 /// Exactly one of the two is filled.

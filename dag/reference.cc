@@ -22,6 +22,7 @@ std::string TypeName(const ConfigKey& key) {
     case ValueType::kSplits: return "map of names to fractions or `rest`";
     case ValueType::kShards: return "`auto` or a number";
     case ValueType::kShuffle: return "`none` or `{seed: 0, compress_spills: false}`";
+    case ValueType::kMap: return "map";
     case ValueType::kChoice: break;
   }
   std::string choices;
@@ -112,6 +113,7 @@ Json ValueSchema(const ConfigKey& key) {
     case ValueType::kSplits: return Ref("splits");
     case ValueType::kShards: return Ref("shards");
     case ValueType::kShuffle: return Ref("shuffle");
+    case ValueType::kMap: return Type("object");
     case ValueType::kChoice: break;
   }
   Json::Array choices(key.choices.begin(), key.choices.end());
@@ -152,6 +154,7 @@ Json StageSchema(const StageType& type) {
   for (const ConfigKey& key : StageKeys()) {
     if (key.name == "input" && type.takes == Flow::kNothing) continue;
     if (key.name == "out" && !type.publishes) continue;
+    if (key.name == "plugin") continue;  // such a stage is not judged here
     Json::Array needed;
     AddKeys({key}, properties, needed);
     if (key.name == "type" || key.name == "input" || key.name == "out") required.push_back(Json(key.name));
@@ -203,9 +206,14 @@ Json StagesSchema(const Registry& registry) {
         Map({{"required", List({"type"})}, {"properties", Map({{"type", Map({{"const", type.name}})}})}});
     shapes.push_back(Map({{"if", is_type}, {"then", Ref(StrCat("stage_", type.name))}}));
   }
+  // What a plugin's stages have is known to the plugin alone.
+  Json ours = Map({{"properties", Map({{"type", Map({{"enum", Json(std::move(types))}})}})}});
+  if (!shapes.empty()) ours["allOf"] = Json(std::move(shapes));
   Json stage = Map({{"type", "object"}, {"required", List({"type"})}});
-  stage["properties"] = Map({{"type", Map({{"enum", Json(std::move(types))}})}});
-  if (!shapes.empty()) stage["allOf"] = Json(std::move(shapes));
+  stage["if"] = Map({{"required", List({"plugin"})}});
+  stage["then"] =
+      Map({{"properties", Map({{"type", Ref("name")}, {"plugin", AnyOf({Type("string"), Type("null")})}})}});
+  stage["else"] = std::move(ours);
   return Map({{"type", "object"},
               {"propertyNames", Ref("name")},
               {"minProperties", 1},

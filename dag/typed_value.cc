@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/str.h"
+#include "dag/free_value.h"
 
 namespace pipeline {
 
@@ -33,6 +34,7 @@ class Reader {
       case ValueType::kSplits: return Splits(node);
       case ValueType::kShards: return Shards(node);
       case ValueType::kShuffle: return Shuffle(node);
+      case ValueType::kMap: return node.is_map() ? MaybeJson(FreeValue(node)) : Expected("a map", node);
     }
     return std::nullopt;
   }

@@ -25,6 +25,7 @@ Registry SmallRegistry() {
       {"splits", ValueType::kSplits, "", Effect::kBytes, "Splits."},
       {"shards", ValueType::kShards, "auto", Effect::kBytes, "Shards."},
       {"shuffle", ValueType::kShuffle, "{seed: 0}", Effect::kBytes, "An order."},
+      {"map", ValueType::kMap, "{}", Effect::kBytes, "Whatever there is."},
   };
   type.gives = Flow::kNothing;
   type.publishes = true;
