@@ -113,19 +113,23 @@ std::variant<Options, Reply> ParseArgs(int argc, char** argv) {
   clean->add_flag("-n,--dry-run", options.dry_run, "Say what would be removed");
   clean->add_flag("--all", options.all, "Remove what unfinished stages could go on from, too");
 
+  app.add_subcommand("plugins", "List the plugins that are found, with their stages and commands");
   app.add_subcommand("schema", "Print the JSON Schema of pipeline files, for editors");
   app.add_subcommand("reference", "Print the reference page of all stages and their keys");
+  CLI::App* probe = app.add_subcommand("__probe-plugin")->group("");  // hidden: see plugins/loader.h
+  probe->add_option("PATH", options.target)->required();
 
   // CLI11 would only say that a command is missing.
   std::vector<std::string> names;
   for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
   if (argc > 1 && argv[1][0] != '-' && std::find(names.begin(), names.end(), argv[1]) == names.end()) {
     const std::string_view nearest = NearestWord(argv[1], names);
-    return Reply{
-        StrCat("pipe: there is no command '", argv[1], "'",
-               nearest.empty() ? std::string("; see pipe --help") : StrCat("; did you mean '", nearest, "'?"),
-               "\n"),
-        kExitRefused};
+    options.command = "of a plugin";
+    options.words.assign(argv + 1, argv + argc);
+    options.otherwise = StrCat(
+        "pipe: there is no command '", argv[1], "'",
+        nearest.empty() ? std::string("; see pipe --help") : StrCat("; did you mean '", nearest, "'?"));
+    return options;
   }
   try {
     app.parse(argc, argv);

@@ -10,6 +10,7 @@
 #include "cli/clean_command.h"
 #include "cli/exit_code.h"
 #include "cli/pipeline_loader.h"
+#include "cli/plugin_commands.h"
 #include "cli/run_command.h"
 #include "cli/status_command.h"
 #include "cli/verify_command.h"
@@ -49,11 +50,19 @@ struct Command {
 };
 
 constexpr std::array kCommands = {
-    Command{"run", RunCommand},       Command{"retry", RunCommand},
-    Command{"status", StatusCommand}, Command{"validate", ValidateCommand},
-    Command{"graph", GraphCommand},   Command{"verify", VerifyCommand},
-    Command{"cat", CatCommand},       Command{"clean", CleanCommand},
-    Command{"schema", SchemaCommand}, Command{"reference", ReferenceCommand},
+    Command{"run", RunCommand},
+    Command{"retry", RunCommand},
+    Command{"status", StatusCommand},
+    Command{"validate", ValidateCommand},
+    Command{"graph", GraphCommand},
+    Command{"verify", VerifyCommand},
+    Command{"cat", CatCommand},
+    Command{"clean", CleanCommand},
+    Command{"schema", SchemaCommand},
+    Command{"reference", ReferenceCommand},
+    Command{"plugins", PluginsCommand},
+    Command{"__probe-plugin", ProbePluginCommand},
+    Command{"of a plugin", RunPluginCommand},
 };
 
 }  // namespace

@@ -31,6 +31,10 @@ struct Options {
   std::uint64_t limit = 0;           // cat: that many records; 0: all
   std::string graph_format = "mermaid";
   bool all = false;  // clean: everything, not only what nothing needs
+
+  // A word that is no command of this program may be a plugin's.
+  std::vector<std::string> words;  // from that word on
+  std::string otherwise;           // what to say where no plugin has it
 };
 
 }  // namespace pipeline

@@ -35,12 +35,15 @@ std::unique_ptr<LoadedPipeline> LoadPipeline(const Options& options) {
     LogError(text.status().message());
     return nullptr;
   }
-  auto loaded = std::make_unique<LoadedPipeline>(LoadedPipeline{BuiltinStages(), {}, {}});
+  auto loaded = std::make_unique<LoadedPipeline>(BuiltinStages());
   ParseOptions parse;
   parse.set = options.set;
   parse.environment = [](const std::string& name) -> std::optional<std::string> {
     const char* value = std::getenv(name.c_str());
     return value ? std::optional<std::string>(value) : std::nullopt;
+  };
+  parse.plugin_stage = [&loaded](const std::string& plugin, const std::string& type) {
+    return loaded->plugins.stages().Find(plugin, type);
   };
   ParsedPipeline parsed = ParsePipeline(*text, options.file, loaded->registry, parse);
   for (const Mistake& mistake : parsed.mistakes) LogError(ToString(mistake, options.file));

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cli/options.h"
+#include "cli/plugins.h"
 #include "dag/graph.h"
 #include "dag/pipeline_file.h"
 #include "dag/registry.h"
@@ -15,8 +16,11 @@ namespace pipeline {
 /// A pipeline file that has no mistake. The graph refers to the spec, so neither moves.
 struct LoadedPipeline {
   Registry registry;
+  Plugins plugins;  // that the file names; the spec refers to their types
   PipelineSpec spec;
   Graph graph;
+
+  explicit LoadedPipeline(Registry types) : registry(std::move(types)) {}
 };
 
 /// Null where the file cannot be read or has mistakes, after saying so.

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "cli/event_file.h"
 #include "cli/exit_code.h"
 #include "cli/plan_text.h"
 #include "cli/signals.h"
@@ -69,6 +70,7 @@ class RunRecord {
     line_.command = CommandLine(options);
   }
   Status Begin() { return log_.AppendRun(line_); }
+  const std::string& id() const { return line_.id; }
   Status End(std::string outcome) {
     line_.ended = SystemClock().UnixMillis();
     line_.outcome = std::move(outcome);
@@ -136,6 +138,8 @@ int RunCommand(const Options& options) {
   RunRecord record((*place)->log(), options);
   const Status begun = record.Begin();
   if (!begun.ok()) return Refuse(begun);
+  EventFile events(StrCat((*place)->directory().run(record.id()), "/events.jsonl"), SystemClock());
+  loaded->plugins.TellTo(events, display);
   display.Start();
   const RunOutcome outcome = executor.Run(signals.token());
   display.Stop();

@@ -216,6 +216,8 @@ struct JobRequest {
   std::function<Result<std::unique_ptr<Source>>()> open_records;
   ArtifactTotals input;  // of those records
   Store* out = nullptr;  // where the artifact lies: `out` of the stage, or the work directory
+  std::string out_uri;   // its root as a person writes it, perhaps relative
+  Digest recipe;         // of the stage; equal for another value of a key with Effect::kContinue
   std::function<Condition(const std::string& object)> condition;  // of each object it commits
   std::string scratch;  // path of an empty directory of its own, removed afterwards
   std::uint64_t memory_bytes = 0;
