@@ -1,5 +1,6 @@
 #include "cli/workplace.h"
 
+#include <optional>
 #include <utility>
 
 #include "base/log.h"
@@ -9,6 +10,7 @@
 #include "storage/local_file.h"
 #include "storage/local_store.h"
 #include "storage/open_store.h"
+#include "storage/uri.h"
 
 namespace pipeline {
 
@@ -56,6 +58,14 @@ Result<std::unique_ptr<Workplace>> Workplace::Open(const std::string& path, Acce
   environment.open_file = OpenFile;
   environment.file_identity = IdentityText;
   environment.free_bytes = [path] { return FreeBytes(path); };
+  environment.place_free_bytes = [](const std::string& where) -> Result<std::optional<std::uint64_t>> {
+    ASSIGN_OR_RETURN(const Uri uri, Uri::Parse(where));
+    if (uri.scheme != Uri::Scheme::kFile) return std::optional<std::uint64_t>();
+    ASSIGN_OR_RETURN(const std::uint64_t free, FreeBytes(uri.path));
+    return std::optional(free);
+  };
+  environment.scratch = directory.spool();
+  environment.artifacts = directory.artifacts();
   return place;
 }
 

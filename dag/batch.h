@@ -100,6 +100,15 @@ struct PartitionEnd {
   std::uint64_t document_end = 0;  // ordinal of the next document of the input
 };
 
+/// A fact about a whole input, known when its Source reached the end.
+struct InputEnd {
+  std::uint32_t partitions = 0;
+  std::uint64_t raw_bytes = 0;
+  std::uint64_t documents = 0;
+  /// What belongs to no partition: blank lines before the first record, an input without text.
+  StageCounts outside;
+};
+
 /// Consecutive records of one partition. Owned by one thread at a time; reused, so that the memory
 /// of a segment is the number of its batches times their size.
 struct Batch {

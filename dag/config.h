@@ -46,6 +46,8 @@ struct ConfigKey {
 /// A stage's configuration: every key of its table that has a value, in the JSON form above.
 /// `canonical` keeps only keys with Effect::kBytes; sorted, without white space.
 Json CanonicalConfig(const std::vector<ConfigKey>& keys, const Json& config);
+/// The keys with Effect::kContinue, as text; empty where there are none.
+std::string ContinueConfig(const std::vector<ConfigKey>& keys, const Json& config);
 
 /// "64MiB", "1.5GB", "4096" as bytes; kInvalidArgument says what is accepted.
 Result<std::uint64_t> ParseBytes(std::string_view text);

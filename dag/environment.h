@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -28,7 +29,16 @@ struct Environment {
   std::function<Result<std::string>(const std::string& path)> file_identity;
   /// Free bytes where the work directory lies.
   std::function<Result<std::uint64_t>()> free_bytes;
+  /// Free bytes at the place of an artifact; absent where nobody counts them, as in a bucket.
+  std::function<Result<std::optional<std::uint64_t>>(const std::string& uri)> place_free_bytes;
+  std::string scratch;    // path of a directory in which Jobs have a directory of their own each
+  std::string artifacts;  // path of artifacts/ of the work directory
 };
+
+/// The store of an artifact: at a URI, or below artifacts/ of the work directory after kWorkPlace.
+Result<std::unique_ptr<Store>> OpenPlace(const Environment& environment, const std::string& place);
+/// The same place as a person writes it: a URI, or a path, perhaps relative.
+std::string UriOfPlace(const Environment& environment, const std::string& place);
 
 struct RunOptions {
   int threads = 1;     // -j

@@ -3,17 +3,19 @@
 #include <algorithm>
 #include <condition_variable>
 #include <functional>
-#include <list>
 #include <mutex>
-#include <thread>
+#include <optional>
+#include <set>
 #include <utility>
 
 #include "base/str.h"
 #include "dag/copy_artifact.h"
+#include "dag/job_unit.h"
 #include "dag/piece.h"
 #include "dag/prepare_tracks.h"
 #include "dag/track.h"
 #include "dag/unit_id.h"
+#include "dag/unit_threads.h"
 
 namespace pipeline {
 
@@ -33,7 +35,8 @@ class Executor::Coordinator {
   Status Prepare() {
     ASSIGN_OR_RETURN(prepared_, PrepareTracks(graph_, plan_, environment_, options_));
     // A slot more per stream: its source may wait for the decoder without keeping a core idle.
-    arena_ = std::make_unique<Arena>(options_.threads + prepared_.streams);
+    // So may what reads through a command.
+    arena_ = std::make_unique<Arena>(options_.threads + prepared_.streams + prepared_.readers);
     return {};
   }
 
@@ -51,24 +54,19 @@ class Executor::Coordinator {
     if (!outcome.status.ok()) return outcome;
     std::unique_lock lock(mutex_);
     while (true) {
-      JoinFinished(lock);
+      threads_.JoinFinished(lock);
       if (!stop_.stop_requested()) StartReady();
-      if (units_.empty()) break;
-      changed_.wait(lock, [this] { return finished_ > 0 || woken_; });
+      if (threads_.empty()) break;
+      changed_.wait(lock, [this] { return threads_.any_finished() || woken_; });
       woken_ = false;
     }
     return Outcome(stop);
   }
 
  private:
-  struct RunningThread {
-    std::thread thread;
-    bool finished = false;
-  };
-
   // --- Scheduling: under the lock.
 
-  bool HasRoom() const { return static_cast<int>(units_.size()) < std::max(options_.threads, 2); }
+  bool HasRoom() const { return threads_.processing() < std::max(options_.threads, 2); }
 
   void StartReady() {
     bool started = true;
@@ -87,6 +85,8 @@ class Executor::Coordinator {
           Start(track, ToString(UnitId{track.name(), JobId{}}), [this, &track] { return Copy(track); });
           return true;
         }
+        if (track.stages != Track::Stages::kMade) return StartMaking(track);
+        if (track.planned->job) return StartJob(track);
         if (track.pieces_complete() && track.running == 0) {
           track.phase = Track::Phase::kPlanning;
           Start(track, ToString(UnitId{track.name(), JobId{}}), [this, &track] { return PlanShards(track); });
@@ -98,7 +98,31 @@ class Executor::Coordinator {
     }
   }
 
+  /// Once what a track takes whole is there, its stages can be made.
+  bool StartMaking(Track& track) {
+    if (track.stages != Track::Stages::kLacking || !track.has_artifacts()) return false;
+    track.stages = Track::Stages::kBeingMade;
+    Start(track, ToString(UnitId{track.name(), JobId{}}), [this, &track] {
+      Status made = MakeStages(graph_, plan_, prepared_.streams, track);
+      const std::scoped_lock lock(mutex_);
+      track.stages = Track::Stages::kMade;
+      if (!made.ok()) track.phase = Track::Phase::kFailed;
+      Wake();
+      return made;
+    });
+    return true;
+  }
+
+  bool StartJob(Track& track) {
+    if (track.running > 0 || (track.origin != nullptr && !track.origin->done())) return false;
+    const auto load = UnitThreads::Load::kJob;
+    Start(
+        track, ToString(UnitId{track.name(), JobId{}}), [this, &track] { return Job(track); }, load);
+    return true;
+  }
+
   bool StartStream(Track& track) {
+    if (track.gather != nullptr && !track.gather->done()) return false;
     for (std::size_t at = 0; at < track.inputs.size(); ++at) {
       Track::Input& input = track.inputs[at];
       if (input.running || input.given_up || input.pieces.complete()) continue;
@@ -112,24 +136,12 @@ class Executor::Coordinator {
   }
 
   bool StartPartition(Track& track) {
-    for (std::size_t at = 0; at < track.inputs.size(); ++at) {
-      Track::Input& input = track.inputs[at];
-      while (!input.ready.empty()) {
-        const PartitionId id{static_cast<std::uint32_t>(at), input.ready.front()};
-        input.ready.pop_front();
-        const auto& there = track.origin->inputs[at].pieces.standing;
-        const auto found = there.find(id.partition);
-        // Found damaged while it waited here: it is offered again, and read once.
-        if (found == there.end() || input.begun.contains(id.partition)) continue;
-        input.begun.insert(id.partition);
-        const bool remade = track.origin->remade.contains(id);
-        Start(track, ToString(UnitId{track.name(), id}), [this, &track, piece = found->second.piece, remade] {
-          return Partition(track, piece, remade);
-        });
-        return true;
-      }
-    }
-    return false;
+    const std::optional<Piece> piece = track.TakeReady();
+    if (!piece) return false;
+    const bool remade = track.origin->remade.contains(piece->id);
+    Start(track, ToString(UnitId{track.name(), piece->id}),
+          [this, &track, piece = *piece, remade] { return Partition(track, piece, remade); });
+    return true;
   }
 
   bool StartGroup(Track& track) {
@@ -140,38 +152,24 @@ class Executor::Coordinator {
     return true;
   }
 
-  void Start(Track& track, std::string unit, std::function<Status()> work) {
+  void Start(Track& track, std::string unit, std::function<Status()> work,
+             UnitThreads::Load load = UnitThreads::Load::kProcessing) {
     ++track.running;
-    RunningThread& running = units_.emplace_back();
-    running.thread = std::thread([this, &track, &running, unit = std::move(unit), work = std::move(work)] {
-      Status outcome = work();
-      const std::scoped_lock lock(mutex_);
-      --track.running;
-      if (!outcome.ok()) Fail(track, unit, std::move(outcome));
-      running.finished = true;
-      ++finished_;
-      changed_.notify_all();
-    });
-  }
-
-  void JoinFinished(std::unique_lock<std::mutex>& lock) {
-    while (finished_ > 0) {
-      const auto done =
-          std::find_if(units_.begin(), units_.end(), [](const RunningThread& unit) { return unit.finished; });
-      std::thread thread = std::move(done->thread);
-      units_.erase(done);
-      --finished_;
-      lock.unlock();
-      thread.join();
-      lock.lock();
-    }
+    threads_.Start(mutex_, load,
+                   [this, &track, unit = std::move(unit), work = std::move(work)]() -> std::function<void()> {
+                     return [this, &track, unit, outcome = work()] {
+                       --track.running;
+                       if (!outcome.ok()) Fail(track, unit, outcome);
+                       changed_.notify_all();
+                     };
+                   });
   }
 
   /// A failure of a unit as a whole; under the lock. Cancelled units have said why elsewhere.
   void Fail(Track& track, const std::string& unit, Status why) {
     if (why.code() == Code::kCancelled) return;
     // One input or partition that fails keeps no other from being made; that there is no whole shows.
-    if (track.phase != Track::Phase::kPieces) track.phase = Track::Phase::kFailed;
+    if (track.phase != Track::Phase::kPieces || track.planned->job) track.phase = Track::Phase::kFailed;
     Log(UnitState::kFailed, unit, track.scope.log_segment, std::string(why.message()));
     Record(unit, std::move(why));
   }
@@ -221,18 +219,14 @@ class Executor::Coordinator {
       standing = track.inputs[number].pieces;
       remakes = remakes_;
     }
-    const Facts::Files& source =
-        facts_.files.at(graph_.nodes()[static_cast<std::size_t>(track.planned->files)].spec->name);
-    // Nothing was to be read when the run began; a partition that was found damaged changed that.
-    RETURN_IF_ERROR(source.missing);
-    const SourceFile& file = source.files[number];
     UnitEvents events = EventsOf(track);
     events.ended = [this, &track, number](const InputEnd& end) {
       const std::scoped_lock lock(mutex_);
       track.SetEnd(number, end);
       Wake();
     };
-    Status outcome = RunStreamUnit(track.scope, *arena_, file, number, standing, events, stop_.get_token());
+    Status outcome = track.gather != nullptr ? ReadGathered(track, standing, events)
+                                             : ReadFile(track, number, standing, events);
     const std::scoped_lock lock(mutex_);
     Track::Input& input = track.inputs[number];
     input.running = false;
@@ -242,8 +236,61 @@ class Executor::Coordinator {
       input.given_up = true;
       return Status(Code::kInternal, "its Source ended without all that was asked of it [this is a bug]");
     }
-    if (outcome.code() == Code::kFailedPrecondition) VoidAll(track);
+    if (outcome.code() == Code::kFailedPrecondition && track.gather == nullptr) VoidAll(track);
     return outcome;
+  }
+
+  Status ReadFile(Track& track, std::uint32_t number, const InputPieces& standing, const UnitEvents& events) {
+    // It had all its pieces when the run began, so that nothing was planned for it to read.
+    if (track.planned->files < 0)
+      return Status(Code::kUnavailable, "what it is made from is not there any more; run again");
+    const Facts::Files& source =
+        facts_.files.at(graph_.nodes()[static_cast<std::size_t>(track.planned->files)].spec->name);
+    // Nothing was to be read when the run began; a partition that was found damaged changed that.
+    RETURN_IF_ERROR(source.missing);
+    return RunStreamUnit(track.scope, *arena_, source.files[number], number, standing, events,
+                         stop_.get_token());
+  }
+
+  Status ReadGathered(Track& track, const InputPieces& standing, const UnitEvents& events) {
+    Track& gather = *track.gather;
+    std::vector<Piece> pieces;
+    std::set<PartitionId> remade;
+    {
+      const std::scoped_lock lock(mutex_);
+      pieces = gather.all_pieces();
+      remade = gather.remade;
+    }
+    Status outcome = RunGatherUnit(track.scope, *arena_, *gather.scope.directory, std::move(pieces), standing,
+                                   events, stop_.get_token());
+    return MakeAgain(gather, remade, std::move(outcome));
+  }
+
+  Status Job(Track& track) {
+    std::vector<Piece> pieces;
+    std::set<PartitionId> remade;
+    if (track.origin != nullptr) {
+      const std::scoped_lock lock(mutex_);
+      pieces = track.origin->all_pieces();
+      remade = track.origin->remade;
+    }
+    Status outcome = RunJobUnit(graph_, track, std::move(pieces), stop_.get_token());
+    if (!outcome.ok()) return track.origin ? MakeAgain(*track.origin, remade, std::move(outcome)) : outcome;
+    {
+      const std::scoped_lock lock(mutex_);
+      track.phase = Track::Phase::kFinishing;
+    }
+    return Done(track);
+  }
+
+  /// A failure of who read pieces of `producer` as a whole: a damaged one is made again, and the reader waits
+  /// for it; anything else stays a failure. `remade`: those that were made again before it began.
+  Status MakeAgain(Track& producer, const std::set<PartitionId>& remade, Status why) {
+    const std::optional<PartitionId> piece = DamagedPiece(why);
+    if (!piece || remade.contains(*piece)) return why;
+    const std::scoped_lock lock(mutex_);
+    Remake(producer, *piece, why);
+    return {};
   }
 
   /// The source was changed while it was read: what this run made of it is of no known content.
@@ -374,13 +421,15 @@ class Executor::Coordinator {
       if (!track.Advance(from, Track::Phase::kFinishing)) return {};
     }
     const Schema& schema = graph_.nodes()[static_cast<std::size_t>(track.planned->node)].out;
-    RETURN_IF_ERROR(track.publisher ? track.publisher->Finish(track.summary, schema)
-                                    : FinishPieces(track.scope, schema, pieces, track.summary));
+    if (track.publisher)
+      RETURN_IF_ERROR(track.publisher->Finish(track.summary, schema));
+    else if (!track.planned->takes_in)
+      RETURN_IF_ERROR(FinishPieces(track.scope, schema, pieces, track.summary));
     return Done(track);
   }
 
   Status Copy(Track& track) {
-    ASSIGN_OR_RETURN(const std::unique_ptr<Store> from, environment_.open_store(track.planned->copy_from));
+    ASSIGN_OR_RETURN(const std::unique_ptr<Store> from, OpenPlace(environment_, track.planned->copy_from));
     RETURN_IF_ERROR(CopyArtifact(track.scope, *from, *track.out, stop_.get_token()));
     return Done(track);
   }
@@ -391,9 +440,10 @@ class Executor::Coordinator {
       if (track.phase != Track::Phase::kFinishing) return {};
       track.phase = Track::Phase::kDone;
     }
-    environment_.progress->Note(track.planned->publishes
-                                    ? StrCat("stage '", track.name(), "' published ", track.planned->place)
-                                    : StrCat("stage '", track.name(), "' is complete"));
+    const std::string& place = track.planned->place;
+    environment_.progress->Note(place.empty() || place.starts_with(kWorkPlace)
+                                    ? StrCat("stage '", track.name(), "' is complete")
+                                    : StrCat("stage '", track.name(), "' published ", place));
     const std::string unit = ToString(UnitId{track.name(), JobId{}});
     const UnitLine* last = environment_.log->Find(unit);
     const std::scoped_lock lock(mutex_);
@@ -428,11 +478,10 @@ class Executor::Coordinator {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::stop_source stop_;           // set by the caller's token and by the last failure allowed
-  std::list<RunningThread> units_;  // guarded by mutex_, like all below
-  std::size_t finished_ = 0;        // units whose thread can be joined
-  std::uint64_t remakes_ = 0;       // pieces that were found damaged
-  bool woken_ = false;              // something can be started that could not before
+  std::stop_source stop_;      // set by the caller's token and by the last failure allowed
+  UnitThreads threads_;        // guarded by mutex_, like all below
+  std::uint64_t remakes_ = 0;  // pieces that were found damaged
+  bool woken_ = false;         // something can be started that could not before
   std::vector<UnitFailure> failures_;
 };
 

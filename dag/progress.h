@@ -28,9 +28,9 @@ struct SegmentProgress {
 
 /// One unit that runs now, as the display shows it.
 struct RunningUnit {
-  std::string unit;                 // "text/0000-*"
-  std::vector<std::string> stages;  // names for SegmentProgress::busy_ns
-  std::uint64_t input_bytes = 0;    // size of what it reads, as stored; 0 if unknown
+  std::string unit;                           // "text/0000-*"
+  std::vector<std::string> stages;            // names for SegmentProgress::busy_ns
+  std::atomic<std::uint64_t> input_bytes{0};  // size of what it reads, as stored; 0 if unknown
   std::atomic<std::uint64_t> input_read{0};
   SegmentProgress counters;
 
@@ -45,7 +45,7 @@ class Progress {
   /// `unit` stays valid and is updated until it is dropped by both sides.
   virtual void Started(std::shared_ptr<const RunningUnit> unit) = 0;
   virtual void Finished(std::string_view unit, const Status& outcome) = 0;
-  /// A partition or shard was logged.
+  /// A partition, a shard or a Job was logged.
   virtual void Logged(std::string_view unit, std::uint64_t records, std::uint64_t bytes) = 0;
   /// How many shards or units of `stage` are done, of how many.
   virtual void Advanced(std::string_view stage, std::uint64_t done, std::uint64_t of) = 0;

@@ -1,6 +1,7 @@
 #include "dag/publisher.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -14,8 +15,6 @@
 namespace pipeline {
 
 namespace {
-
-const LineageStage& LastOf(const PlannedSegment& planned) { return planned.lineage.back(); }
 
 std::string ShardUnitOf(const SegmentScope& scope, const Shard& shard) {
   return ToString(UnitId{scope.planned->keys.stage, ShardId{shard.split, shard.number, shard.count}});
@@ -69,7 +68,7 @@ Status Publisher::Begin(const std::vector<Piece>& pieces, std::uint64_t memory_b
         line->objects.size() != 1)
       continue;
     if (line->recipe != ShardRecipe(scope_.planned->recipe(), shards[at]) &&
-        line->content != ShardContent(LastOf(*scope_.planned), shards[at]))
+        line->content != ShardContent(scope_.content_stage, shards[at]))
       continue;
     const StoredObject& object = line->objects.front();
     const auto size = sizes.find(object.name);
@@ -77,10 +76,29 @@ Status Publisher::Begin(const std::vector<Piece>& pieces, std::uint64_t memory_b
     outputs_[at] = {object, line->records};
     stands_[at] = true;
   }
+  RETURN_IF_ERROR(CheckRoom(pieces));
   for (std::vector<std::size_t>& group : publication_->Groups(memory_bytes))
     if (std::any_of(group.begin(), group.end(), [this](std::size_t shard) { return !stands_[shard]; }))
       groups_.push_back(std::move(group));
   return {};
+}
+
+/// What does not fit is better not begun. Shards are about as large as the payloads that they hold.
+Status Publisher::CheckRoom(const std::vector<Piece>& pieces) const {
+  const std::size_t missing = stands_.size() - standing();
+  if (missing == 0 || !scope_.environment->place_free_bytes) return {};
+  ASSIGN_OR_RETURN(const std::optional<std::uint64_t> free,
+                   scope_.environment->place_free_bytes(scope_.planned->place));
+  std::uint64_t bytes = 0;
+  for (const Piece& piece : pieces)
+    for (const auto& [split, total] : piece.splits) bytes += total.bytes;
+  const auto need = static_cast<std::uint64_t>(static_cast<double>(bytes) * static_cast<double>(missing) /
+                                               static_cast<double>(stands_.size()));
+  if (!free || *free >= need) return {};
+  return Status(Code::kResourceExhausted,
+                StrCat(scope_.planned->place, ": the disk has ", HumanBytes(*free), " left and ", missing,
+                       " shards need about ", HumanBytes(need),
+                       "; free some space and run again, or name another `out`"));
 }
 
 /// Takes away what says that the artifact is there, the last committed first.
@@ -104,7 +122,7 @@ Status Publisher::Log(std::size_t shard, const ShardOutput& output) {
   line.unit = ShardUnitOf(scope_, made);
   line.segment = scope_.log_segment;
   line.recipe = ShardRecipe(scope_.planned->recipe(), made);
-  line.content = ShardContent(LastOf(*scope_.planned), made);
+  line.content = ShardContent(scope_.content_stage, made);
   line.digest = output.object.digest;
   line.objects = {output.object};
   line.place = scope_.planned->place;

@@ -47,6 +47,7 @@ class Publisher {
   Status Finish(const ArtifactSummary& summary, const Schema& schema);
 
  private:
+  Status CheckRoom(const std::vector<Piece>& pieces) const;
   Status Withdraw();
   Condition ConditionFor(const std::string& object) const;
   Status Log(std::size_t shard, const ShardOutput& output);

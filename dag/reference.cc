@@ -60,6 +60,24 @@ std::string NameTable(std::string_view title, const Table& rows) {
   return table;
 }
 
+std::string PortTable(const std::vector<Port>& ports) {
+  std::string table = "| port | value | default | |\n| --- | --- | --- | --- |\n";
+  for (const Port& port : ports) {
+    const std::string_view fallback = port.inherited  ? "that of the nearest stage before"
+                                      : port.required ? "required"
+                                                      : "none";
+    table += StrCat("| `", port.name, "` | a stage", port.or_file ? " or the path of a file" : "", " | ",
+                    fallback, " | ", Cell(port.help), " |\n");
+  }
+  return table;
+}
+
+std::vector<FileKey> MetricRows(const StageType& type) {
+  std::vector<FileKey> rows;
+  for (const Metric& metric : type.metrics) rows.push_back({metric.name, false, metric.help});
+  return rows;
+}
+
 std::string_view FlowWords(Flow flow) {
   switch (flow) {
     case Flow::kFiles: return "files";
@@ -71,9 +89,12 @@ std::string_view FlowWords(Flow flow) {
 }
 
 std::string StageSection(const StageType& type) {
-  std::string section =
-      StrCat("\n### `", type.name, "`\n\n", type.help, " Reads ", FlowWords(type.takes), ", gives ",
-             FlowWords(type.gives), type.publishes ? ", publishes at `out`" : "", ".\n");
+  std::string section = StrCat("\n### `", type.name, "`\n\n", type.help, " Reads ", FlowWords(type.takes),
+                               ", gives ", FlowWords(type.gives),
+                               !type.publishes     ? ""
+                               : type.out_optional ? ", publishes at `out` or keeps it in the work directory"
+                                                   : ", publishes at `out`",
+                               ".\n");
   if (!type.reads.empty()) {
     section += "Needs the columns";
     std::string_view separator = " ";
@@ -84,6 +105,8 @@ std::string StageSection(const StageType& type) {
     section += ".\n";
   }
   if (!type.keys.empty()) section += StrCat("\n", KeyTable(type.keys));
+  if (!type.ports.empty()) section += StrCat("\n", PortTable(type.ports));
+  if (!type.metrics.empty()) section += StrCat("\n", NameTable("metric", MetricRows(type)));
   return section;
 }
 
@@ -134,9 +157,11 @@ void AddKeys(const std::vector<ConfigKey>& keys, Json::Object& properties, Json:
   }
 }
 
-Json ExpectSchema() {
+Json ExpectSchema(const std::vector<FileKey>& more) {
+  std::vector<FileKey> rows(kMetrics.begin(), kMetrics.end());
+  rows.insert(rows.end(), more.begin(), more.end());
   Json::Object metrics;
-  for (const FileKey& metric : kMetrics) {
+  for (const FileKey& metric : rows) {
     const Json bound = metric.name == "bytes" ? Ref("size") : AnyOf({Type("number"), Ref("reference")});
     metrics.emplace(metric.name, Map({{"type", "array"},
                                       {"items", bound},
@@ -145,6 +170,22 @@ Json ExpectSchema() {
                                       {"description", metric.help}}));
   }
   return ClosedMap(std::move(metrics), {});
+}
+
+/// Each port as a key and as an entry of `inputs`.
+void AddPorts(const std::vector<Port>& ports, Json::Object& properties) {
+  if (ports.empty()) return;
+  Json::Object entries;
+  for (const Port& port : ports) {
+    const Json stage = port.or_file ? Ref("text") : AnyOf({Ref("name"), Ref("reference")});
+    Json schema = AnyOf({stage, Type("null")});
+    schema["description"] = port.help;
+    entries.emplace(port.name, schema);
+    properties.emplace(port.name, std::move(schema));
+  }
+  Json inputs = ClosedMap(std::move(entries), {});
+  inputs["description"] = kInputsKey.help;
+  properties.emplace(kInputsKey.name, std::move(inputs));
 }
 
 Json StageSchema(const StageType& type) {
@@ -157,10 +198,12 @@ Json StageSchema(const StageType& type) {
     if (key.name == "plugin") continue;  // such a stage is not judged here
     Json::Array needed;
     AddKeys({key}, properties, needed);
-    if (key.name == "type" || key.name == "input" || key.name == "out") required.push_back(Json(key.name));
+    const bool needs_out = key.name == "out" && !type.out_optional;
+    if (key.name == "type" || key.name == "input" || needs_out) required.push_back(Json(key.name));
   }
+  AddPorts(type.ports, properties);
   properties["type"] = Map({{"const", type.name}, {"description", type.help}});
-  Json expect = Ref("expect");
+  Json expect = type.metrics.empty() ? Ref("expect") : ExpectSchema(MetricRows(type));
   expect["description"] = kExpectKey.help;
   properties.emplace(kExpectKey.name, std::move(expect));
   Json schema = ClosedMap(std::move(properties), std::move(required));
@@ -192,7 +235,7 @@ Json Definitions(const Registry& registry) {
                          {"compress_spills", AnyOf({Type("boolean"), Ref("reference")})}},
                         {}),
               Ref("reference")})},
-      {"expect", ExpectSchema()},
+      {"expect", ExpectSchema({})},
   });
   for (const StageType& type : registry.types()) defs[StrCat("stage_", type.name)] = StageSchema(type);
   return defs;

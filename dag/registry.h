@@ -47,6 +47,14 @@ struct Port {
   bool or_file = false;  // the value may also be the path of a file
   bool required = true;
   std::string_view help = {};
+  /// Left out, it is what the nearest stage before on the line has at its port of this name.
+  bool inherited = false;
+};
+
+/// A file that is read where it lies: what a local `download` gives instead of running.
+struct LocalInput {
+  std::string path;
+  std::string name;
 };
 
 /// A file that no stage makes and that a configuration names or implies, such as a dictionary.
@@ -55,6 +63,13 @@ struct StageFile {
   std::string path;
   /// Comes with the machine: another one is reported and not acted on, like another library.
   bool of_machine = false;
+};
+
+/// A number that `expect` may bound, besides those that every stage has.
+struct Metric {
+  std::string_view name;
+  std::string_view help;                            // one sentence
+  std::function<double(const StageCounts&)> value;  // of the stage, over the whole artifact
 };
 
 /// What a stage is made from.
@@ -79,7 +94,8 @@ struct StageType {
   std::vector<ConfigKey> keys;
   Flow takes = Flow::kRecords;  // of the key `input`; kNothing: the stage has no input
   Flow gives = Flow::kRecords;
-  bool publishes = false;                    // takes the key `out`, and needs it
+  bool publishes = false;                    // takes the key `out`
+  bool out_optional = false;                 // of a Job: without `out` it lies in the work directory
   std::vector<std::string_view> reads = {};  // columns that must arrive
   std::vector<Port> ports = {};
   /// Keys of a Sink that its first pass reads; the others have a say in the second pass only.
@@ -93,6 +109,9 @@ struct StageType {
   std::function<std::string(const Json& config)> place = {};
   /// The files whose digests enter the recipe; empty where there are none.
   std::function<Result<std::vector<StageFile>>(const Json& config)> files = {};
+  /// Bytes of memory that its model takes, whatever the number of threads; empty for none.
+  std::function<std::uint64_t(const Json& config)> model_memory = {};
+  std::vector<Metric> metrics = {};
   /// The files that need no copy because they lie on this machine; empty where none does.
   std::function<Result<std::vector<LocalInput>>(const Json& config)> local_inputs = {};
 

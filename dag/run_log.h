@@ -26,7 +26,7 @@ struct UnitLine {
   Digest content;                     // done
   Digest digest;                      // done: of the records, or of the shard's bytes
   std::vector<StoredObject> objects;  // done: what it wrote, relative to its place
-  std::string place;                  // done, shards: URI of the artifact; partitions: directory
+  std::string place;                  // done, shards and jobs: of the artifact; partitions: directory
   std::uint64_t records = 0;          // done
   std::map<std::string, ArtifactTotals::Split, std::less<>> splits;
   PartitionEnd end;                                        // done, partitions
@@ -35,6 +35,7 @@ struct UnitLine {
   std::uint64_t documents = 0;                             // end
   std::map<std::string, StageCounts, std::less<>> counts;  // by stage; end: outside any partition
   std::string continues;    // done, jobs: JSON of the keys with Effect::kContinue
+  std::string facts;        // done, jobs: JSON of JobOutput::facts
   std::string provisional;  // "SOURCE@ATTEMPT" while what it descends from may be rejected
   std::string reason;       // failed, void
   std::string origin;       // failed: of the lowest record that failed

@@ -173,6 +173,7 @@ bool ParseUnitField(std::string_view key, std::string_view value, UnitLine& line
   if (key == "counts") return ParseCounts(value, line);
   if (key == "object") return ParseObject(value, line);
   if (key == "continue") return ParseText(value, line.continues);
+  if (key == "facts") return ParseText(value, line.facts);
   if (key == "provisional") return ParseText(value, line.provisional);
   if (key == "reason") return ParseText(value, line.reason);
   if (key == "origin") return ParseText(value, line.origin);
@@ -268,6 +269,7 @@ std::string EncodeLine(const UnitLine& line) {
     writer.Word(Hex32(object.crc32c)).Word(object.digest.ToHex());
   }
   return writer.Text("continue", line.continues)
+      .Text("facts", line.facts)
       .Text("provisional", line.provisional)
       .Text("reason", line.reason)
       .Text("origin", line.origin)

@@ -1,5 +1,5 @@
-// The four kinds of stages, as the executor sees them. A stage author implements one of these and
-// takes no lock: the kind says which thread calls what.
+// The kinds of stages, as the executor sees them. A stage author implements one of these and takes no lock:
+// the kind says which thread calls what.
 #pragma once
 
 #include <cstdint>
@@ -20,15 +20,6 @@
 namespace pipeline {
 
 // ---------------------------------------------------------------------------------------- Source
-
-/// A fact about a whole input, known when its Source reached the end.
-struct InputEnd {
-  std::uint32_t partitions = 0;
-  std::uint64_t raw_bytes = 0;
-  std::uint64_t documents = 0;
-  /// What belongs to no partition: blank lines before the first record, an input without text.
-  StageCounts outside;
-};
 
 /// Yields the records of one input, in order. One thread at a time. It looks at its stop token at
 /// least once per MiB, also while it passes over what is not wanted, and then returns kCancelled.
@@ -86,18 +77,6 @@ class Worker {
   /// Segment counts records and bytes), records that were dropped or altered to batch.quarantine with
   /// `stage` as their stage. On failure, batch.failed_index names the record.
   virtual Status Apply(Batch& batch, std::uint32_t stage, StageCounts& counts) = 0;
-};
-
-/// Sums over a whole artifact, for verdicts before its manifest.
-struct ArtifactTotals {
-  struct Split {
-    std::uint64_t records = 0;
-    std::uint64_t documents = 0;
-    std::uint64_t bytes = 0;  // of the payload, or of the text where the Sink has no encoder
-    bool operator==(const Split&) const = default;
-  };
-  std::map<std::string, Split, std::less<>> splits;
-  StageCounts counts;  // of the stage that judges
 };
 
 /// A pure function on batches, immutable and safe from any thread: the same batch gives the same
@@ -219,8 +198,8 @@ struct JobRequest {
   std::string out_uri;   // its root as a person writes it, perhaps relative
   Digest recipe;         // of the stage; equal for another value of a key with Effect::kContinue
   std::function<Condition(const std::string& object)> condition;  // of each object it commits
-  std::string scratch;  // path of an empty directory of its own, removed afterwards
-  std::uint64_t memory_bytes = 0;
+  std::string scratch;             // path of an empty directory of its own, removed afterwards
+  std::uint64_t memory_bytes = 0;  // what it said it would take is no more than this
   int threads = 1;
   std::function<void(std::uint64_t done, std::uint64_t of)> progress;  // bytes; `of` 0 if unknown
   std::stop_token stop;
@@ -231,8 +210,8 @@ struct JobOutput {
   Json facts;  // an object of a few values for readers of the artifact, kept in its manifest
 };
 
-/// A step that wants whole artifacts. Runs on a thread of its own, which may block; looks at its stop
-/// token at least twice a second. The same inputs give the same objects.
+/// A step that wants whole artifacts. Runs on a thread of its own, which may block; looks at its stop token
+/// at least twice a second. The same inputs give the same objects.
 class JobStage {
  public:
   virtual ~JobStage() = default;
@@ -261,15 +240,9 @@ class GatherStage {
   virtual Result<std::unique_ptr<Sink>> OpenPartition(Store& artifact, PartitionId id) const = 0;
   /// As SinkStage::partition_memory.
   virtual std::uint64_t partition_memory(std::uint64_t text_bytes) const = 0;
-  /// What it gives depends on the pieces and its configuration alone. A piece that is missing or
-  /// differs from what was written is an error for which DamagedPiece (dag/piece.h) names it.
+  /// What it gives depends on the pieces and its configuration alone: every column of the schema that comes
+  /// in. DamagedPiece (dag/piece.h) names a piece that is missing or differs from what was written.
   virtual Result<std::unique_ptr<Source>> Open(GatherRequest request) const = 0;
-};
-
-/// A file that is read where it lies: what a local `download` gives instead of running.
-struct LocalInput {
-  std::string path;
-  std::string name;
 };
 
 }  // namespace pipeline

@@ -22,7 +22,10 @@ std::string Absolute(const std::string& place) {
   if (!uri.ok() || uri->scheme != Uri::Scheme::kFile) return place;
   std::error_code none;
   const std::filesystem::path path = std::filesystem::absolute(uri->path, none);
-  return none ? uri->path : path.lexically_normal().string();
+  if (none) return uri->path;
+  std::string normal = path.lexically_normal().string();
+  if (normal.size() > 1 && normal.back() == '/') normal.pop_back();  // of "a/."
+  return normal;
 }
 
 /// The name below `root` that `uri` has; empty where it is elsewhere.

@@ -135,7 +135,7 @@ StageType WriteTfdsType() {
       {"equal", ValueType::kBoolean, "false", Effect::kBytes,
        "Whether the last rows of train are left out so that all its shards have the same number."},
   };
-  type.gives = Flow::kNothing;
+  type.gives = Flow::kArtifact;
   type.publishes = true;
   type.piece_keys = {"shuffle"};
   type.check = Check;

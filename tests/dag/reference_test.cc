@@ -35,7 +35,17 @@ Registry SmallRegistry() {
   plain.help = "Has no keys.";
   plain.takes = Flow::kNothing;
   plain.gives = Flow::kFiles;
-  return Registry({type, plain});
+  StageType ported;
+  ported.name = "ported";
+  ported.help = "Has ports and a metric.";
+  ported.gives = Flow::kArtifact;
+  ported.publishes = true;
+  ported.out_optional = true;
+  ported.ports = {{"model", true, true, "A model."},
+                  {"words", false, false, "Words."},
+                  {"heir", false, true, "Handed down.", true}};
+  ported.metrics = {{"rate", "How often.", [](const StageCounts&) { return 1.0; }}};
+  return Registry({type, plain, ported});
 }
 
 std::string Golden(std::string_view name) {
