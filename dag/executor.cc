@@ -34,8 +34,7 @@ class Executor::Coordinator {
 
   Status Prepare() {
     ASSIGN_OR_RETURN(prepared_, PrepareTracks(graph_, plan_, environment_, options_));
-    // A slot more per stream: its source may wait for the decoder without keeping a core idle.
-    // So may what reads through a command.
+    // A slot more for each that may wait, for a decoder or a command, without keeping a core idle.
     arena_ = std::make_unique<Arena>(options_.threads + prepared_.streams + prepared_.readers);
     return {};
   }
@@ -241,8 +240,7 @@ class Executor::Coordinator {
   }
 
   Status ReadFile(Track& track, std::uint32_t number, const InputPieces& standing, const UnitEvents& events) {
-    // It had all its pieces when the run began, so that nothing was planned for it to read.
-    if (track.planned->files < 0)
+    if (track.planned->files < 0)  // it had all its pieces when the run began
       return Status(Code::kUnavailable, "what it is made from is not there any more; run again");
     const Facts::Files& source =
         facts_.files.at(graph_.nodes()[static_cast<std::size_t>(track.planned->files)].spec->name);
@@ -337,6 +335,8 @@ class Executor::Coordinator {
     input.pieces.standing.erase(id.partition);
     input.begun.erase(id.partition);
     if (producer.origin) producer.Offer(id);
+    for (Track* reader : producer.readers)
+      if (producer.planned->varies && reader->stands(id)) Remake(*reader, id, why);
     producer.publisher.reset();
     if (producer.phase != Track::Phase::kFailed) producer.phase = Track::Phase::kPieces;
     Wake();

@@ -261,9 +261,29 @@ class Planner {
     }
     if (segment.forced)
       for (InputPieces& input : segment.pieces.inputs()) input.standing.clear();
+    segment.varies = Varies(node);
+    if (segment.origin >= 0 && !segment.job) DropStale(segment);
     RETURN_IF_ERROR(Explain(segment));
     RETURN_IF_ERROR(FindTaken(segment));
     return Add(part, std::move(segment));
+  }
+
+  bool Varies(int node) const {
+    const std::vector<int> line = graph_.Lineage(node);
+    return std::any_of(line.begin(), line.end(), [this](int at) {
+      const StageSpec& spec = *At(at).spec;
+      return spec.type->varies && spec.type->varies(spec.config);
+    });
+  }
+
+  /// A piece that was made from what has to be made again, and may come out different, stands no more.
+  void DropStale(PlannedSegment& segment) {
+    const PlannedSegment& origin = plan_.segments[static_cast<std::size_t>(segment.origin)];
+    if (!origin.varies) return;
+    for (std::size_t at = 0; at < segment.pieces.inputs().size(); ++at)
+      std::erase_if(segment.pieces.inputs()[at].standing, [&](const auto& piece) {
+        return !origin.pieces.inputs()[at].standing.contains(piece.first);
+      });
   }
 
   /// The stages that run fused, and what is read at their front.

@@ -107,6 +107,7 @@ struct PlannedSegment {
   bool publishes = false;  // it makes an artifact at `place`, a Sink's or a Job's; else it leaves pieces
   bool job = false;        // `chain` is one Job
   bool takes_in = false;   // its last stage is a Gather stage, which takes records in
+  bool varies = false;     // what it leaves may come out different when it is made again
   State state = State::kWanted;
   bool forced = false;
   bool replaces = false;  // what stands at the place goes first: manifest, then the rest

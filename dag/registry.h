@@ -109,6 +109,9 @@ struct StageType {
   std::function<std::string(const Json& config)> place = {};
   /// The files whose digests enter the recipe; empty where there are none.
   std::function<Result<std::vector<StageFile>>(const Json& config)> files = {};
+  /// True where the same input may give other bytes; empty: never. What is made again behind it is not taken
+  /// for what was there before.
+  std::function<bool(const Json& config)> varies = {};
   /// Bytes of memory that its model takes, whatever the number of threads; empty for none.
   std::function<std::uint64_t(const Json& config)> model_memory = {};
   std::vector<Metric> metrics = {};

@@ -81,6 +81,7 @@ struct Track {
       if (!input.pieces.complete()) return false;
     return origin == nullptr || origin->pieces_complete();
   }
+  bool stands(PartitionId id) const { return inputs[id.input].pieces.standing.contains(id.partition); }
   /// Partition `id` of the origin can be read.
   void Offer(PartitionId id) {
     Input& input = inputs[id.input];

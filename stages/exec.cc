@@ -34,8 +34,8 @@ Status CheckExec(const Json& config, Schema& schema) {
                            "' points into; put it in front of the stage that makes '", column, "'"));
   for (const std::string_view column : {"split", "label"})
     if (config["lines"].AsString() == "any" && schema.columns.count(column) != 0)
-      return Refuse(StrCat("with `lines: any` nobody knows which record a line came from, so the column '", column,
-                           "' is lost; put it in front of the stage that makes '", column, "'"));
+      return Refuse(StrCat("with `lines: any` nobody knows which record a line came from, so the column '",
+                           column, "' is lost; put it in front of the stage that makes '", column, "'"));
   return {};
 }
 
@@ -62,7 +62,8 @@ StageType ExecType() {
       {"version", ValueType::kString, "1", Effect::kBytes,
        "Raise it when the command gives other lines than before and nothing else here says so."},
       {"files", ValueType::kStrings, "[]", Effect::kNone,
-       "Scripts and models that the command reads; their contents are part of the recipe, their paths are not."},
+       "Scripts and models that the command reads; their contents are part of the recipe, their paths are "
+       "not."},
       {"lines",
        ValueType::kChoice,
        "same",
@@ -92,6 +93,7 @@ StageType ExecType() {
     }
     return files;
   };
+  type.varies = [](const Json& config) { return !config["deterministic"].AsBool(); };
   type.make = ReaderFactory([](const StageContext& context) -> Result<std::unique_ptr<ReaderStage>> {
     const Json& config = context.config;
     ExecRule rule;

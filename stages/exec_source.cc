@@ -17,6 +17,8 @@ namespace pipeline {
 namespace {
 
 constexpr std::size_t kKeyBytes = 1024;  // of a document that its key is made of
+constexpr std::string_view kSameLines =
+    "`lines: same` wants a line for each; say `lines: any` if there is no such order";
 
 /// "python3 'a b.py' x", for people: at most about 200 bytes.
 std::string Shown(const std::vector<std::string>& command) {
@@ -185,13 +187,9 @@ class ExecSource final : public Source {
   }
 
   Status TakeLine(std::string_view line, Batch& batch) {
-    if (rule_.same_lines && !unanswered_.Take(batch)) {
-      const std::scoped_lock lock(feed_.mutex);
-      return Broken(Code::kInvalidArgument,
-                    StrCat("it wrote line ", lines_ + 1, " when it had been given ", feed_.records,
-                           " records: `lines: same` wants a line for each; say `lines: any` if there is no "
-                           "such order"));
-    }
+    if (rule_.same_lines && !unanswered_.Take(batch))
+      return Broken(Code::kInvalidArgument, StrCat("it wrote line ", lines_ + 1, " when it had been given ",
+                                                   Given(), " records: ", kSameLines));
     if (Status read = ReadExecLine(rule_.framing, line, text_); !read.ok())
       return Broken(Code::kInvalidArgument, StrCat("its line ", lines_ + 1, " ", read.message()));
     if (!rule_.same_lines) {
@@ -220,15 +218,18 @@ class ExecSource final : public Source {
         {request_.stage, head.index, head.sub, damage.invalid_utf8 > 0 ? "invalid_utf8" : "nul", text_});
   }
 
-  Status CheckLines() {
+  /// How many records the command has been given. Not to be held locked while the run is abandoned: the
+  /// writing thread takes the same lock on its way to the end.
+  std::uint64_t Given() {
     const std::scoped_lock lock(feed_.mutex);
-    if (!feed_.end) return Broken(Code::kInternal, "it ended before its partition did [this is a bug]");
-    if (!rule_.same_lines || lines_ == feed_.records) return {};
-    return Broken(
-        Code::kInvalidArgument,
-        StrCat("it ended well, with ", lines_, " lines for ", feed_.records,
-               " records: `lines: same` wants a line for each; say `lines: any` if there is no such "
-               "order"));
+    return feed_.records;
+  }
+
+  Status CheckLines() {
+    const std::uint64_t given = Given();
+    if (!rule_.same_lines || lines_ == given) return {};
+    return Broken(Code::kInvalidArgument,
+                  StrCat("it ended well, with ", lines_, " lines for ", given, " records: ", kSameLines));
   }
 
   // --- Messages.

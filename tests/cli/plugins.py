@@ -5,12 +5,15 @@ they are broken.
     plugins.py PIPE
 """
 
+import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+import replan_support as support
 
 ROOT = Path(__file__).resolve().parents[2]
 FLAGS = "-std=c99 -Wall -Wextra -Werror -pedantic -shared -fPIC -fvisibility=hidden".split()
@@ -112,6 +115,45 @@ def mistakes_in_the_file(shop):
         shop.run("validate", shop.write(stage), code=2, err=(piece,))
 
 
+def a_job_in_a_pipeline(shop):
+    """text -> greet: published, left alone, gone on with, made again; what it said is kept."""
+    support.PIPE = str(shop.pipe)
+    with support.Place() as place:
+        out = place.root / "greeting"
+        stage = {"type": "greet", "plugin": "hello", "inputs": {"data": "text"}, "out": str(out), "greeting": "hi"}
+        place.stages["greeting"] = stage
+        env = {"PIPE_PLUGINS": str(shop.places)}
+        run = place.ok(env=env)
+        check(run.of("jobs", "greeting") == 1, run.counted())
+        text = (out / "greeting.txt").read_text()
+        objects = sorted(str(path.relative_to(place.artifact)) for path in place.artifact.rglob("*") if path.is_file())
+        check([line.split()[1] for line in text.splitlines()] == objects, text)
+        check(all(line.startswith("hi ") for line in text.splitlines()), text)
+        manifest = json.loads((out / "MANIFEST.json").read_text())
+        check(manifest["facts"] == {"greeted": len(objects)}, manifest)
+        check("hello.greet" in json.dumps(manifest), manifest)
+        check(f"greeted {len(objects)} objects" in run.err and "hello from a plugin" in run.err, run.err)
+        events = [json.loads(line) for path in place.work.glob("runs/*/events.jsonl") for line in path.open()]
+        check([event["event"]["kind"] for event in events] == ["progress", "note"], events)
+        check(all(event["stage"] == "greeting" and event["time"].endswith("Z") for event in events), events)
+
+        check(place.ok(env=env).of("jobs") == 0, "ran again for nothing")
+        stage["times"] = 2  # has a say in how far it goes, not in the recipe
+        run = place.ok(env=env)
+        check(run.of("jobs", "greeting") == 1 and run.of("partitions") == 0, run.counted())
+        check((out / "greeting.txt").read_text() == text * 2, "did not go on")
+        recipe = json.loads((out / "MANIFEST.json").read_text())["lineage"][-1]["recipe"]
+        check(recipe == manifest["lineage"][-1]["recipe"], "another recipe")
+        stage["greeting"] = "hey"
+        run = place.run(env=env)
+        check(run.code == 2 and "holds another recipe" in run.err, run.err)
+        place.ok("--force", "greeting", env=env)
+        check((out / "greeting.txt").read_text().startswith("hey "), "not replaced")
+        stage["greeting"] = ""
+        run = place.run(env=env)
+        check(run.code == 2 and "greeting: must not be empty" in run.err, run.err)
+
+
 def broken_plugins(shop):
     for name, (_, pieces) in VARIANTS.items():
         library = shop.build_broken(name)
@@ -127,7 +169,7 @@ def main():
     pipe = Path(sys.argv[1]).resolve()
     with tempfile.TemporaryDirectory() as root:
         shop = Shop(pipe, root)
-        for scenario in (commands, mistakes_in_the_file, broken_plugins):
+        for scenario in (commands, mistakes_in_the_file, a_job_in_a_pipeline, broken_plugins):
             scenario(shop)
             print(f"{scenario.__name__}: as it should be")
 
