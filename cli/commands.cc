@@ -10,9 +10,11 @@
 #include "cli/clean_command.h"
 #include "cli/exit_code.h"
 #include "cli/pipeline_loader.h"
+#include "cli/plan_command.h"
 #include "cli/run_command.h"
 #include "cli/status_command.h"
 #include "cli/verify_command.h"
+#include "cli/worker_command.h"
 #include "dag/graph_drawing.h"
 #include "dag/reference.h"
 #include "stages/builtin.h"
@@ -53,6 +55,7 @@ constexpr std::array kCommands = {
     Command{"status", StatusCommand}, Command{"validate", ValidateCommand},
     Command{"graph", GraphCommand},   Command{"verify", VerifyCommand},
     Command{"cat", CatCommand},       Command{"clean", CleanCommand},
+    Command{"plan", PlanCommand},     Command{"worker", WorkerCommand},
     Command{"schema", SchemaCommand}, Command{"reference", ReferenceCommand},
 };
 

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "cli/exit_code.h"
+#include "cli/hand_back.h"
 #include "cli/plan_text.h"
 #include "cli/signals.h"
 #include "cli/status_display.h"
@@ -97,6 +98,8 @@ int RunCommand(const Options& options) {
       Workplace::Open(WorkPath(options, loaded->spec), access, display);
   if (!place.ok()) return Refuse(place.status());
 
+  if (access == Workplace::Access::kWrite)
+    if (const Status taken = TakeBackAny(**place); !taken.ok()) return Refuse(taken);
   Selection selection = options.selection;
   if (options.command == "retry") {
     selection.failed = FailedStages((*place)->log());

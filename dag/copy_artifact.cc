@@ -28,7 +28,7 @@ Status CopyObject(Store& from, Store& to, const StoredObject& object, std::stop_
 
 Status CopyArtifact(const SegmentScope& scope, Store& from, Store& out, std::stop_token stop) {
   ASSIGN_OR_RETURN(const Manifest manifest, ReadManifest(from, scope.planned->copy_from, stop));
-  RETURN_IF_ERROR(out.Sweep(""));
+  if (scope.options->share.of == Share::Of::kAll) RETURN_IF_ERROR(out.Sweep(""));
   RETURN_IF_ERROR(LayClaim(scope, out));
   for (const ManifestShard& shard : manifest.shards)
     RETURN_IF_ERROR(CopyObject(from, out, shard.object, stop));

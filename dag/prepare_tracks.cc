@@ -87,7 +87,10 @@ Status DivideMemory(const Graph& graph, int streams, SegmentScope& scope) {
 class Preparer {
  public:
   Preparer(const Graph& graph, const Plan& plan, const Environment& environment, const RunOptions& options)
-      : graph_(graph), plan_(plan), environment_(environment), options_(options) {}
+      : graph_(graph), plan_(plan), environment_(environment), options_(options) {
+    const std::string& unit = options.share.unit;
+    only_ = unit.substr(0, unit.rfind('/'));
+  }
 
   Result<PreparedTracks> Make() {
     for (const PlannedSegment& planned : plan_.segments) {
@@ -103,6 +106,7 @@ class Preparer {
       const PlannedSegment& planned = *track->planned;
       if (track->scope.planned == nullptr || planned.state == PlannedSegment::State::kNotSelected) continue;
       if (!planned.copy_from.empty()) continue;
+      if (!only_.empty() && track->name() != only_) continue;  // others run it
       if (CanBeMade(*track)) {
         RETURN_IF_ERROR(MakeStages(graph_, plan_, made_.streams, *track));
         track->stages = Track::Stages::kMade;
@@ -180,6 +184,7 @@ class Preparer {
   const Plan& plan_;
   const Environment& environment_;
   const RunOptions& options_;
+  std::string only_;  // the stage of the one unit that runs; empty where all do
   PreparedTracks made_;
 };
 

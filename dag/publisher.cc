@@ -40,6 +40,10 @@ Status LayClaim(const SegmentScope& scope, Store& out) {
 Publisher::Publisher(const SegmentScope& scope, Store& out) : scope_(scope), out_(out) {}
 Publisher::~Publisher() = default;
 
+std::string Publisher::UnitOf(std::size_t group) const {
+  return ShardUnitOf(scope_, publication_->shards()[groups_[group].front()]);
+}
+
 std::size_t Publisher::shards() const { return publication_->shards().size(); }
 
 std::size_t Publisher::standing() const {
@@ -49,9 +53,13 @@ std::size_t Publisher::standing() const {
 
 Status Publisher::Begin(const std::vector<Piece>& pieces, std::uint64_t memory_bytes) {
   ASSIGN_OR_RETURN(publication_, scope_.assembly.sink->Plan(*scope_.directory, pieces));
-  RETURN_IF_ERROR(out_.Sweep(""));
-  if (scope_.planned->replaces) RETURN_IF_ERROR(Withdraw());
-  RETURN_IF_ERROR(LayClaim(scope_, out_));
+  const Share::Of share = scope_.options->share.of;
+  // Another process may be writing there, on a machine whose processes look like dead ones from here.
+  if (share == Share::Of::kAll) RETURN_IF_ERROR(out_.Sweep(""));
+  if (share != Share::Of::kOneUnit) {
+    if (scope_.planned->replaces) RETURN_IF_ERROR(Withdraw());
+    RETURN_IF_ERROR(LayClaim(scope_, out_));
+  }
 
   std::map<std::string, std::uint64_t> sizes;
   ASSIGN_OR_RETURN(const std::vector<ObjectInfo> there, out_.List(""));

@@ -36,6 +36,8 @@ class Publisher {
 
   /// Groups that hold a shard which does not stand.
   const std::vector<std::vector<std::size_t>>& groups() const { return groups_; }
+  /// What a group is called among units: its first shard.
+  std::string UnitOf(std::size_t group) const;
   std::size_t shards() const;
   std::size_t standing() const;
 
