@@ -9,11 +9,11 @@
 #include <utility>
 
 #include "base/str.h"
-#include "dag/copy_artifact.h"
 #include "dag/failures.h"
 #include "dag/job_unit.h"
 #include "dag/piece.h"
 #include "dag/prepare_tracks.h"
+#include "dag/publisher.h"
 #include "dag/track.h"
 #include "dag/unit_id.h"
 #include "dag/unit_threads.h"
@@ -243,7 +243,10 @@ class Executor::Coordinator {
       input.given_up = true;
       return Status(Code::kInternal, "its Source ended without all that was asked of it [this is a bug]");
     }
-    if (outcome.code() == Code::kFailedPrecondition && track.gather == nullptr) VoidAll(track);
+    if (outcome.code() == Code::kFailedPrecondition && track.gather == nullptr) {
+      // What this run made of it is of no known content.
+      failures_.VoidAll(track, kSourceChanged);
+    }
     return outcome;
   }
 
@@ -295,15 +298,6 @@ class Executor::Coordinator {
     const std::scoped_lock lock(mutex_);
     Remake(producer, *piece, why);
     return {};
-  }
-
-  /// The source was changed while it was read: what this run made of it is of no known content.
-  void VoidAll(Track& track) {
-    track.phase = Track::Phase::kFailed;
-    for (const std::string& unit : track.logged)
-      failures_.Log(UnitState::kVoid, unit, 0, std::string(kSourceChanged));
-    track.logged.clear();
-    for (Track* reader : track.readers) VoidAll(*reader);
   }
 
   /// `remade`: the piece was made again in this run.

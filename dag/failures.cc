@@ -31,4 +31,11 @@ void Failures::Fail(Track& track, const std::string& unit, Status why) {
   Record(unit, std::move(why));
 }
 
+void Failures::VoidAll(Track& track, std::string_view why) {
+  track.phase = Track::Phase::kFailed;
+  for (const std::string& unit : track.logged) Log(UnitState::kVoid, unit, 0, std::string(why));
+  track.logged.clear();
+  for (Track* reader : track.readers) VoidAll(*reader, why);
+}
+
 }  // namespace pipeline

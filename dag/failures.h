@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "dag/executor.h"
@@ -24,7 +25,9 @@ class Failures {
   /// A failure of a unit of `track` as a whole. Cancelled units have said why elsewhere.
   void Fail(Track& track, const std::string& unit, Status why);
 
-  bool empty() const { return all_.empty(); }
+  /// Takes back all that this run logged of `track` and of what reads it.
+  void VoidAll(Track& track, std::string_view why);
+
   std::vector<UnitFailure> Take() { return std::move(all_); }
 
  private:

@@ -12,7 +12,6 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "dag/artifact_summary.h"
-#include "dag/copy_artifact.h"
 #include "dag/manifest.h"
 #include "dag/piece.h"
 #include "dag/publisher.h"

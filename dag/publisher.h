@@ -70,4 +70,13 @@ class Publisher {
 Status FinishPieces(const SegmentScope& scope, const Schema& schema, const std::vector<Piece>& pieces,
                     const ArtifactSummary& summary);
 
+/// Makes `object` of `from` stand in `to` under the same name; may share its storage. What is there
+/// with the right size stays. kDataLoss where `from` holds another size than `object` says.
+Status CopyObject(Store& from, Store& to, const StoredObject& object, std::stop_token stop);
+
+/// The same bytes wanted at another place: makes the artifact at `from` stand at `out`, the place of the
+/// segment. Shards, then what describes them, the manifest, and what follows it; what is there already with
+/// the right size stays.
+Status CopyArtifact(const SegmentScope& scope, Store& from, Store& out, std::stop_token stop);
+
 }  // namespace pipeline
