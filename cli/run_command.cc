@@ -99,7 +99,9 @@ int RunCommand(const Options& options) {
   if (!place.ok()) return Refuse(place.status());
 
   if (access == Workplace::Access::kWrite)
-    if (const Status taken = TakeBackAny(**place); !taken.ok()) return Refuse(taken);
+    if (const Status taken = TakeBackAny(**place); !taken.ok())
+      LogWarning(
+          StrCat("what workers did cannot be looked at (", taken.message(), "); it may be done again"));
   Selection selection = options.selection;
   if (options.command == "retry") {
     selection.failed = FailedStages((*place)->log());
