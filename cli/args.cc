@@ -79,6 +79,25 @@ std::variant<Options, Reply> ParseArgs(int argc, char** argv) {
       app.add_subcommand("retry", "Run the part of the last run that failed, and what it needs");
   AddFile(*retry, options), AddSet(*retry, set, options), AddRun(*retry, options);
 
+  CLI::App* plan = app.add_subcommand(
+      "plan", "Hand out what can run now to workers; say how many units that are, 0 when all is done");
+  AddFile(*plan, options), AddSet(*plan, set, options);
+  plan->add_option("-o,--output", options.hand_out, "Directory or URI that the plan is written below")
+      ->required()
+      ->type_name("PLACE");
+
+  CLI::App* worker = app.add_subcommand("worker", "Run one unit of a plan that was handed out");
+  worker->add_option("--plan", options.hand_out, "Where the plan was handed out")
+      ->required()
+      ->type_name("PLACE");
+  worker->add_option("--unit", options.unit, "The unit, as the plan names it")->required()->type_name("UNIT");
+  worker->add_option("--scratch", options.scratch, "Directory for what it needs meanwhile")->type_name("DIR");
+
+  for (CLI::App* command : {plan, worker})
+    command->add_option("-j,--jobs", options.threads, "Threads for processing (default: cores)")
+        ->type_name("N")
+        ->check(CLI::Range(1, 1024));
+
   CLI::App* status =
       app.add_subcommand("status", "Say what is done, what failed and why, and where things are");
   AddFile(*status, options), AddSet(*status, set, options);
@@ -137,7 +156,8 @@ std::variant<Options, Reply> ParseArgs(int argc, char** argv) {
     std::ostringstream out, err;
     const int code = app.exit(error, out, err);
     if (code == 0) return Reply{out.str(), kExitDone};
-    return Reply{err.str(), kExitRefused};
+    const bool is_worker = argc > 1 && std::string_view(argv[1]) == "worker";
+    return Reply{err.str(), is_worker ? kExitUsage : kExitRefused};
   }
   options.command = app.get_subcommands().front()->get_name();
   for (const std::string& assignment : set) {

@@ -10,10 +10,12 @@
 #include "cli/clean_command.h"
 #include "cli/exit_code.h"
 #include "cli/pipeline_loader.h"
+#include "cli/plan_command.h"
 #include "cli/plugin_commands.h"
 #include "cli/run_command.h"
 #include "cli/status_command.h"
 #include "cli/verify_command.h"
+#include "cli/worker_command.h"
 #include "dag/graph_drawing.h"
 #include "dag/reference.h"
 #include "stages/builtin.h"
@@ -58,6 +60,8 @@ constexpr std::array kCommands = {
     Command{"verify", VerifyCommand},
     Command{"cat", CatCommand},
     Command{"clean", CleanCommand},
+    Command{"plan", PlanCommand},
+    Command{"worker", WorkerCommand},
     Command{"schema", SchemaCommand},
     Command{"reference", ReferenceCommand},
     Command{"plugins", PluginsCommand},

@@ -30,7 +30,10 @@ struct Options {
   bool json = false;                 // cat, status: JSON instead of text
   std::uint64_t limit = 0;           // cat: that many records; 0: all
   std::string graph_format = "mermaid";
-  bool all = false;  // clean: everything, not only what nothing needs
+  bool all = false;      // clean: everything, not only what nothing needs
+  std::string hand_out;  // plan: where it is handed out; worker: where it was
+  std::string unit;      // worker
+  std::string scratch;   // worker: a directory for what it needs meanwhile; empty: that of the system
 
   // A word that is no command of this program may be a plugin's.
   std::vector<std::string> words;  // from that word on

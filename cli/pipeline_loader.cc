@@ -29,12 +29,17 @@ Result<std::string> ReadText(const std::string& path) {
 
 }  // namespace
 
-std::unique_ptr<LoadedPipeline> LoadPipeline(const Options& options) {
-  const Result<std::string> text = ReadText(options.file);
-  if (!text.ok()) {
-    LogError(text.status().message());
+std::unique_ptr<LoadedPipeline> LoadPipeline(const Options& options, std::string* text) {
+  Result<std::string> read = ReadText(options.file);
+  if (!read.ok()) {
+    LogError(read.status().message());
     return nullptr;
   }
+  if (text != nullptr) *text = *read;
+  return LoadPipelineText(*read, options);
+}
+
+std::unique_ptr<LoadedPipeline> LoadPipelineText(const std::string& text, const Options& options) {
   auto loaded = std::make_unique<LoadedPipeline>(BuiltinStages());
   ParseOptions parse;
   parse.set = options.set;
@@ -45,7 +50,7 @@ std::unique_ptr<LoadedPipeline> LoadPipeline(const Options& options) {
   parse.plugin_stage = [&loaded](const std::string& plugin, const std::string& type) {
     return loaded->plugins.stages().Find(plugin, type);
   };
-  ParsedPipeline parsed = ParsePipeline(*text, options.file, loaded->registry, parse);
+  ParsedPipeline parsed = ParsePipeline(text, options.file, loaded->registry, parse);
   for (const Mistake& mistake : parsed.mistakes) LogError(ToString(mistake, options.file));
   if (!parsed.spec) return nullptr;
   loaded->spec = std::move(*parsed.spec);

@@ -23,8 +23,12 @@ struct LoadedPipeline {
   explicit LoadedPipeline(Registry types) : registry(std::move(types)) {}
 };
 
-/// Null where the file cannot be read or has mistakes, after saying so.
-std::unique_ptr<LoadedPipeline> LoadPipeline(const Options& options);
+/// Null where the file cannot be read or has mistakes, after saying so. `text`, where given, gets what the
+/// file holds.
+std::unique_ptr<LoadedPipeline> LoadPipeline(const Options& options, std::string* text = nullptr);
+
+/// The same from the text of a file called `options.file`.
+std::unique_ptr<LoadedPipeline> LoadPipelineText(const std::string& text, const Options& options);
 
 /// --work, PIPE_WORK, or ./.pipe/NAME.
 std::string WorkPath(const Options& options, const PipelineSpec& spec);

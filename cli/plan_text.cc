@@ -1,7 +1,9 @@
 #include "cli/plan_text.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <string>
+#include <vector>
 
 #include "base/str.h"
 #include "dag/artifact_summary.h"
@@ -23,6 +25,17 @@ std::string ChainText(const Graph& graph, const PlannedSegment& segment, const P
     text +=
         StrCat(at == 0 ? "" : " -> ", graph.nodes()[static_cast<std::size_t>(segment.chain[at])].spec->name);
   return text.empty() ? graph.nodes()[static_cast<std::size_t>(segment.node)].spec->name : text;
+}
+
+/// The artifacts and files that its stages take, each once.
+std::vector<std::string> TakenBy(const PlannedSegment& segment, const Plan& plan) {
+  std::vector<std::string> names;
+  for (const PlannedSegment::Taken& taken : segment.taken) {
+    const std::string& name =
+        taken.segment < 0 ? taken.file : plan.segments[static_cast<std::size_t>(taken.segment)].keys.stage;
+    if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  return names;
 }
 
 std::string_view StateText(const PlannedSegment& segment) {
@@ -74,10 +87,7 @@ void PrintPlan(const Graph& graph, const Plan& plan, const Forecast& forecast, b
     const PlannedSegment& segment = plan.segments[at];
     const SegmentForecast& expected = forecast.segments[at];
     std::string line = StrCat("[", StateText(segment), "] ", ChainText(graph, segment, plan));
-    for (const PlannedSegment::Taken& taken : segment.taken)
-      line += StrCat(" + ", taken.segment < 0
-                                ? taken.file
-                                : plan.segments[static_cast<std::size_t>(taken.segment)].keys.stage);
+    for (const std::string& taken : TakenBy(segment, plan)) line += " + " + taken;
     if (!segment.place.empty()) line += StrCat(" -> ", ShownPlace(segment));
     if (forecast_too && segment.state == PlannedSegment::State::kWanted) {
       line += StrCat(": reads ", HumanBytes(expected.read_bytes), ", about ", HumanBytes(expected.text_bytes),

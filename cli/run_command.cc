@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "cli/event_file.h"
 #include "cli/exit_code.h"
+#include "cli/hand_back.h"
 #include "cli/plan_text.h"
 #include "cli/signals.h"
 #include "cli/status_display.h"
@@ -99,6 +100,10 @@ int RunCommand(const Options& options) {
       Workplace::Open(WorkPath(options, loaded->spec), access, display);
   if (!place.ok()) return Refuse(place.status());
 
+  if (access == Workplace::Access::kWrite)
+    if (const Status taken = TakeBackAny(**place); !taken.ok())
+      LogWarning(
+          StrCat("what workers did cannot be looked at (", taken.message(), "); it may be done again"));
   Selection selection = options.selection;
   if (options.command == "retry") {
     selection.failed = FailedStages((*place)->log());

@@ -1,6 +1,7 @@
 // What the executor needs from the world, handed in by cli/ so that tests can hand in another one.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -40,11 +41,31 @@ Result<std::unique_ptr<Store>> OpenPlace(const Environment& environment, const s
 /// The same place as a person writes it: a URI, or a path, perhaps relative.
 std::string UriOfPlace(const Environment& environment, const std::string& place);
 
+/// What of a plan this process does. Where it is not all, others work on the same places meanwhile.
+struct Share {
+  enum class Of : std::uint8_t {
+    kAll,
+    kPlanning,  // what is quickly done; the rest is offered: `pipe plan`
+    kOneUnit,   // a unit that was offered: `pipe worker`
+  };
+  Of of = Of::kAll;
+  std::string unit;  // with kOneUnit
+};
+
 struct RunOptions {
   int threads = 1;     // -j
   int keep_going = 1;  // -k: stop after so many failures
   std::uint64_t memory_bytes = std::uint64_t{4} << 30;
   std::size_t batch_bytes = 256 << 10;
+  std::uint64_t group_bytes = 0;  // 0: GroupMemory decides
+  Share share{};
 };
+
+/// Memory for one group of shards: which shards are written together depends on it, no byte does.
+inline std::uint64_t GroupMemory(const RunOptions& options) {
+  if (options.group_bytes > 0) return options.group_bytes;
+  return std::max<std::uint64_t>(options.memory_bytes / 2 / static_cast<std::uint64_t>(options.threads),
+                                 1 << 20);
+}
 
 }  // namespace pipeline

@@ -9,10 +9,11 @@
 #include <utility>
 
 #include "base/str.h"
-#include "dag/copy_artifact.h"
+#include "dag/failures.h"
 #include "dag/job_unit.h"
 #include "dag/piece.h"
 #include "dag/prepare_tracks.h"
+#include "dag/publisher.h"
 #include "dag/track.h"
 #include "dag/unit_id.h"
 #include "dag/unit_threads.h"
@@ -30,7 +31,14 @@ class Executor::Coordinator {
  public:
   Coordinator(const Graph& graph, const Plan& plan, const Facts& facts, const Environment& environment,
               const RunOptions& options)
-      : graph_(graph), plan_(plan), facts_(facts), environment_(environment), options_(options) {}
+      : graph_(graph),
+        plan_(plan),
+        facts_(facts),
+        environment_(environment),
+        options_(options),
+        failures_(*environment.log, options.keep_going, stop_) {
+    if (const std::optional<UnitId> only = ParseUnitId(options.share.unit)) only_ = *only;
+  }
 
   Status Prepare() {
     ASSIGN_OR_RETURN(prepared_, PrepareTracks(graph_, plan_, environment_, options_));
@@ -76,7 +84,10 @@ class Executor::Coordinator {
     }
   }
 
+  bool Does(Share::Of share) const { return options_.share.of == share; }
+
   bool StartOne(Track& track) {
+    if (Does(Share::Of::kOneUnit) && track.name() != only_.stage) return false;
     switch (track.phase) {
       case Track::Phase::kPieces:
         if (!track.planned->copy_from.empty()) {
@@ -87,6 +98,7 @@ class Executor::Coordinator {
         if (track.stages != Track::Stages::kMade) return StartMaking(track);
         if (track.planned->job) return StartJob(track);
         if (track.pieces_complete() && track.running == 0) {
+          if (Does(Share::Of::kOneUnit) && !std::holds_alternative<ShardId>(only_.part)) return false;
           track.phase = Track::Phase::kPlanning;
           Start(track, ToString(UnitId{track.name(), JobId{}}), [this, &track] { return PlanShards(track); });
           return true;
@@ -114,9 +126,10 @@ class Executor::Coordinator {
 
   bool StartJob(Track& track) {
     if (track.running > 0 || (track.origin != nullptr && !track.origin->done())) return false;
-    const auto load = UnitThreads::Load::kJob;
-    Start(
-        track, ToString(UnitId{track.name(), JobId{}}), [this, &track] { return Job(track); }, load);
+    if (!Does(Share::Of::kAll)) track.phase = Track::Phase::kElsewhere;
+    const std::string unit = ToString(UnitId{track.name(), JobId{}});
+    Launch(
+        track, unit, unit, [this, &track] { return Job(track); }, UnitThreads::Load::kJob);
     return true;
   }
 
@@ -127,8 +140,8 @@ class Executor::Coordinator {
       if (input.running || input.given_up || input.pieces.complete()) continue;
       input.running = true;
       const auto number = static_cast<std::uint32_t>(at);
-      Start(track, ToString(UnitId{track.name(), StreamId{number}}),
-            [this, &track, number] { return Stream(track, number); });
+      const std::string unit = ToString(UnitId{track.name(), StreamId{number}});
+      Launch(track, unit, unit, [this, &track, number] { return Stream(track, number); });
       return true;
     }
     return false;
@@ -138,17 +151,29 @@ class Executor::Coordinator {
     const std::optional<Piece> piece = track.TakeReady();
     if (!piece) return false;
     const bool remade = track.origin->remade.contains(piece->id);
-    Start(track, ToString(UnitId{track.name(), piece->id}),
-          [this, &track, piece = *piece, remade] { return Partition(track, piece, remade); });
+    const std::string unit = ToString(UnitId{track.name(), piece->id});
+    Launch(track, unit, unit,
+           [this, &track, piece = *piece, remade] { return Partition(track, piece, remade); });
     return true;
   }
 
   bool StartGroup(Track& track) {
     if (track.next_group >= track.publisher->groups().size()) return false;
     const std::size_t group = track.next_group++;
-    Start(track, ToString(UnitId{track.name(), JobId{}}),
-          [this, &track, publisher = track.publisher, group] { return Gather(track, *publisher, group); });
+    Launch(track, track.publisher->UnitOf(group), ToString(UnitId{track.name(), JobId{}}),
+           [this, &track, publisher = track.publisher, group] { return Gather(track, *publisher, group); });
     return true;
+  }
+
+  /// Starts what takes long as `name`, or leaves it as `unit` to another process.
+  void Launch(Track& track, std::string unit, std::string name, std::function<Status()> work,
+              UnitThreads::Load load = UnitThreads::Load::kProcessing) {
+    if (Does(Share::Of::kPlanning)) {
+      offered_.push_back({std::move(unit), track.planned->recipe()});
+    } else if (Does(Share::Of::kAll) || unit == options_.share.unit) {
+      ran_ = true;
+      Start(track, std::move(name), std::move(work), load);
+    }
   }
 
   void Start(Track& track, std::string unit, std::function<Status()> work,
@@ -158,27 +183,10 @@ class Executor::Coordinator {
                    [this, &track, unit = std::move(unit), work = std::move(work)]() -> std::function<void()> {
                      return [this, &track, unit, outcome = work()] {
                        --track.running;
-                       if (!outcome.ok()) Fail(track, unit, outcome);
+                       if (!outcome.ok()) failures_.Fail(track, unit, outcome);
                        changed_.notify_all();
                      };
                    });
-  }
-
-  /// A failure of a unit as a whole; under the lock. Cancelled units have said why elsewhere.
-  void Fail(Track& track, const std::string& unit, Status why) {
-    if (why.code() == Code::kCancelled) return;
-    // One input or partition that fails keeps no other from being made; that there is no whole shows.
-    if (track.phase != Track::Phase::kPieces || track.planned->job) track.phase = Track::Phase::kFailed;
-    Log(UnitState::kFailed, unit, track.scope.log_segment, std::string(why.message()));
-    Record(unit, std::move(why));
-  }
-
-  /// False when the run is to stop.
-  bool Record(const std::string& unit, Status why) {
-    failures_.push_back({unit, std::move(why)});
-    if (static_cast<int>(failures_.size()) < options_.keep_going) return true;
-    stop_.request_stop();
-    return false;
   }
 
   // --- Units: on threads of their own, the lock only for reporting.
@@ -190,7 +198,7 @@ class Executor::Coordinator {
       const PartitionId id = standing.piece.id;
       const std::string unit = ToString(UnitId{track.name(), id});
       if (track.phase == Track::Phase::kFailed)
-        return Log(UnitState::kVoid, unit, 0, std::string(kSourceChanged));
+        return failures_.Log(UnitState::kVoid, unit, 0, std::string(kSourceChanged));
       track.logged.push_back(unit);
       track.inputs[id.input].pieces.standing.insert_or_assign(id.partition, std::move(standing));
       for (Track* reader : track.readers) reader->Offer(id);
@@ -199,7 +207,7 @@ class Executor::Coordinator {
     events.failed = [this, &track](PartitionId id, const Status& why) {
       const std::scoped_lock lock(mutex_);
       track.failed.insert(id);
-      return Record(ToString(UnitId{track.name(), id}), why);
+      return failures_.Record(ToString(UnitId{track.name(), id}), why);
     };
     events.ended = [](const InputEnd&) {};
     return events;
@@ -235,7 +243,10 @@ class Executor::Coordinator {
       input.given_up = true;
       return Status(Code::kInternal, "its Source ended without all that was asked of it [this is a bug]");
     }
-    if (outcome.code() == Code::kFailedPrecondition && track.gather == nullptr) VoidAll(track);
+    if (outcome.code() == Code::kFailedPrecondition && track.gather == nullptr) {
+      // What this run made of it is of no known content.
+      failures_.VoidAll(track, kSourceChanged);
+    }
     return outcome;
   }
 
@@ -291,24 +302,6 @@ class Executor::Coordinator {
     return {};
   }
 
-  /// The source was changed while it was read: what this run made of it is of no known content.
-  void VoidAll(Track& track) {
-    track.phase = Track::Phase::kFailed;
-    for (const std::string& unit : track.logged) Log(UnitState::kVoid, unit, 0, std::string(kSourceChanged));
-    track.logged.clear();
-    for (Track* reader : track.readers) VoidAll(*reader);
-  }
-
-  void Log(UnitState state, const std::string& unit, std::uint32_t segment, std::string reason) {
-    UnitLine line;
-    line.state = state;
-    line.unit = unit;
-    line.segment = segment;
-    line.reason = std::move(reason);
-    if (Status logged = environment_.log->Append(line); !logged.ok())
-      Record(unit, std::move(logged)), stop_.request_stop();
-  }
-
   /// `remade`: the piece was made again in this run.
   Status Partition(Track& track, const Piece& piece, bool remade) {
     const Node& made_by = graph_.nodes()[static_cast<std::size_t>(track.origin->planned->node)];
@@ -330,7 +323,7 @@ class Executor::Coordinator {
     ++remakes_;
     const std::string unit = ToString(UnitId{producer.name(), id});
     environment_.progress->Note(StrCat(unit, " is damaged (", why.message(), ") and will be made again"));
-    Log(UnitState::kVoid, unit, 0, std::string(why.message()));
+    failures_.Log(UnitState::kVoid, unit, 0, std::string(why.message()));
     Track::Input& input = producer.inputs[id.input];
     input.pieces.standing.erase(id.partition);
     input.begun.erase(id.partition);
@@ -363,7 +356,7 @@ class Executor::Coordinator {
       RETURN_IF_ERROR(Judge(graph_, above->planned->chain, above->scope.assembly, track.summary));
     if (!track.planned->publishes) return Finish(track, pieces, Track::Phase::kPlanning);
     auto publisher = std::make_shared<Publisher>(track.scope, *track.out);
-    Status begun = publisher->Begin(pieces, GatherMemory());
+    Status begun = publisher->Begin(pieces, GroupMemory(options_));
     if (!begun.ok()) return Damaged(track, std::move(begun), true);
     environment_.progress->Advanced(track.name(), publisher->standing(), publisher->shards());
     const bool none_left = publisher->groups().empty();
@@ -377,13 +370,8 @@ class Executor::Coordinator {
     return {};
   }
 
-  std::uint64_t GatherMemory() const {
-    return std::max<std::uint64_t>(options_.memory_bytes / 2 / static_cast<std::uint64_t>(options_.threads),
-                                   1 << 20);
-  }
-
   Status Gather(Track& track, Publisher& publisher, std::size_t group) {
-    Status outcome = publisher.RunGroup(group, GatherMemory(), stop_.get_token());
+    Status outcome = publisher.RunGroup(group, GroupMemory(options_), stop_.get_token());
     std::vector<Piece> pieces;
     bool last = false, current = false;
     {
@@ -416,6 +404,7 @@ class Executor::Coordinator {
   }
 
   Status Finish(Track& track, const std::vector<Piece>& pieces, Track::Phase from) {
+    if (Does(Share::Of::kOneUnit)) return {};  // `pipe plan` does it, when it has seen all shards
     {
       const std::scoped_lock lock(mutex_);
       if (!track.Advance(from, Track::Phase::kFinishing)) return {};
@@ -447,19 +436,22 @@ class Executor::Coordinator {
     const std::string unit = ToString(UnitId{track.name(), JobId{}});
     const UnitLine* last = environment_.log->Find(unit);
     const std::scoped_lock lock(mutex_);
-    if (last != nullptr && last->state == UnitState::kFailed) Log(UnitState::kVoid, unit, 0, "done since");
+    if (last != nullptr && last->state == UnitState::kFailed)
+      failures_.Log(UnitState::kVoid, unit, 0, "done since");
     track.Advance(Track::Phase::kFinishing, Track::Phase::kDone);
     return {};
   }
 
   RunOutcome Outcome(const std::stop_token& stop) {
     RunOutcome outcome;
-    outcome.failures = std::move(failures_);
+    outcome.failures = failures_.Take();
+    outcome.offered = std::move(offered_);
+    outcome.ran = ran_;
     if (stop.stop_requested()) {
       outcome.status = Status(Code::kCancelled, "stopped");
     } else if (!outcome.failures.empty()) {
       outcome.status = Status(Code::kFailedPrecondition, StrCat(outcome.failures.size(), " failed"));
-    } else {
+    } else if (Does(Share::Of::kAll) || (Does(Share::Of::kPlanning) && outcome.offered.empty())) {
       for (const std::unique_ptr<Track>& track : prepared_.tracks)
         if (track->active())
           outcome.status =
@@ -473,6 +465,7 @@ class Executor::Coordinator {
   const Facts& facts_;
   const Environment& environment_;
   const RunOptions& options_;
+  UnitId only_;  // the unit of options_.share; of no stage where there is none
   PreparedTracks prepared_;
   std::unique_ptr<Arena> arena_;
 
@@ -482,7 +475,9 @@ class Executor::Coordinator {
   UnitThreads threads_;        // guarded by mutex_, like all below
   std::uint64_t remakes_ = 0;  // pieces that were found damaged
   bool woken_ = false;         // something can be started that could not before
-  std::vector<UnitFailure> failures_;
+  Failures failures_;
+  std::vector<OfferedUnit> offered_;
+  bool ran_ = false;  // something that takes long was started
 };
 
 Executor::Executor(const Graph& graph, const Plan& plan, const Facts& facts, const Environment& environment,

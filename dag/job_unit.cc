@@ -12,7 +12,6 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "dag/artifact_summary.h"
-#include "dag/copy_artifact.h"
 #include "dag/manifest.h"
 #include "dag/piece.h"
 #include "dag/publisher.h"
@@ -116,7 +115,7 @@ class JobRun {
         stop_(std::move(stop)) {}
 
   Status Run(std::optional<PartitionId>& damaged) {
-    RETURN_IF_ERROR(out_.Sweep(""));
+    if (scope_.options->share.of == Share::Of::kAll) RETURN_IF_ERROR(out_.Sweep(""));
     ASSIGN_OR_RETURN(const bool adopted, Adopt());
     if (adopted) return {};
     const ArtifactTotals totals = records_ == nullptr ? ArtifactTotals() : records_->totals;

@@ -405,7 +405,10 @@ class Planner {
     if (segment.pieces.missing_objects() > 0)
       segment.because.push_back(
           StrCat(segment.pieces.missing_objects(), " of its intermediate objects are gone"));
-    if (segment.because.empty()) segment.because.push_back("an earlier run did not finish it");
+    if (segment.because.empty())
+      segment.because.push_back(Forced(segment.node)
+                                    ? StrCat("made from what --force ", selection_.force, " makes again")
+                                    : "an earlier run did not finish it");
     return {};
   }
 

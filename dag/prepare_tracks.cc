@@ -6,7 +6,6 @@
 
 #include "base/str.h"
 #include "dag/manifest.h"
-#include "dag/memory_share.h"
 #include "dag/publisher.h"
 
 namespace pipeline {
@@ -54,6 +53,50 @@ Result<Artifacts> OpenArtifacts(const Plan& plan, Track& track) {
   return artifacts;
 }
 
+constexpr std::uint64_t kProgram = 48 << 20;  // code, dictionaries mapped by libraries, stacks, rings
+constexpr std::uint64_t kGrowth =
+    6;  // a batch of text with its columns, payload and scratch (measured, bench/)
+constexpr std::size_t kMostClosings = 2;
+
+/// What divides `limits.memory` among what runs at the same time.
+struct MemoryNeeds {
+  std::uint64_t limit = 0;  // limits.memory
+  int units = 1;            // first-pass units that run at the same time
+  int threads = 1;
+  std::uint64_t batch_bytes = 0;
+  std::uint64_t partition_bytes = 0;  // of one open partition in the Sink
+};
+
+struct MemoryShare {
+  std::size_t tokens = 0;    // batches of one unit
+  std::size_t closings = 0;  // partitions of one unit that may wait to be committed
+};
+
+/// As many tokens and waiting partitions as fit. kInvalidArgument when not even one partition that is
+/// written while another is committed fits: says what would.
+Result<MemoryShare> ShareMemory(const MemoryNeeds& needs) {
+  const auto units = static_cast<std::uint64_t>(std::max(needs.units, 1));
+  const std::uint64_t per_batch = needs.batch_bytes * kGrowth;
+  const auto least_tokens = static_cast<std::uint64_t>(needs.threads) + 1;
+  const std::uint64_t fixed = kProgram + units * least_tokens * per_batch;
+  // One partition is written while the one before is committed; each that waits is one more.
+  for (std::size_t closings = kMostClosings + 1; closings-- > 0;) {
+    const std::uint64_t partitions = units * (2 + closings) * needs.partition_bytes;
+    if (fixed + partitions > needs.limit) continue;
+    const std::uint64_t left = needs.limit - fixed - partitions;
+    const std::uint64_t more = left / 4 / units / std::max<std::uint64_t>(per_batch, 1);
+    const std::uint64_t most = 4 * static_cast<std::uint64_t>(needs.threads);
+    return MemoryShare{static_cast<std::size_t>(std::min(least_tokens + more, std::max(most, least_tokens))),
+                       closings};
+  }
+  return Status(
+      Code::kInvalidArgument,
+      StrCat("limits.memory of ", HumanBytes(needs.limit), " cannot hold two partitions of ",
+             HumanBytes(needs.partition_bytes), " for each of ", needs.units, " inputs and ", needs.threads,
+             " threads; give it ", HumanBytes(fixed + units * 2 * needs.partition_bytes),
+             ", or lower `partition` of the source, or -j"));
+}
+
 std::uint64_t ModelMemory(const Graph& graph, const PlannedSegment& planned) {
   std::uint64_t bytes = 0;
   for (const int node : planned.chain) {
@@ -89,7 +132,10 @@ Status DivideMemory(const Graph& graph, int streams, SegmentScope& scope) {
 class Preparer {
  public:
   Preparer(const Graph& graph, const Plan& plan, const Environment& environment, const RunOptions& options)
-      : graph_(graph), plan_(plan), environment_(environment), options_(options) {}
+      : graph_(graph), plan_(plan), environment_(environment), options_(options) {
+    const std::string& unit = options.share.unit;
+    only_ = unit.substr(0, unit.rfind('/'));
+  }
 
   Result<PreparedTracks> Make() {
     for (const PlannedSegment& planned : plan_.segments) {
@@ -107,6 +153,7 @@ class Preparer {
       const PlannedSegment& planned = *track->planned;
       if (track->scope.planned == nullptr || planned.state == PlannedSegment::State::kNotSelected) continue;
       if (!planned.copy_from.empty()) continue;
+      if (!only_.empty() && track->name() != only_) continue;  // others run it
       if (CanBeMade(*track)) {
         RETURN_IF_ERROR(MakeStages(graph_, plan_, made_.streams, *track));
         track->stages = Track::Stages::kMade;
@@ -184,6 +231,7 @@ class Preparer {
   const Plan& plan_;
   const Environment& environment_;
   const RunOptions& options_;
+  std::string only_;  // the stage of the one unit that runs; empty where all do
   PreparedTracks made_;
 };
 

@@ -40,6 +40,10 @@ Status LayClaim(const SegmentScope& scope, Store& out) {
 Publisher::Publisher(const SegmentScope& scope, Store& out) : scope_(scope), out_(out) {}
 Publisher::~Publisher() = default;
 
+std::string Publisher::UnitOf(std::size_t group) const {
+  return ShardUnitOf(scope_, publication_->shards()[groups_[group].front()]);
+}
+
 std::size_t Publisher::shards() const { return publication_->shards().size(); }
 
 std::size_t Publisher::standing() const {
@@ -49,9 +53,13 @@ std::size_t Publisher::standing() const {
 
 Status Publisher::Begin(const std::vector<Piece>& pieces, std::uint64_t memory_bytes) {
   ASSIGN_OR_RETURN(publication_, scope_.assembly.sink->Plan(*scope_.directory, pieces));
-  RETURN_IF_ERROR(out_.Sweep(""));
-  if (scope_.planned->replaces) RETURN_IF_ERROR(Withdraw());
-  RETURN_IF_ERROR(LayClaim(scope_, out_));
+  const Share::Of share = scope_.options->share.of;
+  // Another process may be writing there, on a machine whose processes look like dead ones from here.
+  if (share == Share::Of::kAll) RETURN_IF_ERROR(out_.Sweep(""));
+  if (share != Share::Of::kOneUnit) {
+    if (scope_.planned->replaces) RETURN_IF_ERROR(Withdraw());
+    RETURN_IF_ERROR(LayClaim(scope_, out_));
+  }
 
   std::map<std::string, std::uint64_t> sizes;
   ASSIGN_OR_RETURN(const std::vector<ObjectInfo> there, out_.List(""));
@@ -198,6 +206,37 @@ Status FinishPieces(const SegmentScope& scope, const Schema& schema, const std::
   manifest.counts = summary.counts;
   manifest.partitions = pieces;
   return Replace(*scope.directory, kManifestName, EncodeManifest(manifest));
+}
+
+Status CopyObject(Store& from, Store& to, const StoredObject& object, std::stop_token stop) {
+  if (stop.stop_requested()) return Status(Code::kCancelled, "stopped");
+  ASSIGN_OR_RETURN(const std::optional<ObjectInfo> there, to.Stat(object.name));
+  if (there && there->size == object.bytes) return {};
+  ASSIGN_OR_RETURN(const std::unique_ptr<ByteFile> file, from.Open(object.name));
+  if (file->size() != object.bytes)
+    return Status(Code::kDataLoss,
+                  StrCat(object.name, ": ", file->size(), " bytes where ", object.bytes, " were written"));
+  ASSIGN_OR_RETURN(const std::unique_ptr<ObjectWriter> writer,
+                   to.Create(object.name, Condition::ReplaceAny()));
+  RETURN_IF_ERROR(writer->AppendFile(*file, std::move(stop)));
+  return writer->Commit().status();
+}
+
+Status CopyArtifact(const SegmentScope& scope, Store& from, Store& out, std::stop_token stop) {
+  ASSIGN_OR_RETURN(const Manifest manifest, ReadManifest(from, scope.planned->copy_from, stop));
+  if (scope.options->share.of == Share::Of::kAll) RETURN_IF_ERROR(out.Sweep(""));
+  RETURN_IF_ERROR(LayClaim(scope, out));
+  for (const ManifestShard& shard : manifest.shards)
+    RETURN_IF_ERROR(CopyObject(from, out, shard.object, stop));
+  for (const StoredObject& sidecar : manifest.sidecars) RETURN_IF_ERROR(CopyObject(from, out, sidecar, stop));
+  PassCommitPoint("sidecars.committed");
+  RETURN_IF_ERROR(
+      WriteObject(out, kManifestName, EncodeManifest(manifest), Condition::ReplaceAny()).status());
+  PassCommitPoint("manifest.committed");
+  for (const StoredObject& follower : manifest.followers)
+    RETURN_IF_ERROR(CopyObject(from, out, follower, stop));
+  PassCommitPoint("artifact.published");
+  return {};
 }
 
 }  // namespace pipeline

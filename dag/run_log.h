@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -87,6 +88,10 @@ class RunLog {
   /// How many lines could not be read when the log was opened.
   std::uint64_t damaged_lines() const;
 
+  /// Called with each line about a unit once it is durable; a failure of it is one of Append. Set before
+  /// other threads append.
+  void SetListener(std::function<Status(const UnitLine&)> listener) { listener_ = std::move(listener); }
+
   /// Durable when it returns OK. A failure must end the run: what is not logged is not done.
   Status Append(const UnitLine& line);
   /// Writes a segment line unless there is one with the same lineage; returns its number.
@@ -105,6 +110,7 @@ class RunLog {
   struct State;
   explicit RunLog(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
+  std::function<Status(const UnitLine&)> listener_;
 };
 
 }  // namespace pipeline

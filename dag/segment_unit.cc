@@ -6,8 +6,8 @@
 
 #include "base/commit_point.h"
 #include "base/str.h"
-#include "dag/copy_artifact.h"
 #include "dag/keys.h"
+#include "dag/publisher.h"
 #include "dag/unit_id.h"
 
 namespace pipeline {

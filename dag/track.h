@@ -22,6 +22,7 @@ struct Track {
     kPlanning,    // one unit looks at the pieces and plans the shards
     kPublishing,  // shards are being written
     kFinishing,   // one unit judges, describes and commits the manifest
+    kElsewhere,   // its Job was offered to another process
     kDone,
     kFailed,
   };

@@ -173,11 +173,12 @@ TEST(JobTest, GoingOnFurtherRunsItInTheSamePlace) {
 
 TEST(JobTest, ForceRunsItAgain) {
   ToyPlace place;
-  place.Ok(kLearn);
+  place.Ok(kLearn + kMark + kText);
   Selection force;
   force.force = "model";
-  place.Ok(kLearn, force);
+  const ToyOutcome forced = place.Ok(kLearn + kMark + kText, force);
   EXPECT_EQ(place.hand.learnt, 2);
+  EXPECT_TRUE(Says(forced.because, "text: made from what --force model makes again"));
 }
 
 TEST(JobTest, OnlyWhatReadsItNeedsItsArtifact) {

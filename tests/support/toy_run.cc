@@ -70,7 +70,8 @@ ToyPlace::ToyPlace() {
   }
 }
 
-ToyOutcome ToyPlace::Run(std::string_view stages, const Selection& selection, int keep_going) {
+ToyOutcome ToyPlace::Run(std::string_view stages, const Selection& selection, int keep_going,
+                         const Share& share) {
   ToyOutcome outcome;
   const Registry registry = ToyRegistry(hand);
   const std::string file = StrCat("pipe: 1\nname: toy\nvars: { out: ", dir_ / "out",
@@ -104,9 +105,10 @@ ToyOutcome ToyPlace::Run(std::string_view stages, const Selection& selection, in
   options.keep_going = keep_going;
   options.memory_bytes = memory;
   options.batch_bytes = 64;
+  options.share = share;
   Executor executor(graph, *plan, *facts, (*place)->environment(), options);
   Status ready = executor.Prepare();
-  if (ready.ok()) ready = executor.ClaimPlaces();
+  if (ready.ok() && share.of != Share::Of::kOneUnit) ready = executor.ClaimPlaces();
   if (!ready.ok()) {
     outcome.code = ready.code();
     outcome.failures.emplace_back(ready.message());
@@ -117,6 +119,7 @@ ToyOutcome ToyPlace::Run(std::string_view stages, const Selection& selection, in
   for (const UnitFailure& failure : ran.failures)
     outcome.failures.push_back(StrCat(failure.unit, ": ", failure.why.message()));
   if (!ran.status.ok() && ran.failures.empty()) outcome.failures.emplace_back(ran.status.message());
+  for (const OfferedUnit& unit : ran.offered) outcome.offered.push_back(unit.unit);
   outcome.notes = notes.Take();
   outcome.units = UnitsIn(ReadFile(log).substr(before));
   return outcome;

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "dag/environment.h"
 #include "dag/plan.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/toy_stages.h"
@@ -21,6 +22,7 @@ struct ToyOutcome {
   std::vector<std::string> refusals;  // not empty: nothing ran
   std::vector<std::string> reports;
   std::vector<std::string> notes;
+  std::vector<std::string> offered;
   std::vector<std::string> because;  // why the wanted segments run
 
   int Count(std::string_view prefix) const;  // of units
@@ -31,7 +33,8 @@ class ToyPlace {
   ToyPlace();
 
   /// Runs the file with `stages` below a source, `lines` and `docs`: three inputs cut into partitions.
-  ToyOutcome Run(std::string_view stages, const Selection& selection = {}, int keep_going = 1);
+  ToyOutcome Run(std::string_view stages, const Selection& selection = {}, int keep_going = 1,
+                 const Share& share = {});
   /// The same; the test fails where it does not end well.
   ToyOutcome Ok(std::string_view stages, const Selection& selection = {});
 
