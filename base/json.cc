@@ -6,6 +6,7 @@
 #include <cmath>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "base/str.h"
 
@@ -61,6 +62,10 @@ std::string WithoutLibraryTalk(std::string_view message) {
 /// Builds a Json from the library's events, so that no second tree is held.
 class Builder final : public nlohmann::json_sax<Library> {
  public:
+  Builder() = default;
+  /// Of the root only the members with these names are kept, and of containers in it only their kind.
+  explicit Builder(std::span<const std::string> members) : members_(members), picks_(true) {}
+
   bool null() override { return Put(Json()); }
   bool boolean(bool value) override { return Put(Json(value)); }
   bool number_integer(std::int64_t value) override { return Put(Json(value)); }
@@ -76,6 +81,9 @@ class Builder final : public nlohmann::json_sax<Library> {
   bool start_array(std::size_t) override { return Open(Json(Json::Array{})); }
   bool end_array() override { return Close(); }
   bool key(std::string& name) override {
+    if (passed_over_ > 0) return true;
+    keep_ = !picks_ || std::find(members_.begin(), members_.end(), name) != members_.end();
+    if (!keep_) return true;
     if (open_.back().Has(name)) {
       error_ = StrCat("the key \"", name, "\" is there twice");
       return false;
@@ -93,26 +101,34 @@ class Builder final : public nlohmann::json_sax<Library> {
 
  private:
   bool Open(Json container) {
-    if (open_.size() >= kMaxDepth) {
+    if (open_.size() + passed_over_ >= kMaxDepth) {
       error_ = StrCat("nested deeper than ", kMaxDepth, " levels");
       return false;
+    }
+    if (picks_ && !open_.empty()) {
+      Put(std::move(container));
+      ++passed_over_;
+      return true;
     }
     open_.push_back(std::move(container));
     keys_.emplace_back();
     return true;
   }
   bool Close() {
+    if (passed_over_ > 0) return --passed_over_, true;
     Json done = std::move(open_.back());
     open_.pop_back();
     keys_.pop_back();
+    keep_ = true;
     return Put(std::move(done));
   }
   bool Put(Json value) {
+    if (passed_over_ > 0 || !keep_) return true;
     if (open_.empty()) {
       root = std::move(value);
     } else if (open_.back().is_object()) {
       open_.back()[keys_.back()] = std::move(value);
-    } else {
+    } else if (!picks_) {
       open_.back().Append(std::move(value));
     }
     return true;
@@ -120,7 +136,22 @@ class Builder final : public nlohmann::json_sax<Library> {
 
   std::vector<Json> open_;
   std::vector<std::string> keys_;
+  std::span<const std::string> members_;
+  bool picks_ = false;
+  bool keep_ = true;             // the value that comes
+  std::size_t passed_over_ = 0;  // containers below the root that are open and not kept
 };
+
+Result<Json> ParseWith(std::string_view text, Builder builder) {
+  const char* const begin = text.data();
+  const char* farthest = begin;
+  if (Library::sax_parse(Cursor(begin, &farthest), Cursor(begin + text.size(), &farthest), &builder))
+    return std::move(builder.root);
+  const std::string_view before(begin, static_cast<std::size_t>(farthest - begin));
+  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+  const std::size_t column = before.size() - (before.rfind('\n') + 1);  // of the last byte that was read
+  return Status(Code::kInvalidArgument, StrCat("line ", line, ", column ", column, ": ", builder.error_));
+}
 
 void AppendNumber(std::string& out, double value) {
   if (!std::isfinite(value)) {  // JSON has no such numbers
@@ -248,16 +279,12 @@ void Json::DumpTo(std::string& out, int indent, int depth) const {
   }
 }
 
-Result<Json> Json::Parse(std::string_view text) {
-  Builder builder;
-  const char* const begin = text.data();
-  const char* farthest = begin;
-  if (Library::sax_parse(Cursor(begin, &farthest), Cursor(begin + text.size(), &farthest), &builder))
-    return std::move(builder.root);
-  const std::string_view before(begin, static_cast<std::size_t>(farthest - begin));
-  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
-  const std::size_t column = before.size() - (before.rfind('\n') + 1);  // of the last byte that was read
-  return Status(Code::kInvalidArgument, StrCat("line ", line, ", column ", column, ": ", builder.error_));
+Result<Json> Json::Parse(std::string_view text) { return ParseWith(text, Builder()); }
+
+Result<Json> Json::ParseMembers(std::string_view text, std::span<const std::string> names) {
+  ASSIGN_OR_RETURN(Json json, ParseWith(text, Builder(names)));
+  if (!json.is_object()) return Status(Code::kInvalidArgument, "no object");
+  return json;
 }
 
 void AppendJsonString(std::string& out, std::string_view text) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -67,6 +68,9 @@ class Json {
   /// kInvalidArgument, as "line 2, column 7: why" (in bytes), where `text` is not JSON, an object has
   /// a key twice, or the nesting is deeper than 64.
   static Result<Json> Parse(std::string_view text);
+  /// The same for an object, of which only the members `names` are kept, and of those that are objects or
+  /// arrays only that they are: memory does not depend on the rest.
+  static Result<Json> ParseMembers(std::string_view text, std::span<const std::string> names);
 
  private:
   void DumpTo(std::string& out, int indent, int depth) const;

@@ -7,6 +7,12 @@
 
 namespace pipeline {
 
+namespace {
+
+bool IsContinuation(char byte) { return (static_cast<unsigned char>(byte) & 0xc0) == 0x80; }
+
+}  // namespace
+
 std::string HumanBytes(std::uint64_t bytes) {
   static constexpr std::array<const char*, 6> kUnits = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
   if (bytes < 1024) return StrCat(bytes, " B");
@@ -40,6 +46,30 @@ std::size_t EditDistance(std::string_view a, std::string_view b) {
     previous.swap(row);
   }
   return previous[b.size()];
+}
+
+bool MatchesPattern(std::string_view pattern, std::string_view name) {
+  std::size_t p = 0;
+  std::size_t n = 0;
+  std::size_t star = std::string_view::npos;  // the last one seen, and where its run began
+  std::size_t star_name = 0;
+  while (n < name.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      star_name = n;
+    } else if (p < pattern.size() && pattern[p] == '?') {
+      ++p, ++n;
+      while (n < name.size() && IsContinuation(name[n])) ++n;
+    } else if (p < pattern.size() && pattern[p] == name[n]) {
+      ++p, ++n;
+    } else if (star != std::string_view::npos) {
+      p = star + 1;
+      n = ++star_name;
+    } else {
+      return false;
+    }
+  }
+  return pattern.find_first_not_of('*', p) == std::string_view::npos;
 }
 
 }  // namespace pipeline

@@ -29,6 +29,9 @@ std::string HumanBytes(std::uint64_t bytes);
 /// `number` in decimal, padded with zeros to `width`: "00012".
 std::string ZeroPadded(std::uint64_t number, int width);
 
+/// Whether all of `name` is what `pattern` says: `*` is any run of bytes, `?` one character.
+bool MatchesPattern(std::string_view pattern, std::string_view name);
+
 /// The candidate nearest to `word` in edit distance when near enough to be a typing mistake; else
 /// empty. `candidates` is any range of things convertible to string_view.
 template <class Range>

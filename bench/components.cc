@@ -26,6 +26,7 @@
 #include "formats/tfds.h"
 #include "formats/tfrecord.h"
 #include "formats/utf8.h"
+#include "stages/filter.h"
 #include "stages/normalize.h"
 
 namespace pipeline {
@@ -96,15 +97,14 @@ void ValidateUtf8(benchmark::State& state) {
   CountText(state);
 }
 
-void NormalizeByStage(benchmark::State& state) {
-  Json config;
-  config["form"] = "nfkc";
-  config["whitespace"] = "collapse";
-  config["drop_empty"] = true;
-  const auto transform = std::get<TransformFactory>(NormalizeType().make)({"clean", config, {}});
+/// All the text through a new worker of the stage, in batches.
+void ApplyStage(benchmark::State& state, const StageType& type, const Json& config) {
+  const auto transform = std::get<TransformFactory>(type.make)({"stage", config, {}});
   const auto worker = (*transform)->NewWorker();
   Batch batch;
+  std::uint64_t kept = 0;
   for (auto _ : state) {
+    kept = 0;
     for (auto line = Lines().begin(); line != Lines().end();) {
       batch.Clear(1);
       for (; line != Lines().end() && batch.text.bytes() < kBatchBytes; ++line) {
@@ -112,10 +112,38 @@ void NormalizeByStage(benchmark::State& state) {
         batch.text.Append(*line);
       }
       StageCounts counts;
-      if (!(*worker)->Apply(batch, 0, counts).ok()) return state.SkipWithError("not normalised");
+      if (!(*worker)->Apply(batch, 0, counts).ok()) return state.SkipWithError("the stage failed");
+      kept += batch.size();
     }
   }
+  state.counters["kept"] = static_cast<double>(kept) / static_cast<double>(Lines().size());
   CountText(state);
+}
+
+void NormalizeByStage(benchmark::State& state) {
+  Json config;
+  config["form"] = "nfkc";
+  config["whitespace"] = "collapse";
+  config["drop_empty"] = true;
+  ApplyStage(state, NormalizeType(), config);
+}
+
+Json Range(double low, double high) { return Json(Json::Array{Json(low), Json(high)}); }
+
+/// Rules that most lines keep, so that each line goes through all of them.
+void FilterByCharacters(benchmark::State& state) {
+  Json config;
+  config["min_chars"] = 2;
+  config["kana"] = Range(0.05, 1);
+  config["symbols"] = Range(0, 0.3);
+  config["max_run"] = 50;
+  config["repeat_length"] = 10;
+  if (state.range(0) > 0) {
+    config["urls"] = Range(0, 0.3);
+    config["patterns"] = Json(Json::Array{"続きを読む", "Copyright*reserved", "javascriptを有効に"});
+  }
+  if (state.range(0) > 1) config["repeats"] = Range(0, 0.5);
+  ApplyStage(state, FilterType(), config);
 }
 
 void NormalizeByIcu(benchmark::State& state) {
@@ -189,6 +217,8 @@ BENCHMARK(CutLines)->Unit(benchmark::kMillisecond);
 BENCHMARK(ValidateUtf8)->Unit(benchmark::kMillisecond);
 BENCHMARK(NormalizeByStage)->Unit(benchmark::kMillisecond);
 BENCHMARK(NormalizeByIcu)->Unit(benchmark::kMillisecond);
+// 1: by patterns and URLs, too; 2: by repetition, too.
+BENCHMARK(FilterByCharacters)->DenseRange(0, 2)->Unit(benchmark::kMillisecond);
 BENCHMARK(EncodeExamples)->Unit(benchmark::kMillisecond);
 BENCHMARK(HashText)->Unit(benchmark::kMillisecond);
 BENCHMARK(Crc)->Arg(8)->Arg(216)->Arg(1024)->Arg(64 << 10);

@@ -214,6 +214,36 @@ class Bench:
         finally:
             shutil.rmtree(place, ignore_errors=True)
 
+    def words(self):
+        """The same morphemes by a loop around MeCab, without us."""
+        def command(loop, threads):
+            return [self.binaries / "words", loop, "ipadic", self.plain, 16 * MIB, threads]
+
+        def morphemes(loop):
+            return subprocess.run([str(word) for word in command(loop, 1)], check=True, capture_output=True).stdout
+
+        if morphemes("bare") != morphemes("stage"):
+            sys.exit("bench: segment_words and the loop around MeCab found different morphemes")
+        value, values, _ = self.pairs(lambda: run([*ONE_CORE, *command("bare", 1)]),
+                                      lambda: run([*ONE_CORE, *command("stage", 1)]),
+                                      lambda bare, stage: bare.cpu / stage.cpu)
+        self.row("CPU of a bare MeCab loop / of `segment_words`, on one core", value, 0.95,
+                 note=f"{self.spread(values)}; same morphemes")
+        value, values, foreign = self.pairs(lambda: run([*ONE_CORE, *command("stage", 2)]),
+                                            lambda: run(command("stage", 2)),
+                                            lambda one, two: one.wall / two.wall, wall=True)
+        self.row("wall of `segment_words` on one core / on two", value, 1.8,
+                 note=f"{self.spread(values)}; others took up to {foreign:.0%}")
+
+    def encode(self):
+        """One thread, interleaved by the program itself; the same ids."""
+        done = subprocess.run([*ONE_CORE, self.binaries / "encode_pair", self.plain, str(self.pairs_wanted)],
+                              check=True, capture_output=True, text=True)
+        pairs = [tuple(map(float, line.split())) for line in done.stdout.splitlines()]
+        values = [loop / stage for loop, stage in pairs]
+        self.row("CPU of a bare SentencePiece loop / of `encode`", statistics.median(values), 0.95,
+                 note=self.spread(values))
+
     def components(self):
         """No floors: where to look when a ratio falls."""
         done = subprocess.run([self.binaries / "components", "--benchmark_color=false"], check=True,
@@ -221,7 +251,7 @@ class Bench:
         print("\n" + "\n".join(line.rstrip() for line in done.stdout.splitlines()))
 
 
-ROWS = ("overhead", "decoder", "shuffle", "scaling", "memory", "reads", "planning", "components")
+ROWS = ("overhead", "decoder", "shuffle", "scaling", "memory", "reads", "planning", "words", "encode", "components")
 
 
 def machine():

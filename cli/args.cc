@@ -79,10 +79,33 @@ std::variant<Options, Reply> ParseArgs(int argc, char** argv) {
       app.add_subcommand("retry", "Run the part of the last run that failed, and what it needs");
   AddFile(*retry, options), AddSet(*retry, set, options), AddRun(*retry, options);
 
+  CLI::App* plan = app.add_subcommand(
+      "plan", "Hand out what can run now to workers; say how many units that are, 0 when all is done");
+  AddFile(*plan, options), AddSet(*plan, set, options);
+  plan->add_option("-o,--output", options.hand_out, "Directory or URI that the plan is written below")
+      ->required()
+      ->type_name("PLACE");
+
+  CLI::App* worker = app.add_subcommand("worker", "Run one unit of a plan that was handed out");
+  worker->add_option("--plan", options.hand_out, "Where the plan was handed out")
+      ->required()
+      ->type_name("PLACE");
+  worker->add_option("--unit", options.unit, "The unit, as the plan names it")->required()->type_name("UNIT");
+  worker->add_option("--scratch", options.scratch, "Directory for what it needs meanwhile")->type_name("DIR");
+
+  for (CLI::App* command : {plan, worker})
+    command->add_option("-j,--jobs", options.threads, "Threads for processing (default: cores)")
+        ->type_name("N")
+        ->check(CLI::Range(1, 1024));
+
   CLI::App* status =
       app.add_subcommand("status", "Say what is done, what failed and why, and where things are");
   AddFile(*status, options), AddSet(*status, set, options);
   status->add_flag("--json", options.json, "As JSON");
+
+  CLI::App* report = app.add_subcommand(
+      "report", "Write the page about the last run again, from what the run left, and say where it is");
+  AddFile(*report, options), AddSet(*report, set, options);
 
   CLI::App* validate = app.add_subcommand("validate", "Check the pipeline file and say every mistake in it");
   AddFile(*validate, options), AddSet(*validate, set, options);
@@ -108,24 +131,36 @@ std::variant<Options, Reply> ParseArgs(int argc, char** argv) {
                 "A JSON object per record, with all columns; without it a line end is \\n");
   cat->add_option("-l,--limit", options.limit, "That many records, then end")->type_name("N");
 
+  CLI::App* stats =
+      app.add_subcommand("stats", "Say how long the texts of an artifact are, and of which characters");
+  stats
+      ->add_option("WHAT", options.target,
+                   "Directory of an artifact with texts, or one of its shards or partition files")
+      ->required();
+  stats->add_flag("--json", options.json, "As JSON, with every count");
+
   CLI::App* clean = app.add_subcommand("clean", "Remove intermediates that nothing unfinished needs");
   AddFile(*clean, options), AddSet(*clean, set, options);
   clean->add_flag("-n,--dry-run", options.dry_run, "Say what would be removed");
   clean->add_flag("--all", options.all, "Remove what unfinished stages could go on from, too");
 
+  app.add_subcommand("plugins", "List the plugins that are found, with their stages and commands");
   app.add_subcommand("schema", "Print the JSON Schema of pipeline files, for editors");
   app.add_subcommand("reference", "Print the reference page of all stages and their keys");
+  CLI::App* probe = app.add_subcommand("__probe-plugin")->group("");  // hidden: see plugins/loader.h
+  probe->add_option("PATH", options.target)->required();
 
   // CLI11 would only say that a command is missing.
   std::vector<std::string> names;
   for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
   if (argc > 1 && argv[1][0] != '-' && std::find(names.begin(), names.end(), argv[1]) == names.end()) {
     const std::string_view nearest = NearestWord(argv[1], names);
-    return Reply{
-        StrCat("pipe: there is no command '", argv[1], "'",
-               nearest.empty() ? std::string("; see pipe --help") : StrCat("; did you mean '", nearest, "'?"),
-               "\n"),
-        kExitRefused};
+    options.command = "of a plugin";
+    options.words.assign(argv + 1, argv + argc);
+    options.otherwise = StrCat(
+        "pipe: there is no command '", argv[1], "'",
+        nearest.empty() ? std::string("; see pipe --help") : StrCat("; did you mean '", nearest, "'?"));
+    return options;
   }
   try {
     app.parse(argc, argv);
@@ -133,9 +168,11 @@ std::variant<Options, Reply> ParseArgs(int argc, char** argv) {
     std::ostringstream out, err;
     const int code = app.exit(error, out, err);
     if (code == 0) return Reply{out.str(), kExitDone};
-    return Reply{err.str(), kExitRefused};
+    const bool is_worker = argc > 1 && std::string_view(argv[1]) == "worker";
+    return Reply{err.str(), is_worker ? kExitUsage : kExitRefused};
   }
   options.command = app.get_subcommands().front()->get_name();
+  options.words.assign(argv + 1, argv + argc);
   for (const std::string& assignment : set) {
     const std::size_t equals = assignment.find('=');
     if (equals == std::string::npos || equals == 0)

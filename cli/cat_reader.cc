@@ -15,7 +15,9 @@
 #include "dag/run_log_line.h"
 #include "dag/unit_id.h"
 #include "formats/coding.h"
+#include "formats/packed.h"
 #include "formats/partition_file.h"
+#include "formats/sentencepiece_model.h"
 #include "formats/spill_file.h"
 #include "formats/tf_example.h"
 #include "formats/tfds.h"
@@ -26,6 +28,7 @@ namespace pipeline {
 namespace {
 
 constexpr std::uint64_t kMaxRecordBytes = std::uint64_t{1} << 30;
+constexpr std::uint64_t kMaxIndexBytes = std::uint64_t{1} << 30;
 constexpr std::string_view kRunLogVersion = "# pipe run log v1";
 
 /// 16 digits: what is hashed has no meaning as a number.
@@ -46,18 +49,51 @@ std::optional<std::string_view> OnlyText(const TfExample& example) {
   return texts->front();
 }
 
-/// `facts` is where the record comes from; only looked at where JSON is wanted.
-void PrintExample(const TfExample& example, const std::function<Json()>& facts, RecordPrinter& printer) {
+/// The ids of an example that is a packed row, without those that fill it where its length is known.
+std::optional<std::string> OnlyIds(const TfExample& example, const PackedRowFacts* row) {
+  if (example.size() != 1 || example.begin()->first != kPackedFeature) return std::nullopt;
+  const auto* const ids = std::get_if<TfInt64List>(&example.begin()->second);
+  if (ids == nullptr) return std::nullopt;
+  std::string text;
+  for (std::size_t at = 0; at < ids->size() && (row == nullptr || at < row->length); ++at)
+    text += StrCat(at == 0 ? "" : " ", (*ids)[at]);
+  return text;
+}
+
+/// `facts` is where the record comes from; only looked at where JSON is wanted. `row` is null where nothing
+/// is known beside the record.
+void PrintExample(const TfExample& example, const PackedRowFacts* row, const std::function<Json()>& facts,
+                  RecordPrinter& printer) {
   if (!printer.json()) {
-    const std::optional<std::string_view> text = OnlyText(example);
-    return text ? printer.Line(*text) : printer.Line(ToJson(example).Dump());
+    if (const std::optional<std::string_view> text = OnlyText(example)) return printer.Line(*text);
+    const std::optional<std::string> ids = OnlyIds(example, row);
+    return printer.Line(ids ? *ids : ToJson(example).Dump());
   }
   Json record = facts();
+  if (row != nullptr) {
+    record["length"] = row->length;
+    record["bytes"] = row->bytes;
+    record["chars"] = row->chars;
+  }
   record["features"] = ToJson(example);
   printer.Object(record);
 }
 
+/// Empty where there is none.
+Result<std::vector<PackedIndexEntry>> ReadIndex(const CatObject& object) {
+  if (!object.open_index) return std::vector<PackedIndexEntry>();
+  ASSIGN_OR_RETURN(const std::unique_ptr<ByteFile> file, object.open_index());
+  if (file->size() > kMaxIndexBytes) return Status(Code::kResourceExhausted, "larger than 1 GiB");
+  std::string bytes(file->size(), '\0');
+  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file->Open(0, {}));
+  if (!bytes.empty()) RETURN_IF_ERROR(ReadExactly(*reader, bytes));
+  return ParsePackedIndex(bytes);
+}
+
 Status PrintShard(const ByteFile& file, const CatObject& object, RecordPrinter& printer) {
+  const Result<std::vector<PackedIndexEntry>> rows = ReadIndex(object);
+  if (!rows.ok())
+    return Status(rows.status()).Annotate("its index cannot be read; move it away to see rows without it");
   ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> input, file.Open(0, {}));
   TfRecordReader reader(*input, kMaxRecordBytes);
   for (std::uint64_t index = 0; !printer.done(); ++index) {
@@ -73,7 +109,7 @@ Status PrintShard(const ByteFile& file, const CatObject& object, RecordPrinter& 
       json["index"] = index;
       return json;
     };
-    PrintExample(*example, facts, printer);
+    PrintExample(*example, index < rows->size() ? &(*rows)[index].facts : nullptr, facts, printer);
   }
   return {};
 }
@@ -143,12 +179,16 @@ Status PrintPartition(std::shared_ptr<const ByteFile> file, const CatObject& obj
 
 // ----------------------------------------------------------------------------------------- spills
 
-/// The record inside a payload that is one TFRecord frame; all of one that is not.
+/// The record inside a payload that is one TFRecord frame, behind what an index keeps of it; all of a payload
+/// that is neither.
 std::string_view RecordOf(std::string_view payload) {
-  if (payload.size() < kTfRecordOverhead) return payload;
-  Decoder header(payload);
-  const std::uint64_t length = header.U64();
-  return length == payload.size() - kTfRecordOverhead ? payload.substr(12, length) : payload;
+  for (const std::size_t front : {std::size_t{0}, kPackedIndexNumbers * sizeof(std::uint32_t)}) {
+    if (payload.size() < front + kTfRecordOverhead) continue;
+    const std::string_view frame = payload.substr(front);
+    const std::uint64_t length = Decoder(frame).U64();
+    if (length == frame.size() - kTfRecordOverhead) return frame.substr(12, length);
+  }
+  return payload;
 }
 
 Status PrintSpillFrame(const SpillIndex& index, const SpillSplit& split, std::string_view rows,
@@ -168,7 +208,7 @@ Status PrintSpillFrame(const SpillIndex& index, const SpillSplit& split, std::st
       if (row.sub != 0) json["sub"] = row.sub;
       return json;
     };
-    PrintExample(*example, facts, printer);
+    PrintExample(*example, nullptr, facts, printer);
   }
   return {};
 }
@@ -293,6 +333,41 @@ Status PrintRunLog(const ByteFile& file, RecordPrinter& printer) {
                 StrCat("line ", first_damaged, ": damaged, ", damaged, " in all; a run passes over them"));
 }
 
+// -------------------------------------------------------------------------------------- tokenizers
+
+/// With the digits that tell it from every other float, and no more.
+double ScoreOf(const SentencePiece& piece) {
+  std::array<char, 32> digits{};
+  const char* const end = std::to_chars(digits.data(), digits.data() + digits.size(), piece.score).ptr;
+  double score = 0;
+  std::from_chars(digits.data(), end, score);
+  return score;
+}
+
+Status PrintTokenizer(const ByteFile& file, RecordPrinter& printer) {
+  constexpr std::array<std::string_view, 7> kTypes = {
+      "", "normal", "unknown", "control", "user_defined", "unused", "byte"};
+  if (file.size() > kMaxRecordBytes) return Status(Code::kDataLoss, "no model is that large");
+  std::string bytes(file.size(), '\0');
+  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> input, file.Open(0, {}));
+  RETURN_IF_ERROR(ReadExactly(*input, bytes));
+  ASSIGN_OR_RETURN(const SentencePieceModel model, SentencePieceModel::Parse(bytes));
+  for (std::size_t id = 0; id < model.pieces().size() && !printer.done(); ++id) {
+    const SentencePiece& piece = model.pieces()[id];
+    if (!printer.json()) {
+      printer.Line(piece.text);
+      continue;
+    }
+    Json json;
+    json["id"] = id;
+    json["piece"] = piece.text;
+    json["score"] = ScoreOf(piece);
+    json["type"] = kTypes[static_cast<std::size_t>(piece.type)];
+    printer.Object(json);
+  }
+  return {};
+}
+
 Status PrintFile(std::shared_ptr<const ByteFile> file, const CatObject& object, RecordPrinter& printer) {
   switch (object.kind) {
     case ObjectKind::kShard: return PrintShard(*file, object, printer);
@@ -300,6 +375,7 @@ Status PrintFile(std::shared_ptr<const ByteFile> file, const CatObject& object, 
     case ObjectKind::kSpill: return PrintSpill(*file, printer);
     case ObjectKind::kQuarantine: return PrintQuarantine(*file, object, printer);
     case ObjectKind::kRunLog: return PrintRunLog(*file, printer);
+    case ObjectKind::kTokenizer: return PrintTokenizer(*file, printer);
   }
   return {};
 }

@@ -9,10 +9,11 @@ namespace pipeline {
 
 /// Every record from the front on, until the printer wants no more. On an error, what could be read before
 /// was printed; the message names the object. Members of the JSON objects, absent where they are not known:
-///   shard       split, shard, index, features {name: value}
+///   shard       split, shard, index, features {name: value}; of packed rows also length, bytes, chars
 ///   partition   partition, index, sub, document, key, columns {name: value}
 ///   spill       partition, split (its number), hash, index, sub, features
 ///   quarantine  stage, partition, index, sub, reason, text or base64
+///   tokenizer   id, piece, score, type
 ///   run.log     line, kind, fields {key: value, or an array where a key stands several times}
 /// `sub` is left out when 0, `key` and `hash` are 16 hexadecimal digits, numbers count from 0, lines from 1.
 Status PrintObject(const CatObject& object, RecordPrinter& printer);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -13,6 +14,7 @@
 #include "dag/quarantine.h"
 #include "formats/coding.h"
 #include "formats/compression.h"
+#include "formats/packed.h"
 #include "formats/tfrecord.h"
 #include "formats/utf8.h"
 #include "storage/local_file.h"
@@ -28,6 +30,7 @@ constexpr std::string_view kSpillMagic = "PIPESPIL";
 constexpr std::string_view kRunLogFront = "# pipe run log v";
 constexpr std::string_view kQuarantineFront = R"({"index":)";
 constexpr std::string_view kShardMark = ".tfrecord-";
+constexpr std::string_view kPackedSuffix = ".tfrecord";
 
 std::string_view LastPart(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
@@ -40,23 +43,32 @@ std::string StageOfDirectory(std::string_view path) {
   return std::string(directory.substr(0, directory.rfind('-')));
 }
 
-/// Split and number out of DATASET-SPLIT.tfrecord-NNNNN-of-NNNNN, where it is such a name.
+/// Split and number out of DATASET-SPLIT.tfrecord-NNNNN-of-NNNNN or SPLIT-NNNNN-of-NNNNN.tfrecord, where it
+/// is such a name.
 void TakeShardName(std::string_view name, CatObject& object) {
-  const std::size_t mark = name.find(kShardMark);
-  if (mark == std::string_view::npos) return;
-  const std::string_view front = name.substr(0, mark);
-  const std::string_view number = name.substr(mark + kShardMark.size());
-  std::uint32_t shard = 0;
-  if (std::from_chars(number.data(), number.data() + number.size(), shard).ec != std::errc()) return;
-  object.split = std::string(front.substr(front.rfind('-') + 1));
-  object.shard = shard;
+  const auto take = [&object](std::string_view split, std::string_view number) {
+    std::uint32_t shard = 0;
+    if (std::from_chars(number.data(), number.data() + number.size(), shard).ec != std::errc()) return;
+    object.split = std::string(split);
+    object.shard = shard;
+  };
+  if (const std::size_t mark = name.find(kShardMark); mark != std::string_view::npos) {
+    const std::string_view front = name.substr(0, mark);
+    return take(front.substr(front.rfind('-') + 1), name.substr(mark + kShardMark.size()));
+  }
+  const std::size_t of = name.rfind("-of-");
+  const std::size_t dash = of == std::string_view::npos ? of : name.substr(0, of).rfind('-');
+  if (name.ends_with(kPackedSuffix) && dash != std::string_view::npos)
+    take(name.substr(0, dash), name.substr(dash + 1, of - dash - 1));
 }
 
 std::optional<ObjectKind> KindBySuffix(std::string_view name) {
-  if (name.find(kShardMark) != std::string_view::npos) return ObjectKind::kShard;
+  if (name.find(kShardMark) != std::string_view::npos || name.ends_with(kPackedSuffix))
+    return ObjectKind::kShard;
   if (name.ends_with(".part")) return ObjectKind::kPartition;
   if (name.ends_with(".spill")) return ObjectKind::kSpill;
   if (name.ends_with(".jsonl") && ParsePieceName(name)) return ObjectKind::kQuarantine;
+  if (name.ends_with(".model")) return ObjectKind::kTokenizer;
   return std::nullopt;
 }
 
@@ -113,6 +125,11 @@ Result<std::vector<CatObject>> ObjectOfFile(const std::string& path) {
     ASSIGN_OR_RETURN(std::unique_ptr<LocalFile> opened, LocalFile::Open(path));
     return std::unique_ptr<ByteFile>(std::move(opened));
   };
+  if (const std::string index = PackedIndexOf(path); !index.empty() && LocalFile::Open(index).ok())
+    object.open_index = [index]() -> Result<std::unique_ptr<ByteFile>> {
+      ASSIGN_OR_RETURN(std::unique_ptr<LocalFile> opened, LocalFile::Open(index));
+      return std::unique_ptr<ByteFile>(std::move(opened));
+    };
   std::vector<CatObject> objects;
   objects.push_back(std::move(object));
   return objects;
@@ -124,15 +141,22 @@ std::vector<CatObject> ObjectsOfArtifact(const std::string& place, const std::sh
   const auto add = [&](const std::string& name, ObjectKind kind) -> CatObject& {
     return objects.emplace_back(ObjectOf(StrCat(place, "/", name), store, name, kind));
   };
+  std::set<std::string_view> sidecars;
+  for (const StoredObject& sidecar : manifest.sidecars) sidecars.insert(sidecar.name);
   for (const ManifestShard& shard : manifest.shards) {
     CatObject& object = add(shard.object.name, ObjectKind::kShard);
     object.split = shard.split;
     object.shard = shard.number;
+    const std::string index = PackedIndexOf(shard.object.name);
+    if (sidecars.contains(index)) object.open_index = [store, index] { return store->Open(index); };
   }
   for (const Piece& piece : manifest.partitions)
     for (const StoredObject& stored : piece.output.objects)
       if (KindBySuffix(stored.name) == ObjectKind::kPartition)
         add(stored.name, ObjectKind::kPartition).split_names = manifest.schema.splits;
+  const std::string model(manifest.facts["model"].AsString());
+  for (const StoredObject& stored : manifest.sidecars)
+    if (stored.name == model) add(stored.name, ObjectKind::kTokenizer);
   return objects;
 }
 
@@ -166,9 +190,10 @@ Result<ObjectKind> KindOf(std::string_view front, std::string_view name) {
   if (BeginsWithQuarantine(front)) return ObjectKind::kQuarantine;
   if (BeginsWithFrame(front)) return ObjectKind::kShard;
   if (const std::optional<ObjectKind> kind = KindBySuffix(name)) return *kind;
-  return Status(Code::kInvalidArgument,
-                StrCat("not an object of this program: ", LooksLike(front, name),
-                       "; name an artifact, a shard, a partition, a spill, a quarantine or a run.log"));
+  return Status(
+      Code::kInvalidArgument,
+      StrCat("not an object of this program: ", LooksLike(front, name),
+             "; name an artifact, a shard, a partition, a spill, a quarantine, a tokenizer or a run.log"));
 }
 
 Result<std::vector<CatObject>> FindCatObjects(const std::string& what) {

@@ -21,6 +21,7 @@ enum class ObjectKind : std::uint8_t {
   kSpill,       // formats/spill_file.md
   kQuarantine,  // dag/quarantine.md
   kRunLog,      // dag/run_log.md
+  kTokenizer,   // formats/sentencepiece_model.md
 };
 
 /// One object, and what its place tells about its records.
@@ -28,8 +29,10 @@ struct CatObject {
   ObjectKind kind = ObjectKind::kShard;
   std::string path;  // for messages
   std::function<Result<std::unique_ptr<ByteFile>>()> open;
-  std::string split;                     // kShard; empty where unknown
-  std::optional<std::uint32_t> shard;    // kShard
+  std::string split;                   // kShard; empty where unknown
+  std::optional<std::uint32_t> shard;  // kShard
+  /// kShard: the index beside it (formats/packed.md); empty where there is none.
+  std::function<Result<std::unique_ptr<ByteFile>>()> open_index;
   std::optional<PartitionId> partition;  // kQuarantine
   std::string stage;                     // kQuarantine; empty where unknown
   std::vector<std::string> split_names;  // kPartition, by number; empty where unknown

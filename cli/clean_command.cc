@@ -17,16 +17,23 @@ namespace pipeline {
 
 namespace {
 
+/// True for an artifact that lies in the work directory and is what a run is for: no stage reads it.
+bool IsKeptForGood(const Node& node, const PlannedSegment& segment) {
+  return segment.place.starts_with(kWorkPlace) && node.readers.empty() && node.port_readers.empty();
+}
+
 /// Directories of pieces that something still reads or goes on from.
 std::set<std::string> Needed(const LoadedPipeline& loaded, const Plan& plan) {
   std::set<std::string> needed;
   for (const PlannedSegment& segment : plan.segments) {
-    const bool kept = loaded.graph.nodes()[static_cast<std::size_t>(segment.node)].spec->keep;
-    if (segment.directory.empty()) continue;
-    if (segment.state == PlannedSegment::State::kWanted || kept) needed.insert(segment.directory);
-    if (segment.state == PlannedSegment::State::kWanted && segment.origin >= 0)
-      needed.insert(plan.segments[static_cast<std::size_t>(segment.origin)].directory);
+    const Node& node = loaded.graph.nodes()[static_cast<std::size_t>(segment.node)];
+    const bool wanted = segment.state == PlannedSegment::State::kWanted;
+    if (wanted || node.spec->keep || IsKeptForGood(node, segment)) needed.insert(segment.directory);
+    if (!wanted) continue;
+    for (const int need : NeedsOf(segment))
+      needed.insert(plan.segments[static_cast<std::size_t>(need)].directory);
   }
+  needed.erase("");
   return needed;
 }
 

@@ -10,9 +10,14 @@
 #include "cli/clean_command.h"
 #include "cli/exit_code.h"
 #include "cli/pipeline_loader.h"
+#include "cli/plan_command.h"
+#include "cli/plugin_commands.h"
+#include "cli/report_command.h"
 #include "cli/run_command.h"
+#include "cli/stats_command.h"
 #include "cli/status_command.h"
 #include "cli/verify_command.h"
+#include "cli/worker_command.h"
 #include "dag/graph_drawing.h"
 #include "dag/reference.h"
 #include "stages/builtin.h"
@@ -49,11 +54,23 @@ struct Command {
 };
 
 constexpr std::array kCommands = {
-    Command{"run", RunCommand},       Command{"retry", RunCommand},
-    Command{"status", StatusCommand}, Command{"validate", ValidateCommand},
-    Command{"graph", GraphCommand},   Command{"verify", VerifyCommand},
-    Command{"cat", CatCommand},       Command{"clean", CleanCommand},
-    Command{"schema", SchemaCommand}, Command{"reference", ReferenceCommand},
+    Command{"run", RunCommand},
+    Command{"retry", RunCommand},
+    Command{"status", StatusCommand},
+    Command{"validate", ValidateCommand},
+    Command{"graph", GraphCommand},
+    Command{"verify", VerifyCommand},
+    Command{"cat", CatCommand},
+    Command{"clean", CleanCommand},
+    Command{"plan", PlanCommand},
+    Command{"worker", WorkerCommand},
+    Command{"stats", StatsCommand},
+    Command{"report", ReportCommand},
+    Command{"schema", SchemaCommand},
+    Command{"reference", ReferenceCommand},
+    Command{"plugins", PluginsCommand},
+    Command{"__probe-plugin", ProbePluginCommand},
+    Command{"of a plugin", RunPluginCommand},
 };
 
 }  // namespace

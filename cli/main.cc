@@ -7,9 +7,11 @@
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/kill_switch.h"
+#include "stages/training_child.h"
 
 int main(int argc, char** argv) {
   using namespace pipeline;
+  if (argc == 2 && argv[1] == kTrainingCommand) return RunTrainingChild();
   const std::variant<Options, Reply> parsed = ParseArgs(argc, argv);
   if (const Reply* reply = std::get_if<Reply>(&parsed)) {
     std::fputs(reply->text.c_str(), reply->exit_code == 0 ? stdout : stderr);

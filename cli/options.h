@@ -12,8 +12,9 @@
 namespace pipeline {
 
 struct Options {
-  std::string command;  // "run", "cat", ...
-  std::string file;     // the pipeline file
+  std::string command;             // "run", "cat", ...
+  std::vector<std::string> words;  // all of them as they were typed, from the command on
+  std::string file;                // the pipeline file
   std::vector<std::pair<std::string, std::string>> set;
   std::string work;  // --work; empty: PIPE_WORK, else ./.pipe/NAME
   Selection selection;
@@ -25,12 +26,18 @@ struct Options {
   bool json_log = false;  // --log-format json
 
   // Commands of their own.
-  std::string target;                // cat: an artifact, or one object
+  std::string target;                // cat, stats: an artifact, or one object
   std::vector<std::string> targets;  // verify: artifacts
-  bool json = false;                 // cat, status: JSON instead of text
+  bool json = false;                 // cat, stats, status: JSON instead of text
   std::uint64_t limit = 0;           // cat: that many records; 0: all
   std::string graph_format = "mermaid";
-  bool all = false;  // clean: everything, not only what nothing needs
+  bool all = false;      // clean: everything, not only what nothing needs
+  std::string hand_out;  // plan: where it is handed out; worker: where it was
+  std::string unit;      // worker
+  std::string scratch;   // worker: a directory for what it needs meanwhile; empty: that of the system
+
+  // A word that is no command of this program may be a plugin's: `words` from that word on.
+  std::string otherwise;  // what to say where no plugin has it
 };
 
 }  // namespace pipeline

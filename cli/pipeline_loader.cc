@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "cli/dictionary_places.h"
 #include "stages/builtin.h"
 #include "storage/local_file.h"
 
@@ -29,20 +30,28 @@ Result<std::string> ReadText(const std::string& path) {
 
 }  // namespace
 
-std::unique_ptr<LoadedPipeline> LoadPipeline(const Options& options) {
-  const Result<std::string> text = ReadText(options.file);
-  if (!text.ok()) {
-    LogError(text.status().message());
+std::unique_ptr<LoadedPipeline> LoadPipeline(const Options& options, std::string* text) {
+  Result<std::string> read = ReadText(options.file);
+  if (!read.ok()) {
+    LogError(read.status().message());
     return nullptr;
   }
-  auto loaded = std::make_unique<LoadedPipeline>(LoadedPipeline{BuiltinStages(), {}, {}});
+  if (text != nullptr) *text = *read;
+  return LoadPipelineText(*read, options);
+}
+
+std::unique_ptr<LoadedPipeline> LoadPipelineText(const std::string& text, const Options& options) {
+  auto loaded = std::make_unique<LoadedPipeline>(BuiltinStages(FindDictionaryPlaces()));
   ParseOptions parse;
   parse.set = options.set;
   parse.environment = [](const std::string& name) -> std::optional<std::string> {
     const char* value = std::getenv(name.c_str());
     return value ? std::optional<std::string>(value) : std::nullopt;
   };
-  ParsedPipeline parsed = ParsePipeline(*text, options.file, loaded->registry, parse);
+  parse.plugin_stage = [&loaded](const std::string& plugin, const std::string& type) {
+    return loaded->plugins.stages().Find(plugin, type);
+  };
+  ParsedPipeline parsed = ParsePipeline(text, options.file, loaded->registry, parse);
   for (const Mistake& mistake : parsed.mistakes) LogError(ToString(mistake, options.file));
   if (!parsed.spec) return nullptr;
   loaded->spec = std::move(*parsed.spec);

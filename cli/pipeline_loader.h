@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cli/options.h"
+#include "cli/plugins.h"
 #include "dag/graph.h"
 #include "dag/pipeline_file.h"
 #include "dag/registry.h"
@@ -15,12 +16,19 @@ namespace pipeline {
 /// A pipeline file that has no mistake. The graph refers to the spec, so neither moves.
 struct LoadedPipeline {
   Registry registry;
+  Plugins plugins;  // that the file names; the spec refers to their types
   PipelineSpec spec;
   Graph graph;
+
+  explicit LoadedPipeline(Registry types) : registry(std::move(types)) {}
 };
 
-/// Null where the file cannot be read or has mistakes, after saying so.
-std::unique_ptr<LoadedPipeline> LoadPipeline(const Options& options);
+/// Null where the file cannot be read or has mistakes, after saying so. `text`, where given, gets what the
+/// file holds.
+std::unique_ptr<LoadedPipeline> LoadPipeline(const Options& options, std::string* text = nullptr);
+
+/// The same from the text of a file called `options.file`.
+std::unique_ptr<LoadedPipeline> LoadPipelineText(const std::string& text, const Options& options);
 
 /// --work, PIPE_WORK, or ./.pipe/NAME.
 std::string WorkPath(const Options& options, const PipelineSpec& spec);

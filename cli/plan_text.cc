@@ -1,10 +1,13 @@
 #include "cli/plan_text.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <string>
+#include <vector>
 
 #include "base/str.h"
 #include "dag/artifact_summary.h"
+#include "dag/environment.h"
 #include "dag/manifest.h"
 
 namespace pipeline {
@@ -15,12 +18,24 @@ void Print(const std::string& line) { std::printf("%s\n", line.c_str()); }
 
 std::string ChainText(const Graph& graph, const PlannedSegment& segment, const Plan& plan) {
   std::string text;
-  if (segment.origin >= 0) text = plan.segments[static_cast<std::size_t>(segment.origin)].keys.stage + " => ";
+  for (const int from : {segment.origin, segment.gather})
+    if (from >= 0) text = plan.segments[static_cast<std::size_t>(from)].keys.stage + " => ";
   if (segment.files >= 0) text = graph.nodes()[static_cast<std::size_t>(segment.files)].spec->name + " -> ";
   for (std::size_t at = 0; at < segment.chain.size(); ++at)
     text +=
         StrCat(at == 0 ? "" : " -> ", graph.nodes()[static_cast<std::size_t>(segment.chain[at])].spec->name);
   return text.empty() ? graph.nodes()[static_cast<std::size_t>(segment.node)].spec->name : text;
+}
+
+/// The artifacts and files that its stages take, each once.
+std::vector<std::string> TakenBy(const PlannedSegment& segment, const Plan& plan) {
+  std::vector<std::string> names;
+  for (const PlannedSegment::Taken& taken : segment.taken) {
+    const std::string& name =
+        taken.segment < 0 ? taken.file : plan.segments[static_cast<std::size_t>(taken.segment)].keys.stage;
+    if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  return names;
 }
 
 std::string_view StateText(const PlannedSegment& segment) {
@@ -44,6 +59,20 @@ void PrintCounts(const Manifest& manifest) {
   }
 }
 
+/// Where people find it.
+std::string ShownPlace(const PlannedSegment& segment) {
+  if (!segment.place.starts_with(kWorkPlace)) return segment.place;
+  return StrCat("artifacts/", segment.place.substr(kWorkPlace.size()), " of the work directory");
+}
+
+void PrintJob(const PlannedSegment& segment, const Manifest& manifest) {
+  std::uint64_t bytes = 0;
+  for (const StoredObject& object : manifest.sidecars) bytes += object.bytes;
+  Print(StrCat("stage '", manifest.stage(), "': ", manifest.sidecars.size(), " objects, ", HumanBytes(bytes),
+               ", in ", ShownPlace(segment)));
+  for (const auto& [fact, value] : manifest.facts.AsObject()) Print(StrCat("    ", fact, ": ", value.Dump()));
+}
+
 void PrintSplits(const std::map<std::string, ArtifactTotals::Split, std::less<>>& splits) {
   for (const auto& [split, total] : splits)
     Print(StrCat("    split ", split, ": ", total.records, " records of ", total.documents, " documents, ",
@@ -58,7 +87,8 @@ void PrintPlan(const Graph& graph, const Plan& plan, const Forecast& forecast, b
     const PlannedSegment& segment = plan.segments[at];
     const SegmentForecast& expected = forecast.segments[at];
     std::string line = StrCat("[", StateText(segment), "] ", ChainText(graph, segment, plan));
-    if (!segment.place.empty()) line += StrCat(" -> ", segment.place);
+    for (const std::string& taken : TakenBy(segment, plan)) line += " + " + taken;
+    if (!segment.place.empty()) line += StrCat(" -> ", ShownPlace(segment));
     if (forecast_too && segment.state == PlannedSegment::State::kWanted) {
       line += StrCat(": reads ", HumanBytes(expected.read_bytes), ", about ", HumanBytes(expected.text_bytes),
                      " of text");
@@ -75,8 +105,8 @@ void PrintUpToDate(const Graph& graph, const Plan& plan) {
   for (const PlannedSegment& segment : plan.segments) {
     if (segment.state != PlannedSegment::State::kUpToDate) continue;
     const std::string& name = graph.nodes()[static_cast<std::size_t>(segment.node)].spec->name;
-    Print(
-        StrCat("stage '", name, "' is up to date", segment.place.empty() ? "" : StrCat(": ", segment.place)));
+    Print(StrCat("stage '", name, "' is up to date",
+                 segment.place.empty() ? "" : StrCat(": ", ShownPlace(segment))));
   }
   Print("nothing to do");
 }
@@ -86,11 +116,15 @@ void PrintResults(const Graph& graph, const Plan& plan, const Environment& envir
     if (segment.state != PlannedSegment::State::kWanted) continue;
     const std::string& name = graph.nodes()[static_cast<std::size_t>(segment.node)].spec->name;
     const Result<std::unique_ptr<Store>> store =
-        segment.publishes ? environment.open_store(segment.place)
+        segment.publishes ? OpenPlace(environment, segment.place)
                           : environment.work_store("artifacts/" + segment.directory);
     if (!store.ok()) continue;
     const Result<Manifest> manifest = ReadManifest(**store, segment.place);
     if (!manifest.ok()) continue;
+    if (segment.job) {
+      PrintJob(segment, *manifest);
+      continue;
+    }
     std::uint64_t bytes = 0;
     for (const ManifestShard& shard : manifest->shards) bytes += shard.object.bytes;
     if (segment.publishes)

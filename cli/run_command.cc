@@ -1,17 +1,19 @@
 #include "cli/run_command.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <set>
 #include <thread>
 #include <utility>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "cli/command_line.h"
+#include "cli/event_file.h"
 #include "cli/exit_code.h"
+#include "cli/hand_back.h"
+#include "cli/kept_run.h"
 #include "cli/plan_text.h"
+#include "cli/sample_collector.h"
 #include "cli/signals.h"
 #include "cli/status_display.h"
 #include "cli/workplace.h"
@@ -30,23 +32,10 @@ std::vector<std::string> FailedStages(const RunLog& log) {
   return {stages.begin(), stages.end()};
 }
 
-/// The user part of a URL may be a password.
-std::string WithoutSecret(const std::string& value) {
-  const std::size_t scheme = value.find("://");
-  const std::size_t at = value.find('@');
-  if (scheme == std::string::npos || at == std::string::npos || at < scheme) return value;
-  return StrCat(value.substr(0, scheme + 3), "***", value.substr(at));
-}
-
-std::string CommandLine(const Options& options) {
-  std::string line = StrCat("pipe ", options.command, " ", options.file);
-  for (const auto& [name, value] : options.set) line += StrCat(" --set ", name, "=", WithoutSecret(value));
-  const Selection& selection = options.selection;
-  if (!selection.from.empty()) line += StrCat(" --from ", selection.from);
-  if (!selection.only.empty()) line += StrCat(" --only ", selection.only);
-  if (!selection.until.empty()) line += StrCat(" --until ", selection.until);
-  if (!selection.force.empty()) line += StrCat(" --force ", selection.force);
-  return line;
+std::string CommandLineOf(const Options& options) {
+  std::vector<std::string> words = options.words;
+  words.insert(words.begin(), "pipe");
+  return CommandLine(words);
 }
 
 RunOptions RunOptionsOf(const Options& options, const PipelineSpec& spec) {
@@ -58,27 +47,6 @@ RunOptions RunOptionsOf(const Options& options, const PipelineSpec& spec) {
   run.batch_bytes = options.batch_bytes;
   return run;
 }
-
-/// A run's own lines in the log, from its beginning to its outcome.
-class RunRecord {
- public:
-  RunRecord(RunLog& log, const Options& options) : log_(log) {
-    line_.started = SystemClock().UnixMillis();
-    line_.pid = static_cast<std::uint32_t>(getpid());
-    line_.id = StrCat(line_.started, "-", line_.pid);
-    line_.command = CommandLine(options);
-  }
-  Status Begin() { return log_.AppendRun(line_); }
-  Status End(std::string outcome) {
-    line_.ended = SystemClock().UnixMillis();
-    line_.outcome = std::move(outcome);
-    return log_.AppendRun(line_);
-  }
-
- private:
-  RunLog& log_;
-  RunLine line_;
-};
 
 int Refuse(const Status& why) {
   LogError(why.message());
@@ -97,6 +65,10 @@ int RunCommand(const Options& options) {
       Workplace::Open(WorkPath(options, loaded->spec), access, display);
   if (!place.ok()) return Refuse(place.status());
 
+  if (access == Workplace::Access::kWrite)
+    if (const Status taken = TakeBackAny(**place); !taken.ok())
+      LogWarning(
+          StrCat("what workers did cannot be looked at (", taken.message(), "); it may be done again"));
   Selection selection = options.selection;
   if (options.command == "retry") {
     selection.failed = FailedStages((*place)->log());
@@ -122,7 +94,12 @@ int RunCommand(const Options& options) {
         Status(Code::kInvalidArgument,
                StrCat("limits.disk of ", HumanBytes(*loaded->spec.disk_limit), " cannot hold the about ",
                       HumanBytes(forecast.peak_disk_bytes), " that this run takes at its peak")));
-  Executor executor(loaded->graph, *plan, *facts, (*place)->environment(), run);
+  RunRecorder recorder(display);
+  SampleCollector samples;
+  Environment environment = (*place)->environment();
+  environment.progress = &recorder;
+  environment.watch = &samples;
+  Executor executor(loaded->graph, *plan, *facts, environment, run);
   const Status prepared = executor.Prepare();  // before -n ends: it also says whether the limits hold
   if (!prepared.ok()) return Refuse(prepared);
   if (options.dry_run) return kExitDone;
@@ -133,9 +110,11 @@ int RunCommand(const Options& options) {
 
   const Status claimed = executor.ClaimPlaces();
   if (!claimed.ok()) return Refuse(claimed);
-  RunRecord record((*place)->log(), options);
-  const Status begun = record.Begin();
+  KeptRun kept(**place, recorder);
+  const Status begun = kept.Begin(CommandLineOf(options), *loaded, *plan, *facts, run);
   if (!begun.ok()) return Refuse(begun);
+  EventFile events(StrCat((*place)->directory().run(kept.id()), "/plugin_events.jsonl"), SystemClock());
+  loaded->plugins.TellTo(events, display);
   display.Start();
   const RunOutcome outcome = executor.Run(signals.token());
   display.Stop();
@@ -143,17 +122,14 @@ int RunCommand(const Options& options) {
   for (const UnitFailure& failure : outcome.failures)
     LogError(StrCat(failure.unit, ": ", failure.why.message()));
   if (outcome.status.ok()) {
-    const Status ended = record.End("done");
-    if (!ended.ok()) LogWarning(ended.message());
-    PrintResults(loaded->graph, *plan, (*place)->environment());
+    kept.End("done", outcome, samples);
+    PrintResults(loaded->graph, *plan, environment);
     return kExitDone;
   }
   const bool cancelled = outcome.status.code() == Code::kCancelled && signals.exit_code() != 0;
-  // The run's own line is for people; that it cannot be written changes nothing of what was done.
-  const Status ended = record.End(cancelled ? "cancelled" : "failed");
-  if (!ended.ok()) LogWarning(ended.message());
   if (outcome.failures.empty() && !cancelled) LogError(outcome.status.message());
-  LogInfo(StrCat(cancelled ? "stopped" : "failed", "; what is finished stands: `", CommandLine(options),
+  kept.End(cancelled ? "cancelled" : "failed", outcome, samples);
+  LogInfo(StrCat(cancelled ? "stopped" : "failed", "; what is finished stands: `", CommandLineOf(options),
                  "` goes on from there"));
   return cancelled ? signals.exit_code() : kExitFailed;
 }

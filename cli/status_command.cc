@@ -25,7 +25,7 @@ struct StageStatus {
   std::uint64_t inputs = 0;         // that were read to their end
   std::uint64_t shards = 0;
   std::uint64_t records = 0;  // in partitions
-  std::uint64_t voided = 0;
+  bool job_done = false;
   std::map<std::string, std::string> failures;  // unit -> reason
   std::string place;
 };
@@ -43,6 +43,9 @@ void Take(const UnitLine& line, const UnitId& unit, StageStatus& status) {
   } else if (std::holds_alternative<ShardId>(unit.part)) {
     ++status.shards;
     status.place = line.place;
+  } else if (std::holds_alternative<JobId>(unit.part)) {
+    status.job_done = true;
+    status.place = line.place;
   }
 }
 
@@ -53,12 +56,14 @@ Json ToJson(const StageStatus& status) {
   json["inputs_ended"] = status.inputs;
   json["shards"] = status.shards;
   json["records"] = status.records;
+  if (status.job_done) json["done"] = true;
   if (!status.place.empty()) json["place"] = status.place;
   for (const auto& [unit, reason] : status.failures) json["failures"][unit] = reason;
   return json;
 }
 
 std::string ToText(const StageStatus& status) {
+  if (status.job_done && status.failures.empty()) return StrCat("done, in ", status.place);
   std::string text = StrCat(status.partitions);
   if (status.inputs > 0) text += StrCat(" of ", status.partitions_of);
   text += StrCat(" partitions, ", status.records, " records");

@@ -7,11 +7,13 @@
 #include <array>
 #include <chrono>
 #include <cstdio>
+#include <optional>
 #include <utility>
 
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/str.h"
+#include "dag/unit_id.h"
 
 namespace pipeline {
 
@@ -114,7 +116,19 @@ void StatusDisplay::Finished(std::string_view unit, const Status&) {
   std::erase_if(units_, [unit](const std::unique_ptr<Shown>& shown) { return shown->unit->unit == unit; });
 }
 
-void StatusDisplay::Logged(std::string_view, std::uint64_t, std::uint64_t) {}
+/// For programs that follow along; people see the same in the line of the unit.
+void StatusDisplay::Logged(std::string_view unit, std::uint64_t records, std::uint64_t bytes) {
+  if (!json_) return;
+  Json json;
+  json["time"] = Iso8601(SystemClock().UnixMillis());
+  json["level"] = "info";
+  json["message"] = StrCat(unit, " is done");
+  json["unit"] = unit;
+  json["records"] = records;
+  json["bytes"] = bytes;
+  const std::scoped_lock lock(mutex_);
+  std::fprintf(stderr, "%s\n", json.Dump().c_str());
+}
 
 void StatusDisplay::Advanced(std::string_view stage, std::uint64_t done, std::uint64_t of) {
   const std::scoped_lock lock(mutex_);
@@ -168,6 +182,9 @@ std::vector<std::string> StatusDisplay::Lines() {
   std::vector<std::string> lines;
   const auto now = steady_clock::now();
   for (const std::unique_ptr<Shown>& shown : units_) {
+    // Shards are told of by stage, below.
+    const std::optional<UnitId> unit = ParseUnitId(shown->unit->unit);
+    if (unit && std::holds_alternative<ShardId>(unit->part)) continue;
     const double seconds = duration<double>(now - shown->last).count();
     if (seconds <= 0) continue;
     lines.push_back(LineOf(*shown, seconds));
@@ -195,15 +212,16 @@ std::string StatusDisplay::LineOf(Shown& shown, double seconds) const {
   shown.last_text = text;
 
   std::string line = StrCat("[", unit.unit, "] ");
-  if (unit.input_bytes > 0 && read > 0) {
-    const std::uint64_t bounded = std::min(read, unit.input_bytes);
-    line += StrCat(bounded * 100 / unit.input_bytes, "% ");
+  if (const std::uint64_t all = unit.input_bytes.load(std::memory_order_relaxed); all > 0 && read > 0) {
+    const std::uint64_t bounded = std::min(read, all);
+    line += StrCat(bounded * 100 / all, "% ");
     if (shown.read_rate > 0)
-      line +=
-          StrCat("eta ", Duration(static_cast<double>(unit.input_bytes - bounded) / shown.read_rate), " ");
+      line += StrCat("eta ", Duration(static_cast<double>(all - bounded) / shown.read_rate), " ");
   }
-  line += StrCat(HumanBytes(text), " of text, ", HumanBytes(static_cast<std::uint64_t>(shown.text_rate)),
-                 "/s, ", unit.counters.partitions.load(std::memory_order_relaxed), " partitions");
+  line +=
+      StrCat(HumanBytes(text), " of text, ", HumanBytes(static_cast<std::uint64_t>(shown.text_rate)), "/s");
+  if (const std::uint64_t closed = unit.counters.partitions.load(std::memory_order_relaxed); closed > 0)
+    line += StrCat(", ", closed, " partitions");
   const std::string limiting = Limiting(unit, shown.last_busy);
   if (!limiting.empty()) line += StrCat(", limited by ", limiting);
   return line;

@@ -1,5 +1,6 @@
 #include "cli/workplace.h"
 
+#include <optional>
 #include <utility>
 
 #include "base/log.h"
@@ -9,6 +10,7 @@
 #include "storage/local_file.h"
 #include "storage/local_store.h"
 #include "storage/open_store.h"
+#include "storage/uri.h"
 
 namespace pipeline {
 
@@ -42,40 +44,66 @@ Result<std::unique_ptr<Workplace>> Workplace::Open(const std::string& path, Acce
     ASSIGN_OR_RETURN(place->log_, RunLog::OpenReadOnly(directory.log()));
   }
   place->root_ = std::make_unique<LocalStore>(path);
-  place->digests_ = std::make_unique<DigestCache>(*place->root_, "digests.txt");
-  place->intermediate_ = std::make_unique<PartitionFileFormat>();
-
-  Environment& environment = place->environment_;
-  environment.log = place->log_.get();
-  environment.intermediate = place->intermediate_.get();
-  environment.progress = &progress;
-  environment.work_store = [path](const std::string& below) -> Result<std::unique_ptr<Store>> {
-    return std::unique_ptr<Store>(std::make_unique<LocalStore>(StrCat(path, "/", below)));
-  };
-  environment.open_store = [](const std::string& uri) { return OpenStore(uri); };
-  environment.open_file = OpenFile;
-  environment.file_identity = IdentityText;
-  environment.free_bytes = [path] { return FreeBytes(path); };
+  place->Furnish(progress);
   return place;
 }
 
-Result<Facts> Workplace::Gather(const Graph& graph, std::stop_token stop) {
-  std::uint64_t told = 0;
-  const auto hash = [&](const LocalInput& input) -> Result<SourceFile> {
-    // Taken before the bytes are: a change in between shows when the file is read.
-    ASSIGN_OR_RETURN(std::string identity, IdentityText(input.path));
-    const HashProgress progress = [&](std::uint64_t done, std::uint64_t of) {
-      if (done < told + kTellEvery) return;
-      told = done;
-      environment_.progress->Note(
-          StrCat("reading ", input.name, " once for its digest: ", HumanBytes(done), " of ", HumanBytes(of)));
-    };
-    told = 0;
-    ASSIGN_OR_RETURN(const Digest digest, digests_->DigestOfFile(input.path, progress, stop));
-    ASSIGN_OR_RETURN(const FileIdentity now, IdentifyFile(input.path));
-    return SourceFile{input, now.size, digest, std::move(identity)};
+Result<std::unique_ptr<Workplace>> Workplace::Join(const HandOut& hand_out, const std::string& scratch,
+                                                   Progress& progress) {
+  std::unique_ptr<Workplace> place(new Workplace(hand_out.work));
+  ASSIGN_OR_RETURN(place->log_, RunLog::Open(StrCat(scratch, "/run.log")));
+  for (const HandOut::File& file : hand_out.files) place->known_.emplace(file.path, file);
+  place->root_ = std::make_unique<LocalStore>(scratch);
+  place->Furnish(progress);
+  place->environment_.scratch = scratch;
+  return place;
+}
+
+void Workplace::Furnish(Progress& progress) {
+  const std::string path = directory_.path();
+  digests_ = std::make_unique<DigestCache>(*root_, "digests.txt");
+  intermediate_ = std::make_unique<PartitionFileFormat>();
+
+  environment_.log = log_.get();
+  environment_.intermediate = intermediate_.get();
+  environment_.progress = &progress;
+  environment_.work_store = [path](const std::string& below) -> Result<std::unique_ptr<Store>> {
+    return std::unique_ptr<Store>(std::make_unique<LocalStore>(StrCat(path, "/", below)));
   };
-  return GatherFacts(graph, environment_, hash);
+  environment_.open_store = [](const std::string& uri) { return OpenStore(uri); };
+  environment_.open_file = OpenFile;
+  environment_.file_identity = IdentityText;
+  environment_.free_bytes = [path] { return FreeBytes(path); };
+  environment_.place_free_bytes = [](const std::string& place) -> Result<std::optional<std::uint64_t>> {
+    ASSIGN_OR_RETURN(const Uri uri, Uri::Parse(place));
+    if (uri.scheme != Uri::Scheme::kFile) return std::optional<std::uint64_t>();
+    ASSIGN_OR_RETURN(const std::uint64_t free, FreeBytes(uri.path));
+    return std::optional(free);
+  };
+  environment_.scratch = directory_.spool();
+  environment_.artifacts = directory_.artifacts();
+}
+
+Result<SourceFile> Workplace::Hash(const LocalInput& input, std::stop_token stop) {
+  // Taken before the bytes are: a change in between shows when the file is read.
+  ASSIGN_OR_RETURN(std::string identity, IdentityText(input.path));
+  if (const auto known = known_.find(input.path); known != known_.end() && known->second.identity == identity)
+    return SourceFile{input, known->second.size, known->second.digest, std::move(identity)};
+  std::uint64_t told = 0;
+  const HashProgress progress = [&](std::uint64_t done, std::uint64_t of) {
+    if (done < told + kTellEvery) return;
+    told = done;
+    environment_.progress->Note(
+        StrCat("reading ", input.name, " once for its digest: ", HumanBytes(done), " of ", HumanBytes(of)));
+  };
+  ASSIGN_OR_RETURN(const Digest digest, digests_->DigestOfFile(input.path, progress, std::move(stop)));
+  ASSIGN_OR_RETURN(const FileIdentity now, IdentifyFile(input.path));
+  hashed_.push_back({input.path, input.name, now.size, identity, digest});
+  return SourceFile{input, now.size, digest, std::move(identity)};
+}
+
+Result<Facts> Workplace::Gather(const Graph& graph, std::stop_token stop) {
+  return GatherFacts(graph, environment_, [&](const LocalInput& input) { return Hash(input, stop); });
 }
 
 }  // namespace pipeline

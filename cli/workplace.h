@@ -1,14 +1,17 @@
 // A work directory opened for one command: lock, log, stores, and the environment made of them.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "cli/pipeline_loader.h"
 #include "dag/environment.h"
 #include "dag/gather_facts.h"
+#include "dag/hand_out.h"
 #include "dag/lock.h"
 #include "dag/work_dir.h"
 #include "storage/digest_cache.h"
@@ -22,22 +25,33 @@ class Workplace {
   /// With kWrite: makes the directory and takes its lock (kFailedPrecondition where another run has it).
   static Result<std::unique_ptr<Workplace>> Open(const std::string& path, Access access, Progress& progress);
 
+  /// For a worker: beside others, without the lock, with a log of its own in the directory `scratch`, which
+  /// outlives it, and with the digests of files that `hand_out` has.
+  static Result<std::unique_ptr<Workplace>> Join(const HandOut& hand_out, const std::string& scratch,
+                                                 Progress& progress);
+
   /// Facts for planning; hashes sources that no cache knows, which may take a while and be stopped.
   Result<Facts> Gather(const Graph& graph, std::stop_token stop);
 
   const Environment& environment() const { return environment_; }
   RunLog& log() { return *log_; }
+  /// Every file that Gather asked for the digest of.
+  const std::vector<HandOut::File>& hashed() const { return hashed_; }
   const WorkDir& directory() const { return directory_; }
 
  private:
   explicit Workplace(std::string path) : directory_(std::move(path)) {}
+  void Furnish(Progress& progress);
+  Result<SourceFile> Hash(const LocalInput& input, std::stop_token stop);
 
   WorkDir directory_;
   std::unique_ptr<WorkLock> lock_;  // null with kRead
   std::unique_ptr<RunLog> log_;
   std::unique_ptr<IntermediateFormat> intermediate_;
-  std::unique_ptr<Store> root_;
+  std::unique_ptr<Store> root_;  // holds the cache of digests
   std::unique_ptr<DigestCache> digests_;
+  std::map<std::string, HandOut::File> known_;  // by path: what a worker was told
+  std::vector<HandOut::File> hashed_;
   Environment environment_;
 };
 

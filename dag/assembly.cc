@@ -8,12 +8,11 @@ namespace pipeline {
 
 namespace {
 
-StageContext ContextOf(const Node& node) { return {node.spec->name, node.spec->config, node.in}; }
-
 /// Calls the factory that the caller knows to be there and names the stage in what it says.
 template <class Factory>
-auto Make(const Node& node) {
-  auto made = std::get<Factory>(node.spec->type->make)(ContextOf(node));
+auto Make(const Node& node, const std::map<std::string, ArtifactInput, std::less<>>& artifacts) {
+  auto made =
+      std::get<Factory>(node.spec->type->make)({node.spec->name, node.spec->config, node.in, artifacts});
   if (!made.ok()) {
     Status status = std::move(made).status();
     made = std::move(status).Annotate(StrCat("stage '", node.spec->name, "'"));
@@ -21,28 +20,61 @@ auto Make(const Node& node) {
   return made;
 }
 
+/// The end of a chain where a Gather stage takes records in.
+class GatherSink final : public SinkStage {
+ public:
+  explicit GatherSink(std::unique_ptr<GatherStage> gather) : gather_(std::move(gather)) {}
+  const Transform* encoder() const override { return nullptr; }
+  Result<std::unique_ptr<Sink>> OpenPartition(Store& artifact, PartitionId id) const override {
+    return gather_->OpenPartition(artifact, id);
+  }
+  std::uint64_t partition_memory(std::uint64_t text_bytes) const override {
+    return gather_->partition_memory(text_bytes);
+  }
+  Result<std::unique_ptr<Publication>> Plan(Store&, const std::vector<Piece>&) const override {
+    return std::unique_ptr<Publication>();
+  }
+
+ private:
+  const std::unique_ptr<GatherStage> gather_;
+};
+
 }  // namespace
 
-Result<Assembly> Assemble(const Graph& graph, const std::vector<int>& chain, const std::string& origin,
-                          std::unique_ptr<SinkStage> sink) {
+Result<Assembly> Assemble(const Graph& graph, const PlannedSegment& planned, const std::string& origin,
+                          std::unique_ptr<SinkStage> sink, const Artifacts& artifacts) {
   Assembly assembly;
+  const std::map<std::string, ArtifactInput, std::less<>> none;
   const bool materialised = sink != nullptr;
   assembly.sink = std::move(sink);
   if (!origin.empty()) assembly.stages.push_back(origin);
-  for (const int position : chain) {
+  for (const int position : planned.chain) {
     const Node& node = graph.nodes()[static_cast<std::size_t>(position)];
     assembly.stages.push_back(node.spec->name);
     const auto stage = static_cast<std::uint32_t>(assembly.stages.size() - 1);
+    const auto at_ports = artifacts.find(position);
+    const auto& taken = at_ports == artifacts.end() ? none : at_ports->second;
     if (node.spec->type->is_source()) {
-      ASSIGN_OR_RETURN(assembly.source, Make<SourceFactory>(node));
+      ASSIGN_OR_RETURN(assembly.source, Make<SourceFactory>(node, taken));
       if (assembly.source->repair() != nullptr)
         assembly.spec.links.push_back({assembly.source->repair(), stage});
     } else if (node.spec->type->is_transform()) {
-      ASSIGN_OR_RETURN(std::unique_ptr<Transform> transform, Make<TransformFactory>(node));
+      ASSIGN_OR_RETURN(std::unique_ptr<Transform> transform, Make<TransformFactory>(node, taken));
       assembly.spec.links.push_back({transform.get(), stage});
       assembly.transforms.push_back(std::move(transform));
+    } else if (node.spec->type->is_reader()) {
+      ASSIGN_OR_RETURN(assembly.reader, Make<ReaderFactory>(node, taken));
+    } else if (node.spec->type->is_job()) {
+      ASSIGN_OR_RETURN(assembly.job, Make<JobFactory>(node, taken));
+      return assembly;
+    } else if (node.spec->type->is_gather()) {
+      ASSIGN_OR_RETURN(std::unique_ptr<GatherStage> gather, Make<GatherFactory>(node, taken));
+      if (planned.takes_in && position == planned.node)
+        assembly.sink = std::make_unique<GatherSink>(std::move(gather));
+      else
+        assembly.gather = std::move(gather);
     } else {
-      ASSIGN_OR_RETURN(assembly.sink, Make<SinkFactory>(node));
+      ASSIGN_OR_RETURN(assembly.sink, Make<SinkFactory>(node, taken));
     }
     assembly.spec.splits = node.out.splits.empty() ? node.in.splits : node.out.splits;
   }

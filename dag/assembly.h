@@ -1,11 +1,14 @@
 // The stages of one planned segment, made from their types: what a unit runs.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "dag/graph.h"
+#include "dag/plan.h"
 #include "dag/segment.h"
 #include "dag/stage.h"
 
@@ -13,7 +16,10 @@ namespace pipeline {
 
 /// Immutable once made; shared by the units of its segment.
 struct Assembly {
-  std::unique_ptr<SourceStage> source;  // null for a segment that reads partition files
+  std::unique_ptr<SourceStage> source;  // null for a segment that reads no files
+  std::unique_ptr<ReaderStage> reader;  // null for a segment that does not begin with one
+  std::unique_ptr<GatherStage> gather;  // null for a segment that does not begin with one
+  std::unique_ptr<JobStage> job;        // null for a chain of records; else all that is here
   std::vector<std::unique_ptr<Transform>> transforms;
   std::unique_ptr<SinkStage> sink;
   /// Names of the stages that count, in the order of Batch::counts. A segment that reads partition
@@ -22,10 +28,12 @@ struct Assembly {
   SegmentSpec spec;
 };
 
-/// Makes the stages at `chain` (positions in `graph`, in order). `sink` is given where the last of
-/// them is materialised, else the last one is a Sink stage itself. `origin` names the stage whose
-/// partition files are read; empty where the chain begins with a Source.
-Result<Assembly> Assemble(const Graph& graph, const std::vector<int>& chain, const std::string& origin,
-                          std::unique_ptr<SinkStage> sink);
+/// What stands at the ports of the stages of a chain, by node and port.
+using Artifacts = std::map<int, std::map<std::string, ArtifactInput, std::less<>>>;
+
+/// Makes the stages of `planned`. `sink` is given where the last of them is materialised. `origin` names the
+/// stage whose partition files are read; empty where there is none.
+Result<Assembly> Assemble(const Graph& graph, const PlannedSegment& planned, const std::string& origin,
+                          std::unique_ptr<SinkStage> sink, const Artifacts& artifacts);
 
 }  // namespace pipeline

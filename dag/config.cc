@@ -51,6 +51,14 @@ Json CanonicalConfig(const std::vector<ConfigKey>& keys, const Json& config) {
   return canonical;
 }
 
+std::string ContinueConfig(const std::vector<ConfigKey>& keys, const Json& config) {
+  Json continues;
+  for (const ConfigKey& key : keys)
+    if (const Json& value = config[key.name]; key.effect == Effect::kContinue && !value.is_null())
+      continues[key.name] = value;
+  return continues.is_null() ? std::string() : continues.Dump();
+}
+
 Result<std::uint64_t> ParseBytes(std::string_view text) {
   if (!text.empty() && text.front() == '-') return Refuse("a size is never negative");
   // In integers: a double would lose bytes above 2^53, and the fraction is a matter of a few digits.

@@ -20,8 +20,10 @@ enum class ValueType : std::uint8_t {
   kStrings,  // a list of strings, or one string; JSON array
   kSplits,   // a map of split names to a fraction or `rest`, order kept; JSON array of [name, fraction],
              // `rest` resolved to what the others leave
-  kShards,   // `auto` or a positive integer; JSON string "auto" or int
-  kShuffle,  // `none` or {seed: N, compress_spills: bool}; JSON "none" or object
+  kFractionRange,  // [low, high], fractions from 0 to 1, the lower one first; JSON array of two doubles
+  kShards,         // `auto` or a positive integer; JSON string "auto" or int
+  kShuffle,        // `none` or {seed: N, compress_spills: bool}; JSON "none" or object
+  kMap,            // a map of whatever there is (dag/free_value.h); JSON object
 };
 
 /// What a key has a say in, and so whether it belongs to the recipe.
@@ -45,6 +47,8 @@ struct ConfigKey {
 /// A stage's configuration: every key of its table that has a value, in the JSON form above.
 /// `canonical` keeps only keys with Effect::kBytes; sorted, without white space.
 Json CanonicalConfig(const std::vector<ConfigKey>& keys, const Json& config);
+/// The keys with Effect::kContinue, as text; empty where there are none.
+std::string ContinueConfig(const std::vector<ConfigKey>& keys, const Json& config);
 
 /// "64MiB", "1.5GB", "4096" as bytes; kInvalidArgument says what is accepted.
 Result<std::uint64_t> ParseBytes(std::string_view text);

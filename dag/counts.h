@@ -37,4 +37,16 @@ struct StageCounts {
   bool operator==(const StageCounts&) const = default;
 };
 
+/// Sums over a whole artifact, for verdicts before its manifest.
+struct ArtifactTotals {
+  struct Split {
+    std::uint64_t records = 0;
+    std::uint64_t documents = 0;
+    std::uint64_t bytes = 0;  // of the payload, or of the text where the Sink has no encoder
+    bool operator==(const Split&) const = default;
+  };
+  std::map<std::string, Split, std::less<>> splits;
+  StageCounts counts;  // of the stage that judges
+};
+
 }  // namespace pipeline

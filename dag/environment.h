@@ -1,9 +1,11 @@
 // What the executor needs from the world, handed in by cli/ so that tests can hand in another one.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -19,6 +21,7 @@ struct Environment {
   RunLog* log = nullptr;
   const IntermediateFormat* intermediate = nullptr;
   Progress* progress = nullptr;
+  RecordWatch* watch = nullptr;  // null: nobody looks at records between stages
   /// A store rooted in the work directory: "artifacts/...", "quarantine/...".
   std::function<Result<std::unique_ptr<Store>>(const std::string& below_work)> work_store;
   /// A store rooted at the place of an artifact.
@@ -28,6 +31,26 @@ struct Environment {
   std::function<Result<std::string>(const std::string& path)> file_identity;
   /// Free bytes where the work directory lies.
   std::function<Result<std::uint64_t>()> free_bytes;
+  /// Free bytes at the place of an artifact; absent where nobody counts them, as in a bucket.
+  std::function<Result<std::optional<std::uint64_t>>(const std::string& uri)> place_free_bytes;
+  std::string scratch;    // path of a directory in which Jobs have a directory of their own each
+  std::string artifacts;  // path of artifacts/ of the work directory
+};
+
+/// The store of an artifact: at a URI, or below artifacts/ of the work directory after kWorkPlace.
+Result<std::unique_ptr<Store>> OpenPlace(const Environment& environment, const std::string& place);
+/// The same place as a person writes it: a URI, or a path, perhaps relative.
+std::string UriOfPlace(const Environment& environment, const std::string& place);
+
+/// What of a plan this process does. Where it is not all, others work on the same places meanwhile.
+struct Share {
+  enum class Of : std::uint8_t {
+    kAll,
+    kPlanning,  // what is quickly done; the rest is offered: `pipe plan`
+    kOneUnit,   // a unit that was offered: `pipe worker`
+  };
+  Of of = Of::kAll;
+  std::string unit;  // with kOneUnit
 };
 
 struct RunOptions {
@@ -35,6 +58,15 @@ struct RunOptions {
   int keep_going = 1;  // -k: stop after so many failures
   std::uint64_t memory_bytes = std::uint64_t{4} << 30;
   std::size_t batch_bytes = 256 << 10;
+  std::uint64_t group_bytes = 0;  // 0: GroupMemory decides
+  Share share{};
 };
+
+/// Memory for one group of shards: which shards are written together depends on it, no byte does.
+inline std::uint64_t GroupMemory(const RunOptions& options) {
+  if (options.group_bytes > 0) return options.group_bytes;
+  return std::max<std::uint64_t>(options.memory_bytes / 2 / static_cast<std::uint64_t>(options.threads),
+                                 1 << 20);
+}
 
 }  // namespace pipeline

@@ -3,17 +3,20 @@
 #include <algorithm>
 #include <condition_variable>
 #include <functional>
-#include <list>
 #include <mutex>
-#include <thread>
+#include <optional>
+#include <set>
 #include <utility>
 
 #include "base/str.h"
-#include "dag/copy_artifact.h"
+#include "dag/failures.h"
+#include "dag/job_unit.h"
 #include "dag/piece.h"
 #include "dag/prepare_tracks.h"
+#include "dag/publisher.h"
 #include "dag/track.h"
 #include "dag/unit_id.h"
+#include "dag/unit_threads.h"
 
 namespace pipeline {
 
@@ -28,12 +31,19 @@ class Executor::Coordinator {
  public:
   Coordinator(const Graph& graph, const Plan& plan, const Facts& facts, const Environment& environment,
               const RunOptions& options)
-      : graph_(graph), plan_(plan), facts_(facts), environment_(environment), options_(options) {}
+      : graph_(graph),
+        plan_(plan),
+        facts_(facts),
+        environment_(environment),
+        options_(options),
+        failures_(*environment.log, options.keep_going, stop_) {
+    if (const std::optional<UnitId> only = ParseUnitId(options.share.unit)) only_ = *only;
+  }
 
   Status Prepare() {
     ASSIGN_OR_RETURN(prepared_, PrepareTracks(graph_, plan_, environment_, options_));
-    // A slot more per stream: its source may wait for the decoder without keeping a core idle.
-    arena_ = std::make_unique<Arena>(options_.threads + prepared_.streams);
+    // A slot more for each that may wait, for a decoder or a command, without keeping a core idle.
+    arena_ = std::make_unique<Arena>(options_.threads + prepared_.streams + prepared_.readers);
     return {};
   }
 
@@ -51,24 +61,19 @@ class Executor::Coordinator {
     if (!outcome.status.ok()) return outcome;
     std::unique_lock lock(mutex_);
     while (true) {
-      JoinFinished(lock);
+      threads_.JoinFinished(lock);
       if (!stop_.stop_requested()) StartReady();
-      if (units_.empty()) break;
-      changed_.wait(lock, [this] { return finished_ > 0 || woken_; });
+      if (threads_.empty()) break;
+      changed_.wait(lock, [this] { return threads_.any_finished() || woken_; });
       woken_ = false;
     }
     return Outcome(stop);
   }
 
  private:
-  struct RunningThread {
-    std::thread thread;
-    bool finished = false;
-  };
-
   // --- Scheduling: under the lock.
 
-  bool HasRoom() const { return static_cast<int>(units_.size()) < std::max(options_.threads, 2); }
+  bool HasRoom() const { return threads_.processing() < std::max(options_.threads, 2); }
 
   void StartReady() {
     bool started = true;
@@ -79,7 +84,10 @@ class Executor::Coordinator {
     }
   }
 
+  bool Does(Share::Of share) const { return options_.share.of == share; }
+
   bool StartOne(Track& track) {
+    if (Does(Share::Of::kOneUnit) && track.name() != only_.stage) return false;
     switch (track.phase) {
       case Track::Phase::kPieces:
         if (!track.planned->copy_from.empty()) {
@@ -87,7 +95,10 @@ class Executor::Coordinator {
           Start(track, ToString(UnitId{track.name(), JobId{}}), [this, &track] { return Copy(track); });
           return true;
         }
+        if (track.stages != Track::Stages::kMade) return StartMaking(track);
+        if (track.planned->job) return StartJob(track);
         if (track.pieces_complete() && track.running == 0) {
+          if (Does(Share::Of::kOneUnit) && !std::holds_alternative<ShardId>(only_.part)) return false;
           track.phase = Track::Phase::kPlanning;
           Start(track, ToString(UnitId{track.name(), JobId{}}), [this, &track] { return PlanShards(track); });
           return true;
@@ -98,90 +109,84 @@ class Executor::Coordinator {
     }
   }
 
+  /// Once what a track takes whole is there, its stages can be made.
+  bool StartMaking(Track& track) {
+    if (track.stages != Track::Stages::kLacking || !track.has_artifacts()) return false;
+    track.stages = Track::Stages::kBeingMade;
+    Start(track, ToString(UnitId{track.name(), JobId{}}), [this, &track] {
+      Status made = MakeStages(graph_, plan_, prepared_.streams, track);
+      const std::scoped_lock lock(mutex_);
+      track.stages = Track::Stages::kMade;
+      if (!made.ok()) track.phase = Track::Phase::kFailed;
+      Wake();
+      return made;
+    });
+    return true;
+  }
+
+  bool StartJob(Track& track) {
+    if (track.running > 0 || (track.origin != nullptr && !track.origin->done())) return false;
+    if (!Does(Share::Of::kAll)) track.phase = Track::Phase::kElsewhere;
+    const std::string unit = ToString(UnitId{track.name(), JobId{}});
+    Launch(
+        track, unit, unit, [this, &track] { return Job(track); }, UnitThreads::Load::kJob);
+    return true;
+  }
+
   bool StartStream(Track& track) {
+    if (track.gather != nullptr && !track.gather->done()) return false;
     for (std::size_t at = 0; at < track.inputs.size(); ++at) {
       Track::Input& input = track.inputs[at];
       if (input.running || input.given_up || input.pieces.complete()) continue;
       input.running = true;
       const auto number = static_cast<std::uint32_t>(at);
-      Start(track, ToString(UnitId{track.name(), StreamId{number}}),
-            [this, &track, number] { return Stream(track, number); });
+      const std::string unit = ToString(UnitId{track.name(), StreamId{number}});
+      Launch(track, unit, unit, [this, &track, number] { return Stream(track, number); });
       return true;
     }
     return false;
   }
 
   bool StartPartition(Track& track) {
-    for (std::size_t at = 0; at < track.inputs.size(); ++at) {
-      Track::Input& input = track.inputs[at];
-      while (!input.ready.empty()) {
-        const PartitionId id{static_cast<std::uint32_t>(at), input.ready.front()};
-        input.ready.pop_front();
-        const auto& there = track.origin->inputs[at].pieces.standing;
-        const auto found = there.find(id.partition);
-        // Found damaged while it waited here: it is offered again, and read once.
-        if (found == there.end() || input.begun.contains(id.partition)) continue;
-        input.begun.insert(id.partition);
-        const bool remade = track.origin->remade.contains(id);
-        Start(track, ToString(UnitId{track.name(), id}), [this, &track, piece = found->second.piece, remade] {
-          return Partition(track, piece, remade);
-        });
-        return true;
-      }
-    }
-    return false;
+    const std::optional<Piece> piece = track.TakeReady();
+    if (!piece) return false;
+    const bool remade = track.origin->remade.contains(piece->id);
+    const std::string unit = ToString(UnitId{track.name(), piece->id});
+    Launch(track, unit, unit,
+           [this, &track, piece = *piece, remade] { return Partition(track, piece, remade); });
+    return true;
   }
 
   bool StartGroup(Track& track) {
     if (track.next_group >= track.publisher->groups().size()) return false;
     const std::size_t group = track.next_group++;
-    Start(track, ToString(UnitId{track.name(), JobId{}}),
-          [this, &track, publisher = track.publisher, group] { return Gather(track, *publisher, group); });
+    Launch(track, track.publisher->UnitOf(group), ToString(UnitId{track.name(), JobId{}}),
+           [this, &track, publisher = track.publisher, group] { return Gather(track, *publisher, group); });
     return true;
   }
 
-  void Start(Track& track, std::string unit, std::function<Status()> work) {
-    ++track.running;
-    RunningThread& running = units_.emplace_back();
-    running.thread = std::thread([this, &track, &running, unit = std::move(unit), work = std::move(work)] {
-      Status outcome = work();
-      const std::scoped_lock lock(mutex_);
-      --track.running;
-      if (!outcome.ok()) Fail(track, unit, std::move(outcome));
-      running.finished = true;
-      ++finished_;
-      changed_.notify_all();
-    });
-  }
-
-  void JoinFinished(std::unique_lock<std::mutex>& lock) {
-    while (finished_ > 0) {
-      const auto done =
-          std::find_if(units_.begin(), units_.end(), [](const RunningThread& unit) { return unit.finished; });
-      std::thread thread = std::move(done->thread);
-      units_.erase(done);
-      --finished_;
-      lock.unlock();
-      thread.join();
-      lock.lock();
+  /// Starts what takes long as `name`, or leaves it as `unit` to another process.
+  void Launch(Track& track, std::string unit, std::string name, std::function<Status()> work,
+              UnitThreads::Load load = UnitThreads::Load::kProcessing) {
+    if (Does(Share::Of::kPlanning)) {
+      offered_.push_back({std::move(unit), track.planned->recipe()});
+    } else if (Does(Share::Of::kAll) || unit == options_.share.unit) {
+      ran_ = true;
+      Start(track, std::move(name), std::move(work), load);
     }
   }
 
-  /// A failure of a unit as a whole; under the lock. Cancelled units have said why elsewhere.
-  void Fail(Track& track, const std::string& unit, Status why) {
-    if (why.code() == Code::kCancelled) return;
-    // One input or partition that fails keeps no other from being made; that there is no whole shows.
-    if (track.phase != Track::Phase::kPieces) track.phase = Track::Phase::kFailed;
-    Log(UnitState::kFailed, unit, track.scope.log_segment, std::string(why.message()));
-    Record(unit, std::move(why));
-  }
-
-  /// False when the run is to stop.
-  bool Record(const std::string& unit, Status why) {
-    failures_.push_back({unit, std::move(why)});
-    if (static_cast<int>(failures_.size()) < options_.keep_going) return true;
-    stop_.request_stop();
-    return false;
+  void Start(Track& track, std::string unit, std::function<Status()> work,
+             UnitThreads::Load load = UnitThreads::Load::kProcessing) {
+    ++track.running;
+    threads_.Start(mutex_, load,
+                   [this, &track, unit = std::move(unit), work = std::move(work)]() -> std::function<void()> {
+                     return [this, &track, unit, outcome = work()] {
+                       --track.running;
+                       if (!outcome.ok()) failures_.Fail(track, unit, outcome);
+                       changed_.notify_all();
+                     };
+                   });
   }
 
   // --- Units: on threads of their own, the lock only for reporting.
@@ -193,7 +198,7 @@ class Executor::Coordinator {
       const PartitionId id = standing.piece.id;
       const std::string unit = ToString(UnitId{track.name(), id});
       if (track.phase == Track::Phase::kFailed)
-        return Log(UnitState::kVoid, unit, 0, std::string(kSourceChanged));
+        return failures_.Log(UnitState::kVoid, unit, 0, std::string(kSourceChanged));
       track.logged.push_back(unit);
       track.inputs[id.input].pieces.standing.insert_or_assign(id.partition, std::move(standing));
       for (Track* reader : track.readers) reader->Offer(id);
@@ -202,7 +207,7 @@ class Executor::Coordinator {
     events.failed = [this, &track](PartitionId id, const Status& why) {
       const std::scoped_lock lock(mutex_);
       track.failed.insert(id);
-      return Record(ToString(UnitId{track.name(), id}), why);
+      return failures_.Record(ToString(UnitId{track.name(), id}), why);
     };
     events.ended = [](const InputEnd&) {};
     return events;
@@ -221,18 +226,14 @@ class Executor::Coordinator {
       standing = track.inputs[number].pieces;
       remakes = remakes_;
     }
-    const Facts::Files& source =
-        facts_.files.at(graph_.nodes()[static_cast<std::size_t>(track.planned->files)].spec->name);
-    // Nothing was to be read when the run began; a partition that was found damaged changed that.
-    RETURN_IF_ERROR(source.missing);
-    const SourceFile& file = source.files[number];
     UnitEvents events = EventsOf(track);
     events.ended = [this, &track, number](const InputEnd& end) {
       const std::scoped_lock lock(mutex_);
       track.SetEnd(number, end);
       Wake();
     };
-    Status outcome = RunStreamUnit(track.scope, *arena_, file, number, standing, events, stop_.get_token());
+    Status outcome = track.gather != nullptr ? ReadGathered(track, standing, events)
+                                             : ReadFile(track, number, standing, events);
     const std::scoped_lock lock(mutex_);
     Track::Input& input = track.inputs[number];
     input.running = false;
@@ -242,26 +243,63 @@ class Executor::Coordinator {
       input.given_up = true;
       return Status(Code::kInternal, "its Source ended without all that was asked of it [this is a bug]");
     }
-    if (outcome.code() == Code::kFailedPrecondition) VoidAll(track);
+    if (outcome.code() == Code::kFailedPrecondition && track.gather == nullptr) {
+      // What this run made of it is of no known content.
+      failures_.VoidAll(track, kSourceChanged);
+    }
     return outcome;
   }
 
-  /// The source was changed while it was read: what this run made of it is of no known content.
-  void VoidAll(Track& track) {
-    track.phase = Track::Phase::kFailed;
-    for (const std::string& unit : track.logged) Log(UnitState::kVoid, unit, 0, std::string(kSourceChanged));
-    track.logged.clear();
-    for (Track* reader : track.readers) VoidAll(*reader);
+  Status ReadFile(Track& track, std::uint32_t number, const InputPieces& standing, const UnitEvents& events) {
+    if (track.planned->files < 0)  // it had all its pieces when the run began
+      return Status(Code::kUnavailable, "what it is made from is not there any more; run again");
+    const Facts::Files& source =
+        facts_.files.at(graph_.nodes()[static_cast<std::size_t>(track.planned->files)].spec->name);
+    // Nothing was to be read when the run began; a partition that was found damaged changed that.
+    RETURN_IF_ERROR(source.missing);
+    return RunStreamUnit(track.scope, *arena_, source.files[number], number, standing, events,
+                         stop_.get_token());
   }
 
-  void Log(UnitState state, const std::string& unit, std::uint32_t segment, std::string reason) {
-    UnitLine line;
-    line.state = state;
-    line.unit = unit;
-    line.segment = segment;
-    line.reason = std::move(reason);
-    if (Status logged = environment_.log->Append(line); !logged.ok())
-      Record(unit, std::move(logged)), stop_.request_stop();
+  Status ReadGathered(Track& track, const InputPieces& standing, const UnitEvents& events) {
+    Track& gather = *track.gather;
+    std::vector<Piece> pieces;
+    std::set<PartitionId> remade;
+    {
+      const std::scoped_lock lock(mutex_);
+      pieces = gather.all_pieces();
+      remade = gather.remade;
+    }
+    Status outcome = RunGatherUnit(track.scope, *arena_, *gather.scope.directory, std::move(pieces), standing,
+                                   events, stop_.get_token());
+    return MakeAgain(gather, remade, std::move(outcome));
+  }
+
+  Status Job(Track& track) {
+    std::vector<Piece> pieces;
+    std::set<PartitionId> remade;
+    if (track.origin != nullptr) {
+      const std::scoped_lock lock(mutex_);
+      pieces = track.origin->all_pieces();
+      remade = track.origin->remade;
+    }
+    Status outcome = RunJobUnit(graph_, track, std::move(pieces), stop_.get_token());
+    if (!outcome.ok()) return track.origin ? MakeAgain(*track.origin, remade, std::move(outcome)) : outcome;
+    {
+      const std::scoped_lock lock(mutex_);
+      track.phase = Track::Phase::kFinishing;
+    }
+    return Done(track);
+  }
+
+  /// A failure of who read pieces of `producer` as a whole: a damaged one is made again, and the reader waits
+  /// for it; anything else stays a failure. `remade`: those that were made again before it began.
+  Status MakeAgain(Track& producer, const std::set<PartitionId>& remade, Status why) {
+    const std::optional<PartitionId> piece = DamagedPiece(why);
+    if (!piece || remade.contains(*piece)) return why;
+    const std::scoped_lock lock(mutex_);
+    Remake(producer, *piece, why);
+    return {};
   }
 
   /// `remade`: the piece was made again in this run.
@@ -285,11 +323,13 @@ class Executor::Coordinator {
     ++remakes_;
     const std::string unit = ToString(UnitId{producer.name(), id});
     environment_.progress->Note(StrCat(unit, " is damaged (", why.message(), ") and will be made again"));
-    Log(UnitState::kVoid, unit, 0, std::string(why.message()));
+    failures_.Log(UnitState::kVoid, unit, 0, std::string(why.message()));
     Track::Input& input = producer.inputs[id.input];
     input.pieces.standing.erase(id.partition);
     input.begun.erase(id.partition);
     if (producer.origin) producer.Offer(id);
+    for (Track* reader : producer.readers)
+      if (producer.planned->varies && reader->stands(id)) Remake(*reader, id, why);
     producer.publisher.reset();
     if (producer.phase != Track::Phase::kFailed) producer.phase = Track::Phase::kPieces;
     Wake();
@@ -316,7 +356,7 @@ class Executor::Coordinator {
       RETURN_IF_ERROR(Judge(graph_, above->planned->chain, above->scope.assembly, track.summary));
     if (!track.planned->publishes) return Finish(track, pieces, Track::Phase::kPlanning);
     auto publisher = std::make_shared<Publisher>(track.scope, *track.out);
-    Status begun = publisher->Begin(pieces, GatherMemory());
+    Status begun = publisher->Begin(pieces, GroupMemory(options_));
     if (!begun.ok()) return Damaged(track, std::move(begun), true);
     environment_.progress->Advanced(track.name(), publisher->standing(), publisher->shards());
     const bool none_left = publisher->groups().empty();
@@ -330,13 +370,8 @@ class Executor::Coordinator {
     return {};
   }
 
-  std::uint64_t GatherMemory() const {
-    return std::max<std::uint64_t>(options_.memory_bytes / 2 / static_cast<std::uint64_t>(options_.threads),
-                                   1 << 20);
-  }
-
   Status Gather(Track& track, Publisher& publisher, std::size_t group) {
-    Status outcome = publisher.RunGroup(group, GatherMemory(), stop_.get_token());
+    Status outcome = publisher.RunGroup(group, GroupMemory(options_), stop_.get_token());
     std::vector<Piece> pieces;
     bool last = false, current = false;
     {
@@ -369,18 +404,21 @@ class Executor::Coordinator {
   }
 
   Status Finish(Track& track, const std::vector<Piece>& pieces, Track::Phase from) {
+    if (Does(Share::Of::kOneUnit)) return {};  // `pipe plan` does it, when it has seen all shards
     {
       const std::scoped_lock lock(mutex_);
       if (!track.Advance(from, Track::Phase::kFinishing)) return {};
     }
     const Schema& schema = graph_.nodes()[static_cast<std::size_t>(track.planned->node)].out;
-    RETURN_IF_ERROR(track.publisher ? track.publisher->Finish(track.summary, schema)
-                                    : FinishPieces(track.scope, schema, pieces, track.summary));
+    if (track.publisher)
+      RETURN_IF_ERROR(track.publisher->Finish(track.summary, schema));
+    else if (!track.planned->takes_in)
+      RETURN_IF_ERROR(FinishPieces(track.scope, schema, pieces, track.summary));
     return Done(track);
   }
 
   Status Copy(Track& track) {
-    ASSIGN_OR_RETURN(const std::unique_ptr<Store> from, environment_.open_store(track.planned->copy_from));
+    ASSIGN_OR_RETURN(const std::unique_ptr<Store> from, OpenPlace(environment_, track.planned->copy_from));
     RETURN_IF_ERROR(CopyArtifact(track.scope, *from, *track.out, stop_.get_token()));
     return Done(track);
   }
@@ -391,25 +429,29 @@ class Executor::Coordinator {
       if (track.phase != Track::Phase::kFinishing) return {};
       track.phase = Track::Phase::kDone;
     }
-    environment_.progress->Note(track.planned->publishes
-                                    ? StrCat("stage '", track.name(), "' published ", track.planned->place)
-                                    : StrCat("stage '", track.name(), "' is complete"));
+    const std::string& place = track.planned->place;
+    environment_.progress->Note(place.empty() || place.starts_with(kWorkPlace)
+                                    ? StrCat("stage '", track.name(), "' is complete")
+                                    : StrCat("stage '", track.name(), "' published ", place));
     const std::string unit = ToString(UnitId{track.name(), JobId{}});
     const UnitLine* last = environment_.log->Find(unit);
     const std::scoped_lock lock(mutex_);
-    if (last != nullptr && last->state == UnitState::kFailed) Log(UnitState::kVoid, unit, 0, "done since");
+    if (last != nullptr && last->state == UnitState::kFailed)
+      failures_.Log(UnitState::kVoid, unit, 0, "done since");
     track.Advance(Track::Phase::kFinishing, Track::Phase::kDone);
     return {};
   }
 
   RunOutcome Outcome(const std::stop_token& stop) {
     RunOutcome outcome;
-    outcome.failures = std::move(failures_);
+    outcome.failures = failures_.Take();
+    outcome.offered = std::move(offered_);
+    outcome.ran = ran_;
     if (stop.stop_requested()) {
       outcome.status = Status(Code::kCancelled, "stopped");
     } else if (!outcome.failures.empty()) {
       outcome.status = Status(Code::kFailedPrecondition, StrCat(outcome.failures.size(), " failed"));
-    } else {
+    } else if (Does(Share::Of::kAll) || (Does(Share::Of::kPlanning) && outcome.offered.empty())) {
       for (const std::unique_ptr<Track>& track : prepared_.tracks)
         if (track->active())
           outcome.status =
@@ -423,17 +465,19 @@ class Executor::Coordinator {
   const Facts& facts_;
   const Environment& environment_;
   const RunOptions& options_;
+  UnitId only_;  // the unit of options_.share; of no stage where there is none
   PreparedTracks prepared_;
   std::unique_ptr<Arena> arena_;
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::stop_source stop_;           // set by the caller's token and by the last failure allowed
-  std::list<RunningThread> units_;  // guarded by mutex_, like all below
-  std::size_t finished_ = 0;        // units whose thread can be joined
-  std::uint64_t remakes_ = 0;       // pieces that were found damaged
-  bool woken_ = false;              // something can be started that could not before
-  std::vector<UnitFailure> failures_;
+  std::stop_source stop_;      // set by the caller's token and by the last failure allowed
+  UnitThreads threads_;        // guarded by mutex_, like all below
+  std::uint64_t remakes_ = 0;  // pieces that were found damaged
+  bool woken_ = false;         // something can be started that could not before
+  Failures failures_;
+  std::vector<OfferedUnit> offered_;
+  bool ran_ = false;  // something that takes long was started
 };
 
 Executor::Executor(const Graph& graph, const Plan& plan, const Facts& facts, const Environment& environment,

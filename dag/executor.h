@@ -18,11 +18,20 @@ struct UnitFailure {
   Status why;
 };
 
+/// A unit that can run now; dag/hand_out.h writes it down.
+struct OfferedUnit {
+  std::string unit;
+  Digest recipe;  // of the last stage of its segment
+  bool operator==(const OfferedUnit&) const = default;
+};
+
 struct RunOutcome {
   /// OK: all that was wanted is done. kCancelled: stopped by the token. kFailedPrecondition: see
   /// `failures`. Anything else ended the run itself, e.g. the log could not be written.
   Status status;
   std::vector<UnitFailure> failures;
+  std::vector<OfferedUnit> offered;  // with Share::Of::kPlanning
+  bool ran = false;                  // with Share::Of::kOneUnit: there was something to do
 };
 
 /// One run of one plan. The coordinator is the thread that calls Run; each running unit has a thread of

@@ -14,6 +14,8 @@ const std::vector<ConfigKey>& LimitKeys() {
 const std::vector<ConfigKey>& StageKeys() {
   static const std::vector<ConfigKey> kKeys = {
       {"type", ValueType::kString, "", Effect::kBytes, "What the stage does."},
+      {"plugin", ValueType::kString, "~", Effect::kBytes,
+       "The plugin that has the type, by name or by path; without it the type is one of this program's."},
       {"input", ValueType::kString, "~", Effect::kBytes, "The stage that it reads."},
       {"out", ValueType::kString, "~", Effect::kNone,
        "The directory or URL where it publishes; needed by, and only for, stages that publish."},

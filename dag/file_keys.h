@@ -29,7 +29,7 @@ inline constexpr std::array<FileKey, 6> kFileKeys = {{
     {"stages", true, "The stages by name, each with its `type` and keys."},
 }};
 
-/// Metrics that `expect` puts bounds on.
+/// Metrics that `expect` puts bounds on, of every stage; a type may have more.
 inline constexpr std::array<FileKey, 3> kMetrics = {{
     {"kept_ratio", false, "Records that the stage gave per record that it took."},
     {"records", false, "Records that the stage gave."},
@@ -41,6 +41,11 @@ const std::vector<ConfigKey>& LimitKeys();
 
 /// Keys that every stage has or may have, besides those of its type.
 const std::vector<ConfigKey>& StageKeys();
+
+/// A map from ports to stages, for stages whose type has ports.
+inline constexpr FileKey kInputsKey = {
+    "inputs", false,
+    "The same as the keys of the ports: `inputs: { tokenizer: words }` is `tokenizer: words`."};
 
 /// A map from metrics to [low, high]: not a ValueType, and so not in StageKeys().
 inline constexpr FileKey kExpectKey = {

@@ -1,5 +1,7 @@
 #include "dag/forecast.h"
 
+#include <algorithm>
+#include <optional>
 #include <string_view>
 
 namespace pipeline {
@@ -36,7 +38,7 @@ class Forecaster {
     SegmentForecast forecast;
     if (segment.state != PlannedSegment::State::kWanted) return forecast;
     const std::uint64_t text = TextOf(segment);
-    if (segment.publishes) forecast.published_bytes = Times(text, kPublishedPerText);
+    if (segment.publishes && !segment.job) forecast.published_bytes = Times(text, kPublishedPerText);
     if (!segment.copy_from.empty()) return forecast;
     double left = 0;
     for (std::size_t input = 0; input < segment.pieces.inputs().size(); ++input) {
@@ -52,9 +54,27 @@ class Forecaster {
     const double share =
         segment.pieces.inputs().empty() ? 1 : left / static_cast<double>(segment.pieces.inputs().size());
     forecast.text_bytes = Times(text, share);
+    if (segment.job) return ForecastOfJob(text);
     forecast.intermediate_bytes = Times(text, share * kIntermediatePerText);
+    if (const auto bytes = GatheredBytes(segment.node); bytes && segment.takes_in)
+      forecast.intermediate_bytes =
+          std::min(forecast.intermediate_bytes, Times(*bytes, kIntermediatePerText));
     forecast.read_bytes =
         segment.files < 0 ? forecast.text_bytes : Times(StoredOf(segment), share > 0 ? 1 : 0);
+    return forecast;
+  }
+
+  /// How much text a Gather stage with a size of its own gives, and about what it keeps of what it took in.
+  std::optional<std::uint64_t> GatheredBytes(int node) const {
+    const StageSpec& spec = *graph_.nodes()[static_cast<std::size_t>(node)].spec;
+    if (!spec.type->is_gather() || !spec.config["bytes"].is_int()) return std::nullopt;
+    return static_cast<std::uint64_t>(spec.config["bytes"].AsInt());
+  }
+
+  /// It reads all of its input, and what it leaves is small beside it.
+  static SegmentForecast ForecastOfJob(std::uint64_t text) {
+    SegmentForecast forecast;
+    forecast.read_bytes = forecast.text_bytes = text;
     return forecast;
   }
 
@@ -84,6 +104,9 @@ class Forecaster {
       if (input.end) counted += input.end->raw_bytes;
     }
     if (all) return counted;
+    for (const int at : graph_.Lineage(segment.node))
+      if (at != segment.node || !segment.takes_in)
+        if (const auto bytes = GatheredBytes(at)) return *bytes;
     const StageSpec& source = FilesStage(segment);
     if (const auto told = static_cast<std::uint64_t>(source.config["text_size"].AsInt()); told > 0)
       return told;

@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "base/str.h"
+#include "dag/lineages.h"
 #include "dag/publisher.h"
 #include "dag/unit_id.h"
 
@@ -34,10 +35,37 @@ Facts::Files FilesOf(const StageSpec& spec, const HashFile& hash, Status& interr
   return files;
 }
 
+/// The digests of what stands at the ports of `node` as files, and of what its type says it takes.
+Result<std::vector<Facts::TakenFile>> TakenBy(const Node& node, const HashFile& hash) {
+  std::vector<Facts::TakenFile> taken;
+  const auto add = [&](Facts::TakenFile file, const std::string& path) -> Status {
+    const Result<SourceFile> hashed = hash({path, file.name});
+    if (hashed.ok())
+      file.digest = hashed->digest;
+    else if (hashed.status().code() == Code::kCancelled)
+      return hashed.status();
+    else
+      file.missing = hashed.status();
+    taken.push_back(std::move(file));
+    return {};
+  };
+  for (const PortEdge& edge : node.ports)
+    if (edge.node < 0) RETURN_IF_ERROR(add({std::string(edge.port->name), {}, true, false, {}}, edge.file));
+  if (!node.spec->type->files) return taken;
+  const Result<std::vector<StageFile>> files = node.spec->type->files(node.spec->config);
+  if (!files.ok()) {
+    taken.push_back({"files", {}, false, true, files.status()});
+    return taken;
+  }
+  for (const StageFile& file : *files)
+    RETURN_IF_ERROR(add({file.name, {}, false, file.of_machine, {}}, file.path));
+  return taken;
+}
+
 /// What stands at `place`.
 Result<Facts::Published> PublishedAt(const Environment& environment, const std::string& place) {
   Facts::Published published;
-  ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, environment.open_store(place));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenPlace(environment, place));
   ASSIGN_OR_RETURN(const std::vector<ObjectInfo> objects, store->List(""));
   std::map<std::string_view, std::uint64_t> sizes;
   for (const ObjectInfo& object : objects) sizes.emplace(object.name, object.size);
@@ -66,16 +94,17 @@ struct LastLogged {
   std::string place;
 };
 
-bool IsShard(const UnitLine& line) {
+/// True for lines whose place is that of an artifact.
+bool IsOfArtifact(const UnitLine& line) {
   const std::optional<UnitId> unit = ParseUnitId(line.unit);
-  return unit && std::holds_alternative<ShardId>(unit->part);
+  return unit && (std::holds_alternative<ShardId>(unit->part) || std::holds_alternative<JobId>(unit->part));
 }
 
 LastLogged LastOf(const RunLog& log, const std::string& stage) {
   LastLogged last;
   std::uint32_t newest = 0;
   for (const UnitLine* line : log.List(stage + "/")) {
-    if (!line->place.empty() && line->segment >= newest && IsShard(*line)) last.place = line->place;
+    if (!line->place.empty() && line->segment >= newest && IsOfArtifact(*line)) last.place = line->place;
     if (line->segment > newest) newest = line->segment;
   }
   last.segment = log.FindSegment(newest);
@@ -94,23 +123,36 @@ Result<Facts> GatherFacts(const Graph& graph, const Environment& environment, co
       RETURN_IF_ERROR(interrupted);
       continue;
     }
-    const LastLogged last = LastOf(*environment.log, spec.name);
+    ASSIGN_OR_RETURN(std::vector<Facts::TakenFile> taken, TakenBy(node, hash));
+    if (!taken.empty()) facts.taken.emplace(spec.name, std::move(taken));
+    LastLogged last = LastOf(*environment.log, spec.name);
+    if (last.segment == nullptr && spec.type->is_gather())
+      last = LastOf(*environment.log, StrCat(spec.name, kTakesInSuffix));
     if (last.segment != nullptr) {
       ASSIGN_OR_RETURN(const Json json, Json::Parse(last.segment->lineage));
       ASSIGN_OR_RETURN(Lineage lineage, LineageFromJson(json));
       facts.logged.emplace(spec.name, std::move(lineage));
     }
-    if (!spec.type->is_sink()) continue;
+    if (spec.type->is_job())
+      if (const UnitLine* job = environment.log->FindDone(ToString(UnitId{spec.name, JobId{}})))
+        facts.jobs[spec.name] = {job->recipe, job->continues};
+    if (!spec.type->is_sink() && !spec.type->is_job()) continue;
     const std::string place = PlaceOfStage(spec);
-    ASSIGN_OR_RETURN(Facts::Published published, PublishedAt(environment, place));
+    Facts::Published published;
+    if (!place.empty()) {
+      ASSIGN_OR_RETURN(published, PublishedAt(environment, place));
+    }
     if (!published.manifest && !last.place.empty() && last.place != place) {
       // An older place that cannot be read is no reason to stop: it was only a chance to save work.
       const Result<Facts::Published> before = PublishedAt(environment, last.place);
       if (before.ok() && before->manifest && before->whole)
         facts.elsewhere.emplace(spec.name, Facts::Elsewhere{last.place, *before->manifest});
     }
-    facts.published.emplace(spec.name, std::move(published));
+    if (!place.empty()) facts.published.emplace(spec.name, std::move(published));
   }
+  facts.kept = [&environment](const std::string& directory) {
+    return PublishedAt(environment, StrCat(kWorkPlace, directory));
+  };
   facts.pieces = [&environment](const PieceKeys& keys, const std::string& directory) -> Result<Pieces> {
     ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, environment.work_store("artifacts/" + directory));
     return Pieces::Load(*environment.log, keys, *store);

@@ -8,6 +8,7 @@ namespace {
 
 /// What travels from `node` to its readers: "files", or "records: text, split".
 std::string EdgeLabel(const Node& node) {
+  if (node.spec->type->gives == Flow::kArtifact) return "artifact";
   if (node.spec->type->gives != Flow::kRecords) return "files";
   std::string label = "records";
   std::string_view separator = ": ";
@@ -17,6 +18,8 @@ std::string EdgeLabel(const Node& node) {
   }
   return label;
 }
+
+const Node& NodeAt(const Graph& graph, int node) { return graph.nodes()[static_cast<std::size_t>(node)]; }
 
 /// Inside double quotes of DOT.
 std::string DotEscape(std::string_view text) {
@@ -58,10 +61,13 @@ std::string ToDot(const Graph& graph, std::string_view name) {
                   DotEscape(stage.type->name), "\"", stage.type->publishes ? ", shape=cylinder" : "", "];\n");
   }
   for (const Node& node : graph.nodes()) {
-    if (node.input < 0) continue;
-    const Node& input = graph.nodes()[static_cast<std::size_t>(node.input)];
-    dot += StrCat("  \"", DotEscape(input.spec->name), "\" -> \"", DotEscape(node.spec->name), "\" [label=\"",
-                  DotEscape(EdgeLabel(input)), "\"];\n");
+    const auto draw = [&](int from, std::string_view label, std::string_view style) {
+      dot += StrCat("  \"", DotEscape(NodeAt(graph, from).spec->name), "\" -> \"", DotEscape(node.spec->name),
+                    "\" [label=\"", DotEscape(label), "\"", style, "];\n");
+    };
+    if (node.input >= 0) draw(node.input, EdgeLabel(NodeAt(graph, node.input)), "");
+    for (const PortEdge& edge : node.ports)
+      if (edge.node >= 0) draw(edge.node, edge.port->name, ", style=dashed");
   }
   return dot + "}\n";
 }
@@ -78,11 +84,13 @@ std::string ToMermaid(const Graph& graph, std::string_view name) {
     chart += StrCat("  s", i, publishes ? "[(\"" : "[\"", label, publishes ? "\")]" : "\"]", "\n");
   }
   for (std::size_t i = 0; i < graph.nodes().size(); ++i) {
-    const int input = graph.nodes()[i].input;
-    if (input < 0) continue;
-    chart +=
-        StrCat("  s", input, " -->|\"",
-               MermaidEscape(EdgeLabel(graph.nodes()[static_cast<std::size_t>(input)])), "\"| s", i, "\n");
+    const Node& node = graph.nodes()[i];
+    const auto draw = [&](int from, std::string_view arrow, std::string_view label) {
+      chart += StrCat("  s", from, " ", arrow, "|\"", MermaidEscape(label), "\"| s", i, "\n");
+    };
+    if (node.input >= 0) draw(node.input, "-->", EdgeLabel(NodeAt(graph, node.input)));
+    for (const PortEdge& edge : node.ports)
+      if (edge.node >= 0) draw(edge.node, "-.->", edge.port->name);
   }
   return chart;
 }

@@ -57,6 +57,36 @@ void CompareSources(const LineageStage& before, const LineageStage& after, std::
   }
 }
 
+const LineagePort* FindPort(const LineageStage& stage, const std::string& name) {
+  for (const LineagePort& port : stage.ports)
+    if (port.name == name) return &port;
+  return nullptr;
+}
+
+std::string MadeBy(const LineagePort* port) {
+  if (port == nullptr) return {};
+  return port->lineage.empty() ? port->digest.ToHex() : port->lineage.back().stage;
+}
+
+void ComparePorts(const LineageStage& before, const LineageStage& after, std::vector<Difference>& out) {
+  const auto differ = [&](const std::string& name, const LineagePort* was, const LineagePort* is) {
+    out.push_back({after.stage, StrCat("port.", name), MadeBy(was), MadeBy(is), false});
+  };
+  for (const LineagePort& was : before.ports)
+    if (FindPort(after, was.name) == nullptr) differ(was.name, &was, nullptr);
+  for (const LineagePort& is : after.ports) {
+    const LineagePort* was = FindPort(before, is.name);
+    if (was == nullptr) {
+      differ(is.name, nullptr, &is);
+    } else if (was->digest != is.digest) {
+      std::vector<Difference> inner;
+      if (!was->lineage.empty() && !is.lineage.empty()) inner = Compare(was->lineage, is.lineage);
+      if (inner.empty()) differ(is.name, was, &is);
+      out.insert(out.end(), inner.begin(), inner.end());
+    }
+  }
+}
+
 void CompareStage(const LineageStage& before, const LineageStage& after, std::vector<Difference>& out) {
   if (before.type != after.type) out.push_back({after.stage, "type", before.type, after.type, false});
   if (before.version != after.version)
@@ -67,6 +97,7 @@ void CompareStage(const LineageStage& before, const LineageStage& after, std::ve
                 });
   CompareLibraries(before, after, out);
   CompareSources(before, after, out);
+  ComparePorts(before, after, out);
 }
 
 /// For each new stage the old one that it continues, or kNone: first by name, then by type.
@@ -116,11 +147,43 @@ Json ToJson(const Lineage& lineage) {
       sources.push_back(std::move(source));
     }
     json["sources"] = std::move(sources);
+    Json::Array ports;
+    for (const LineagePort& taken : stage.ports) {
+      Json port;
+      port["name"] = taken.name;
+      port["recipe"] = taken.digest.ToHex();
+      port["lineage"] = ToJson(taken.lineage);
+      ports.push_back(std::move(port));
+    }
+    if (!ports.empty()) json["ports"] = std::move(ports);
     json["recipe"] = stage.recipe.ToHex();
     stages.push_back(std::move(json));
   }
   return stages;
 }
+
+namespace {
+
+Result<std::vector<LineagePort>> PortsFromJson(const Json::Array& array, const std::string& where) {
+  std::vector<LineagePort> ports;
+  Status status;
+  for (const Json& element : array) {
+    const std::string inner = StrCat(where, "ports[", ports.size(), "].");
+    JsonFields fields(element, inner, status);
+    LineagePort port;
+    port.name = fields.Text("name");
+    port.digest = fields.Hex("recipe");
+    const Json lineage = fields.Array("lineage");
+    if (!status.ok()) return status;
+    Result<Lineage> made_by = LineageFromJson(lineage);
+    if (!made_by.ok()) return std::move(made_by).status().Annotate(StrCat(where, "ports"));
+    port.lineage = std::move(*made_by);
+    ports.push_back(std::move(port));
+  }
+  return ports;
+}
+
+}  // namespace
 
 Result<Lineage> LineageFromJson(const Json& json) {
   if (!json.is_array()) return Status(Code::kDataLoss, "lineage: not an array");
@@ -143,6 +206,11 @@ Result<Lineage> LineageFromJson(const Json& json) {
       stage.sources.emplace_back(std::move(name), parts.Text("digest"));
     }
     stage.recipe = fields.Hex("recipe");
+    if (element.Has("ports")) {
+      const Json::Array& listed = fields.Array("ports");
+      if (!status.ok()) return status;
+      ASSIGN_OR_RETURN(stage.ports, PortsFromJson(listed, where));
+    }
     if (!status.ok()) return status;
     lineage.push_back(std::move(stage));
   }
@@ -158,6 +226,7 @@ Digest RecipeOf(const LineageStage& stage, std::optional<Digest> input_recipe) {
   hasher.UpdateU64(stage.sources.size());
   for (const auto& [name, digest] : stage.sources) hasher.UpdateField(digest);
   hasher.UpdateField(input_recipe ? input_recipe->ToHex() : "");
+  for (const LineagePort& port : stage.ports) hasher.UpdateField(port.name).UpdateField(port.digest.ToHex());
   return hasher.Finish();
 }
 
@@ -180,7 +249,11 @@ std::vector<Difference> Compare(const Lineage& old_lineage, const Lineage& new_l
       differences.push_back({old_lineage[j].stage, "stage removed", old_lineage[j].type, {}, false});
   if (!std::is_sorted(order.begin(), order.end()))
     differences.push_back({new_lineage.back().stage, "order", Names(old_lineage), Names(new_lineage), false});
-  return differences;
+  // The stages before an artifact at a port and before its reader are mostly the same.
+  std::vector<Difference> once;
+  for (Difference& difference : differences)
+    if (std::find(once.begin(), once.end(), difference) == once.end()) once.push_back(std::move(difference));
+  return once;
 }
 
 std::string ToString(const Difference& difference) {

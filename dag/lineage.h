@@ -16,22 +16,41 @@
 
 namespace pipeline {
 
+struct LineagePort;
+
 /// One stage of a lineage.
 struct LineageStage {
   std::string stage;  // its name in the file; in no key, so that renaming changes no bytes
   std::string type;
-  std::uint32_t version = 0;                     // of the type
-  Json config;                                   // canonical: only keys with Effect::kBytes
-  std::map<std::string, std::string> libraries;  // {"icu", "72.1"}
+  std::uint32_t version = 0;  // of the type
+  Json config;                // canonical: only keys with Effect::kBytes
+  /// What the machine has a say with: {"icu", "72.1"}, and {"dictionary ipadic", digest}.
+  std::map<std::string, std::string> libraries;
   /// What no stage made: a name for people (in no key), and the digest or pin.
   std::vector<std::pair<std::string, std::string>> sources;
+  std::vector<LineagePort> ports;  // artifacts of other stages that it takes whole
   Digest recipe;
 
-  bool operator==(const LineageStage&) const = default;
+  bool operator==(const LineageStage&) const;
 };
 
 /// From the source to the stage that made the artifact, which is last.
 using Lineage = std::vector<LineageStage>;
+
+/// What a stage takes at one of its ports, and how that was made.
+struct LineagePort {
+  std::string name;
+  Digest digest;  // the recipe of the artifact; in a content key, what it holds
+  Lineage lineage;
+
+  bool operator==(const LineagePort&) const = default;
+};
+
+inline bool LineageStage::operator==(const LineageStage& other) const {
+  return stage == other.stage && type == other.type && version == other.version && config == other.config &&
+         libraries == other.libraries && sources == other.sources && ports == other.ports &&
+         recipe == other.recipe;
+}
 
 /// An array of objects, as manifests and segment lines hold it.
 Json ToJson(const Lineage& lineage);
@@ -46,7 +65,7 @@ Digest RecipeOf(const LineageStage& stage, std::optional<Digest> input_recipe);
 struct Difference {
   std::string stage;        // its new name, or the old one where it was removed
   std::string what;         // "type", "version", "config.form", "config.shuffle.seed", "library.icu",
-                            // "source.ja.txt.xz", "stage added", "stage removed", "order"
+                            // "source.ja.txt.xz", "port.tokenizer", "stage added", "stage removed", "order"
   std::string old_value;    // empty where there was none
   std::string new_value;    // empty where there is none
   bool of_machine = false;  // what this machine has, not what the file says: libraries
@@ -56,7 +75,7 @@ struct Difference {
 
 /// Everything that makes the recipes of two lineages differ, in the order of the new one; empty exactly
 /// when RecipeOf gives the same for both. A stage is recognised by its name; one that was renamed, by its
-/// type.
+/// type. What an artifact at a port was made by is compared like the rest; each difference stands once.
 std::vector<Difference> Compare(const Lineage& old_lineage, const Lineage& new_lineage);
 
 /// "clean: form: nfkc -> nfc"

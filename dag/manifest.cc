@@ -247,6 +247,7 @@ Result<Manifest> ManifestFromJson(const Json& json) {
   manifest.followers = ObjectsFromJson(fields.Array("followers"), "followers", status);
   manifest.shards = ShardsFromJson(fields.Array("shards"), status);
   manifest.partitions = PartitionsFromJson(fields.Array("partitions"), status);
+  if (json.Has("facts")) manifest.facts = fields.Object("facts");
   const std::string stage = fields.Text("stage");
   const Digest recipe = fields.Hex("recipe");
   const Digest content = fields.Hex("content");
@@ -297,6 +298,7 @@ std::string EncodeManifest(const Manifest& manifest) {
   writer.Array("followers", manifest.followers);
   writer.Array("shards", manifest.shards);
   writer.Array("partitions", manifest.partitions);
+  if (!manifest.facts.is_null()) writer.Member("facts", manifest.facts);
   return writer.Finish();
 }
 

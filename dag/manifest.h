@@ -42,6 +42,7 @@ struct Manifest {
                                         // for the sign of completeness
   std::vector<ManifestShard> shards;    // by split and number
   std::vector<Piece> partitions;        // by id
+  Json facts;                           // of a Job: an object for readers of the artifact; null without
 
   const std::string& stage() const { return lineage.back().stage; }
   const Digest& recipe() const { return lineage.back().recipe; }

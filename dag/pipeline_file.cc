@@ -203,6 +203,7 @@ class FileReader {
     if (entry.value.is_map()) {
       ReadType(entry.value, stage);
       ReadInput(entry.value, stage);
+      if (stage.type != nullptr) ReadPorts(entry.value, stage);
       if (const YamlNode* keep = entry.value.Find("keep"))
         stage.keep = ReadText(stage, "keep", *keep).value_or(Json(false)).AsBool();
       if (const YamlNode* expect = entry.value.Find(kExpectKey.name)) ReadExpect(*expect, stage);
@@ -226,11 +227,25 @@ class FileReader {
       return Complain(stage.at, StrCat(Name(stage), ": ", MissingKey("type", StageKey("type").help)));
     const auto name = ReadText(stage, "type", *type);
     if (!name) return;
+    const YamlNode* plugin = node.Find("plugin");
+    if (plugin != nullptr && !plugin->is_null()) return ReadPluginType(*plugin, *name, stage);
     stage.type = registry_.Find(name->AsString());
     if (stage.type != nullptr) return;
     const std::string hint =
         type->secret ? std::string() : DidYouMean(name->AsString(), NamesOf(registry_.types()));
     Complain(type->at, StrCat(Name(stage), ": there is no stage type ", Describe(*type), hint));
+  }
+
+  void ReadPluginType(const YamlNode& node, const Json& type, StageSpec& stage) {
+    if (node.secret)
+      return Complain(node.at, StrCat(Name(stage), ": 'plugin' cannot come from the environment"));
+    const auto plugin = ReadText(stage, "plugin", node);
+    if (!plugin) return;
+    Result<const StageType*> found = Status(Code::kUnimplemented, "plugins cannot be loaded here");
+    if (options_.plugin_stage)
+      found = options_.plugin_stage(std::string(plugin->AsString()), std::string(type.AsString()));
+    if (!found.ok()) return Complain(node.at, StrCat(Name(stage), ": ", found.status().message()));
+    stage.type = *found;
   }
 
   void ReadInput(const YamlNode& node, StageSpec& stage) {
@@ -253,8 +268,53 @@ class FileReader {
     }
   }
 
+  /// `tokenizer: words` and `inputs: { tokenizer: words }` say the same.
+  void ReadPorts(const YamlNode& node, StageSpec& stage) {
+    const std::vector<Port>& ports = stage.type->ports;
+    const YamlNode* inputs = ports.empty() ? nullptr : node.Find(kInputsKey.name);
+    if (inputs != nullptr && inputs->is_null()) inputs = nullptr;
+    const std::string where = StrCat(Name(stage), ": '", kInputsKey.name, "'");
+    if (inputs != nullptr && !inputs->is_map())
+      return Complain(inputs->at,
+                      StrCat(where, " must be a map of ports to stages, and this is ", Describe(*inputs)));
+    for (const Port& port : ports) {
+      const YamlNode* key = node.Find(port.name);
+      const YamlNode* entry = inputs == nullptr ? nullptr : inputs->Find(port.name);
+      if (key != nullptr && entry != nullptr) {
+        Complain(entry->at, StrCat(where, ": '", port.name, "' is given twice"));
+      } else if (key != nullptr || entry != nullptr) {
+        ReadPort(port, key != nullptr ? *key : *entry, stage);
+      } else if (port.required && !port.inherited) {
+        Complain(stage.at,
+                 StrCat(Name(stage), " (", stage.type->name, "): ", MissingKey(port.name, port.help)));
+      }
+    }
+    if (inputs == nullptr) return;
+    const auto names = NamesOf(ports);
+    for (const YamlEntry& entry : inputs->entries)
+      if (std::find(names.begin(), names.end(), entry.key) == names.end())
+        Complain(entry.key_at,
+                 StrCat(where, ": unknown port '", entry.key, "'", DidYouMean(entry.key, names)));
+  }
+
+  void ReadPort(const Port& port, const YamlNode& node, StageSpec& stage) {
+    const std::string where = StrCat(Name(stage), ": '", port.name, "'");
+    if (node.is_null()) {
+      if (port.required && !port.inherited) Complain(node.at, StrCat(where, " is empty"));
+      return;
+    }
+    if (node.secret) return Complain(node.at, StrCat(where, " cannot come from the environment"));
+    const ConfigKey key = {port.name, ValueType::kString, "", Effect::kBytes, ""};
+    const auto value = ReadValue(key, node, where, mistakes_);
+    if (!value) return;
+    if (value->AsString().empty()) return Complain(node.at, StrCat(where, " is empty"));
+    stage.ports.push_back({&port, std::string(value->AsString()), node.at});
+  }
+
   void ReadTypeKeys(const YamlNode& node, StageSpec& stage) {
     std::vector<std::string_view> also = {kExpectKey.name};
+    for (const Port& port : stage.type->ports) also.push_back(port.name);
+    if (!stage.type->ports.empty()) also.push_back(kInputsKey.name);
     for (const ConfigKey& key : StageKeys()) also.push_back(key.name);
     const auto config = ReadConfig(stage.type->keys, node.entries, also, Name(stage), stage.at, mistakes_);
     if (config) stage.config = *config;
@@ -270,10 +330,12 @@ class FileReader {
                  StrCat(who, " publishes nothing and takes no 'out'; 'keep: true' keeps its records"));
       return;
     }
-    if (out == nullptr || out->is_null())
+    if (out == nullptr || out->is_null()) {
+      if (stage.type->out_optional) return;
       return Complain(
           stage.at,
           StrCat(who, " publishes: missing key 'out', a directory or a URL such as gs://bucket/path"));
+    }
     const auto place = ReadText(stage, "out", *out);
     if (!place) return;
     stage.out = place->AsString();
@@ -291,8 +353,11 @@ class FileReader {
     if (!node.is_map())
       return Complain(
           node.at, StrCat(where, " must be a map of metrics to [low, high], and this is ", Describe(node)));
+    std::vector<std::string_view> names = NamesOf(kMetrics);
+    if (stage.type != nullptr)
+      for (const Metric& metric : stage.type->metrics) names.push_back(metric.name);
     for (const YamlEntry& entry : node.entries) {
-      const auto names = NamesOf(kMetrics);
+      if (stage.type == nullptr) break;  // which metrics it has is not known
       if (std::find(names.begin(), names.end(), entry.key) == names.end()) {
         Complain(entry.key_at,
                  StrCat(where, ": unknown metric '", entry.key, "'", DidYouMean(entry.key, names)));

@@ -16,9 +16,16 @@ namespace pipeline {
 
 /// A bound on what a stage did to its records, judged over the whole artifact.
 struct Expectation {
-  std::string metric;  // "kept_ratio": records out / in, "records", "bytes"
+  std::string metric;  // one of kMetrics (dag/file_keys.h) or of the stage's type
   double low = 0;
   double high = 0;
+};
+
+/// What the file says of one of the type's ports.
+struct PortSpec {
+  const Port* port = nullptr;  // of the type
+  std::string value;           // the name of a stage, or a path where the port takes files
+  FilePosition at;             // of the value
 };
 
 struct StageSpec {
@@ -27,6 +34,7 @@ struct StageSpec {
   Json config;                      // every key of the type's table, defaults filled in; null while
                                     // it has mistakes
   std::string input;                // name of the stage it reads; empty for one without input
+  std::vector<PortSpec> ports;      // those that are given
   std::string out;                  // where it publishes; empty for one that does not
   bool keep = false;                // materialise its output in the work directory
   std::vector<Expectation> expect;
@@ -47,6 +55,10 @@ struct ParseOptions {
   std::vector<std::pair<std::string, std::string>> set;  // --set NAME=V and --set stages.S.KEY=V
   /// The environment; asked only for names listed under `env:`.
   std::function<std::optional<std::string>(const std::string& name)> environment;
+  /// The type that a plugin calls `type`, for a stage with `plugin: NAME`; lives as long as the spec.
+  /// Empty where there are no plugins.
+  std::function<Result<const StageType*>(const std::string& plugin, const std::string& type)> plugin_stage =
+      {};
 };
 
 /// Exactly one of the two is filled.

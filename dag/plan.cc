@@ -7,7 +7,9 @@
 #include <utility>
 
 #include "base/str.h"
-#include "dag/keys.h"
+#include "dag/config.h"
+#include "dag/lineages.h"
+#include "dag/selection.h"
 
 namespace pipeline {
 
@@ -25,23 +27,20 @@ std::string Summary(const std::vector<Difference>& differences) {
 class Planner {
  public:
   Planner(const Graph& graph, const Facts& facts, const Selection& selection)
-      : graph_(graph), facts_(facts), selection_(selection) {}
+      : graph_(graph), facts_(facts), selection_(selection), lineages_(graph, facts) {}
 
   Result<Plan> Make() {
-    CheckSelection();
+    plan_.refusals = CheckSelection(graph_, selection_);
     if (!plan_.refusals.empty()) return std::move(plan_);
-    for (int node = 0; node < Nodes(); ++node) ComputeLineage(node);
-    std::vector<int> demanded;
-    for (int node = 0; node < Nodes(); ++node) {
-      if (!IsTerminal(node)) continue;
-      ASSIGN_OR_RETURN(const bool stands, Judge(node));
-      if (!stands) demanded.push_back(node);
-    }
-    RETURN_IF_ERROR(CountReaders(demanded));
-    for (const int node : demanded) RETURN_IF_ERROR(SegmentFor(node).status());
+    plan_.reports = lineages_.reports();
+    for (int node = 0; node < Nodes(); ++node)
+      if (IsTerminal(node)) RETURN_IF_ERROR(Demand(node));
+    for (std::size_t at = 0; at < demanded_.size(); ++at)  // grows by what the demanded ones take
+      RETURN_IF_ERROR(CountReaders(demanded_[at]));
+    for (const int node : demanded_) RETURN_IF_ERROR(SegmentFor({node, End::kGives}).status());
     RETURN_IF_ERROR(AddKept());
     OrderSegments();
-    ApplySelection();
+    ApplySelection(graph_, selection_, plan_);
     CheckSources();
     return std::move(plan_);
   }
@@ -51,100 +50,75 @@ class Planner {
   const Node& At(int node) const { return graph_.nodes()[static_cast<std::size_t>(node)]; }
   const std::string& Name(int node) const { return At(node).spec->name; }
   bool GivesRecords(int node) const { return At(node).spec->type->gives == Flow::kRecords; }
-  bool Publishes(int node) const { return At(node).spec->type->is_sink(); }
+  /// True for a stage that leaves an artifact with a manifest.
+  bool MakesArtifact(int node) const {
+    const StageType& type = *At(node).spec->type;
+    return type.is_sink() || (type.is_job() && type.gives != Flow::kFiles);
+  }
   /// What a run is for: artifacts, and the ends of lines that nobody reads. `keep` is no reason to run: it
   /// says what becomes of records that are made anyway.
   bool IsTerminal(int node) const {
-    return Publishes(node) || (GivesRecords(node) && At(node).readers.empty());
+    const bool unread = At(node).readers.empty() && At(node).port_readers.empty();
+    return MakesArtifact(node) ? unread || !At(node).spec->out.empty() : GivesRecords(node) && unread;
   }
-  const Lineage& LineageOf(int node) const { return lineages_[static_cast<std::size_t>(node)]; }
-  bool Has(int node, const std::string& stage) const {
-    const std::vector<int> line = graph_.Lineage(node);
-    return std::any_of(line.begin(), line.end(), [&](int at) { return Name(at) == stage; });
-  }
-
-  void CheckSelection() {
-    std::vector<std::string_view> names;
-    for (const Node& node : graph_.nodes()) names.push_back(node.spec->name);
-    for (const std::string* stage :
-         {&selection_.from, &selection_.only, &selection_.until, &selection_.force}) {
-      if (stage->empty() || graph_.Find(*stage) >= 0) continue;
-      const std::string_view nearest = NearestWord(*stage, names);
-      plan_.refusals.push_back(StrCat("no stage is called '", *stage, "'",
-                                      nearest.empty() ? "" : StrCat("; did you mean '", nearest, "'?")));
-    }
+  const Lineage& LineageOf(int node) const { return lineages_.Of(node); }
+  bool MadeFrom(int node, const std::string& stage) const {
+    const int from = graph_.Find(stage);
+    return from >= 0 && graph_.MadeFrom(node, from);
   }
 
-  void ComputeLineage(int node) {
-    const StageSpec& spec = *At(node).spec;
-    Lineage lineage;
-    std::optional<Digest> input;
-    if (At(node).input >= 0) {
-      lineage = LineageOf(At(node).input);
-      input = lineage.back().recipe;
-    }
-    LineageStage stage;
-    stage.stage = spec.name;
-    stage.type = std::string(spec.type->name);
-    stage.version = spec.type->version;
-    stage.config = CanonicalConfig(spec.type->keys, spec.config);
-    stage.libraries = spec.type->libraries;
-    if (spec.type->gives == Flow::kFiles) stage.sources = SourcesOf(spec.name, stage);
-    stage.recipe = RecipeOf(stage, input);
-    lineage.push_back(std::move(stage));
-    lineages_.push_back(std::move(lineage));
-  }
-
-  /// The digests of the files, or what an earlier run wrote down of them when they are gone.
-  std::vector<std::pair<std::string, std::string>> SourcesOf(const std::string& name,
-                                                             const LineageStage& stage) {
-    std::vector<std::pair<std::string, std::string>> sources;
-    const auto files = facts_.files.find(name);
-    if (files == facts_.files.end()) return sources;
-    if (files->second.missing.ok()) {
-      for (const SourceFile& file : files->second.files)
-        sources.emplace_back(file.input.name, file.digest.ToHex());
-      return sources;
-    }
-    for (const Lineage* recorded : Recorded()) {
-      for (const LineageStage& old : *recorded) {
-        if (old.stage != name || old.type != stage.type || old.config != stage.config) continue;
-        plan_.reports.push_back(StrCat("stage '", name, "': ", files->second.missing.message(),
-                                       "; going by what earlier runs wrote down of it"));
-        return old.sources;
-      }
-    }
-    return sources;
-  }
-
-  std::vector<const Lineage*> Recorded() const {
-    std::vector<const Lineage*> all;
-    for (const auto& [stage, published] : facts_.published)
-      if (published.manifest) all.push_back(&published.manifest->lineage);
-    for (const auto& [stage, lineage] : facts_.logged) all.push_back(&lineage);
-    return all;
+  /// Notes that `node` has to run, unless what it should give stands or may not be touched.
+  Status Demand(int node) {
+    if (!judged_.insert(node).second) return {};
+    ASSIGN_OR_RETURN(const bool stands, Judge(node));
+    if (!stands) demanded_.push_back(node);
+    return {};
   }
 
   /// True when `node` is left as it is: what it should give stands, or what stands may not be touched.
   Result<bool> Judge(int node) {
-    if (Publishes(node)) return JudgePublished(node);
-    ASSIGN_OR_RETURN(const bool stands, Stands(node));
+    if (MakesArtifact(node)) return JudgePublished(node);
+    ASSIGN_OR_RETURN(const bool stands, Stands({node, End::kGives}));
     if (stands) UpToDate(node, "all its partitions stand");
     return stands;
   }
 
-  bool JudgePublished(int node) {
-    const auto found = facts_.published.find(Name(node));
-    if (found == facts_.published.end()) return false;
-    const Facts::Published& there = found->second;
+  /// What stands at the place of `node`; null where nothing does.
+  Result<const Facts::Published*> PublishedOf(int node) {
+    if (!At(node).spec->out.empty() || !facts_.kept) {
+      const auto found = facts_.published.find(Name(node));
+      return found == facts_.published.end() ? nullptr : &found->second;
+    }
+    auto known = kept_.find(node);
+    if (known == kept_.end()) {
+      ASSIGN_OR_RETURN(Facts::Published kept, facts_.kept(DirectoryOf(lineages_.KeysOf(node, End::kGives))));
+      known = kept_.emplace(node, std::move(kept)).first;
+    }
+    return &known->second;
+  }
+
+  /// How far a Job went last, where that is not how far it shall go; empty where it is.
+  std::string Continues(int node) const {
+    const auto last = facts_.jobs.find(Name(node));
+    if (last == facts_.jobs.end() || last->second.recipe != LineageOf(node).back().recipe) return {};
+    const std::string wanted = ContinueConfig(At(node).spec->type->keys, At(node).spec->config);
+    return last->second.continues == wanted ? std::string()
+                                            : StrCat("goes on: ", last->second.continues, " -> ", wanted);
+  }
+
+  Result<bool> JudgePublished(int node) {
+    ASSIGN_OR_RETURN(const Facts::Published* const found, PublishedOf(node));
+    if (found == nullptr) return false;
+    const Facts::Published& there = *found;
     if (there.foreign) {
       Refuse(node, StrCat(PlaceOf(node), " holds objects that pipe did not write; name another `out`"));
       return true;
     }
     if (!there.manifest || Forced(node)) return false;
     if (there.manifest->recipe() == LineageOf(node).back().recipe) {
-      if (there.whole) UpToDate(node, "its manifest stands");
-      return there.whole;
+      const bool stands = there.whole && Continues(node).empty();
+      if (stands) UpToDate(node, "its manifest stands");
+      return stands;
     }
     const std::vector<Difference> differences = Compare(there.manifest->lineage, LineageOf(node));
     const bool machine_only =
@@ -164,205 +138,263 @@ class Planner {
 
   /// What may not be done to the artifact of `node` matters only to a run that would do it.
   void Refuse(int node, std::string_view why) {
-    for (const std::string* stage : {&selection_.from, &selection_.only, &selection_.until})
-      if (!stage->empty() && !Has(node, *stage)) return;
-    if (!selection_.failed.empty() && !HasFailed(Name(node))) return;
+    for (const std::string* stage : {&selection_.from, &selection_.only})
+      if (!stage->empty() && !MadeFrom(node, *stage)) return;
+    const auto needed_for = [&](const std::string& stage) {
+      return MadeFrom(node, stage) || graph_.MadeFrom(graph_.Find(stage), node);
+    };
+    if (!selection_.until.empty() && !needed_for(selection_.until)) return;
+    if (!selection_.failed.empty() &&
+        std::none_of(graph_.nodes().begin(), graph_.nodes().end(), [&](const Node& other) {
+          return HasFailed(selection_, other.spec->name) && needed_for(other.spec->name);
+        }))
+      return;
     plan_.refusals.push_back(StrCat("stage '", Name(node), "': ", why));
-  }
-
-  bool HasFailed(const std::string& stage) const {
-    return std::find(selection_.failed.begin(), selection_.failed.end(), stage) != selection_.failed.end();
   }
 
   void UpToDate(int node, std::string why) {
     PlannedSegment segment;
     segment.node = node;
     segment.state = PlannedSegment::State::kUpToDate;
-    segment.publishes = Publishes(node);
+    segment.publishes = MakesArtifact(node);
+    segment.job = At(node).spec->type->is_job();
     segment.lineage = LineageOf(node);
+    segment.keys = lineages_.KeysOf(node, End::kGives);
     segment.place = PlaceOf(node);
-    if (!segment.publishes) segment.directory = DirectoryOf(KeysOf(node, PieceLineage(node)));
+    if (!segment.publishes || segment.job) segment.directory = DirectoryOf(segment.keys);
     segment.because.push_back(std::move(why));
+    Add({node, End::kGives}, std::move(segment));
+  }
+
+  using Part = std::pair<int, End>;  // a node, or the end of a Gather stage where it takes records in
+
+  int Add(Part part, PlannedSegment segment) {
+    const int position = static_cast<int>(plan_.segments.size());
+    by_part_.insert_or_assign(part, position);
     plan_.segments.push_back(std::move(segment));
+    return position;
   }
 
   std::string PlaceOf(int node) const {
-    return Publishes(node) ? PlaceOfStage(*At(node).spec) : std::string();
+    if (!MakesArtifact(node)) return {};
+    if (!At(node).spec->out.empty()) return PlaceOfStage(*At(node).spec);
+    return StrCat(kWorkPlace, DirectoryOf(lineages_.KeysOf(node, End::kGives)));
   }
 
-  /// The lineage of what the first pass of `node` leaves: only some keys of a Sink have a say in it.
-  Lineage PieceLineage(int node) const {
-    Lineage lineage = LineageOf(node);
-    LineageStage& last = lineage.back();
-    const StageType& type = *At(node).spec->type;
-    if (type.is_sink()) {
-      last.type += "/pieces";
-      for (Json::Object config = last.config.AsObject(); const auto& [key, value] : config)
-        if (std::find(type.piece_keys.begin(), type.piece_keys.end(), key) == type.piece_keys.end())
-          last.config.Remove(key);
-    }
-    const std::optional<Digest> input =
-        lineage.size() > 1 ? std::optional(lineage[lineage.size() - 2].recipe) : std::nullopt;
-    last.recipe = RecipeOf(last, input);
-    return lineage;
-  }
-
-  PieceKeys KeysOf(int node, const Lineage& piece_lineage) const {
-    PieceKeys keys;
-    keys.stage = Name(node);
-    keys.recipe = piece_lineage.back().recipe;
-    const std::vector<int> line = graph_.Lineage(node);
-    bool records = false;  // from the Source on
-    for (std::size_t at = 0; at < line.size(); ++at) {
-      if (At(line[at]).spec->type->is_source()) {
-        records = true;
-        for (std::uint32_t input = 0; input < piece_lineage.front().sources.size(); ++input)
-          keys.end_recipes.push_back(EndRecipe(piece_lineage[at].recipe, input));
-      }
-      if (records) keys.end_stages.push_back(Name(line[at]));
-    }
-    return keys;
-  }
-
-  static std::string DirectoryOf(const PieceKeys& keys) {
-    return StrCat(keys.stage, "-", keys.recipe.ToHex().substr(0, 16));
-  }
-
-  /// True when all pieces of `node` are there, whoever made them, and no --force takes them away.
-  Result<bool> Stands(int node) {
-    if (Forced(node)) return false;
-    if (!pieces_.contains(node)) {
-      const PieceKeys keys = KeysOf(node, PieceLineage(node));
+  /// True when all pieces are there, whoever made them, and no --force takes them away.
+  Result<bool> Stands(Part part) {
+    if (Forced(part.first) || IsJob(part.first)) return false;
+    if (!pieces_.contains(part)) {
+      const PieceKeys keys = lineages_.KeysOf(part.first, part.second);
       ASSIGN_OR_RETURN(Pieces pieces, facts_.pieces(keys, DirectoryOf(keys)));
-      pieces_.emplace(node, std::move(pieces));
+      pieces_.emplace(part, std::move(pieces));
     }
-    return pieces_.at(node).complete();
+    return pieces_.at(part).complete();
   }
+
+  bool IsJob(int node) const { return At(node).spec->type->is_job(); }
+  bool IsReader(int node) const { return At(node).spec->type->is_reader(); }
+  bool IsGather(int node) const { return At(node).spec->type->is_gather(); }
 
   /// True for the stage that --force names and all that is made from it.
-  bool Forced(int node) const { return !selection_.force.empty() && Has(node, selection_.force); }
+  bool Forced(int node) const { return !selection_.force.empty() && MadeFrom(node, selection_.force); }
 
-  /// How many wanted segments read each stage, as far up as anything has to run.
-  Status CountReaders(const std::vector<int>& demanded) {
-    std::set<std::pair<int, int>> edges;
-    for (const int terminal : demanded) {
-      for (int reader = terminal; At(reader).input >= 0; reader = At(reader).input) {
-        ASSIGN_OR_RETURN(const bool stands, Stands(reader));
-        if (stands) break;
-        edges.emplace(At(reader).input, reader);
+  /// Counts how many wanted segments read each stage, as far up from `end` as anything has to run, and
+  /// demands the artifacts that are taken on the way.
+  Status CountReaders(int end) {
+    ASSIGN_OR_RETURN(const bool complete, Stands({end, End::kGives}));
+    bool reads = !complete;
+    for (int at = end;; at = At(at).input) {
+      for (const PortEdge& edge : At(at).ports)
+        if (edge.node >= 0) RETURN_IF_ERROR(Demand(edge.node));
+      const int input = At(at).input;
+      if (input < 0 || At(at).spec->type->is_source()) return {};
+      if (MakesArtifact(input)) return Demand(input);
+      if (IsGather(at)) {
+        ASSIGN_OR_RETURN(const bool taken_in, Stands({at, End::kTakesIn}));
+        if (!reads || taken_in) return {};
       }
+      if (reads) edges_.emplace(input, at);
+      ASSIGN_OR_RETURN(const bool stands, Stands({input, End::kGives}));
+      if (stands) return {};
     }
-    for (const auto& [stage, reader] : edges) ++readers_[stage];
-    return {};
   }
 
   /// True when a segment that has all its pieces (`complete`) or lacks some reads `node` from partition
   /// files.
   Result<bool> IsOrigin(int node, bool complete) {
     if (!GivesRecords(node)) return false;
-    ASSIGN_OR_RETURN(const bool stands, Stands(node));
+    ASSIGN_OR_RETURN(const bool stands, Stands({node, End::kGives}));
     // A segment that reads nothing is no reason to make anything.
     if (stands || complete) return stands;
-    const auto readers = readers_.find(node);
-    return At(node).spec->keep || (readers != readers_.end() && readers->second > 1);
+    const auto readers = edges_.lower_bound({node, -1});
+    const auto readers_end = edges_.lower_bound({node + 1, -1});
+    return At(node).spec->keep || std::distance(readers, readers_end) > 1;
   }
 
-  /// The position of the segment that ends in `node`, planned on first use, after its origin.
-  Result<int> SegmentFor(int node) {
-    if (const auto known = by_node_.find(node); known != by_node_.end()) return known->second;
+  /// The position of the segment that leaves `part`, planned on first use, after what it needs.
+  Result<int> SegmentFor(Part part) {
+    if (const auto known = by_part_.find(part); known != by_part_.end()) return known->second;
+    const auto [node, end] = part;
     PlannedSegment segment;
     segment.node = node;
-    segment.publishes = Publishes(node);
-    ASSIGN_OR_RETURN(const bool complete, Stands(node));
-    for (int at = node;; at = At(at).input) {
-      segment.chain.insert(segment.chain.begin(), at);
-      if (At(at).spec->type->is_source()) {
-        segment.files = At(at).input;
-        break;
-      }
-      ASSIGN_OR_RETURN(const bool origin, IsOrigin(At(at).input, complete));
-      if (!origin) continue;
-      ASSIGN_OR_RETURN(segment.origin, SegmentFor(At(at).input));
-      break;
-    }
+    segment.publishes = MakesArtifact(node);
+    segment.job = IsJob(node);
+    segment.takes_in = end == End::kTakesIn;
+    ASSIGN_OR_RETURN(const bool complete, Stands(part));
+    RETURN_IF_ERROR(FindChain(segment, complete));
+    const Lineage pieces = lineages_.OfPieces(node, end);
     segment.lineage = LineageOf(node);
-    segment.piece_lineage = PieceLineage(node);
-    segment.chain_lineage.assign(
-        segment.piece_lineage.end() - static_cast<std::ptrdiff_t>(segment.chain.size()),
-        segment.piece_lineage.end());
-    segment.keys = KeysOf(node, segment.piece_lineage);
+    segment.piece_lineage = pieces;
+    segment.chain_lineage.assign(pieces.end() - static_cast<std::ptrdiff_t>(segment.chain.size()),
+                                 pieces.end());
+    segment.gathered = lineages_.GatheredBy(node, end);
+    segment.keys = lineages_.KeysOf(node, end);
     segment.directory = DirectoryOf(segment.keys);
     segment.place = PlaceOf(node);
-    segment.forced = !selection_.force.empty() && InChain(segment, selection_.force);
-    if (auto known = pieces_.extract(node)) {
+    segment.continues = ContinueConfig(At(node).spec->type->keys, At(node).spec->config);
+    segment.forced = !selection_.force.empty() && RunsStage(graph_, segment, selection_.force);
+    if (auto known = pieces_.extract(part)) {
       segment.pieces = std::move(known.mapped());
-    } else {
+    } else if (!segment.job) {
       ASSIGN_OR_RETURN(segment.pieces, facts_.pieces(segment.keys, segment.directory));
     }
     if (segment.forced)
       for (InputPieces& input : segment.pieces.inputs()) input.standing.clear();
-    Explain(segment);
-    const int position = static_cast<int>(plan_.segments.size());
-    by_node_.emplace(node, position);
-    plan_.segments.push_back(std::move(segment));
-    return position;
+    segment.varies = Varies(node);
+    if (segment.origin >= 0 && !segment.job) DropStale(segment);
+    RETURN_IF_ERROR(Explain(segment));
+    RETURN_IF_ERROR(FindTaken(segment));
+    return Add(part, std::move(segment));
+  }
+
+  bool Varies(int node) const {
+    const std::vector<int> line = graph_.Lineage(node);
+    return std::any_of(line.begin(), line.end(), [this](int at) {
+      const StageSpec& spec = *At(at).spec;
+      return spec.type->varies && spec.type->varies(spec.config);
+    });
+  }
+
+  /// A piece that was made from what has to be made again, and may come out different, stands no more.
+  void DropStale(PlannedSegment& segment) {
+    const PlannedSegment& origin = plan_.segments[static_cast<std::size_t>(segment.origin)];
+    if (!origin.varies) return;
+    for (std::size_t at = 0; at < segment.pieces.inputs().size(); ++at)
+      std::erase_if(segment.pieces.inputs()[at].standing, [&](const auto& piece) {
+        return !origin.pieces.inputs()[at].standing.contains(piece.first);
+      });
+  }
+
+  /// The stages that run fused, and what is read at their front.
+  Status FindChain(PlannedSegment& segment, bool complete) {
+    for (int at = segment.node;; at = At(at).input) {
+      segment.chain.insert(segment.chain.begin(), at);
+      const int input = At(at).input;
+      if (At(at).spec->type->is_source()) {
+        segment.files = input;
+        return {};
+      }
+      if (input < 0 || MakesArtifact(input)) return {};  // a Job that reads no records
+      if (IsGather(at) && !(segment.takes_in && at == segment.node)) {
+        if (complete) return {};
+        ASSIGN_OR_RETURN(segment.gather, SegmentFor({at, End::kTakesIn}));
+        return {};
+      }
+      ASSIGN_OR_RETURN(const bool origin, IsOrigin(input, complete));
+      if (!origin && IsReader(at) && complete) return {};
+      if (!origin && !IsReader(at) && !segment.job) continue;
+      ASSIGN_OR_RETURN(segment.origin, SegmentFor({input, End::kGives}));
+      return {};
+    }
+  }
+
+  /// The artifacts at the ports of its chain. What is up to date itself is no reason to make any.
+  Status FindTaken(PlannedSegment& segment) {
+    const auto take = [&](int reader, std::string_view port, int maker) -> Status {
+      if (segment.state != PlannedSegment::State::kWanted) {
+        if (judged_.insert(maker).second) RETURN_IF_ERROR(Judge(maker).status());
+        const auto known = by_part_.find({maker, End::kGives});
+        segment.taken.push_back(
+            {reader, std::string(port), known == by_part_.end() ? -1 : known->second, {}});
+        return {};
+      }
+      ASSIGN_OR_RETURN(const int made_by, SegmentFor({maker, End::kGives}));
+      segment.taken.push_back({reader, std::string(port), made_by, {}});
+      return {};
+    };
+    for (const int at : segment.chain) {
+      for (const PortEdge& edge : At(at).ports) {
+        if (edge.node >= 0)
+          RETURN_IF_ERROR(take(at, edge.port->name, edge.node));
+        else
+          segment.taken.push_back({at, std::string(edge.port->name), -1, edge.file});
+      }
+    }
+    const int input = At(segment.node).input;
+    if (segment.job && input >= 0 && MakesArtifact(input))
+      RETURN_IF_ERROR(take(segment.node, kInputPort, input));
+    return {};
   }
 
   /// What `keep` kept, for those who look after the work directory.
   Status AddKept() {
     for (int node = 0; node < Nodes(); ++node) {
-      if (!At(node).spec->keep || IsTerminal(node) || by_node_.contains(node)) continue;
-      ASSIGN_OR_RETURN(const bool stands, Stands(node));
-      if (stands) UpToDate(node, "all its partitions stand");
+      if (!At(node).spec->keep || by_part_.contains({node, End::kGives}) || !judged_.insert(node).second)
+        continue;
+      if (GivesRecords(node) || IsJob(node)) RETURN_IF_ERROR(Judge(node).status());
     }
     return {};
   }
 
-  /// In the order of the graph, so that origins come before their readers.
+  /// In the order of the graph, so that what a segment needs comes before it.
   void OrderSegments() {
     std::vector<std::size_t> order(plan_.segments.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::sort(order.begin(), order.end(),
-              [&](std::size_t a, std::size_t b) { return plan_.segments[a].node < plan_.segments[b].node; });
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      const PlannedSegment& left = plan_.segments[a];
+      const PlannedSegment& right = plan_.segments[b];
+      return std::pair(left.node, !left.takes_in) < std::pair(right.node, !right.takes_in);
+    });
     std::vector<int> place(order.size());
     std::vector<PlannedSegment> ordered;
     for (const std::size_t at : order) {
       place[at] = static_cast<int>(ordered.size());
       ordered.push_back(std::move(plan_.segments[at]));
     }
-    for (PlannedSegment& segment : ordered)
-      if (segment.origin >= 0) segment.origin = place[static_cast<std::size_t>(segment.origin)];
+    const auto move = [&place](int& segment) {
+      if (segment >= 0) segment = place[static_cast<std::size_t>(segment)];
+    };
+    for (PlannedSegment& segment : ordered) {
+      move(segment.origin), move(segment.gather);
+      for (PlannedSegment::Taken& taken : segment.taken) move(taken.segment);
+    }
     plan_.segments = std::move(ordered);
   }
 
-  bool InChain(const PlannedSegment& segment, const std::string& stage) const {
-    return std::any_of(segment.chain.begin(), segment.chain.end(),
-                       [&](int at) { return Name(at) == stage; }) ||
-           (segment.files >= 0 && Name(segment.files) == stage);
-  }
-
-  void Explain(PlannedSegment& segment) {
+  Status Explain(PlannedSegment& segment) {
     const std::string& name = Name(segment.node);
     segment.state = PlannedSegment::State::kWanted;
     if (segment.forced) segment.because.push_back(StrCat("--force ", selection_.force));
-    const auto published = facts_.published.find(name);
-    if (published != facts_.published.end() && published->second.manifest) {
-      segment.replaces = true;
-      if (!published->second.whole)
-        segment.because.push_back(
-            StrCat("published object ", published->second.missing, " is gone or was changed"));
+    if (segment.publishes) {
+      ASSIGN_OR_RETURN(const Facts::Published* const there, PublishedOf(segment.node));
+      segment.replaces = there != nullptr && there->manifest;
+      if (segment.replaces && !there->whole)
+        segment.because.push_back(StrCat("published object ", there->missing, " is gone or was changed"));
+      if (const std::string on = Continues(segment.node); !on.empty()) segment.because.push_back(on);
     }
-    if (const auto other = facts_.elsewhere.find(name); segment.publishes && !segment.forced &&
-                                                        other != facts_.elsewhere.end() &&
-                                                        other->second.manifest.recipe() == segment.recipe()) {
+    if (const auto other = facts_.elsewhere.find(name);
+        segment.publishes && !segment.forced && other != facts_.elsewhere.end() &&
+        other->second.place != segment.place && Continues(segment.node).empty() &&
+        other->second.manifest.recipe() == segment.recipe()) {
       segment.copy_from = other->second.place;
       segment.because.push_back(StrCat("`out` is new: copied from ", other->second.place));
-      return;
+      return {};
     }
     if (!segment.publishes && segment.pieces.complete()) {
       segment.state = PlannedSegment::State::kUpToDate;
       segment.because.push_back("all its partitions stand");
-      return;
+      return {};
     }
     if (const auto logged = facts_.logged.find(name); logged == facts_.logged.end()) {
       if (segment.because.empty()) segment.because.push_back("it never ran");
@@ -373,54 +405,23 @@ class Planner {
     if (segment.pieces.missing_objects() > 0)
       segment.because.push_back(
           StrCat(segment.pieces.missing_objects(), " of its intermediate objects are gone"));
-    if (segment.because.empty()) segment.because.push_back("an earlier run did not finish it");
-  }
-
-  void ApplySelection() {
-    std::vector<PlannedSegment>& all = plan_.segments;
-    std::vector<bool> selected(all.size(), true);
-    const auto contains = [&](std::size_t at, const std::string& stage) {
-      return InChain(all[at], stage) || Name(all[at].node) == stage;
-    };
-    if (!selection_.only.empty())
-      for (std::size_t at = 0; at < all.size(); ++at) selected[at] = contains(at, selection_.only);
-    if (!selection_.from.empty())
-      for (std::size_t at = 0; at < all.size(); ++at)
-        selected[at] = contains(at, selection_.from) ||
-                       (all[at].origin >= 0 && selected[static_cast<std::size_t>(all[at].origin)]);
-    // Those that `end` names, and the origins that they need.
-    const auto with_origins = [&](const std::function<bool(std::size_t)>& end) {
-      std::vector<bool> wanted(all.size(), false);
-      for (std::size_t at = all.size(); at-- > 0;) {
-        wanted[at] = wanted[at] || end(at);
-        if (wanted[at] && all[at].origin >= 0) wanted[static_cast<std::size_t>(all[at].origin)] = true;
-      }
-      for (std::size_t at = 0; at < all.size(); ++at) selected[at] = selected[at] && wanted[at];
-    };
-    if (!selection_.until.empty())
-      with_origins([&](std::size_t at) { return contains(at, selection_.until); });
-    if (!selection_.failed.empty())
-      with_origins([&](std::size_t at) { return HasFailed(Name(all[at].node)); });
-    for (std::size_t at = 0; at < all.size(); ++at) {
-      if (all[at].state != PlannedSegment::State::kWanted) continue;
-      if (!selected[at]) {
-        all[at].state = PlannedSegment::State::kNotSelected;
-      } else if (all[at].origin >= 0) {
-        const PlannedSegment& origin = all[static_cast<std::size_t>(all[at].origin)];
-        if (origin.state == PlannedSegment::State::kNotSelected)
-          plan_.refusals.push_back(
-              StrCat("stage '", Name(all[at].node), "' needs the partitions of '", Name(origin.node),
-                     "', which are not there and not selected; use --until or run it first"));
-      }
-    }
+    if (segment.because.empty())
+      segment.because.push_back(Forced(segment.node)
+                                    ? StrCat("made from what --force ", selection_.force, " makes again")
+                                    : "an earlier run did not finish it");
+    return {};
   }
 
   /// A source that is gone is a matter only for what has to read it.
   void CheckSources() {
     for (const PlannedSegment& segment : plan_.segments) {
-      if (segment.state != PlannedSegment::State::kWanted || segment.files < 0 || !segment.copy_from.empty())
-        continue;
-      if (segment.pieces.complete()) continue;
+      if (segment.state != PlannedSegment::State::kWanted || !segment.copy_from.empty()) continue;
+      for (const int at : segment.chain)
+        if (const auto taken = facts_.taken.find(Name(at)); taken != facts_.taken.end())
+          for (const Facts::TakenFile& file : taken->second)
+            if (!file.missing.ok())
+              plan_.refusals.push_back(StrCat("stage '", Name(at), "': ", file.missing.message()));
+      if (segment.files < 0 || segment.pieces.complete()) continue;
       const auto files = facts_.files.find(Name(segment.files));
       if (files != facts_.files.end() && !files->second.missing.ok())
         plan_.refusals.push_back(
@@ -431,11 +432,14 @@ class Planner {
   const Graph& graph_;
   const Facts& facts_;
   const Selection& selection_;
+  const Lineages lineages_;
   Plan plan_;
-  std::vector<Lineage> lineages_;  // by node
-  std::map<int, int> by_node_;     // node -> segment
-  std::map<int, int> readers_;     // node -> wanted readers
-  std::map<int, Pieces> pieces_;   // node -> what stands of it; looked up once, for there may be 100,000
+  std::set<int> judged_;                  // makers and ends of lines that were judged
+  std::vector<int> demanded_;             // those of them that have to run
+  std::set<std::pair<int, int>> edges_;   // a stage, and a reader of it that has to run
+  std::map<Part, int> by_part_;           // -> segment
+  std::map<Part, Pieces> pieces_;         // what stands; looked up once, for there may be 100,000
+  std::map<int, Facts::Published> kept_;  // by node: artifacts in the work directory
 };
 
 }  // namespace
@@ -446,7 +450,17 @@ bool Plan::nothing_to_do() const {
   });
 }
 
+std::vector<int> NeedsOf(const PlannedSegment& segment) {
+  std::vector<int> needs;
+  for (const int need : {segment.origin, segment.gather})
+    if (need >= 0) needs.push_back(need);
+  for (const PlannedSegment::Taken& taken : segment.taken)
+    if (taken.segment >= 0) needs.push_back(taken.segment);
+  return needs;
+}
+
 std::string PlaceOfStage(const StageSpec& spec) {
+  if (spec.out.empty()) return {};
   const std::string below = spec.type->place ? spec.type->place(spec.config) : std::string();
   if (below.empty()) return spec.out;
   return spec.out.ends_with('/') ? spec.out + below : StrCat(spec.out, "/", below);

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/digest.h"
@@ -33,14 +34,23 @@ struct Facts {
     Status missing;  // not OK: the source is not on this machine, and why
   };
   std::map<std::string, Files> files;  // by the stage that gives them
-  /// What stands at the place of a publishing stage; absent where nothing does.
+  /// A file that a stage takes and no stage makes: at a port, or by StageType::files.
+  struct TakenFile {
+    std::string name;  // of the port, or StageFile::name
+    Digest digest;
+    bool at_port = false;
+    bool of_machine = false;
+    Status missing;  // not OK: it is not on this machine, and why
+  };
+  std::map<std::string, std::vector<TakenFile>> taken;  // by stage; ports first, in the order of the table
+  /// What stands at the place of a stage that makes an artifact; absent where nothing does.
   struct Published {
     std::optional<Manifest> manifest;
     bool whole = true;     // every shard is there with the size that the manifest says
     std::string missing;   // the first that is not
     bool foreign = false;  // no manifest of ours, but objects that we did not write
   };
-  std::map<std::string, Published> published;  // by stage
+  std::map<std::string, Published> published;  // by stage; of those with an `out`
   /// The artifact of a publishing stage at the place where the log last saw it published, where that
   /// is not its place now.
   struct Elsewhere {
@@ -50,6 +60,14 @@ struct Facts {
   std::map<std::string, Elsewhere> elsewhere;  // by stage; only whole artifacts
   /// The lineage that the log last had for a stage, for explanations and for sources that are gone.
   std::map<std::string, Lineage> logged;
+  /// Where the log last saw the Job of a stage done, and the keys that say how far it went, as JSON.
+  struct LastJob {
+    Digest recipe;
+    std::string continues;
+  };
+  std::map<std::string, LastJob> jobs;  // by stage
+  /// What stands of an artifact that lies in `directory` below artifacts/. May look at the disk.
+  std::function<Result<Published>(const std::string& directory)> kept;
   /// Pieces that stand for a stage whose pieces have this lineage. May look at the disk's listing.
   std::function<Result<Pieces>(const PieceKeys& keys, const std::string& directory)> pieces;
 };
@@ -61,15 +79,35 @@ struct Selection {
   std::vector<std::string> failed;
 };
 
-/// A chain of stages that runs fused, and what of it is wanted.
+/// A chain of stages that runs fused, or a Job, and what of it is wanted.
 struct PlannedSegment {
   enum class State : std::uint8_t { kUpToDate, kWanted, kNotSelected };
+  /// An artifact at a port of a stage of the chain, or at the `input` of a Job.
+  struct Taken {
+    int reader = -1;   // node
+    std::string port;  // or kInputPort
+    int segment =
+        -1;  // the planned segment that makes it; -1: a file, or a stage whose artifact is not there
+    std::string file;  // its path, where it is one
+  };
+  /// What a Gather stage further up the line took in: its records are counted there.
+  struct Gathered {
+    PieceKeys keys;
+    Lineage lineage;  // of its pieces
+  };
 
   int node = -1;           // the last stage
   std::vector<int> chain;  // from the Source, or the first reader of partition files, to `node`
   int origin = -1;         // the planned segment whose partition files it reads; -1: files
-  int files = -1;          // the node that gives its files; -1 with an origin
-  bool publishes = false;  // its last stage is a Sink that publishes; else it is materialised
+  int files = -1;          // the node that gives its files; -1 where it reads none
+  int gather = -1;         // the planned segment that took in what the Gather stage at the front of the
+                           // chain gives; -1 also where it has all its pieces
+  std::vector<Taken> taken;
+  std::vector<Gathered> gathered;
+  bool publishes = false;  // it makes an artifact at `place`, a Sink's or a Job's; else it leaves pieces
+  bool job = false;        // `chain` is one Job
+  bool takes_in = false;   // its last stage is a Gather stage, which takes records in
+  bool varies = false;     // what it leaves may come out different when it is made again
   State state = State::kWanted;
   bool forced = false;
   bool replaces = false;  // what stands at the place goes first: manifest, then the rest
@@ -78,9 +116,10 @@ struct PlannedSegment {
   Lineage piece_lineage;  // the same with the last stage's keys that the first pass reads
   Lineage chain_lineage;  // the part of piece_lineage that `chain` is
   PieceKeys keys;
+  std::string continues;             // of a Job: how far it shall go, as UnitLine::continues
   std::string directory;             // of its pieces, below artifacts/: STAGE-RECIPE16
-  std::string place;                 // URI of what it publishes
-  std::string copy_from;             // URI of an artifact with the same recipe: copied, not made again
+  std::string place;                 // of the artifact that it makes: see OpenPlace (dag/environment.h)
+  std::string copy_from;             // place of an artifact with the same recipe: copied, not made again
   Pieces pieces;                     // that stand now; empty for a segment that is up to date by manifest
   std::vector<std::string> because;  // why it runs, or how it was found to be up to date
 
@@ -95,8 +134,17 @@ struct Plan {
   bool nothing_to_do() const;
 };
 
-/// URI of the artifact of a stage that publishes.
+/// PlannedSegment::Taken::port of what a Job has as its `input`.
+inline constexpr std::string_view kInputPort = "input";
+
+/// Begins the place of an artifact that lies below artifacts/ of the work directory.
+inline constexpr std::string_view kWorkPlace = "work:";
+
+/// URI of the artifact of a stage that publishes; empty for one without `out`.
 std::string PlaceOfStage(const StageSpec& spec);
+
+/// Every planned segment that `segment` needs before it: origin, gather, artifacts.
+std::vector<int> NeedsOf(const PlannedSegment& segment);
 
 /// `graph` outlives the plan.
 Result<Plan> MakePlan(const Graph& graph, const Facts& facts, const Selection& selection);

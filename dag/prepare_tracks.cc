@@ -5,17 +5,137 @@
 #include <utility>
 
 #include "base/str.h"
-#include "dag/memory_share.h"
+#include "dag/manifest.h"
 #include "dag/publisher.h"
 
 namespace pipeline {
 
 namespace {
 
+const Node& NodeAt(const Graph& graph, int node) { return graph.nodes()[static_cast<std::size_t>(node)]; }
+
+/// What stands at the ports of the chain; notes its content where content keys want it.
+Result<Artifacts> OpenArtifacts(const Plan& plan, Track& track) {
+  const PlannedSegment& planned = *track.planned;
+  SegmentScope& scope = track.scope;
+  scope.contents = planned.chain_lineage;
+  scope.content_stage = planned.lineage.back();
+  const auto replace = [](LineageStage& stage, const std::string& name, const Digest& content) {
+    for (LineagePort& port : stage.ports)
+      if (port.name == name) port.digest = content;
+  };
+  Artifacts artifacts;
+  for (const PlannedSegment::Taken& taken : planned.taken) {
+    ArtifactInput& input = artifacts[taken.reader][taken.port];
+    if (!taken.file.empty()) {
+      const std::size_t slash = taken.file.rfind('/');
+      const std::string directory = slash == std::string::npos ? "." : taken.file.substr(0, slash + 1);
+      ASSIGN_OR_RETURN(input.directory, scope.environment->open_store(directory));
+      input.uri = directory;
+      input.file = slash == std::string::npos ? taken.file : taken.file.substr(slash + 1);
+      continue;
+    }
+    if (taken.segment < 0)
+      return Status(Code::kFailedPrecondition,
+                    StrCat("stage '", planned.keys.stage, "' cannot be made ready: what it takes as its ",
+                           taken.port, " is not there any more; run again"));
+    const std::string& place = plan.segments[static_cast<std::size_t>(taken.segment)].place;
+    ASSIGN_OR_RETURN(input.directory, OpenPlace(*scope.environment, place));
+    input.uri = UriOfPlace(*scope.environment, place);
+    ASSIGN_OR_RETURN(Manifest manifest, ReadManifest(*input.directory, place));
+    const Digest content = manifest.ContentRoot();
+    input.facts = std::move(manifest.facts);
+    if (taken.port == kInputPort) track.artifact_input = content;
+    for (std::size_t at = 0; at < planned.chain.size(); ++at)
+      if (planned.chain[at] == taken.reader) replace(scope.contents[at], taken.port, content);
+    if (planned.node == taken.reader) replace(scope.content_stage, taken.port, content);
+  }
+  return artifacts;
+}
+
+constexpr std::uint64_t kProgram = 48 << 20;  // code, dictionaries mapped by libraries, stacks, rings
+constexpr std::uint64_t kGrowth =
+    6;  // a batch of text with its columns, payload and scratch (measured, bench/)
+constexpr std::size_t kMostClosings = 2;
+
+/// What divides `limits.memory` among what runs at the same time.
+struct MemoryNeeds {
+  std::uint64_t limit = 0;  // limits.memory
+  int units = 1;            // first-pass units that run at the same time
+  int threads = 1;
+  std::uint64_t batch_bytes = 0;
+  std::uint64_t partition_bytes = 0;  // of one open partition in the Sink
+};
+
+struct MemoryShare {
+  std::size_t tokens = 0;    // batches of one unit
+  std::size_t closings = 0;  // partitions of one unit that may wait to be committed
+};
+
+/// As many tokens and waiting partitions as fit. kInvalidArgument when not even one partition that is
+/// written while another is committed fits: says what would.
+Result<MemoryShare> ShareMemory(const MemoryNeeds& needs) {
+  const auto units = static_cast<std::uint64_t>(std::max(needs.units, 1));
+  const std::uint64_t per_batch = needs.batch_bytes * kGrowth;
+  const auto least_tokens = static_cast<std::uint64_t>(needs.threads) + 1;
+  const std::uint64_t fixed = kProgram + units * least_tokens * per_batch;
+  // One partition is written while the one before is committed; each that waits is one more.
+  for (std::size_t closings = kMostClosings + 1; closings-- > 0;) {
+    const std::uint64_t partitions = units * (2 + closings) * needs.partition_bytes;
+    if (fixed + partitions > needs.limit) continue;
+    const std::uint64_t left = needs.limit - fixed - partitions;
+    const std::uint64_t more = left / 4 / units / std::max<std::uint64_t>(per_batch, 1);
+    const std::uint64_t most = 4 * static_cast<std::uint64_t>(needs.threads);
+    return MemoryShare{static_cast<std::size_t>(std::min(least_tokens + more, std::max(most, least_tokens))),
+                       closings};
+  }
+  return Status(
+      Code::kInvalidArgument,
+      StrCat("limits.memory of ", HumanBytes(needs.limit), " cannot hold two partitions of ",
+             HumanBytes(needs.partition_bytes), " for each of ", needs.units, " inputs and ", needs.threads,
+             " threads; give it ", HumanBytes(fixed + units * 2 * needs.partition_bytes),
+             ", or lower `partition` of the source, or -j"));
+}
+
+std::uint64_t ModelMemory(const Graph& graph, const PlannedSegment& planned) {
+  std::uint64_t bytes = 0;
+  for (const int node : planned.chain) {
+    const StageSpec& spec = *NodeAt(graph, node).spec;
+    if (spec.type->model_memory) bytes += spec.type->model_memory(spec.config);
+  }
+  return bytes;
+}
+
+Status DivideMemory(const Graph& graph, int streams, SegmentScope& scope) {
+  const std::uint64_t models = ModelMemory(graph, *scope.planned);
+  const std::string stage = StrCat("stage '", scope.planned->keys.stage, "'");
+  MemoryNeeds needs;
+  needs.limit = scope.options->memory_bytes;
+  if (models >= needs.limit)
+    return Status(Code::kInvalidArgument, StrCat(stage, ": limits.memory of ", HumanBytes(needs.limit),
+                                                 " cannot hold its model of ", HumanBytes(models)));
+  needs.limit -= models;
+  needs.units = std::max(streams, 1);
+  needs.threads = scope.options->threads;
+  needs.batch_bytes = scope.options->batch_bytes;
+  // A Sink that is still to be made takes about what others take.
+  needs.partition_bytes = scope.assembly.sink
+                              ? scope.assembly.sink->partition_memory(scope.source_partition_bytes)
+                              : 2 * scope.source_partition_bytes;
+  Result<MemoryShare> share = ShareMemory(needs);
+  if (!share.ok()) return std::move(share).status().Annotate(stage);
+  scope.tokens = share->tokens;
+  scope.closings = share->closings;
+  return {};
+}
+
 class Preparer {
  public:
   Preparer(const Graph& graph, const Plan& plan, const Environment& environment, const RunOptions& options)
-      : graph_(graph), plan_(plan), environment_(environment), options_(options) {}
+      : graph_(graph), plan_(plan), environment_(environment), options_(options) {
+    const std::string& unit = options.share.unit;
+    only_ = unit.substr(0, unit.rfind('/'));
+  }
 
   Result<PreparedTracks> Make() {
     for (const PlannedSegment& planned : plan_.segments) {
@@ -24,15 +144,37 @@ class Preparer {
       RETURN_IF_ERROR(Equip(*track));
       if (track->active() && track->origin == nullptr)
         made_.streams += static_cast<int>(track->inputs.size());
+      if (track->active() && NodeAt(graph_, planned.chain.front()).spec->type->is_reader())
+        made_.readers = options_.threads;
       made_.tracks.push_back(std::move(track));
     }
     made_.streams = std::min(made_.streams, options_.threads);
-    for (const std::unique_ptr<Track>& track : made_.tracks)
-      if (track->active() && track->planned->copy_from.empty()) RETURN_IF_ERROR(DivideMemory(track->scope));
+    for (const std::unique_ptr<Track>& track : made_.tracks) {
+      const PlannedSegment& planned = *track->planned;
+      if (track->scope.planned == nullptr || planned.state == PlannedSegment::State::kNotSelected) continue;
+      if (!planned.copy_from.empty()) continue;
+      if (!only_.empty() && track->name() != only_) continue;  // others run it
+      if (CanBeMade(*track)) {
+        RETURN_IF_ERROR(MakeStages(graph_, plan_, made_.streams, *track));
+        track->stages = Track::Stages::kMade;
+      } else if (track->active() && !planned.job) {
+        RETURN_IF_ERROR(DivideMemory(graph_, made_.streams, track->scope));
+      }
+    }
     return std::move(made_);
   }
 
  private:
+  /// An up-to-date origin is made ready all the same: a damaged partition of it may have to be made again.
+  /// That it cannot be is no reason not to run.
+  static bool CanBeMade(const Track& track) {
+    if (!track.has_artifacts()) return false;
+    return track.active() || std::none_of(track.planned->taken.begin(), track.planned->taken.end(),
+                                          [](const PlannedSegment::Taken& taken) {
+                                            return taken.segment < 0 && taken.file.empty();
+                                          });
+  }
+
   Status Equip(Track& track) {
     const PlannedSegment& planned = *track.planned;
     if (planned.chain.empty()) return {};  // up to date by its manifest: nobody asks for more
@@ -40,29 +182,28 @@ class Preparer {
     track.scope.environment = &environment_;
     track.scope.options = &options_;
     for (const InputPieces& input : planned.pieces.inputs()) track.inputs.emplace_back().pieces = input;
-    if (planned.origin >= 0) Connect(track, *made_.tracks[static_cast<std::size_t>(planned.origin)]);
+    if (planned.origin >= 0) Connect(track, TrackOf(planned.origin));
+    if (planned.gather >= 0) track.gather = &TrackOf(planned.gather);
+    for (const PlannedSegment::Taken& taken : planned.taken)
+      if (taken.segment >= 0) track.makers.push_back(&TrackOf(taken.segment));
     ASSIGN_OR_RETURN(track.scope.directory, environment_.work_store("artifacts/" + planned.directory));
     ASSIGN_OR_RETURN(track.scope.work, environment_.work_store(""));
     for (const LineageStage& stage : planned.piece_lineage)
       if (Counts(planned, stage.stage)) track.scope.chain.push_back({stage.stage, stage.recipe});
     if (planned.state == PlannedSegment::State::kNotSelected) return {};
     if (planned.publishes) {
-      ASSIGN_OR_RETURN(track.out, environment_.open_store(planned.place));
+      ASSIGN_OR_RETURN(track.out, OpenPlace(environment_, planned.place));
     }
-    // An up-to-date origin is made ready all the same: a damaged partition of it may have to be made again.
-    std::unique_ptr<SinkStage> sink;
-    if (!planned.publishes) {
-      ASSIGN_OR_RETURN(sink, environment_.intermediate->NewSink(NodeAt(planned.node).out));
-    }
-    const std::string origin_name = track.origin ? track.origin->name() : std::string();
-    ASSIGN_OR_RETURN(track.scope.assembly, Assemble(graph_, planned.chain, origin_name, std::move(sink)));
     track.scope.source_partition_bytes = PartitionBytes(planned);
     if (planned.state == PlannedSegment::State::kWanted) track.phase = Track::Phase::kPieces;
     return {};
   }
 
+  Track& TrackOf(int segment) { return *made_.tracks[static_cast<std::size_t>(segment)]; }
+
   static void Connect(Track& track, Track& origin) {
     track.origin = &origin;
+    if (track.planned->job) return;  // it reads all partitions, once they stand
     origin.readers.push_back(&track);
     for (std::size_t at = 0; at < track.inputs.size(); ++at) {
       track.inputs[at].pieces.end = origin.inputs[at].pieces.end;
@@ -71,11 +212,9 @@ class Preparer {
     }
   }
 
-  const Node& NodeAt(int node) const { return graph_.nodes()[static_cast<std::size_t>(node)]; }
-
   /// True for the stages that count in the segment: its chain, and the one whose partitions it reads.
   bool Counts(const PlannedSegment& planned, const std::string& stage) const {
-    const auto is = [&](int node) { return NodeAt(node).spec->name == stage; };
+    const auto is = [&](int node) { return NodeAt(graph_, node).spec->name == stage; };
     return std::any_of(planned.chain.begin(), planned.chain.end(), is) ||
            (planned.origin >= 0 && is(plan_.segments[static_cast<std::size_t>(planned.origin)].node));
   }
@@ -83,30 +222,16 @@ class Preparer {
   /// How much text a partition holds by the configuration of the Source it began with.
   std::uint64_t PartitionBytes(const PlannedSegment& planned) const {
     for (const int node : graph_.Lineage(planned.node))
-      if (NodeAt(node).spec->type->is_source())
-        return static_cast<std::uint64_t>(NodeAt(node).spec->config["partition"].AsInt(64 << 20));
+      if (NodeAt(graph_, node).spec->type->is_source())
+        return static_cast<std::uint64_t>(NodeAt(graph_, node).spec->config["partition"].AsInt(64 << 20));
     return 64 << 20;
-  }
-
-  Status DivideMemory(SegmentScope& scope) const {
-    MemoryNeeds needs;
-    needs.limit = options_.memory_bytes;
-    needs.units = std::max(made_.streams, 1);
-    needs.threads = options_.threads;
-    needs.batch_bytes = options_.batch_bytes;
-    needs.partition_bytes = scope.assembly.sink->partition_memory(scope.source_partition_bytes);
-    Result<MemoryShare> share = ShareMemory(needs);
-    if (!share.ok())
-      return std::move(share).status().Annotate(StrCat("stage '", scope.planned->keys.stage, "'"));
-    scope.tokens = share->tokens;
-    scope.closings = share->closings;
-    return {};
   }
 
   const Graph& graph_;
   const Plan& plan_;
   const Environment& environment_;
   const RunOptions& options_;
+  std::string only_;  // the stage of the one unit that runs; empty where all do
   PreparedTracks made_;
 };
 
@@ -117,6 +242,19 @@ Result<PreparedTracks> PrepareTracks(const Graph& graph, const Plan& plan, const
   return Preparer(graph, plan, environment, options).Make();
 }
 
+Status MakeStages(const Graph& graph, const Plan& plan, int streams, Track& track) {
+  const PlannedSegment& planned = *track.planned;
+  SegmentScope& scope = track.scope;
+  ASSIGN_OR_RETURN(const Artifacts artifacts, OpenArtifacts(plan, track));
+  std::unique_ptr<SinkStage> sink;
+  if (!planned.publishes && !planned.takes_in) {
+    ASSIGN_OR_RETURN(sink, scope.environment->intermediate->NewSink(NodeAt(graph, planned.node).out));
+  }
+  const std::string origin = track.origin != nullptr && !planned.job ? track.origin->name() : std::string();
+  ASSIGN_OR_RETURN(scope.assembly, Assemble(graph, planned, origin, std::move(sink), artifacts));
+  return planned.job ? Status() : DivideMemory(graph, streams, scope);
+}
+
 Status ClaimPlaces(const PreparedTracks& prepared) {
   for (const std::unique_ptr<Track>& track : prepared.tracks)
     if (track->active() && track->out) RETURN_IF_ERROR(LayClaim(track->scope, *track->out));
@@ -125,8 +263,10 @@ Status ClaimPlaces(const PreparedTracks& prepared) {
 
 Status DescribeSegments(const PreparedTracks& prepared, RunLog& log) {
   for (const std::unique_ptr<Track>& track : prepared.tracks) {
-    if (!track->scope.assembly.sink) continue;  // runs nothing, not even to make a damaged piece again
-    ASSIGN_OR_RETURN(track->scope.log_segment, log.AppendSegment(ToJson(track->planned->lineage).Dump()));
+    const PlannedSegment& planned = *track->planned;
+    // Else it runs nothing, not even to make a damaged piece again.
+    if (track->scope.planned == nullptr || planned.state == PlannedSegment::State::kNotSelected) continue;
+    ASSIGN_OR_RETURN(track->scope.log_segment, log.AppendSegment(ToJson(planned.lineage).Dump()));
   }
   return {};
 }

@@ -16,12 +16,17 @@ namespace pipeline {
 struct PreparedTracks {
   std::vector<std::unique_ptr<Track>> tracks;  // parallel to the plan's segments
   int streams = 0;                             // stream units that may run at the same time
+  int readers = 0;                             // units that begin with a Reader stage, the same
 };
 
-/// Writes nothing. kInvalidArgument where the limits cannot hold or a stage cannot be made.
-/// Everything outlives the tracks.
+/// Writes nothing. kInvalidArgument where the limits cannot hold or a stage cannot be made. What takes the
+/// artifact of a stage that is still to run stays without its stages. Everything outlives the tracks.
 Result<PreparedTracks> PrepareTracks(const Graph& graph, const Plan& plan, const Environment& environment,
                                      const RunOptions& options);
+
+/// Makes the stages of `track`, whose artifacts are there, and divides the memory for them. `streams` as in
+/// PreparedTracks. One thread at a time for one track; the caller notes that they are made.
+Status MakeStages(const Graph& graph, const Plan& plan, int streams, Track& track);
 
 /// Claims the places that will be published: one that cannot be written is better known before hours of
 /// work than after.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "dag/batch.h"
 
 namespace pipeline {
 
@@ -28,14 +29,33 @@ struct SegmentProgress {
 
 /// One unit that runs now, as the display shows it.
 struct RunningUnit {
-  std::string unit;                 // "text/0000-*"
-  std::vector<std::string> stages;  // names for SegmentProgress::busy_ns
-  std::uint64_t input_bytes = 0;    // size of what it reads, as stored; 0 if unknown
+  std::string unit;                           // "text/0000-*"
+  std::vector<std::string> stages;            // names for SegmentProgress::busy_ns
+  std::atomic<std::uint64_t> input_bytes{0};  // size of what it reads, as stored; 0 if unknown
   std::atomic<std::uint64_t> input_read{0};
   SegmentProgress counters;
 
   RunningUnit(std::string name, std::vector<std::string> stage_names, std::uint64_t bytes)
       : unit(std::move(name)), stages(std::move(stage_names)), input_bytes(bytes), counters(stages.size()) {}
+};
+
+/// Looks at one batch on its way through the chain of a segment. One thread.
+class Passage {
+ public:
+  virtual ~Passage() = default;
+  /// `batch` as stage number `stage` left it; stage 0 is the Source with its repair, or the partition
+  /// files that are read.
+  virtual void Left(std::uint32_t stage, const Batch& batch) = 0;
+};
+
+/// Looks at some records between the stages, for the report: sees, and changes nothing. Safe from any
+/// thread.
+class RecordWatch {
+ public:
+  virtual ~RecordWatch() = default;
+  /// `batch` as it came from the Source; null where none of its records is looked at, which must be
+  /// found out at no cost worth naming. `stages` are the names of the segment's stages by number.
+  virtual std::unique_ptr<Passage> Watch(const Batch& batch, const std::vector<std::string>& stages) = 0;
 };
 
 /// Told by the executor, from any thread, never while it holds a lock of its own.
@@ -45,7 +65,7 @@ class Progress {
   /// `unit` stays valid and is updated until it is dropped by both sides.
   virtual void Started(std::shared_ptr<const RunningUnit> unit) = 0;
   virtual void Finished(std::string_view unit, const Status& outcome) = 0;
-  /// A partition or shard was logged.
+  /// A partition, a shard or a Job was logged.
   virtual void Logged(std::string_view unit, std::uint64_t records, std::uint64_t bytes) = 0;
   /// How many shards or units of `stage` are done, of how many.
   virtual void Advanced(std::string_view stage, std::uint64_t done, std::uint64_t of) = 0;

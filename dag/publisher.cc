@@ -1,6 +1,7 @@
 #include "dag/publisher.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -15,14 +16,31 @@ namespace pipeline {
 
 namespace {
 
-const LineageStage& LastOf(const PlannedSegment& planned) { return planned.lineage.back(); }
-
 std::string ShardUnitOf(const SegmentScope& scope, const Shard& shard) {
   return ToString(UnitId{scope.planned->keys.stage, ShardId{shard.split, shard.number, shard.count}});
 }
 
 StoredObject Stored(const Sidecar& sidecar) {
   return {sidecar.object, sidecar.bytes.size(), Crc32c(sidecar.bytes), DigestOf(sidecar.bytes)};
+}
+
+/// What `line` says of `shard`; absent unless it says so of each of its objects and these lie there.
+std::optional<ShardOutput> Standing(const Shard& shard, const UnitLine& line,
+                                    const std::map<std::string, std::uint64_t>& sizes) {
+  const auto lies_there = [&sizes](const StoredObject& object) {
+    const auto size = sizes.find(object.name);
+    return size != sizes.end() && size->second == object.bytes;
+  };
+  const std::size_t objects = shard.index.empty() ? 1 : 2;
+  if (line.objects.size() != objects || !std::all_of(line.objects.begin(), line.objects.end(), lies_there) ||
+      line.objects.front().name != shard.object)
+    return std::nullopt;
+  ShardOutput output = {line.objects.front(), line.records};
+  if (objects == 1) return output;
+  if (line.objects.back().name != shard.index) return std::nullopt;
+  output.index = line.objects.back();
+  output.sums = line.sums;
+  return output;
 }
 
 Status Replace(Store& store, std::string_view name, std::string_view bytes) {
@@ -41,6 +59,10 @@ Status LayClaim(const SegmentScope& scope, Store& out) {
 Publisher::Publisher(const SegmentScope& scope, Store& out) : scope_(scope), out_(out) {}
 Publisher::~Publisher() = default;
 
+std::string Publisher::UnitOf(std::size_t group) const {
+  return ShardUnitOf(scope_, publication_->shards()[groups_[group].front()]);
+}
+
 std::size_t Publisher::shards() const { return publication_->shards().size(); }
 
 std::size_t Publisher::standing() const {
@@ -50,9 +72,13 @@ std::size_t Publisher::standing() const {
 
 Status Publisher::Begin(const std::vector<Piece>& pieces, std::uint64_t memory_bytes) {
   ASSIGN_OR_RETURN(publication_, scope_.assembly.sink->Plan(*scope_.directory, pieces));
-  RETURN_IF_ERROR(out_.Sweep(""));
-  if (scope_.planned->replaces) RETURN_IF_ERROR(Withdraw());
-  RETURN_IF_ERROR(LayClaim(scope_, out_));
+  const Share::Of share = scope_.options->share.of;
+  // Another process may be writing there, on a machine whose processes look like dead ones from here.
+  if (share == Share::Of::kAll) RETURN_IF_ERROR(out_.Sweep(""));
+  if (share != Share::Of::kOneUnit) {
+    if (scope_.planned->replaces) RETURN_IF_ERROR(Withdraw());
+    RETURN_IF_ERROR(LayClaim(scope_, out_));
+  }
 
   std::map<std::string, std::uint64_t> sizes;
   ASSIGN_OR_RETURN(const std::vector<ObjectInfo> there, out_.List(""));
@@ -65,22 +91,38 @@ Status Publisher::Begin(const std::vector<Piece>& pieces, std::uint64_t memory_b
   stands_.resize(shards.size());
   for (std::size_t at = 0; at < shards.size(); ++at) {
     const UnitLine* line = scope_.environment->log->FindDone(ShardUnitOf(scope_, shards[at]));
-    if (line == nullptr || scope_.planned->forced || line->place != scope_.planned->place ||
-        line->objects.size() != 1)
-      continue;
+    if (line == nullptr || scope_.planned->forced || line->place != scope_.planned->place) continue;
     if (line->recipe != ShardRecipe(scope_.planned->recipe(), shards[at]) &&
-        line->content != ShardContent(LastOf(*scope_.planned), shards[at]))
+        line->content != ShardContent(scope_.content_stage, shards[at]))
       continue;
-    const StoredObject& object = line->objects.front();
-    const auto size = sizes.find(object.name);
-    if (object.name != shards[at].object || size == sizes.end() || size->second != object.bytes) continue;
-    outputs_[at] = {object, line->records};
+    std::optional<ShardOutput> output = Standing(shards[at], *line, sizes);
+    if (!output) continue;
+    outputs_[at] = std::move(*output);
     stands_[at] = true;
   }
+  RETURN_IF_ERROR(CheckRoom(pieces));
   for (std::vector<std::size_t>& group : publication_->Groups(memory_bytes))
     if (std::any_of(group.begin(), group.end(), [this](std::size_t shard) { return !stands_[shard]; }))
       groups_.push_back(std::move(group));
   return {};
+}
+
+/// What does not fit is better not begun. Shards are about as large as the payloads that they hold.
+Status Publisher::CheckRoom(const std::vector<Piece>& pieces) const {
+  const std::size_t missing = stands_.size() - standing();
+  if (missing == 0 || !scope_.environment->place_free_bytes) return {};
+  ASSIGN_OR_RETURN(const std::optional<std::uint64_t> free,
+                   scope_.environment->place_free_bytes(scope_.planned->place));
+  std::uint64_t bytes = 0;
+  for (const Piece& piece : pieces)
+    for (const auto& [split, total] : piece.splits) bytes += total.bytes;
+  const auto need = static_cast<std::uint64_t>(static_cast<double>(bytes) * static_cast<double>(missing) /
+                                               static_cast<double>(stands_.size()));
+  if (!free || *free >= need) return {};
+  return Status(Code::kResourceExhausted,
+                StrCat(scope_.planned->place, ": the disk has ", HumanBytes(*free), " left and ", missing,
+                       " shards need about ", HumanBytes(need),
+                       "; free some space and run again, or name another `out`"));
 }
 
 /// Takes away what says that the artifact is there, the last committed first.
@@ -104,9 +146,11 @@ Status Publisher::Log(std::size_t shard, const ShardOutput& output) {
   line.unit = ShardUnitOf(scope_, made);
   line.segment = scope_.log_segment;
   line.recipe = ShardRecipe(scope_.planned->recipe(), made);
-  line.content = ShardContent(LastOf(*scope_.planned), made);
+  line.content = ShardContent(scope_.content_stage, made);
   line.digest = output.object.digest;
   line.objects = {output.object};
+  if (output.index) line.objects.push_back(*output.index);
+  line.sums = output.sums;
   line.place = scope_.planned->place;
   line.records = output.records;
   RETURN_IF_ERROR(scope_.environment->log->Append(line));
@@ -123,10 +167,22 @@ Status Publisher::RunGroup(std::size_t group, std::uint64_t memory_bytes, std::s
     const std::scoped_lock lock(mutex_);
     return !stands_[shard];
   };
-  return publication_->Run(
+  // Known by the first shard that is written: the group as such has no name that lasts.
+  const auto first = std::find_if(groups_[group].begin(), groups_[group].end(), wanted);
+  if (first == groups_[group].end()) return {};
+  const auto running = std::make_shared<RunningUnit>(ShardUnitOf(scope_, publication_->shards()[*first]),
+                                                     std::vector<std::string>{scope_.planned->keys.stage}, 0);
+  const auto committed = [&](std::size_t shard, const ShardOutput& output) {
+    running->counters.records.fetch_add(output.records, std::memory_order_relaxed);
+    return Log(shard, output);
+  };
+  Progress& progress = *scope_.environment->progress;
+  progress.Started(running);
+  const Status outcome = publication_->Run(
       groups_[group], wanted, [this](const std::string& object) { return ConditionFor(object); }, out_,
-      [this](std::size_t shard, const ShardOutput& output) { return Log(shard, output); }, memory_bytes,
-      std::move(stop));
+      committed, memory_bytes, std::move(stop));
+  progress.Finished(running->unit, outcome);
+  return outcome;
 }
 
 Status Publisher::RemoveStrays(const Manifest& manifest) const {
@@ -156,6 +212,8 @@ Status Publisher::Finish(const ArtifactSummary& summary, const Schema& schema) {
     manifest.shards.push_back(
         {shard.split, shard.number, shard.count, outputs_[at].records, outputs_[at].object});
   }
+  for (const ShardOutput& output : outputs_)
+    if (output.index) manifest.sidecars.push_back(*output.index);
   for (const Sidecar& sidecar : sidecars.before_manifest) manifest.sidecars.push_back(Stored(sidecar));
   for (const Sidecar& sidecar : sidecars.after_manifest) manifest.followers.push_back(Stored(sidecar));
 
@@ -180,6 +238,37 @@ Status FinishPieces(const SegmentScope& scope, const Schema& schema, const std::
   manifest.counts = summary.counts;
   manifest.partitions = pieces;
   return Replace(*scope.directory, kManifestName, EncodeManifest(manifest));
+}
+
+Status CopyObject(Store& from, Store& to, const StoredObject& object, std::stop_token stop) {
+  if (stop.stop_requested()) return Status(Code::kCancelled, "stopped");
+  ASSIGN_OR_RETURN(const std::optional<ObjectInfo> there, to.Stat(object.name));
+  if (there && there->size == object.bytes) return {};
+  ASSIGN_OR_RETURN(const std::unique_ptr<ByteFile> file, from.Open(object.name));
+  if (file->size() != object.bytes)
+    return Status(Code::kDataLoss,
+                  StrCat(object.name, ": ", file->size(), " bytes where ", object.bytes, " were written"));
+  ASSIGN_OR_RETURN(const std::unique_ptr<ObjectWriter> writer,
+                   to.Create(object.name, Condition::ReplaceAny()));
+  RETURN_IF_ERROR(writer->AppendFile(*file, std::move(stop)));
+  return writer->Commit().status();
+}
+
+Status CopyArtifact(const SegmentScope& scope, Store& from, Store& out, std::stop_token stop) {
+  ASSIGN_OR_RETURN(const Manifest manifest, ReadManifest(from, scope.planned->copy_from, stop));
+  if (scope.options->share.of == Share::Of::kAll) RETURN_IF_ERROR(out.Sweep(""));
+  RETURN_IF_ERROR(LayClaim(scope, out));
+  for (const ManifestShard& shard : manifest.shards)
+    RETURN_IF_ERROR(CopyObject(from, out, shard.object, stop));
+  for (const StoredObject& sidecar : manifest.sidecars) RETURN_IF_ERROR(CopyObject(from, out, sidecar, stop));
+  PassCommitPoint("sidecars.committed");
+  RETURN_IF_ERROR(
+      WriteObject(out, kManifestName, EncodeManifest(manifest), Condition::ReplaceAny()).status());
+  PassCommitPoint("manifest.committed");
+  for (const StoredObject& follower : manifest.followers)
+    RETURN_IF_ERROR(CopyObject(from, out, follower, stop));
+  PassCommitPoint("artifact.published");
+  return {};
 }
 
 }  // namespace pipeline

@@ -36,6 +36,8 @@ class Publisher {
 
   /// Groups that hold a shard which does not stand.
   const std::vector<std::vector<std::size_t>>& groups() const { return groups_; }
+  /// What a group is called among units: its first shard.
+  std::string UnitOf(std::size_t group) const;
   std::size_t shards() const;
   std::size_t standing() const;
 
@@ -47,6 +49,7 @@ class Publisher {
   Status Finish(const ArtifactSummary& summary, const Schema& schema);
 
  private:
+  Status CheckRoom(const std::vector<Piece>& pieces) const;
   Status Withdraw();
   Condition ConditionFor(const std::string& object) const;
   Status Log(std::size_t shard, const ShardOutput& output);
@@ -66,5 +69,14 @@ class Publisher {
 /// The manifest of an artifact that is kept in the work directory: its pieces are all there is.
 Status FinishPieces(const SegmentScope& scope, const Schema& schema, const std::vector<Piece>& pieces,
                     const ArtifactSummary& summary);
+
+/// Makes `object` of `from` stand in `to` under the same name; may share its storage. What is there
+/// with the right size stays. kDataLoss where `from` holds another size than `object` says.
+Status CopyObject(Store& from, Store& to, const StoredObject& object, std::stop_token stop);
+
+/// The same bytes wanted at another place: makes the artifact at `from` stand at `out`, the place of the
+/// segment. Shards, then what describes them, the manifest, and what follows it; what is there already with
+/// the right size stays.
+Status CopyArtifact(const SegmentScope& scope, Store& from, Store& out, std::stop_token stop);
 
 }  // namespace pipeline

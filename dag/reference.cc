@@ -20,8 +20,10 @@ std::string TypeName(const ConfigKey& key) {
     case ValueType::kBytes: return "size";
     case ValueType::kStrings: return "text or list of texts";
     case ValueType::kSplits: return "map of names to fractions or `rest`";
+    case ValueType::kFractionRange: return "`[low, high]`, from 0 to 1";
     case ValueType::kShards: return "`auto` or a number";
     case ValueType::kShuffle: return "`none` or `{seed: 0, compress_spills: false}`";
+    case ValueType::kMap: return "map";
     case ValueType::kChoice: break;
   }
   std::string choices;
@@ -59,19 +61,41 @@ std::string NameTable(std::string_view title, const Table& rows) {
   return table;
 }
 
+std::string PortTable(const std::vector<Port>& ports) {
+  std::string table = "| port | value | default | |\n| --- | --- | --- | --- |\n";
+  for (const Port& port : ports) {
+    const std::string_view fallback = port.inherited  ? "that of the nearest stage before"
+                                      : port.required ? "required"
+                                                      : "none";
+    table += StrCat("| `", port.name, "` | a stage", port.or_file ? " or the path of a file" : "", " | ",
+                    fallback, " | ", Cell(port.help), " |\n");
+  }
+  return table;
+}
+
+std::vector<FileKey> MetricRows(const StageType& type) {
+  std::vector<FileKey> rows;
+  for (const Metric& metric : type.metrics) rows.push_back({metric.name, false, metric.help});
+  return rows;
+}
+
 std::string_view FlowWords(Flow flow) {
   switch (flow) {
     case Flow::kFiles: return "files";
     case Flow::kRecords: return "records";
+    case Flow::kArtifact: return "an artifact";
     case Flow::kNothing: return "nothing";
   }
   return "";
 }
 
 std::string StageSection(const StageType& type) {
-  std::string section =
-      StrCat("\n### `", type.name, "`\n\n", type.help, " Reads ", FlowWords(type.takes), ", gives ",
-             FlowWords(type.gives), type.publishes ? ", publishes at `out`" : "", ".\n");
+  std::string section = StrCat("\n### `", type.name, "`\n\n", type.help, " Reads ", FlowWords(type.takes),
+                               ", gives ", FlowWords(type.gives),
+                               !type.publishes     ? ""
+                               : type.out_optional ? ", publishes at `out` or keeps it in the work directory"
+                                                   : ", publishes at `out`",
+                               ".\n");
   if (!type.reads.empty()) {
     section += "Needs the columns";
     std::string_view separator = " ";
@@ -82,6 +106,8 @@ std::string StageSection(const StageType& type) {
     section += ".\n";
   }
   if (!type.keys.empty()) section += StrCat("\n", KeyTable(type.keys));
+  if (!type.ports.empty()) section += StrCat("\n", PortTable(type.ports));
+  if (!type.metrics.empty()) section += StrCat("\n", NameTable("metric", MetricRows(type)));
   return section;
 }
 
@@ -109,8 +135,10 @@ Json ValueSchema(const ConfigKey& key) {
     case ValueType::kBytes: return Ref("size");
     case ValueType::kStrings: return AnyOf({Ref("text"), Map({{"type", "array"}, {"items", Ref("text")}})});
     case ValueType::kSplits: return Ref("splits");
+    case ValueType::kFractionRange: return Ref("fraction_range");
     case ValueType::kShards: return Ref("shards");
     case ValueType::kShuffle: return Ref("shuffle");
+    case ValueType::kMap: return Type("object");
     case ValueType::kChoice: break;
   }
   Json::Array choices(key.choices.begin(), key.choices.end());
@@ -131,9 +159,11 @@ void AddKeys(const std::vector<ConfigKey>& keys, Json::Object& properties, Json:
   }
 }
 
-Json ExpectSchema() {
+Json ExpectSchema(const std::vector<FileKey>& more) {
+  std::vector<FileKey> rows(kMetrics.begin(), kMetrics.end());
+  rows.insert(rows.end(), more.begin(), more.end());
   Json::Object metrics;
-  for (const FileKey& metric : kMetrics) {
+  for (const FileKey& metric : rows) {
     const Json bound = metric.name == "bytes" ? Ref("size") : AnyOf({Type("number"), Ref("reference")});
     metrics.emplace(metric.name, Map({{"type", "array"},
                                       {"items", bound},
@@ -144,6 +174,22 @@ Json ExpectSchema() {
   return ClosedMap(std::move(metrics), {});
 }
 
+/// Each port as a key and as an entry of `inputs`.
+void AddPorts(const std::vector<Port>& ports, Json::Object& properties) {
+  if (ports.empty()) return;
+  Json::Object entries;
+  for (const Port& port : ports) {
+    const Json stage = port.or_file ? Ref("text") : AnyOf({Ref("name"), Ref("reference")});
+    Json schema = AnyOf({stage, Type("null")});
+    schema["description"] = port.help;
+    entries.emplace(port.name, schema);
+    properties.emplace(port.name, std::move(schema));
+  }
+  Json inputs = ClosedMap(std::move(entries), {});
+  inputs["description"] = kInputsKey.help;
+  properties.emplace(kInputsKey.name, std::move(inputs));
+}
+
 Json StageSchema(const StageType& type) {
   Json::Object properties;
   Json::Array required;
@@ -151,12 +197,15 @@ Json StageSchema(const StageType& type) {
   for (const ConfigKey& key : StageKeys()) {
     if (key.name == "input" && type.takes == Flow::kNothing) continue;
     if (key.name == "out" && !type.publishes) continue;
+    if (key.name == "plugin") continue;  // such a stage is not judged here
     Json::Array needed;
     AddKeys({key}, properties, needed);
-    if (key.name == "type" || key.name == "input" || key.name == "out") required.push_back(Json(key.name));
+    const bool needs_out = key.name == "out" && !type.out_optional;
+    if (key.name == "type" || key.name == "input" || needs_out) required.push_back(Json(key.name));
   }
+  AddPorts(type.ports, properties);
   properties["type"] = Map({{"const", type.name}, {"description", type.help}});
-  Json expect = Ref("expect");
+  Json expect = type.metrics.empty() ? Ref("expect") : ExpectSchema(MetricRows(type));
   expect["description"] = kExpectKey.help;
   properties.emplace(kExpectKey.name, std::move(expect));
   Json schema = ClosedMap(std::move(properties), std::move(required));
@@ -180,6 +229,11 @@ Json Definitions(const Registry& registry) {
                       {"additionalProperties",
                        AnyOf({Map({{"type", "number"}, {"exclusiveMinimum", 0}, {"maximum", 1}}),
                               Map({{"const", "rest"}}), Ref("reference")})}})},
+      {"fraction_range",
+       Map({{"type", "array"},
+            {"items", AnyOf({Map({{"type", "number"}, {"minimum", 0}, {"maximum", 1}}), Ref("reference")})},
+            {"minItems", 2},
+            {"maxItems", 2}})},
       {"shards", AnyOf({Map({{"const", "auto"}}),
                         Map({{"type", "integer"}, {"minimum", 1}, {"maximum", 99999}}), Ref("reference")})},
       {"shuffle",
@@ -188,7 +242,7 @@ Json Definitions(const Registry& registry) {
                          {"compress_spills", AnyOf({Type("boolean"), Ref("reference")})}},
                         {}),
               Ref("reference")})},
-      {"expect", ExpectSchema()},
+      {"expect", ExpectSchema({})},
   });
   for (const StageType& type : registry.types()) defs[StrCat("stage_", type.name)] = StageSchema(type);
   return defs;
@@ -202,9 +256,14 @@ Json StagesSchema(const Registry& registry) {
         Map({{"required", List({"type"})}, {"properties", Map({{"type", Map({{"const", type.name}})}})}});
     shapes.push_back(Map({{"if", is_type}, {"then", Ref(StrCat("stage_", type.name))}}));
   }
+  // What a plugin's stages have is known to the plugin alone.
+  Json ours = Map({{"properties", Map({{"type", Map({{"enum", Json(std::move(types))}})}})}});
+  if (!shapes.empty()) ours["allOf"] = Json(std::move(shapes));
   Json stage = Map({{"type", "object"}, {"required", List({"type"})}});
-  stage["properties"] = Map({{"type", Map({{"enum", Json(std::move(types))}})}});
-  if (!shapes.empty()) stage["allOf"] = Json(std::move(shapes));
+  stage["if"] = Map({{"required", List({"plugin"})}});
+  stage["then"] =
+      Map({{"properties", Map({{"type", Ref("name")}, {"plugin", AnyOf({Type("string"), Type("null")})}})}});
+  stage["else"] = std::move(ours);
   return Map({{"type", "object"},
               {"propertyNames", Ref("name")},
               {"minProperties", 1},

@@ -331,7 +331,8 @@ Status RunLog::State::AppendLocked(std::string line) {
 
 Status RunLog::Append(const UnitLine& line) {
   if (line.unit.empty()) return Status(Code::kInternal, StrCat(state_->path, ": a line without a unit"));
-  return state_->Append(EncodeLine(line));
+  RETURN_IF_ERROR(state_->Append(EncodeLine(line)));
+  return listener_ ? listener_(line) : Status();
 }
 
 Status RunLog::AppendRun(const RunLine& line) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -26,8 +27,9 @@ struct UnitLine {
   Digest content;                     // done
   Digest digest;                      // done: of the records, or of the shard's bytes
   std::vector<StoredObject> objects;  // done: what it wrote, relative to its place
-  std::string place;                  // done, shards: URI of the artifact; partitions: directory
+  std::string place;                  // done, shards and jobs: of the artifact; partitions: directory
   std::uint64_t records = 0;          // done
+  std::vector<std::uint64_t> sums;    // done: of a shard's index
   std::map<std::string, ArtifactTotals::Split, std::less<>> splits;
   PartitionEnd end;                                        // done, partitions
   std::uint32_t partitions = 0;                            // end
@@ -35,6 +37,7 @@ struct UnitLine {
   std::uint64_t documents = 0;                             // end
   std::map<std::string, StageCounts, std::less<>> counts;  // by stage; end: outside any partition
   std::string continues;    // done, jobs: JSON of the keys with Effect::kContinue
+  std::string facts;        // done, jobs: JSON of JobOutput::facts
   std::string provisional;  // "SOURCE@ATTEMPT" while what it descends from may be rejected
   std::string reason;       // failed, void
   std::string origin;       // failed: of the lowest record that failed
@@ -86,6 +89,10 @@ class RunLog {
   /// How many lines could not be read when the log was opened.
   std::uint64_t damaged_lines() const;
 
+  /// Called with each line about a unit once it is durable; a failure of it is one of Append. Set before
+  /// other threads append.
+  void SetListener(std::function<Status(const UnitLine&)> listener) { listener_ = std::move(listener); }
+
   /// Durable when it returns OK. A failure must end the run: what is not logged is not done.
   Status Append(const UnitLine& line);
   /// Writes a segment line unless there is one with the same lineage; returns its number.
@@ -104,6 +111,7 @@ class RunLog {
   struct State;
   explicit RunLog(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
+  std::function<Status(const UnitLine&)> listener_;
 };
 
 }  // namespace pipeline

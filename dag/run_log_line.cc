@@ -156,6 +156,12 @@ bool ParseObject(std::string_view words, UnitLine& line) {
   return true;
 }
 
+bool ParseSums(std::string_view words, UnitLine& line) {
+  while (!words.empty())
+    if (!ParseNumber(TakeUntil(words, ' '), line.sums.emplace_back())) return false;
+  return true;
+}
+
 bool ParseUnitField(std::string_view key, std::string_view value, UnitLine& line) {
   if (key == "unit") return ParseText(value, line.unit);
   if (key == "segment") return ParseNumber(value, line.segment);
@@ -164,6 +170,7 @@ bool ParseUnitField(std::string_view key, std::string_view value, UnitLine& line
   if (key == "digest") return ParseHex(value, line.digest);
   if (key == "place") return ParseText(value, line.place);
   if (key == "records") return ParseNumber(value, line.records);
+  if (key == "sums") return ParseSums(value, line);
   if (key == "split") return ParseSplit(value, line);
   if (key == "raw_end") return ParseNumber(value, line.end.raw_end);
   if (key == "document_end") return ParseNumber(value, line.end.document_end);
@@ -173,6 +180,7 @@ bool ParseUnitField(std::string_view key, std::string_view value, UnitLine& line
   if (key == "counts") return ParseCounts(value, line);
   if (key == "object") return ParseObject(value, line);
   if (key == "continue") return ParseText(value, line.continues);
+  if (key == "facts") return ParseText(value, line.facts);
   if (key == "provisional") return ParseText(value, line.provisional);
   if (key == "reason") return ParseText(value, line.reason);
   if (key == "origin") return ParseText(value, line.origin);
@@ -251,6 +259,10 @@ std::string EncodeLine(const UnitLine& line) {
       .Hex("digest", line.digest)
       .Text("place", line.place)
       .Number("records", line.records);
+  if (!line.sums.empty()) {
+    writer.Words("sums", std::to_string(line.sums.front()));
+    for (std::size_t at = 1; at < line.sums.size(); ++at) writer.Word(line.sums[at]);
+  }
   for (const auto& [name, split] : line.splits)
     writer.Words("split", name).Word(split.records).Word(split.documents).Word(split.bytes);
   writer.Number("raw_end", line.end.raw_end)
@@ -268,6 +280,7 @@ std::string EncodeLine(const UnitLine& line) {
     writer.Word(Hex32(object.crc32c)).Word(object.digest.ToHex());
   }
   return writer.Text("continue", line.continues)
+      .Text("facts", line.facts)
       .Text("provisional", line.provisional)
       .Text("reason", line.reason)
       .Text("origin", line.origin)

@@ -147,8 +147,14 @@ class SegmentRun {
         batch.status = std::move(crew).status();
         return;
       }
-      for (std::size_t i = 0; i < spec_.links.size() && batch.status.ok(); ++i)
+      const std::unique_ptr<Passage> passage = spec_.watch ? spec_.watch->Watch(batch, spec_.names) : nullptr;
+      std::uint32_t stage = 0;
+      for (std::size_t i = 0; i < spec_.links.size() && batch.status.ok(); ++i) {
+        if (passage && spec_.links[i].stage != stage) passage->Left(stage, batch);
+        stage = spec_.links[i].stage;
         Apply(*(**crew)[i], spec_.links[i], batch);
+      }
+      if (passage && batch.status.ok()) passage->Left(stage, batch);
       crews_.Return(std::move(*crew));
     } catch (const std::exception& error) {  // nothing may cross a filter: it would leak the token
       batch.status = Status(Code::kInternal, StrCat("a stage threw: ", error.what(), " [this is a bug]"));

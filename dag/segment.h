@@ -70,6 +70,8 @@ struct SegmentSpec {
   std::vector<std::string> splits;  // names for Batch::split; one name where no stage splits
   std::size_t tokens = 4;           // batches alive at the same time: the bound on memory
   std::size_t closings = 2;         // partitions that may wait for the closing thread
+  RecordWatch* watch = nullptr;     // null: nobody looks
+  std::vector<std::string> names;   // of the stages by number, for the watch
 };
 
 /// Runs `source` to its end. OK when it got there, whatever became of single partitions: those go to

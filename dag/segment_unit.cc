@@ -6,8 +6,8 @@
 
 #include "base/commit_point.h"
 #include "base/str.h"
-#include "dag/copy_object.h"
 #include "dag/keys.h"
+#include "dag/publisher.h"
 #include "dag/unit_id.h"
 
 namespace pipeline {
@@ -44,6 +44,12 @@ class CountingFile final : public ByteFile {
   const std::shared_ptr<ByteFile> file_;
   const std::shared_ptr<RunningUnit> unit_;
 };
+
+std::uint64_t BytesOf(const std::vector<StoredObject>& objects) {
+  std::uint64_t bytes = 0;
+  for (const StoredObject& object : objects) bytes += object.bytes;
+  return bytes;
+}
 
 /// Commits and logs the partitions of one unit.
 class Committer final : public SegmentOutput {
@@ -90,9 +96,7 @@ class Committer final : public SegmentOutput {
     RETURN_IF_ERROR(scope_.environment->log->Append(line));
     PassCommitPoint("partition.logged");
 
-    std::uint64_t bytes = 0;
-    for (const StoredObject& object : output->objects) bytes += object.bytes;
-    scope_.environment->progress->Logged(unit, partition.records, bytes);
+    scope_.environment->progress->Logged(unit, partition.records, BytesOf(output->objects));
     events_.logged({Piece{partition.id, std::move(*output), std::move(partition.splits)}, partition.end});
     return {};
   }
@@ -207,70 +211,117 @@ SegmentSpec SpecOf(const SegmentScope& scope) {
   SegmentSpec spec = scope.assembly.spec;
   spec.tokens = scope.tokens;
   spec.closings = scope.closings;
+  spec.watch = scope.environment->watch;
+  spec.names = scope.assembly.stages;
   return spec;
 }
 
-}  // namespace
+/// What of an input stands, for its Source to pass over.
+class Standing {
+ public:
+  explicit Standing(const InputPieces& pieces) {
+    for (const auto& [partition, stands] : pieces.standing) ends_.emplace(partition, stands.end);
+  }
+  bool Lacks(std::uint32_t partition) const { return !ends_.contains(partition); }
+  std::optional<PartitionEnd> EndOf(std::uint32_t partition) const {
+    const auto found = ends_.find(partition);
+    return found == ends_.end() ? std::nullopt : std::optional(found->second);
+  }
 
-Status RunStreamUnit(const SegmentScope& scope, Arena& arena, const SourceFile& file, std::uint32_t number,
-                     const InputPieces& standing, const UnitEvents& events, std::stop_token stop) {
-  const std::string unit = ToString(UnitId{scope.planned->keys.stage, StreamId{number}});
-  ASSIGN_OR_RETURN(const std::string identity, scope.environment->file_identity(file.input.path));
-  if (!file.identity.empty() && identity != file.identity) return SourceChanged(file.input.path);
-  ASSIGN_OR_RETURN(std::shared_ptr<ByteFile> opened, scope.environment->open_file(file.input.path));
-  const auto running = std::make_shared<RunningUnit>(unit, scope.assembly.stages, opened->size());
+ private:
+  std::map<std::uint32_t, PartitionEnd> ends_;
+};
 
-  std::map<std::uint32_t, PartitionEnd> ends;
-  for (const auto& [partition, stands] : standing.standing) ends.emplace(partition, stands.end);
-  SourceRequest request;
-  request.input = {file.input.name, std::make_shared<CountingFile>(std::move(opened), running)};
-  request.number = number;
-  request.wanted = [&ends](std::uint32_t partition) { return !ends.contains(partition); };
-  request.last_wanted = standing.last_missing();
-  request.known_end = [&ends](std::uint32_t partition) -> std::optional<PartitionEnd> {
-    const auto found = ends.find(partition);
-    return found == ends.end() ? std::nullopt : std::optional(found->second);
-  };
-  request.batch_bytes = scope.options->batch_bytes;
-  request.decoder_threads = scope.options->threads;
-  request.decoder_memory = scope.options->memory_bytes / 8;
-  request.stop = stop;
-  ASSIGN_OR_RETURN(const std::unique_ptr<Source> source, scope.assembly.source->Open(std::move(request)));
-
+/// Reads `source`, input `number`, to its end. `unchanged` is asked once it is read.
+Status Drain(const SegmentScope& scope, Arena& arena, Source& source, std::uint32_t number,
+             const InputPieces& standing, const std::shared_ptr<RunningUnit>& running,
+             const UnitEvents& events, const std::function<Status()>& unchanged, std::stop_token stop) {
   const PlannedSegment& planned = *scope.planned;
   // What a stream is made of has no digest before it ends: recipe and content are the same.
   Committer committer(
       scope, [&planned](PartitionId id) { return PartitionRecipe(planned.keys.recipe, id); }, events);
   scope.environment->progress->Started(running);
-  Status outcome = RunSegment(arena, *source, SpecOf(scope), committer, running->counters, std::move(stop));
+  Status outcome = RunSegment(arena, source, SpecOf(scope), committer, running->counters, std::move(stop));
+  if (outcome.ok()) outcome = unchanged();
   if (outcome.ok()) {
-    ASSIGN_OR_RETURN(const std::string now, scope.environment->file_identity(file.input.path));
-    if (now != identity) outcome = SourceChanged(file.input.path);
-  }
-  if (outcome.ok()) {
-    if (const std::optional<InputEnd> end = source->End(); end && !standing.end) {
+    if (const std::optional<InputEnd> end = source.End(); end && !standing.end) {
       outcome = LogEnd(scope, number, *end);
       if (outcome.ok()) events.ended(*end);
     } else {
-      outcome = ForgetFailure(*scope.environment->log, unit);
+      outcome = ForgetFailure(*scope.environment->log, running->unit);
     }
   }
-  scope.environment->progress->Finished(unit, outcome);
+  scope.environment->progress->Finished(running->unit, outcome);
   return outcome;
+}
+
+std::string StreamUnitOf(const SegmentScope& scope, std::uint32_t number) {
+  return ToString(UnitId{scope.planned->keys.stage, StreamId{number}});
+}
+
+}  // namespace
+
+Status RunStreamUnit(const SegmentScope& scope, Arena& arena, const SourceFile& file, std::uint32_t number,
+                     const InputPieces& pieces, const UnitEvents& events, std::stop_token stop) {
+  ASSIGN_OR_RETURN(const std::string identity, scope.environment->file_identity(file.input.path));
+  if (!file.identity.empty() && identity != file.identity) return SourceChanged(file.input.path);
+  ASSIGN_OR_RETURN(std::shared_ptr<ByteFile> opened, scope.environment->open_file(file.input.path));
+  const auto running =
+      std::make_shared<RunningUnit>(StreamUnitOf(scope, number), scope.assembly.stages, opened->size());
+
+  const Standing standing(pieces);
+  SourceRequest request;
+  request.input = {file.input.name, std::make_shared<CountingFile>(std::move(opened), running)};
+  request.number = number;
+  request.wanted = [&standing](std::uint32_t partition) { return standing.Lacks(partition); };
+  request.last_wanted = pieces.last_missing();
+  request.known_end = [&standing](std::uint32_t partition) { return standing.EndOf(partition); };
+  request.batch_bytes = scope.options->batch_bytes;
+  request.decoder_threads = scope.options->threads;
+  request.decoder_memory = scope.options->memory_bytes / 8;
+  request.stop = stop;
+  ASSIGN_OR_RETURN(const std::unique_ptr<Source> source, scope.assembly.source->Open(std::move(request)));
+  const auto unchanged = [&]() -> Status {
+    ASSIGN_OR_RETURN(const std::string now, scope.environment->file_identity(file.input.path));
+    return now == identity ? Status() : SourceChanged(file.input.path);
+  };
+  return Drain(scope, arena, *source, number, pieces, running, events, unchanged, std::move(stop));
+}
+
+Status RunGatherUnit(const SegmentScope& scope, Arena& arena, Store& pieces_directory,
+                     std::vector<Piece> pieces, const InputPieces& made, const UnitEvents& events,
+                     std::stop_token stop) {
+  std::uint64_t bytes = 0;
+  for (const Piece& piece : pieces) bytes += BytesOf(piece.output.objects);
+  const auto running = std::make_shared<RunningUnit>(StreamUnitOf(scope, 0), scope.assembly.stages, bytes);
+  const Standing standing(made);
+  GatherRequest request;
+  request.artifact = &pieces_directory;
+  request.pieces = std::move(pieces);
+  request.wanted = [&standing](std::uint32_t partition) { return standing.Lacks(partition); };
+  request.batch_bytes = scope.options->batch_bytes;
+  request.stop = stop;
+  ASSIGN_OR_RETURN(const std::unique_ptr<Source> source, scope.assembly.gather->Open(std::move(request)));
+  return Drain(
+      scope, arena, *source, 0, made, running, events, [] { return Status(); }, std::move(stop));
 }
 
 Status RunPartitionUnit(const SegmentScope& scope, Arena& arena, Store& origin_directory, const Piece& origin,
                         const Schema& origin_schema, const UnitEvents& events, std::stop_token stop) {
   const std::string unit = ToString(UnitId{scope.planned->keys.stage, origin.id});
-  const Digest content = PartitionContent(scope.planned->chain_lineage, origin.output.digest, origin.id);
+  const Digest content = PartitionContent(scope.contents, origin.output.digest, origin.id);
   ASSIGN_OR_RETURN(const bool adopted, Adopt(scope, origin.id, content, events, stop));
   if (adopted) return {};
-  ASSIGN_OR_RETURN(const std::unique_ptr<Source> source,
+  ASSIGN_OR_RETURN(std::unique_ptr<Source> source,
                    scope.environment->intermediate->Open(origin_directory, origin, origin_schema,
                                                          scope.options->batch_bytes, stop));
-  std::uint64_t bytes = 0;
-  for (const StoredObject& object : origin.output.objects) bytes += object.bytes;
-  const auto running = std::make_shared<RunningUnit>(unit, scope.assembly.stages, bytes);
+  if (scope.assembly.reader) {
+    constexpr std::uint32_t kFirst = 1;  // stage 0 is the one that made the origin
+    ReaderRequest request{std::move(source), origin.id, kFirst, scope.options->batch_bytes, stop};
+    ASSIGN_OR_RETURN(source, scope.assembly.reader->Wrap(std::move(request)));
+  }
+  const auto running =
+      std::make_shared<RunningUnit>(unit, scope.assembly.stages, BytesOf(origin.output.objects));
   Committer committer(
       scope, [content](PartitionId) { return content; }, events);
   scope.environment->progress->Started(running);

@@ -23,6 +23,10 @@ struct SegmentScope {
   const Environment* environment = nullptr;
   const RunOptions* options = nullptr;
   Assembly assembly;
+  /// planned->chain_lineage, and the last stage of planned->lineage, with what the artifacts at their ports
+  /// hold in place of how those were made: for content keys.
+  Lineage contents;
+  LineageStage content_stage;
   std::unique_ptr<Store> directory;    // of its pieces
   std::unique_ptr<Store> work;         // the work directory, for quarantines
   std::vector<QuarantineStage> chain;  // the stages that count, as Assembly::stages
@@ -45,6 +49,12 @@ struct UnitEvents {
 /// Returns the failure of the input itself or kCancelled; single partitions fail through `events`.
 Status RunStreamUnit(const SegmentScope& scope, Arena& arena, const SourceFile& file, std::uint32_t number,
                      const InputPieces& standing, const UnitEvents& events, std::stop_token stop);
+
+/// The same over what the Gather stage at the front of the chain gives of `pieces`, which lie in
+/// `pieces_directory`. A failure for which DamagedPiece has an answer says which of them is damaged.
+Status RunGatherUnit(const SegmentScope& scope, Arena& arena, Store& pieces_directory,
+                     std::vector<Piece> pieces, const InputPieces& standing, const UnitEvents& events,
+                     std::stop_token stop);
 
 /// Makes one partition from the partition `origin` that another segment left in `origin_directory`.
 /// kDataLoss says that the origin is damaged: `origin_schema` is what it should hold.

@@ -1,5 +1,5 @@
-// The four kinds of stages, as the executor sees them. A stage author implements one of these and
-// takes no lock: the kind says which thread calls what.
+// The kinds of stages, as the executor sees them. A stage author implements one of these and takes no lock:
+// the kind says which thread calls what.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@
 
 #include "base/byte_reader.h"
 #include "base/digest.h"
+#include "base/json.h"
 #include "base/result.h"
 #include "dag/batch.h"
 #include "storage/store.h"
@@ -19,15 +20,6 @@
 namespace pipeline {
 
 // ---------------------------------------------------------------------------------------- Source
-
-/// A fact about a whole input, known when its Source reached the end.
-struct InputEnd {
-  std::uint32_t partitions = 0;
-  std::uint64_t raw_bytes = 0;
-  std::uint64_t documents = 0;
-  /// What belongs to no partition: blank lines before the first record, an input without text.
-  StageCounts outside;
-};
 
 /// Yields the records of one input, in order. One thread at a time. It looks at its stop token at
 /// least once per MiB, also while it passes over what is not wanted, and then returns kCancelled.
@@ -87,18 +79,6 @@ class Worker {
   virtual Status Apply(Batch& batch, std::uint32_t stage, StageCounts& counts) = 0;
 };
 
-/// Sums over a whole artifact, for verdicts before its manifest.
-struct ArtifactTotals {
-  struct Split {
-    std::uint64_t records = 0;
-    std::uint64_t documents = 0;
-    std::uint64_t bytes = 0;  // of the payload, or of the text where the Sink has no encoder
-    bool operator==(const Split&) const = default;
-  };
-  std::map<std::string, Split, std::less<>> splits;
-  StageCounts counts;  // of the stage that judges
-};
-
 /// A pure function on batches, immutable and safe from any thread: the same batch gives the same
 /// bytes in any order.
 class Transform {
@@ -152,12 +132,16 @@ struct Shard {
   std::string object;       // relative to `out`
   /// Names everything its bytes depend on besides the stage itself: the pieces it is made of.
   Digest pieces;
+  /// An object beside it that says where each record lies, relative to `out`; empty: there is none.
+  std::string index = {};
 };
 
 /// A published shard, as its log line and the manifest name it.
 struct ShardOutput {
   StoredObject object;
   std::uint64_t records = 0;
+  std::optional<StoredObject> index = {};  // committed before the shard itself
+  std::vector<std::uint64_t> sums = {};    // of the numbers that the index keeps of each record
 };
 
 /// A small object beside the shards.
@@ -208,29 +192,59 @@ class SinkStage {
 
 // ------------------------------------------------------------------------------------------- Job
 
-struct JobContext {
-  std::vector<Store*> inputs;  // artifact directories, in the order of the stage's inputs
-  Store* output = nullptr;
+/// What a Job is given. Everything outlives the call of Run.
+struct JobRequest {
+  /// The records of the stage's input, all partitions in order, as one Source that is read once. May be
+  /// called again; null for a stage whose input is not records. kDataLoss: a partition is damaged.
+  std::function<Result<std::unique_ptr<Source>>()> open_records;
+  ArtifactTotals input;  // of those records
+  Store* out = nullptr;  // where the artifact lies: `out` of the stage, or the work directory
+  std::string out_uri;   // its root as a person writes it, perhaps relative
+  Digest recipe;         // of the stage; equal for another value of a key with Effect::kContinue
+  std::function<Condition(const std::string& object)> condition;  // of each object it commits
+  std::string scratch;             // path of an empty directory of its own, removed afterwards
+  std::uint64_t memory_bytes = 0;  // what it said it would take is no more than this
+  int threads = 1;
   std::function<void(std::uint64_t done, std::uint64_t of)> progress;  // bytes; `of` 0 if unknown
   std::stop_token stop;
 };
 
 struct JobOutput {
-  std::vector<ObjectInfo> objects;
-  Digest digest;
+  std::vector<StoredObject> objects;  // committed, in the order of the manifest
+  Json facts;                         // an object of a few values, kept in the manifest for readers
 };
 
-/// A step that wants whole artifacts. Runs on a thread of its own, which may block.
+/// A step that wants whole artifacts: the same give the same objects. Has a thread of its own, which may
+/// block; looks at its stop token at least twice a second.
 class JobStage {
  public:
   virtual ~JobStage() = default;
-  virtual Result<JobOutput> Run(const JobContext& context) const = 0;
+  /// Bytes of memory that it takes for such an input. Asked first: what exceeds the limit is not begun.
+  virtual Result<std::uint64_t> Memory(const ArtifactTotals& input) const = 0;
+  virtual Result<JobOutput> Run(const JobRequest& request) const = 0;
 };
 
-/// A file that is read where it lies: what a local `download` gives instead of running.
-struct LocalInput {
-  std::string path;
-  std::string name;
+// ---------------------------------------------------------------------------------------- Gather
+/// What is read of a GatherStage once all its pieces stand.
+struct GatherRequest {
+  Store* artifact = nullptr;  // the directory of its pieces
+  std::vector<Piece> pieces;  // by id
+  std::function<bool(std::uint32_t partition)> wanted;
+  std::size_t batch_bytes = 256 << 10;
+  std::stop_token stop;
+};
+
+/// A stage that looks at all records before it gives any: takes them in as a Sink, and gives them on as one
+/// input, number 0, with partitions of its own.
+class GatherStage {
+ public:
+  virtual ~GatherStage() = default;
+  virtual Result<std::unique_ptr<Sink>> OpenPartition(Store& artifact, PartitionId id) const = 0;
+  /// As SinkStage::partition_memory.
+  virtual std::uint64_t partition_memory(std::uint64_t text_bytes) const = 0;
+  /// What it gives depends on the pieces and its configuration alone: every column of the schema that comes
+  /// in. DamagedPiece (dag/piece.h) names a piece that is missing or differs from what was written.
+  virtual Result<std::unique_ptr<Source>> Open(GatherRequest request) const = 0;
 };
 
 }  // namespace pipeline

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/str.h"
+#include "dag/free_value.h"
 
 namespace pipeline {
 
@@ -31,8 +32,10 @@ class Reader {
       case ValueType::kChoice: return Choice(key, node);
       case ValueType::kStrings: return Strings(node);
       case ValueType::kSplits: return Splits(node);
+      case ValueType::kFractionRange: return FractionRange(node);
       case ValueType::kShards: return Shards(node);
       case ValueType::kShuffle: return Shuffle(node);
+      case ValueType::kMap: return node.is_map() ? MaybeJson(FreeValue(node)) : Expected("a map", node);
     }
     return std::nullopt;
   }
@@ -163,6 +166,25 @@ class Reader {
     if (rest && sum > 1 - kRounding) return Refuse(node.at, "has fractions that leave nothing for 'rest'");
     if (rest) splits[*rest] = Json(Json::Array{splits[*rest].AsArray()[0], Json(1 - sum)});
     return Json(std::move(splits));
+  }
+
+  MaybeJson FractionRange(const YamlNode& node) const {
+    constexpr std::string_view kWhat = "[low, high], two fractions from 0 to 1";
+    if (!node.is_list()) return Expected(kWhat, node);
+    if (node.items.size() != 2)
+      return Refuse(node.at, StrCat("must be ", kWhat, ", and this is a list of ", node.items.size()));
+    const MaybeJson low = Number(node.items[0], "a fraction");
+    const MaybeJson high = Number(node.items[1], "a fraction");
+    if (!low || !high) return std::nullopt;
+    for (const YamlNode& item : node.items) {
+      const double fraction = (&item == &node.items[0] ? low : high)->AsDouble();
+      if (!(fraction >= 0 && fraction <= 1))
+        return Refuse(item.at, StrCat("must be ", kWhat, ", and this is ", Describe(item)));
+    }
+    if (low->AsDouble() > high->AsDouble())
+      return Refuse(node.at, StrCat("must have the lower bound first: ", Describe(node.items[0]),
+                                    " is above ", Describe(node.items[1])));
+    return Json(Json::Array{*low, *high});
   }
 
   MaybeJson Shards(const YamlNode& node) const {

@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "base/str.h"
+#include "formats/bzip2_reader.h"
 #include "formats/gzip_reader.h"
+#include "formats/lz4_reader.h"
 #include "formats/xz.h"
 #include "formats/zstd_reader.h"
 
@@ -21,15 +23,23 @@ struct Magic {
 };
 
 constexpr std::array<Magic, 5> kRefused = {{
-    {"BZh"sv, "bzip2"},
     {"PK\x03\x04"sv, "zip"},
+    {"PK\x05\x06"sv, "zip"},
     {"7z\xBC\xAF\x27\x1C"sv, "7z"},
-    {"\x04\x22\x4D\x18"sv, "lz4"},
+    {"\x02\x21\x4C\x18"sv, "legacy lz4"},
     {"\x5D\x00\x00"sv, "lzma"},
 }};
 
 constexpr std::array<std::string_view, 9> kCompressedNames = {".xz",  ".zst", ".zstd", ".gz",  ".bz2",
                                                               ".zip", ".7z",  ".lz4",  ".lzma"};
+
+bool IsBzip2(std::string_view front) {
+  // The size of its blocks, then a block (pi) or the end of the stream (its square root).
+  if (front.size() < 4 || !front.starts_with("BZh") || front[3] < '1' || front[3] > '9') return false;
+  const std::string_view next = front.substr(4, 6);
+  return next == "\x31\x41\x59\x26\x53\x59"sv.substr(0, next.size()) ||
+         next == "\x17\x72\x45\x38\x50\x90"sv.substr(0, next.size());
+}
 
 bool IsZstd(std::string_view front) {
   if (front.starts_with("\x28\xB5\x2F\xFD"sv)) return true;
@@ -45,6 +55,8 @@ std::string_view CompressionName(Compression compression) {
     case Compression::kXz: return "xz";
     case Compression::kZstd: return "zstd";
     case Compression::kGzip: return "gzip";
+    case Compression::kBzip2: return "bzip2";
+    case Compression::kLz4: return "lz4";
   }
   return "unknown";
 }
@@ -52,7 +64,9 @@ std::string_view CompressionName(Compression compression) {
 Result<Compression> DetectCompression(std::string_view front, std::string_view name) {
   if (front.starts_with("\xFD\x37\x7A\x58\x5A\x00"sv)) return Compression::kXz;
   if (front.starts_with("\x1F\x8B\x08"sv)) return Compression::kGzip;
+  if (front.starts_with("\x04\x22\x4D\x18"sv)) return Compression::kLz4;
   if (IsZstd(front)) return Compression::kZstd;
+  if (IsBzip2(front)) return Compression::kBzip2;
   for (const Magic& magic : kRefused)
     if (front.starts_with(magic.bytes))
       return Status(Code::kUnimplemented, StrCat("is ", magic.format,
@@ -66,12 +80,26 @@ Result<Compression> DetectCompression(std::string_view front, std::string_view n
   return Compression::kPlain;
 }
 
+Result<std::string> ReadFront(ByteReader& reader, std::size_t most) {
+  std::string front(most, '\0');
+  std::size_t filled = 0;
+  while (filled < front.size()) {
+    ASSIGN_OR_RETURN(const std::size_t got, reader.Read(std::span(front).subspan(filled)));
+    if (got == 0) break;
+    filled += got;
+  }
+  front.resize(filled);
+  return front;
+}
+
 Result<std::unique_ptr<ByteReader>> NewDecoder(Compression compression, std::unique_ptr<ByteReader> input) {
   switch (compression) {
     case Compression::kPlain: break;
     case Compression::kXz: return NewXzReader(std::move(input));
     case Compression::kZstd: return NewZstdReader(std::move(input));
     case Compression::kGzip: return NewGzipReader(std::move(input));
+    case Compression::kBzip2: return NewBzip2Reader(std::move(input));
+    case Compression::kLz4: return NewLz4Reader(std::move(input));
   }
   return input;
 }

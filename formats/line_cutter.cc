@@ -51,6 +51,7 @@ bool EndsDocument(std::string_view before, Documents documents) {
 LineCutter::LineCutter(const LineRules& rules, const CutterStart& start)
     : rules_(rules),
       bom_passed_(start.raw > 0),
+      header_passed_(!rules.header || start.raw > 0),
       raw_(start.raw),
       document_(start.document),
       partition_(start.partition),
@@ -114,6 +115,11 @@ Result<LineCutter::Event> LineCutter::Cut() {
   while (true) {
     if (rest().empty() && finished()) {
       EndDocument();
+      if (std::exchange(section_ends_, false)) {
+        finished_ = bom_passed_ = false;
+        header_passed_ = !rules_.header;
+        return Event::kSectionEnd;
+      }
       if (in_partition_) return EndPartition();
       if (!std::exchange(knows_outside_, true)) outside_ = TakeCounts();
       return Event::kInputEnd;
@@ -122,15 +128,17 @@ Result<LineCutter::Event> LineCutter::Cut() {
     const std::string_view front = rest().substr(0, 2);
     if (front.empty() || (front == "\r" && !finished())) return Event::kNeedInput;
     const bool blank = front[0] == '\n' || front == "\r\n" || front == "\r";
-    if (!blank && BorderIsDue()) return EndPartition();
+    if (!blank && header_passed_ && BorderIsDue()) return EndPartition();
     if (!FindLine(line)) return Event::kNeedInput;
+    if (!blank && !header_passed_) return TakeHeader(line);
     if (!blank) break;
     ++counts_.blank_lines;
+    field_ = Field::kBegins;
     Consume(line.size);
     EndDocument();
   }
   if (!in_document_) {
-    if (!ReadKey()) return Event::kNeedInput;
+    if (!ReadKey(line)) return Event::kNeedInput;
     in_document_ = true;
     document_raw_ = raw_;
   }
@@ -149,6 +157,18 @@ Result<LineCutter::Event> LineCutter::Cut() {
   const Event event = Emit(line.content, line.size, false);
   EndLine(line);
   return event;
+}
+
+Result<LineCutter::Event> LineCutter::TakeHeader(const Line& line) {
+  if (!line.fits)
+    return Status(Code::kFailedPrecondition,
+                  StrCat("header at byte ", raw_, " is longer than max_record_bytes (",
+                         rules_.max_record_bytes, "); raise it, or set header: false"));
+  header_passed_ = true;
+  field_ = Field::kBegins;
+  record_ = {line.content, partition_, 0, document_, 0, 0};
+  Consume(line.size);
+  return Event::kHeader;
 }
 
 // The next piece of a long line, or a border before it.
@@ -170,13 +190,12 @@ Result<LineCutter::Event> LineCutter::NextPiece() {
 // False where more input is needed. A line that does not fit may have its end beyond rest().
 bool LineCutter::FindLine(Line& line) {
   const std::string_view window = rest().substr(0, rules_.max_record_bytes + 2);  // and CR LF
-  const std::size_t end = window.find('\n', scanned_);
+  const std::size_t end = FindEnd(window);
   line = {};
   if (end != std::string_view::npos) {
     line.size = end + 1;
     line.content = window.substr(0, end);
   } else {
-    scanned_ = window.size();
     if (window.size() == rules_.max_record_bytes + 2) return true;
     if (!finished()) return false;
     line.size = window.size();
@@ -188,9 +207,43 @@ bool LineCutter::FindLine(Line& line) {
   return true;
 }
 
+// Where the LF of a line's end stands; npos where `window` has none. What is before need not be looked at
+// again, also where only a part of it is consumed.
+std::size_t LineCutter::FindEnd(std::string_view window) {
+  std::size_t at = scanned_;
+  if (rules_.quoted_delimiter == '\0') {
+    at = std::min(window.find('\n', at), window.size());
+  } else {
+    for (; at < window.size(); ++at) {
+      if (field_ == Field::kQuoted) {
+        at = std::min(window.find('"', at), window.size());
+        if (at == window.size()) break;
+        field_ = Field::kQuoteEnds;
+        continue;
+      }
+      const char byte = window[at];
+      if (byte == '\n') break;
+      if (byte == '"' && field_ != Field::kPlain)
+        field_ = Field::kQuoted;
+      else
+        field_ = byte == rules_.quoted_delimiter ? Field::kBegins : Field::kPlain;
+    }
+  }
+  scanned_ = at;
+  return at < window.size() ? at : std::string_view::npos;
+}
+
 // Sets the key of the document at the front of rest(); false where more input is needed.
-bool LineCutter::ReadKey() {
+bool LineCutter::ReadKey(const Line& line_of_row) {
   head_.clear();
+  if (rules_.quoted_delimiter != '\0') {  // such a row may have several lines, and all of them are its key
+    const std::string_view row =
+        line_of_row.fits ? line_of_row.content : rest().substr(0, rules_.max_record_bytes);
+    for (std::size_t at = 0; at < row.size() && head_.size() < kKeyBytes; ++at)
+      if (row.substr(at, 2) != "\r\n") head_ += row[at];
+    key_ = Hash64(head_);
+    return true;
+  }
   for (std::string_view text = rest(); head_.size() < kKeyBytes;) {
     const std::size_t separator = head_.empty() ? 0 : 1;
     const std::size_t wanted = kKeyBytes - head_.size() - separator;
@@ -238,6 +291,7 @@ LineCutter::Event LineCutter::EndPartition() {
 
 void LineCutter::EndLine(const Line& line) {
   in_line_ = false;
+  field_ = Field::kBegins;
   text_end_ = raw_;
   if (line.cr) ++counts_.crlf;
   if (rules_.documents == Documents::kLine) EndDocument();

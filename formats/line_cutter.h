@@ -1,5 +1,6 @@
 // Decoded text to lines with document numbers, document keys and partition borders. No I/O: bytes are
-// fed as they come, and what they are cut into does not depend on how. Rules: formats/lines.md.
+// fed as they come, and what they are cut into does not depend on how. Rules: formats/lines.md, and for
+// rows formats/rows.md.
 #pragma once
 
 #include <cstddef>
@@ -20,6 +21,10 @@ struct LineRules {
   std::uint64_t partition_bytes = std::uint64_t{64} << 20;
   std::uint64_t max_document_bytes = std::uint64_t{64} << 20;
   std::size_t max_record_bytes = std::size_t{8} << 20;  // at least 4: a character must fit
+  /// For rows, with Documents::kLine. Between these the quotes of RFC 4180 count: a line end inside a
+  /// quoted field belongs to the row. NUL: quotes are bytes like others.
+  char quoted_delimiter = '\0';
+  bool header = false;  // the first line of each section that is not blank is no record
 };
 
 /// Where a cutter begins: the input's start, or the first byte of a partition whose first record is
@@ -70,7 +75,9 @@ class LineCutter {
     kNeedInput,     // Feed or FinishInput, then go on
     kRecord,        // see record()
     kSetAside,      // see record(): a piece for the quarantine
+    kHeader,        // see record(): its bytes alone
     kPartitionEnd,  // see partition_end()
+    kSectionEnd,    // what was fed before EndSection is cut: Feed or FinishInput, then go on
     kInputEnd,      // and so it stays
   };
 
@@ -80,6 +87,9 @@ class LineCutter {
   /// kNeedInput comes (again), since lines are cut out of them and not of a copy.
   void Feed(std::string_view bytes);
   void FinishInput() { finished_ = true; }
+  /// What comes next begins anew, with a byte order mark and a header of its own: another file of the
+  /// same input. A line, a quoted field and a document end here.
+  void EndSection() { finished_ = section_ends_ = true; }
 
   /// An error (UTF-16, a long line with OnLong::kFail) ends it: nothing may be called after.
   Result<Event> Next();
@@ -107,6 +117,9 @@ class LineCutter {
     bool cr = false;           // which has a CR
   };
 
+  /// Where in a row of RFC 4180 a byte stands.
+  enum class Field : std::uint8_t { kBegins, kPlain, kQuoted, kQuoteEnds };
+
   /// What can be looked at and is not yet cut.
   std::string_view rest() const { return (in_carry_ ? std::string_view(carry_) : fed_).substr(begin_); }
   /// The input ends with rest().
@@ -116,8 +129,10 @@ class LineCutter {
   void Carry();
   Result<bool> PassBom();
   bool FindLine(Line& line);
-  bool ReadKey();
+  std::size_t FindEnd(std::string_view window);
+  bool ReadKey(const Line& line);
   bool BorderIsDue() const;
+  Result<Event> TakeHeader(const Line& line);
   Result<Event> NextPiece();
   Event Emit(std::string_view bytes, std::size_t size, bool set_aside);
   Event EndPartition();
@@ -132,10 +147,13 @@ class LineCutter {
   std::string carry_;
   std::size_t carried_ = 0;  // bytes at the front of fed_ that carry_ ends with
   bool in_carry_ = false;
-  std::size_t begin_ = 0;    // of rest(), in carry_ or fed_
-  std::size_t scanned_ = 0;  // bytes at the front of rest() that hold no LF
+  std::size_t begin_ = 0;         // of rest(), in carry_ or fed_
+  std::size_t scanned_ = 0;       // bytes at the front of rest() that hold no line's end
+  Field field_ = Field::kBegins;  // what they leave open
   bool finished_ = false;
+  bool section_ends_ = false;  // it is the section that is finished
   bool bom_passed_ = false;
+  bool header_passed_ = false;
   std::string head_;  // scratch of ReadKey
 
   std::uint64_t raw_ = 0;  // offset of rest() in the input

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <iterator>
 #include <limits>
+#include <set>
 #include <span>
 
 #include "base/json.h"
@@ -86,6 +88,18 @@ Result<TfdsSplit> ParseSplit(const Json& json) {
   return split;
 }
 
+// What Python's str.strip takes off, with which TFDS reads names.
+constexpr std::string_view kSpaces[] = {
+    "\t",     "\n",     "\v",     "\f",     "\r",     "\x1C",   "\x1D",   "\x1E",   "\x1F",   " ",
+    "\u0085", "\u00A0", "\u1680", "\u2000", "\u2001", "\u2002", "\u2003", "\u2004", "\u2005", "\u2006",
+    "\u2007", "\u2008", "\u2009", "\u200A", "\u2028", "\u2029", "\u202F", "\u205F", "\u3000"};
+
+bool IsStripped(std::string_view name) {
+  return std::none_of(std::begin(kSpaces), std::end(kSpaces), [name](std::string_view space) {
+    return name.starts_with(space) || name.ends_with(space);
+  });
+}
+
 bool IsLower(char c) { return 'a' <= c && c <= 'z'; }
 bool IsUpper(char c) { return 'A' <= c && c <= 'Z'; }
 bool IsDigit(char c) { return '0' <= c && c <= '9'; }
@@ -130,14 +144,25 @@ Result<TfdsInfo> ParseTfdsInfo(std::string_view text) {
   return info;
 }
 
-std::string TfdsFeaturesJson() {
+std::string TfdsFeaturesJson(std::size_t labels) {
   Json text;
   text["pythonClassName"] = "tensorflow_datasets.core.features.text_feature.Text";
   text["text"] = Json::Object{};
   Json json;
   json["pythonClassName"] = "tensorflow_datasets.core.features.features_dict.FeaturesDict";
   json["featuresDict"]["features"][kTfdsTextFeature] = std::move(text);
+  if (labels > 0) {
+    Json& label = json["featuresDict"]["features"][kTfdsLabelFeature];
+    label["pythonClassName"] = "tensorflow_datasets.core.features.class_label_feature.ClassLabel";
+    label["classLabel"]["numClasses"] = std::to_string(labels);
+  }
   return json.DumpPretty();
+}
+
+std::string TfdsLabelsText(const std::vector<std::string>& labels) {
+  std::string text;
+  for (const std::string& label : labels) text += label + '\n';
+  return text;
 }
 
 std::string TfdsShardName(std::string_view dataset, std::string_view split, std::uint32_t shard,
@@ -195,6 +220,22 @@ Status CheckTfdsSplit(std::string_view split) {
   if (split == "all")
     return Status(Code::kInvalidArgument,
                   "split 'all': TensorFlow Datasets takes it for all splits together; choose another name");
+  return {};
+}
+
+Status CheckTfdsLabels(const std::vector<std::string>& labels) {
+  if (labels.empty())
+    return Status(Code::kInvalidArgument, "labels: an empty list; name each label that occurs");
+  std::set<std::string_view> seen;
+  for (const std::string& label : labels) {
+    if (label.empty() || !IsStripped(label) || label.find('\n') != std::string::npos)
+      return Status(
+          Code::kInvalidArgument,
+          StrCat("labels: '", label, "': TensorFlow Datasets keeps a name per line, without white space ",
+                 "at its ends; change the label in the input"));
+    if (!seen.insert(label).second)
+      return Status(Code::kInvalidArgument, StrCat("labels: '", label, "' comes twice"));
+  }
   return {};
 }
 

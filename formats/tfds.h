@@ -1,6 +1,7 @@
 // What describes a prepared TFDS data set besides its shards. Format and rules: formats/tfds.md.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -28,16 +29,22 @@ struct TfdsInfo {
 inline constexpr std::string_view kTfdsInfoFile = "dataset_info.json";
 inline constexpr std::string_view kTfdsFeaturesFile = "features.json";
 
-/// The one feature that records have.
+/// The features that records have: a text, and where the data set has labels, the number of one.
 inline constexpr std::string_view kTfdsTextFeature = "text";
+inline constexpr std::string_view kTfdsLabelFeature = "label";
+/// The names of the labels, by number; only where there are labels.
+inline constexpr std::string_view kTfdsLabelsFile = "label.labels.txt";
 
 /// The bytes of dataset_info.json.
 std::string TfdsInfoJson(const TfdsInfo& info);
 /// kInvalidArgument, naming the field, where `json` is nothing that TFDS and we can read.
 Result<TfdsInfo> ParseTfdsInfo(std::string_view json);
 
-/// The bytes of features.json for records with kTfdsTextFeature.
-std::string TfdsFeaturesJson();
+/// The bytes of features.json for records with kTfdsTextFeature and, unless `labels` is 0, with
+/// kTfdsLabelFeature of so many labels.
+std::string TfdsFeaturesJson(std::size_t labels = 0);
+/// The bytes of kTfdsLabelsFile.
+std::string TfdsLabelsText(const std::vector<std::string>& labels);
 
 /// "cc100_ja-train.tfrecord-00000-of-01024"
 std::string TfdsShardName(std::string_view dataset, std::string_view split, std::uint32_t shard,
@@ -50,5 +57,6 @@ std::uint32_t TfdsShardCount(std::uint64_t framed_bytes, std::uint64_t records);
 Status CheckTfdsName(std::string_view name);
 Status CheckTfdsVersion(std::string_view version);
 Status CheckTfdsSplit(std::string_view split);
+Status CheckTfdsLabels(const std::vector<std::string>& labels);
 
 }  // namespace pipeline

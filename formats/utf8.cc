@@ -1,5 +1,7 @@
 #include "formats/utf8.h"
 
+#include <algorithm>
+
 #include "formats/utf8_avx2.h"
 
 namespace pipeline {
@@ -7,6 +9,7 @@ namespace pipeline {
 namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
+constexpr char32_t kLastCharacter = 0x10FFFF;
 
 // Compilers make one load of this where the processor is little endian.
 std::uint32_t Load32(const unsigned char* p) {
@@ -70,6 +73,38 @@ bool IsCleanUtf8(std::string_view text) {
   return CleanUtf8Prefix(text) == text.size();
 }
 
+std::size_t CountCharacters(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char byte) { return !IsUtf8Tail(byte); }));
+}
+
+std::size_t DecodeUtf8(std::string_view& text, std::span<char32_t> out) {
+  const auto* const begin = reinterpret_cast<const unsigned char*>(text.data());
+  const unsigned char* const end = begin + text.size();
+  const unsigned char* p = begin;
+  char32_t* to = out.data();
+  char32_t* const full = to + out.size();
+  while (true) {
+    for (auto most = std::min((end - p) / 3, full - to); most > 0 && (*p & 0xF0) == 0xE0; --most, p += 3)
+      *to++ = (p[0] & 0x0Fu) << 12 | (p[1] & 0x3Fu) << 6 | (p[2] & 0x3Fu);
+    for (auto most = std::min(end - p, full - to); most > 0 && *p < 0x80; --most) *to++ = *p++;
+    if (p == end || to == full) break;
+    const unsigned lead = *p;
+    const auto left = static_cast<std::size_t>(end - p);
+    if (lead >= 0xE0 && lead < 0xF0 && left >= 3) continue;
+    if (lead < 0xE0 && left >= 2) {
+      *to++ = (lead & 0x1Fu) << 6 | (p[1] & 0x3Fu), p += 2;
+    } else if (lead >= 0xF0 && left >= 4) {
+      const char32_t c = (lead & 0x07u) << 18 | (p[1] & 0x3Fu) << 12 | (p[2] & 0x3Fu) << 6 | (p[3] & 0x3Fu);
+      *to++ = std::min(c, kLastCharacter), p += 4;
+    } else {
+      *to++ = 0xFFFD, p = end;
+    }
+  }
+  text.remove_prefix(static_cast<std::size_t>(p - begin));
+  return static_cast<std::size_t>(to - out.data());
+}
+
 Utf8Damage RepairUtf8(std::string_view text, std::string& out) {
   Utf8Damage damage;
   while (true) {
@@ -82,6 +117,27 @@ Utf8Damage RepairUtf8(std::string_view text, std::string& out) {
     out.append(kReplacement);
     text.remove_prefix(Classify(p, p + text.size()).bytes);
   }
+}
+
+std::string Printable(std::string_view text) {
+  std::string repaired;
+  RepairUtf8(text.substr(0, kPrintableBytes), repaired);
+  std::string printable;
+  for (std::size_t at = 0; at < repaired.size(); ++at) {
+    const auto byte = static_cast<unsigned char>(repaired[at]);
+    if (std::string_view(repaired).substr(at, 3) == "\uFFFD") {
+      printable += '?';
+      at += 2;
+    } else if (byte == 0xC2 && at + 1 < repaired.size() &&
+               static_cast<unsigned char>(repaired[at + 1]) < 0xA0) {
+      printable += '?';  // a control character of Latin-1
+      ++at;
+    } else {
+      printable += byte < 0x20 || byte == 0x7F ? '?' : repaired[at];
+    }
+  }
+  if (text.size() > kPrintableBytes) printable += "...";
+  return printable;
 }
 
 }  // namespace pipeline

@@ -2,9 +2,11 @@
 #pragma once
 
 #include "dag/registry.h"
+#include "stages/dictionary.h"
 
 namespace pipeline {
 
-Registry BuiltinStages();
+/// `dictionaries`: folders in which segment_words looks for its dictionaries first.
+Registry BuiltinStages(const DictionaryPlaces& dictionaries = {});
 
 }  // namespace pipeline

@@ -5,20 +5,26 @@
 
 #include "base/str.h"
 #include "dag/piece.h"
-#include "stages/measured_writer.h"
+#include "stages/shard_writer.h"
 
 namespace pipeline {
 
 namespace {
 
+constexpr std::uint64_t kMaxIndexBytes = std::uint64_t{1} << 30;  // of one partition
+
 std::string ObjectOf(PartitionId id, std::string_view split) {
   return PieceName(id, StrCat('.', split, ".shard"));
 }
 
+std::string IndexOf(PartitionId id, std::string_view split) {
+  return PieceName(id, StrCat('.', split, ".index"));
+}
+
 class CorpusOrderSink : public Sink {
  public:
-  CorpusOrderSink(Store& artifact, PartitionId id, std::vector<std::string> splits)
-      : artifact_(artifact), id_(id), splits_(std::move(splits)), parts_(splits_.size()) {}
+  CorpusOrderSink(Store& artifact, PartitionId id, const ShardRules& rules)
+      : artifact_(artifact), id_(id), rules_(rules), parts_(rules.splits.size()) {}
 
   Status Write(const Batch& batch) override {
     const std::size_t rows = batch.size();
@@ -26,15 +32,11 @@ class CorpusOrderSink : public Sink {
       return Status(Code::kInternal, StrCat("shards: ", batch.payload.size(), " payloads and ",
                                             batch.split.size(), " splits for ", rows, " records"));
     // Rows of one split lie side by side: usually they are the whole batch.
-    const std::string_view bytes = batch.payload.joined();
-    std::size_t begin = 0;  // in bytes
     for (std::size_t row = 0; row < rows;) {
       const std::size_t split = batch.split.empty() ? 0 : batch.split[row];
       std::size_t last = batch.split.empty() ? rows : row + 1;
       while (last < rows && batch.split[last] == split) ++last;
-      const std::size_t end = batch.payload.ends()[last - 1];
-      RETURN_IF_ERROR(Append(split, bytes.substr(begin, end - begin), last - row));
-      begin = end;
+      RETURN_IF_ERROR(Append(split, batch.payload, row, last));
       row = last;
     }
     return {};
@@ -45,43 +47,50 @@ class CorpusOrderSink : public Sink {
     Hasher hasher;
     hasher.UpdateU64(id_.input).UpdateU64(id_.partition);
     for (std::size_t split = 0; split < parts_.size(); ++split) {
-      if (!parts_[split].writer) continue;
-      ASSIGN_OR_RETURN(StoredObject object, parts_[split].writer->Commit());
-      hasher.UpdateField(splits_[split]).UpdateU64(parts_[split].records);
-      hasher.UpdateU64(object.digest.high).UpdateU64(object.digest.low);
-      output.objects.push_back(std::move(object));
+      if (!parts_[split]) continue;
+      ASSIGN_OR_RETURN(ShardOutput part, parts_[split]->Commit());
+      hasher.UpdateField(rules_.splits[split]).UpdateU64(part.records);
+      hasher.UpdateU64(part.object.digest.high).UpdateU64(part.object.digest.low);
+      output.objects.push_back(std::move(part.object));
+      if (!part.index) continue;
+      hasher.UpdateU64(part.index->digest.high).UpdateU64(part.index->digest.low);
+      output.objects.push_back(std::move(*part.index));
     }
     output.digest = hasher.Finish();
     return output;
   }
 
  private:
-  struct Part {
-    std::unique_ptr<MeasuredWriter> writer;  // null until the split occurs
-    std::uint64_t records = 0;
-  };
-
-  Status Append(std::size_t split, std::string_view bytes, std::size_t records) {
+  /// The payloads [row, last), all of `split`.
+  Status Append(std::size_t split, const BytesColumn& payload, std::size_t row, std::size_t last) {
     if (split >= parts_.size())
       return Status(Code::kInternal, StrCat("shards: split ", split, " where there are ", parts_.size()));
-    Part& part = parts_[split];
-    if (!part.writer) {
-      ASSIGN_OR_RETURN(part.writer, MeasuredWriter::Create(artifact_, ObjectOf(id_, splits_[split]),
-                                                           Condition::ReplaceAny()));
+    std::unique_ptr<ShardWriter>& part = parts_[split];
+    if (!part) {
+      const std::string& name = rules_.splits[split];
+      ASSIGN_OR_RETURN(
+          part, ShardWriter::Create(
+                    artifact_, {ObjectOf(id_, name), rules_.index ? IndexOf(id_, name) : std::string()},
+                    rules_.index_numbers(), [](const std::string&) { return Condition::ReplaceAny(); }));
     }
-    part.records += records;
-    return part.writer->Append(bytes);
+    if (!rules_.index) {
+      const std::size_t begin = row == 0 ? 0 : payload.ends()[row - 1];
+      return part->AppendRows(payload.joined().substr(begin, payload.ends()[last - 1] - begin), last - row);
+    }
+    for (; row < last; ++row) RETURN_IF_ERROR(part->Append(payload[row]));
+    return {};
   }
 
   Store& artifact_;
   const PartitionId id_;
-  const std::vector<std::string> splits_;
-  std::vector<Part> parts_;  // parallel
+  const ShardRules rules_;
+  std::vector<std::unique_ptr<ShardWriter>> parts_;  // by split; null until it occurs
 };
 
 /// What a shard is a copy of; an empty shard is a copy of nothing.
 struct Origin {
   std::optional<StoredObject> object;
+  std::optional<StoredObject> index;  // beside it, where there are indexes
   std::uint64_t records = 0;
 };
 
@@ -106,41 +115,63 @@ class CorpusOrderPublication : public Publication {
     for (const std::size_t shard : group) {
       if (stop.stop_requested()) return Status(Code::kCancelled, "shards: stopped");
       if (!wanted(shard)) continue;
-      const std::string& object = shards_[shard].object;
-      ASSIGN_OR_RETURN(const ShardOutput output, Publish(shard, condition(object), out, stop));
+      ASSIGN_OR_RETURN(const ShardOutput output, Publish(shard, condition, out, stop));
       RETURN_IF_ERROR(committed(shard, output));
     }
     return {};
   }
 
   Result<Sidecars> Describe(const std::vector<ShardOutput>& outputs) const override {
-    return rules_.describe(shards_, outputs);
+    return rules_.describe(shards_, outputs, std::vector<std::uint64_t>(rules_.splits.size()));
   }
 
  private:
-  Result<ShardOutput> Publish(std::size_t shard, const Condition& condition, Store& out,
-                              std::stop_token stop) const {
+  using Conditions = std::function<Condition(const std::string& object)>;
+
+  Result<ShardOutput> Publish(std::size_t shard, const Conditions& condition, Store& out,
+                              const std::stop_token& stop) const {
     const Origin& origin = origins_[shard];
     ShardOutput output;
     output.records = origin.records;
-    output.object.digest = DigestOf({});
-    if (origin.object) output.object = *origin.object;
-    output.object.name = shards_[shard].object;
-    ASSIGN_OR_RETURN(const std::unique_ptr<ObjectWriter> writer, out.Create(output.object.name, condition));
-    if (origin.object) {
-      const std::string& name = origin.object->name;
-      Result<std::unique_ptr<ByteFile>> file = artifact_.Open(name);
-      if (!file.ok()) return PieceError(name, std::move(file).status());
-      if ((*file)->size() != origin.object->bytes)
-        return PieceError(name, Status(Code::kDataLoss, StrCat("has ", (*file)->size(), " bytes where ",
-                                                               origin.object->bytes, " were written")));
-      RETURN_IF_ERROR(writer->AppendFile(**file, std::move(stop)));
+    if (rules_.index) {
+      ASSIGN_OR_RETURN(output.index, Copy(origin.index, shards_[shard].index, condition, out, stop));
+      ASSIGN_OR_RETURN(output.sums, SumsOf(origin, stop));
+    }
+    ASSIGN_OR_RETURN(output.object, Copy(origin.object, shards_[shard].object, condition, out, stop));
+    return output;
+  }
+
+  /// `from` as the object `name`, which is empty where `from` is absent.
+  Result<StoredObject> Copy(const std::optional<StoredObject>& from, const std::string& name,
+                            const Conditions& condition, Store& out, const std::stop_token& stop) const {
+    StoredObject made;
+    made.digest = DigestOf({});
+    if (from) made = *from;
+    made.name = name;
+    ASSIGN_OR_RETURN(const std::unique_ptr<ObjectWriter> writer, out.Create(name, condition(name)));
+    if (from) {
+      Result<std::unique_ptr<ByteFile>> file = artifact_.Open(from->name);
+      if (!file.ok()) return PieceError(from->name, std::move(file).status());
+      if ((*file)->size() != from->bytes)
+        return PieceError(from->name, Status(Code::kDataLoss, StrCat("has ", (*file)->size(), " bytes where ",
+                                                                     from->bytes, " were written")));
+      RETURN_IF_ERROR(writer->AppendFile(**file, stop));
     }
     ASSIGN_OR_RETURN(const ObjectInfo info, writer->Commit());
-    if (origin.object && info.crc32c && *info.crc32c != origin.object->crc32c)
-      return PieceError(origin.object->name,
+    if (from && info.crc32c && *info.crc32c != from->crc32c)
+      return PieceError(from->name,
                         Status(Code::kDataLoss, "its checksum differs from that of what was written"));
-    return output;
+    return made;
+  }
+
+  Result<std::vector<std::uint64_t>> SumsOf(const Origin& origin, const std::stop_token& stop) const {
+    if (!origin.index) return std::vector<std::uint64_t>(rules_.index_numbers());
+    const std::string& name = origin.index->name;
+    const Result<std::string> bytes = ReadObject(artifact_, name, kMaxIndexBytes, stop);
+    if (!bytes.ok()) return PieceError(name, bytes.status());
+    Result<std::vector<std::uint64_t>> sums = SumIndex(*bytes, rules_.index_numbers(), origin.records);
+    if (!sums.ok()) return PieceError(name, std::move(sums).status());
+    return sums;
   }
 
   const ShardRules rules_;
@@ -149,10 +180,33 @@ class CorpusOrderPublication : public Publication {
   const std::vector<Origin> origins_;  // parallel
 };
 
+/// The part of `split` that `piece` holds; absent where it holds none.
+Result<std::optional<Origin>> OriginOf(const ShardRules& rules, const Piece& piece,
+                                       const std::string& split) {
+  Origin origin;
+  for (const StoredObject& object : piece.output.objects) {
+    if (object.name == ObjectOf(piece.id, split)) origin.object = object;
+    if (object.name == IndexOf(piece.id, split)) origin.index = object;
+  }
+  if (!origin.object) return std::optional<Origin>();
+  const auto lacks = [&origin](std::string_view what) {
+    return PieceError(origin.object->name, Status(Code::kDataLoss, StrCat("its log line has no ", what)));
+  };
+  if (rules.index) {  // a row need not be a record of the partition
+    if (!origin.index) return lacks("index of it");
+    origin.records = origin.index->bytes / IndexEntryBytes(rules.index_numbers());
+    return std::optional(std::move(origin));
+  }
+  const auto totals = piece.splits.find(split);
+  if (totals == piece.splits.end()) return lacks("totals of this split");
+  origin.records = totals->second.records;
+  return std::optional(std::move(origin));
+}
+
 }  // namespace
 
-std::unique_ptr<Sink> NewCorpusOrderSink(Store& artifact, PartitionId id, std::vector<std::string> splits) {
-  return std::make_unique<CorpusOrderSink>(artifact, id, std::move(splits));
+std::unique_ptr<Sink> NewCorpusOrderSink(Store& artifact, PartitionId id, const ShardRules& rules) {
+  return std::make_unique<CorpusOrderSink>(artifact, id, rules);
 }
 
 Result<std::unique_ptr<Publication>> PlanCorpusOrder(const ShardRules& rules, Store& artifact,
@@ -163,14 +217,10 @@ Result<std::unique_ptr<Publication>> PlanCorpusOrder(const ShardRules& rules, St
   for (const std::string& split : rules.splits) {
     const std::size_t first = shards.size();
     for (const Piece& piece : pieces) {
-      for (const StoredObject& object : piece.output.objects) {
-        if (object.name != ObjectOf(piece.id, split)) continue;
-        const auto totals = piece.splits.find(split);
-        if (totals == piece.splits.end())
-          return PieceError(object.name, Status(Code::kDataLoss, "its log line has no totals of this split"));
-        shards.push_back({split, 0, 0, {}, piece.output.digest});
-        origins.push_back({object, totals->second.records});
-      }
+      ASSIGN_OR_RETURN(std::optional<Origin> origin, OriginOf(rules, piece, split));
+      if (!origin) continue;
+      shards.push_back({split, 0, 0, {}, piece.output.digest});
+      origins.push_back(std::move(*origin));
     }
     if (shards.size() == first) {
       shards.push_back({split, 0, 0, {}, {}});
@@ -182,6 +232,7 @@ Result<std::unique_ptr<Publication>> PlanCorpusOrder(const ShardRules& rules, St
       shard.number = number;
       shard.count = count;
       shard.object = rules.object_name(split, number, count);
+      shard.index = rules.index_name(split, number, count);
       Hasher hasher;
       hasher.UpdateField(split).UpdateU64(number).UpdateU64(count);
       hasher.UpdateU64(shard.pieces.high).UpdateU64(shard.pieces.low);

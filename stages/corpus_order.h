@@ -9,8 +9,9 @@
 
 namespace pipeline {
 
-/// Writes the payloads of each split that occurs to an object IIII-PPPPP.SPLIT.shard.
-std::unique_ptr<Sink> NewCorpusOrderSink(Store& artifact, PartitionId id, std::vector<std::string> splits);
+/// Writes the payloads of each split that occurs to an object IIII-PPPPP.SPLIT.shard, and its index, where
+/// `rules` ask for one, to IIII-PPPPP.SPLIT.index.
+std::unique_ptr<Sink> NewCorpusOrderSink(Store& artifact, PartitionId id, const ShardRules& rules);
 
 /// Publishes those objects, numbered by partition, by copies that may share storage with them; a
 /// split that has none is one empty shard. `artifact` must outlive it.

@@ -1,43 +1,78 @@
 #include "stages/decoded_input.h"
 
+#include <array>
 #include <string>
 #include <utility>
 
+#include "base/str.h"
 #include "stages/block_decoder.h"
 
 namespace pipeline {
 
 namespace {
 
-Result<std::string> ReadFront(const ByteFile& file, const std::stop_token& stop) {
-  std::string front(kMagicBytes, '\0');
-  std::size_t filled = 0;
-  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file.Open(0, stop));
-  while (filled < front.size()) {
-    ASSIGN_OR_RETURN(const std::size_t got, reader->Read(std::span(front).subspan(filled)));
-    if (got == 0) break;
-    filled += got;
+constexpr std::array<std::string_view, 5> kTarNames = {".tar", ".tgz", ".tbz2", ".txz", ".tzst"};
+
+/// Counts what is read of a file, by however many readers.
+class CountedFile : public ByteFile {
+ public:
+  CountedFile(std::shared_ptr<const ByteFile> file, std::shared_ptr<std::atomic<std::uint64_t>> bytes)
+      : file_(std::move(file)), bytes_(std::move(bytes)) {}
+  std::uint64_t size() const override { return file_->size(); }
+  Result<std::unique_ptr<ByteReader>> Open(std::uint64_t offset, std::stop_token stop) const override {
+    ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> reader, file_->Open(offset, std::move(stop)));
+    return std::unique_ptr<ByteReader>(std::make_unique<Reader>(std::move(reader), bytes_));
   }
-  front.resize(filled);
-  return front;
-}
+
+ private:
+  class Reader : public ByteReader {
+   public:
+    Reader(std::unique_ptr<ByteReader> input, std::shared_ptr<std::atomic<std::uint64_t>> bytes)
+        : input_(std::move(input)), bytes_(std::move(bytes)) {}
+    Result<std::size_t> Read(std::span<char> out) override {
+      Result<std::size_t> got = input_->Read(out);
+      if (got.ok()) bytes_->fetch_add(*got, std::memory_order_relaxed);
+      return got;
+    }
+
+   private:
+    const std::unique_ptr<ByteReader> input_;
+    const std::shared_ptr<std::atomic<std::uint64_t>> bytes_;
+  };
+
+  const std::shared_ptr<const ByteFile> file_;
+  const std::shared_ptr<std::atomic<std::uint64_t>> bytes_;
+};
 
 // What is wrong with the file itself is better told by the streaming decoder, at its place.
 bool IsAboutTheFile(Code code) {
   return code == Code::kDataLoss || code == Code::kResourceExhausted || code == Code::kUnimplemented;
 }
 
+bool IsNamedTar(std::string_view name) {
+  for (const std::string_view suffix : kTarNames)
+    if (name.ends_with(suffix)) return true;
+  const std::size_t dot = name.rfind('.');
+  return dot != std::string_view::npos && name.substr(0, dot).ends_with(".tar");
+}
+
 }  // namespace
 
-Result<DecodedInput> DecodedInput::Open(const InputFile& input, std::optional<Compression> format,
-                                        int threads, std::uint64_t memory, const std::stop_token& stop) {
+Result<DecodedInput> DecodedInput::Open(const InputFile& input, const InputRules& rules, int threads,
+                                        std::uint64_t memory, const std::stop_token& stop) {
   DecodedInput decoded;
   decoded.file_ = input.file;
-  if (format) {
-    decoded.compression_ = *format;
+  if (rules.compression) {
+    decoded.compression_ = *rules.compression;
   } else {
-    ASSIGN_OR_RETURN(const std::string front, ReadFront(*input.file, stop));
-    ASSIGN_OR_RETURN(decoded.compression_, DetectCompression(front, input.name));
+    ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, input.file->Open(0, stop));
+    ASSIGN_OR_RETURN(const std::string front, ReadFront(*reader, kMagicBytes));
+    const bool zip = DetectArchive(front) == ArchiveKind::kZip || rules.archives == Archives::kZip;
+    if (!zip || rules.archives == Archives::kTar) {
+      const bool as_it_is = rules.archives == Archives::kNone && DetectArchive(front) == ArchiveKind::kZip;
+      ASSIGN_OR_RETURN(decoded.compression_,
+                       as_it_is ? Compression::kPlain : DetectCompression(front, input.name));
+    }
   }
   if (decoded.compression_ == Compression::kXz) {
     Result<XzIndex> index = ReadXzIndex(*input.file, stop);
@@ -47,11 +82,59 @@ Result<DecodedInput> DecodedInput::Open(const InputFile& input, std::optional<Co
       decoded.index_ = std::make_unique<const XzIndex>(std::move(index).value());
     }
   }
+  RETURN_IF_ERROR(decoded.FindArchive(rules, input.name, stop));
   return decoded;
+}
+
+Status DecodedInput::FindArchive(const InputRules& rules, std::string_view name,
+                                 const std::stop_token& stop) {
+  if (rules.archives == Archives::kNone) return {};
+  if (rules.archives == Archives::kTar) {
+    archive_ = ArchiveKind::kTar;
+  } else if (rules.archives == Archives::kZip) {
+    archive_ = ArchiveKind::kZip;
+  } else {
+    ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> bytes, file_->Open(0, stop));
+    ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, NewDecoder(compression_, std::move(bytes)));
+    const Result<std::string> front = ReadFront(*reader, kArchiveFrontBytes);
+    if (!front.ok() && !IsAboutTheFile(front.status().code())) return front.status();
+    if (!front.ok()) return {};  // and is told when the text is read
+    archive_ = DetectArchive(*front);
+    if (archive_ == ArchiveKind::kZip && compression_ != Compression::kPlain)
+      return Status(Code::kUnimplemented,
+                    StrCat("is a zip inside ", CompressionName(compression_), " data; decompress it first"));
+    if (!archive_ && IsNamedTar(name))
+      return Status(Code::kDataLoss,
+                    "is named as a tar archive but holds none; fetch the file again, or set "
+                    "archive: none if it is text");
+  }
+  if (archive_ == ArchiveKind::kZip && compression_ != Compression::kPlain)
+    return Status(Code::kInvalidArgument, "a zip cannot be compressed itself; leave out its compression");
+  if (!archive_) return {};
+  archive_rules_ = rules.archive;
+  members_ = std::make_shared<MemberBorders>();
+  bytes_read_ = std::make_shared<std::atomic<std::uint64_t>>(0);
+  file_ = std::make_shared<CountedFile>(std::move(file_), bytes_read_);
+  return {};
 }
 
 Result<std::unique_ptr<ByteReader>> DecodedInput::Read(std::uint64_t raw_offset,
                                                        const std::stop_token& stop) const {
+  if (!archive_) return ReadBytes(raw_offset, stop);
+  std::unique_ptr<ArchiveReader> archive;
+  if (archive_ == ArchiveKind::kZip) {
+    ASSIGN_OR_RETURN(archive, OpenZip(*file_, stop));
+  } else {
+    ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> bytes, ReadBytes(0, stop));
+    ASSIGN_OR_RETURN(archive, OpenTar(std::move(bytes)));
+  }
+  return std::unique_ptr<ByteReader>(std::make_unique<ArchiveText>(
+      std::move(archive), archive_rules_,
+      [read = bytes_read_] { return read->load(std::memory_order_relaxed); }, file_->size(), members_));
+}
+
+Result<std::unique_ptr<ByteReader>> DecodedInput::ReadBytes(std::uint64_t raw_offset,
+                                                            const std::stop_token& stop) const {
   if (threads_ > 0) return NewBlockDecoder(*file_, *index_, raw_offset, threads_, stop);
   ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> bytes, file_->Open(raw_offset, stop));
   return NewDecoder(compression_, std::move(bytes));

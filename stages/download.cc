@@ -64,33 +64,6 @@ std::string PathOf(std::string_view url) {
   return path;
 }
 
-bool IsContinuation(char byte) { return (static_cast<unsigned char>(byte) & 0xc0) == 0x80; }
-
-/// `*` is any run of bytes, `?` one character.
-bool Matches(std::string_view pattern, std::string_view name) {
-  std::size_t p = 0;
-  std::size_t n = 0;
-  std::size_t star = std::string_view::npos;  // the last one seen, and where its run began
-  std::size_t star_name = 0;
-  while (n < name.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      star_name = n;
-    } else if (p < pattern.size() && pattern[p] == '?') {
-      ++p, ++n;
-      while (n < name.size() && IsContinuation(name[n])) ++n;
-    } else if (p < pattern.size() && pattern[p] == name[n]) {
-      ++p, ++n;
-    } else if (star != std::string_view::npos) {
-      p = star + 1;
-      n = ++star_name;
-    } else {
-      return false;
-    }
-  }
-  return pattern.find_first_not_of('*', p) == std::string_view::npos;
-}
-
 bool HasWildcard(std::string_view text) { return text.find_first_of("*?") != std::string_view::npos; }
 
 /// Every path that `pattern` describes, by name. As in a shell, a leading `.` is only matched by itself.
@@ -108,7 +81,7 @@ Result<std::vector<std::string>> Expand(const fs::path& pattern) {
       for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
         const std::string name = entry->path().filename().string();
         if (name[0] == '.' && part.native()[0] != '.') continue;
-        if (Matches(part.native(), name)) next.push_back(parent / name);
+        if (MatchesPattern(part.native(), name)) next.push_back(parent / name);
       }
       if (error && error != std::errc::not_a_directory)
         return SystemError(StrCat("download: ", parent.string()), error.value());

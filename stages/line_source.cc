@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "stages/decoded_input.h"
+#include "base/str.h"
 #include "stages/read_ahead.h"
 
 namespace pipeline {
@@ -30,11 +30,13 @@ void AddReasons(const CutCounts& cut, StageCounts& counts) {
 
 class LineSource : public Source {
  public:
-  LineSource(SourceRequest request, const LineRules& rules, DecodedInput input)
+  LineSource(SourceRequest request, const LineRules& rules, DecodedInput input,
+             const std::optional<ColumnRules>& columns)
       : request_(std::move(request)),
         rules_(rules),
         input_(std::move(input)),
         cutter_(rules),
+        columns_(columns ? std::optional<RowColumns>(*columns) : std::nullopt),
         stop_with_(request_.stop, [this] { stop_.request_stop(); }) {}
 
   // Chooses where to begin, and begins.
@@ -47,6 +49,7 @@ class LineSource : public Source {
     if (input_.seekable()) {
       ASSIGN_OR_RETURN(reader, ReaderBefore(first));
     }
+    if (begins_inside_ && rules_.header) RETURN_IF_ERROR(LookAtFront());
     if (reader == nullptr) {
       ASSIGN_OR_RETURN(reader, input_.Read(0, stop_.get_token()));
     }
@@ -91,19 +94,20 @@ class LineSource : public Source {
   Result<bool> Fill(Batch& batch) {
     while (!done_) {
       if (!held_) {
-        ASSIGN_OR_RETURN(held_, cutter_.Next());
+        Result<Event> next = cutter_.Next();
+        if (!next.ok()) return InMember(std::move(next).status());
+        held_ = *next;
       }
       switch (*held_) {
-        case Event::kNeedInput: {
-          ASSIGN_OR_RETURN(const std::string_view bytes, text_->Next());
-          Feed(cutter_, bytes);
-          break;
-        }
+        case Event::kNeedInput: RETURN_IF_ERROR(FeedMembers()); break;
+        case Event::kHeader: RETURN_IF_ERROR(InMember(columns_->TakeHeader(cutter_.record().bytes))); break;
+        case Event::kSectionEnd: break;
         case Event::kRecord:
         case Event::kSetAside:
           if (cutter_.record().index == 0) wanted_ = request_.wanted(cutter_.record().partition);
           if (!wanted_) break;
-          if (!Take(batch)) return Finish(batch);
+          if (IsFull(batch)) return Finish(batch);
+          RETURN_IF_ERROR(InMember(Take(batch)));
           break;
         case Event::kPartitionEnd: {
           held_.reset();
@@ -120,9 +124,10 @@ class LineSource : public Source {
         }
         case Event::kInputEnd: {
           done_ = true;
-          ASSIGN_OR_RETURN(const CutCounts outside, Outside());
+          if (begins_inside_) RETURN_IF_ERROR(LookAtFront());
           end_.emplace(InputEnd{cutter_.partitions(), cutter_.raw_bytes(), cutter_.documents(), {}});
-          AddReasons(outside, end_->outside);
+          AddReasons(begins_inside_ ? outside_ : cutter_.outside(), end_->outside);
+          if (input_.members() != nullptr) RETURN_IF_ERROR(CountMembers(end_->outside));
           break;
         }
       }
@@ -131,21 +136,32 @@ class LineSource : public Source {
     return false;
   }
 
-  // Moves the record of the held event into the batch; false where the batch is full without it.
-  bool Take(Batch& batch) {
-    const CutRecord& record = cutter_.record();
+  // Whether the record of the held event belongs into another batch.
+  bool IsFull(const Batch& batch) {
     const bool empty = batch.heads.empty() && batch.quarantine.empty();
     if (empty) batch_bytes_ = 0;
-    if (!empty && batch_bytes_ + record.bytes.size() > request_.batch_bytes) return false;
+    return !empty && batch_bytes_ + cutter_.record().bytes.size() > request_.batch_bytes;
+  }
+
+  // Moves the record of the held event into the batch.
+  Status Take(Batch& batch) {
+    const CutRecord& record = cutter_.record();
     batch_bytes_ += record.bytes.size();
     batch.partition = {request_.number, record.partition};
+    std::string_view reason;
     if (*held_ == Event::kSetAside) {
-      batch.quarantine.push_back({0, record.index, 0, "long_quarantined", std::string(record.bytes)});
-    } else {
-      batch.heads.push_back({record.index, 0, record.document, record.key});
+      reason = "long_quarantined";  // which the cutter counts
+    } else if (!columns_) {
       batch.text.Append(record.bytes);
+    } else {
+      ASSIGN_OR_RETURN(reason, columns_->Take(record.bytes, record.document, batch.text, batch.label));
+      if (!reason.empty()) bad_rows_.Add(reason);
     }
-    return true;
+    if (reason.empty())
+      batch.heads.push_back({record.index, 0, record.document, record.key});
+    else
+      batch.quarantine.push_back({0, record.index, 0, std::string(reason), std::string(record.bytes)});
+    return {};
   }
 
   bool Finish(Batch& batch) {
@@ -157,27 +173,73 @@ class LineSource : public Source {
     counts.records_out = batch.size();
     counts.bytes_out = batch.text.bytes();
     AddReasons(cut, counts);
+    counts += std::exchange(bad_rows_, {});
     return true;
   }
 
-  static void Feed(LineCutter& cutter, std::string_view bytes) {
-    if (bytes.empty())
-      cutter.FinishInput();
-    else
-      cutter.Feed(bytes);
+  // Feeds the cutter, and tells it where a member of an archive begins.
+  Status FeedMembers() {
+    if (pending_.empty()) {
+      ASSIGN_OR_RETURN(pending_, text_->Next());
+    }
+    std::size_t bytes = pending_.size();
+    if (MemberBorders* const members = input_.members().get()) {
+      // A border is known before the first byte behind it is.
+      if (std::optional<MemberBorders::Border> border = members->Take(fed_)) {
+        member_ = std::move(border->name);
+        cutter_.EndSection();
+        return {};
+      }
+      if (const std::optional<std::uint64_t> next = members->next())
+        bytes = static_cast<std::size_t>(std::min<std::uint64_t>(bytes, *next - fed_));
+    }
+    if (bytes == 0) {
+      cutter_.FinishInput();
+      return {};
+    }
+    cutter_.Feed(pending_.substr(0, bytes));
+    pending_.remove_prefix(bytes);
+    fed_ += bytes;
+    return {};
   }
 
-  // What stands before the first record. Having begun after it, one must look.
-  Result<CutCounts> Outside() {
-    if (!begins_inside_) return cutter_.outside();
+  Status InMember(Status status) const {
+    if (status.ok() || member_.empty()) return status;
+    return std::move(status).Annotate(StrCat("member '", member_, "'"));
+  }
+
+  Status CountMembers(StageCounts& counts) const {
+    const MemberBorders::Counts members = input_.members()->counts();
+    if (members.members == 0 && members.left_out > 0)
+      return Status(Code::kInvalidArgument,
+                    StrCat("none of its ", members.left_out, " files has a name that the ",
+                           "patterns of `members` describe"));
+    counts.Add("members", members.members);
+    if (members.not_files > 0) counts.Add("members_not_files", members.not_files);
+    if (members.left_out > 0) counts.Add("members_left_out", members.left_out);
+    return {};
+  }
+
+  // The header, and what stands before the first record. Having begun after them, one must look.
+  Status LookAtFront() {
     LineCutter cutter(rules_);
     ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, input_.Read(0, stop_.get_token()));
     std::string buffer(kFrontBytes, '\0');
     while (true) {
       ASSIGN_OR_RETURN(const Event event, cutter.Next());
-      if (event != Event::kNeedInput) return cutter.outside();
-      ASSIGN_OR_RETURN(const std::size_t got, reader->Read(buffer));
-      Feed(cutter, std::string_view(buffer).substr(0, got));
+      if (event == Event::kHeader) {
+        RETURN_IF_ERROR(columns_->TakeHeader(cutter.record().bytes));
+      } else if (event != Event::kNeedInput) {
+        outside_ = cutter.outside();
+        return {};
+      } else {
+        if (stop_.stop_requested()) return Status(Code::kCancelled, "stopped");
+        ASSIGN_OR_RETURN(const std::size_t got, reader->Read(buffer));
+        if (got == 0)
+          cutter.FinishInput();
+        else
+          cutter.Feed(std::string_view(buffer).substr(0, got));
+      }
     }
   }
 
@@ -185,8 +247,14 @@ class LineSource : public Source {
   const LineRules rules_;
   const DecodedInput input_;
   LineCutter cutter_;
+  std::optional<RowColumns> columns_;
+  StageCounts bad_rows_;  // since the last batch
   std::stop_source stop_;
   std::stop_callback<std::function<void()>> stop_with_;
+  std::string_view pending_;   // lent by text_, not yet fed
+  std::uint64_t fed_ = 0;      // since the beginning, which is 0 in an archive
+  std::string member_;         // of the archive, whose text is fed; empty outside of archives
+  CutCounts outside_;          // by LookAtFront
   std::optional<Event> held_;  // told by the cutter, not yet dealt with
   std::size_t batch_bytes_ = 0;
   bool wanted_ = false;  // the cutter's partition
@@ -199,12 +267,13 @@ class LineSource : public Source {
 }  // namespace
 
 Result<std::unique_ptr<Source>> OpenLineSource(SourceRequest request, const LineRules& rules,
-                                               std::optional<Compression> format) {
+                                               const InputRules& input,
+                                               const std::optional<ColumnRules>& columns) {
   const std::string name = request.input.name;
-  Result<DecodedInput> input = DecodedInput::Open(request.input, format, request.decoder_threads,
-                                                  request.decoder_memory, request.stop);
-  if (!input.ok()) return std::move(input).status().Annotate(name);
-  auto source = std::make_unique<LineSource>(std::move(request), rules, std::move(input).value());
+  Result<DecodedInput> decoded =
+      DecodedInput::Open(request.input, input, request.decoder_threads, request.decoder_memory, request.stop);
+  if (!decoded.ok()) return std::move(decoded).status().Annotate(name);
+  auto source = std::make_unique<LineSource>(std::move(request), rules, std::move(decoded).value(), columns);
   if (Status status = source->Start(); !status.ok()) return std::move(status).Annotate(name);
   return std::unique_ptr<Source>(std::move(source));
 }

@@ -1,12 +1,14 @@
-// Lines of one text input as batches. How lines, documents and partitions are cut: formats/lines.md.
+// Lines or rows of one text input as batches. How they are cut, and documents and partitions with them:
+// formats/lines.md, formats/rows.md.
 #pragma once
 
 #include <memory>
 #include <optional>
 
 #include "dag/stage.h"
-#include "formats/compression.h"
 #include "formats/line_cutter.h"
+#include "stages/decoded_input.h"
+#include "stages/row_columns.h"
 
 namespace pipeline {
 
@@ -14,7 +16,10 @@ namespace pipeline {
 /// several blocks that fit request.decoder_memory), it begins at the end of the last known partition
 /// before the first wanted one; otherwise it decodes and passes over. Records come as they stand in the
 /// input: they may be invalid UTF-8. Reasons counted: those of formats/lines.md.
+/// With `columns` each line is a row of which those become text and label; bad ones are set aside, their
+/// reasons counted.
 Result<std::unique_ptr<Source>> OpenLineSource(SourceRequest request, const LineRules& rules,
-                                               std::optional<Compression> format);
+                                               const InputRules& input,
+                                               const std::optional<ColumnRules>& columns = std::nullopt);
 
 }  // namespace pipeline

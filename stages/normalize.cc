@@ -4,7 +4,9 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "base/str.h"
 #include "stages/unicode.h"
 #include "stages/white_space.h"
 
@@ -79,7 +81,7 @@ class NormalizeWorker final : public Worker {
 
   Status Apply(Batch& batch, std::uint32_t stage, StageCounts& counts) override {
     text_.Clear();
-    std::size_t kept = 0;
+    kept_.clear();
     std::uint64_t altered = 0;
     for (std::size_t row = 0; row < batch.size(); ++row) {
       const std::string_view before = batch.text[row];
@@ -97,14 +99,13 @@ class NormalizeWorker final : public Worker {
       }
       if (*changed) ++altered;
       text_.CloseRow();
-      batch.heads[kept] = batch.heads[row];
-      if (!batch.split.empty()) batch.split[kept] = batch.split[row];
-      ++kept;
+      kept_.push_back(static_cast<std::uint32_t>(row));
     }
     if (altered > 0) counts.Add("altered", altered);
-    if (kept < batch.size()) counts.Add("dropped_empty", batch.size() - kept);
-    batch.heads.resize(kept);
-    if (!batch.split.empty()) batch.split.resize(kept);
+    if (kept_.size() < batch.size()) {
+      counts.Add("dropped_empty", batch.size() - kept_.size());
+      batch.KeepBesideText(kept_);
+    }
     batch.text.Swap(text_);
     return {};
   }
@@ -113,6 +114,7 @@ class NormalizeWorker final : public Worker {
   const LineRule& rule_;
   bool drop_empty_;
   BytesColumn text_;  // swapped with each batch's: no line allocates
+  std::vector<std::uint32_t> kept_;
 };
 
 class Normalize final : public Transform {
@@ -153,9 +155,15 @@ StageType NormalizeType() {
   };
   type.libraries = {{"icu", IcuVersion()}};
   type.check = [](const Json&, Schema& schema) -> Status {
-    if (schema.columns.count("text") != 0) return {};
-    return Status(Code::kInvalidArgument,
-                  "normalize changes the column 'text', which its input does not have");
+    if (schema.columns.count("text") == 0)
+      return Status(Code::kInvalidArgument,
+                    "normalize changes the column 'text', which its input does not have");
+    for (const std::string_view column : {"cuts", "ids"})
+      if (schema.columns.count(column) != 0)
+        return Status(Code::kInvalidArgument,
+                      StrCat("normalize changes the text that the column '", column,
+                             "' points into; put it in front of the stage that makes '", column, "'"));
+    return {};
   };
   type.make = TransformFactory([](const StageContext& context) -> Result<std::unique_ptr<Transform>> {
     const Json& config = context.config;

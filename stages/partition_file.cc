@@ -1,5 +1,9 @@
 #include "stages/partition_file.h"
 
+#include <algorithm>
+#include <array>
+#include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -15,7 +19,22 @@ namespace {
 constexpr std::string_view kSuffix = ".part";
 
 /// The columns of a Batch that a schema can name.
-enum class BatchColumn : std::uint8_t { kText, kSplit };
+enum class BatchColumn : std::uint8_t { kText, kLabel, kCuts, kIds, kIdEnds, kSplit };
+
+struct KnownColumn {
+  std::string_view name;
+  ColumnType type;
+  PartitionColumnType file;
+  BatchColumn batch;
+};
+constexpr std::array<KnownColumn, 6> kKnownColumns = {{
+    {"text", ColumnType::kUtf8, PartitionColumnType::kUtf8, BatchColumn::kText},
+    {"label", ColumnType::kUtf8, PartitionColumnType::kUtf8, BatchColumn::kLabel},
+    {"cuts", ColumnType::kU32List, PartitionColumnType::kU32List, BatchColumn::kCuts},
+    {"ids", ColumnType::kU32List, PartitionColumnType::kU32List, BatchColumn::kIds},
+    {"id_ends", ColumnType::kU32List, PartitionColumnType::kU32List, BatchColumn::kIdEnds},
+    {"split", ColumnType::kU8, PartitionColumnType::kU8, BatchColumn::kSplit},
+}};
 
 struct Columns {
   PartitionColumns file;
@@ -25,18 +44,35 @@ struct Columns {
 Result<Columns> ColumnsOf(const Schema& schema) {
   Columns columns;
   for (const auto& [name, type] : schema.columns) {
-    if (name == "text" && type == ColumnType::kUtf8) {
-      columns.file.push_back({name, PartitionColumnType::kUtf8});
-      columns.batch.push_back(BatchColumn::kText);
-    } else if (name == "split" && type == ColumnType::kU8) {
-      columns.file.push_back({name, PartitionColumnType::kU8});
-      columns.batch.push_back(BatchColumn::kSplit);
-    } else {
+    const auto known =
+        std::find_if(kKnownColumns.begin(), kKnownColumns.end(),
+                     [&](const KnownColumn& column) { return column.name == name && column.type == type; });
+    if (known == kKnownColumns.end())
       return Status(Code::kInternal,
                     StrCat("partition file: batches have no column '", name, "' of this type"));
-    }
+    columns.file.push_back({name, known->file});
+    columns.batch.push_back(known->batch);
   }
   return columns;
+}
+
+/// A column of bytes, or null for another kind of column; the same for lists of numbers.
+template <class AnyBatch>
+auto* BytesOf(AnyBatch& batch, BatchColumn column) {
+  using Bytes = std::remove_reference_t<decltype((batch.text))>;
+  Bytes* none = nullptr;
+  return column == BatchColumn::kText ? &batch.text : column == BatchColumn::kLabel ? &batch.label : none;
+}
+template <class AnyBatch>
+auto* NumbersOf(AnyBatch& batch, BatchColumn column) {
+  using Numbers = std::remove_reference_t<decltype((batch.ids))>;
+  Numbers* none = nullptr;
+  switch (column) {
+    case BatchColumn::kCuts: return &batch.cuts;
+    case BatchColumn::kIds: return &batch.ids;
+    case BatchColumn::kIdEnds: return &batch.id_ends;
+    default: return none;
+  }
 }
 
 /// A batch as the rows of a partition file; views into the batch and this. Reused.
@@ -48,8 +84,10 @@ class BatchRows {
       heads_.push_back({head.index, head.sub, head.document, head.key});
     views_.clear();
     for (const BatchColumn column : columns.batch) {
-      if (column == BatchColumn::kText)
-        views_.push_back({batch.text.joined(), {}, batch.text.ends(), {}});
+      if (const BytesColumn* bytes = BytesOf(batch, column))
+        views_.push_back({bytes->joined(), {}, bytes->ends(), {}});
+      else if (const U32ListColumn* numbers = NumbersOf(batch, column))
+        views_.push_back({{}, numbers->joined(), numbers->ends(), {}});
       else
         views_.push_back({{}, {}, {}, batch.split});
     }
@@ -63,7 +101,9 @@ class BatchRows {
 
 Status CheckColumns(const Batch& batch, const Columns& columns) {
   for (const BatchColumn column : columns.batch) {
-    const std::size_t rows = column == BatchColumn::kText ? batch.text.size() : batch.split.size();
+    const BytesColumn* bytes = BytesOf(batch, column);
+    const U32ListColumn* numbers = NumbersOf(batch, column);
+    const std::size_t rows = bytes ? bytes->size() : numbers ? numbers->size() : batch.split.size();
     if (rows != batch.size())
       return Status(Code::kInternal, StrCat("partition file: a column has ", rows, " rows in a batch of ",
                                             batch.size(), " records"));
@@ -183,24 +223,30 @@ class PartitionFileSource : public Source {
   bool Fits(const Batch& batch) const {
     std::size_t bytes = batch.text.bytes() + batch.size();  // records without text count, too
     for (std::size_t i = 0; i < columns_.batch.size(); ++i)
-      if (columns_.batch[i] == BatchColumn::kText) bytes += TextOf(i).size();
+      if (columns_.batch[i] == BatchColumn::kText) bytes += RowOf(i).second - RowOf(i).first;
     return batch.size() == 0 || bytes < batch_bytes_;
   }
 
-  std::string_view TextOf(std::size_t column) const {
-    const PartitionRows::Column& text = rows_.columns[column];
-    const std::size_t begin = row_ == 0 ? 0 : text.ends[row_ - 1];
-    return std::string_view(text.bytes).substr(begin, text.ends[row_] - begin);
+  /// Where the row lies in the bytes or numbers of a column.
+  std::pair<std::size_t, std::size_t> RowOf(std::size_t column) const {
+    const std::vector<std::uint32_t>& ends = rows_.columns[column].ends;
+    return {row_ == 0 ? 0 : ends[row_ - 1], ends[row_]};
   }
 
   void Take(Batch& batch) {
     const PartitionHead& head = rows_.heads[row_];
     batch.heads.push_back({head.index, head.sub, head.document, head.key});
     for (std::size_t i = 0; i < columns_.batch.size(); ++i) {
-      if (columns_.batch[i] == BatchColumn::kText)
-        batch.text.Append(TextOf(i));
-      else
-        batch.split.push_back(rows_.columns[i].values[row_]);
+      const PartitionRows::Column& column = rows_.columns[i];
+      if (BytesColumn* bytes = BytesOf(batch, columns_.batch[i])) {
+        const auto [begin, end] = RowOf(i);
+        bytes->Append(std::string_view(column.bytes).substr(begin, end - begin));
+      } else if (U32ListColumn* numbers = NumbersOf(batch, columns_.batch[i])) {
+        const auto [begin, end] = RowOf(i);
+        numbers->Append(std::span(column.numbers).subspan(begin, end - begin));
+      } else {
+        batch.split.push_back(column.values[row_]);
+      }
     }
     ++row_;
   }

@@ -20,7 +20,7 @@ ShardedOutput::~ShardedOutput() = default;
 
 Result<std::unique_ptr<Sink>> ShardedOutput::OpenPartition(Store& artifact, PartitionId id) const {
   if (rules_.shuffle_seed) return NewSpillSink(artifact, id, {*rules_.shuffle_seed, rules_.compress_spills});
-  return NewCorpusOrderSink(artifact, id, rules_.splits);
+  return NewCorpusOrderSink(artifact, id, rules_);
 }
 
 std::uint64_t ShardedOutput::partition_memory(std::uint64_t text_bytes) const {

@@ -1,5 +1,5 @@
 // Turning the payloads of partitions into shards: what every Sink stage that publishes has in common.
-// A shard is the concatenation of the payload rows that belong to it, in order.
+// A shard is the concatenation of the payload rows that belong to it, in order; beside it may lie an index.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +14,14 @@
 
 namespace pipeline {
 
+/// An object beside each shard with an entry for each of its rows: where the row begins in the shard (u64),
+/// then `numbers` u32, all little endian. The payload of a row begins with these numbers; they are no part of
+/// the shard.
+struct ShardIndex {
+  std::size_t numbers = 0;
+  std::function<std::string(std::string_view split, std::uint32_t number, std::uint32_t count)> object_name;
+};
+
 struct ShardRules {
   std::vector<std::string> splits;  // by the number in column `split`
   /// Absent (`shuffle: none`): corpus order, and each partition's part of a split is a shard.
@@ -25,9 +33,18 @@ struct ShardRules {
   /// `auto` for a split of so many payload bytes and records, before `hosts` rounds it up.
   std::function<std::uint32_t(std::uint64_t bytes, std::uint64_t records)> auto_shards;
   std::function<std::string(std::string_view split, std::uint32_t number, std::uint32_t count)> object_name;
-  /// Publication::Describe of the stage; `outputs` is parallel to `shards`.
-  std::function<Result<Sidecars>(const std::vector<Shard>& shards, const std::vector<ShardOutput>& outputs)>
+  std::optional<ShardIndex> index = {};
+  /// Publication::Describe of the stage; `outputs` is parallel to `shards`, `left_out` to `splits`: the rows
+  /// that `equal` kept out of all shards.
+  std::function<Result<Sidecars>(const std::vector<Shard>& shards, const std::vector<ShardOutput>& outputs,
+                                 const std::vector<std::uint64_t>& left_out)>
       describe;
+
+  std::size_t index_numbers() const { return index ? index->numbers : 0; }
+  /// Empty where there is no index.
+  std::string index_name(std::string_view split, std::uint32_t number, std::uint32_t count) const {
+    return index ? index->object_name(split, number, count) : std::string();
+  }
 };
 
 /// Implements the parts of SinkStage that have nothing to do with what a payload means. Chooses

@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "dag/piece.h"
-#include "stages/measured_writer.h"
+#include "stages/shard_writer.h"
 #include "stages/spill_sink.h"
 
 namespace pipeline {
@@ -76,16 +76,20 @@ Status ShufflePublication::AddSpill(const Piece& piece, std::vector<std::vector<
 
 Status ShufflePublication::AddShards(std::size_t number, std::uint64_t bytes, const Digest& pieces) {
   const std::string& split = rules_.splits[number];
-  ASSIGN_OR_RETURN(const ShardRanges ranges, RangesOf(rules_, split, splits_[number].records(), bytes));
+  const std::uint64_t records = splits_[number].records();
+  // What goes to the index is no part of any shard.
+  const std::uint64_t kept = bytes - records * rules_.index_numbers() * sizeof(std::uint32_t);
+  ASSIGN_OR_RETURN(const ShardRanges ranges, RangesOf(rules_, split, records, kept));
   if (ranges.left_out > 0)
-    LogInfo(StrCat("split '", split, "': left out ", ranges.left_out, " of ", splits_[number].records(),
-                   " rows, so that its ", ranges.count, " shards are equal"));
+    LogInfo(StrCat("split '", split, "': left out ", ranges.left_out, " of ", records, " rows, so that its ",
+                   ranges.count, " shards are equal"));
+  left_out_.push_back(ranges.left_out);
   for (std::uint32_t shard = 0; shard < ranges.count; ++shard) {
     Hasher hasher;
     hasher.UpdateField(split).UpdateU64(shard).UpdateU64(ranges.count);
     hasher.UpdateU64(pieces.high).UpdateU64(pieces.low);
-    shards_.push_back(
-        {split, shard, ranges.count, rules_.object_name(split, shard, ranges.count), hasher.Finish()});
+    shards_.push_back({split, shard, ranges.count, rules_.object_name(split, shard, ranges.count),
+                       hasher.Finish(), rules_.index_name(split, shard, ranges.count)});
     places_.push_back({number, ranges.of(shard)});
   }
   return {};
@@ -143,20 +147,19 @@ Status ShufflePublication::Run(const std::vector<std::size_t>& group,
       if (follower.split != place.split || follower.range.begin != until) break;
       until = follower.range.end;
     }
-    ASSIGN_OR_RETURN(const std::unique_ptr<MeasuredWriter> writer,
-                     MeasuredWriter::Create(out, shard.object, condition(shard.object)));
+    ASSIGN_OR_RETURN(
+        const std::unique_ptr<ShardWriter> writer,
+        ShardWriter::Create(out, {shard.object, shard.index}, rules_.index_numbers(), condition));
     RETURN_IF_ERROR(gather->Copy(place.range.begin, place.range.end, until,
                                  [&writer](std::string_view payload) { return writer->Append(payload); }));
-    ShardOutput output;
-    ASSIGN_OR_RETURN(output.object, writer->Commit());
-    output.records = place.range.end - place.range.begin;
+    ASSIGN_OR_RETURN(const ShardOutput output, writer->Commit());
     RETURN_IF_ERROR(committed(todo[i], output));
   }
   return {};
 }
 
 Result<Sidecars> ShufflePublication::Describe(const std::vector<ShardOutput>& outputs) const {
-  return rules_.describe(shards_, outputs);
+  return rules_.describe(shards_, outputs, left_out_);
 }
 
 }  // namespace pipeline

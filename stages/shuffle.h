@@ -47,8 +47,9 @@ class ShufflePublication : public Publication {
   Store& artifact_;
   std::vector<SpilledSplit> splits_;  // by number
   std::vector<Shard> shards_;
-  std::vector<Place> places_;        // parallel
-  mutable GatherCounters counters_;  // atomics
+  std::vector<Place> places_;            // parallel
+  std::vector<std::uint64_t> left_out_;  // rows in no shard, by split
+  mutable GatherCounters counters_;      // atomics
 };
 
 }  // namespace pipeline

@@ -3,6 +3,7 @@
 #include <unicode/bytestream.h>
 #include <unicode/normalizer2.h>
 #include <unicode/uchar.h>
+#include <unicode/uscript.h>
 #include <unicode/utf16.h>
 #include <unicode/uversion.h>
 
@@ -12,6 +13,7 @@
 
 #include "base/result.h"
 #include "base/str.h"
+#include "stages/white_space.h"
 
 namespace pipeline {
 
@@ -103,7 +105,41 @@ Status AppendNmtNfkc(std::string_view utf8, std::string& out) {
   return AppendByIcu(NormalForm::kNfkc, utf8.substr(begin), out);
 }
 
+/// Of a letter by its script; of one that several scripts share by those that it extends to.
+CharacterClass LetterClass(UChar32 c, bool is_letter) {
+  UErrorCode error = U_ZERO_ERROR;
+  switch (uscript_getScript(c, &error)) {
+    case USCRIPT_HIRAGANA: return CharacterClass::kHiragana;
+    case USCRIPT_KATAKANA: return CharacterClass::kKatakana;
+    case USCRIPT_HAN: return CharacterClass::kKanji;
+    case USCRIPT_HANGUL: return CharacterClass::kHangul;
+    case USCRIPT_LATIN: return CharacterClass::kLatin;
+    case USCRIPT_COMMON:
+      if (is_letter && uscript_hasScript(c, USCRIPT_KATAKANA)) return CharacterClass::kKatakana;
+      if (is_letter && uscript_hasScript(c, USCRIPT_HAN)) return CharacterClass::kKanji;
+      return CharacterClass::kOther;
+    default: return CharacterClass::kOther;
+  }
+}
+
+CharacterClass ClassOf(char32_t code_point) {
+  const auto c = static_cast<UChar32>(code_point);
+  if (IsWhiteSpace(code_point)) return CharacterClass::kNone;
+  const std::uint32_t category = U_GET_GC_MASK(c);
+  if ((category & (U_GC_CN_MASK | U_GC_CO_MASK)) != 0) return CharacterClass::kOther;  // most of Unicode
+  if ((category & U_GC_CF_MASK) != 0) return CharacterClass::kNone;
+  if ((category & U_GC_P_MASK) != 0) return CharacterClass::kPunctuation;
+  if ((category & U_GC_S_MASK) != 0) return CharacterClass::kSymbol;
+  if ((category & (U_GC_ND_MASK | U_GC_NO_MASK)) != 0) return CharacterClass::kDigit;
+  UErrorCode error = U_ZERO_ERROR;
+  if ((category & U_GC_M_MASK) != 0 && uscript_getScript(c, &error) == USCRIPT_INHERITED)
+    return CharacterClass::kNone;
+  return LetterClass(c, (category & U_GC_L_MASK) != 0);
+}
+
 }  // namespace
+
+CharacterClasses UnicodeClasses() { return CharacterClasses(ClassOf); }
 
 Status AppendNormalForm(NormalForm form, std::string_view utf8, std::string& out) {
   switch (form) {

@@ -1,4 +1,4 @@
-// Unicode normalisation forms over UTF-8. The one place that knows ICU.
+// Unicode normalisation forms over UTF-8, and properties of characters. The one place that knows ICU.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/status.h"
+#include "stages/character_class.h"
 #include "stages/code_point_set.h"
 
 namespace pipeline {
@@ -19,6 +20,9 @@ Status AppendNormalForm(NormalForm form, std::string_view utf8, std::string& out
 /// The code points that stay as they are and do not join what stands before them: a text made of
 /// them is in the form, whatever it is followed by, up to its last character. Takes milliseconds.
 CodePointSet StableCodePoints(NormalForm form);
+
+/// The classes of stages/filter.md. Takes tens of milliseconds.
+CharacterClasses UnicodeClasses();
 
 /// Of the ICU that this program runs with: "72.1".
 std::string IcuVersion();

@@ -2,6 +2,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/str.h"
 #include "formats/utf8.h"
@@ -25,7 +26,7 @@ class RepairWorker : public Worker {
   Status Apply(Batch& batch, std::uint32_t stage, StageCounts& counts) override {
     if (IsClean(batch.text)) return {};
     text_.Clear();
-    std::size_t kept = 0;
+    kept_.clear();
     for (std::size_t row = 0; row < batch.text.size(); ++row) {
       const std::string_view text = batch.text[row];
       const RecordHead head = batch.heads[row];
@@ -48,9 +49,9 @@ class RepairWorker : public Worker {
         if (dropped) continue;
       }
       text_.Append(clean < text.size() ? std::string_view(repaired_) : text);
-      batch.heads[kept++] = head;
+      kept_.push_back(static_cast<std::uint32_t>(row));
     }
-    batch.heads.resize(kept);
+    batch.KeepBesideText(kept_);
     batch.text.Swap(text_);
     return {};
   }
@@ -59,6 +60,7 @@ class RepairWorker : public Worker {
   const InvalidUtf8 policy_;
   BytesColumn text_;
   std::string repaired_;
+  std::vector<std::uint32_t> kept_;
 };
 
 }  // namespace

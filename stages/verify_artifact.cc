@@ -11,8 +11,10 @@
 
 #include "base/str.h"
 #include "dag/piece.h"
+#include "formats/packed.h"
 #include "formats/tfds.h"
 #include "stages/verify_object.h"
+#include "stages/verify_packed.h"
 #include "stages/verify_tfds.h"
 
 namespace pipeline {
@@ -43,7 +45,9 @@ class Verification {
       : store_(store),
         manifest_(manifest),
         stop_(std::move(stop)),
-        tfds_(manifest.lineage.back().type == "write_tfds") {
+        tfds_(manifest.lineage.back().type == "write_tfds"),
+        labels_(tfds_ ? TfdsLabels(manifest).size() : 0),
+        packed_(manifest.lineage.back().type == "write_packed") {
     for (const ManifestShard& shard : manifest.shards) AddShard(shard);
     for (const Piece& piece : manifest.partitions)
       for (const StoredObject& object : piece.output.objects) AddPiece(piece, object);
@@ -52,6 +56,7 @@ class Verification {
   }
 
   Result<VerifyReport> Run(int threads) {
+    if (packed_) ReadPackedInfo();
     outcomes_.reserve(tasks_.size());
     for (const Task& task : tasks_)
       outcomes_.push_back({Findings(task.object.name, Remedy()), {}, false, {}});
@@ -72,7 +77,10 @@ class Verification {
 
   void AddShard(const ManifestShard& shard) {
     tasks_.push_back({shard.object, [&shard, this](const auto& file, Findings& findings, ReadCounts& counts) {
-                        if (tfds_) return VerifyTextShard(*file, shard, stop_, findings, counts);
+                        if (tfds_) return VerifyTextShard(*file, shard, labels_, stop_, findings, counts);
+                        if (packed_info_.ok())
+                          return VerifyPackedShard(store_, *file, shard, *packed_info_, stop_, findings,
+                                                   counts);
                         return VerifyBytes(*file, shard.object, stop_, findings, counts);
                       }});
   }
@@ -90,17 +98,31 @@ class Verification {
     tasks_.push_back(
         {object, [&object, this](const auto& file, Findings& findings, ReadCounts& counts) -> Status {
            RETURN_IF_ERROR(VerifyBytes(*file, object, stop_, findings, counts));
+           if (packed_ && object.name == kPackedInfoFile) CheckPackedInfo(findings);
            if (!tfds_) return {};
-           const bool info = object.name == kTfdsInfoFile;
-           if (!info && object.name != kTfdsFeaturesFile) return {};
+           const bool info = object.name == kTfdsInfoFile, labels = object.name == kTfdsLabelsFile;
+           if (!info && !labels && object.name != kTfdsFeaturesFile) return {};
            ASSIGN_OR_RETURN(const std::string text,
                             ReadObject(store_, object.name, kMaxDescriptionBytes, stop_));
            if (info)
              VerifyTfdsInfo(text, manifest_, findings);
+           else if (labels)
+             VerifyTfdsLabels(text, manifest_, findings);
            else
-             VerifyTfdsFeatures(text, findings);
+             VerifyTfdsFeatures(text, manifest_, findings);
            return {};
          }});
+  }
+
+  /// Before the threads start: every shard is held against it.
+  void ReadPackedInfo() {
+    const Result<std::string> text = ReadObject(store_, kPackedInfoFile, kMaxDescriptionBytes, stop_);
+    packed_info_ = text.ok() ? ParsePackedInfo(*text) : text.status();
+  }
+
+  void CheckPackedInfo(Findings& findings) const {
+    if (packed_info_.ok()) return VerifyPackedInfo(*packed_info_, manifest_, findings);
+    findings.Add(StrCat(packed_info_.status().message(), ": the rows cannot be checked without it"));
   }
 
   void Work() {
@@ -128,6 +150,8 @@ class Verification {
     Findings manifest(std::string(kManifestName), Remedy());
     if (tfds_)
       VerifyTfdsManifest(manifest_, manifest);
+    else if (packed_)
+      VerifyPackedManifest(manifest_, manifest);
     else if (!manifest_.shards.empty())
       manifest.Add(StrCat("made by a stage of type ", manifest_.lineage.back().type,
                           ", whose records this program cannot check"));
@@ -157,6 +181,9 @@ class Verification {
   const Manifest& manifest_;
   const std::stop_token stop_;
   const bool tfds_;
+  const std::size_t labels_;  // of a TFDS data set that has some
+  const bool packed_;
+  Result<PackedInfo> packed_info_ = Status(Code::kNotFound, "not packed");  // read before the threads start
   std::vector<Task> tasks_;
   std::vector<Outcome> outcomes_;  // parallel; each is touched by the thread that took its task
   std::atomic<std::size_t> next_{0};

@@ -49,15 +49,23 @@ std::string WrongWithText(std::string_view text) {
   return StrCat("its text ", text[clean] == '\0' ? "holds NUL" : "is not UTF-8", " at byte ", clean);
 }
 
-std::string WrongWithExample(std::string_view bytes) {
+/// `labels` is how many the data set has; 0 where it has none.
+std::string WrongWithExample(std::string_view bytes, std::size_t labels) {
   const Result<TfExample> example = ParseTfExample(bytes);
   if (!example.ok()) return std::string(example.status().message());
-  if (example->size() != 1 || example->begin()->first != kTfdsTextFeature) {
-    std::string names;
-    for (const auto& [name, feature] : *example) names += StrCat(names.empty() ? "" : ", ", name);
-    return StrCat("its features are {", names, "}, not {", kTfdsTextFeature, "}");
+  std::string names;
+  for (const auto& [name, feature] : *example) names += StrCat(names.empty() ? "" : ", ", name);
+  const std::string expected =
+      labels > 0 ? StrCat(kTfdsLabelFeature, ", ", kTfdsTextFeature) : std::string(kTfdsTextFeature);
+  if (names != expected) return StrCat("its features are {", names, "}, not {", expected, "}");
+  if (labels > 0) {
+    const auto* const numbers = std::get_if<TfInt64List>(&example->at(kTfdsLabelFeature));
+    if (numbers == nullptr || numbers->size() != 1)
+      return StrCat("its feature ", kTfdsLabelFeature, " is not one number");
+    if (numbers->front() < 0 || static_cast<std::uint64_t>(numbers->front()) >= labels)
+      return StrCat("its label is ", numbers->front(), " of ", labels);
   }
-  const auto* const texts = std::get_if<TfBytesList>(&example->begin()->second);
+  const auto* const texts = std::get_if<TfBytesList>(&example->at(kTfdsTextFeature));
   if (texts == nullptr || texts->size() != 1)
     return StrCat("its feature ", kTfdsTextFeature, " is not one text");
   return WrongWithText(texts->front());
@@ -109,8 +117,9 @@ class ShardReader {
 };
 
 /// The number of frames; absent where the end could not be reached.
-Result<std::optional<std::uint64_t>> VerifyFrames(ShardReader& shard, Findings& findings,
-                                                  std::uint64_t& good) {
+Result<std::optional<std::uint64_t>> VerifyFrames(
+    ShardReader& shard, const std::function<std::string(const ShardRecord& record)>& wrong_with,
+    Findings& findings, std::uint64_t& good) {
   for (std::uint64_t record = 0;; ++record) {
     const std::uint64_t at = shard.offset();
     const auto add = [&](std::string_view what) {
@@ -120,7 +129,7 @@ Result<std::optional<std::uint64_t>> VerifyFrames(ShardReader& shard, Findings& 
     if (next.ok() && !*next) return std::optional(record);
     if (next.ok()) {
       ++good;
-      const std::string wrong = WrongWithExample(**next);
+      const std::string wrong = wrong_with({record, at, **next});
       if (!wrong.empty()) add(wrong);
       continue;
     }
@@ -175,13 +184,20 @@ Status VerifyBytes(const ByteFile& file, const StoredObject& object, const std::
   return FinishBytes(reader, object, findings, counts);
 }
 
-Status VerifyTextShard(const ByteFile& file, const ManifestShard& shard, const std::stop_token& stop,
-                       Findings& findings, ReadCounts& counts) {
+Status VerifyTextShard(const ByteFile& file, const ManifestShard& shard, std::size_t labels,
+                       const std::stop_token& stop, Findings& findings, ReadCounts& counts) {
+  const auto wrong = [labels](const ShardRecord& record) { return WrongWithExample(record.bytes, labels); };
+  return VerifyRecords(file, shard, wrong, stop, findings, counts);
+}
+
+Status VerifyRecords(const ByteFile& file, const ManifestShard& shard,
+                     const std::function<std::string(const ShardRecord& record)>& wrong,
+                     const std::stop_token& stop, Findings& findings, ReadCounts& counts) {
   ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> input, file.Open(0, stop));
   MeasuredReader reader(std::move(input));
   ShardReader frames(file, reader, stop);
   ASSIGN_OR_RETURN(const std::optional<std::uint64_t> records,
-                   VerifyFrames(frames, findings, counts.records[shard.split]));
+                   VerifyFrames(frames, wrong, findings, counts.records[shard.split]));
   if (records && *records != shard.records)
     findings.Add(StrCat("has ", *records, " records where the manifest says ", shard.records));
   return FinishBytes(reader, shard.object, findings, counts);

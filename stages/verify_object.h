@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <stop_token>
 #include <string>
+#include <string_view>
 
 #include "base/byte_reader.h"
 #include "dag/manifest.h"
@@ -25,10 +27,23 @@ struct ReadCounts {
 Status VerifyBytes(const ByteFile& file, const StoredObject& object, const std::stop_token& stop,
                    Findings& findings, ReadCounts& counts);
 
-/// A shard of a TFDS data set: its bytes, both checksums of each frame, and that each record is an Example
-/// with one clean text. Goes on after a damaged record where its length is known.
-Status VerifyTextShard(const ByteFile& file, const ManifestShard& shard, const std::stop_token& stop,
-                       Findings& findings, ReadCounts& counts);
+/// A record of a shard, whose frame begins at `offset`.
+struct ShardRecord {
+  std::uint64_t number = 0;
+  std::uint64_t offset = 0;
+  std::string_view bytes;
+};
+
+/// A shard of TFRecords: its bytes, both checksums of each frame, and what `wrong` says of each record, empty
+/// where nothing is wrong. Goes on after a damaged record where its length is known.
+Status VerifyRecords(const ByteFile& file, const ManifestShard& shard,
+                     const std::function<std::string(const ShardRecord& record)>& wrong,
+                     const std::stop_token& stop, Findings& findings, ReadCounts& counts);
+
+/// A shard of a TFDS data set: as above, and each record is an Example with one clean text and, unless
+/// `labels` is 0, the number of one of so many.
+Status VerifyTextShard(const ByteFile& file, const ManifestShard& shard, std::size_t labels,
+                       const std::stop_token& stop, Findings& findings, ReadCounts& counts);
 
 /// The partition file of `piece`: its bytes, every frame, and that texts are clean and splits are known.
 Status VerifyPartition(const std::shared_ptr<const ByteFile>& file, const Piece& piece,

@@ -78,6 +78,8 @@ void VerifyTfdsManifest(const Manifest& manifest, Findings& findings) {
   if (before != nullptr && before->number + 1 != before->count)
     findings.Add(StrCat("split ", before->split, ": has ", before->number + 1, " shards of ", before->count));
   if (!Names(manifest.sidecars, kTfdsInfoFile)) findings.Add(StrCat("names no ", kTfdsInfoFile));
+  if (!TfdsLabels(manifest).empty() && !Names(manifest.sidecars, kTfdsLabelsFile))
+    findings.Add(StrCat("names no ", kTfdsLabelsFile));
   if (!Names(manifest.followers, kTfdsFeaturesFile)) findings.Add(StrCat("names no ", kTfdsFeaturesFile));
   VerifySums(manifest, findings);
 }
@@ -107,12 +109,27 @@ void VerifyTfdsInfo(std::string_view text, const Manifest& manifest, Findings& f
       findings.Add(StrCat("split ", split.name, ": missing"));
 }
 
-void VerifyTfdsFeatures(std::string_view text, Findings& findings) {
+std::vector<std::string> TfdsLabels(const Manifest& manifest) {
+  std::vector<std::string> labels;
+  for (const Json& label : manifest.lineage.back().config["labels"].AsArray())
+    labels.emplace_back(label.AsString());
+  return labels;
+}
+
+void VerifyTfdsFeatures(std::string_view text, const Manifest& manifest, Findings& findings) {
   const Result<Json> found = Json::Parse(text);
   if (!found.ok()) return findings.Add(found.status().message());
-  const Result<Json> expected = Json::Parse(TfdsFeaturesJson());
-  if (!expected.ok() || *found != *expected)
-    findings.Add(StrCat("does not describe records with the one feature ", kTfdsTextFeature));
+  const std::size_t labels = TfdsLabels(manifest).size();
+  const Result<Json> expected = Json::Parse(TfdsFeaturesJson(labels));
+  if (expected.ok() && *found == *expected) return;
+  findings.Add(labels == 0 ? StrCat("does not describe records with the one feature ", kTfdsTextFeature)
+                           : StrCat("does not describe records with the features ", kTfdsTextFeature, " and ",
+                                    kTfdsLabelFeature, ", of ", labels, " labels"));
+}
+
+void VerifyTfdsLabels(std::string_view text, const Manifest& manifest, Findings& findings) {
+  if (text != TfdsLabelsText(TfdsLabels(manifest)))
+    findings.Add("does not name the labels that the manifest has, in their order");
 }
 
 }  // namespace pipeline

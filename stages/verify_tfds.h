@@ -1,7 +1,9 @@
 // What a TFDS data set says about itself, held against its manifest. What lies on disk: formats/tfds.md.
 #pragma once
 
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "dag/manifest.h"
 #include "stages/findings.h"
@@ -14,7 +16,11 @@ void VerifyTfdsManifest(const Manifest& manifest, Findings& findings);
 /// The text of dataset_info.json.
 void VerifyTfdsInfo(std::string_view text, const Manifest& manifest, Findings& findings);
 
-/// The text of features.json.
-void VerifyTfdsFeatures(std::string_view text, Findings& findings);
+/// The labels of the data set by number, as its manifest has them; empty where it has none.
+std::vector<std::string> TfdsLabels(const Manifest& manifest);
+
+/// The text of features.json, and of label.labels.txt.
+void VerifyTfdsFeatures(std::string_view text, const Manifest& manifest, Findings& findings);
+void VerifyTfdsLabels(std::string_view text, const Manifest& manifest, Findings& findings);
 
 }  // namespace pipeline

@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include "base/file_descriptor.h"
 #include "base/result.h"
-#include "storage/file_descriptor.h"
 
 namespace pipeline {
 

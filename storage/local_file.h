@@ -6,8 +6,8 @@
 #include <string>
 
 #include "base/byte_reader.h"
+#include "base/file_descriptor.h"
 #include "base/result.h"
-#include "storage/file_descriptor.h"
 
 namespace pipeline {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "base/file_descriptor.h"
 #include "base/result.h"
-#include "storage/file_descriptor.h"
 #include "storage/local_file.h"
 #include "storage/local_names.h"
 

@@ -114,5 +114,22 @@ TEST(JsonTest, BytesThatAreNoTextBecomeReplacementCharacters) {
   EXPECT_EQ(out, "x\"a\xef\xbf\xbd\\n\"");
 }
 
+TEST(JsonTest, ParseMembersKeepsWhatIsNamed) {
+  const std::vector<std::string> names = {"text", "label"};
+  const auto row = Json::ParseMembers(
+      R"({"id": [1, {"text": "no"}], "text": "猫", "x": {"label": 5, "text": [1]}, "label": [[1], 2], "y": 1})",
+      names);
+  ASSERT_TRUE(row.ok()) << row.status().message();
+  EXPECT_EQ(row->Dump(), R"({"label":[],"text":"猫"})");
+  EXPECT_EQ(Json::ParseMembers(R"({"a": {"text": 1}, "a": 2})", names)->Dump(), "{}");
+  EXPECT_FALSE(Json::ParseMembers(R"({"text": "a", "text": "b"})", names).ok());
+  EXPECT_FALSE(Json::ParseMembers("[1, 2]", names).ok());
+  EXPECT_FALSE(Json::ParseMembers("\"text\"", names).ok());
+  EXPECT_FALSE(Json::ParseMembers(R"({"text": "a"} x)", names).ok());
+  EXPECT_FALSE(
+      Json::ParseMembers("{\"a\": " + std::string(70, '[') + std::string(70, ']') + "}", names).ok());
+  EXPECT_FALSE(Json::ParseMembers(R"({"text": "\ud800"})", names).ok());
+}
+
 }  // namespace
 }  // namespace pipeline

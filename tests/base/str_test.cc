@@ -36,5 +36,14 @@ TEST(StrTest, NearestWordIsEmptyForAnotherWord) {
   EXPECT_EQ(NearestWord("dictionary", kWords), "");
 }
 
+TEST(StrTest, PatternsMatchWholeNames) {
+  EXPECT_TRUE(MatchesPattern("*.txt", "a/b.txt"));
+  EXPECT_TRUE(MatchesPattern("猫?.t*t", "猫犬.text"));
+  EXPECT_TRUE(MatchesPattern("*a*b*", "xxaxxbxx"));
+  EXPECT_FALSE(MatchesPattern("*.txt", "a.txt.gz"));
+  EXPECT_FALSE(MatchesPattern("a?", "a"));
+  EXPECT_TRUE(MatchesPattern("", ""));
+}
+
 }  // namespace
 }  // namespace pipeline

@@ -8,6 +8,7 @@
 
 #include "dag/quarantine.h"
 #include "dag/run_log.h"
+#include "formats/sentencepiece_model.h"
 #include "formats/spill_file.h"
 #include "storage/local_store.h"
 #include "tests/cli/run_pipe.h"
@@ -167,6 +168,26 @@ TEST(CatTest, PrintsARunLog) {
   EXPECT_EQ(damaged.exit_code, 1);
   EXPECT_EQ(std::count(damaged.out.begin(), damaged.out.end(), '\n'), 2) << "what stands on both sides";
   EXPECT_NE(damaged.err.find("run.log: line 3: damaged, 1 in all"), std::string::npos) << damaged.err;
+}
+
+TEST(CatTest, PrintsThePiecesOfATokenizer) {
+  const TempDir dir;
+  SentencePieceModel model = SentencePieceModel::Parse("\x0a\x09\x0a\x05<unk>\x18\x02").value();
+  model.AppendPiece({"\n", 0, PieceType::kUserDefined});
+  model.AppendPiece({"猫", -3.2F, PieceType::kNormal});
+  WriteFile(dir / "tokenizer.model", model.Serialize());
+  const Ran text = RunPipe({"cat", dir / "tokenizer.model"});
+  EXPECT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_EQ(text.out, "<unk>\n\\n\n猫\n");
+  EXPECT_EQ(RunPipe({"cat", dir / "tokenizer.model", "--json"}).out,
+            R"({"id":0,"piece":"<unk>","score":0.0,"type":"unknown"})"
+            "\n"
+            R"({"id":1,"piece":"\n","score":0.0,"type":"user_defined"})"
+            "\n"
+            R"({"id":2,"piece":"猫","score":-3.2,"type":"normal"})"
+            "\n");
+  WriteFile(dir / "tokenizer.model", "no model");
+  EXPECT_EQ(RunPipe({"cat", dir / "tokenizer.model"}).exit_code, 1);
 }
 
 TEST(CatTest, PrintsWhatStandsBeforeDamage) {

@@ -1,8 +1,10 @@
 """For scripts that test the program from outside: a corpus with every kind of dirt, the containers it
 may come in, and one run's directory with what lies in it afterwards."""
 
+import bz2
 import gzip
 import hashlib
+import io
 import json
 import lzma
 import os
@@ -10,7 +12,9 @@ import random
 import re
 import subprocess
 import sys
+import tarfile
 import time
+import zipfile
 from pathlib import Path
 
 PLAIN = [chr(code) for code in (*range(0x3041, 0x3094), *range(0x30a1, 0x30f7), *range(0x4e00, 0x5200))]
@@ -53,11 +57,36 @@ def halves(data, pack):
     return pack(data[: len(data) // 2]) + pack(data[len(data) // 2:])
 
 
+def tar(data):
+    """A directory, and the text as one member."""
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w") as archive:
+        directory, member = tarfile.TarInfo("text"), tarfile.TarInfo("text/corpus.txt")
+        directory.type, member.size = tarfile.DIRTYPE, len(data)
+        archive.addfile(directory)
+        archive.addfile(member, io.BytesIO(data))
+    return made.getvalue()
+
+
+def zipped(data):
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("text/", "")
+        archive.writestr("text/corpus.txt", data)
+    return made.getvalue()
+
+
 CONTAINERS = {
     "xz, one block": (".xz", lzma.compress),
     "xz, blocks of 100 KiB": (".xz", lambda data: tool(data, "xz", "-c", "-T1", "--block-size=100KiB")),
     "xz, two streams": (".xz", lambda data: halves(data, lzma.compress)),
     "gzip": (".gz", lambda data: gzip.compress(data, mtime=0)),
+    "bzip2": (".bz2", lambda data: halves(data, bz2.compress)),
+    "lz4": (".lz4", lambda data: halves(data, lambda half: tool(half, "lz4", "-c"))),
+    "tar": (".tar", tar),
+    "tar, xz of blocks": (".tar.xz", lambda data: tool(tar(data), "xz", "-c", "-T1", "--block-size=100KiB")),
+    "tar, gzip": (".tgz", lambda data: gzip.compress(tar(data), mtime=0)),
+    "zip": (".zip", zipped),
     "gzip, two members": (".gz", lambda data: halves(data, lambda half: gzip.compress(half, mtime=0))),
     "zstd": (".zst", lambda data: tool(data, "zstd", "-c", "-q")),
     "zstd, two frames": (".zst", lambda data: halves(data, lambda half: tool(half, "zstd", "-c", "-q"))),
@@ -168,6 +197,9 @@ class Run:
             if path.name == "MANIFEST.json" and not lineage:
                 manifest = json.loads(data)
                 del manifest["lineage"], manifest["recipe"]
+                for counts in manifest["counts"].values():  # how many members there were is about the container
+                    for reason in ("members", "members_not_files"):
+                        counts.get("reasons", {}).pop(reason, None)
                 data = json.dumps(manifest).encode()
             found[str(name)] = hashlib.sha256(data).hexdigest()
         return found

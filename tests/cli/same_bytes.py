@@ -2,7 +2,7 @@
 """What is published has the same bytes, whatever happens on the way.
 
     same_bytes.py PIPE settings    threads, batches, memory, places
-    same_bytes.py PIPE containers  the same text as xz, gzip, zstd and plain
+    same_bytes.py PIPE containers  the same text in every compression and archive, and plain
     same_bytes.py PIPE points      killed at every commit point, again and again
     same_bytes.py PIPE moments     killed from outside in every phase; stopped by signals
     same_bytes.py PIPE damage      intermediates damaged between two runs

@@ -70,10 +70,18 @@ class SmallDataSet {
     }
   }
 
+  /// Before Finish: the records have one of these.
+  void SetLabels(const std::vector<std::string>& labels) {
+    labels_ = labels;
+    for (const std::string& label : labels) manifest_.lineage.back().config["labels"].Append(label);
+  }
+
   void Finish() {
     WriteFile(Path(kClaimName), "{}\n");
     manifest_.sidecars = {WriteSidecar(kTfdsInfoFile, TfdsInfoJson(info_))};
-    manifest_.followers = {WriteSidecar(kTfdsFeaturesFile, TfdsFeaturesJson())};
+    if (!labels_.empty())
+      manifest_.sidecars.push_back(WriteSidecar(kTfdsLabelsFile, TfdsLabelsText(labels_)));
+    manifest_.followers = {WriteSidecar(kTfdsFeaturesFile, TfdsFeaturesJson(labels_.size()))};
     WriteFile(Path(kManifestName), EncodeManifest(manifest_));
   }
 
@@ -91,6 +99,7 @@ class SmallDataSet {
   std::string place_;
   Manifest manifest_;
   TfdsInfo info_;
+  std::vector<std::string> labels_;
 };
 
 /// train: "猫が鳴く", "two\nlines" | "three"; validation: "four".

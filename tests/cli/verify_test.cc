@@ -174,6 +174,35 @@ TEST(VerifyTest, RecordsMustBeOneCleanText) {
   EXPECT_TRUE(Finds(lines, "record 4 at byte ")) << "and that it is no Example";
 }
 
+std::string LabelledExample(std::string_view text, TfInt64List label) {
+  std::string example;
+  AppendTfExample(example, {{"label", std::move(label)}, {"text", TfBytesList{text}}});
+  return example;
+}
+
+TEST(VerifyTest, LabelsAreNumbersOfTheDataSet) {
+  const TempDir dir;
+  SmallDataSet set(dir / "out");
+  set.SetLabels({"no", "yes"});
+  set.AddSplit("train", {{LabelledExample("a", {0}), LabelledExample("b", {1})}});
+  set.Finish();
+  EXPECT_TRUE(FoundIn(set.place()).empty());
+  for (const std::string_view object : {kTfdsLabelsFile, kTfdsFeaturesFile})
+    ExpectEveryFlipFound(set.place(), std::string(object));
+
+  SmallDataSet bad(dir / "bad");
+  bad.SetLabels({"no", "yes"});
+  bad.AddSplit("train", {{LabelledExample("a", {2}), LabelledExample("b", {0, 1}), TextExample("c")}});
+  bad.Finish();
+  WriteFile(bad.Path(kTfdsLabelsFile), "yes\nno\n");
+  const std::vector<std::string> lines = FoundIn(bad.place());
+  EXPECT_TRUE(Finds(lines, ": its label is 2 of 2;"));
+  EXPECT_TRUE(Finds(lines, ": its feature label is not one number;"));
+  EXPECT_TRUE(Finds(lines, ": its features are {text}, not {label, text};"));
+  EXPECT_TRUE(
+      Finds(lines, "label.labels.txt: does not name the labels that the manifest has, in their order"));
+}
+
 TEST(VerifyTest, PrintsTwentyFindingsOfAnObjectAndCountsTheRest) {
   const TempDir dir;
   SmallDataSet set(dir / "out");

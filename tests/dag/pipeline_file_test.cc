@@ -167,6 +167,27 @@ TEST(PipelineFileTest, ScalarsAreTypedByTheirKey) {
             (Lines{"p.yaml:6:35: stage 'c': 'keep' must be true or false, and this is \"1\""}));
 }
 
+TEST(PipelineFileTest, ARangeHasTwoFractionsTheLowerFirst) {
+  for (const std::string_view good : {"[0, 1]", "[0.5, 0.5]", "[1, 1]", "[.1, 1e-1]", "~"})
+    EXPECT_EQ(MistakesOfMap(StrCat("share: ", good)), Lines{}) << good;
+  const PipelineSpec spec =
+      ParseFake(FakeFile("  a: { type: fetch, url: u }\n  b: { type: lines, input: a }\n"
+                         "  c: { type: map, input: b, share: [0, 0.25] }\n"));
+  EXPECT_EQ(spec.stages[2].config["share"].Dump(), "[0.0,0.25]");
+  const std::string what = "stage 'c': 'share' must be [low, high], two fractions from 0 to 1, and this is ";
+  EXPECT_EQ(MistakesOfMap("share: 0.5"), (Lines{"p.yaml:6:36: " + what + "\"0.5\""}));
+  EXPECT_EQ(MistakesOfMap("share: { low: 0 }"), (Lines{"p.yaml:6:36: " + what + "a map"}));
+  EXPECT_EQ(MistakesOfMap("share: [0.5]"), (Lines{"p.yaml:6:36: " + what + "a list of 1"}));
+  EXPECT_EQ(MistakesOfMap("share: [0, 50]"), (Lines{"p.yaml:6:40: " + what + "\"50\""}));
+  EXPECT_EQ(MistakesOfMap("share: [-0.1, 50]"), (Lines{"p.yaml:6:37: " + what + "\"-0.1\""}));
+  EXPECT_EQ(MistakesOfMap("share: [a, []]"),
+            (Lines{"p.yaml:6:37: stage 'c': 'share' must be a fraction, and this is \"a\"",
+                   "p.yaml:6:40: stage 'c': 'share' must be a fraction, and this is a list"}));
+  EXPECT_EQ(
+      MistakesOfMap("share: [0.7, 0.3]"),
+      (Lines{"p.yaml:6:36: stage 'c': 'share' must have the lower bound first: \"0.7\" is above \"0.3\""}));
+}
+
 TEST(PipelineFileTest, WhatATypeChecksItselfIsShownAtTheStage) {
   EXPECT_EQ(MistakesOfMap("ratio: 2"), (Lines{"p.yaml:6:3: stage 'c' (map): 'ratio' must be at most 1"}));
 }

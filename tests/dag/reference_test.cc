@@ -23,8 +23,10 @@ Registry SmallRegistry() {
       {"choice", ValueType::kChoice, "one", Effect::kBytes, "One of two.", {"one", "two"}},
       {"strings", ValueType::kStrings, "[]", Effect::kBytes, "Texts."},
       {"splits", ValueType::kSplits, "", Effect::kBytes, "Splits."},
+      {"range", ValueType::kFractionRange, "~", Effect::kBytes, "Bounds."},
       {"shards", ValueType::kShards, "auto", Effect::kBytes, "Shards."},
       {"shuffle", ValueType::kShuffle, "{seed: 0}", Effect::kBytes, "An order."},
+      {"map", ValueType::kMap, "{}", Effect::kBytes, "Whatever there is."},
   };
   type.gives = Flow::kNothing;
   type.publishes = true;
@@ -34,7 +36,17 @@ Registry SmallRegistry() {
   plain.help = "Has no keys.";
   plain.takes = Flow::kNothing;
   plain.gives = Flow::kFiles;
-  return Registry({type, plain});
+  StageType ported;
+  ported.name = "ported";
+  ported.help = "Has ports and a metric.";
+  ported.gives = Flow::kArtifact;
+  ported.publishes = true;
+  ported.out_optional = true;
+  ported.ports = {{"model", true, true, "A model."},
+                  {"words", false, false, "Words."},
+                  {"heir", false, true, "Handed down.", true}};
+  ported.metrics = {{"rate", "How often.", [](const StageCounts&) { return 1.0; }}};
+  return Registry({type, plain, ported});
 }
 
 std::string Golden(std::string_view name) {

@@ -421,6 +421,7 @@ TEST(RunLogLineTest, EveryFieldComesBackWhateverItsBytes) {
   line.objects = {{"na me%,\n", UINT64_MAX, 0xffffffff, {7, 8}}, {"", 0, 0, {}}};
   line.place = "gs://bucket/a=b";
   line.records = 10;
+  line.sums = {0, UINT64_MAX, 7};
   line.splits = {{"train", {1, 2, 3}}, {"va lid", {0, 0, 0}}, {"", {4, 5, 6}}};
   line.end = {11, 12};
   line.partitions = 13;
@@ -440,6 +441,7 @@ TEST(RunLogLineTest, EveryFieldComesBackWhateverItsBytes) {
   ASSERT_TRUE(back.has_value());
   EXPECT_EQ(back->unit, line.unit);
   EXPECT_EQ(back->objects, line.objects);
+  EXPECT_EQ(back->sums, line.sums);
   EXPECT_EQ(back->splits, line.splits);
   EXPECT_EQ(back->counts, line.counts);
   EXPECT_EQ(back->reason, line.reason);
@@ -449,7 +451,7 @@ TEST(RunLogLineTest, EveryFieldComesBackWhateverItsBytes) {
 TEST(RunLogLineTest, KnownFieldsMustParse) {
   for (const char* field :
        {"records=-1", "records=1x", "records=18446744073709551616", "recipe=12", "split=train 1 2",
-        "counts=a 1 2 3 4 b", "object=a 1 2", "reason=%4", "reason=%zz", "unit="}) {
+        "sums=1 x", "counts=a 1 2 3 4 b", "object=a 1 2", "reason=%4", "reason=%zz", "unit="}) {
     const std::string text = SealLine(StrCat("done\tunit=a/-\t", field));
     const std::optional<LineHead> head = ScanLine(std::string_view(text).substr(0, text.size() - 1));
     EXPECT_FALSE(head && DecodeUnit(*head)) << field;

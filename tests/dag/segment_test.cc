@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <set>
 #include <stdexcept>
 #include <thread>
 
@@ -285,6 +286,55 @@ TEST(SegmentTest, AFailureToLogEndsTheSegment) {
   const Status status = RunSegment(arena, source, spec, memory, progress, {});
   EXPECT_EQ(status.message(), "the log cannot be written");
   EXPECT_EQ(memory.lines.size(), 2u);
+}
+
+/// Writes down what each stage left of every batch.
+class Notebook final : public RecordWatch {
+ public:
+  std::unique_ptr<Passage> Watch(const Batch& batch, const std::vector<std::string>& stages) override {
+    if (batch.partition.partition == 1) return nullptr;  // of no interest
+    return std::make_unique<Looking>(*this, stages);
+  }
+  std::multiset<std::string> seen;  // guarded by mutex_
+
+ private:
+  class Looking final : public Passage {
+   public:
+    Looking(Notebook& notebook, const std::vector<std::string>& stages)
+        : notebook_(notebook), stages_(stages) {}
+    void Left(std::uint32_t stage, const Batch& batch) override {
+      const std::scoped_lock lock(notebook_.mutex_);
+      notebook_.seen.insert(StrCat(stages_[stage], ":", batch.text.joined()));
+    }
+
+   private:
+    Notebook& notebook_;
+    const std::vector<std::string>& stages_;
+  };
+  std::mutex mutex_;
+};
+
+TEST(SegmentTest, WatchSeesEachStageOnceAndChangesNothing) {
+  Shout first, second, encoder;
+  Notebook notebook;
+  const auto run = [&](RecordWatch* watch) {
+    NumberSource source({.records = 6, .per_partition = 2, .per_batch = 2});
+    Memory memory;
+    SegmentSpec spec;
+    spec.links = {{&first, 0}, {&second, 1}, {&encoder, 1, false}};
+    spec.stages = 2;
+    spec.splits = {"train"};
+    spec.watch = watch;
+    spec.names = {"source", "shout"};
+    SegmentProgress progress(2);
+    Arena arena(2);
+    EXPECT_TRUE(RunSegment(arena, source, spec, memory, progress, {}).ok());
+    return memory.lines;
+  };
+  const std::vector<std::string> unwatched = run(nullptr);
+  EXPECT_EQ(run(&notebook), unwatched);
+  EXPECT_EQ(notebook.seen, (std::multiset<std::string>{"source:r0!r1!", "shout:r0!!!r1!!!", "source:r4!r5!",
+                                                       "shout:r4!!!r5!!!"}));
 }
 
 }  // namespace

@@ -48,14 +48,15 @@ std::string Compressed(Compression compression, std::string_view text) {
     case Compression::kXz: return XzCompress(text);
     case Compression::kZstd: return ZstdCompress(text);
     case Compression::kGzip: return GzipCompress(text);
+    case Compression::kBzip2: return Bzip2Compress(text);
+    case Compression::kLz4: return Lz4Compress(text);
     case Compression::kPlain: break;
   }
   return std::string(text);
 }
 
-constexpr Compression kAll[] = {Compression::kPlain, Compression::kXz, Compression::kZstd,
-                                Compression::kGzip};
-constexpr Compression kPacked[] = {Compression::kXz, Compression::kZstd, Compression::kGzip};
+constexpr Compression kPacked[] = {Compression::kXz, Compression::kZstd, Compression::kGzip,
+                                   Compression::kBzip2, Compression::kLz4};
 
 const std::string kGzipExample(
     "\x1F\x8B\x08\x00\0\0\0\0\x00\x03\x7B\xDE\xB3\x9A\x0B\x00\x45\xC8\xE5\x2F\x04\0\0\0", 24);
@@ -64,10 +65,24 @@ const std::string kXzExample(
     "\x01\x00\x03\xE7\x8C\xAB\x0A\x00\x72\xCD\xDB\x59\x7C\x4C\x42\x02\x00\x01\x1C\x04\x6F\x2C\x9C\xC1"
     "\x1F\xB6\xF3\x7D\x01\x00\x00\x00\x00\x04\x59\x5A",
     60);
+const std::string kBzip2Example(
+    "\x42\x5A\x68\x31\x31\x41\x59\x26\x53\x59\x29\x92\x86\x1B\x00\x00\x01\xC0\x51\x00\x10\x00"
+    "\x04\x00\x08\x00\x80\x20\x00\x21\x9A\x68\x33\x4D\x32\xBC\x5D\xC9\x14\xE1\x42\x40\xA6\x4A"
+    "\x18\x6C",
+    46);
+const std::string kLz4Example(
+    "\x04\x22\x4D\x18\x64\x40\xA7\x04\x00\x00\x80\xE7\x8C\xAB\x0A\x00\x00\x00\x00\x29\xB9\xDD\x33", 23);
 
 TEST(CompressionTest, ExamplesOfTheFormatPage) {
-  EXPECT_EQ(Decode(Compression::kGzip, kGzipExample).text, "猫\n");
-  EXPECT_EQ(Decode(Compression::kXz, kXzExample).text, "猫\n");
+  const std::pair<Compression, std::string> examples[] = {{Compression::kGzip, kGzipExample},
+                                                          {Compression::kXz, kXzExample},
+                                                          {Compression::kBzip2, kBzip2Example},
+                                                          {Compression::kLz4, kLz4Example}};
+  for (const auto& [compression, bytes] : examples) {
+    const Decoded decoded = Decode(compression, bytes);
+    EXPECT_EQ(decoded.text, "猫\n");
+    EXPECT_TRUE(decoded.status.ok()) << decoded.status.message();
+  }
 }
 
 TEST(CompressionTest, DetectedByBytesNotByName) {
@@ -75,6 +90,10 @@ TEST(CompressionTest, DetectedByBytesNotByName) {
   EXPECT_EQ(*DetectCompression(kGzipExample, "corpus.xz"), Compression::kGzip);
   EXPECT_EQ(*DetectCompression(ZstdCompress("a"), "corpus"), Compression::kZstd);
   EXPECT_EQ(*DetectCompression("\x5A\x2A\x4D\x18\1\0\0\0x"s, "corpus"), Compression::kZstd);
+  EXPECT_EQ(*DetectCompression(kBzip2Example, "corpus"), Compression::kBzip2);
+  EXPECT_EQ(*DetectCompression(Bzip2Compress(""), "corpus"), Compression::kBzip2);
+  EXPECT_EQ(*DetectCompression(kLz4Example, "corpus"), Compression::kLz4);
+  EXPECT_EQ(*DetectCompression("BZh9 is how a line may begin", "corpus.txt"), Compression::kPlain);
   EXPECT_EQ(*DetectCompression("text", "corpus.txt"), Compression::kPlain);
   EXPECT_EQ(*DetectCompression("", "corpus.txt"), Compression::kPlain);
 }
@@ -83,12 +102,13 @@ TEST(CompressionTest, NamesThatPromiseMoreAreRefused) {
   EXPECT_EQ(DetectCompression("<!DOCTYPE html>", "ja.txt.xz").status().code(), Code::kDataLoss);
   EXPECT_EQ(DetectCompression("", "ja.txt.gz").status().message(),
             "is named .gz but is empty; fetch the file again, or set format: plain if it is text");
+  EXPECT_EQ(DetectCompression("\x02\x21\x4C\x18....", "ja.lz4").status().code(), Code::kUnimplemented);
   EXPECT_EQ(DetectCompression("PK\x03\x04....", "ja").status().code(), Code::kUnimplemented);
 }
 
 TEST(CompressionTest, AnyChunkOfInputAndOutputGivesTheSame) {
   const std::string text = Text(30'000);
-  for (const Compression compression : kAll) {
+  for (const Compression compression : kCompressions) {
     const std::string bytes = Compressed(compression, text);
     for (const std::size_t chunk : {1u, 7u, 4096u, 1u << 20})
       for (const std::size_t piece : {1u, 13u, 65536u}) {
@@ -121,6 +141,7 @@ TEST(CompressionTest, StreamsFramesAndMembersFollowEachOther) {
   const std::string skip = "\x50\x2A\x4D\x18\3\0\0\0abc"s;
   EXPECT_EQ(Decode(Compression::kZstd, skip + ZstdCompress(a) + skip + ZstdCompress(c) + skip, 1).text,
             a + c);
+  EXPECT_EQ(Decode(Compression::kLz4, skip + Lz4Compress(a) + skip + Lz4Compress(c) + skip, 1).text, a + c);
   EXPECT_EQ(Decode(Compression::kGzip, GzipCompress(a) + std::string(512, '\0'), 7).text, a);
 }
 
@@ -182,6 +203,12 @@ TEST(CompressionTest, GoodBlocksBeforeADamagedOneAreGivenOut) {
   std::string zstd = ZstdCompress(text);
   zstd[zstd.size() / 2] = static_cast<char>(zstd[zstd.size() / 2] ^ 1);
   EXPECT_GE(Decode(Compression::kZstd, zstd).text.size(), 300'000u);
+  std::string bzip2 = Bzip2Compress(text);
+  bzip2[bzip2.size() / 2] = static_cast<char>(bzip2[bzip2.size() / 2] ^ 1);
+  EXPECT_GE(Decode(Compression::kBzip2, bzip2).text.size(), 300'000u);
+  std::string lz4 = Lz4Compress(text);
+  lz4[lz4.size() / 2] = static_cast<char>(lz4[lz4.size() / 2] ^ 1);
+  EXPECT_GE(Decode(Compression::kLz4, lz4).text.size(), 400'000u);
 }
 
 TEST(CompressionTest, OtherBytesAfterTheEndAreRefused) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/json.h"
+#include "formats/tf_example.h"
 
 namespace pipeline {
 namespace {
@@ -66,6 +67,22 @@ std::string WhyNot(std::string_view json) {
 TEST(TfdsTest, WritesTheDocumentedBytes) {
   EXPECT_EQ(TfdsInfoJson(Example()), kInfo);
   EXPECT_EQ(TfdsFeaturesJson(), kFeatures);
+  constexpr std::string_view kLabel = R"(      "label": {
+        "classLabel": {
+          "numClasses": "2"
+        },
+        "pythonClassName": "tensorflow_datasets.core.features.class_label_feature.ClassLabel"
+      },
+)";
+  std::string labelled(kFeatures);
+  labelled.insert(labelled.find("      \"text\""), kLabel);
+  EXPECT_EQ(TfdsFeaturesJson(2), labelled);
+  EXPECT_EQ(TfdsLabelsText({"0", "1"}), "\x30\x0A\x31\x0A");
+  std::string example;
+  AppendTfExample(example, {{kTfdsLabelFeature, TfInt64List{1}}, {kTfdsTextFeature, TfBytesList{"猫"}}});
+  EXPECT_EQ(example,
+            "\x0a\x21\x0a\x0e\x0a\x05label\x12\x05\x1a\x03\x0a\x01\x01"
+            "\x0a\x0f\x0a\x04text\x12\x07\x0a\x05\x0a\x03\xe7\x8c\xab");
 }
 
 TEST(TfdsTest, ReadsTheDocumentedBytes) {

@@ -7,6 +7,8 @@
 #include <random>
 #include <string>
 
+#include "tests/stages/utf8.h"
+
 namespace pipeline {
 namespace {
 
@@ -124,6 +126,40 @@ TEST(Utf8Test, RepairGivesCleanTextAndCountsReplacements) {
     for (std::size_t at = 0; (at = repaired.find("\uFFFD", at)) != std::string::npos; at += 3) ++replaced;
     ASSERT_EQ(replaced, damage.invalid_utf8 + damage.nul);
   }
+}
+
+TEST(Utf8Test, DecodesEveryCharacter) {
+  std::string text;
+  std::u32string characters;
+  for (char32_t c = 1; c < 0x110000; ++c) {
+    if (0xD800 <= c && c < 0xE000) continue;
+    text += Utf8(c);
+    characters.push_back(c);
+  }
+  EXPECT_EQ(CountCharacters(text), characters.size());
+  std::u32string decoded(characters.size() + 1, U'\0');
+  std::string_view rest = text;
+  EXPECT_EQ(DecodeUtf8(rest, decoded), characters.size());
+  EXPECT_TRUE(rest.empty());
+  decoded.pop_back();
+  EXPECT_TRUE(decoded == characters);
+}
+
+TEST(Utf8Test, DecodesInPieces) {
+  const std::u32string characters = U"a\u00e9猫😀か";
+  for (std::size_t piece = 1; piece <= characters.size(); ++piece) {
+    std::string_view rest = "a\u00e9猫😀か";
+    std::u32string decoded;
+    while (!rest.empty()) {
+      std::u32string part(piece, U'\0');
+      part.resize(DecodeUtf8(rest, part));
+      decoded += part;
+    }
+    EXPECT_TRUE(decoded == characters) << piece;
+  }
+  std::string_view rest = "か";
+  EXPECT_EQ(DecodeUtf8(rest, {}), 0u);
+  EXPECT_EQ(rest, "か");
 }
 
 }  // namespace

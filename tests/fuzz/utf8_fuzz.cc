@@ -36,6 +36,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   sum.invalid_utf8 += rest.invalid_utf8, sum.nul += rest.nul;
   Check(pieces == whole && sum == damage);
 
+  // Decoding stays inside its input whatever it is, and counts the characters of clean text.
+  std::u32string characters(size + whole.size(), U'\0');
+  std::string_view undecoded = text;
+  const std::size_t decoded = DecodeUtf8(undecoded, characters);
+  Check(undecoded.empty());
+  for (const char32_t c : characters.substr(0, decoded)) Check(c <= 0x10FFFF);
+  undecoded = whole;
+  Check(DecodeUtf8(undecoded, characters) == CountCharacters(whole));
+
   std::string again;
   Check(RepairUtf8(whole, again) == Utf8Damage{} && again == whole);
   return 0;

@@ -43,6 +43,7 @@ struct Outcome {
 Json DefaultConfig() {
   Json config;
   for (const ConfigKey& key : DecompressType().keys) {
+    if (key.fallback == "~") continue;
     if (key.type == ValueType::kBytes) {
       const bool record = key.name == "max_record_bytes";
       config[key.name] = Json(record ? 8 << 20 : 64 << 20);

@@ -54,9 +54,8 @@ inline ShardRules ShuffleRules(std::uint32_t shards) {
   rules.object_name = [](std::string_view split, std::uint32_t number, std::uint32_t count) {
     return std::string(split) + "." + std::to_string(number) + "-of-" + std::to_string(count);
   };
-  rules.describe = [](const std::vector<Shard>&, const std::vector<ShardOutput>&) {
-    return Result<Sidecars>(Sidecars{});
-  };
+  rules.describe = [](const std::vector<Shard>&, const std::vector<ShardOutput>&,
+                      const std::vector<std::uint64_t>&) { return Result<Sidecars>(Sidecars{}); };
   return rules;
 }
 

@@ -84,7 +84,7 @@ TEST(WriteTfdsTest, DescribesTheShardsAsTheyAre) {
   const std::uint64_t records[] = {10, 9, 3};
   for (std::size_t i = 0; i < 3; ++i) outputs[i].object.bytes = bytes[i], outputs[i].records = records[i];
 
-  const auto sidecars = rules.describe(shards, outputs);
+  const auto sidecars = rules.describe(shards, outputs, {0, 0});
   ASSERT_TRUE(sidecars.ok()) << sidecars.status().message();
   ASSERT_EQ(sidecars->before_manifest.size(), 1u);
   EXPECT_EQ(sidecars->before_manifest[0].object, "dataset_info.json");
@@ -114,6 +114,78 @@ TEST(WriteTfdsTest, ChecksNamesNumbersAndColumns) {
   split.splits = {"train", "all"};
   EXPECT_NE(WhyNot(Config(), split).find("split 'all'"), std::string::npos);
   EXPECT_NE(WhyNot(Config(), Schema()).find("column 'text'"), std::string::npos);
+}
+
+Json LabelledConfig() {
+  Json config = Config();
+  config["labels"] = Json::Array{"no", "yes"};
+  return config;
+}
+
+Schema LabelledSchema() {
+  Schema schema = TextSchema();
+  schema.columns["label"] = ColumnType::kUtf8;
+  return schema;
+}
+
+Batch LabelledBatch() {
+  Batch batch = BatchOf({"a", "b", "c"});
+  for (const char* label : {"yes", "maybe", "no"}) batch.label.Append(label);
+  return batch;
+}
+
+TEST(WriteTfdsTest, LabelsBecomeNumbers) {
+  Json config = LabelledConfig();
+  config["on_unknown_label"] = "quarantine";
+  const auto stage = std::get<SinkFactory>(WriteTfdsType().make)({"text", config, LabelledSchema()});
+  ASSERT_TRUE(stage.ok()) << stage.status().message();
+  Batch batch = LabelledBatch();
+  const StageCounts counts = ApplyTo(batch, *(*stage)->encoder());
+  ASSERT_EQ(batch.payload.size(), 2u);
+  for (std::size_t row = 0; row < 2; ++row) {
+    std::string example;
+    AppendTfExample(example,
+                    {{"text", TfBytesList{row == 0 ? "a" : "c"}}, {"label", TfInt64List{row == 0 ? 1 : 0}}});
+    std::string framed;
+    AppendTfRecord(framed, example);
+    EXPECT_EQ(batch.payload[row], framed);
+  }
+  EXPECT_EQ(LinesOf(batch), (std::vector<std::string>{"a", "c"}));
+  EXPECT_EQ(counts.reasons.at("dropped_unknown_label"), 1u);
+  ASSERT_EQ(batch.quarantine.size(), 1u);
+  EXPECT_EQ(batch.quarantine[0].bytes, "maybe\tb");
+
+  const ShardRules rules = TfdsShardRules({"text", config, LabelledSchema()});
+  const auto sidecars = rules.describe({}, {}, {});
+  ASSERT_TRUE(sidecars.ok());
+  ASSERT_EQ(sidecars->before_manifest.size(), 2u);
+  EXPECT_EQ(sidecars->before_manifest[0].object, "label.labels.txt");
+  EXPECT_EQ(sidecars->before_manifest[0].bytes, "no\nyes\n");
+  EXPECT_EQ(sidecars->after_manifest[0].bytes, TfdsFeaturesJson(2));
+}
+
+TEST(WriteTfdsTest, UnknownLabelsFailUnlessSetAside) {
+  const auto stage =
+      std::get<SinkFactory>(WriteTfdsType().make)({"text", LabelledConfig(), LabelledSchema()});
+  Batch batch = LabelledBatch();
+  const auto worker = (*stage)->encoder()->NewWorker();
+  StageCounts counts;
+  const Status status = (*worker)->Apply(batch, 1, counts);
+  EXPECT_EQ(status.message(),
+            "record 1 of partition 0: its label 'maybe' is not among `labels`; name it there, or set "
+            "on_unknown_label: quarantine");
+  EXPECT_EQ(batch.failed_index, 1u);
+}
+
+TEST(WriteTfdsTest, LabelsAreNamedWhereThereAreSome) {
+  EXPECT_EQ(WhyNot(LabelledConfig(), LabelledSchema()), "");
+  EXPECT_NE(WhyNot(Config(), LabelledSchema()).find("the records have labels: name them"), std::string::npos);
+  EXPECT_NE(WhyNot(LabelledConfig()).find("the records that come in have none"), std::string::npos);
+  for (const char* label : {"", " a", "a\u3000", "a\nb", "yes"}) {
+    Json config = LabelledConfig();
+    config["labels"] = Json::Array{"no", "yes", label};
+    EXPECT_NE(WhyNot(config, LabelledSchema()).find("labels: '"), std::string::npos) << label;
+  }
 }
 
 TEST(WriteTfdsTest, LiesBelowNameAndVersion) { EXPECT_EQ(WriteTfdsType().place(Config()), "cc100_ja/1.0.0"); }

@@ -1,7 +1,9 @@
 #include "tests/support/compress.h"
 
+#include <bzlib.h>
 #include <gtest/gtest.h>
 #include <isa-l/igzip_lib.h>
+#include <lz4frame.h>
 #include <lzma.h>
 #include <zstd.h>
 
@@ -60,6 +62,27 @@ std::string GzipCompress(std::string_view text) {
   EXPECT_EQ(isal_deflate(&stream), COMP_OK);
   EXPECT_EQ(stream.internal_state.state, ZSTATE_END);
   out.resize(stream.total_out);
+  return out;
+}
+
+std::string Bzip2Compress(std::string_view text) {
+  std::string out(text.size() + text.size() / 50 + 1024, '\0'), in(text);
+  auto size = static_cast<unsigned>(out.size());
+  EXPECT_EQ(BZ2_bzBuffToBuffCompress(out.data(), &size, in.data(), static_cast<unsigned>(in.size()), 1, 0, 0),
+            BZ_OK);
+  out.resize(size);
+  return out;
+}
+
+std::string Lz4Compress(std::string_view text) {
+  LZ4F_preferences_t how{};
+  how.frameInfo.blockSizeID = LZ4F_max64KB;
+  how.frameInfo.contentChecksumFlag = LZ4F_contentChecksumEnabled;
+  how.frameInfo.blockChecksumFlag = LZ4F_blockChecksumEnabled;
+  std::string out(LZ4F_compressFrameBound(text.size(), &how), '\0');
+  const std::size_t size = LZ4F_compressFrame(out.data(), out.size(), text.data(), text.size(), &how);
+  EXPECT_FALSE(LZ4F_isError(size)) << LZ4F_getErrorName(size);
+  out.resize(size);
   return out;
 }
 

@@ -13,5 +13,9 @@ std::string XzCompress(std::string_view text, std::size_t block_bytes = 0);
 std::string ZstdCompress(std::string_view text, int window_log = 0);
 /// One member.
 std::string GzipCompress(std::string_view text);
+/// One stream of blocks of 100 kB.
+std::string Bzip2Compress(std::string_view text);
+/// One frame of blocks of 64 KiB, with all checksums.
+std::string Lz4Compress(std::string_view text);
 
 }  // namespace pipeline

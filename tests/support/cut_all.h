@@ -28,6 +28,7 @@ struct Cut {
     bool operator==(const Partition&) const = default;
   };
   std::vector<Record> records;
+  std::vector<std::string> headers;
   std::vector<Partition> partitions;
   CutCounts outside;
   std::uint64_t raw_bytes = 0, documents = 0;
@@ -35,18 +36,21 @@ struct Cut {
   std::size_t most_memory = 0;
 
   bool SameAs(const Cut& other) const {
-    return records == other.records && partitions == other.partitions && outside == other.outside &&
-           raw_bytes == other.raw_bytes && documents == other.documents && error == other.error;
+    return records == other.records && headers == other.headers && partitions == other.partitions &&
+           outside == other.outside && raw_bytes == other.raw_bytes && documents == other.documents &&
+           error == other.error;
   }
 };
 
-/// `chunk` says how many bytes to feed next; at least 1.
+/// `chunk` says how many bytes to feed next; at least 1. A section ends before each of the offsets
+/// `sections`, which ascend.
 inline Cut CutAll(std::string_view text, const LineRules& rules, const std::function<std::size_t()>& chunk,
-                  const CutterStart& start = {}) {
+                  const CutterStart& start = {}, std::vector<std::size_t> sections = {}) {
   Cut cut;
+  std::size_t fed = start.raw;
   LineCutter cutter(rules, start);
   text.remove_prefix(start.raw);
-  std::string fed;  // overwritten by the next, so that a view kept too long shows
+  std::string lent;  // overwritten by the next, so that a view kept too long shows
   while (true) {
     const Result<LineCutter::Event> event = cutter.Next();
     cut.most_memory = std::max(cut.most_memory, cutter.memory_bytes());
@@ -56,14 +60,21 @@ inline Cut CutAll(std::string_view text, const LineRules& rules, const std::func
     }
     switch (*event) {
       case LineCutter::Event::kNeedInput: {
+        if (!sections.empty() && sections.front() == fed) {
+          sections.erase(sections.begin());
+          cutter.EndSection();
+          break;
+        }
         if (text.empty()) {
           cutter.FinishInput();
           break;
         }
-        const std::size_t bytes = std::min(chunk(), text.size());
-        std::fill(fed.begin(), fed.end(), '#');
-        fed = std::string(text.substr(0, bytes));
-        cutter.Feed(fed);
+        std::size_t bytes = std::min(chunk(), text.size());
+        if (!sections.empty()) bytes = std::min(bytes, sections.front() - fed);
+        fed += bytes;
+        std::fill(lent.begin(), lent.end(), '#');
+        lent = std::string(text.substr(0, bytes));
+        cutter.Feed(lent);
         text.remove_prefix(bytes);
         break;
       }
@@ -74,6 +85,8 @@ inline Cut CutAll(std::string_view text, const LineRules& rules, const std::func
                                record.key, record.piece, *event == LineCutter::Event::kSetAside});
         break;
       }
+      case LineCutter::Event::kHeader: cut.headers.emplace_back(cutter.record().bytes); break;
+      case LineCutter::Event::kSectionEnd: break;
       case LineCutter::Event::kPartitionEnd: {
         const CutEnd& end = cutter.partition_end();
         cut.partitions.push_back({end.partition, end.raw_end, end.document_end, cutter.TakeCounts()});

@@ -54,7 +54,8 @@ StageType Map() {
   type.keys = {{"form", ValueType::kChoice, "none", Effect::kBytes, "Which form.", {"none", "nfc", "nfkc"}},
                {"strip", ValueType::kBoolean, "true", Effect::kBytes, "Strips white space."},
                {"drop", ValueType::kStrings, "[]", Effect::kBytes, "Lines that are dropped."},
-               {"ratio", ValueType::kNumber, "0.5", Effect::kBytes, "How much."}};
+               {"ratio", ValueType::kNumber, "0.5", Effect::kBytes, "How much."},
+               {"share", ValueType::kFractionRange, "~", Effect::kBytes, "From where to where."}};
   type.reads = {"text"};
   type.libraries = {{"fake", "1.0"}};
   type.check = [](const Json& config, Schema&) -> Status {
@@ -127,10 +128,44 @@ StageType Learn() {
   return type;
 }
 
+StageType Study() {
+  StageType type;
+  type.name = "study";
+  type.help = "Learns from text.";
+  type.gives = Flow::kArtifact;
+  type.publishes = true;
+  type.out_optional = true;
+  type.reads = {"text"};
+  type.make = Never<JobStage>();
+  return type;
+}
+
+StageType Use() {
+  StageType type;
+  type.name = "use";
+  type.help = "Uses what was learnt.";
+  type.reads = {"text"};
+  type.ports = {{"model", true, true, "What was learnt."}, {"words", false, false, "A list of words."}};
+  type.metrics = {{"use_rate", "How often.", [](const StageCounts&) { return 1.0; }}};
+  type.make = Never<Transform>();
+  return type;
+}
+
+StageType Again() {
+  StageType type;
+  type.name = "again";
+  type.help = "Uses the same once more.";
+  type.reads = {"text"};
+  type.ports = {{"model", true, true, "What was learnt.", true}};
+  type.make = Never<Transform>();
+  return type;
+}
+
 }  // namespace
 
 const Registry& FakeRegistry() {
-  static const Registry kRegistry({Fetch(), Lines(), Map(), Divide(), Cut(), Publish(), Learn()});
+  static const Registry kRegistry(
+      {Fetch(), Lines(), Map(), Divide(), Cut(), Publish(), Learn(), Study(), Use(), Again()});
   return kRegistry;
 }
 

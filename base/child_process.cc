@@ -1,0 +1,315 @@
+#include "base/child_process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <condition_variable>
+#include <cstring>
+
+namespace pipeline {
+
+namespace {
+
+constexpr int kPollMs = 100;  // how late a stop token may be seen
+
+struct Pipe {
+  FileDescriptor read;
+  FileDescriptor write;
+};
+
+/// Both ends are above stderr, so that the child can put them in the places of 0, 1 and 2 in any order.
+Result<Pipe> MakePipe() {
+  std::array<int, 2> ends = {};
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) return SystemError("making a pipe", errno);
+  Pipe made{FileDescriptor(ends[0]), FileDescriptor(ends[1])};
+  for (FileDescriptor* end : {&made.read, &made.write})
+    if (end->get() <= 2) *end = FileDescriptor(fcntl(end->get(), F_DUPFD_CLOEXEC, 3));
+  if (!made.read.is_open() || !made.write.is_open()) return SystemError("making a pipe", errno);
+  return made;
+}
+
+/// The strings as execve wants them; they stay the property of `strings`.
+std::vector<char*> Pointers(const std::vector<std::string>& strings) {
+  std::vector<char*> pointers;
+  pointers.reserve(strings.size() + 1);
+  for (const std::string& text : strings) pointers.push_back(const_cast<char*>(text.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+/// What the child needs, made before the fork: after it only what is safe in a signal handler may run.
+struct Launch {
+  char* const* argv;
+  char* const* environment;
+  const char* directory;  // null: stay
+  int input, output, error;
+  int failed;  // takes errno where the program could not be executed
+  pid_t parent;
+  rlim_t descriptors;
+};
+
+/// Leaves no descriptor above stderr open in the program to come, except by exec failing.
+void CloseOthersAtExec(const Launch& launch) {
+#ifdef SYS_close_range
+  constexpr unsigned kCloexec = 1U << 2;  // CLOSE_RANGE_CLOEXEC, Linux 5.11
+  if (syscall(SYS_close_range, 3U, ~0U, kCloexec) == 0) return;
+#endif
+  for (rlim_t number = 3; number < launch.descriptors; ++number)
+    fcntl(static_cast<int>(number), F_SETFD, FD_CLOEXEC);
+}
+
+[[noreturn]] void BecomeProgram(const Launch& launch) {
+  const auto give_up = [&launch] {
+    const int why = errno;
+    if (write(launch.failed, &why, sizeof why) < 0) _exit(126);
+    _exit(127);
+  };
+  setpgid(0, 0);
+  if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) give_up();
+  if (getppid() != launch.parent) _exit(127);  // it died before the kernel was asked to watch it
+  for (int number = 1; number < NSIG; ++number) signal(number, SIG_DFL);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  if (dup2(launch.input, 0) < 0 || dup2(launch.output, 1) < 0 || dup2(launch.error, 2) < 0) give_up();
+  CloseOthersAtExec(launch);
+  if (launch.directory != nullptr && chdir(launch.directory) != 0) give_up();
+  execvpe(launch.argv[0], launch.argv, launch.environment);
+  give_up();
+  _exit(127);
+}
+
+void SetNonBlocking(const FileDescriptor& file) { fcntl(file.get(), F_SETFL, O_NONBLOCK); }
+
+/// Keeps SIGPIPE from this thread while it writes to a pipe that may have no reader.
+class WithoutSigpipe {
+ public:
+  WithoutSigpipe() {
+    sigemptyset(&pipe_);
+    sigaddset(&pipe_, SIGPIPE);
+    sigset_t pending;
+    sigpending(&pending);
+    was_pending_ = sigismember(&pending, SIGPIPE) == 1;
+    pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+  }
+  ~WithoutSigpipe() {
+    constexpr timespec kNow = {};
+    if (!was_pending_) sigtimedwait(&pipe_, nullptr, &kNow);
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  WithoutSigpipe(const WithoutSigpipe&) = delete;
+  WithoutSigpipe& operator=(const WithoutSigpipe&) = delete;
+
+ private:
+  sigset_t pipe_{}, before_{};
+  bool was_pending_ = false;
+};
+
+/// Waits until `file` can be read or written; kCancelled after `stop`.
+Status WaitFor(int file, short events, const std::stop_token& stop) {
+  while (true) {
+    if (stop.stop_requested()) return {Code::kCancelled, "stopped"};
+    pollfd wanted = {file, events, 0};
+    const int ready = poll(&wanted, 1, kPollMs);
+    if (ready > 0) return {};
+    if (ready < 0 && errno != EINTR) return SystemError("waiting for a child process", errno);
+  }
+}
+
+/// Sleeps that long, or until `stop`.
+void SleepUnlessStopped(std::chrono::milliseconds time, const std::stop_token& stop) {
+  std::mutex mutex;
+  std::condition_variable_any never;
+  std::unique_lock lock(mutex);
+  never.wait_for(lock, stop, time, [] { return false; });
+}
+
+}  // namespace
+
+std::string ChildExit::Describe() const {
+  if (signal == 0) return "ended with exit code " + std::to_string(code);
+  const char* name = strsignal(signal);
+  return "was ended by signal " + std::to_string(signal) + " (" + (name != nullptr ? name : "unknown") + ")";
+}
+
+Result<std::unique_ptr<ChildProcess>> ChildProcess::Start(const ChildOptions& options) {
+  if (options.argv.empty()) return Status(Code::kInvalidArgument, "a command of no words cannot be run");
+  ASSIGN_OR_RETURN(Pipe input, MakePipe());
+  ASSIGN_OR_RETURN(Pipe output, MakePipe());
+  ASSIGN_OR_RETURN(Pipe error, MakePipe());
+  ASSIGN_OR_RETURN(Pipe failed, MakePipe());
+  ASSIGN_OR_RETURN(Pipe wake, MakePipe());
+  SetNonBlocking(input.write);
+  SetNonBlocking(output.read);
+  SetNonBlocking(error.read);
+
+  const std::vector<char*> argv = Pointers(options.argv);
+  std::vector<char*> environment;
+  if (options.environment) environment = Pointers(*options.environment);
+  rlimit limit = {};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  const Launch launch = {
+      .argv = argv.data(),
+      .environment = options.environment ? environment.data() : environ,
+      .directory = options.directory.empty() ? nullptr : options.directory.c_str(),
+      .input = input.read.get(),
+      .output = output.write.get(),
+      .error = error.write.get(),
+      .failed = failed.write.get(),
+      .parent = getpid(),
+      .descriptors = std::min<rlim_t>(limit.rlim_cur, 1 << 20),
+  };
+  const pid_t id = fork();
+  if (id < 0) return SystemError("starting " + options.argv[0], errno);
+  if (id == 0) BecomeProgram(launch);
+  setpgid(id, id);  // here too: whoever comes first, a signal finds the group
+
+  failed.write = FileDescriptor();
+  int why = 0;
+  ssize_t got = 0;
+  do got = read(failed.read.get(), &why, sizeof why);
+  while (got < 0 && errno == EINTR);
+  if (got != 0) {
+    waitpid(id, nullptr, 0);
+    const std::string where = options.directory.empty() ? "" : " in " + options.directory;
+    return SystemError("running " + options.argv[0] + where, got == sizeof why ? why : EIO);
+  }
+  return std::unique_ptr<ChildProcess>(new ChildProcess(id, std::move(input.write), std::move(output.read),
+                                                        std::move(error.read), std::move(wake.write),
+                                                        options.stderr_bytes, std::move(wake.read)));
+}
+
+ChildProcess::ChildProcess(pid_t id, FileDescriptor input, FileDescriptor output, FileDescriptor error,
+                           FileDescriptor wake, std::size_t stderr_bytes, FileDescriptor woken)
+    : input_(std::move(input)),
+      output_(std::move(output)),
+      wake_(std::move(wake)),
+      id_(id),
+      stderr_bytes_(std::max<std::size_t>(stderr_bytes, 1)),
+      drain_([this, from = std::move(error), until = std::move(woken)] { Drain(from, until); }) {}
+
+ChildProcess::~ChildProcess() {
+  Signal(SIGKILL);
+  if (!reaped_) (void)Reap();
+}
+
+Status ChildProcess::Write(std::string_view bytes, const std::stop_token& stop) {
+  const WithoutSigpipe guard;
+  while (!bytes.empty()) {
+    const ssize_t wrote = write(input_.get(), bytes.data(), bytes.size());
+    if (wrote > 0) {
+      bytes.remove_prefix(static_cast<std::size_t>(wrote));
+      if (stop.stop_requested()) return {Code::kCancelled, "stopped"};
+    } else if (errno == EAGAIN) {
+      RETURN_IF_ERROR(WaitFor(input_.get(), POLLOUT, stop));
+    } else if (errno == EPIPE) {
+      return {Code::kUnavailable, "the child process reads no more"};
+    } else if (errno != EINTR) {
+      return SystemError("writing to a child process", errno);
+    }
+  }
+  return {};
+}
+
+void ChildProcess::CloseInput() { input_ = FileDescriptor(); }
+
+Result<std::size_t> ChildProcess::Read(std::span<char> buffer, const std::stop_token& stop) {
+  while (true) {
+    RETURN_IF_ERROR(WaitFor(output_.get(), POLLIN, stop));
+    const ssize_t got = read(output_.get(), buffer.data(), buffer.size());
+    if (got >= 0) return static_cast<std::size_t>(got);
+    if (errno != EAGAIN && errno != EINTR) return SystemError("reading from a child process", errno);
+  }
+}
+
+void ChildProcess::Signal(int number) {
+  const std::lock_guard lock(mutex_);
+  if (!reaped_) kill(-id_, number);
+}
+
+bool ChildProcess::HasEnded() const {
+  siginfo_t info = {};
+  // WNOWAIT: it stays a zombie, which keeps the number of the group from being given to others.
+  return waitid(P_PID, static_cast<id_t>(id_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == id_;
+}
+
+Result<ChildExit> ChildProcess::Wait(const std::stop_token& stop, std::chrono::milliseconds grace) {
+  CloseInput();
+  std::chrono::milliseconds nap(1);
+  while (!HasEnded() && !stop.stop_requested()) {
+    SleepUnlessStopped(nap, stop);
+    nap = std::min(nap * 2, std::chrono::milliseconds(20));
+  }
+  const bool stopped = !HasEnded();
+  if (stopped) {
+    Signal(SIGTERM);
+    const auto deadline = std::chrono::steady_clock::now() + grace;
+    while (!HasEnded() && std::chrono::steady_clock::now() < deadline)
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  Signal(SIGKILL);  // to what is left: grandchildren, or a child that did not listen
+  ASSIGN_OR_RETURN(const ChildExit exit, Reap());
+  if (stopped) return Status(Code::kCancelled, "stopped");
+  return exit;
+}
+
+Result<ChildExit> ChildProcess::Reap() {
+  int how = 0;
+  pid_t got = 0;
+  {
+    // The child was killed or has ended: this does not block Signal for long.
+    const std::lock_guard lock(mutex_);
+    do got = waitpid(id_, &how, 0);
+    while (got < 0 && errno == EINTR);
+    reaped_ = true;
+  }
+  wake_ = FileDescriptor();
+  if (drain_.joinable()) drain_.join();
+  if (got != id_) return SystemError("waiting for a child process", errno);
+  if (WIFSIGNALED(how)) return ChildExit{.code = 0, .signal = WTERMSIG(how)};
+  return ChildExit{.code = WEXITSTATUS(how), .signal = 0};
+}
+
+void ChildProcess::Drain(const FileDescriptor& from, const FileDescriptor& until) {
+  std::array<char, 4096> buffer = {};
+  std::size_t late = 0;
+  std::array<pollfd, 2> ready = {pollfd{from.get(), POLLIN, 0}, pollfd{until.get(), POLLIN, 0}};
+  while (true) {
+    if (poll(ready.data(), ready.size(), -1) < 0 && errno != EINTR) return;
+    // Its last words are the ones that matter, and fit in a pipe; a grandchild that left the group
+    // may go on talking for ever.
+    if (ready[1].revents != 0 && (late += buffer.size()) > (64 << 10)) return;
+    const ssize_t got = read(from.get(), buffer.data(), buffer.size());
+    if (got > 0) {
+      const std::lock_guard lock(mutex_);
+      stderr_.append(buffer.data(), static_cast<std::size_t>(got));
+      if (stderr_.size() > 2 * stderr_bytes_) {
+        stderr_.erase(0, stderr_.size() - stderr_bytes_);
+        stderr_cut_ = true;
+      }
+    } else if (got == 0 || (errno != EAGAIN && errno != EINTR) || ready[1].revents != 0) {
+      return;
+    }
+  }
+}
+
+std::string ChildProcess::StderrTail() const {
+  const std::lock_guard lock(mutex_);
+  std::string_view tail = stderr_;
+  bool cut = stderr_cut_;
+  if (tail.size() > stderr_bytes_) tail.remove_prefix(tail.size() - stderr_bytes_), cut = true;
+  if (cut) tail.remove_prefix(std::min(tail.size(), tail.find('\n') + 1));  // npos + 1 is 0
+  while (!tail.empty() && tail.back() == '\n') tail.remove_suffix(1);
+  return std::string(tail);
+}
+
+}  // namespace pipeline

@@ -1,0 +1,96 @@
+// A program run as a child of ours: its arguments as a list, never through a shell.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "base/file_descriptor.h"
+#include "base/result.h"
+
+namespace pipeline {
+
+struct ChildOptions {
+  /// argv[0] is a path, or a name that is looked for in our PATH.
+  std::vector<std::string> argv = {};
+  /// "NAME=value" each; absent: our own environment.
+  std::optional<std::vector<std::string>> environment = std::nullopt;
+  std::string directory = {};           // to run in; empty: ours
+  std::size_t stderr_bytes = 16 << 10;  // how much of the end of what it says on stderr is kept
+};
+
+/// How a child ended.
+struct ChildExit {
+  int code = 0;    // what it returned; 0 where a signal ended it
+  int signal = 0;  // that ended it; 0 where it returned
+  bool ok() const { return code == 0 && signal == 0; }
+  /// "ended with exit code 3", "was ended by signal 9 (Killed)".
+  std::string Describe() const;
+};
+
+/// A running child with pipes to its stdin and from its stdout; its stderr is read all the time by a
+/// thread of ours and only the end of it kept. It leads a process group of its own, so that a signal
+/// reaches what it starts too, and so that a key on the terminal does not reach it: who owns it decides.
+/// It inherits no other descriptor of ours, no blocked signal and no ignored one.
+///
+/// The kernel kills the child when the *thread* that called Start ends, however it ends; that thread
+/// is the one to call Wait. Write, Read and Signal may each be called from a thread of its own.
+class ChildProcess {
+ public:
+  /// kNotFound, kPermissionDenied …, naming argv[0], where the program cannot be executed.
+  static Result<std::unique_ptr<ChildProcess>> Start(const ChildOptions& options);
+  /// Kills the group and waits for the child, if Wait did not.
+  ~ChildProcess();
+  ChildProcess(const ChildProcess&) = delete;
+  ChildProcess& operator=(const ChildProcess&) = delete;
+
+  /// Writes all of `bytes` to its stdin. kUnavailable: it reads no more (it ended or closed its stdin; Wait
+  /// says why); kCancelled within a tenth of a second after `stop`.
+  Status Write(std::string_view bytes, const std::stop_token& stop);
+  /// The end of its stdin. Not while a Write runs.
+  void CloseInput();
+  /// Reads what is there of its stdout, at least one byte; 0 at its end. kCancelled as Write.
+  Result<std::size_t> Read(std::span<char> buffer, const std::stop_token& stop);
+
+  /// Sends `number` to the whole group; nothing after Wait. Safe from any thread.
+  void Signal(int number);
+  /// Closes its stdin and waits for the child; then kills what is left of the group. After `stop`, the
+  /// group gets SIGTERM, and SIGKILL when `grace` is over: the answer is kCancelled then. What nobody reads
+  /// of its stdout may keep it waiting for ever: Read to the end first. Called once.
+  Result<ChildExit> Wait(const std::stop_token& stop, std::chrono::milliseconds grace);
+
+  /// The end of what it said on stderr so far, from the start of a line, without a final line end.
+  std::string StderrTail() const;
+
+ private:
+  ChildProcess(pid_t id, FileDescriptor input, FileDescriptor output, FileDescriptor error,
+               FileDescriptor wake, std::size_t stderr_bytes, FileDescriptor woken);
+  void Drain(const FileDescriptor& from, const FileDescriptor& until);
+  bool HasEnded() const;
+  Result<ChildExit> Reap();
+
+  FileDescriptor input_;
+  FileDescriptor output_;
+  FileDescriptor wake_;  // closing it ends the thread that drains stderr
+  const pid_t id_;       // also of the group
+  const std::size_t stderr_bytes_;
+
+  mutable std::mutex mutex_;
+  bool reaped_ = false;  // afterwards id_ may be somebody else's
+  std::string stderr_;   // at most twice stderr_bytes_
+  bool stderr_cut_ = false;
+
+  std::jthread drain_;  // last: it uses the others
+};
+
+}  // namespace pipeline

@@ -1,0 +1,36 @@
+// What plugins said while a run went on, a JSON object a line: runs/ID/plugin_events.jsonl.
+#pragma once
+
+#include <cstdio>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/json.h"
+
+namespace pipeline {
+
+/// Safe from any thread. Members of a line: time (ISO 8601, UTC), stage, event. For people and for
+/// reports: a file that cannot be written is warned about once and changes nothing of the run.
+class EventFile {
+ public:
+  /// The file and its directory are made with the first event. `clock` outlives it.
+  EventFile(std::string path, const Clock& clock) : path_(std::move(path)), clock_(clock) {}
+  ~EventFile();
+  EventFile(const EventFile&) = delete;
+  EventFile& operator=(const EventFile&) = delete;
+
+  void Write(std::string_view stage, const Json& event);
+
+ private:
+  void Open();
+
+  const std::string path_;
+  const Clock& clock_;
+  std::mutex mutex_;  // guards what follows
+  std::FILE* file_ = nullptr;
+  bool given_up_ = false;
+};
+
+}  // namespace pipeline

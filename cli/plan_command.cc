@@ -1,0 +1,131 @@
+#include "cli/plan_command.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <set>
+#include <string>
+#include <thread>
+
+#include "base/log.h"
+#include "base/str.h"
+#include "cli/exit_code.h"
+#include "cli/hand_back.h"
+#include "cli/signals.h"
+#include "cli/status_display.h"
+#include "cli/workplace.h"
+#include "dag/executor.h"
+#include "dag/hand_out.h"
+#include "storage/local_file.h"
+#include "storage/open_store.h"
+#include "storage/uri.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::string_view kLogPrefix = "log/";
+constexpr int kKeepGoing = 1'000'000;  // what can run is offered, whatever else has failed
+
+int Refuse(const Status& why) {
+  LogError(why.message());
+  return kExitRefused;
+}
+
+/// What workers on other machines and in other directories know it by.
+Result<std::string> Absolute(const std::string& place) {
+  ASSIGN_OR_RETURN(const Uri uri, Uri::Parse(place));
+  return uri.scheme == Uri::Scheme::kFile ? std::filesystem::absolute(uri.path).string() : place;
+}
+
+/// Copies the log beside the plan, under its digest; returns the object.
+Result<std::string> CopyLog(Store& store, const std::string& path) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<LocalFile> file, LocalFile::Open(path));
+  std::string text(file->size(), '\0');
+  const ByteFile& bytes = *file;
+  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, bytes.Open(0, {}));
+  RETURN_IF_ERROR(ReadExactly(*reader, text));
+  const std::string object = StrCat(kLogPrefix, DigestOf(text).ToHex());
+  RETURN_IF_ERROR(WriteObject(store, object, text, Condition::ReplaceAny()).status());
+  return object;
+}
+
+/// Workers of the plan before may still read its log; those of older plans are gone or too late.
+Status RemoveOldLogs(Store& store, const std::set<std::string>& kept) {
+  ASSIGN_OR_RETURN(const std::vector<ObjectInfo> logs, store.List(kLogPrefix));
+  for (const ObjectInfo& log : logs)
+    if (!kept.contains(log.name)) RETURN_IF_ERROR(store.Remove(log.name));
+  return {};
+}
+
+Status Write(Store& store, HandOut hand_out, const std::string& log_path) {
+  std::set<std::string> logs;
+  if (const Result<HandOut> before = ReadHandOut(store); before.ok()) logs.insert(before->log);
+  ASSIGN_OR_RETURN(hand_out.log, CopyLog(store, log_path));
+  logs.insert(hand_out.log);
+  std::string names;
+  for (const OfferedUnit& unit : hand_out.units) names += unit.unit + "\n";
+  RETURN_IF_ERROR(WriteObject(store, "units.txt", names, Condition::ReplaceAny()).status());
+  RETURN_IF_ERROR(
+      WriteObject(store, kHandOutName, EncodeHandOut(hand_out), Condition::ReplaceAny()).status());
+  return RemoveOldLogs(store, logs);
+}
+
+}  // namespace
+
+int PlanCommand(const Options& options) {
+  SignalWatch signals;
+  HandOut hand_out;
+  const std::unique_ptr<LoadedPipeline> loaded = LoadPipeline(options, &hand_out.pipeline);
+  if (!loaded) return kExitRefused;
+  const Result<std::string> where = Absolute(options.hand_out);
+  if (!where.ok()) return Refuse(where.status());
+  const Result<std::unique_ptr<Store>> store = OpenStore(*where);
+  if (!store.ok()) return Refuse(store.status());
+  StatusDisplay display(options.json_log);
+  const std::string work = std::filesystem::absolute(WorkPath(options, loaded->spec)).string();
+  const Result<std::unique_ptr<Workplace>> place = Workplace::Open(work, Workplace::Access::kWrite, display);
+  if (!place.ok()) return Refuse(place.status());
+  if (const Status taken = TakeBackFrom(**place, *where); !taken.ok()) return Refuse(taken);
+
+  const Result<Facts> facts = (*place)->Gather(loaded->graph, signals.token());
+  if (!facts.ok()) return signals.exit_code() != 0 ? signals.exit_code() : Refuse(facts.status());
+  const Result<Plan> plan = MakePlan(loaded->graph, *facts, {});
+  if (!plan.ok()) return Refuse(plan.status());
+  for (const std::string& report : plan->reports) LogWarning(report);
+  for (const std::string& refusal : plan->refusals) LogError(StrCat(options.file, ": ", refusal));
+  if (!plan->refusals.empty()) return kExitRefused;
+
+  RunOptions run;
+  run.threads = options.threads > 0 ? options.threads
+                                    : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  run.keep_going = kKeepGoing;
+  run.memory_bytes = loaded->spec.memory_limit;
+  run.share.of = Share::Of::kPlanning;
+  Executor executor(loaded->graph, *plan, *facts, (*place)->environment(), run);
+  Status ready = executor.Prepare();
+  if (ready.ok()) ready = executor.ClaimPlaces();
+  if (!ready.ok()) return Refuse(ready);
+  display.Start();
+  const RunOutcome outcome = executor.Run(signals.token());
+  display.Stop();
+  for (const UnitFailure& failure : outcome.failures)
+    LogError(StrCat(failure.unit, ": ", failure.why.message()));
+  if (outcome.status.code() == Code::kCancelled && signals.exit_code() != 0) return signals.exit_code();
+
+  hand_out.file = options.file;
+  hand_out.set = options.set;
+  hand_out.directory = std::filesystem::current_path().string();
+  hand_out.work = work;
+  hand_out.group_memory = GroupMemory(run);
+  hand_out.files = (*place)->hashed();
+  hand_out.units = outcome.offered;
+  const Status written = Write(**store, std::move(hand_out), (*place)->directory().log());
+  if (!written.ok()) return Refuse(written);
+  std::printf("%zu\n", outcome.offered.size());
+  if (outcome.failures.empty() && !outcome.status.ok()) LogError(outcome.status.message());
+  return outcome.status.ok() ? kExitDone : kExitFailed;
+}
+
+}  // namespace pipeline

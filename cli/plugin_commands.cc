@@ -1,0 +1,90 @@
+#include "cli/plugin_commands.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "base/log.h"
+#include "base/str.h"
+#include "cli/exit_code.h"
+#include "cli/output.h"
+#include "cli/plugins.h"
+#include "cli/signals.h"
+
+namespace pipeline {
+
+namespace {
+
+std::string Section(const Plugin& plugin) {
+  std::string text = StrCat(plugin.name(), " ", plugin.version(), "  ", plugin.path(), "\n");
+  for (const StageType& stage : plugin.description().stages)
+    text += StrCat("  stage    ", stage.name.substr(plugin.name().size() + 1), "  ", stage.help, "\n");
+  for (const PluginCommand& command : plugin.description().commands)
+    text += StrCat("  command  pipe ", command.name, "  ", command.help, "\n");
+  return text;
+}
+
+bool HasCommand(const Plugin& plugin, const std::string& name) {
+  const auto& commands = plugin.description().commands;
+  return std::any_of(commands.begin(), commands.end(),
+                     [&](const PluginCommand& command) { return command.name == name; });
+}
+
+}  // namespace
+
+int PluginsCommand(const Options&) {
+  Plugins plugins;
+  const std::vector<std::string> paths = plugins.loader().List();
+  Output out(fileno(stdout));
+  bool all = true;
+  for (const std::string& path : paths) {
+    const Result<std::shared_ptr<const Plugin>> plugin = plugins.loader().Load(path);
+    if (plugin.ok()) {
+      out.Write(Section(**plugin));
+    } else {
+      all = false;
+      LogError(plugin.status().message());
+    }
+  }
+  if (paths.empty()) LogInfo("no plugins are found; PIPE_PLUGINS names the directories that hold some");
+  const Status printed = out.Finish();
+  if (!printed.ok()) LogError(printed.message());
+  return all && printed.ok() ? kExitDone : kExitFailed;
+}
+
+int RunPluginCommand(const Options& options) {
+  SignalWatch signals;
+  Plugins plugins;
+  std::vector<std::string> refused;
+  for (const std::string& path : plugins.loader().List()) {
+    const Result<std::shared_ptr<const Plugin>> plugin = plugins.loader().Load(path);
+    if (!plugin.ok()) {
+      refused.emplace_back(plugin.status().message());
+      continue;
+    }
+    if (!HasCommand(**plugin, options.words.front())) continue;
+    PluginServices services;
+    services.log = plugins.host().log;
+    services.open_store = plugins.host().open_store;
+    services.event = [&](const Json& event) {
+      if (event["kind"].AsString() == "note") services.log(Level::kInfo, event["text"].AsString());
+    };
+    services.stop = signals.token();
+    const Result<int> code = (*plugin)->RunCommand(options.words, services);
+    if (code.ok()) return signals.exit_code() != 0 ? signals.exit_code() : *code;
+    LogError(code.status().message());
+    return kExitRefused;
+  }
+  // One of these may be the plugin that was meant.
+  for (const std::string& message : refused) LogWarning(message);
+  std::fprintf(stderr, "%s\n", options.otherwise.c_str());
+  return kExitRefused;
+}
+
+int ProbePluginCommand(const Options& options) {
+  const Result<std::shared_ptr<const Plugin>> plugin = Plugin::Load(options.target);
+  if (plugin.ok()) return kExitDone;
+  std::fprintf(stderr, "%s\n", std::string(plugin.status().message()).c_str());
+  return kProbeRefused;
+}
+
+}  // namespace pipeline

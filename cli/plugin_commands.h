@@ -1,0 +1,17 @@
+// `pipe plugins`, and the commands that plugins have.
+#pragma once
+
+#include "cli/options.h"
+
+namespace pipeline {
+
+/// Every plugin that is found, with its stages and commands; 1 where one cannot be loaded.
+int PluginsCommand(const Options& options);
+
+/// Options::words, by the first plugin that has a command of that name.
+int RunPluginCommand(const Options& options);
+
+/// Loads the plugin Options::target and ends: what a PluginLoader runs in a child process.
+int ProbePluginCommand(const Options& options);
+
+}  // namespace pipeline

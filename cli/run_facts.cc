@@ -1,0 +1,215 @@
+#include "cli/run_facts.h"
+
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <set>
+#include <system_error>
+#include <thread>
+
+#include "base/str.h"
+#include "cli/command_line.h"
+#include "dag/quarantine.h"
+#include "dag/unit_id.h"
+#include "dag/work_dir.h"
+#include "formats/utf8.h"
+#include "storage/uri.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::size_t kExamplesPerReason = 3;
+constexpr std::size_t kExampleBytes = 240;
+constexpr std::size_t kQuarantineObjects = 16;    // looked into per stage
+constexpr std::size_t kQuarantineRecords = 4096;  // of each
+
+std::string_view StateText(const PlannedSegment& segment) {
+  switch (segment.state) {
+    case PlannedSegment::State::kUpToDate: return "up to date";
+    case PlannedSegment::State::kNotSelected: return "not selected";
+    case PlannedSegment::State::kWanted: break;
+  }
+  return segment.copy_from.empty() ? "run" : "copy";
+}
+
+/// From `directory` to the artifact at `place`; empty where that is no path.
+std::string LinkTo(const std::string& place, const std::string& directory) {
+  const Result<Uri> uri = Uri::Parse(place);
+  if (!uri.ok() || uri->scheme != Uri::Scheme::kFile) return {};
+  std::error_code error;
+  const std::filesystem::path from = std::filesystem::absolute(directory, error);
+  const std::filesystem::path to = std::filesystem::absolute(uri->path, error);
+  if (error) return {};
+  return to.lexically_normal().lexically_relative(from.lexically_normal()).string();
+}
+
+/// The nodes that a segment runs, or that its artifact was made by.
+std::vector<int> NodesOf(const Graph& graph, const PlannedSegment& segment) {
+  std::vector<int> nodes = segment.chain.empty() ? graph.Lineage(segment.node) : segment.chain;
+  if (segment.files >= 0) nodes.push_back(segment.files);
+  return nodes;
+}
+
+void Place(const PlannedSegment& segment, RecordedStage& stage) {
+  stage.state = StateText(segment);
+  stage.segment = segment.keys.stage;
+  stage.pieces = segment.directory;
+  for (const LineageStage& made : segment.piece_lineage)
+    if (made.stage == stage.name)
+      stage.quarantine = StrCat("quarantine/", WorkDir::ArtifactName(made.stage, made.recipe));
+}
+
+/// `bytes` as text that can be shown: what is no UTF-8 as \xNN.
+std::string Legible(std::string_view bytes) {
+  std::string text;
+  while (!bytes.empty()) {
+    const std::size_t clean = CleanUtf8Prefix(bytes);
+    text += bytes.substr(0, clean);
+    bytes.remove_prefix(clean);
+    if (bytes.empty()) break;
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    const auto byte = static_cast<unsigned char>(bytes.front());
+    text += StrCat("\\x", kDigits[byte >> 4], kDigits[byte & 15]);
+    bytes.remove_prefix(1);
+  }
+  return text;
+}
+
+RecordedExample ExampleOf(const std::string& stage, const Quarantined& record) {
+  std::size_t end = std::min(record.bytes.size(), kExampleBytes);
+  while (end < record.bytes.size() && end > 0 && IsUtf8Tail(record.bytes[end])) --end;
+  return {stage, record.reason, Legible(std::string_view(record.bytes).substr(0, end)),
+          end < record.bytes.size()};
+}
+
+/// The first records of each reason; `wanted` is what there may be at most.
+void AddExamples(Store& work, const RecordedStage& stage, std::vector<RecordedExample>& examples) {
+  const Result<std::vector<ObjectInfo>> objects = work.List(stage.quarantine + "/");
+  if (!objects.ok()) return;
+  std::map<std::string, std::size_t> taken;
+  std::size_t looked_into = 0;
+  for (const ObjectInfo& object : *objects) {
+    if (++looked_into > kQuarantineObjects) return;
+    std::size_t read = 0;
+    const Status outcome = ReadQuarantine(work, object.name, [&](const Quarantined& record) -> Status {
+      if (++read > kQuarantineRecords) return Status(Code::kCancelled, "enough was seen");
+      if (taken[record.reason]++ < kExamplesPerReason) examples.push_back(ExampleOf(stage.name, record));
+      return {};
+    });
+    // Enough, or a file that is being written or damaged: an example less.
+    if (!outcome.ok()) continue;
+  }
+}
+
+/// Adds what the lines of one segment say.
+class SegmentSums {
+ public:
+  SegmentSums(const std::string& segment, RunRecord& record) : segment_(segment), record_(record) {
+    for (const RecordedStage& stage : record.stages) {
+      if (stage.segment != segment) continue;
+      members_.insert(stage.name);
+      if (stage.name == segment) last_ = &stage;
+    }
+  }
+
+  void Add(const UnitLine& line) {
+    const std::optional<UnitId> unit = ParseUnitId(line.unit);
+    if (!unit || last_ == nullptr) return;
+    if (line.state == UnitState::kEnd) AddCounts(line);
+    if (line.state != UnitState::kDone) return;
+    if (std::holds_alternative<PartitionId>(unit->part) && line.place == last_->pieces) AddPartition(line);
+    if (std::holds_alternative<ShardId>(unit->part) && WithoutSecret(line.place) == last_->place)
+      AddShard(line);
+  }
+
+ private:
+  void AddCounts(const UnitLine& line) {
+    for (const auto& [stage, counts] : line.counts)
+      if (members_.contains(stage)) record_.counts[stage].counts += counts;
+  }
+  void AddPartition(const UnitLine& line) {
+    AddCounts(line);
+    RecordedCounts& mine = record_.counts[segment_];
+    ++mine.partitions;
+    for (const auto& [name, split] : line.splits) {
+      ArtifactTotals::Split& sum = mine.splits[name];
+      sum.records += split.records;
+      sum.documents += split.documents;
+      sum.bytes += split.bytes;
+    }
+  }
+  void AddShard(const UnitLine& line) {
+    RecordedCounts& mine = record_.counts[segment_];
+    ++mine.shards;
+    for (const StoredObject& object : line.objects) mine.shard_bytes += object.bytes;
+  }
+
+  const std::string& segment_;
+  RunRecord& record_;
+  std::set<std::string, std::less<>> members_;
+  const RecordedStage* last_ = nullptr;
+};
+
+}  // namespace
+
+std::vector<RecordedStage> StagesOf(const Graph& graph, const Plan& plan, const Facts& facts,
+                                    const std::string& directory) {
+  std::vector<RecordedStage> stages;
+  for (const Node& node : graph.nodes()) {
+    RecordedStage stage;
+    stage.name = node.spec->name;
+    stage.type = std::string(node.spec->type->name);
+    if (node.input >= 0)
+      stage.inputs.push_back(graph.nodes()[static_cast<std::size_t>(node.input)].spec->name);
+    if (node.spec->type->publishes) {
+      const std::string place = PlaceOfStage(*node.spec);
+      stage.place = WithoutSecret(place);
+      stage.link = LinkTo(place, directory);
+    }
+    if (const auto files = facts.files.find(stage.name); files != facts.files.end()) {
+      stage.files = files->second.files.size();
+      for (const SourceFile& file : files->second.files) stage.file_bytes += file.size;
+    }
+    stages.push_back(std::move(stage));
+  }
+  // A stage may have a part in several: what a segment runs goes before what only stands.
+  for (const bool wanted : {true, false}) {
+    for (const PlannedSegment& segment : plan.segments) {
+      if ((segment.state == PlannedSegment::State::kWanted) != wanted) continue;
+      for (const int node : NodesOf(graph, segment)) {
+        RecordedStage& stage = stages[static_cast<std::size_t>(node)];
+        if (stage.segment.empty()) Place(segment, stage);
+      }
+    }
+  }
+  return stages;
+}
+
+void DescribeMachine(const Graph& graph, RecordedBegin& begin) {
+  begin.version = PIPE_VERSION;
+  for (const Node& node : graph.nodes())
+    for (const auto& [name, version] : node.spec->type->libraries) begin.libraries.emplace(name, version);
+  begin.cores = std::thread::hardware_concurrency();
+  begin.memory = static_cast<std::uint64_t>(std::max(sysconf(_SC_PHYS_PAGES), 0L)) *
+                 static_cast<std::uint64_t>(std::max(sysconf(_SC_PAGESIZE), 0L));
+  utsname system{};
+  if (uname(&system) == 0) begin.system = StrCat(system.sysname, " ", system.release, " ", system.machine);
+}
+
+void AddOutcome(const RunLog& log, Store& work, RunRecord& record) {
+  std::set<std::string> segments;
+  for (const RecordedStage& stage : record.stages) {
+    if (!stage.segment.empty()) segments.insert(stage.segment);
+    if (!stage.quarantine.empty()) AddExamples(work, stage, record.examples);
+  }
+  for (const std::string& segment : segments) {
+    SegmentSums sums(segment, record);
+    for (const UnitLine* line : log.List(segment + "/")) sums.Add(*line);
+  }
+}
+
+}  // namespace pipeline

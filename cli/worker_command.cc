@@ -1,0 +1,222 @@
+#include "cli/worker_command.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "base/log.h"
+#include "base/str.h"
+#include "cli/exit_code.h"
+#include "cli/signals.h"
+#include "cli/status_display.h"
+#include "cli/workplace.h"
+#include "dag/executor.h"
+#include "dag/hand_out.h"
+#include "storage/local_store.h"
+#include "storage/open_store.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::uint64_t kLargestLog = std::uint64_t{4} << 30;
+
+int ExitOf(const Status& status) {
+  switch (status.code()) {
+    case Code::kOk: return kExitDone;
+    case Code::kCancelled:
+    case Code::kUnavailable:
+    case Code::kResourceExhausted:
+    case Code::kAlreadyExists:  // another worker was quicker: the next look finds its record
+    case Code::kFailedPrecondition: return kExitTryAgain;
+    case Code::kDataLoss: return kExitBadData;
+    case Code::kNotFound: return kExitNoInput;
+    case Code::kPermissionDenied: return kExitPermission;
+    case Code::kInvalidArgument: return kExitConfig;
+    case Code::kUnimplemented:
+    case Code::kInternal: break;
+  }
+  return kExitBug;
+}
+
+int Fail(const Options& options, const Status& why, int code) {
+  LogError(StrCat(options.unit, ": ", why.message()));
+  return code;
+}
+int Fail(const Options& options, const Status& why) { return Fail(options, why, ExitOf(why)); }
+
+/// A directory of this process, gone with it.
+class Scratch {
+ public:
+  explicit Scratch(const std::string& below) {
+    std::error_code error;
+    const std::filesystem::path parent =
+        below.empty() ? std::filesystem::temp_directory_path(error) : std::filesystem::path(below);
+    if (!error) path_ = std::filesystem::absolute(parent / StrCat("pipe-worker-", getpid()), error);
+    if (!error) std::filesystem::remove_all(path_, error);
+    if (!error) std::filesystem::create_directories(path_, error);
+    if (error) status_ = SystemError(StrCat("making the directory ", path_.string()), error.value());
+  }
+  ~Scratch() {
+    std::error_code ignored;  // nothing needs it any more, and nothing depends on its going
+    std::filesystem::remove_all(path_, ignored);
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  std::string path() const { return path_.string(); }
+  const Status& status() const { return status_; }
+
+ private:
+  std::filesystem::path path_;
+  Status status_;
+};
+
+/// The log of this worker: the plan's, and what workers of the same stage did since.
+Status PrepareLog(Store& store, const HandOut& hand_out, const std::string& scratch) {
+  ASSIGN_OR_RETURN(const std::string text, ReadObject(store, hand_out.log, kLargestLog));
+  LocalStore local(scratch);
+  return WriteObject(local, "run.log", text, Condition::ReplaceAny()).status();
+}
+
+Status AddRecords(Store& store, const std::string& stage, RunLog& log) {
+  std::vector<std::string> unreadable;  // told and removed by the next `pipe plan`
+  ASSIGN_OR_RETURN(std::vector<UnitRecord> records, HandedBack(store, stage + "/", unreadable));
+  for (UnitRecord& record : records) {
+    if (record.line.state == UnitState::kVoid) continue;
+    ASSIGN_OR_RETURN(record.line.segment, log.AppendSegment(record.lineage));
+    RETURN_IF_ERROR(log.Append(record.line));
+  }
+  return {};
+}
+
+const PlannedSegment* SegmentOf(const Plan& plan, std::string_view stage) {
+  for (const PlannedSegment& segment : plan.segments)
+    if (segment.keys.stage == stage) return &segment;
+  return nullptr;
+}
+
+/// Whether this program makes of the file what the plan asks for.
+Status CheckRecipe(const HandOut& hand_out, const Plan& plan, const std::string& unit,
+                   const std::string& stage) {
+  const PlannedSegment* segment = SegmentOf(plan, stage);
+  for (const OfferedUnit& offered : hand_out.units)
+    if (offered.unit == unit && (segment == nullptr || segment->recipe() != offered.recipe))
+      return Status(
+          Code::kInvalidArgument,
+          "this program or its libraries make another recipe of the pipeline than the plan asks for; "
+          "use the same version everywhere, or plan again with this one");
+  return {};
+}
+
+/// One call of the command.
+class OneUnit final {
+ public:
+  OneUnit(const Options& options, SignalWatch& signals) : options_(options), signals_(signals) {}
+
+  int Run() {
+    const std::size_t slash = options_.unit.rfind('/');
+    if (slash == std::string::npos || slash == 0)
+      return Fail(options_, Status(Code::kInvalidArgument, "is no unit: STAGE/PART"), kExitUsage);
+    stage_ = options_.unit.substr(0, slash);
+    Result<std::unique_ptr<Store>> store = OpenStore(options_.hand_out);
+    if (!store.ok()) return Fail(options_, store.status(), kExitUsage);
+    store_ = std::move(*store);
+    const Result<HandOut> hand_out = ReadHandOut(*store_);
+    if (!hand_out.ok())
+      return Fail(options_, Status(hand_out.status()).Annotate(options_.hand_out),
+                  hand_out.status().code() == Code::kNotFound ? kExitUsage : kExitConfig);
+    const Scratch scratch(options_.scratch);
+    if (!scratch.status().ok()) return Fail(options_, scratch.status(), kExitTryAgain);
+    if (chdir(hand_out->directory.c_str()) != 0)
+      LogWarning(StrCat(hand_out->directory, ": is not on this machine; relative paths will not be found"));
+    return RunIn(*hand_out, scratch.path());
+  }
+
+ private:
+  int RunIn(const HandOut& hand_out, const std::string& scratch) {
+    Options file = options_;
+    file.file = hand_out.file;
+    file.set = hand_out.set;
+    const std::unique_ptr<LoadedPipeline> loaded = LoadPipelineText(hand_out.pipeline, file);
+    if (!loaded) return kExitConfig;
+    StatusDisplay display(options_.json_log);
+    if (const Status copied = PrepareLog(*store_, hand_out, scratch); !copied.ok())
+      return Fail(options_, copied, copied.code() == Code::kNotFound ? kExitTryAgain : ExitOf(copied));
+    Result<std::unique_ptr<Workplace>> place = Workplace::Join(hand_out, scratch, display);
+    if (!place.ok()) return Fail(options_, place.status());
+    RunLog& log = (*place)->log();
+    if (const Status added = AddRecords(*store_, stage_, log); !added.ok()) return Fail(options_, added);
+    std::atomic<bool> damaged = false;
+    log.SetListener([&](const UnitLine& line) { return Tell(log, line, damaged); });
+
+    const Result<Facts> facts = (*place)->Gather(loaded->graph, signals_.token());
+    if (!facts.ok()) return Fail(options_, facts.status());
+    const Result<Plan> plan = MakePlan(loaded->graph, *facts, {});
+    if (!plan.ok()) return Fail(options_, plan.status());
+    if (!plan->refusals.empty())
+      return Fail(options_, Status(Code::kInvalidArgument, plan->refusals.front()));
+    if (const Status fits = CheckRecipe(hand_out, *plan, options_.unit, stage_); !fits.ok())
+      return Fail(options_, fits);
+
+    const RunOptions run = RunOptionsFor(hand_out, loaded->spec);
+    Executor executor(loaded->graph, *plan, *facts, (*place)->environment(), run);
+    if (const Status prepared = executor.Prepare(); !prepared.ok()) return Fail(options_, prepared);
+    display.Start();
+    const RunOutcome outcome = executor.Run(signals_.token());
+    display.Stop();
+    return ExitFor(outcome, log, damaged);
+  }
+
+  RunOptions RunOptionsFor(const HandOut& hand_out, const PipelineSpec& spec) const {
+    RunOptions run;
+    run.threads = options_.threads > 0 ? options_.threads
+                                       : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+    run.memory_bytes = spec.memory_limit;
+    run.group_bytes = hand_out.group_memory;
+    run.share = {Share::Of::kOneUnit, options_.unit};
+    return run;
+  }
+
+  /// Leaves a record of each line that says what was done or found damaged; a failure only ends this worker.
+  Status Tell(const RunLog& log, const UnitLine& line, std::atomic<bool>& damaged) {
+    if (line.state == UnitState::kFailed) return {};
+    if (line.state == UnitState::kVoid) damaged = true;
+    const SegmentLine* segment = log.FindSegment(line.segment);
+    return HandBack(*store_, {line, segment == nullptr ? "[]" : segment->lineage});
+  }
+
+  int ExitFor(const RunOutcome& outcome, const RunLog& log, bool damaged) const {
+    for (const UnitFailure& failure : outcome.failures)
+      LogError(StrCat(failure.unit, ": ", failure.why.message()));
+    if (!outcome.failures.empty()) return ExitOf(outcome.failures.front().why);
+    if (!outcome.status.ok()) return Fail(options_, outcome.status);
+    if (damaged)
+      return Fail(options_, Status(Code::kNotFound, "what it reads is damaged; plan again"), kExitNoInput);
+    if (log.FindDone(options_.unit) != nullptr) return kExitDone;
+    if (!outcome.ran)
+      return Fail(options_, Status(Code::kInvalidArgument, "the plan has no such unit that can run now"),
+                  kExitUsage);
+    return Fail(options_, Status(Code::kInternal, "ended without being done [this is a bug]"));
+  }
+
+  const Options& options_;
+  SignalWatch& signals_;
+  std::string stage_;
+  std::unique_ptr<Store> store_;
+};
+
+}  // namespace
+
+int WorkerCommand(const Options& options) {
+  SignalWatch signals;
+  return OneUnit(options, signals).Run();
+}
+
+}  // namespace pipeline

@@ -1,0 +1,202 @@
+#include "dag/hand_out.h"
+
+#include <optional>
+#include <set>
+
+#include "base/json.h"
+#include "base/str.h"
+#include "dag/json_fields.h"
+#include "dag/run_log_line.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::uint32_t kVersion = 1;
+constexpr std::uint64_t kMaxPlan = std::uint64_t{1} << 30;
+constexpr std::uint64_t kMaxRecord = 64 << 20;
+constexpr std::string_view kDone = "done/";
+constexpr std::string_view kVoid = "void/";
+constexpr std::string_view kSuffix = ".json";
+
+Status CheckVersion(std::uint64_t version) {
+  if (version == kVersion) return {};
+  return Status(version > kVersion ? Code::kFailedPrecondition : Code::kDataLoss,
+                StrCat("of version ", version, ", and this program reads ", kVersion));
+}
+
+std::string ObjectOf(const UnitLine& line) {
+  return StrCat(line.state == UnitState::kVoid ? kVoid : kDone, line.unit, kSuffix);
+}
+
+/// True where both lines tell of the same work.
+bool SameWork(const UnitLine& a, const UnitLine& b) {
+  return a.state == b.state && a.recipe == b.recipe && a.digest == b.digest && a.objects == b.objects &&
+         a.partitions == b.partitions;
+}
+
+}  // namespace
+
+std::string EncodeHandOut(const HandOut& hand_out) {
+  Json json;
+  json["pipe_plan"] = kVersion;
+  json["pipeline"] = hand_out.pipeline;
+  json["file"] = hand_out.file;
+  json["directory"] = hand_out.directory;
+  json["work"] = hand_out.work;
+  json["log"] = hand_out.log;
+  json["group_memory"] = hand_out.group_memory;
+  Json::Array set, files, units;
+  for (const auto& [name, value] : hand_out.set) set.emplace_back(Json::Array{name, value});
+  for (const HandOut::File& file : hand_out.files)
+    files.emplace_back(Json::Object{{"path", file.path},
+                                    {"name", file.name},
+                                    {"size", file.size},
+                                    {"identity", file.identity},
+                                    {"digest", file.digest.ToHex()}});
+  for (const OfferedUnit& unit : hand_out.units)
+    units.emplace_back(Json::Object{{"unit", unit.unit}, {"recipe", unit.recipe.ToHex()}});
+  json["set"] = std::move(set);
+  json["files"] = std::move(files);
+  json["units"] = std::move(units);
+  return json.Dump();
+}
+
+Result<HandOut> ParseHandOut(std::string_view text) {
+  Result<Json> json = Json::Parse(text);
+  if (!json.ok()) return Status(Code::kDataLoss, std::string(json.status().message()));
+  Status status;
+  JsonFields fields(*json, "", status);
+  const std::uint64_t version = fields.Number("pipe_plan");
+  if (!status.ok()) return status;
+  RETURN_IF_ERROR(CheckVersion(version));
+  HandOut hand_out;
+  hand_out.pipeline = fields.Text("pipeline");
+  hand_out.file = fields.Text("file");
+  hand_out.directory = fields.Text("directory");
+  hand_out.work = fields.Text("work");
+  hand_out.log = fields.Text("log");
+  hand_out.group_memory = fields.Number("group_memory");
+  for (const Json& pair : fields.Array("set")) {
+    const Json::Array& both = pair.AsArray();
+    if (both.size() != 2 || !both[0].is_string() || !both[1].is_string())
+      return Status(Code::kDataLoss, "set: not pairs of texts");
+    hand_out.set.emplace_back(both[0].AsString(), both[1].AsString());
+  }
+  for (const Json& element : fields.Array("files")) {
+    const std::string where = StrCat("files[", hand_out.files.size(), "].");
+    JsonFields parts(element, where, status);
+    HandOut::File file;
+    file.path = parts.Text("path");
+    file.name = parts.Text("name");
+    file.size = parts.Number("size");
+    file.identity = parts.Text("identity");
+    file.digest = parts.Hex("digest");
+    hand_out.files.push_back(std::move(file));
+  }
+  for (const Json& element : fields.Array("units")) {
+    const std::string where = StrCat("units[", hand_out.units.size(), "].");
+    JsonFields parts(element, where, status);
+    OfferedUnit unit;
+    unit.unit = parts.Text("unit");
+    unit.recipe = parts.Hex("recipe");
+    hand_out.units.push_back(std::move(unit));
+  }
+  if (!status.ok()) return status;
+  return hand_out;
+}
+
+Result<HandOut> ReadHandOut(Store& place) {
+  const Result<std::string> text = ReadObject(place, kHandOutName, kMaxPlan);
+  if (!text.ok()) return text.status();
+  Result<HandOut> hand_out = ParseHandOut(*text);
+  if (!hand_out.ok()) return std::move(hand_out).status().Annotate(kHandOutName);
+  return hand_out;
+}
+
+std::string EncodeUnitRecord(const UnitRecord& record) {
+  std::string line = EncodeLine(record.line);
+  line.pop_back();  // LF
+  Json json;
+  json["pipe_done"] = kVersion;
+  json["line"] = std::move(line);
+  json["lineage"] = record.lineage;
+  return json.Dump();
+}
+
+Result<UnitRecord> ParseUnitRecord(std::string_view text, std::string_view unit) {
+  Result<Json> json = Json::Parse(text);
+  if (!json.ok()) return Status(Code::kDataLoss, std::string(json.status().message()));
+  Status status;
+  JsonFields fields(*json, "", status);
+  const std::uint64_t version = fields.Number("pipe_done");
+  const std::string line = fields.Text("line");
+  UnitRecord record;
+  record.lineage = fields.Text("lineage");
+  if (!status.ok()) return status;
+  RETURN_IF_ERROR(CheckVersion(version));
+  const std::optional<LineHead> head = ScanLine(line);
+  std::optional<UnitLine> decoded = head ? DecodeUnit(*head) : std::nullopt;
+  if (!decoded) return Status(Code::kDataLoss, "line: damaged");
+  if (decoded->unit != unit) return Status(Code::kDataLoss, StrCat("line: of ", decoded->unit));
+  record.line = std::move(*decoded);
+  return record;
+}
+
+Status HandBack(Store& place, const UnitRecord& record) {
+  const std::string object = ObjectOf(record.line);
+  const std::string text = EncodeUnitRecord(record);
+  const Status written = WriteObject(place, object, text, Condition::CreateOnly()).status();
+  if (written.ok() || written.code() != Code::kAlreadyExists) return written;
+  const Result<std::string> there = ReadObject(place, object, kMaxRecord);
+  if (!there.ok()) return there.status();
+  const Result<UnitRecord> other = ParseUnitRecord(*there, record.line.unit);
+  if (other.ok() && SameWork(other->line, record.line)) return {};
+  if (other.ok() && other->line.recipe == record.line.recipe && record.line.state != UnitState::kVoid)
+    return Status(Code::kInternal, StrCat(object, ": another worker made other bytes by the same recipe, or ",
+                                          "this one did; a stage is not deterministic [this is a bug]"));
+  return WriteObject(place, object, text, Condition::ReplaceAny()).status();
+}
+
+Result<std::vector<UnitRecord>> HandedBack(Store& place, std::string_view prefix,
+                                           std::vector<std::string>& unreadable) {
+  std::vector<UnitRecord> records;
+  for (const std::string_view kind : {kVoid, kDone}) {
+    ASSIGN_OR_RETURN(const std::vector<ObjectInfo> objects, place.List(StrCat(kind, prefix)));
+    for (const ObjectInfo& object : objects) {
+      std::string_view unit = object.name;
+      unit.remove_prefix(kind.size());
+      if (!unit.ends_with(kSuffix)) continue;
+      unit.remove_suffix(kSuffix.size());
+      const Result<std::string> text = ReadObject(place, object.name, kMaxRecord);
+      if (!text.ok() && text.status().code() == Code::kNotFound) continue;  // taken back meanwhile
+      if (!text.ok()) return text.status();
+      Result<UnitRecord> record = ParseUnitRecord(*text, unit);
+      if (record.ok() && ObjectOf(record->line) == object.name)
+        records.push_back(std::move(*record));
+      else
+        unreadable.push_back(object.name);
+    }
+  }
+  return records;
+}
+
+Result<std::size_t> TakeBack(Store& place, RunLog& log, std::vector<std::string>& unreadable) {
+  ASSIGN_OR_RETURN(std::vector<UnitRecord> records, HandedBack(place, "", unreadable));
+  std::set<std::string> damaged;
+  for (UnitRecord& record : records) {
+    if (record.line.state == UnitState::kVoid) damaged.insert(record.line.unit);
+    // What was done before the damage was found is void with it.
+    if (record.line.state != UnitState::kVoid && damaged.contains(record.line.unit)) {
+      RETURN_IF_ERROR(place.Remove(ObjectOf(record.line)));
+      continue;
+    }
+    ASSIGN_OR_RETURN(record.line.segment, log.AppendSegment(record.lineage));
+    RETURN_IF_ERROR(log.Append(record.line));
+    RETURN_IF_ERROR(place.Remove(ObjectOf(record.line)));
+  }
+  for (const std::string& object : unreadable) RETURN_IF_ERROR(place.Remove(object));
+  return records.size();
+}
+
+}  // namespace pipeline

@@ -1,0 +1,281 @@
+#include "dag/job_unit.h"
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "base/commit_point.h"
+#include "base/json.h"
+#include "base/str.h"
+#include "dag/artifact_summary.h"
+#include "dag/manifest.h"
+#include "dag/piece.h"
+#include "dag/publisher.h"
+#include "dag/unit_id.h"
+
+namespace pipeline {
+
+namespace {
+
+/// The records that a Job reads.
+struct JobRecords {
+  Store* directory = nullptr;  // of the partition files
+  std::vector<Piece> pieces;   // by id
+  const Schema* schema = nullptr;
+  ArtifactTotals totals;
+};
+
+/// Names the content of `pieces`, in their order.
+Digest ContentOf(const std::vector<Piece>& pieces) {
+  Manifest manifest;
+  manifest.partitions = pieces;
+  return manifest.ContentRoot();
+}
+
+/// All pieces one after the other, as one Source. Notes which of them is damaged.
+class AllPieces final : public Source {
+ public:
+  AllPieces(const SegmentScope& scope, const JobRecords& records, std::shared_ptr<RunningUnit> unit,
+            std::optional<PartitionId>& damaged, std::stop_token stop)
+      : scope_(scope), records_(records), unit_(std::move(unit)), damaged_(damaged), stop_(std::move(stop)) {}
+
+  Result<bool> Next(Batch& batch) override {
+    while (true) {
+      if (!source_) {
+        if (next_ == records_.pieces.size()) return false;
+        const Piece& piece = records_.pieces[next_++];
+        Result<std::unique_ptr<Source>> opened = scope_.environment->intermediate->Open(
+            *records_.directory, piece, *records_.schema, scope_.options->batch_bytes, stop_);
+        if (!opened.ok()) return Damage(std::move(opened).status());
+        source_ = std::move(*opened);
+      }
+      batch.Clear(1);
+      Result<bool> more = source_->Next(batch);
+      if (!more.ok()) return Damage(std::move(more).status());
+      unit_->counters.records.fetch_add(batch.size(), std::memory_order_relaxed);
+      unit_->counters.text_bytes.fetch_add(batch.text.bytes(), std::memory_order_relaxed);
+      if (*more) return true;
+      source_.reset();
+    }
+  }
+  std::optional<InputEnd> End() const override { return std::nullopt; }
+
+ private:
+  Status Damage(Status why) {
+    if (const std::optional<PartitionId> piece = DamagedPiece(why)) damaged_ = piece;
+    return why;
+  }
+
+  const SegmentScope& scope_;
+  const JobRecords& records_;
+  const std::shared_ptr<RunningUnit> unit_;
+  std::optional<PartitionId>& damaged_;
+  const std::stop_token stop_;
+  std::size_t next_ = 0;
+  std::unique_ptr<Source> source_;
+};
+
+/// A directory for the time of one Job; empty when it is made, gone afterwards.
+class Scratch {
+ public:
+  explicit Scratch(std::string path) : path_(std::move(path)) {
+    std::error_code error;
+    std::filesystem::remove_all(path_, error);
+    if (!error) std::filesystem::create_directories(path_, error);
+    if (error) status_ = SystemError(StrCat("making the directory ", path_), error.value());
+  }
+  ~Scratch() {
+    std::error_code ignored;  // what is left there the next run takes away
+    std::filesystem::remove_all(path_, ignored);
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  const std::string& path() const { return path_; }
+  const Status& status() const { return status_; }
+
+ private:
+  const std::string path_;
+  Status status_;
+};
+
+class JobRun {
+ public:
+  JobRun(const SegmentScope& scope, Store& out, const JobRecords* records, std::optional<Digest> input,
+         std::stop_token stop)
+      : scope_(scope),
+        planned_(*scope.planned),
+        out_(out),
+        records_(records),
+        unit_(ToString(UnitId{planned_.keys.stage, JobId{}})),
+        content_(RecipeOf(scope.content_stage, input)),
+        stop_(std::move(stop)) {}
+
+  Status Run(std::optional<PartitionId>& damaged) {
+    if (scope_.options->share.of == Share::Of::kAll) RETURN_IF_ERROR(out_.Sweep(""));
+    ASSIGN_OR_RETURN(const bool adopted, Adopt());
+    if (adopted) return {};
+    const ArtifactTotals totals = records_ == nullptr ? ArtifactTotals() : records_->totals;
+    ASSIGN_OR_RETURN(const std::uint64_t memory, scope_.assembly.job->Memory(totals));
+    if (memory > scope_.options->memory_bytes)
+      return Status(
+          Code::kResourceExhausted,
+          StrCat("stage '", planned_.keys.stage, "' would take ", HumanBytes(memory),
+                 " of memory for this input, and limits.memory is ", HumanBytes(scope_.options->memory_bytes),
+                 "; raise it, or give the stage less to read"));
+    RETURN_IF_ERROR(ClearTheWay());
+    ASSIGN_OR_RETURN(JobOutput output, RunStage(damaged));
+    PassCommitPoint("sidecars.committed");
+    UnitLine line;
+    line.state = UnitState::kDone;
+    line.unit = unit_;
+    line.segment = scope_.log_segment;
+    line.recipe = planned_.recipe();
+    line.content = content_;
+    line.objects = std::move(output.objects);
+    line.place = planned_.place;
+    line.continues = planned_.continues;
+    line.facts = output.facts.is_null() ? std::string() : output.facts.Dump();
+    return Finish(line);
+  }
+
+ private:
+  /// Takes over what an earlier run made by a recipe that turns out to be as good. False: there is nothing.
+  Result<bool> Adopt() {
+    const UnitLine* known = scope_.environment->log->FindDone(unit_);
+    if (known == nullptr || planned_.forced || known->place.empty() ||
+        known->continues != planned_.continues ||
+        (known->recipe != planned_.recipe() && known->content != content_))
+      return false;
+    UnitLine line = *known;
+    ASSIGN_OR_RETURN(const std::unique_ptr<Store> from, OpenPlace(*scope_.environment, line.place));
+    for (const StoredObject& object : line.objects) {
+      ASSIGN_OR_RETURN(const std::optional<ObjectInfo> there, from->Stat(object.name));
+      if (!there || there->size != object.bytes) return false;
+    }
+    RETURN_IF_ERROR(ClearTheWay());
+    if (line.place != planned_.place)
+      for (const StoredObject& object : line.objects) RETURN_IF_ERROR(CopyObject(*from, out_, object, stop_));
+    line.segment = scope_.log_segment;
+    line.recipe = planned_.recipe();
+    line.content = content_;
+    line.place = planned_.place;
+    RETURN_IF_ERROR(Finish(line));
+    return true;
+  }
+
+  /// Takes the manifest away, which would say that all is there, and lays down a claim.
+  Status ClearTheWay() {
+    if (planned_.replaces) {
+      Result<Manifest> manifest = ReadManifest(out_, planned_.place);
+      if (manifest.ok()) before_ = std::move(*manifest);
+      RETURN_IF_ERROR(out_.Remove(kManifestName));
+    }
+    return LayClaim(scope_, out_);
+  }
+
+  Result<JobOutput> RunStage(std::optional<PartitionId>& damaged) {
+    const Scratch scratch(StrCat(scope_.environment->scratch, "/", planned_.keys.stage, "-",
+                                 planned_.recipe().ToHex().substr(0, 16)));
+    RETURN_IF_ERROR(scratch.status());
+    ASSIGN_OR_RETURN(const std::vector<ObjectInfo> there, out_.List(""));
+    std::map<std::string, std::string> versions;
+    for (const ObjectInfo& object : there) versions.emplace(object.name, object.version);
+    const auto running =
+        std::make_shared<RunningUnit>(unit_, std::vector<std::string>{planned_.keys.stage}, 0);
+
+    JobRequest request;
+    if (records_ != nullptr) {
+      request.open_records = [&, running]() -> Result<std::unique_ptr<Source>> {
+        return std::unique_ptr<Source>(
+            std::make_unique<AllPieces>(scope_, *records_, running, damaged, stop_));
+      };
+      request.input = records_->totals;
+    }
+    request.out = &out_;
+    request.out_uri = UriOfPlace(*scope_.environment, planned_.place);
+    request.recipe = planned_.recipe();
+    request.condition = [&versions](const std::string& object) {
+      const auto found = versions.find(object);
+      return found == versions.end() ? Condition::CreateOnly() : Condition::Replace(found->second);
+    };
+    request.scratch = scratch.path();
+    request.memory_bytes = scope_.options->memory_bytes;
+    request.threads = scope_.options->threads;
+    request.progress = [running](std::uint64_t done, std::uint64_t of) {
+      running->input_bytes.store(of, std::memory_order_relaxed);
+      running->input_read.store(done, std::memory_order_relaxed);
+    };
+    request.stop = stop_;
+    scope_.environment->progress->Started(running);
+    Result<JobOutput> output = scope_.assembly.job->Run(request);
+    scope_.environment->progress->Finished(unit_, output.status());
+    return output;
+  }
+
+  /// The log line, then the manifest.
+  Status Finish(const UnitLine& line) {
+    RETURN_IF_ERROR(scope_.environment->log->Append(line));
+    PassCommitPoint("shard.logged");
+    std::uint64_t bytes = 0;
+    for (const StoredObject& object : line.objects) bytes += object.bytes;
+    scope_.environment->progress->Logged(unit_, 0, bytes);
+    Manifest manifest;
+    manifest.lineage = planned_.lineage;
+    manifest.sidecars = line.objects;
+    if (!line.facts.empty()) {
+      ASSIGN_OR_RETURN(manifest.facts, Json::Parse(line.facts));
+    }
+    RETURN_IF_ERROR(RemoveReplaced(manifest));
+    RETURN_IF_ERROR(
+        WriteObject(out_, kManifestName, EncodeManifest(manifest), Condition::ReplaceAny()).status());
+    PassCommitPoint("manifest.committed");
+    return {};
+  }
+
+  /// What the replaced artifact had and this one has not. Nothing else: a Job may keep files there from one
+  /// run to the next.
+  Status RemoveReplaced(const Manifest& manifest) {
+    std::set<std::string_view> kept;
+    for (const StoredObject& object : manifest.sidecars) kept.insert(object.name);
+    for (const StoredObject& object : before_.sidecars)
+      if (!kept.contains(object.name)) RETURN_IF_ERROR(out_.Remove(object.name));
+    return {};
+  }
+
+  const SegmentScope& scope_;
+  const PlannedSegment& planned_;
+  Store& out_;
+  const JobRecords* const records_;
+  const std::string unit_;
+  const Digest content_;
+  const std::stop_token stop_;
+  Manifest before_;  // what stood there; empty where nothing did
+};
+
+}  // namespace
+
+Status RunJobUnit(const Graph& graph, const Track& track, std::vector<Piece> pieces, std::stop_token stop) {
+  std::optional<JobRecords> records;
+  std::optional<Digest> input = track.artifact_input;
+  if (const Track* origin = track.origin) {
+    ArtifactSummary summary = Summarize(*track.scope.environment->log, *origin->planned, pieces);
+    input = ContentOf(pieces);
+    records.emplace();
+    records->directory = origin->scope.directory.get();
+    records->schema = &graph.nodes()[static_cast<std::size_t>(origin->planned->node)].out;
+    records->totals = {std::move(summary.splits), std::move(summary.counts[origin->name()])};
+    records->pieces = std::move(pieces);
+  }
+  std::optional<PartitionId> damaged;
+  JobRun run(track.scope, *track.out, records ? &*records : nullptr, input, std::move(stop));
+  Status outcome = run.Run(damaged);
+  if (!outcome.ok() && damaged)
+    return PieceError(PieceName(*damaged, ".part"), Status(Code::kDataLoss, std::string(outcome.message())));
+  return outcome;
+}
+
+}  // namespace pipeline

@@ -1,0 +1,90 @@
+#include "dag/selection.h"
+
+#include <algorithm>
+#include <functional>
+#include <string_view>
+
+#include "base/str.h"
+
+namespace pipeline {
+
+namespace {
+
+const std::string& NameOf(const Graph& graph, int node) {
+  return graph.nodes()[static_cast<std::size_t>(node)].spec->name;
+}
+
+}  // namespace
+
+std::vector<std::string> CheckSelection(const Graph& graph, const Selection& selection) {
+  std::vector<std::string> refusals;
+  std::vector<std::string_view> names;
+  for (const Node& node : graph.nodes()) names.push_back(node.spec->name);
+  for (const std::string* stage : {&selection.from, &selection.only, &selection.until, &selection.force}) {
+    if (stage->empty() || graph.Find(*stage) >= 0) continue;
+    const std::string_view nearest = NearestWord(*stage, names);
+    refusals.push_back(StrCat("no stage is called '", *stage, "'",
+                              nearest.empty() ? "" : StrCat("; did you mean '", nearest, "'?")));
+  }
+  return refusals;
+}
+
+bool HasFailed(const Selection& selection, const std::string& stage) {
+  return std::find(selection.failed.begin(), selection.failed.end(), stage) != selection.failed.end();
+}
+
+bool RunsStage(const Graph& graph, const PlannedSegment& segment, const std::string& stage) {
+  return std::any_of(segment.chain.begin(), segment.chain.end(),
+                     [&](int at) { return NameOf(graph, at) == stage; }) ||
+         (segment.files >= 0 && NameOf(graph, segment.files) == stage);
+}
+
+void ApplySelection(const Graph& graph, const Selection& selection, Plan& plan) {
+  std::vector<PlannedSegment>& all = plan.segments;
+  std::vector<bool> selected(all.size(), true);
+  const auto contains = [&](std::size_t at, const std::string& stage) {
+    return RunsStage(graph, all[at], stage) || NameOf(graph, all[at].node) == stage;
+  };
+  if (!selection.only.empty())
+    for (std::size_t at = 0; at < all.size(); ++at) selected[at] = contains(at, selection.only);
+  const auto any_need = [&](std::size_t at, const auto& is) {
+    const std::vector<int> needs = NeedsOf(all[at]);
+    return std::any_of(needs.begin(), needs.end(),
+                       [&](int need) { return is(static_cast<std::size_t>(need)); });
+  };
+  if (!selection.from.empty())
+    for (std::size_t at = 0; at < all.size(); ++at)
+      selected[at] = contains(at, selection.from) ||
+                     any_need(at, [&](std::size_t need) { return bool{selected[need]}; });
+  // Those that `end` names, and what they need.
+  const auto with_needs = [&](const std::function<bool(std::size_t)>& end) {
+    std::vector<bool> wanted(all.size(), false);
+    for (std::size_t at = all.size(); at-- > 0;) {
+      wanted[at] = wanted[at] || end(at);
+      if (!wanted[at]) continue;
+      for (const int need : NeedsOf(all[at])) wanted[static_cast<std::size_t>(need)] = true;
+    }
+    for (std::size_t at = 0; at < all.size(); ++at) selected[at] = selected[at] && wanted[at];
+  };
+  if (!selection.until.empty()) with_needs([&](std::size_t at) { return contains(at, selection.until); });
+  if (!selection.failed.empty())
+    with_needs([&](std::size_t at) { return HasFailed(selection, all[at].keys.stage); });
+  for (std::size_t at = 0; at < all.size(); ++at) {
+    if (all[at].state != PlannedSegment::State::kWanted) continue;
+    if (!selected[at]) {
+      all[at].state = PlannedSegment::State::kNotSelected;
+      continue;
+    }
+    if (!all[at].copy_from.empty()) continue;
+    for (const int need : NeedsOf(all[at])) {
+      const PlannedSegment& needed = all[static_cast<std::size_t>(need)];
+      if (needed.state == PlannedSegment::State::kNotSelected)
+        plan.refusals.push_back(StrCat(
+            "stage '", NameOf(graph, all[at].node), "' needs the ",
+            needed.publishes ? "artifact" : "partitions", " of '", NameOf(graph, needed.node), "', which ",
+            needed.publishes ? "is" : "are", " not there and not selected; use --until or run it first"));
+    }
+  }
+}
+
+}  // namespace pipeline

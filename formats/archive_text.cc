@@ -1,0 +1,169 @@
+#include "formats/archive_text.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/str.h"
+#include "formats/compression.h"
+#include "formats/utf8.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::uint64_t kAlwaysAllowed = std::uint64_t{16} << 20;
+
+/// Bytes that were read already, then the rest.
+class Reread : public ByteReader {
+ public:
+  Reread(std::string front, std::unique_ptr<ByteReader> rest)
+      : front_(std::move(front)), rest_(std::move(rest)) {}
+  Result<std::size_t> Read(std::span<char> out) override {
+    if (given_ == front_.size()) return rest_->Read(out);
+    const std::size_t bytes = std::min(out.size(), front_.size() - given_);
+    std::copy_n(front_.data() + given_, bytes, out.data());
+    given_ += bytes;
+    return bytes;
+  }
+
+ private:
+  const std::string front_;
+  const std::unique_ptr<ByteReader> rest_;
+  std::size_t given_ = 0;
+};
+
+/// The bytes of the archive's current member.
+class MemberBytes : public ByteReader {
+ public:
+  explicit MemberBytes(ArchiveReader& archive) : archive_(archive) {}
+  Result<std::size_t> Read(std::span<char> out) override { return archive_.Read(out); }
+
+ private:
+  ArchiveReader& archive_;
+};
+
+/// The text of a member: decoded by its first bytes. `name` is the member's own.
+Result<std::unique_ptr<ByteReader>> Decoded(std::string_view name, ArchiveReader& archive) {
+  std::unique_ptr<ByteReader> reader = std::make_unique<MemberBytes>(archive);
+  Compression compression = Compression::kPlain;
+  for (int layers = 0; layers < 2; ++layers) {
+    ASSIGN_OR_RETURN(std::string front, ReadFront(*reader, kArchiveFrontBytes));
+    if (DetectArchive(front))
+      return Status(Code::kUnimplemented,
+                    "is an archive inside an archive; unpack it first, or leave it out with `members`");
+    if (layers == 0) {
+      ASSIGN_OR_RETURN(compression, DetectCompression(front, name));
+    }
+    reader = std::make_unique<Reread>(std::move(front), std::move(reader));
+    if (layers > 0 || compression == Compression::kPlain) break;
+    ASSIGN_OR_RETURN(reader, NewDecoder(compression, std::move(reader)));
+  }
+  return reader;
+}
+
+}  // namespace
+
+std::optional<MemberBorders::Border> MemberBorders::Take(std::uint64_t offset) {
+  const std::scoped_lock lock(mutex_);
+  if (borders_.empty() || borders_.front().offset > offset) return std::nullopt;
+  Border border = std::move(borders_.front());
+  borders_.pop_front();
+  return border;
+}
+
+std::optional<std::uint64_t> MemberBorders::next() const {
+  const std::scoped_lock lock(mutex_);
+  return borders_.empty() ? std::nullopt : std::optional(borders_.front().offset);
+}
+
+MemberBorders::Counts MemberBorders::counts() const {
+  const std::scoped_lock lock(mutex_);
+  return counts_;
+}
+
+ArchiveText::ArchiveText(std::unique_ptr<ArchiveReader> archive, ArchiveRules rules,
+                         std::function<std::uint64_t()> file_bytes, std::uint64_t size,
+                         std::shared_ptr<MemberBorders> borders)
+    : archive_(std::move(archive)),
+      rules_(std::move(rules)),
+      file_bytes_(std::move(file_bytes)),
+      size_(size),
+      borders_(std::move(borders)) {}
+ArchiveText::~ArchiveText() = default;
+
+Result<std::size_t> ArchiveText::Read(std::span<char> out) {
+  if (!failure_.ok()) return failure_;
+  Result<std::size_t> got = ReadText(out);
+  if (!got.ok()) failure_ = got.status();
+  return got;
+}
+
+Result<std::size_t> ArchiveText::ReadText(std::span<char> out) {
+  while (!ended_) {
+    if (member_ == nullptr) {
+      ASSIGN_OR_RETURN(const bool more, OpenMember());
+      ended_ = !more;
+      continue;
+    }
+    Result<std::size_t> got = member_->Read(out);
+    if (!got.ok()) return std::move(got).status().Annotate(StrCat("member '", name_, "'"));
+    if (*got > 0) {
+      text_ += *got;
+      RETURN_IF_ERROR(CheckRatio());
+      return *got;
+    }
+    member_.reset();
+  }
+  return std::size_t{0};
+}
+
+// Goes on to the next member that is read; false at the end of the archive.
+Result<bool> ArchiveText::OpenMember() {
+  while (true) {
+    ASSIGN_OR_RETURN(const std::optional<ArchiveMember> member, archive_->Next());
+    if (!member) return false;
+    const bool named = rules_.members.empty() ||
+                       std::any_of(rules_.members.begin(), rules_.members.end(), [&](const auto& pattern) {
+                         return MatchesPattern(pattern, member->name);
+                       });
+    {
+      const std::scoped_lock lock(borders_->mutex_);
+      ++(!member->is_file ? borders_->counts_.not_files
+         : named          ? borders_->counts_.members
+                          : borders_->counts_.left_out);
+    }
+    if (!member->is_file || !named) continue;
+    name_ = Printable(member->name);
+    if (member->encrypted)
+      return Status(Code::kInvalidArgument, StrCat("member '", name_, "' is encrypted; decrypt it first, or ",
+                                                   "leave it out with `members`"));
+    member_text_ = text_;
+    member_bytes_ = file_bytes_();
+    Result<std::unique_ptr<ByteReader>> text = Decoded(member->name, *archive_);
+    if (!text.ok()) return std::move(text).status().Annotate(StrCat("member '", name_, "'"));
+    member_ = std::move(text).value();
+    const std::scoped_lock lock(borders_->mutex_);
+    // One without a byte leaves no trace: however many there are, what is kept stays small.
+    if (!borders_->borders_.empty() && borders_->borders_.back().offset == text_)
+      borders_->borders_.pop_back();
+    borders_->borders_.push_back({text_, name_});
+    return true;
+  }
+}
+
+Status ArchiveText::CheckRatio() {
+  const std::uint64_t read = file_bytes_();
+  const auto allowed = [this](std::uint64_t text, std::uint64_t bytes) {
+    return text <= kAlwaysAllowed || text / rules_.max_ratio <= bytes;
+  };
+  // What is read again and again, as where members of a zip overlap, counts once.
+  const bool member = allowed(text_ - member_text_, read - member_bytes_);
+  if (member && allowed(text_, std::min(read, size_))) return {};
+  return Status(
+      Code::kResourceExhausted,
+      StrCat(member ? "the archive" : StrCat("member '", name_, "'"), " expands to more than ",
+             rules_.max_ratio, " times its size: no text does; leave it out with `members`, or raise ",
+             "max_ratio if it is what you want"));
+}
+
+}  // namespace pipeline

@@ -1,0 +1,64 @@
+#include "formats/lz4_reader.h"
+
+#include <lz4frame.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "formats/stream_decoder.h"
+
+namespace pipeline {
+
+namespace {
+
+struct FreeContext {
+  void operator()(LZ4F_dctx* context) const { LZ4F_freeDecompressionContext(context); }
+};
+using Context = std::unique_ptr<LZ4F_dctx, FreeContext>;
+
+class Lz4Reader : public StreamDecoder {
+ public:
+  Lz4Reader(Context context, std::unique_ptr<ByteReader> input)
+      : StreamDecoder("lz4", std::move(input)), context_(std::move(context)) {}
+
+ private:
+  // A block without the header of the next one: the library drops what it decoded in a call that fails.
+  Result<bool> Step(std::string_view& in, bool last, std::span<char>& out) override {
+    const std::size_t wanted = hint_ > kBlockHeader ? hint_ - kBlockHeader : hint_;
+    std::size_t taken = std::min(in.size(), wanted);
+    std::size_t given = out.size();
+    const std::size_t code = LZ4F_decompress(context_.get(), out.data(), &given, in.data(), &taken, nullptr);
+    in.remove_prefix(taken);
+    out = out.subspan(given);
+    if (LZ4F_isError(code)) return Status(Code::kDataLoss, LZ4F_getErrorName(code));
+    const bool flushed = std::exchange(full_, out.empty());
+    frame_begun_ = code != 0 && (frame_begun_ || taken > 0);
+    if (code == 0) ++frames_;
+    hint_ = code == 0 ? kFirstHint : code;
+    if (!last || flushed || given > 0 || taken > 0) return false;
+    if (frame_begun_) return Status(Code::kDataLoss, "ends inside a frame: truncated");
+    if (frames_ == 0) return Status(Code::kDataLoss, "there is nothing");
+    return true;
+  }
+
+  static constexpr std::size_t kFirstHint = 7;  // the shortest frame header
+  static constexpr std::size_t kBlockHeader = 4;
+
+  const Context context_;
+  std::size_t hint_ = kFirstHint;  // what the library can use at once
+  bool full_ = false;              // it may hold back decoded bytes
+  bool frame_begun_ = false;
+  std::uint64_t frames_ = 0;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<ByteReader>> NewLz4Reader(std::unique_ptr<ByteReader> input) {
+  LZ4F_dctx* raw = nullptr;
+  if (LZ4F_isError(LZ4F_createDecompressionContext(&raw, LZ4F_VERSION)))
+    return Status(Code::kResourceExhausted, "no memory for an lz4 decoder");
+  return std::unique_ptr<ByteReader>(std::make_unique<Lz4Reader>(Context(raw), std::move(input)));
+}
+
+}  // namespace pipeline

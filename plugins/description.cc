@@ -1,0 +1,246 @@
+#include "plugins/description.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "base/str.h"
+#include "dag/file_keys.h"
+#include "dag/typed_value.h"
+#include "dag/yaml.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::int64_t kLargestVersion = 1'000'000'000;
+
+template <class Value>
+struct Word {
+  std::string_view word;
+  Value value;
+};
+
+constexpr std::array<Word<ValueType>, 8> kTypes = {{
+    {"string", ValueType::kString},
+    {"integer", ValueType::kInteger},
+    {"number", ValueType::kNumber},
+    {"boolean", ValueType::kBoolean},
+    {"bytes", ValueType::kBytes},
+    {"choice", ValueType::kChoice},
+    {"strings", ValueType::kStrings},
+    {"map", ValueType::kMap},
+}};
+constexpr std::array<Word<Effect>, 3> kEffects = {{
+    {"bytes", Effect::kBytes},
+    {"none", Effect::kNone},
+    {"continue", Effect::kContinue},
+}};
+
+/// One object of the answer. Remembers the first thing that is wrong anywhere; reading goes on with
+/// empty values.
+class Members {
+ public:
+  Members(const Json& json, std::string where, Status& status)
+      : json_(json), where_(std::move(where)), status_(status) {
+    if (!json.is_object()) Complain("", "must be an object");
+  }
+
+  void Complain(std::string_view member, std::string_view what) {
+    if (!status_.ok()) return;
+    std::string place = where_;
+    if (!member.empty()) place += StrCat(place.empty() ? "" : ".", member);
+    status_ = Status(Code::kInvalidArgument, StrCat(place.empty() ? "the answer" : place, ": ", what));
+  }
+
+  /// What is not in `known` is a mistake: to pass over it could change the meaning of the rest.
+  void OnlyThese(std::initializer_list<std::string_view> known) {
+    for (const auto& [name, value] : json_.AsObject())
+      if (std::find(known.begin(), known.end(), name) == known.end())
+        Complain(name, StrCat("this version of pipe does not know it", DidYouMean(name, known)));
+  }
+
+  const Json& At(std::string_view name) const { return json_[name]; }
+  bool Has(std::string_view name) const { return json_.Has(name); }
+
+  std::string Text(std::string_view name, bool required) {
+    const Json& value = json_[name];
+    if (value.is_string()) return std::string(value.AsString());
+    if (required || !value.is_null()) Complain(name, "must be a text");
+    return {};
+  }
+
+  std::string Name(std::string_view name) {
+    std::string text = Text(name, true);
+    if (!IsName(text)) Complain(name, kNameRule);
+    return text;
+  }
+
+  bool Bool(std::string_view name, bool fallback) {
+    if (json_.Has(name) && !json_[name].is_bool()) Complain(name, "must be true or false");
+    return json_[name].AsBool(fallback);
+  }
+
+  const Json::Array& List(std::string_view name) {
+    if (json_.Has(name) && !json_[name].is_array()) Complain(name, "must be an array");
+    return json_[name].AsArray();
+  }
+
+  template <class Table>
+  auto OneOf(std::string_view name, const Table& table, std::string_view fallback) {
+    const std::string text = json_.Has(name) || fallback.empty() ? Text(name, true) : std::string(fallback);
+    std::string all;
+    for (const auto& row : table) {
+      if (row.word == text) return row.value;
+      all += StrCat(all.empty() ? "" : ", ", row.word);
+    }
+    Complain(name, StrCat("'", text, "' is none of ", all));
+    return table.front().value;
+  }
+
+  std::string Inner(std::string_view name, std::size_t at) const {
+    return StrCat(where_, where_.empty() ? "" : ".", name, "[", at, "]");
+  }
+
+ private:
+  const Json& json_;
+  const std::string where_;
+  Status& status_;
+};
+
+class Parser {
+ public:
+  explicit Parser(std::string_view plugin) : plugin_(plugin), made_(std::make_unique<PluginDescription>()) {}
+
+  Result<std::unique_ptr<PluginDescription>> Parse(const Json& json) {
+    Members all(json, "", status_);
+    all.OnlyThese({"stages", "commands"});
+    for (std::size_t at = 0; const Json& stage : all.List("stages"))
+      ReadStage(Members(stage, all.Inner("stages", at++), status_));
+    for (std::size_t at = 0; const Json& command : all.List("commands"))
+      ReadCommand(Members(command, all.Inner("commands", at++), status_));
+    if (!status_.ok()) return std::move(status_);
+    return std::move(made_);
+  }
+
+ private:
+  std::string_view Keep(std::string text) { return made_->texts.emplace_back(std::move(text)); }
+
+  void ReadStage(Members stage) {
+    stage.OnlyThese({"name", "version", "help", "kind", "ports", "keys", "libraries"});
+    StageType type;
+    const std::string name = stage.Name("name");
+    if (made_->Find(plugin_, name) != nullptr) stage.Complain("name", StrCat("'", name, "' is there twice"));
+    type.name = Keep(StrCat(plugin_, ".", name));
+    const std::int64_t version = stage.At("version").AsInt();
+    if (!stage.At("version").is_int() || version < 1 || version > kLargestVersion)
+      stage.Complain("version", "must be a whole number from 1");
+    type.version = static_cast<std::uint32_t>(version);
+    type.help = Keep(stage.Text("help", true));
+    if (stage.Text("kind", true) != "job") stage.Complain("kind", "must be 'job', the only kind there is");
+    type.takes = Flow::kNothing;
+    type.gives = Flow::kArtifact;
+    type.publishes = true;
+    for (std::size_t at = 0; const Json& port : stage.List("ports"))
+      ReadPort(Members(port, stage.Inner("ports", at++), status_), type);
+    for (std::size_t at = 0; const Json& key : stage.List("keys"))
+      ReadKey(Members(key, stage.Inner("keys", at++), status_), type);
+    if (!stage.At("libraries").is_null() && !stage.At("libraries").is_object())
+      stage.Complain("libraries", "must be an object of texts");
+    for (const auto& [library, value] : stage.At("libraries").AsObject()) {
+      if (!value.is_string()) stage.Complain("libraries", "must be an object of texts");
+      type.libraries.emplace(library, value.AsString());
+    }
+    made_->stages.push_back(std::move(type));
+  }
+
+  void ReadPort(Members port, StageType& type) {
+    port.OnlyThese({"name", "help", "required", "or_file"});
+    Port made;
+    made.name = Keep(FreeName(port, type));
+    made.help = Keep(port.Text("help", false));
+    made.required = port.Bool("required", true);
+    made.or_file = port.Bool("or_file", false);
+    type.ports.push_back(made);
+  }
+
+  void ReadKey(Members key, StageType& type) {
+    key.OnlyThese({"name", "type", "default", "effect", "choices", "help"});
+    ConfigKey made = {};
+    made.name = Keep(FreeName(key, type));
+    made.type = key.OneOf("type", kTypes, "");
+    made.effect = key.OneOf("effect", kEffects, "bytes");
+    made.help = Keep(key.Text("help", true));
+    for (const Json& choice : key.List("choices")) {
+      if (!choice.is_string() || choice.AsString().empty()) key.Complain("choices", "must be texts");
+      made.choices.push_back(Keep(std::string(choice.AsString())));
+    }
+    if (made.choices.empty() == (made.type == ValueType::kChoice))
+      key.Complain("choices", "belong to the type 'choice', and to no other");
+    made.fallback = Keep(Fallback(key));
+    if (!made.fallback.empty() && made.fallback != "~") CheckFallback(key, made);
+    type.keys.push_back(std::move(made));
+  }
+
+  /// As ConfigKey::fallback wants it.
+  static std::string Fallback(Members& key) {
+    const Json& value = key.At("default");
+    if (!value.is_null() && !value.is_string()) {
+      key.Complain("default", "must be a text, as it would be written in the file");
+      return {};
+    }
+    const std::string text(value.AsString());
+    if (value.is_string() && text.empty()) return "\"\"";
+    if (value.is_string()) return text;
+    return key.Has("default") ? std::string("~") : std::string();
+  }
+
+  static void CheckFallback(Members& key, const ConfigKey& made) {
+    const ParsedYaml yaml = ParseYaml(made.fallback);
+    std::vector<Mistake> mistakes = yaml.mistakes;
+    if (yaml.root) ReadValue(made, *yaml.root, "the value", mistakes);
+    if (!mistakes.empty()) key.Complain("default", mistakes.front().message);
+  }
+
+  /// A name that no key or port of the stage has.
+  static std::string FreeName(Members& member, const StageType& type) {
+    std::string name = member.Name("name");
+    const auto has = [&](const auto& row) { return row.name == name; };
+    const auto& every = StageKeys();
+    if (std::any_of(type.keys.begin(), type.keys.end(), has) ||
+        std::any_of(type.ports.begin(), type.ports.end(), has) ||
+        std::any_of(every.begin(), every.end(), has) || name == kExpectKey.name || name == "inputs")
+      member.Complain("name", StrCat("'", name, "' is taken"));
+    return name;
+  }
+
+  void ReadCommand(Members command) {
+    command.OnlyThese({"name", "help"});
+    PluginCommand made = {command.Name("name"), command.Text("help", true)};
+    for (const PluginCommand& other : made_->commands)
+      if (other.name == made.name) command.Complain("name", StrCat("'", made.name, "' is there twice"));
+    made_->commands.push_back(std::move(made));
+  }
+
+  const std::string_view plugin_;
+  std::unique_ptr<PluginDescription> made_;
+  Status status_;
+};
+
+}  // namespace
+
+const StageType* PluginDescription::Find(std::string_view plugin, std::string_view name) const {
+  const std::string full = StrCat(plugin, ".", name);
+  for (const StageType& type : stages)
+    if (type.name == full) return &type;
+  return nullptr;
+}
+
+Result<std::unique_ptr<PluginDescription>> ParseDescription(std::string_view plugin, std::string_view text) {
+  Result<Json> json = Json::Parse(text);
+  if (!json.ok()) return Status(Code::kInvalidArgument, StrCat("is not JSON: ", json.status().message()));
+  return Parser(plugin).Parse(*json);
+}
+
+}  // namespace pipeline

@@ -1,0 +1,37 @@
+// What a plugin says that it has: the JSON of `describe` as stage types and commands. Format: plugins/ABI.md.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "dag/registry.h"
+
+namespace pipeline {
+
+struct PluginCommand {
+  std::string name;
+  std::string help;
+};
+
+/// Owns what its stage types point at: neither moves nor changes once parsed.
+struct PluginDescription {
+  std::vector<StageType> stages;  // without `make` and `check`; named "PLUGIN.TYPE"
+  std::vector<PluginCommand> commands;
+  std::deque<std::string> texts;  // what the string_views of `stages` refer to
+
+  PluginDescription() = default;
+  PluginDescription(const PluginDescription&) = delete;
+  PluginDescription& operator=(const PluginDescription&) = delete;
+
+  /// The type that `type:` calls `name`; null where there is none.
+  const StageType* Find(std::string_view plugin, std::string_view name) const;
+};
+
+/// kInvalidArgument naming the member that is missing, wrong or unknown: "stages[0].keys[1].type: ...".
+Result<std::unique_ptr<PluginDescription>> ParseDescription(std::string_view plugin, std::string_view json);
+
+}  // namespace pipeline

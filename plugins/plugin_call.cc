@@ -1,0 +1,86 @@
+#include "plugins/plugin_call.h"
+
+#include <string_view>
+
+#include "base/json.h"
+#include "base/str.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::size_t kLongestMessage = 4 << 10;
+constexpr std::size_t kLongestEvent = 64 << 10;
+
+static_assert(static_cast<int>(Code::kCancelled) == PIPE_CANCELLED);
+static_assert(static_cast<int>(Code::kDataLoss) == PIPE_DATA_LOSS);
+static_assert(static_cast<int>(Code::kInternal) == PIPE_INTERNAL);
+
+std::string_view ViewOf(pipe_text text) {
+  return text.size == 0 || text.data == nullptr ? std::string_view() : std::string_view(text.data, text.size);
+}
+
+Code CodeOf(pipe_code code) {
+  return code > PIPE_OK && code <= PIPE_INTERNAL ? static_cast<Code>(code) : Code::kInternal;
+}
+
+PluginCall& Self(void* self) { return *static_cast<PluginCall*>(self); }
+
+bool IsEvent(const Json& json) {
+  const std::string_view kind = json["kind"].AsString();
+  return !kind.empty() &&
+         kind.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == std::string_view::npos;
+}
+
+}  // namespace
+
+PluginCall::PluginCall(const PluginServices& services) : services_(services) {
+  abi_ = {sizeof abi_, PIPE_ABI_MINOR, this, Stopped, Reply, Fail, WriteLog, Extension};
+  events_ = {sizeof events_, 0, this, Emit};
+  if (services.open_store) storage_ = std::make_unique<StorageExtension>(services);
+}
+
+Status PluginCall::Outcome(pipe_code code) const {
+  if (code == PIPE_OK) return {};
+  if (code == PIPE_CANCELLED) return Status(Code::kCancelled, "stopped");
+  if (!failure_.empty()) return Status(CodeOf(code), failure_);
+  const std::string storage = storage_ ? storage_->LastError() : std::string();
+  if (!storage.empty()) return Status(CodeOf(code), storage);
+  return Status(CodeOf(code), StrCat("failed without a word (", CodeName(CodeOf(code)), ")"));
+}
+
+std::int32_t PluginCall::Stopped(void* self) { return Self(self).services_.stop.stop_requested() ? 1 : 0; }
+
+void PluginCall::Reply(void* self, pipe_text json) {
+  const std::scoped_lock lock(Self(self).mutex_);
+  Self(self).answer_ = ViewOf(json);
+}
+
+void PluginCall::Fail(void* self, pipe_text message) {
+  const std::scoped_lock lock(Self(self).mutex_);
+  if (Self(self).failure_.empty()) Self(self).failure_ = ViewOf(message).substr(0, kLongestMessage);
+}
+
+void PluginCall::WriteLog(void* self, std::int32_t level, pipe_text line) {
+  const Level known = level == PIPE_LOG_INFO      ? Level::kInfo
+                      : level == PIPE_LOG_WARNING ? Level::kWarning
+                                                  : Level::kError;
+  if (Self(self).services_.log) Self(self).services_.log(known, ViewOf(line).substr(0, kLongestMessage));
+}
+
+const void* PluginCall::Extension(void* self, const char* id) {
+  const std::string_view wanted = id != nullptr ? id : "";
+  if (wanted == PIPE_EVENTS_1) return &Self(self).events_;
+  if (wanted == PIPE_STORAGE_1 && Self(self).storage_) return Self(self).storage_->abi();
+  return nullptr;
+}
+
+pipe_code PluginCall::Emit(void* self, pipe_text text) {
+  if (text.size > kLongestEvent) return PIPE_INVALID_ARGUMENT;
+  const Result<Json> json = Json::Parse(ViewOf(text));
+  if (!json.ok() || !IsEvent(*json)) return PIPE_INVALID_ARGUMENT;
+  if (Self(self).services_.event) Self(self).services_.event(*json);
+  return PIPE_OK;
+}
+
+}  // namespace pipeline

@@ -1,0 +1,53 @@
+// The host's side of one call into a plugin: what it may ask, and what it said.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "base/status.h"
+#include "plugins/plugin.h"
+#include "plugins/plugin_abi.h"
+#include "plugins/storage_extension.h"
+
+namespace pipeline {
+
+/// Lives around the call; what the plugin left open is closed with it. Its functions are safe from any
+/// thread.
+class PluginCall {
+ public:
+  /// `services` outlives it.
+  explicit PluginCall(const PluginServices& services);
+  PluginCall(const PluginCall&) = delete;
+  PluginCall& operator=(const PluginCall&) = delete;
+
+  const pipe_call* abi() const { return &abi_; }
+
+  // After the call, from the thread that made it.
+
+  /// OK, or the code with the best reason there is.
+  Status Outcome(pipe_code code) const;
+  /// The last reply; empty where there was none.
+  const std::string& answer() const { return answer_; }
+  /// What `fail` was given; empty where it was not called.
+  const std::string& failure() const { return failure_; }
+
+ private:
+  static std::int32_t Stopped(void* self);
+  static void Reply(void* self, pipe_text json);
+  static void Fail(void* self, pipe_text message);
+  static void WriteLog(void* self, std::int32_t level, pipe_text line);
+  static const void* Extension(void* self, const char* id);
+  static pipe_code Emit(void* self, pipe_text json);
+
+  const PluginServices& services_;
+  pipe_call abi_ = {};
+  pipe_events_1 events_ = {};
+  std::unique_ptr<StorageExtension> storage_;  // null where there is none
+
+  std::mutex mutex_;  // guards the texts during the call
+  std::string answer_;
+  std::string failure_;
+};
+
+}  // namespace pipeline

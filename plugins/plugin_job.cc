@@ -1,0 +1,198 @@
+#include "plugins/plugin_job.h"
+
+#include <array>
+#include <filesystem>
+#include <mutex>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "base/crc32c.h"
+#include "base/str.h"
+#include "dag/manifest.h"
+#include "storage/uri.h"
+
+namespace pipeline {
+
+namespace {
+
+/// A place as a plugin gets it: an absolute path or a URL.
+std::string Absolute(const std::string& place) {
+  const Result<Uri> uri = Uri::Parse(place);
+  if (!uri.ok() || uri->scheme != Uri::Scheme::kFile) return place;
+  std::error_code none;
+  const std::filesystem::path path = std::filesystem::absolute(uri->path, none);
+  return none ? uri->path : path.lexically_normal().string();
+}
+
+/// The name below `root` that `uri` has; empty where it is elsewhere.
+std::string_view Below(std::string_view root, std::string_view uri) {
+  if (!uri.starts_with(root) || uri.size() <= root.size() + 1 || uri[root.size()] != '/') return {};
+  return uri.substr(root.size() + 1);
+}
+
+/// Reads an object that was not written through us, for what a manifest says of it.
+Result<StoredObject> Measure(Store& store, const std::string& name, const std::stop_token& stop) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<ByteFile> file, store.Open(name));
+  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file->Open(0, stop));
+  StoredObject object;
+  object.name = name;
+  Hasher hasher;
+  std::vector<char> buffer(1 << 20);
+  while (true) {
+    ASSIGN_OR_RETURN(const std::size_t got, reader->Read(buffer));
+    if (got == 0) break;
+    const std::string_view bytes(buffer.data(), got);
+    hasher.Update(bytes);
+    object.crc32c = Crc32c(bytes, object.crc32c);
+    object.bytes += got;
+  }
+  object.digest = hasher.Finish();
+  return object;
+}
+
+/// What one run of a job has committed below `out`, by name.
+class Commits {
+ public:
+  void Add(std::string_view name, StoredObject object) {
+    object.name = name;
+    const std::scoped_lock lock(mutex_);
+    objects_.insert_or_assign(std::string(name), std::move(object));
+  }
+  std::optional<StoredObject> Find(const std::string& name) const {
+    const std::scoped_lock lock(mutex_);
+    const auto found = objects_.find(name);
+    return found != objects_.end() ? std::optional(found->second) : std::nullopt;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::string, StoredObject, std::less<>> objects_;
+};
+
+class PluginJob final : public JobStage {
+ public:
+  PluginJob(std::shared_ptr<const Plugin> plugin, const StageType& type, const StageContext& context,
+            const PluginHost& host)
+      : plugin_(std::move(plugin)),
+        request_(PluginRequest(type, context.config)),
+        stage_(context.name),
+        artifacts_(context.artifacts),
+        host_(host) {}
+
+  Result<std::uint64_t> Memory(const ArtifactTotals&) const override {
+    const PluginServices services = {.log = host_.log};
+    Result<Json> answer = plugin_->Forecast(request_, services);
+    if (!answer.ok()) return Where(std::move(answer).status());
+    const std::int64_t memory = (*answer)["memory"].AsInt();
+    if (memory < 0) return Wrong("its forecast: 'memory' is negative");
+    return static_cast<std::uint64_t>(memory);
+  }
+
+  Result<JobOutput> Run(const JobRequest& request) const override {
+    const std::string out = Absolute(request.out_uri);
+    Commits commits;
+    PluginServices services;
+    services.log = host_.log;
+    services.open_store = host_.open_store;
+    services.stop = request.stop;
+    services.event = [&](const Json& event) { Tell(event, request); };
+    services.condition = [&](const std::string& uri) -> std::optional<Condition> {
+      const std::string_view name = Below(out, uri);
+      return name.empty() ? std::nullopt : std::optional(request.condition(std::string(name)));
+    };
+    services.committed = [&](const std::string& uri, const StoredObject& object) {
+      if (const std::string_view name = Below(out, uri); !name.empty()) commits.Add(name, object);
+    };
+    Result<Json> answer = plugin_->Run(Asked(request, out), services);
+    if (!answer.ok()) return Where(std::move(answer).status());
+    return Output(*answer, request, commits);
+  }
+
+ private:
+  Json Asked(const JobRequest& request, const std::string& out) const {
+    Json asked = request_;
+    asked["stage"] = stage_;
+    asked["recipe"] = request.recipe.ToHex();
+    asked["out"]["uri"] = out;
+    asked["scratch"] = Absolute(request.scratch);
+    asked["memory"] = request.memory_bytes;
+    asked["threads"] = request.threads;
+    Json inputs{Json::Object{}};
+    for (const auto& [port, artifact] : artifacts_) {
+      const std::string uri = Absolute(artifact.uri);
+      Json& input = inputs[port];
+      input["uri"] = artifact.file.empty() ? uri : StrCat(uri, "/", artifact.file);
+      if (!artifact.file.empty()) continue;
+      input["manifest"] = StrCat(uri, "/", kManifestName);
+      input["facts"] = artifact.facts.is_object() ? artifact.facts : Json(Json::Object{});
+    }
+    asked["inputs"] = std::move(inputs);
+    return asked;
+  }
+
+  void Tell(const Json& event, const JobRequest& request) const {
+    const std::string_view kind = event["kind"].AsString();
+    const std::int64_t done = event["done"].AsInt(-1), of = event["of"].AsInt();
+    if (kind == "progress" && done >= 0 && of >= 0 && request.progress)
+      request.progress(static_cast<std::uint64_t>(done), static_cast<std::uint64_t>(of));
+    if (kind == "note" && host_.note) host_.note(stage_, event["text"].AsString());
+    if (host_.event) host_.event(stage_, event);
+  }
+
+  Result<JobOutput> Output(const Json& answer, const JobRequest& request, const Commits& commits) const {
+    if (!answer["objects"].is_array() || answer["objects"].AsArray().empty())
+      return Wrong("its answer names no 'objects'");
+    if (answer.Has("facts") && !answer["facts"].is_object()) return Wrong("its answer: 'facts' is no object");
+    JobOutput output;
+    output.facts = answer.Has("facts") ? answer["facts"] : Json(Json::Object{});
+    std::set<std::string_view> seen;
+    for (const Json& element : answer["objects"].AsArray()) {
+      const std::string name(element.AsString());
+      if (name.empty() || !seen.insert(element.AsString()).second)
+        return Wrong("its answer: 'objects' are texts, each once");
+      std::optional<StoredObject> object = commits.Find(name);
+      if (!object) {
+        Result<StoredObject> measured = Measure(*request.out, name, request.stop);
+        if (!measured.ok() && measured.status().code() == Code::kNotFound)
+          return Wrong(StrCat("its answer names the object '", name, "', which is not there"));
+        if (!measured.ok()) return Where(std::move(measured).status());
+        object = std::move(*measured);
+      }
+      output.objects.push_back(std::move(*object));
+    }
+    return output;
+  }
+
+  Status Wrong(std::string_view what) const {
+    return Where(Status(Code::kInternal, StrCat(what, "; see plugins/ABI.md, section 7")));
+  }
+
+  Status Where(Status status) const {
+    if (status.code() == Code::kCancelled) return status;
+    return std::move(status).Annotate(StrCat("plugin '", plugin_->name(), "'"));
+  }
+
+  const std::shared_ptr<const Plugin> plugin_;
+  const Json request_;
+  const std::string stage_;
+  const std::map<std::string, ArtifactInput, std::less<>> artifacts_;
+  const PluginHost& host_;
+};
+
+}  // namespace
+
+Json PluginRequest(const StageType& type, const Json& config) {
+  Json request;
+  request["type"] = type.name.substr(type.name.find('.') + 1);
+  request["version"] = type.version;
+  request["config"] = config;
+  return request;
+}
+
+std::unique_ptr<JobStage> MakePluginJob(std::shared_ptr<const Plugin> plugin, const StageType& type,
+                                        const StageContext& context, const PluginHost& host) {
+  return std::make_unique<PluginJob>(std::move(plugin), type, context, host);
+}
+
+}  // namespace pipeline

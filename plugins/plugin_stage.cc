@@ -1,0 +1,47 @@
+#include "plugins/plugin_stage.h"
+
+#include <utility>
+#include <vector>
+
+#include "base/str.h"
+#include "dag/mistake.h"
+#include "plugins/plugin_job.h"
+
+namespace pipeline {
+
+namespace {
+
+Status NoSuchType(const Plugin& plugin, const std::string& type) {
+  std::vector<std::string_view> names;
+  for (const StageType& known : plugin.description().stages)
+    names.push_back(known.name.substr(plugin.name().size() + 1));
+  std::string all;
+  for (const std::string_view name : names) all += StrCat(all.empty() ? "" : ", ", name);
+  return Status(
+      Code::kInvalidArgument,
+      StrCat("the plugin '", plugin.name(), "' has no stage type '", type, "'", DidYouMean(type, names),
+             all.empty() ? std::string("; it has none") : StrCat("; it has: ", all)));
+}
+
+}  // namespace
+
+Result<const StageType*> PluginStages::Find(const std::string& plugin_name, const std::string& type_name) {
+  ASSIGN_OR_RETURN(const std::shared_ptr<const Plugin> plugin, loader_.Load(plugin_name));
+  const StageType* const described = plugin->description().Find(plugin->name(), type_name);
+  if (described == nullptr) return NoSuchType(*plugin, type_name);
+  for (const StageType& known : types_)
+    if (known.name.data() == described->name.data()) return &known;
+  StageType& type = types_.emplace_back(*described);
+  const PluginHost& host = host_;
+  type.check = [plugin, &type, &host](const Json& config, Schema&) -> Status {
+    const PluginServices services = {.log = host.log};
+    return plugin->Check(PluginRequest(type, config), services).status();
+  };
+  type.make =
+      JobFactory([plugin, &type, &host](const StageContext& context) -> Result<std::unique_ptr<JobStage>> {
+        return MakePluginJob(plugin, type, context, host);
+      });
+  return &type;
+}
+
+}  // namespace pipeline

@@ -1,0 +1,189 @@
+#include "plugins/storage_extension.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include "base/str.h"
+#include "plugins/plugin.h"
+#include "stages/measured_writer.h"
+#include "storage/uri.h"
+
+// Declared in plugin_abi.h: what the plugin's handles point at.
+struct pipe_reader {
+  pipeline::StorageExtension* owner = nullptr;
+  std::unique_ptr<pipeline::ByteFile> file;
+  std::unique_ptr<pipeline::ByteReader> reader;  // reads `file`
+};
+struct pipe_writer {
+  pipeline::StorageExtension* owner = nullptr;
+  std::string uri;
+  std::unique_ptr<pipeline::Store> store;
+  std::unique_ptr<pipeline::MeasuredWriter> writer;  // writes to `store`
+};
+
+namespace pipeline {
+
+namespace {
+
+StorageExtension& Self(void* self) { return *static_cast<StorageExtension*>(self); }
+
+std::string_view ViewOf(pipe_text text) {
+  return text.size == 0 || text.data == nullptr ? std::string_view() : std::string_view(text.data, text.size);
+}
+
+Status Cancelled() { return Status(Code::kCancelled, "stopped"); }
+
+}  // namespace
+
+/// An object as a store and the name in it.
+struct StorageExtension::Place {
+  std::unique_ptr<Store> store;
+  std::string name;
+};
+
+StorageExtension::StorageExtension(const PluginServices& services) : services_(services) {
+  abi_ = {sizeof abi_, 0,      this,   Stat,    Open, Read,         Close,
+          Create,      Append, Commit, Discard, List, CopyLastError};
+}
+
+StorageExtension::~StorageExtension() = default;
+
+pipe_code StorageExtension::Failed(const Status& why) {
+  const std::scoped_lock lock(mutex_);
+  errors_[std::this_thread::get_id()] = std::string(why.message());
+  return static_cast<pipe_code>(why.code());
+}
+
+std::string StorageExtension::LastError() {
+  const std::scoped_lock lock(mutex_);
+  const auto found = errors_.find(std::this_thread::get_id());
+  return found != errors_.end() ? found->second : std::string();
+}
+
+std::size_t StorageExtension::CopyLastError(void* self, char* out, std::size_t size) {
+  const std::string error = Self(self).LastError();
+  if (out != nullptr && size > 0) std::memcpy(out, error.data(), std::min(size, error.size()));
+  return error.size();
+}
+
+Result<StorageExtension::Place> StorageExtension::PlaceOf(std::string_view text) {
+  ASSIGN_OR_RETURN(const Uri uri, Uri::Parse(text));
+  if (uri.scheme == Uri::Scheme::kFile && !uri.path.starts_with('/'))
+    return Status(Code::kInvalidArgument, StrCat(text, ": an object's URI is an absolute path or a URL"));
+  const std::string_view name = uri.LastPart();
+  if (name.empty()) return Status(Code::kInvalidArgument, StrCat(text, ": names no object"));
+  Uri above = uri;
+  above.path.resize(uri.path.size() - name.size());
+  if (above.scheme == Uri::Scheme::kGs && !above.path.empty()) above.path.pop_back();
+  ASSIGN_OR_RETURN(std::unique_ptr<Store> store, services_.open_store(above.ToString()));
+  return Place{std::move(store), std::string(name)};
+}
+
+pipe_code StorageExtension::Stat(void* self, pipe_text uri, std::uint64_t* bytes) {
+  StorageExtension& storage = Self(self);
+  const Result<Place> place = storage.PlaceOf(ViewOf(uri));
+  if (!place.ok()) return storage.Failed(place.status());
+  const Result<std::optional<ObjectInfo>> info = place->store->Stat(place->name);
+  if (!info.ok()) return storage.Failed(info.status());
+  if (!info->has_value())
+    return storage.Failed(Status(Code::kNotFound, StrCat(ViewOf(uri), ": there is no such object")));
+  if (bytes != nullptr) *bytes = (*info)->size;
+  return PIPE_OK;
+}
+
+pipe_code StorageExtension::Open(void* self, pipe_text uri, std::uint64_t offset, pipe_reader** reader) {
+  StorageExtension& storage = Self(self);
+  const Result<Place> place = storage.PlaceOf(ViewOf(uri));
+  if (!place.ok()) return storage.Failed(place.status());
+  auto made = std::make_unique<pipe_reader>();
+  made->owner = &storage;
+  Result<std::unique_ptr<ByteFile>> file = place->store->Open(place->name);
+  if (!file.ok()) return storage.Failed(file.status());
+  made->file = std::move(*file);
+  Result<std::unique_ptr<ByteReader>> opened = made->file->Open(offset, storage.services_.stop);
+  if (!opened.ok()) return storage.Failed(opened.status());
+  made->reader = std::move(*opened);
+  const std::scoped_lock lock(storage.mutex_);
+  *reader = made.get();
+  storage.readers_.emplace(made.get(), std::move(made));
+  return PIPE_OK;
+}
+
+pipe_code StorageExtension::Read(pipe_reader* reader, void* out, std::size_t size, std::size_t* got) {
+  *got = 0;
+  if (size == 0)
+    return reader->owner->Failed(
+        Status(Code::kInvalidArgument, "a read of no bytes cannot be told from the end"));
+  const Result<std::size_t> read = reader->reader->Read({static_cast<char*>(out), size});
+  if (!read.ok()) return reader->owner->Failed(read.status());
+  *got = *read;
+  return PIPE_OK;
+}
+
+void StorageExtension::Close(pipe_reader* reader) {
+  if (reader == nullptr) return;
+  const std::scoped_lock lock(reader->owner->mutex_);
+  reader->owner->readers_.erase(reader);
+}
+
+pipe_code StorageExtension::Create(void* self, pipe_text uri, std::uint32_t condition, pipe_writer** writer) {
+  StorageExtension& storage = Self(self);
+  if (storage.services_.stop.stop_requested()) return storage.Failed(Cancelled());
+  Result<Place> place = storage.PlaceOf(ViewOf(uri));
+  if (!place.ok()) return storage.Failed(place.status());
+  auto made = std::make_unique<pipe_writer>();
+  made->owner = &storage;
+  made->uri = ViewOf(uri);
+  made->store = std::move(place->store);
+  std::optional<Condition> rule;
+  if (storage.services_.condition) rule = storage.services_.condition(made->uri);
+  if (!rule) rule = condition == PIPE_REPLACE ? Condition::ReplaceAny() : Condition::CreateOnly();
+  Result<std::unique_ptr<MeasuredWriter>> created = MeasuredWriter::Create(*made->store, place->name, *rule);
+  if (!created.ok()) return storage.Failed(created.status());
+  made->writer = std::move(*created);
+  const std::scoped_lock lock(storage.mutex_);
+  *writer = made.get();
+  storage.writers_.emplace(made.get(), std::move(made));
+  return PIPE_OK;
+}
+
+pipe_code StorageExtension::Append(pipe_writer* writer, const void* bytes, std::size_t size) {
+  StorageExtension& storage = *writer->owner;
+  if (storage.services_.stop.stop_requested()) return storage.Failed(Cancelled());
+  const Status appended = writer->writer->Append({static_cast<const char*>(bytes), size});
+  return appended.ok() ? PIPE_OK : storage.Failed(appended);
+}
+
+pipe_code StorageExtension::Commit(pipe_writer* writer) {
+  StorageExtension& storage = *writer->owner;
+  const Result<StoredObject> committed = writer->writer->Commit();
+  const pipe_code code = committed.ok() ? PIPE_OK : storage.Failed(committed.status());
+  if (committed.ok() && storage.services_.committed) storage.services_.committed(writer->uri, *committed);
+  Discard(writer);
+  return code;
+}
+
+void StorageExtension::Discard(pipe_writer* writer) {
+  if (writer == nullptr) return;
+  const std::scoped_lock lock(writer->owner->mutex_);
+  writer->owner->writers_.erase(writer);
+}
+
+pipe_code StorageExtension::List(void* self, pipe_text uri,
+                                 std::int32_t (*visit)(void*, pipe_text, std::uint64_t), void* user) {
+  StorageExtension& storage = Self(self);
+  const std::string place(ViewOf(uri));
+  const Result<std::unique_ptr<Store>> store = storage.services_.open_store(place);
+  if (!store.ok()) return storage.Failed(store.status());
+  const Result<std::vector<ObjectInfo>> objects = (*store)->List("");
+  if (!objects.ok()) return storage.Failed(objects.status());
+  for (const ObjectInfo& object : *objects) {
+    if (storage.services_.stop.stop_requested()) return storage.Failed(Cancelled());
+    if (visit(user, {object.name.data(), object.name.size()}, object.size) != 0) break;
+  }
+  return PIPE_OK;
+}
+
+}  // namespace pipeline

@@ -1,0 +1,60 @@
+// `pipe.storage/1`: the host's stores for a plugin. Rules: plugins/ABI.md, section 9.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <unordered_map>
+
+#include "base/result.h"
+#include "plugins/plugin_abi.h"
+#include "storage/store.h"
+
+namespace pipeline {
+
+struct PluginServices;
+
+/// For one call into a plugin: readers and writers that are left open end with it.
+class StorageExtension {
+ public:
+  /// `services` outlives it, and has open_store.
+  explicit StorageExtension(const PluginServices& services);
+  ~StorageExtension();
+  StorageExtension(const StorageExtension&) = delete;
+  StorageExtension& operator=(const StorageExtension&) = delete;
+
+  const pipe_storage_1* abi() const { return &abi_; }
+  /// What failed last on the calling thread; empty where nothing did.
+  std::string LastError();
+
+ private:
+  struct Place;
+
+  static pipe_code Stat(void* self, pipe_text uri, std::uint64_t* bytes);
+  static pipe_code Open(void* self, pipe_text uri, std::uint64_t offset, pipe_reader** reader);
+  static pipe_code Read(pipe_reader* reader, void* out, std::size_t size, std::size_t* got);
+  static void Close(pipe_reader* reader);
+  static pipe_code Create(void* self, pipe_text uri, std::uint32_t condition, pipe_writer** writer);
+  static pipe_code Append(pipe_writer* writer, const void* bytes, std::size_t size);
+  static pipe_code Commit(pipe_writer* writer);
+  static void Discard(pipe_writer* writer);
+  static pipe_code List(void* self, pipe_text uri, std::int32_t (*visit)(void*, pipe_text, std::uint64_t),
+                        void* user);
+  static std::size_t CopyLastError(void* self, char* out, std::size_t size);
+
+  Result<Place> PlaceOf(std::string_view uri);
+  /// Remembers why, for the thread that calls.
+  pipe_code Failed(const Status& why);
+
+  const PluginServices& services_;
+  pipe_storage_1 abi_ = {};
+
+  std::mutex mutex_;  // guards what follows
+  std::map<std::thread::id, std::string> errors_;
+  std::unordered_map<pipe_reader*, std::unique_ptr<pipe_reader>> readers_;
+  std::unordered_map<pipe_writer*, std::unique_ptr<pipe_writer>> writers_;
+};
+
+}  // namespace pipeline

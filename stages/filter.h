@@ -1,0 +1,10 @@
+// The stage that drops records by rules about their characters. Rules: stages/filter.md.
+#pragma once
+
+#include "dag/registry.h"
+
+namespace pipeline {
+
+StageType FilterType();
+
+}  // namespace pipeline

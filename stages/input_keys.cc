@@ -1,0 +1,87 @@
+#include "stages/input_keys.h"
+
+#include "base/str.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::int64_t kLeastRecord = 1 << 10;
+constexpr std::int64_t kMostRecord = 1 << 30;  // batches count bytes in 32 bits
+constexpr std::int64_t kMostRatio = 1'000'000'000;
+
+}  // namespace
+
+std::vector<ConfigKey> InputKeys(std::string_view compression_key) {
+  return {
+      {compression_key,
+       ValueType::kChoice,
+       "auto",
+       Effect::kBytes,
+       "How the files are compressed; `auto` looks at their first bytes.",
+       {"auto", "xz", "zstd", "gzip", "bzip2", "lz4", "plain"}},
+      {"archive",
+       ValueType::kChoice,
+       "auto",
+       Effect::kBytes,
+       "Whether the files are archives, whose members are read one after the other; `auto` looks.",
+       {"auto", "tar", "zip", "none"}},
+      {"members", ValueType::kStrings, "~", Effect::kBytes,
+       "Patterns, with * and ?, of the names of the members that are read; without it, all are."},
+      {"max_ratio", ValueType::kInteger, "200", Effect::kNone,
+       "Above 16 MiB, the most bytes of text that a byte of an archive may stand for."},
+  };
+}
+
+InputRules InputRulesOf(const Json& config, std::string_view compression_key) {
+  InputRules rules;
+  for (const Compression one : kCompressions)
+    if (config[compression_key].AsString() == CompressionName(one)) rules.compression = one;
+  const std::string_view archive = config["archive"].AsString();
+  rules.archives = archive == "tar"    ? Archives::kTar
+                   : archive == "zip"  ? Archives::kZip
+                   : archive == "none" ? Archives::kNone
+                                       : Archives::kDetect;
+  for (const Json& pattern : config["members"].AsArray())
+    rules.archive.members.emplace_back(pattern.AsString());
+  rules.archive.max_ratio = static_cast<std::uint64_t>(config["max_ratio"].AsInt(200));
+  return rules;
+}
+
+Status CheckInputKeys(const Json& config) {
+  const std::int64_t ratio = config["max_ratio"].AsInt(200);
+  if (ratio < 1 || ratio > kMostRatio)
+    return Status(Code::kInvalidArgument, StrCat("max_ratio: ", ratio, ": from 1 to ", kMostRatio));
+  if (config.Has("members") && config["members"].AsArray().empty())
+    return Status(Code::kInvalidArgument,
+                  "members: an empty list selects nothing; leave the key out to read all");
+  return {};
+}
+
+Status CheckCutKeys(const Json& config) {
+  const std::int64_t record = config["max_record_bytes"].AsInt();
+  if (record < kLeastRecord || record > kMostRecord)
+    return Status(Code::kInvalidArgument, "max_record_bytes: must be from 1KiB to 1GiB");
+  for (const std::string_view key : {"partition", "max_document_bytes"})
+    if (config.Has(key) && config[key].AsInt() < 1)
+      return Status(Code::kInvalidArgument, StrCat(key, ": must be at least 1"));
+  return {};
+}
+
+void ReadCutKeys(const Json& config, LineRules& rules) {
+  rules.partition_bytes = static_cast<std::uint64_t>(config["partition"].AsInt());
+  rules.max_record_bytes = static_cast<std::size_t>(config["max_record_bytes"].AsInt());
+  const std::string_view on_long = config["on_long"].AsString();
+  rules.on_long = on_long == "fail"         ? OnLong::kFail
+                  : on_long == "quarantine" ? OnLong::kQuarantine
+                                            : OnLong::kSplit;
+}
+
+InvalidUtf8 InvalidUtf8Of(const Json& config) {
+  const std::string_view invalid = config["invalid_utf8"].AsString();
+  return invalid == "fail"         ? InvalidUtf8::kFail
+         : invalid == "quarantine" ? InvalidUtf8::kQuarantine
+                                   : InvalidUtf8::kReplace;
+}
+
+}  // namespace pipeline

@@ -1,0 +1,24 @@
+// The keys that stages which read files have in common.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "dag/config.h"
+#include "formats/line_cutter.h"
+#include "stages/decoded_input.h"
+#include "stages/utf8_repair.h"
+
+namespace pipeline {
+
+/// What the bytes of the inputs are. `compression_key` is what the stage calls that key.
+std::vector<ConfigKey> InputKeys(std::string_view compression_key);
+InputRules InputRulesOf(const Json& config, std::string_view compression_key);
+Status CheckInputKeys(const Json& config);
+
+/// `partition`, `max_record_bytes` and `invalid_utf8`, as far as the configuration has them.
+Status CheckCutKeys(const Json& config);
+void ReadCutKeys(const Json& config, LineRules& rules);
+InvalidUtf8 InvalidUtf8Of(const Json& config);
+
+}  // namespace pipeline

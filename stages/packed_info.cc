@@ -1,0 +1,130 @@
+#include "stages/packed_info.h"
+
+#include <utility>
+
+#include "base/str.h"
+#include "dag/json_fields.h"
+#include "formats/packed.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::string_view kVersionKey = "pipe_packed";
+constexpr std::uint32_t kVersion = 1;
+constexpr std::string_view kType = "int64";
+
+void Put(Json& json, const PackedTotals& totals) {
+  json["rows"] = totals.rows;
+  json["tokens"] = totals.tokens;
+  json["targets"] = totals.tokens - totals.rows;
+  json["bytes"] = totals.bytes;
+  json["chars"] = totals.chars;
+}
+
+Json ToJson(const PackedSplit& split) {
+  Json json;
+  Put(json, split.totals());
+  json["left_out"] = split.left_out;
+  Json::Array shards;
+  for (const PackedShard& shard : split.shards) {
+    Json& element = shards.emplace_back();
+    Put(element, shard.totals);
+    element["object"] = shard.object;
+    element["index"] = shard.index;
+  }
+  json["shards"] = std::move(shards);
+  return json;
+}
+
+PackedTotals TotalsFromJson(JsonFields& fields, std::string_view where, Status& status) {
+  PackedTotals totals = {fields.Number("rows"), fields.Number("tokens"), fields.Number("bytes"),
+                         fields.Number("chars")};
+  const std::uint64_t targets = fields.Number("targets");
+  if (status.ok() && (totals.tokens < totals.rows || targets != totals.tokens - totals.rows))
+    status = Status(Code::kDataLoss, StrCat(where, "targets: ", targets, " with ", totals.tokens,
+                                            " tokens in ", totals.rows, " rows"));
+  return totals;
+}
+
+PackedSplit SplitFromJson(const std::string& name, const Json& json, Status& status) {
+  PackedSplit split;
+  split.name = name;
+  const std::string where = StrCat("splits.", name, '.');
+  JsonFields fields(json, where, status);
+  split.left_out = fields.Number("left_out");
+  const PackedTotals totals = TotalsFromJson(fields, where, status);
+  for (const Json& element : fields.Array("shards")) {
+    const std::string inner = StrCat(where, "shards[", split.shards.size(), "].");
+    JsonFields parts(element, inner, status);
+    PackedShard& shard = split.shards.emplace_back();
+    shard.object = parts.Text("object");
+    shard.index = parts.Text("index");
+    shard.totals = TotalsFromJson(parts, inner, status);
+    if (!status.ok()) return split;
+  }
+  if (status.ok() && totals != split.totals())
+    status =
+        Status(Code::kDataLoss, StrCat("splits.", name, ": its totals are not the sums over its shards"));
+  return split;
+}
+
+}  // namespace
+
+PackedTotals& PackedTotals::operator+=(const PackedTotals& other) {
+  rows += other.rows;
+  tokens += other.tokens;
+  bytes += other.bytes;
+  chars += other.chars;
+  return *this;
+}
+
+PackedTotals PackedSplit::totals() const {
+  PackedTotals sum;
+  for (const PackedShard& shard : shards) sum += shard.totals;
+  return sum;
+}
+
+std::string PackedInfoJson(const PackedInfo& info) {
+  Json json;
+  json[kVersionKey] = kVersion;
+  json["seq_len"] = info.seq_len;
+  json["feature"] = kPackedFeature;
+  json["dtype"] = kType;
+  json["fill_id"] = info.fill_id;
+  json["tokenizer"] = ToJson(info.tokenizer);
+  json["splits"] = Json::Object{};
+  for (const PackedSplit& split : info.splits) json["splits"][split.name] = ToJson(split);
+  return json.DumpPretty();
+}
+
+Result<PackedInfo> ParsePackedInfo(std::string_view text) {
+  Result<Json> json = Json::Parse(text);
+  if (!json.ok()) return Status(Code::kDataLoss, std::string(json.status().message()));
+  Status status;
+  JsonFields fields(*json, "", status);
+  const std::uint64_t version = fields.Number(kVersionKey);
+  if (status.ok() && version != kVersion)
+    return Status(Code::kFailedPrecondition, StrCat(kVersionKey, ": ", version, " where this program reads ",
+                                                    kVersion, "; use the program that wrote it"));
+  PackedInfo info;
+  info.seq_len = fields.Number32("seq_len");
+  info.fill_id = fields.Number32("fill_id");
+  const std::string feature = fields.Text("feature");
+  const std::string type = fields.Text("dtype");
+  if (status.ok() && (feature != kPackedFeature || type != kType))
+    return Status(Code::kDataLoss, StrCat("rows of the feature ", feature, " of ", type, ", not ",
+                                          kPackedFeature, " of ", kType));
+  const Json& tokenizer = fields.Object("tokenizer");
+  for (const auto& [name, split] : fields.Object("splits").AsObject())
+    info.splits.push_back(SplitFromJson(name, split, status));
+  if (!status.ok()) return status;
+  ASSIGN_OR_RETURN(info.tokenizer, TokenizerFactsFromJson(tokenizer));
+  if (info.seq_len == 0) return Status(Code::kDataLoss, "seq_len: 0");
+  if (info.fill_id >= info.tokenizer.vocab_size)
+    return Status(Code::kDataLoss, StrCat("fill_id: ", info.fill_id, ", where the vocabulary has ",
+                                          info.tokenizer.vocab_size, " pieces"));
+  return info;
+}
+
+}  // namespace pipeline

@@ -1,0 +1,153 @@
+#include "stages/read_rows.h"
+
+#include <limits>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "base/str.h"
+#include "stages/input_keys.h"
+#include "stages/line_source.h"
+#include "stages/row_text.h"
+
+namespace pipeline {
+
+namespace {
+
+class ReadRows : public SourceStage {
+ public:
+  ReadRows(const LineRules& rules, InputRules input, std::optional<ColumnRules> columns, RowTextRules text)
+      : rules_(rules), input_(std::move(input)), columns_(std::move(columns)), text_(std::move(text)) {}
+
+  Result<std::unique_ptr<Source>> Open(SourceRequest request) const override {
+    return OpenLineSource(std::move(request), rules_, input_, columns_);
+  }
+  const Transform* repair() const override { return &text_; }
+
+ private:
+  const LineRules rules_;
+  const InputRules input_;
+  const std::optional<ColumnRules> columns_;  // absent for JSON
+  const RowText text_;
+};
+
+bool IsJson(const Json& config) { return config["format"].AsString() == "jsonl"; }
+
+std::vector<std::string> TextColumns(const Json& config) {
+  std::vector<std::string> columns;
+  for (const Json& column : config["text"].AsArray()) columns.emplace_back(column.AsString());
+  return columns;
+}
+
+Status CheckColumns(const Json& config) {
+  const std::vector<std::string> text = TextColumns(config);
+  if (text.empty()) return Status(Code::kInvalidArgument, "text: an empty list; name at least one column");
+  std::set<std::string_view> seen;
+  for (const std::string& column : text)
+    if (!seen.insert(column).second)
+      return Status(Code::kInvalidArgument, StrCat("text: '", column, "' comes twice"));
+  if (config.Has("label")) seen.insert(config["label"].AsString());
+  if (seen.contains("")) return Status(Code::kInvalidArgument, "text and label: a column needs a name");
+  if (IsJson(config) || config["header"].AsBool()) return {};
+  for (const std::string_view column : seen)
+    if (!ColumnPosition(column))
+      return Status(Code::kInvalidArgument,
+                    StrCat("'", column, "': without a header, columns are positions from 1 to ", kMostColumns,
+                           "; set header: true if the first row has names"));
+  return {};
+}
+
+Status Check(const Json& config, Schema& schema) {
+  RETURN_IF_ERROR(CheckInputKeys(config));
+  RETURN_IF_ERROR(CheckCutKeys(config));
+  RETURN_IF_ERROR(CheckColumns(config));
+  if (IsJson(config) && config["quoting"].AsString() != "auto")
+    return Status(Code::kInvalidArgument, "quoting: JSON has its own; leave the key out");
+  schema.columns["text"] = ColumnType::kUtf8;
+  if (config.Has("label")) schema.columns["label"] = ColumnType::kUtf8;
+  return {};
+}
+
+Result<std::unique_ptr<SourceStage>> Make(const StageContext& context) {
+  const Json& config = context.config;
+  const bool csv = config["format"].AsString() == "csv";
+  const std::string_view quoting = config["quoting"].AsString();
+  RowTextRules text;
+  text.json = IsJson(config);
+  text.fail = config["on_bad_row"].AsString() == "fail";
+  text.text = TextColumns(config);
+  text.label = config["label"].AsString();
+  text.invalid = InvalidUtf8Of(config);
+
+  LineRules rules;
+  ReadCutKeys(config, rules);
+  rules.documents = Documents::kLine;
+  rules.max_document_bytes = std::numeric_limits<std::uint64_t>::max();
+  std::optional<ColumnRules> columns;
+  if (!text.json) {
+    columns.emplace();
+    columns->delimiter = csv ? ',' : '\t';
+    columns->quotes = quoting == "rfc4180" || (quoting == "auto" && csv);
+    columns->header = rules.header = config["header"].AsBool();
+    columns->fail = text.fail;
+    columns->text = text.text;
+    columns->label = text.label;
+    if (columns->quotes) rules.quoted_delimiter = columns->delimiter;
+  }
+  return std::unique_ptr<SourceStage>(std::make_unique<ReadRows>(rules, InputRulesOf(config, "compression"),
+                                                                 std::move(columns), std::move(text)));
+}
+
+}  // namespace
+
+StageType ReadRowsType() {
+  StageType type;
+  type.name = "read_rows";
+  type.help = "Reads tables, compressed or archived or neither, as records: a row is a document.";
+  type.takes = Flow::kFiles;
+  type.gives = Flow::kRecords;
+  const std::vector<ConfigKey> keys = {
+      {"format", ValueType::kChoice, "", Effect::kBytes, "How rows are written.", {"jsonl", "tsv", "csv"}},
+      {"text", ValueType::kStrings, "", Effect::kBytes,
+       "The column that becomes the text, or several that become lines of it: names, or positions from 1 "
+       "on."},
+      {"label", ValueType::kString, "~", Effect::kBytes,
+       "The column that becomes the label; line ends in the text are then spaces."},
+      {"header", ValueType::kBoolean, "true", Effect::kBytes,
+       "Whether the first row of tsv and csv names the columns."},
+      {"quoting",
+       ValueType::kChoice,
+       "auto",
+       Effect::kBytes,
+       "Whether quotes enclose fields that hold delimiters or line ends; `auto`: in csv, not in tsv.",
+       {"auto", "none", "rfc4180"}},
+      {"on_bad_row",
+       ValueType::kChoice,
+       "quarantine",
+       Effect::kBytes,
+       "What becomes of a row that is not as it should be: set aside and counted, or a failure.",
+       {"quarantine", "fail"}},
+      {"partition", ValueType::kBytes, "64MiB", Effect::kBytes,
+       "Bytes of rows after which a partition closes, at the next end of a row."},
+      {"max_record_bytes", ValueType::kBytes, "8MiB", Effect::kBytes, "The longest row that is read."},
+      {"on_long",
+       ValueType::kChoice,
+       "quarantine",
+       Effect::kBytes,
+       "What becomes of a longer row: set aside, or a failure.",
+       {"quarantine", "fail"}},
+      {"invalid_utf8",
+       ValueType::kChoice,
+       "replace",
+       Effect::kBytes,
+       "What becomes of a row with invalid UTF-8 or NUL: repaired with U+FFFD, set aside, or a failure.",
+       {"replace", "quarantine", "fail"}},
+  };
+  type.keys = keys;
+  for (ConfigKey& key : InputKeys("compression")) type.keys.push_back(std::move(key));
+  type.check = Check;
+  type.make = SourceFactory(Make);
+  return type;
+}
+
+}  // namespace pipeline

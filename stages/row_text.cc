@@ -1,0 +1,189 @@
+#include "stages/row_text.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/json.h"
+#include "base/str.h"
+#include "formats/utf8.h"
+
+namespace pipeline {
+
+namespace {
+
+/// The next line of `text`, which gets shorter, without its end.
+std::string_view TakeLine(std::string_view& text) {
+  const std::size_t end = text.find('\n');
+  std::string_view line = text.substr(0, end);
+  if (end != std::string_view::npos && line.ends_with('\r')) line.remove_suffix(1);
+  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  return line;
+}
+
+bool HasLineEnds(const BytesColumn& text) {
+  if (text.joined().find('\n') != std::string_view::npos) return true;
+  for (std::size_t row = 0; row < text.size(); ++row)
+    if (text[row].empty()) return true;
+  return false;
+}
+
+class RowTextWorker : public Worker {
+ public:
+  RowTextWorker(const RowTextRules& rules, std::unique_ptr<Worker> repair)
+      : rules_(rules), wanted_(rules.text), repair_(std::move(repair)) {
+    if (!rules.label.empty()) wanted_.push_back(rules.label);
+  }
+
+  Status Apply(Batch& batch, std::uint32_t stage, StageCounts& counts) override {
+    RETURN_IF_ERROR(repair_->Apply(batch, stage, counts));
+    if (rules_.json) {
+      RETURN_IF_ERROR(TakeMembers(batch, stage, counts));
+      RETURN_IF_ERROR(repair_->Apply(batch, stage, counts));  // \u0000 is JSON, but no text
+    }
+    if (!rules_.label.empty()) RETURN_IF_ERROR(RepairLabels(batch, stage, counts));
+    if (HasLineEnds(batch.text)) CutLines(batch, stage, counts);
+    // In the order of the rows, whatever found them and in which batch.
+    std::stable_sort(batch.quarantine.begin(), batch.quarantine.end(),
+                     [](const Quarantined& a, const Quarantined& b) { return a.index < b.index; });
+    return {};
+  }
+
+ private:
+  struct Bad {
+    std::string_view reason;  // empty: it is good
+    std::string why;
+  };
+
+  Status TakeMembers(Batch& batch, std::uint32_t stage, StageCounts& counts) {
+    text_.Clear(), label_.Clear(), kept_.clear();
+    for (std::size_t row = 0; row < batch.size(); ++row) {
+      const Bad bad = TakeRow(batch.text[row]);
+      if (bad.reason.empty()) {
+        kept_.push_back(static_cast<std::uint32_t>(row));
+        continue;
+      }
+      const RecordHead& head = batch.heads[row];
+      if (rules_.fail) {
+        batch.failed_index = head.index;
+        return Status(Code::kDataLoss, StrCat("row ", head.document, " (from 0): ", bad.why,
+                                              "; mend it, or set on_bad_row: quarantine"));
+      }
+      counts.Add(bad.reason);
+      batch.quarantine.push_back(
+          {stage, head.index, head.sub, std::string(bad.reason), std::string(batch.text[row])});
+    }
+    batch.KeepBesideText(kept_);
+    batch.text.Swap(text_);
+    batch.label.Swap(label_);
+    return {};
+  }
+
+  // Appends to text_ and label_ unless the row is bad.
+  Bad TakeRow(std::string_view row) {
+    const Result<Json> object = Json::ParseMembers(row, wanted_);
+    if (!object.ok()) return {"dropped_json", std::string(object.status().message())};
+    for (const std::string& name : wanted_)
+      if (!object->Has(name)) return {"dropped_no_field", StrCat("no member '", name, "'")};
+    for (const std::string& name : rules_.text)
+      if (!(*object)[name].is_string()) return {"dropped_wrong_type", StrCat("'", name, "' is no string")};
+    const Json& label = (*object)[rules_.label];
+    if (!rules_.label.empty() && !label.is_string() && !label.is_int() && !label.is_bool())
+      return {"dropped_wrong_type", StrCat("'", rules_.label, "' is no string, integer or boolean")};
+
+    std::string& out = text_.open_row();
+    for (std::size_t i = 0; i < rules_.text.size(); ++i) {
+      if (i > 0) out.push_back('\n');
+      out.append((*object)[rules_.text[i]].AsString());
+    }
+    text_.CloseRow();
+    if (!rules_.label.empty())
+      label_.Append(label.is_string() ? std::string(label.AsString()) : label.Dump());
+    return {};
+  }
+
+  // As the repair does with text; a label alone is no reason for a record in the quarantine.
+  Status RepairLabels(Batch& batch, std::uint32_t stage, StageCounts& counts) {
+    if (IsCleanUtf8(batch.label.joined())) return {};
+    label_.Clear(), kept_.clear();
+    for (std::size_t row = 0; row < batch.size(); ++row) {
+      const std::string_view label = batch.label[row];
+      if (IsCleanUtf8(label)) {
+        kept_.push_back(static_cast<std::uint32_t>(row));
+        label_.Append(label);
+        continue;
+      }
+      const RecordHead& head = batch.heads[row];
+      if (rules_.invalid == InvalidUtf8::kFail) {
+        batch.failed_index = head.index;
+        return Status(Code::kDataLoss,
+                      StrCat("row ", head.document, " (from 0): its label '", Printable(label),
+                             "' is not UTF-8; mend it, or set invalid_utf8: replace"));
+      }
+      const bool dropped = rules_.invalid == InvalidUtf8::kQuarantine;
+      counts.Add(dropped ? "dropped_invalid_utf8" : "invalid_utf8");
+      batch.quarantine.push_back({stage, head.index, head.sub, "invalid_utf8", std::string(label)});
+      if (dropped) continue;
+      kept_.push_back(static_cast<std::uint32_t>(row));
+      RepairUtf8(label, label_.open_row());
+      label_.CloseRow();
+    }
+    batch.Keep(kept_);
+    batch.label.Swap(label_);
+    return {};
+  }
+
+  // Each line that is not blank becomes a record, or with a label a part of the row's one.
+  void CutLines(Batch& batch, std::uint32_t stage, StageCounts& counts) {
+    text_.Clear(), label_.Clear(), heads_.clear();
+    for (std::size_t row = 0; row < batch.size(); ++row) {
+      RecordHead head = batch.heads[row];
+      std::uint64_t blank = 0;
+      for (std::string_view text = batch.text[row]; !text.empty();) {
+        const std::string_view line = TakeLine(text);
+        if (line.empty()) {
+          ++blank;
+          continue;
+        }
+        std::string& out = text_.open_row();
+        if (!rules_.label.empty() && head.sub > 0) out.push_back(' ');
+        out.append(line);
+        if (rules_.label.empty()) {
+          text_.CloseRow();
+          heads_.push_back(head);
+        }
+        ++head.sub;
+      }
+      if (blank > 0) counts.Add("blank_lines", blank);
+      if (head.sub == 0) {
+        counts.Add("dropped_empty_text");
+        batch.quarantine.push_back(
+            {stage, head.index, 0, "dropped_empty_text", std::string(batch.text[row])});
+      } else if (!rules_.label.empty()) {
+        text_.CloseRow();
+        label_.Append(batch.label[row]);
+        head.sub = 0;
+        heads_.push_back(head);
+      }
+    }
+    batch.heads.swap(heads_);
+    batch.text.Swap(text_);
+    batch.label.Swap(label_);
+  }
+
+  const RowTextRules& rules_;
+  std::vector<std::string> wanted_;  // members
+  const std::unique_ptr<Worker> repair_;
+  BytesColumn text_;
+  BytesColumn label_;
+  std::vector<RecordHead> heads_;
+  std::vector<std::uint32_t> kept_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Worker>> RowText::NewWorker() const {
+  ASSIGN_OR_RETURN(std::unique_ptr<Worker> repair, repair_.NewWorker());
+  return std::unique_ptr<Worker>(std::make_unique<RowTextWorker>(rules_, std::move(repair)));
+}
+
+}  // namespace pipeline

@@ -1,0 +1,32 @@
+// The part of reading rows that needs no order: JSON to text and label, text to lines. Rules:
+// formats/rows.md.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "dag/stage.h"
+#include "stages/utf8_repair.h"
+
+namespace pipeline {
+
+struct RowTextRules {
+  bool json = false;              // column `text` holds rows of JSON Lines, not yet their text
+  bool fail = false;              // on a bad row, instead of setting it aside
+  std::vector<std::string> text;  // members of the objects
+  std::string label;              // empty where there is none
+  InvalidUtf8 invalid = InvalidUtf8::kReplace;
+};
+
+/// Takes rows, each with `sub` 0, and gives records of clean UTF-8.
+class RowText : public Transform {
+ public:
+  explicit RowText(RowTextRules rules) : rules_(std::move(rules)), repair_(rules_.invalid) {}
+  Result<std::unique_ptr<Worker>> NewWorker() const override;
+
+ private:
+  const RowTextRules rules_;
+  const Utf8Repair repair_;
+};
+
+}  // namespace pipeline

@@ -1,0 +1,10 @@
+// The stage that draws as many records as fit into so many bytes: stages/sample.md.
+#pragma once
+
+#include "dag/registry.h"
+
+namespace pipeline {
+
+StageType SampleType();
+
+}  // namespace pipeline

@@ -1,0 +1,224 @@
+#include "stages/sample_source.h"
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "stages/sample_order.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::size_t kReadBytes = 256 << 10;  // of text in a batch that is read
+constexpr int kBinBits = 16;
+
+std::size_t BinOf(std::uint64_t hash) { return hash >> (64 - kBinBits); }
+
+/// The pieces, and how they are read.
+struct Pieces {
+  const IntermediateFormat& format;
+  Schema schema;
+  Store& artifact;
+  std::vector<Piece> pieces;  // by id
+  std::stop_token stop;
+
+  Result<std::unique_ptr<Source>> Open(std::size_t piece) const {
+    return format.Open(artifact, pieces[piece], schema, kReadBytes, stop);
+  }
+};
+
+Status ForEachRecord(const Pieces& pieces, std::uint64_t seed,
+                     const std::function<void(const SamplePlace&, std::uint64_t bytes)>& record) {
+  Batch batch;
+  for (std::size_t piece = 0; piece < pieces.pieces.size(); ++piece) {
+    ASSIGN_OR_RETURN(const std::unique_ptr<Source> source, pieces.Open(piece));
+    while (true) {
+      batch.Clear(1);
+      ASSIGN_OR_RETURN(const bool more, source->Next(batch));
+      if (!more) break;
+      for (std::size_t row = 0; row < batch.size(); ++row)
+        record(PlaceOf(seed, batch.partition, batch.heads[row]), batch.text[row].size());
+    }
+  }
+  return {};
+}
+
+/// The first record that is not in the sample; absent where all are.
+Result<std::optional<SamplePlace>> FindEnd(const Pieces& pieces, const SampleRules& rules) {
+  std::vector<std::uint64_t> sums(std::size_t{1} << kBinBits);
+  RETURN_IF_ERROR(ForEachRecord(pieces, rules.seed, [&sums](const SamplePlace& place, std::uint64_t bytes) {
+    sums[BinOf(place.hash)] += bytes;
+  }));
+  std::uint64_t sum = 0;
+  std::size_t bin = 0;
+  while (bin < sums.size() && sum + sums[bin] <= rules.bytes) sum += sums[bin++];
+  if (bin == sums.size()) return std::optional<SamplePlace>();
+
+  std::vector<std::pair<SamplePlace, std::uint64_t>> records;  // of the bin
+  RETURN_IF_ERROR(ForEachRecord(pieces, rules.seed, [&](const SamplePlace& place, std::uint64_t bytes) {
+    if (BinOf(place.hash) == bin) records.emplace_back(place, bytes);
+  }));
+  std::sort(records.begin(), records.end());
+  for (const auto& [place, bytes] : records) {
+    sum += bytes;
+    if (sum > rules.bytes) return std::optional<SamplePlace>(place);
+  }
+  return Status(Code::kInternal, "sample: the pieces changed while they were read");
+}
+
+class SampleSource final : public Source {
+ public:
+  SampleSource(const SampleRules& rules, Pieces pieces, std::optional<SamplePlace> end,
+               std::function<bool(std::uint32_t)> wanted, std::size_t batch_bytes)
+      : rules_(rules),
+        pieces_(std::move(pieces)),
+        sample_end_(end),
+        wanted_(std::move(wanted)),
+        batch_bytes_(batch_bytes) {}
+
+  Result<bool> Next(Batch& batch) override {
+    batch.partition = {0, partition_};
+    while (true) {
+      ASSIGN_OR_RETURN(const bool there, FindRecord());
+      const bool border = !there || (partition_bytes_ >= rules_.partition_bytes && NewDocument());
+      if (border && records_ > 0) {
+        const bool wanted = Close(batch);
+        if (wanted) return true;
+        continue;
+      }
+      if (!there) {
+        ended_ = true;
+        return false;
+      }
+      if (!Take(batch)) return true;
+    }
+  }
+
+  std::optional<InputEnd> End() const override {
+    if (!ended_) return std::nullopt;
+    InputEnd end;
+    end.partitions = partition_;
+    end.raw_bytes = text_bytes_;
+    end.documents = documents_;
+    std::uint64_t candidates = 0;
+    std::uint64_t others = 0;
+    for (const Piece& piece : pieces_.pieces)
+      for (const auto& [name, split] : piece.splits)
+        (!rules_.split || name == pieces_.schema.splits[*rules_.split] ? candidates : others) +=
+            split.records;
+    if (others > 0) end.outside.Add("other_split", others);
+    if (candidates > drawn_) end.outside.Add("sampled_out", candidates - drawn_);
+    return end;
+  }
+
+ private:
+  /// Goes on to the next record of the sample, unless it stands at one. False when there is none left.
+  Result<bool> FindRecord() {
+    while (true) {
+      for (; row_ < read_.size(); ++row_) {
+        if (!sample_end_) return true;
+        if (PlaceOf(rules_.seed, read_.partition, read_.heads[row_]) < *sample_end_) return true;
+      }
+      if (!source_) {
+        if (piece_ == pieces_.pieces.size()) return false;
+        const std::uint32_t input = pieces_.pieces[piece_].id.input;
+        if (piece_ > 0 && input != pieces_.pieces[piece_ - 1].id.input) document_base_ = document_end_;
+        ASSIGN_OR_RETURN(source_, pieces_.Open(piece_));
+      }
+      read_.Clear(1);
+      row_ = 0;
+      ASSIGN_OR_RETURN(const bool more, source_->Next(read_));
+      if (more && read_.closes) document_end_ = document_base_ + read_.end.document_end;
+      if (more) continue;
+      source_.reset();
+      ++piece_;
+    }
+  }
+
+  std::uint64_t DocumentHere() const { return document_base_ + read_.heads[row_].document; }
+  bool NewDocument() const { return !document_ || DocumentHere() != *document_; }
+
+  /// Ends the partition with `batch`. False where nobody wants it.
+  bool Close(Batch& batch) {
+    const bool wanted = wanted_(partition_);
+    if (wanted) {
+      batch.closes = true;
+      batch.end = {text_bytes_, *document_ + 1};
+      Count(batch);
+    }
+    ++partition_;
+    records_ = partition_bytes_ = 0;
+    if (!wanted) batch.partition = {0, partition_};
+    return wanted;
+  }
+
+  /// Moves the record into `batch`; false where the batch is full instead.
+  bool Take(Batch& batch) {
+    const std::size_t bytes = read_.text[row_].size();
+    const bool wanted = wanted_(partition_);
+    if (wanted && batch.size() > 0 && batch.text.bytes() + batch.size() + bytes >= batch_bytes_) {
+      Count(batch);
+      return false;
+    }
+    if (NewDocument()) ++documents_;
+    document_ = DocumentHere();
+    if (wanted) {
+      batch.AppendRow(read_, row_);
+      RecordHead& head = batch.heads.back();
+      head.index = records_;
+      head.sub = 0;
+      head.document = *document_;
+    }
+    ++row_;
+    ++records_;
+    ++drawn_;
+    partition_bytes_ += bytes;
+    text_bytes_ += bytes;
+    return true;
+  }
+
+  static void Count(Batch& batch) {
+    StageCounts& counts = batch.counts[0];
+    counts.records_in = counts.records_out = batch.size();
+    counts.bytes_in = counts.bytes_out = batch.text.bytes();
+  }
+
+  const SampleRules rules_;
+  const Pieces pieces_;
+  const std::optional<SamplePlace> sample_end_;
+  const std::function<bool(std::uint32_t)> wanted_;
+  const std::size_t batch_bytes_;
+
+  std::size_t piece_ = 0;           // that is read, or read next
+  std::unique_ptr<Source> source_;  // of the piece; null between pieces
+  Batch read_;                      // of it
+  std::size_t row_ = 0;             // the next one of read_
+
+  std::uint64_t document_base_ = 0;        // what is added to the ordinals of the input
+  std::uint64_t document_end_ = 0;         // of the pieces so far, with the base
+  std::optional<std::uint64_t> document_;  // of the last record
+  std::uint32_t partition_ = 0;
+  std::uint64_t records_ = 0;          // of the partition
+  std::uint64_t partition_bytes_ = 0;  // of its text
+  std::uint64_t drawn_ = 0;            // records of the sample
+  std::uint64_t documents_ = 0;        // that they are of
+  std::uint64_t text_bytes_ = 0;
+  bool ended_ = false;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Source>> OpenSample(const SampleRules& rules, const IntermediateFormat& format,
+                                           const Schema& schema, GatherRequest request) {
+  Pieces pieces{format, schema, *request.artifact, std::move(request.pieces), request.stop};
+  std::sort(pieces.pieces.begin(), pieces.pieces.end(),
+            [](const Piece& a, const Piece& b) { return a.id < b.id; });
+  ASSIGN_OR_RETURN(const std::optional<SamplePlace> end, FindEnd(pieces, rules));
+  return std::unique_ptr<Source>(std::make_unique<SampleSource>(
+      rules, std::move(pieces), end, std::move(request.wanted), request.batch_bytes));
+}
+
+}  // namespace pipeline

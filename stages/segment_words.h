@@ -1,0 +1,12 @@
+// The stage that finds the morphemes of each line: stages/segment_words.md.
+#pragma once
+
+#include "dag/registry.h"
+#include "stages/dictionary.h"
+
+namespace pipeline {
+
+/// `places`: where named dictionaries are looked for first.
+StageType SegmentWordsType(const DictionaryPlaces& places);
+
+}  // namespace pipeline

@@ -1,0 +1,44 @@
+// What a tokenizer says about itself to the stages that use its ids.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/digest.h"
+#include "base/json.h"
+#include "base/result.h"
+#include "dag/registry.h"
+
+namespace pipeline {
+
+inline constexpr std::uint64_t kMaxTokenizerModelBytes = std::uint64_t{1} << 30;
+
+/// The layout of a file that nobody has told one of.
+inline constexpr std::string_view kLayoutOfFiles = "unknown";
+
+/// Kept in the manifest of a tokenizer's artifact, and by what is made with it.
+struct TokenizerFacts {
+  std::string layout;  // "pipe", "flax_lm1b", "t5", …
+  std::uint32_t vocab_size = 0;
+  // Each is below vocab_size; -1 where the layout has none.
+  std::int32_t pad_id = -1;
+  std::int32_t bos_id = -1;
+  std::int32_t eos_id = -1;
+  std::int32_t unk_id = -1;
+  std::int32_t newline_id = -1;
+  std::string model;    // name of its file
+  Digest model_digest;  // of that file's bytes
+  bool operator==(const TokenizerFacts&) const = default;
+};
+
+Json ToJson(const TokenizerFacts& facts);
+
+/// kDataLoss naming the member that is missing or wrong. Members that are not known are passed over.
+Result<TokenizerFacts> TokenizerFactsFromJson(const Json& json);
+
+/// The tokenizer that `artifact` holds: what its stage said about it, or what a SentencePiece model in a file
+/// says itself. The model lies in artifact.directory under the name `model`.
+Result<TokenizerFacts> ReadTokenizerFacts(const ArtifactInput& artifact);
+
+}  // namespace pipeline

@@ -1,0 +1,240 @@
+#!/usr/bin/env python3
+"""Tables and archives as people have them, good and bad: labels, stray quotes, missing fields, bombs.
+
+    input_formats.py PIPE [SCENARIO...]
+"""
+
+import csv
+import gzip
+import io
+import json
+import os
+import struct
+import sys
+import tarfile
+import time
+import zipfile
+import zlib
+
+import replan_support as support
+from pipe_run import tar, zipped
+from replan_support import Place, check, check_says, corpus, tree
+
+SENTENCES = ["재미있어요", "\"최고\" 라고 \"합니다", "별로예요...", "it's ok, really", "두 번\u3000봤다"]
+REVIEWS = [(number, f"{SENTENCES[number % 5]} {number}", str(number * 7 % 3 // 2)) for number in range(3000)]
+
+
+def expect(run, code, *pieces):
+    check(run.code == code, f"exit {run.code}, expected {code}\n{run.out}{run.err}")
+    check_says(run.err, *pieces)
+    check("[this is a bug]" not in run.err, run.err)
+
+
+class Table(Place):
+    """A place whose `lines` reads rows with labels."""
+
+    def __init__(self, name, table, **keys):
+        super().__init__()
+        self.source = self.root / name
+        self.source.write_bytes(table)
+        self.stages["source"]["url"] = str(self.source)
+        self.stages["lines"] = {"type": "read_rows", "input": "source", "format": name.split(".")[1],
+                                "text": "document", "label": "label", "partition": "32KiB", **keys}
+        self.stages["text"]["labels"] = ["0", "1"]
+
+
+def tsv(rows=REVIEWS, end="\n"):
+    lines = ["id\tdocument\tlabel", *(f"{number}\t{text}\t{label}" for number, text, label in rows)]
+    return "".join(line + end for line in lines).encode()
+
+
+def as_csv(rows=REVIEWS):
+    made = io.StringIO()
+    csv.writer(made).writerows([("id", "document", "label"), *rows])
+    return made.getvalue().encode()
+
+
+def jsonl(rows=REVIEWS):
+    return b"".join(json.dumps({"id": number, "document": text, "label": int(label)}).encode() + b"\n"
+                    for number, text, label in rows)
+
+
+def shards(place):
+    return {name: digest for name, digest in tree(place.artifact).items() if "tfrecord" in name}
+
+
+def labelled_tables():
+    """Published, verified, described; the same bytes by any number of threads and in an archive."""
+    told = []
+    for name, table in (("a.tsv", tsv()), ("b.csv", as_csv()), ("c.jsonl", jsonl())):
+        with Table(name, table) as place:
+            place.ok("-j1")
+            want = shards(place)
+            features = json.loads((place.artifact / "features.json").read_text())["featuresDict"]["features"]
+            check(features["label"]["classLabel"] == {"numClasses": "2"}, features)
+            check((place.artifact / "label.labels.txt").read_text() == "0\n1\n", "other names")
+            verified = support.subprocess.run([support.PIPE, "verify", str(place.artifact)], capture_output=True, text=True)
+            check(verified.returncode == 0 and "3000 records" in verified.stdout, verified.stdout + verified.stderr)
+            for pack in (gzip.compress, tar, zipped):
+                place.source.write_bytes(pack(table))
+                support.shutil.rmtree(place.out), support.shutil.rmtree(place.work)
+                place.ok("-j3", "--batch-bytes", "3000")
+                check(shards(place) == want, f"other bytes by {pack.__name__}")
+            told.append(f"{name}: {len(want)} shards")
+    return ", ".join(told)
+
+
+def bad_rows():
+    """Set aside and counted, or the failure that names the row."""
+    told = []
+    bad_tsv = tsv(REVIEWS[:100]) + b"1\tno label\n" + tsv(REVIEWS[100:200])[18:]
+    bad_csv = as_csv(REVIEWS[:100]) + b'1,stray " quote,0\r\n' + as_csv(REVIEWS[100:200])[19:]
+    bad_json = jsonl(REVIEWS[:100]) + b'{"label": 0}\n{"document": 1, "label": 0}\n{torn\n' + jsonl(REVIEWS[100:200])
+    for name, table, reasons in (("a.tsv", bad_tsv, {"dropped_columns": 1}), ("b.csv", bad_csv, {"dropped_quotes": 1}),
+                                 ("c.jsonl", bad_json, {"dropped_no_field": 1, "dropped_wrong_type": 1, "dropped_json": 1})):
+        with Table(name, table) as place:
+            run = place.ok()
+            check_says(run.out, "200 out", *(f"{reason} {count}" for reason, count in reasons.items()))
+            check(tree(place.work / "quarantine"), "nothing was set aside")
+            place.stages["lines"]["on_bad_row"] = "fail"
+            place.stages["text"]["version"] = "1.0.1"
+            failed = place.run()
+            expect(failed, 1, "row 100 (from 0): ", "on_bad_row: quarantine")
+            told.append(failed.err.splitlines()[0])
+    return "\n  " + "\n  ".join(told)
+
+
+def a_stray_quote_in_tsv():
+    """Means nothing without quoting; with it, the row is bad and those after it are not."""
+    rows = [("1", '"never closed', "0"), ("2", "good", "1"), *REVIEWS[5:500]]
+    with Table("a.tsv", tsv(rows)) as place:
+        check_says(place.ok().out, f"{len(rows)} records in, {len(rows)} out")
+        place.stages["lines"].update(quoting="rfc4180")
+        place.stages["text"]["version"] = "1.0.1"
+        run = place.ok()
+        check_says(run.out, "dropped_quotes")
+        return next(line.strip() for line in run.out.splitlines() if "dropped_quotes" in line)
+
+
+def labels_nobody_named():
+    with Table("a.tsv", tsv() + b"1\twhat\tmaybe\n") as place:
+        run = place.run()
+        expect(run, 1, "its label 'maybe' is not among `labels`")
+        place.stages["text"]["on_unknown_label"] = "quarantine"
+        check_says(place.ok().out, "dropped_unknown_label 1")
+        del place.stages["text"]["labels"]
+        expect(place.run(), 2, "the records have labels: name them")
+        place.stages["lines"]["label"] = "lable"
+        place.stages["text"].update(labels=["0", "1"], version="1.0.1")
+        expect(place.run(), 1, "no column 'lable' is in the header", "did you mean 'label'?")
+        return run.err.splitlines()[0]
+
+
+def wait_measured(child, most_megabytes):
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    peak = usage.ru_maxrss / 1024
+    # The address sanitizer (./dev asan) keeps freed memory and shadows all of it.
+    check(peak < (900 if "ASAN_OPTIONS" in os.environ else most_megabytes), f"{peak:.0f} MiB at the peak")
+    return child.stderr.read().decode(), peak
+
+
+def zeros_in_a_zip(size):
+    """A deflated member of `size` zeros, a multiple of 64 MiB: one piece of deflate data over and over."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, -15)
+    piece = packer.compress(bytes(64 << 20)) + packer.flush(zlib.Z_FULL_FLUSH)
+    data = piece * (size >> 26) + zlib.compressobj(9, zlib.DEFLATED, -15).flush()
+    name = b"zeros.txt"
+    wide = struct.pack("<HHQQ", 1, 16, size, len(data))
+    shared = struct.pack("<HHHHHIIIHH", 45, 0, 8, 0, 33, 0, 0xFFFFFFFF, 0xFFFFFFFF, len(name), len(wide))
+    local = b"PK\3\4" + shared + name + wide + data
+    central = b"PK\1\2" + struct.pack("<H", 0x032D) + shared + struct.pack("<HHHII", 0, 0, 0, 0o100644 << 16, 0) + name + wide
+    return local + central + b"PK\5\6" + struct.pack("<HHHHIIH", 0, 0, 1, 1, len(central), len(local), 0)
+
+
+def a_zip_of_10_gigabytes_of_zeros():
+    with Place() as place:
+        place.source = place.root / "bomb.zip"
+        place.source.write_bytes(zeros_in_a_zip(10 << 30))
+        place.stages["source"]["url"] = str(place.source)
+        began = time.monotonic()
+        child = place.start("-j2")
+        err, peak = wait_measured(child, 300)
+        check(child.returncode == 1, f"exit {child.returncode}\n{err}")
+        check_says(err, "bomb.zip: ", "expands to more than 200 times its size", "max_ratio")
+        check(not (place.artifact / "MANIFEST.json").exists(), "published it")
+        line = next(line for line in err.splitlines() if "expands" in line)
+        return f"{place.source.stat().st_size >> 20} MiB file, {peak:.0f} MiB at the peak, {time.monotonic() - began:.1f} s: {line}"
+
+
+def names_that_lead_elsewhere():
+    """Nothing is written under a member's name, and messages do not repeat its control characters."""
+    with Place() as place:
+        place.source = place.root / "evil.tar"
+        before = set(os.listdir(place.root))
+        with tarfile.open(place.source, "w") as archive:
+            for name in ("../../../escaped", "/tmp/pipe-test-escaped", "\x1b]0;x\x07.txt"):
+                member = tarfile.TarInfo(name)
+                text = corpus(documents=30) if "escaped" in name else b"\xff\xfea\0"
+                member.size = len(text)
+                archive.addfile(member, io.BytesIO(text))
+            link = tarfile.TarInfo("link")
+            link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+            archive.addfile(link)
+        place.stages["source"]["url"] = str(place.source)
+        place.stages["lines"]["members"] = ["*escaped"]
+        run = place.ok()
+        check_says(run.out, "360 records in")
+        check(set(os.listdir(place.root)) - before <= {"evil.tar", "p.yaml", "work", "out"}, "wrote elsewhere")
+        check(not os.path.exists("/tmp/pipe-test-escaped"), "wrote to /tmp")
+        del place.stages["lines"]["members"]
+        place.stages["text"]["version"] = "1.0.1"
+        failed = place.run()
+        expect(failed, 1, "member '?]0;x?.txt': text is UTF-16LE")
+        check("\x1b" not in failed.err, "an escape sequence reached the terminal")
+        return failed.err.splitlines()[0]
+
+
+def damaged_archives():
+    told = []
+    for name, pack in (("a.tar", tar), ("a.tar.gz", lambda data: gzip.compress(tar(data))), ("a.zip", zipped)):
+        for damage in ("truncated", "corrupt"):
+            if (name, damage) == ("a.tar", "corrupt"):
+                continue  # a tar has no checksum of its data
+            with Place() as place:
+                good = pack(corpus(documents=2000))
+                place.source = place.root / name
+                place.stages["source"]["url"] = str(place.source)
+                place.stages["lines"]["partition"] = "64KiB"
+                bad = bytearray(good)
+                if damage == "truncated":
+                    del bad[len(bad) * 2 // 3:]
+                else:
+                    bad[len(bad) * 2 // 3] ^= 0xFF
+                place.source.write_bytes(bad)
+                run = place.run()
+                expect(run, 1, f"{name}: ", "fetch the file again")
+                check(not (place.artifact / "MANIFEST.json").exists(), "published from a damaged archive")
+                told.append(f"{name} {damage}: {run.err.splitlines()[0]}")
+                place.source.write_bytes(good)
+                place.ok()
+    with Place() as place:
+        place.source = place.root / "secret.zip"
+        made = bytearray(zipped(b"0123456789abcdef"))
+        for magic, offset in ((b"PK\3\4", 6), (b"PK\1\2", 8)):
+            at = -1
+            while (at := made.find(magic, at + 1)) >= 0:
+                made[at + offset] |= 1
+        place.source.write_bytes(made)
+        place.stages["source"]["url"] = str(place.source)
+        run = place.run()
+        expect(run, 1, "member 'text/corpus.txt' is encrypted")
+        told.append(run.err.splitlines()[0])
+    return "\n  " + "\n  ".join(told)
+
+
+SCENARIOS = [labelled_tables, bad_rows, a_stray_quote_in_tsv, labels_nobody_named, a_zip_of_10_gigabytes_of_zeros,
+             names_that_lead_elsewhere, damaged_archives]
+
+if __name__ == "__main__":
+    sys.exit(support.main(SCENARIOS))

@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+"""Plugins as a person meets them: built out of tree, found by name, named in a pipeline file, and refused when
+they are broken.
+
+    plugins.py PIPE
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import replan_support as support
+
+ROOT = Path(__file__).resolve().parents[2]
+FLAGS = "-std=c99 -Wall -Wextra -Werror -pedantic -shared -fPIC -fvisibility=hidden".split()
+
+BROKEN = """#include <signal.h>
+#include "plugin_abi.h"
+%(before)s
+static pipe_code describe(const pipe_call* call) {
+  static const char text[] = "%(json)s";
+  pipe_text json;
+  json.data = text;
+  json.size = sizeof text - 1;
+  call->reply(call->ctx, json);
+  return PIPE_OK;
+}
+const pipe_plugin* %(symbol)s(void);
+const pipe_plugin* %(symbol)s(void) {
+  static const pipe_plugin plugin = {sizeof(pipe_plugin), %(major)s, 0, 0, "%(name)s", "1", describe, 0, 0, 0, 0};
+  return &plugin;
+}
+"""
+CRASH = """__attribute__((constructor)) static void crash(void) {
+  signal(SIGSEGV, SIG_DFL);
+  raise(SIGSEGV);
+}"""
+VARIANTS = {  # name: what is wrong, what must be said
+    "future": ({"major": "2"}, ("speaks version 2", "this program speaks version 1")),
+    "nosymbol": ({"symbol": "another_entry"}, ("does not export `pipe_plugin_entry`",)),
+    "crash": ({"before": CRASH}, ("crashed while loading (signal 11)",)),
+    "badjson": ({"json": "{"}, ("what `describe` replied", "is not JSON")),
+}
+
+
+def check(good, what):
+    if not good:
+        raise SystemExit(f"plugins.py: {what}")
+
+
+class Shop:
+    """A directory with hello.c and the header, as somebody else would have them, and what is built there."""
+
+    def __init__(self, pipe, root):
+        self.pipe, self.root = pipe, Path(root)
+        self.places = self.root / "places"
+        self.places.mkdir()
+        for name in ("plugin_abi.h", "hello/hello.c"):
+            shutil.copy(ROOT / "plugins" / name, self.root)
+
+    def build(self, name, source):
+        library = self.places / f"pipe_{name}.so"
+        subprocess.run([os.environ.get("CC", "cc"), *FLAGS, "-o", library, source], cwd=self.root, check=True, timeout=60)
+        return library
+
+    def build_broken(self, name):
+        source = self.root / f"{name}.c"
+        source.write_text(BROKEN % {"before": "", "json": "{}", "symbol": "pipe_plugin_entry",
+                                    "major": "PIPE_ABI_MAJOR", "name": name, **VARIANTS[name][0]})
+        return self.build(name, source.name)
+
+    def run(self, *words, code, err=(), out=()):
+        run = subprocess.run([self.pipe, *map(str, words)], cwd=self.root, capture_output=True, text=True, timeout=60,
+                             env={**os.environ, "PIPE_PLUGINS": str(self.places)})
+        told = f"pipe {' '.join(map(str, words))}: exit {run.returncode}\n{run.stdout}{run.stderr}"
+        check(run.returncode == code, f"{told}\nexpected exit {code}")
+        for piece in err:
+            check(piece in run.stderr, f"{told}\nnot on standard error: {piece}")
+        for piece in out:
+            check(piece in run.stdout, f"{told}\nnot on standard output: {piece}")
+        return run
+
+    def write(self, stage):
+        path = self.root / "p.yaml"
+        path.write_text(f"pipe: 1\nname: p\nstages:\n  greeting: {stage}\n")
+        return path
+
+
+def commands(shop):
+    shop.run("plugins", code=0, err=("no plugins are found",))
+    shop.run("hello", "you", code=2, err=("no command 'hello'",))
+    library = shop.build("hello", "hello.c")
+    symbols = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True)
+    check([line.split()[-1] for line in symbols.stdout.splitlines()] == ["pipe_plugin_entry"], symbols.stdout)
+    shop.run("plugins", code=0, out=("hello 1.0.0", "stage    greet", "command  pipe hello"))
+    run = shop.run("hello", "you", "--and me", code=0)
+    check(run.stdout == "hello you\nhello --and me\n", run.stdout)
+    shop.run("hello", code=2, err=("hello: say whom to greet",))
+    shop.run("helo", code=2, err=("no command 'helo'",))
+
+
+def mistakes_in_the_file(shop):
+    for stage, piece in (
+            ("{ type: greet, plugin: helo, data: x, out: o }", "p.yaml:4:36: stage 'greeting': there is no plugin 'helo'"),
+            ("{ type: great, plugin: hello, data: x, out: o }",
+             "p.yaml:4:36: stage 'greeting': the plugin 'hello' has no stage type 'great'; did you mean 'greet'?"),
+            ("{ type: greet, plugin: ./none.so, data: x, out: o }", "./none.so: there is no such plugin file"),
+            ("{ type: greet, plugin: hello, grating: hi, data: x, out: o }", "unknown key 'grating'; did you mean 'greeting'?"),
+            ("{ type: greet, plugin: hello, times: often, data: x, out: o }", "'times' must be a whole number"),
+            ("{ type: greet, data: x, out: o }", 'there is no stage type "greet"')):
+        shop.run("validate", shop.write(stage), code=2, err=(piece,))
+
+
+def a_job_in_a_pipeline(shop):
+    """text -> greet: published, left alone, gone on with, made again; what it said is kept."""
+    support.PIPE = str(shop.pipe)
+    with support.Place() as place:
+        out = place.root / "greeting"
+        stage = {"type": "greet", "plugin": "hello", "inputs": {"data": "text"}, "out": str(out), "greeting": "hi"}
+        place.stages["greeting"] = stage
+        env = {"PIPE_PLUGINS": str(shop.places)}
+        run = place.ok(env=env)
+        check(run.of("jobs", "greeting") == 1, run.counted())
+        text = (out / "greeting.txt").read_text()
+        objects = sorted(str(path.relative_to(place.artifact)) for path in place.artifact.rglob("*") if path.is_file())
+        check([line.split()[1] for line in text.splitlines()] == objects, text)
+        check(all(line.startswith("hi ") for line in text.splitlines()), text)
+        manifest = json.loads((out / "MANIFEST.json").read_text())
+        check(manifest["facts"] == {"greeted": len(objects)}, manifest)
+        check("hello.greet" in json.dumps(manifest), manifest)
+        check(f"greeted {len(objects)} objects" in run.err and "hello from a plugin" in run.err, run.err)
+        events = [json.loads(line) for path in place.work.glob("runs/*/plugin_events.jsonl") for line in path.open()]
+        check([event["event"]["kind"] for event in events] == ["progress", "note"], events)
+        check(all(event["stage"] == "greeting" and event["time"].endswith("Z") for event in events), events)
+
+        check(place.ok(env=env).of("jobs") == 0, "ran again for nothing")
+        stage["times"] = 2  # has a say in how far it goes, not in the recipe
+        run = place.ok(env=env)
+        check(run.of("jobs", "greeting") == 1 and run.of("partitions") == 0, run.counted())
+        check((out / "greeting.txt").read_text() == text * 2, "did not go on")
+        recipe = json.loads((out / "MANIFEST.json").read_text())["lineage"][-1]["recipe"]
+        check(recipe == manifest["lineage"][-1]["recipe"], "another recipe")
+        stage["greeting"] = "hey"
+        run = place.run(env=env)
+        check(run.code == 2 and "holds another recipe" in run.err, run.err)
+        place.ok("--force", "greeting", env=env)
+        check((out / "greeting.txt").read_text().startswith("hey "), "not replaced")
+        stage["greeting"] = ""
+        run = place.run(env=env)
+        check(run.code == 2 and "greeting: must not be empty" in run.err, run.err)
+
+
+def broken_plugins(shop):
+    for name, (_, pieces) in VARIANTS.items():
+        library = shop.build_broken(name)
+        path = shop.write(f"{{ type: s, plugin: {name}, out: o }}")
+        for command in ("validate", "run"):
+            shop.run(command, path, code=2, err=("p.yaml:4:32: stage 'greeting': ", f"pipe_{name}.so", *pieces))
+        shop.run("plugins", code=1, err=pieces, out=("hello 1.0.0",))
+        shop.run("hello", "you", code=0, out=("hello you",))  # one broken plugin keeps no other from working
+        library.unlink()
+
+
+def main():
+    pipe = Path(sys.argv[1]).resolve()
+    with tempfile.TemporaryDirectory() as root:
+        shop = Shop(pipe, root)
+        for scenario in (commands, mistakes_in_the_file, a_job_in_a_pipeline, broken_plugins):
+            scenario(shop)
+            print(f"{scenario.__name__}: as it should be")
+
+
+if __name__ == "__main__":
+    main()

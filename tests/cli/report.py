@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+"""The report of a real run in a real browser: no script error, nothing from the text runs, light and dark.
+
+    report.py PIPE SCREENSHOTS
+
+Leaves SCREENSHOTS/{light,dark,phone}.png for people to look at. Needs Debian's chromium.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from pipe_run import Run, corpus, fail
+
+PIPELINE = """
+pipe: 1
+name: tiny
+vars: {{ out: nowhere, api_token: none }}
+limits: {{ memory: 512MiB }}
+stages:
+  source: {{ type: download, url: "{corpus}" }}
+  lines: {{ type: decompress, input: source, partition: 256KiB }}
+  clean: {{ type: normalize, input: lines, form: nfkc }}
+  docs: {{ type: split, input: clean, splits: {{ train: rest, validation: 0.1 }} }}
+  text: {{ type: write_tfds, input: docs, name: tiny, version: 1.0.0, shards: 3, out: "${{out}}" }}
+"""
+# In the text, so that it would run where text is taken for markup; a script that ran would leave this word.
+EVIL = "<script>document.title='taken over'</script><img src=x onerror=\"document.title='taken over'\">ｶﾞｷﾞｸﾞ\n"
+
+
+def browse(*options):
+    """What chromium says on standard output; its console, from standard error."""
+    program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    command = [program or fail("there is no chromium: apt-get install chromium"), "--headless",
+               "--disable-gpu", "--hide-scrollbars", "--no-first-run", "--disable-dev-shm-usage",
+               "--disable-background-networking", "--enable-logging=stderr", "--virtual-time-budget=2000"]
+    if os.geteuid() == 0:
+        command.append("--no-sandbox")  # its sandbox refuses to be root's
+    with tempfile.TemporaryDirectory() as profile:
+        done = subprocess.run([*command, f"--user-data-dir={profile}", *options], capture_output=True, text=True,
+                              timeout=100, check=False)
+    if done.returncode != 0:
+        fail(f"chromium ended with {done.returncode}: {done.stderr[-2000:]}")
+    return done.stdout, [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+
+
+def shoot(page, name, shots, width, height, dark=False):
+    shots.mkdir(parents=True, exist_ok=True)
+    picture = shots / f"{name}.png"
+    picture.unlink(missing_ok=True)
+    scheme = ["--blink-settings=preferredColorScheme=0"] if dark else []
+    _, console = browse(f"--screenshot={picture}", f"--window-size={width},{height}", *scheme, page.as_uri())
+    if console:
+        fail(f"{name}: the page complains: {console}")
+    if not picture.exists() or picture.stat().st_size < 20_000:
+        fail(f"{name}: no picture, or an empty one")
+    print(f"{picture}: {picture.stat().st_size} bytes")
+
+
+def check_console_is_heard(root):
+    """An error in a script shows, so that its absence means something."""
+    broken = root / "broken.html"
+    broken.write_text("<!doctype html><script>nothing.there();</script>")
+    if not any("nothing is not defined" in line for line in browse("--dump-dom", broken.as_uri())[1]):
+        fail("a script error of a broken page is not heard: this test would find nothing")
+
+
+def report(program, run):
+    """The page that `pipe report` writes; where it is."""
+    done = subprocess.run([program, "report", str(run.file), "--work", str(run.work)], capture_output=True, text=True,
+                          timeout=60, check=False)
+    if done.returncode != 0:
+        fail(f"`pipe report` said {done.stdout!r} {done.stderr!r}", run)
+    return Path(done.stdout.strip())
+
+
+def check_other_ends(program, root, text):
+    """A run that was killed has a page when asked for; one that failed leaves one that says why."""
+    run = Run(program, root / "killed", PIPELINE.format(corpus=text))
+    if run.finish(kill_at="partition.logged:3") == 0:
+        fail("the run was not killed", run)
+    page = report(program, run).read_text()
+    if ">Unfinished<" not in page or ">blank_lines<" not in page:
+        fail("the page of a killed run does not say what is known", run)
+    pipeline = PIPELINE.replace("form: nfkc", "form: nfkc, expect: {{ kept_ratio: [0.1, 0.2] }}")
+    run = Run(program, root / "failed", pipeline.format(corpus=text))
+    if run.finish() != 1:
+        fail("a run that breaks its own expectation did not fail", run)
+    page = Path(re.search(r"report: (\S+/report\.html)", run.messages())[1]).read_text()
+    if ">Failed<" not in page or "kept_ratio" not in page:
+        fail("the page of a failed run does not say why", run)
+
+
+def main():
+    program, shots = sys.argv[1], Path(sys.argv[2])
+    with tempfile.TemporaryDirectory() as directory:
+        root = Path(directory)
+        check_console_is_heard(root)
+        text = root / "corpus.txt"
+        text.write_bytes(EVIL.encode() * 200 + corpus(7, 1_500_000))
+        run = Run(program, root / "run", PIPELINE.format(corpus=text))
+        if run.finish("-j", "2", "--set", "api_token=hush-hush") != 0:
+            fail("the run failed", run)
+        told = re.search(r"report: (\S+/report\.html)", run.messages())
+        page = Path(told[1]) if told else fail("the run does not say where its report is", run)
+        size = page.stat().st_size
+        if size > 2 << 20:
+            fail(f"the page has {size} bytes")
+        for kept in (page, page.with_name("events.jsonl"), run.work / "run.log"):
+            if b"hush-hush" in kept.read_bytes():
+                fail(f"{kept} holds a secret of the command line")
+        dom, console = browse("--dump-dom", page.as_uri())
+        if console:
+            fail(f"the page complains: {console}")
+        if "taken over" in re.search(r"<title>(.*?)</title>", dom)[1] or "<img" in dom:
+            fail("text of the corpus was taken for markup")
+        if "data-summary=" not in dom:
+            fail("the page's own script did not run")
+        for wanted in ("ガギグ", "invalid_utf8", 'id="samples"', 'class="line s0"', 'id="stage-4"'):
+            if wanted not in dom:
+                fail(f"{wanted} is not in the page")
+        shoot(page, "light", shots, 1280, 4600)
+        shoot(page, "dark", shots, 1280, 4600, dark=True)
+        # A window is never as narrow as a phone; a frame is.
+        phone = root / "phone.html"
+        phone.write_text(f'<!doctype html><body style="margin:0"><iframe src="{page.as_uri()}" '
+                         'style="width:390px;height:6400px;border:0"></iframe>')
+        shoot(phone, "phone", shots, 500, 6400)
+
+        before = page.read_bytes()
+        page.unlink()
+        if report(program, run) != page:
+            fail("`pipe report` names another page than the run did", run)
+        if page.read_bytes() != before:
+            fail("`pipe report` writes another page than the run did")
+        check_other_ends(program, root, text)
+    print("ok")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+"""Worker processes alone make what one run makes, whatever kills them.
+
+    workers.py PIPE kills     two at a time, killed at commit points and from outside, some of them twins
+    workers.py PIPE answers   what a worker says of units that are done, unknown, damaged
+
+A plan is made, its units are run in any order until each has ended well, and so on until a plan says 0.
+"""
+
+import os
+import random
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+from pipe_run import Run, corpus, differences, fail, write_corpora
+
+FILE = """\
+pipe: 1
+name: shared
+vars: {{ out: "" }}
+limits: {{ memory: 1GiB }}
+stages:
+  source: {{ type: download, url: [{urls}] }}
+  lines: {{ type: decompress, input: source, partition: 48KiB, max_record_bytes: 64KiB }}
+  clean: {{ type: normalize, input: lines, form: nfkc }}
+  docs: {{ type: split, input: clean, splits: {{ train: rest, validation: 0.2 }} }}
+  text: {{ type: write_tfds, input: docs, name: shuffled, version: 1.0.0, shards: 3, out: "${{out}}" }}
+  again: {{ type: write_tfds, input: docs, name: in_order, version: 1.0.0, shuffle: none, out: "${{out}}" }}
+"""
+# The commit points that a worker passes: the others are those of `pipe plan`.
+POINTS = ("object.written", "object.synced", "object.visible", "partition.committed", "partition.logged",
+          "input.ended", "shard.committed", "shard.logged")
+DONE, TRY_AGAIN, USAGE, NO_INPUT, KILLED = 0, 75, 64, 66, -9
+MOST_ROUNDS = 20
+LEAST_KILLS = 15
+
+
+class Shared(Run):
+    """A run that workers carry out."""
+
+    def __init__(self, program, root, pipeline):
+        super().__init__(program, root, pipeline)
+        self.place = root / "handed-out"
+        self.kills = Counter()
+
+    def call(self, *words, kill_at=None):
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("PIPE_")}
+        if kill_at:
+            environment["PIPE_KILL_AT"] = kill_at
+        with open(self.root / "messages", "ab") as messages:
+            return subprocess.Popen([self.program, *map(str, words)], env=environment, stdin=subprocess.DEVNULL,
+                                    stdout=subprocess.PIPE, stderr=messages)
+
+    def plan(self):
+        """The units that can run now."""
+        planned = self.call("plan", self.file, "-o", self.place, "--work", self.work, "--set", f"out={self.out}")
+        told = planned.communicate(timeout=100)[0].decode()
+        if planned.returncode != 0:
+            fail(f"`pipe plan` ended with {planned.returncode}", self)
+        units = (self.place / "units.txt").read_text().splitlines()
+        if int(told) != len(units):
+            fail(f"`pipe plan` said {told.strip()} and wrote {len(units)} units", self)
+        return units
+
+    def worker(self, unit, kill_at=None):
+        return self.call("worker", "--plan", self.place, "--unit", unit, "--scratch", self.root, "-j", "1",
+                         kill_at=kill_at)
+
+    def work_off(self, units, chance):
+        """Runs all of them, two at a time, in any order; each until it ended well."""
+        left = [*units]
+        chance.shuffle(left)
+        running = {}
+        first = True
+        while left or running:
+            while left and len(running) < 2:
+                unit = left.pop()
+                twins = 2 if chance.random() < 0.1 and not running else 1
+                for _ in range(twins):
+                    point = f"{chance.choice(POINTS)}:{chance.randrange(1, 3)}" if chance.random() < 0.5 else None
+                    running[self.worker(unit, point)] = (unit, point)
+            process, (unit, point) = next(iter(running.items()))
+            # Most workers take longer than this; such a one is killed wherever it is.
+            patience = 0 if first else chance.uniform(0, 0.05) if chance.random() < 0.25 else 100
+            first = False
+            try:
+                process.wait(timeout=patience)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait(timeout=100)
+            process.stdout.close()
+            del running[process]
+            if process.returncode == KILLED:
+                self.kills[point.split(":")[0] if point else "outside"] += 1
+            elif process.returncode not in (DONE, TRY_AGAIN):
+                fail(f"worker {unit} ended with {process.returncode}", self)
+            if process.returncode != DONE and unit not in [other for other, _ in running.values()]:
+                left.append(unit)
+
+
+def new_run(kind, program, root, inputs):
+    urls = ", ".join(f'"{path}"' for path in inputs)
+    return kind(program, root, FILE.format(urls=urls))
+
+
+def kills(program, root):
+    inputs = write_corpora(root / "corpora", [corpus(seed=3, size=500_000), corpus(seed=4, size=300_000)], "gzip")
+    undisturbed = new_run(Run, program, root / "one", inputs)
+    if undisturbed.finish("-j", "2") != 0:
+        fail("a run of one process failed", undisturbed)
+    shared = new_run(Shared, program, root / "many", inputs)
+    chance = random.Random(5)
+    rounds = []
+    while units := shared.plan():
+        rounds.append(len(units))
+        if len(rounds) > MOST_ROUNDS:
+            fail(f"no end after rounds of {rounds}", shared)
+        shared.work_off(units, chance)
+    found = differences(undisturbed.published(), shared.published())
+    if found:
+        fail("workers made other bytes than one run: " + "; ".join(found), shared)
+    if left := [path for path in shared.place.rglob("*.json") if path.parent != shared.place]:
+        fail(f"records are left: {left}", shared)
+    lines = len(shared.log().lines)
+    if shared.finish() != 0 or shared.log().done() == 0 or len(shared.log().lines) > lines + 2:
+        fail("`pipe run` found something to do after the workers", shared)
+    for artifact in ("shuffled", "in_order"):
+        if shared.verify(shared.out / artifact / "1.0.0") != 0:
+            fail(f"`pipe verify` finds something in {artifact}", shared)
+    if shared.kills.total() < LEAST_KILLS or shared.kills["outside"] < 2:
+        fail(f"too few kills: {shared.kills}", shared)
+    print(f"rounds of {rounds} units, {shared.kills.total()} kills: "
+          + ", ".join(f"{number} {point}" for point, number in shared.kills.most_common()))
+
+
+def expect(shared, unit, code, text=""):
+    process = shared.worker(unit)
+    process.communicate(timeout=100)
+    if process.returncode != code or text not in shared.messages():
+        fail(f"worker {unit} ended with {process.returncode}, expected {code} and {text!r}", shared)
+
+
+def answers(program, root):
+    inputs = write_corpora(root / "corpora", [corpus(seed=6, size=300_000)], "plain")
+    shared = new_run(Shared, program, root / "run", inputs)
+    expect(shared, "docs/0000-*", USAGE)  # nothing is handed out
+    units = shared.plan()
+    if units != ["docs/0000-*"]:
+        fail(f"the first plan has {units}", shared)
+    expect(shared, "docs/0000-*", DONE)
+    expect(shared, "docs/0000-*", DONE)  # by its records alone
+    expect(shared, "docs/0000-00000", DONE)
+    expect(shared, "docs/0000-99999", USAGE, "no such unit")
+    expect(shared, "dcos/0000-*", USAGE)
+    expect(shared, "docs", USAGE)
+    units = shared.plan()
+    if "text/0000-00001" not in units or "again/0000-00001" not in units:
+        fail(f"the second plan has {units}", shared)
+    expect(shared, "docs/0000-*", DONE)  # by the log
+
+    piece = next(shared.work.glob("artifacts/docs-*/0000-00001.part"))
+    data = bytearray(piece.read_bytes())
+    data[len(data) // 2] ^= 0x20
+    piece.write_bytes(data)
+    expect(shared, "text/0000-00001", NO_INPUT, "plan again")
+    expect(shared, "text/0000-00000", DONE)
+    units = shared.plan()
+    if "docs/0000-*" not in units or "text/0000-00001" in units:
+        fail(f"with a damaged partition the plan has {units}", shared)
+    # `pipe run` takes over what workers did, and does the rest itself.
+    expect(shared, "docs/0000-*", DONE)
+    before = shared.log().done("docs/0000-00001")
+    if shared.finish("-j", "2") != 0 or shared.log().done("docs/0000-00001") != before + 1:
+        fail("`pipe run` did not go on from what workers did", shared)
+    if shared.plan():
+        fail("after `pipe run` there is something to hand out", shared)
+    # The source is edited between a plan and its worker: the worker must not take the old digest for it.
+    shared.file.write_text(shared.file.read_text().replace("1.0.0", "1.0.1").replace("nfkc", "nfc"))
+    units = shared.plan()
+    inputs[0].write_bytes(inputs[0].read_bytes() + "あと\n".encode())
+    process = shared.worker(units[0])
+    process.communicate(timeout=100)
+    if process.returncode not in (TRY_AGAIN, 78):
+        fail(f"with an edited source the worker ended with {process.returncode}", shared)
+    print("as designed")
+
+
+def main():
+    program, part = os.path.abspath(sys.argv[1]), sys.argv[2]
+    with tempfile.TemporaryDirectory() as root:
+        {"kills": kills, "answers": answers}[part](program, Path(root))
+
+
+if __name__ == "__main__":
+    main()

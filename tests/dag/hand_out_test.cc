@@ -1,0 +1,137 @@
+#include "dag/hand_out.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "storage/memory_store.h"
+#include "tests/support/temp_dir.h"
+#include "tests/support/toy_run.h"
+
+namespace pipeline {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+HandOut Example() {
+  HandOut plan;
+  plan.pipeline = "pipe: 1\n";
+  plan.file = "tiny.yaml";
+  plan.set = {{"out", "/data"}};
+  plan.directory = "/srv";
+  plan.work = ".pipe/tiny";
+  plan.log = "log/00112233445566778899aabbccddeeff";
+  plan.group_memory = 1 << 20;
+  plan.files = {{"ja.txt", "ja.txt", 64, "64 7 9", *Digest::FromHex("0123456789abcdef0123456789abcdef")}};
+  plan.units = {{"text/0000-*", *Digest::FromHex("ffeeddccbbaa99887766554433221100")}};
+  return plan;
+}
+
+UnitRecord Record(UnitState state, std::string unit, std::string_view bytes) {
+  UnitRecord record;
+  record.line.state = state;
+  record.line.unit = std::move(unit);
+  record.line.segment = 7;
+  record.line.recipe = DigestOf("recipe");
+  record.line.digest = DigestOf(bytes);
+  record.lineage = "[]";
+  return record;
+}
+
+TEST(HandOutTest, IsWrittenAsTheDocumentSays) {
+  const std::string page = ReadFile(std::filesystem::path(PIPE_SOURCE_DIR) / "dag" / "hand_out.md");
+  EXPECT_NE(page.find("```\n" + EncodeHandOut(Example()) + "\n```"), std::string::npos);
+  const Result<HandOut> back = ParseHandOut(EncodeHandOut(Example()));
+  ASSERT_TRUE(back.ok()) << back.status().message();
+  EXPECT_EQ(*back, Example());
+}
+
+TEST(HandOutTest, WhatIsWrongIsNamed) {
+  Json json = *Json::Parse(EncodeHandOut(Example()));
+  json["units"] = Json::Array{Json(Json::Object{{"unit", "a/-"}})};
+  EXPECT_EQ(ParseHandOut(json.Dump()).status().message(), "units[0].recipe: missing");
+  json["pipe_plan"] = 2;
+  EXPECT_EQ(ParseHandOut(json.Dump()).status().code(), Code::kFailedPrecondition);
+  EXPECT_EQ(ParseHandOut("{").status().code(), Code::kDataLoss);
+}
+
+TEST(HandOutTest, ARecordIsOfItsUnitAlone) {
+  const std::string text = EncodeUnitRecord(Record(UnitState::kDone, "text/0000-00001", "a"));
+  EXPECT_TRUE(ParseUnitRecord(text, "text/0000-00001").ok());
+  EXPECT_EQ(ParseUnitRecord(text, "text/0000-00002").status().message(), "line: of text/0000-00001");
+  std::string damaged = text;
+  damaged[damaged.find("0000-00001")] = '1';
+  EXPECT_EQ(ParseUnitRecord(damaged, "text/0000-00001").status().message(), "line: damaged");
+}
+
+TEST(HandBackTest, TheSameWorkTwiceIsOneRecordAndOtherBytesAreABug) {
+  MemoryStore place;
+  EXPECT_TRUE(HandBack(place, Record(UnitState::kDone, "text/0000-00001", "a")).ok());
+  UnitRecord twin = Record(UnitState::kDone, "text/0000-00001", "a");
+  twin.line.segment = 3;  // numbers of lineages are each worker's own
+  EXPECT_TRUE(HandBack(place, twin).ok());
+  const Status other = HandBack(place, Record(UnitState::kDone, "text/0000-00001", "b"));
+  EXPECT_EQ(other.code(), Code::kInternal);
+  UnitRecord later = Record(UnitState::kDone, "text/0000-00001", "b");
+  later.line.recipe = DigestOf("another");
+  EXPECT_TRUE(HandBack(place, later).ok()) << "what is left of an older pipeline gives way";
+}
+
+TEST(HandBackTest, ThePlanTakesBackLinesUnderItsOwnNumbersAndRemovesThem) {
+  MemoryStore place;
+  TempDir dir;
+  const auto log = RunLog::Open(dir / "run.log");
+  ASSERT_TRUE(log.ok());
+  ASSERT_TRUE((*log)->AppendSegment("[1]").ok());
+  ASSERT_TRUE(HandBack(place, Record(UnitState::kDone, "text/0000-00001", "a")).ok());
+  ASSERT_TRUE(HandBack(place, Record(UnitState::kDone, "docs/0000-00001", "a")).ok());
+  ASSERT_TRUE(HandBack(place, Record(UnitState::kVoid, "docs/0000-00001", "")).ok());
+  ASSERT_TRUE(WriteObject(place, "done/text/0000-00009.json", "{}", Condition::CreateOnly()).ok());
+  Lines unreadable;
+  const Result<std::size_t> taken = TakeBack(place, **log, unreadable);
+  ASSERT_TRUE(taken.ok()) << taken.status().message();
+  EXPECT_EQ(unreadable, Lines{"done/text/0000-00009.json"});
+  EXPECT_EQ((*log)->Find("text/0000-00001")->segment, 2u);
+  EXPECT_EQ((*log)->FindSegment(2)->lineage, "[]");
+  EXPECT_EQ((*log)->Find("docs/0000-00001"), nullptr) << "it was done before it was found damaged";
+  EXPECT_TRUE(place.List("")->empty());
+}
+
+/// Hands out and works off until nothing is left, one unit at a time; every unit, sorted.
+Lines WorkOff(ToyPlace& place, const std::string& stages) {
+  Lines all;
+  for (int round = 0; round < 20; ++round) {
+    const ToyOutcome planned = place.Run(stages, {}, 1, {Share::Of::kPlanning, {}});
+    EXPECT_EQ(planned.failures, Lines{});
+    if (planned.offered.empty()) break;
+    for (auto unit = planned.offered.rbegin(); unit != planned.offered.rend(); ++unit) {
+      const ToyOutcome done = place.Run(stages, {}, 1, {Share::Of::kOneUnit, *unit});
+      EXPECT_EQ(done.failures, Lines{});
+      EXPECT_FALSE(done.units.empty()) << *unit;
+      EXPECT_EQ(place.Run(stages, {}, 1, {Share::Of::kOneUnit, *unit}).units, Lines{}) << *unit << " twice";
+      all.push_back(*unit);
+    }
+  }
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+TEST(ShareTest, JobsAndGatherStagesAreUnitsLikeOthers) {
+  const std::string stages =
+      "  some: { type: pick, input: docs, count: 10 }\n  model: { type: learn, input: some }\n"
+      "  marked: { type: mark, input: docs, model: model }\n"
+      "  text: { type: shelve, input: marked, name: toy, out: \"${out}\", shards: 2 }\n";
+  ToyPlace one;
+  one.Ok(stages);
+  ToyPlace many;
+  const Lines units = WorkOff(many, stages);
+  EXPECT_EQ(many.hand.learnt, 1);
+  EXPECT_EQ(many.Files("out"), one.Files("out"));
+  for (const std::string unit :
+       {"docs/0002-*", "some.in/0001-00001", "some/0000-*", "model/-", "text/0000-00000"})
+    EXPECT_TRUE(std::binary_search(units.begin(), units.end(), unit)) << unit;
+  EXPECT_EQ(many.Ok(stages).units, Lines{});
+}
+
+}  // namespace
+}  // namespace pipeline

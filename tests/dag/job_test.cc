@@ -1,0 +1,249 @@
+// Jobs and ports: what the executor makes of them, with toys of tests/support/toy_stages.h.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "dag/manifest.h"
+#include "tests/support/toy_run.h"
+
+namespace pipeline {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+const std::string kLearn = "  model: { type: learn, input: docs }\n";
+const std::string kMark = "  marked: { type: mark, input: docs, model: model }\n";
+const std::string kText = "  text: { type: shelve, input: marked, name: toy, out: \"${out}\", shards: 2 }\n";
+
+bool Says(const Lines& lines, std::string_view piece) {
+  for (const std::string& line : lines)
+    if (line.find(piece) != std::string::npos) return true;
+  return false;
+}
+
+void Flip(const std::string& path) {
+  std::string bytes = ReadFile(path);
+  bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 0x20);
+  WriteFile(path, bytes);
+}
+
+Manifest ManifestAt(const std::string& directory) {
+  const Result<Manifest> manifest = ParseManifest(ReadFile(directory + "/MANIFEST.json"), directory);
+  EXPECT_TRUE(manifest.ok()) << manifest.status().message();
+  return manifest.ok() ? *manifest : Manifest{};
+}
+
+TEST(JobTest, ReadsAllRecordsAndItsReadersWaitForIt) {
+  ToyPlace place;
+  const ToyOutcome first = place.Ok(kLearn + kMark + kText);
+  EXPECT_EQ(place.hand.learnt, 1);
+  EXPECT_EQ(first.Count("done model/-"), 1);
+  EXPECT_GT(first.Count("done docs/"), 5) << "read by two: materialised";
+  EXPECT_EQ(first.Count("done text/train"), 2);
+  const Manifest text = ManifestAt(place.path("out/toy/1.0.0"));
+  EXPECT_EQ(text.splits.at("train").records, 96u);
+  const LineageStage& marked = text.lineage[text.lineage.size() - 2];
+  ASSERT_EQ(marked.ports.size(), 1u);
+  EXPECT_EQ(marked.ports[0].lineage.back().stage, "model");
+  EXPECT_EQ(text.lineage.back().ports.size(), 1u) << "inherited";
+  const std::string model = place.Piece("model", "model");
+  EXPECT_EQ(ManifestAt(std::filesystem::path(model).parent_path()).facts.Dump(), R"({"records":96})");
+  const ToyOutcome again = place.Ok(kLearn + kMark + kText);
+  EXPECT_EQ(again.units, Lines{});
+}
+
+TEST(JobTest, AnotherKeyOfTheJobIsNamedByThoseWhoReadIt) {
+  ToyPlace place;
+  place.Ok(kLearn + kMark + kText);
+  const std::string other = "  model: { type: learn, input: docs, salt: pepper }\n";
+  const ToyOutcome refused = place.Run(other + kMark + kText);
+  EXPECT_TRUE(Says(refused.refusals, "holds another recipe (model: salt: salt -> pepper)"));
+  Selection force;
+  force.force = "text";
+  const ToyOutcome forced = place.Ok(other + kMark + kText, force);
+  EXPECT_TRUE(Says(forced.because, "text: model: salt: salt -> pepper"));
+  EXPECT_EQ(place.hand.learnt, 2);
+  EXPECT_GT(forced.Count("done text/0"), 5);
+  EXPECT_EQ(forced.Count("done docs/"), 0);
+}
+
+TEST(JobTest, AnArtifactThatNobodyNeedsMayBeGone) {
+  ToyPlace place;
+  place.Ok(kLearn + kMark + kText);
+  std::filesystem::remove_all(place.path("work/artifacts"));
+  EXPECT_EQ(place.Ok(kLearn + kMark + kText).units, Lines{});
+  EXPECT_EQ(place.hand.learnt, 1);
+  const std::string more = "  more: { type: shelve, input: marked, name: more, out: \"${out}\" }\n";
+  EXPECT_GT(place.Ok(kLearn + kMark + kText + more).Count("done more/"), 5);
+  EXPECT_EQ(place.hand.learnt, 2);
+}
+
+TEST(JobTest, ItIsPublishedWhereOutSaysAndCopiedFromThere) {
+  ToyPlace place;
+  place.Ok(kLearn);
+  place.Ok("  model: { type: learn, input: docs, out: \"${out}/model\" }\n");
+  EXPECT_EQ(place.hand.learnt, 1) << "copied from the work directory";
+  const Lines files = place.Files("out/model");
+  place.Ok("  model: { type: learn, input: docs, out: \"${out}/second\" }\n");
+  EXPECT_EQ(place.hand.learnt, 1);
+  EXPECT_EQ(place.Files("out/second"), files);
+  EXPECT_EQ(place.Ok("  model: { type: learn, input: docs, out: \"${out}/second\" }\n").units, Lines{});
+}
+
+TEST(JobTest, TheSameInputMadeAnotherWayIsTakenOver) {
+  ToyPlace place;
+  place.Ok(kLearn);
+  const std::string other = "  model: { type: learn, input: again }\n";
+  // Another recipe, the same records: the split of one name alone is another way to say the same.
+  const ToyOutcome outcome =
+      place.Ok("  again: { type: split, input: lines, splits: { train: 1.0 }, min_documents: 2 }\n" + other);
+  EXPECT_EQ(place.hand.learnt, 1) << outcome.units.size();
+  EXPECT_EQ(outcome.Count("done model/-") + outcome.Count("done again/"),
+            static_cast<int>(outcome.units.size()) - outcome.Count("end again/"));
+}
+
+TEST(JobTest, ALostManifestIsWrittenFromTheLog) {
+  ToyPlace place;
+  place.Ok(kLearn);
+  const std::string manifest = place.Piece("model", "MANIFEST.json");
+  const std::string bytes = ReadFile(manifest);
+  std::filesystem::remove(manifest);
+  place.Ok(kLearn);
+  EXPECT_EQ(place.hand.learnt, 1);
+  EXPECT_EQ(ReadFile(manifest), bytes);
+  std::filesystem::remove(place.Piece("model", "model"));
+  place.Ok(kLearn);
+  EXPECT_EQ(place.hand.learnt, 2);
+  EXPECT_EQ(ReadFile(manifest), bytes);
+}
+
+TEST(JobTest, WhatItNeedsIsHeldAgainstTheLimit) {
+  ToyPlace place;
+  place.memory = std::uint64_t{1} << 30;
+  const ToyOutcome outcome = place.Run("  model: { type: learn, input: docs, needs: 1GiB }\n");
+  EXPECT_EQ(outcome.code, Code::kFailedPrecondition);
+  EXPECT_TRUE(Says(outcome.failures, "model/-: stage 'model' would take 1.00 GiB of memory"))
+      << outcome.failures[0];
+  EXPECT_EQ(outcome.Count("failed model/-"), 1);
+  EXPECT_EQ(place.hand.learnt, 0);
+  place.Ok(kLearn);
+  EXPECT_EQ(place.hand.learnt, 1) << "what it needs is in no key";
+}
+
+TEST(JobTest, AFailureKeepsWhatDependsOnItFromRunning) {
+  ToyPlace place;
+  place.hand.in_learn = [](const JobRequest&) { return Status(Code::kInternal, "no"); };
+  const ToyOutcome outcome = place.Run(kLearn + kMark + kText, {}, 5);
+  EXPECT_EQ(outcome.failures, Lines{"model/-: no"});
+  EXPECT_EQ(outcome.Count("done text/"), 0);
+  place.hand.in_learn = {};
+  Selection retry;
+  retry.failed = {"model"};
+  EXPECT_EQ(place.Ok(kLearn + kMark + kText, retry).units, Lines{"done model/-"});
+  EXPECT_EQ(place.Ok(kLearn + kMark + kText).Count("done text/train"), 2);
+}
+
+TEST(JobTest, ADamagedPartitionIsMadeAgainAndTheJobRunsAgain) {
+  ToyPlace place;
+  bool damaged = false;
+  place.hand.in_learn = [&](const JobRequest&) {
+    if (!std::exchange(damaged, true)) Flip(place.Piece("docs", "0001-00001.part"));
+    return Status();
+  };
+  const ToyOutcome outcome = place.Ok(kLearn);
+  EXPECT_EQ(place.hand.learnt, 2);
+  EXPECT_EQ(outcome.Count("void docs/0001-00001"), 1);
+  EXPECT_EQ(outcome.Count("done docs/0001-00001"), 2);
+  const std::string model = ReadFile(place.Piece("model", "model"));
+  ToyPlace other;
+  other.Ok(kLearn);
+  EXPECT_EQ(model, ReadFile(other.Piece("model", "model")));
+}
+
+TEST(JobTest, GoingOnFurtherRunsItInTheSamePlace) {
+  ToyPlace place;
+  const std::string out = ", out: \"${out}/model\" }\n";
+  place.Ok("  model: { type: learn, input: docs, rounds: 1" + out);
+  EXPECT_EQ(place.Ok("  model: { type: learn, input: docs, rounds: 1" + out).units, Lines{});
+  const ToyOutcome more = place.Ok("  model: { type: learn, input: docs, rounds: 5" + out);
+  EXPECT_TRUE(Says(more.because, R"(goes on: {"rounds":1} -> {"rounds":5})"));
+  EXPECT_EQ(more.units, Lines{"done model/-"});
+  EXPECT_EQ(place.hand.learnt, 2);
+}
+
+TEST(JobTest, ForceRunsItAgain) {
+  ToyPlace place;
+  place.Ok(kLearn + kMark + kText);
+  Selection force;
+  force.force = "model";
+  const ToyOutcome forced = place.Ok(kLearn + kMark + kText, force);
+  EXPECT_EQ(place.hand.learnt, 2);
+  EXPECT_TRUE(Says(forced.because, "text: made from what --force model makes again"));
+}
+
+TEST(JobTest, OnlyWhatReadsItNeedsItsArtifact) {
+  ToyPlace place;
+  Selection only;
+  only.only = "text";
+  EXPECT_TRUE(Says(place.Run(kLearn + kMark + kText, only).refusals, "needs the artifact of 'model'"));
+  Selection until;
+  until.until = "model";
+  const ToyOutcome learnt = place.Ok(kLearn + kMark + kText, until);
+  EXPECT_EQ(learnt.Count("done text/"), 0);
+  EXPECT_EQ(place.Ok(kLearn + kMark + kText, only).Count("done text/train"), 2);
+}
+
+TEST(JobTest, AnArtifactCanBeTheInputOfAJob) {
+  ToyPlace place;
+  const std::string look = "  seen: { type: look, input: text, out: \"${out}/seen\" }\n";
+  const ToyOutcome outcome = place.Ok(kLearn + kMark + kText + look);
+  EXPECT_EQ(outcome.Count("done seen/-"), 1);
+  EXPECT_NE(ReadFile(place.path("out/seen/seen")).find("toy-train.tfrecord-00001-of-00002"),
+            std::string::npos);
+  EXPECT_EQ(place.Ok(kLearn + kMark + kText + look).units, Lines{});
+}
+
+TEST(PortTest, AFileCountsByItsBytes) {
+  ToyPlace place;
+  WriteFile(place.path("my.model"), "mine\n");
+  const std::string mark = "  marked: { type: mark, input: docs, model: " + place.path("my.model") + " }\n";
+  const std::string text = "  text: { type: write_tfds, input: marked, name: toy, out: \"${out}\" }\n";
+  place.Ok(mark + text);
+  EXPECT_EQ(place.Ok(mark + text).units, Lines{});
+  WriteFile(place.path("my.model"), "other\n");
+  EXPECT_TRUE(Says(place.Run(mark + text).refusals, "marked: port.model: "));
+  std::filesystem::remove(place.path("my.model"));
+  const ToyOutcome gone = place.Ok(mark + text);
+  EXPECT_EQ(gone.units, Lines{});
+  EXPECT_TRUE(Says(gone.reports, "going by what earlier runs wrote down"));
+  const std::string more = "  more: { type: write_tfds, input: marked, name: more, out: \"${out}\" }\n";
+  EXPECT_TRUE(Says(place.Run(mark + text + more).refusals, "stage 'marked': "));
+}
+
+TEST(PortTest, AFileOfTheMachineIsReportedAndNotActedOn) {
+  ToyPlace place;
+  place.hand.list_path = place.path("words");
+  WriteFile(place.path("words"), "a\n");
+  place.Ok(kLearn + kMark + kText);
+  WriteFile(place.path("words"), "b\n");
+  const ToyOutcome other = place.Ok(kLearn + kMark + kText);
+  EXPECT_EQ(other.units, Lines{});
+  EXPECT_TRUE(Says(other.reports, "marked: library.list words: "));
+  std::filesystem::remove(place.path("words"));
+  EXPECT_EQ(place.Ok(kLearn + kMark + kText).units, Lines{});
+  Selection strict;
+  strict.strict = true;
+  WriteFile(place.path("words"), "b\n");
+  EXPECT_TRUE(Says(place.Run(kLearn + kMark + kText, strict).refusals, "library.list words"));
+}
+
+TEST(PortTest, AMetricOfTheTypeIsJudgedOverTheWhole) {
+  ToyPlace place;
+  const std::string mark =
+      "  marked: { type: mark, input: docs, model: model, expect: { long_rate: [0, 0.1] } }\n";
+  const ToyOutcome outcome = place.Run(kLearn + mark + kText);
+  EXPECT_TRUE(Says(outcome.failures, "stage 'marked': long_rate is ")) << outcome.failures[0];
+}
+
+}  // namespace
+}  // namespace pipeline

@@ -1,0 +1,189 @@
+#include "dag/publisher.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/crc32c.h"
+#include "dag/run_log.h"
+#include "tests/support/fault_store.h"
+#include "tests/support/map_store.h"
+#include "tests/support/temp_dir.h"
+
+namespace pipeline {
+namespace {
+
+StoredObject Stored(const std::string& name, const std::string& bytes) {
+  return {name, bytes.size(), Crc32c(bytes), DigestOf(bytes)};
+}
+
+/// Three shards with an index each, which is the shard's name; keeps what it was asked to describe.
+class IndexedShards final : public Publication {
+ public:
+  explicit IndexedShards(std::vector<ShardOutput>* described) : described_(described) {
+    for (std::uint32_t number = 0; number < 3; ++number)
+      shards_.push_back({"train", number, 3, Name(number), DigestOf(Name(number)), Name(number) + ".idx"});
+  }
+  const std::vector<Shard>& shards() const override { return shards_; }
+  std::vector<std::vector<std::size_t>> Groups(std::uint64_t) const override { return {{0, 1}, {2}}; }
+  Status Run(const std::vector<std::size_t>& group, const std::function<bool(std::size_t)>& wanted,
+             const std::function<Condition(const std::string&)>& condition, Store& out,
+             const std::function<Status(std::size_t, const ShardOutput&)>& committed, std::uint64_t,
+             std::stop_token) const override {
+    for (const std::size_t shard : group) {
+      if (!wanted(shard)) continue;
+      const std::string& name = shards_[shard].object;
+      const std::string bytes = "rows of " + name;
+      RETURN_IF_ERROR(WriteObject(out, name + ".idx", name, condition(name + ".idx")).status());
+      RETURN_IF_ERROR(WriteObject(out, name, bytes, condition(name)).status());
+      RETURN_IF_ERROR(committed(
+          shard, {Stored(name, bytes), shard + 1, Stored(name + ".idx", name), {shard, 10 * shard}}));
+    }
+    return {};
+  }
+  Result<Sidecars> Describe(const std::vector<ShardOutput>& outputs) const override {
+    *described_ = outputs;
+    return Sidecars{{{"about.json", "{}"}}, {}};
+  }
+
+ private:
+  static std::string Name(std::uint32_t number) { return "train." + std::to_string(number); }
+  std::vector<ShardOutput>* const described_;
+  std::vector<Shard> shards_;
+};
+
+class IndexedSink final : public SinkStage {
+ public:
+  explicit IndexedSink(std::vector<ShardOutput>* described) : described_(described) {}
+  const Transform* encoder() const override { return nullptr; }
+  Result<std::unique_ptr<Sink>> OpenPartition(Store&, PartitionId) const override {
+    return Status(Code::kUnimplemented, "no partitions here");
+  }
+  std::uint64_t partition_memory(std::uint64_t) const override { return 0; }
+  Result<std::unique_ptr<Publication>> Plan(Store&, const std::vector<Piece>&) const override {
+    return std::unique_ptr<Publication>(std::make_unique<IndexedShards>(described_));
+  }
+
+ private:
+  std::vector<ShardOutput>* const described_;
+};
+
+class SilentProgress final : public Progress {
+ public:
+  void Started(std::shared_ptr<const RunningUnit>) override {}
+  void Finished(std::string_view, const Status&) override {}
+  void Logged(std::string_view, std::uint64_t, std::uint64_t) override {}
+  void Advanced(std::string_view, std::uint64_t, std::uint64_t) override {}
+  void Note(std::string_view) override {}
+};
+
+class PublisherTest : public testing::Test {
+ protected:
+  PublisherTest() {
+    LineageStage stage;
+    stage.stage = "packed";
+    stage.type = "write_packed";
+    stage.config = Json::Object{};
+    stage.recipe = DigestOf("recipe");
+    planned_.lineage = {stage};
+    planned_.keys.stage = "packed";
+    planned_.place = "/out";
+    scope_.planned = &planned_;
+    scope_.options = &options_;
+    scope_.content_stage = planned_.lineage.back();
+    scope_.environment = &environment_;
+    scope_.assembly.sink = std::make_unique<IndexedSink>(&described_);
+    scope_.directory = std::make_unique<MapStore>();
+    environment_.progress = &progress_;
+  }
+
+  /// One run with a log that was opened again. `standing` is what it finds.
+  Status Publish(Store& out, std::size_t* standing = nullptr) {
+    Result<std::unique_ptr<RunLog>> log = RunLog::Open(dir_ / "run.log");
+    RETURN_IF_ERROR(log.status());
+    environment_.log = log->get();
+    Publisher publisher(scope_, out);
+    RETURN_IF_ERROR(publisher.Begin({}, 0));
+    if (standing != nullptr) *standing = publisher.standing();
+    for (std::size_t group = 0; group < publisher.groups().size(); ++group)
+      RETURN_IF_ERROR(publisher.RunGroup(group, 0, {}));
+    return publisher.Finish({}, {});
+  }
+
+  TempDir dir_;
+  SilentProgress progress_;
+  Environment environment_;
+  RunOptions options_;
+  PlannedSegment planned_;
+  SegmentScope scope_;
+  std::vector<ShardOutput> described_;
+};
+
+TEST_F(PublisherTest, AnIndexIsASidecarOfTheManifest) {
+  MapStore out;
+  const Status status = Publish(out);
+  ASSERT_TRUE(status.ok()) << status.message();
+  const auto manifest = ReadManifest(out, "out");
+  ASSERT_TRUE(manifest.ok()) << manifest.status().message();
+  std::vector<std::string> names;
+  for (const StoredObject& sidecar : manifest->sidecars) names.push_back(sidecar.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"train.0.idx", "train.1.idx", "train.2.idx", "about.json"}));
+  EXPECT_TRUE(out.objects().contains("train.1.idx")) << "no stray";
+}
+
+TEST_F(PublisherTest, WhatStandsIsDescribedAgainFromTheLog) {
+  MapStore out;
+  ASSERT_TRUE(Publish(out).ok());
+  const std::vector<ShardOutput> wanted = std::exchange(described_, {});
+  std::size_t standing = 0;
+  ASSERT_TRUE(Publish(out, &standing).ok());
+  EXPECT_EQ(standing, 3u);
+  ASSERT_EQ(described_.size(), wanted.size());
+  for (std::size_t shard = 0; shard < wanted.size(); ++shard) {
+    EXPECT_EQ(described_[shard].object, wanted[shard].object);
+    EXPECT_EQ(described_[shard].index, wanted[shard].index);
+    EXPECT_EQ(described_[shard].records, wanted[shard].records);
+    EXPECT_EQ(described_[shard].sums, wanted[shard].sums);
+  }
+}
+
+TEST_F(PublisherTest, AShardWhoseIndexIsGoneOrCutDoesNotStand) {
+  MapStore out;
+  ASSERT_TRUE(Publish(out).ok());
+  const auto good = out.objects();
+  ASSERT_TRUE(out.Remove("train.0.idx").ok());
+  out["train.2.idx"] = "cut";
+  std::size_t standing = 0;
+  ASSERT_TRUE(Publish(out, &standing).ok());
+  EXPECT_EQ(standing, 1u);
+  EXPECT_EQ(out.objects(), good);
+}
+
+TEST_F(PublisherTest, EveryPowerCutIsGoneOnFromToTheSameObjects) {
+  MapStore wanted;
+  ASSERT_TRUE(Publish(wanted).ok());
+  const int commits = static_cast<int>(wanted.objects().size());
+  for (int at = 1; at <= commits; ++at) {
+    std::filesystem::remove(dir_ / "run.log");
+    MapStore disk;
+    FaultStore out(disk);
+    out.CutPowerAt(FaultStore::Call::kCommit, at);
+    EXPECT_FALSE(Publish(out).ok()) << at;
+    out.RestorePower();
+    std::size_t standing = 0;
+    const Status status = Publish(out, &standing);
+    ASSERT_TRUE(status.ok()) << at << ": " << status.message();
+    // The claim comes first, then an index and a shard each.
+    EXPECT_EQ(standing, static_cast<std::size_t>(std::clamp((at - 2) / 2, 0, 3))) << at;
+    EXPECT_EQ(disk.objects(), wanted.objects()) << at;
+  }
+}
+
+}  // namespace
+}  // namespace pipeline

@@ -1,0 +1,127 @@
+// Plans with a stage that reads its partitions in a way of its own, and with stages that vary.
+#include <gtest/gtest.h>
+
+#include "base/str.h"
+#include "dag/plan.h"
+#include "dag/reader_stage.h"
+#include "tests/support/fake_pipeline.h"
+#include "tests/support/fake_stages.h"
+
+namespace pipeline {
+namespace {
+
+using State = PlannedSegment::State;
+using Lines = std::vector<std::string>;
+
+Registry WithCommand() {
+  std::vector<StageType> types = FakeRegistry().types();
+  StageType command;
+  command.name = "command";
+  command.help = "Reads partitions through a command.";
+  command.keys = {{"steady", ValueType::kBoolean, "false", Effect::kNone, "Gives the same each time."}};
+  command.varies = [](const Json& config) { return !config["steady"].AsBool(); };
+  command.make = ReaderFactory([](const StageContext&) -> Result<std::unique_ptr<ReaderStage>> {
+    return Status(Code::kUnimplemented, "a fake");
+  });
+  types.push_back(std::move(command));
+  return Registry(std::move(types));
+}
+
+/// source -> text -> said (command) -> clean -> docs -> shards, two partitions, and what stands of it by
+/// stage.
+class ReaderPlanTest : public testing::Test {
+ protected:
+  Plan Make(const std::string& said = "", const std::string& clean = "", const Selection& selection = {}) {
+    const std::string file =
+        FakeFile(StrCat("  source: { type: fetch, url: u }\n  text: { type: lines, input: source }\n"
+                        "  said: { type: command, input: text",
+                        said, " }\n  clean: { type: map, input: said", clean,
+                        " }\n  docs: { type: divide, input: clean, splits: { train: rest } }\n"
+                        "  shards: { type: publish, input: docs, name: n, out: o }\n"));
+    ParsedPipeline parsed = ParsePipeline(file, "p.yaml", registry_, {});
+    EXPECT_TRUE(parsed.spec) << parsed.mistakes.at(0).message;
+    spec_ = std::move(*parsed.spec);
+    std::vector<Mistake> mistakes;
+    graph_ = Graph::Build(spec_.stages, mistakes);
+    SourceFile corpus;
+    corpus.input = {"/corpus/u", "u"};
+    corpus.digest = DigestOf("u");
+    facts_.files["source"].files = {corpus};
+    facts_.pieces = [this](const PieceKeys& keys, const std::string&) -> Result<Pieces> {
+      Pieces pieces;
+      pieces.inputs().resize(keys.end_recipes.size());
+      pieces.inputs()[0].end = InputEnd{2, 100, 2, {}};
+      for (const std::uint32_t partition : standing_[keys.stage]) pieces.inputs()[0].standing[partition] = {};
+      return pieces;
+    };
+    Result<Plan> plan = MakePlan(graph_, facts_, selection);
+    EXPECT_TRUE(plan.ok()) << plan.status().message();
+    return std::move(*plan);
+  }
+
+  /// "text => said..shards" for what is wanted, with the pieces that stand of it.
+  Lines Wanted(const Plan& plan) const {
+    Lines lines;
+    for (const PlannedSegment& segment : plan.segments) {
+      if (segment.state != State::kWanted) continue;
+      std::string line = segment.origin < 0 ? "" : NameOf(plan.segments[Index(segment.origin)].node) + " => ";
+      line += StrCat(NameOf(segment.chain.front()), "..", NameOf(segment.node));
+      line += StrCat(" (", segment.pieces.inputs()[0].standing.size(), ")");
+      lines.push_back(line);
+    }
+    return lines;
+  }
+
+  static std::size_t Index(int number) { return static_cast<std::size_t>(number); }
+  std::string NameOf(int node) const { return graph_.nodes()[Index(node)].spec->name; }
+
+  const Registry registry_ = WithCommand();
+  PipelineSpec spec_;
+  Graph graph_;
+  Facts facts_;
+  std::map<std::string, std::vector<std::uint32_t>> standing_;
+};
+
+TEST_F(ReaderPlanTest, WhatAReaderReadsIsMaterialisedAndBeginsASegment) {
+  EXPECT_EQ(Wanted(Make()), (Lines{"text..text (0)", "text => said..shards (0)"}));
+}
+
+TEST_F(ReaderPlanTest, PartitionsThatStandAreNotMadeAgain) {
+  standing_["text"] = {0, 1};
+  EXPECT_EQ(Wanted(Make()), (Lines{"text => said..shards (0)"}));
+}
+
+TEST_F(ReaderPlanTest, SegmentThatHasAllItsPiecesMakesNothingToRead) {
+  standing_["shards"] = {0, 1};
+  const Plan plan = Make();
+  EXPECT_EQ(Wanted(plan), Lines{"said..shards (2)"});
+  ASSERT_EQ(plan.segments.size(), 1u);
+  EXPECT_EQ(plan.segments[0].origin, -1);
+  EXPECT_EQ(plan.segments[0].files, -1);
+}
+
+TEST_F(ReaderPlanTest, PieceMadeFromWhatVariesAndIsGoneStandsNoMore) {
+  standing_["text"] = {0, 1};
+  standing_["said"] = {0};
+  standing_["shards"] = {1};
+  Plan plan = Make(", keep: true");
+  ASSERT_EQ(plan.segments.size(), 3u);
+  EXPECT_TRUE(plan.segments[1].varies);
+  EXPECT_TRUE(plan.segments[2].pieces.inputs()[0].standing.empty());
+  EXPECT_FALSE(plan.segments[0].varies);
+  plan = Make(", keep: true, steady: true");
+  EXPECT_EQ(plan.segments.back().pieces.inputs()[0].standing.size(), 1u);
+}
+
+TEST_F(ReaderPlanTest, ForceOfWhatVariesMakesEverythingBehindItAgain) {
+  standing_["text"] = standing_["said"] = standing_["shards"] = {0, 1};
+  Selection selection;
+  selection.force = "said";
+  const Plan plan = Make(", keep: true", "", selection);
+  ASSERT_EQ(plan.segments.size(), 3u);
+  EXPECT_TRUE(plan.segments[1].pieces.inputs()[0].standing.empty());
+  EXPECT_TRUE(plan.segments[2].pieces.inputs()[0].standing.empty());
+}
+
+}  // namespace
+}  // namespace pipeline

@@ -1,0 +1,24 @@
+// Any bytes as a plan or a record: one that is understood comes back from its own encoding.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "dag/hand_out.h"
+
+using namespace pipeline;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  if (const Result<HandOut> plan = ParseHandOut(text); plan.ok()) {
+    const Result<HandOut> again = ParseHandOut(EncodeHandOut(*plan));
+    if (!again.ok() || !(*again == *plan)) std::abort();
+  }
+  const std::string unit = "text/0000-00000";
+  if (const Result<UnitRecord> record = ParseUnitRecord(text, unit); record.ok()) {
+    const Result<UnitRecord> again = ParseUnitRecord(EncodeUnitRecord(*record), unit);
+    if (!again.ok() || EncodeUnitRecord(*again) != EncodeUnitRecord(*record)) std::abort();
+  }
+  return 0;
+}

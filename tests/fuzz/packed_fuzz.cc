@@ -1,0 +1,45 @@
+// Packed rows and indexes: any bytes are read or refused; what was read, written again, is the same.
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "formats/coding.h"
+#include "formats/packed.h"
+#include "formats/tfrecord.h"
+
+namespace {
+
+void Require(bool holds) {
+  if (!holds) std::abort();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  using namespace pipeline;
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+
+  if (const auto index = ParsePackedIndex(bytes); index.ok()) {
+    std::string again;
+    for (const PackedIndexEntry& entry : *index) {
+      PutU64(again, entry.offset);
+      AppendPackedRowFacts(again, entry.facts);
+    }
+    Require(again == bytes);
+  } else {
+    Require(index.status().code() == Code::kDataLoss);
+  }
+
+  std::vector<std::uint32_t> ids;
+  if (const Status parsed = ParsePackedRow(bytes, ids); parsed.ok()) {
+    std::string row;
+    AppendPackedRow(row, ids);
+    std::vector<std::uint32_t> back;
+    Require(ParsePackedRow(std::string_view(row).substr(12, row.size() - kTfRecordOverhead), back).ok());
+    Require(back == ids);
+  } else {
+    Require(parsed.code() == Code::kDataLoss);
+  }
+  return 0;
+}

@@ -1,0 +1,22 @@
+// What ParsePackedInfo takes, written again, reads as the same.
+#include <cstdlib>
+#include <string_view>
+
+#include "stages/packed_info.h"
+
+namespace {
+
+void Require(bool holds) {
+  if (!holds) std::abort();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  using namespace pipeline;
+  const auto info = ParsePackedInfo({reinterpret_cast<const char*>(data), size});
+  if (!info.ok()) return 0;
+  const auto again = ParsePackedInfo(PackedInfoJson(*info));
+  Require(again.ok() && *again == *info);
+  return 0;
+}

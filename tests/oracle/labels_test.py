@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+"""A table of reviews through the Korean pipeline, read back with tensorflow_datasets: texts, numbers, names.
+
+    labels_test.py PIPE PIPELINE
+"""
+
+import lzma
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import unicodedata
+from collections import Counter
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+SPACE = re.compile("[\x00-\x20\x7f-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]+")
+ROWS = 4000
+
+
+def reviews(seed):
+    """(text, label) of each row; some with quotes, jamo on their own, odd spaces, or nothing."""
+    chance = random.Random(seed)
+    syllables = [chr(code) for code in range(0xac00, 0xd7a4, 7)]
+    for number in range(ROWS):
+        text = "".join(chance.choices([*syllables, " "], k=chance.randrange(1, 40)))
+        text += chance.choice(['"', '""', "\u1112\u1161\u11ab", " \u3000", "ㅋㅋㅋ", "", "ｗｏｗ"]) + str(number)
+        yield (text if chance.random() > 0.005 else ""), chance.choice("0111")
+
+
+def main(pipe, pipeline):
+    import tensorflow_datasets as tfds
+
+    rows = list(reviews(seed=3))
+    table = "id\tdocument\tlabel\n" + "".join(f"{at}\t{text}\t{label}\n" for at, (text, label) in enumerate(rows))
+    wanted = Counter()
+    for text, label in rows:
+        clean = SPACE.sub(" ", unicodedata.normalize("NFKC", text)).strip(" ")
+        if clean:
+            wanted[clean, label] += 1
+    with tempfile.TemporaryDirectory() as directory:
+        root = Path(directory)
+        (root / "reviews.tsv.xz").write_bytes(lzma.compress(table.encode()))
+        run = [pipe, "run", pipeline, "--work", str(root / "work"), "--set", f"corpus={root / 'reviews.tsv.xz'}",
+               "--set", f"out={root / 'out'}"]
+        ended = subprocess.run(run, capture_output=True, text=True, timeout=300, check=False)
+        if ended.returncode:
+            print(f"{' '.join(run)}: exit code {ended.returncode}\n{ended.stderr[-4000:]}", file=sys.stderr)
+            return 1
+        made = next((root / "out").rglob("features.json")).parent
+        builder = tfds.builder_from_directory(str(made))
+        label = builder.info.features["label"]
+        problems = []
+        if type(label).__name__ != "ClassLabel" or label.names != ["0", "1"]:
+            problems.append(f"label is {label}")
+        found = Counter()
+        for split, info in builder.info.splits.items():
+            examples = list(builder.as_dataset(split=split).as_numpy_iterator())
+            if len(examples) != info.num_examples:
+                problems.append(f"{split}: {len(examples)} examples, dataset_info.json counts {info.num_examples}")
+            found.update((one["text"].decode(), label.int2str(int(one["label"]))) for one in examples)
+        if set(builder.info.splits) != {"train", "validation"}:
+            problems.append(f"splits are {list(builder.info.splits)}")
+        if found != wanted:
+            problems.append(f"missing {list((wanted - found).items())[:5]}, extra {list((found - wanted).items())[:5]}")
+    for problem in problems:
+        print(problem, file=sys.stderr)
+    print("DIFFERENT" if problems else f"equal     {found.total()} reviews with their labels, by name")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""Ids and their ends, for every line of a corpus with every kind of dirt, held against the sentencepiece package.
+
+    tokenizer_test.py PIPE
+"""
+
+import json
+import lzma
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import sentencepiece
+
+from pipe_test import corpus
+
+PIPELINE = """
+pipe: 1
+name: tokenizers
+limits: {{ memory: 2GiB }}
+stages:
+  source:    {{ type: download, url: corpus.txt.xz }}
+  lines:     {{ type: decompress, input: source, partition: 256KiB }}
+  clean:     {{ type: normalize, input: lines, form: {form}, whitespace: {whitespace} }}
+  docs:      {{ type: split, input: clean, splits: {{ train: rest, validation: 0.05 }} }}
+  tokenizer: {{ type: train_tokenizer, input: docs, layout: {layout}, model: {model}, byte_fallback: {bytes},
+               vocab_size: {vocab_size}, character_coverage: 0.99, compare_boundaries: false, out: out/{name} }}
+  tokens:    {{ type: encode, input: docs, tokenizer: tokenizer, keep: true }}
+  text:      {{ type: write_tfds, input: tokens, name: {name}, version: 1.0.0, out: out }}
+"""
+CASES = (
+    {"name": "kept", "layout": "pipe", "model": "unigram", "bytes": "true", "form": "nfkc", "whitespace": "collapse"},
+    {"name": "raw", "layout": "pipe", "model": "unigram", "bytes": "true", "form": "none", "whitespace": "keep"},
+    {"name": "unknown", "layout": "pipe", "model": "bpe", "bytes": "false", "form": "nfkc", "whitespace": "keep"},
+    {"name": "changed", "layout": "flax_lm1b", "model": "unigram", "bytes": "false", "form": "none", "whitespace": "keep"},
+    {"name": "sentinels", "layout": "t5", "model": "unigram", "bytes": "true", "form": "nfc", "whitespace": "keep"},
+)
+SPACE_MARK = "\u2581"
+
+
+def check_line(processor, record, case):
+    """What is wrong with the ids of one line."""
+    text, ids, ends = (record["columns"][name] for name in ("text", "ids", "id_ends"))
+    pieces = processor.encode(text, out_type="immutable_proto").pieces
+    if [piece.id for piece in pieces] != ids:
+        yield f"ids {ids}, and {[piece.id for piece in pieces]} by the package"
+    size = len(text.encode())
+    expected = [len(text[:piece.end].encode()) for piece in pieces[:-1]] + [size] * bool(ids)
+    if expected != ends:
+        yield f"ends {ends}, and {expected} by the package"
+    restored = processor.decode(ids)
+    if case["layout"] == "pipe" and case["bytes"] == "true" and restored != text.replace(SPACE_MARK, " "):
+        yield f"its ids decode to {restored!r}"
+
+
+def check(pipe, place, case):
+    """How many lines were compared, and what was wrong with them."""
+    vocabulary = 1400 + 260 * (case["bytes"] == "true")
+    (place / "p.yaml").write_text(PIPELINE.format(vocab_size=vocabulary, **case), encoding="utf-8")
+    run = [pipe, "run", "p.yaml", "--work", f"work-{case['name']}"]
+    ended = subprocess.run(run, cwd=place, capture_output=True, text=True, timeout=240, check=False)
+    if ended.returncode:
+        return 0, [f"exit code {ended.returncode}: {ended.stderr[-3000:]}"]
+    processor = sentencepiece.SentencePieceProcessor(model_file=str(place / "out" / case["name"] / "tokenizer.model"))
+    wrong, lines = [], 0
+    if processor.get_piece_size() != vocabulary + 100 * (case["layout"] == "t5"):
+        wrong.append(f"{processor.get_piece_size()} pieces")
+    kept, = (place / f"work-{case['name']}" / "artifacts").glob("tokens-*")
+    cat = subprocess.run([pipe, "cat", str(kept), "--json"], capture_output=True, check=True, timeout=120)
+    for line in cat.stdout.decode().split("\n")[:-1]:
+        record = json.loads(line)
+        lines += 1
+        wrong += [f"{record['columns']['text']!r}: {what}" for what in check_line(processor, record, case)]
+    return lines, wrong
+
+
+def main(pipe):
+    failed = False
+    with tempfile.TemporaryDirectory() as directory:
+        place = Path(directory)
+        (place / "corpus.txt.xz").write_bytes(lzma.compress(corpus(seed=3)))
+        for case in CASES:
+            lines, wrong = check(Path(pipe).resolve(), place, case)
+            print(f"{case['name']}: {lines} lines, {len(wrong)} wrong")
+            for what in wrong[:10]:
+                print(f"  {what}", file=sys.stderr)
+            failed = failed or bool(wrong) or lines < 1000
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,116 @@
+#include "plugins/description.h"
+
+#include <gtest/gtest.h>
+
+#include "base/str.h"
+
+namespace pipeline {
+namespace {
+
+constexpr std::string_view kWhole = R"({
+  "stages": [{"name": "train", "version": 3, "kind": "job", "help": "Trains.",
+    "ports": [{"name": "data", "help": "Rows."}, {"name": "words", "or_file": true, "required": false}],
+    "keys": [{"name": "steps", "type": "integer", "effect": "continue", "help": "How many."},
+             {"name": "trainer", "type": "choice", "default": "bundled", "choices": ["bundled", "none"], "help": "Which."},
+             {"name": "config", "type": "map", "default": "{}", "help": "Its own."},
+             {"name": "note", "type": "string", "default": null, "effect": "none", "help": "For people."},
+             {"name": "label", "type": "string", "default": "", "help": "May be empty."}],
+    "libraries": {"jax": "0.10"}}],
+  "commands": [{"name": "sample", "help": "Writes text."}]})";
+
+Status Refusal(std::string_view json) {
+  const auto parsed = ParseDescription("p", json);
+  return parsed.ok() ? Status() : parsed.status();
+}
+
+/// A description with one stage that has `member` besides what must be there.
+std::string Stage(std::string_view member) {
+  return StrCat(R"({"stages": [{"name": "s", "version": 1, "kind": "job", "help": "h", )", member, "}]}");
+}
+std::string Key(std::string_view members) {
+  return Stage(StrCat(R"("keys": [{"name": "k", "help": "h", )", members, "}]"));
+}
+
+TEST(PluginDescriptionTest, BecomesAStageType) {
+  const auto parsed = ParseDescription("train", kWhole);
+  ASSERT_TRUE(parsed.ok()) << parsed.status().message();
+  const StageType* const type = (*parsed)->Find("train", "train");
+  ASSERT_NE(type, nullptr);
+  EXPECT_EQ((*parsed)->Find("train", "tune"), nullptr);
+  EXPECT_EQ(type->name, "train.train");
+  EXPECT_EQ(type->version, 3u);
+  EXPECT_EQ(type->takes, Flow::kNothing);
+  EXPECT_EQ(type->gives, Flow::kArtifact);
+  EXPECT_TRUE(type->publishes);
+  ASSERT_EQ(type->ports.size(), 2u);
+  EXPECT_TRUE(type->ports[0].required);
+  EXPECT_FALSE(type->ports[0].or_file);
+  EXPECT_FALSE(type->ports[1].required);
+  EXPECT_TRUE(type->ports[1].or_file);
+  ASSERT_EQ(type->keys.size(), 5u);
+  EXPECT_EQ(type->keys[0].effect, Effect::kContinue);
+  EXPECT_EQ(type->keys[0].fallback, "");
+  EXPECT_EQ(type->keys[1].choices.size(), 2u);
+  EXPECT_EQ(type->keys[2].type, ValueType::kMap);
+  EXPECT_EQ(type->keys[3].fallback, "~");
+  EXPECT_EQ(type->keys[3].effect, Effect::kNone);
+  EXPECT_EQ(type->keys[4].fallback, "\"\"");
+  EXPECT_EQ(type->libraries.at("jax"), "0.10");
+  ASSERT_EQ((*parsed)->commands.size(), 1u);
+  EXPECT_EQ((*parsed)->commands[0].help, "Writes text.");
+}
+
+TEST(PluginDescriptionTest, StagesAndCommandsMayBeLeftOut) {
+  EXPECT_TRUE(Refusal("{}").ok());
+  EXPECT_TRUE(Refusal(Stage(R"("keys": [])")).ok());
+}
+
+TEST(PluginDescriptionTest, EachMistakeIsNamedWithItsPlace) {
+  const std::vector<std::pair<std::string, std::string_view>> bad = {
+      {"", "is not JSON"},
+      {"[]", "the answer: must be an object"},
+      {R"({"stagess": []})", "stagess: this version of pipe does not know it; did you mean 'stages'?"},
+      {R"({"stages": {}})", "stages: must be an array"},
+      {R"({"stages": [1]})", "stages[0]: must be an object"},
+      {R"({"stages": [{"name": "Big", "version": 1, "kind": "job", "help": "h"}]})",
+       "stages[0].name: a name is"},
+      {R"({"stages": [{"name": "s", "kind": "job", "help": "h"}]})",
+       "stages[0].version: must be a whole number"},
+      {R"({"stages": [{"name": "s", "version": 1.5, "kind": "job", "help": "h"}]})", "stages[0].version"},
+      {R"({"stages": [{"name": "s", "version": 1, "kind": "map", "help": "h"}]})",
+       "stages[0].kind: must be 'job'"},
+      {R"({"stages": [{"name": "s", "version": 1, "kind": "job"}]})", "stages[0].help: must be a text"},
+      {Stage(R"("libraries": {"a": 1})"), "stages[0].libraries"},
+      {Stage(R"("ports": [{"name": "out"}])"), "stages[0].ports[0].name: 'out' is taken"},
+      {Stage(R"("ports": [{"name": "a"}, {"name": "a"}])"), "stages[0].ports[1].name: 'a' is taken"},
+      {Stage(R"("ports": [{"name": "a", "required": 1}])"),
+       "stages[0].ports[0].required: must be true or false"},
+      {Key(R"("type": "colour")"), "stages[0].keys[0].type: 'colour' is none of string, integer"},
+      {Key(R"("type": "string", "effect": "all")"), "stages[0].keys[0].effect: 'all' is none of"},
+      {Key(R"("type": "integer", "default": "many")"),
+       "stages[0].keys[0].default: the value must be a whole number"},
+      {Key(R"("type": "integer", "default": 1)"),
+       "stages[0].keys[0].default: must be a text, as it would be written"},
+      {Key(R"("type": "choice")"), "stages[0].keys[0].choices: belong to the type 'choice'"},
+      {Key(R"("type": "string", "choices": ["a"])"), "stages[0].keys[0].choices"},
+      {Key(R"("type": "choice", "choices": ["a", 1])"), "stages[0].keys[0].choices: must be texts"},
+      {Key(R"("type": "choice", "choices": ["a"], "default": "b")"),
+       "stages[0].keys[0].default: the value must be a"},
+      {R"({"commands": [{"name": "a", "help": "h"}, {"name": "a", "help": "h"}]})",
+       "commands[1].name: 'a' is there twice"},
+  };
+  for (const auto& [json, what] : bad) {
+    const Status status = Refusal(json);
+    EXPECT_EQ(status.code(), Code::kInvalidArgument) << json;
+    EXPECT_NE(status.message().find(what), std::string_view::npos) << json << "\n" << status.message();
+  }
+}
+
+TEST(PluginDescriptionTest, StageNamesAreThereOnce) {
+  const std::string_view stage = R"({"name": "s", "version": 1, "kind": "job", "help": "h"})";
+  EXPECT_NE(Refusal(StrCat(R"({"stages": [)", stage, ",", stage, "]}")).message().find("stages[1].name"),
+            std::string_view::npos);
+}
+
+}  // namespace
+}  // namespace pipeline

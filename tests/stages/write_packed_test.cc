@@ -1,0 +1,255 @@
+#include "stages/write_packed.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "base/str.h"
+#include "formats/packed.h"
+#include "formats/tfrecord.h"
+#include "stages/packed_info.h"
+#include "tests/stages/packed_corpus.h"
+#include "tests/stages/shuffle_fixture.h"
+
+namespace pipeline {
+namespace {
+
+constexpr std::string_view kModel = "a model";
+constexpr std::uint64_t kMemory = 1 << 20;
+
+Json Config(std::int64_t seq_len) {
+  Json config;
+  config["seq_len"] = seq_len;
+  config["shuffle"]["seed"] = 0;
+  config["shards"] = 3;
+  config["hosts"] = 2;
+  config["equal"] = false;
+  return config;
+}
+
+Json Unshuffled(std::int64_t seq_len) {
+  Json config = Config(seq_len);
+  config["shuffle"] = "none";
+  config["shards"] = "auto";
+  config["hosts"] = 1;
+  return config;
+}
+
+struct Published {
+  MapStore out;
+  std::unique_ptr<Publication> plan;
+  std::vector<ShardOutput> outputs;
+  PackedInfo info;
+};
+
+/// Both passes and the description.
+std::unique_ptr<Published> Publish(const Json& config, const TokenizerFacts& facts,
+                                   const PackedCorpus& corpus, std::size_t batch_lines = 16,
+                                   std::uint64_t memory = kMemory) {
+  auto published = std::make_unique<Published>();
+  const auto stage = MakeWritePacked(config, ToJson(facts), kModel, {"train", "validation"});
+  EXPECT_TRUE(stage.ok()) << stage.status().message();
+  MapStore artifact;
+  const std::vector<Piece> pieces = WritePackedPieces(**stage, artifact, corpus, batch_lines);
+  auto plan = (*stage)->Plan(artifact, pieces);
+  EXPECT_TRUE(plan.ok()) << plan.status().message();
+  auto outputs = RunAll(**plan, published->out, memory);
+  EXPECT_TRUE(outputs.ok()) << outputs.status().message();
+  const auto sidecars = (*plan)->Describe(*outputs);
+  EXPECT_TRUE(sidecars.ok()) << sidecars.status().message();
+  for (const Sidecar& sidecar : sidecars->before_manifest) published->out[sidecar.object] = sidecar.bytes;
+  EXPECT_TRUE(sidecars->after_manifest.empty());
+  const auto info = ParsePackedInfo(published->out["packed.json"]);
+  EXPECT_TRUE(info.ok()) << info.status().message();
+  published->plan = std::move(*plan);
+  published->outputs = std::move(*outputs);
+  if (info.ok()) published->info = *info;
+  return published;
+}
+
+struct Row {
+  std::vector<std::uint32_t> ids;
+  PackedRowFacts facts;
+};
+
+/// The rows of a shard, held against its index.
+std::vector<Row> RowsOf(Published& published, const PackedShard& shard) {
+  const auto index = ParsePackedIndex(published.out[shard.index]);
+  EXPECT_TRUE(index.ok()) << index.status().message();
+  const StringFile file(published.out[shard.object]);
+  const auto input = file.Open(0, {});
+  TfRecordReader reader(**input, 1 << 20);
+  std::vector<Row> rows;
+  for (const PackedIndexEntry& entry : *index) {
+    EXPECT_EQ(entry.offset, reader.offset());
+    const auto record = reader.Next();
+    if (!record.ok() || !*record) {
+      ADD_FAILURE() << shard.object << ": fewer rows than its index has";
+      return rows;
+    }
+    EXPECT_TRUE(ParsePackedRow(**record, rows.emplace_back().ids).ok());
+    rows.back().facts = entry.facts;
+  }
+  EXPECT_FALSE(reader.Next()->has_value());
+  return rows;
+}
+
+/// The streams of a split, partition by partition, without the eos in front.
+std::vector<std::uint32_t> Targets(const PackedCorpus& corpus, std::uint8_t split,
+                                   const TokenizerFacts& facts) {
+  std::vector<std::uint32_t> targets;
+  for (const auto& [id, lines] : corpus)
+    for (std::size_t at = 0; at < lines.size(); ++at) {
+      if (lines[at].split != split) continue;
+      targets.insert(targets.end(), lines[at].ids.begin(), lines[at].ids.end());
+      const bool last = at + 1 == lines.size() || lines[at + 1].document != lines[at].document;
+      targets.push_back(
+          static_cast<std::uint32_t>(last || facts.newline_id < 0 ? facts.eos_id : facts.newline_id));
+    }
+  return targets;
+}
+
+TEST(WritePackedTest, KeepsEveryTargetOnceInTheOrderOfTheCorpus) {
+  const PackedCorpus corpus = RandomPackedCorpus(3, 20);
+  TokenizerFacts by_line = PipeTokenizer(kModel);
+  by_line.newline_id = by_line.pad_id = -1;
+  by_line.layout = "flax_lm1b";
+  for (const TokenizerFacts& facts : {PipeTokenizer(kModel), by_line}) {
+    const auto published = Publish(Unshuffled(13), facts, corpus);
+    EXPECT_EQ(published->info.fill_id, facts.pad_id < 0 ? 2u : 0u);
+    for (const PackedSplit& split : published->info.splits) {
+      const std::uint8_t number = split.name == "train" ? 0 : 1;
+      std::vector<std::uint32_t> targets;
+      PackedTotals totals;
+      for (const PackedShard& shard : split.shards)
+        for (const Row& row : RowsOf(*published, shard)) {
+          EXPECT_EQ(row.ids.size(), 14u);
+          targets.insert(targets.end(), row.ids.begin() + 1, row.ids.begin() + row.facts.length);
+          totals += {1, row.facts.length, row.facts.bytes, row.facts.chars};
+        }
+      EXPECT_EQ(targets, Targets(corpus, number, facts));
+      EXPECT_EQ(totals, split.totals());
+      std::uint64_t bytes = 0;
+      std::uint64_t lines_in_split = 0;
+      for (const auto& [id, lines] : corpus)
+        for (const PackedLine& line : lines)
+          if (line.split == number) bytes += line.text.size(), ++lines_in_split;
+      EXPECT_EQ(totals.bytes, bytes + lines_in_split);
+      EXPECT_EQ(totals.chars, bytes / 3 + lines_in_split);
+    }
+  }
+}
+
+TEST(WritePackedTest, TheShuffleKeepsEachRowAndItsIndexTogether) {
+  const PackedCorpus corpus = RandomPackedCorpus(3, 20);
+  const auto rows_of = [](Published& published) {
+    std::map<std::string, std::vector<std::pair<std::vector<std::uint32_t>, std::uint32_t>>> rows;
+    for (const PackedSplit& split : published.info.splits) {
+      for (const PackedShard& shard : split.shards)
+        for (const Row& row : RowsOf(published, shard))
+          rows[split.name].emplace_back(row.ids, row.facts.chars);
+      std::sort(rows[split.name].begin(), rows[split.name].end());
+    }
+    return rows;
+  };
+  const auto plain = Publish(Unshuffled(13), PipeTokenizer(kModel), corpus);
+  const auto shuffled = Publish(Config(13), PipeTokenizer(kModel), corpus);
+  EXPECT_EQ(rows_of(*plain), rows_of(*shuffled));
+  EXPECT_EQ(shuffled->info.splits[0].shards.size(), 4u) << "a multiple of the hosts";
+  EXPECT_EQ(shuffled->info.splits[1].shards.size(), 3u);
+  EXPECT_EQ(shuffled->info.splits[0].totals(), plain->info.splits[0].totals());
+}
+
+TEST(WritePackedTest, SameBytesForAnyBatchAndMemory) {
+  const PackedCorpus corpus = RandomPackedCorpus(3, 20);
+  const auto wanted = Publish(Config(13), PipeTokenizer(kModel), corpus, 1);
+  for (const std::size_t batch_lines : {2u, 7u, 1000u})
+    EXPECT_EQ(Publish(Config(13), PipeTokenizer(kModel), corpus, batch_lines, 1000)->out.objects(),
+              wanted->out.objects());
+  Hasher hasher;
+  for (const auto& [name, bytes] : wanted->out.objects()) hasher.UpdateField(name).UpdateField(bytes);
+  EXPECT_EQ(hasher.Finish().ToHex(), "e5fce95c068f6941fcc905ffc4504277")
+      << "other bytes: raise the version of write_packed";
+}
+
+TEST(WritePackedTest, EqualLeavesOutRowsAndSaysHowMany) {
+  const PackedCorpus corpus = RandomPackedCorpus(2, 30);
+  Json config = Config(13);
+  config["shards"] = 8;
+  const auto all = Publish(config, PipeTokenizer(kModel), corpus);
+  config["equal"] = true;
+  const auto equal = Publish(config, PipeTokenizer(kModel), corpus);
+  const std::uint64_t rows = all->info.splits[0].totals().rows;
+  EXPECT_EQ(equal->info.splits[0].left_out, rows % 8);
+  EXPECT_GT(rows % 8, 0u);
+  EXPECT_EQ(equal->info.splits[0].totals().rows, rows - rows % 8);
+  EXPECT_EQ(equal->info.splits[1], all->info.splits[1]);
+}
+
+TEST(WritePackedTest, ASplitWithoutRowsIsOneEmptyShard) {
+  PackedCorpus corpus = {{{0, 0}, {}}};
+  for (const Json& config : {Config(4), Unshuffled(4)}) {
+    const auto published = Publish(config, PipeTokenizer(kModel), corpus);
+    for (const PackedSplit& split : published->info.splits) {
+      EXPECT_EQ(split.totals(), PackedTotals());
+      ASSERT_EQ(split.shards.size(), 1u);
+      EXPECT_EQ(published->out[split.shards[0].object], "");
+      EXPECT_TRUE(published->out.objects().contains(split.shards[0].index));
+    }
+  }
+}
+
+TEST(WritePackedTest, TheTokenizerGoesWithItsIds) {
+  const auto published = Publish(Config(4), PipeTokenizer(kModel), RandomPackedCorpus(1, 2));
+  EXPECT_EQ(published->out["tokenizer.model"], kModel);
+  EXPECT_EQ(published->info.tokenizer.model, "tokenizer.model");
+  EXPECT_EQ(published->info.tokenizer.model_digest, DigestOf(kModel));
+  EXPECT_EQ(published->info.tokenizer.layout, "pipe");
+
+  TokenizerFacts changed = PipeTokenizer("another model");
+  const auto stage = MakeWritePacked(Config(4), ToJson(changed), kModel, {"train"});
+  MapStore artifact;
+  const auto plan = (*stage)->Plan(artifact, {});
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  const Status why = (*plan)->Describe({ShardOutput()}).status();
+  EXPECT_EQ(why.code(), Code::kDataLoss);
+  EXPECT_NE(why.message().find("spm.model is not the one that its facts name"), std::string::npos);
+}
+
+TEST(WritePackedTest, RefusesATokenizerThatDoesNotFit) {
+  TokenizerFacts facts = PipeTokenizer(kModel);
+  facts.layout = "bert";
+  facts.eos_id = -1;
+  const Status no_eos = MakeWritePacked(Config(4), ToJson(facts), kModel, {"train"}).status();
+  EXPECT_EQ(
+      no_eos.message(),
+      "write_packed ends documents with the id eos, which a tokenizer of layout 'bert' lacks; train one of "
+      "another layout, such as pipe or flax_lm1b");
+  Json broken = ToJson(PipeTokenizer(kModel));
+  broken["eos_id"] = 512;
+  EXPECT_EQ(MakeWritePacked(Config(4), broken, kModel, {"train"}).status().message(),
+            "tokenizer.eos_id: 512, where the vocabulary has 512 pieces");
+  EXPECT_EQ(MakeWritePacked(Config(4), Json(), kModel, {"train"}).status().code(), Code::kFailedPrecondition);
+}
+
+TEST(WritePackedTest, RefusesIdsOfAnotherTokenizer) {
+  const auto stage = MakeWritePacked(Config(4), ToJson(PipeTokenizer(kModel)), kModel, {"train"});
+  MapStore artifact;
+  const auto sink = (*stage)->OpenPartition(artifact, {0, 0});
+  const Status written = (*sink)->Write(PackedBatch({0, 0}, {{"a", {512}, {1}, 0, 0}}, 0, 1));
+  EXPECT_EQ(
+      written.message(),
+      "packed rows: an id is 512 and the tokenizer has 512 pieces: the ids were made by another tokenizer");
+}
+
+TEST(WritePackedTest, ChecksItsKeys) {
+  Schema schema;
+  EXPECT_TRUE(WritePackedType().check(Config(1), schema).ok());
+  EXPECT_EQ(WritePackedType().check(Config(0), schema).message(), "seq_len: 0: from 1 to 1048576");
+  Json hosts = Config(4);
+  hosts["hosts"] = 0;
+  EXPECT_EQ(WritePackedType().check(hosts, schema).message(), "hosts: 0: from 1 to 1000000");
+}
+
+}  // namespace
+}  // namespace pipeline

@@ -1,0 +1,54 @@
+// A pipeline of toys and real stages in a directory of its own: planned and run as the program does it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dag/environment.h"
+#include "dag/plan.h"
+#include "tests/support/temp_dir.h"
+#include "tests/support/toy_stages.h"
+
+namespace pipeline {
+
+/// What one run did.
+struct ToyOutcome {
+  Code code = Code::kOk;
+  std::vector<std::string> units;     // "done tokens/0000-00000": lines about units that it logged, sorted
+  std::vector<std::string> failures;  // "unit: why"
+  std::vector<std::string> refusals;  // not empty: nothing ran
+  std::vector<std::string> reports;
+  std::vector<std::string> notes;
+  std::vector<std::string> offered;
+  std::vector<std::string> because;  // why the wanted segments run
+
+  int Count(std::string_view prefix) const;  // of units
+};
+
+class ToyPlace {
+ public:
+  ToyPlace();
+
+  /// Runs the file with `stages` below a source, `lines` and `docs`: three inputs cut into partitions.
+  ToyOutcome Run(std::string_view stages, const Selection& selection = {}, int keep_going = 1,
+                 const Share& share = {});
+  /// The same; the test fails where it does not end well.
+  ToyOutcome Ok(std::string_view stages, const Selection& selection = {});
+
+  /// Every file below the directory `below`, its name and bytes; claims aside.
+  std::vector<std::string> Files(const std::string& below) const;
+  /// The path of a file in a directory STAGE-* of the work directory.
+  std::string Piece(const std::string& stage, const std::string& name) const;
+  std::string path(std::string_view name) const { return dir_ / name; }
+
+  ToyHand hand;
+  std::uint64_t memory = std::uint64_t{4} << 30;
+
+ private:
+  TempDir dir_;
+};
+
+}  // namespace pipeline
