@@ -45,7 +45,7 @@ def main(pipe, pipeline):
         root = Path(directory)
         (root / "reviews.tsv.xz").write_bytes(lzma.compress(table.encode()))
         run = [pipe, "run", pipeline, "--work", str(root / "work"), "--set", f"corpus={root / 'reviews.tsv.xz'}",
-               "--set", f"out={root / 'out'}"]
+               "--set", f"out={root / 'out'}", "--set", "vocab_size=2500"]
         ended = subprocess.run(run, capture_output=True, text=True, timeout=300, check=False)
         if ended.returncode:
             print(f"{' '.join(run)}: exit code {ended.returncode}\n{ended.stderr[-4000:]}", file=sys.stderr)
