@@ -1,17 +1,22 @@
 #!/usr/bin/env python3
 """Measures `pipe` beside its floors; 1 where one of them is missed. How and why: bench/README.md.
 
-    run.py BIN [--corpus FILE.xz] [--only NAME...] [--pairs N]
+    run.py BIN [--corpus FILE.xz] [--python PROGRAM] [--only NAME...] [--pairs N]
 """
 
 import argparse
+import fcntl
 import hashlib
+import json
 import os
 import platform
 import shutil
 import statistics
+import struct
 import subprocess
 import sys
+import termios
+import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,8 +58,9 @@ def run(command, stdout=subprocess.DEVNULL, accept=(0,)):
 
 
 class Bench:
-    def __init__(self, binaries, corpus, place, pairs):
+    def __init__(self, binaries, python, corpus, place, pairs):
         self.binaries = binaries
+        self.python = python
         self.place = place
         self.pairs_wanted = pairs
         self.floors = []  # (name, met)
@@ -244,6 +250,77 @@ class Bench:
         self.row("CPU of a bare SentencePiece loop / of `encode`", statistics.median(values), 0.95,
                  note=self.spread(values))
 
+    def packed(self):
+        """Rows of ids from compressed text, as people make them in Python with a process per core. The tokenizer is
+        made beforehand, and its artifact taken over by each run."""
+        model = self.place / "tokenizer"
+        rows, seq_len = self.place / "python.rows", 1024
+
+        def pipe(*options):
+            return run([self.binaries / "pipe", "run", HERE / "packed.yaml", "--work", self.scratch / "work", "-j", 2,
+                        "--set", f"corpus={self.one_block}", "--set", f"out={self.scratch / 'out'}",
+                        "--set", f"stages.tokenizer.out={model}", *options])
+
+        def fresh():
+            shutil.rmtree(self.scratch, ignore_errors=True)
+            return pipe("--only", "packed")
+
+        def loop():
+            counted = self.place / "python.ids"
+            with open(counted, "wb") as out:
+                cost = run([self.python, HERE / "python_loop.py", self.one_block, model / "tokenizer.model", seq_len,
+                            rows, os.cpu_count()], stdout=out)
+            return cost, int(counted.read_text())
+
+        shutil.rmtree(self.scratch, ignore_errors=True)
+        pipe("--until", "tokenizer")
+        value, values, foreign = self.pairs(lambda: loop()[0], fresh, lambda by_python, by_pipe:
+                                            by_python.wall / by_pipe.wall, wall=True)
+        ids, made = loop()[1], json.loads((self.scratch / "out/packed/packed.json").read_text())["splits"]["train"]
+        # Where a document goes on, a line of ours ends with newline and not with eos: one id in both.
+        if abs(made["targets"] - ids) > 1e-4 * ids:
+            sys.exit(f"bench: the Python loop made {ids} ids and `pipe run` {made['targets']}")
+        self.row("wall of a Python loop over two processes / of `pipe run`, xz to packed rows", value, 1.4,
+                 note=f"{self.spread(values)}; {ids / 1e6:.1f} M ids; others took up to {foreign:.0%}")
+        rows.unlink()
+
+    def display(self):
+        """The thread that draws, on a terminal of 50 lines, while packed rows are made: of one core's time."""
+        command = [self.binaries / "pipe", "run", HERE / "packed.yaml", "--work", self.scratch / "work", "-j", 2,
+                   "--set", f"corpus={self.long_block}", "--set", f"out={self.scratch / 'out'}",
+                   "--set", "stages.lines.partition=8MiB"]
+        shutil.rmtree(self.scratch, ignore_errors=True)
+        ours, theirs = os.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 120, 0, 0))
+        drawn = [0]
+
+        def read():
+            try:
+                while data := os.read(ours, 1 << 16):
+                    drawn[0] += len(data)
+            except OSError:  # how a terminal ends
+                pass
+
+        reader = threading.Thread(target=read)
+        reader.start()
+        start, used, wall = time.monotonic(), 0, 0.0
+        with subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL, stderr=theirs) as child:
+            os.close(theirs)
+            while child.poll() is None:
+                for thread in Path(f"/proc/{child.pid}/task").glob("*"):
+                    try:
+                        if (thread / "comm").read_text().strip() == "pipe-status":
+                            used, wall = int((thread / "schedstat").read_text().split()[0]), time.monotonic() - start
+                    except OSError:  # it ended meanwhile
+                        continue
+                time.sleep(0.1)
+        reader.join()
+        os.close(ours)
+        if child.returncode != 0 or used == 0 or drawn[0] < 1000:
+            sys.exit(f"bench: the run on a terminal: exit {child.returncode}, {used} ns used to draw {drawn[0]} bytes")
+        self.row("time of the thread that draws the status, of a core", 100 * used / 1e9 / wall, 1, most=True, unit=" %",
+                 note=f"{used / 1e6:.0f} ms of {wall:.0f} s, {drawn[0] / 1e3:.0f} kB drawn")
+
     def components(self):
         """No floors: where to look when a ratio falls."""
         done = subprocess.run([self.binaries / "components", "--benchmark_color=false"], check=True,
@@ -251,7 +328,8 @@ class Bench:
         print("\n" + "\n".join(line.rstrip() for line in done.stdout.splitlines()))
 
 
-ROWS = ("overhead", "decoder", "shuffle", "scaling", "memory", "reads", "planning", "words", "encode", "components")
+ROWS = ("overhead", "decoder", "shuffle", "scaling", "memory", "reads", "planning", "words", "encode", "packed",
+        "display", "components")
 
 
 def machine():
@@ -265,10 +343,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("binaries", type=Path)
     parser.add_argument("--corpus", type=Path)
+    parser.add_argument("--python", type=Path, default=sys.executable, help="an interpreter with `sentencepiece`")
     parser.add_argument("--only", nargs="+", choices=ROWS, default=ROWS, metavar="NAME", help=", ".join(ROWS))
     parser.add_argument("--pairs", type=int, default=5)
     args = parser.parse_args()
-    bench = Bench(args.binaries.resolve(), args.corpus, args.binaries.resolve().parent / "measured", args.pairs)
+    bench = Bench(args.binaries.resolve(), args.python, args.corpus, args.binaries.resolve().parent / "measured", args.pairs)
     print(f"Machine: {machine()}; load {os.getloadavg()[0]:.1f}. Text: {bench.plain.stat().st_size / 1e6:.0f} MB, "
           f"{bench.one_block.stat().st_size / 1e6:.1f} MB as xz.\n")
     print("| what | measured | floor | | |\n|---|---|---|---|---|")

@@ -115,7 +115,9 @@ Status Spill(const std::string& corpus, std::uint64_t partition_bytes, Spiller& 
         break;
       }
       case LineCutter::Event::kRecord: RETURN_IF_ERROR(spiller.Add(cutter.record())); break;
-      case LineCutter::Event::kSetAside: break;
+      case LineCutter::Event::kHeader:
+      case LineCutter::Event::kSetAside:
+      case LineCutter::Event::kSectionEnd: break;
       case LineCutter::Event::kPartitionEnd:
         RETURN_IF_ERROR(spiller.EndPartition(cutter.partition_end()));
         break;

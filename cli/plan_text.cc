@@ -52,6 +52,7 @@ void PrintCounts(const Manifest& manifest) {
     const auto found = manifest.counts.find(stage.stage);
     if (found == manifest.counts.end()) continue;
     const StageCounts& count = found->second;
+    if (count.records_in == 0 && count.records_out == 0 && count.reasons.empty()) continue;
     std::string line =
         StrCat("    ", stage.stage, ": ", count.records_in, " records in, ", count.records_out, " out");
     for (const auto& [reason, number] : count.reasons) line += StrCat(", ", reason, " ", number);

@@ -47,6 +47,22 @@ std::string LinkTo(const std::string& place, const std::string& directory) {
   return to.lexically_normal().lexically_relative(from.lexically_normal()).string();
 }
 
+/// The stages whose records or artifacts it reads, each once.
+std::vector<std::string> InputsOf(const Graph& graph, const Node& node) {
+  std::vector<std::string> inputs;
+  const auto add = [&](int from) {
+    if (from < 0) return;
+    const std::string& name = graph.nodes()[static_cast<std::size_t>(from)].spec->name;
+    if (std::find(inputs.begin(), inputs.end(), name) == inputs.end()) inputs.push_back(name);
+  };
+  add(node.input);
+  const std::vector<PortSpec>& given = node.spec->ports;  // what is inherited flows along the line anyway
+  for (const PortEdge& edge : node.ports)
+    if (std::any_of(given.begin(), given.end(), [&](const PortSpec& port) { return port.port == edge.port; }))
+      add(edge.node);
+  return inputs;
+}
+
 /// The nodes that a segment runs, or that its artifact was made by.
 std::vector<int> NodesOf(const Graph& graph, const PlannedSegment& segment) {
   std::vector<int> nodes = segment.chain.empty() ? graph.Lineage(segment.node) : segment.chain;
@@ -163,8 +179,7 @@ std::vector<RecordedStage> StagesOf(const Graph& graph, const Plan& plan, const 
     RecordedStage stage;
     stage.name = node.spec->name;
     stage.type = std::string(node.spec->type->name);
-    if (node.input >= 0)
-      stage.inputs.push_back(graph.nodes()[static_cast<std::size_t>(node.input)].spec->name);
+    stage.inputs = InputsOf(graph, node);
     if (node.spec->type->publishes) {
       const std::string place = PlaceOfStage(*node.spec);
       stage.place = WithoutSecret(place);

@@ -1,5 +1,6 @@
 #include "cli/status_display.h"
 
+#include <pthread.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -90,6 +91,7 @@ void StatusDisplay::Start() {
   const std::scoped_lock lock(mutex_);
   running_ = true;
   thread_ = std::thread([this] { Loop(); });
+  pthread_setname_np(thread_.native_handle(), "pipe-status");
 }
 
 void StatusDisplay::Stop() {

@@ -150,9 +150,9 @@ class Run:
         self.pid = process.pid
         return process
 
-    def finish(self, *options, kill_at=None):
+    def finish(self, *options, kill_at=None, patience=100):
         """The exit code; -9 after a kill."""
-        return self.start(*options, kill_at=kill_at).wait(timeout=100)
+        return self.start(*options, kill_at=kill_at).wait(timeout=patience)
 
     def stop_when(self, condition, signal, *options):
         """Sends `signal` once this start is in the log and the condition holds; the exit code. 0: it was quicker."""

@@ -54,9 +54,10 @@ class Shared(Run):
             return subprocess.Popen([self.program, *map(str, words)], env=environment, stdin=subprocess.DEVNULL,
                                     stdout=subprocess.PIPE, stderr=messages)
 
-    def plan(self):
+    def plan(self, *options):
         """The units that can run now."""
-        planned = self.call("plan", self.file, "-o", self.place, "--work", self.work, "--set", f"out={self.out}")
+        planned = self.call("plan", self.file, "-o", self.place, "--work", self.work, "--set", f"out={self.out}",
+                            *options)
         told = planned.communicate(timeout=100)[0].decode()
         if planned.returncode != 0:
             fail(f"`pipe plan` ended with {planned.returncode}", self)
