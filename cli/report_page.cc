@@ -189,6 +189,13 @@ std::string Examples(const RunRecord& record, const std::string& stage, const st
   return items.empty() ? items : StrCat("<ul class=\"examples\">", items, "</ul>");
 }
 
+/// A share, or where a record has several of it (ids), how many.
+std::string PerRecord(std::uint64_t count, std::uint64_t records) {
+  const auto part = static_cast<double>(count), whole = static_cast<double>(records);
+  return count <= records || records == 0 ? Percent(part, whole)
+                                          : StrCat(Fixed(part / whole, 1), " a record");
+}
+
 std::string ReasonTable(const RunRecord& record) {
   std::string rows;
   std::size_t shown = 0, all = 0;
@@ -198,11 +205,10 @@ std::string ReasonTable(const RunRecord& record) {
     for (const auto& [reason, count] : counts->counts.reasons) {
       if (count == 0 || ++all > kReasons) continue;
       ++shown;
-      rows += StrCat(
-          "<tr><th scope=\"row\"><b>", HtmlText(stage.name), "</b></th><td class=\"text\"><code>",
-          HtmlText(reason), "</code>", Examples(record, stage.name, reason), "</td>", Number(count), "<td>",
-          HtmlText(Percent(static_cast<double>(count), static_cast<double>(counts->counts.records_in))),
-          "</td></tr>\n");
+      rows +=
+          StrCat("<tr><th scope=\"row\"><b>", HtmlText(stage.name), "</b></th><td class=\"text\"><code>",
+                 HtmlText(reason), "</code>", Examples(record, stage.name, reason), "</td>", Number(count),
+                 "<td>", HtmlText(PerRecord(count, counts->counts.records_in)), "</td></tr>\n");
     }
   }
   if (rows.empty()) return "<p class=\"lead\">No stage dropped, altered or set aside anything.</p>\n";
@@ -212,7 +218,7 @@ std::string ReasonTable(const RunRecord& record) {
       "class=\"reasons\"><thead><tr>"
       "<th scope=\"col\">Stage</th><th scope=\"col\" style=\"text-align:left\">Reason, with records as they "
       "came in</th>"
-      "<th scope=\"col\">Records</th><th scope=\"col\">Of those in</th></tr></thead><tbody>\n",
+      "<th scope=\"col\">Count</th><th scope=\"col\">Of those in</th></tr></thead><tbody>\n",
       rows, "</tbody></table></div>\n");
 }
 

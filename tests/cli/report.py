@@ -14,18 +14,26 @@ import sys
 import tempfile
 from pathlib import Path
 
+from full_line import sentences
 from pipe_run import Run, corpus, fail
 
 PIPELINE = """
 pipe: 1
 name: tiny
 vars: {{ out: nowhere, api_token: none }}
-limits: {{ memory: 512MiB }}
+limits: {{ memory: 1GiB }}
 stages:
   source: {{ type: download, url: "{corpus}" }}
   lines: {{ type: decompress, input: source, partition: 256KiB }}
   clean: {{ type: normalize, input: lines, form: nfkc }}
-  docs: {{ type: split, input: clean, splits: {{ train: rest, validation: 0.1 }} }}
+  good: {{ type: filter, input: clean, min_chars: 6, urls: [0, 0.5], max_run: 30 }}
+  docs: {{ type: split, input: good, splits: {{ train: rest, validation: 0.1 }} }}
+  pick: {{ type: sample, input: docs, split: train, bytes: 600KB }}
+  words: {{ type: segment_words, input: pick, dictionary: ipadic }}
+  tokenizer: {{ type: train_tokenizer, input: words, vocab_size: 1400, character_coverage: 0.98, byte_fallback: true,
+                out: "${{out}}/tokenizer" }}
+  tokens: {{ type: encode, input: docs, tokenizer: tokenizer }}
+  packed: {{ type: write_packed, input: tokens, seq_len: 64, shards: 3, out: "${{out}}/packed" }}
   text: {{ type: write_tfds, input: docs, name: tiny, version: 1.0.0, shards: 3, out: "${{out}}" }}
 """
 # In the text, so that it would run where text is taken for markup; a script that ran would leave this word.
@@ -101,7 +109,7 @@ def main():
         root = Path(directory)
         check_console_is_heard(root)
         text = root / "corpus.txt"
-        text.write_bytes(EVIL.encode() * 200 + corpus(7, 1_500_000))
+        text.write_bytes(EVIL.encode() * 200 + sentences(7, 2_500_000) + b"\n" + corpus(7, 300_000))
         run = Run(program, root / "run", PIPELINE.format(corpus=text))
         if run.finish("-j", "2", "--set", "api_token=hush-hush") != 0:
             fail("the run failed", run)
@@ -120,16 +128,16 @@ def main():
             fail("text of the corpus was taken for markup")
         if "data-summary=" not in dom:
             fail("the page's own script did not run")
-        for wanted in ("ガギグ", "invalid_utf8", 'id="samples"', 'class="line s0"', 'id="stage-4"'):
+        for wanted in ("ガギグ", "invalid_utf8", 'id="samples"', 'class="line s0"', 'id="stage-10"'):
             if wanted not in dom:
                 fail(f"{wanted} is not in the page")
-        shoot(page, "light", shots, 1280, 4600)
-        shoot(page, "dark", shots, 1280, 4600, dark=True)
+        shoot(page, "light", shots, 1280, 5200)
+        shoot(page, "dark", shots, 1280, 5200, dark=True)
         # A window is never as narrow as a phone; a frame is.
         phone = root / "phone.html"
         phone.write_text(f'<!doctype html><body style="margin:0"><iframe src="{page.as_uri()}" '
-                         'style="width:390px;height:6400px;border:0"></iframe>')
-        shoot(phone, "phone", shots, 500, 6400)
+                         'style="width:390px;height:7200px;border:0"></iframe>')
+        shoot(phone, "phone", shots, 500, 7200)
 
         before = page.read_bytes()
         page.unlink()
