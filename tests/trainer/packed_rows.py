@@ -1,4 +1,4 @@
-"""Writes a directory of packed rows (formats/packed.md) with plain Python, for tests of those who read them."""
+"""Writes a directory of packed rows (formats/packed.md) in plain Python, for tests of those who read them."""
 
 import json
 import struct
@@ -55,8 +55,8 @@ def write_shard(directory, name, rows, facts=None):
     (directory / f"{name}.idx").write_bytes(index)
     tokens = sum(row[1] for row in rows)
     return {"object": f"{name}.tfrecord", "index": f"{name}.idx", "rows": len(rows), "tokens": tokens,
-            "targets": tokens - len(rows), "bytes": sum(row[2] for row in rows), "chars": sum(row[3] for row in rows),
-            **(facts or {})}
+            "targets": tokens - len(rows), "bytes": sum(row[2] for row in rows),
+            "chars": sum(row[3] for row in rows), **(facts or {})}
 
 
 def write_manifest(directory):
@@ -75,13 +75,15 @@ def write_packed(directory, splits, seq_len, vocab_size, model=b"no model", ids=
     """splits: {name: [rows of one shard, rows of the next, ...]}."""
     directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
-    info = {"pipe_packed": 1, "dtype": "int64", "feature": "tokens", "fill_id": 0, "seq_len": seq_len, "splits": {},
-            "tokenizer": {"bos_id": 1, "eos_id": 2, "layout": "pipe", "model": "tokenizer.model", "newline_id": 4,
-                          "model_digest": "0" * 32, "pad_id": 0, "unk_id": 3, "vocab_size": vocab_size, **(ids or {})}}
+    tokenizer = {"bos_id": 1, "eos_id": 2, "layout": "pipe", "model": "tokenizer.model", "newline_id": 4,
+                 "model_digest": "0" * 32, "pad_id": 0, "unk_id": 3, "vocab_size": vocab_size, **(ids or {})}
+    info = {"pipe_packed": 1, "dtype": "int64", "feature": "tokens", "fill_id": 0, "seq_len": seq_len,
+            "splits": {}, "tokenizer": tokenizer}
     for name, shards in splits.items():
         entries = [write_shard(directory, f"{name}-{number:05}-of-{len(shards):05}", rows)
                    for number, rows in enumerate(shards)]
-        totals = {key: sum(entry[key] for entry in entries) for key in ("rows", "tokens", "targets", "bytes", "chars")}
+        totals = {key: sum(entry[key] for entry in entries)
+                  for key in ("rows", "tokens", "targets", "bytes", "chars")}
         info["splits"][name] = {**totals, "left_out": 0, "shards": entries}
     (directory / "tokenizer.model").write_bytes(model)
     (directory / "packed.json").write_text(json.dumps(info))

@@ -57,9 +57,14 @@ static int fill_in(pipe_reader* reader, const pipe_reader_options* options, cons
     pipe_shard* const to = &reader->shards[reader->shard_count];
     if (from->rows > kMostRows - reader->rows)
       return refuse(reader, PIPE_READER_ARGUMENT, "more than 2^40 rows");
-    *to = (pipe_shard){.object = copy_of(from->object, ""), .index = copy_of(from->index, ""), .rows = from->rows,
-                       .targets = from->targets, .bytes = from->bytes, .chars = from->chars,
-                       .first_row = reader->rows, .file = -1};
+    *to = (pipe_shard){.object = copy_of(from->object, ""),
+                       .index = copy_of(from->index, ""),
+                       .rows = from->rows,
+                       .targets = from->targets,
+                       .bytes = from->bytes,
+                       .chars = from->chars,
+                       .first_row = reader->rows,
+                       .file = -1};
     if (to->object == NULL || to->index == NULL) {
       ++reader->shard_count; /* close() frees what this one has */
       return PIPE_READER_MEMORY;
@@ -104,8 +109,8 @@ void pipe_reader_info(const pipe_reader* reader, pipe_reader_facts* facts) {
 static int check_range(pipe_reader* reader, int order, uint64_t first, uint64_t count) {
   reader->error[0] = '\0';
   if (order == PIPE_READER_IN_ORDER ? first <= reader->rows && count <= reader->rows - first
-                                    : order == PIPE_READER_SHUFFLED && first <= INT64_MAX && count <= INT64_MAX - first &&
-                                          (reader->rows > 0 || count == 0))
+                                    : order == PIPE_READER_SHUFFLED && first <= INT64_MAX &&
+                                          count <= INT64_MAX - first && (reader->rows > 0 || count == 0))
     return PIPE_READER_OK;
   return refuse(reader, PIPE_READER_ARGUMENT, "rows are asked for that the split does not have");
 }
@@ -121,7 +126,8 @@ int pipe_reader_plan(pipe_reader* reader, int order, uint64_t first, uint64_t co
   return PIPE_READER_OK;
 }
 
-/* The last shard that begins at or before `row`: of those that begin at the same row all but the last are empty. */
+/* The last shard that begins at or before `row`: of those that begin at the same row all but the last are
+ * empty. */
 static pipe_shard* shard_of(pipe_reader* reader, uint64_t row) {
   size_t low = 0;
   size_t high = reader->shard_count;
@@ -167,7 +173,8 @@ static int reserve(pipe_reader* reader, uint64_t size) {
 /* An index may say that a row is as long as the file: no row is longer than this. */
 static uint64_t longest_row(const pipe_reader* reader) { return (uint64_t)reader->rules.ids * 10 + 64; }
 
-/* Rows `row` to `row + *count - 1` of the shard into the buffer: as many of them as one read takes, at least one. */
+/* Rows `row` to `row + *count - 1` of the shard into the buffer: as many of them as one read takes, at least
+ * one. */
 static int read_rows(pipe_reader* reader, const pipe_shard* shard, uint64_t row, uint64_t* count) {
   const uint64_t from = pipe_shard_offset(shard, row);
   uint64_t taken = 1;
@@ -205,12 +212,14 @@ int pipe_reader_fill(pipe_reader* reader, int order, uint64_t first, uint64_t co
     uint64_t taken = run_length(shard, order, row, count - number);
     code = read_rows(reader, shard, first_of_read, &taken);
     const uint64_t from = code == PIPE_READER_OK ? pipe_shard_offset(shard, first_of_read) : 0;
-    for (uint64_t next = first_of_read; code == PIPE_READER_OK && next < first_of_read + taken; ++next, ++number) {
+    for (uint64_t next = first_of_read; code == PIPE_READER_OK && next < first_of_read + taken;
+         ++next, ++number) {
       const uint64_t at = pipe_shard_offset(shard, next);
       const pipe_row_facts facts = pipe_shard_facts(shard, next);
       char error[kPipeErrorBytes];
-      if (!pipe_row_read(&reader->rules, reader->buffer + (at - from), pipe_shard_offset(shard, next + 1) - at,
-                         facts.length, at, tokens + number * reader->rules.ids, error)) {
+      if (!pipe_row_read(&reader->rules, reader->buffer + (at - from),
+                         pipe_shard_offset(shard, next + 1) - at, facts.length, at,
+                         tokens + number * reader->rules.ids, error)) {
         (void)snprintf(reader->error, sizeof reader->error, "%.250s: %s", shard->object, error);
         code = PIPE_READER_DATA;
         break;

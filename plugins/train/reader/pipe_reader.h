@@ -1,8 +1,9 @@
 /* Reads packed rows (formats/packed.md) for a trainer: libpipe_reader, C99 and libc alone.
  *
- * It makes no thread and writes nothing. A reader is used by one thread at a time; readers are independent of each
- * other, and a forked child may go on with its copy. Every read checks both CRCs of the row and holds it against its
- * index. pipe_trainer/numpy_reader.py is the same in numpy, down to the messages; ORDER.md says which row a sample is. */
+ * It makes no thread and writes nothing. A reader is used by one thread at a time; readers are independent of
+ * each other, and a forked child may go on with its copy. Every read checks both CRCs of the row and holds it
+ * against its index. pipe_trainer/numpy_reader.py is the same in numpy, down to the messages; ORDER.md says
+ * which row a sample is. */
 #pragma once
 
 #include <stddef.h>
@@ -63,10 +64,11 @@ typedef struct {
 /* PIPE_READER_ABI of the library that was loaded. */
 PIPE_READER_API uint32_t pipe_reader_abi(void);
 
-/* Copies what it is given and opens no file: a shard is opened, and its whole index checked, when its first row is
- * wanted. At failure *reader is null and `error`, of `error_size` bytes, says why. */
+/* Copies what it is given and opens no file: a shard is opened, and its whole index checked, when its first
+ * row is wanted. At failure *reader is null and `error`, of `error_size` bytes, says why. */
 PIPE_READER_API int pipe_reader_open(const pipe_reader_options* options, const pipe_reader_shard* shards,
-                                     size_t shard_count, pipe_reader** reader, char* error, size_t error_size);
+                                     size_t shard_count, pipe_reader** reader, char* error,
+                                     size_t error_size);
 
 /* Null is allowed. */
 PIPE_READER_API void pipe_reader_close(pipe_reader* reader);
@@ -77,12 +79,13 @@ PIPE_READER_API const char* pipe_reader_last_error(const pipe_reader* reader);
 PIPE_READER_API void pipe_reader_info(const pipe_reader* reader, pipe_reader_facts* facts);
 
 /* The numbers of the rows, counted over all shards, into `rows` [count]. Reads nothing. */
-PIPE_READER_API int pipe_reader_plan(pipe_reader* reader, int order, uint64_t first, uint64_t count, uint64_t* rows);
+PIPE_READER_API int pipe_reader_plan(pipe_reader* reader, int order, uint64_t first, uint64_t count,
+                                     uint64_t* rows);
 
-/* The rows themselves: `tokens` [count][seq_len + 1], and of each its length in ids, and the bytes and characters
- * under its targets. What they hold after a failure is undefined. */
-PIPE_READER_API int pipe_reader_fill(pipe_reader* reader, int order, uint64_t first, uint64_t count, int32_t* tokens,
-                                     int32_t* lengths, int64_t* bytes, int64_t* chars);
+/* The rows themselves: `tokens` [count][seq_len + 1], and of each its length in ids, and the bytes and
+ * characters under its targets. What they hold after a failure is undefined. */
+PIPE_READER_API int pipe_reader_fill(pipe_reader* reader, int order, uint64_t first, uint64_t count,
+                                     int32_t* tokens, int32_t* lengths, int64_t* bytes, int64_t* chars);
 
 #ifdef __cplusplus
 }

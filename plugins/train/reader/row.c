@@ -45,8 +45,8 @@ static const unsigned char* list_of(const unsigned char* at, const unsigned char
   return at;
 }
 
-/* One varint; UINT64_MAX where it is longer than 5 bytes. Up to 3 bytes, as nearly all ids have, without a branch on
- * how many. Reads 4 bytes. */
+/* One varint; UINT64_MAX where it is longer than 5 bytes. Up to 3 bytes, as nearly all ids have, without a
+ * branch on how many. Reads 4 bytes. */
 static uint64_t varint(const unsigned char** at) {
   const uint32_t word = (uint32_t)little_endian(*at, 4);
   const uint32_t ends = ~word & 0x00808080u;
@@ -71,16 +71,17 @@ static uint64_t count(const unsigned char* at, const unsigned char* end) {
   return found;
 }
 
-int pipe_row_read(const pipe_row_rules* rules, const unsigned char* frame, uint64_t size, uint32_t length, uint64_t at,
-                  int32_t* tokens, char error[kPipeErrorBytes]) {
+int pipe_row_read(const pipe_row_rules* rules, const unsigned char* frame, uint64_t size, uint32_t length,
+                  uint64_t at, int32_t* tokens, char error[kPipeErrorBytes]) {
   if (size < kPipeFrameOverhead)
-    return wrong(error, "the row at byte %" PRIu64 " has %" PRIu64 " bytes by its index, too few for one", at, size);
+    return wrong(error, "the row at byte %" PRIu64 " has %" PRIu64 " bytes by its index, too few for one", at,
+                 size);
   if (little_endian(frame + 8, 4) != pipe_masked_crc32c(frame, 8))
     return wrong(error, "damaged at byte %" PRIu64 ": the CRC of the length does not fit", at);
   const uint64_t data_size = little_endian(frame, 8);
   if (data_size != size - kPipeFrameOverhead)
-    return wrong(error, "the row at byte %" PRIu64 " has %" PRIu64 " bytes, its index leaves %" PRIu64, at, data_size,
-                 size - kPipeFrameOverhead);
+    return wrong(error, "the row at byte %" PRIu64 " has %" PRIu64 " bytes, its index leaves %" PRIu64, at,
+                 data_size, size - kPipeFrameOverhead);
   const unsigned char* const data = frame + kPipeFrameHeader;
   const unsigned char* const end = data + data_size;
   if (little_endian(end, 4) != pipe_masked_crc32c(data, data_size))
@@ -96,13 +97,16 @@ int pipe_row_read(const pipe_row_rules* rules, const unsigned char* frame, uint6
   for (uint32_t number = 0; number < rules->ids; ++number) {
     const uint64_t id = varint(&next);
     if (id >= rules->vocab_size)
-      return wrong(error, "the row at byte %" PRIu64 ": id %" PRIu32 " is none of the tokenizer's %" PRIu32 " pieces",
-                   at, number, rules->vocab_size);
+      return wrong(
+          error, "the row at byte %" PRIu64 ": id %" PRIu32 " is none of the tokenizer's %" PRIu32 " pieces",
+          at, number, rules->vocab_size);
     tokens[number] = (int32_t)id;
   }
   for (uint32_t number = length; number < rules->ids; ++number)
     if ((uint32_t)tokens[number] != rules->fill_id)
-      return wrong(error, "the row at byte %" PRIu64 ": id %" PRIu32 ", behind its length of %" PRIu32
-                   ", does not fill it", at, number, length);
+      return wrong(error,
+                   "the row at byte %" PRIu64 ": id %" PRIu32 ", behind its length of %" PRIu32
+                   ", does not fill it",
+                   at, number, length);
   return 1;
 }

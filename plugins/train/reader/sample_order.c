@@ -101,7 +101,8 @@ uint64_t pipe_sample_order_row(pipe_sample_order* order, uint64_t sample) {
   }
 
   uint64_t place = permute(index - begin, size, order->window_key);
-  if (window == short_window && place >= (order->short_place - first + 1) * kBlock - lacking) place += lacking;
+  if (window == short_window && place >= (order->short_place - first + 1) * kBlock - lacking)
+    place += lacking;
   const uint64_t block = permute(first + place / kBlock, blocks, order->block_key);
   return block * kBlock + place % kBlock;
 }

@@ -26,7 +26,8 @@ typedef struct {
 
 /* Opens the shard, and reads and checks its index: a code of pipe_reader.h. `directory` ends with a slash.
  * `error` gets what is wrong, with the object's name before it. */
-int pipe_shard_open(pipe_shard* shard, const char* directory, uint32_t seq_len, char error[kPipeErrorBytes * 2]);
+int pipe_shard_open(pipe_shard* shard, const char* directory, uint32_t seq_len,
+                    char error[kPipeErrorBytes * 2]);
 void pipe_shard_close(pipe_shard* shard);
 
 /* Where row `row` of the open shard begins; of `rows`, where the last one ends. */

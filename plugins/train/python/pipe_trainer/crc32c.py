@@ -9,7 +9,7 @@ SEGMENT = 1024  # bytes at a time: their table takes 1 MiB
 
 @lru_cache(maxsize=1)
 def _tables():
-    """[k, b]: what byte b adds to the CRC when k bytes follow it. A CRC is linear, so that bytes can be added up."""
+    """[k, b]: what byte b adds to the CRC when k bytes follow. A CRC is linear, so that bytes add up."""
     table = np.arange(256, dtype=np.uint32)
     for _ in range(8):
         table = np.where(table & 1, table >> 1 ^ np.uint32(0x82F63B78), table >> 1)

@@ -1,4 +1,4 @@
-"""Rows of a split, in the order of training or of evaluation. The only state is the number of samples consumed."""
+"""Rows of a split, in the order of training or of evaluation. Their only state is the samples consumed."""
 
 import threading
 from typing import NamedTuple
@@ -20,13 +20,13 @@ class Batch(NamedTuple):
 
 
 class Rows:
-    """`native`: True needs the library, False takes numpy, None takes the library where it can be loaded. Both give the
-    same bytes and the same errors. Threads may share one: their reads follow each other."""
+    """`native`: True needs the library, False takes numpy, None takes the library where there is one. Both
+    give the same bytes and the same errors. Threads may share one: their reads follow each other."""
 
     def __init__(self, packed_dir, split, seed=0, native=None):
         info = read_packed_info(packed_dir)
         if split not in info.splits:
-            raise DataError(f"{info.directory}: there is no split {split!r}; there are: {', '.join(info.splits)}")
+            raise DataError(f"{info.directory}: there is no split {split!r}; it has {', '.join(info.splits)}")
         self.directory, self.split, self.seed = info.directory, split, seed
         self.seq_len, self.fill_id, self.tokenizer, self.digest = (
             info.seq_len, info.fill_id, info.tokenizer, info.digest)
@@ -34,7 +34,7 @@ class Rows:
         self.count, self.targets, self.bytes, self.chars = (
             sum(getattr(shard, name) for shard in shards) for name in ("rows", "targets", "bytes", "chars"))
         if not self.count:
-            raise DataError(f"{info.directory}: split {split!r} has no rows; give it a larger share of the documents")
+            raise DataError(f"{info.directory}: split {split!r} has no rows; give it more of the documents")
         self._lock = threading.Lock()
         arguments = (info.directory, shards, info.seq_len, self.tokenizer["vocab_size"], info.fill_id, seed)
         self._reader, self.reader = None, "numpy"

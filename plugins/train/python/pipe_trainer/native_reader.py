@@ -61,9 +61,11 @@ class NativeReader:
     def __init__(self, directory, shards, seq_len, vocab_size, fill_id, seed):
         self._library, self._handle = load(), ctypes.c_void_p()
         self.rows = sum(shard.rows for shard in shards)
-        table = (_Shard * max(1, len(shards)))(*(
-            _Shard(shard.object.encode(), shard.index.encode(), shard.rows, shard.targets, shard.bytes, shard.chars)
-            for shard in shards))
+        table = (_Shard * max(1, len(shards)))()
+        for entry, shard in zip(table, shards):
+            entry.object, entry.index = shard.object.encode(), shard.index.encode()
+            entry.rows, entry.targets = shard.rows, shard.targets
+            entry.bytes, entry.chars = shard.bytes, shard.chars
         options = _Options(os.fsencode(directory), seed, seq_len, vocab_size, fill_id)
         error = ctypes.create_string_buffer(ERROR_BYTES)
         code = self._library.pipe_reader_open(options, table, len(shards), self._handle, error, ERROR_BYTES)

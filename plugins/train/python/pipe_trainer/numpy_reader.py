@@ -1,4 +1,4 @@
-"""The native reader in numpy, message by message: plugins/train/reader/pipe_reader.h. Where the library is missing."""
+"""The native reader in numpy, message by message (plugins/train/reader/pipe_reader.h), for where it is missing."""
 
 import bisect
 import os
@@ -74,11 +74,12 @@ class NumpyReader:
             raise Damage(f"{name}: the row at byte {at} has {len(ids)} ids, by packed.json {self._ids}")
         strange = np.flatnonzero(ids >= self._vocab)
         if strange.size:
-            raise Damage(f"{name}: the row at byte {at}: id {strange[0]} is none of the tokenizer's {self._vocab} pieces")
+            raise Damage(f"{name}: the row at byte {at}: id {strange[0]} is none of the tokenizer's "
+                         f"{self._vocab} pieces")
         other = np.flatnonzero(ids[length:] != self._fill)
         if other.size:
-            raise Damage(f"{name}: the row at byte {at}: id {length + other[0]}, behind its length of {length}, "
-                         f"does not fill it")
+            raise Damage(f"{name}: the row at byte {at}: id {length + other[0]}, behind its length of "
+                         f"{length}, does not fill it")
         return ids
 
     def _opened(self, number):
@@ -135,7 +136,8 @@ def _check_entries(shard, entries, shard_size, ids):
         if out_of_order[at]:
             raise Damage(f"{where}: offset {offsets[at]} does not follow the one before")
         if behind[at]:
-            raise Damage(f"{shard.object}: ends at byte {shard_size}, and its index has a row at byte {offsets[at]}")
+            raise Damage(f"{shard.object}: ends at byte {shard_size}, and its index has a row at byte "
+                         f"{offsets[at]}")
         raise Damage(f"{where}: length {lengths[at]}, where a row has 2 to {ids}")
     targets = int(lengths.sum(dtype=np.uint64)) - len(entries)
     size, chars = (int(entries[name].sum(dtype=np.uint64)) for name in ("bytes", "chars"))

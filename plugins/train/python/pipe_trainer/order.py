@@ -1,4 +1,4 @@
-"""The order of samples: plugins/train/reader/ORDER.md, in numpy. Every number there is 64 bits wide and wraps."""
+"""The order of samples: plugins/train/reader/ORDER.md, in numpy. All numbers have 64 bits and wrap."""
 
 from functools import lru_cache
 
@@ -21,7 +21,7 @@ def mix(values):
 
 
 def key(seed, epoch, purpose):
-    """Of the permutation of blocks (purpose 0) or of window w (purpose w + 1); arrays of equal shape or numbers."""
+    """Of the permutation of blocks (purpose 0) or of window w (purpose w + 1); of numbers or arrays."""
     value = START
     with np.errstate(over="ignore"):
         for word in (seed, epoch, purpose):
@@ -51,7 +51,8 @@ def _pass(values, keys, half, forward):
 
 def permute(values, sizes, keys, forward=True):
     """values[i] in 0 .. sizes[i] - 1 through the permutation keys[i], or back through it."""
-    values, sizes, keys = np.broadcast_arrays(*(np.asarray(part, np.uint64) for part in (values, sizes, keys)))
+    values, sizes, keys = (np.asarray(part, np.uint64) for part in (values, sizes, keys))
+    values, sizes, keys = np.broadcast_arrays(values, sizes, keys)
     shape, values, sizes, keys = values.shape, values.ravel(), sizes.ravel(), keys.ravel()
     distinct, which = np.unique(sizes, return_inverse=True)
     halves = np.array([half_bits(size) for size in distinct], np.uint64)[which.ravel()]

@@ -1,4 +1,4 @@
-"""packed.json and the manifest beside it: what the rows of a directory are. Format: formats/packed.md, dag/manifest.md."""
+"""packed.json (formats/packed.md) and the manifest beside it (dag/manifest.md): what the rows are."""
 
 import json
 from dataclasses import dataclass
@@ -69,8 +69,7 @@ def _load(path):
         text = path.read_bytes()
         return text, json.loads(text)
     except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror}; is this the directory of a write_packed stage?") \
-            from None
+        raise DataError(f"{path}: cannot be read: {error.strerror}; did write_packed make this?") from None
     except (ValueError, RecursionError) as error:
         raise DataError(f"{path}: not JSON: {error}{REMEDY}") from None
 
@@ -113,7 +112,7 @@ def read_packed_info(directory):
     packed, value = _load(path)
     info = _Members(value, str(path))
     if info.whole("pipe_packed") > NEWEST:
-        raise DataError(f"{path}: version {info.whole('pipe_packed')} is newer than this trainer, which knows {NEWEST}")
+        raise DataError(f"{path}: its version is newer than {NEWEST}; take a newer pipe")
     tokenizer = _Members(info.get("tokenizer", dict), f"{path}: tokenizer")
     tokenizer.file("model")
     tokenizer.get("model_digest", str)
