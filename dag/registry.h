@@ -107,6 +107,9 @@ struct StageType {
   std::function<Status(const Json& config, Schema& schema)> check = {};
   /// Where below `out` the artifact lies, e.g. "NAME/VERSION"; empty means `out` itself.
   std::function<std::string(const Json& config)> place = {};
+  /// The artifact lies in OUT/runs/STAGE-RECIPE16 instead: what is asked for differently has a place of its
+  /// own and takes nothing away, and `out` may be shared.
+  bool place_of_recipe = false;
   /// The files whose digests enter the recipe; empty where there are none.
   std::function<Result<std::vector<StageFile>>(const Json& config)> files = {};
   /// True where the same input may give other bytes; empty: never. What is made again behind it is not taken
@@ -127,6 +130,9 @@ struct StageType {
   bool is_gather() const { return std::holds_alternative<GatherFactory>(make); }
   bool is_job() const { return std::holds_alternative<JobFactory>(make); }
 };
+
+/// Comes between `out` and STAGE-RECIPE16 for StageType::place_of_recipe.
+inline constexpr std::string_view kRunPlace = "runs/";
 
 /// Immutable once built; outlives everything made from it.
 class Registry {
