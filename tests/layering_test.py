@@ -63,8 +63,8 @@ VENDORS = {
 TEST_VENDORS = re.compile(r"(gtest|gmock|benchmark)/")
 # The C++ library has no dot in its names; these belong to C, POSIX, Linux and the compiler.
 SYSTEM = re.compile(r"[a-z_0-9]+$|(sys|linux|netinet|arpa|net)/\w+\.h$|"
-                    r"(cpuid|dirent|dlfcn|fcntl|nmmintrin|x86intrin|immintrin|arm_acle|netdb|poll|pthread|pwd|"
-                    r"sched|signal|spawn|stddef|stdint|stdio|stdlib|string|termios|unistd)\.h$")
+                    r"(cpuid|dirent|dlfcn|errno|fcntl|inttypes|nmmintrin|x86intrin|immintrin|arm_acle|netdb|poll|pthread|pwd|"
+                    r"sched|signal|spawn|stdarg|stddef|stdint|stdio|stdlib|string|termios|unistd)\.h$")
 
 # Where everything may be caught: the borders over which no exception may travel.
 CATCH_ALL = ("dag/segment.cc", "dag/executor.cc", "cli/main.cc", "plugins/train/plugin.cc")
