@@ -80,7 +80,7 @@ TRAIN_INCLUDES = {
 # The trainer: Python of an environment of its own.
 TRAINER = "plugins/train/python/pipe_trainer/"
 TRAINER_LIBRARIES = frozenset(("jax", "jaxlib", "numpy", "optax", "orbax", "sentencepiece", "xxhash"))
-MAX_PYTHON_WIDTH = 110
+MAX_PYTHON_WIDTH = 120
 
 EMPTY_NAMES = frozenset("util utils common helper helpers misc manager managers".split())
 
@@ -323,7 +323,7 @@ BAD = (
     ({"plugins/train/python/pipe_trainer/loop.py": "import tensorflow\n"},
      "plugins/train/python/pipe_trainer/loop.py:1:", "imports tensorflow"),
     ({"plugins/train/python/pipe_trainer/long.py": "\n" * 501}, "plugins/train/python/pipe_trainer/long.py:", "501 lines"),
-    ({"plugins/train/python/pipe_trainer/wide.py": "#" * 111 + "\n"}, "plugins/train/python/pipe_trainer/wide.py:1:", "111 columns"),
+    ({"plugins/train/python/pipe_trainer/wide.py": "#" * 121 + "\n"}, "plugins/train/python/pipe_trainer/wide.py:1:", "121 columns"),
     ({"plugins/train/python/pipe_trainer/util.py": "\n"}, "plugins/train/python/pipe_trainer/util.py:", '"util"'),
     ({"CONTRIBUTING.md": "xxHash"}, "CONTRIBUTING.md:", "oneTBB is missing"),
 )
