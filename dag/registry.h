@@ -105,6 +105,9 @@ struct StageType {
   /// Checks what the table cannot say and turns the schema that comes in into the one that goes
   /// out. An error is shown at the stage's position; empty where the schema stays as it is.
   std::function<Status(const Json& config, Schema& schema)> check = {};
+  /// Whether this machine has what the stage needs beside its inputs; asked before a run starts anything.
+  /// Empty: nothing is needed.
+  std::function<Status(const Json& config)> prepare = {};
   /// Where below `out` the artifact lies, e.g. "NAME/VERSION"; empty means `out` itself.
   std::function<std::string(const Json& config)> place = {};
   /// The artifact lies in OUT/runs/STAGE-RECIPE16 instead: what is asked for differently has a place of its

@@ -30,7 +30,9 @@ EventJournal::EventJournal(std::string path, const HostCall& call) : path_(std::
     call_.Log(Level::kWarning, StrCat("events are not kept: ", SystemError(path_, errno).message()));
     return;
   }
-  if (std::fseek(file_, -1, SEEK_END) == 0 && std::fgetc(file_) != '\n') Write("");
+  const bool torn = std::fseek(file_, -1, SEEK_END) == 0 && std::fgetc(file_) != '\n';
+  std::fseek(file_, 0, SEEK_END);  // between reading and writing
+  if (torn) Write("");
 }
 
 EventJournal::~EventJournal() {
@@ -46,7 +48,8 @@ void EventJournal::Keep(const Json& event, std::chrono::nanoseconds now) {
   }
   const std::string line = event.Dump();
   Write(line);
-  if (kind != "hb" && line.size() <= kMostForHost) call_.Emit(event);
+  const bool ours = kind == "progress" || kind == "note";  // what people are shown is the stage's to say
+  if (kind != "hb" && !ours && line.size() <= kMostForHost) call_.Emit(event);
 }
 
 void EventJournal::Write(const std::string& line) {

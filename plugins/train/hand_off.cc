@@ -1,5 +1,6 @@
 #include "plugins/train/hand_off.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 
@@ -75,7 +76,10 @@ std::string Millions(std::uint64_t number) {
 }  // namespace
 
 std::string HandOff::Describe() const {
-  return StrCat(train_rows, " rows of ", seq_len, " ids (", Millions(train_targets), " targets an epoch), ",
+  const std::string epoch =
+      rows_per_step > 0 ? StrCat(", ", (train_rows + rows_per_step - 1) / rows_per_step, " steps an epoch")
+                        : "";
+  return StrCat(train_rows, " rows of ", seq_len, " ids (", Millions(train_targets), " targets", epoch, "), ",
                 validation_rows, " held out, ", vocab_size, " pieces");
 }
 
@@ -117,6 +121,8 @@ Result<HandOff> CheckHandOff(const TrainJob& job, const ReadWhole& read) {
     return Mismatch(StrCat("the rows of `data` count ", hand_off.vocab_size,
                            " pieces of the tokenizer and its manifest ", told, "; make `data` again"));
   RETURN_IF_ERROR(CheckModel(job, hand_off));
+  const std::int64_t rows = job.settings["config"]["batch"]["rows"].AsInt();
+  hand_off.rows_per_step = static_cast<std::uint64_t>(std::max<std::int64_t>(rows, 0));
   return hand_off;
 }
 

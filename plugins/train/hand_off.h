@@ -16,6 +16,7 @@ struct HandOff {
   std::uint64_t train_rows = 0;
   std::uint64_t train_targets = 0;
   std::uint64_t validation_rows = 0;
+  std::uint64_t rows_per_step = 0;  // 0: the trainer decides it
   std::int64_t seq_len = 0;
   std::int64_t vocab_size = 0;
   std::string tokenizer_digest;

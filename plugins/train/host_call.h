@@ -16,12 +16,11 @@ namespace pipeline {
 class HostCall {
  public:
   explicit HostCall(const pipe_call& call) : call_(call) {}
-  virtual ~HostCall() = default;
 
-  virtual bool stopped() const;
-  virtual void Log(Level level, std::string_view line) const;
+  bool stopped() const;
+  void Log(Level level, std::string_view line) const;
   /// Passes over what the host does not take: events are for people.
-  virtual void Emit(const Json& event) const;
+  void Emit(const Json& event) const;
   void Reply(const Json& answer) const;
   /// Says why, and gives the code for it.
   pipe_code Fail(const Status& why) const;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "base/clock.h"
 #include "base/str.h"
 #include "plugins/train/event_lines.h"
 
@@ -14,6 +15,7 @@ namespace {
 
 constexpr std::size_t kMostText = 160;  // bytes of a sample that is shown
 constexpr int kMostWarnings = 50;
+constexpr int kMostNotes = 40;  // in a second: an evaluation has a few, a flood has more
 
 std::string Number(double value, int digits) {
   std::array<char, 64> text = {};
@@ -32,7 +34,10 @@ std::string Short(double value) {
 
 }  // namespace
 
-void Narrator::Note(std::string_view text) const {
+void Narrator::Note(std::string_view text) {
+  const std::chrono::nanoseconds now = SystemClock().Monotonic();
+  if (now - second_ >= std::chrono::seconds(1)) second_ = now, notes_ = 0;
+  if (++notes_ > kMostNotes) return;
   Json note;
   note["kind"] = "note";
   note["text"] = text;
@@ -77,7 +82,7 @@ void Narrator::Progress(const Json& event) {
   call_.Emit(progress);
 }
 
-void Narrator::Evaluated(const Json& event) const {
+void Narrator::Evaluated(const Json& event) {
   std::string text =
       StrCat("step ", event["step"].AsInt(), ": ", Readable(event["split"].AsString("validation"), 40),
              " loss ", Number(event["loss"].AsDouble(), 3));

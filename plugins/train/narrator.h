@@ -1,6 +1,7 @@
 // What a person sees of a training while it goes on: one line that moves, and a few that stay.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -16,17 +17,19 @@ class Narrator {
   Narrator(const HostCall& call, std::int64_t steps) : call_(call), steps_(steps) {}
 
   void Hear(const Json& event);
-  /// A line that stays.
-  void Note(std::string_view text) const;
+  /// A line that stays, unless too many come at once.
+  void Note(std::string_view text);
 
  private:
   void Progress(const Json& event);
-  void Evaluated(const Json& event) const;
+  void Evaluated(const Json& event);
 
   const HostCall& call_;
   const std::int64_t steps_;
   double bigram_ = 0;  // bits per character of the best baseline; 0: not heard of
   int warnings_ = 0;
+  std::chrono::nanoseconds second_{0};  // when the second began that `notes_` are counted in
+  int notes_ = 0;
 };
 
 }  // namespace pipeline

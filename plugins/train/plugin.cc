@@ -8,6 +8,7 @@
 #include "plugins/train/description.h"
 #include "plugins/train/host_call.h"
 #include "plugins/train/train_job.h"
+#include "plugins/train/trainer_environment.h"
 #include "plugins/train/training.h"
 
 namespace pipeline {
@@ -44,6 +45,13 @@ pipe_code Forecast(const pipe_call* call, pipe_text) {
   return PIPE_OK;
 }
 
+pipe_code Prepare(const pipe_call* call, pipe_text request) {
+  return Guarded(call, [&](const HostCall&) -> Status {
+    ASSIGN_OR_RETURN(const Json asked, Json::Parse(ViewOf(request)));
+    return FindPython(std::string(asked["config"]["environment"].AsString(kDefaultEnvironment))).status();
+  });
+}
+
 pipe_code Run(const pipe_call* call, pipe_text request) {
   return Guarded(call, [&](const HostCall& host) -> Status {
     ASSIGN_OR_RETURN(const TrainJob job, ParseTrainJob(ViewOf(request)));
@@ -65,7 +73,10 @@ std::int32_t RunCommand(const pipe_call* call, std::int32_t argc, const char* co
 
 const void* Extension(const char* id) {
   static const pipe_commands_1 commands = {sizeof(pipe_commands_1), 0, RunCommand};
-  return std::string_view(id) == PIPE_COMMANDS_1 ? &commands : nullptr;
+  static const pipe_prepare_1 prepare = {sizeof(pipe_prepare_1), 0, Prepare};
+  const std::string_view wanted = id;
+  if (wanted == PIPE_PREPARE_1) return &prepare;
+  return wanted == PIPE_COMMANDS_1 ? &commands : nullptr;
 }
 
 }  // namespace

@@ -170,7 +170,7 @@ TEST_F(TrainStageTest, TrainsAndPublishesWhatBelongsToTheArtifact) {
   EXPECT_EQ(output->facts["final"]["bits_per_char"].AsDouble(), 4.5);
   EXPECT_EQ(progress_, "20/20");
   EXPECT_EQ(said_, "step 20 of 20, loss 2.667, 51.2 k tokens/s");
-  EXPECT_NE(notes_.find("1000 rows of 64 ids (63000 targets an epoch), 1000 held out, 400 pieces"),
+  EXPECT_NE(notes_.find("1000 rows of 64 ids (63000 targets), 1000 held out, 400 pieces"),
             std::string::npos)
       << notes_;
   EXPECT_NE(notes_.find("step 20: validation loss 3.000, 4.500 bits per character (bigram 5.250)"),
