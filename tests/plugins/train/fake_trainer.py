@@ -171,6 +171,7 @@ class Trainer:
 
     def then_ignore_term(self):
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        self.say("warn", text="not listening")
         end = time.monotonic() + 60
         while time.monotonic() < end:
             self.say("hb")
