@@ -171,7 +171,7 @@ std::string Histogram(const Point& point, std::size_t first, std::size_t last) {
 std::string LengthAxis(std::size_t first, std::size_t last) {
   std::string axis;
   const double origin = PositionOf(first), width = PositionOf(last + 1) - origin;
-  for (const std::uint64_t tick : {1, 10, 100, 1'000, 10'000, 100'000, 1'000'000}) {
+  for (const std::uint64_t tick : {1U, 10U, 100U, 1'000U, 10'000U, 100'000U, 1'000'000U}) {
     const double part = (std::log2(static_cast<double>(tick)) - origin) / width;
     if (part >= 0 && part <= 1)
       axis += StrCat("<span style=\"left:", Fixed(100 * part, 2), "%\">", Grouped(tick), "</span>");

@@ -190,7 +190,7 @@ void SentencePieceModel::AppendPiece(const SentencePiece& piece) {
 }
 
 void SentencePieceModel::ScrubTrainer() {
-  for (const std::uint32_t number : {1, 2, 16, 18, 49}) trainer_.Erase(number);
+  for (const std::uint32_t number : {1U, 2U, 16U, 18U, 49U}) trainer_.Erase(number);
   message_.SetBytes(kTrainer, trainer_.Serialize());
 }
 

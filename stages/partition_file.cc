@@ -43,14 +43,14 @@ struct Columns {
 
 Result<Columns> ColumnsOf(const Schema& schema) {
   Columns columns;
-  for (const auto& [name, type] : schema.columns) {
-    const auto known =
-        std::find_if(kKnownColumns.begin(), kKnownColumns.end(),
-                     [&](const KnownColumn& column) { return column.name == name && column.type == type; });
+  for (const auto& entry : schema.columns) {  // clang 14 lets no lambda take a structured binding
+    const auto known = std::find_if(
+        kKnownColumns.begin(), kKnownColumns.end(),
+        [&](const KnownColumn& column) { return column.name == entry.first && column.type == entry.second; });
     if (known == kKnownColumns.end())
       return Status(Code::kInternal,
-                    StrCat("partition file: batches have no column '", name, "' of this type"));
-    columns.file.push_back({name, known->file});
+                    StrCat("partition file: batches have no column '", entry.first, "' of this type"));
+    columns.file.push_back({entry.first, known->file});
     columns.batch.push_back(known->batch);
   }
   return columns;
