@@ -2,11 +2,15 @@
 
 import errno
 import logging
+import os
+import threading
+import time
 from pathlib import Path
 
 import jax
 import orbax.checkpoint as ocp
 
+from .devices import first_line
 from .exits import BAD_DATA, TRANSIENT, Ended
 
 
@@ -19,7 +23,7 @@ class Checkpoints:
         self.directory.mkdir(parents=True, exist_ok=True)
         options = ocp.CheckpointManagerOptions(max_to_keep=max(keep, 1), cleanup_tmp_directories=True)
         self._manager = ocp.CheckpointManager(self.directory.absolute(), options=options)
-        self._saving = None
+        self._saving, self._failure = None, None
 
     def path(self, step):
         return str(self.directory / str(step))
@@ -29,30 +33,37 @@ class Checkpoints:
         self.wait()
         return sorted(self._manager.all_steps(), reverse=True)
 
-    def save(self, step, state, facts):
-        """Returns once the state may be changed; `committed` tells when it is safe."""
+    def save(self, step, state, facts, committed):
+        """Returns once the state may be changed. `committed` is called with the step when it is safe, on a thread
+        of this object, and not at all when the save fails: `wait` tells why then."""
         self.wait()
-        with mapped(self.path(step), "cannot be written"):
+        with mapped(self.path(step)):
             self._manager.save(step, args=ocp.args.Composite(
                 state=ocp.args.StandardSave(state), facts=ocp.args.JsonSave(facts)))
-        self._saving = step
 
-    def committed(self):
-        """The step whose save has ended since the last call, or None."""
-        if self._saving is None or self._manager.is_saving_in_progress():
-            return None
-        return self._settle()
+        def settle():
+            try:
+                with mapped(self.path(step)):
+                    self._manager.wait_until_finished()
+                    self._manager.check_for_errors()
+                committed(step)
+            except Ended as error:
+                self._failure = error
+
+        self._saving = threading.Thread(target=settle, name="checkpoint")
+        self._saving.start()
 
     def wait(self):
-        """Until nothing is being saved; the step of that save, or None."""
-        return None if self._saving is None else self._settle()
+        """Until nothing is being saved any more; raises what the save failed with."""
+        if self._saving is not None:
+            self._saving.join()
+            self._saving = None
+        if self._failure is not None:
+            failure, self._failure = self._failure, None
+            raise failure
 
-    def _settle(self):
-        step, self._saving = self._saving, None
-        with mapped(self.path(step), "cannot be written"):
-            self._manager.wait_until_finished()
-            self._manager.check_for_errors()
-        return step
+    def newest(self):
+        return self._manager.latest_step()
 
     def facts(self, step):
         restored = self._manager.restore(step, args=ocp.args.Composite(facts=ocp.args.JsonRestore()))
@@ -63,6 +74,12 @@ class Checkpoints:
         restored = self._manager.restore(step, args=ocp.args.Composite(state=ocp.args.StandardRestore(like)))
         return restored["state"]
 
+    def set_aside(self, step):
+        """Keeps a damaged one under another name, out of the way of the next of this step."""
+        if jax.process_index() == 0:
+            os.replace(self.directory / str(step), self.directory / f"damaged-{step}-{time.time_ns()}")
+        self._manager.reload()
+
     def close(self):
         self._manager.close()
 
@@ -70,8 +87,8 @@ class Checkpoints:
 class mapped:
     """Gives a failed save its exit code."""
 
-    def __init__(self, where, what):
-        self._where, self._what = where, what
+    def __init__(self, where):
+        self._where = where
 
     def __enter__(self):
         return self
@@ -81,18 +98,25 @@ class mapped:
             return False
         full = getattr(error, "errno", None) == errno.ENOSPC or "No space left" in str(error) \
             or "RESOURCE_EXHAUSTED" in str(error)
-        why = "the disk is full; free some space and start again" if full else str(error).splitlines()[0][:300]
-        raise Ended(TRANSIENT, f"{self._where}: {self._what}: {why}") from error
+        why = "the disk is full; free some space and start again" if full else first_line(error)
+        raise Ended(TRANSIENT, f"{self._where}: cannot be written: {why}") from error
 
 
-def latest_good(checkpoints, like, warn):
-    """(step, state, facts) of the newest checkpoint that can be read, or None where there is none at all."""
+def latest_good(checkpoints, like, check, warn):
+    """(step, state, facts) of the newest checkpoint that can be read, or None where there is none at all.
+    `check(path, facts)` raises for one that must not be gone on with."""
     steps = checkpoints.steps()
     for step in steps:
+        path = checkpoints.path(step)
         try:
-            return step, checkpoints.restore(step, like), checkpoints.facts(step)
-        except (ValueError, OSError, KeyError) as error:
-            warn(f"{checkpoints.path(step)}: damaged, going back to the one before: {str(error).splitlines()[0][:300]}")
+            facts = checkpoints.facts(step)
+            check(path, facts)
+            return step, checkpoints.restore(step, like), facts
+        except Ended:
+            raise
+        except Exception as error:  # orbax and tensorstore have no common base for "damaged"
+            warn(f"{path}: damaged, going back to the one before: {first_line(error)}")
+            checkpoints.set_aside(step)
     if steps:
         raise Ended(BAD_DATA, f"{checkpoints.directory}: none of {len(steps)} checkpoints can be read; remove the "
                               f"directory to start over")

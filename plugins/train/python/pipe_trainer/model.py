@@ -1,23 +1,22 @@
 """The decoder: RMSNorm, rotary positions, SwiGLU, grouped heads, documents kept apart by attention.
 
-Parameters are a dict of arrays, those of the blocks stacked over layers. Masters are float32; `forward` computes
-in the type it is told.
+Parameters are a dict of float32 arrays, those of the blocks stacked over layers. `forward` computes in the type it
+is told.
 """
-
-import math
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 
 from . import attention, lm1b
+from .primitives import project, swiglu
 from .sharding import constrain
 
 MASKED = -1e30
 
 
 def init(config, key):
-    """Fresh float32 parameters, the same for a key on every mesh."""
+    """Fresh parameters, the same for a key on every mesh."""
     if config.family == "lm1b":
         return lm1b.init(config, key)
     d, n, heads, kv, h, ff = (config.d, config.layers, config.heads, config.kv_heads, config.head_dim, config.ff)
@@ -55,74 +54,46 @@ def documents(config, x):
     return jnp.cumsum(begins, axis=-1, dtype=jnp.int32), (index - start).astype(jnp.int32)
 
 
-def forward(params, config, x, attend=None, compute=jnp.float32):
-    """[B, T] ids to [B, T, d] hidden states after the last norm. `attend`: one of `attention.choose`."""
-    attend = attend or attention.reference
-    if config.family == "lm1b":
-        return lm1b.forward(params, config, x, attend, compute)
+def forward(params, config, x, attend=attention.reference, compute=jnp.float32):
+    """[B, T] ids to [B, T, d] hidden states after the last norm. `attend`: a form of `attention`."""
     segments, positions = documents(config, x)
-    angles = rope_angles(config, positions)
-    hidden = constrain(params["embed"].astype(compute)[x], "hidden")
+    hidden = params["embed"].astype(compute)[x]
+    if config.family == "lm1b":
+        hidden = hidden + lm1b.sinusoids(positions, config.d).astype(compute)
+        block = lm1b.block(config, attend, segments, project)
+    else:
+        block = llama_block(config, attend, segments, rope_angles(config, positions))
+    hidden = through_layers(block, constrain(hidden, "hidden"), params["blocks"], config, compute)
+    scale = params["final_norm"].astype(compute)
+    if config.family == "lm1b":
+        return lm1b.layer_norm(hidden, scale, params["final_norm_bias"].astype(compute), config.norm_eps)
+    return rms_norm(hidden, scale, config.norm_eps)
 
-    def block(hidden, layer):
-        layer = jax.tree.map(lambda leaf: leaf.astype(compute), layer)
+
+def llama_block(config, attend, segments, angles):
+    """hidden, layer to hidden."""
+    def one(hidden, layer):
         normed = rms_norm(hidden, layer["attn_norm"], config.norm_eps)
         q = rotate(project(normed, layer["wq"], 1), angles)
         k = rotate(project(normed, layer["wk"], 1), angles)
         v = project(normed, layer["wv"], 1)
-        mixed = attend(q, k, v, segments)
-        hidden = constrain(hidden + project(mixed, layer["wo"], 2), "hidden")
+        hidden = constrain(hidden + project(attend(q, k, v, segments), layer["wo"], 2), "hidden")
         normed = rms_norm(hidden, layer["mlp_norm"], config.norm_eps)
         gated = swiglu(project(normed, layer["w_gate"], 1), project(normed, layer["w_up"], 1))
         return constrain(hidden + project(gated, layer["w_down"], 1), "hidden")
-
-    hidden = through_layers(block, hidden, params["blocks"], config)
-    return rms_norm(hidden, params["final_norm"].astype(compute), config.norm_eps)
+    return one
 
 
-def through_layers(block, hidden, blocks, config):
-    """One scanned block per layer, so that programs do not grow with depth."""
+def through_layers(block, hidden, blocks, config, compute):
+    """A scan, so that programs do not grow with depth; a layer's parameters become `compute` when it is reached."""
+    def one(hidden, layer):
+        return block(hidden, jax.tree.map(lambda leaf: leaf.astype(compute), layer))
+
     if config.remat == "full":
-        block = jax.checkpoint(block)
+        one = jax.checkpoint(one)
     elif config.remat == "dots":
-        block = jax.checkpoint(block, policy=jax.checkpoint_policies.dots_with_no_batch_dims_saveable)
-    hidden, _ = lax.scan(lambda carry, layer: (block(carry, layer), None), hidden, blocks, unroll=config.unroll)
-    return hidden
-
-
-def project(x, weight, contracted):
-    """The last `contracted` axes of x with the first ones of weight."""
-    inner = x.shape[x.ndim - contracted:]
-    width = math.prod(inner)
-    y = matmul(x.reshape(-1, width), weight.reshape(width, -1))
-    return y.reshape(x.shape[:x.ndim - contracted] + weight.shape[contracted:])
-
-
-@jax.custom_vjp
-def matmul(x, weight):
-    return x @ weight
-
-
-def matmul_backward(kept, d_y):
-    x, weight = kept
-    return d_y @ weight.T, x.T @ d_y  # as derived, the second would be a transposed product of two copies
-
-
-matmul.defvjp(lambda x, weight: (x @ weight, (x, weight)), matmul_backward)
-
-
-@jax.custom_vjp
-def swiglu(gate, up):
-    return jax.nn.silu(gate) * up
-
-
-def swiglu_backward(kept, d_y):
-    gate, up = kept
-    sigmoid = jax.nn.sigmoid(gate)
-    return d_y * up * sigmoid * (1 + gate * (1 - sigmoid)), d_y * gate * sigmoid
-
-
-swiglu.defvjp(lambda gate, up: (swiglu(gate, up), (gate, up)), swiglu_backward)
+        one = jax.checkpoint(one, policy=jax.checkpoint_policies.dots_with_no_batch_dims_saveable)
+    return lax.scan(lambda carry, layer: (one(carry, layer), None), hidden, blocks, unroll=config.unroll)[0]
 
 
 def head_matrix(params, compute):
