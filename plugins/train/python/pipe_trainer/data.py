@@ -1,6 +1,7 @@
 """Rows of a split, in the order of training or of evaluation. Their only state is the samples consumed."""
 
 import threading
+import weakref
 from typing import NamedTuple
 
 import numpy as np
@@ -46,6 +47,7 @@ class Rows:
                     raise
         if self._reader is None:
             self._reader = NumpyReader(*arguments)
+        weakref.finalize(self, self._reader.close)  # for those who let go of it without close()
 
     @property
     def model_path(self):

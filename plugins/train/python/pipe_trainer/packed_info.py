@@ -7,6 +7,7 @@ from pathlib import Path
 from .crc32c import crc32c
 
 NEWEST = 1
+MANIFEST, PACKED = "MANIFEST.json", "packed.json"
 REMEDY = "; run `pipe verify` on it, and the pipeline again"
 
 
@@ -81,35 +82,41 @@ def _shards(split, path):
                     *(members.whole(name) for name in ("rows", "targets", "bytes", "chars")))
 
 
-def _check_objects(directory, manifest, path, packed, splits):
-    """The manifest is about these files: packed.json byte for byte, of the others their sizes."""
+def _listed(manifest, path):
     listed = {}
     for kind in ("shards", "sidecars"):
         for number, entry in enumerate(manifest.get(kind, list)):
             members = _Members(entry, f"{path}: {kind}[{number}]")
             listed[members.file("object")] = members
-    names = [name for shards in splits.values() for shard in shards for name in (shard.object, shard.index)]
-    for name in ["packed.json", *names]:
+    if PACKED not in listed:
+        raise DataError(f"{path}: it does not name {PACKED}; did write_packed make this?")
+    return listed
+
+
+def _check_sizes(directory, listed, splits):
+    """The manifest is about these files, as far as that is seen without reading them."""
+    for name in (name for shards in splits.values() for shard in shards for name in (shard.object, shard.index)):
         if name not in listed:
-            raise DataError(f"{path}: it does not name {name}{REMEDY}")
+            raise DataError(f"{directory / MANIFEST}: it does not name {name}{REMEDY}")
         try:
             size = (directory / name).stat().st_size
         except OSError as error:
             raise DataError(f"{directory / name}: cannot be read: {error.strerror}{REMEDY}") from None
         if size != listed[name].whole("bytes"):
-            raise DataError(f"{directory / name}: {size} bytes, its MANIFEST.json says "
+            raise DataError(f"{directory / name}: {size} bytes, its {MANIFEST} says "
                             f"{listed[name].whole('bytes')}{REMEDY}")
-    if f"{crc32c(packed):08x}" != listed["packed.json"].get("crc32c", str):
-        raise DataError(f"{directory / 'packed.json'}: its CRC is not that of its MANIFEST.json{REMEDY}")
 
 
 def read_packed_info(directory):
-    directory = Path(directory)
     if "://" in str(directory):
         raise DataError(f"{directory}: rows are read from a local directory only; copy them with `pipe cp`")
-    manifest_path, path = directory / "MANIFEST.json", directory / "packed.json"
+    directory = Path(directory)
+    manifest_path, path = directory / MANIFEST, directory / PACKED
     manifest = _Members(_load(manifest_path)[1], str(manifest_path))
+    listed = _listed(manifest, str(manifest_path))
     packed, value = _load(path)
+    if f"{crc32c(packed):08x}" != listed[PACKED].get("crc32c", str):
+        raise DataError(f"{path}: its CRC is not that of its {MANIFEST}{REMEDY}")
     info = _Members(value, str(path))
     if info.whole("pipe_packed") > NEWEST:
         raise DataError(f"{path}: its version is newer than {NEWEST}; take a newer pipe")
@@ -122,6 +129,6 @@ def read_packed_info(directory):
     splits = {}
     for name, split in info.get("splits", dict).items():
         splits[name] = tuple(_shards(_Members(split, f"{path}: splits.{name}"), f"{path}: splits.{name}"))
-    _check_objects(directory, manifest, str(manifest_path), packed, splits)
+    _check_sizes(directory, listed, splits)
     return PackedInfo(directory, info.whole("seq_len", 1, 1 << 24), info.whole("fill_id", 0, (1 << 31) - 1),
                       info.get("tokenizer", dict), splits, manifest.get("content", str))

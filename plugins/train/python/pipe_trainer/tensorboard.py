@@ -49,17 +49,13 @@ class Writer:
         Path(directory).mkdir(parents=True, exist_ok=True)
         now = time.time()
         name = f"events.out.tfevents.{int(now):010}.{socket.gethostname()}.{os.getpid()}.{time.monotonic_ns()}"
-        self._lock, self._file = threading.Lock(), open(Path(directory) / name, "xb")
+        self._lock, self._file = threading.Lock(), open(Path(directory) / name, "xb", buffering=0)
         self._write(0, sub(3, VERSION), now)
         if first_step:
             self._write(first_step, sub(7, b"\x08" + varint(SESSION_START)))
 
     def scalar(self, tag, step, value):
         self._write(step, summary(tag, value))
-
-    def flush(self):
-        with self._lock:
-            self._file.flush()
 
     def close(self):
         with self._lock:
