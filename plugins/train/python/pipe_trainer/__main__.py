@@ -17,7 +17,10 @@ def main(argv=None):
     parser.add_argument("--job", required=True, metavar="FILE", help="JSON; the plugin writes it")
     parser.add_argument("--set", action="append", default=[], metavar="a.b=c",
                         help="steps=10, optimizer.lr=1e-3: on top of the job")
-    arguments = parser.parse_args(argv)
+    try:
+        arguments = parser.parse_args(argv)
+    except SystemExit as error:
+        return exits.BAD_JOB if error.code else exits.DONE
     stop = Stop()
     stop.install()
     events = Events.of_environment(os.environ)
@@ -60,8 +63,6 @@ def outcome(error):
     if kind in ("JaxRuntimeError", "XlaRuntimeError") and any(
             word in str(error) for word in ("UNAVAILABLE", "DEADLINE_EXCEEDED", "ABORTED", "Gloo")):
         return exits.TRANSIENT, f"a worker or a device went away: {first_line(error)}"
-    if isinstance(error, SystemExit):
-        return error.code if isinstance(error.code, int) else exits.BAD_JOB, ""
     return exits.BUG, f"{kind}: {first_line(error)}"
 
 

@@ -19,6 +19,7 @@ class Events:
         self._descriptor, self._attempt, self._worker, self._log = descriptor, attempt, worker, log
         self._lock = threading.Lock()
         self._sequence = 0
+        self._listeners = []
         self.step = 0
         self._done = threading.Event()
 
@@ -36,6 +37,15 @@ class Events:
             self._write(json.dumps(finite(event), ensure_ascii=False, separators=(",", ":")) + "\n")
             if kind != "hb":
                 self._say(kind, event)
+        for listener in self._listeners:
+            listener(event)
+
+    def phase(self, name):
+        self.emit("phase", name=name)
+
+    def listen(self, listener):
+        """It is called with each event from now on, on the thread that emits."""
+        self._listeners.append(listener)
 
     def _write(self, line):
         data = line.encode("utf-8", "replace")

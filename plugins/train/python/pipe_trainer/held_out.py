@@ -19,19 +19,21 @@ class HeldOut:
         self._nats = jax.jit(step.make_eval_step(config, setup.attend, setup.compute, setup.positions),
                              in_shardings=(None, row, row), out_shardings=sharding.copies(mesh))
 
-    def score(self, params):
-        """evaluate.score over the rows of the split, the same on any mesh up to rounding."""
-        sums, parts = evaluate.Sums(), []
+    def score(self, params, asked):
+        """evaluate.score over the rows of the split; None once `asked()` to stop."""
+        sums, running = evaluate.Sums(), None
         for tokens, lengths, batch in feed.in_order(self.rows, self.setup.mesh, self.size, self.limit):
-            parts.append((batch, self._nats(params, tokens, lengths)))
-        for batch, nats in parts:
-            sums.add(batch, jax.device_get(nats), self.rows.tokenizer["unk_id"])
+            if asked():
+                return None
+            ahead = batch, self._nats(params, tokens, lengths)
+            self._add(sums, running)
+            running = ahead
+        self._add(sums, running)
         return evaluate.score(sums)
 
-    def __call__(self, number, params):
-        scores = self.score(params)
-        self.events.emit("eval", split=self.setup.job.data["validation"], **scores)
-        return scores
+    def _add(self, sums, part):
+        if part is not None:
+            sums.add(part[0], jax.device_get(part[1]), self.rows.tokenizer["unk_id"])
 
     def baselines(self, path):
         """Counted once for a run: the rows of a run do not change."""

@@ -3,7 +3,7 @@
 import difflib
 import json
 import types
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
 from .config import PRESETS, SECTIONS, Config
@@ -183,7 +183,3 @@ def show(value):
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) < 60 else text[:57] + "..."
 
-
-def resolved(job):
-    """The config in full, as it is written beside the run."""
-    return asdict(job.config)

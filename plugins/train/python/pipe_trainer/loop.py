@@ -1,118 +1,97 @@
 """The loop of a run: steps, what is due between them, going back, stopping."""
 
 import time
-from dataclasses import asdict
 
 import jax
 import numpy as np
 
-from . import ckpt, guard, model, optim, sharding, step
-from .exits import BAD_DATA, BAD_JOB, DIVERGED, RESUMABLE, Ended
+from . import ckpt, guard, model, optim, step
+from .exits import DIVERGED, RESUMABLE, Ended
 from .feed import Feed
+from .programs import Programs
+from .resume import check, facts_of
 from .throughput import Throughput
 
 
 class Loop:
-    """`held_out` is called with (step, params) when an evaluation is due, and gives a dict of scores."""
+    """`evaluate(params)` gives a dict of scores, or None when it was asked to stop."""
 
-    def __init__(self, setup, events, clock, stop, held_out):
-        self.setup, self.job, self.config, self.mesh = setup, setup.job, setup.config, setup.mesh
-        self.events, self.clock, self.stop, self.held_out = events, clock, stop, held_out
+    def __init__(self, setup, events, clock, stop, evaluate):
+        self.setup, self.job, self.config = setup, setup.job, setup.config
+        self.events, self.clock, self.stop, self._evaluate = events, clock, stop, evaluate
+        self.programs = Programs(setup)
         self.checkpoints = ckpt.Checkpoints(self.job.run_dir / "checkpoints", self.job.keep_checkpoints)
-        self.feed = Feed(setup.rows, self.mesh, self.config.batch)
+        self.feed = Feed(setup.rows, setup.mesh, self.config.batch)
         self.done = 0        # steps
         self.consumed = 0    # samples: the only state of the data
         self.rewinds, self.rate_scale = 0, 1.0
-        self.best, self.evaluated = None, None  # (scores of the best evaluation, of the last one)
-        self._build()
+        self.evaluated = None  # the newest scores, with their step
+        self._diverging = False
+        self._unread = None  # (step, metrics on the device, learning rate) of the last step
 
-    def _build(self):
-        shape = jax.eval_shape(lambda: step.new_state(self.config, jax.random.key(0)))
-        self.layout = sharding.of_state(self.mesh, shape)
-        self.like = ckpt.abstract(shape, self.layout)
-        same, rows, lengths = sharding.copies(self.mesh), *2 * [sharding.of_batch(self.mesh, axis=1)]
-        stops = sharding.of_devices(self.mesh)
-        self.train_step = jax.jit(
-            step.make_train_step(self.config, self.setup.attend, self.setup.compute, self.setup.positions),
-            in_shardings=(self.layout, rows, lengths, same, stops), out_shardings=(self.layout, same),
-            donate_argnums=0)
-        count = self.mesh.devices.size
-        self._stops = [jax.make_array_from_callback((count,), stops, np.full(count, flag, np.float32).__getitem__)
-                       for flag in (0, 1)]
+    @property
+    def tokens(self):
+        return self.consumed * self.config.model.seq_len
 
-    def fresh(self):
-        """The state before the first step; a mesh does not change it."""
-        make = jax.jit(lambda key: step.new_state(self.config, key), out_shardings=self.layout)
-        return make(jax.random.key(self.job.seed))
+    @property
+    def asked(self):
+        """To stop, as this process alone can tell. Several agree by a metric of a step."""
+        return self.stop.asked and jax.process_count() == 1
 
     def begin(self):
-        """The newest checkpoint, or a fresh state."""
-        found = ckpt.latest_good(self.checkpoints, self.like, self._check, lambda text: self.events.emit("warn", text=text))
+        """At the newest checkpoint, or with a fresh state."""
+        found = self._newest()
         if found is None:
-            self.state = self.fresh()
+            self.state = self.programs.fresh()
             return
         self.done, self.state, facts = found
         self.consumed, self.rewinds = facts["samples_consumed"], facts["rewinds"]
-        self.rate_scale, self.best = facts["rate_scale"], facts["best"]
+        self.rate_scale = facts["rate_scale"]
         self.events.step = self.done
         self.events.emit("restore", path=self.checkpoints.path(self.done))
 
-    def facts(self):
-        """What a checkpoint holds beside the arrays."""
-        return {"samples_consumed": self.consumed, "rewinds": self.rewinds, "rate_scale": self.rate_scale,
-                "best": self.best, "data": self.setup.rows.digest, "seed": self.job.seed,
-                "model": asdict(self.config.model), "optimizer": self.config.optimizer.name}
-
-    def _check(self, where, facts):
-        """A checkpoint of another model or of other rows is not gone on with."""
-        kept = {"attention", "compute", "remat", "unroll", "loss_chunk"}  # how it is computed, not what it is
-        now = self.facts()
-        for key, value in {**now["model"], "optimizer": now["optimizer"]}.items():
-            before = facts["optimizer"] if key == "optimizer" else facts["model"].get(key)
-            if before != value and key not in kept:
-                raise Ended(BAD_JOB, f"{where}: was made with model {key} {before}, and the job says {value}; go back "
-                                     f"to that, or take another run directory")
-        if (facts["data"], facts["seed"]) != (now["data"], now["seed"]) and not self.config.data.allow_change:
-            raise Ended(BAD_DATA, f"{where}: was trained on other rows (content {facts['data']}, seed "
-                                  f"{facts['seed']}; now {now['data']}, {now['seed']}); bring those back, or set "
-                                  f"config.data.allow_change to go on with these")
+    def _newest(self):
+        return ckpt.latest_good(self.checkpoints, self.programs.like,
+                                lambda where, facts: check(self.setup, where, facts),
+                                lambda text: self.events.emit("warn", text=text))
 
     def run(self):
-        """Until the last step. Ends by Ended(42) when asked to stop."""
-        steps, pending = self.job.steps, None
+        """Up to the last step. Ends by Ended(42) when asked to stop."""
+        if self.done >= self.job.steps:
+            return
         self.throughput = Throughput(self.setup, self.state["params"])
-        self.phase("compile")
-        first = True
-        with jax.set_mesh(self.mesh):
+        self._phase("compile")
+        with jax.set_mesh(self.setup.mesh):
             batch = self._load()
-            while self.done < steps:
-                rate = self.rate_scale * optim.learning_rate(self.config.optimizer, self.config.schedule, self.done, steps)
-                self.state, metrics = self.train_step(self.state, *batch, self._scalar(rate),
-                                                      self._stops[self.stop.asked])
-                self.done += 1
-                self.consumed += self.config.batch.rows
-                if first:
-                    jax.block_until_ready(metrics)
-                    self.phase("step")
-                    first = False
-                if self.done < steps:
-                    batch = self._load(metrics)
-                reports, pending = [pending, (self.done, metrics, rate)], None
-                due = self._due() or jax.process_count() == 1 and self.stop.asked
-                if not due:  # the metrics of this step are read when the next one runs
-                    pending = reports.pop()
-                stopping = any([self._observe(*report) for report in reports if report])
-                if self.wants_rewind:
-                    batch, pending = self.rewind(), None
-                    continue
-                if stopping or (due and self.stop.asked and jax.process_count() == 1 and self.done < steps):
-                    self.preempt()
-                if due:
+            self.programs.compile(self.state, batch)
+            self._phase("step")
+            while self.done < self.job.steps:
+                read = self._unread
+                self._take(batch)
+                batch = self._load(self._unread[1])
+                stopping = self._observe(read)
+                if self._due() or self.asked:
+                    stopping = self._observe(self._unread) or stopping or self.asked
+                    self._unread = None
+                if self._diverging:
+                    batch = self._rewind()
+                elif stopping and self.done < self.job.steps:
+                    self._preempt()
+                elif self._due():
                     self._between()
         self.clock.become("init")
 
+    def _take(self, batch):
+        """Starts the next step; its metrics are read when the one behind it runs."""
+        rate = self.rate_scale * optim.learning_rate(self.config.optimizer, self.config.schedule, self.done,
+                                                     self.job.steps)
+        self.state, metrics = self.programs.train(self.state, batch, rate, self.stop.asked)
+        self.done += 1
+        self.consumed += self.config.batch.rows
+        self._unread = self.done, metrics, rate
+
     def _load(self, running=None):
-        """The batch of the next step. It waited where the step that runs meanwhile has ended."""
+        """The batch of the next step. Devices waited for it where the step that ran meanwhile has ended."""
         start = time.monotonic()
         with self.clock.enter("data"):
             batch = self.feed.load(self.consumed)
@@ -120,94 +99,94 @@ class Loop:
             self.throughput.waited += time.monotonic() - start
         return batch
 
-    def _scalar(self, value):
-        return jax.device_put(np.float32(value), sharding.copies(self.mesh))
-
-    def _due(self):
-        job, done = self.job, self.done
-        return (done == job.steps or done % job.checkpoint_every == 0
-                or (job.eval_every and done % job.eval_every == 0))
-
-    wants_rewind = False
-
-    def _observe(self, number, metrics, rate):
+    def _observe(self, report):
         """Reads the metrics of a step; true when a worker was asked to stop."""
+        if report is None:
+            return False
+        number, metrics, rate = report
         values = dict(zip(step.METRICS, jax.device_get(metrics).tolist()))
         self.events.step = number
         self.throughput.steps += 1
         if values["skipped"]:
             self.events.emit("warn", text=f"step {number}: left out, its loss is {values['loss']:.4g} and its gradient "
                                           f"{values['grad_norm']:.4g}; {values['skips']:.0f} of late")
-            self.wants_rewind = values["skips"] > self.config.guard.max_skips
+            self._diverging = values["skips"] > self.config.guard.max_skips
         if number % self.job.log_every == 0 or number == self.job.steps:
             self.events.emit("step", loss=values["loss"], grad_norm=values["grad_norm"], lr=rate,
-                             skipped=int(values["skips"]), tokens=self.consumed * self.config.model.seq_len,
+                             skipped=int(values["skips"]), tokens=self.tokens,
                              **self.throughput.since_last(self.clock))
         return bool(values["stop"])
+
+    def _due(self):
+        return self.done == self.job.steps or self._comes(self.job.checkpoint_every) or self._comes(self.job.eval_every)
+
+    def _comes(self, every):
+        return every and self.done % every == 0
 
     def _between(self):
         """What is due between this step and the next."""
         last = self.done == self.job.steps
-        if last or self.job.eval_every and self.done % self.job.eval_every == 0:
+        if last or self._comes(self.job.checkpoint_every):
+            self.save()
+        if last or self._comes(self.job.eval_every):
             self.evaluate()
-        if last or self.done % self.job.checkpoint_every == 0:
-            self.save(wait=last)
-        self.phase("step")
+        if last:
+            self.checkpoints.wait()
+        else:
+            self._phase("step")
 
     def evaluate(self):
-        self.phase("eval")
-        with self.clock.enter("eval"), jax.set_mesh(self.mesh):
-            self.evaluated = {"step": self.done, **self.held_out(self.done, self.state["params"])}
-        if self.best is None or self.evaluated["loss"] < self.best["loss"]:
-            self.best = self.evaluated
+        self._phase("eval")
+        with self.clock.enter("eval"), jax.set_mesh(self.setup.mesh):
+            scores = self._evaluate(self.state["params"])
+        if scores is None:
+            self._preempt()
+        self.evaluated = {"step": self.done, **scores}
 
-    def save(self, wait=False):
-        self.phase("checkpoint")
+    def save(self):
+        self._phase("checkpoint")
         with self.clock.enter("checkpoint"):
             path = self.checkpoints.path(self.done)
             self.events.emit("ckpt_begin", path=path)
-            self.checkpoints.save(self.done, self.state, self.facts(), self._committed)
-            if wait:
-                self.checkpoints.wait()
+            facts = facts_of(self.setup, samples_consumed=self.consumed, rewinds=self.rewinds,
+                             rate_scale=self.rate_scale)
+            self.checkpoints.save(self.done, self.state, facts,
+                                  lambda number: self.events.emit("ckpt_commit", path=path, step=number))
 
-    def _committed(self, number):
-        self.events.emit("ckpt_commit", path=self.checkpoints.path(number), step=number)
-
-    def rewind(self):
-        """Back to the newest checkpoint, but on with the samples behind those that did the harm."""
-        self.wants_rewind = False
+    def _rewind(self):
+        """Back to the newest checkpoint, but on with the samples behind those that did the harm; the next batch."""
+        self._diverging, self._unread = False, None
         self.rewinds += 1
-        at = self.done
-        if self.rewinds > self.config.guard.max_rewinds:
-            raise Ended(DIVERGED, f"step {at}: diverged: more than {self.config.guard.max_skips} of the last "
-                                  f"{self.config.guard.window} updates were left out, after going back "
-                                  f"{self.rewinds - 1} times; try a smaller config.optimizer.lr")
+        at, limits = self.done, self.config.guard
+        if self.rewinds > limits.max_rewinds:
+            raise Ended(DIVERGED, f"step {at}: diverged: more than {limits.max_skips} of the last {limits.window} "
+                                  f"updates were left out, after going back {self.rewinds - 1} times; try a smaller "
+                                  f"config.optimizer.lr")
         with self.clock.enter("lost"):
-            found = ckpt.latest_good(self.checkpoints, self.like, self._check,
-                                     lambda text: self.events.emit("warn", text=text))
-            self.done, self.state = (found[0], found[1]) if found else (0, self.fresh())
-        self.state["guard"] = jax.jit(guard.forgive, out_shardings=self.layout["guard"])(self.state["guard"])
-        self.rate_scale *= self.config.guard.lr_factor
+            found = self._newest()
+            self.done, self.state = found[:2] if found else (0, self.programs.fresh())
+        self.state = {**self.state, "guard": guard.forgive(self.state["guard"])}
+        self.rate_scale *= limits.lr_factor
         self.events.emit("rewind", **{"from": at, "to": self.done})
         self.events.step = self.done
         return self._load()
 
-    def preempt(self):
+    def _preempt(self):
         self.events.emit("preempt")
+        self.checkpoints.wait()
         if self.checkpoints.newest() != self.done:
             self.save()
-        self.checkpoints.wait()
-        raise Ended(RESUMABLE, f"stopped at step {self.done}, {self.checkpoints.path(self.done)} is committed; the same "
-                               f"command goes on")
+            self.checkpoints.wait()
+        raise Ended(RESUMABLE, f"stopped at step {self.done}: {self.checkpoints.path(self.done)} is committed, and the "
+                               f"same command goes on from it")
 
-    def phase(self, name):
-        self.events.emit("phase", name=name)
+    def _phase(self, name):
+        self.events.phase(name)
         self.clock.become(name if name in ("compile", "step") else "init")
 
-    def parameters(self):
-        """On the host, whole, on every process."""
-        whole = jax.jit(lambda tree: tree, out_shardings=sharding.copies(self.mesh))(self.state["params"])
-        return jax.device_get(whole)
+    def whole_parameters(self):
+        """On each process, in one piece."""
+        return self.programs.whole(self.state["params"])
 
     def plan(self):
         causal, full = model.flops_per_token(self.config.model, self.state["params"])
