@@ -113,7 +113,7 @@ class TrainStageTest : public testing::Test {
     request.memory_bytes = 1 << 30;
     request.threads = 2;
     request.progress = [this](std::uint64_t done, std::uint64_t of) { progress_ = StrCat(done, "/", of); };
-    request.say = [this](std::string_view line) { said_ = line; };
+    request.say = [this](std::string_view line) { said_.emplace_back(line); };
     request.stop = stop_.get_token();
     return (*job)->Run(request);
   }
@@ -154,7 +154,8 @@ class TrainStageTest : public testing::Test {
   std::stop_source stop_;
   std::string stop_on_;  // kind of the event at which the run stops
   std::mutex mutex_;
-  std::string log_, notes_, progress_, said_;
+  std::string log_, notes_, progress_;
+  std::vector<std::string> said_;
   std::map<std::string, int> events_;  // by kind
 };
 
@@ -169,7 +170,9 @@ TEST_F(TrainStageTest, TrainsAndPublishesWhatBelongsToTheArtifact) {
             (std::vector<std::string>{"export/model.safetensors", "config.json", "job.json", "result.json"}));
   EXPECT_EQ(output->facts["final"]["bits_per_char"].AsDouble(), 4.5);
   EXPECT_EQ(progress_, "20/20");
-  EXPECT_EQ(said_, "step 20 of 20, loss 2.667, 51.2 k tokens/s");
+  EXPECT_EQ(said_.front(), "starting, step 0 of 20");
+  EXPECT_EQ(said_.at(1), "step 2 of 20, loss 6.667, 51.2 k tokens/s");
+  EXPECT_EQ(said_.back(), "exporting, step 20 of 20");
   EXPECT_NE(notes_.find("1000 rows of 64 ids (63000 targets), 1000 held out, 400 pieces"), std::string::npos)
       << notes_;
   EXPECT_NE(notes_.find("step 20: validation loss 3.000, 4.500 bits per character (bigram 5.250)"),
