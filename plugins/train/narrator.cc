@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/str.h"
@@ -47,6 +48,7 @@ void Narrator::Note(std::string_view text) {
 void Narrator::Hear(const Json& event) {
   const std::string_view kind = event["kind"].AsString();
   if (kind == "step") return Progress(event);
+  if (kind == "phase") return Phase(event);
   if (kind == "eval") return Evaluated(event);
   if (kind == "baseline" && event["name"].AsString() == "bigram_kn")
     bigram_ = event["bits_per_char"].AsDouble();
@@ -74,9 +76,26 @@ void Narrator::Progress(const Json& event) {
   if (event["tokens_per_s"].is_number())
     text += StrCat(", ", Short(event["tokens_per_s"].AsDouble()), " tokens/s");
   if (event["mfu"].is_number()) text += StrCat(", MFU ", Number(100 * event["mfu"].AsDouble(), 1), " %");
+  Move(step, text);
+}
+
+/// What takes its time and is no step.
+void Narrator::Phase(const Json& event) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kSaid = {{{"init", "starting"},
+                                                                                   {"compile", "compiling"},
+                                                                                   {"eval", "evaluating"},
+                                                                                   {"checkpoint", "saving"},
+                                                                                   {"export", "exporting"}}};
+  for (const auto& [name, said] : kSaid)
+    if (event["name"].AsString() == name)
+      Move(event["step"].AsInt(step_), StrCat(said, ", step ", event["step"].AsInt(step_), " of ", steps_));
+}
+
+void Narrator::Move(std::int64_t step, std::string_view text) {
+  step_ = std::clamp<std::int64_t>(step, 0, steps_);
   Json progress;
   progress["kind"] = "progress";
-  progress["done"] = std::min(step, steps_);
+  progress["done"] = step_;
   progress["of"] = steps_;
   progress["text"] = text;
   call_.Emit(progress);

@@ -22,11 +22,14 @@ class Narrator {
 
  private:
   void Progress(const Json& event);
+  void Phase(const Json& event);
+  void Move(std::int64_t step, std::string_view text);
   void Evaluated(const Json& event);
 
   const HostCall& call_;
   const std::int64_t steps_;
-  double bigram_ = 0;  // bits per character of the best baseline; 0: not heard of
+  std::int64_t step_ = 0;  // the last that was heard of
+  double bigram_ = 0;      // bits per character of the best baseline; 0: not heard of
   int warnings_ = 0;
   std::chrono::nanoseconds second_{0};  // when the second began that `notes_` are counted in
   int notes_ = 0;

@@ -212,7 +212,10 @@ Result<Json> Train(const TrainJob& job, const HostCall& call) {
     return run.Answer();
   }
   ASSIGN_OR_RETURN(const std::string python, FindPython(job.environment()));
-  Narrator(call, job.steps()).Note(hand_off.Describe());
+  Narrator narrator(call, job.steps());
+  narrator.Note(hand_off.Describe());
+  narrator.Hear(
+      Json(Json::Object{{"kind", "phase"}, {"name", "init"}}));  // it takes a while to say so itself
   RETURN_IF_ERROR(run.Run(python));
   return run.Answer();
 }

@@ -73,10 +73,11 @@ class Trainer:
 
     def checkpoint(self):
         self.say("ckpt_begin", path=f"checkpoints/{self.step}")
-        path = os.path.join(self.run, STATE)
-        with open(path + ".part", "w") as file:
-            file.write(str(self.step))
-        os.rename(path + ".part", path)
+        if self.worker == 0:  # it writes for all
+            path = os.path.join(self.run, STATE)
+            with open(path + ".part", "w") as file:
+                file.write(str(self.step))
+            os.rename(path + ".part", path)
         self.say("ckpt_commit", path=f"checkpoints/{self.step}")
 
     def stop(self):
@@ -138,6 +139,8 @@ class Trainer:
 
     def then_end(self):
         self.phase("export")
+        if self.worker > 0:
+            return
         with open(os.path.join(self.run, "config.json"), "w") as file:
             json.dump({"resolved": True, **self.job["config"]}, file)
         exported = None
