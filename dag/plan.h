@@ -43,8 +43,8 @@ struct Facts {
     Status missing;  // not OK: it is not on this machine, and why
   };
   std::map<std::string, std::vector<TakenFile>> taken;  // by stage; ports first, in the order of the table
-  /// What stands at the place of a stage that makes an artifact; absent where nothing does, and where the place
-  /// has the recipe in its name.
+  /// What stands at the place of a stage that makes an artifact; absent where nothing does, and where the
+  /// place has the recipe in its name.
   struct Published {
     std::optional<Manifest> manifest;
     bool whole = true;     // every shard is there with the size that the manifest says
@@ -141,8 +141,8 @@ inline constexpr std::string_view kInputPort = "input";
 /// Begins the place of an artifact that lies below artifacts/ of the work directory.
 inline constexpr std::string_view kWorkPlace = "work:";
 
-/// URI of the artifact of a stage that publishes; empty for one without `out`, and for one whose place has the
-/// recipe in its name.
+/// URI of the artifact of a stage that publishes; empty for one without `out`, and for one whose place has
+/// the recipe in its name.
 std::string PlaceOfStage(const StageSpec& spec);
 
 /// Every planned segment that `segment` needs before it: origin, gather, artifacts.
