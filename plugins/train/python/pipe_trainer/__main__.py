@@ -40,7 +40,7 @@ def main(argv=None):
 def train(arguments, events, stop):
     from . import job as jobs
     job = jobs.read(arguments.job, arguments.set)
-    limit_threads(job.threads)
+    limit_threads(job.threads, int(os.environ.get("PIPE_WORKER_INDEX") or 0))
     try:
         from . import devices
         devices.start(os.environ, lambda text: events.emit("warn", text=text))

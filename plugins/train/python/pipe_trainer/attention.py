@@ -7,6 +7,9 @@ import jax
 import jax.numpy as jnp
 from jax import nn
 
+from . import kernels
+from .exits import BadJob
+
 LARGE = -1e30
 
 
@@ -77,10 +80,17 @@ def heads_last(x, length):
     return x.reshape(batch, length, -1, width)
 
 
-def choose(config, platform, mesh):
-    """(name, form) for a device; what was asked for by name is taken or refused."""
-    del mesh
-    name = config.attention
-    if name == "auto":
-        name = "dense" if platform == "cpu" else "reference"
-    return name, {"reference": reference, "dense": dense}[name]
+def choose(config, platform, mesh, compute):
+    """(name, form, why it is not the fast one or None). A form that was asked for by name is given or refused."""
+    forms = {"reference": lambda: reference, "dense": lambda: dense,
+             "splash": lambda: kernels.splash(config, mesh), "cudnn": lambda: kernels.cudnn(compute, allowed)}
+    if config.attention != "auto":
+        try:
+            return config.attention, forms[config.attention](), None
+        except kernels.NotHere as error:
+            raise BadJob([f"config.model.attention: {config.attention}: {error}"]) from None
+    fast = {"cpu": "dense", "tpu": "splash", "gpu": "cudnn"}.get(platform, "reference")
+    try:
+        return fast, forms[fast](), None
+    except kernels.NotHere as error:
+        return "reference", reference, f"attention is slower than it could be: no {fast}: {error}"

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import jax
+from jax.experimental import multihost_utils
 import orbax.checkpoint as ocp
 
 from .devices import first_line
@@ -78,6 +79,8 @@ class Checkpoints:
         """Keeps a damaged one under another name, out of the way of the next of this step."""
         if jax.process_index() == 0:
             os.replace(self.directory / str(step), self.directory / f"damaged-{step}-{time.time_ns()}")
+        if jax.process_count() > 1:
+            multihost_utils.sync_global_devices("set aside")
         self._manager.reload()
 
     def close(self):

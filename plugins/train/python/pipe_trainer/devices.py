@@ -8,20 +8,17 @@ from pathlib import Path
 from .exits import NO_DEVICE, TRANSIENT, Ended
 
 
-def limit_threads(count):
-    """XLA takes as many threads as it may use cores. Before JAX makes its first device."""
+def limit_threads(count, worker=0):
+    """XLA takes as many threads as it may use cores, each worker others. Before JAX makes its first device."""
     allowed = sorted(os.sched_getaffinity(0))
     if 0 < count < len(allowed):
-        os.sched_setaffinity(0, allowed[:count])
+        os.sched_setaffinity(0, {allowed[(worker * count + number) % len(allowed)] for number in range(count)})
 
 
 def start(environ, warn):
     """Joins the other processes of a run, turns the compile cache on and finds the devices."""
     import jax
-    jax.config.update("jax_compilation_cache_dir", environ.get("JAX_COMPILATION_CACHE_DIR") or str(cache_place()))
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
-    jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)
-    jax.config.update("jax_threefry_partitionable", True)  # numbers that do not depend on the mesh
+    configure(environ.get("JAX_COMPILATION_CACHE_DIR") or str(cache_place()))
     workers = int(environ.get("PIPE_WORKER_COUNT") or 1)
     try:
         if workers > 1:
@@ -36,7 +33,14 @@ def start(environ, warn):
     if jax.default_backend() == "cpu" and any(os.path.exists(f"/dev/{name}") for name in ("accel0", "nvidia0", "vfio/0")):
         warn("this machine has an accelerator and JAX uses none of it; `pipe trainer setup` makes an environment "
              "that does")
-    return jax
+
+
+def configure(cache):
+    import jax
+    jax.config.update("jax_compilation_cache_dir", cache)
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
+    jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)
+    jax.config.update("jax_threefry_partitionable", True)  # numbers that do not depend on the mesh
 
 
 def cache_place():

@@ -25,7 +25,8 @@ class HeldOut:
         for tokens, lengths, batch in feed.in_order(self.rows, self.setup.mesh, self.size, self.limit):
             if asked():
                 return None
-            ahead = batch, self._nats(params, tokens, lengths)
+            with jax.set_mesh(self.setup.mesh):
+                ahead = batch, self._nats(params, tokens, lengths)
             self._add(sums, running)
             running = ahead
         self._add(sums, running)

@@ -1,9 +1,9 @@
 """The loop of a run: steps, what is due between them, going back, stopping."""
 
 import time
+from typing import NamedTuple
 
 import jax
-import numpy as np
 
 from . import ckpt, guard, model, optim, step
 from .exits import DIVERGED, RESUMABLE, Ended
@@ -11,6 +11,13 @@ from .feed import Feed
 from .programs import Programs
 from .resume import check, facts_of
 from .throughput import Throughput
+
+
+class Report(NamedTuple):
+    step: int
+    tokens: int
+    rate: float
+    metrics: object  # step.METRICS, on the devices
 
 
 class Loop:
@@ -27,7 +34,7 @@ class Loop:
         self.rewinds, self.rate_scale = 0, 1.0
         self.evaluated = None  # the newest scores, with their step
         self._diverging = False
-        self._unread = None  # (step, metrics on the device, learning rate) of the last step
+        self._unread = None  # the Report of the last step
 
     @property
     def tokens(self):
@@ -59,26 +66,25 @@ class Loop:
         """Up to the last step. Ends by Ended(42) when asked to stop."""
         if self.done >= self.job.steps:
             return
-        self.throughput = Throughput(self.setup, self.state["params"])
+        self.throughput = Throughput(self.setup, self.state["params"], self.clock)
         self._phase("compile")
-        with jax.set_mesh(self.setup.mesh):
-            batch = self._load()
-            self.programs.compile(self.state, batch)
-            self._phase("step")
-            while self.done < self.job.steps:
-                read = self._unread
-                self._take(batch)
-                batch = self._load(self._unread[1])
-                stopping = self._observe(read)
-                if self._due() or self.asked:
-                    stopping = self._observe(self._unread) or stopping or self.asked
-                    self._unread = None
-                if self._diverging:
-                    batch = self._rewind()
-                elif stopping and self.done < self.job.steps:
-                    self._preempt()
-                elif self._due():
-                    self._between()
+        batch = self._load()
+        self.programs.compile(self.state, batch)
+        self._phase("step")
+        while self.done < self.job.steps:
+            read = self._unread
+            self._take(batch)
+            batch = self._load(self._unread.metrics)
+            stopping = self._observe(read)
+            if self._due() or self.asked:
+                stopping = self._observe(self._unread) or stopping or self.asked
+                self._unread = None
+            if self._diverging:
+                batch = self._rewind()
+            elif stopping and self.done < self.job.steps:
+                self._preempt()
+            elif self._due():
+                self._between()
         self.clock.become("init")
 
     def _take(self, batch):
@@ -88,7 +94,7 @@ class Loop:
         self.state, metrics = self.programs.train(self.state, batch, rate, self.stop.asked)
         self.done += 1
         self.consumed += self.config.batch.rows
-        self._unread = self.done, metrics, rate
+        self._unread = Report(self.done, self.tokens, rate, metrics)
 
     def _load(self, running=None):
         """The batch of the next step. Devices waited for it where the step that ran meanwhile has ended."""
@@ -103,18 +109,17 @@ class Loop:
         """Reads the metrics of a step; true when a worker was asked to stop."""
         if report is None:
             return False
-        number, metrics, rate = report
-        values = dict(zip(step.METRICS, jax.device_get(metrics).tolist()))
-        self.events.step = number
+        number = self.events.step = report.step
+        values = dict(zip(step.METRICS, jax.device_get(report.metrics).tolist()))
         self.throughput.steps += 1
         if values["skipped"]:
             self.events.emit("warn", text=f"step {number}: left out, its loss is {values['loss']:.4g} and its gradient "
                                           f"{values['grad_norm']:.4g}; {values['skips']:.0f} of late")
             self._diverging = values["skips"] > self.config.guard.max_skips
         if number % self.job.log_every == 0 or number == self.job.steps:
-            self.events.emit("step", loss=values["loss"], grad_norm=values["grad_norm"], lr=rate,
-                             skipped=int(values["skips"]), tokens=self.tokens,
-                             **self.throughput.since_last(self.clock))
+            self.events.emit("step", loss=values["loss"], grad_norm=values["grad_norm"], lr=report.rate,
+                             skipped=int(values["skips"]), tokens=report.tokens,
+                             **self.throughput.since_last())
         return bool(values["stop"])
 
     def _due(self):
@@ -137,7 +142,7 @@ class Loop:
 
     def evaluate(self):
         self._phase("eval")
-        with self.clock.enter("eval"), jax.set_mesh(self.setup.mesh):
+        with self.clock.enter("eval"):
             scores = self._evaluate(self.state["params"])
         if scores is None:
             self._preempt()

@@ -31,7 +31,8 @@ class Programs:
 
     def compile(self, state, batch):
         """So that the first step takes no longer than the others."""
-        self._train = self._train.lower(state, *batch, self._scalar(0.0), self._stop[0]).compile()
+        with jax.set_mesh(self._setup.mesh):
+            self._train = self._train.lower(state, *batch, self._scalar(0.0), self._stop[0]).compile()
 
     def train(self, state, batch, rate, stop):
         """(state, metrics); the state that goes in is used up. `stop`: that this process was asked to."""

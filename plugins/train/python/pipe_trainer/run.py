@@ -13,6 +13,7 @@ from .events import Clock
 from .held_out import HeldOut
 from .loop import Loop
 from .samples import Samples
+from .selfcheck import check_attention
 from .setup import prepare
 
 
@@ -24,6 +25,9 @@ def run(job, events, stop):
     events.emit("hello", versions=devices.versions(), devices=[str(device) for device in jax.devices()],
                 backend=jax.default_backend(), processes=jax.process_count(), attention=setup.attention,
                 reader=setup.rows.reader, config=whole)
+    if setup.lack:
+        events.emit("warn", text=setup.lack)
+    check_attention(setup)
     job.run_dir.mkdir(parents=True, exist_ok=True)
     main = jax.process_index() == 0
     if main:

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, replace
 
-import jax
 import jax.numpy as jnp
 
 from . import attention, data, loss, sharding
@@ -20,6 +19,7 @@ class Setup:
     compute: object      # the type of activations
     attend: object
     attention: str       # its name
+    lack: str | None     # why that is not the fast one
     positions: int       # of a row, whose logits exist at a time
 
 
@@ -38,9 +38,10 @@ def prepare(job, rows=None, eval_rows=None, devices=None):
     config = replace(config, mesh=replace(config.mesh, data=mesh.shape["data"]),
                      eval=replace(config.eval, batch=-(-evaluated // shards) * shards))
     platform = mesh.devices.flat[0].platform
-    name, attend = attention.choose(config.model, platform, mesh)
+    compute = compute_type(config.model, platform)
+    name, attend, lack = attention.choose(config.model, platform, mesh, compute)
     positions = loss.positions_at_a_time(config.model, max(batch, config.eval.batch) // shards)
-    return Setup(job, config, rows, eval_rows, mesh, compute_type(config.model, platform), attend, name, positions)
+    return Setup(job, config, rows, eval_rows, mesh, compute, attend, name, lack, positions)
 
 
 def compute_type(model, platform):
@@ -73,7 +74,3 @@ def check_tokenizer(named, packed):
             raise Ended(BAD_DATA, f"tokenizer: the rows were made with {other} {packed[other]}, the job names "
                                   f"{named[key]}; make the rows again with this tokenizer")
 
-
-def abstract_state(config, make):
-    """Shapes of the state, without making it."""
-    return jax.eval_shape(lambda: make(config, jax.random.key(0)))

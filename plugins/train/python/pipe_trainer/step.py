@@ -52,7 +52,7 @@ def make_train_step(config, attend, compute, positions):
     def train_step(state, tokens, lengths, rate, stop):
         params = state["params"]
         (mean_loss, grads), total = gradients(params, tokens, lengths)
-        norm = optax.global_norm(grads)
+        norm = optax.tree.norm(grads)
         watch, take = guard.judge(config.guard, state["guard"], mean_loss, norm)
         if config.optimizer.clip:
             grads = jax.tree.map(lambda grad: grad * jnp.minimum(1.0, config.optimizer.clip / norm), grads)
