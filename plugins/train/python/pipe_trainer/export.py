@@ -98,7 +98,8 @@ def tokenizer_files(tokenizer, pieces, seq_len):
              if tokenizer[f"{name}_id"] >= 0}
     special = {"bos_token": named.get("eos"), **{f"{name}_token": piece for name, piece in named.items()}}
     special = {name: piece for name, piece in special.items() if piece is not None}
-    settings = {"tokenizer_class": "LlamaTokenizer", "legacy": False, "add_bos_token": True,
+    settings = {"tokenizer_class": "LlamaTokenizer", "legacy": True,  # the library itself, without protobuf
+                "add_bos_token": True,
                 "add_eos_token": False, "add_prefix_space": False, "clean_up_tokenization_spaces": False,
                 "model_max_length": seq_len}
     return {**settings, **special}, special
