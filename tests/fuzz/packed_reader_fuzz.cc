@@ -7,6 +7,7 @@
 
 #include "formats/packed.h"
 #include "formats/tfrecord.h"
+#include "plugins/train/reader/crc32c.h"
 #include "plugins/train/reader/row.h"
 
 namespace {
@@ -29,6 +30,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   char error[kPipeErrorBytes] = "";
   std::vector<std::int32_t> tokens(rules.ids);
 
+  Require(pipe_masked_crc32c(data, size) == pipe_masked_crc32c_portable(data, size));
   const std::vector<unsigned char> frame(data + 2,
                                          data + size);  // exactly so long, for the address sanitizer
   (void)pipe_row_read(&rules, frame.data(), frame.size(), length, 0, tokens.data(), error);

@@ -10,6 +10,7 @@ sys.path[:0] = [str(PACKAGE), str(Path(__file__).parent)]
 
 # CTest names the library of its own build; by hand the newest one is taken.
 if "PIPE_READER_LIBRARY" not in os.environ:
-    built = sorted(ROOT.glob("build/*/plugins/train/reader/libpipe_reader.so"), key=lambda path: path.stat().st_mtime)
+    built = [*ROOT.glob("build/*/plugins/train/reader/libpipe_reader.so"),
+             *ROOT.glob("build/*/bin/plugins/train/libpipe_reader.so")]
     if built:
-        os.environ["PIPE_READER_LIBRARY"] = str(built[-1])
+        os.environ["PIPE_READER_LIBRARY"] = str(max(built, key=lambda path: path.stat().st_mtime))

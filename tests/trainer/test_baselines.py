@@ -1,4 +1,4 @@
-"""Baselines, against counting one by one and as distributions; when bits per byte and character are refused."""
+"""Baselines, against counting one by one and as distributions; when bits are refused."""
 
 import math
 import tempfile

@@ -1,4 +1,4 @@
-"""Exports: the same logits in a forward written from the description of Llama in transformers, with numpy alone."""
+"""Exports: the same logits in a forward written from the description of Llama, with numpy alone."""
 
 import json
 import struct
@@ -16,8 +16,8 @@ from pipe_trainer import export, model, model_card, safetensors
 
 FACTS = {
     "name": "train", "recipe": "ab" * 16, "seed": 1, "steps": 20, "tokens": 4096, "params": 12345,
-    "evaluation": {"loss": 2.5, "ppl": 12.2, "bits_per_byte": 1.1, "bits_per_char": 2.7, "unk_rate": 0.0, "targets": 100,
-                   "bytes": 300, "chars": 120},
+    "evaluation": {"loss": 2.5, "ppl": 12.2, "bits_per_byte": 1.1, "bits_per_char": 2.7, "unk_rate": 0.0,
+                   "targets": 100, "bytes": 300, "chars": 120},
     "baselines": [{"name": "bigram_kn", "nats_per_token": 3.0, "bits_per_byte": 1.3, "bits_per_char": 3.1}],
     "lineage": {"data": {"recipe": "cd" * 16, "content": "ef" * 16, "lineage": [
         {"stage": "source", "type": "download", "version": 1, "config": {"url": "a|b"},
@@ -55,18 +55,21 @@ def read_tensors(path):
 def llama_logits(directory, ids):
     """LlamaForCausalLM of one sequence: float64, one head at a time."""
     settings = json.loads((directory / "config.json").read_text())
-    weights = {name: value.astype(np.float64) for name, value in read_tensors(directory / "model.safetensors").items()}
+    weights = read_tensors(directory / "model.safetensors")
+    weights = {name: value.astype(np.float64) for name, value in weights.items()}
     heads, groups = settings["num_attention_heads"], settings["num_key_value_heads"]
     width, length = settings["head_dim"], len(ids)
 
     def norm(x, name):
-        return x / np.sqrt((x * x).mean(-1, keepdims=True) + settings["rms_norm_eps"]) * weights[name + ".weight"]
+        size = np.sqrt((x * x).mean(-1, keepdims=True) + settings["rms_norm_eps"])
+        return x / size * weights[name + ".weight"]
 
     inverse = 1 / settings["rope_theta"] ** (np.arange(0, width, 2) / width)
     angles = np.outer(np.arange(length), np.concatenate([inverse, inverse]))
 
     def rotated(x):
-        return x * np.cos(angles) + np.concatenate([-x[:, width // 2:], x[:, :width // 2]], -1) * np.sin(angles)
+        turned = np.concatenate([-x[:, width // 2:], x[:, :width // 2]], -1)
+        return x * np.cos(angles) + turned * np.sin(angles)
 
     hidden = weights["model.embed_tokens.weight"][ids]
     for layer in range(settings["num_hidden_layers"]):
@@ -103,7 +106,8 @@ class ExportTest(unittest.TestCase):
         return params
 
     def test_numpy_forward_of_the_file_gives_the_same_logits(self):
-        for fields in ({}, {"kv_heads": 2}, {"tied": False, "heads": 2, "head_dim": 24}, {"rope_theta": 500.0}):
+        for fields in ({}, {"kv_heads": 2}, {"tied": False, "heads": 2, "head_dim": 24},
+                       {"rope_theta": 500.0}):
             with self.subTest(fields):
                 config = config_of(**fields)
                 params = self.write(config)
@@ -137,7 +141,8 @@ class ExportTest(unittest.TestCase):
         self.assertEqual((settings["vocab_size"], settings["bos_token_id"], settings["eos_token_id"],
                           settings["pad_token_id"]), (300, 2, 2, 0))
         special = json.loads((self.place / "special_tokens_map.json").read_text())
-        self.assertEqual(special, {"bos_token": "</s>", "eos_token": "</s>", "unk_token": "<unk>", "pad_token": "<pad>"})
+        self.assertEqual(special, {"bos_token": "</s>", "eos_token": "</s>", "unk_token": "<unk>",
+                                   "pad_token": "<pad>"})
         self.assertEqual((self.place / "tokenizer.model").read_bytes(), tiny_tokenizer.path().read_bytes())
         card = (self.place / "README.md").read_text(encoding="utf-8")
         for said in ("ab" * 16, "12" * 16, "2.7000", "3.1000", "a\\|b", "鳴く", "12,345"):
@@ -170,7 +175,8 @@ class ExportTest(unittest.TestCase):
         except ImportError:
             self.skipTest("the package safetensors is not in the lock")
         self.write(config_of(tied=False))
-        theirs, ours = load_file(self.place / "model.safetensors"), safetensors.read(self.place / "model.safetensors")
+        path = self.place / "model.safetensors"
+        theirs, ours = load_file(path), safetensors.read(path)
         self.assertEqual(theirs.keys(), ours.keys())
         for name, values in theirs.items():
             np.testing.assert_array_equal(values, ours[name])
@@ -179,14 +185,16 @@ class ExportTest(unittest.TestCase):
         config = config_of()
         params = self.write(config, dtype="BF16")
         found = export.read(self.place)[0]["blocks"]["wq"]
-        np.testing.assert_array_equal(found, params["blocks"]["wq"].astype(jax.numpy.bfloat16).astype(np.float32))
+        rounded = params["blocks"]["wq"].astype(jax.numpy.bfloat16).astype(np.float32)
+        np.testing.assert_array_equal(found, rounded)
 
     def test_damaged_safetensors_are_refused(self):
         self.write(config_of())
         path = self.place / "model.safetensors"
         whole = path.read_bytes()
         header = struct.unpack("<Q", whole[:8])[0]
-        for damage in (b"", whole[:7], whole[:-1], whole + b"\0", b"\xff" * 8 + whole[8:], whole[:8] + b"[" + whole[9:],
+        for damage in (b"", whole[:7], whole[:-1], whole + b"\0", b"\xff" * 8 + whole[8:],
+                       whole[:8] + b"[" + whole[9:],
                        whole[:8] + whole[8:8 + header].replace(b"F32", b"Q32") + whole[8 + header:],
                        whole[:8] + b"{}".ljust(header) + whole[8 + header:]):
             path.write_bytes(damage)

@@ -20,7 +20,8 @@ class Elf:
         assert data[:6] == b"\x7fELF\x02\x01", "not little-endian ELF64"
         self._data = data
         at, size, count = struct.unpack_from("<Q", data, 0x28)[0], *struct.unpack_from("<HH", data, 0x3A)
-        self._sections = [struct.unpack_from("<IIQQQQIIQQ", data, at + size * number) for number in range(count)]
+        self._sections = [struct.unpack_from("<IIQQQQIIQQ", data, at + size * number)
+                          for number in range(count)]
 
     def _of_type(self, kind):
         for _, section_type, _, _, offset, size, link, info, _, entry in self._sections:
@@ -74,7 +75,7 @@ class LibraryTest(unittest.TestCase):
 
     def test_exports_what_its_header_declares(self):
         header = (places.ROOT / "plugins/train/reader/pipe_reader.h").read_text()
-        declared = set(re.findall(r"PIPE_READER_API [\w* ]*?\b(pipe_reader_\w+)\(", header.replace("\n", " ")))
+        declared = set(re.findall(r"^PIPE_READER_API [\w* ]*?\b(pipe_reader_\w+)\(", header, re.MULTILINE))
         self.assertEqual(len(declared), 7)
         self.assertEqual(set(self.elf.exported()), declared)
 

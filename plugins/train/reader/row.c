@@ -45,29 +45,53 @@ static const unsigned char* list_of(const unsigned char* at, const unsigned char
   return at;
 }
 
-/* One varint; UINT64_MAX where it is longer than 5 bytes. Up to 3 bytes, as nearly all ids have, without a
- * branch on how many. Reads 4 bytes. */
-static uint64_t varint(const unsigned char** at) {
-  const uint32_t word = (uint32_t)little_endian(*at, 4);
-  const uint32_t ends = ~word & 0x00808080u;
-  if (ends != 0) {
-    const uint32_t kept = word & (ends ^ (ends - 1));
-    *at += ((unsigned)__builtin_ctz(ends) >> 3) + 1;
-    return (kept & 0x7fu) | (kept >> 1 & 0x3f80u) | (kept >> 2 & 0x1fc000u);
-  }
-  uint64_t value = 0;
-  for (unsigned shift = 0; shift < 35; shift += 7) {
-    const unsigned char byte = *(*at)++;
-    value |= (uint64_t)(byte & 0x7f) << shift;
-    if (byte < 0x80) return value;
-  }
-  return UINT64_MAX;
+static uint64_t word_at(const unsigned char* bytes) {
+  uint64_t word;
+  memcpy(&word, bytes, sizeof word);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+  word = __builtin_bswap64(word);
+#endif
+  return word;
 }
 
-/* How many varints end before `end`. */
-static uint64_t count(const unsigned char* at, const unsigned char* end) {
+/* Bit i is set where byte i of `size` <= 64 ends a number. */
+static uint64_t ends_of(const unsigned char* bytes, uint64_t size) {
+  uint64_t ends = 0;
+  uint64_t at = 0;
+  for (; at + 8 <= size; at += 8) {
+    const uint64_t low = (~word_at(bytes + at) >> 7) & 0x0101010101010101u;
+    ends |= (low * 0x0102040810204080u >> 56) << at; /* gathers the eight bits */
+  }
+  for (; at < size; ++at) ends |= (uint64_t)(bytes[at] < 0x80) << at;
+  return ends;
+}
+
+/* The number of `size` bytes, 1 to 8, that ends at `last`. Reads the 8 bytes up to there: an Example has more
+ * than that before its first number. */
+static uint64_t number_at(const unsigned char* last, uint64_t size) {
+  const uint64_t word = word_at(last - 7) >> (64 - 8 * size);
+  return (word & 0x7f) | (word >> 1 & 0x3f80) | (word >> 2 & 0x1fc000) | (word >> 3 & 0xfe00000) |
+         (word >> 4 & 0x7f0000000);
+}
+
+/* All numbers of a list whose last byte ends one, `most` of them at most; gives how many there are. One of
+ * more than 5 bytes, or above `limit`, becomes `limit`. */
+static uint64_t numbers_of(const unsigned char* at, const unsigned char* end, uint32_t limit, uint64_t most,
+                           int32_t* numbers) {
   uint64_t found = 0;
-  for (; at < end; ++at) found += *at < 0x80;
+  for (const unsigned char* begin = at; at < end; at += 64) {
+    const uint64_t left = (uint64_t)(end - at);
+    uint64_t ends = ends_of(at, left < 64 ? left : 64);
+    for (; ends != 0; ends &= ends - 1, ++found) {
+      const unsigned char* const last = at + __builtin_ctzll(ends);
+      const uint64_t size = (uint64_t)(last - begin) + 1;
+      if (found < most) {
+        const uint64_t number = size <= 5 ? number_at(last, size) : UINT64_MAX;
+        numbers[found] = (int32_t)(number < limit ? number : limit);
+      }
+      begin = last + 1;
+    }
+  }
   return found;
 }
 
@@ -87,21 +111,18 @@ int pipe_row_read(const pipe_row_rules* rules, const unsigned char* frame, uint6
   if (little_endian(end, 4) != pipe_masked_crc32c(data, data_size))
     return wrong(error, "damaged at byte %" PRIu64 ": the CRC of the data does not fit", at);
 
-  const unsigned char* next = list_of(data, end);
-  if (next == NULL || (next < end && end[-1] >= 0x80))
+  const unsigned char* const list = list_of(data, end);
+  if (list == NULL || (list < end && end[-1] >= 0x80))
     return wrong(error, "the row at byte %" PRIu64 " is no Example of one int64 list \"tokens\"", at);
-  const uint64_t ids = count(next, end);
+  const uint64_t ids = numbers_of(list, end, rules->vocab_size, rules->ids, tokens);
   if (ids != rules->ids)
     return wrong(error, "the row at byte %" PRIu64 " has %" PRIu64 " ids, by packed.json %" PRIu32, at, ids,
                  rules->ids);
-  for (uint32_t number = 0; number < rules->ids; ++number) {
-    const uint64_t id = varint(&next);
-    if (id >= rules->vocab_size)
+  for (uint32_t number = 0; number < rules->ids; ++number)
+    if ((uint32_t)tokens[number] == rules->vocab_size)
       return wrong(
           error, "the row at byte %" PRIu64 ": id %" PRIu32 " is none of the tokenizer's %" PRIu32 " pieces",
           at, number, rules->vocab_size);
-    tokens[number] = (int32_t)id;
-  }
   for (uint32_t number = length; number < rules->ids; ++number)
     if ((uint32_t)tokens[number] != rules->fill_id)
       return wrong(error,

@@ -1,8 +1,9 @@
 """What counting alone reaches on the same targets: uniform, unigram, and a bigram after Kneser and Ney.
 
-The bigram interpolates with absolute discounts, one for the counts of pairs and one for those of continuations,
-each n1 / (n1 + 2 n2) of its own counts (Ney, Essen and Kneser 1994); the continuations interpolate with the
-uniform distribution. So every probability is above zero and those of a context sum to one.
+The bigram interpolates with absolute discounts, one for the counts of pairs and one for those of
+continuations, each n1 / (n1 + 2 n2) of its own counts (Ney, Essen and Kneser 1994); the continuations
+interpolate with the uniform distribution. So every probability is above zero, and those of a context sum
+to one.
 """
 
 import numpy as np
@@ -14,8 +15,8 @@ ROWS_AT_ONCE = 1024
 
 
 def compute(train_rows, eval_rows, vocab, train_targets=TRAIN_TARGETS, eval_count=None):
-    """A dict for each baseline: `name`, `nats_per_token`, what evaluate.score gives, and the `train_targets` that
-    were counted. `eval_count`: score the first rows alone."""
+    """A dict for each baseline: `name`, `nats_per_token`, what evaluate.score gives, and the `train_targets`
+    that were counted. `eval_count`: score the first rows alone."""
     counts = Counts(pairs_of(train_rows, vocab, train_targets), vocab)
     sums, scored = Sums(), []
     for batch in batches(eval_rows, eval_count or eval_rows.count):

@@ -12,7 +12,7 @@ IMPOSSIBLE = -1e30
 
 
 def pick(scores, temperature, top_p, key):
-    """An id by its logits. Temperature 0 takes the likeliest; top_p keeps the likeliest ids that reach it together."""
+    """An id by its logits. Temperature 0: the likeliest; top_p keeps the likeliest that reach it together."""
     order = jnp.argsort(-scores)
     chances = jax.nn.log_softmax(scores[order] / jnp.maximum(temperature, 1e-6))
     before = jnp.cumsum(jnp.exp(chances)) - jnp.exp(chances)
@@ -23,7 +23,7 @@ def pick(scores, temperature, top_p, key):
 
 @partial(jax.jit, static_argnames=("config", "compute", "cached"))
 def go_on(params, ids, known, until, stop, temperature, top_p, key, *, config, compute, cached):
-    """ids [T] with the first `known` given: (ids, n) with those up to `until` filled in, or up to the first `stop`."""
+    """ids [T], the first `known` of them given: (ids, n) with n up to `until`, or up to the first `stop`."""
     score = cached_scores(params, config, compute) if cached else plain_scores(params, config, compute)
 
     def more(state):
@@ -42,7 +42,7 @@ def go_on(params, ids, known, until, stop, temperature, top_p, key, *, config, c
 
 
 class plain_scores:
-    """Everything is computed again for each id: the definition, for models that have no cache and for tests."""
+    """Everything is computed again for each id: for models that have no cache, and for tests."""
 
     def __init__(self, params, config, compute):
         self._params, self._config, self._compute = params, config, compute
@@ -56,7 +56,7 @@ class plain_scores:
 
 
 class cached_scores:
-    """Of the blocks of model.forward, one position at a time. `past`: keys, values [L, T, K, h]; segments, positions."""
+    """model.forward a position at a time. `past`: keys and values [L, T, K, h], segments, positions."""
 
     def __init__(self, params, config, compute):
         self._config = config

@@ -1,4 +1,4 @@
-"""What a model makes of held-out rows, in numbers that compare across tokenizers: bits per byte and character."""
+"""What a model makes of held-out rows: loss, and bits per byte and character, which compare tokenizers."""
 
 import math
 from dataclasses import dataclass, fields
@@ -35,8 +35,8 @@ def target_mask(batch):
 def score(sums):
     """Loss in nats per token, perplexity, bits per byte and per character.
 
-    Bits are None where a target was unknown: a tokenizer that cannot tell characters apart would win. `unk_rate` is
-    above zero then. Perplexity is None above what a float holds."""
+    Bits are None where a target was unknown: a tokenizer that cannot tell characters apart would win.
+    `unk_rate` is above zero then. Perplexity is None above what a float holds."""
     if sums.targets < 1:
         raise ValueError("nothing was scored: no targets")
     loss, bits = sums.nats / sums.targets, sums.nats / math.log(2)

@@ -1,4 +1,4 @@
-"""A trained model as Hugging Face reads it: Llama weights in safetensors, config, tokenizer, a card. And back."""
+"""A model as Hugging Face reads it: Llama weights in safetensors, config, tokenizer, a card. And back."""
 
 import json
 import os
@@ -56,7 +56,9 @@ def tensors_of(params, config):
         return held[name]
 
     def vocabulary(name, source, across):
-        return (config.vocab, config.d), lambda: (leaf(name, source).T if across else leaf(name, source))[:config.vocab]
+        def values():
+            return (leaf(name, source).T if across else leaf(name, source))[:config.vocab]
+        return (config.vocab, config.d), values
 
     yield "model.embed_tokens.weight", *vocabulary("embed", params["embed"], False)
     for name, (theirs, inputs) in BLOCKS.items():
@@ -92,18 +94,21 @@ def llama_config(config, tokenizer, dtype):
 
 def tokenizer_files(tokenizer, pieces, seq_len):
     """tokenizer_config.json and special_tokens_map.json; `pieces` gives the text of an id."""
-    named = {name: pieces(tokenizer[f"{name}_id"]) for name in ("eos", "unk", "pad") if tokenizer[f"{name}_id"] >= 0}
+    named = {name: pieces(tokenizer[f"{name}_id"]) for name in ("eos", "unk", "pad")
+             if tokenizer[f"{name}_id"] >= 0}
     special = {"bos_token": named.get("eos"), **{f"{name}_token": piece for name, piece in named.items()}}
     special = {name: piece for name, piece in special.items() if piece is not None}
-    return {"tokenizer_class": "LlamaTokenizer", "legacy": False, "add_bos_token": True, "add_eos_token": False,
-            "add_prefix_space": False, "clean_up_tokenization_spaces": False, "model_max_length": seq_len,
-            **special}, special
+    settings = {"tokenizer_class": "LlamaTokenizer", "legacy": True,  # the library itself, without protobuf
+                "add_bos_token": True,
+                "add_eos_token": False, "add_prefix_space": False, "clean_up_tokenization_spaces": False,
+                "model_max_length": seq_len}
+    return {**settings, **special}, special
 
 
 def write(params, config, tokenizer, facts, directory, dtype="F32"):
     """The whole directory, or nothing: it stands under its name when everything is written.
 
-    `tokenizer`: that of packed.json with `path`, the file tokenizer.model. `facts`: what model_card.text tells."""
+    `tokenizer`: that of packed.json with `path`, the file tokenizer.model. `facts`: of model_card.text."""
     import sentencepiece
 
     if config.family != "llama":
@@ -145,12 +150,14 @@ def replace(part, directory):
 def read(directory):
     """(params, config, what pipe.json holds) of an export, to sample from it."""
     directory = Path(directory)
-    llama, facts = (json.loads((directory / name).read_text(encoding="utf-8")) for name in ("config.json", FACTS))
+    llama, facts = (json.loads((directory / name).read_text(encoding="utf-8"))
+                    for name in ("config.json", FACTS))
     config = configs.Model(
         layers=llama["num_hidden_layers"], d=llama["hidden_size"], heads=llama["num_attention_heads"],
         kv_heads=llama["num_key_value_heads"], head_dim=llama["head_dim"], ff=llama["intermediate_size"],
-        vocab=llama["vocab_size"], seq_len=llama["max_position_embeddings"], tied=llama["tie_word_embeddings"],
-        rope_theta=llama["rope_theta"], norm_eps=llama["rms_norm_eps"], eos=facts["tokenizer"]["eos_id"]).complete()
+        vocab=llama["vocab_size"], seq_len=llama["max_position_embeddings"],
+        tied=llama["tie_word_embeddings"], rope_theta=llama["rope_theta"], norm_eps=llama["rms_norm_eps"],
+        eos=facts["tokenizer"]["eos_id"]).complete()
     tensors = safetensors.read(directory / "model.safetensors")
 
     def padded(name):
@@ -160,8 +167,10 @@ def read(directory):
     blocks = {}
     for name, (theirs, inputs) in BLOCKS.items():
         layers = [tensors[f"model.layers.{layer}.{theirs}.weight"] for layer in range(config.layers)]
-        blocks[name] = np.stack([layer if inputs is None else layer.T.reshape(shapes[name]) for layer in layers])
-    params = {"embed": padded("model.embed_tokens.weight"), "blocks": blocks, "final_norm": tensors["model.norm.weight"]}
+        blocks[name] = np.stack([layer if inputs is None else layer.T.reshape(shapes[name])
+                                 for layer in layers])
+    params = {"embed": padded("model.embed_tokens.weight"), "blocks": blocks,
+              "final_norm": tensors["model.norm.weight"]}
     if not config.tied:
         params["head"] = np.ascontiguousarray(padded("lm_head.weight").T)
     return params, config, facts

@@ -6,15 +6,17 @@ NAMES = {"uniform": "uniform", "unigram": "unigram, add-one", "bigram_kn": "bigr
 
 
 def text(config, tokenizer, facts):
-    """`facts`, each of which may be missing: `name`, `recipe`, `seed`, `steps`, `tokens`, `params`, `config` (resolved),
-    `evaluation` (of evaluate.score), `baselines` (of baselines.compute), `lineage` (of the job), `samples`."""
+    """`facts`, each of which may be missing: `name`, `recipe`, `seed`, `steps`, `tokens`, `params`, `config`
+    (resolved), `evaluation` (of evaluate.score), `baselines` (of baselines.compute), `lineage` (of the job),
+    `samples` (of `prompt` and `text`)."""
     parts = [head(facts), shape(config, tokenizer, facts), measured(facts), use(tokenizer), lineage(facts)]
     return "\n".join(part for part in parts if part)
 
 
 def head(facts):
     front = "---\nlibrary_name: transformers\npipeline_tag: text-generation\ntags:\n- pipe\n---\n"
-    return front + f"# {facts.get('name', 'model')}\n\nA decoder language model, trained by `pipe` from raw text.\n"
+    title = facts.get("name", "model")
+    return f"{front}# {title}\n\nA decoder language model, trained by `pipe` from raw text.\n"
 
 
 def table(columns, rows):
@@ -45,15 +47,16 @@ def measured(facts):
     if not evaluation:
         return ""
     rows = [("**this model**", evaluation["loss"], evaluation)]
-    rows += [(NAMES.get(item["name"], item["name"]), item["nats_per_token"], item) for item in facts.get("baselines", ())]
+    rows += [(NAMES.get(item["name"], item["name"]), item["nats_per_token"], item)
+             for item in facts.get("baselines", ())]
     cells = [(name, number(loss), number(item["bits_per_byte"]), number(item["bits_per_char"]))
              for name, loss, item in rows]
-    said = (f"{evaluation['targets']:,} targets, {evaluation['bytes']:,} bytes, {evaluation['chars']:,} characters of "
-            f"held-out text. A line end counts as one byte and one character. Bits compare across tokenizers, nats per "
-            f"token do not.")
+    said = (f"{evaluation['targets']:,} targets, {evaluation['bytes']:,} bytes, {evaluation['chars']:,} "
+            f"characters of held-out text. A line end counts as one byte and one character. Bits compare across "
+            f"tokenizers, nats per token do not.")
     if evaluation.get("unk_rate"):
-        said += f" {evaluation['unk_rate']:.2%} of the targets are unknown to the tokenizer, so that bits would mislead."
-    return "## Measured\n\n" + table(("", "nats/token", "bits/byte", "bits/character"), cells) + "\n" + said + "\n"
+        said += f" {evaluation['unk_rate']:.2%} of the targets are unknown ids, so that bits would mislead."
+    return f"## Measured\n\n{table(('', 'nats/token', 'bits/byte', 'bits/character'), cells)}\n{said}\n"
 
 
 def use(tokenizer):
@@ -80,10 +83,12 @@ def lineage(facts):
     for port, title in (("data", "Rows"), ("tokenizer", "Tokenizer")):
         made = (facts.get("lineage") or {}).get(port)
         if made:
-            parts.append(f"### {title}\n\nRecipe `{made.get('recipe', '-')}`, content `{made.get('content', '-')}`.\n")
+            digests = f"Recipe `{made.get('recipe', '-')}`, content `{made.get('content', '-')}`."
+            parts.append(f"### {title}\n\n{digests}\n")
             parts.append(stages(made.get("lineage", ())))
     if facts.get("config"):
-        parts.append("### Training\n\n```json\n" + json.dumps(facts["config"], indent=1, ensure_ascii=False) + "\n```\n")
+        resolved = json.dumps(facts["config"], indent=1, ensure_ascii=False)
+        parts.append(f"### Training\n\n```json\n{resolved}\n```\n")
     for sample in facts.get("samples", ()):
         parts.append(f"### A sample\n\n> **{line(sample['prompt'])}**{line(sample['text'])}\n")
     return "## Lineage\n\n" + "\n".join(parts) if parts else ""
@@ -96,7 +101,8 @@ def line(value):
 def stages(entries):
     rows = []
     for stage in entries:
-        settings = ", ".join(f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in stage.get("config", {}).items())
+        settings = ", ".join(f"{key}: {json.dumps(value, ensure_ascii=False)}"
+                             for key, value in stage.get("config", {}).items())
         sources = ", ".join(f"{source['name']} `{source['digest']}`" for source in stage.get("sources", ()))
         rows.append((stage.get("stage", "-"), f"{stage.get('type', '-')} {stage.get('version', '')}",
                      (settings or "-").replace("|", "\\|"), (sources or "-").replace("|", "\\|")))

@@ -1,4 +1,4 @@
-"""libpipe_reader in numpy, message by message (plugins/train/reader/pipe_reader.h), for where it is missing."""
+"""libpipe_reader in numpy, message by message: plugins/train/reader/pipe_reader.h. For where it is missing."""
 
 import bisect
 import os

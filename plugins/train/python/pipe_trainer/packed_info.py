@@ -95,7 +95,8 @@ def _listed(manifest, path):
 
 def _check_sizes(directory, listed, splits):
     """The manifest is about these files, as far as that is seen without reading them."""
-    for name in (name for shards in splits.values() for shard in shards for name in (shard.object, shard.index)):
+    shards = [shard for split in splits.values() for shard in split]
+    for name in (name for shard in shards for name in (shard.object, shard.index)):
         if name not in listed:
             raise DataError(f"{directory / MANIFEST}: it does not name {name}{REMEDY}")
         try:

@@ -28,7 +28,7 @@ def as_bytes(values, dtype):
 
 
 def write(path, tensors, dtype="F32", metadata=None):
-    """`tensors`: (name, shape, function that gives the float32 values), called in this order, one at a time."""
+    """`tensors`: (name, shape, function that gives the float32 values), called in order, one at a time."""
     header, at = {"__metadata__": {"format": "pt", **(metadata or {})}}, 0
     for name, shape, _ in tensors:
         size = SIZES[dtype] * math.prod(shape)
@@ -51,19 +51,21 @@ def read(path):
     """{name: float32 array}. Every byte of the file has to belong to a tensor."""
     with open(path, "rb") as file:
         data = file.read()
-    if len(data) < 8 or not 2 <= (size := struct.unpack_from("<Q", data)[0]) <= min(LARGEST_HEADER, len(data) - 8):
+    size = struct.unpack_from("<Q", data)[0] if len(data) >= 8 else 0
+    if not 2 <= size <= min(LARGEST_HEADER, len(data) - 8):
         raise SafetensorsError(f"{path}: damaged at byte 0: the size of the header does not fit the file")
     try:
         header = json.loads(data[8:8 + size])
         header.pop("__metadata__", None)
-        entries = sorted((entry["data_offsets"], name, entry["dtype"], entry["shape"]) for name, entry in header.items())
+        entries = sorted((entry["data_offsets"], name, entry["dtype"], entry["shape"])
+                         for name, entry in header.items())
     except (ValueError, RecursionError, AttributeError, KeyError, TypeError) as error:
         raise SafetensorsError(f"{path}: damaged header at byte 8: {error}") from None
     found, at = {}, 0
     for (begin, end), name, dtype, shape in entries:
         if begin != at or dtype not in SIZES or end - begin != SIZES[dtype] * math.prod(shape) \
                 or end > len(data) - 8 - size:
-            raise SafetensorsError(f"{path}: tensor {name}: {dtype} {shape} at bytes {begin} to {end} does not fit")
+            raise SafetensorsError(f"{path}: tensor {name}: {dtype} {shape} at byte {begin} does not fit")
         found[name] = as_values(data[8 + size + begin:8 + size + end], dtype).reshape(shape)
         at = end
     if at != len(data) - 8 - size:

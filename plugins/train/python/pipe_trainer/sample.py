@@ -6,7 +6,8 @@ import sys
 from pathlib import Path
 
 
-def generate(params, config, ids, length, temperature=0.8, top_p=0.95, seed=0, stop=-1, compute=None, cached=None):
+def generate(params, config, ids, length, temperature=0.8, top_p=0.95, seed=0, stop=-1, compute=None,
+             cached=None):
     """Up to `length` ids that follow `ids`, the last of them `stop` where it came; -1 stops at nothing.
 
     Documents may be longer than a row: where one is full, the last half of it begins the next, as rows do in
@@ -29,8 +30,9 @@ def generate(params, config, ids, length, temperature=0.8, top_p=0.95, seed=0, s
         padded = np.zeros(row, np.int32)
         padded[:len(known)] = known
         key = jax.random.fold_in(jax.random.key(seed), len(ids) + len(made) - len(known))
-        out, end = go_on(params, padded, np.int32(len(known)), np.int32(until), np.int32(stop), np.float32(temperature),
-                         np.float32(top_p), key, config=config, compute=compute or jnp.float32, cached=cached)
+        numbers = [np.int32(number) for number in (len(known), until, stop)]
+        out, end = go_on(params, padded, *numbers, np.float32(temperature), np.float32(top_p), key,
+                         config=config, compute=compute or jnp.float32, cached=cached)
         made += np.asarray(out)[len(known):int(end)].tolist()
         if made[-1] == stop:
             break
@@ -49,7 +51,7 @@ def export_of(run):
     for place in (run / "export", run):
         if (place / "model.safetensors").is_file():
             return place
-    raise FileNotFoundError(f"{run}: no export/model.safetensors there; a run that has ended with `export: true` "
+    raise FileNotFoundError(f"{run}: no export/model.safetensors there; a run that ended with `export: true` "
                             f"has one")
 
 
@@ -68,7 +70,8 @@ def options_of(argv):
     parser.add_argument("--run", type=Path, required=True, help="the directory of a run, or of an export")
     parser.add_argument("--prompt", default="", help="how the document begins; nothing by default")
     parser.add_argument("--length", type=bounded(int, 1, 1_000_000), default=128, help="ids at most (128)")
-    parser.add_argument("--temperature", type=bounded(float, 0, 100), default=0.8, help="0: always the likeliest id (0.8)")
+    parser.add_argument("--temperature", type=bounded(float, 0, 100), default=0.8,
+                        help="0: always the likeliest id (0.8)")
     parser.add_argument("--top-p", type=bounded(float, 0, 1), default=0.95,
                         help="from the likeliest ids that reach this probability together (0.95)")
     parser.add_argument("--seed", type=bounded(int, 0, 2**32 - 1), default=0)

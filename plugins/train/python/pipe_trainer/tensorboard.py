@@ -42,13 +42,14 @@ def frame(data):
 
 
 class Writer:
-    """A file of its own for each attempt. `first_step`: where a resumed run goes on; TensorBoard then forgets what
-    earlier files say of later steps. Threads may share one."""
+    """A file of its own for each attempt. `first_step`: where a resumed run goes on; TensorBoard then forgets
+    what earlier files say of later steps. Threads may share one."""
 
     def __init__(self, directory, first_step=0):
         Path(directory).mkdir(parents=True, exist_ok=True)
         now = time.time()
-        name = f"events.out.tfevents.{int(now):010}.{socket.gethostname()}.{os.getpid()}.{time.monotonic_ns()}"
+        unique = f"{int(now):010}.{socket.gethostname()}.{os.getpid()}.{time.monotonic_ns()}"
+        name = f"events.out.tfevents.{unique}"
         self._lock, self._file = threading.Lock(), open(Path(directory) / name, "xb", buffering=0)
         self._write(0, sub(3, VERSION), now)
         if first_step:

@@ -8,7 +8,8 @@ FORMS = {"nfkc": "NFKC", "nfc": "NFC"}
 def form_of(lineage):
     """The Unicode form that the stage `normalize` gave the corpus; None where no such stage is known."""
     stages = (lineage or {}).get("data", {}).get("lineage", [])
-    forms = [stage.get("config", {}).get("form", "nfkc") for stage in stages if stage.get("type") == "normalize"]
+    forms = [stage.get("config", {}).get("form", "nfkc") for stage in stages
+             if stage.get("type") == "normalize"]
     return FORMS.get(forms[-1]) if forms else None
 
 
