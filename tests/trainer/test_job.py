@@ -5,7 +5,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-import places  # noqa: F401
+import places
 
 from pipe_trainer import config, job
 from pipe_trainer.exits import BadJob
@@ -77,6 +77,13 @@ class Jobs(unittest.TestCase):
                                   ("model.layers.x=1", "wants a whole number")):
                 with self.assertRaisesRegex(BadJob, part):
                     job.read(path, [setting])
+
+    def test_each_key_is_described(self):
+        text = (places.PACKAGE / "README.md").read_text(encoding="utf-8")
+        for section, kind in config.SECTIONS.items():
+            row = "\n".join(line for line in text.splitlines() if line.startswith(f"| `{section}."))
+            for name in kind.__dataclass_fields__:
+                self.assertRegex(row, rf"`({section}\.)?{name}`", f"{section}.{name}")
 
     def test_a_file_that_is_no_job(self):
         with tempfile.TemporaryDirectory() as place:

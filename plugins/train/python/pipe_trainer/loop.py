@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import jax
 
-from . import ckpt, guard, model, optim, step
+from . import ckpt, model, optim, step
 from .exits import DIVERGED, RESUMABLE, Ended
 from .feed import Feed
 from .programs import Programs
@@ -170,7 +170,7 @@ class Loop:
         with self.clock.enter("lost"):
             found = self._newest()
             self.done, self.state = found[:2] if found else (0, self.programs.fresh())
-        self.state = {**self.state, "guard": guard.forgive(self.state["guard"])}
+        self.state = self.programs.forgive(self.state)
         self.rate_scale *= limits.lr_factor
         self.events.emit("rewind", **{"from": at, "to": self.done})
         self.events.step = self.done

@@ -3,7 +3,7 @@
 import jax
 import numpy as np
 
-from . import ckpt, sharding, step
+from . import ckpt, guard, sharding, step
 
 
 class Programs:
@@ -19,6 +19,7 @@ class Programs:
             step.make_train_step(setup.config, setup.attend, setup.compute, setup.positions),
             in_shardings=(layout, rows, rows, self._copies, each), out_shardings=(layout, self._copies),
             donate_argnums=0)
+        self._forgive = jax.jit(guard.forgive, out_shardings=layout["guard"])
         self._whole = jax.jit(lambda tree: tree, out_shardings=self._copies)
         count = mesh.devices.size
         self._stop = [jax.make_array_from_callback((count,), each, np.full(count, flag, np.float32).__getitem__)
@@ -37,6 +38,10 @@ class Programs:
     def train(self, state, batch, rate, stop):
         """(state, metrics); the state that goes in is used up. `stop`: that this process was asked to."""
         return self._train(state, *batch, self._scalar(rate), self._stop[stop])
+
+    def forgive(self, state):
+        """Without the memory of updates that were left out."""
+        return {**state, "guard": self._forgive(state["guard"])}
 
     def _scalar(self, value):
         return jax.device_put(np.float32(value), self._copies)
