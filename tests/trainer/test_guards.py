@@ -46,7 +46,8 @@ class Guards(unittest.TestCase):
     def train(self, bad, what, steps=24, **job):
         events = session.Recorder()
         with harmful(what):
-            loop = session.trained(session.small_job(self.place, {"guard": GUARD}, steps=steps, **job),
+            place = tempfile.mkdtemp(dir=self.place)
+            loop = session.trained(session.small_job(place, {"guard": GUARD}, steps=steps, **job),
                                    rows_with(bad, 64), events)
         return loop, events
 

@@ -1,6 +1,7 @@
 """python -m pipe_trainer --job FILE [--set a.b=c]...: CONTRACT.md beside the plugin says what it is started with."""
 
 import argparse
+import contextlib
 import json
 import os
 import sys
@@ -33,7 +34,10 @@ def main(argv=None):
         if code not in (exits.DONE, exits.RESUMABLE):
             report(code, message, events)
     events.close()
-    sys.stderr.flush()
+    try:
+        sys.stderr.flush()
+    except OSError:
+        sys.stderr = None  # what is left in it would change the exit code
     return code
 
 
@@ -69,15 +73,13 @@ def outcome(error):
 def report(code, message, events):
     """The event, the file that the plugin reads, and the log."""
     trace = traceback.format_exc()
-    print(trace if code == exits.BUG else f"pipe_trainer: {message}", file=sys.stderr)
+    with contextlib.suppress(OSError):  # a log that cannot be written hides no error
+        print(trace if code == exits.BUG else f"pipe_trainer: {message}", file=sys.stderr)
     events.emit("error", code=code, message=message)
     path = os.environ.get("PIPE_ERROR_FILE")
     if path:
-        try:
-            with open(path, "w", encoding="utf-8") as out:
-                out.write(json.dumps({"code": code, "message": message, "traceback": trace}) + "\n")
-        except OSError as error:
-            print(f"{path}: {error.strerror}", file=sys.stderr)
+        with contextlib.suppress(OSError), open(path, "w", encoding="utf-8") as out:
+            out.write(json.dumps({"code": code, "message": message, "traceback": trace}) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """Checkpoints: orbax behind five verbs. A checkpoint is there when it is committed, never before."""
 
+import contextlib
 import errno
 import logging
 import os
@@ -85,6 +86,11 @@ class Checkpoints:
 
     def close(self):
         self._manager.close()
+
+    def abandon(self):
+        """Closes after a failure, of which everything is told already."""
+        with contextlib.suppress(Exception):
+            self._manager.close()
 
 
 class mapped:

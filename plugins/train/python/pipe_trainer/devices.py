@@ -19,6 +19,7 @@ def start(environ, warn):
     """Joins the other processes of a run, turns the compile cache on and finds the devices."""
     import jax
     configure(environ.get("JAX_COMPILATION_CACHE_DIR") or str(cache_place()))
+    jax.config.update("jax_enable_preemption_service", False)  # it would take SIGTERM from `signals`
     workers = int(environ.get("PIPE_WORKER_COUNT") or 1)
     try:
         if workers > 1:

@@ -1,5 +1,6 @@
 """What a run tells: JSON lines on a descriptor, and the same in short on stderr for its log."""
 
+import contextlib
 import json
 import math
 import os
@@ -56,11 +57,15 @@ class Events:
                 continue
             except OSError as error:
                 self._descriptor = None
-                print(f"events: nobody reads them any more ({error.strerror})", file=self._log, flush=True)
+                self._print(f"events: nobody reads them any more ({error.strerror})")
 
     def _say(self, kind, event):
         parts = [f"{name} {short(event[name])}" for name in IN_THE_LOG if event.get(name) is not None]
-        print(f"{event['step']:>8} {kind}", *parts, file=self._log, flush=True)
+        self._print(" ".join([f"{event['step']:>8} {kind}", *parts]))
+
+    def _print(self, line):
+        with contextlib.suppress(OSError):  # a log that cannot be written ends no run
+            print(line, file=self._log, flush=True)
 
     def start_heartbeat(self):
         def beat():

@@ -177,6 +177,8 @@ class Loop:
         return self._load()
 
     def _preempt(self):
+        self._observe(self._unread)
+        self._unread = None
         self.events.emit("preempt")
         self.checkpoints.wait()
         if self.checkpoints.newest() != self.done:

@@ -57,7 +57,7 @@ def documents(config, x):
 def forward(params, config, x, attend=attention.reference, compute=jnp.float32):
     """[B, T] ids to [B, T, d] hidden states after the last norm. `attend`: a form of `attention`."""
     segments, positions = documents(config, x)
-    hidden = params["embed"].astype(compute)[x]
+    hidden = constrain(params["embed"].astype(compute), "table")[x]
     if config.family == "lm1b":
         hidden = hidden + lm1b.sinusoids(positions, config.d).astype(compute)
         block = lm1b.block(config, attend, segments, project)

@@ -55,6 +55,7 @@ def run(job, events, stop):
         before = read_json(job.run_dir / "result.json") or {}
         if loop.done >= job.steps and before.get("steps") == loop.done:
             events.emit("bye", summary=before)
+            loop.checkpoints.close()
             return
         if main:
             events.listen(Board(job.run_dir / "tensorboard", loop.done, lambda text: events.emit("warn", text=text)))
@@ -64,8 +65,10 @@ def run(job, events, stop):
         if loop.evaluated is None:  # every step was taken before
             loop.evaluate()
         finish(loop, clock, counted, best.scores, samples.latest)
-    finally:
-        loop.checkpoints.close()
+    except BaseException:
+        loop.checkpoints.abandon()
+        raise
+    loop.checkpoints.close()
 
 
 def finish(loop, clock, counted, best, samples):

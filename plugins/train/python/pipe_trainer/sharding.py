@@ -28,7 +28,7 @@ PARAMETERS = {
 }
 ACTIVATIONS = {
     "hidden": P(ROWS, None, None),
-    "heads": P(ROWS, None, "tensor", None),
+    "table": P("tensor", None),  # the embedding where it is looked up: rows of hidden states come out whole
 }
 
 
