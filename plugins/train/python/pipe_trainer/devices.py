@@ -31,7 +31,8 @@ def start(environ, warn):
         jax.devices()
     except RuntimeError as error:
         raise Ended(NO_DEVICE, f"JAX_PLATFORMS={environ.get('JAX_PLATFORMS', '')}: {first_line(error)}") from error
-    if jax.default_backend() == "cpu" and any(os.path.exists(f"/dev/{name}") for name in ("accel0", "nvidia0", "vfio/0")):
+    accelerators = ("accel0", "nvidia0", "vfio/0")
+    if jax.default_backend() == "cpu" and any(os.path.exists(f"/dev/{name}") for name in accelerators):
         warn("this machine has an accelerator and JAX uses none of it; `pipe trainer setup` makes an environment "
              "that does")
 

@@ -20,8 +20,8 @@ def check(setup, where, facts):
     for key, value in {**now["model"], "optimizer": now["optimizer"]}.items():
         before = facts["optimizer"] if key == "optimizer" else facts["model"].get(key)
         if before != value:
-            raise Ended(BAD_JOB, f"{where}: was made with {key} {before}, and the job says {value}; go back to that, or "
-                                 f"take another run directory")
+            raise Ended(BAD_JOB, f"{where}: was made with {key} {before}, and the job says {value}; go back to that, "
+                                 "or take another run directory")
     changed = [name for name in ("data", "seed") if facts[name] != now[name]]
     if changed and not setup.config.data.allow_change:
         name = changed[0]
