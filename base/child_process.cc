@@ -55,6 +55,8 @@ struct Launch {
   int failed;  // takes errno where the program could not be executed
   pid_t parent;
   rlim_t descriptors;
+  const int* inherited;
+  std::size_t inherited_count;
 };
 
 /// Leaves no descriptor above stderr open in the program to come, except by exec failing.
@@ -82,6 +84,8 @@ void CloseOthersAtExec(const Launch& launch) {
   sigprocmask(SIG_SETMASK, &none, nullptr);
   if (dup2(launch.input, 0) < 0 || dup2(launch.output, 1) < 0 || dup2(launch.error, 2) < 0) give_up();
   CloseOthersAtExec(launch);
+  for (std::size_t at = 0; at < launch.inherited_count; ++at)
+    if (fcntl(launch.inherited[at], F_SETFD, 0) != 0) give_up();
   if (launch.directory != nullptr && chdir(launch.directory) != 0) give_up();
   execvpe(launch.argv[0], launch.argv, launch.environment);
   give_up();
@@ -163,10 +167,12 @@ Result<std::unique_ptr<ChildProcess>> ChildProcess::Start(const ChildOptions& op
       .directory = options.directory.empty() ? nullptr : options.directory.c_str(),
       .input = input.read.get(),
       .output = output.write.get(),
-      .error = error.write.get(),
+      .error = options.joined ? output.write.get() : error.write.get(),
       .failed = failed.write.get(),
       .parent = getpid(),
       .descriptors = std::min<rlim_t>(limit.rlim_cur, 1 << 20),
+      .inherited = options.inherited.data(),
+      .inherited_count = options.inherited.size(),
   };
   const pid_t id = fork();
   if (id < 0) return SystemError("starting " + options.argv[0], errno);

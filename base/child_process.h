@@ -27,6 +27,8 @@ struct ChildOptions {
   std::optional<std::vector<std::string>> environment = std::nullopt;
   std::string directory = {};           // to run in; empty: ours
   std::size_t stderr_bytes = 16 << 10;  // how much of the end of what it says on stderr is kept
+  bool joined = false;                  // stderr goes the way of stdout, and StderrTail stays empty
+  std::vector<int> inherited = {};  // descriptors that it keeps, under the same numbers, beside 0, 1 and 2
 };
 
 /// How a child ended.
@@ -41,7 +43,7 @@ struct ChildExit {
 /// A running child with pipes to its stdin and from its stdout; its stderr is read all the time by a
 /// thread of ours and only the end of it kept. It leads a process group of its own, so that a signal
 /// reaches what it starts too, and so that a key on the terminal does not reach it: who owns it decides.
-/// It inherits no other descriptor of ours, no blocked signal and no ignored one.
+/// It inherits no other descriptor of ours but those named, no blocked signal and no ignored one.
 ///
 /// The kernel kills the child when the *thread* that called Start ends, however it ends; that thread
 /// is the one to call Wait. Write, Read and Signal may each be called from a thread of its own.
@@ -64,6 +66,8 @@ class ChildProcess {
 
   /// Sends `number` to the whole group; nothing after Wait. Safe from any thread.
   void Signal(int number);
+  /// True once Wait would not have to wait. The thread that calls Wait.
+  bool HasEnded() const;
   /// Closes its stdin and waits for the child; then kills what is left of the group. After `stop`, the
   /// group gets SIGTERM, and SIGKILL when `grace` is over: the answer is kCancelled then. What nobody reads
   /// of its stdout may keep it waiting for ever: Read to the end first. Called once.
@@ -76,7 +80,6 @@ class ChildProcess {
   ChildProcess(pid_t id, FileDescriptor input, FileDescriptor output, FileDescriptor error,
                FileDescriptor wake, std::size_t stderr_bytes, FileDescriptor woken);
   void Drain(const FileDescriptor& from, const FileDescriptor& until);
-  bool HasEnded() const;
   Result<ChildExit> Reap();
 
   FileDescriptor input_;

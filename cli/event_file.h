@@ -11,6 +11,9 @@
 
 namespace pipeline {
 
+/// In the directory of the run.
+inline constexpr std::string_view kPluginEventsName = "plugin_events.jsonl";
+
 /// Safe from any thread. Members of a line: time (ISO 8601, UTC), stage, event. For people and for
 /// reports: a file that cannot be written is warned about once and changes nothing of the run.
 class EventFile {

@@ -1,9 +1,11 @@
 #include "cli/report_command.h"
 
 #include <cstdio>
+#include <fstream>
 
 #include "base/log.h"
 #include "base/str.h"
+#include "cli/event_file.h"
 #include "cli/exit_code.h"
 #include "cli/pipeline_loader.h"
 #include "cli/report_page.h"
@@ -40,6 +42,8 @@ Result<std::string> WriteReport(const WorkDir& work, const RunLog& log, const st
     LocalStore root(work.path());
     AddOutcome(log, root, *record);
   }
+  std::ifstream said(StrCat(work.run(id), "/", kPluginEventsName));
+  record->trainings = ReadTrainings(said);
   LocalStore store(work.run(id));
   RETURN_IF_ERROR(WriteObject(store, kPageName, ReportPage(*record), Condition::ReplaceAny()).status());
   return StrCat(work.run(id), "/", kPageName);

@@ -12,6 +12,7 @@
 #include "cli/report_style.h"
 #include "cli/report_text.h"
 #include "cli/report_time.h"
+#include "cli/report_training.h"
 
 namespace pipeline {
 
@@ -313,6 +314,7 @@ std::string ReportPage(const RunRecord& record) {
            : StrCat("<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Graph of stages\">",
                     GraphDrawing(record), "</div>\n")},
       {"over-time", "Over time", TimeCharts(record)},
+      {"training", "Training", TrainingSection(record.trainings)},
       {"numbers", "Stages in numbers", record.stages.empty() ? std::string() : StageTable(record)},
       {"set-aside", "Dropped, altered and set aside", ReasonTable(record)},
       {"samples", "Before and after", SampleSection(record)},

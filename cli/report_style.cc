@@ -117,6 +117,11 @@ ul.plain { list-style: none; padding: 0; margin: 0; }
 .row.axis .plot span { position: absolute; transform: translateX(-50%); white-space: nowrap; }
 .row.axis .plot span:first-child { transform: none; }
 .row.axis .side { text-align: right; color: var(--ink); }
+.loss { display: block; margin: 6px 0; }
+.loss text { font: 11px var(--sans); fill: var(--soft); font-variant-numeric: tabular-nums; dominant-baseline: middle; }
+.loss .grid { stroke: var(--rule); } .loss .baseline { stroke: var(--soft); stroke-dasharray: 3 4; }
+.loss .line { fill: none; stroke-width: 1.5; stroke-linejoin: round; } .loss .s0 { stroke: var(--accent); } .loss .s1 { stroke: var(--amber); }
+.loss circle { fill: var(--amber); }
 .cursor { position: absolute; top: 0; bottom: 18px; width: 1px; background: var(--soft); pointer-events: none; }
 
 table { border-collapse: collapse; width: 100%; font-size: 13px; }

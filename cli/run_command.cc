@@ -48,6 +48,19 @@ RunOptions RunOptionsOf(const Options& options, const PipelineSpec& spec) {
   return run;
 }
 
+/// Whether this machine has what the stages that run need; the first that lacks something.
+Status PrepareStages(const Graph& graph, const Plan& plan) {
+  for (const PlannedSegment& segment : plan.segments) {
+    if (segment.state != PlannedSegment::State::kWanted || !segment.copy_from.empty()) continue;
+    for (const int node : segment.chain) {
+      const StageSpec& spec = *graph.nodes()[static_cast<std::size_t>(node)].spec;
+      if (spec.type->prepare)
+        RETURN_IF_ERROR(spec.type->prepare(spec.config).Annotate(StrCat("stage '", spec.name, "'")));
+    }
+  }
+  return {};
+}
+
 int Refuse(const Status& why) {
   LogError(why.message());
   return kExitRefused;
@@ -102,18 +115,23 @@ int RunCommand(const Options& options) {
   Executor executor(loaded->graph, *plan, *facts, environment, run);
   const Status prepared = executor.Prepare();  // before -n ends: it also says whether the limits hold
   if (!prepared.ok()) return Refuse(prepared);
-  if (options.dry_run) return kExitDone;
+  const Status ready = PrepareStages(loaded->graph, *plan);
+  if (options.dry_run) {
+    if (!ready.ok()) LogWarning(ready.message());
+    return kExitDone;
+  }
   if (plan->nothing_to_do()) {
     PrintUpToDate(loaded->graph, *plan);
     return kExitDone;
   }
 
+  if (!ready.ok()) return Refuse(ready);
   const Status claimed = executor.ClaimPlaces();
   if (!claimed.ok()) return Refuse(claimed);
   KeptRun kept(**place, recorder);
   const Status begun = kept.Begin(CommandLineOf(options), *loaded, *plan, *facts, run);
   if (!begun.ok()) return Refuse(begun);
-  EventFile events(StrCat((*place)->directory().run(kept.id()), "/plugin_events.jsonl"), SystemClock());
+  EventFile events(StrCat((*place)->directory().run(kept.id()), "/", kPluginEventsName), SystemClock());
   loaded->plugins.TellTo(events, display);
   display.Start();
   const RunOutcome outcome = executor.Run(signals.token());

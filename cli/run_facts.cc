@@ -63,6 +63,16 @@ std::vector<std::string> InputsOf(const Graph& graph, const Node& node) {
   return inputs;
 }
 
+/// Where the stage of `node`, which publishes, leaves its artifact; empty where no segment of `plan` is of
+/// it.
+std::string PlaceIn(const Plan& plan, const Graph& graph, const Node& node) {
+  std::string place = PlaceOfStage(*node.spec);
+  for (const PlannedSegment& segment : plan.segments)
+    if (place.empty() && segment.publishes && &graph.nodes()[static_cast<std::size_t>(segment.node)] == &node)
+      place = segment.place;
+  return place;
+}
+
 /// The nodes that a segment runs, or that its artifact was made by.
 std::vector<int> NodesOf(const Graph& graph, const PlannedSegment& segment) {
   std::vector<int> nodes = segment.chain.empty() ? graph.Lineage(segment.node) : segment.chain;
@@ -181,7 +191,7 @@ std::vector<RecordedStage> StagesOf(const Graph& graph, const Plan& plan, const 
     stage.type = std::string(node.spec->type->name);
     stage.inputs = InputsOf(graph, node);
     if (node.spec->type->publishes) {
-      const std::string place = PlaceOfStage(*node.spec);
+      const std::string place = PlaceIn(plan, graph, node);
       stage.place = WithoutSecret(place);
       stage.link = LinkTo(place, directory);
     }

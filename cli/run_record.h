@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "cli/sample_collector.h"
+#include "cli/training_record.h"
 #include "dag/stage.h"
 
 namespace pipeline {
@@ -106,6 +107,8 @@ struct RunRecord {
   std::map<std::string, RecordedCounts> counts;  // by stage
   std::vector<RecordedExample> examples;
   std::optional<RecordedEnd> end;  // absent: still running, or killed
+  std::vector<RecordedTraining>
+      trainings;  // what stages said in plugin_events.jsonl, not in the record itself
 };
 
 /// One line each, with its LF.

@@ -72,6 +72,8 @@ struct StatusDisplay::Shown {
   std::uint64_t last_text = 0;
   double read_rate = 0;  // bytes per second, smoothed
   double text_rate = 0;
+  std::uint64_t first_read = 0;  // the first that was heard of, and when: what a Job counts comes in strides
+  std::optional<steady_clock::time_point> first_at;
   std::vector<std::uint64_t> last_busy;
 };
 
@@ -198,6 +200,22 @@ std::vector<std::string> StatusDisplay::Lines() {
   return lines;
 }
 
+/// What a Job says of itself, with the time that is left by its pace so far.
+std::string StatusDisplay::LineOfJob(Shown& shown, const std::string& said) {
+  const std::uint64_t done = shown.unit->input_read.load(std::memory_order_relaxed);
+  const std::uint64_t all = shown.unit->input_bytes.load(std::memory_order_relaxed);
+  const auto now = steady_clock::now();
+  if (!shown.first_at && done > 0) shown.first_at = now, shown.first_read = done;
+  std::string line;
+  if (all > 0) line = StrCat(std::min(done, all) * 100 / all, "% ");
+  if (shown.first_at && done > shown.first_read && done < all) {
+    const double pace =
+        static_cast<double>(done - shown.first_read) / duration<double>(now - *shown.first_at).count();
+    line += StrCat("eta ", Duration(static_cast<double>(all - done) / pace), " ");
+  }
+  return line + said;
+}
+
 std::string StatusDisplay::LineOf(Shown& shown, double seconds) const {
   const RunningUnit& unit = *shown.unit;
   const std::uint64_t read = unit.input_read.load(std::memory_order_relaxed);
@@ -214,6 +232,7 @@ std::string StatusDisplay::LineOf(Shown& shown, double seconds) const {
   shown.last_text = text;
 
   std::string line = StrCat("[", unit.unit, "] ");
+  if (const std::string said = unit.said(); !said.empty()) return line + LineOfJob(shown, said);
   if (const std::uint64_t all = unit.input_bytes.load(std::memory_order_relaxed); all > 0 && read > 0) {
     const std::uint64_t bounded = std::min(read, all);
     line += StrCat(bounded * 100 / all, "% ");

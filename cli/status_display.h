@@ -43,6 +43,7 @@ class StatusDisplay final : public Progress {
   void WriteMessage(Level level, std::string_view message);
   std::vector<std::string> Lines();
   std::string LineOf(Shown& shown, double seconds) const;
+  static std::string LineOfJob(Shown& shown, const std::string& said);
 
   const bool json_;
   const bool terminal_;

@@ -150,9 +150,7 @@ Result<Facts> GatherFacts(const Graph& graph, const Environment& environment, co
     }
     if (!place.empty()) facts.published.emplace(spec.name, std::move(published));
   }
-  facts.kept = [&environment](const std::string& directory) {
-    return PublishedAt(environment, StrCat(kWorkPlace, directory));
-  };
+  facts.at_place = [&environment](const std::string& place) { return PublishedAt(environment, place); };
   facts.pieces = [&environment](const PieceKeys& keys, const std::string& directory) -> Result<Pieces> {
     ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, environment.work_store("artifacts/" + directory));
     return Pieces::Load(*environment.log, keys, *store);

@@ -209,6 +209,7 @@ class JobRun {
       running->input_bytes.store(of, std::memory_order_relaxed);
       running->input_read.store(done, std::memory_order_relaxed);
     };
+    request.say = [running](std::string_view line) { running->Say(line); };
     request.stop = stop_;
     scope_.environment->progress->Started(running);
     Result<JobOutput> output = scope_.assembly.job->Run(request);
@@ -228,6 +229,9 @@ class JobRun {
     manifest.sidecars = line.objects;
     if (!line.facts.empty()) {
       ASSIGN_OR_RETURN(manifest.facts, Json::Parse(line.facts));
+    }
+    if (!line.continues.empty()) {
+      ASSIGN_OR_RETURN(manifest.continues, Json::Parse(line.continues));
     }
     RETURN_IF_ERROR(RemoveReplaced(manifest));
     RETURN_IF_ERROR(

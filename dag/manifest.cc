@@ -248,6 +248,7 @@ Result<Manifest> ManifestFromJson(const Json& json) {
   manifest.shards = ShardsFromJson(fields.Array("shards"), status);
   manifest.partitions = PartitionsFromJson(fields.Array("partitions"), status);
   if (json.Has("facts")) manifest.facts = fields.Object("facts");
+  if (json.Has("continues")) manifest.continues = fields.Object("continues");
   const std::string stage = fields.Text("stage");
   const Digest recipe = fields.Hex("recipe");
   const Digest content = fields.Hex("content");
@@ -299,6 +300,7 @@ std::string EncodeManifest(const Manifest& manifest) {
   writer.Array("shards", manifest.shards);
   writer.Array("partitions", manifest.partitions);
   if (!manifest.facts.is_null()) writer.Member("facts", manifest.facts);
+  if (!manifest.continues.is_null()) writer.Member("continues", manifest.continues);
   return writer.Finish();
 }
 

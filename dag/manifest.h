@@ -43,6 +43,7 @@ struct Manifest {
   std::vector<ManifestShard> shards;    // by split and number
   std::vector<Piece> partitions;        // by id
   Json facts;                           // of a Job: an object for readers of the artifact; null without
+  Json continues;  // of a Job: how far it went, its keys with Effect::kContinue; null without
 
   const std::string& stage() const { return lineage.back().stage; }
   const Digest& recipe() const { return lineage.back().recipe; }

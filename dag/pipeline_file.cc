@@ -342,6 +342,7 @@ class FileReader {
     if (stage.out.empty()) return Complain(out->at, StrCat(who, ": 'out' is empty"));
     if (stage.config.is_null()) return;
     std::string below = stage.type->place ? stage.type->place(stage.config) : std::string();
+    if (stage.type->place_of_recipe) below = StrCat(kRunPlace, stage.name, "-*");
     const auto [taken, is_new] = places_.emplace(NormalPlace(StrCat(stage.out, "/", below)), stage.name);
     if (!is_new)
       Complain(out->at, StrCat(who, " publishes at the same place as stage '", taken->second,

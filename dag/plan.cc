@@ -85,25 +85,31 @@ class Planner {
 
   /// What stands at the place of `node`; null where nothing does.
   Result<const Facts::Published*> PublishedOf(int node) {
-    if (!At(node).spec->out.empty() || !facts_.kept) {
+    if (!PlaceOfStage(*At(node).spec).empty() || !facts_.at_place) {
       const auto found = facts_.published.find(Name(node));
       return found == facts_.published.end() ? nullptr : &found->second;
     }
     auto known = kept_.find(node);
     if (known == kept_.end()) {
-      ASSIGN_OR_RETURN(Facts::Published kept, facts_.kept(DirectoryOf(lineages_.KeysOf(node, End::kGives))));
+      ASSIGN_OR_RETURN(Facts::Published kept, facts_.at_place(PlaceOf(node)));
       known = kept_.emplace(node, std::move(kept)).first;
     }
     return &known->second;
   }
 
-  /// How far a Job went last, where that is not how far it shall go; empty where it is.
-  std::string Continues(int node) const {
-    const auto last = facts_.jobs.find(Name(node));
-    if (last == facts_.jobs.end() || last->second.recipe != LineageOf(node).back().recipe) return {};
+  /// How far the Job that left `there` went, where that is not how far it shall go; empty where it is.
+  /// Manifests of old do not say it: of those the log's last line counts.
+  std::string Continues(int node, const Manifest* there) const {
+    std::string went;
+    if (there != nullptr && !there->continues.is_null()) {
+      went = there->continues.Dump();
+    } else {
+      const auto last = facts_.jobs.find(Name(node));
+      if (last == facts_.jobs.end() || last->second.recipe != LineageOf(node).back().recipe) return {};
+      went = last->second.continues;
+    }
     const std::string wanted = ContinueConfig(At(node).spec->type->keys, At(node).spec->config);
-    return last->second.continues == wanted ? std::string()
-                                            : StrCat("goes on: ", last->second.continues, " -> ", wanted);
+    return went == wanted ? std::string() : StrCat("goes on: ", went, " -> ", wanted);
   }
 
   Result<bool> JudgePublished(int node) {
@@ -116,7 +122,7 @@ class Planner {
     }
     if (!there.manifest || Forced(node)) return false;
     if (there.manifest->recipe() == LineageOf(node).back().recipe) {
-      const bool stands = there.whole && Continues(node).empty();
+      const bool stands = there.whole && Continues(node, &*there.manifest).empty();
       if (stands) UpToDate(node, "its manifest stands");
       return stands;
     }
@@ -177,8 +183,12 @@ class Planner {
 
   std::string PlaceOf(int node) const {
     if (!MakesArtifact(node)) return {};
-    if (!At(node).spec->out.empty()) return PlaceOfStage(*At(node).spec);
-    return StrCat(kWorkPlace, DirectoryOf(lineages_.KeysOf(node, End::kGives)));
+    const StageSpec& spec = *At(node).spec;
+    std::string place = PlaceOfStage(spec);
+    if (!place.empty()) return place;
+    const std::string directory = DirectoryOf(lineages_.KeysOf(node, End::kGives));
+    return spec.out.empty() ? StrCat(kWorkPlace, directory)
+                            : StrCat(spec.out, spec.out.ends_with('/') ? "" : "/", kRunPlace, directory);
   }
 
   /// True when all pieces are there, whoever made them, and no --force takes them away.
@@ -381,11 +391,13 @@ class Planner {
       segment.replaces = there != nullptr && there->manifest;
       if (segment.replaces && !there->whole)
         segment.because.push_back(StrCat("published object ", there->missing, " is gone or was changed"));
-      if (const std::string on = Continues(segment.node); !on.empty()) segment.because.push_back(on);
+      const Manifest* const manifest = segment.replaces ? &*there->manifest : nullptr;
+      if (const std::string on = Continues(segment.node, manifest); !on.empty())
+        segment.because.push_back(on);
     }
     if (const auto other = facts_.elsewhere.find(name);
         segment.publishes && !segment.forced && other != facts_.elsewhere.end() &&
-        other->second.place != segment.place && Continues(segment.node).empty() &&
+        other->second.place != segment.place && Continues(segment.node, &other->second.manifest).empty() &&
         other->second.manifest.recipe() == segment.recipe()) {
       segment.copy_from = other->second.place;
       segment.because.push_back(StrCat("`out` is new: copied from ", other->second.place));
@@ -439,7 +451,7 @@ class Planner {
   std::set<std::pair<int, int>> edges_;   // a stage, and a reader of it that has to run
   std::map<Part, int> by_part_;           // -> segment
   std::map<Part, Pieces> pieces_;         // what stands; looked up once, for there may be 100,000
-  std::map<int, Facts::Published> kept_;  // by node: artifacts in the work directory
+  std::map<int, Facts::Published> kept_;  // by node: artifacts whose place has their recipe in its name
 };
 
 }  // namespace
@@ -460,7 +472,7 @@ std::vector<int> NeedsOf(const PlannedSegment& segment) {
 }
 
 std::string PlaceOfStage(const StageSpec& spec) {
-  if (spec.out.empty()) return {};
+  if (spec.out.empty() || spec.type->place_of_recipe) return {};
   const std::string below = spec.type->place ? spec.type->place(spec.config) : std::string();
   if (below.empty()) return spec.out;
   return spec.out.ends_with('/') ? spec.out + below : StrCat(spec.out, "/", below);

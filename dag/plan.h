@@ -43,7 +43,8 @@ struct Facts {
     Status missing;  // not OK: it is not on this machine, and why
   };
   std::map<std::string, std::vector<TakenFile>> taken;  // by stage; ports first, in the order of the table
-  /// What stands at the place of a stage that makes an artifact; absent where nothing does.
+  /// What stands at the place of a stage that makes an artifact; absent where nothing does, and where the
+  /// place has the recipe in its name.
   struct Published {
     std::optional<Manifest> manifest;
     bool whole = true;     // every shard is there with the size that the manifest says
@@ -66,8 +67,8 @@ struct Facts {
     std::string continues;
   };
   std::map<std::string, LastJob> jobs;  // by stage
-  /// What stands of an artifact that lies in `directory` below artifacts/. May look at the disk.
-  std::function<Result<Published>(const std::string& directory)> kept;
+  /// What stands at a place that only planning can name: see PlaceOf. May look at the disk.
+  std::function<Result<Published>(const std::string& place)> at_place;
   /// Pieces that stand for a stage whose pieces have this lineage. May look at the disk's listing.
   std::function<Result<Pieces>(const PieceKeys& keys, const std::string& directory)> pieces;
 };
@@ -140,7 +141,8 @@ inline constexpr std::string_view kInputPort = "input";
 /// Begins the place of an artifact that lies below artifacts/ of the work directory.
 inline constexpr std::string_view kWorkPlace = "work:";
 
-/// URI of the artifact of a stage that publishes; empty for one without `out`.
+/// URI of the artifact of a stage that publishes; empty for one without `out`, and for one whose place has
+/// the recipe in its name.
 std::string PlaceOfStage(const StageSpec& spec);
 
 /// Every planned segment that `segment` needs before it: origin, gather, artifacts.

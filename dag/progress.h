@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,8 +36,23 @@ struct RunningUnit {
   std::atomic<std::uint64_t> input_read{0};
   SegmentProgress counters;
 
+  /// How a Job goes, in a line of its own; the next one replaces it. Safe from any thread, as said() is.
+  void Say(std::string_view line) {
+    const std::scoped_lock lock(mutex_);
+    said_ = line;
+  }
+  /// Empty where the unit says nothing of itself.
+  std::string said() const {
+    const std::scoped_lock lock(mutex_);
+    return said_;
+  }
+
   RunningUnit(std::string name, std::vector<std::string> stage_names, std::uint64_t bytes)
       : unit(std::move(name)), stages(std::move(stage_names)), input_bytes(bytes), counters(stages.size()) {}
+
+ private:
+  mutable std::mutex mutex_;  // guards what follows
+  std::string said_;
 };
 
 /// Looks at one batch on its way through the chain of a segment. One thread.

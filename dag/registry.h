@@ -105,8 +105,14 @@ struct StageType {
   /// Checks what the table cannot say and turns the schema that comes in into the one that goes
   /// out. An error is shown at the stage's position; empty where the schema stays as it is.
   std::function<Status(const Json& config, Schema& schema)> check = {};
+  /// Whether this machine has what the stage needs beside its inputs; asked before a run starts anything.
+  /// Empty: nothing is needed.
+  std::function<Status(const Json& config)> prepare = {};
   /// Where below `out` the artifact lies, e.g. "NAME/VERSION"; empty means `out` itself.
   std::function<std::string(const Json& config)> place = {};
+  /// The artifact lies in OUT/runs/STAGE-RECIPE16 instead: what is asked for differently has a place of its
+  /// own and takes nothing away, and `out` may be shared.
+  bool place_of_recipe = false;
   /// The files whose digests enter the recipe; empty where there are none.
   std::function<Result<std::vector<StageFile>>(const Json& config)> files = {};
   /// True where the same input may give other bytes; empty: never. What is made again behind it is not taken
@@ -127,6 +133,9 @@ struct StageType {
   bool is_gather() const { return std::holds_alternative<GatherFactory>(make); }
   bool is_job() const { return std::holds_alternative<JobFactory>(make); }
 };
+
+/// Comes between `out` and STAGE-RECIPE16 for StageType::place_of_recipe.
+inline constexpr std::string_view kRunPlace = "runs/";
 
 /// Immutable once built; outlives everything made from it.
 class Registry {

@@ -191,7 +191,6 @@ class SinkStage {
 };
 
 // ------------------------------------------------------------------------------------------- Job
-
 /// What a Job is given. Everything outlives the call of Run.
 struct JobRequest {
   /// The records of the stage's input, all partitions in order, as one Source that is read once. May be
@@ -206,6 +205,7 @@ struct JobRequest {
   std::uint64_t memory_bytes = 0;  // what it said it would take is no more than this
   int threads = 1;
   std::function<void(std::uint64_t done, std::uint64_t of)> progress;  // bytes; `of` 0 if unknown
+  std::function<void(std::string_view line)> say = {};  // how it goes, in words; the next line replaces it
   std::stop_token stop;
 };
 

@@ -32,6 +32,7 @@ constexpr std::array<Word<ValueType>, 8> kTypes = {{
     {"strings", ValueType::kStrings},
     {"map", ValueType::kMap},
 }};
+constexpr std::array<Word<bool>, 2> kPlaces = {{{"out", false}, {"recipe", true}}};
 constexpr std::array<Word<Effect>, 3> kEffects = {{
     {"bytes", Effect::kBytes},
     {"none", Effect::kNone},
@@ -128,7 +129,7 @@ class Parser {
   std::string_view Keep(std::string text) { return made_->texts.emplace_back(std::move(text)); }
 
   void ReadStage(Members stage) {
-    stage.OnlyThese({"name", "version", "help", "kind", "ports", "keys", "libraries"});
+    stage.OnlyThese({"name", "version", "help", "kind", "place", "ports", "keys", "libraries"});
     StageType type;
     const std::string name = stage.Name("name");
     if (made_->Find(plugin_, name) != nullptr) stage.Complain("name", StrCat("'", name, "' is there twice"));
@@ -139,6 +140,7 @@ class Parser {
     type.version = static_cast<std::uint32_t>(version);
     type.help = Keep(stage.Text("help", true));
     if (stage.Text("kind", true) != "job") stage.Complain("kind", "must be 'job', the only kind there is");
+    type.place_of_recipe = stage.OneOf("place", kPlaces, "out");
     type.takes = Flow::kNothing;
     type.gives = Flow::kArtifact;
     type.publishes = true;

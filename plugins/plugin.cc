@@ -113,6 +113,13 @@ Result<Json> Plugin::Forecast(const Json& request, const PluginServices& service
   return Ask(functions_->forecast, request, services);
 }
 
+Status Plugin::Prepare(const Json& request, const PluginServices& services) const {
+  const auto* const extension = static_cast<const pipe_prepare_1*>(
+      functions_->extension != nullptr ? functions_->extension(PIPE_PREPARE_1) : nullptr);
+  if (extension == nullptr || extension->struct_size < sizeof(pipe_prepare_1)) return {};
+  return Ask(extension->prepare, request, services).status();
+}
+
 Result<Json> Plugin::Run(const Json& request, const PluginServices& services) const {
   return Ask(functions_->run, request, services);
 }

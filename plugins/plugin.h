@@ -53,6 +53,8 @@ class Plugin {
   Result<Json> Check(const Json& request, const PluginServices& services) const;
   Result<Json> Forecast(const Json& request, const PluginServices& services) const;
   Result<Json> Run(const Json& request, const PluginServices& services) const;
+  /// Asks its pipe.prepare/1; OK where it has none.
+  Status Prepare(const Json& request, const PluginServices& services) const;
   /// The exit code of one of its commands; `words` begins with the command.
   Result<int> RunCommand(const std::vector<std::string>& words, const PluginServices& services) const;
 

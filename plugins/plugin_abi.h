@@ -15,7 +15,7 @@ extern "C" {
 #endif
 
 #define PIPE_ABI_MAJOR 1u /* another one is another language: such a plugin is refused */
-#define PIPE_ABI_MINOR 0u /* raised when members are added at the end of a struct, or an extension */
+#define PIPE_ABI_MINOR 1u /* raised when a member of a struct or of an answer, or an extension, is added */
 
 #define PIPE_EXPORT __attribute__((visibility("default")))
 
@@ -151,6 +151,15 @@ typedef struct pipe_commands_1 {
    * null. */
   int32_t (*run)(const pipe_call* call, int32_t argc, const char* const* argv);
 } pipe_commands_1;
+
+#define PIPE_PREPARE_1 "pipe.prepare/1" /* since 1.1 */
+typedef struct pipe_prepare_1 {
+  uint32_t struct_size;
+  uint32_t reserved;
+  /* [any] Looks whether this machine has what `run` needs beside its inputs: programs, environments, devices.
+   * Asked before a run starts anything, with the request of `check`; may read, changes nothing. */
+  pipe_code (*prepare)(const pipe_call* call, pipe_text request);
+} pipe_prepare_1;
 
 #ifdef __cplusplus
 }

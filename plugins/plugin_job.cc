@@ -16,6 +16,16 @@ namespace pipeline {
 
 namespace {
 
+constexpr std::size_t kLongestLine = 400;  // of what is shown while a job runs
+
+/// What can stand in a line of a terminal.
+std::string OneLine(std::string_view text) {
+  std::string line(text.substr(0, kLongestLine));
+  for (char& c : line)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+  return line;
+}
+
 /// A place as a plugin gets it: an absolute path or a URL.
 std::string Absolute(const std::string& place) {
   const Result<Uri> uri = Uri::Parse(place);
@@ -136,6 +146,8 @@ class PluginJob final : public JobStage {
     const std::int64_t done = event["done"].AsInt(-1), of = event["of"].AsInt();
     if (kind == "progress" && done >= 0 && of >= 0 && request.progress)
       request.progress(static_cast<std::uint64_t>(done), static_cast<std::uint64_t>(of));
+    if (kind == "progress" && event["text"].is_string() && request.say)
+      request.say(OneLine(event["text"].AsString()));
     if (kind == "note" && host_.note) host_.note(stage_, event["text"].AsString());
     if (host_.event) host_.event(stage_, event);
   }

@@ -37,6 +37,10 @@ Result<const StageType*> PluginStages::Find(const std::string& plugin_name, cons
     const PluginServices services = {.log = host.log};
     return plugin->Check(PluginRequest(type, config), services).status();
   };
+  type.prepare = [plugin, &type, &host](const Json& config) -> Status {
+    const PluginServices services = {.log = host.log};
+    return plugin->Prepare(PluginRequest(type, config), services);
+  };
   type.make =
       JobFactory([plugin, &type, &host](const StageContext& context) -> Result<std::unique_ptr<JobStage>> {
         return MakePluginJob(plugin, type, context, host);

@@ -208,7 +208,7 @@ StageType WritePackedType() {
        "Targets of a row; it has one id more, the first of which is context alone."},
   };
   AppendShardKeys(type.keys);
-  type.gives = Flow::kNothing;
+  type.gives = Flow::kArtifact;
   type.publishes = true;
   type.reads = {"text", "ids", "id_ends"};
   type.ports = {{.name = kTokenizerPort,

@@ -5,6 +5,7 @@
     layering_test.py --self-test  shows that each rule finds a breach and lets a clean tree pass
 """
 
+import ast
 import re
 import subprocess
 import sys
@@ -62,13 +63,24 @@ VENDORS = {
 TEST_VENDORS = re.compile(r"(gtest|gmock|benchmark)/")
 # The C++ library has no dot in its names; these belong to C, POSIX, Linux and the compiler.
 SYSTEM = re.compile(r"[a-z_0-9]+$|(sys|linux|netinet|arpa|net)/\w+\.h$|"
-                    r"(cpuid|dirent|dlfcn|fcntl|nmmintrin|x86intrin|immintrin|arm_acle|netdb|poll|pthread|pwd|"
-                    r"sched|signal|spawn|stddef|stdint|stdio|stdlib|string|termios|unistd)\.h$")
+                    r"(cpuid|dirent|dlfcn|errno|fcntl|inttypes|nmmintrin|x86intrin|immintrin|arm_acle|netdb|poll|pthread|pwd|"
+                    r"sched|signal|spawn|stdarg|stddef|stdint|stdio|stdlib|string|termios|unistd)\.h$")
 
 # Where everything may be caught: the borders over which no exception may travel.
-CATCH_ALL = ("dag/segment.cc", "dag/executor.cc", "cli/main.cc")
+CATCH_ALL = ("dag/segment.cc", "dag/executor.cc", "cli/main.cc", "plugins/train/plugin.cc")
 # The environment is read at the top floor and handed down; what is below takes arguments.
 GETENV = ("cli/*", "tests/*", "bench/*")
+
+# A plugin is another program: what it may include, by the beginning of the path; nobody else includes it.
+TRAIN = "plugins/train/"
+TRAIN_INCLUDES = {
+    "plugins/train/reader/": ("plugins/train/reader/",),
+    TRAIN: (TRAIN, "base/", "plugins/plugin_abi.h"),
+}
+# The trainer: Python of an environment of its own.
+TRAINER = "plugins/train/python/pipe_trainer/"
+TRAINER_LIBRARIES = frozenset(("jax", "jaxlib", "numpy", "optax", "orbax", "sentencepiece", "xxhash"))
+MAX_PYTHON_WIDTH = 120
 
 EMPTY_NAMES = frozenset("util utils common helper helpers misc manager managers".split())
 
@@ -83,14 +95,19 @@ def without_comments(line):
 
 
 def sources(root):
-    """C and C++ files that git knows or would add; every one where there is no repository."""
+    """C and C++ files."""
+    return [name for name in listed(root) if name.endswith((".h", ".cc", ".c"))]
+
+
+def listed(root):
+    """Files that git knows or would add; every one where there is no repository."""
     listing = subprocess.run(["git", "-C", str(root), "ls-files", "-co", "--exclude-standard", "-z"],
                              capture_output=True, text=True, check=False)
     if listing.returncode == 0:
         names = [name for name in listing.stdout.split("\0") if (root / name).is_file()]
     else:
         names = [str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()]
-    return sorted(set(name for name in names if name.endswith((".h", ".cc", ".c"))))
+    return sorted(set(names))
 
 
 def check(root):
@@ -120,6 +137,7 @@ def check(root):
         for name, number in files[at_most:]:
             found.append((name, number, f"{vendor} is wrapped by {', '.join(file for file, _ in files[:at_most])} "
                                         f"already: one vendor, one file"))
+    found += check_trainer(root)
     found += check_rooms(names)
     found += check_contributing(root)
     return sorted(found)
@@ -152,6 +170,11 @@ def check_include(root, name, bracket, target, users):
             return f'"{target}": includes are written from the root, "room/file.h"'
         if not (root / target).is_file():
             return f'"{target}": there is no such file'
+        if target.startswith(TRAIN) and not name.startswith(TRAIN) and room not in BESIDE:
+            return f'"{target}": a plugin is loaded, not included'
+        for part, allowed in TRAIN_INCLUDES.items():
+            if name.startswith(part):
+                return None if target.startswith(allowed) else f'"{target}": {part} may include {", ".join(allowed)} only'
         if room not in BESIDE and other != room and other not in ROOMS[room]:
             return f'"{target}": {room} may include {", ".join((room, *ROOMS[room]))} only'
         return None
@@ -182,6 +205,35 @@ def check_line(name, line):
     if declared:
         for word in EMPTY_NAMES.intersection(words(declared[1])):
             yield f'"{word}" in {declared[1]} says nothing; name the noun or verb it is about'
+
+
+def python_files(root):
+    """Those of the trainer that git knows or would add; every one where there is no repository."""
+    return [name for name in listed(root) if name.startswith(TRAINER) and name.endswith(".py")]
+
+
+def check_trainer(root):
+    """The trainer's sizes and names, and that it imports what its lock has and nothing else."""
+    for name in python_files(root):
+        text = (root / name).read_text(encoding="utf-8")
+        yield from check_name(name)
+        if text.count("\n") > MAX_LINES["source"]:
+            yield name, 0, f"{text.count(chr(10))} lines; a source has at most {MAX_LINES['source']}"
+        for number, line in enumerate(text.splitlines(), 1):
+            if len(line) > MAX_PYTHON_WIDTH:
+                yield name, number, f"{len(line)} columns; at most {MAX_PYTHON_WIDTH}"
+        try:
+            tree = ast.parse(text)
+        except SyntaxError as error:
+            yield name, error.lineno or 0, f"is not Python: {error.msg}"
+            continue
+        for node in ast.walk(tree):
+            modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else \
+                [node.module] if isinstance(node, ast.ImportFrom) and node.level == 0 else []
+            for module in modules:
+                top = module.split(".")[0]
+                if top not in TRAINER_LIBRARIES and top not in sys.stdlib_module_names and top != "pipe_trainer":
+                    yield name, node.lineno, f"imports {top}, which is not in the lock of the trainer"
 
 
 def check_rooms(names):
@@ -222,6 +274,12 @@ GOOD = {
     "formats/xz_stream.cc": "#include <lzma.h>\n// may getenv() and catch (...) in words\n",
     "dag/segment.cc": '#include "storage/store.h"\n#include <tbb/task_arena.h>\ntry {} catch (...) {}\n',
     "stages/unicode_table.cc": "// budget: flat table\n" + "1,\n" * 2000,
+    "plugins/plugin_abi.h": "#pragma once\n",
+    "plugins/train/train_job.h": '#pragma once\n#include "base/str.h"\n#include "plugins/plugin_abi.h"\n',
+    "plugins/train/plugin.cc": '#include "plugins/train/train_job.h"\ntry {} catch (...) {}\n',
+    "plugins/train/reader/row.h": "#pragma once\n",
+    "plugins/train/reader/row.c": '#include "plugins/train/reader/row.h"\n',
+    "plugins/train/python/pipe_trainer/loop.py": "import json\nimport jax.numpy as jnp\nfrom . import model\n",
     "cli/main.cc": 'const char* home = std::getenv("HOME");\ntry {} catch (...) {}\n',
     "tests/dag/segment_test.cc": "#include <gtest/gtest.h>\n#include <lzma.h>\n" + '#include "base/str.h"\n' * 500,
 }
@@ -257,6 +315,16 @@ BAD = (
     ({"dag/plan.cc": "\n} catch (...) {\n"}, "dag/plan.cc:2:", "catch (...)"),
     ({"storage/home.cc": 'getenv("HOME");\n'}, "storage/home.cc:1:", "getenv"),
     ({"storage/home.cc": 'std::secure_getenv("HOME");\n'}, "storage/home.cc:1:", "getenv"),
+    ({"plugins/loader.cc": '#include "plugins/train/train_job.h"\n'}, "plugins/loader.cc:1:", "loaded, not included"),
+    ({"plugins/train/door.cc": '#include "storage/store.h"\n'}, "plugins/train/door.cc:1:", "may include"),
+    ({"plugins/train/door.cc": '#include "plugins/plugin.h"\n', "plugins/plugin.h": "#pragma once\n"},
+     "plugins/train/door.cc:1:", "may include"),
+    ({"plugins/train/reader/row.c": '#include "base/str.h"\n'}, "plugins/train/reader/row.c:1:", "may include"),
+    ({"plugins/train/python/pipe_trainer/loop.py": "import tensorflow\n"},
+     "plugins/train/python/pipe_trainer/loop.py:1:", "imports tensorflow"),
+    ({"plugins/train/python/pipe_trainer/long.py": "\n" * 501}, "plugins/train/python/pipe_trainer/long.py:", "501 lines"),
+    ({"plugins/train/python/pipe_trainer/wide.py": "#" * 121 + "\n"}, "plugins/train/python/pipe_trainer/wide.py:1:", "121 columns"),
+    ({"plugins/train/python/pipe_trainer/util.py": "\n"}, "plugins/train/python/pipe_trainer/util.py:", '"util"'),
     ({"CONTRIBUTING.md": "xxHash"}, "CONTRIBUTING.md:", "oneTBB is missing"),
 )
 

@@ -91,7 +91,7 @@ class Shop:
 
 
 def commands(shop):
-    shop.run("plugins", code=0, err=("no plugins are found",))
+    shop.run("plugins", code=0, out=("train 1.0.0", "command  pipe trainer"))  # what comes with the program
     shop.run("hello", "you", code=2, err=("no command 'hello'",))
     library = shop.build("hello", "hello.c")
     symbols = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True)

@@ -130,6 +130,17 @@ TEST(ManifestTest, PartitionsComeBack) {
   EXPECT_EQ(EncodeManifest(*back), text);
 }
 
+TEST(ManifestTest, WhatAJobSaysOfItselfComesBack) {
+  Manifest manifest = Example();
+  manifest.facts["rows"] = 7;
+  manifest.continues["steps"] = 100;
+  const Result<Manifest> again = ParseManifest(EncodeManifest(manifest), "again");
+  ASSERT_TRUE(again.ok()) << again.status().message();
+  EXPECT_EQ(again->facts, manifest.facts);
+  EXPECT_EQ(again->continues, manifest.continues);
+  EXPECT_TRUE(Example().continues.is_null());
+}
+
 TEST(ManifestTest, TheContentRootFollowsBytesAndNotNamesOfShards) {
   Manifest manifest = Example();
   const Digest root = manifest.ContentRoot();

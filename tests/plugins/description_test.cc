@@ -65,6 +65,18 @@ TEST(PluginDescriptionTest, StagesAndCommandsMayBeLeftOut) {
   EXPECT_TRUE(Refusal(Stage(R"("keys": [])")).ok());
 }
 
+TEST(PluginDescriptionTest, PlaceOfTheArtifactIsOutUnlessTheRecipeNamesIt) {
+  for (const auto& [member, of_recipe] :
+       {std::pair("\"keys\": []", false), std::pair("\"place\": \"out\"", false),
+        std::pair("\"place\": \"recipe\"", true)}) {
+    const auto parsed = ParseDescription("p", Stage(member));
+    ASSERT_TRUE(parsed.ok()) << parsed.status().message();
+    EXPECT_EQ((*parsed)->stages.at(0).place_of_recipe, of_recipe) << member;
+  }
+  EXPECT_EQ(Refusal(Stage("\"place\": \"here\"")).message(),
+            "stages[0].place: 'here' is none of out, recipe");
+}
+
 TEST(PluginDescriptionTest, EachMistakeIsNamedWithItsPlace) {
   const std::vector<std::pair<std::string, std::string_view>> bad = {
       {"", "is not JSON"},

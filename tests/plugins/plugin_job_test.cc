@@ -67,6 +67,7 @@ class PluginJobTest : public testing::Test {
     request.progress = [this](std::uint64_t done, std::uint64_t of) {
       progress_ += StrCat(done, "/", of, " ");
     };
+    request.say = [this](std::string_view line) { said_ = line; };
     request.stop = stop_.get_token();
     return job.Run(request);
   }
@@ -84,7 +85,7 @@ class PluginJobTest : public testing::Test {
   std::unique_ptr<PluginLoader> loader_;
   std::unique_ptr<PluginStages> stages_;
   std::stop_source stop_;
-  std::string log_, events_, notes_, progress_;
+  std::string log_, events_, notes_, progress_, said_;
 };
 
 constexpr std::string_view kGreeting = "hi MANIFEST.json (11 bytes)\nhi shard (5 bytes)\n";
@@ -202,6 +203,18 @@ TEST_F(PluginAnswerTest, ObjectsThatThePluginWroteItselfAreRead) {
   EXPECT_EQ(output->objects.at(0).bytes, 3u);
   EXPECT_EQ(output->objects.at(0).digest, DigestOf("abc"));
   EXPECT_EQ(output->objects.at(0).crc32c, Crc32c("abc"));
+}
+
+TEST_F(PluginAnswerTest, WordsOfAProgressAreShownOnOneLine) {
+  std::filesystem::create_directory(directory_ / "out");
+  WriteFile(directory_ / "out/own.bin", "abc");
+  const auto output = After(R"(
+    events->emit(events->ctx, text_of("{\"kind\": \"progress\", \"done\": 3, \"of\": 9, \"text\": \"step 3\\n\\u001b[2J\"}"));
+    call->reply(call->ctx, text_of("{\"objects\": [\"own.bin\"]}"));
+    return PIPE_OK;)");
+  ASSERT_TRUE(output.ok()) << output.status().message();
+  EXPECT_EQ(progress_, "3/9 ");
+  EXPECT_EQ(said_, "step 3  [2J");
 }
 
 class PluginWrongAnswerTest : public PluginAnswerTest,

@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""How many tokens a second the trainer's reader gives, alone; run with the trainer's Python (numpy).
+
+    reader_rows.py [PACKED_DIR] [--split train] [--rows 32] [--times 5]
+
+Without a directory rows of made ids are written and read: 1,024 targets each, ids by Zipf's law. CPU time of this
+process, batches of --rows, the page cache warm: the best of --times passes. PIPE_READER_LIBRARY names the library;
+beside it stand the twin in numpy, and reading the same bytes in rows without looking at them.
+"""
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT / "plugins/train/python"), str(ROOT / "tests/trainer")]
+
+import packed_rows  # noqa: E402
+from pipe_trainer.data import Rows  # noqa: E402
+
+VOCAB, SEQ_LEN, MADE_ROWS = 32000, 1024, 2000
+
+
+def made(directory):
+    ids = np.minimum(np.random.default_rng(0).zipf(1.2, SEQ_LEN * MADE_ROWS) + 4, VOCAB - 1).tolist()
+    rows = list(packed_rows.stream_rows([2, *ids], SEQ_LEN))
+    return packed_rows.write_packed(directory, {"train": [rows]}, SEQ_LEN, VOCAB)
+
+
+def least_time(times, work):
+    found = []
+    for _ in range(times):
+        begin = time.process_time()
+        work()
+        found.append(time.process_time() - begin)
+    return min(found)
+
+
+def passes(rows, size):
+    """Names and functions that read `count` samples each."""
+    count = rows.count // size * size
+
+    def shuffled():
+        for first in range(0, count, size):
+            rows.shuffled(first, size)
+
+    def in_order():
+        for first in range(0, count, size):
+            rows.in_order(first, size)
+
+    return count, {"shuffled": shuffled, "in order": in_order}
+
+
+def bare_reads(directory, split):
+    shards = sorted(directory.glob(f"{split}-*.tfrecord"))
+
+    def work():
+        for shard in shards:
+            index = np.fromfile(shard.with_suffix(".idx"), "<u8,<u4,<u4,<u4")["f0"].tolist()
+            index.append(shard.stat().st_size)
+            descriptor = os.open(shard, os.O_RDONLY)
+            for begin, end in zip(index, index[1:]):
+                os.pread(descriptor, end - begin, begin)
+            os.close(descriptor)
+    return work
+
+
+def main(argv):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("packed", type=Path, nargs="?")
+    parser.add_argument("--split", default="train")
+    parser.add_argument("--rows", type=int, default=32)
+    parser.add_argument("--times", type=int, default=5)
+    options = parser.parse_args(argv)
+    with tempfile.TemporaryDirectory() as place:
+        directory = options.packed or made(place)
+        for native in (True, False):
+            rows = Rows(directory, options.split, 0, native)
+            count, readers = passes(rows, min(options.rows, rows.count))
+            tokens = count * rows.seq_len
+            for name, work in readers.items():
+                spent = least_time(options.times, work)
+                print(f"{rows.reader:7} {name:9} {tokens / spent / 1e6:8.1f} M tokens/s of CPU")
+        spent = least_time(options.times, bare_reads(directory, options.split))
+        print(f"bare    reads     {rows.count * rows.seq_len / spent / 1e6:8.1f} M tokens/s of CPU")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,57 @@
+#include "plugins/train/commands.h"
+
+#include <cstdio>
+
+#include "base/str.h"
+#include "plugins/train/command_words.h"
+#include "plugins/train/environment_setup.h"
+#include "plugins/train/sample_command.h"
+#include "plugins/train/trainer_environment.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr const char* kUsage =
+    "pipe trainer setup [--dir DIR] [--extra cpu|cuda|tpu] [--python PROGRAM], or pipe trainer check [--dir "
+    "DIR]";
+
+Status SetUp(const CommandWords& words, const HostCall& call) {
+  EnvironmentSetup setup;
+  setup.directory = words.Flag("--dir", kDefaultEnvironment);
+  setup.extra = words.Flag("--extra", setup.extra);
+  setup.python = words.Flag("--python", setup.python);
+  if (setup.directory.empty()) return Status(Code::kInvalidArgument, "--dir: must name a directory");
+  ASSIGN_OR_RETURN(const bool stood, SetUpEnvironment(setup, call));
+  std::printf("%s: %s\n", setup.directory.c_str(), stood ? "is right already" : "made");
+  return {};
+}
+
+Status Check(const CommandWords& words) {
+  if (words.flags.contains("--extra") || words.flags.contains("--python"))
+    return Status(Code::kInvalidArgument, kUsage);
+  const std::string directory = words.Flag("--dir", kDefaultEnvironment);
+  ASSIGN_OR_RETURN(const std::string python, FindPython(directory));
+  std::printf("%s: right, its interpreter is %s\n", directory.c_str(), python.c_str());
+  return {};
+}
+
+Status RunTrainer(const std::vector<std::string>& arguments, const HostCall& call) {
+  ASSIGN_OR_RETURN(const CommandWords words, ParseCommandWords(arguments, {"--dir", "--extra", "--python"}));
+  if (words.alone.size() == 1 && words.alone.front() == "setup") return SetUp(words, call);
+  if (words.alone.size() == 1 && words.alone.front() == "check") return Check(words);
+  return Status(Code::kInvalidArgument, kUsage);
+}
+
+}  // namespace
+
+int RunTrainCommand(const std::vector<std::string>& words, const HostCall& call, std::string& why) {
+  const std::vector<std::string> arguments(words.begin() + 1, words.end());
+  const Status done = words.front() == "sample" ? RunSample(arguments, call) : RunTrainer(arguments, call);
+  (void)std::fflush(stdout);
+  if (done.ok()) return 0;
+  if (done.code() != Code::kCancelled) why = done.message();
+  return done.code() == Code::kInvalidArgument ? 2 : 1;
+}
+
+}  // namespace pipeline

@@ -1,0 +1,45 @@
+#include "plugins/train/description.h"
+
+namespace pipeline {
+
+std::string_view Description() {
+  return R"json({"stages": [{
+  "name": "train", "version": 1, "kind": "job", "place": "recipe",
+  "help": "Trains a language model on packed rows, evaluates it, and exports it.",
+  "ports": [
+    {"name": "data", "help": "Rows of token ids, as write_packed makes them, with the splits train and validation."},
+    {"name": "tokenizer", "help": "The tokenizer that made them."}],
+  "keys": [
+    {"name": "trainer", "type": "choice", "choices": ["bundled"], "default": "bundled",
+     "help": "Which trainer: bundled, the one that comes with the program."},
+    {"name": "config", "type": "map", "default": "{}",
+     "help": "The trainer's own configuration: a preset, and what differs from it."},
+    {"name": "seed", "type": "integer", "default": "0", "help": "Decides the first weights and the order of the rows."},
+    {"name": "steps", "type": "integer", "effect": "continue", "help": "How many steps in all; more of them go on."},
+    {"name": "log_every", "type": "integer", "default": "50", "effect": "continue", "help": "Steps between two losses."},
+    {"name": "eval_every", "type": "integer", "default": "500", "effect": "continue",
+     "help": "Steps between two evaluations on held-out rows."},
+    {"name": "checkpoint_every", "type": "integer", "default": "500", "effect": "continue",
+     "help": "Steps between two checkpoints."},
+    {"name": "keep_checkpoints", "type": "integer", "default": "3", "effect": "continue",
+     "help": "How many checkpoints are kept."},
+    {"name": "prompts", "type": "strings", "default": "[]", "effect": "continue",
+     "help": "Texts that a sample is written for at each evaluation."},
+    {"name": "export", "type": "boolean", "default": "true", "effect": "continue",
+     "help": "Whether the model is exported for other programs at the end."},
+    {"name": "environment", "type": "string", "default": ".pipe/trainer", "effect": "none",
+     "help": "Directory of the Python environment that `pipe trainer setup` makes."},
+    {"name": "processes", "type": "integer", "default": "1", "effect": "none",
+     "help": "Workers of the training on this machine."},
+    {"name": "restarts", "type": "integer", "default": "3", "effect": "none",
+     "help": "Attempts in a row without a new checkpoint before it is given up."},
+    {"name": "grace", "type": "integer", "default": "30", "effect": "none",
+     "help": "Seconds that the trainer has to save and end when it is stopped."},
+    {"name": "patience", "type": "number", "default": "1", "effect": "none",
+     "help": "Factor on the times after which the trainer is taken for hanging."}]}],
+ "commands": [
+  {"name": "trainer", "help": "Makes or checks the trainer's environment: setup, check."},
+  {"name": "sample", "help": "Writes text with a model that `train` made."}]})json";
+}
+
+}  // namespace pipeline

@@ -1,0 +1,106 @@
+#include "plugins/train/environment_setup.h"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "base/str.h"
+#include "plugins/train/trainer_environment.h"
+
+namespace pipeline {
+
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+constexpr const char* kUnfinished = "unfinished";
+constexpr auto kGrace = 5s;
+constexpr std::size_t kShownLines = 15;
+/// What the trainer imports from others; a wheel that does not fit this machine shows here.
+constexpr const char* kImports = "import jax, numpy, optax, orbax.checkpoint, sentencepiece";
+
+Status WriteMark(const std::string& directory, std::string_view mark) {
+  const std::string path = StrCat(directory, "/", kMadeFrom);
+  std::ofstream file(path + ".part", std::ios::binary | std::ios::trunc);
+  file << mark << '\n';
+  file.close();
+  std::error_code error;
+  if (file) fs::rename(path + ".part", path, error);
+  if (!file || error) return Status(Code::kUnavailable, StrCat(path, ": cannot be written"));
+  return {};
+}
+
+/// Runs one step to its end; what it prints goes to `log`.
+Status RunStep(std::string_view what, std::vector<std::string> argv, const std::string& log,
+               const HostCall& call) {
+  TrainerCommand command;
+  command.argv = std::move(argv);
+  command.log = log;
+  command.unset = {"PYTHONHOME", "PYTHONPATH"};
+  ASSIGN_OR_RETURN(const std::unique_ptr<TrainerProcess> process, TrainerProcess::Start(command));
+  const TrainerProcess::Take nothing = [](const Json&) {};
+  bool stopped = false;
+  auto since = std::chrono::steady_clock::now();
+  while (!process->HasEnded()) {
+    process->ReadEvents(nothing);
+    const auto now = std::chrono::steady_clock::now();
+    if (!stopped && call.stopped()) stopped = true, since = now, process->Signal(SIGTERM);
+    if (stopped && now - since > kGrace) process->Signal(SIGKILL);
+    std::this_thread::sleep_for(50ms);
+  }
+  ASSIGN_OR_RETURN(const ChildExit exit, process->Finish(nothing));
+  if (stopped) return Status(Code::kCancelled, "stopped");
+  if (exit.ok()) return {};
+  const std::vector<std::string> tail = process->log().Tail();
+  for (std::size_t at = tail.size() - std::min(tail.size(), kShownLines); at < tail.size(); ++at)
+    call.Log(Level::kInfo, StrCat("| ", tail[at]));
+  return Status(Code::kUnavailable, StrCat(what, " ", exit.Describe(), "; all it said: ", log));
+}
+
+Status ClearDirectory(const std::string& directory) {
+  std::error_code error;
+  const bool there = fs::exists(directory, error);
+  if (there && !fs::exists(StrCat(directory, "/", kMadeFrom), error) && !fs::is_empty(directory, error))
+    return Status(
+        Code::kFailedPrecondition,
+        StrCat(directory, ": is there, and was not made by this command; remove it, or name another --dir"));
+  if (there) fs::remove_all(directory, error);
+  if (!error) fs::create_directories(directory, error);
+  if (error) return SystemError(directory, error.value());
+  return WriteMark(directory, kUnfinished);
+}
+
+}  // namespace
+
+Result<bool> SetUpEnvironment(const EnvironmentSetup& setup, const HostCall& call) {
+  ASSIGN_OR_RETURN(const std::string mark, MarkOf(setup.extra));
+  std::error_code error;
+  std::ifstream file(StrCat(setup.directory, "/", kMadeFrom));
+  std::string there;
+  if (std::getline(file, there) && there == mark && FindPython(setup.directory).ok()) return true;
+  RETURN_IF_ERROR(ClearDirectory(setup.directory));
+  const std::string python = fs::absolute(setup.directory, error).string() + "/bin/python";
+  const std::string log = setup.directory + "/setup.log";
+  const std::string requirements = StrCat(BundledDirectory(), "/requirements-", setup.extra, ".txt");
+  call.Log(Level::kInfo,
+           StrCat("making the environment ", setup.directory, " from requirements-", setup.extra, ".txt"));
+  RETURN_IF_ERROR(
+      RunStep(StrCat(setup.python, " -m venv"), {setup.python, "-m", "venv", setup.directory}, log, call));
+  RETURN_IF_ERROR(RunStep("pip install",
+                          {python, "-m", "pip", "install", "--disable-pip-version-check", "--no-input",
+                           "--require-hashes", "--no-deps", "-r", requirements},
+                          log, call));
+  RETURN_IF_ERROR(
+      RunStep("the first import", {python, "-c", kImports}, setup.directory + "/import.log", call));
+  RETURN_IF_ERROR(WriteMark(setup.directory, mark));
+  return false;
+}
+
+}  // namespace pipeline

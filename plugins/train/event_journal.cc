@@ -1,0 +1,63 @@
+#include "plugins/train/event_journal.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "base/status.h"
+#include "base/str.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr int kMostASecond = 2000;
+constexpr std::size_t kMostForHost = 60 << 10;  // the host takes 64 KiB
+/// Kinds that say how far it is and why it ended: kept in any flood.
+constexpr std::array<std::string_view, 5> kDeciding = {"phase", "restore", "ckpt_commit", "error", "bye"};
+
+bool Decides(std::string_view kind) {
+  return std::find(kDeciding.begin(), kDeciding.end(), kind) != kDeciding.end();
+}
+
+}  // namespace
+
+EventJournal::EventJournal(std::string path, const HostCall& call) : path_(std::move(path)), call_(call) {
+  file_ = std::fopen(path_.c_str(), "a+e");
+  if (file_ == nullptr) {
+    given_up_ = true;
+    call_.Log(Level::kWarning, StrCat("events are not kept: ", SystemError(path_, errno).message()));
+    return;
+  }
+  const bool torn = std::fseek(file_, -1, SEEK_END) == 0 && std::fgetc(file_) != '\n';
+  std::fseek(file_, 0, SEEK_END);  // between reading and writing
+  if (torn) Write("");
+}
+
+EventJournal::~EventJournal() {
+  if (file_ != nullptr) std::fclose(file_);
+}
+
+void EventJournal::Keep(const Json& event, std::chrono::nanoseconds now) {
+  if (now - second_ >= std::chrono::seconds(1)) second_ = now, in_second_ = 0;
+  const std::string_view kind = event["kind"].AsString();
+  if (++in_second_ > kMostASecond && !Decides(kind)) {
+    ++drowned_;
+    return;
+  }
+  const std::string line = event.Dump();
+  Write(line);
+  const bool ours = kind == "progress" || kind == "note";  // what people are shown is the stage's to say
+  if (kind != "hb" && !ours && line.size() <= kMostForHost) call_.Emit(event);
+}
+
+void EventJournal::Write(const std::string& line) {
+  if (given_up_) return;
+  // Line by line: whoever follows the file sees whole ones.
+  if (std::fputs((line + "\n").c_str(), file_) >= 0 && std::fflush(file_) == 0) return;
+  given_up_ = true;
+  call_.Log(Level::kWarning, StrCat("events are not kept any more: ", SystemError(path_, errno).message()));
+}
+
+}  // namespace pipeline

@@ -1,0 +1,150 @@
+#include "plugins/train/hand_off.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+#include "base/digest.h"
+#include "base/str.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::uint64_t kMostPacked = 256 << 20;  // a data set of 100,000 shards has 20 MiB
+constexpr std::uint64_t kMostModel = 256 << 20;
+constexpr const char* kTrain = "train";
+constexpr const char* kValidation = "validation";
+/// Keys of the stage that the trainer reads; the others are the stage's own.
+constexpr std::string_view kHandedOn[] = {"config",           "seed",       "steps",
+                                          "log_every",        "eval_every", "checkpoint_every",
+                                          "keep_checkpoints", "prompts",    "export"};
+
+Status Mismatch(std::string why) { return Status(Code::kInvalidArgument, std::move(why)); }
+
+/// The members of a manifest that say how its artifact came to be.
+Result<Json> LineageOf(const std::string& uri, const ReadWhole& read) {
+  ASSIGN_OR_RETURN(const std::string text, read(uri, kMostPacked));
+  const Result<Json> manifest = Json::Parse(text);
+  if (!manifest.ok())
+    return Status(Code::kDataLoss, StrCat(uri, ": is not JSON: ", manifest.status().message()));
+  Json lineage{Json::Object{}};
+  for (const char* member : {"recipe", "content", "facts", "lineage"})
+    if (manifest->Has(member)) lineage[member] = (*manifest)[member];
+  return lineage;
+}
+
+Result<std::uint64_t> RowsOf(const Json& packed, const std::string& uri, const char* split) {
+  const Json& there = packed["splits"][split];
+  std::string all;
+  for (const auto& [name, value] : packed["splits"].AsObject()) all += StrCat(all.empty() ? "" : ", ", name);
+  if (!there.is_object())
+    return Mismatch(
+        StrCat(uri, ": there is no split '", split, "', only ", all.empty() ? "none" : all,
+               "; the trainer reads `train` and `validation`: give the stage `split` those names"));
+  const std::int64_t rows = there["rows"].AsInt();
+  if (rows < 1)
+    return Mismatch(StrCat(uri, ": its split '", split,
+                           "' has no rows; give `split` more of the text for it, or `seq_len` less"));
+  return static_cast<std::uint64_t>(rows);
+}
+
+/// A number of `config.model` that the data has a say in; 0 where it is not given.
+std::int64_t ModelNumber(const TrainJob& job, std::string_view name) {
+  return job.settings["config"]["model"][name].AsInt();
+}
+
+Status CheckModel(const TrainJob& job, const HandOff& hand_off) {
+  const std::int64_t vocab = ModelNumber(job, "vocab"), seq_len = ModelNumber(job, "seq_len");
+  if (vocab != 0 && vocab < hand_off.vocab_size)
+    return Mismatch(StrCat("config.model.vocab is ", vocab, ", and the tokenizer has ", hand_off.vocab_size,
+                           " ids: leave it out, or train a smaller tokenizer"));
+  if (seq_len != 0 && seq_len != hand_off.seq_len)
+    return Mismatch(StrCat("config.model.seq_len is ", seq_len, ", and the rows of `data` have ",
+                           hand_off.seq_len,
+                           ": leave it out, or set `seq_len` of the stage that writes them"));
+  return {};
+}
+
+std::string Millions(std::uint64_t number) {
+  if (number < 1'000'000) return StrCat(number);
+  std::array<char, 32> text = {};
+  (void)std::snprintf(text.data(), text.size(), "%.1f M", static_cast<double>(number) / 1e6);
+  return text.data();
+}
+
+}  // namespace
+
+std::string HandOff::Describe() const {
+  const std::string epoch =
+      rows_per_step > 0 ? StrCat(", ", (train_rows + rows_per_step - 1) / rows_per_step, " steps an epoch")
+                        : "";
+  return StrCat(train_rows, " rows of ", seq_len, " ids (", Millions(train_targets), " targets", epoch, "), ",
+                validation_rows, " held out, ", vocab_size, " pieces");
+}
+
+Result<HandOff> CheckHandOff(const TrainJob& job, const ReadWhole& read) {
+  HandOff hand_off;
+  const std::string uri = job.data_dir + "/packed.json";
+  Result<std::string> text = read(uri, kMostPacked);
+  if (!text.ok() && text.status().code() == Code::kNotFound)
+    return Mismatch(
+        StrCat(uri, ": there is no such file, so what stands at `data` is not what `write_packed` makes"));
+  if (!text.ok()) return std::move(text).status();
+  const Result<Json> packed = Json::Parse(*text);
+  if (!packed.ok())
+    return Status(Code::kDataLoss,
+                  StrCat(uri, ": is not JSON: ", packed.status().message(), "; make it again"));
+  if ((*packed)["pipe_packed"].AsInt() != 1)
+    return Mismatch(StrCat(uri, ": is no packed data of version 1, the one that the trainer reads"));
+  ASSIGN_OR_RETURN(hand_off.train_rows, RowsOf(*packed, uri, kTrain));
+  ASSIGN_OR_RETURN(hand_off.validation_rows, RowsOf(*packed, uri, kValidation));
+  hand_off.train_targets = static_cast<std::uint64_t>((*packed)["splits"][kTrain]["targets"].AsInt());
+  hand_off.seq_len = (*packed)["seq_len"].AsInt();
+  const Json& made_with = (*packed)["tokenizer"];
+  hand_off.vocab_size = made_with["vocab_size"].AsInt();
+  if (hand_off.seq_len < 1 || hand_off.vocab_size < 1)
+    return Status(Code::kDataLoss,
+                  StrCat(uri, ": says no `seq_len` or no size of the vocabulary; make it again"));
+
+  const std::string model = job.tokenizer_dir + "/tokenizer.model";
+  ASSIGN_OR_RETURN(const std::string bytes, read(model, kMostModel));
+  hand_off.tokenizer_digest = DigestOf(bytes).ToHex();
+  if (made_with["model_digest"].AsString() != hand_off.tokenizer_digest)
+    return Mismatch(StrCat("the rows of `data` were made with another tokenizer (",
+                           made_with["model_digest"].AsString(), ") than stands at `tokenizer` (", model,
+                           ", ", hand_off.tokenizer_digest, "): give both stages the same one"));
+  ASSIGN_OR_RETURN(hand_off.data_lineage, LineageOf(job.data_manifest, read));
+  ASSIGN_OR_RETURN(hand_off.tokenizer_lineage, LineageOf(job.tokenizer_manifest, read));
+  const std::int64_t told = hand_off.tokenizer_lineage["facts"]["vocab_size"].AsInt(hand_off.vocab_size);
+  if (told != hand_off.vocab_size)
+    return Mismatch(StrCat("the rows of `data` count ", hand_off.vocab_size,
+                           " pieces of the tokenizer and its manifest ", told, "; make `data` again"));
+  RETURN_IF_ERROR(CheckModel(job, hand_off));
+  const std::int64_t rows = job.settings["config"]["batch"]["rows"].AsInt();
+  hand_off.rows_per_step = static_cast<std::uint64_t>(std::max<std::int64_t>(rows, 0));
+  return hand_off;
+}
+
+Json JobFile(const TrainJob& job, const HandOff& hand_off) {
+  Json file;
+  file["pipe_job"] = 1;
+  file["name"] = job.stage;
+  file["recipe"] = job.recipe;
+  file["run_dir"] = job.run_dir;
+  file["data"]["dir"] = job.data_dir;
+  file["data"]["train"] = kTrain;
+  file["data"]["validation"] = kValidation;
+  file["tokenizer"]["model"] = job.tokenizer_dir + "/tokenizer.model";
+  file["tokenizer"]["digest"] = hand_off.tokenizer_digest;
+  file["tokenizer"]["vocab_size"] = hand_off.vocab_size;
+  for (const std::string_view key : kHandedOn)
+    if (job.settings.Has(key)) file[key] = job.settings[key];
+  if (!file["config"].is_object()) file["config"] = Json(Json::Object{});
+  file["threads"] = job.threads;
+  file["lineage"]["data"] = hand_off.data_lineage;
+  file["lineage"]["tokenizer"] = hand_off.tokenizer_lineage;
+  return file;
+}
+
+}  // namespace pipeline

@@ -1,0 +1,115 @@
+#include "plugins/train/narrator.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/str.h"
+#include "plugins/train/event_lines.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::size_t kMostText = 160;  // bytes of a sample that is shown
+constexpr int kMostWarnings = 50;
+constexpr int kMostNotes = 40;  // in a second: an evaluation has a few, a flood has more
+
+std::string Number(double value, int digits) {
+  std::array<char, 64> text = {};
+  (void)std::snprintf(text.data(), text.size(), "%.*f", digits, value);
+  return text.data();
+}
+
+/// "12.3 k", "3.2 M"
+std::string Short(double value) {
+  if (!std::isfinite(value)) return "?";
+  constexpr std::array<const char*, 5> kUnits = {"", " k", " M", " G", " T"};
+  std::size_t unit = 0;
+  for (; std::fabs(value) >= 1000 && unit + 1 < kUnits.size(); ++unit) value /= 1000;
+  return Number(value, unit == 0 || std::fabs(value) >= 100 ? 0 : 1) + kUnits[unit];
+}
+
+}  // namespace
+
+void Narrator::Note(std::string_view text) {
+  const std::chrono::nanoseconds now = SystemClock().Monotonic();
+  if (now - second_ >= std::chrono::seconds(1)) second_ = now, notes_ = 0;
+  if (++notes_ > kMostNotes) return;
+  Json note;
+  note["kind"] = "note";
+  note["text"] = text;
+  call_.Emit(note);
+}
+
+void Narrator::Hear(const Json& event) {
+  const std::string_view kind = event["kind"].AsString();
+  if (kind == "step") return Progress(event);
+  if (kind == "phase") return Phase(event);
+  if (kind == "eval") return Evaluated(event);
+  if (kind == "baseline" && event["name"].AsString() == "bigram_kn")
+    bigram_ = event["bits_per_char"].AsDouble();
+  if (kind == "plan")
+    Note(StrCat(Short(event["params"].AsDouble()), " parameters; ", event["steps"].AsInt(), " steps of ",
+                event["tokens_per_step"].AsInt(), " tokens, ", Number(event["epochs"].AsDouble(), 2),
+                " epochs"));
+  if (kind == "restore") Note(StrCat("goes on from the checkpoint at step ", event["step"].AsInt()));
+  if (kind == "sample")
+    Note(StrCat("step ", event["step"].AsInt(), ": ", Readable(event["prompt"].AsString(), kMostText), " | ",
+                Readable(event["text"].AsString(), kMostText)));
+  if (kind == "rewind")
+    call_.Log(Level::kWarning, StrCat("the loss went astray: back from step ", event["from"].AsInt(),
+                                      " to the checkpoint at step ", event["to"].AsInt()));
+  if (kind == "warn" && warnings_++ < kMostWarnings)
+    call_.Log(Level::kWarning, StrCat("the trainer warns: ", Readable(event["text"].AsString(), 500)));
+}
+
+void Narrator::Progress(const Json& event) {
+  const std::int64_t step = event["step"].AsInt();
+  if (step < 0) return;
+  std::string text = StrCat("step ", step, " of ", steps_);
+  text += event["loss"].is_number() ? StrCat(", loss ", Number(event["loss"].AsDouble(), 3))
+                                    : std::string(", no loss");
+  if (event["tokens_per_s"].is_number())
+    text += StrCat(", ", Short(event["tokens_per_s"].AsDouble()), " tokens/s");
+  if (event["mfu"].is_number()) text += StrCat(", MFU ", Number(100 * event["mfu"].AsDouble(), 1), " %");
+  Move(step, text);
+}
+
+/// What takes its time and is no step.
+void Narrator::Phase(const Json& event) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kSaid = {{{"init", "starting"},
+                                                                                   {"compile", "compiling"},
+                                                                                   {"eval", "evaluating"},
+                                                                                   {"checkpoint", "saving"},
+                                                                                   {"export", "exporting"}}};
+  for (const auto& [name, said] : kSaid)
+    if (event["name"].AsString() == name)
+      Move(event["step"].AsInt(step_), StrCat(said, ", step ", event["step"].AsInt(step_), " of ", steps_));
+}
+
+void Narrator::Move(std::int64_t step, std::string_view text) {
+  step_ = std::clamp<std::int64_t>(step, 0, steps_);
+  Json progress;
+  progress["kind"] = "progress";
+  progress["done"] = step_;
+  progress["of"] = steps_;
+  progress["text"] = text;
+  call_.Emit(progress);
+}
+
+void Narrator::Evaluated(const Json& event) {
+  std::string text =
+      StrCat("step ", event["step"].AsInt(), ": ", Readable(event["split"].AsString("validation"), 40),
+             " loss ", Number(event["loss"].AsDouble(), 3));
+  if (event["bits_per_char"].is_number()) {
+    text += StrCat(", ", Number(event["bits_per_char"].AsDouble(), 3), " bits per character");
+    if (bigram_ > 0) text += StrCat(" (bigram ", Number(bigram_, 3), ")");
+  }
+  Note(text);
+}
+
+}  // namespace pipeline

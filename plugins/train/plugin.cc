@@ -1,0 +1,98 @@
+// The one exported symbol. No exception passes it: plugins/ABI.md, section 2.
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plugins/plugin_abi.h"
+#include "plugins/train/commands.h"
+#include "plugins/train/description.h"
+#include "plugins/train/host_call.h"
+#include "plugins/train/train_job.h"
+#include "plugins/train/trainer_environment.h"
+#include "plugins/train/training.h"
+
+namespace pipeline {
+namespace {
+
+/// Runs `body`, which gives a Status; what the C++ library throws when memory is full becomes a failure.
+template <class Body>
+pipe_code Guarded(const pipe_call* call, const Body& body) {
+  try {
+    const HostCall host(*call);
+    const Status status = body(host);
+    return status.ok() ? PIPE_OK : host.Fail(status);
+  } catch (...) {
+    call->fail(call->ctx, TextOf("out of memory, or a bug of the plugin `train`"));
+    return PIPE_INTERNAL;
+  }
+}
+
+pipe_code Describe(const pipe_call* call) {
+  call->reply(call->ctx, TextOf(Description()));
+  return PIPE_OK;
+}
+
+pipe_code Check(const pipe_call* call, pipe_text request) {
+  return Guarded(call, [&](const HostCall&) -> Status {
+    ASSIGN_OR_RETURN(const Json asked, Json::Parse(ViewOf(request)));
+    return CheckSettings(asked["config"]);
+  });
+}
+
+pipe_code Forecast(const pipe_call* call, pipe_text) {
+  // What this process holds: logs, lines, the tokenizer once. The trainer's own memory is not the host's.
+  call->reply(call->ctx, TextOf(R"({"memory": 67108864})"));
+  return PIPE_OK;
+}
+
+pipe_code Prepare(const pipe_call* call, pipe_text request) {
+  return Guarded(call, [&](const HostCall&) -> Status {
+    ASSIGN_OR_RETURN(const Json asked, Json::Parse(ViewOf(request)));
+    return FindPython(std::string(asked["config"]["environment"].AsString(kDefaultEnvironment))).status();
+  });
+}
+
+pipe_code Run(const pipe_call* call, pipe_text request) {
+  return Guarded(call, [&](const HostCall& host) -> Status {
+    ASSIGN_OR_RETURN(const TrainJob job, ParseTrainJob(ViewOf(request)));
+    ASSIGN_OR_RETURN(const Json answer, Train(job, host));
+    host.Reply(answer);
+    return {};
+  });
+}
+
+std::int32_t RunCommand(const pipe_call* call, std::int32_t argc, const char* const* argv) {
+  std::int32_t code = 1;
+  const pipe_code guarded = Guarded(call, [&](const HostCall& host) -> Status {
+    std::string why;
+    code = RunTrainCommand(std::vector<std::string>(argv, argv + argc), host, why);
+    return why.empty() ? Status() : Status(Code::kInvalidArgument, why);
+  });
+  return guarded == PIPE_INTERNAL ? 1 : code;
+}
+
+const void* Extension(const char* id) {
+  static const pipe_commands_1 commands = {sizeof(pipe_commands_1), 0, RunCommand};
+  static const pipe_prepare_1 prepare = {sizeof(pipe_prepare_1), 0, Prepare};
+  const std::string_view wanted = id;
+  if (wanted == PIPE_PREPARE_1) return &prepare;
+  return wanted == PIPE_COMMANDS_1 ? &commands : nullptr;
+}
+
+}  // namespace
+}  // namespace pipeline
+
+extern "C" const pipe_plugin* pipe_plugin_entry(void) {
+  static const pipe_plugin plugin = {sizeof(pipe_plugin),
+                                     PIPE_ABI_MAJOR,
+                                     PIPE_ABI_MINOR,
+                                     0,
+                                     "train",
+                                     "1.0.0",
+                                     pipeline::Describe,
+                                     pipeline::Check,
+                                     pipeline::Forecast,
+                                     pipeline::Run,
+                                     pipeline::Extension};
+  return &plugin;
+}

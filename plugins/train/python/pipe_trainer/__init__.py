@@ -1,0 +1,3 @@
+"""The bundled trainer of pipe: a decoder language model in plain JAX."""
+
+VERSION = "1"

@@ -1,0 +1,86 @@
+"""python -m pipe_trainer --job FILE [--set a.b=c]...: CONTRACT.md beside the plugin says what it is started with."""
+
+import argparse
+import contextlib
+import json
+import os
+import sys
+import traceback
+
+from . import exits
+from .devices import first_line, limit_threads
+from .events import Events
+from .signals import Stop
+
+
+def main(argv=None):
+    parser = argparse.ArgumentParser(prog="pipe_trainer")
+    parser.add_argument("--job", required=True, metavar="FILE", help="JSON; the plugin writes it")
+    parser.add_argument("--set", action="append", default=[], metavar="a.b=c",
+                        help="steps=10, optimizer.lr=1e-3: on top of the job")
+    try:
+        arguments = parser.parse_args(argv)
+    except SystemExit as error:
+        return exits.BAD_JOB if error.code else exits.DONE
+    stop = Stop()
+    stop.install()
+    events = Events.of_environment(os.environ)
+    events.start_heartbeat()
+    try:
+        train(arguments, events, stop)
+        code = exits.DONE
+    except BaseException as error:  # whatever ends a run has a code and leaves a line
+        code, message = outcome(error)
+        if code not in (exits.DONE, exits.RESUMABLE):
+            report(code, message, events)
+    events.close()
+    try:
+        sys.stderr.flush()
+    except OSError:
+        sys.stderr = None  # what is left in it would change the exit code
+    return code
+
+
+def train(arguments, events, stop):
+    from . import job as jobs
+    job = jobs.read(arguments.job, arguments.set)
+    limit_threads(job.threads, int(os.environ.get("PIPE_WORKER_INDEX") or 0))
+    try:
+        from . import devices
+        devices.start(os.environ, lambda text: events.emit("warn", text=text))
+        from .run import run
+    except ImportError as error:
+        raise exits.Ended(exits.ENVIRONMENT, f"{sys.prefix}: {error}; make it again: pipe trainer setup") from error
+    run(job, events, stop)
+
+
+def outcome(error):
+    """(exit code, what to say)."""
+    if isinstance(error, exits.Ended):
+        return error.code, str(error)
+    kind = type(error).__name__
+    if kind == "DataError":
+        return exits.BAD_DATA, str(error)
+    if "RESOURCE_EXHAUSTED" in str(error) or isinstance(error, MemoryError):
+        return exits.BAD_JOB, (f"out of memory: {first_line(error)}; raise config.batch.micro, "
+                               f"set config.model.remat: full, or spread the model by config.mesh.fsdp")
+    if kind in ("JaxRuntimeError", "XlaRuntimeError") and any(
+            word in str(error) for word in ("UNAVAILABLE", "DEADLINE_EXCEEDED", "ABORTED", "Gloo")):
+        return exits.TRANSIENT, f"a worker or a device went away: {first_line(error)}"
+    return exits.BUG, f"{kind}: {first_line(error)}"
+
+
+def report(code, message, events):
+    """The event, the file that the plugin reads, and the log."""
+    trace = traceback.format_exc()
+    with contextlib.suppress(OSError):  # a log that cannot be written hides no error
+        print(trace if code == exits.BUG else f"pipe_trainer: {message}", file=sys.stderr)
+    events.emit("error", code=code, message=message)
+    path = os.environ.get("PIPE_ERROR_FILE")
+    if path:
+        with contextlib.suppress(OSError), open(path, "w", encoding="utf-8") as out:
+            out.write(json.dumps({"code": code, "message": message, "traceback": trace}) + "\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,12 @@
+"""Files that are whole or not there."""
+
+import os
+
+
+def write_text(path, text):
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    with open(temporary, "w", encoding="utf-8") as out:
+        out.write(text)
+        out.flush()
+        os.fsync(out.fileno())
+    os.replace(temporary, path)

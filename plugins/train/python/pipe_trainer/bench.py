@@ -1,0 +1,104 @@
+"""python -m pipe_trainer.bench: speed of a training step beside that of a bare product of matrices, as JSON.
+
+Both run in this process, in turns, and each counts by its fastest turn: what else the machine does hits both.
+"""
+
+import argparse
+import json
+import sys
+import time
+from dataclasses import replace
+
+from . import devices, exits, job
+
+
+def options_of(argv):
+    parser = argparse.ArgumentParser(prog="pipe_trainer.bench", description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--preset", default="quickstart")
+    parser.add_argument("--seq-len", type=int, default=128)
+    parser.add_argument("--vocab", type=int, default=1000)
+    parser.add_argument("--rows", type=int, help="of a step; those of the preset by default")
+    parser.add_argument("--threads", type=int, default=0)
+    parser.add_argument("--turns", type=int, default=5)
+    parser.add_argument("--steps", type=int, default=20, help="of a turn")
+    return parser.parse_args(argv)
+
+
+def config_of(options):
+    mistakes = []
+    config = job.parse_config({"preset": options.preset}, mistakes)
+    if mistakes or min(options.seq_len, options.vocab - 5, options.turns, options.steps) < 1:
+        raise exits.BadJob(mistakes or ["--seq-len, --vocab, --turns, --steps: too small"])
+    return replace(config, model=replace(config.model, vocab=options.vocab, seq_len=options.seq_len),
+                   batch=replace(config.batch, rows=options.rows or config.batch.rows, micro=1))
+
+
+def timed(run, steps):
+    start = time.perf_counter()
+    run(steps)
+    return (time.perf_counter() - start) / steps
+
+
+def measure(config, options):
+    import jax
+    import jax.numpy as jnp
+
+    from . import attention, loss, model, sharding, step
+    from .setup import compute_type
+
+    mesh = sharding.make_mesh(replace(config.mesh, data=1), jax.devices()[:1])
+    platform, shape, rows = jax.default_backend(), config.model, config.batch.rows
+    compute = compute_type(shape, platform)
+    name, attend, _ = attention.choose(shape, platform, mesh, compute)
+    program = jax.jit(step.make_train_step(config, attend, compute, loss.positions_at_a_time(shape, rows)),
+                      donate_argnums=0)
+    key = jax.random.key(0)
+    held = {"state": step.new_state(config, key)}
+    tokens = jax.random.randint(key, (1, rows, shape.seq_len + 1), 5, shape.vocab)
+    lengths, rate, stop = jnp.full((1, rows), shape.seq_len + 1), jnp.float32(1e-3), jnp.zeros(1)
+    left = jax.random.normal(key, (rows * shape.seq_len, shape.d), compute)
+    right = jax.random.normal(key, (shape.d, shape.ff), compute)
+    product = jax.jit(jnp.matmul)
+
+    def train(steps):
+        for _ in range(steps):
+            held["state"], metrics = program(held["state"], tokens, lengths, rate, stop)
+        jax.block_until_ready(metrics)
+
+    def multiply(steps):
+        for _ in range(steps):
+            out = product(left, right)
+        jax.block_until_ready(out)
+
+    def both(steps):
+        with jax.set_mesh(mesh):
+            return timed(train, steps), timed(multiply, 20 * steps)
+
+    compile_seconds, _ = both(1)
+    turns = [both(options.steps) for _ in range(options.turns)]
+    step_seconds, product_seconds = (min(turn[part] for turn in turns) for part in range(2))
+    flops = model.flops_per_token(shape, held["state"]["params"])[0] * rows * shape.seq_len
+    product_rate = 2 * left.shape[0] * shape.d * shape.ff / product_seconds
+    return {"device": jax.devices()[0].device_kind, "attention": name, "preset": options.preset,
+            "params": model.count(held["state"]["params"]), "tokens_per_step": rows * shape.seq_len,
+            "compile_s": round(compile_seconds, 2), "step_ms": round(1e3 * step_seconds, 2),
+            "tokens_per_s": round(rows * shape.seq_len / step_seconds),
+            "model_gflops": round(flops / step_seconds / 1e9, 1), "product_gflops": round(product_rate / 1e9, 1),
+            "ratio": round(flops / step_seconds / product_rate, 3)}
+
+
+def main(argv):
+    options = options_of(argv)
+    try:
+        config = config_of(options)
+    except exits.Ended as error:
+        print(f"pipe_trainer.bench: {error}", file=sys.stderr)
+        return error.code
+    devices.limit_threads(options.threads)
+    devices.configure(str(devices.cache_place()))
+    print(json.dumps(measure(config, options)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,165 @@
+"""What decides which model a run makes: dataclasses, their bounds, presets.
+
+Every field can be set by the `config` of a job. A field without a value there takes that of the preset, then
+the default written here. Fields that another object knows (vocabulary, length of a row) are None until
+`complete`.
+"""
+
+from dataclasses import dataclass, field, fields, replace
+
+VOCAB_MULTIPLE = 128  # tiles of an accelerator; the logits of the padding are masked
+
+
+def at_least(low, default):
+    return field(default=default, metadata={"low": low})
+
+
+def above(low, default):
+    return field(default=default, metadata={"above": low})
+
+
+def share(default):
+    return field(default=default, metadata={"low": 0.0, "high": 1.0})
+
+
+def one_of(*choices):
+    return field(default=choices[0], metadata={"choices": choices})
+
+
+@dataclass(frozen=True)
+class Model:
+    family: str = one_of("llama", "lm1b")
+    layers: int = at_least(1, 2)
+    d: int = at_least(1, 128)
+    heads: int = at_least(1, 4)
+    kv_heads: int | None = at_least(1, None)  # None: as many as heads
+    head_dim: int | None = at_least(2, None)  # None: d / heads
+    ff: int = at_least(1, 352)
+    vocab: int | None = at_least(2, None)     # None: that of the tokenizer
+    seq_len: int | None = at_least(1, None)   # None: that of the rows
+    tied: bool = True
+    rope_theta: float = above(0.0, 10000.0)
+    norm_eps: float = above(0.0, 1e-5)
+    init_std: float = above(0.0, 0.02)
+    compute: str = one_of("auto", "float32", "bfloat16")  # auto: bfloat16 where the device has it in hardware
+    attention: str = one_of("auto", "reference", "dense", "splash", "cudnn")
+    remat: str = one_of("none", "dots", "full")  # what is computed again for the gradient
+    unroll: int | None = at_least(1, None)    # layers in one piece of program; None: all up to 4, else 1
+    loss_chunk: int | None = at_least(0, None)  # positions of a row whose logits exist at a time; 0: all
+    eos: int = at_least(0, 2)                 # begins a document; that of the tokenizer
+
+    @property
+    def padded_vocab(self):
+        return -(-self.vocab // VOCAB_MULTIPLE) * VOCAB_MULTIPLE
+
+    def complete(self):
+        """With everything filled in that follows from other fields."""
+        return replace(self,
+                       kv_heads=self.kv_heads or self.heads,
+                       head_dim=self.head_dim or max(self.d // self.heads, 1),
+                       unroll=self.unroll or (self.layers if self.layers <= 4 else 1))
+
+
+@dataclass(frozen=True)
+class Optimizer:
+    name: str = one_of("adamw")
+    lr: float = above(0.0, 1e-3)
+    b1: float = share(0.9)
+    b2: float = share(0.95)
+    eps: float = above(0.0, 1e-8)
+    weight_decay: float = at_least(0.0, 0.1)  # of matrices; norms and biases have none
+    clip: float = at_least(0.0, 1.0)          # greatest norm of the gradient; 0: any
+
+
+@dataclass(frozen=True)
+class Schedule:
+    name: str = one_of("wsd", "cosine", "linear", "rsqrt", "const")
+    warmup: float = at_least(0.0, 0.02)  # steps, or a share of them when below 1
+    decay: float = at_least(0.0, 0.2)    # wsd: the last steps, or their share when below 1
+    final: float = share(0.0)            # of lr, at the last step (cosine, linear, wsd)
+
+
+@dataclass(frozen=True)
+class BatchSize:
+    rows: int = at_least(1, 8)   # of one step, over all devices
+    micro: int = at_least(1, 1)  # pieces that a step is computed in, one after the other
+
+
+@dataclass(frozen=True)
+class MeshShape:
+    data: int | None = at_least(1, None)  # None: the devices that the other two leave
+    fsdp: int = at_least(1, 1)
+    tensor: int = at_least(1, 1)
+
+
+@dataclass(frozen=True)
+class DataUse:
+    native: bool | None = None   # None: the reader in C where it loads
+    allow_change: bool = False   # goes on with other rows than those of the checkpoint
+
+
+@dataclass(frozen=True)
+class Guard:
+    window: int = at_least(8, 128)     # steps that a spike is measured against
+    sigmas: float = at_least(0.0, 6.0)  # a loss or gradient so far above the mean is a spike; 0: none is
+    max_skips: int = at_least(0, 8)    # updates left out within the window before going back
+    max_rewinds: int = at_least(0, 3)  # before the run counts as diverged
+    lr_factor: float = share(0.5)      # of lr after each going back
+
+
+@dataclass(frozen=True)
+class Eval:
+    rows: int = at_least(0, 0)        # of the validation split; 0: all
+    batch: int | None = at_least(1, None)  # rows at a time; None: those of a micro-batch
+    sample_tokens: int = at_least(0, 64)
+    temperature: float = at_least(0.0, 0.8)
+    top_p: float = share(0.95)
+
+
+@dataclass(frozen=True)
+class Config:
+    model: Model = Model()
+    optimizer: Optimizer = Optimizer()
+    schedule: Schedule = Schedule()
+    batch: BatchSize = BatchSize()
+    mesh: MeshShape = MeshShape()
+    data: DataUse = DataUse()
+    guard: Guard = Guard()
+    eval: Eval = Eval()
+
+
+SECTIONS = {part.name: part.type for part in fields(Config)}
+
+PRESETS = {
+    "tiny": {
+        "model": {"layers": 2, "d": 64, "heads": 4, "ff": 176},
+        "optimizer": {"lr": 4e-3, "b2": 0.99},
+        "schedule": {"decay": 0.5},
+    },
+    # About two minutes on two cores, and well below a bigram.
+    "quickstart": {
+        "model": {"layers": 4, "d": 128, "heads": 4, "ff": 352},
+        "optimizer": {"lr": 4e-3, "b2": 0.99},
+        "schedule": {"decay": 0.5},
+    },
+    # The shape of transformer-lm-japanese and of flax's lm1b example, to compare with them.
+    "lm1b": {
+        "model": {"family": "lm1b", "layers": 6, "d": 512, "heads": 8, "ff": 2048, "tied": False,
+                  "norm_eps": 1e-6},
+        "optimizer": {"lr": 1.6e-3, "b2": 0.98, "eps": 1e-9, "clip": 0.0},
+        "schedule": {"name": "rsqrt", "warmup": 1000},
+        "batch": {"rows": 256},
+    },
+    # Heads of 128: narrower ones are filled up to that on a TPU.
+    "ja-0.1b": {
+        "model": {"layers": 12, "d": 768, "heads": 6, "head_dim": 128, "ff": 2048},
+        "optimizer": {"lr": 1.5e-3},
+        "batch": {"rows": 256},
+    },
+    "ja-1b": {
+        "model": {"layers": 20, "d": 2048, "heads": 16, "kv_heads": 4, "head_dim": 128, "ff": 5632,
+                  "remat": "dots"},
+        "optimizer": {"lr": 6e-4},
+        "batch": {"rows": 512},
+    },
+}

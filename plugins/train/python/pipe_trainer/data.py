@@ -1,0 +1,80 @@
+"""Rows of a split, in the order of training or of evaluation. Their only state is the samples consumed."""
+
+import threading
+import weakref
+from typing import NamedTuple
+
+import numpy as np
+
+from .native_reader import NativeReader, expected
+from .numpy_reader import Damage, NumpyReader
+from .packed_info import REMEDY, DataError, read_packed_info
+
+__all__ = ["Batch", "DataError", "Rows"]
+
+
+class Batch(NamedTuple):
+    tokens: np.ndarray   # int32 [n, seq_len + 1]
+    lengths: np.ndarray  # int32 [n]: ids of each row without those that fill it
+    bytes: np.ndarray    # int64 [n]: of the text under its targets
+    chars: np.ndarray    # int64 [n]
+
+
+class Rows:
+    """`native`: True needs the library, False takes numpy, None takes the library where there is one. Both
+    give the same bytes and the same errors. Threads may share one: their reads follow each other."""
+
+    def __init__(self, packed_dir, split, seed=0, native=None):
+        info = read_packed_info(packed_dir)
+        if split not in info.splits:
+            raise DataError(f"{info.directory}: there is no split {split!r}; it has {', '.join(info.splits)}")
+        self.directory, self.split, self.seed = info.directory, split, seed
+        self.seq_len, self.fill_id, self.tokenizer, self.digest = (
+            info.seq_len, info.fill_id, info.tokenizer, info.digest)
+        shards = info.splits[split]
+        self.count, self.targets, self.bytes, self.chars = (
+            sum(getattr(shard, name) for shard in shards) for name in ("rows", "targets", "bytes", "chars"))
+        if not self.count:
+            raise DataError(f"{info.directory}: split {split!r} has no rows; give it more of the documents")
+        self._lock = threading.Lock()
+        arguments = (info.directory, shards, info.seq_len, self.tokenizer["vocab_size"], info.fill_id, seed)
+        self._reader, self.reader = None, "numpy"
+        if native is not False:
+            try:
+                self._reader, self.reader = NativeReader(*arguments), "native"
+            except OSError:
+                if native or expected():
+                    raise
+        if self._reader is None:
+            self._reader = NumpyReader(*arguments)
+        weakref.finalize(self, self._reader.close)  # for those who let go of it without close()
+
+    @property
+    def model_path(self):
+        return self.directory / self.tokenizer["model"]
+
+    def shuffled(self, first_sample, n):
+        """Samples from first_sample on: plugins/train/reader/ORDER.md."""
+        return self._fill(True, first_sample, n)
+
+    def in_order(self, first, n):
+        """Rows from `first` on, fewer than n where the split ends."""
+        return self._fill(False, first, max(0, min(n, self.count - first)))
+
+    def plan(self, first_sample, n):
+        """Which rows shuffled() would give."""
+        return self._reader.plan(True, first_sample, n)
+
+    def close(self):
+        with self._lock:
+            self._reader.close()
+
+    def _fill(self, shuffled, first, n):
+        batch = Batch(np.empty((n, self.seq_len + 1), np.int32), np.empty(n, np.int32), np.empty(n, np.int64),
+                      np.empty(n, np.int64))
+        try:
+            with self._lock:
+                self._reader.fill(shuffled, first, *batch)
+        except Damage as error:
+            raise DataError(f"{self.directory}/{error}{REMEDY}") from None
+        return batch

@@ -1,0 +1,69 @@
+"""Everything that has to be said to JAX before its first array."""
+
+import hashlib
+import os
+import sys
+from pathlib import Path
+
+from .exits import NO_DEVICE, TRANSIENT, Ended
+
+
+def limit_threads(count, worker=0):
+    """XLA takes as many threads as it may use cores, each worker others. Before JAX makes its first device."""
+    allowed = sorted(os.sched_getaffinity(0))
+    if 0 < count < len(allowed):
+        os.sched_setaffinity(0, {allowed[(worker * count + number) % len(allowed)] for number in range(count)})
+
+
+def start(environ, warn):
+    """Joins the other processes of a run, turns the compile cache on and finds the devices."""
+    import jax
+    configure(environ.get("JAX_COMPILATION_CACHE_DIR") or str(cache_place()))
+    jax.config.update("jax_enable_preemption_service", False)  # it would take SIGTERM from `signals`
+    workers = int(environ.get("PIPE_WORKER_COUNT") or 1)
+    try:
+        if workers > 1:
+            jax.distributed.initialize(environ["PIPE_COORDINATOR"], workers, int(environ["PIPE_WORKER_INDEX"]))
+    except (RuntimeError, ValueError) as error:
+        raise Ended(TRANSIENT, f"{environ.get('PIPE_COORDINATOR')}: the {workers} workers did not find each other: "
+                               f"{first_line(error)}") from error
+    try:
+        jax.devices()
+    except RuntimeError as error:
+        raise Ended(NO_DEVICE, f"JAX_PLATFORMS={environ.get('JAX_PLATFORMS', '')}: {first_line(error)}") from error
+    accelerators = ("accel0", "nvidia0", "vfio/0")
+    if jax.default_backend() == "cpu" and any(os.path.exists(f"/dev/{name}") for name in accelerators):
+        warn("this machine has an accelerator and JAX uses none of it; `pipe trainer setup` makes an environment "
+             "that does")
+
+
+def configure(cache):
+    import jax
+    jax.config.update("jax_compilation_cache_dir", cache)
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
+    jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)
+    jax.config.update("jax_threefry_partitionable", True)  # numbers that do not depend on the mesh
+
+
+def cache_place():
+    """In the environment, one for each kind of processor: programs are for the machine they are compiled on."""
+    try:
+        flags = [line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith(("flags", "Feat"))]
+    except OSError:
+        flags = []
+    kind = hashlib.sha256("".join(flags[:1]).encode()).hexdigest()[:8]
+    return Path(sys.prefix) / "jax-cache" / kind
+
+
+def versions():
+    import jax
+    import jaxlib
+    import numpy
+    import optax
+    import orbax.checkpoint
+    return {"python": sys.version.split()[0], "jax": jax.__version__, "jaxlib": jaxlib.__version__,
+            "optax": optax.__version__, "orbax": orbax.checkpoint.__version__, "numpy": numpy.__version__}
+
+
+def first_line(error):
+    return (str(error).splitlines() or [type(error).__name__])[0][:300]

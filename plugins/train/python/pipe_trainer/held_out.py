@@ -1,0 +1,53 @@
+"""Evaluation on the validation split, beside what counting reaches on the same rows."""
+
+import json
+
+import jax
+
+from . import baselines, evaluate, feed, sharding, step
+from .atomic import write_text
+
+
+class HeldOut:
+    def __init__(self, setup, events):
+        self.setup, self.events = setup, events
+        config, mesh = setup.config, setup.mesh
+        self.rows, self.size = setup.eval_rows, config.eval.batch
+        self.limit = min(config.eval.rows or self.rows.count, self.rows.count)
+        row = sharding.of_batch(mesh)
+        # Parameters come as training left them.
+        self._nats = jax.jit(step.make_eval_step(config, setup.attend, setup.compute, setup.positions),
+                             in_shardings=(None, row, row), out_shardings=sharding.copies(mesh))
+
+    def score(self, params, asked):
+        """evaluate.score over the rows of the split; None once `asked()` to stop."""
+        sums, running = evaluate.Sums(), None
+        for tokens, lengths, batch in feed.in_order(self.rows, self.setup.mesh, self.size, self.limit):
+            if asked():
+                return None
+            with jax.set_mesh(self.setup.mesh):
+                ahead = batch, self._nats(params, tokens, lengths)
+            self._add(sums, running)
+            running = ahead
+        self._add(sums, running)
+        return evaluate.score(sums)
+
+    def _add(self, sums, part):
+        if part is not None:
+            sums.add(part[0], jax.device_get(part[1]), self.rows.tokenizer["unk_id"])
+
+    def baselines(self, path):
+        """Counted once for a run: the rows of a run do not change."""
+        key = {"data": self.setup.rows.digest, "rows": self.limit}
+        try:
+            kept = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            kept = {}
+        if kept.get("key") != key:
+            found = baselines.compute(self.setup.rows, self.rows, self.setup.rows.tokenizer["vocab_size"],
+                                      eval_count=self.limit)
+            kept = {"key": key, "baselines": found}
+            write_text(path, json.dumps(kept))
+        for baseline in kept["baselines"]:
+            self.events.emit("baseline", **baseline)
+        return kept["baselines"]

@@ -1,0 +1,185 @@
+"""The job of a run: a JSON file that the plugin writes, checked as a whole before anything starts."""
+
+import difflib
+import json
+import types
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+
+from .config import PRESETS, SECTIONS, Config
+from .exits import BadJob
+
+PLAIN = {"seed": (int, 0), "steps": (int, 1), "log_every": (int, 1), "eval_every": (int, 0),
+         "checkpoint_every": (int, 1), "keep_checkpoints": (int, 1), "threads": (int, 0)}  # type, least
+
+
+@dataclass(frozen=True)
+class Job:
+    run_dir: Path
+    config: Config
+    name: str = "train"
+    recipe: str = ""
+    data: dict = field(default_factory=dict)       # dir, train, validation
+    tokenizer: dict = field(default_factory=dict)  # model, digest, vocab_size
+    seed: int = 0
+    steps: int = 1000
+    log_every: int = 50
+    eval_every: int = 500         # 0: at the end alone
+    checkpoint_every: int = 500
+    keep_checkpoints: int = 3
+    prompts: tuple = ()
+    export: bool = True
+    threads: int = 0              # 0: all
+    lineage: dict = field(default_factory=dict)
+
+
+def read(path, settings=()):
+    """The job of a file, with `a.b=c` on top. Every mistake is reported at once."""
+    try:
+        raw = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise BadJob([f"{path}: {error.strerror}"]) from None
+    except (ValueError, RecursionError) as error:
+        raise BadJob([f"{path}: is not JSON: {error}"]) from None
+    mistakes = []
+    if isinstance(raw, dict):
+        for setting in settings:
+            mistakes += set_one(raw, setting)
+    return parse(raw, mistakes)
+
+
+def set_one(raw, setting):
+    """`steps=10` and its like set the job, `section.key=value` its config."""
+    name, equals, text = setting.partition("=")
+    path = name.split(".")
+    if not equals or not all(path):
+        return [f"--set {setting}: has the form a.b=c"]
+    try:
+        value = json.loads(text)
+    except ValueError:
+        value = text
+    place = raw if len(path) == 1 and path[0] != "preset" else raw.setdefault("config", {})
+    for key in path[:-1]:
+        place = place.setdefault(key, {}) if isinstance(place, dict) else None
+    if not isinstance(place, dict):
+        return [f"--set {setting}: what it is a part of is no map"]
+    place[path[-1]] = value
+    return []
+
+
+def parse(raw, mistakes=()):
+    mistakes = list(mistakes)
+    if not isinstance(raw, dict) or raw.get("pipe_job") != 1:
+        raise BadJob(["job: has no pipe_job: 1; it was written for another trainer"])
+    raw = {key: value for key, value in raw.items() if value is not None}
+    known = [part.name for part in fields(Job)]
+    mistakes += unknown(raw, [*known, "pipe_job"], "job")
+    values = {key: raw[key] for key in known if key in raw and key != "config"}
+    for key, (kind, low) in PLAIN.items():
+        if key in values and (not is_a(values[key], kind) or values[key] < low):
+            mistakes.append(f"job.{key}: wants a whole number of at least {low}, and is {show(values[key])}")
+    for key, wanted in (("data", ("dir", "train", "validation")), ("tokenizer", ())):
+        part = values.get(key, {})
+        if not isinstance(part, dict):
+            mistakes.append(f"job.{key}: wants a map, and is {show(part)}")
+        else:
+            mistakes += [f"job.{key}.{name}: wants a text" for name in wanted if not isinstance(part.get(name), str)]
+    prompts = values.get("prompts", [])
+    if not isinstance(prompts, list) or not all(isinstance(prompt, str) for prompt in prompts):
+        mistakes.append("job.prompts: wants a list of texts")
+    if not isinstance(values.get("export", True), bool):
+        mistakes.append(f"job.export: wants true or false, and is {show(values['export'])}")
+    if not isinstance(raw.get("run_dir"), str):
+        mistakes.append("job.run_dir: wants a directory")
+    config = parse_config(raw.get("config", {}), mistakes)
+    if mistakes:
+        raise BadJob(mistakes)
+    values.update(run_dir=Path(raw["run_dir"]), prompts=tuple(prompts), config=config)
+    return Job(**values)
+
+
+def parse_config(raw, mistakes):
+    if not isinstance(raw, dict):
+        mistakes.append(f"config: wants a map, and is {show(raw)}")
+        return Config()
+    mistakes += unknown(raw, [*SECTIONS, "preset"], "config")
+    name = raw.get("preset", "tiny")
+    preset = PRESETS.get(name) if isinstance(name, str) else None
+    if preset is None:
+        mistakes.append(f"config.preset: {show(name)}{meant(name, PRESETS)}; there are {', '.join(PRESETS)}")
+    sections = {}
+    for section, kind in SECTIONS.items():
+        given = raw.get(section) or {}
+        if not isinstance(given, dict):
+            mistakes.append(f"config.{section}: wants a map, and is {show(given)}")
+            given = {}
+        bounds = {part.name: part for part in fields(kind)}
+        mistakes += unknown(given, bounds, f"config.{section}")
+        values = dict((preset or {}).get(section, {}))
+        for key in (key for key in given if key in bounds):
+            wrong = misfit(bounds[key], given[key])
+            if wrong:
+                mistakes.append(f"config.{section}.{key}: {wrong}, and is {show(given[key])}"
+                                + meant(given[key], bounds[key].metadata.get("choices", ())))
+            else:
+                values[key] = float(given[key]) if bounds[key].type is float else given[key]
+        sections[section] = kind(**values)
+    config = Config(**sections)
+    mistakes += disagreements(config.model.complete())
+    return replace(config, model=config.model.complete())
+
+
+def disagreements(model):
+    """What each field allows and the fields together do not."""
+    if model.heads % model.kv_heads:
+        yield f"config.model.kv_heads: {model.kv_heads} does not divide heads {model.heads}"
+    if model.d % model.heads and model.head_dim == model.d // model.heads:
+        yield f"config.model.heads: {model.heads} does not divide d {model.d}; say head_dim as well"
+    if model.head_dim % 2:
+        yield f"config.model.head_dim: {model.head_dim} is odd; rotary positions take halves of it"
+    if model.family == "lm1b" and (model.kv_heads != model.heads or model.tied or model.d % 2):
+        yield "config.model.family: lm1b has as many kv_heads as heads, a head of its own and an even d"
+
+
+def misfit(part, value):
+    """What a field wants, when the value is something else."""
+    kinds = part.type.__args__ if isinstance(part.type, types.UnionType) else (part.type,)
+    if value is None and type(None) in kinds:
+        return None
+    bounds = part.metadata
+    if "choices" in bounds:
+        return None if value in bounds["choices"] else f"wants one of {', '.join(bounds['choices'])}"
+    kind = kinds[0]
+    if not is_a(value, kind):
+        return f"wants {NAMES[kind]}"
+    if "low" in bounds and value < bounds["low"]:
+        return f"wants at least {bounds['low']}"
+    if "above" in bounds and value <= bounds["above"]:
+        return f"wants more than {bounds['above']}"
+    if "high" in bounds and value > bounds["high"]:
+        return f"wants at most {bounds['high']}"
+    return None
+
+
+NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
+
+
+def is_a(value, kind):
+    if kind is float:
+        return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < float("inf")
+    return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
+
+
+def unknown(given, known, where):
+    return [f"{where}.{key}: there is no such key{meant(key, known)}" for key in given if key not in known]
+
+
+def meant(word, known):
+    near = difflib.get_close_matches(str(word), [str(name) for name in known], 1, 0.6)
+    return f"; did you mean {near[0]}?" if near else ""
+
+
+def show(value):
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) < 60 else text[:57] + "..."
+

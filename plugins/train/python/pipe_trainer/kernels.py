@@ -1,0 +1,60 @@
+"""Attention of other people's making: splash on a TPU, cuDNN on a GPU. Both move about between versions of JAX."""
+
+import jax
+import jax.numpy as jnp
+from jax.sharding import PartitionSpec as P
+
+from .sharding import ROWS
+
+LANES = 128  # width of a TPU's registers: heads are filled up to it, rows are cut by it
+BLOCK = 512  # positions that a kernel takes at a time
+
+
+class NotHere(Exception):
+    """A kernel that this JAX, this device or this shape does not have."""
+
+
+def splash(config, mesh, interpret=False):
+    """Pallas' kernel for a TPU, on each device's rows and heads. `interpret`: slowly, on any device."""
+    try:
+        from jax.experimental.pallas.ops.tpu.splash_attention import splash_attention_kernel as kernel
+        from jax.experimental.pallas.ops.tpu.splash_attention import splash_attention_mask as masks
+    except ImportError as error:
+        raise NotHere(f"this JAX has no splash attention ({error})") from None
+    length = config.seq_len
+    block = next((size for size in (BLOCK, BLOCK // 2, LANES) if length % size == 0), None)
+    if block is None:
+        raise NotHere(f"rows of {length} ids are no multiple of {LANES}")
+    heads = config.heads // mesh.shape["tensor"]
+    mask = masks.MultiHeadMask([masks.CausalMask((length, length))] * heads)
+    sizes = kernel.BlockSizes(block_q=block, block_kv=block, block_kv_compute=block, block_q_dkv=block,
+                              block_kv_dkv=block, block_kv_dkv_compute=block, block_q_dq=block, block_kv_dq=block)
+
+    def local(q, k, v, segments):
+        attend = kernel.make_splash_mha(mask, block_sizes=sizes, head_shards=1, q_seq_shards=1, interpret=interpret)
+
+        def row(q, k, v, segments):
+            return attend(q, k, v, segment_ids=kernel.SegmentIds(segments, segments))
+        width = q.shape[-1]
+        q, k, v = (filled(x.swapaxes(1, 2)) for x in (q * width ** -0.5, k, v))
+        return jax.vmap(row)(q, k, v, segments)[..., :width].swapaxes(1, 2)
+
+    part = P(ROWS, None, "tensor", None)
+    return jax.shard_map(local, mesh=mesh, in_specs=(part, part, part, P(ROWS, None)), out_specs=part, check_vma=False)
+
+
+def filled(x):
+    """Heads as wide as registers, with zeros behind."""
+    return jnp.pad(x, ((0, 0),) * (x.ndim - 1) + ((0, -x.shape[-1] % LANES),))
+
+
+def cudnn(compute, allowed):
+    """NVIDIA's kernel, with documents as a mask: it knows no segments."""
+    if jax.default_backend() != "gpu":
+        raise NotHere("there is no GPU")
+    if compute == jnp.float32:
+        raise NotHere("it computes in 16 bits, and config.model.compute is float32")
+
+    def attend(q, k, v, segments):
+        return jax.nn.dot_product_attention(q, k, v, mask=allowed(segments)[:, None], implementation="cudnn")
+    return attend

@@ -1,0 +1,203 @@
+"""The loop of a run: steps, what is due between them, going back, stopping."""
+
+import time
+from typing import NamedTuple
+
+import jax
+
+from . import ckpt, model, optim, step
+from .exits import DIVERGED, RESUMABLE, Ended
+from .feed import Feed
+from .programs import Programs
+from .resume import check, facts_of
+from .throughput import Throughput
+
+
+class Report(NamedTuple):
+    step: int
+    tokens: int
+    rate: float
+    metrics: object  # step.METRICS, on the devices
+
+
+class Loop:
+    """`evaluate(params)` gives a dict of scores, or None when it was asked to stop."""
+
+    def __init__(self, setup, events, clock, stop, evaluate):
+        self.setup, self.job, self.config = setup, setup.job, setup.config
+        self.events, self.clock, self.stop, self._evaluate = events, clock, stop, evaluate
+        self.programs = Programs(setup)
+        self.checkpoints = ckpt.Checkpoints(self.job.run_dir / "checkpoints", self.job.keep_checkpoints)
+        self.feed = Feed(setup.rows, setup.mesh, self.config.batch)
+        self.done = 0        # steps
+        self.consumed = 0    # samples: the only state of the data
+        self.rewinds, self.rate_scale = 0, 1.0
+        self.evaluated = None  # the newest scores, with their step
+        self._diverging = False
+        self._unread = None  # the Report of the last step
+
+    @property
+    def tokens(self):
+        return self.consumed * self.config.model.seq_len
+
+    @property
+    def asked(self):
+        """To stop, as this process alone can tell. Several agree by a metric of a step."""
+        return self.stop.asked and jax.process_count() == 1
+
+    def begin(self):
+        """At the newest checkpoint, or with a fresh state."""
+        found = self._newest()
+        if found is None:
+            self.state = self.programs.fresh()
+            return
+        self.done, self.state, facts = found
+        self.consumed, self.rewinds = facts["samples_consumed"], facts["rewinds"]
+        self.rate_scale = facts["rate_scale"]
+        self.events.step = self.done
+        self.events.emit("restore", path=self.checkpoints.path(self.done))
+
+    def _newest(self):
+        return ckpt.latest_good(self.checkpoints, self.programs.like,
+                                lambda where, facts: check(self.setup, where, facts),
+                                lambda text: self.events.emit("warn", text=text))
+
+    def run(self):
+        """Up to the last step. Ends by Ended(42) when asked to stop."""
+        if self.done >= self.job.steps:
+            return
+        self.throughput = Throughput(self.setup, self.state["params"], self.clock)
+        self._phase("compile")
+        batch = self._load()
+        self.programs.compile(self.state, batch)
+        self._phase("step")
+        while self.done < self.job.steps:
+            read = self._unread
+            self._take(batch)
+            batch = self._load(self._unread.metrics)
+            stopping = self._observe(read)
+            if self._due() or self.asked:
+                stopping = self._observe(self._unread) or stopping or self.asked
+                self._unread = None
+            if self._diverging:
+                batch = self._rewind()
+            elif stopping and self.done < self.job.steps:
+                self._preempt()
+            elif self._due():
+                self._between()
+        self.clock.become("init")
+
+    def _take(self, batch):
+        """Starts the next step; its metrics are read when the one behind it runs."""
+        rate = self.rate_scale * optim.learning_rate(self.config.optimizer, self.config.schedule, self.done,
+                                                     self.job.steps)
+        self.state, metrics = self.programs.train(self.state, batch, rate, self.stop.asked)
+        self.done += 1
+        self.consumed += self.config.batch.rows
+        self._unread = Report(self.done, self.tokens, rate, metrics)
+
+    def _load(self, running=None):
+        """The batch of the next step. Devices waited for it where the step that ran meanwhile has ended."""
+        start = time.monotonic()
+        with self.clock.enter("data"):
+            batch = self.feed.load(self.consumed)
+        if running is not None and running.is_ready():
+            self.throughput.waited += time.monotonic() - start
+        return batch
+
+    def _observe(self, report):
+        """Reads the metrics of a step; true when a worker was asked to stop."""
+        if report is None:
+            return False
+        number = self.events.step = report.step
+        values = dict(zip(step.METRICS, jax.device_get(report.metrics).tolist()))
+        self.throughput.steps += 1
+        if values["skipped"]:
+            self.events.emit("warn", text=f"step {number}: left out, its loss is {values['loss']:.4g} and its gradient "
+                                          f"{values['grad_norm']:.4g}; {values['skips']:.0f} of late")
+            self._diverging = values["skips"] > self.config.guard.max_skips
+        if number % self.job.log_every == 0 or number == self.job.steps:
+            self.events.emit("step", loss=values["loss"], grad_norm=values["grad_norm"], lr=report.rate,
+                             skipped=int(values["skips"]), tokens=report.tokens,
+                             **self.throughput.since_last())
+        return bool(values["stop"])
+
+    def _due(self):
+        return self.done == self.job.steps or self._comes(self.job.checkpoint_every) or self._comes(self.job.eval_every)
+
+    def _comes(self, every):
+        return every and self.done % every == 0
+
+    def _between(self):
+        """What is due between this step and the next."""
+        last = self.done == self.job.steps
+        if last or self._comes(self.job.checkpoint_every):
+            self.save()
+        if last or self._comes(self.job.eval_every):
+            self.evaluate()
+        if last:
+            self.checkpoints.wait()
+        else:
+            self._phase("step")
+
+    def evaluate(self):
+        self._phase("eval")
+        with self.clock.enter("eval"):
+            scores = self._evaluate(self.state["params"])
+        if scores is None:
+            self._preempt()
+        self.evaluated = {"step": self.done, **scores}
+
+    def save(self):
+        self._phase("checkpoint")
+        with self.clock.enter("checkpoint"):
+            path = self.checkpoints.path(self.done)
+            self.events.emit("ckpt_begin", path=path)
+            facts = facts_of(self.setup, samples_consumed=self.consumed, rewinds=self.rewinds,
+                             rate_scale=self.rate_scale)
+            self.checkpoints.save(self.done, self.state, facts,
+                                  lambda number: self.events.emit("ckpt_commit", path=path, step=number))
+
+    def _rewind(self):
+        """Back to the newest checkpoint, but on with the samples behind those that did the harm; the next batch."""
+        self._diverging, self._unread = False, None
+        self.rewinds += 1
+        at, limits = self.done, self.config.guard
+        if self.rewinds > limits.max_rewinds:
+            raise Ended(DIVERGED, f"step {at}: diverged: more than {limits.max_skips} of the last {limits.window} "
+                                  f"updates were left out, after going back {self.rewinds - 1} times; try a smaller "
+                                  f"config.optimizer.lr")
+        with self.clock.enter("lost"):
+            found = self._newest()
+            self.done, self.state = found[:2] if found else (0, self.programs.fresh())
+        self.state = self.programs.forgive(self.state)
+        self.rate_scale *= limits.lr_factor
+        self.events.emit("rewind", **{"from": at, "to": self.done})
+        self.events.step = self.done
+        return self._load()
+
+    def _preempt(self):
+        self._observe(self._unread)
+        self._unread = None
+        self.events.emit("preempt")
+        self.checkpoints.wait()
+        if self.checkpoints.newest() != self.done:
+            self.save()
+            self.checkpoints.wait()
+        raise Ended(RESUMABLE, f"stopped at step {self.done}: {self.checkpoints.path(self.done)} is committed, and the "
+                               f"same command goes on from it")
+
+    def _phase(self, name):
+        self.events.phase(name)
+        self.clock.become(name if name in ("compile", "step") else "init")
+
+    def whole_parameters(self):
+        """On each process, in one piece."""
+        return self.programs.whole(self.state["params"])
+
+    def plan(self):
+        causal, full = model.flops_per_token(self.config.model, self.state["params"])
+        batch = self.config.batch.rows
+        return {"params": model.count(self.state["params"]), "flops_per_token": causal, "flops_per_token_full": full,
+                "tokens_per_step": batch * self.config.model.seq_len, "steps": self.job.steps,
+                "epochs": self.job.steps * batch / self.setup.rows.count}

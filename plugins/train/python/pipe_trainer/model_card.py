@@ -1,0 +1,109 @@
+"""README.md of an export: what the model is, what it learned from, how it was measured, how it is used."""
+
+import json
+
+NAMES = {"uniform": "uniform", "unigram": "unigram, add-one", "bigram_kn": "bigram, Kneser-Ney"}
+
+
+def text(config, tokenizer, facts):
+    """`facts`, each of which may be missing: `name`, `recipe`, `seed`, `steps`, `tokens`, `params`, `config`
+    (resolved), `evaluation` (of evaluate.score), `baselines` (of baselines.compute), `lineage` (of the job),
+    `samples` (of `prompt` and `text`)."""
+    parts = [head(facts), shape(config, tokenizer, facts), measured(facts), use(tokenizer), lineage(facts)]
+    return "\n".join(part for part in parts if part)
+
+
+def head(facts):
+    front = "---\nlibrary_name: transformers\npipeline_tag: text-generation\ntags:\n- pipe\n---\n"
+    title = facts.get("name", "model")
+    return f"{front}# {title}\n\nA decoder language model, trained by `pipe` from raw text.\n"
+
+
+def table(columns, rows):
+    lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
+    return "\n".join(lines + ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows]) + "\n"
+
+
+def number(value):
+    if value is None:
+        return "-"
+    return f"{value:,}" if isinstance(value, int) else f"{value:.4f}"
+
+
+def shape(config, tokenizer, facts):
+    rows = [("architecture", "Llama: RMSNorm, rotary positions, SwiGLU"), ("layers", config.layers),
+            ("width", config.d), ("heads", f"{config.heads}, {config.kv_heads} for keys and values"),
+            ("feed-forward width", config.ff), ("sequence length", config.seq_len),
+            ("vocabulary", f"{config.vocab:,} (layout {tokenizer.get('layout', '-')})"),
+            ("tokenizer", f"XXH3-128 {tokenizer.get('model_digest', '-')}")]
+    rows += [(name, number(facts[key])) for key, name in (("params", "parameters"), ("steps", "steps"),
+                                                          ("tokens", "tokens seen"), ("seed", "seed"))
+             if facts.get(key) is not None]
+    return "## The model\n\n" + table(("", ""), rows)
+
+
+def measured(facts):
+    evaluation = facts.get("evaluation")
+    if not evaluation:
+        return ""
+    rows = [("**this model**", evaluation["loss"], evaluation)]
+    rows += [(NAMES.get(item["name"], item["name"]), item["nats_per_token"], item)
+             for item in facts.get("baselines", ())]
+    cells = [(name, number(loss), number(item["bits_per_byte"]), number(item["bits_per_char"]))
+             for name, loss, item in rows]
+    said = (f"{evaluation['targets']:,} targets, {evaluation['bytes']:,} bytes, {evaluation['chars']:,} "
+            f"characters of held-out text. A line end counts as one byte and one character. Bits compare across "
+            f"tokenizers, nats per token do not.")
+    if evaluation.get("unk_rate"):
+        said += f" {evaluation['unk_rate']:.2%} of the targets are unknown ids, so that bits would mislead."
+    return f"## Measured\n\n{table(('', 'nats/token', 'bits/byte', 'bits/character'), cells)}\n{said}\n"
+
+
+def use(tokenizer):
+    said = "A document begins with the end mark `</s>`, which the tokenizer settings put before a prompt."
+    if tokenizer.get("newline_id", -1) >= 0:
+        said += " Lines end with an id of their own."
+    return f"""## Use
+
+{said}
+
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+    tokenizer, model = AutoTokenizer.from_pretrained("."), AutoModelForCausalLM.from_pretrained(".")
+    ids = tokenizer("...", return_tensors="pt")
+    print(tokenizer.decode(model.generate(**ids, max_new_tokens=64)[0]))
+
+or `pipe sample` on the directory of the run.
+"""
+
+
+def lineage(facts):
+    parts = []
+    if facts.get("recipe"):
+        parts.append(f"Recipe of the training: `{facts['recipe']}`.\n")
+    for port, title in (("data", "Rows"), ("tokenizer", "Tokenizer")):
+        made = (facts.get("lineage") or {}).get(port)
+        if made:
+            digests = f"Recipe `{made.get('recipe', '-')}`, content `{made.get('content', '-')}`."
+            parts.append(f"### {title}\n\n{digests}\n")
+            parts.append(stages(made.get("lineage", ())))
+    if facts.get("config"):
+        resolved = json.dumps(facts["config"], indent=1, ensure_ascii=False)
+        parts.append(f"### Training\n\n```json\n{resolved}\n```\n")
+    for sample in facts.get("samples", ()):
+        parts.append(f"### A sample\n\n> **{line(sample['prompt'])}**{line(sample['text'])}\n")
+    return "## Lineage\n\n" + "\n".join(parts) if parts else ""
+
+
+def line(value):
+    return str(value).replace("\n", "  \n> ")
+
+
+def stages(entries):
+    rows = []
+    for stage in entries:
+        settings = ", ".join(f"{key}: {json.dumps(value, ensure_ascii=False)}"
+                             for key, value in stage.get("config", {}).items())
+        sources = ", ".join(f"{source['name']} `{source['digest']}`" for source in stage.get("sources", ()))
+        rows.append((stage.get("stage", "-"), f"{stage.get('type', '-')} {stage.get('version', '')}",
+                     (settings or "-").replace("|", "\\|"), (sources or "-").replace("|", "\\|")))
+    return table(("stage", "type", "settings", "sources, by digest"), rows) if rows else ""

@@ -1,0 +1,198 @@
+"""libpipe_reader in numpy, message by message: plugins/train/reader/pipe_reader.h. For where it is missing."""
+
+import bisect
+import os
+from collections import OrderedDict
+
+import numpy as np
+
+from . import order
+from .crc32c import masked
+
+OPEN_SHARDS = 64
+LONGEST_NUMBER = 5  # bytes
+ENTRY = np.dtype([("offset", "<u8"), ("length", "<u4"), ("bytes", "<u4"), ("chars", "<u4")])
+
+
+class Damage(Exception):
+    """`OBJECT: what is wrong`."""
+
+
+class NumpyReader:
+    def __init__(self, directory, shards, seq_len, vocab_size, fill_id, seed):
+        self._directory, self._shards = str(directory), shards
+        self._ids, self._vocab, self._fill, self._seed = seq_len + 1, vocab_size, fill_id, seed
+        self._ends = np.cumsum([shard.rows for shard in shards]).tolist()
+        self.rows = self._ends[-1] if shards else 0
+        self._open = OrderedDict()  # number of a shard: (descriptor, size, entries), the oldest use first
+
+    def close(self):
+        while self._open:
+            os.close(self._open.popitem()[1][0])
+
+    def plan(self, shuffled, first, count):
+        if shuffled:
+            return order.rows_of(first, count, self.rows, self._seed)
+        if first < 0 or count < 0 or first + count > self.rows:
+            raise ValueError("rows are asked for that the split does not have")
+        return np.arange(first, first + count, dtype=np.int64)
+
+    def fill(self, shuffled, first, tokens, lengths, size, chars):
+        for number, row in enumerate(self.plan(shuffled, first, len(tokens)).tolist()):
+            at = bisect.bisect_right(self._ends, row)
+            begin = self._ends[at - 1] if at else 0
+            entry = self._read(at, row - begin, tokens[number])
+            lengths[number], size[number], chars[number] = entry["length"], entry["bytes"], entry["chars"]
+
+    def _read(self, number, row, tokens):
+        name = self._shards[number].object
+        descriptor, size, entries = self._opened(number)
+        at = int(entries[row]["offset"])
+        end = int(entries[row + 1]["offset"]) if row + 1 < len(entries) else size
+        if end - at > self._ids * 10 + 64:
+            raise Damage(f"{name}: the row at byte {at} has {end - at} bytes by its index, too many for one")
+        frame = _read_all(descriptor, name, at, end)
+        tokens[:] = self._row(name, frame, int(entries[row]["length"]), at)
+        return entries[row]
+
+    def _row(self, name, frame, length, at):
+        if len(frame) < 16:
+            raise Damage(f"{name}: the row at byte {at} has {len(frame)} bytes by its index, too few for one")
+        if int.from_bytes(frame[8:12], "little") != masked(frame[:8]):
+            raise Damage(f"{name}: damaged at byte {at}: the CRC of the length does not fit")
+        size = int.from_bytes(frame[:8], "little")
+        if size != len(frame) - 16:
+            raise Damage(f"{name}: the row at byte {at} has {size} bytes, its index leaves {len(frame) - 16}")
+        data = frame[12:-4]
+        if int.from_bytes(frame[-4:], "little") != masked(data):
+            raise Damage(f"{name}: damaged at byte {at}: the CRC of the data does not fit")
+        numbers = _list_of(data)
+        if numbers is None or (numbers and numbers[-1] >= 0x80):
+            raise Damage(f'{name}: the row at byte {at} is no Example of one int64 list "tokens"')
+        ids = _varints(np.frombuffer(numbers, np.uint8))
+        if len(ids) != self._ids:
+            raise Damage(f"{name}: the row at byte {at} has {len(ids)} ids, by packed.json {self._ids}")
+        strange = np.flatnonzero(ids >= self._vocab)
+        if strange.size:
+            raise Damage(f"{name}: the row at byte {at}: id {strange[0]} is none of the tokenizer's "
+                         f"{self._vocab} pieces")
+        other = np.flatnonzero(ids[length:] != self._fill)
+        if other.size:
+            raise Damage(f"{name}: the row at byte {at}: id {length + other[0]}, behind its length of "
+                         f"{length}, does not fill it")
+        return ids
+
+    def _opened(self, number):
+        if number in self._open:
+            self._open.move_to_end(number)
+            return self._open[number]
+        if len(self._open) >= OPEN_SHARDS:
+            os.close(self._open.popitem(last=False)[1][0])
+        shard = self._shards[number]
+        descriptor, size = self._open_file(shard.object)
+        try:
+            entries = self._index(shard, size)
+        except BaseException:
+            os.close(descriptor)
+            raise
+        self._open[number] = descriptor, size, entries
+        return self._open[number]
+
+    def _open_file(self, name):
+        try:
+            descriptor = os.open(f"{self._directory}/{name}", os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        except OSError as error:
+            raise Damage(f"{name}: cannot be opened: {error.strerror}") from None
+        try:
+            return descriptor, os.lseek(descriptor, 0, os.SEEK_END)
+        except OSError:
+            os.close(descriptor)
+            raise Damage(f"{name}: is no file") from None
+
+    def _index(self, shard, shard_size):
+        name = shard.index
+        descriptor, size = self._open_file(name)
+        try:
+            if size != shard.rows * ENTRY.itemsize:
+                raise Damage(f"{name}: {size} bytes, where the {shard.rows} rows of packed.json take "
+                             f"{shard.rows * ENTRY.itemsize}")
+            entries = np.frombuffer(_read_all(descriptor, name, 0, size), ENTRY)
+        finally:
+            os.close(descriptor)
+        _check_entries(shard, entries, shard_size, self._ids)
+        return entries
+
+
+def _check_entries(shard, entries, shard_size, ids):
+    offsets, lengths = entries["offset"], entries["length"]
+    out_of_order = np.zeros(len(entries), bool)
+    out_of_order[1:] = offsets[1:] <= offsets[:-1]
+    out_of_order[:1] = offsets[:1] != 0
+    behind, wrong_length = offsets >= shard_size, (lengths < 2) | (lengths > ids)
+    wrong = np.flatnonzero(out_of_order | behind | wrong_length)
+    if wrong.size:
+        at = int(wrong[0])
+        where = f"{shard.index}: entry {at} at byte {at * ENTRY.itemsize}"
+        if out_of_order[at]:
+            raise Damage(f"{where}: offset {offsets[at]} does not follow the one before")
+        if behind[at]:
+            raise Damage(f"{shard.object}: ends at byte {shard_size}, and its index has a row at byte "
+                         f"{offsets[at]}")
+        raise Damage(f"{where}: length {lengths[at]}, where a row has 2 to {ids}")
+    targets = int(lengths.sum(dtype=np.uint64)) - len(entries)
+    size, chars = (int(entries[name].sum(dtype=np.uint64)) for name in ("bytes", "chars"))
+    if (targets, size, chars) != (shard.targets, shard.bytes, shard.chars):
+        raise Damage(f"{shard.index}: its rows have {targets} targets, {size} bytes and {chars} characters; "
+                     f"packed.json counts {shard.targets}, {shard.bytes} and {shard.chars}")
+
+
+def _read_all(descriptor, name, begin, end):
+    parts, at = [], begin
+    while at < end:
+        try:
+            part = os.pread(descriptor, min(end - at, 1 << 30), at)
+        except OSError as error:
+            raise Damage(f"{name}: cannot be read at byte {at}: {error.strerror}") from None
+        if not part:
+            raise Damage(f"{name}: ends at byte {at}, inside what is read from byte {begin}")
+        parts.append(part)
+        at += len(part)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def _enter(data, at, tag):
+    """Where the contents of a field with that tag begin, which have to fill the rest; else None."""
+    if at is None or at >= len(data) or data[at] != tag:
+        return None
+    size = 0
+    for place in range(LONGEST_NUMBER):
+        at += 1
+        if at >= len(data):
+            return None
+        size |= (data[at] & 0x7F) << 7 * place
+        if data[at] < 0x80:
+            return at + 1 if size == len(data) - at - 1 else None
+    return None
+
+
+def _list_of(data):
+    """The varints of the list `tokens`, the whole of the Example; None where it is anything else."""
+    at = _enter(data, _enter(data, 0, 0x0A), 0x0A)
+    if at is None or data[at:at + 8] != b"\x0a\x06tokens":
+        return None
+    for tag, begin in ((0x12, at + 8), (0x1A, None), (0x0A, None)):
+        at = _enter(data, at if begin is None else begin, tag)
+    return None if at is None else data[at:]
+
+
+def _varints(numbers):
+    """All varints; those of more than 5 bytes become larger than any id."""
+    ends = np.flatnonzero(numbers < 0x80)
+    begins = np.concatenate(([0], ends[:-1] + 1)) if len(ends) else ends
+    sizes = ends - begins + 1
+    values = np.zeros(len(ends), np.int64)
+    for place in range(min(int(sizes.max(initial=0)), LONGEST_NUMBER)):
+        held = sizes > place
+        values[held] |= (numbers[begins[held] + place].astype(np.int64) & 0x7F) << 7 * place
+    values[sizes > LONGEST_NUMBER] = 1 << 40
+    return values

@@ -1,0 +1,135 @@
+"""packed.json (formats/packed.md) and the manifest beside it (dag/manifest.md): what the rows are."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from .crc32c import crc32c
+
+NEWEST = 1
+MANIFEST, PACKED = "MANIFEST.json", "packed.json"
+REMEDY = "; run `pipe verify` on it, and the pipeline again"
+
+
+class DataError(Exception):
+    """Rows that are missing, damaged, or not those that a run began with: where, what, what to do."""
+
+
+@dataclass(frozen=True)
+class Shard:
+    object: str
+    index: str
+    rows: int
+    targets: int
+    bytes: int
+    chars: int
+
+
+@dataclass(frozen=True)
+class PackedInfo:
+    directory: Path
+    seq_len: int
+    fill_id: int
+    tokenizer: dict
+    splits: dict  # name: tuple of Shard
+    digest: str   # the content root of the manifest: other rows have another one
+
+
+class _Members:
+    """Members of a JSON object, each of the type that it should have; the path to them for errors."""
+
+    def __init__(self, value, path):
+        self._path = path
+        self._value = self._checked(value, dict, path)
+
+    @staticmethod
+    def _checked(value, kind, path):
+        if not isinstance(value, kind) or isinstance(value, bool):
+            raise DataError(f"{path}: missing, or not as it should be{REMEDY}")
+        return value
+
+    def get(self, name, kind):
+        return self._checked(self._value.get(name), kind, f"{self._path}: {name}")
+
+    def whole(self, name, least=0, most=(1 << 63) - 1):
+        value = self.get(name, int)
+        if not least <= value <= most:
+            raise DataError(f"{self._path}: {name}: {value}, which is out of range{REMEDY}")
+        return value
+
+    def file(self, name):
+        """A name in the directory itself: nobody is sent elsewhere."""
+        value = self.get(name, str)
+        if not value or "/" in value or "\0" in value or value in (".", ".."):
+            raise DataError(f"{self._path}: {name}: {value!r} is no name of a file{REMEDY}")
+        return value
+
+
+def _load(path):
+    try:
+        text = path.read_bytes()
+        return text, json.loads(text)
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror}; did write_packed make this?") from None
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{path}: not JSON: {error}{REMEDY}") from None
+
+
+def _shards(split, path):
+    for number, shard in enumerate(split.get("shards", list)):
+        members = _Members(shard, f"{path}.shards[{number}]")
+        yield Shard(members.file("object"), members.file("index"),
+                    *(members.whole(name) for name in ("rows", "targets", "bytes", "chars")))
+
+
+def _listed(manifest, path):
+    listed = {}
+    for kind in ("shards", "sidecars"):
+        for number, entry in enumerate(manifest.get(kind, list)):
+            members = _Members(entry, f"{path}: {kind}[{number}]")
+            listed[members.file("object")] = members
+    if PACKED not in listed:
+        raise DataError(f"{path}: it does not name {PACKED}; did write_packed make this?")
+    return listed
+
+
+def _check_sizes(directory, listed, splits):
+    """The manifest is about these files, as far as that is seen without reading them."""
+    shards = [shard for split in splits.values() for shard in split]
+    for name in (name for shard in shards for name in (shard.object, shard.index)):
+        if name not in listed:
+            raise DataError(f"{directory / MANIFEST}: it does not name {name}{REMEDY}")
+        try:
+            size = (directory / name).stat().st_size
+        except OSError as error:
+            raise DataError(f"{directory / name}: cannot be read: {error.strerror}{REMEDY}") from None
+        if size != listed[name].whole("bytes"):
+            raise DataError(f"{directory / name}: {size} bytes, its {MANIFEST} says "
+                            f"{listed[name].whole('bytes')}{REMEDY}")
+
+
+def read_packed_info(directory):
+    if "://" in str(directory):
+        raise DataError(f"{directory}: rows are read from a local directory only; copy them with `pipe cp`")
+    directory = Path(directory)
+    manifest_path, path = directory / MANIFEST, directory / PACKED
+    manifest = _Members(_load(manifest_path)[1], str(manifest_path))
+    listed = _listed(manifest, str(manifest_path))
+    packed, value = _load(path)
+    if f"{crc32c(packed):08x}" != listed[PACKED].get("crc32c", str):
+        raise DataError(f"{path}: its CRC is not that of its {MANIFEST}{REMEDY}")
+    info = _Members(value, str(path))
+    if info.whole("pipe_packed") > NEWEST:
+        raise DataError(f"{path}: its version is newer than {NEWEST}; take a newer pipe")
+    tokenizer = _Members(info.get("tokenizer", dict), f"{path}: tokenizer")
+    tokenizer.file("model")
+    tokenizer.get("model_digest", str)
+    for name in ("bos_id", "eos_id", "newline_id", "pad_id", "unk_id"):
+        tokenizer.whole(name, -1)
+    tokenizer.whole("vocab_size", 1, (1 << 31) - 1)
+    splits = {}
+    for name, split in info.get("splits", dict).items():
+        splits[name] = tuple(_shards(_Members(split, f"{path}: splits.{name}"), f"{path}: splits.{name}"))
+    _check_sizes(directory, listed, splits)
+    return PackedInfo(directory, info.whole("seq_len", 1, 1 << 24), info.whole("fill_id", 0, (1 << 31) - 1),
+                      info.get("tokenizer", dict), splits, manifest.get("content", str))

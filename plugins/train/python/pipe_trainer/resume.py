@@ -1,0 +1,30 @@
+"""What a checkpoint says of the run that made it, and whether this one may go on with it."""
+
+from dataclasses import asdict
+
+from .exits import BAD_DATA, BAD_JOB, Ended
+
+# How a model is computed, not what it is.
+FREE = ("attention", "compute", "remat", "unroll", "loss_chunk")
+
+
+def facts_of(setup, **progress):
+    model = {key: value for key, value in asdict(setup.config.model).items() if key not in FREE}
+    return {"model": model, "optimizer": setup.config.optimizer.name, "data": setup.rows.digest,
+            "seed": setup.job.seed, **progress}
+
+
+def check(setup, where, facts):
+    """Raises for the checkpoint of another model, or of other rows."""
+    now = facts_of(setup)
+    for key, value in {**now["model"], "optimizer": now["optimizer"]}.items():
+        before = facts["optimizer"] if key == "optimizer" else facts["model"].get(key)
+        if before != value:
+            raise Ended(BAD_JOB, f"{where}: was made with {key} {before}, and the job says {value}; go back to that, "
+                                 "or take another run directory")
+    changed = [name for name in ("data", "seed") if facts[name] != now[name]]
+    if changed and not setup.config.data.allow_change:
+        name = changed[0]
+        raise Ended(BAD_DATA, f"{where}: was trained on rows of {'content' if name == 'data' else name} {facts[name]}, "
+                              f"and these have {now[name]}; bring those back, or set config.data.allow_change to go on "
+                              f"with these")

@@ -1,0 +1,130 @@
+"""A whole run: set up, train, evaluate, leave results."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import jax
+
+from . import devices, export
+from .atomic import write_text
+from .board import Board
+from .events import Clock
+from .held_out import HeldOut
+from .loop import Loop
+from .samples import Samples
+from .selfcheck import check_attention
+from .setup import prepare
+
+
+def run(job, events, stop):
+    clock = Clock()
+    events.emit("phase", name="init")
+    setup = prepare(job)
+    whole = asdict(setup.config)
+    events.emit("hello", versions=devices.versions(), devices=[str(device) for device in jax.devices()],
+                backend=jax.default_backend(), processes=jax.process_count(), attention=setup.attention,
+                reader=setup.rows.reader, config=whole)
+    if setup.lack:
+        events.emit("warn", text=setup.lack)
+    check_attention(setup)
+    job.run_dir.mkdir(parents=True, exist_ok=True)
+    main = jax.process_index() == 0
+    if main:
+        write_text(job.run_dir / "config.json", json.dumps(whole, indent=1))
+    held_out = HeldOut(setup, events)
+    best = Best(job.run_dir / "best.json")
+    samples = Samples(setup, setup.rows.model_path, events)
+
+    def evaluate(params):
+        scores = held_out.score(params, lambda: loop.asked)
+        if scores is None:
+            return None
+        events.emit("eval", split=job.data["validation"], **scores)
+        if main:
+            best.note(loop.done, scores)
+        if job.prompts:
+            whole = loop.whole_parameters()  # together, on every process
+            if main:
+                samples(whole)
+        return scores
+
+    loop = Loop(setup, events, clock, stop, evaluate)
+    try:
+        loop.begin()
+        before = read_json(job.run_dir / "result.json") or {}
+        if loop.done >= job.steps and before.get("steps") == loop.done:
+            events.emit("bye", summary=before)
+            loop.checkpoints.close()
+            return
+        if main:
+            events.listen(Board(job.run_dir / "tensorboard", loop.done, lambda text: events.emit("warn", text=text)))
+        events.emit("plan", **loop.plan())
+        counted = held_out.baselines(job.run_dir / "baselines.json") if main else []
+        loop.run()
+        if loop.evaluated is None:  # every step was taken before
+            loop.evaluate()
+        finish(loop, clock, counted, best.scores, samples.latest)
+    except BaseException:
+        loop.checkpoints.abandon()
+        raise
+    loop.checkpoints.close()
+
+
+def finish(loop, clock, counted, best, samples):
+    """The export and result.json, by the first process."""
+    job, setup, events = loop.job, loop.setup, loop.events
+    facts = {"name": job.name, "recipe": job.recipe, "seed": job.seed, "steps": loop.done, "tokens": loop.tokens,
+             "params": loop.plan()["params"], "config": asdict(setup.config), "evaluation": loop.evaluated,
+             "baselines": counted, "lineage": job.lineage, "samples": samples}
+    exported = None
+    if job.export:
+        events.phase("export")
+        with clock.enter("export"):
+            exported = write_export(loop, facts)
+    summary = {"steps": loop.done, "tokens": loop.tokens, "final": loop.evaluated, "best": best,
+               "baselines": {item["name"]: item for item in counted}, "samples": samples,
+               "checkpoint": loop.checkpoints.path(loop.done), "export": exported, "goodput": clock.goodput()}
+    if jax.process_index() == 0:
+        write_text(job.run_dir / "result.json", json.dumps(summary, indent=1, ensure_ascii=False))
+    events.phase("done")
+    events.emit("bye", summary=summary)
+
+
+def write_export(loop, facts):
+    """Its path, or None for a model that nothing else could read."""
+    events, setup = loop.events, loop.setup
+    place = loop.job.run_dir / "export"
+    params = loop.whole_parameters()
+    if jax.process_index():
+        return None
+    tokenizer = {**setup.rows.tokenizer, "path": str(Path(setup.rows.model_path))}
+    try:
+        export.write(jax.device_get(params), setup.config.model, tokenizer, facts, place)
+    except export.NotExportable as error:
+        events.emit("warn", text=f"export: {error}")
+        return None
+    events.emit("export", path=str(place))
+    return str(place)
+
+
+class Best:
+    """The best evaluation of a run, over all its attempts."""
+
+    def __init__(self, path):
+        self._path = path
+        self.scores = read_json(path)
+
+    def note(self, number, scores):
+        if self.scores is None or scores["loss"] < self.scores["loss"]:
+            self.scores = {"step": number, **scores}
+            write_text(self._path, json.dumps(self.scores))
+
+
+def read_json(path):
+    """None where there is no whole object."""
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return value if isinstance(value, dict) else None

@@ -1,0 +1,79 @@
+"""The safetensors format: 8 bytes of header size, a JSON header, the tensors. Written a tensor at a time."""
+
+import json
+import math
+import os
+import struct
+
+import numpy as np
+
+SIZES = {"F32": 4, "BF16": 2, "F16": 2}
+LARGEST_HEADER = 100_000_000  # what other readers take
+
+
+class SafetensorsError(Exception):
+    """Where and what is wrong with a file."""
+
+
+def as_bytes(values, dtype):
+    """float32 values as little-endian numbers of `dtype`; bfloat16 rounds to nearest, ties to even."""
+    values = np.ascontiguousarray(values, "<f4")
+    if dtype == "F32":
+        return values.tobytes()
+    if dtype == "F16":
+        return values.astype("<f2").tobytes()
+    bits = values.view("<u4")
+    rounded = (bits + (0x7FFF + (bits >> 16 & 1))) >> 16
+    return np.where(np.isnan(values), 0x7FC0, rounded).astype("<u2").tobytes()
+
+
+def write(path, tensors, dtype="F32", metadata=None):
+    """`tensors`: (name, shape, function that gives the float32 values), called in order, one at a time."""
+    header, at = {"__metadata__": {"format": "pt", **(metadata or {})}}, 0
+    for name, shape, _ in tensors:
+        size = SIZES[dtype] * math.prod(shape)
+        header[name] = {"dtype": dtype, "shape": list(shape), "data_offsets": [at, at + size]}
+        at += size
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)  # tensors begin at a multiple of 8
+    with open(path, "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text)
+        for name, shape, values in tensors:
+            data = as_bytes(values(), dtype)
+            if len(data) != SIZES[dtype] * math.prod(shape):
+                raise ValueError(f"{name}: {len(data)} bytes do not have shape {shape}")
+            file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def read(path):
+    """{name: float32 array}. Every byte of the file has to belong to a tensor."""
+    with open(path, "rb") as file:
+        data = file.read()
+    size = struct.unpack_from("<Q", data)[0] if len(data) >= 8 else 0
+    if not 2 <= size <= min(LARGEST_HEADER, len(data) - 8):
+        raise SafetensorsError(f"{path}: damaged at byte 0: the size of the header does not fit the file")
+    try:
+        header = json.loads(data[8:8 + size])
+        header.pop("__metadata__", None)
+        entries = sorted((entry["data_offsets"], name, entry["dtype"], entry["shape"])
+                         for name, entry in header.items())
+    except (ValueError, RecursionError, AttributeError, KeyError, TypeError) as error:
+        raise SafetensorsError(f"{path}: damaged header at byte 8: {error}") from None
+    found, at = {}, 0
+    for (begin, end), name, dtype, shape in entries:
+        if begin != at or dtype not in SIZES or end - begin != SIZES[dtype] * math.prod(shape) \
+                or end > len(data) - 8 - size:
+            raise SafetensorsError(f"{path}: tensor {name}: {dtype} {shape} at byte {begin} does not fit")
+        found[name] = as_values(data[8 + size + begin:8 + size + end], dtype).reshape(shape)
+        at = end
+    if at != len(data) - 8 - size:
+        raise SafetensorsError(f"{path}: {len(data) - 8 - size - at} bytes behind the last tensor")
+    return found
+
+
+def as_values(data, dtype):
+    if dtype == "BF16":
+        return (np.frombuffer(data, "<u2").astype(np.uint32) << 16).view(np.float32)
+    return np.frombuffer(data, "<f4" if dtype == "F32" else "<f2").astype(np.float32)

@@ -1,0 +1,24 @@
+"""What the model writes behind the prompts of the job, at each evaluation."""
+
+from .sample import continuation
+from .text import Text, form_of
+
+
+class Samples:
+    """`tokenizer`: the path of its model and the ids of packed.json."""
+
+    def __init__(self, setup, model_path, events):
+        self._job, self._config, self._events = setup.job, setup.config, events
+        self._compute = setup.compute
+        self._text = Text(model_path, setup.rows.tokenizer, form_of(setup.job.lineage)) if self._job.prompts else None
+        self.latest = []
+
+    def __call__(self, params):
+        wanted = self._config.eval
+        self.latest = [
+            {"prompt": prompt, "text": continuation(
+                params, self._config.model, self._text, prompt, wanted.sample_tokens, temperature=wanted.temperature,
+                top_p=wanted.top_p, seed=self._job.seed, compute=self._compute)}
+            for prompt in self._job.prompts if wanted.sample_tokens]
+        for sample in self.latest:
+            self._events.emit("sample", **sample)

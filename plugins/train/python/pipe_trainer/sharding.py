@@ -1,0 +1,88 @@
+"""Which part of every array each device holds: a mesh of three axes and one table.
+
+data    rows of a batch; parameters are copies
+fsdp    rows of a batch too; parameters are in parts, gathered where they are used
+tensor  heads, the width of the MLP, the vocabulary
+"""
+
+import jax
+import numpy as np
+from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec as P
+
+from .exits import BadJob
+
+AXES = ("data", "fsdp", "tensor")
+ROWS = ("data", "fsdp")
+
+# By the last name of a leaf: of parameters and of what an optimiser keeps for each. Others are copies.
+PARAMETERS = {
+    "embed": P("tensor", "fsdp"),
+    "head": P("fsdp", "tensor"),
+    "wq": P(None, "fsdp", "tensor", None),
+    "wk": P(None, "fsdp", "tensor", None),
+    "wv": P(None, "fsdp", "tensor", None),
+    "wo": P(None, "tensor", None, "fsdp"),
+    "w_gate": P(None, "fsdp", "tensor"),
+    "w_up": P(None, "fsdp", "tensor"),
+    "w_down": P(None, "tensor", "fsdp"),
+}
+ACTIVATIONS = {
+    "hidden": P(ROWS, None, None),
+    "table": P("tensor", None),  # the embedding where it is looked up: rows of hidden states come out whole
+}
+
+
+def make_mesh(shape, devices=None):
+    devices = np.asarray(jax.devices() if devices is None else devices)
+    rest = shape.fsdp * shape.tensor
+    data = shape.data or max(devices.size // rest, 1)
+    if data * rest != devices.size:
+        raise BadJob([f"config.mesh: {data} x {shape.fsdp} x {shape.tensor} are {data * rest} devices, and there "
+                      f"are {devices.size}; leave mesh.data out to take them all"])
+    return Mesh(devices.reshape(data, shape.fsdp, shape.tensor), AXES, axis_types=(AxisType.Auto,) * len(AXES))
+
+
+def mistakes(config, mesh):
+    """What of a model or batch the mesh cannot divide."""
+    size, model = mesh.shape, config.model
+    rows, fsdp, tensor = size["data"] * size["fsdp"], size["fsdp"], size["tensor"]
+    if config.batch.rows % config.batch.micro or config.batch.rows // config.batch.micro % rows:
+        yield (f"config.batch.rows: {config.batch.rows} in {config.batch.micro} micro-batches over {rows} devices "
+               f"does not come out even; take a multiple of {rows * config.batch.micro}")
+    for axis, parts, name in (("tensor", tensor, "kv_heads"), ("tensor", tensor, "heads"), ("tensor", tensor, "ff"),
+                              ("fsdp", fsdp, "d")):
+        value = getattr(model, name)
+        if value % parts:
+            yield f"config.mesh.{axis}: {parts} does not divide model.{name} {value}"
+    if model.padded_vocab % tensor:
+        yield f"config.mesh.tensor: {tensor} does not divide the vocabulary of {model.padded_vocab}"
+
+
+def of_state(mesh, state):
+    """The sharding of each leaf of a state, which may be abstract."""
+    def sharding(path, leaf):
+        del leaf
+        names = [getattr(key, "key", getattr(key, "name", None)) for key in path]
+        return NamedSharding(mesh, PARAMETERS.get(names[-1], P()))
+    return jax.tree_util.tree_map_with_path(sharding, state)
+
+
+def of_batch(mesh, axis=0):
+    """Rows are along `axis`."""
+    return NamedSharding(mesh, P(*[None] * axis, ROWS))
+
+
+def of_devices(mesh):
+    """One element a device."""
+    return NamedSharding(mesh, P(AXES))
+
+
+def copies(mesh):
+    return NamedSharding(mesh, P())
+
+
+def constrain(x, kind):
+    """Keeps an activation where the table wants it; without a mesh around, as it is."""
+    if jax.sharding.get_abstract_mesh().empty:
+        return x
+    return jax.lax.with_sharding_constraint(x, ACTIVATIONS[kind])

@@ -1,0 +1,50 @@
+"""Text to the ids that the pipeline would have made of it, and back (stages/encode.md, formats/packed.md)."""
+
+import unicodedata
+
+FORMS = {"nfkc": "NFKC", "nfc": "NFC"}
+
+
+def form_of(lineage):
+    """The Unicode form that the stage `normalize` gave the corpus; None where no such stage is known."""
+    stages = (lineage or {}).get("data", {}).get("lineage", [])
+    forms = [stage.get("config", {}).get("form", "nfkc") for stage in stages
+             if stage.get("type") == "normalize"]
+    return FORMS.get(forms[-1]) if forms else None
+
+
+class Text:
+    """`info`: the ids of packed.json (`eos_id`, `newline_id`, …), -1 for those that the tokenizer lacks."""
+
+    def __init__(self, model_path, info, form=None):
+        import sentencepiece
+
+        self._model = sentencepiece.SentencePieceProcessor(model_file=str(model_path))
+        self._form = form
+        self.eos, self.newline = info["eos_id"], info["newline_id"]
+
+    def prompt_ids(self, text):
+        """The beginning of a document: eos, the lines, what ends each but the last."""
+        if self._form:
+            text = unicodedata.normalize(self._form, text)
+        ids = [self.eos]
+        for number, line in enumerate(text.split("\n")):
+            if number:
+                ids.append(self.line_end)
+            ids += self._model.encode(line)
+        return ids
+
+    @property
+    def line_end(self):
+        return self.newline if self.newline >= 0 else self.eos
+
+    def text_of(self, ids):
+        """Lines; an eos inside ends one as well. Bytes that make no character become U+FFFD."""
+        lines, line = [], []
+        for token in ids:
+            if token in (self.eos, self.newline):
+                lines.append(line)
+                line = []
+            else:
+                line.append(int(token))
+        return "\n".join(self._model.decode(part) for part in [*lines, line])

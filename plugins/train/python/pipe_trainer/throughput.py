@@ -1,0 +1,38 @@
+"""Tokens a second, and the share of a device's arithmetic that the model's own operations are."""
+
+from . import model
+
+# bf16, dense, of one device as JAX counts them. A key is the beginning of its kind.
+PEAK_TFLOPS = {
+    "TPU v2": 23, "TPU v3": 61.5, "TPU v4": 275, "TPU v5 lite": 197, "TPU v5e": 197, "TPU v5p": 459, "TPU v5": 459,
+    "TPU v6 lite": 918, "TPU v6e": 918,
+    "NVIDIA A100": 312, "NVIDIA H100": 989, "NVIDIA H200": 989,
+}
+
+
+class Throughput:
+    """Counts since the last report: steps by the loop, seconds by its clock."""
+
+    def __init__(self, setup, params, clock):
+        self._tokens = setup.config.batch.rows * setup.config.model.seq_len
+        self._flops = model.flops_per_token(setup.config.model, params)[0]
+        kind = setup.mesh.devices.flat[0].device_kind
+        peak = next((value for name, value in PEAK_TFLOPS.items() if kind.startswith(name)), None)
+        self._peak = peak and peak * 1e12 * setup.mesh.devices.size
+        self._clock = clock
+        self.steps, self.waited, self._before = 0, 0.0, self._seconds()
+
+    def _seconds(self):
+        """Of steps, without what is between them."""
+        found = self._clock.goodput()["seconds"]
+        return found.get("step", 0.0) + found.get("data", 0.0)
+
+    def since_last(self):
+        """Members of a step event. `data_wait`: the share of the time in which devices waited for rows."""
+        now = self._seconds()
+        seconds = now - self._before
+        rate = self.steps * self._tokens / seconds if seconds > 0 else None
+        found = {"tokens_per_s": rate, "data_wait": min(self.waited / seconds, 1.0) if seconds > 0 else None,
+                 "mfu": rate * self._flops / self._peak if rate and self._peak else None}
+        self.steps, self.waited, self._before = 0, 0.0, now
+        return found

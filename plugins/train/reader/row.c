@@ -1,0 +1,133 @@
+#include "plugins/train/reader/row.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "plugins/train/reader/crc32c.h"
+
+static uint64_t little_endian(const unsigned char* bytes, unsigned size) {
+  uint64_t value = 0;
+  while (size-- > 0) value = value << 8 | bytes[size];
+  return value;
+}
+
+__attribute__((format(printf, 2, 3))) static int wrong(char* error, const char* form, ...) {
+  va_list values;
+  va_start(values, form);
+  (void)vsnprintf(error, kPipeErrorBytes, form, values);
+  va_end(values);
+  return 0;
+}
+
+/* Enters a field whose tag is `tag`, that fills all that is left. */
+static int enter(const unsigned char** at, const unsigned char* end, unsigned char tag) {
+  uint64_t size = 0;
+  if (*at == end || **at != tag) return 0;
+  ++*at;
+  for (unsigned shift = 0; shift < 35; shift += 7) {
+    if (*at == end) return 0;
+    const unsigned char byte = *(*at)++;
+    size |= (uint64_t)(byte & 0x7f) << shift;
+    if (byte < 0x80) return size == (uint64_t)(end - *at);
+  }
+  return 0;
+}
+
+/* The varints of the list `tokens`, the whole of the Example; null where it is anything else. */
+static const unsigned char* list_of(const unsigned char* at, const unsigned char* end) {
+  static const unsigned char kName[8] = {0x0a, 6, 't', 'o', 'k', 'e', 'n', 's'};
+  if (!enter(&at, end, 0x0a) || !enter(&at, end, 0x0a)) return NULL;
+  if (end - at < 8 || memcmp(at, kName, 8) != 0) return NULL;
+  at += 8;
+  if (!enter(&at, end, 0x12) || !enter(&at, end, 0x1a) || !enter(&at, end, 0x0a)) return NULL;
+  return at;
+}
+
+static uint64_t word_at(const unsigned char* bytes) {
+  uint64_t word;
+  memcpy(&word, bytes, sizeof word);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+  word = __builtin_bswap64(word);
+#endif
+  return word;
+}
+
+/* Bit i is set where byte i of `size` <= 64 ends a number. */
+static uint64_t ends_of(const unsigned char* bytes, uint64_t size) {
+  uint64_t ends = 0;
+  uint64_t at = 0;
+  for (; at + 8 <= size; at += 8) {
+    const uint64_t low = (~word_at(bytes + at) >> 7) & 0x0101010101010101u;
+    ends |= (low * 0x0102040810204080u >> 56) << at; /* gathers the eight bits */
+  }
+  for (; at < size; ++at) ends |= (uint64_t)(bytes[at] < 0x80) << at;
+  return ends;
+}
+
+/* The number of `size` bytes, 1 to 8, that ends at `last`. Reads the 8 bytes up to there: an Example has more
+ * than that before its first number. */
+static uint64_t number_at(const unsigned char* last, uint64_t size) {
+  const uint64_t word = word_at(last - 7) >> (64 - 8 * size);
+  return (word & 0x7f) | (word >> 1 & 0x3f80) | (word >> 2 & 0x1fc000) | (word >> 3 & 0xfe00000) |
+         (word >> 4 & 0x7f0000000);
+}
+
+/* All numbers of a list whose last byte ends one, `most` of them at most; gives how many there are. One of
+ * more than 5 bytes, or above `limit`, becomes `limit`. */
+static uint64_t numbers_of(const unsigned char* at, const unsigned char* end, uint32_t limit, uint64_t most,
+                           int32_t* numbers) {
+  uint64_t found = 0;
+  for (const unsigned char* begin = at; at < end; at += 64) {
+    const uint64_t left = (uint64_t)(end - at);
+    uint64_t ends = ends_of(at, left < 64 ? left : 64);
+    for (; ends != 0; ends &= ends - 1, ++found) {
+      const unsigned char* const last = at + __builtin_ctzll(ends);
+      const uint64_t size = (uint64_t)(last - begin) + 1;
+      if (found < most) {
+        const uint64_t number = size <= 5 ? number_at(last, size) : UINT64_MAX;
+        numbers[found] = (int32_t)(number < limit ? number : limit);
+      }
+      begin = last + 1;
+    }
+  }
+  return found;
+}
+
+int pipe_row_read(const pipe_row_rules* rules, const unsigned char* frame, uint64_t size, uint32_t length,
+                  uint64_t at, int32_t* tokens, char error[kPipeErrorBytes]) {
+  if (size < kPipeFrameOverhead)
+    return wrong(error, "the row at byte %" PRIu64 " has %" PRIu64 " bytes by its index, too few for one", at,
+                 size);
+  if (little_endian(frame + 8, 4) != pipe_masked_crc32c(frame, 8))
+    return wrong(error, "damaged at byte %" PRIu64 ": the CRC of the length does not fit", at);
+  const uint64_t data_size = little_endian(frame, 8);
+  if (data_size != size - kPipeFrameOverhead)
+    return wrong(error, "the row at byte %" PRIu64 " has %" PRIu64 " bytes, its index leaves %" PRIu64, at,
+                 data_size, size - kPipeFrameOverhead);
+  const unsigned char* const data = frame + kPipeFrameHeader;
+  const unsigned char* const end = data + data_size;
+  if (little_endian(end, 4) != pipe_masked_crc32c(data, data_size))
+    return wrong(error, "damaged at byte %" PRIu64 ": the CRC of the data does not fit", at);
+
+  const unsigned char* const list = list_of(data, end);
+  if (list == NULL || (list < end && end[-1] >= 0x80))
+    return wrong(error, "the row at byte %" PRIu64 " is no Example of one int64 list \"tokens\"", at);
+  const uint64_t ids = numbers_of(list, end, rules->vocab_size, rules->ids, tokens);
+  if (ids != rules->ids)
+    return wrong(error, "the row at byte %" PRIu64 " has %" PRIu64 " ids, by packed.json %" PRIu32, at, ids,
+                 rules->ids);
+  for (uint32_t number = 0; number < rules->ids; ++number)
+    if ((uint32_t)tokens[number] == rules->vocab_size)
+      return wrong(
+          error, "the row at byte %" PRIu64 ": id %" PRIu32 " is none of the tokenizer's %" PRIu32 " pieces",
+          at, number, rules->vocab_size);
+  for (uint32_t number = length; number < rules->ids; ++number)
+    if ((uint32_t)tokens[number] != rules->fill_id)
+      return wrong(error,
+                   "the row at byte %" PRIu64 ": id %" PRIu32 ", behind its length of %" PRIu32
+                   ", does not fill it",
+                   at, number, length);
+  return 1;
+}

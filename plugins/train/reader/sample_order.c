@@ -1,0 +1,108 @@
+#include "plugins/train/reader/sample_order.h"
+
+enum { kBlock = 1024, kWindow = 16, kRounds = 6 };
+
+static const uint64_t kGolden = 0x9e3779b97f4a7c15u;
+static const uint64_t kStart = 0x706970656f726472u; /* "pipeordr" */
+
+static uint64_t mix(uint64_t value) {
+  value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9u;
+  value = (value ^ (value >> 27)) * 0x94d049bb133111ebu;
+  return value ^ (value >> 31);
+}
+
+static uint64_t key_of(uint64_t seed, uint64_t epoch, uint64_t purpose) {
+  const uint64_t after_seed = mix((kStart ^ seed) + kGolden);
+  const uint64_t after_epoch = mix((after_seed ^ epoch) + kGolden);
+  return mix((after_epoch ^ purpose) + kGolden);
+}
+
+static uint64_t round_of(uint64_t key, uint64_t number, uint64_t half) {
+  return mix(half + key + kGolden * (number + 1));
+}
+
+/* Bits of each half, so that both together can hold 0 .. size - 1. */
+static unsigned half_bits(uint64_t size) {
+  unsigned half = 1;
+  while (half < 32 && ((size - 1) >> (2 * half)) != 0) ++half;
+  return half;
+}
+
+static uint64_t permute(uint64_t value, uint64_t size, uint64_t key) {
+  const unsigned half = half_bits(size);
+  const uint64_t mask = ((uint64_t)1 << half) - 1;
+  if (size == 1) return value;
+  do {
+    uint64_t left = value >> half;
+    uint64_t right = value & mask;
+    for (uint64_t number = 0; number < kRounds; ++number) {
+      const uint64_t next = left ^ (round_of(key, number, right) & mask);
+      left = right;
+      right = next;
+    }
+    value = left << half | right;
+  } while (value >= size);
+  return value;
+}
+
+static uint64_t permute_back(uint64_t value, uint64_t size, uint64_t key) {
+  const unsigned half = half_bits(size);
+  const uint64_t mask = ((uint64_t)1 << half) - 1;
+  if (size == 1) return value;
+  do {
+    uint64_t left = value >> half;
+    uint64_t right = value & mask;
+    for (uint64_t number = kRounds; number-- > 0;) {
+      const uint64_t before = right ^ (round_of(key, number, left) & mask);
+      right = left;
+      left = before;
+    }
+    value = left << half | right;
+  } while (value >= size);
+  return value;
+}
+
+static uint64_t blocks_of(uint64_t rows) { return (rows - 1) / kBlock + 1; }
+
+static void enter_epoch(pipe_sample_order* order, uint64_t epoch) {
+  const uint64_t blocks = blocks_of(order->rows);
+  order->epoch = epoch;
+  order->block_key = key_of(order->seed, epoch, 0);
+  order->short_place = permute_back(blocks - 1, blocks, order->block_key);
+  order->window = UINT64_MAX;
+}
+
+void pipe_sample_order_start(pipe_sample_order* order, uint64_t rows, uint64_t seed) {
+  order->rows = rows;
+  order->seed = seed;
+  order->lacking = blocks_of(rows) * kBlock - rows;
+  enter_epoch(order, 0);
+}
+
+uint64_t pipe_sample_order_row(pipe_sample_order* order, uint64_t sample) {
+  const uint64_t blocks = blocks_of(order->rows);
+  const uint64_t window_rows = (uint64_t)kBlock * kWindow;
+  const uint64_t epoch = sample / order->rows;
+  const uint64_t index = sample % order->rows;
+  if (epoch != order->epoch) enter_epoch(order, epoch);
+  const uint64_t lacking = order->lacking;
+  const uint64_t short_window = order->short_place / kWindow;
+
+  /* All windows before that of the short block are whole; those behind it begin `lacking` rows earlier. */
+  uint64_t window = index / window_rows;
+  if (index >= (short_window + 1) * window_rows - lacking) window = (index + lacking) / window_rows;
+  const uint64_t begin = window * window_rows - (window > short_window ? lacking : 0);
+  const uint64_t first = window * kWindow;
+  const uint64_t held = blocks - first < kWindow ? blocks - first : kWindow;
+  const uint64_t size = held * kBlock - (window == short_window ? lacking : 0);
+  if (window != order->window) {
+    order->window = window;
+    order->window_key = key_of(order->seed, epoch, window + 1);
+  }
+
+  uint64_t place = permute(index - begin, size, order->window_key);
+  if (window == short_window && place >= (order->short_place - first + 1) * kBlock - lacking)
+    place += lacking;
+  const uint64_t block = permute(first + place / kBlock, blocks, order->block_key);
+  return block * kBlock + place % kBlock;
+}

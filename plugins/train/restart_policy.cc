@@ -1,0 +1,68 @@
+#include "plugins/train/restart_policy.h"
+
+#include <algorithm>
+
+#include "base/str.h"
+
+namespace pipeline {
+
+namespace {
+
+using Kind = Verdict::Kind;
+
+constexpr std::chrono::seconds kFirstWait{1};
+constexpr std::chrono::seconds kLongestWait{60};
+
+Verdict Failed(Code code, const AttemptEnd& end, std::string_view why) {
+  return {Kind::kFail, {}, code, StrCat(end.cause, why.empty() ? "" : ": ", why)};
+}
+
+}  // namespace
+
+Verdict RestartPolicy::Judge(const AttemptEnd& end) {
+  barren_ = end.progressed ? 0 : barren_ + 1;
+  if (end.signal == 0 && end.code == 0 && !end.hung) return {Kind::kDone, {}, Code::kOk, {}};
+  if (end.stopped) return {Kind::kStopped, {}, Code::kCancelled, {}};
+  if (end.hung) return Again(end, true);
+  if (end.signal != 0 || end.code >= 128) {
+    if (end.progressed) return Again(end, false);
+    const bool killed = end.signal == 9 || end.code == 128 + 9;
+    return Failed(Code::kUnavailable, end,
+                  killed ? "the kernel kills a process where memory is full: give it a smaller batch or "
+                           "model, or a larger machine"
+                         : "it left no checkpoint to go on from");
+  }
+  switch (end.code) {
+    case 42: return Again(end, false);
+    case 69:
+    case 75: return Again(end, true);
+    case 64: return Failed(Code::kInvalidArgument, end, "the job or its `config` is wrong");
+    case 65: return Failed(Code::kDataLoss, end, "the data is damaged, or other data than before");
+    case 78: return Failed(Code::kFailedPrecondition, end, "the environment cannot run it");
+    case 86:
+      return Failed(Code::kFailedPrecondition, end,
+                    "the training diverged; lower the learning rate, or change `seed`");
+    case 70:
+      if (end.progressed && !had_bug_) {
+        had_bug_ = true;
+        return Again(end, false);
+      }
+      return Failed(Code::kInternal, end, "a bug of the trainer");
+    default: return Failed(Code::kInternal, end, "CONTRACT.md has no such exit code");
+  }
+}
+
+Verdict RestartPolicy::Again(const AttemptEnd& end, bool waits) {
+  if (barren_ > restarts_)
+    return Failed(Code::kUnavailable, end,
+                  StrCat("given up after ", barren_, barren_ == 1 ? " attempt" : " attempts in a row",
+                         " without a new checkpoint (`restarts: ", restarts_, "`)"));
+  waits_ = waits && barren_ > 0 ? waits_ + 1 : 0;
+  std::chrono::milliseconds wait{0};
+  if (waits)
+    wait = std::min<std::chrono::milliseconds>(kFirstWait * (1 << std::min(std::max(waits_ - 1, 0), 10)),
+                                               kLongestWait);
+  return {Kind::kAgain, wait, Code::kOk, end.cause};
+}
+
+}  // namespace pipeline

@@ -1,0 +1,145 @@
+#include "plugins/train/run_directory.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <system_error>
+#include <utility>
+
+#include "base/str.h"
+
+namespace pipeline {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uintmax_t kMostFile = 64 << 20;
+constexpr std::int64_t kKeptAttempts = 20;  // whose logs stay
+
+/// N of "attempt-N...."; 0 for another name.
+std::int64_t AttemptOf(std::string_view name) {
+  constexpr std::string_view kBegin = "attempt-";
+  if (!name.starts_with(kBegin)) return 0;
+  name.remove_prefix(kBegin.size());
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+  return error == std::errc() && number > 0 && number < (std::int64_t{1} << 40) ? number : 0;
+}
+
+Status SyncDirectoryOf(const std::string& path) {
+  const FileDescriptor directory(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!directory.is_open() || fsync(directory.get()) != 0) return SystemError(path, errno);
+  return {};
+}
+
+}  // namespace
+
+Result<RunDirectory> RunDirectory::Open(const std::string& path) {
+  std::error_code error;
+  fs::create_directories(path + "/logs", error);
+  if (error) return SystemError(StrCat("making the directory ", path, "/logs"), error.value());
+  const std::string lock = path + "/lock";
+  FileDescriptor file(open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  if (!file.is_open()) return SystemError(lock, errno);
+  if (flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK) return SystemError(lock, errno);
+    return Status(Code::kFailedPrecondition,
+                  StrCat(path, ": another run trains here; wait for it or stop it"));
+  }
+  return RunDirectory(path, std::move(file));
+}
+
+std::int64_t RunDirectory::NextAttempt() const {
+  std::int64_t last = 0;
+  std::error_code error;
+  std::vector<fs::path> logs;
+  for (fs::directory_iterator at(Path("logs"), error), end; !error && at != end; at.increment(error)) {
+    last = std::max(last, AttemptOf(at->path().filename().string()));
+    logs.push_back(at->path());
+  }
+  for (const fs::path& log : logs) {
+    const std::int64_t attempt = AttemptOf(log.filename().string());
+    std::error_code ignored;  // one more file stays
+    if (attempt > 0 && attempt <= last + 1 - kKeptAttempts) fs::remove(log, ignored);
+  }
+  return last + 1;
+}
+
+std::string RunDirectory::LogPath(std::int64_t attempt, std::size_t worker, std::string_view end) const {
+  return Path(StrCat("logs/attempt-", attempt, worker == 0 ? "" : StrCat(".worker-", worker), end));
+}
+
+Json RunDirectory::Read(std::string_view name) const {
+  std::error_code error;
+  const std::string path = Path(name);
+  if (!fs::is_regular_file(path, error) || fs::file_size(path, error) > kMostFile || error) return {};
+  std::ifstream file(path, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  Result<Json> json = Json::Parse(text);
+  return json.ok() ? std::move(json).value() : Json();
+}
+
+Status RunDirectory::Write(std::string_view name, const Json& json) const {
+  const std::string path = Path(name), temporary = path + ".part";
+  const std::string text = json.DumpPretty();
+  const FileDescriptor file(open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  if (!file.is_open()) return SystemError(temporary, errno);
+  for (std::string_view rest = text; !rest.empty();) {
+    const ssize_t wrote = write(file.get(), rest.data(), rest.size());
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote <= 0) return SystemError(temporary, errno);
+    rest.remove_prefix(static_cast<std::size_t>(wrote));
+  }
+  if (fsync(file.get()) != 0 || std::rename(temporary.c_str(), path.c_str()) != 0)
+    return SystemError(temporary, errno);
+  return SyncDirectoryOf(path_);
+}
+
+Status RunDirectory::Remove(std::string_view name) const {
+  const std::string path = Path(name);
+  if (unlink(path.c_str()) == 0 || errno == ENOENT) return {};
+  return SystemError(path, errno);
+}
+
+Status RunDirectory::CheckResult(std::int64_t steps) const {
+  const std::string path = Path("result.json");
+  std::error_code error;
+  const auto wrong = [&](std::string_view what) { return Status(Code::kInternal, StrCat(path, ": ", what)); };
+  if (!fs::exists(path, error)) return wrong("is not there");
+  const Json result = Read("result.json");
+  if (!result.is_object()) return wrong("is no JSON object");
+  if (!result["steps"].is_int()) return wrong("has no whole number `steps`");
+  if (result["steps"].AsInt() < steps)
+    return wrong(StrCat("says ", result["steps"].AsInt(), " steps, and ", steps, " were asked for"));
+  if (!Read("config.json").is_object())
+    return Status(Code::kInternal, StrCat(Path("config.json"), ": is no JSON object, or not there"));
+  const Json& exported = result["export"];
+  if (exported.is_string() && !fs::is_directory(Path("export"), error))
+    return wrong("names an export, and there is no directory `export`");
+  return {};
+}
+
+Result<std::vector<std::string>> RunDirectory::Objects() const {
+  std::vector<std::string> objects;
+  if (Read("result.json")["export"].is_string()) {
+    const fs::path root = Path("export");
+    std::error_code error;
+    for (fs::recursive_directory_iterator at(root, error), end; !error && at != end; at.increment(error))
+      if (at->is_regular_file(error))
+        objects.push_back(StrCat("export/", at->path().lexically_relative(root).string()));
+    if (error) return SystemError(root.string(), error.value());
+    std::sort(objects.begin(), objects.end());
+  }
+  for (const char* name : {"config.json", "job.json", "result.json"}) objects.emplace_back(name);
+  return objects;
+}
+
+}  // namespace pipeline

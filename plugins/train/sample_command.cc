@@ -1,0 +1,115 @@
+#include "plugins/train/sample_command.h"
+
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "base/child_process.h"
+#include "base/str.h"
+#include "plugins/train/command_words.h"
+#include "plugins/train/trainer_environment.h"
+
+namespace pipeline {
+
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+Status Wrong(std::string why) { return Status(Code::kInvalidArgument, std::move(why)); }
+
+bool HoldsRun(const fs::path& directory) {
+  std::error_code error;
+  return fs::is_regular_file(directory / "job.json", error);
+}
+
+/// A flag's number, as it stands there; wrong words are told here, where a person reads them.
+Status CheckNumber(const CommandWords& words, std::string_view flag, double least, double most, bool whole) {
+  const auto found = words.flags.find(flag);
+  if (found == words.flags.end()) return {};
+  char* end = nullptr;
+  const double value = std::strtod(found->second.c_str(), &end);
+  const bool number = !found->second.empty() && *end == '\0' && value >= least && value <= most;
+  const bool digits = found->second.find_first_not_of("0123456789") == std::string::npos;
+  if (number && (digits || !whole)) return {};
+  return Wrong(StrCat(flag, ": '", found->second, "' is no ", whole ? "whole " : "", "number from ",
+                      static_cast<std::int64_t>(least), " to ", static_cast<std::int64_t>(most)));
+}
+
+Status Pass(ChildProcess& child, const std::stop_token& stop) {
+  std::vector<char> buffer(1 << 16);
+  while (true) {
+    ASSIGN_OR_RETURN(const std::size_t got, child.Read(buffer, stop));
+    if (got == 0) return {};
+    if (std::fwrite(buffer.data(), 1, got, stdout) != got || std::fflush(stdout) != 0)
+      return SystemError("standard output", errno);
+  }
+}
+
+}  // namespace
+
+Result<std::string> FindRun(const std::string& place) {
+  if (HoldsRun(place)) return place;
+  std::error_code error;
+  fs::path newest;
+  fs::file_time_type at_newest;
+  for (fs::directory_iterator at(fs::path(place) / "runs", error), end; !error && at != end;
+       at.increment(error)) {
+    if (!HoldsRun(at->path())) continue;
+    const fs::file_time_type time = fs::last_write_time(at->path() / "job.json", error);
+    if (newest.empty() || time > at_newest) newest = at->path(), at_newest = time;
+  }
+  if (!newest.empty()) return newest.string();
+  return Status(Code::kNotFound,
+                StrCat(place,
+                       ": no run directory: neither job.json nor runs/*/job.json is there; name the place "
+                       "that a stage `train` published"));
+}
+
+Status RunSample(const std::vector<std::string>& arguments, const HostCall& call) {
+  ASSIGN_OR_RETURN(const CommandWords words,
+                   ParseCommandWords(arguments, {"--prompt", "--length", "--temperature", "--top-p", "--seed",
+                                                 "--environment"}));
+  if (words.alone.size() != 1)
+    return Wrong(
+        "pipe sample RUN_DIR [--prompt TEXT] [--length N] [--temperature T] [--top-p P] [--seed S] "
+        "[--environment DIR]");
+  RETURN_IF_ERROR(CheckNumber(words, "--length", 1, 1'000'000, true));
+  RETURN_IF_ERROR(CheckNumber(words, "--temperature", 0, 100, false));
+  RETURN_IF_ERROR(CheckNumber(words, "--top-p", 0, 1, false));
+  RETURN_IF_ERROR(CheckNumber(words, "--seed", 0, 2147483647, true));
+  ASSIGN_OR_RETURN(const std::string run, FindRun(words.alone.front()));
+  ASSIGN_OR_RETURN(const std::string python, FindPython(words.Flag("--environment", kDefaultEnvironment)));
+  std::vector<std::string> asked = {"-m", "pipe_trainer.sample", "--run", fs::absolute(run).string()};
+  for (const auto& [flag, value] : words.flags)
+    if (flag != "--environment") asked.push_back(StrCat(flag, "=", value));
+  const TrainerCommand command = PythonCommand(python, std::move(asked));
+  ChildOptions options;
+  options.argv = command.argv;
+  options.environment = ChangedEnvironment(command.set, command.unset);
+  ASSIGN_OR_RETURN(const std::unique_ptr<ChildProcess> child, ChildProcess::Start(options));
+  child->CloseInput();
+  std::stop_source stop;
+  const std::jthread watch([&](const std::stop_token& off) {
+    while (!off.stop_requested() && !stop.stop_requested()) {
+      if (call.stopped()) stop.request_stop();
+      std::this_thread::sleep_for(50ms);
+    }
+  });
+  const Status passed = Pass(*child, stop.get_token());
+  if (!passed.ok()) stop.request_stop();  // nobody reads on
+  const Result<ChildExit> exit = child->Wait(stop.get_token(), 2s);
+  if (!passed.ok()) return passed;
+  if (!exit.ok()) return exit.status();
+  if (exit->ok()) return {};
+  const std::string said = child->StderrTail();
+  return Status(exit->code == 64 ? Code::kInvalidArgument : Code::kInternal,
+                StrCat("the trainer ", exit->Describe(), said.empty() ? "" : ": ", said));
+}
+
+}  // namespace pipeline

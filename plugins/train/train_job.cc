@@ -1,0 +1,65 @@
+#include "plugins/train/train_job.h"
+
+#include "base/str.h"
+
+namespace pipeline {
+
+namespace {
+
+struct Least {
+  std::string_view key;
+  std::int64_t least;
+};
+constexpr Least kLeast[] = {
+    {"steps", 1},    {"log_every", 1}, {"eval_every", 1}, {"checkpoint_every", 1}, {"processes", 1},
+    {"restarts", 0}, {"grace", 1},     {"seed", 0},       {"keep_checkpoints", 1}};
+constexpr std::int64_t kMostProcesses = 64;
+
+Status Wrong(std::string why) { return Status(Code::kInvalidArgument, std::move(why)); }
+
+Result<std::string> LocalDirectory(const Json& place, std::string_view what) {
+  std::string_view uri = place["uri"].AsString();
+  if (uri.starts_with("file://")) uri.remove_prefix(7);
+  if (!uri.starts_with('/'))
+    return Wrong(StrCat(what, " is ", uri.empty() ? "nowhere" : uri,
+                        ", and the trainer reads and writes directories of this machine; name one"));
+  return std::string(uri);
+}
+
+}  // namespace
+
+Status CheckSettings(const Json& settings) {
+  for (const auto& [key, least] : kLeast)
+    if (settings.Has(key) && settings[key].AsInt(least - 1) < least)
+      return Wrong(StrCat(key, ": must be ", least, " or more"));
+  if (settings["processes"].AsInt(1) > kMostProcesses)
+    return Wrong(StrCat("processes: at most ", kMostProcesses, " on one machine"));
+  if (!settings["config"].is_object() && !settings["config"].is_null())
+    return Wrong("config: must be a map, such as { preset: tiny }");
+  if (settings.Has("patience") && !(settings["patience"].AsDouble() > 0))
+    return Wrong("patience: must be above 0");
+  if (settings.Has("environment") && settings["environment"].AsString().empty())
+    return Wrong("environment: must name a directory; `pipe trainer setup` makes one");
+  return {};
+}
+
+Result<TrainJob> ParseTrainJob(std::string_view text) {
+  ASSIGN_OR_RETURN(const Json request, Json::Parse(text));
+  TrainJob job;
+  job.stage = request["stage"].AsString();
+  job.recipe = request["recipe"].AsString();
+  job.settings = request["config"];
+  job.threads = static_cast<int>(request["threads"].AsInt(1));
+  ASSIGN_OR_RETURN(job.run_dir, LocalDirectory(request["out"], "`out`"));
+  const Json& inputs = request["inputs"];
+  ASSIGN_OR_RETURN(job.data_dir, LocalDirectory(inputs["data"], "what stands at `data`"));
+  ASSIGN_OR_RETURN(job.tokenizer_dir, LocalDirectory(inputs["tokenizer"], "what stands at `tokenizer`"));
+  job.data_manifest = inputs["data"]["manifest"].AsString();
+  job.tokenizer_manifest = inputs["tokenizer"]["manifest"].AsString();
+  if (job.recipe.size() != 32 || job.stage.empty())
+    return Status(Code::kInternal, "the request has no recipe");
+  RETURN_IF_ERROR(CheckSettings(job.settings));
+  return job;
+}
+
+}  // namespace pipeline

@@ -1,0 +1,116 @@
+#include "plugins/train/trainer_environment.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <utility>
+
+#include "base/digest.h"
+#include "base/str.h"
+#include "plugins/plugin_abi.h"
+
+namespace pipeline {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kRequirements = "requirements-";
+constexpr std::string_view kText = ".txt";
+
+std::string Content(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::string Absolute(const std::string& path) {
+  std::error_code error;
+  const fs::path absolute = fs::absolute(path, error);
+  return error ? path : absolute.lexically_normal().string();
+}
+
+/// As a shell takes it, for a command that a person copies.
+std::string SetupCommand(const std::string& directory, const std::string& extra) {
+  std::string command = "pipe trainer setup";
+  if (directory != kDefaultEnvironment) command += StrCat(" --dir '", directory, "'");
+  if (extra != "cpu") command += " --extra " + extra;
+  return command;
+}
+
+Status Unfit(std::string_view directory, std::string_view what, std::string_view command) {
+  return Status(Code::kFailedPrecondition, StrCat(directory, ": ", what, "; make it with: ", command));
+}
+
+}  // namespace
+
+std::string BundledDirectory() {
+  Dl_info found = {};
+  const auto entry = reinterpret_cast<const void*>(&pipe_plugin_entry);
+  if (dladdr(entry, &found) == 0 || found.dli_fname == nullptr) return "train";
+  return Absolute((fs::path(found.dli_fname).parent_path() / "train").string());
+}
+
+std::vector<std::string> Extras() {
+  std::vector<std::string> extras;
+  std::error_code error;
+  for (fs::directory_iterator at(BundledDirectory(), error), end; !error && at != end; at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    if (name.starts_with(kRequirements) && name.ends_with(kText))
+      extras.push_back(name.substr(kRequirements.size(), name.size() - kRequirements.size() - kText.size()));
+  }
+  std::sort(extras.begin(), extras.end());
+  return extras;
+}
+
+Result<std::string> MarkOf(const std::string& extra) {
+  const std::vector<std::string> extras = Extras();
+  if (std::find(extras.begin(), extras.end(), extra) == extras.end()) {
+    std::string all;
+    for (const std::string& known : extras) all += StrCat(all.empty() ? "" : ", ", known);
+    return Status(
+        Code::kInvalidArgument,
+        StrCat("there are no requirements for '", extra, "'; there are: ",
+               all.empty() ? "none, so this installation lacks its directory " + BundledDirectory() : all));
+  }
+  const std::string path = StrCat(BundledDirectory(), "/", kRequirements, extra, kText);
+  return StrCat(extra, " ", DigestOf(Content(path)).ToHex());
+}
+
+Result<std::string> FindPython(const std::string& directory) {
+  const std::string python = Absolute(directory + "/bin/python");
+  const bool there = access(python.c_str(), X_OK) == 0;
+  std::error_code error;
+  if (!there && !fs::exists(directory, error))
+    return Unfit(directory, "there is no environment for the trainer", SetupCommand(directory, "cpu"));
+  if (!fs::exists(directory + "/" + kMadeFrom, error)) {
+    if (there) return python;  // somebody's own
+    return Unfit(directory, "no environment for the trainer: it has no bin/python",
+                 SetupCommand(directory, "cpu"));
+  }
+  std::string mark = Content(directory + "/" + kMadeFrom);
+  while (!mark.empty() && mark.back() == '\n') mark.pop_back();
+  const std::string extra = mark.substr(0, mark.find(' '));
+  const Result<std::string> wanted = MarkOf(extra);
+  if (there && wanted.ok() && *wanted == mark) return python;
+  return Unfit(directory,
+               wanted.ok()
+                   ? "the environment of the trainer was made from other requirements than this program's"
+                   : "the environment of the trainer is unfinished",
+               SetupCommand(directory, wanted.ok() ? extra : "cpu"));
+}
+
+TrainerCommand PythonCommand(const std::string& python, std::vector<std::string> words) {
+  TrainerCommand command;
+  command.argv = std::move(words);
+  command.argv.insert(command.argv.begin(), python);
+  command.set = {"PYTHONPATH=" + BundledDirectory(), "PYTHONSAFEPATH=1", "PYTHONNOUSERSITE=1",
+                 "PYTHONUNBUFFERED=1"};
+  command.unset = {"PYTHONHOME", "PYTHONSTARTUP"};
+  return command;
+}
+
+}  // namespace pipeline

@@ -1,0 +1,79 @@
+#include "plugins/train/watchdog.h"
+
+#include <algorithm>
+
+#include "base/str.h"
+
+namespace pipeline {
+
+namespace {
+
+using std::chrono::seconds;
+
+constexpr seconds kInit{600};
+constexpr seconds kPhase{1800};  // compile, eval, checkpoint and all others
+constexpr seconds kFirstStep{600};
+constexpr seconds kLeastStep{120};
+constexpr int kStepTimes = 20;
+constexpr seconds kSilence{60};
+constexpr std::size_t kStrides = 33;  // that a median is taken of
+constexpr std::size_t kLeastStrides = 3;
+
+std::string Seconds(Watchdog::Time time) {
+  const auto millis = std::chrono::duration_cast<std::chrono::milliseconds>(time).count();
+  return millis < 10'000 ? StrCat(millis, " ms") : StrCat(millis / 1000, " s");
+}
+
+}  // namespace
+
+Watchdog::Watchdog(double patience, Time now)
+    : patience_(patience), phase_began_(now), heard_(now), advanced_(now) {}
+
+void Watchdog::Hear(const Json& event, Time now) {
+  heard_ = now;
+  spoke_ = true;
+  if (event["kind"].AsString() == "phase") {
+    phase_ = event["name"].AsString("init").substr(0, 32);
+    phase_began_ = now;
+    advanced_ = now;
+  }
+  if (event["step"].is_int()) Advance(event["step"].AsInt(), now);
+}
+
+void Watchdog::Advance(std::int64_t step, Time now) {
+  if (step == step_) return;
+  // A rewind goes back: that is movement too, and no measure of a step.
+  if (step_ >= 0 && step > step_ && phase_ == "step") {
+    if (strides_.size() == kStrides) strides_.erase(strides_.begin());
+    strides_.push_back(now - advanced_);
+  }
+  step_ = step;
+  advanced_ = now;
+}
+
+Watchdog::Time Watchdog::Scaled(seconds limit) const {
+  return Time(static_cast<std::int64_t>(patience_ * static_cast<double>(Time(limit).count())));
+}
+
+Watchdog::Time Watchdog::StepLimit() const {
+  if (strides_.size() < kLeastStrides) return Scaled(kFirstStep);
+  std::vector<Time> sorted = strides_;
+  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
+  std::nth_element(sorted.begin(), middle, sorted.end());
+  return std::max(Scaled(kLeastStep), kStepTimes * *middle);
+}
+
+std::optional<std::string> Watchdog::Hangs(Time now) const {
+  if (spoke_ && now - heard_ > Scaled(kSilence))
+    return StrCat("said nothing for ", Seconds(now - heard_), " in phase '", phase_, "'");
+  if (phase_ == "step") {
+    if (now - advanced_ <= StepLimit()) return std::nullopt;
+    return StrCat("stayed at step ", step_ < 0 ? std::string("0") : StrCat(step_), " for ",
+                  Seconds(now - advanced_));
+  }
+  const Time limit = Scaled(phase_ == "init" ? kInit : kPhase);
+  if (now - phase_began_ <= limit) return std::nullopt;
+  return StrCat("was in phase '", phase_, "' for ", Seconds(now - phase_began_));
+}
+
+}  // namespace pipeline

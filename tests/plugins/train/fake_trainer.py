@@ -1,0 +1,220 @@
+#!/usr/bin/env python3
+"""A trainer that keeps the contract, or breaks it as the job's `config` says: no model, no JAX.
+
+    python -m pipe_trainer --job FILE      (the words that the stage starts it with)
+
+`config: {fake: [BEHAVIOUR, ...]}`: attempt N behaves as entry N says, the last one from then on. A behaviour is an object:
+
+    steps: N       commits a checkpoint at each `checkpoint_every` up to N, then does `then`
+    then: WHAT     end (default) | hang_at_start | hang | mute | exit | signal | bad_result | no_result | ignore_term
+    phase: NAME    of a hang
+    code, signal   of an exit, a signal
+    noise: [WHAT]  stdout | bad_lines | flood | half_line | long_line | grandchild, before anything else
+    worker: K      only this worker behaves so; the others train on until they are stopped
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+STATE = "fake_checkpoint"
+
+
+class Trainer:
+    def __init__(self, job):
+        self.job = job
+        self.run = job["run_dir"]
+        self.fd = int(os.environ["PIPE_EVENTS_FD"])
+        self.attempt = int(os.environ["PIPE_ATTEMPT"])
+        self.worker = int(os.environ["PIPE_WORKER_INDEX"])
+        self.seq = 0
+        self.step = 0
+        self.stopping = False
+        behaviours = job["config"].get("fake", [{}])
+        self.does = behaviours[min(self.attempt, len(behaviours)) - 1]
+        if self.does.get("worker", self.worker) != self.worker:
+            self.does = {"steps": 10**9}
+
+    def write(self, data):
+        while data:
+            data = data[os.write(self.fd, data):]
+
+    def say(self, kind, **members):
+        self.seq += 1
+        event = {"v": 1, "kind": kind, "seq": self.seq, "t": time.time(), "m": time.monotonic(),
+                 "attempt": self.attempt, "worker": self.worker, "step": self.step, **members}
+        self.write(json.dumps(event, allow_nan=False).encode() + b"\n")
+
+    def phase(self, name):
+        self.say("phase", name=name)
+
+    def noise(self, what):
+        if what == "stdout":
+            for number in range(200_000):
+                print(f"line {number} " + "x" * 100)
+            sys.stdout.flush()
+        elif what == "bad_lines":
+            self.write(b"not json\n{\n[]\n{\"v\":1}\n{\"v\":2,\"kind\":\"step\"}\n\0\0\0\n"
+                       b"{\"v\":1,\"kind\":\"Bad Kind\"}\n\xff\xfe\n{\"v\":1,\"kind\":\"step\",\"loss\":NaN}\n\n")
+        elif what == "flood":
+            for _ in range(20_000):
+                self.say("warn" if self.seq == 0 else "hb")
+        elif what == "half_line":
+            self.write(b'{"v": 1, "kind": "st')
+        elif what == "long_line":
+            self.write(b"x" * (3 << 20) + b"\n")
+        elif what == "grandchild":
+            # It leaves the group and keeps both ends open, as a daemon of a library might.
+            subprocess.Popen([sys.executable, "-c", "import time; time.sleep(20)"], pass_fds=[self.fd],
+                             start_new_session=True)
+
+    def checkpoint(self):
+        self.say("ckpt_begin", path=f"checkpoints/{self.step}")
+        if self.worker == 0:  # it writes for all
+            path = os.path.join(self.run, STATE)
+            with open(path + ".part", "w") as file:
+                file.write(str(self.step))
+            os.rename(path + ".part", path)
+        self.say("ckpt_commit", path=f"checkpoints/{self.step}")
+
+    def stop(self):
+        """What a trainer does on SIGTERM."""
+        self.say("preempt")
+        self.checkpoint()
+        self.end(42)
+
+    def end(self, code, message=""):
+        if code:
+            with open(os.environ["PIPE_ERROR_FILE"], "w") as file:
+                json.dump({"code": code, "message": message, "traceback": ""}, file)
+        sys.exit(code)
+
+    def sleep(self, seconds):
+        """With heartbeats, until it is stopped."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end and not self.stopping:
+            self.say("hb")
+            time.sleep(0.02)
+        if self.stopping:
+            self.stop()
+
+    def train(self):
+        for what in self.does.get("noise", []):
+            self.noise(what)
+        self.say("hello", versions={}, devices=[], backend="fake", config=self.job["config"])
+        state = os.path.join(self.run, STATE)
+        if os.path.exists(state):
+            self.step = int(open(state).read())
+            self.say("restore", path=f"checkpoints/{self.step}")
+        total = self.job["steps"]
+        self.say("plan", params=1234567, flops_per_token=1.0, tokens_per_step=2048, steps=total, epochs=1.25)
+        for name, bits in (("uniform", 11.9), ("unigram", 8.5), ("bigram_kn", 5.25)):
+            self.say("baseline", name=name, nats_per_token=bits, bits_per_byte=bits / 3, bits_per_char=bits)
+        self.phase("step")
+        until = min(total, self.step + self.does["steps"] if "steps" in self.does else total)
+        while self.step < until:
+            if self.stopping:
+                self.stop()
+            self.step += 1
+            if self.step % self.job["log_every"] == 0:
+                self.say("step", loss=8 / (1 + self.step / 10), tokens=2048, tokens_per_s=51234.0, grad_norm=1.0,
+                         lr=1e-3, data_wait=0.001, mfu=None, skipped=0)
+            if self.step % self.job["eval_every"] == 0 or self.step == total:
+                self.phase("eval")
+                self.say("eval", split="validation", loss=3.0, ppl=20.0, bits_per_byte=1.5, bits_per_char=4.5,
+                         targets=999)
+                for prompt in self.job["prompts"]:
+                    self.say("sample", prompt=prompt, text=f"{prompt}は猫である<b>")
+                self.phase("step")
+            if self.step % self.job["checkpoint_every"] == 0 or self.step == total:
+                self.phase("checkpoint")
+                self.checkpoint()
+                self.phase("step")
+            if self.does.get("steps", 0) >= 10**9:
+                self.sleep(0.05)
+        getattr(self, "then_" + self.does.get("then", "end"))()
+
+    def then_end(self):
+        self.phase("export")
+        if self.worker > 0:
+            return
+        with open(os.path.join(self.run, "config.json"), "w") as file:
+            json.dump({"resolved": True, **self.job["config"]}, file)
+        exported = None
+        if self.job["export"]:
+            exported = "export"
+            os.makedirs(os.path.join(self.run, "export"), exist_ok=True)
+            with open(os.path.join(self.run, "export", "model.safetensors"), "w") as file:
+                file.write(f"weights at {self.step}")
+        self.result(exported)
+        self.say("bye", summary={"goodput": {"step": 0.9, "eval": 0.06, "init": 0.04}})
+
+    def result(self, exported):
+        path = os.path.join(self.run, "result.json")
+        with open(path + ".part", "w") as file:
+            json.dump({"steps": self.step, "final": {"bits_per_char": 4.5, "loss": 3.0}, "best": {}, "baselines": {},
+                       "checkpoint": f"checkpoints/{self.step}", "export": exported, "goodput": {"step": 0.9},
+                       "tokens": 2048 * self.step}, file)
+        os.rename(path + ".part", path)
+
+    def then_hang(self):
+        """Says that it lives, and gets nowhere."""
+        if "phase" in self.does:
+            self.phase(self.does["phase"])
+        self.sleep(60)
+
+    def then_mute(self):
+        """Says nothing more, and listens to nobody."""
+        for number in (signal.SIGTERM, signal.SIGQUIT):
+            signal.signal(number, signal.SIG_IGN)
+        time.sleep(60)
+
+    def then_ignore_term(self):
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        self.say("warn", text="not listening")
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            self.say("hb")
+            time.sleep(0.02)
+
+    def then_exit(self):
+        print("the last words of the trainer")
+        self.end(self.does["code"], self.does.get("message", ""))
+
+    def then_signal(self):
+        os.kill(os.getpid(), self.does["signal"])
+        time.sleep(60)
+
+    def then_bad_result(self):
+        self.then_end()
+        with open(os.path.join(self.run, "result.json"), "w") as file:
+            file.write('{"steps": ')
+
+    def then_no_result(self):
+        pass
+
+
+def main():
+    words = sys.argv[1:]
+    if words[:2] == ["-m", "pipe_trainer.sample"]:
+        print(json.dumps(words[2:], ensure_ascii=False))
+        return
+    if words[:3] != ["-m", "pipe_trainer", "--job"] or len(words) != 4:
+        sys.exit(f"not started as the contract says: {words}")
+    with open(words[3]) as file:
+        trainer = Trainer(json.load(file))
+
+    def on_term(*_):
+        trainer.stopping = True
+
+    signal.signal(signal.SIGTERM, on_term)
+    if trainer.does.get("then") == "hang_at_start":
+        time.sleep(60)
+    trainer.train()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,111 @@
+#include "plugins/train/restart_policy.h"
+
+#include <gtest/gtest.h>
+
+namespace pipeline {
+namespace {
+
+using Kind = Verdict::Kind;
+using namespace std::chrono_literals;
+
+AttemptEnd Ended(int code, bool progressed = false) {
+  AttemptEnd end;
+  end.code = code;
+  end.progressed = progressed;
+  end.cause = "it ended";
+  return end;
+}
+
+AttemptEnd Killed(int signal, bool progressed) {
+  AttemptEnd end = Ended(0, progressed);
+  end.signal = signal;
+  return end;
+}
+
+struct Final {
+  int code;
+  Code status;
+};
+class RestartPolicyFinalTest : public testing::TestWithParam<Final> {};
+
+TEST_P(RestartPolicyFinalTest, IsNeverTriedAgain) {
+  for (const bool progressed : {false, true}) {
+    const Verdict verdict = RestartPolicy(3).Judge(Ended(GetParam().code, progressed));
+    EXPECT_EQ(verdict.kind, Kind::kFail);
+    EXPECT_EQ(verdict.code, GetParam().status);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, RestartPolicyFinalTest,
+                         testing::Values(Final{64, Code::kInvalidArgument}, Final{65, Code::kDataLoss},
+                                         Final{78, Code::kFailedPrecondition},
+                                         Final{86, Code::kFailedPrecondition}, Final{1, Code::kInternal},
+                                         Final{2, Code::kInternal}, Final{127, Code::kInternal}));
+
+TEST(RestartPolicyTest, ResumeIsFreeWhileEachAttemptLeavesACheckpoint) {
+  RestartPolicy policy(0);
+  for (int attempt = 0; attempt < 100; ++attempt) EXPECT_EQ(policy.Judge(Ended(42, true)).kind, Kind::kAgain);
+  EXPECT_EQ(policy.Judge(Ended(42, false)).kind, Kind::kFail);
+}
+
+TEST(RestartPolicyTest, BudgetCountsAttemptsInARowWithoutACheckpoint) {
+  RestartPolicy policy(2);
+  EXPECT_EQ(policy.Judge(Ended(75)).kind, Kind::kAgain);
+  EXPECT_EQ(policy.Judge(Ended(69)).kind, Kind::kAgain);
+  EXPECT_EQ(policy.Judge(Ended(75, true)).kind, Kind::kAgain) << "a checkpoint gives the budget back";
+  EXPECT_EQ(policy.Judge(Ended(42)).kind, Kind::kAgain);
+  EXPECT_EQ(policy.Judge(Ended(75)).kind, Kind::kAgain);
+  const Verdict last = policy.Judge(Ended(75));
+  EXPECT_EQ(last.kind, Kind::kFail);
+  EXPECT_EQ(last.code, Code::kUnavailable);
+  EXPECT_EQ(last.why,
+            "it ended: given up after 3 attempts in a row without a new checkpoint (`restarts: 2`)");
+}
+
+TEST(RestartPolicyTest, WaitsDoubleUpToAMinuteAndBeginAnewAfterProgress) {
+  RestartPolicy policy(100);
+  for (const auto wait : {1s, 2s, 4s, 8s, 16s, 32s, 60s, 60s}) EXPECT_EQ(policy.Judge(Ended(75)).wait, wait);
+  EXPECT_EQ(policy.Judge(Ended(75, true)).wait, 1s);
+  EXPECT_EQ(policy.Judge(Ended(75)).wait, 1s);
+  EXPECT_EQ(policy.Judge(Ended(42)).wait, 0s);
+}
+
+TEST(RestartPolicyTest, BugIsTriedAgainOnceAndOnlyAfterProgress) {
+  EXPECT_EQ(RestartPolicy(3).Judge(Ended(70)).kind, Kind::kFail);
+  RestartPolicy policy(3);
+  EXPECT_EQ(policy.Judge(Ended(70, true)).kind, Kind::kAgain);
+  EXPECT_EQ(policy.Judge(Ended(70, true)).kind, Kind::kFail);
+}
+
+TEST(RestartPolicyTest, KilledIsResumedWhereItLeftACheckpoint) {
+  RestartPolicy policy(3);
+  EXPECT_EQ(policy.Judge(Killed(9, true)).kind, Kind::kAgain);
+  EXPECT_EQ(policy.Judge(Ended(128 + 15, true)).kind, Kind::kAgain);
+  const Verdict memory = policy.Judge(Killed(9, false));
+  EXPECT_EQ(memory.kind, Kind::kFail);
+  EXPECT_NE(memory.why.find("memory is full"), std::string::npos);
+  EXPECT_EQ(RestartPolicy(3).Judge(Killed(11, false)).kind, Kind::kFail);
+}
+
+TEST(RestartPolicyTest, HangCountsAsWhatMayPass) {
+  AttemptEnd hung = Killed(9, false);
+  hung.hung = true;
+  RestartPolicy policy(1);
+  const Verdict first = policy.Judge(hung);
+  EXPECT_EQ(first.kind, Kind::kAgain);
+  EXPECT_EQ(first.wait, 1s);
+  EXPECT_EQ(policy.Judge(hung).kind, Kind::kFail);
+}
+
+TEST(RestartPolicyTest, StopIsNoFailureWhateverTheTrainerMadeOfIt) {
+  for (AttemptEnd end : {Ended(42), Ended(70), Killed(9, false)}) {
+    end.stopped = true;
+    EXPECT_EQ(RestartPolicy(0).Judge(end).kind, Kind::kStopped);
+  }
+  AttemptEnd done = Ended(0);
+  done.stopped = true;
+  EXPECT_EQ(RestartPolicy(0).Judge(done).kind, Kind::kDone);
+}
+
+}  // namespace
+}  // namespace pipeline

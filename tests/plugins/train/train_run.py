@@ -1,0 +1,220 @@
+#!/usr/bin/env python3
+"""`pipe run` of a tiny pipeline that ends in `train`, with a trainer that does as it is told (fake_trainer.py): what is
+trained again after what change, what a stop leaves, what the report shows, and the plugin's own commands.
+
+    train_run.py PIPE
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent.parent / "cli"))
+
+import replan_support as support  # noqa: E402
+
+
+def check(good, what):
+    if not good:
+        raise SystemExit(f"train_run.py: {what}")
+
+
+def pipeline(place):
+    """Text to a model: every stage small, and one directory for what the last three publish."""
+    fake = place.root / "environment"
+    (fake / "bin").mkdir(parents=True)
+    (fake / "bin/python").symlink_to(HERE / "fake_trainer.py")
+    del place.stages["text"]
+    place.stages.update({
+        "tokenizer": {"type": "train_tokenizer", "input": "docs", "vocab_size": 320, "byte_fallback": True,
+                      "out": str(place.out / "tokenizer")},
+        "tokens": {"type": "encode", "input": "docs", "tokenizer": "tokenizer"},
+        "packed": {"type": "write_packed", "input": "tokens", "seq_len": 32, "out": str(place.out / "packed")},
+        "train": {"type": "train", "plugin": "train", "inputs": {"data": "packed", "tokenizer": "tokenizer"},
+                  "config": {"preset": "tiny"}, "steps": 20, "log_every": 2, "eval_every": 10, "checkpoint_every": 5,
+                  "prompts": ["吾輩", "<b>&"], "environment": str(fake), "grace": 5, "out": str(place.out)},
+    })
+    return place.stages["train"]
+
+
+def runs(place):
+    return sorted((place.out / "runs").iterdir())
+
+
+def trained(place, directory):
+    return json.loads((directory / "result.json").read_text())["steps"]
+
+
+def attempts(directory):
+    return len([log for log in (directory / "logs").iterdir() if log.name.endswith(".log")])
+
+
+def changes(place, train):
+    """What is trained again, and where."""
+    run = place.ok()
+    check(run.of("jobs", "train") == 1, run.counted())
+    (first,) = runs(place)
+    check(first.name.startswith("train-") and len(first.name) == len("train-") + 16, first)
+    check(trained(place, first) == 20 and attempts(first) == 1, first)
+    manifest = json.loads((first / "MANIFEST.json").read_text())
+    check([entry["object"] for entry in manifest["sidecars"]] ==
+          ["export/model.safetensors", "config.json", "job.json", "result.json"], manifest["sidecars"])
+    check(manifest["facts"]["steps"] == 20 and manifest["continues"]["steps"] == 20, manifest)
+    check(f"published {first}" in run.err, run.err)
+    lineage = json.loads((first / "job.json").read_text())["lineage"]
+    check(lineage["data"]["lineage"][0]["sources"], "the corpus is not in the lineage")
+
+    check(place.ok().of("jobs") == 0, "trained again for nothing")
+    train["steps"] = 30
+    run = place.ok()
+    check(run.of("jobs", "train") == 1 and run.of("partitions") == 0, run.counted())
+    check(runs(place) == [first] and trained(place, first) == 30, "did not go on in the same directory")
+    check("goes on from the checkpoint at step 20" in run.err, run.err)
+    check((first / "export/model.safetensors").read_text() == "weights at 30", "the old export stands")
+
+    train["config"] = {"preset": "tiny", "model": {"layers": 3}}
+    check(place.ok().of("jobs", "train") == 1, "another model was not trained")
+    check(len(runs(place)) == 2, runs(place))
+    second = next(directory for directory in runs(place) if directory != first)
+    check("goes on" not in (second / "events.jsonl").read_text() and trained(place, second) == 30, second)
+    check(trained(place, first) == 30, "the old run was touched")
+
+    train["config"], train["steps"] = {"preset": "tiny"}, 40  # back to the first, and further
+    run = place.ok()
+    check(trained(place, first) == 40 and trained(place, second) == 30, run.err)
+    check(place.ok().of("jobs") == 0, "trained again for nothing")
+    for directory in (place.root / "environment").rglob("*"):
+        check(directory.name != "__pycache__", directory)
+    return first
+
+
+def report(place):
+    """The page of the run that trained last."""
+    page = max(place.work.glob("runs/*/report.html"), key=lambda path: path.stat().st_mtime).read_text()
+    for piece in ("<h2>Training</h2>", 'class="loss"', "<path class=\"line s0\" d=\"M", "bigram_kn", "Bits per character",
+                  "5.2500", "4.5000", "What the model wrote", "は猫である&lt;b&gt;", "Where the time went", "51.2 k"):
+        check(piece in page, f"not in the report: {piece}")
+    check("<b>&<" not in page and "は猫である<b>" not in page, "the report takes a sample for markup")
+
+
+def stop_and_go_on(place, train):
+    """Ctrl-C in the middle: the trainer saves, and the next run goes on."""
+    train["config"] = {"preset": "tiny", "fake": [{"steps": 10**9}, {}]}
+    train["steps"] = 10**6
+    before = set(runs(place))
+    place.write_file()
+    process = subprocess.Popen([support.PIPE, "run", str(place.file), "--work", str(place.work)], cwd=place.root,
+                               stderr=subprocess.PIPE, text=True)
+    end = time.monotonic() + 60
+    events = None
+    while time.monotonic() < end and not (events and "\"kind\":\"step\"" in events.read_text()):
+        new = set(runs(place)) - before
+        events = next(iter(new)) / "events.jsonl" if new and (next(iter(new)) / "events.jsonl").exists() else None
+        time.sleep(0.05)
+    check(events, "it never began to train")
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    check(process.returncode == 130, f"exit {process.returncode}\n{err}")
+    check('"kind":"preempt"' in events.read_text(), "the trainer was not asked to stop")
+    check(not (events.parent / "result.json").exists(), "a result without an end")
+    train["steps"] = 20
+    run = place.ok()
+    check("goes on from the checkpoint at step" in run.err and trained(place, events.parent) == 20, run.err)
+
+
+def killed_with_its_trainer(place, train):
+    """SIGKILL of pipe takes the trainer with it; the next run goes on."""
+    train["config"] = {"preset": "tiny", "fake": [{"steps": 10**9}, {}], "again": 1}
+    train["steps"] = 10**6
+    before = set(runs(place))
+    place.write_file()
+    process = subprocess.Popen([support.PIPE, "run", str(place.file), "--work", str(place.work)], cwd=place.root,
+                               stderr=subprocess.DEVNULL)
+    end = time.monotonic() + 60
+    directory = None
+    while time.monotonic() < end and not (directory and (directory / "fake_checkpoint").exists()):
+        directory = next(iter(set(runs(place)) - before), None)
+        time.sleep(0.05)
+    check(directory, "it never began to train")
+    process.kill()
+    process.wait()
+    end = time.monotonic() + 20
+    while time.monotonic() < end and trainers_of(directory):
+        time.sleep(0.05)
+    check(not trainers_of(directory), "the trainer outlived the program")
+    train["steps"] = 20
+    run = place.ok()
+    check("goes on from the checkpoint at step" in run.err and trained(place, directory) == 20, run.err)
+
+
+def trainers_of(directory):
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = path.read_bytes()
+        except OSError:
+            continue
+        if str(directory).encode() + b"/job.json" in words:
+            found.append(path.parent.name)
+    return found
+
+
+def commands(place, first):
+    def pipe(*words, code):
+        run = subprocess.run([support.PIPE, *words], cwd=place.root, capture_output=True, text=True, timeout=60,
+                             env={**os.environ, "PIPE_LOG": ""})
+        check(run.returncode == code, f"pipe {' '.join(words)}: exit {run.returncode}\n{run.stdout}{run.stderr}")
+        return run.stdout + run.stderr
+
+    environment = str(place.root / "environment")
+    said = pipe("sample", str(first), "--environment", environment, "--prompt", "吾輩は", "--length=8", "--seed", "3", code=0)
+    check(json.loads(said) == ["--run", str(first), "--length=8", "--prompt=吾輩は", "--seed=3"], said)
+    newest = max(runs(place), key=lambda directory: (directory / "job.json").stat().st_mtime)
+    check(f'"{newest}"' in pipe("sample", str(place.out), "--environment", environment, code=0), "not the newest run")
+    for words, piece in ((("sample", str(first), "--length", "many"), "--length: 'many' is no whole number from 1"),
+                         (("sample", str(first), "--lenght", "3"), "there is no --lenght; did you mean --length?"),
+                         (("sample", str(first), "--prompt"), "--prompt wants a value"),
+                         (("sample",), "pipe sample RUN_DIR"),
+                         (("trainer",), "pipe trainer setup"), (("trainer", "set-up"), "pipe trainer setup"),
+                         (("trainer", "setup", "--extra", "abacus"), "there are no requirements for 'abacus'")):
+        check(piece in pipe(*words, code=2), f"{words}: not said: {piece}")
+    check("neither job.json nor" in pipe("sample", str(place.root), code=1), "no run directory")
+    for words in (("trainer", "check"), ("sample", str(first))):
+        check("make it with: pipe trainer setup\n" in pipe(*words, code=1), words)
+    check("is right" not in pipe("trainer", "check", "--dir", "nowhere", code=1), "nothing is right")
+
+
+def missing_environment(place, train):
+    """Named with the command that mends it before any stage begins, and by a dry run too."""
+    train["config"] = {"preset": "tiny", "unseen": True}
+    train["environment"] = "nowhere"
+    place.stages["packed"].update(seq_len=48, out=str(place.out / "packed-48"))  # work that would come before
+    run = place.run("-n")
+    check(run.code == 0 and "make it with: pipe trainer setup --dir 'nowhere'" in run.err, run.err)
+    run = place.run()
+    check(run.code == 2 and "stage 'train': nowhere: there is no environment" in run.err, run.err)
+    check(not (place.out / "packed-48").exists(), "something ran")
+
+
+def main():
+    support.PIPE = str(Path(sys.argv[1]).resolve())
+    with support.Place() as place:
+        train = pipeline(place)
+        first = changes(place, train)
+        print("changes: as they should be")
+        report(place)
+        print("report: shows the training")
+        commands(place, first)
+        print("commands: as they should be")
+        for scenario in (stop_and_go_on, killed_with_its_trainer, missing_environment):
+            scenario(place, train)
+            print(f"{scenario.__name__}: as it should be")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,460 @@
+// The stage `train` through the door that every plugin has, with a trainer that does as it is told:
+// fake_trainer.py.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <filesystem>
+#include <mutex>
+
+#include "base/digest.h"
+#include "base/str.h"
+#include "plugins/plugin_job.h"
+#include "storage/local_store.h"
+#include "storage/open_store.h"
+#include "tests/support/temp_dir.h"
+
+namespace pipeline {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kModel = "the bytes of a tokenizer";
+
+class TrainStageTest : public testing::Test {
+ protected:
+  TrainStageTest() {
+    fs::create_directories(root_ / "packed");
+    fs::create_directories(root_ / "tokenizer");
+    fs::create_directories(root_ / "environment/bin");
+    fs::create_symlink(StrCat(PIPE_SOURCE_DIR, "/tests/plugins/train/fake_trainer.py"),
+                       root_ / "environment/bin/python");
+    packed_["pipe_packed"] = 1;
+    packed_["seq_len"] = 64;
+    packed_["tokenizer"]["vocab_size"] = 400;
+    packed_["tokenizer"]["model_digest"] = DigestOf(kModel).ToHex();
+    for (const char* split : {"train", "validation"}) {
+      packed_["splits"][split]["rows"] = 1000;
+      packed_["splits"][split]["targets"] = 63000;
+    }
+    WriteFile(root_ / "tokenizer/tokenizer.model", kModel);
+    WriteFile(
+        root_ / "tokenizer/MANIFEST.json",
+        R"({"recipe": "aa", "content": "bb", "facts": {"vocab_size": 400}, "lineage": [{"stage": "tokenizer"}]})");
+    WriteFile(root_ / "packed/MANIFEST.json", R"({"recipe": "cc", "facts": {"rows": 1000}})");
+    config_["trainer"] = "bundled";
+    config_["config"] = Json(Json::Object{});
+    config_["seed"] = 0;
+    config_["steps"] = 20;
+    config_["log_every"] = 2;
+    config_["eval_every"] = 10;
+    config_["checkpoint_every"] = 5;
+    config_["keep_checkpoints"] = 3;
+    config_["prompts"] = Json(Json::Array{Json("吾輩")});
+    config_["export"] = true;
+    config_["environment"] = root_ / "environment";
+    config_["processes"] = 1;
+    config_["restarts"] = 3;
+    config_["grace"] = 1;
+    config_["patience"] = 0.05;
+
+    host_.open_store = [](const std::string& uri) { return OpenStore(uri); };
+    host_.log = [this](Level, std::string_view line) {
+      const std::scoped_lock lock(mutex_);
+      log_ += StrCat(line, "\n");
+    };
+    host_.event = [this](std::string_view, const Json& event) { Hear(event); };
+    PluginPlaces places;
+    places.directories = {PIPE_PLUGIN_DIR};
+    places.probe = {PIPE_PROGRAM, "__probe-plugin"};
+    loader_ = std::make_unique<PluginLoader>(std::move(places));
+    stages_ = std::make_unique<PluginStages>(*loader_, host_);
+    const Result<const StageType*> found = stages_->Find("train", "train");
+    EXPECT_TRUE(found.ok()) << found.status().message();
+    type_ = found.ok() ? *found : nullptr;
+  }
+
+  void Hear(const Json& event) {
+    const std::scoped_lock lock(mutex_);
+    const std::string kind(event["kind"].AsString());
+    ++events_[kind];
+    if (kind == "note") notes_ += StrCat(event["text"].AsString(), "\n");
+    if (kind == stop_on_) stop_.request_stop();
+  }
+
+  /// What the trainer does at each attempt, as JSON: fake_trainer.py says what there is.
+  void Does(std::string_view behaviours) {
+    const Result<Json> parsed = Json::Parse(behaviours);
+    ASSERT_TRUE(parsed.ok()) << behaviours;
+    config_["config"]["fake"] = *parsed;
+  }
+
+  Result<JobOutput> Run() {
+    WriteFile(root_ / "packed/packed.json", packed_.Dump());
+    log_.clear(), notes_.clear(), events_.clear();
+    stop_ = std::stop_source();
+    StageContext context;
+    context.name = "train";
+    context.config = config_;
+    for (const auto& [port, place] : {std::pair("data", "packed"), std::pair("tokenizer", "tokenizer")}) {
+      ArtifactInput input;
+      input.uri = root_ / place;
+      input.directory = std::make_shared<LocalStore>(input.uri);
+      context.artifacts.emplace(port, input);
+    }
+    const auto job = std::get<JobFactory>(type_->make)(context);
+    EXPECT_TRUE(job.ok());
+    EXPECT_TRUE((*job)->Memory({}).ok());
+    JobRequest request;
+    request.out = &out_;
+    request.out_uri = out_.root();
+    request.recipe = {0x0123456789abcdef, 1};
+    request.condition = [](const std::string&) { return Condition::ReplaceAny(); };
+    request.scratch = root_ / "scratch";
+    request.memory_bytes = 1 << 30;
+    request.threads = 2;
+    request.progress = [this](std::uint64_t done, std::uint64_t of) { progress_ = StrCat(done, "/", of); };
+    request.say = [this](std::string_view line) { said_.emplace_back(line); };
+    request.stop = stop_.get_token();
+    return (*job)->Run(request);
+  }
+
+  int Attempts() const {
+    int attempts = 0;
+    if (!fs::exists(root_ / "run/logs")) return 0;
+    for (const auto& file : fs::directory_iterator(root_ / "run/logs"))
+      if (file.path().string().ends_with(".log") && file.path().string().find("worker") == std::string::npos)
+        ++attempts;
+    return attempts;
+  }
+
+  void Done(int attempts) {
+    const Result<JobOutput> output = Run();
+    ASSERT_TRUE(output.ok()) << output.status().message() << "\n" << log_;
+    EXPECT_EQ(output->facts["steps"].AsInt(), config_["steps"].AsInt());
+    EXPECT_EQ(Attempts(), attempts) << log_;
+  }
+
+  void Fails(Code code, std::string_view why, int attempts) {
+    const Result<JobOutput> output = Run();
+    ASSERT_FALSE(output.ok());
+    EXPECT_EQ(output.status().code(), code) << output.status().message();
+    EXPECT_NE(output.status().message().find(why), std::string_view::npos) << output.status().message();
+    EXPECT_EQ(Attempts(), attempts) << log_;
+  }
+
+  bool Logged(std::string_view what) const { return log_.find(what) != std::string::npos; }
+
+  TempDir root_;
+  Json packed_, config_;
+  LocalStore out_{root_ / "run"};
+  PluginHost host_;
+  std::unique_ptr<PluginLoader> loader_;
+  std::unique_ptr<PluginStages> stages_;
+  const StageType* type_ = nullptr;
+  std::stop_source stop_;
+  std::string stop_on_;  // kind of the event at which the run stops
+  std::mutex mutex_;
+  std::string log_, notes_, progress_;
+  std::vector<std::string> said_;
+  std::map<std::string, int> events_;  // by kind
+};
+
+// ---------------------------------------------------------------------------------- what should be
+
+TEST_F(TrainStageTest, TrainsAndPublishesWhatBelongsToTheArtifact) {
+  const Result<JobOutput> output = Run();
+  ASSERT_TRUE(output.ok()) << output.status().message() << log_;
+  std::vector<std::string> names;
+  for (const StoredObject& object : output->objects) names.push_back(object.name);
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"export/model.safetensors", "config.json", "job.json", "result.json"}));
+  EXPECT_EQ(output->facts["final"]["bits_per_char"].AsDouble(), 4.5);
+  EXPECT_EQ(progress_, "20/20");
+  EXPECT_EQ(said_.front(), "starting, step 0 of 20");
+  EXPECT_EQ(said_.at(1), "step 2 of 20, loss 6.667, 51.2 k tokens/s");
+  EXPECT_EQ(said_.back(), "exporting, step 20 of 20");
+  EXPECT_NE(notes_.find("1000 rows of 64 ids (63000 targets), 1000 held out, 400 pieces"), std::string::npos)
+      << notes_;
+  EXPECT_NE(notes_.find("step 20: validation loss 3.000, 4.500 bits per character (bigram 5.250)"),
+            std::string::npos);
+  EXPECT_NE(notes_.find("step 10: 吾輩 | 吾輩は猫である<b>"), std::string::npos) << notes_;
+  EXPECT_EQ(events_["step"], 10);
+  EXPECT_EQ(events_["eval"], 2);
+  EXPECT_EQ(events_["bye"], 1);
+  EXPECT_EQ(events_["hb"], 0);
+  const Result<Json> job = Json::Parse(ReadFile(root_ / "run/job.json"));
+  ASSERT_TRUE(job.ok());
+  EXPECT_EQ((*job)["tokenizer"]["digest"].AsString(), DigestOf(kModel).ToHex());
+  EXPECT_EQ((*job)["data"]["dir"].AsString(), (root_ / "packed"));
+  EXPECT_EQ((*job)["lineage"]["tokenizer"]["lineage"].AsArray().size(), 1u);
+  EXPECT_EQ((*job)["recipe"].AsString(), "0123456789abcdef0000000000000001");
+  EXPECT_FALSE(job->Has("environment"));
+  const std::string events = ReadFile(root_ / "run/events.jsonl");
+  EXPECT_EQ(std::count(events.begin(), events.end(), '\n'),
+            events_["hello"] + events_["plan"] + events_["baseline"] + events_["phase"] + events_["step"] +
+                events_["eval"] + events_["sample"] + events_["ckpt_begin"] + events_["ckpt_commit"] +
+                events_["bye"]);
+}
+
+TEST_F(TrainStageTest, WhatStandsIsNotTrainedAgain) {
+  Done(1);
+  fs::remove_all(root_ / "environment");
+  Done(1);
+  config_["steps"] = 15;  // fewer than there are
+  ASSERT_TRUE(Run().ok());
+  EXPECT_EQ(Attempts(), 1);
+}
+
+TEST_F(TrainStageTest, MoreStepsGoOnFromTheLastCheckpoint) {
+  Done(1);
+  config_["steps"] = 40;
+  Done(2);
+  EXPECT_NE(notes_.find("goes on from the checkpoint at step 20"), std::string::npos) << notes_;
+  EXPECT_EQ(events_["step"], 10);
+  EXPECT_EQ(ReadFile(root_ / "run/export/model.safetensors"), "weights at 40");
+}
+
+TEST_F(TrainStageTest, OtherPromptsOnTheSameStepsRunTheTrainerOnceMore) {
+  Done(1);
+  config_["prompts"] = Json(Json::Array{Json("春")});
+  Done(2);
+  EXPECT_EQ(events_["step"], 0);
+}
+
+TEST_F(TrainStageTest, WithoutAnExportThereIsNone) {
+  config_["export"] = false;
+  const Result<JobOutput> output = Run();
+  ASSERT_TRUE(output.ok()) << output.status().message();
+  EXPECT_EQ(output->objects.size(), 3u);
+}
+
+// -------------------------------------------------------------------------------------- exit codes
+
+struct ExitCase {
+  const char* behaviours;
+  Code code;  // kOk: it is done in the end
+  const char* why;
+  int attempts;
+};
+class TrainExitTest : public TrainStageTest, public testing::WithParamInterface<ExitCase> {};
+
+TEST_P(TrainExitTest, IsFollowedAsTheContractSays) {
+  const ExitCase& wanted = GetParam();
+  Does(wanted.behaviours);
+  config_["restarts"] = 2;
+  if (wanted.code == Code::kOk)
+    Done(wanted.attempts);
+  else
+    Fails(wanted.code, wanted.why, wanted.attempts);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, TrainExitTest,
+    testing::Values(
+        ExitCase{
+            R"([{"steps": 7, "then": "exit", "code": 64, "message": "config.modle: did you mean model"}])",
+            Code::kInvalidArgument, "(config.modle: did you mean model)", 1},
+        ExitCase{R"([{"steps": 7, "then": "exit", "code": 65, "message": "shard 3 at byte 88"}])",
+                 Code::kDataLoss, "shard 3 at byte 88", 1},
+        ExitCase{R"([{"steps": 7, "then": "exit", "code": 78}])", Code::kFailedPrecondition, "environment",
+                 1},
+        ExitCase{R"([{"steps": 7, "then": "exit", "code": 86}])", Code::kFailedPrecondition, "diverged", 1},
+        ExitCase{R"([{"steps": 7, "then": "exit", "code": 1}])", Code::kInternal, "exit code 1", 1},
+        ExitCase{R"([{"steps": 2, "then": "exit", "code": 70}])", Code::kInternal, "a bug of the trainer", 1},
+        ExitCase{R"([{"steps": 7, "then": "exit", "code": 70}, {}])", Code::kOk, "", 2},
+        ExitCase{R"([{"steps": 7, "then": "exit", "code": 70}])", Code::kInternal, "a bug", 2},
+        ExitCase{
+            R"([{"steps": 2, "then": "exit", "code": 69}, {"then": "exit", "code": 75, "steps": 2}, {}])",
+            Code::kOk, "", 3},
+        ExitCase{R"([{"steps": 0, "then": "exit", "code": 75}])", Code::kUnavailable,
+                 "given up after 3 attempts in a row without a new checkpoint", 3},
+        ExitCase{R"([{"steps": 6, "then": "exit", "code": 42}, {"steps": 6, "then": "exit", "code": 42},
+                     {"steps": 6, "then": "exit", "code": 42}, {}])",
+                 Code::kOk, "", 4},
+        ExitCase{R"([{"steps": 0, "then": "exit", "code": 42}])", Code::kUnavailable, "given up after 3", 3},
+        ExitCase{R"([{"steps": 6, "then": "exit", "code": 137}, {}])", Code::kOk, "", 2},
+        ExitCase{R"([{"steps": 6, "then": "signal", "signal": 9}, {}])", Code::kOk, "", 2},
+        ExitCase{R"([{"steps": 6, "then": "signal", "signal": 11}, {}])", Code::kOk, "", 2},
+        ExitCase{R"([{"steps": 2, "then": "signal", "signal": 9}, {}])", Code::kUnavailable, "memory is full",
+                 1},
+        ExitCase{R"([{"steps": 2, "then": "signal", "signal": 6}, {}])", Code::kUnavailable, "no checkpoint",
+                 1},
+        ExitCase{R"([{"then": "no_result"}])", Code::kInternal, "left no good result", 2},
+        ExitCase{R"([{"then": "bad_result"}])", Code::kInternal, "result.json: is no JSON object", 2},
+        ExitCase{R"([{"steps": 10}])", Code::kOk, "", 2}));
+
+TEST_F(TrainStageTest, FailureShowsTheLastWordsAndNamesTheLog) {
+  Does(R"([{"steps": 0, "then": "exit", "code": 65}])");
+  Fails(Code::kDataLoss, "run/logs/attempt-1.log", 1);
+  EXPECT_TRUE(Logged("| the last words of the trainer")) << log_;
+}
+
+// --------------------------------------------------------------------------------- hanging trainers
+
+TEST_F(TrainStageTest, MuteTrainerThatIgnoresSignalsIsKilledAndStartedAgain) {
+  config_["patience"] = 0.03;
+  Does(R"([{"steps": 2, "then": "mute"}, {}])");
+  Done(2);
+  EXPECT_TRUE(Logged("said nothing for")) << log_;
+}
+
+TEST_F(TrainStageTest, StepThatNeverEndsIsSeenThroughItsHeartbeats) {
+  config_["patience"] = 0.03;
+  Does(R"([{"steps": 8, "then": "hang"}, {}])");
+  Done(2);
+  EXPECT_TRUE(Logged("stayed at step 8 for")) << log_;
+}
+
+TEST_F(TrainStageTest, TrainerThatNeverSpeaksIsGivenUp) {
+  config_["patience"] = 0.003;
+  config_["restarts"] = 0;
+  Does(R"([{"then": "hang_at_start"}])");
+  Fails(Code::kUnavailable, "was in phase 'init' for", 1);  // each phase: WatchdogPhaseTest
+}
+
+// --------------------------------------------------------------------------------------- noise
+
+class TrainNoiseTest : public TrainStageTest, public testing::WithParamInterface<const char*> {};
+
+TEST_P(TrainNoiseTest, DoesNotKeepItFromBeingDone) {
+  Does(StrCat(R"([{"noise": [")", GetParam(), R"("]}])"));
+  const auto begin = std::chrono::steady_clock::now();
+  Done(1);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(19))
+      << "it waits for nobody who holds an end open";
+  EXPECT_EQ(events_["bye"], 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, TrainNoiseTest,
+                         testing::Values("stdout", "bad_lines", "flood", "half_line", "long_line",
+                                         "grandchild"));
+
+TEST_F(TrainStageTest, BadLinesAreToldOf) {
+  Does(R"([{"noise": ["bad_lines"]}])");
+  Done(1);
+  EXPECT_TRUE(Logged("9 lines on the trainer's event channel were no events; the first: not json")) << log_;
+}
+
+TEST_F(TrainStageTest, FloodOfEventsIsCutAndWhatDecidesStays) {
+  Does(R"([{"noise": ["flood"]}])");
+  Done(1);
+  EXPECT_TRUE(Logged("events came too fast to be kept")) << log_;
+  EXPECT_EQ(events_["ckpt_commit"], 4);
+}
+
+TEST_F(TrainStageTest, FloodOfOutputTakesABoundedLog) {
+  Does(R"([{"noise": ["stdout"]}])");
+  Done(1);
+  EXPECT_LE(fs::file_size(root_ / "run/logs/attempt-1.log"), 16u << 20);
+  EXPECT_TRUE(fs::exists(root_ / "run/logs/attempt-1.log.1"));
+}
+
+// ------------------------------------------------------------------------------------- stopping
+
+TEST_F(TrainStageTest, StopSavesAndTheNextRunGoesOn) {
+  Does(R"([{"steps": 1000000000}, {}])");
+  config_["steps"] = 1'000'000;
+  stop_on_ = "eval";
+  EXPECT_EQ(Run().status().code(), Code::kCancelled) << log_;
+  EXPECT_EQ(events_["preempt"], 1);
+  EXPECT_FALSE(fs::exists(root_ / "run/result.json"));
+  stop_on_.clear();
+  config_["steps"] = 20;
+  Done(2);
+  EXPECT_NE(notes_.find("goes on from the checkpoint at step 1"), std::string::npos) << notes_;
+}
+
+TEST_F(TrainStageTest, TrainerThatIgnoresTheStopIsKilledWhenTheGraceIsOver) {
+  Does(R"([{"steps": 4, "then": "ignore_term"}])");
+  stop_on_ = "warn";
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(Run().status().code(), Code::kCancelled) << log_;
+  EXPECT_GT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(1)) << "the grace";
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
+  EXPECT_EQ(Attempts(), 1);
+}
+
+// -------------------------------------------------------------------------------- several workers
+
+TEST_F(TrainStageTest, WorkersTrainTogether) {
+  config_["processes"] = 2;
+  Done(1);
+  EXPECT_TRUE(fs::exists(root_ / "run/logs/attempt-1.worker-1.log"));
+  EXPECT_NE(ReadFile(root_ / "run/events.jsonl").find("\"worker\":1"), std::string::npos);
+}
+
+TEST_F(TrainStageTest, EndOfOneWorkerEndsAllAndIsTheCause) {
+  config_["processes"] = 3;
+  Does(R"([{"worker": 1, "steps": 2, "then": "exit", "code": 65, "message": "row 7"}])");
+  Fails(Code::kDataLoss, "worker 1 of the trainer ended with exit code 65 (row 7)", 1);
+}
+
+TEST_F(TrainStageTest, WorkersStartAgainTogether) {
+  config_["processes"] = 2;
+  Does(R"([{"worker": 1, "steps": 6, "then": "signal", "signal": 9}, {}])");
+  Done(2);
+}
+
+// ------------------------------------------------------------------ what is seen before it starts
+
+TEST_F(TrainStageTest, MissingEnvironmentIsNamedWithItsCommand) {
+  config_["environment"] = "/nowhere/env";
+  Fails(Code::kFailedPrecondition,
+        "/nowhere/env: there is no environment for the trainer; make it with: pipe trainer setup --dir "
+        "'/nowhere/env'",
+        0);
+}
+
+TEST_F(TrainStageTest, StaleEnvironmentIsNamedWithItsCommand) {
+  WriteFile(root_ / "environment/made-from", "unfinished\n");
+  Fails(Code::kFailedPrecondition, "is unfinished; make it with: pipe trainer setup --dir", 0);
+}
+
+TEST_F(TrainStageTest, AnotherTokenizerIsRefused) {
+  WriteFile(root_ / "tokenizer/tokenizer.model", "another tokenizer");
+  Fails(Code::kInvalidArgument, "were made with another tokenizer", 0);
+}
+
+TEST_F(TrainStageTest, ManifestOfAnotherVocabularyIsRefused) {
+  WriteFile(root_ / "tokenizer/MANIFEST.json", R"({"facts": {"vocab_size": 401}})");
+  Fails(Code::kInvalidArgument, "count 400 pieces of the tokenizer and its manifest 401", 0);
+}
+
+TEST_F(TrainStageTest, VocabularyLargerThanTheModelsIsRefused) {
+  config_["config"]["model"]["vocab"] = 399;
+  Fails(Code::kInvalidArgument, "config.model.vocab is 399, and the tokenizer has 400 ids", 0);
+}
+
+TEST_F(TrainStageTest, AnotherSequenceLengthIsRefused) {
+  config_["config"]["model"]["seq_len"] = 128;
+  Fails(Code::kInvalidArgument, "config.model.seq_len is 128, and the rows of `data` have 64", 0);
+}
+
+TEST_F(TrainStageTest, SplitThatIsMissingOrEmptyIsRefused) {
+  packed_["splits"]["validation"]["rows"] = 0;
+  Fails(Code::kInvalidArgument, "its split 'validation' has no rows", 0);
+  packed_["splits"].Remove("validation");
+  Fails(Code::kInvalidArgument, "there is no split 'validation', only train", 0);
+}
+
+TEST_F(TrainStageTest, DataThatIsNotPackedIsRefused) {
+  packed_["pipe_packed"] = 2;
+  Fails(Code::kInvalidArgument, "no packed data of version 1", 0);
+}
+
+TEST_F(TrainStageTest, CheckJudgesTheKeys) {
+  Schema schema;
+  EXPECT_TRUE(type_->check(config_, schema).ok());
+  for (const auto& [key, value] : {std::pair("steps", Json(0)), std::pair("processes", Json(0)),
+                                   std::pair("processes", Json(65)), std::pair("restarts", Json(-1)),
+                                   std::pair("patience", Json(0.0)), std::pair("environment", Json(""))}) {
+    Json wrong = config_;
+    wrong[key] = value;
+    const Status status = type_->check(wrong, schema);
+    EXPECT_EQ(status.code(), Code::kInvalidArgument) << key;
+    EXPECT_EQ(status.message().substr(0, std::string_view(key).size()), key);
+  }
+}
+
+}  // namespace
+}  // namespace pipeline

@@ -1,0 +1,118 @@
+#include "plugins/train/watchdog.h"
+
+#include <gtest/gtest.h>
+
+#include "base/str.h"
+
+namespace pipeline {
+namespace {
+
+using namespace std::chrono_literals;
+
+Json Event(std::string_view kind, std::int64_t step = -1) {
+  Json event;
+  event["v"] = 1;
+  event["kind"] = kind;
+  if (step >= 0) event["step"] = step;
+  return event;
+}
+
+Json Phase(std::string_view name) {
+  Json event = Event("phase");
+  event["name"] = name;
+  return event;
+}
+
+/// A heartbeat every ten seconds from `from` to `to`.
+void Beat(Watchdog& dog, std::chrono::seconds from, std::chrono::seconds to, std::int64_t step = -1) {
+  for (auto at = from; at <= to; at += 10s) dog.Hear(Event("hb", step), at);
+}
+
+TEST(WatchdogTest, StartMayTakeTenMinutesOfSilence) {
+  const Watchdog dog(1, 0s);
+  EXPECT_FALSE(dog.Hangs(600s));
+  EXPECT_EQ(dog.Hangs(601s), "was in phase 'init' for 601 s");
+}
+
+TEST(WatchdogTest, SilenceAfterTheFirstWordIsHanging) {
+  Watchdog dog(1, 0s);
+  dog.Hear(Event("hello"), 100s);
+  EXPECT_FALSE(dog.Hangs(160s));
+  EXPECT_EQ(dog.Hangs(161s), "said nothing for 61 s in phase 'init'");
+}
+
+class WatchdogPhaseTest : public testing::TestWithParam<const char*> {};
+
+TEST_P(WatchdogPhaseTest, HasHalfAnHourEachTime) {
+  Watchdog dog(1, 0s);
+  for (const auto begin : {0s, 4000s}) {
+    dog.Hear(Phase(GetParam()), begin);
+    Beat(dog, begin, begin + 1800s);
+    EXPECT_FALSE(dog.Hangs(begin + 1800s));
+    dog.Hear(Event("hb"), begin + 1801s);
+    EXPECT_EQ(dog.Hangs(begin + 1801s), StrCat("was in phase '", GetParam(), "' for 1801 s"));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, WatchdogPhaseTest,
+                         testing::Values("compile", "eval", "checkpoint", "export", "done", "another"));
+
+TEST(WatchdogTest, HeartbeatsDoNotHideAStepThatNeverEnds) {
+  Watchdog dog(1, 0s);
+  dog.Hear(Phase("step"), 0s);
+  for (int step = 0; step < 10; ++step) dog.Hear(Event("step", step), std::chrono::seconds(step));
+  Beat(dog, 10s, 129s, 9);
+  EXPECT_FALSE(dog.Hangs(129s));
+  dog.Hear(Event("hb", 9), 130s);
+  EXPECT_EQ(dog.Hangs(130s), "stayed at step 9 for 121 s");
+}
+
+TEST(WatchdogTest, SlowStepsGetTwentyTimesTheirMedian) {
+  Watchdog dog(1, 0s);
+  dog.Hear(Phase("step"), 0s);
+  for (int step = 0; step < 10; ++step) dog.Hear(Event("step", step), step * 30s);
+  Beat(dog, 270s, 870s, 9);
+  EXPECT_FALSE(dog.Hangs(870s));
+  dog.Hear(Event("hb", 9), 871s);
+  EXPECT_TRUE(dog.Hangs(871s));
+}
+
+TEST(WatchdogTest, FirstStepsGetTenMinutes) {
+  Watchdog dog(1, 0s);
+  dog.Hear(Phase("step"), 0s);
+  Beat(dog, 0s, 600s, 0);
+  EXPECT_FALSE(dog.Hangs(600s));
+  dog.Hear(Event("hb", 0), 601s);
+  EXPECT_TRUE(dog.Hangs(601s));
+}
+
+TEST(WatchdogTest, EvaluationBetweenStepsIsNoStep) {
+  Watchdog dog(1, 0s);
+  dog.Hear(Phase("step"), 0s);
+  for (int step = 0; step < 10; ++step) dog.Hear(Event("step", step), std::chrono::seconds(step));
+  dog.Hear(Phase("eval"), 10s);
+  Beat(dog, 10s, 1010s, 9);
+  EXPECT_FALSE(dog.Hangs(1010s));
+  dog.Hear(Phase("step"), 1010s);
+  Beat(dog, 1010s, 1120s, 9);
+  EXPECT_FALSE(dog.Hangs(1120s));
+}
+
+TEST(WatchdogTest, RewindIsMovement) {
+  Watchdog dog(1, 0s);
+  dog.Hear(Phase("step"), 0s);
+  for (int step = 0; step < 10; ++step) dog.Hear(Event("step", step), std::chrono::seconds(step));
+  Beat(dog, 10s, 110s, 5);
+  EXPECT_FALSE(dog.Hangs(125s));
+}
+
+TEST(WatchdogTest, PatienceScalesEveryLimit) {
+  Watchdog dog(0.001, 0s);
+  EXPECT_FALSE(dog.Hangs(600ms));
+  EXPECT_TRUE(dog.Hangs(601ms));
+  dog.Hear(Event("hello"), 600ms);
+  EXPECT_TRUE(dog.Hangs(661ms));
+}
+
+}  // namespace
+}  // namespace pipeline

@@ -1,0 +1,99 @@
+"""Writes a directory of packed rows (formats/packed.md) in plain Python, for tests of those who read them."""
+
+import json
+import struct
+from pathlib import Path
+
+CRC_TABLE = []
+for byte in range(256):
+    for _ in range(8):
+        byte = byte >> 1 ^ (0x82F63B78 if byte & 1 else 0)
+    CRC_TABLE.append(byte)
+
+
+def crc32c(data):
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc = crc >> 8 ^ CRC_TABLE[(crc ^ byte) & 0xFF]
+    return crc ^ 0xFFFFFFFF
+
+
+def masked(data):
+    crc = crc32c(data)
+    return struct.pack("<I", ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF)
+
+
+def varint(value):
+    out = bytearray()
+    while value >= 0x80:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes(out + bytes([value]))
+
+
+def sub(tag, data):
+    return bytes([tag]) + varint(len(data)) + data
+
+
+def example(ids, name=b"tokens"):
+    values = b"".join(varint(token) for token in ids)
+    return sub(0x0A, sub(0x0A, sub(0x0A, name) + sub(0x12, sub(0x1A, sub(0x0A, values)))))
+
+
+def frame(data):
+    size = struct.pack("<Q", len(data))
+    return size + masked(size) + data + masked(data)
+
+
+def write_shard(directory, name, rows, facts=None):
+    """Returns the entry of packed.json. A row is (ids, length, bytes, chars)."""
+    shard, index = bytearray(), bytearray()
+    for ids, length, size, chars in rows:
+        index += struct.pack("<QIII", len(shard), length, size, chars)
+        shard += frame(example(ids))
+    (directory / f"{name}.tfrecord").write_bytes(shard)
+    (directory / f"{name}.idx").write_bytes(index)
+    tokens = sum(row[1] for row in rows)
+    return {"object": f"{name}.tfrecord", "index": f"{name}.idx", "rows": len(rows), "tokens": tokens,
+            "targets": tokens - len(rows), "bytes": sum(row[2] for row in rows),
+            "chars": sum(row[3] for row in rows), **(facts or {})}
+
+
+def write_manifest(directory):
+    """One that names every other file of the directory, with what the trainer looks at."""
+    entries = {"shards": [], "sidecars": []}
+    for path in sorted(directory.iterdir()):
+        if path.name != "MANIFEST.json":
+            data = path.read_bytes()
+            kind = "shards" if path.suffix == ".tfrecord" else "sidecars"
+            entries[kind].append({"object": path.name, "bytes": len(data), "crc32c": f"{crc32c(data):08x}"})
+    content = f"{crc32c(json.dumps(entries).encode()):032x}"
+    (directory / "MANIFEST.json").write_text(json.dumps({"pipe_manifest": 1, "content": content, **entries}))
+
+
+def write_packed(directory, splits, seq_len, vocab_size, model=b"no model", ids=None):
+    """splits: {name: [rows of one shard, rows of the next, ...]}."""
+    directory = Path(directory)
+    directory.mkdir(parents=True, exist_ok=True)
+    tokenizer = {"bos_id": 1, "eos_id": 2, "layout": "pipe", "model": "tokenizer.model", "newline_id": 4,
+                 "model_digest": "0" * 32, "pad_id": 0, "unk_id": 3, "vocab_size": vocab_size, **(ids or {})}
+    info = {"pipe_packed": 1, "dtype": "int64", "feature": "tokens", "fill_id": 0, "seq_len": seq_len,
+            "splits": {}, "tokenizer": tokenizer}
+    for name, shards in splits.items():
+        entries = [write_shard(directory, f"{name}-{number:05}-of-{len(shards):05}", rows)
+                   for number, rows in enumerate(shards)]
+        totals = {key: sum(entry[key] for entry in entries)
+                  for key in ("rows", "tokens", "targets", "bytes", "chars")}
+        info["splits"][name] = {**totals, "left_out": 0, "shards": entries}
+    (directory / "tokenizer.model").write_bytes(model)
+    (directory / "packed.json").write_text(json.dumps(info))
+    write_manifest(directory)
+    return directory
+
+
+def stream_rows(ids, seq_len, fill=0):
+    """Rows of a stream of ids, each of which counts three bytes and one character."""
+    for at in range(0, len(ids) - 1, seq_len):
+        row = list(ids[at:at + seq_len + 1])
+        targets = len(row) - 1
+        yield row + [fill] * (seq_len - targets), len(row), 3 * targets, targets

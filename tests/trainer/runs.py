@@ -1,0 +1,102 @@
+"""Whole runs of the trainer as a process, as the plugin starts it, over rows in a directory."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import places
+import numpy as np
+from packed_rows import stream_rows, write_packed
+
+EOS, VOCAB, SEQ_LEN = 2, 61, 32
+TINY = {"preset": "tiny", "model": {"layers": 2, "d": 32, "heads": 2, "ff": 64}, "batch": {"rows": 4},
+        "schedule": {"name": "const"}}
+
+
+def make_rows(directory, seed=0, rows=48):
+    """Packed rows of a stream without a pattern."""
+    make = np.random.default_rng(seed)
+
+    def split(count):
+        ids = make.integers(5, VOCAB, count * SEQ_LEN + 1)
+        ids[make.random(len(ids)) < 0.05] = EOS
+        return [list(stream_rows([int(token) for token in ids], SEQ_LEN))]
+    return write_packed(directory, {"train": split(rows), "validation": split(5)}, SEQ_LEN, VOCAB)
+
+
+before_start = None  # called in the child
+
+
+class Run:
+    """A trainer and a thread that reads its events."""
+
+    def __init__(self, place, data, config=None, environ=None, sets=(), **members):
+        place = Path(place)
+        place.mkdir(parents=True, exist_ok=True)
+        self.run_dir = place / "run"
+        job = {"pipe_job": 1, "name": "test", "run_dir": str(self.run_dir), "steps": 12, "log_every": 1,
+               "eval_every": 0, "checkpoint_every": 4, "export": False, "threads": 1,
+               "data": {"dir": str(data), "train": "train", "validation": "validation"},
+               "config": TINY if config is None else config, **members}
+        file = place / f"job-{time.monotonic_ns()}.json"
+        file.write_text(json.dumps(job))
+        self.error_file = place / "error.json"
+        self.error_file.unlink(missing_ok=True)
+        self.events, self._seen = [], threading.Condition()
+        read, write = os.pipe()
+        self.log = open(file.with_suffix(".log"), "w+b")
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "pipe_trainer", "--job", str(file), *(part for one in sets for part in ("--set", one))],
+            pass_fds=(write,), stdout=self.log, stderr=subprocess.STDOUT, cwd=place, preexec_fn=before_start,
+            env={**os.environ, "PYTHONPATH": str(places.PACKAGE), "PIPE_EVENTS_FD": str(write),
+                 "PIPE_ERROR_FILE": str(self.error_file), **(environ or {})})
+        os.close(write)
+        self._reader = threading.Thread(target=self._read, args=(read,))
+        self._reader.start()
+
+    def _read(self, descriptor):
+        with open(descriptor, encoding="utf-8") as lines:
+            for line in lines:
+                with self._seen:
+                    self.events.append(json.loads(line) if line.endswith("\n") else {"kind": "torn"})
+                    self._seen.notify_all()
+        with self._seen:
+            self.events.append({"kind": "end"})
+            self._seen.notify_all()
+
+    def wait_for(self, kind, timeout=120, **members):
+        """The first such event; fails when the trainer ends without."""
+        def found():
+            return next((event for event in self.events if event["kind"] in (kind, "end") and
+                         (event["kind"] == "end" or members.items() <= event.items())), None)
+        with self._seen:
+            if not self._seen.wait_for(found, timeout) or found()["kind"] == "end":
+                raise AssertionError(f"no event {kind} {members}; the log ends:\n{self.log_end()}")
+            return found()
+
+    def kill(self, number=signal.SIGKILL):
+        self.process.send_signal(number)
+        return self.end()
+
+    def end(self, timeout=200):
+        code = self.process.wait(timeout)
+        self._reader.join(timeout)
+        self.log.close()
+        return code
+
+    def log_end(self):
+        return Path(self.log.name).read_text(errors="replace")[-3000:]
+
+    def of(self, kind):
+        return [event for event in self.events if event["kind"] == kind]
+
+    def losses(self):
+        return {event["step"]: event["loss"] for event in self.of("step")}
+
+    def result(self):
+        return json.loads((self.run_dir / "result.json").read_text())

@@ -1,0 +1,102 @@
+"""JAX as tests use it: programs compiled once for all of them, and small models on rows in memory."""
+
+import os
+
+import places  # noqa: F401
+
+import jax
+import numpy as np
+
+from pipe_trainer import devices, job
+from pipe_trainer.data import Batch
+
+CACHE = os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(devices.cache_place()))
+devices.configure(CACHE)
+
+EOS = 2
+SMALL = {"model": {"layers": 2, "d": 32, "heads": 4, "kv_heads": 2, "ff": 64},
+         "optimizer": {"lr": 1e-2, "b2": 0.99}, "schedule": {"name": "const", "warmup": 0},
+         "batch": {"rows": 8}}
+
+
+class MemoryRows:
+    """The interface of data.Rows over arrays; sample g is row g modulo their number."""
+
+    reader, model_path = "memory", None
+
+    def __init__(self, tokens, lengths=None, vocab=61, digest="memory"):
+        self.tokens = np.asarray(tokens, np.int32)
+        self.count, width = self.tokens.shape
+        self.seq_len, self.digest = width - 1, digest
+        self.lengths = np.full(self.count, width, np.int32) if lengths is None else np.asarray(lengths, np.int32)
+        self.tokenizer = {"eos_id": EOS, "vocab_size": vocab, "unk_id": 3, "pad_id": 0, "bos_id": 1,
+                          "newline_id": 4, "layout": "pipe", "model_digest": "0" * 32, "model": "tokenizer.model"}
+
+    def _batch(self, index):
+        size = (self.lengths[index] - 1).astype(np.int64)
+        return Batch(self.tokens[index], self.lengths[index], 3 * size, size)
+
+    def shuffled(self, first, n):
+        return self._batch(np.arange(first, first + n) % self.count)
+
+    def in_order(self, first, n):
+        return self._batch(np.arange(first, min(first + n, self.count)))
+
+
+def random_rows(count=64, seq_len=32, vocab=61, seed=0, documents=True):
+    """Rows without a pattern, with a document's beginning here and there."""
+    make = np.random.default_rng(seed)
+    tokens = make.integers(5, vocab, (count, seq_len + 1))
+    if documents:
+        tokens[make.random(tokens.shape) < 0.1] = EOS
+    return MemoryRows(tokens, vocab=vocab)
+
+
+def small_job(run_dir, config=None, **members):
+    """A job over rows that the test brings itself; `config` is put over SMALL, section by section."""
+    merged = {section: {**SMALL.get(section, {}), **(config or {}).get(section, {})}
+              for section in {*SMALL, *(config or {})}}
+    return job.parse({"pipe_job": 1, "run_dir": str(run_dir), "config": merged, "steps": 10, "log_every": 1,
+                      "eval_every": 0, "checkpoint_every": 1000, "export": False,
+                      "data": {"dir": "-", "train": "train", "validation": "validation"}, **members})
+
+
+class Recorder:
+    """Stands in for Events: keeps what is told."""
+
+    def __init__(self):
+        self.step, self.told = 0, []
+
+    def emit(self, kind, **members):
+        self.told.append({"kind": kind, "step": self.step, **members})
+
+    def phase(self, name):
+        self.emit("phase", name=name)
+
+    def of(self, kind):
+        return [event for event in self.told if event["kind"] == kind]
+
+    def losses(self):
+        return {event["step"]: event["loss"] for event in self.of("step")}
+
+
+def trained(job_, rows, events=None, stop=None, devices_=None, loop_type=None):
+    """The loop of a job after its last step, over `rows`."""
+    from pipe_trainer import events as told
+    from pipe_trainer.loop import Loop
+    from pipe_trainer.setup import prepare
+    from pipe_trainer.signals import Stop
+
+    events = events or Recorder()
+    setup = prepare(job_, rows, rows, devices_)
+    loop = (loop_type or Loop)(setup, events, told.Clock(), stop or Stop(), lambda params: {"loss": 0.0})
+    try:
+        loop.begin()
+        loop.run()
+    finally:
+        loop.checkpoints.close()
+    return loop
+
+
+def flat(tree):
+    return np.concatenate([np.asarray(leaf, np.float64).ravel() for leaf in jax.tree.leaves(tree)])

@@ -1,0 +1,99 @@
+"""Bad steps are left out, many of them send the run back, and going back in vain ends it."""
+
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+import session
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from pipe_trainer import exits, guard, step
+from pipe_trainer.config import Guard
+
+BAD = 60  # a row that begins with it does harm
+GUARD = {"window": 8, "max_skips": 2, "max_rewinds": 1}
+
+
+def harmful(what):
+    """Replaces the loss: of a batch with a bad row it is `what` times itself."""
+    real = step.summed_loss
+
+    def summed(params, config, attend, compute, positions, tokens, lengths):
+        factor = jnp.where(jnp.any(tokens[:, 0] == BAD), what, 1.0)
+        return factor * real(params, config, attend, compute, positions, tokens, lengths)
+    return mock.patch.object(step, "summed_loss", summed)
+
+
+def rows_with(bad_steps, steps, size=8):
+    """Rows for so many steps; those of `bad_steps` (from 1) do harm."""
+    rows = session.random_rows(steps * size)
+    rows.tokens[:, 0] = session.EOS
+    for number in bad_steps:
+        rows.tokens[(number - 1) * size:number * size, 0] = BAD
+    return rows
+
+
+class Guards(unittest.TestCase):
+    def setUp(self):
+        place = tempfile.TemporaryDirectory()
+        self.addCleanup(place.cleanup)
+        self.place = Path(place.name)
+
+    def train(self, bad, what, steps=24, **job):
+        events = session.Recorder()
+        with harmful(what):
+            place = tempfile.mkdtemp(dir=self.place)
+            loop = session.trained(session.small_job(place, {"guard": GUARD}, steps=steps, **job),
+                                   rows_with(bad, 64), events)
+        return loop, events
+
+    def test_a_step_without_a_finite_gradient_changes_nothing(self):
+        _, one = self.train([], 1.0, steps=3)
+        loop, events = self.train([3], float("nan"), steps=3)
+        self.assertEqual(one.losses()[2], events.losses()[2])
+        self.assertNotEqual(events.losses()[3], events.losses()[3])
+        self.assertEqual(events.of("step")[-1]["skipped"], 1)
+        self.assertTrue(np.isfinite(session.flat(loop.state["params"])).all())
+        self.assertIn("step 3: left out", events.of("warn")[0]["text"])
+
+    def test_a_loss_far_above_those_before_is_left_out_once_there_are_enough_of_those(self):
+        loop, events = self.train([2, 15], 50.0)
+        self.assertEqual([event["text"].split(":")[0] for event in events.of("warn")], ["step 15"])
+        self.assertLess(loop.evaluated["loss"] + events.losses()[24], 5.0)
+
+    def test_many_bad_steps_send_the_run_back_and_on_behind_them(self):
+        loop, events = self.train([12, 13, 14], float("nan"), checkpoint_every=5)
+        back = events.of("rewind")
+        self.assertEqual([(event["from"], event["to"]) for event in back], [(15, 10)])
+        self.assertEqual(loop.done, 24)
+        self.assertEqual(loop.consumed, (24 + 5) * 8)
+        self.assertEqual(loop.rate_scale, 0.5)
+
+    def test_without_a_checkpoint_it_goes_back_to_the_beginning(self):
+        loop, events = self.train([3, 4, 5], float("nan"), steps=8)
+        self.assertEqual([(event["from"], event["to"]) for event in events.of("rewind")], [(6, 0)])
+        self.assertEqual(loop.done, 8)
+
+    def test_going_back_in_vain_ends_the_run(self):
+        with self.assertRaises(exits.Ended) as ended:
+            self.train(range(3, 40), float("nan"))
+        self.assertEqual(ended.exception.code, exits.DIVERGED)
+        self.assertIn("config.optimizer.lr", str(ended.exception))
+
+    def test_a_lasting_new_level_is_taken_in_the_end(self):
+        watch, config = guard.fresh(Guard(window=8)), Guard(window=8)
+        judge = jax.jit(lambda watch, loss: guard.judge(config, watch, loss, jnp.float32(1.0)))
+        taken = []
+        for number in range(40):
+            watch, take = judge(watch, jnp.float32(1.0 + 0.01 * (number % 3) + 5.0 * (number >= 20)))
+            taken.append(bool(take))
+        self.assertFalse(taken[20])
+        self.assertTrue(all(taken[:20]) and all(taken[-10:]))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,131 @@
+"""Runs that are killed, stopped and changed, as processes."""
+
+import json
+import random
+import shutil
+import signal
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+import places  # noqa: F401
+
+import runs
+from runs import Run
+
+STEPS = 12
+
+
+class Resume(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        place = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(place.cleanup)
+        cls.place = Path(place.name)
+        cls.data = runs.make_rows(cls.place / "rows")
+        cls.whole = Run(cls.place / "whole", cls.data)
+        if cls.whole.end():
+            raise AssertionError(cls.whole.log_end())
+        cls.number = 0
+
+    def run_here(self, name, **members):
+        run = Run(self.place / name, members.pop("data", self.data), **members)
+        self.addCleanup(run.process.kill)
+        return run
+
+    def finishes_as_the_whole(self, name, **members):
+        """Goes on, and every loss from the checkpoint to the end is that of the run without an interruption."""
+        run = self.run_here(name, **members)
+        self.assertEqual(run.end(), 0, run.log_end())
+        first = run.of("restore")[0]["step"] + 1 if run.of("restore") else 1
+        self.assertEqual(sorted(run.losses()), list(range(first, STEPS + 1)))
+        for step, loss in run.losses().items():
+            self.assertEqual(loss, self.whole.losses()[step], step)
+        self.assertEqual(run.result()["final"]["loss"], self.whole.result()["final"]["loss"])
+        return run
+
+    def test_a_whole_run_leaves_its_results(self):
+        self.assertEqual(sorted(self.whole.losses()), list(range(1, STEPS + 1)))
+        result = self.whole.result()
+        self.assertEqual((result["steps"], result["tokens"]), (STEPS, STEPS * 4 * runs.SEQ_LEN))
+        self.assertEqual(set(result["baselines"]), {"uniform", "unigram", "bigram_kn"})
+        self.assertTrue(Path(result["checkpoint"]).is_dir())
+        self.assertEqual([event["step"] for event in self.whole.of("ckpt_commit")], [4, 8, 12])
+        self.assertEqual([event["seq"] for event in self.whole.events[:-1]], list(range(1, len(self.whole.events))))
+        self.assertLess(sum(result["goodput"]["seconds"].values()), 200)
+
+    def test_killed_at_a_random_step(self):
+        at = random.SystemRandom().randint(5, STEPS - 1)
+        run = self.run_here("killed")
+        run.wait_for("ckpt_commit", step=4)
+        run.wait_for("step", step=at)
+        self.assertEqual(run.kill(), -signal.SIGKILL)
+        again = self.finishes_as_the_whole("killed")
+        self.assertGreaterEqual(again.of("restore")[0]["step"], 4, f"killed at step {at}")
+
+    def test_killed_during_a_save(self):
+        """The kill comes when the files of a checkpoint are there and it is not committed."""
+        run = self.run_here("saving", checkpoint_every=1)
+        run.wait_for("ckpt_commit", step=2)
+        checkpoints, deadline = run.run_dir / "checkpoints", time.monotonic() + 60
+        torn = []
+        while not torn and time.monotonic() < deadline:
+            torn = [path for path in checkpoints.glob("*tmp*") if any(path.rglob("*"))]
+        run.process.kill()
+        self.assertEqual(run.end(), -signal.SIGKILL)
+        self.assertTrue(torn)
+        left = [path.name for path in checkpoints.iterdir() if not path.name.isdecimal()]
+        again = self.finishes_as_the_whole("saving", checkpoint_every=1)
+        self.assertGreaterEqual(again.of("restore")[0]["step"], 2)
+        self.assertFalse([path.name for path in checkpoints.iterdir() if not path.name.isdecimal()], left)
+
+    def test_sigterm_saves_and_ends_with_42(self):
+        run = self.run_here("stopped", checkpoint_every=1000)
+        run.wait_for("step", step=3)
+        self.assertEqual(run.kill(signal.SIGTERM), 42, run.log_end())
+        stopped = run.of("preempt")[0]["step"]
+        self.assertEqual([event["step"] for event in run.of("ckpt_commit")], [stopped])
+        self.assertFalse(run.error_file.exists())
+        again = self.finishes_as_the_whole("stopped", checkpoint_every=1000)
+        self.assertEqual(again.of("restore")[0]["step"], stopped)
+        third = self.run_here("stopped", checkpoint_every=1000)
+        self.assertEqual(third.end(), 0)
+        self.assertEqual(third.losses(), {})
+        self.assertEqual(third.of("bye")[0]["summary"], again.result())
+
+    def test_a_damaged_checkpoint_is_passed_over(self):
+        shutil.copytree(self.place / "whole/run", self.place / "damaged/run")
+        (self.place / "damaged/run/result.json").unlink()
+        for path in (self.place / "damaged/run/checkpoints/12").rglob("*"):
+            if path.is_file() and path.stat().st_size > 2000:
+                path.write_bytes(path.read_bytes()[:1000] + bytes(500))
+        again = self.finishes_as_the_whole("damaged")
+        self.assertEqual(again.of("restore")[0]["step"], 8)
+        self.assertIn("damaged, going back", again.of("warn")[0]["text"])
+
+    def test_more_steps_go_on(self):
+        shutil.copytree(self.place / "whole/run", self.place / "longer/run")
+        run = self.run_here("longer", steps=STEPS + 2)
+        self.assertEqual(run.end(), 0, run.log_end())
+        self.assertEqual(sorted(run.losses()), [STEPS + 1, STEPS + 2])
+
+    def refused(self, code, words, **members):
+        name = f"refused-{len(list(self.place.iterdir()))}"
+        shutil.copytree(self.place / "whole/run", self.place / name / "run")
+        run = self.run_here(name, **{"steps": STEPS + 2, **members})
+        self.assertEqual(run.end(), code, run.log_end())
+        error = json.loads(run.error_file.read_text())
+        self.assertEqual(error["code"], code)
+        self.assertIn(words, error["message"])
+        self.assertEqual(run.of("error")[0]["message"], error["message"])
+
+    def test_another_model_is_not_gone_on_with(self):
+        self.refused(64, "was made with layers 2, and the job says 3", sets=["model.layers=3"])
+
+    def test_other_rows_are_not_gone_on_with(self):
+        self.refused(65, "was trained on rows of content", data=runs.make_rows(self.place / "other", seed=1))
+
+
+if __name__ == "__main__":
+    unittest.main()

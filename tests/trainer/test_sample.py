@@ -1,0 +1,163 @@
+"""Samples: the cache changes nothing, a seed decides, documents end; prompts and texts and the tokenizer."""
+
+import contextlib
+import io
+import tempfile
+import unittest
+from pathlib import Path
+
+import jax
+import numpy as np
+
+import places  # noqa: F401
+import tiny_tokenizer
+from pipe_trainer import config as configs
+from pipe_trainer import export, model, sample
+from pipe_trainer.decoding import pick
+from pipe_trainer.text import Text, form_of
+
+
+def model_of(family="llama", **fields):
+    """Weights large enough that what comes first is seen in what follows."""
+    defaults = {"layers": 2, "d": 32, "heads": 4, "kv_heads": 2, "ff": 48, "vocab": tiny_tokenizer.VOCAB,
+                "seq_len": 24}
+    if family == "lm1b":
+        defaults.update(family=family, kv_heads=4, tied=False)
+    config = configs.Model(**{**defaults, **fields}).complete()
+    params = model.init(config, jax.random.key(3))
+    return jax.tree.map(lambda leaf: leaf * (8 if leaf.ndim > 1 else 1), params), config
+
+
+class GenerateTest(unittest.TestCase):
+    def test_cached_decoding_equals_decoding_without_a_cache(self):
+        params, config = model_of()
+        for ids in ([2], [2, 9, 40, 7], [5, 9, 2, 40, 7], list(range(5, 28)), list(range(5, 60))):
+            plain = sample.generate(params, config, ids, 40, temperature=0, cached=False)
+            self.assertEqual(sample.generate(params, config, ids, 40, temperature=0, cached=True), plain)
+            self.assertGreater(len(set(plain)), 5)  # not one id over and over
+            plain = sample.generate(params, config, ids, 30, temperature=1.0, seed=4, cached=False)
+            self.assertEqual(sample.generate(params, config, ids, 30, temperature=1.0, seed=4), plain)
+
+    def test_greedy_takes_the_likeliest_id(self):
+        params, config = model_of()
+        ids = [2, 9, 40, 7]
+        made = sample.generate(params, config, ids, 16, temperature=0)
+
+        @jax.jit
+        def likeliest(x):
+            return model.logits(params, config, model.forward(params, config, x)).argmax(-1)[0]
+
+        self.assertEqual(made, likeliest(np.array([ids + made]))[len(ids) - 1:-1].tolist())
+
+    def test_a_document_that_ended_is_forgotten(self):
+        params, config = model_of()
+        ids = [2, 9, 40, 7]
+        for cached in (True, False):
+            after = sample.generate(params, config, [2, 50, 60, 70, *ids], 8, temperature=0, cached=cached)
+            self.assertEqual(after, sample.generate(params, config, ids, 8, temperature=0, cached=cached))
+
+    def test_eos_inside_begins_a_document_anew(self):
+        """With nothing to stop at, an eos that is generated hides what was before it, cached or not."""
+        params, config = model_of()
+        params["embed"] = params["embed"].at[2].multiply(4)  # eos comes often
+        made, plain = (sample.generate(params, config, [2, 9], 22, temperature=1.5, seed=1, cached=cached)
+                       for cached in (True, False))
+        self.assertIn(2, made)
+        self.assertEqual(made, plain)
+
+    def test_a_seed_decides(self):
+        params, config = model_of()
+        made = [tuple(sample.generate(params, config, [2, 9], 20, seed=seed)) for seed in (1, 1, 2)]
+        self.assertEqual(made[0], made[1])
+        self.assertNotEqual(made[0], made[2])
+
+    def test_ids_that_fill_the_vocabulary_never_come(self):
+        params, config = model_of(vocab=290)
+        made = sample.generate(params, config, [2], 300, temperature=100.0, top_p=1.0)
+        self.assertLess(max(made), 290)
+        self.assertGreater(len(set(made)), 100)
+
+    def test_stops_behind_the_end_of_the_document(self):
+        params, config = model_of()
+        free = sample.generate(params, config, [2, 9], 20, temperature=0)
+        stopped = sample.generate(params, config, [2, 9], 20, temperature=0, stop=free[3])
+        self.assertEqual(stopped, free[:free.index(free[3]) + 1])
+
+    def test_the_model_without_a_cache_can_be_sampled(self):
+        params, config = model_of("lm1b")
+        self.assertEqual(len(sample.generate(params, config, [2, 9], 30)), 30)
+
+    def test_top_p_keeps_the_likeliest_that_reach_it(self):
+        picks = jax.jit(jax.vmap(pick, (None, None, None, 0)))
+        scores = np.log(np.array([0.05, 0.5, 0.15, 0.3], np.float32))
+        for top_p, kept in ((0.0, {1}), (0.4, {1}), (0.6, {1, 3}), (0.9, {1, 2, 3}), (1.0, {0, 1, 2, 3})):
+            found = picks(scores, 1.0, top_p, jax.random.split(jax.random.key(0), 120))
+            self.assertEqual(set(found.tolist()), kept, top_p)
+
+
+class TextTest(unittest.TestCase):
+    def setUp(self):
+        self.text = Text(tiny_tokenizer.path(), tiny_tokenizer.INFO)
+
+    def test_a_prompt_is_the_beginning_of_a_document(self):
+        ids = self.text.prompt_ids("猫が鳴く。\n犬")
+        self.assertEqual(ids[0], 2)
+        self.assertEqual(ids.count(4), 1)
+        self.assertEqual(self.text.prompt_ids(""), [2])
+
+    def test_lines_come_back_as_they_were(self):
+        for line in ("猫が鳴く。\n犬", " two  spaces \n\n", "未知の字 Ω", ""):
+            self.assertEqual(self.text.text_of(self.text.prompt_ids(line)[1:]), line)
+
+    def test_half_a_character_is_replaced(self):
+        half = [token for token in self.text.prompt_ids("Ω")[1:]][:1]
+        self.assertEqual(self.text.text_of(half), "\ufffd")
+
+    def test_layouts_without_a_newline_end_lines_with_eos(self):
+        text = Text(tiny_tokenizer.path(), {**tiny_tokenizer.INFO, "newline_id": -1})
+        ids = text.prompt_ids("猫\n犬")
+        self.assertEqual(ids.count(2), 2)
+        self.assertEqual(text.text_of(ids[1:]), "猫\n犬")
+
+    def test_prompts_take_the_form_of_the_corpus(self):
+        lineage = {"data": {"lineage": [{"type": "normalize", "config": {"form": "nfkc"}}]}}
+        self.assertEqual((form_of(lineage), form_of({}), form_of(None)), ("NFKC", None, None))
+        text = Text(tiny_tokenizer.path(), tiny_tokenizer.INFO, form_of(lineage))
+        self.assertEqual(text.prompt_ids("ｆｉｌｅ"), text.prompt_ids("file"))
+
+
+class CommandTest(unittest.TestCase):
+    def run_main(self, *argv):
+        out, errors = io.TextIOWrapper(io.BytesIO(), encoding="utf-8"), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
+            code = sample.main(list(argv))
+        out.seek(0)
+        return code, out.read(), errors.getvalue()
+
+    def test_a_run_that_has_ended_is_sampled(self):
+        params, config = model_of()
+        with tempfile.TemporaryDirectory() as run:
+            tokenizer = {**tiny_tokenizer.INFO, "path": tiny_tokenizer.path()}
+            export.write(params, config, tokenizer, {}, Path(run, "export"))
+            arguments = ("--run", run, "--prompt", "猫が", "--length", "12", "--seed", "3")
+            code, out, _ = self.run_main(*arguments)
+            self.assertEqual(code, 0)
+            self.assertTrue(out.startswith("猫が") and len(out) > 4, out)
+            self.assertEqual(self.run_main(*arguments)[1], out)
+            text = Text(tiny_tokenizer.path(), tiny_tokenizer.INFO)
+            self.assertEqual(sample.continuation(params, config, text, "猫が", 12, seed=3), out[2:-1])
+            (Path(run, "export/model.safetensors")).write_bytes(b"\1" * 30)
+            code, out, errors = self.run_main(*arguments)
+            self.assertEqual((code, out), (65, ""))
+            self.assertIn("model.safetensors: damaged at byte 0", errors)
+
+    def test_a_directory_without_an_export_is_named(self):
+        with tempfile.TemporaryDirectory() as run:
+            code, _, errors = self.run_main("--run", run)
+            self.assertEqual(code, 65)
+            self.assertIn(run, errors)
+            self.assertEqual(errors.count("\n"), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,86 @@
+"""TensorBoard's files, read back by a parser of their own, byte by byte."""
+
+import struct
+import tempfile
+import unittest
+from pathlib import Path
+
+import packed_rows
+import places  # noqa: F401
+from pipe_trainer import tensorboard
+
+
+def records(path):
+    data, at = path.read_bytes(), 0
+    while at < len(data):
+        size = struct.unpack_from("<Q", data, at)[0]
+        record = data[at + 12:at + 12 + size]
+        assert packed_rows.masked(data[at:at + 8]) == data[at + 8:at + 12]
+        assert packed_rows.masked(record) == data[at + 12 + size:at + 16 + size]
+        yield record
+        at += size + 16
+
+
+def fields(data):
+    """(number, value) of a protobuf message."""
+    at = 0
+
+    def varint():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = data[at]
+            value, at, shift = value | (byte & 0x7F) << shift, at + 1, shift + 7
+            if byte < 0x80:
+                return value
+
+    while at < len(data):
+        tag = varint()
+        if tag & 7 == 0:
+            yield tag >> 3, varint()
+        else:
+            size = {1: 8, 5: 4}.get(tag & 7) or varint()
+            yield tag >> 3, data[at:at + size]
+            at += size
+
+
+class TensorBoardTest(unittest.TestCase):
+    def write(self, scalars, **choices):
+        with tempfile.TemporaryDirectory() as directory:
+            writer = tensorboard.Writer(directory, **choices)
+            for scalar in scalars:
+                writer.scalar(*scalar)
+            written, = Path(directory).iterdir()  # before it is closed: nothing is held back
+            found = [dict(fields(record)) for record in records(written)]
+            writer.close()
+            self.assertRegex(written.name, r"^events\.out\.tfevents\.\d{10}\.")
+            return found
+
+    def test_scalars_are_read_back(self):
+        scalars = [("loss", 1, 2.5), ("eval/bits_per_char", 1 << 40, -0.125), ("学習率", 300, 1e-3)]
+        first, *rest = self.write(scalars)
+        self.assertEqual(first[3], b"brain.Event:2")
+        self.assertEqual(len(rest), 3)
+        for found, (tag, step, value) in zip(rest, scalars):
+            self.assertEqual(found[2], step)
+            self.assertGreater(struct.unpack("<d", found[1])[0], 1.6e9)
+            (number, entry), = fields(found[5])
+            self.assertEqual(number, 1)
+            entry = dict(fields(entry))
+            self.assertEqual(entry[1].decode(), tag)
+            self.assertEqual(entry[2], struct.pack("<f", value))
+
+    def test_a_resumed_run_says_where_it_goes_on(self):
+        _, session, scalar = self.write([("loss", 501, 2.0)], first_step=500)
+        self.assertEqual((session[2], dict(fields(session[7]))), (500, {1: 1}))
+        self.assertEqual(scalar[2], 501)
+
+    def test_attempts_have_files_of_their_own(self):
+        with tempfile.TemporaryDirectory() as directory:
+            for _ in range(3):
+                tensorboard.Writer(directory).close()
+            self.assertEqual(len(list(Path(directory).iterdir())), 3)
+
+
+if __name__ == "__main__":
+    unittest.main()

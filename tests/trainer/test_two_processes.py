@@ -1,0 +1,68 @@
+"""Two processes on loopback are one run."""
+
+import signal
+import socket
+import tempfile
+import unittest
+from pathlib import Path
+
+import places  # noqa: F401
+
+import runs
+from runs import Run
+
+STEPS = 6
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class TwoProcesses(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        place = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(place.cleanup)
+        cls.place = Path(place.name)
+        cls.data = runs.make_rows(cls.place / "rows")
+
+    def pair(self, name, **members):
+        port = free_port()
+        pair = [Run(self.place / name, self.data, environ={
+            "PIPE_WORKER_COUNT": "2", "PIPE_WORKER_INDEX": str(index), "PIPE_COORDINATOR": f"127.0.0.1:{port}"},
+            **{"steps": STEPS, "checkpoint_every": 3, **members}) for index in range(2)]
+        for run in pair:
+            self.addCleanup(run.process.kill)
+        return pair
+
+    def test_their_losses_are_those_of_one_process(self):
+        alone = Run(self.place / "alone", self.data, steps=STEPS)
+        self.assertEqual(alone.end(), 0, alone.log_end())
+        for name, config in (("data", {}), ("fsdp", {"mesh": {"fsdp": 2}})):
+            pair = self.pair(name, config={**runs.TINY, **config})
+            for run in pair:
+                self.assertEqual(run.end(), 0, run.log_end())
+                self.assertEqual(sorted(run.losses()), list(range(1, STEPS + 1)))
+                for step, loss in run.losses().items():
+                    self.assertAlmostEqual(loss / alone.losses()[step], 1.0, delta=1e-6, msg=f"{name} step {step}")
+            self.assertEqual([event["worker"] for event in pair[1].of("hello")], [1])
+            self.assertAlmostEqual(pair[0].result()["final"]["loss"] / alone.result()["final"]["loss"], 1.0, delta=1e-6)
+
+    def test_a_stop_of_one_stops_both_at_the_same_step_and_they_go_on(self):
+        pair = self.pair("stopped", steps=40, checkpoint_every=1000)
+        pair[1].wait_for("step", step=3)
+        pair[1].process.send_signal(signal.SIGTERM)
+        for run in pair:
+            self.assertEqual(run.end(), 42, run.log_end())
+        stopped = {run.of("preempt")[0]["step"] for run in pair}
+        self.assertEqual(len(stopped), 1)
+        again = self.pair("stopped", steps=stopped.pop() + 2, checkpoint_every=1000)
+        for run in again:
+            self.assertEqual(run.end(), 0, run.log_end())
+            self.assertEqual(len(run.losses()), 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
