@@ -20,7 +20,7 @@ std::vector<std::string> Kinds(EventLines& lines, std::string_view text, std::si
 
 TEST(EventLinesTest, CutsAnywhereGiveTheSameEvents) {
   const std::string text = StrCat(kGood, "\n", kGood, "\n\n", kGood, "\n");
-  for (const std::size_t size : {1, 2, 7, 33, 1000}) {
+  for (const std::size_t size : {1U, 2U, 7U, 33U, 1000U}) {
     EventLines lines;
     EXPECT_EQ(Kinds(lines, text, size).size(), 3u);
     lines.End();
