@@ -50,7 +50,7 @@ class Resume(unittest.TestCase):
         result = self.whole.result()
         self.assertEqual((result["steps"], result["tokens"]), (STEPS, STEPS * 4 * runs.SEQ_LEN))
         self.assertEqual(set(result["baselines"]), {"uniform", "unigram", "bigram_kn"})
-        self.assertTrue(Path(result["checkpoint"]).is_dir())
+        self.assertTrue((self.whole.run_dir / result["checkpoint"]).is_dir())
         self.assertEqual([event["step"] for event in self.whole.of("ckpt_commit")], [4, 8, 12])
         self.assertEqual([event["seq"] for event in self.whole.events[:-1]], list(range(1, len(self.whole.events))))
         self.assertLess(sum(result["goodput"]["seconds"].values()), 200)

@@ -84,7 +84,7 @@ def finish(loop, clock, counted, best, samples):
             exported = write_export(loop, facts)
     summary = {"steps": loop.done, "tokens": loop.tokens, "final": loop.evaluated, "best": best,
                "baselines": {item["name"]: item for item in counted}, "samples": samples,
-               "checkpoint": loop.checkpoints.path(loop.done), "export": exported, "goodput": clock.goodput()}
+               "checkpoint": f"checkpoints/{loop.done}", "export": exported, "goodput": clock.goodput()}
     if jax.process_index() == 0:
         write_text(job.run_dir / "result.json", json.dumps(summary, indent=1, ensure_ascii=False))
     events.phase("done")
@@ -92,7 +92,7 @@ def finish(loop, clock, counted, best, samples):
 
 
 def write_export(loop, facts):
-    """Its path, or None for a model that nothing else could read."""
+    """Its place in the run directory, or None for a model that nothing else could read."""
     events, setup = loop.events, loop.setup
     place = loop.job.run_dir / "export"
     params = loop.whole_parameters()
@@ -105,7 +105,7 @@ def write_export(loop, facts):
         events.emit("warn", text=f"export: {error}")
         return None
     events.emit("export", path=str(place))
-    return str(place)
+    return place.name
 
 
 class Best:
