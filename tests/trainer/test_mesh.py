@@ -26,7 +26,7 @@ STEPS = 3
 
 
 def job_for(place, mesh, **members):
-    return session.small_job(place, {"mesh": mesh, "model": {"d": 32, "heads": 4, "kv_heads": 2}}, steps=STEPS, **members)
+    return session.small_job(place, {"mesh": mesh, "model": {"unroll": 1}}, steps=STEPS, **members)
 
 
 class Mesh(unittest.TestCase):
@@ -60,7 +60,7 @@ class Mesh(unittest.TestCase):
         whole = session.trained(job_for(self.place / "whole", {"data": 8}), self.rows)
         first = job_for(self.place / "parts", {"data": 2, "fsdp": 2, "tensor": 2}, checkpoint_every=1)
         session.trained(dataclasses.replace(first, steps=2), self.rows)
-        second = session.trained(job_for(self.place / "parts", {"fsdp": 4, "tensor": 2}), self.rows)
+        second = session.trained(job_for(self.place / "parts", {"data": 4, "tensor": 2}), self.rows)
         self.assertEqual(second.events.of("restore")[0]["step"], 2)
         self.assertAlmostEqual(second.events.losses()[3] / whole.events.losses()[3], 1.0, delta=1e-5)
 

@@ -40,15 +40,14 @@ class TwoProcesses(unittest.TestCase):
     def test_their_losses_are_those_of_one_process(self):
         alone = Run(self.place / "alone", self.data, steps=STEPS)
         self.assertEqual(alone.end(), 0, alone.log_end())
-        for name, config in (("data", {}), ("fsdp", {"mesh": {"fsdp": 2}})):
-            pair = self.pair(name, config={**runs.TINY, **config})
-            for run in pair:
-                self.assertEqual(run.end(), 0, run.log_end())
-                self.assertEqual(sorted(run.losses()), list(range(1, STEPS + 1)))
-                for step, loss in run.losses().items():
-                    self.assertAlmostEqual(loss / alone.losses()[step], 1.0, delta=1e-6, msg=f"{name} step {step}")
-            self.assertEqual([event["worker"] for event in pair[1].of("hello")], [1])
-            self.assertAlmostEqual(pair[0].result()["final"]["loss"] / alone.result()["final"]["loss"], 1.0, delta=1e-6)
+        pair = self.pair("two", config={**runs.TINY, "mesh": {"fsdp": 2}})
+        for run in pair:
+            self.assertEqual(run.end(), 0, run.log_end())
+            self.assertEqual(sorted(run.losses()), list(range(1, STEPS + 1)))
+            for step, loss in run.losses().items():
+                self.assertAlmostEqual(loss / alone.losses()[step], 1.0, delta=1e-6, msg=f"step {step}")
+        self.assertEqual([event["worker"] for event in pair[1].of("hello")], [1])
+        self.assertAlmostEqual(pair[0].result()["final"]["loss"] / alone.result()["final"]["loss"], 1.0, delta=1e-6)
 
     def test_a_stop_of_one_stops_both_at_the_same_step_and_they_go_on(self):
         pair = self.pair("stopped", steps=40, checkpoint_every=1000)

@@ -6,6 +6,7 @@ is told.
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 from . import attention, lm1b
@@ -119,11 +120,11 @@ def rms_norm(x, scale, eps):
 
 
 def rope_angles(config, positions):
-    """(cos, sin), each float32 [B, T, 1, head_dim / 2]."""
+    """(cos, sin), each float32 [B, T, 1, head_dim / 2]. From tables: XLA would compute them again in every use."""
     half = config.head_dim // 2
-    frequencies = config.rope_theta ** (-jnp.arange(half, dtype=jnp.float32) / half)
-    angles = positions[..., None].astype(jnp.float32) * frequencies
-    return jnp.cos(angles)[..., None, :], jnp.sin(angles)[..., None, :]
+    frequencies = config.rope_theta ** (-np.arange(half) / half)
+    angles = np.arange(max(config.seq_len, 2))[:, None] * frequencies
+    return tuple(jnp.asarray(part(angles), jnp.float32)[positions][..., None, :] for part in (np.cos, np.sin))
 
 
 def rotate(x, angles):
