@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How many tokens a second the trainer's reader gives, alone; run with the trainer's Python (numpy).
 
-    reader_rows.py [PACKED_DIR] [--split train] [--rows 32] [--times 5]
+    reader_rows.py [PACKED_DIR] [--split train] [--rows 32] [--times 5] [--json]
 
 Without a directory rows of made ids are written and read: 1,024 targets each, ids by Zipf's law. CPU time of this
 process, batches of --rows, the page cache warm: the best of --times passes. PIPE_READER_LIBRARY names the library;
@@ -9,6 +9,7 @@ beside it stand the twin in numpy, and reading the same bytes in rows without lo
 """
 
 import argparse
+import json
 import os
 import sys
 import tempfile
@@ -76,7 +77,9 @@ def main(argv):
     parser.add_argument("--split", default="train")
     parser.add_argument("--rows", type=int, default=32)
     parser.add_argument("--times", type=int, default=5)
+    parser.add_argument("--json", action="store_true", help="one object: tokens a second by name")
     options = parser.parse_args(argv)
+    found = {}
     with tempfile.TemporaryDirectory() as place:
         directory = options.packed or made(place)
         for native in (True, False):
@@ -85,9 +88,14 @@ def main(argv):
             tokens = count * rows.seq_len
             for name, work in readers.items():
                 spent = least_time(options.times, work)
-                print(f"{rows.reader:7} {name:9} {tokens / spent / 1e6:8.1f} M tokens/s of CPU")
+                found[f"{rows.reader} {name}"] = tokens / spent
         spent = least_time(options.times, bare_reads(directory, options.split))
-        print(f"bare    reads     {rows.count * rows.seq_len / spent / 1e6:8.1f} M tokens/s of CPU")
+        found["bare reads"] = rows.count * rows.seq_len / spent
+    if options.json:
+        print(json.dumps(found))
+    else:
+        for name, rate in found.items():
+            print(f"{name:16} {rate / 1e6:8.1f} M tokens/s of CPU")
     return 0
 
 

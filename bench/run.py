@@ -58,9 +58,10 @@ def run(command, stdout=subprocess.DEVNULL, accept=(0,)):
 
 
 class Bench:
-    def __init__(self, binaries, python, corpus, place, pairs):
+    def __init__(self, binaries, python, trainer, corpus, place, pairs):
         self.binaries = binaries
         self.python = python
+        self.trainer = trainer
         self.place = place
         self.pairs_wanted = pairs
         self.floors = []  # (name, met)
@@ -327,6 +328,55 @@ class Bench:
         self.row("time of the thread that draws the status, of a core", 100 * used / 1e9 / wall, 1, most=True, unit=" %",
                  note=f"{used / 1e6:.0f} ms of {wall:.0f} s, {drawn[0] / 1e3:.0f} kB drawn")
 
+    def training(self):
+        """A training step beside a bare product, beside PyTorch, beside its reader; a whole run beside its steps."""
+        shapes = {"4 layers of 128": {"layers": 4, "d": 128, "heads": 4, "vocab": 2000, "seq_len": 128, "rows": 8},
+                  "6 layers of 384": {"layers": 6, "d": 384, "heads": 6, "vocab": 8000, "seq_len": 256, "rows": 8}}
+        fastest = 0.0
+        for name, shape in shapes.items():
+            steps = 20 if shape["d"] < 256 else 4
+            ours, theirs = [], []
+            for _ in range(3):  # processes in turns; each counts by its best turn, all turns by their median
+                ours.append(self.train_step(shape, steps))
+                theirs.append(self.json_of("/usr/bin/python3", HERE / "torch_step.py", json.dumps(shape), "--turns", 3,
+                                           "--steps", steps))
+            values = [one["ratio"] for one in ours]
+            self.row(f"FLOP/s of a training step / of a bare product of its MLP's shape, {name}", statistics.median(values),
+                     0.5 if shape["d"] > 256 else None,
+                     note=f"{self.spread(values)}; {statistics.median(one['model_gflops'] for one in ours):.0f} GFLOP/s")
+            values = [one["tokens_per_s"] / two["tokens_per_s"] for one, two in zip(ours, theirs)]
+            self.row(f"tokens/s of a training step / of a loop in PyTorch {theirs[0]['torch']}, {name}",
+                     statistics.median(values), None,
+                     note=f"{self.spread(values)}; aim 0.8; {statistics.median(one['tokens_per_s'] for one in ours):,.0f} a second")
+            fastest = max(fastest, *(one["tokens_per_s"] for one in ours))
+        done = subprocess.run([self.trainer, HERE / "reader_rows.py", "--json"], check=True, capture_output=True, text=True,
+                              env=self.trainer_environment())
+        read = json.loads(done.stdout)["native shuffled"]
+        self.row("tokens/s of the reader on one core / of the trainer, 4 layers of 128", read / fastest, 20,
+                 note=f"{read / 1e6:.0f} M a second")
+        whole = self.json_of(self.trainer, HERE / "training_run.py")
+        self.row("share of the steps' time in which the device waited for rows", 100 * whole["data_wait"], 1, most=True, unit=" %")
+        self.row("start of a trainer whose programs are compiled, to the end of its first step", whole["warm_start_s"], 60,
+                 most=True, unit=" s")
+        print("| MFU, and the ratio to PyTorch on the same card | not measured | | | everything here runs on the CPU |")
+
+    def train_step(self, shape, steps):
+        model = {key: shape[key] for key in ("layers", "d", "heads")}
+        config = {"preset": "quickstart", "model": {**model, "ff": round(shape["d"] * 8 / 3 / 32) * 32}}
+        return self.json_of(self.trainer, "-m", "pipe_trainer.bench", "--config", json.dumps(config), "--vocab", shape["vocab"],
+                            "--seq-len", shape["seq_len"], "--rows", shape["rows"], "--turns", 3, "--steps", steps)
+
+    def trainer_environment(self):
+        return {**os.environ, "JAX_PLATFORMS": "cpu", "PYTHONPATH": str(HERE.parent / "plugins/train/python"),
+                "PIPE_READER_LIBRARY": str(self.binaries / "plugins/train/libpipe_reader.so")}
+
+    def json_of(self, *command):
+        done = subprocess.run([str(word) for word in command], check=False, capture_output=True, text=True,
+                              env=self.trainer_environment())
+        if done.returncode != 0:
+            sys.exit(f"bench: {' '.join(map(str, command))}: exit {done.returncode}\n{done.stderr}")
+        return json.loads(done.stdout)
+
     def components(self):
         """No floors: where to look when a ratio falls."""
         done = subprocess.run([self.binaries / "components", "--benchmark_color=false"], check=True,
@@ -335,7 +385,7 @@ class Bench:
 
 
 ROWS = ("overhead", "decoder", "shuffle", "scaling", "memory", "reads", "planning", "words", "encode", "packed",
-        "display", "components")
+        "display", "training", "components")
 
 
 def machine():
@@ -350,10 +400,11 @@ def main():
     parser.add_argument("binaries", type=Path)
     parser.add_argument("--corpus", type=Path)
     parser.add_argument("--python", type=Path, default=sys.executable, help="an interpreter with `sentencepiece`")
+    parser.add_argument("--trainer", type=Path, default=sys.executable, help="an interpreter with the trainer's packages")
     parser.add_argument("--only", nargs="+", choices=ROWS, default=ROWS, metavar="NAME", help=", ".join(ROWS))
     parser.add_argument("--pairs", type=int, default=5)
     args = parser.parse_args()
-    bench = Bench(args.binaries.resolve(), args.python, args.corpus, args.binaries.resolve().parent / "measured", args.pairs)
+    bench = Bench(args.binaries.resolve(), args.python, args.trainer, args.corpus, args.binaries.resolve().parent / "measured", args.pairs)
     print(f"Machine: {machine()}; load {os.getloadavg()[0]:.1f}. Text: {bench.plain.stat().st_size / 1e6:.0f} MB, "
           f"{bench.one_block.stat().st_size / 1e6:.1f} MB as xz.\n")
     print("| what | measured | floor | | |\n|---|---|---|---|---|")

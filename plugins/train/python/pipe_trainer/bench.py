@@ -14,7 +14,7 @@ from . import devices, exits, job
 
 def options_of(argv):
     parser = argparse.ArgumentParser(prog="pipe_trainer.bench", description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--preset", default="quickstart")
+    parser.add_argument("--config", type=json.loads, default={"preset": "quickstart"}, help="of a job, as JSON")
     parser.add_argument("--seq-len", type=int, default=128)
     parser.add_argument("--vocab", type=int, default=1000)
     parser.add_argument("--rows", type=int, help="of a step; those of the preset by default")
@@ -26,7 +26,7 @@ def options_of(argv):
 
 def config_of(options):
     mistakes = []
-    config = job.parse_config({"preset": options.preset}, mistakes)
+    config = job.parse_config(options.config, mistakes)
     if mistakes or min(options.seq_len, options.vocab - 5, options.turns, options.steps) < 1:
         raise exits.BadJob(mistakes or ["--seq-len, --vocab, --turns, --steps: too small"])
     return replace(config, model=replace(config.model, vocab=options.vocab, seq_len=options.seq_len),
@@ -79,7 +79,7 @@ def measure(config, options):
     step_seconds, product_seconds = (min(turn[part] for turn in turns) for part in range(2))
     flops = model.flops_per_token(shape, held["state"]["params"])[0] * rows * shape.seq_len
     product_rate = 2 * left.shape[0] * shape.d * shape.ff / product_seconds
-    return {"device": jax.devices()[0].device_kind, "attention": name, "preset": options.preset,
+    return {"device": jax.devices()[0].device_kind, "attention": name, "config": options.config,
             "params": model.count(held["state"]["params"]), "tokens_per_step": rows * shape.seq_len,
             "compile_s": round(compile_seconds, 2), "step_ms": round(1e3 * step_seconds, 2),
             "tokens_per_s": round(rows * shape.seq_len / step_seconds),

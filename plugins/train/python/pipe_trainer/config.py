@@ -136,7 +136,7 @@ PRESETS = {
         "optimizer": {"lr": 4e-3, "b2": 0.99},
         "schedule": {"decay": 0.5},
     },
-    # About five minutes of two cores for 2,500 steps, and well below a bigram.
+    # About three minutes of two idle cores for 2,500 steps, and well below a bigram.
     "quickstart": {
         "model": {"layers": 4, "d": 128, "heads": 4, "ff": 352},
         "optimizer": {"lr": 4e-3, "b2": 0.99},

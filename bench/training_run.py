@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+"""What a whole training run costs beside its steps, as JSON; run with the trainer's Python.
+
+    training_run.py [--steps 150]
+
+The quick start's model on rows of made ids, run twice: `data_wait` is the share of the steps' time in which the
+device waited for rows, `warm_start_s` the time from the start of the second process to the end of its first step,
+its programs compiled by the first.
+"""
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT / "plugins/train/python"), str(ROOT / "tests/trainer")]
+
+import packed_rows  # noqa: E402
+from runs import Run  # noqa: E402
+
+VOCAB, SEQ_LEN, ROWS = 2000, 128, 4000
+
+
+def made(directory):
+    make = np.random.default_rng(0)
+
+    def split(rows):
+        ids = np.minimum(make.zipf(1.2, SEQ_LEN * rows) + 4, VOCAB - 1).tolist()
+        return [list(packed_rows.stream_rows([2, *ids], SEQ_LEN))]
+    return packed_rows.write_packed(directory, {"train": split(ROWS), "validation": split(16)}, SEQ_LEN, VOCAB)
+
+
+def measured(place, data, steps):
+    start = time.monotonic()
+    run = Run(place, data, {"preset": "quickstart"}, threads=0, steps=steps, log_every=1, checkpoint_every=0)
+    first = run.wait_for("step")
+    seconds = time.monotonic() - start
+    code = run.end()
+    if code != 0:
+        sys.exit(f"training_run: the trainer ended with {code}:\n{run.log_end()}")
+    steps = [event for event in run.of("step") if event is not first]
+    spent = [SEQ_LEN / event["tokens_per_s"] for event in steps]  # of equal steps: proportional is enough
+    waited = sum(event["data_wait"] * part for event, part in zip(steps, spent)) / sum(spent)
+    return {"warm_start_s": round(seconds, 2), "data_wait": waited}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--steps", type=int, default=150)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as place:
+        data = made(Path(place) / "rows")
+        measured(Path(place) / "cold", data, 2)
+        print(json.dumps(measured(Path(place) / "warm", data, options.steps)))
+
+
+if __name__ == "__main__":
+    main()
