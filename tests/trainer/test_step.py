@@ -1,4 +1,4 @@
-"""One step: accumulation, learning rates, and what is decayed."""
+"""One step: accumulation, transfers, learning rates, and what is decayed."""
 
 import tempfile
 import unittest
@@ -11,6 +11,7 @@ import numpy as np
 
 from pipe_trainer import model, optim
 from pipe_trainer.config import Optimizer, Schedule
+from pipe_trainer.loop import Loop
 
 
 class Step(unittest.TestCase):
@@ -38,6 +39,28 @@ class Step(unittest.TestCase):
             losses = [session.trained(session.small_job(Path(place) / str(seed), steps=1, seed=seed),
                                       session.random_rows()).events.losses()[1] for seed in (0, 1)]
         self.assertNotEqual(*losses)
+
+
+class Transfers(unittest.TestCase):
+    def test_a_step_moves_nothing_that_it_was_not_told_to(self):
+        """A number of Python's among a step's arguments would be sent to the devices, and waited for, at each step."""
+        guarded = []
+
+        class Guarded(Loop):
+            def _take(self, batch):
+                with jax.transfer_guard("disallow"):
+                    super()._take(batch)
+                guarded.append("take")
+
+            def _observe(self, report):
+                with jax.transfer_guard("disallow"):
+                    return super()._observe(report)
+
+        with tempfile.TemporaryDirectory() as place:
+            session.trained(session.small_job(place, steps=4), session.random_rows(), loop_type=Guarded)
+        self.assertEqual(len(guarded), 4)
+        with self.assertRaises(jax.errors.JaxRuntimeError), jax.transfer_guard("disallow"):
+            jax.jit(lambda x: x + 1)(np.ones(3))  # that the guard guards here
 
 
 class LearningRates(unittest.TestCase):
