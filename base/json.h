@@ -29,8 +29,9 @@ class Json {
   Json(Object value) : value_(std::move(value)) {}              // NOLINT(google-explicit-constructor)
   /// Numbers above 2^63-1 do not occur in what we write: digests are text.
   template <class T>
+  // NOLINTNEXTLINE(google-explicit-constructor)
   requires(std::is_integral_v<T> && !std::is_same_v<T, bool>) Json(T value)
-      : value_(static_cast<std::int64_t>(value)) {}  // NOLINT(google-explicit-constructor)
+      : value_(static_cast<std::int64_t>(value)) {}
 
   bool operator==(const Json&) const = default;
 
