@@ -37,7 +37,7 @@ def made(directory):
 
 def measured(place, data, steps):
     start = time.monotonic()
-    run = Run(place, data, {"preset": "quickstart"}, threads=0, steps=steps, log_every=1, checkpoint_every=0)
+    run = Run(place, data, {"preset": "quickstart"}, threads=0, steps=steps, log_every=1, checkpoint_every=steps)
     first = run.wait_for("step")
     seconds = time.monotonic() - start
     code = run.end()
