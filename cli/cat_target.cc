@@ -16,9 +16,9 @@
 #include "formats/compression.h"
 #include "formats/packed.h"
 #include "formats/tfrecord.h"
-#include "formats/utf8.h"
 #include "storage/local_file.h"
 #include "storage/uri.h"
+#include "text/utf8.h"
 
 namespace pipeline {
 

@@ -12,9 +12,9 @@
 #include "formats/tf_example.h"
 #include "formats/tfds.h"
 #include "formats/tfrecord.h"
-#include "formats/utf8.h"
 #include "stages/measured_reader.h"
 #include "stages/partition_file.h"
+#include "text/utf8.h"
 
 namespace pipeline {
 

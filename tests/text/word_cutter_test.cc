@@ -1,4 +1,4 @@
-#include "stages/word_cutter.h"
+#include "text/word_cutter.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <random>
 #include <string>
 
-#include "formats/utf8.h"
+#include "text/utf8.h"
 
 namespace pipeline {
 namespace {

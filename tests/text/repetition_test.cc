@@ -1,4 +1,4 @@
-#include "stages/repetition.h"
+#include "text/repetition.h"
 
 #include <gtest/gtest.h>
 

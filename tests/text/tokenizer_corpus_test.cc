@@ -1,4 +1,4 @@
-#include "stages/tokenizer_corpus.h"
+#include "text/tokenizer_corpus.h"
 
 #include <gtest/gtest.h>
 

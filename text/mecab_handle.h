@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "stages/word_cutter.h"
+#include "text/word_cutter.h"
 
 namespace pipeline {
 

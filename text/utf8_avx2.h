@@ -1,4 +1,4 @@
-// The check of formats/utf8.h on 32 bytes at a time.
+// The check of text/utf8.h on 32 bytes at a time.
 #pragma once
 
 #include <string_view>

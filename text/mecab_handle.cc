@@ -1,4 +1,4 @@
-#include "stages/mecab_handle.h"
+#include "text/mecab_handle.h"
 
 #include <mecab.h>
 

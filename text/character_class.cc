@@ -1,4 +1,4 @@
-#include "stages/character_class.h"
+#include "text/character_class.h"
 
 #include <map>
 #include <numeric>

@@ -1,11 +1,11 @@
-#include "stages/character_class.h"
+#include "text/character_class.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "stages/unicode.h"
-#include "stages/white_space.h"
+#include "text/unicode.h"
+#include "text/white_space.h"
 
 namespace pipeline {
 namespace {

@@ -1,4 +1,4 @@
-#include "formats/utf8_avx2.h"
+#include "text/utf8_avx2.h"
 
 #include <cstdint>
 #include <cstring>

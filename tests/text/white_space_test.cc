@@ -1,4 +1,4 @@
-#include "stages/white_space.h"
+#include "text/white_space.h"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,8 @@
 #include <string>
 
 #include "base/str.h"
-#include "stages/code_point_set.h"
-#include "tests/stages/utf8.h"
+#include "tests/text/utf8.h"
+#include "text/code_point_set.h"
 
 namespace pipeline {
 namespace {

@@ -1,8 +1,8 @@
-#include "stages/white_space.h"
+#include "text/white_space.h"
 
 #include <cstring>
 
-#include "stages/code_point_set.h"
+#include "text/code_point_set.h"
 
 namespace pipeline {
 

@@ -1,4 +1,4 @@
-#include "stages/sentencepiece_handle.h"
+#include "text/sentencepiece_handle.h"
 
 #include <sentencepiece_processor.h>
 #include <sentencepiece_trainer.h>

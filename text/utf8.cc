@@ -1,8 +1,8 @@
-#include "formats/utf8.h"
+#include "text/utf8.h"
 
 #include <algorithm>
 
-#include "formats/utf8_avx2.h"
+#include "text/utf8_avx2.h"
 
 namespace pipeline {
 

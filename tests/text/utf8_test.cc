@@ -1,4 +1,4 @@
-#include "formats/utf8.h"
+#include "text/utf8.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <random>
 #include <string>
 
-#include "tests/stages/utf8.h"
+#include "tests/text/utf8.h"
 
 namespace pipeline {
 namespace {

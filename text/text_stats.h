@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "stages/character_class.h"
+#include "text/character_class.h"
 
 namespace pipeline {
 

@@ -1,4 +1,4 @@
-#include "stages/unicode.h"
+#include "text/unicode.h"
 
 #include <unicode/bytestream.h>
 #include <unicode/normalizer2.h>
@@ -13,7 +13,7 @@
 
 #include "base/result.h"
 #include "base/str.h"
-#include "stages/white_space.h"
+#include "text/white_space.h"
 
 namespace pipeline {
 

@@ -1,4 +1,4 @@
-#include "stages/text_stats.h"
+#include "text/text_stats.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <random>
 #include <string>
 
-#include "stages/unicode.h"
+#include "text/unicode.h"
 
 namespace pipeline {
 namespace {

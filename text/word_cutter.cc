@@ -1,10 +1,10 @@
-#include "stages/word_cutter.h"
+#include "text/word_cutter.h"
 
 #include <algorithm>
 #include <array>
 
-#include "formats/utf8.h"
-#include "stages/white_space.h"
+#include "text/utf8.h"
+#include "text/white_space.h"
 
 namespace pipeline {
 

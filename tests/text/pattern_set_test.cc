@@ -1,4 +1,4 @@
-#include "stages/pattern_set.h"
+#include "text/pattern_set.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "stages/tokenizer_corpus.h"
+#include "text/tokenizer_corpus.h"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/str.h"
-#include "formats/utf8.h"
+#include "text/utf8.h"
 
 namespace pipeline {
 

@@ -1,4 +1,4 @@
-// What text a record may hold, and how other bytes become such text. Rules: formats/utf8.md.
+// What text a record may hold, and how other bytes become such text. Rules: text/utf8.md.
 #pragma once
 
 #include <cstddef>

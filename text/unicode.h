@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "base/status.h"
-#include "stages/character_class.h"
-#include "stages/code_point_set.h"
+#include "text/character_class.h"
+#include "text/code_point_set.h"
 
 namespace pipeline {
 

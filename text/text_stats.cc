@@ -1,4 +1,4 @@
-#include "stages/text_stats.h"
+#include "text/text_stats.h"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 #include <cmath>
 #include <string_view>
 
-#include "formats/utf8.h"
+#include "text/utf8.h"
 
 namespace pipeline {
 

@@ -1,4 +1,4 @@
-#include "stages/url_share.h"
+#include "text/url_share.h"
 
 #include <gtest/gtest.h>
 
