@@ -1,4 +1,4 @@
-#include "dag/json_fields.h"
+#include "base/json_fields.h"
 
 #include <charconv>
 #include <optional>
