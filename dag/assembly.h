@@ -10,7 +10,12 @@
 #include "dag/graph.h"
 #include "dag/plan.h"
 #include "dag/segment.h"
-#include "dag/stage.h"
+#include "records/gather_stage.h"
+#include "records/job_stage.h"
+#include "records/reader_stage.h"
+#include "records/sink.h"
+#include "records/source.h"
+#include "records/transform.h"
 
 namespace pipeline {
 

@@ -11,12 +11,12 @@
 #include "base/str.h"
 #include "dag/failures.h"
 #include "dag/job_unit.h"
-#include "dag/piece.h"
 #include "dag/prepare_tracks.h"
 #include "dag/publisher.h"
 #include "dag/track.h"
 #include "dag/unit_id.h"
 #include "dag/unit_threads.h"
+#include "records/piece.h"
 
 namespace pipeline {
 

@@ -6,8 +6,8 @@
 
 #include "base/status.h"
 #include "dag/graph.h"
-#include "dag/stage.h"
 #include "dag/track.h"
+#include "records/piece.h"
 
 namespace pipeline {
 

@@ -15,7 +15,6 @@
 #include "dag/lineage.h"
 #include "dag/manifest.h"
 #include "dag/pieces.h"
-#include "dag/stage.h"
 
 namespace pipeline {
 

@@ -1,6 +1,7 @@
 // The kinds of stages that this program knows, as explicit tables: nothing registers itself.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -9,21 +10,20 @@
 #include <variant>
 #include <vector>
 
+#include "base/json.h"
+#include "base/result.h"
 #include "dag/config.h"
-#include "dag/reader_stage.h"
-#include "dag/stage.h"
+#include "records/counts.h"
+#include "records/gather_stage.h"
+#include "records/job_stage.h"
+#include "records/reader_stage.h"
+#include "records/schema.h"
+#include "records/sink.h"
+#include "records/source.h"
+#include "records/transform.h"
+#include "storage/store.h"
 
 namespace pipeline {
-
-enum class ColumnType : std::uint8_t { kUtf8, kU32List, kU8 };
-
-/// The columns that records have at one point of the graph.
-struct Schema {
-  std::map<std::string, ColumnType, std::less<>> columns;
-  std::vector<std::string> splits;  // names for column `split`; {"train"} where no stage split
-
-  bool operator==(const Schema&) const = default;
-};
 
 /// What flows along an edge of the graph.
 enum class Flow : std::uint8_t {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "dag/stage.h"
+#include "records/transform.h"
 
 namespace pipeline {
 

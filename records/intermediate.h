@@ -5,8 +5,10 @@
 #include <memory>
 #include <stop_token>
 
-#include "dag/registry.h"
-#include "dag/stage.h"
+#include "records/piece.h"
+#include "records/schema.h"
+#include "records/sink.h"
+#include "records/source.h"
 
 namespace pipeline {
 
@@ -18,7 +20,7 @@ class IntermediateFormat {
   virtual Result<std::unique_ptr<SinkStage>> NewSink(const Schema& schema) const = 0;
   /// What begins a segment that reads one partition: its records as they were written, heads and
   /// columns, in batches of about `batch_bytes`. A piece that is missing, or has another length,
-  /// digest or schema than promised, is an error for which DamagedPiece (dag/piece.h) names it; a
+  /// digest or schema than promised, is an error for which DamagedPiece (records/piece.h) names it; a
   /// digest is known at the end, and its error comes in place of the batch that `closes`.
   virtual Result<std::unique_ptr<Source>> Open(Store& artifact, const Piece& piece, const Schema& schema,
                                                std::size_t batch_bytes, std::stop_token stop) const = 0;

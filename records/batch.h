@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "dag/counts.h"
+#include "records/counts.h"
 
 namespace pipeline {
 

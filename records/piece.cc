@@ -1,4 +1,4 @@
-#include "dag/piece.h"
+#include "records/piece.h"
 
 #include <charconv>
 

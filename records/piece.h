@@ -1,14 +1,34 @@
-// Names of the objects that hold a partition, and which partition a damaged one belongs to.
+// What the first pass leaves of a partition: the objects that hold it, their names, and which partition a
+// damaged one belongs to.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "base/digest.h"
 #include "base/status.h"
-#include "dag/batch.h"
+#include "records/batch.h"
+#include "records/counts.h"
+#include "records/stored_object.h"
 
 namespace pipeline {
+
+/// What a committed partition left behind, for its log line.
+struct PartitionOutput {
+  Digest digest;  // over the records, whatever the framing on disk
+  std::vector<StoredObject> objects;
+};
+
+/// A piece that the first pass left: a logged partition.
+struct Piece {
+  PartitionId id;
+  PartitionOutput output;
+  std::map<std::string, ArtifactTotals::Split, std::less<>> splits;
+};
 
 /// "IIII-PPPPP" and `suffix`: PieceName({0, 12}, ".part") is "0000-00012.part".
 std::string PieceName(PartitionId id, std::string_view suffix);

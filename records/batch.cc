@@ -1,4 +1,4 @@
-#include "dag/batch.h"
+#include "records/batch.h"
 
 namespace pipeline {
 

@@ -7,8 +7,8 @@
 #include <stop_token>
 
 #include "base/result.h"
-#include "dag/batch.h"
-#include "dag/stage.h"
+#include "records/batch.h"
+#include "records/source.h"
 
 namespace pipeline {
 
