@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "dag/graph.h"
 #include "dag/plan.h"
 #include "dag/segment.h"
 #include "records/gather_stage.h"
@@ -16,6 +15,7 @@
 #include "records/sink.h"
 #include "records/source.h"
 #include "records/transform.h"
+#include "spec/graph.h"
 
 namespace pipeline {
 

@@ -21,16 +21,17 @@ ROOMS = {
     "text": ("base",),
     "formats": ("base", "text"),
     "records": ("base", "storage"),
-    "dag": ("base", "storage", "records"),
-    "stages": ("base", "storage", "text", "records", "formats", "dag"),
-    "plugins": ("base", "storage", "text", "records", "formats", "dag", "stages"),
-    "cli": ("base", "storage", "text", "records", "formats", "dag", "stages", "plugins"),
+    "spec": ("base", "storage", "records"),
+    "dag": ("base", "storage", "records", "spec"),
+    "stages": ("base", "storage", "text", "records", "formats", "spec", "dag"),
+    "plugins": ("base", "storage", "text", "records", "formats", "spec", "dag", "stages"),
+    "cli": ("base", "storage", "text", "records", "formats", "spec", "dag", "stages", "plugins"),
 }
 BESIDE = ("tests", "bench")  # may include every room
 
 MAX_LINES = {"header": 250, "source": 500, "test": 800}
-MAX_NOUNS_PER_ROOM = 50  # a header and its source are one
-MAX_NOUNS = {"stages": 60}  # many kinds of one thing
+MAX_NOUNS_PER_ROOM = 40  # a header and its source are one
+MAX_NOUNS = {"cli": 50, "stages": 60}  # many commands, many stages
 BUDGET_EXEMPTION = "// budget: flat table"  # as the first line of a file that is one long table
 
 
@@ -59,7 +60,7 @@ VENDORS = {
     "SentencePiece": Vendor(r"sentencepiece", ("text/sentencepiece_handle.cc",)),
     "oneTBB": Vendor(r"(oneapi/)?tbb/", ("dag/segment.cc",)),
     "xxHash": Vendor(r"xxhash|xxh3", ("base/digest.cc",)),
-    "yaml-cpp": Vendor(r"yaml-cpp/", ("dag/yaml.cc",)),
+    "yaml-cpp": Vendor(r"yaml-cpp/", ("spec/yaml.cc",)),
 }
 # For tests and benchmarks alone.
 TEST_VENDORS = re.compile(r"(gtest|gmock|benchmark)/")
@@ -294,6 +295,8 @@ BAD = (
     ({"formats/side.cc": '#include "storage/store.h"\n'}, "formats/side.cc:1:", "may include"),
     ({"text/up.cc": '#include "formats/xz_index.h"\n'}, "text/up.cc:1:", "may include"),
     ({"records/up.cc": '#include "dag/plan.h"\n', "dag/plan.h": "#pragma once\n"}, "records/up.cc:1:", "may include"),
+    ({"spec/up.cc": '#include "dag/plan.h"\n', "dag/plan.h": "#pragma once\n"}, "spec/up.cc:1:", "may include"),
+    ({"spec/side.cc": '#include "formats/xz_index.h"\n'}, "spec/side.cc:1:", "may include"),
     ({"dag/side.cc": '#include "text/utf8.h"\n'}, "dag/side.cc:1:", "may include"),
     ({"dag/down.cc": '#include "formats/f.h"\n', "formats/f.h": "#pragma once\n"}, "dag/down.cc:1:", "may include"),
     ({"dag/up.cc": '#include "tests/t.h"\n', "tests/t.h": "#pragma once\n"}, "dag/up.cc:1:", "may include"),
@@ -313,6 +316,7 @@ BAD = (
     ({"base/long.h": "#pragma once\n" + "\n" * 250}, "base/long.h:", "251 lines; a header"),
     ({"base/long.cc": "\n" * 501}, "base/long.cc:", "501 lines; a source"),
     ({"tests/long_test.cc": "\n" * 801}, "tests/long_test.cc:", "801 lines; a test"),
+    ({f"dag/f{number}.cc": "\n" for number in range(40)}, "dag:", "at most 40"),
     ({f"cli/f{number}.cc": "\n" for number in range(51)}, "cli:", "at most 50"),
     ({"base/str_util.cc": "\n"}, "base/str_util.cc:", '"util"'),
     ({"tests/common/a.cc": "\n"}, "tests/common/a.cc:", '"common"'),

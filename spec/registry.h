@@ -12,7 +12,6 @@
 
 #include "base/json.h"
 #include "base/result.h"
-#include "dag/config.h"
 #include "records/counts.h"
 #include "records/gather_stage.h"
 #include "records/job_stage.h"
@@ -21,6 +20,7 @@
 #include "records/sink.h"
 #include "records/source.h"
 #include "records/transform.h"
+#include "spec/config.h"
 #include "storage/store.h"
 
 namespace pipeline {

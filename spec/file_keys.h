@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "dag/config.h"
+#include "spec/config.h"
 
 namespace pipeline {
 

@@ -1,4 +1,4 @@
-#include "dag/typed_value.h"
+#include "spec/typed_value.h"
 
 #include <algorithm>
 #include <cctype>
@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "base/str.h"
-#include "dag/free_value.h"
+#include "spec/free_value.h"
 
 namespace pipeline {
 

@@ -1,9 +1,9 @@
-#include "dag/reference.h"
+#include "spec/reference.h"
 
 #include <initializer_list>
 
 #include "base/str.h"
-#include "dag/file_keys.h"
+#include "spec/file_keys.h"
 
 namespace pipeline {
 

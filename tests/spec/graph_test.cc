@@ -1,4 +1,4 @@
-#include "dag/graph.h"
+#include "spec/graph.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "dag/graph_drawing.h"
+#include "spec/graph_drawing.h"
 
 #include <gtest/gtest.h>
 

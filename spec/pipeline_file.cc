@@ -1,15 +1,15 @@
-#include "dag/pipeline_file.h"
+#include "spec/pipeline_file.h"
 
 #include <algorithm>
 #include <map>
 #include <tuple>
 
 #include "base/str.h"
-#include "dag/file_keys.h"
-#include "dag/graph.h"
-#include "dag/typed_value.h"
-#include "dag/variables.h"
-#include "dag/yaml.h"
+#include "spec/file_keys.h"
+#include "spec/graph.h"
+#include "spec/typed_value.h"
+#include "spec/variables.h"
+#include "spec/yaml.h"
 
 namespace pipeline {
 

@@ -1,4 +1,4 @@
-#include "dag/reference.h"
+#include "spec/reference.h"
 
 #include <gtest/gtest.h>
 

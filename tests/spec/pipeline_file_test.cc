@@ -1,4 +1,4 @@
-#include "dag/pipeline_file.h"
+#include "spec/pipeline_file.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "dag/file_keys.h"
+#include "spec/file_keys.h"
 
 namespace pipeline {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "dag/mistake.h"
+#include "spec/mistake.h"
 
 namespace pipeline {
 

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "dag/pipeline_file.h"
-#include "dag/yaml.h"
+#include "spec/pipeline_file.h"
+#include "spec/yaml.h"
 
 namespace pipeline {
 

@@ -9,14 +9,14 @@
 #include <vector>
 
 #include "base/json.h"
-#include "dag/mistake.h"
-#include "dag/registry.h"
+#include "spec/mistake.h"
+#include "spec/registry.h"
 
 namespace pipeline {
 
 /// A bound on what a stage did to its records, judged over the whole artifact.
 struct Expectation {
-  std::string metric;  // one of kMetrics (dag/file_keys.h) or of the stage's type
+  std::string metric;  // one of kMetrics (spec/file_keys.h) or of the stage's type
   double low = 0;
   double high = 0;
 };
@@ -68,7 +68,7 @@ struct ParsedPipeline {
 };
 
 /// Checks everything that the file alone can tell: syntax, keys, types, names, inputs, cycles,
-/// flows and columns (through dag/graph). Reads nothing but its arguments.
+/// flows and columns (through spec/graph). Reads nothing but its arguments.
 ParsedPipeline ParsePipeline(std::string_view text, std::string_view file, const Registry& registry,
                              const ParseOptions& options);
 

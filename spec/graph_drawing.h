@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "dag/graph.h"
+#include "spec/graph.h"
 
 namespace pipeline {
 

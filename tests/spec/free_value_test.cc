@@ -1,11 +1,11 @@
-#include "dag/free_value.h"
+#include "spec/free_value.h"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
-#include "dag/pipeline_file.h"
-#include "dag/typed_value.h"
+#include "spec/pipeline_file.h"
+#include "spec/typed_value.h"
 #include "tests/support/fake_stages.h"
 
 namespace pipeline {

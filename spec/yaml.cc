@@ -1,4 +1,4 @@
-#include "dag/yaml.h"
+#include "spec/yaml.h"
 
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>

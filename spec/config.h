@@ -23,7 +23,7 @@ enum class ValueType : std::uint8_t {
   kFractionRange,  // [low, high], fractions from 0 to 1, the lower one first; JSON array of two doubles
   kShards,         // `auto` or a positive integer; JSON string "auto" or int
   kShuffle,        // `none` or {seed: N, compress_spills: bool}; JSON "none" or object
-  kMap,            // a map of whatever there is (dag/free_value.h); JSON object
+  kMap,            // a map of whatever there is (spec/free_value.h); JSON object
 };
 
 /// What a key has a say in, and so whether it belongs to the recipe.

@@ -1,4 +1,4 @@
-#include "dag/config.h"
+#include "spec/config.h"
 
 #include <gtest/gtest.h>
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/json.h"
-#include "dag/config.h"
-#include "dag/yaml.h"
+#include "spec/config.h"
+#include "spec/yaml.h"
 
 namespace pipeline {
 

@@ -1,4 +1,4 @@
-#include "dag/free_value.h"
+#include "spec/free_value.h"
 
 #include <charconv>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "dag/mistake.h"
+#include "spec/mistake.h"
 
 namespace pipeline {
 

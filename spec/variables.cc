@@ -1,9 +1,9 @@
-#include "dag/variables.h"
+#include "spec/variables.h"
 
 #include <algorithm>
 
 #include "base/str.h"
-#include "dag/typed_value.h"
+#include "spec/typed_value.h"
 
 namespace pipeline {
 

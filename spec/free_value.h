@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/json.h"
-#include "dag/yaml.h"
+#include "spec/yaml.h"
 
 namespace pipeline {
 

@@ -1,4 +1,4 @@
-#include "dag/yaml.h"
+#include "spec/yaml.h"
 
 #include <gtest/gtest.h>
 
