@@ -18,7 +18,7 @@
 #include "formats/tf_example.h"
 #include "formats/tfds.h"
 #include "formats/tfrecord.h"
-#include "stages/white_space.h"
+#include "text/white_space.h"
 
 namespace pipeline {
 

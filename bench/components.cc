@@ -25,9 +25,9 @@
 #include "formats/tf_example.h"
 #include "formats/tfds.h"
 #include "formats/tfrecord.h"
-#include "formats/utf8.h"
 #include "stages/filter.h"
 #include "stages/normalize.h"
+#include "text/utf8.h"
 
 namespace pipeline {
 

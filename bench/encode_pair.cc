@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "stages/encode.h"
-#include "stages/sentencepiece_handle.h"
 #include "storage/memory_store.h"
+#include "text/sentencepiece_handle.h"
 
 namespace pipeline {
 

@@ -8,8 +8,8 @@
 
 #include "base/json.h"
 #include "base/str.h"
-#include "dag/piece.h"
 #include "dag/publisher.h"
+#include "records/piece.h"
 #include "storage/open_store.h"
 #include "storage/uri.h"
 

@@ -10,15 +10,15 @@
 #include "base/str.h"
 #include "cli/artifact_place.h"
 #include "dag/manifest.h"
-#include "dag/piece.h"
 #include "dag/quarantine.h"
 #include "formats/coding.h"
 #include "formats/compression.h"
 #include "formats/packed.h"
 #include "formats/tfrecord.h"
-#include "formats/utf8.h"
+#include "records/piece.h"
 #include "storage/local_file.h"
 #include "storage/uri.h"
+#include "text/utf8.h"
 
 namespace pipeline {
 

@@ -11,7 +11,7 @@
 
 #include "base/byte_reader.h"
 #include "base/result.h"
-#include "dag/batch.h"
+#include "records/batch.h"
 
 namespace pipeline {
 

@@ -18,8 +18,8 @@
 #include "cli/status_command.h"
 #include "cli/verify_command.h"
 #include "cli/worker_command.h"
-#include "dag/graph_drawing.h"
-#include "dag/reference.h"
+#include "spec/graph_drawing.h"
+#include "spec/reference.h"
 #include "stages/builtin.h"
 
 namespace pipeline {

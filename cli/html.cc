@@ -7,7 +7,7 @@
 
 #include "base/str.h"
 #include "cli/text_profile.h"
-#include "formats/utf8.h"
+#include "text/utf8.h"
 
 namespace pipeline {
 

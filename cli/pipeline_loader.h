@@ -7,9 +7,9 @@
 
 #include "cli/options.h"
 #include "cli/plugins.h"
-#include "dag/graph.h"
-#include "dag/pipeline_file.h"
-#include "dag/registry.h"
+#include "spec/graph.h"
+#include "spec/pipeline_file.h"
+#include "spec/registry.h"
 
 namespace pipeline {
 

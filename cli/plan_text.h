@@ -3,8 +3,8 @@
 
 #include "dag/environment.h"
 #include "dag/forecast.h"
-#include "dag/graph.h"
 #include "dag/plan.h"
+#include "spec/graph.h"
 
 namespace pipeline {
 

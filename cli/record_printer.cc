@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/base64.h"
-#include "formats/utf8.h"
+#include "text/utf8.h"
 
 namespace pipeline {
 

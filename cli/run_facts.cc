@@ -15,8 +15,8 @@
 #include "dag/quarantine.h"
 #include "dag/unit_id.h"
 #include "dag/work_dir.h"
-#include "formats/utf8.h"
 #include "storage/uri.h"
+#include "text/utf8.h"
 
 namespace pipeline {
 

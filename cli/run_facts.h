@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "cli/run_record.h"
-#include "dag/graph.h"
 #include "dag/plan.h"
 #include "dag/run_log.h"
+#include "spec/graph.h"
 #include "storage/store.h"
 
 namespace pipeline {

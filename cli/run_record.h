@@ -13,7 +13,7 @@
 #include "base/result.h"
 #include "cli/sample_collector.h"
 #include "cli/training_record.h"
-#include "dag/stage.h"
+#include "records/counts.h"
 
 namespace pipeline {
 

@@ -21,8 +21,8 @@
 #include "formats/tf_example.h"
 #include "formats/tfds.h"
 #include "formats/tfrecord.h"
-#include "stages/text_stats.h"
-#include "stages/unicode.h"
+#include "text/text_stats.h"
+#include "text/unicode.h"
 
 namespace pipeline {
 

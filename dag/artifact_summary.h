@@ -7,9 +7,9 @@
 
 #include "base/result.h"
 #include "dag/assembly.h"
-#include "dag/graph.h"
 #include "dag/plan.h"
 #include "dag/run_log.h"
+#include "spec/graph.h"
 
 namespace pipeline {
 

@@ -7,10 +7,15 @@
 #include <string>
 #include <vector>
 
-#include "dag/graph.h"
 #include "dag/plan.h"
 #include "dag/segment.h"
-#include "dag/stage.h"
+#include "records/gather_stage.h"
+#include "records/job_stage.h"
+#include "records/reader_stage.h"
+#include "records/sink.h"
+#include "records/source.h"
+#include "records/transform.h"
+#include "spec/graph.h"
 
 namespace pipeline {
 

@@ -9,10 +9,10 @@
 #include <string>
 
 #include "base/result.h"
-#include "dag/intermediate.h"
 #include "dag/plan.h"
 #include "dag/progress.h"
 #include "dag/run_log.h"
+#include "records/intermediate.h"
 #include "storage/store.h"
 
 namespace pipeline {

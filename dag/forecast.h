@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "dag/graph.h"
 #include "dag/plan.h"
+#include "spec/graph.h"
 
 namespace pipeline {
 

@@ -4,8 +4,8 @@
 #include <set>
 
 #include "base/json.h"
+#include "base/json_fields.h"
 #include "base/str.h"
-#include "dag/json_fields.h"
 #include "dag/run_log_line.h"
 
 namespace pipeline {

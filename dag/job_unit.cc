@@ -13,9 +13,9 @@
 #include "base/str.h"
 #include "dag/artifact_summary.h"
 #include "dag/manifest.h"
-#include "dag/piece.h"
 #include "dag/publisher.h"
 #include "dag/unit_id.h"
+#include "records/piece.h"
 
 namespace pipeline {
 

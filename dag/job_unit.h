@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "base/status.h"
-#include "dag/graph.h"
-#include "dag/stage.h"
 #include "dag/track.h"
+#include "records/piece.h"
+#include "spec/graph.h"
 
 namespace pipeline {
 

@@ -5,9 +5,9 @@
 #include <cstdint>
 
 #include "base/digest.h"
-#include "dag/batch.h"
 #include "dag/lineage.h"
-#include "dag/stage.h"
+#include "records/batch.h"
+#include "records/publication.h"
 
 namespace pipeline {
 

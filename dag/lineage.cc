@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "base/json_fields.h"
 #include "base/str.h"
-#include "dag/json_fields.h"
 
 namespace pipeline {
 

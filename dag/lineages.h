@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "dag/graph.h"
 #include "dag/lineage.h"
 #include "dag/plan.h"
+#include "spec/graph.h"
 
 namespace pipeline {
 

@@ -4,8 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/json_fields.h"
 #include "base/str.h"
-#include "dag/json_fields.h"
 #include "dag/unit_id.h"
 
 namespace pipeline {

@@ -9,11 +9,13 @@
 #include <vector>
 
 #include "base/digest.h"
+#include "base/json.h"
 #include "base/result.h"
-#include "dag/counts.h"
 #include "dag/lineage.h"
-#include "dag/registry.h"
-#include "dag/stage.h"
+#include "records/counts.h"
+#include "records/piece.h"
+#include "records/schema.h"
+#include "records/stored_object.h"
 #include "storage/store.h"
 
 namespace pipeline {

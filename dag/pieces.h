@@ -10,7 +10,7 @@
 #include "base/digest.h"
 #include "base/result.h"
 #include "dag/run_log.h"
-#include "dag/stage.h"
+#include "records/piece.h"
 #include "storage/store.h"
 
 namespace pipeline {

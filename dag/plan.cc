@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "base/str.h"
-#include "dag/config.h"
 #include "dag/lineages.h"
 #include "dag/selection.h"
+#include "spec/config.h"
 
 namespace pipeline {
 

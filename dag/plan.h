@@ -11,11 +11,10 @@
 
 #include "base/digest.h"
 #include "base/result.h"
-#include "dag/graph.h"
 #include "dag/lineage.h"
 #include "dag/manifest.h"
 #include "dag/pieces.h"
-#include "dag/stage.h"
+#include "spec/graph.h"
 
 namespace pipeline {
 

@@ -7,9 +7,9 @@
 
 #include "base/result.h"
 #include "dag/environment.h"
-#include "dag/graph.h"
 #include "dag/plan.h"
 #include "dag/track.h"
+#include "spec/graph.h"
 
 namespace pipeline {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "dag/batch.h"
+#include "records/batch.h"
 
 namespace pipeline {
 

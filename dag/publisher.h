@@ -11,9 +11,9 @@
 
 #include "base/result.h"
 #include "dag/artifact_summary.h"
-#include "dag/graph.h"
 #include "dag/manifest.h"
 #include "dag/segment_unit.h"
+#include "spec/graph.h"
 
 namespace pipeline {
 

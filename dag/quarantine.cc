@@ -5,8 +5,8 @@
 
 #include "base/base64.h"
 #include "base/json.h"
+#include "base/json_fields.h"
 #include "base/str.h"
-#include "dag/json_fields.h"
 #include "dag/unit_id.h"
 #include "dag/work_dir.h"
 

@@ -11,7 +11,7 @@
 
 #include "base/digest.h"
 #include "base/result.h"
-#include "dag/batch.h"
+#include "records/batch.h"
 #include "storage/store.h"
 
 namespace pipeline {

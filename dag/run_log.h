@@ -11,8 +11,9 @@
 
 #include "base/digest.h"
 #include "base/result.h"
-#include "dag/counts.h"
-#include "dag/stage.h"
+#include "records/batch.h"
+#include "records/counts.h"
+#include "records/stored_object.h"
 
 namespace pipeline {
 

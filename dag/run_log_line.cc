@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/crc32c.h"
-#include "dag/json_fields.h"
+#include "base/json_fields.h"
 
 namespace pipeline {
 

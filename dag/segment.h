@@ -9,9 +9,11 @@
 #include <vector>
 
 #include "base/result.h"
-#include "dag/batch.h"
 #include "dag/progress.h"
-#include "dag/stage.h"
+#include "records/batch.h"
+#include "records/sink.h"
+#include "records/source.h"
+#include "records/transform.h"
 
 namespace pipeline {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <variant>
 
-#include "dag/batch.h"
+#include "records/batch.h"
 
 namespace pipeline {
 

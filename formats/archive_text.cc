@@ -5,7 +5,7 @@
 
 #include "base/str.h"
 #include "formats/compression.h"
-#include "formats/utf8.h"
+#include "text/utf8.h"
 
 namespace pipeline {
 

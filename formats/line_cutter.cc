@@ -7,7 +7,7 @@
 
 #include "base/digest.h"
 #include "base/str.h"
-#include "formats/utf8.h"
+#include "text/utf8.h"
 
 namespace pipeline {
 

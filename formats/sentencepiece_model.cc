@@ -9,7 +9,7 @@
 
 #include "base/str.h"
 #include "formats/coding.h"
-#include "formats/utf8.h"
+#include "text/utf8.h"
 
 namespace pipeline {
 

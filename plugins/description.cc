@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "base/str.h"
-#include "dag/file_keys.h"
-#include "dag/typed_value.h"
-#include "dag/yaml.h"
+#include "spec/file_keys.h"
+#include "spec/typed_value.h"
+#include "spec/yaml.h"
 
 namespace pipeline {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "dag/registry.h"
+#include "spec/registry.h"
 
 namespace pipeline {
 

@@ -12,7 +12,7 @@
 
 #include "base/child_process.h"
 #include "base/str.h"
-#include "dag/typed_value.h"
+#include "spec/typed_value.h"
 
 namespace pipeline {
 

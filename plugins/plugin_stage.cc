@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "base/str.h"
-#include "dag/mistake.h"
 #include "plugins/plugin_job.h"
+#include "spec/mistake.h"
 
 namespace pipeline {
 

@@ -1,7 +1,7 @@
 // Every stage that this program has.
 #pragma once
 
-#include "dag/registry.h"
+#include "spec/registry.h"
 #include "stages/dictionary.h"
 
 namespace pipeline {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/str.h"
-#include "dag/piece.h"
+#include "records/piece.h"
 #include "stages/shard_writer.h"
 
 namespace pipeline {

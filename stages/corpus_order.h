@@ -4,7 +4,9 @@
 #include <memory>
 #include <vector>
 
-#include "dag/stage.h"
+#include "records/piece.h"
+#include "records/publication.h"
+#include "records/sink.h"
 #include "stages/sharded_output.h"
 
 namespace pipeline {

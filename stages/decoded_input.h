@@ -8,10 +8,10 @@
 #include <stop_token>
 
 #include "base/byte_reader.h"
-#include "dag/stage.h"
 #include "formats/archive_text.h"
 #include "formats/compression.h"
 #include "formats/xz.h"
+#include "records/source.h"
 
 namespace pipeline {
 

@@ -1,7 +1,7 @@
 // The stage `decompress`: whole files of text, compressed or not, to records of one line each.
 #pragma once
 
-#include "dag/registry.h"
+#include "spec/registry.h"
 
 namespace pipeline {
 

@@ -1,7 +1,7 @@
 // The stage at the beginning of every line: the files of a corpus.
 #pragma once
 
-#include "dag/registry.h"
+#include "spec/registry.h"
 
 namespace pipeline {
 

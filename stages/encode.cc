@@ -7,9 +7,9 @@
 
 #include "base/str.h"
 #include "formats/sentencepiece_model.h"
-#include "stages/sentencepiece_handle.h"
-#include "stages/tokenizer_corpus.h"
 #include "storage/store.h"
+#include "text/sentencepiece_handle.h"
+#include "text/tokenizer_corpus.h"
 
 namespace pipeline {
 

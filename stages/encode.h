@@ -1,7 +1,7 @@
 // The stage that turns each line into the ids of a tokenizer. Rules: stages/encode.md.
 #pragma once
 
-#include "dag/registry.h"
+#include "spec/registry.h"
 
 namespace pipeline {
 

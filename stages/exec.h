@@ -1,7 +1,7 @@
 // The stage that sends records through a command of the user's. Rules: stages/exec.md.
 #pragma once
 
-#include "dag/registry.h"
+#include "spec/registry.h"
 
 namespace pipeline {
 

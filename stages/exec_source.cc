@@ -9,8 +9,8 @@
 #include "base/digest.h"
 #include "base/str.h"
 #include "dag/unit_id.h"
-#include "formats/utf8.h"
 #include "stages/command_run.h"
+#include "text/utf8.h"
 
 namespace pipeline {
 

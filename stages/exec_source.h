@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "dag/reader_stage.h"
+#include "records/reader_stage.h"
 #include "stages/exec_line.h"
 
 namespace pipeline {

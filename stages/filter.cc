@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "base/str.h"
-#include "formats/utf8.h"
-#include "stages/character_class.h"
-#include "stages/pattern_set.h"
-#include "stages/repetition.h"
-#include "stages/unicode.h"
-#include "stages/url_share.h"
+#include "text/character_class.h"
+#include "text/pattern_set.h"
+#include "text/repetition.h"
+#include "text/unicode.h"
+#include "text/url_share.h"
+#include "text/utf8.h"
 
 namespace pipeline {
 

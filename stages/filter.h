@@ -1,7 +1,7 @@
 // The stage that drops records by rules about their characters. Rules: stages/filter.md.
 #pragma once
 
-#include "dag/registry.h"
+#include "spec/registry.h"
 
 namespace pipeline {
 

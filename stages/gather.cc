@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/str.h"
-#include "dag/piece.h"
+#include "records/piece.h"
 
 namespace pipeline {
 

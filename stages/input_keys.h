@@ -4,8 +4,8 @@
 #include <string_view>
 #include <vector>
 
-#include "dag/config.h"
 #include "formats/line_cutter.h"
+#include "spec/config.h"
 #include "stages/decoded_input.h"
 #include "stages/utf8_repair.h"
 

@@ -5,8 +5,8 @@
 #include <memory>
 #include <optional>
 
-#include "dag/stage.h"
 #include "formats/line_cutter.h"
+#include "records/source.h"
 #include "stages/decoded_input.h"
 #include "stages/row_columns.h"
 

@@ -7,7 +7,7 @@
 
 #include "base/digest.h"
 #include "base/result.h"
-#include "dag/stage.h"
+#include "records/stored_object.h"
 #include "storage/store.h"
 
 namespace pipeline {

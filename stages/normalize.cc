@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/str.h"
-#include "stages/unicode.h"
-#include "stages/white_space.h"
+#include "text/unicode.h"
+#include "text/white_space.h"
 
 namespace pipeline {
 

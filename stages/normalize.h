@@ -1,7 +1,7 @@
 // The stage that changes text: a Unicode normal form, then white space. Rules: stages/normalize.md.
 #pragma once
 
-#include "dag/registry.h"
+#include "spec/registry.h"
 
 namespace pipeline {
 

@@ -2,8 +2,8 @@
 
 #include <utility>
 
+#include "base/json_fields.h"
 #include "base/str.h"
-#include "dag/json_fields.h"
 #include "formats/packed.h"
 
 namespace pipeline {

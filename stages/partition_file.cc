@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/str.h"
-#include "dag/piece.h"
 #include "formats/partition_file.h"
+#include "records/piece.h"
 #include "stages/measured_writer.h"
 
 namespace pipeline {

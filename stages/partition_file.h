@@ -7,7 +7,7 @@
 
 #include "base/byte_reader.h"
 #include "base/digest.h"
-#include "dag/intermediate.h"
+#include "records/intermediate.h"
 
 namespace pipeline {
 

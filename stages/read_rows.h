@@ -1,7 +1,7 @@
 // The stage `read_rows`: tables to records. What rows are: formats/rows.md.
 #pragma once
 
-#include "dag/registry.h"
+#include "spec/registry.h"
 
 namespace pipeline {
 

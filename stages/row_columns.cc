@@ -4,7 +4,7 @@
 #include <charconv>
 
 #include "base/str.h"
-#include "formats/utf8.h"
+#include "text/utf8.h"
 
 namespace pipeline {
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "dag/batch.h"
 #include "formats/delimited.h"
+#include "records/batch.h"
 
 namespace pipeline {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "dag/stage.h"
+#include "records/transform.h"
 #include "stages/utf8_repair.h"
 
 namespace pipeline {

@@ -1,7 +1,7 @@
 // The stage that draws as many records as fit into so many bytes: stages/sample.md.
 #pragma once
 
-#include "dag/registry.h"
+#include "spec/registry.h"
 
 namespace pipeline {
 

@@ -4,7 +4,7 @@
 #include <compare>
 #include <cstdint>
 
-#include "dag/batch.h"
+#include "records/batch.h"
 
 namespace pipeline {
 

@@ -3,8 +3,10 @@
 
 #include <memory>
 
-#include "dag/intermediate.h"
-#include "dag/stage.h"
+#include "records/gather_stage.h"
+#include "records/intermediate.h"
+#include "records/schema.h"
+#include "records/source.h"
 #include "stages/sample_sink.h"
 
 namespace pipeline {

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "base/str.h"
-#include "stages/mecab_handle.h"
-#include "stages/word_cutter.h"
+#include "text/mecab_handle.h"
+#include "text/word_cutter.h"
 
 namespace pipeline {
 

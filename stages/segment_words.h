@@ -1,7 +1,7 @@
 // The stage that finds the morphemes of each line: stages/segment_words.md.
 #pragma once
 
-#include "dag/registry.h"
+#include "spec/registry.h"
 #include "stages/dictionary.h"
 
 namespace pipeline {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "dag/config.h"
+#include "spec/config.h"
 #include "stages/sharded_output.h"
 
 namespace pipeline {

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "dag/stage.h"
+#include "records/publication.h"
 #include "stages/measured_writer.h"
 #include "stages/sharded_output.h"
 

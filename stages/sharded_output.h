@@ -10,7 +10,9 @@
 #include <string_view>
 #include <vector>
 
-#include "dag/stage.h"
+#include "records/piece.h"
+#include "records/publication.h"
+#include "records/sink.h"
 
 namespace pipeline {
 

@@ -5,7 +5,7 @@
 
 #include "base/log.h"
 #include "base/str.h"
-#include "dag/piece.h"
+#include "records/piece.h"
 #include "stages/shard_writer.h"
 #include "stages/spill_sink.h"
 

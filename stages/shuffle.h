@@ -4,7 +4,8 @@
 #include <memory>
 #include <vector>
 
-#include "dag/stage.h"
+#include "records/piece.h"
+#include "records/publication.h"
 #include "stages/gather.h"
 #include "stages/shard_ranges.h"
 
@@ -18,7 +19,7 @@ namespace pipeline {
 /// at most about twice, at any number of shards.
 class ShufflePublication : public Publication {
  public:
-  /// Reads the index of every spill. An error about one of them names it (dag/piece.h). `rules` and
+  /// Reads the index of every spill. An error about one of them names it (records/piece.h). `rules` and
   /// `artifact` are used later; the store must outlive the publication.
   static Result<std::unique_ptr<ShufflePublication>> Plan(const ShardRules& rules, Store& artifact,
                                                           std::vector<Piece> pieces);

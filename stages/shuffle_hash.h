@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "dag/batch.h"
+#include "records/batch.h"
 
 namespace pipeline {
 

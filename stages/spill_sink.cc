@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/str.h"
-#include "dag/piece.h"
 #include "formats/spill_file.h"
+#include "records/piece.h"
 #include "stages/measured_writer.h"
 #include "stages/shuffle_hash.h"
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string_view>
 
-#include "dag/stage.h"
+#include "records/sink.h"
 
 namespace pipeline {
 

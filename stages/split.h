@@ -7,7 +7,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
-#include "dag/registry.h"
+#include "spec/registry.h"
 
 namespace pipeline {
 

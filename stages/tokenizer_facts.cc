@@ -4,8 +4,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/json_fields.h"
 #include "base/str.h"
-#include "dag/json_fields.h"
 #include "formats/sentencepiece_model.h"
 
 namespace pipeline {

@@ -8,7 +8,7 @@
 #include "base/digest.h"
 #include "base/json.h"
 #include "base/result.h"
-#include "dag/registry.h"
+#include "spec/registry.h"
 
 namespace pipeline {
 

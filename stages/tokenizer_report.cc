@@ -4,9 +4,9 @@
 #include <cmath>
 #include <vector>
 
-#include "formats/utf8.h"
-#include "stages/sentencepiece_handle.h"
-#include "stages/tokenizer_corpus.h"
+#include "text/sentencepiece_handle.h"
+#include "text/tokenizer_corpus.h"
+#include "text/utf8.h"
 
 namespace pipeline {
 

@@ -7,8 +7,8 @@
 
 #include "base/json.h"
 #include "base/result.h"
-#include "dag/batch.h"
 #include "formats/sentencepiece_model.h"
+#include "records/batch.h"
 
 namespace pipeline {
 

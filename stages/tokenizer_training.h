@@ -10,9 +10,9 @@
 
 #include "base/result.h"
 #include "formats/sentencepiece_model.h"
-#include "stages/tokenizer_corpus.h"
 #include "stages/tokenizer_layout.h"
 #include "stages/training_child.h"
+#include "text/tokenizer_corpus.h"
 
 namespace pipeline {
 

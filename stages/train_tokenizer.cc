@@ -9,9 +9,9 @@
 #include "base/digest.h"
 #include "base/str.h"
 #include "stages/measured_writer.h"
-#include "stages/sentencepiece_handle.h"
 #include "stages/tokenizer_report.h"
 #include "stages/tokenizer_training.h"
+#include "text/sentencepiece_handle.h"
 
 namespace pipeline {
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "dag/registry.h"
+#include "spec/registry.h"
 
 namespace pipeline {
 

@@ -3,13 +3,13 @@
 
 #include <cstdint>
 
-#include "dag/stage.h"
+#include "records/transform.h"
 
 namespace pipeline {
 
 enum class InvalidUtf8 : std::uint8_t { kReplace, kQuarantine, kFail };
 
-/// Works on column `text`; counts records, not bytes. kReplace: U+FFFD as formats/utf8.md says, reasons
+/// Works on column `text`; counts records, not bytes. kReplace: U+FFFD as text/utf8.md says, reasons
 /// `invalid_utf8` and `nul`, the original in the quarantine. kQuarantine: the record goes there, reasons
 /// `dropped_invalid_utf8` and `dropped_nul`. Only reasons are counted: the Segment knows what went in and
 /// came out.

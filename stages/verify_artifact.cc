@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "base/str.h"
-#include "dag/piece.h"
 #include "formats/packed.h"
 #include "formats/tfds.h"
+#include "records/piece.h"
 #include "stages/verify_object.h"
 #include "stages/verify_packed.h"
 #include "stages/verify_tfds.h"

@@ -7,14 +7,14 @@
 
 #include "base/crc32c.h"
 #include "base/str.h"
-#include "dag/piece.h"
 #include "formats/coding.h"
 #include "formats/tf_example.h"
 #include "formats/tfds.h"
 #include "formats/tfrecord.h"
-#include "formats/utf8.h"
+#include "records/piece.h"
 #include "stages/measured_reader.h"
 #include "stages/partition_file.h"
+#include "text/utf8.h"
 
 namespace pipeline {
 

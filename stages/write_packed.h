@@ -1,7 +1,7 @@
 // The stage that publishes packed rows of token ids. What lies on disk: formats/packed.md.
 #pragma once
 
-#include "dag/registry.h"
+#include "spec/registry.h"
 
 namespace pipeline {
 

@@ -11,8 +11,8 @@
 #include "formats/tf_example.h"
 #include "formats/tfds.h"
 #include "formats/tfrecord.h"
-#include "formats/utf8.h"
 #include "stages/shard_keys.h"
+#include "text/utf8.h"
 
 namespace pipeline {
 

@@ -1,7 +1,7 @@
 // The stage that publishes a prepared TFDS data set. What lies on disk: formats/tfds.md.
 #pragma once
 
-#include "dag/registry.h"
+#include "spec/registry.h"
 #include "stages/sharded_output.h"
 
 namespace pipeline {

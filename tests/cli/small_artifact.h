@@ -12,12 +12,12 @@
 
 #include "base/crc32c.h"
 #include "dag/manifest.h"
-#include "dag/piece.h"
 #include "dag/publisher.h"
 #include "formats/partition_file.h"
 #include "formats/tf_example.h"
 #include "formats/tfds.h"
 #include "formats/tfrecord.h"
+#include "records/piece.h"
 #include "tests/support/temp_dir.h"
 
 namespace pipeline {

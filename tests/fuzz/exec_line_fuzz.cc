@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "formats/utf8.h"
 #include "stages/exec_line.h"
+#include "text/utf8.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace pipeline;

@@ -5,9 +5,9 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "dag/graph.h"
-#include "dag/graph_drawing.h"
-#include "dag/pipeline_file.h"
+#include "spec/graph.h"
+#include "spec/graph_drawing.h"
+#include "spec/pipeline_file.h"
 #include "tests/support/fake_stages.h"
 
 namespace {

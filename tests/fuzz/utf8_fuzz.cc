@@ -3,8 +3,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "formats/utf8.h"
-#include "formats/utf8_avx2.h"
+#include "text/utf8.h"
+#include "text/utf8_avx2.h"
 
 namespace {
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "dag/registry.h"
+#include "spec/registry.h"
 
 namespace pipeline {
 

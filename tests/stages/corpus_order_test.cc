@@ -1,7 +1,7 @@
 #include "stages/corpus_order.h"
 
 #include "base/crc32c.h"
-#include "dag/piece.h"
+#include "records/piece.h"
 #include "tests/stages/shuffle_fixture.h"
 
 namespace pipeline {

@@ -6,8 +6,8 @@
 #include <thread>
 
 #include "formats/sentencepiece_model.h"
-#include "stages/sentencepiece_handle.h"
 #include "tests/stages/tokenizer_fixture.h"
+#include "text/sentencepiece_handle.h"
 
 namespace pipeline {
 namespace {

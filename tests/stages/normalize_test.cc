@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "stages/unicode.h"
-#include "stages/white_space.h"
 #include "tests/stages/batches.h"
-#include "tests/stages/utf8.h"
+#include "tests/text/utf8.h"
+#include "text/unicode.h"
+#include "text/white_space.h"
 
 namespace pipeline {
 namespace {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "dag/registry.h"
+#include "spec/registry.h"
 #include "stages/tokenizer_facts.h"
 #include "stages/write_packed.h"
 #include "tests/support/map_store.h"

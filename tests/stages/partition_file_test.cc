@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "dag/piece.h"
+#include "records/piece.h"
 #include "tests/support/map_store.h"
 
 namespace pipeline {

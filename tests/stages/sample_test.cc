@@ -7,7 +7,7 @@
 #include <random>
 
 #include "base/str.h"
-#include "dag/piece.h"
+#include "records/piece.h"
 #include "stages/partition_file.h"
 #include "stages/sample_order.h"
 #include "stages/sample_sink.h"

@@ -8,9 +8,9 @@
 #include <thread>
 
 #include "base/str.h"
-#include "stages/mecab_handle.h"
 #include "tests/stages/batches.h"
 #include "tests/support/temp_dir.h"
+#include "text/mecab_handle.h"
 
 namespace pipeline {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "dag/piece.h"
 #include "formats/coding.h"
+#include "records/piece.h"
 #include "tests/stages/shuffle_fixture.h"
 #include "tests/support/fault_store.h"
 

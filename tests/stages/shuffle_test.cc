@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "base/crc32c.h"
-#include "dag/piece.h"
+#include "records/piece.h"
 #include "tests/stages/shuffle_fixture.h"
 
 namespace pipeline {

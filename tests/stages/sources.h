@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "dag/registry.h"
+#include "spec/registry.h"
 #include "tests/support/memory_file.h"
 
 namespace pipeline {

@@ -8,9 +8,9 @@
 
 #include "base/digest.h"
 #include "formats/sentencepiece_model.h"
-#include "stages/sentencepiece_handle.h"
 #include "tests/stages/tokenizer_fixture.h"
 #include "tests/support/temp_dir.h"
+#include "text/sentencepiece_handle.h"
 
 namespace pipeline {
 namespace {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "dag/pipeline_file.h"
+#include "spec/pipeline_file.h"
 
 namespace pipeline {
 

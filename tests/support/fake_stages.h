@@ -2,7 +2,7 @@
 // without a corpus. Their factories answer kUnimplemented: none of them runs.
 #pragma once
 
-#include "dag/registry.h"
+#include "spec/registry.h"
 
 namespace pipeline {
 

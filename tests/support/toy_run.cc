@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "cli/workplace.h"
 #include "dag/executor.h"
-#include "dag/pipeline_file.h"
+#include "spec/pipeline_file.h"
 
 namespace pipeline {
 

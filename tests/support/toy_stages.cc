@@ -5,7 +5,7 @@
 
 #include "base/crc32c.h"
 #include "base/str.h"
-#include "dag/piece.h"
+#include "records/piece.h"
 #include "stages/decompress.h"
 #include "stages/download.h"
 #include "stages/split.h"

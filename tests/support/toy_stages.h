@@ -6,7 +6,7 @@
 #include <functional>
 #include <memory>
 
-#include "dag/registry.h"
+#include "spec/registry.h"
 
 namespace pipeline {
 

@@ -1,0 +1,83 @@
+#include "base/json_fields.h"
+
+#include <charconv>
+#include <optional>
+
+#include "base/str.h"
+
+namespace pipeline {
+
+JsonFields::JsonFields(const Json& object, std::string_view where, Status& status)
+    : object_(object), where_(where), status_(status) {
+  if (!object.is_object()) Fail("", "not an object");
+}
+
+void JsonFields::Fail(std::string_view key, std::string_view what) {
+  if (!status_.ok()) return;
+  std::string name = StrCat(where_, key);
+  if (!name.empty() && name.back() == '.') name.pop_back();
+  status_ = Status(Code::kDataLoss, StrCat(name, ": ", what));
+}
+
+const Json& JsonFields::Member(std::string_view key) {
+  const auto found = object_.AsObject().find(key);
+  if (found != object_.AsObject().end()) return found->second;
+  Fail(key, "missing");
+  static const Json kNull;
+  return kNull;
+}
+
+std::string JsonFields::Text(std::string_view key) {
+  const Json& value = Member(key);
+  if (!value.is_string()) Fail(key, "not a string");
+  return std::string(value.AsString());
+}
+
+std::uint64_t JsonFields::Number(std::string_view key) {
+  const Json& value = Member(key);
+  if (value.is_int() && value.AsInt() >= 0) return static_cast<std::uint64_t>(value.AsInt());
+  Fail(key, "not a whole number");
+  return 0;
+}
+
+std::uint32_t JsonFields::Number32(std::string_view key) {
+  const std::uint64_t number = Number(key);
+  if (number <= UINT32_MAX) return static_cast<std::uint32_t>(number);
+  Fail(key, "too large");
+  return 0;
+}
+
+Digest JsonFields::Hex(std::string_view key) {
+  const std::optional<Digest> digest = Digest::FromHex(Member(key).AsString());
+  if (!digest) Fail(key, "not 32 hexadecimal digits");
+  return digest.value_or(Digest{});
+}
+
+std::uint32_t JsonFields::Hex32(std::string_view key) {
+  const std::string_view text = Member(key).AsString();
+  std::uint32_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, 16);
+  if (text.size() != 8 || error != std::errc() || end != text.data() + text.size())
+    Fail(key, "not 8 hexadecimal digits");
+  return number;
+}
+
+const Json::Array& JsonFields::Array(std::string_view key) {
+  const Json& value = Member(key);
+  if (!value.is_array()) Fail(key, "not an array");
+  return value.AsArray();
+}
+
+const Json& JsonFields::Object(std::string_view key) {
+  const Json& value = Member(key);
+  if (!value.is_object()) Fail(key, "not an object");
+  return value;
+}
+
+std::string Hex32(std::uint32_t number) {
+  std::string hex;
+  for (int shift = 28; shift >= 0; shift -= 4) hex.push_back("0123456789abcdef"[(number >> shift) & 15]);
+  return hex;
+}
+
+}  // namespace pipeline

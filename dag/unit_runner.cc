@@ -1,0 +1,272 @@
+#include "dag/unit_runner.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/str.h"
+#include "dag/artifact_summary.h"
+#include "dag/job_unit.h"
+#include "dag/unit_id.h"
+#include "records/piece.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::string_view kSourceChanged = "its source was changed while it was read";
+
+}  // namespace
+
+Status UnitRunner::Make(Track& track) {
+  Status made = MakeStages(run_.graph, run_.plan, run_.prepared.streams, track);
+  const std::scoped_lock lock(run_.mutex);
+  track.stages = Track::Stages::kMade;
+  if (!made.ok()) track.phase = Track::Phase::kFailed;
+  run_.Wake();
+  return made;
+}
+
+UnitEvents UnitRunner::EventsOf(Track& track) {
+  UnitEvents events;
+  events.logged = [this, &track](InputPieces::Standing standing) {
+    const std::scoped_lock lock(run_.mutex);
+    const PartitionId id = standing.piece.id;
+    const std::string unit = ToString(UnitId{track.name(), id});
+    if (track.phase == Track::Phase::kFailed)
+      return run_.failures.Log(UnitState::kVoid, unit, 0, std::string(kSourceChanged));
+    track.logged.push_back(unit);
+    track.inputs[id.input].pieces.standing.insert_or_assign(id.partition, std::move(standing));
+    for (Track* reader : track.readers) reader->Offer(id);
+    run_.Wake();
+  };
+  events.failed = [this, &track](PartitionId id, const Status& why) {
+    const std::scoped_lock lock(run_.mutex);
+    track.failed.insert(id);
+    return run_.failures.Record(ToString(UnitId{track.name(), id}), why);
+  };
+  events.ended = [](const InputEnd&) {};
+  return events;
+}
+
+Status UnitRunner::Stream(Track& track, std::uint32_t number) {
+  InputPieces standing;
+  std::uint64_t remakes = 0;
+  {
+    const std::scoped_lock lock(run_.mutex);
+    standing = track.inputs[number].pieces;
+    remakes = run_.remakes;
+  }
+  UnitEvents events = EventsOf(track);
+  events.ended = [this, &track, number](const InputEnd& end) {
+    const std::scoped_lock lock(run_.mutex);
+    track.SetEnd(number, end);
+    run_.Wake();
+  };
+  Status outcome = track.gather != nullptr ? ReadGathered(track, standing, events)
+                                           : ReadFile(track, number, standing, events);
+  const std::scoped_lock lock(run_.mutex);
+  Track::Input& input = track.inputs[number];
+  input.running = false;
+  // Partitions that failed stay missing: to try them again in this run would fail again.
+  if (!outcome.ok() || !track.failed.empty()) input.given_up = true;
+  if (!input.given_up && !input.pieces.complete() && remakes == run_.remakes) {
+    input.given_up = true;
+    return Status(Code::kInternal, "its Source ended without all that was asked of it [this is a bug]");
+  }
+  if (outcome.code() == Code::kFailedPrecondition && track.gather == nullptr) {
+    // What this run made of it is of no known content.
+    run_.failures.VoidAll(track, kSourceChanged);
+  }
+  return outcome;
+}
+
+Status UnitRunner::ReadFile(Track& track, std::uint32_t number, const InputPieces& standing,
+                            const UnitEvents& events) {
+  if (track.planned->files < 0)  // it had all its pieces when the run began
+    return Status(Code::kUnavailable, "what it is made from is not there any more; run again");
+  const Facts::Files& source =
+      run_.facts.files.at(run_.graph.nodes()[static_cast<std::size_t>(track.planned->files)].spec->name);
+  // Nothing was to be read when the run began; a partition that was found damaged changed that.
+  RETURN_IF_ERROR(source.missing);
+  return RunStreamUnit(track.scope, *run_.arena, source.files[number], number, standing, events,
+                       run_.stop.get_token());
+}
+
+Status UnitRunner::ReadGathered(Track& track, const InputPieces& standing, const UnitEvents& events) {
+  Track& gather = *track.gather;
+  std::vector<Piece> pieces;
+  std::set<PartitionId> remade;
+  {
+    const std::scoped_lock lock(run_.mutex);
+    pieces = gather.all_pieces();
+    remade = gather.remade;
+  }
+  Status outcome = RunGatherUnit(track.scope, *run_.arena, *gather.scope.directory, std::move(pieces),
+                                 standing, events, run_.stop.get_token());
+  return MakeAgain(gather, remade, std::move(outcome));
+}
+
+Status UnitRunner::Job(Track& track) {
+  std::vector<Piece> pieces;
+  std::set<PartitionId> remade;
+  if (track.origin != nullptr) {
+    const std::scoped_lock lock(run_.mutex);
+    pieces = track.origin->all_pieces();
+    remade = track.origin->remade;
+  }
+  Status outcome = RunJobUnit(run_.graph, track, std::move(pieces), run_.stop.get_token());
+  if (!outcome.ok()) return track.origin ? MakeAgain(*track.origin, remade, std::move(outcome)) : outcome;
+  {
+    const std::scoped_lock lock(run_.mutex);
+    track.phase = Track::Phase::kFinishing;
+  }
+  return Done(track);
+}
+
+Status UnitRunner::MakeAgain(Track& producer, const std::set<PartitionId>& remade, Status why) {
+  const std::optional<PartitionId> piece = DamagedPiece(why);
+  if (!piece || remade.contains(*piece)) return why;
+  const std::scoped_lock lock(run_.mutex);
+  Remake(producer, *piece, why);
+  return {};
+}
+
+Status UnitRunner::Partition(Track& track, const Piece& piece, bool remade) {
+  const Node& made_by = run_.graph.nodes()[static_cast<std::size_t>(track.origin->planned->node)];
+  Status outcome = RunPartitionUnit(track.scope, *run_.arena, *track.origin->scope.directory, piece,
+                                    made_by.out, EventsOf(track), run_.stop.get_token());
+  if (!DamagedPiece(outcome)) return outcome;
+  const std::scoped_lock lock(run_.mutex);
+  Track& origin = *track.origin;
+  track.inputs[piece.id.input].begun.erase(piece.id.partition);
+  if (remade) return outcome;
+  Remake(origin, piece.id, outcome);
+  if (origin.inputs[piece.id.input].pieces.standing.contains(piece.id.partition)) track.Offer(piece.id);
+  return {};
+}
+
+void UnitRunner::Remake(Track& producer, PartitionId id, const Status& why) {
+  if (!producer.remade.insert(id).second) return;  // another reader found it as well
+  ++run_.remakes;
+  const std::string unit = ToString(UnitId{producer.name(), id});
+  run_.environment.progress->Note(StrCat(unit, " is damaged (", why.message(), ") and will be made again"));
+  run_.failures.Log(UnitState::kVoid, unit, 0, std::string(why.message()));
+  Track::Input& input = producer.inputs[id.input];
+  input.pieces.standing.erase(id.partition);
+  input.begun.erase(id.partition);
+  if (producer.origin) producer.Offer(id);
+  for (Track* reader : producer.readers)
+    if (producer.planned->varies && reader->stands(id)) Remake(*reader, id, why);
+  producer.publisher.reset();
+  if (producer.phase != Track::Phase::kFailed) producer.phase = Track::Phase::kPieces;
+  run_.Wake();
+}
+
+Status UnitRunner::PlanShards(Track& track) {
+  std::vector<Piece> pieces;
+  std::uint64_t remakes = 0;
+  {
+    const std::scoped_lock lock(run_.mutex);
+    if (!track.pieces_complete()) return SendBack(track);
+    remakes = run_.remakes;
+    pieces = track.all_pieces();
+  }
+  ArtifactSummary summary = Summarize(*run_.environment.log, *track.planned, pieces);
+  {
+    const std::scoped_lock lock(run_.mutex);
+    if (remakes != run_.remakes) return SendBack(track);
+    track.summary = std::move(summary);
+  }
+  // Before any shard is written. An origin's verdict counts here too: it may be one of an earlier run,
+  // or not be spoken yet.
+  for (const Track* above = &track; above != nullptr; above = above->origin)
+    RETURN_IF_ERROR(Judge(run_.graph, above->planned->chain, above->scope.assembly, track.summary));
+  if (!track.planned->publishes) return Finish(track, pieces, Track::Phase::kPlanning);
+  auto publisher = std::make_shared<Publisher>(track.scope, *track.out);
+  Status begun = publisher->Begin(pieces, GroupMemory(run_.options));
+  if (!begun.ok()) return Damaged(track, std::move(begun), true);
+  run_.environment.progress->Advanced(track.name(), publisher->standing(), publisher->shards());
+  const bool none_left = publisher->groups().empty();
+  {
+    const std::scoped_lock lock(run_.mutex);
+    track.publisher = publisher;
+    track.next_group = track.groups_done = 0;
+    track.phase = Track::Phase::kPublishing;
+  }
+  if (none_left) return Finish(track, pieces, Track::Phase::kPublishing);
+  return {};
+}
+
+Status UnitRunner::Gather(Track& track, Publisher& publisher, std::size_t group) {
+  Status outcome = publisher.RunGroup(group, GroupMemory(run_.options), run_.stop.get_token());
+  std::vector<Piece> pieces;
+  bool last = false, current = false;
+  {
+    const std::scoped_lock lock(run_.mutex);
+    pieces = track.all_pieces();
+    current = track.publisher.get() == &publisher;
+    if (outcome.ok()) last = current && ++track.groups_done == publisher.groups().size();
+  }
+  if (!outcome.ok()) return Damaged(track, std::move(outcome), current);
+  run_.environment.progress->Advanced(track.name(), publisher.standing(), publisher.shards());
+  return last ? Finish(track, pieces, Track::Phase::kPublishing) : Status();
+}
+
+Status UnitRunner::Damaged(Track& track, Status why, bool current) {
+  const std::optional<PartitionId> piece = DamagedPiece(why);
+  if (!piece) return why;
+  const std::scoped_lock lock(run_.mutex);
+  if (current && track.remade.contains(*piece)) return why;
+  Remake(track, *piece, why);
+  return {};
+}
+
+Status UnitRunner::SendBack(Track& track) {
+  track.phase = Track::Phase::kPieces;
+  run_.Wake();
+  return {};
+}
+
+Status UnitRunner::Finish(Track& track, const std::vector<Piece>& pieces, Track::Phase from) {
+  if (run_.Does(Share::Of::kOneUnit)) return {};  // `pipe plan` does it, when it has seen all shards
+  {
+    const std::scoped_lock lock(run_.mutex);
+    if (!track.Advance(from, Track::Phase::kFinishing)) return {};
+  }
+  const Schema& schema = run_.graph.nodes()[static_cast<std::size_t>(track.planned->node)].out;
+  if (track.publisher)
+    RETURN_IF_ERROR(track.publisher->Finish(track.summary, schema));
+  else if (!track.planned->takes_in)
+    RETURN_IF_ERROR(FinishPieces(track.scope, schema, pieces, track.summary));
+  return Done(track);
+}
+
+Status UnitRunner::Copy(Track& track) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<Store> from, OpenPlace(run_.environment, track.planned->copy_from));
+  RETURN_IF_ERROR(CopyArtifact(track.scope, *from, *track.out, run_.stop.get_token()));
+  return Done(track);
+}
+
+Status UnitRunner::Done(Track& track) {
+  {
+    const std::scoped_lock lock(run_.mutex);
+    if (track.phase != Track::Phase::kFinishing) return {};
+    track.phase = Track::Phase::kDone;
+  }
+  const std::string& place = track.planned->place;
+  run_.environment.progress->Note(place.empty() || place.starts_with(kWorkPlace)
+                                      ? StrCat("stage '", track.name(), "' is complete")
+                                      : StrCat("stage '", track.name(), "' published ", place));
+  const std::string unit = ToString(UnitId{track.name(), JobId{}});
+  const UnitLine* last = run_.environment.log->Find(unit);
+  const std::scoped_lock lock(run_.mutex);
+  if (last != nullptr && last->state == UnitState::kFailed)
+    run_.failures.Log(UnitState::kVoid, unit, 0, "done since");
+  track.Advance(Track::Phase::kFinishing, Track::Phase::kDone);
+  return {};
+}
+
+}  // namespace pipeline

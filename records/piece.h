@@ -1,0 +1,46 @@
+// What the first pass leaves of a partition: the objects that hold it, their names, and which partition a
+// damaged one belongs to.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/digest.h"
+#include "base/status.h"
+#include "records/batch.h"
+#include "records/counts.h"
+#include "records/stored_object.h"
+
+namespace pipeline {
+
+/// What a committed partition left behind, for its log line.
+struct PartitionOutput {
+  Digest digest;  // over the records, whatever the framing on disk
+  std::vector<StoredObject> objects;
+};
+
+/// A piece that the first pass left: a logged partition.
+struct Piece {
+  PartitionId id;
+  PartitionOutput output;
+  std::map<std::string, ArtifactTotals::Split, std::less<>> splits;
+};
+
+/// "IIII-PPPPP" and `suffix`: PieceName({0, 12}, ".part") is "0000-00012.part".
+std::string PieceName(PartitionId id, std::string_view suffix);
+
+/// The partition that `object` was named after by PieceName; absent for any other name.
+std::optional<PartitionId> ParsePieceName(std::string_view object);
+
+/// `why` with the object in front, where DamagedPiece finds it.
+Status PieceError(std::string_view object, Status why);
+
+/// The partition that must be made again because of `status`: what PieceError put in front of a
+/// kDataLoss, or of a kNotFound. Absent where the failure is another.
+std::optional<PartitionId> DamagedPiece(const Status& status);
+
+}  // namespace pipeline

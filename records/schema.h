@@ -1,0 +1,22 @@
+// Which columns records have.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace pipeline {
+
+enum class ColumnType : std::uint8_t { kUtf8, kU32List, kU8 };
+
+/// The columns that records have at one point of the graph.
+struct Schema {
+  std::map<std::string, ColumnType, std::less<>> columns;
+  std::vector<std::string> splits;  // names for column `split`; {"train"} where no stage split
+
+  bool operator==(const Schema&) const = default;
+};
+
+}  // namespace pipeline

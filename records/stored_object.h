@@ -1,0 +1,20 @@
+// What is known of an object that was committed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/digest.h"
+
+namespace pipeline {
+
+/// An object as it was written; what a reader may hold against what it finds.
+struct StoredObject {
+  std::string name;  // relative to the stage's artifact directory, or to `out`
+  std::uint64_t bytes = 0;
+  std::uint32_t crc32c = 0;
+  Digest digest;  // of the object's bytes
+  bool operator==(const StoredObject&) const = default;
+};
+
+}  // namespace pipeline

@@ -1,0 +1,34 @@
+// A stage that takes records and gives records, batch by batch.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "base/result.h"
+#include "records/batch.h"
+#include "records/counts.h"
+
+namespace pipeline {
+
+/// The scratch of a Transform (an ICU buffer, a lattice). One batch at a time; keeps nothing of a
+/// batch for the next one: reuse is a matter of speed alone and never changes a byte.
+class Worker {
+ public:
+  virtual ~Worker() = default;
+  /// Changes `batch` in place: may drop, split or replace records. Only reasons go to `counts` (the
+  /// Segment counts records and bytes), records that were dropped or altered to batch.quarantine with
+  /// `stage` as their stage. On failure, batch.failed_index names the record.
+  virtual Status Apply(Batch& batch, std::uint32_t stage, StageCounts& counts) = 0;
+};
+
+/// A pure function on batches, immutable and safe from any thread: the same batch gives the same
+/// bytes in any order.
+class Transform {
+ public:
+  virtual ~Transform() = default;
+  virtual Result<std::unique_ptr<Worker>> NewWorker() const = 0;
+  /// Called once with the totals of a finished artifact; an error keeps it from being published.
+  virtual Status Judge(const ArtifactTotals&) const { return {}; }
+};
+
+}  // namespace pipeline

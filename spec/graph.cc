@@ -1,0 +1,329 @@
+#include "spec/graph.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <queue>
+#include <set>
+
+#include "base/str.h"
+
+namespace pipeline {
+
+namespace {
+
+std::string_view FlowName(Flow flow) {
+  switch (flow) {
+    case Flow::kFiles: return "files";
+    case Flow::kRecords: return "records";
+    case Flow::kArtifact: return "a whole artifact";
+    case Flow::kNothing: return "nothing";
+  }
+  return "";
+}
+
+std::string Named(const StageSpec& stage) { return StrCat("'", stage.name, "' (", stage.type->name, ")"); }
+
+/// ": put a X stage between" for a type that makes `wanted` of `given`, else empty.
+std::string Bridge(const Registry* registry, Flow given, Flow wanted) {
+  if (registry == nullptr || given == Flow::kNothing) return {};
+  for (const StageType& type : registry->types())
+    if (type.takes == given && type.gives == wanted) return StrCat(": put a ", type.name, " stage between");
+  return {};
+}
+
+/// Builds step by step; positions are those of the stages in the file until Order().
+class Builder {
+ public:
+  Builder(const std::vector<StageSpec>& stages, std::vector<Mistake>& mistakes, const Registry* registry)
+      : stages_(stages), mistakes_(mistakes), registry_(registry), edges_(stages.size()) {}
+
+  std::vector<Node> Build() {
+    FindInputs();
+    FindCycles();
+    Order();
+    for (Node& node : nodes_) Inherit(node);
+    for (std::size_t at = 0; at < nodes_.size(); ++at) {
+      for (const PortEdge& edge : nodes_[at].ports) {
+        if (edge.node < 0) continue;
+        std::vector<int>& readers = nodes_[Index(edge.node)].port_readers;
+        if (readers.empty() || readers.back() != static_cast<int>(at))
+          readers.push_back(static_cast<int>(at));
+      }
+    }
+    for (Node& node : nodes_) Judge(node);
+    return std::move(nodes_);
+  }
+
+ private:
+  /// Of one stage, by positions in the file.
+  struct Edges {
+    int input = -1;               // -1: none, or unknown
+    std::vector<PortEdge> ports;  // what the file gives
+
+    /// Every stage that must come before.
+    std::vector<int> before() const {
+      std::vector<int> stages;
+      if (input >= 0) stages.push_back(input);
+      for (const PortEdge& edge : ports)
+        if (edge.node >= 0) stages.push_back(edge.node);
+      return stages;
+    }
+  };
+
+  void FindInputs() {
+    std::map<std::string_view, int> positions;
+    std::vector<std::string_view> names;
+    for (std::size_t i = 0; i < stages_.size(); ++i) {
+      positions.emplace(stages_[i].name, static_cast<int>(i));
+      names.push_back(stages_[i].name);
+    }
+    const auto find = [&](const std::string& name) {
+      const auto found = positions.find(name);
+      return found == positions.end() ? -1 : found->second;
+    };
+    for (std::size_t i = 0; i < stages_.size(); ++i) {
+      const StageSpec& stage = stages_[i];
+      if (!stage.input.empty()) {
+        edges_[i].input = find(stage.input);
+        if (edges_[i].input < 0)
+          mistakes_.push_back(
+              {stage.input_at, StrCat("stage '", stage.name, "' reads '", stage.input,
+                                      "', and there is no such stage", DidYouMean(stage.input, names))});
+      }
+      for (const PortSpec& spec : stage.ports) {
+        const int made_by = find(spec.value);
+        if (made_by >= 0) {
+          edges_[i].ports.push_back({spec.port, made_by, {}});
+        } else if (spec.port->or_file && spec.value.find_first_of("./") != std::string::npos) {
+          edges_[i].ports.push_back({spec.port, -1, spec.value});
+        } else {
+          mistakes_.push_back(
+              {spec.at, StrCat("stage '", stage.name, "' takes '", spec.value, "' as its ", spec.port->name,
+                               ", and there is no such stage", DidYouMean(spec.value, names),
+                               spec.port->or_file ? StrCat("; a file is written ./", spec.value) : "")});
+        }
+      }
+    }
+  }
+
+  /// Walks from every stage to what it reads; an edge to a stage of the walk itself closes a circle.
+  void FindCycles() {
+    enum class State : std::uint8_t { kNew, kOnPath, kSeen };
+    std::vector<State> states(stages_.size(), State::kNew);
+    std::vector<int> path;
+    std::set<std::string> told;
+    std::vector<std::vector<int>> left;  // by stage of the path: what is still to be looked at
+    const auto enter = [&](int at) {
+      states[Index(at)] = State::kOnPath;
+      path.push_back(at);
+      left.push_back(edges_[Index(at)].before());
+    };
+    for (int start = 0; start < static_cast<int>(stages_.size()); ++start) {
+      if (states[Index(start)] == State::kNew) enter(start);
+      while (!path.empty()) {
+        if (left.back().empty()) {
+          states[Index(path.back())] = State::kSeen;
+          path.pop_back(), left.pop_back();
+          continue;
+        }
+        const int next = left.back().back();
+        left.back().pop_back();
+        if (states[Index(next)] == State::kOnPath)
+          TellCircle({std::find(path.begin(), path.end(), next), path.end()}, told);
+        else if (states[Index(next)] == State::kNew)
+          enter(next);
+      }
+    }
+  }
+
+  void TellCircle(std::vector<int> circle, std::set<std::string>& told) {
+    std::rotate(circle.begin(), std::min_element(circle.begin(), circle.end()), circle.end());
+    std::string names = stages_[Index(circle.front())].name;
+    for (std::size_t at = 1; at <= circle.size(); ++at)
+      names += StrCat(" reads ", stages_[Index(circle[at % circle.size()])].name);
+    if (!told.insert(names).second) return;
+    const int next = circle[1 % circle.size()];
+    FilePosition at = stages_[Index(circle.front())].input_at;
+    for (const PortSpec& spec : stages_[Index(circle.front())].ports)
+      if (edges_[Index(circle.front())].input != next && spec.value == stages_[Index(next)].name)
+        at = spec.at;
+    mistakes_.push_back({at, StrCat("stages read each other in a circle: ", names)});
+  }
+
+  /// Fills nodes_; what is in a circle, or reads from one, stays out.
+  void Order() {
+    std::vector<std::vector<int>> after(stages_.size());  // who waits for a stage, once per edge
+    std::vector<std::size_t> waits_for(stages_.size());
+    std::priority_queue<int, std::vector<int>, std::greater<>> ready;
+    for (int i = 0; i < static_cast<int>(stages_.size()); ++i) {
+      const std::vector<int> before = edges_[Index(i)].before();
+      for (const int stage : before) after[Index(stage)].push_back(i);
+      waits_for[Index(i)] = before.size();
+      if (before.empty()) ready.push(i);
+    }
+    std::vector<int> place(stages_.size(), -1);  // position in the file to position in nodes_
+    while (!ready.empty()) {
+      const int at = ready.top();
+      ready.pop();
+      place[Index(at)] = static_cast<int>(nodes_.size());
+      Node node;
+      node.spec = &stages_[Index(at)];
+      const Edges& edges = edges_[Index(at)];
+      node.input = edges.input < 0 ? -1 : place[Index(edges.input)];
+      node.ports = edges.ports;
+      for (PortEdge& edge : node.ports)
+        if (edge.node >= 0) edge.node = place[Index(edge.node)];
+      nodes_.push_back(std::move(node));
+      for (const int reader : after[Index(at)])
+        if (--waits_for[Index(reader)] == 0) ready.push(reader);
+    }
+    for (std::size_t i = 0; i < stages_.size(); ++i)
+      if (const int input = edges_[i].input; place[i] >= 0 && input >= 0)
+        nodes_[Index(place[Index(input)])].readers.push_back(place[i]);
+    known_.assign(nodes_.size(), false);
+  }
+
+  /// What the file leaves out at a port that is inherited; nodes before this one have theirs.
+  void Inherit(Node& node) {
+    if (node.spec->type == nullptr) return;
+    std::vector<PortEdge> all;
+    for (const Port& port : node.spec->type->ports) {
+      const auto here = [&port](const PortEdge& edge) { return edge.port->name == port.name; };
+      const auto given = std::find_if(node.ports.begin(), node.ports.end(), here);
+      if (given != node.ports.end()) {
+        all.push_back(*given);
+        continue;
+      }
+      if (!port.inherited) continue;
+      bool found = false;
+      for (int at = node.input; at >= 0 && !found; at = nodes_[Index(at)].input) {
+        const std::vector<PortEdge>& above = nodes_[Index(at)].ports;
+        const auto edge = std::find_if(above.begin(), above.end(), here);
+        if (edge == above.end()) continue;
+        all.push_back({&port, edge->node, edge->file});
+        found = true;
+      }
+      const bool wrong = std::any_of(node.spec->ports.begin(), node.spec->ports.end(),
+                                     [&port](const PortSpec& spec) { return spec.port == &port; });
+      if (!found && !wrong && port.required && node.input >= 0)
+        mistakes_.push_back({node.spec->at, StrCat("stage ", Named(*node.spec), ": missing key '", port.name,
+                                                   "', and no stage before it has one")});
+    }
+    node.ports = std::move(all);
+  }
+
+  /// Flow and columns of a node whose input has been judged before.
+  void Judge(Node& node) {
+    const StageSpec& stage = *node.spec;
+    const Node* input = node.input < 0 ? nullptr : &nodes_[Index(node.input)];
+    if (stage.type != nullptr) JudgePorts(node);
+    if (stage.type == nullptr || (input != nullptr && input->spec->type == nullptr)) return;
+    if (input != nullptr && !FlowFits(stage, *input->spec)) return;
+    if (input == nullptr && stage.type->takes != Flow::kNothing) return;  // reported as unknown or missing
+    if (input != nullptr && !known_[Index(node.input)]) return;
+    node.in.splits = {"train"};
+    if (input != nullptr) node.in = input->out;
+    if (!ColumnsArrive(node, input) || stage.config.is_null()) return;
+    node.out = node.in;
+    if (stage.type->check) {
+      if (const Status status = stage.type->check(stage.config, node.out); !status.ok()) {
+        mistakes_.push_back({stage.at, StrCat("stage ", Named(stage), ": ", status.message())});
+        return;
+      }
+    }
+    known_[static_cast<std::size_t>(&node - nodes_.data())] = true;
+  }
+
+  void JudgePorts(const Node& node) {
+    for (const PortEdge& edge : node.ports) {
+      if (edge.node < 0) continue;
+      const StageSpec& made_by = *nodes_[Index(edge.node)].spec;
+      if (made_by.type == nullptr || made_by.type->gives == Flow::kArtifact) continue;
+      for (const PortSpec& spec : node.spec->ports)  // what is inherited was told where it stands
+        if (spec.port == edge.port)
+          mistakes_.push_back({spec.at, StrCat("stage ", Named(*node.spec), " takes a whole artifact as its ",
+                                               edge.port->name, ", but ", Named(made_by), " gives ",
+                                               FlowName(made_by.type->gives))});
+    }
+  }
+
+  bool FlowFits(const StageSpec& stage, const StageSpec& input) {
+    const Flow given = input.type->gives, wanted = stage.type->takes;
+    if (given == wanted && wanted != Flow::kNothing) return true;
+    std::string why;
+    if (wanted == Flow::kNothing)
+      why = StrCat("stage ", Named(stage), " begins a pipeline and reads nothing, but has the input '",
+                   input.name, "'");
+    else if (given == Flow::kNothing)
+      why = StrCat("stage ", Named(stage), " reads ", FlowName(wanted), ", but ", Named(input),
+                   " ends a pipeline and gives nothing");
+    else
+      why = StrCat("stage ", Named(stage), " reads ", FlowName(wanted), ", but ", Named(input), " gives ",
+                   FlowName(given), Bridge(registry_, given, wanted));
+    mistakes_.push_back({stage.input_at, std::move(why)});
+    return false;
+  }
+
+  bool ColumnsArrive(const Node& node, const Node* input) {
+    bool arrive = true;
+    for (std::string_view column : node.spec->type->reads) {
+      if (node.in.columns.find(column) != node.in.columns.end()) continue;
+      arrive = false;
+      std::string given;
+      for (const auto& [name, type] : node.in.columns) given += StrCat(given.empty() ? "only " : ", ", name);
+      mistakes_.push_back(
+          {node.spec->input_at, StrCat("stage ", Named(*node.spec), " reads the column '", column, "', but ",
+                                       input != nullptr ? Named(*input->spec) : std::string("nothing"),
+                                       " gives ", given.empty() ? "none" : given)});
+    }
+    return arrive;
+  }
+
+  static std::size_t Index(int position) { return static_cast<std::size_t>(position); }
+
+  const std::vector<StageSpec>& stages_;
+  std::vector<Mistake>& mistakes_;
+  const Registry* registry_;
+  std::vector<Edges> edges_;  // by position in the file
+  std::vector<Node> nodes_;
+  std::vector<bool> known_;  // nodes whose `out` is right
+};
+
+}  // namespace
+
+Graph Graph::Build(const std::vector<StageSpec>& stages, std::vector<Mistake>& mistakes,
+                   const Registry* registry) {
+  Graph graph;
+  graph.nodes_ = Builder(stages, mistakes, registry).Build();
+  return graph;
+}
+
+int Graph::Find(std::string_view stage) const {
+  const auto found =
+      std::find_if(nodes_.begin(), nodes_.end(), [&](const Node& node) { return node.spec->name == stage; });
+  return found == nodes_.end() ? -1 : static_cast<int>(found - nodes_.begin());
+}
+
+std::vector<int> Graph::Lineage(int node) const {
+  std::vector<int> lineage;
+  for (int at = node; at >= 0; at = nodes_[static_cast<std::size_t>(at)].input) lineage.push_back(at);
+  std::reverse(lineage.begin(), lineage.end());
+  return lineage;
+}
+
+bool Graph::MadeFrom(int node, int stage) const {
+  if (node < stage) return false;  // what it is made from comes before it
+  std::vector<bool> from(nodes_.size());
+  from[static_cast<std::size_t>(node)] = true;
+  for (int at = node; at > stage; --at) {
+    if (!from[static_cast<std::size_t>(at)]) continue;
+    const Node& reader = nodes_[static_cast<std::size_t>(at)];
+    if (reader.input >= 0) from[static_cast<std::size_t>(reader.input)] = true;
+    for (const PortEdge& edge : reader.ports)
+      if (edge.node >= 0) from[static_cast<std::size_t>(edge.node)] = true;
+  }
+  return from[static_cast<std::size_t>(stage)];
+}
+
+}  // namespace pipeline

@@ -1,0 +1,69 @@
+// What texts are like in numbers: how long, and of which characters. Bounded memory, one pass.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "text/character_class.h"
+
+namespace pipeline {
+
+/// How often which number came. Numbers below 64 have a bin each; above, each power of two has 32, so that a
+/// bin is at most 1/32 of its numbers wide. Every count is exact.
+class Histogram {
+ public:
+  void Add(std::uint64_t number);
+
+  std::uint64_t count() const { return count_; }
+  std::uint64_t min() const { return min_; }  // 0 of nothing
+  std::uint64_t max() const { return max_; }
+  std::uint64_t sum() const { return sum_; }
+  double mean() const;
+  /// The largest number of the bin that holds the `fraction` quantile (a number that at least this part of
+  /// all reach or stay below), or max() where that is less. 0 of nothing.
+  std::uint64_t Quantile(double fraction) const;
+
+  struct Range {
+    std::uint64_t low = 0;  // both inside
+    std::uint64_t high = 0;
+    std::uint64_t count = 0;
+  };
+  /// Powers of two that have numbers, and those between them: 0, 1, 2-3, 4-7, ...
+  std::vector<Range> Octaves() const;
+
+ private:
+  std::vector<std::uint64_t> bins_;  // up to the last that has a number
+  std::uint64_t count_ = 0;
+  std::uint64_t min_ = 0;
+  std::uint64_t max_ = 0;
+  std::uint64_t sum_ = 0;
+};
+
+/// One thread at a time.
+class TextStats {
+ public:
+  /// `classes` outlives it.
+  explicit TextStats(const CharacterClasses& classes) : classes_(classes), piece_(4096) {}
+
+  /// `text` is clean UTF-8.
+  void Add(std::string_view text);
+
+  std::uint64_t bytes() const { return bytes_; }
+  const Histogram& characters() const { return characters_; }  // of each text
+  const ClassCounts& classes() const { return counts_; }
+
+  /// {"records", "bytes", "characters": {"sum", "min", "mean", "max", "quantiles": {"0.5": ...}, "histogram":
+  /// [[low, high, count], ...]}, "classes": {"hiragana": count, ...}}
+  Json ToJson() const;
+
+ private:
+  const CharacterClasses& classes_;
+  std::vector<char32_t> piece_;
+  std::uint64_t bytes_ = 0;
+  Histogram characters_;
+  ClassCounts counts_;
+};
+
+}  // namespace pipeline

@@ -1,0 +1,143 @@
+#include "text/tokenizer_corpus.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "base/str.h"
+#include "text/utf8.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::array<std::string_view, 8> kEnders = {"。", "！", "？", "．", "!", "?", "」", "』"};
+
+/// Where the last sentence ends in `text`; 0 where none does. A full stop counts when a space follows.
+std::size_t LastSentenceEnd(std::string_view text) {
+  std::size_t last = 0;
+  for (const std::string_view ender : kEnders) {
+    const std::size_t at = text.rfind(ender);
+    if (at != std::string_view::npos) last = std::max(last, at + ender.size());
+  }
+  const std::size_t stop = text.rfind(". ");
+  return stop == std::string_view::npos ? last : std::max(last, stop + 1);
+}
+
+/// How much of `text`, which is longer than `limit`, goes into the next sentence.
+std::size_t CutBefore(std::string_view text, std::size_t limit) {
+  const std::string_view front = text.substr(0, limit);
+  if (const std::size_t end = LastSentenceEnd(front); end > 0) return end;
+  if (const std::size_t space = front.find_last_of(" \t"); space != std::string_view::npos) return space + 1;
+  std::size_t cut = limit;
+  while (cut > 1 && IsUtf8Tail(text[cut])) --cut;
+  return cut;
+}
+
+Result<std::uint64_t> CutWithoutMarks(std::string_view text, std::size_t limit, const TakeSentence& take) {
+  std::uint64_t cuts = 0;
+  for (; text.size() > limit; ++cuts) {
+    const std::size_t size = CutBefore(text, limit);
+    RETURN_IF_ERROR(take(text.substr(0, size)));
+    text.remove_prefix(size);
+  }
+  if (!text.empty()) RETURN_IF_ERROR(take(text));
+  return cuts;
+}
+
+/// How long what separates morphemes is at `at`; 0 where nothing does.
+std::size_t SeparatorAt(std::string_view text, std::size_t at) {
+  if (text[at] == ' ' || text[at] == '\t') return 1;
+  if (text[at] != kSpaceMark[0]) return 0;
+  const std::string_view mark = text.substr(at, kSpaceMark.size());
+  return mark == kSpaceMark || mark == kReservedMark ? mark.size() : 0;
+}
+
+std::string_view WithoutSpaces(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(" \t");
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(" \t") + 1 - begin);
+}
+
+}  // namespace
+
+Result<std::uint64_t> CutIntoSentences(std::string_view line, std::size_t limit, const TakeSentence& take) {
+  std::uint64_t cuts = 0;
+  while (true) {
+    const std::size_t mark = line.find(kReservedMark);
+    ASSIGN_OR_RETURN(const std::uint64_t more, CutWithoutMarks(line.substr(0, mark), limit, take));
+    cuts += more;
+    if (mark == std::string_view::npos) return cuts;
+    line.remove_prefix(mark + kReservedMark.size());
+    ++cuts;
+  }
+}
+
+Result<std::uint64_t> JoinMorphemes(std::string_view line, std::span<const std::uint32_t> cuts,
+                                    std::size_t limit, const TakeSentence& take) {
+  std::string sentence;
+  std::uint64_t made = 0;
+  const auto finish = [&]() -> Status {
+    if (sentence.empty()) return {};
+    ASSIGN_OR_RETURN(const std::uint64_t more, CutIntoSentences(sentence, limit, take));
+    made += 1 + more;
+    sentence.clear();
+    return {};
+  };
+  std::size_t begin = 0;
+  for (const std::uint32_t end : cuts) {
+    const std::string_view morpheme = WithoutSpaces(line.substr(begin, end - begin));
+    begin = end;
+    if (morpheme.empty()) continue;
+    if (!sentence.empty() && sentence.size() + 1 + morpheme.size() > limit) RETURN_IF_ERROR(finish());
+    if (!sentence.empty()) sentence += ' ';
+    sentence += morpheme;
+  }
+  RETURN_IF_ERROR(finish());
+  return made > 0 ? made - 1 : 0;
+}
+
+void MorphemeCounts::Add(std::string_view line, std::span<const std::uint32_t> cuts) {
+  std::size_t begin = 0;
+  for (const std::uint32_t end : cuts) {
+    std::string_view morpheme = line.substr(begin, end - begin);
+    begin = end;
+    for (std::size_t at = 0; at < morpheme.size();) {
+      const std::size_t separator = SeparatorAt(morpheme, at);
+      if (separator == 0) {
+        ++at;
+        continue;
+      }
+      Count(morpheme.substr(0, at));
+      morpheme.remove_prefix(at + separator);
+      at = 0;
+    }
+    Count(morpheme);
+  }
+}
+
+void MorphemeCounts::Count(std::string_view morpheme) {
+  if (morpheme.empty()) return;
+  ++total_;
+  const auto found = counts_.find(morpheme);
+  if (found != counts_.end()) {
+    ++found->second;
+    return;
+  }
+  counts_.emplace(morpheme, 1);
+  // A node with its key and a share of the buckets; a text that does not fit into the string itself.
+  memory_ += 80 + (morpheme.size() > 15 ? morpheme.size() + 17 : 0);
+}
+
+Status MorphemeCounts::Feed(const TakeSentence& take) const {
+  std::vector<std::pair<std::string_view, std::uint64_t>> sorted(counts_.begin(), counts_.end());
+  std::sort(sorted.begin(), sorted.end());
+  for (const auto& [text, count] : sorted) {
+    RETURN_IF_ERROR(take(StrCat(text, '\t', count > 1 ? count - 1 : 1)));
+    if (count > 1) RETURN_IF_ERROR(take(StrCat(text, " \t", 1)));
+  }
+  return {};
+}
+
+}  // namespace pipeline

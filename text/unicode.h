@@ -1,0 +1,30 @@
+// Unicode normalisation forms over UTF-8, and properties of characters. The one place that knows ICU.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "text/character_class.h"
+#include "text/code_point_set.h"
+
+namespace pipeline {
+
+/// The forms of stages/normalize.md.
+enum class NormalForm : std::uint8_t { kNone, kNfc, kNfkc, kNmtNfkc };
+
+/// Appends `utf8` in the form. The two do not overlap; what is no UTF-8 becomes U+FFFD.
+Status AppendNormalForm(NormalForm form, std::string_view utf8, std::string& out);
+
+/// The code points that stay as they are and do not join what stands before them: a text made of
+/// them is in the form, whatever it is followed by, up to its last character. Takes milliseconds.
+CodePointSet StableCodePoints(NormalForm form);
+
+/// The classes of stages/filter.md. Takes tens of milliseconds.
+CharacterClasses UnicodeClasses();
+
+/// Of the ICU that this program runs with: "72.1".
+std::string IcuVersion();
+
+}  // namespace pipeline
