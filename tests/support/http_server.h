@@ -37,12 +37,16 @@ class ServedExchange {
   /// gone.
   virtual bool ReadBody(std::span<char> out, std::size_t& got) = 0;
   virtual bool ReadWholeBody(std::string& body) = 0;
-  /// Status line and headers. Content-Length is `length`; absent: chunked.
+  /// Status line and headers. Content-Length is `length`; absent: chunked. After a status below 200 another
+  /// one follows.
   virtual bool Begin(int status, const std::vector<HttpHeader>& headers,
                      std::optional<std::uint64_t> length) = 0;
   virtual bool Write(std::string_view bytes) = 0;
   /// A whole answer.
   virtual bool Answer(int status, const std::vector<HttpHeader>& headers, std::string_view body) = 0;
+  /// Bytes as they are, in place of all of the above or after Begin: what no server should send. Ends the
+  /// connection in good order when the handler returns.
+  virtual bool WriteRaw(std::string_view bytes) = 0;
   /// The connection ends here: by RST, or orderly although more was announced.
   virtual void Reset() = 0;
   virtual void HangUp() = 0;
