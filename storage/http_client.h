@@ -1,5 +1,5 @@
-// Requests over HTTP, one attempt each: what is worth another is for storage/retry.h to say. Its .cc is the
-// only file of the project that includes curl.
+// Requests over HTTP, one attempt each: what is worth another is for storage/retry.h to say. Below it
+// stand http_transfer, which moves the bytes, and http_address, which reads URLs: they alone include curl.
 #pragma once
 
 #include <chrono>
@@ -32,8 +32,8 @@ struct HttpRequest {
   const ByteFile* file = nullptr;
   std::uint64_t body_offset = 0;
   std::uint64_t body_bytes = 0;
-  /// How many redirects are followed, to http and https only and never from https to http. A server other
-  /// than the first is sent no Authorization.
+  /// How many redirects a GET or HEAD follows, to http and https only and never from https to http. A server
+  /// other than the first is sent no Authorization and no Cookie. With 0 a redirect is an answer like others.
   int redirects = 0;
   bool through_proxy = true;  // that of the environment, if any
 };

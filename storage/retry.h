@@ -14,6 +14,8 @@ namespace pipeline {
 struct RetryPolicy {
   std::chrono::milliseconds first{1'000};  // the greatest first pause; each next one is twice as long
   std::chrono::milliseconds longest{32'000};
+  // Both must be at their end before it is given up: a server that starts again takes minutes, and an attempt
+  // that stalls takes one.
   int attempts = 12;                            // in a row without progress
   std::chrono::milliseconds patience{600'000};  // without progress
 };
@@ -27,6 +29,9 @@ class Pause {
 };
 Pause& SystemPause();
 
+/// Another one at every call, in every process.
+std::uint64_t JitterSeed();
+
 /// One operation's attempts. One thread at a time.
 class Retry {
  public:
@@ -37,7 +42,7 @@ class Retry {
   void Progress();
   /// After a failed attempt: waits (between nothing and the current pause, or `asked` where the server named
   /// a time) and returns OK for another attempt; or `failure` again, saying how often it was tried, where
-  /// that is not kUnavailable or patience is at its end; or kCancelled.
+  /// that is not kUnavailable, patience is at its end or the server named a longer time; or kCancelled.
   Status Again(Status failure, std::optional<std::chrono::milliseconds> asked, std::stop_token stop);
 
  private:
@@ -47,6 +52,7 @@ class Retry {
   std::uint64_t state_;
   int failed_ = 0;
   std::chrono::nanoseconds since_;
+  std::chrono::milliseconds paused_{0};  // since then
 };
 
 }  // namespace pipeline
