@@ -25,10 +25,10 @@ struct HttpHeader {
 struct HttpRequest {
   std::string method = "GET";
   std::string url;
-  std::vector<HttpHeader> headers;
+  std::vector<HttpHeader> headers = {};
   /// Sent as the body: `body`, or `body_bytes` of `file` from `body_offset` on, read while it is sent.
   /// The file outlives the request.
-  std::string body;
+  std::string body = {};
   const ByteFile* file = nullptr;
   std::uint64_t body_offset = 0;
   std::uint64_t body_bytes = 0;

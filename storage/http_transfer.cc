@@ -17,12 +17,13 @@ namespace pipeline {
 
 namespace {
 
-constexpr long kReceiveBuffer = 512 << 10;       // of curl, for one look at the socket
-constexpr std::size_t kMaxWaiting = 512 << 10;   // of a body that came and was not read; then curl is paused
-constexpr std::size_t kMaxRead = 1 << 20;        // between two looks at the stop token
-constexpr std::size_t kMaxHeaders = 256 << 10;   // of one answer, those of 1xx included
-constexpr std::size_t kMaxDiscarded = 64 << 10;  // rather than losing the connection
-constexpr long kMaxConnections = 4;              // that one handle keeps
+constexpr long kReceiveBuffer = 512 << 10;      // of curl, for one look at the socket
+constexpr std::size_t kMaxWaiting = 512 << 10;  // of a body that came and was not read; then curl is paused
+constexpr std::size_t kMaxRead = 1 << 20;       // between two looks at the stop token
+constexpr std::size_t kMaxHeaders = 256 << 10;  // of one answer, those of 1xx included
+constexpr long kMaxDiscarded = 64 << 10;        // rather than losing the connection, and how long it may take
+constexpr std::chrono::milliseconds kDiscarding(100);
+constexpr long kMaxConnections = 4;  // that one handle keeps
 
 /// A server inside of the machine's own network, which hands out credentials.
 bool IsMetadataServer(const std::string& server) {
@@ -106,12 +107,15 @@ class HttpTransfer::Handle {
     transfer_->wakes.emplace(transfer_->stop, Wake{multi_});
     Transfer& transfer = *transfer_;
     // An answer may come while the body is still being sent; from 300 on curl ceases to send it.
-    RETURN_IF_ERROR(Drive([&] {
+    const auto is_answered = [&] {
       return transfer.has_headers &&
              (transfer.sent == transfer.body_bytes || transfer.response.status >= 300);
-    }));
+    };
+    const Status driven = Drive(is_answered);
     transfer.request = nullptr;
-    if (!transfer.has_headers) return Fail(Code::kUnavailable, "the connection ended before the answer");
+    // What broke behind the headers is for the reader of the body.
+    if (!driven.ok() && (!is_answered() || driven.code() == Code::kCancelled)) return driven;
+    if (!is_answered()) return Fail(Code::kUnavailable, "the connection ended before the answer");
     transfer.response.url = url;
     return {};
   }
@@ -312,13 +316,21 @@ class HttpTransfer::Handle {
     }
   }
 
-  /// Takes what has come already, so that the connection can be kept.
+  /// Takes what little is outstanding, so that the connection can be kept.
   void Discard() {
     Transfer& transfer = *transfer_;
+    curl_off_t length = -1, received = 0;
+    curl_easy_getinfo(easy_, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
+    curl_easy_getinfo(easy_, CURLINFO_SIZE_DOWNLOAD_T, &received);
     transfer.is_discarding = true;
-    transfer.discarded = transfer.waiting.size() - transfer.taken;
     if (transfer.is_paused) curl_easy_pause(easy_, CURLPAUSE_CONT);
     Perform();
+    if (length < 0 || length - received > kMaxDiscarded || transfer.stop.stop_requested()) return;
+    const std::chrono::nanoseconds until = SystemClock().Monotonic() + kDiscarding;
+    while (!transfer.is_done && SystemClock().Monotonic() < until) {
+      curl_multi_poll(multi_, nullptr, 0, static_cast<int>(kDiscarding.count()), nullptr);
+      Perform();
+    }
   }
 
   Status Explain(CURLcode code) {
@@ -441,7 +453,7 @@ class HttpTransfer::Handle {
     transfer.has_moved = true;
     if (transfer.is_discarding) {
       transfer.discarded += piece.size();
-      return transfer.discarded <= kMaxDiscarded ? piece.size() : 0;
+      return transfer.discarded <= kMaxWaiting + kMaxDiscarded ? piece.size() : 0;
     }
     const std::size_t direct = std::min(piece.size(), transfer.target.size() - transfer.filled);
     const std::string_view rest = piece.substr(direct);
