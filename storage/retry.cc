@@ -42,6 +42,8 @@ std::uint64_t JitterSeed() {
   return (std::uint64_t{device()} << 32) | device();
 }
 
+Retry::Retry(const RetryMeans& means) : Retry(means.policy, *means.clock, *means.pause, JitterSeed()) {}
+
 Retry::Retry(const RetryPolicy& policy, const Clock& clock, Pause& pause, std::uint64_t seed)
     : policy_(policy), clock_(clock), pause_(pause), state_(seed), since_(clock.Monotonic()) {}
 

@@ -32,9 +32,18 @@ Pause& SystemPause();
 /// Another one at every call, in every process.
 std::uint64_t JitterSeed();
 
+/// What attempts are made with; the defaults are those of the program.
+struct RetryMeans {
+  RetryPolicy policy = {};
+  const Clock* clock = &SystemClock();
+  Pause* pause = &SystemPause();
+};
+
 /// One operation's attempts. One thread at a time.
 class Retry {
  public:
+  /// With a seed of its own.
+  explicit Retry(const RetryMeans& means);
   /// `seed` decides the jitter; take one that differs between processes.
   Retry(const RetryPolicy& policy, const Clock& clock, Pause& pause, std::uint64_t seed);
 

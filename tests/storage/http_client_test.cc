@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "base/str.h"
-#include "tests/storage/store_conformance.h"
+#include "tests/storage/store_reading.h"
 #include "tests/support/http_server.h"
 #include "tests/support/memory_file.h"
 

@@ -7,32 +7,13 @@
 #include <thread>
 #include <vector>
 
+#include "tests/support/counted_pause.h"
+
 namespace pipeline {
 namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-
-/// Lets the clock run in place of waiting.
-class CountedPause final : public Pause {
- public:
-  explicit CountedPause(FakeClock* clock) : clock_(clock) {}
-  Status For(milliseconds time, std::stop_token stop) override {
-    if (stop.stop_requested()) return Status(Code::kCancelled, "stopped");
-    taken.push_back(time);
-    if (clock_ != nullptr) clock_->Advance(time);
-    return {};
-  }
-  milliseconds Sum() const {
-    milliseconds sum(0);
-    for (const milliseconds time : taken) sum += time;
-    return sum;
-  }
-  std::vector<milliseconds> taken;
-
- private:
-  FakeClock* const clock_;
-};
 
 class RetryTest : public testing::Test {
  protected:
