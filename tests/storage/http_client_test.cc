@@ -10,11 +10,13 @@
 #include <set>
 #include <thread>
 
+#include "base/child_process.h"
 #include "base/clock.h"
 #include "base/str.h"
 #include "tests/storage/store_reading.h"
 #include "tests/support/http_server.h"
 #include "tests/support/memory_file.h"
+#include "tests/support/temp_dir.h"
 
 namespace pipeline {
 namespace {
@@ -598,6 +600,30 @@ TEST_F(HttpClientTest, NoMessageHoldsASecret) {
     EXPECT_FALSE(failure.ok()) << url;
     EXPECT_EQ(failure.message().find("hush"), std::string_view::npos) << failure.message();
   }
+}
+
+TEST_F(HttpClientTest, ACertificateThatNobodyVouchesForIsRefused) {
+  TempDir dir;
+  const std::string key = dir / "key.pem", certificate = dir / "certificate.pem";
+  const auto maker = ChildProcess::Start(
+      {.argv = {"openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
+                "-nodes", "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key,
+                "-out", certificate}});
+  ASSERT_TRUE(maker.ok()) << maker.status().message();
+  ASSERT_TRUE((*maker)->Wait({}, milliseconds(0))->ok()) << (*maker)->StderrTail();
+  const auto tls = ChildProcess::Start(
+      {.argv = {"openssl", "s_server", "-accept", "127.0.0.1:0", "-www", "-cert", certificate, "-key", key}});
+  ASSERT_TRUE(tls.ok()) << tls.status().message();
+  std::string said, piece(100, '\0');
+  while (said.find("ACCEPT 127.0.0.1:") == std::string::npos || said.back() != '\n') {
+    const auto got = (*tls)->Read(piece, {});
+    ASSERT_TRUE(got.ok() && *got > 0) << (*tls)->StderrTail();
+    said.append(piece, 0, *got);
+  }
+  const std::string port = said.substr(said.find("127.0.0.1:") + 10, 5);
+  const Status failure = Failure({.url = StrCat("https://127.0.0.1:", std::stoi(port), "/")});
+  EXPECT_EQ(failure.code(), Code::kInvalidArgument);
+  EXPECT_NE(failure.message().find("certificate does not hold"), std::string_view::npos) << failure.message();
 }
 
 // --------------------------------------------------------------------------------- rate and proxies
