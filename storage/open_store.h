@@ -9,8 +9,8 @@
 
 namespace pipeline {
 
-/// The store rooted at a path or `file://` URI; whether it is there shows at the first use. Fails with
-/// kInvalidArgument for what is no place, kUnimplemented for gs://.
+/// The store rooted at a path, `file://` or http(s) URI; whether it is there, and can be written to, shows at
+/// the first use. Fails with kInvalidArgument for what is no place, kUnimplemented for gs://.
 Result<std::unique_ptr<Store>> OpenStore(std::string_view uri);
 
 }  // namespace pipeline

@@ -16,6 +16,7 @@ class FaultBackend {
   MemoryStore inner_;
   FaultStore store_{inner_};
 };
+INSTANTIATE_TYPED_TEST_SUITE_P(Fault, StoreReading, FaultBackend);
 INSTANTIATE_TYPED_TEST_SUITE_P(Fault, StoreConformance, FaultBackend);
 
 class FaultStoreTest : public testing::Test {

@@ -25,6 +25,7 @@ class LocalBackend {
   TempDir dir_;
   LocalStore store_{dir_ / "made/by/the/store"};
 };
+INSTANTIATE_TYPED_TEST_SUITE_P(Local, StoreReading, LocalBackend);
 INSTANTIATE_TYPED_TEST_SUITE_P(Local, StoreConformance, LocalBackend);
 
 /// Everything below the directory that is no directory, temporaries included.

@@ -13,6 +13,7 @@ class MemoryBackend {
  private:
   MemoryStore store_;
 };
+INSTANTIATE_TYPED_TEST_SUITE_P(Memory, StoreReading, MemoryBackend);
 INSTANTIATE_TYPED_TEST_SUITE_P(Memory, StoreConformance, MemoryBackend);
 
 TEST(MemoryStoreTest, KnowsTheCrcOfAnObject) {

@@ -1,4 +1,6 @@
-// What storage/README.md promises of every store, as one suite. A backend instantiates it with
+// What storage/README.md promises of every store that can be written to, as one suite; what it promises of
+// reading is the suite StoreReading. A backend instantiates both with
+//   INSTANTIATE_TYPED_TEST_SUITE_P(Memory, StoreReading, MemoryBackend);
 //   INSTANTIATE_TYPED_TEST_SUITE_P(Memory, StoreConformance, MemoryBackend);
 // where the type is default constructible and has `Store& store()`, empty at first.
 #pragma once
@@ -10,34 +12,9 @@
 #include <vector>
 
 #include "storage/store.h"
+#include "tests/storage/store_reading.h"
 
 namespace pipeline {
-
-/// All bytes from `offset` on.
-inline std::string BytesFrom(const ByteFile& file, std::uint64_t offset) {
-  const Result<std::unique_ptr<ByteReader>> reader = file.Open(offset, {});
-  EXPECT_TRUE(reader.ok()) << reader.status().message();
-  std::string bytes;
-  std::string piece(100'003, '\0');
-  while (reader.ok()) {
-    const Result<std::size_t> got = (*reader)->Read(piece);
-    EXPECT_TRUE(got.ok()) << got.status().message();
-    if (!got.ok() || *got == 0) break;
-    bytes.append(piece, 0, *got);
-  }
-  return bytes;
-}
-
-/// Bytes in which a shift, a gap or a double piece shows.
-inline std::string PatternBytes(std::size_t size) {
-  std::string bytes(size, '\0');
-  std::uint64_t state = 1;
-  for (char& byte : bytes) {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    byte = static_cast<char>(state >> 56);
-  }
-  return bytes;
-}
 
 template <class Backend>
 class StoreConformance : public testing::Test {
@@ -225,31 +202,6 @@ TYPED_TEST_P(StoreConformance, AnOpenFileKeepsItsVersion) {
   EXPECT_EQ(BytesFrom(**file, 4), "bytes");
 }
 
-TYPED_TEST_P(StoreConformance, ReadsFromAnyOffset) {
-  this->Write("a", "0123456789");
-  const auto file = this->store().Open("a");
-  ASSERT_TRUE(file.ok());
-  EXPECT_EQ((*file)->size(), 10u);
-  EXPECT_EQ(BytesFrom(**file, 7), "789");
-  EXPECT_EQ(BytesFrom(**file, 10), "");
-  EXPECT_EQ(BytesFrom(**file, std::uint64_t{1} << 62), "");
-}
-
-TYPED_TEST_P(StoreConformance, AReaderStopsWhenToldTo) {
-  this->Write("a", PatternBytes(3 << 20));
-  const auto file = this->store().Open("a");
-  ASSERT_TRUE(file.ok());
-  std::stop_source stop;
-  const auto reader = (*file)->Open(0, stop.get_token());
-  ASSERT_TRUE(reader.ok());
-  std::string all(3 << 20, '\0');
-  const Result<std::size_t> got = (*reader)->Read(all);
-  ASSERT_TRUE(got.ok());
-  EXPECT_LE(*got, std::size_t{1} << 20) << "further than one look at the stop token";
-  stop.request_stop();
-  EXPECT_EQ((*reader)->Read(all).status().code(), Code::kCancelled);
-}
-
 TYPED_TEST_P(StoreConformance, ListsByNameInByteOrder) {
   for (const char* name : {"b", "a/2", "a/10", "a-b", "ab", "a/c/d", "\xe3\x81\x82"}) this->Write(name, "x");
   EXPECT_EQ(this->Names(), (Names{"a-b", "a/10", "a/2", "a/c/d", "ab", "b", "\xe3\x81\x82"}));
@@ -394,21 +346,14 @@ TYPED_TEST_P(StoreConformance, SweepLeavesLivingWritersAndObjectsAlone) {
   EXPECT_EQ(this->Names(), (Names{"dir/new", "dir/old"}));
 }
 
-TYPED_TEST_P(StoreConformance, ReadObjectRefusesWhatIsTooLarge) {
-  this->Write("a", "12345");
-  EXPECT_EQ(ReadObject(this->store(), "a", 5).value(), "12345");
-  EXPECT_EQ(ReadObject(this->store(), "a", 4).status().code(), Code::kResourceExhausted);
-}
-
 REGISTER_TYPED_TEST_SUITE_P(StoreConformance, ReadsWhatWasWritten, AbsenceIsAnAnswer, ADirectoryIsNoObject,
                             CreateOnlyNeverReplaces, OneOfManyCreatorsWins, ReplacesOnlyTheVersionThatIsKnown,
                             TheVersionIsComparedAtCommit, ReplacingByVersionLosesNoUpdate,
                             EveryWriteHasAVersionOfItsOwn, NothingIsVisibleBeforeCommit,
                             DestroyedUncommittedNothingWasThere, AnOpenFileKeepsItsVersion,
-                            ReadsFromAnyOffset, AReaderStopsWhenToldTo, ListsByNameInByteOrder,
-                            RemovesOneObject, RefusesWhatIsNoName, TakesUnusualNames, KeepsAnEmptyObject,
-                            KeepsABigObjectWrittenInPiecesOfAllSizes, AppendsFilesAtAnyPlace,
-                            ReplacesAnObjectByItself, ACancelledAppendFileLeavesNothing,
-                            SweepLeavesLivingWritersAndObjectsAlone, ReadObjectRefusesWhatIsTooLarge);
+                            ListsByNameInByteOrder, RemovesOneObject, RefusesWhatIsNoName, TakesUnusualNames,
+                            KeepsAnEmptyObject, KeepsABigObjectWrittenInPiecesOfAllSizes,
+                            AppendsFilesAtAnyPlace, ReplacesAnObjectByItself,
+                            ACancelledAppendFileLeavesNothing, SweepLeavesLivingWritersAndObjectsAlone);
 
 }  // namespace pipeline

@@ -98,9 +98,16 @@ TEST(OpenStoreTest, OpensDirectories) {
   EXPECT_EQ(ReadFile(dir / "b/x"), "1");
 }
 
-TEST(OpenStoreTest, RefusesPlacesThatItCannotWriteTo) {
+TEST(OpenStoreTest, WebServersCanBeReadOnly) {
+  const auto store = OpenStore("https://u:hush@h/p?hush");
+  ASSERT_TRUE(store.ok()) << store.status().message();
+  const Status written = WriteObject(**store, "x", "1", {}).status();
+  EXPECT_EQ(written.code(), Code::kInvalidArgument);
+  EXPECT_EQ(written.message(), "https://h/p/: cannot be written to; name a directory");
+}
+
+TEST(OpenStoreTest, RefusesWhatIsNoPlace) {
   EXPECT_EQ(OpenStore("gs://bucket/p").status().code(), Code::kUnimplemented);
-  EXPECT_EQ(OpenStore("https://h/p").status().code(), Code::kInvalidArgument);
   EXPECT_EQ(OpenStore("").status().code(), Code::kInvalidArgument);
 }
 
