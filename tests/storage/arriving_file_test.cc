@@ -73,10 +73,10 @@ class SlowFile final : public ByteFile {
     const std::stop_token stop_;
   };
 
-  template <class Change>
-  void Change(const Change& change) {
+  template <class Edit>
+  void Change(const Edit& edit) {
     const std::scoped_lock lock(mutex_);
-    change();
+    edit();
     changed_.notify_all();
   }
 
