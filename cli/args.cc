@@ -31,6 +31,7 @@ void AddSet(CLI::App& command, std::vector<std::string>& set, Options& options) 
 void AddRun(CLI::App& command, Options& options) {
   command.add_flag("-n,--dry-run", options.dry_run,
                    "Say what would run, how much it reads and how much disk it takes");
+  command.add_flag("--ask", options.ask, "With -n: ask servers for the sizes of what is not here");
   command.add_flag("--explain", options.explain,
                    "Say of every stage why it runs or does not, with the keys that changed");
   command.add_option("-k,--keep-going", options.keep_going, "Stop after N failures")

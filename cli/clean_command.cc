@@ -50,7 +50,7 @@ int CleanCommand(const Options& options) {
   };
   const auto access = options.dry_run ? Workplace::Access::kRead : Workplace::Access::kWrite;
   Result<std::unique_ptr<Workplace>> place =
-      Workplace::Open(WorkPath(options, loaded->spec), access, display);
+      Workplace::Open(WorkPath(options, loaded->spec), access, display, SourceFiles::Network::kOffline);
   if (!place.ok()) return refuse(place.status());
   std::set<std::string> needed;
   if (!options.all) {

@@ -19,6 +19,7 @@ struct Options {
   std::string work;  // --work; empty: PIPE_WORK, else ./.pipe/NAME
   Selection selection;
   bool dry_run = false;  // -n
+  bool ask = false;      // -n: servers, too
   bool explain = false;
   int keep_going = 1;  // -k
   int threads = 0;     // -j; 0: as many as there are cores

@@ -74,8 +74,9 @@ int RunCommand(const Options& options) {
   if (!loaded) return kExitRefused;
   StatusDisplay display(options.json_log);
   const auto access = options.dry_run ? Workplace::Access::kRead : Workplace::Access::kWrite;
-  Result<std::unique_ptr<Workplace>> place =
-      Workplace::Open(WorkPath(options, loaded->spec), access, display);
+  Result<std::unique_ptr<Workplace>> place = Workplace::Open(
+      WorkPath(options, loaded->spec), access, display,
+      options.dry_run && !options.ask ? SourceFiles::Network::kOffline : SourceFiles::Network::kMayAsk);
   if (!place.ok()) return Refuse(place.status());
 
   if (access == Workplace::Access::kWrite)

@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "cli/pipeline_loader.h"
+#include "cli/source_files.h"
 #include "dag/environment.h"
 #include "dag/gather_facts.h"
 #include "dag/hand_out.h"
@@ -23,7 +24,9 @@ class Workplace {
   enum class Access : std::uint8_t { kRead, kWrite };
 
   /// With kWrite: makes the directory and takes its lock (kFailedPrecondition where another run has it).
-  static Result<std::unique_ptr<Workplace>> Open(const std::string& path, Access access, Progress& progress);
+  static Result<std::unique_ptr<Workplace>> Open(
+      const std::string& path, Access access, Progress& progress,
+      SourceFiles::Network network = SourceFiles::Network::kMayAsk);
 
   /// For a worker: beside others, without the lock, with a log of its own in the directory `scratch`, which
   /// outlives it, and with the digests of files that `hand_out` has.
@@ -41,7 +44,7 @@ class Workplace {
 
  private:
   explicit Workplace(std::string path) : directory_(std::move(path)) {}
-  void Furnish(Progress& progress);
+  void Furnish(const std::string& sources, SourceFiles::Network network, Progress& progress);
   Result<SourceFile> Hash(const LocalInput& input, std::stop_token stop);
 
   WorkDir directory_;
@@ -50,6 +53,7 @@ class Workplace {
   std::unique_ptr<IntermediateFormat> intermediate_;
   std::unique_ptr<Store> root_;  // holds the cache of digests
   std::unique_ptr<DigestCache> digests_;
+  std::unique_ptr<SourceFiles> sources_;
   std::map<std::string, HandOut::File> known_;  // by path: what a worker was told
   std::vector<HandOut::File> hashed_;
   Environment environment_;

@@ -435,9 +435,10 @@ class Planner {
               plan_.refusals.push_back(StrCat("stage '", Name(at), "': ", file.missing.message()));
       if (segment.files < 0 || segment.pieces.complete()) continue;
       const auto files = facts_.files.find(Name(segment.files));
-      if (files != facts_.files.end() && !files->second.missing.ok())
-        plan_.refusals.push_back(
-            StrCat("stage '", Name(segment.files), "': ", files->second.missing.message()));
+      if (files == facts_.files.end() || files->second.missing.ok()) continue;
+      const bool may_be_there = facts_.offline && files->second.missing.code() == Code::kUnavailable;
+      (may_be_there ? plan_.reports : plan_.refusals)
+          .push_back(StrCat("stage '", Name(segment.files), "': ", files->second.missing.message()));
     }
   }
 

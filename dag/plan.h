@@ -33,6 +33,7 @@ struct Facts {
     Status missing;  // not OK: the source is not on this machine, and why
   };
   std::map<std::string, Files> files;  // by the stage that gives them
+  bool offline = false;                // nobody was asked: what is kUnavailable may be there all the same
   /// A file that a stage takes and no stage makes: at a port, or by StageType::files.
   struct TakenFile {
     std::string name;  // of the port, or StageFile::name

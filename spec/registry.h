@@ -51,7 +51,7 @@ struct Port {
   bool inherited = false;
 };
 
-/// A file that is read where it lies: what a local `download` gives instead of running.
+/// A file that is read where it lies, or while it arrives: a path, or the URL of one that is elsewhere.
 struct LocalInput {
   std::string path;
   std::string name;
@@ -121,7 +121,7 @@ struct StageType {
   /// Bytes of memory that its model takes, whatever the number of threads; empty for none.
   std::function<std::uint64_t(const Json& config)> model_memory = {};
   std::vector<Metric> metrics = {};
-  /// The files that need no copy because they lie on this machine; empty where none does.
+  /// The files that a stage without records gives: no unit makes them.
   std::function<Result<std::vector<LocalInput>>(const Json& config)> local_inputs = {};
 
   std::variant<SourceFactory, TransformFactory, ReaderFactory, SinkFactory, GatherFactory, JobFactory> make;

@@ -6,6 +6,9 @@
 #include <system_error>
 
 #include "base/str.h"
+#include "storage/http_text.h"
+#include "storage/open_store.h"
+#include "storage/uri.h"
 
 namespace pipeline {
 
@@ -30,10 +33,15 @@ Status CheckUrl(std::string_view url) {
   if (url.empty()) return Status(Code::kInvalidArgument, "url: empty; name a file");
   const std::string_view scheme = SchemeOf(url);
   if (scheme.empty()) return {};
+  if (scheme == "http" || scheme == "https" || scheme == "gs") {
+    ASSIGN_OR_RETURN(const Uri uri, Uri::Parse(url));
+    if (uri.LastPart().empty())
+      return Status(Code::kInvalidArgument, StrCat("url: ", ShownUrl(url), ": names no file"));
+    return {};
+  }
   if (scheme != "file")
-    return Status(
-        Code::kInvalidArgument,
-        StrCat("url: ", url, ": this version reads local files only; fetch it yourself and name the file"));
+    return Status(Code::kInvalidArgument,
+                  StrCat("url: ", ShownUrl(url), ": knows https, http, gs and file, and paths"));
   if (url.substr(kFileScheme.size(), 1) != "/")
     return Status(Code::kInvalidArgument,
                   StrCat("url: ", url, ": names a host; a file of this machine is file:///path"));
@@ -116,6 +124,11 @@ Result<std::vector<LocalInput>> LocalInputs(const Json& config) {
   for (const Json& element : config["url"].AsArray()) {
     const std::string_view url = element.AsString();
     RETURN_IF_ERROR(CheckUrl(url));
+    if (IsRemote(url)) {
+      ASSIGN_OR_RETURN(const Uri uri, Uri::Parse(url));
+      inputs.push_back({std::string(url), std::string(uri.LastPart())});
+      continue;
+    }
     std::vector<std::string> paths = {SchemeOf(url).empty() ? std::string(url) : PathOf(url)};
     std::error_code ignored;  // a name that cannot be looked at is reported by Input
     if (SchemeOf(url).empty() && HasWildcard(url) && !fs::exists(paths[0], ignored)) {
@@ -149,7 +162,9 @@ StageType DownloadType() {
   type.keys = {
       // What the files hold enters the recipe, not where they lie.
       {"url", ValueType::kStrings, "", Effect::kNone,
-       "Paths or file:// URLs; in paths, * and ? stand for any name and are read in the order of the names."},
+       "Paths, or https://, http:// and file:// URLs; in paths, * and ? stand for any name and are read in "
+       "the "
+       "order of the names."},
       {"size", ValueType::kBytes, "~", Effect::kNone,
        "Bytes of all files, for forecasts where nobody can be asked."},
       {"text_size", ValueType::kBytes, "~", Effect::kNone, "Bytes of the text in them, for forecasts."},

@@ -5,7 +5,8 @@
 
 namespace pipeline {
 
-/// Files on this machine are read where they lie, through StageType::local_inputs.
+/// Files on this machine are read where they lie, those of others while they arrive: cli/source_files.h. All
+/// of them through StageType::local_inputs; there is no unit that fetches.
 StageType DownloadType();
 
 }  // namespace pipeline

@@ -36,9 +36,9 @@ class ArrivingFile::Reader final : public ByteReader {
  private:
   Result<std::size_t> ReadSome(std::span<char> out) {
     if (stop_.stop_requested()) return Stopped();
-    if (offset_ >= file_.size()) {
+    if (offset_ >= file_.size() || file_.arrival_.whole_first) {
       RETURN_IF_ERROR(file_.WaitUntilWhole(stop_));
-      return std::size_t{0};
+      if (offset_ >= file_.size()) return std::size_t{0};
     }
     ASSIGN_OR_RETURN(const std::uint64_t here, WaitForMore());
     if (offset_ < here) {

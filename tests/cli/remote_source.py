@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+"""A source on a web server: the same bytes as from a file, whatever the server and the machine do meanwhile.
+
+    remote_source.py PIPE
+"""
+
+import lzma
+import signal
+import sys
+import tempfile
+from pathlib import Path
+
+from pipe_run import Run, corpus, differences, fail
+from web_server import WebServer
+
+FILE = """\
+pipe: 1
+name: remote
+vars: { out: "", corpus: "" }
+stages:
+  source: { type: download, url: "${corpus}" }
+  lines: { type: decompress, input: source, partition: 64KiB }
+  clean: { type: normalize, input: lines, form: nfkc }
+  docs: { type: split, input: clean, splits: { train: rest, validation: 0.1 } }
+  text: { type: write_tfds, input: docs, name: remote, version: 1.0.0, shards: 2, out: "${out}" }
+"""
+PACKED = lzma.compress(corpus(11, 3_000_000), preset=1)
+SECRET = "key=hidden0123456789"
+
+
+class Scenarios:
+    """One method each; the run of a method has a directory of its own."""
+
+    def __init__(self, program, root):
+        self.program, self.root = program, root
+        local = root / "corpus.txt.xz"
+        local.write_bytes(PACKED)
+        run = self.run("local")
+        self.hold(run.finish("--set", f"corpus={local}") == 0, run, "the run from a file failed")
+        self.wanted = run.published(lineage=False)
+
+    def run(self, name):
+        return Run(self.program, self.root / name, FILE)
+
+    @staticmethod
+    def hold(condition, run, what):
+        if not condition:
+            fail(f"{what}\n{run.messages()[-3000:]}", run)
+
+    def same(self, run, what):
+        found = differences(self.wanted, run.published(lineage=False))
+        self.hold(not found, run, f"{what}: {found}")
+
+    def a_run(self, server):
+        run, source = self.run("a_run"), ("--set", f"corpus={server.url}?{SECRET}")
+        self.hold(run.finish(*source) == 0, run, "failed")
+        self.same(run, "from a server")
+        self.hold(server.sent < 1.1 * len(PACKED), run, f"{server.sent} bytes were sent of {len(PACKED)}")
+        before = len(server.requests)
+        self.hold(run.finish(*source) == 0 and server.requests[before:] == [("HEAD", 0)], run,
+                  f"what is done was asked for again: {server.requests[before:]}")
+        for path in (path for path in run.root.rglob("*") if path.is_file()):
+            self.hold(b"hidden0123456789" not in path.read_bytes(), run, f"{path}: holds the secret of the address")
+
+    def a_server_that_breaks_off(self, server):
+        server.break_every = 200_000
+        run = self.run("breaks")
+        self.hold(run.finish("--set", f"corpus={server.url}") == 0, run, "failed")
+        self.same(run, "from a server that breaks off")
+        self.hold(len(server.requests) > len(PACKED) // server.break_every, run, "it never broke off")
+
+    def kills(self, server):
+        """What had arrived is not sent again."""
+        server.pause = 0.02
+        run, source = self.run("kills"), ("--set", f"corpus={server.url}")
+        kills = 0
+        for logged in (2, 8, 16, 24):
+            code = run.stop_when(lambda: run.log().done("text/") >= logged, signal.SIGTERM if kills % 2 else signal.SIGKILL,
+                                 *source)
+            kills += code != 0
+        self.hold(kills >= 2, run, f"it was stopped {kills} times only")
+        self.hold(run.finish(*source) == 0, run, "failed")
+        self.same(run, "after kills")
+        firsts = [first for method, first in server.requests if method == "GET" and first > 0]
+        self.hold(firsts, run, f"never went on where it was: {server.requests}")
+
+    def another_version(self, server):
+        run, source = self.run("version"), ("--set", f"corpus={server.url}")
+        self.hold(run.finish(*source) == 0, run, "failed")
+        server.data, server.etag = lzma.compress(corpus(12, 500_000), preset=1), '"2"'
+        self.hold(run.finish(*source) == 2 and "another recipe" in run.messages(), run,
+                  "another version of the source was not told from the published one")
+        self.hold(run.finish(*source, "--force", "text") == 0, run, "failed for the other version")
+        self.hold(differences(self.wanted, run.published(lineage=False)), run, "the old text stayed")
+
+    def another_version_meanwhile(self, server):
+        """Bytes of two versions are never put together."""
+        server.pause, server.break_every = 0.01, 300_000
+        run, source = self.run("meanwhile"), ("--set", f"corpus={server.url}")
+
+        def change():
+            if run.log().done("text/") < 4:
+                return False
+            server.data, server.etag = lzma.compress(corpus(12, 3_000_000), preset=1), '"2"'
+            return False
+        code = run.stop_when(change, signal.SIGKILL, *source)
+        self.hold(code == 1 and "changed while it was read" in run.messages(), run, f"exit {code}")
+        self.hold(run.finish(*source) == 0, run, "failed for the new version")
+        self.hold(run.verify(run.out / "remote/1.0.0") == 0, run, "does not verify")
+
+    def a_server_without_versions(self, server):
+        """Nothing is decoded before all of it is here."""
+        server.gives_versions = False
+        run = self.run("unversioned")
+        self.hold(run.finish("--set", f"corpus={server.url}") == 0, run, "failed")
+        self.same(run, "from a server without versions")
+
+    def nobody_is_asked_by_a_dry_run(self, server):
+        run, source = self.run("dry"), ("--set", f"corpus={server.url}")
+        self.hold(run.finish("-n", *source) == 0 and not server.requests, run, f"asked: {server.requests}")
+        self.hold("was not asked" in run.messages(), run, "does not say that nobody was asked")
+        self.hold(run.finish("-n", "--ask", *source) == 0 and server.requests == [("HEAD", 0)], run,
+                  f"asked: {server.requests}")
+
+    def what_is_no_file_is_said(self, server):
+        run = self.run("absent")
+        code = run.finish("--set", f"corpus={server.url}.gz?{SECRET}")
+        self.hold(code == 2 and "corpus.txt.xz.gz: " in run.messages() and "hidden" not in run.messages(), run, f"exit {code}")
+        code = run.finish("--set", "corpus=ftp://host/file")
+        self.hold(code == 2 and "ftp://host/file" in run.messages(), run, f"exit {code}")
+
+    def what_is_done_needs_no_server(self, server):
+        run, source = self.run("gone"), ("--set", f"corpus={server.url}")
+        self.hold(run.finish(*source) == 0, run, "failed")
+        server.stop()
+        self.hold(run.finish(*source) == 0, run, "what is done was wanted again")
+
+
+NAMES = ("a_run", "a_server_that_breaks_off", "kills", "another_version", "another_version_meanwhile",
+         "a_server_without_versions", "nobody_is_asked_by_a_dry_run", "what_is_no_file_is_said",
+         "what_is_done_needs_no_server")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as place:
+        scenarios = Scenarios(Path(sys.argv[1]).resolve(), Path(place))
+        for name in NAMES:
+            server = WebServer(PACKED)
+            getattr(scenarios, name)(server)
+            print(f"ok: {name.replace('_', ' ')}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
