@@ -57,6 +57,7 @@ VENDORS = {
                       "one file decodes a stream, one the blocks of an index in parallel"),
     "nlohmann-json": Vendor(r"nlohmann/", ("base/json.cc",)),
     "SentencePiece": Vendor(r"sentencepiece", ("stages/sentencepiece_handle.cc",)),
+    "OpenSSL": Vendor(r"openssl/", ("storage/jwt.cc",)),
     "oneTBB": Vendor(r"(oneapi/)?tbb/", ("dag/segment.cc",)),
     "xxHash": Vendor(r"xxhash|xxh3", ("base/digest.cc",)),
     "yaml-cpp": Vendor(r"yaml-cpp/", ("dag/yaml.cc",)),
@@ -71,7 +72,7 @@ SYSTEM = re.compile(r"[a-z_0-9]+$|(sys|linux|netinet|arpa|net)/\w+\.h$|"
 # Where everything may be caught: the borders over which no exception may travel.
 CATCH_ALL = ("dag/segment.cc", "dag/executor.cc", "cli/main.cc", "plugins/train/plugin.cc")
 # The environment is read at the top floor and handed down; what is below takes arguments.
-GETENV = ("cli/*", "tests/*", "bench/*")
+GETENV = ("cli/*", "tests/*", "bench/*", "storage/gcs_auth.cc")  # credentials come from where gcloud puts them
 
 # A plugin is another program: what it may include, by the beginning of the path; nobody else includes it.
 TRAIN = "plugins/train/"
