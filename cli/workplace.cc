@@ -55,7 +55,8 @@ void Workplace::Furnish(const std::string& sources, SourceFiles::Network network
   environment_.work_store = [path](const std::string& below) -> Result<std::unique_ptr<Store>> {
     return std::unique_ptr<Store>(std::make_unique<LocalStore>(StrCat(path, "/", below)));
   };
-  environment_.open_store = [](const std::string& uri) { return OpenStore(uri); };
+  stores_ = std::make_unique<StoreOpener>(StoreOptions{.spool = StrCat(directory_.spool(), "/uploads")});
+  environment_.open_store = [this](const std::string& uri) { return stores_->Open(uri); };
   environment_.open_file = [this](const std::string& file) { return sources_->Open(file); };
   environment_.file_identity = [this](const std::string& file) { return sources_->Identity(file); };
   environment_.free_bytes = [path] { return FreeBytes(path); };

@@ -16,6 +16,7 @@
 #include "dag/lock.h"
 #include "dag/work_dir.h"
 #include "storage/digest_cache.h"
+#include "storage/open_store.h"
 
 namespace pipeline {
 
@@ -54,6 +55,7 @@ class Workplace {
   std::unique_ptr<Store> root_;  // holds the cache of digests
   std::unique_ptr<DigestCache> digests_;
   std::unique_ptr<SourceFiles> sources_;
+  std::unique_ptr<StoreOpener> stores_;
   std::map<std::string, HandOut::File> known_;  // by path: what a worker was told
   std::vector<HandOut::File> hashed_;
   Environment environment_;

@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "storage/http_text.h"
 #include "storage/object_name.h"
+#include "storage/percent.h"
 
 namespace pipeline {
 
@@ -47,29 +48,6 @@ std::optional<std::string> SchemeWord(std::string_view text) {
 std::string WithoutSlashesAtEnd(std::string_view path) {
   while (path.size() > 1 && path.back() == '/') path.remove_suffix(1);
   return std::string(path);
-}
-
-std::optional<unsigned> HexDigit(char c) {
-  c = ToLower(c);
-  if (IsDigit(c)) return static_cast<unsigned>(c - '0');
-  if (c >= 'a' && c <= 'f') return static_cast<unsigned>(c - 'a' + 10);
-  return std::nullopt;
-}
-
-std::optional<std::string> PercentDecode(std::string_view text) {
-  std::string decoded;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%') {
-      decoded.push_back(text[i]);
-      continue;
-    }
-    const auto high = i + 1 < text.size() ? HexDigit(text[i + 1]) : std::nullopt;
-    const auto low = i + 2 < text.size() ? HexDigit(text[i + 2]) : std::nullopt;
-    if (!high || !low) return std::nullopt;
-    decoded.push_back(static_cast<char>(*high * 16 + *low));
-    i += 2;
-  }
-  return decoded;
 }
 
 Result<Uri> ParseFile(std::string_view text, std::string_view rest) {

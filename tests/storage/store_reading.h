@@ -39,6 +39,13 @@ inline std::string PatternBytes(std::size_t size) {
   return bytes;
 }
 
+/// Whether a place takes such a name; one that does not take all has `static bool CanName(std::string_view)`.
+template <class Backend>
+bool CanName(std::string_view name) {
+  if constexpr (requires { Backend::CanName(name); }) return Backend::CanName(name);
+  return !name.empty();
+}
+
 template <class Backend>
 class StoreReading : public testing::Test {
  protected:
@@ -146,8 +153,12 @@ TYPED_TEST_P(StoreReading, AReaderStopsWhenToldTo) {
 TYPED_TEST_P(StoreReading, ReadsUnusualNames) {
   const std::string names[] = {" ",   "%41",     "*?", "-rf", "...", ".hidden", "a b",   "a\\b", "a\nb",
                                "c:d", "x.tmp.y", "~",  "a?b", "a#b", "a+b",     "a&b=c", "ä/ö",  "\xff\xfe"};
-  for (const std::string& name : names) this->Write(name, name);
-  for (const std::string& name : names) EXPECT_EQ(this->Read(name), name);
+  for (const std::string& name : names)
+    if (CanName<TypeParam>(name)) this->Write(name, name);
+  for (const std::string& name : names) {
+    if (!CanName<TypeParam>(name)) continue;
+    EXPECT_EQ(this->Read(name), name);
+  }
 }
 
 TYPED_TEST_P(StoreReading, RefusesToReadWhatIsNoName) {

@@ -1,0 +1,44 @@
+// Text that must not be seen: keys, tokens, what opens an upload session.
+#pragma once
+
+#include <string.h>
+
+#include <string>
+#include <utility>
+
+namespace pipeline {
+
+/// Has no way into a message: it converts to nothing, prints nowhere and StrCat does not take it. What it
+/// holds is overwritten when it goes.
+class Secret {
+ public:
+  Secret() = default;
+  explicit Secret(std::string text) : text_(std::move(text)) {}
+  Secret(const Secret&) = default;
+  Secret(Secret&& other) noexcept : text_(other.text_) { other.Forget(); }
+  Secret& operator=(const Secret& other) {
+    if (this == &other) return *this;
+    Forget();
+    text_ = other.text_;
+    return *this;
+  }
+  Secret& operator=(Secret&& other) noexcept {
+    text_.swap(other.text_);
+    return *this;
+  }
+  ~Secret() { Forget(); }
+
+  bool operator==(const Secret&) const = default;
+  bool empty() const { return text_.empty(); }
+  /// For what is sent, signed or kept in a file of mode 0600.
+  const std::string& Reveal() const { return text_; }
+
+ private:
+  void Forget() {
+    explicit_bzero(text_.data(), text_.size());
+    text_.clear();
+  }
+  std::string text_;
+};
+
+}  // namespace pipeline

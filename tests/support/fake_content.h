@@ -1,0 +1,44 @@
+// The bytes of an object of a fake bucket, or of an upload on its way to become one.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/file_descriptor.h"
+
+namespace pipeline {
+
+/// Grows under one thread at a time; once nobody appends, safe from any thread. What is shared: an object's
+/// content lives until the last download of it ends, also when the object was replaced.
+class FakeContent {
+ public:
+  /// In a new file of `directory`, which is removed at the end; or in memory where that is empty.
+  explicit FakeContent(const std::string& directory, bool with_md5);
+  ~FakeContent();
+  FakeContent(const FakeContent&) = delete;
+  FakeContent& operator=(const FakeContent&) = delete;
+
+  void Append(std::string_view bytes);
+  void Append(const FakeContent& other);
+  std::uint64_t size() const { return size_; }
+  /// Fills a prefix of `out`; 0 at the end.
+  std::size_t Read(std::uint64_t offset, std::span<char> out) const;
+  std::string ReadAll() const;
+  std::uint32_t crc32c() const { return crc32c_; }
+  /// 16 bytes; empty where it was not wanted.
+  std::string Md5() const;
+
+ private:
+  struct Md5State;
+
+  std::string bytes_;    // in memory
+  FileDescriptor file_;  // or in a file, whose name is gone already
+  std::uint64_t size_ = 0;
+  std::uint32_t crc32c_ = 0;
+  std::unique_ptr<Md5State> md5_;
+};
+
+}  // namespace pipeline

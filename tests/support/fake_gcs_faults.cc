@@ -1,0 +1,267 @@
+#include "tests/support/fake_gcs_faults.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/str.h"
+
+namespace pipeline {
+
+namespace {
+
+using Kind = FakeFault::Kind;
+
+/// Takes `literal` from the front of `text`; false, and nothing taken, where it does not stand there.
+bool Skip(std::string_view& text, std::string_view literal) {
+  if (text.substr(0, literal.size()) != literal) return false;
+  text.remove_prefix(literal.size());
+  return true;
+}
+
+std::optional<std::uint64_t> SkipNumber(std::string_view& text) {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc()) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return number;
+}
+
+/// "-after-256K", "-after-10B" or nothing.
+bool SkipAfter(std::string_view& text, std::optional<std::uint64_t>& after) {
+  if (!Skip(text, "-after-") && !Skip(text, "-at-")) return text.empty();
+  after = SkipNumber(text);
+  if (after && !Skip(text, "B")) {
+    if (!Skip(text, "KiB") && !Skip(text, "K")) return false;
+    *after *= 1024;
+  }
+  return after && text.empty();
+}
+
+bool ParseReturn(std::string_view rest, FakeFault& fault) {
+  if (Skip(rest, "reset-connection")) {
+    fault.kind = Kind::kReset;
+    return SkipAfter(rest, fault.after);
+  }
+  if (Skip(rest, "broken-stream-final-chunk") || Skip(rest, "broken-stream")) {
+    fault.kind = Kind::kBrokenStream;
+    return SkipAfter(rest, fault.after);
+  }
+  const std::pair<std::string_view, Kind> words[] = {{"corrupted-data", Kind::kCorrupt},
+                                                     {"308-without-range", Kind::kLostRange},
+                                                     {"whole-object", Kind::kWholeObject},
+                                                     {"wrong-etag", Kind::kWrongEtag}};
+  for (const auto& [word, kind] : words) {
+    if (rest != word) continue;
+    fault.kind = kind;
+    return true;
+  }
+  const std::optional<std::uint64_t> status = SkipNumber(rest);
+  if (!status) return false;
+  fault.status = static_cast<int>(*status);
+  fault.kind = Kind::kStatus;
+  if (rest == "-after-commit") {
+    fault.kind = Kind::kAfterCommit;
+    return true;
+  }
+  if (Skip(rest, "-retry-after-")) {
+    const std::optional<std::uint64_t> seconds = SkipNumber(rest);
+    if (seconds) fault.retry_after = static_cast<int>(*seconds);
+    return seconds && rest.empty();
+  }
+  return SkipAfter(rest, fault.after);
+}
+
+/// Which operations a fault of this kind can strike.
+bool Fits(const FakeFault& fault, std::string_view operation) {
+  constexpr std::string_view kInsert = "storage.objects.insert.";
+  const bool insert = operation.substr(0, kInsert.size()) == kInsert;
+  const std::string_view step = insert ? operation.substr(kInsert.size()) : std::string_view();
+  const bool sends = step == "whole" || step == "chunk";
+  const bool read = operation == "storage.objects.read";
+  switch (fault.kind) {
+    case Kind::kNone: return false;
+    case Kind::kStatus: return !fault.after || sends;
+    case Kind::kReset: return !fault.after || sends || read;
+    case Kind::kAfterCommit:
+      return sends || operation == "storage.objects.delete" || operation == "storage.objects.compose" ||
+             operation == "storage.objects.rewrite";
+    case Kind::kBrokenStream:
+    case Kind::kWholeObject:
+    case Kind::kWrongEtag: return read;
+    case Kind::kCorrupt: return read || sends;
+    case Kind::kLostRange: return step == "chunk" || step == "query";
+    case Kind::kExpireSession: return step == "chunk" || step == "query";
+    case Kind::kRedirectSession: return step == "start";
+    case Kind::kRace: return sends;
+    case Kind::kPages:
+    case Kind::kEmptyPage: return operation == "storage.objects.list";
+    case Kind::kStall: return read || sends;
+  }
+  return false;
+}
+
+/// What a random plan chooses from. Rare faults stand once, the usual ones more often.
+constexpr std::string_view kRandom[] = {
+    "return-503",
+    "return-503",
+    "return-500",
+    "return-429-retry-after-0",
+    "return-408",
+    "return-reset-connection",
+    "return-401",
+    "return-503-after-300K",
+    "return-reset-connection-after-700K",
+    "return-reset-connection-after-40K",
+    "return-reset-connection-after-300K",
+    "return-503-after-commit",
+    "return-0-after-commit",
+    "return-broken-stream",
+    "return-broken-stream-after-64K",
+    "return-corrupted-data",
+    "return-308-without-range",
+    "return-308-without-range",
+    "return-whole-object",
+    "return-wrong-etag",
+    "expire-session-404",
+    "expire-session-410",
+    "redirect-session",
+    "redirect-session",
+    "race",
+    "pages-of-1",
+    "pages-of-3",
+    "empty-page",
+    "stall-for-50ms-after-16K",
+};
+
+}  // namespace
+
+std::optional<FakeFault> FakeFault::Parse(std::string_view word) {
+  FakeFault fault;
+  std::string_view rest = word;
+  if (Skip(rest, "return-")) return ParseReturn(rest, fault) ? std::optional(fault) : std::nullopt;
+  if (Skip(rest, "expire-session-")) {
+    fault.kind = Kind::kExpireSession;
+    fault.status = static_cast<int>(SkipNumber(rest).value_or(404));
+  } else if (Skip(rest, "pages-of-")) {
+    fault.kind = Kind::kPages;
+    fault.number = SkipNumber(rest).value_or(1);
+  } else if (Skip(rest, "stall-for-")) {
+    fault.kind = Kind::kStall;
+    fault.number = SkipNumber(rest).value_or(1);
+    if (!Skip(rest, "ms")) {
+      if (!Skip(rest, "s")) return std::nullopt;
+      fault.number *= 1000;
+    }
+    return SkipAfter(rest, fault.after) ? std::optional(fault) : std::nullopt;
+  } else {
+    const std::pair<std::string_view, Kind> words[] = {{"redirect-session", Kind::kRedirectSession},
+                                                       {"race", Kind::kRace},
+                                                       {"empty-page", Kind::kEmptyPage}};
+    for (const auto& [name, kind] : words)
+      if (rest == name) fault.kind = kind;
+    if (fault.kind != Kind::kNone) rest = {};
+  }
+  return fault.kind != Kind::kNone && rest.empty() ? std::optional(fault) : std::nullopt;
+}
+
+bool FakeGcsFaults::Enqueue(Queue& queue, std::string_view operation, std::string_view word) {
+  const std::optional<FakeFault> fault = FakeFault::Parse(word);
+  if (fault) queue.push_back({std::string(operation), std::string(word), *fault});
+  return fault.has_value();
+}
+
+bool FakeGcsFaults::Add(std::string_view operation, std::string_view word) {
+  const std::scoped_lock lock(mutex_);
+  return Enqueue(queue_, operation, word);
+}
+
+void FakeGcsFaults::Plan(std::uint64_t seed, double rate) {
+  const std::scoped_lock lock(mutex_);
+  state_ = seed * 2 + 1;
+  rate_ = rate;
+}
+
+std::uint64_t FakeGcsFaults::Random() {
+  state_ += 0x9e3779b97f4a7c15u;  // splitmix64
+  std::uint64_t mixed = state_;
+  mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9u;
+  mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111ebu;
+  return mixed ^ (mixed >> 31);
+}
+
+std::optional<FakeFault> FakeGcsFaults::TakeFrom(Queue& queue, std::string_view operation) {
+  const auto meant = [&](const Waiting& waiting) {
+    const bool named = operation == waiting.operation ||
+                       (operation.substr(0, waiting.operation.size()) == waiting.operation &&
+                        operation.substr(waiting.operation.size(), 1) == ".") ||
+                       // Google's testbench knows one method for the resource and for its media.
+                       (waiting.operation == "storage.objects.get" && operation == "storage.objects.read");
+    return named && Fits(waiting.fault, operation);
+  };
+  const auto found = std::find_if(queue.begin(), queue.end(), meant);
+  if (found == queue.end()) return std::nullopt;
+  const FakeFault fault = found->fault;
+  queue.erase(found);
+  return fault;
+}
+
+FakeFault FakeGcsFaults::Take(std::string_view operation, const std::string& object, const std::string& test,
+                              bool has_token) {
+  const std::scoped_lock lock(mutex_);
+  if (const auto asked = tests_.find(test); asked != tests_.end())
+    return TakeFrom(asked->second, operation).value_or(FakeFault{});
+  if (std::optional<FakeFault> fault = TakeFrom(queue_, operation)) return *fault;
+  if (rate_ == 0) return {};
+  int& in_a_row = in_a_row_[{std::string(operation), object}];
+  const bool strikes = static_cast<double>(Random() >> 11) * 0x1p-53 < rate_;
+  if (!strikes || in_a_row == 3) {
+    in_a_row = 0;
+    return {};
+  }
+  ++in_a_row;
+  for (;;) {
+    const FakeFault fault = *FakeFault::Parse(kRandom[Random() % std::size(kRandom)]);
+    // A second 401 in a row says that the credentials are no good.
+    if (Fits(fault, operation) && (fault.status != 401 || (has_token && in_a_row == 1))) return fault;
+  }
+}
+
+std::optional<std::string> FakeGcsFaults::AddTest(const Json& instructions) {
+  const std::scoped_lock lock(mutex_);
+  Queue queue;
+  for (const auto& [operation, words] : instructions.AsObject())
+    for (const Json& word : words.AsArray())
+      if (!Enqueue(queue, operation, word.AsString())) return std::nullopt;
+  std::string id = StrCat("test-", next_test_++);
+  tests_.emplace(id, std::move(queue));
+  return id;
+}
+
+std::optional<Json> FakeGcsFaults::ShowTest(const std::string& id) const {
+  const std::scoped_lock lock(mutex_);
+  const auto found = tests_.find(id);
+  if (found == tests_.end()) return std::nullopt;
+  Json shown;
+  shown["id"] = id;
+  shown["completed"] = found->second.empty();
+  shown["instructions"] = Json(Json::Object{});
+  for (const Waiting& waiting : found->second) shown["instructions"][waiting.operation].Append(waiting.word);
+  return shown;
+}
+
+void FakeGcsFaults::RemoveTest(const std::string& id) {
+  const std::scoped_lock lock(mutex_);
+  tests_.erase(id);
+}
+
+void FakeGcsFaults::Count(std::string_view scenario) {
+  const std::scoped_lock lock(mutex_);
+  ++counts_[std::string(scenario)];
+}
+
+std::map<std::string, int> FakeGcsFaults::Counts() const {
+  const std::scoped_lock lock(mutex_);
+  return counts_;
+}
+
+}  // namespace pipeline
