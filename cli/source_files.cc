@@ -91,12 +91,14 @@ Result<std::shared_ptr<ByteFile>> SourceFiles::Open(const std::string& path) {
   const std::string shown = ShownUrl(path);
   if (IdentityOf(path, found.bytes->size(), found.version) != remote.identity)
     return Status(Code::kDataLoss, StrCat(shown, ": changed since this run was planned; run it again"));
-  Arrival arrival{.name = shown,
-                  .path = PartOf(path),
-                  .identity = remote.identity,
-                  .whole_first = found.version.empty(),
-                  .crc32c = found.crc32c,
-                  .progress = Teller(shown)};
+  Arrival arrival{
+      .name = shown,
+      .path = PartOf(path),
+      .identity = remote.identity,
+      // What may turn out wrong at its end is not decoded before: no log line is ever taken back for it.
+      .whole_first = found.version.empty() || found.crc32c.has_value(),
+      .crc32c = found.crc32c,
+      .progress = Teller(shown)};
   ASSIGN_OR_RETURN(std::shared_ptr<ArrivingFile> arriving,
                    ArrivingFile::Begin(std::move(found.bytes), std::move(arrival)));
   remote.arriving = arriving;

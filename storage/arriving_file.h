@@ -18,10 +18,10 @@
 namespace pipeline {
 
 struct Arrival {
-  std::string name;          // for messages: a URL without what must stay secret
-  std::string path;          // of the part file
-  std::string identity;      // of this state of the remote file
-  bool whole_first = false;  // nothing is given before all of it is here: nobody could tell another version
+  std::string name;                     // for messages: a URL without what must stay secret
+  std::string path;                     // of the part file
+  std::string identity;                 // of this state of the remote file
+  bool whole_first = false;             // nothing is given before all of it is here and checked
   std::optional<std::uint32_t> crc32c;  // of the whole, where somebody said what it must be
   /// Told by the arriving thread, at most once per MiB: bytes here, of all. May be empty.
   std::function<void(std::uint64_t here, std::uint64_t of)> progress;
