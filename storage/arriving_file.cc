@@ -1,6 +1,7 @@
 #include "storage/arriving_file.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "base/str.h"
@@ -10,9 +11,13 @@ namespace pipeline {
 namespace {
 
 constexpr std::size_t kPiece = std::size_t{1} << 20;
-constexpr std::uint64_t kSyncEvery = std::uint64_t{64} << 20;
-/// A reader further ahead of what is here than this fetches for itself.
-constexpr std::uint64_t kFarAhead = std::uint64_t{64} << 20;
+/// What arrived since is lost when the machine is: the first of the two that comes.
+constexpr std::uint64_t kSyncBytes = std::uint64_t{64} << 20;
+constexpr std::chrono::seconds kSyncTime{2};
+/// Where the index of an archive lies: so near the end of a file, a reader this far ahead of what is here
+/// does not wait. Elsewhere it does, or every block of a file that is decoded in parallel would be fetched
+/// twice.
+constexpr std::uint64_t kTail = std::uint64_t{1} << 20;
 
 }  // namespace
 
@@ -56,11 +61,12 @@ class ArrivingFile::Reader final : public ByteReader {
     return ahead_->Read(out);
   }
 
-  /// How many bytes are here: more than `offset_`, or far less.
+  /// How many bytes are here: more than `offset_`, or far less where nobody waits.
   Result<std::uint64_t> WaitForMore() const {
     std::unique_lock lock(file_.mutex_);
     const auto decided = [this] {
-      return offset_ < file_.here_ || file_.ended_ || offset_ - file_.here_ > kFarAhead;
+      return offset_ < file_.here_ || file_.ended_ ||
+             (file_.size() - offset_ <= kTail && offset_ - file_.here_ > kTail);
     };
     if (!file_.changed_.wait(lock, stop_, decided)) return Stopped();
     if (offset_ < file_.here_ || !file_.ended_) return file_.here_;
@@ -125,6 +131,7 @@ Status ArrivingFile::FetchAll(std::stop_token stop) {
   ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, remote_->Open(part_->state().bytes, stop));
   std::string piece(kPiece, '\0');
   std::uint64_t synced = part_->state().bytes;
+  auto synced_at = std::chrono::steady_clock::now();
   while (part_->state().bytes < size) {
     ASSIGN_OR_RETURN(const std::size_t got, reader->Read(piece));
     if (got == 0)
@@ -132,9 +139,11 @@ Status ArrivingFile::FetchAll(std::stop_token stop) {
                                             size, "; run again"));
     const std::uint64_t wanted = std::min<std::uint64_t>(got, size - part_->state().bytes);
     RETURN_IF_ERROR(part_->Append(std::string_view(piece).substr(0, wanted)));
-    if (part_->state().bytes - synced >= kSyncEvery) {
+    const auto now = std::chrono::steady_clock::now();
+    if (part_->state().bytes - synced >= kSyncBytes || now - synced_at >= kSyncTime) {
       RETURN_IF_ERROR(part_->Sync());
       synced = part_->state().bytes;
+      synced_at = now;
     }
     Publish(part_->state().bytes);
   }

@@ -28,8 +28,8 @@ struct Arrival {
 };
 
 /// A thread of its own fetches the file front to back into a part file and ends with the object; the next one
-/// of the same identity goes on from there. Readers are given what is here, wait for what comes soon, and
-/// fetch for themselves what lies far ahead (the index at the end of an archive). Safe from any thread.
+/// of the same identity goes on from there. Readers are given what is here, wait for the rest, and fetch for
+/// themselves what lies at the far end (the index of an archive). Safe from any thread.
 class ArrivingFile final : public ByteFile {
  public:
   /// `remote` resumes by itself where a transfer broke off, and fails for good otherwise.

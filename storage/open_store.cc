@@ -15,7 +15,11 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::chrono::seconds kPlanPatience{15};
+/// Somebody waits for the plan: a host that was mistyped should not take minutes to be told.
+constexpr RetryPolicy kPlanPolicy{.first = std::chrono::milliseconds(500),
+                                  .longest = std::chrono::milliseconds(2'000),
+                                  .attempts = 3,
+                                  .patience = std::chrono::milliseconds(4'000)};
 
 /// A metadata server is near or not there.
 constexpr HttpLimits kNear{std::chrono::milliseconds(3'000), std::chrono::milliseconds(10'000), 0};
@@ -91,8 +95,7 @@ Result<RemoteFile> OpenRemoteFile(std::string_view uri, Patience patience, std::
     return Status(Code::kInvalidArgument, StrCat(uri, ": is on this machine"));
   if (place.scheme == Uri::Scheme::kGs) return OpenObject(place);
   RetryMeans means;
-  // Somebody waits for the plan: a host that was mistyped should not take minutes to be told.
-  if (patience == Patience::kPlan) means.policy = {.attempts = 4, .patience = kPlanPatience};
+  if (patience == Patience::kPlan) means.policy = kPlanPolicy;
   ASSIGN_OR_RETURN(std::shared_ptr<HttpFile> file,
                    HttpFile::Open(SharedHttpClient(), place.ToString(), means, std::move(stop)));
   std::string version = file->facts().Version();

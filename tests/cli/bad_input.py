@@ -470,7 +470,7 @@ def sources_that_are_not_there():
         told = []
         for url, piece in ((str(place.root / "none.txt"), "no such file"), (str(place.root), "is a directory"),
                            (str(place.root / "*.none"), "no file has such a name"),
-                           ("https://example.org/x.xz", "local files only"), ("/dev/zero", "no regular file")):
+                           ("http://127.0.0.1:1/x.xz", "http://127.0.0.1:1/x.xz: "), ("ftp://host/x.xz", "knows https"), ("/dev/zero", "no regular file")):
             place.stages["source"]["url"] = url
             run = place.run()
             expect(run, 2, piece)

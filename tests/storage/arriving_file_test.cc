@@ -151,7 +151,7 @@ TEST_F(ArrivingFileTest, WhatIsWholeIsNotFetchedAgain) {
   EXPECT_EQ(remote_->opened().size(), 2u);
 }
 
-TEST_F(ArrivingFileTest, FarAheadIsFetchedByItself) {
+TEST_F(ArrivingFileTest, TheFarEndIsFetchedByItself) {
   size_ = 70 * kMib;
   remote_ = std::make_shared<SlowFile>(size_);
   const auto file = Begin();
