@@ -84,6 +84,7 @@ void PrintSplits(const std::map<std::string, ArtifactTotals::Split, std::less<>>
 
 void PrintPlan(const Graph& graph, const Plan& plan, const Forecast& forecast, bool explain,
                bool forecast_too) {
+  bool unknown = false;
   for (std::size_t at = 0; at < plan.segments.size(); ++at) {
     const PlannedSegment& segment = plan.segments[at];
     const SegmentForecast& expected = forecast.segments[at];
@@ -91,15 +92,19 @@ void PrintPlan(const Graph& graph, const Plan& plan, const Forecast& forecast, b
     for (const std::string& taken : TakenBy(segment, plan)) line += " + " + taken;
     if (!segment.place.empty()) line += StrCat(" -> ", ShownPlace(segment));
     if (forecast_too && segment.state == PlannedSegment::State::kWanted) {
-      line += StrCat(": reads ", HumanBytes(expected.read_bytes), ", about ", HumanBytes(expected.text_bytes),
-                     " of text");
+      line += expected.read_bytes == 0 && expected.text_bytes == 0
+                  ? std::string(": size unknown")
+                  : StrCat(": reads ", HumanBytes(expected.read_bytes), ", about ",
+                           HumanBytes(expected.text_bytes), " of text");
+      unknown = unknown || (expected.read_bytes == 0 && expected.text_bytes == 0);
       if (expected.partitions_left > 0) line += StrCat(", ", expected.partitions_left, " partitions");
     }
     Print(line);
     if (explain)
       for (const std::string& why : segment.because) Print(StrCat("    because ", why));
   }
-  if (forecast_too) Print(StrCat("peak of disk: about ", HumanBytes(forecast.peak_disk_bytes)));
+  if (forecast_too)
+    Print(StrCat("peak of disk: ", unknown ? "more than " : "about ", HumanBytes(forecast.peak_disk_bytes)));
 }
 
 void PrintUpToDate(const Graph& graph, const Plan& plan) {

@@ -9,6 +9,7 @@
 #include "storage/disk.h"
 #include "storage/local_file.h"
 #include "storage/local_store.h"
+#include "storage/memory_store.h"
 #include "storage/open_store.h"
 #include "storage/uri.h"
 
@@ -56,7 +57,7 @@ void Workplace::Furnish(const std::string& sources, SourceFiles::Network network
     return std::unique_ptr<Store>(std::make_unique<LocalStore>(StrCat(path, "/", below)));
   };
   stores_ = std::make_unique<StoreOpener>(StoreOptions{.spool = StrCat(directory_.spool(), "/uploads")});
-  environment_.open_store = [this](const std::string& uri) { return stores_->Open(uri); };
+  environment_.open_store = [this](const std::string& uri) { return OpenStoreAt(uri); };
   environment_.open_file = [this](const std::string& file) { return sources_->Open(file); };
   environment_.file_identity = [this](const std::string& file) { return sources_->Identity(file); };
   environment_.free_bytes = [path] { return FreeBytes(path); };
@@ -68,6 +69,15 @@ void Workplace::Furnish(const std::string& sources, SourceFiles::Network network
   };
   environment_.scratch = directory_.spool();
   environment_.artifacts = directory_.artifacts();
+}
+
+Result<std::unique_ptr<Store>> Workplace::OpenStoreAt(const std::string& uri) {
+  if (sources_->network() == SourceFiles::Network::kMayAsk || !IsRemote(uri)) return stores_->Open(uri);
+  const std::scoped_lock lock(mutex_);
+  if (not_asked_.insert(uri).second)
+    LogWarning(
+        StrCat(uri, ": was not asked what stands there (--ask does); it is planned as if nothing did"));
+  return std::unique_ptr<Store>(std::make_unique<MemoryStore>());
 }
 
 Result<SourceFile> Workplace::Hash(const LocalInput& input, std::stop_token stop) {

@@ -3,6 +3,8 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -47,6 +49,8 @@ class Workplace {
   explicit Workplace(std::string path) : directory_(std::move(path)) {}
   void Furnish(const std::string& sources, SourceFiles::Network network, Progress& progress);
   Result<SourceFile> Hash(const LocalInput& input, std::stop_token stop);
+  /// Offline an empty one in the place of what is elsewhere.
+  Result<std::unique_ptr<Store>> OpenStoreAt(const std::string& uri);
 
   WorkDir directory_;
   std::unique_ptr<WorkLock> lock_;  // null with kRead
@@ -56,6 +60,8 @@ class Workplace {
   std::unique_ptr<DigestCache> digests_;
   std::unique_ptr<SourceFiles> sources_;
   std::unique_ptr<StoreOpener> stores_;
+  std::mutex mutex_;
+  std::set<std::string> not_asked_;             // places that were said not to be; under mutex_
   std::map<std::string, HandOut::File> known_;  // by path: what a worker was told
   std::vector<HandOut::File> hashed_;
   Environment environment_;

@@ -119,6 +119,7 @@ class Scenarios:
         run, source = self.run("dry"), ("--set", f"corpus={server.url}")
         self.hold(run.finish("-n", *source) == 0 and not server.requests, run, f"asked: {server.requests}")
         self.hold("was not asked" in run.messages(), run, "does not say that nobody was asked")
+        self.hold(run.finish("-n", *source, "--set", "out=gs://no-such-bucket/here") == 0, run, "asked for a bucket")
         self.hold(run.finish("-n", "--ask", *source) == 0 and server.requests == [("HEAD", 0)], run,
                   f"asked: {server.requests}")
 
