@@ -1,4 +1,4 @@
-// The door to where bytes are: a directory, memory, and later a bucket. See storage/README.md.
+// The door to where bytes are: a directory, memory, a web server, a bucket. See storage/README.md.
 #pragma once
 
 #include <cstdint>

@@ -156,6 +156,8 @@ TEST_F(FakeGcsTest, GivesTheFieldsThatAreAskedFor) {
   fake_.Put("b", "a", "x");
   EXPECT_EQ(Send("GET", "/storage/v1/b/b/o?fields=nextPageToken,items(name,size)").body,
             R"({"items":[{"name":"a","size":"1"}]})");
+  EXPECT_EQ(Send("GET", "/storage/v1/b/b/o?fields=items/name,items/size").body,
+            R"({"items":[{"name":"a","size":"1"}]})");
   EXPECT_EQ(Send("GET", "/storage/v1/b/b/o/a?fields=size,name").body, R"({"name":"a","size":"1"})");
 }
 

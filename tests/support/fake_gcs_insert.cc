@@ -121,7 +121,9 @@ bool SplitMultipart(std::string_view content_type, std::string_view body, std::s
   if (at == std::string_view::npos) return false;
   std::string_view boundary = content_type.substr(at + 9);
   boundary = boundary.substr(0, boundary.find(';'));
-  if (!boundary.empty() && boundary.front() == '"') boundary = boundary.substr(1, boundary.size() - 2);
+  // gcloud's quotes are single ones.
+  if (!boundary.empty() && (boundary.front() == '"' || boundary.front() == '\''))
+    boundary = boundary.substr(1, boundary.size() - 2);
   const std::string border = StrCat("--", boundary);
   std::string_view parts[2];
   std::size_t begin = body.find(border);

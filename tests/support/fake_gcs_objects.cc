@@ -180,6 +180,24 @@ Json FakeResource(const FakeObject& object, std::string_view base) {
 
 namespace {
 
+/// Adds the members of `more`; what both have is joined, "items/name,items/size" being two lists of one
+/// thing.
+void Merge(Json& into, const Json& more) {
+  if (into.is_object() && more.is_object()) {
+    for (const auto& [name, value] : more.AsObject()) Merge(into[name], value);
+  } else if (into.is_array() && more.is_array() && into.AsArray().size() == more.AsArray().size()) {
+    Json joined = Json(Json::Array{});
+    for (std::size_t at = 0; at < more.AsArray().size(); ++at) {
+      Json element = into.AsArray()[at];
+      Merge(element, more.AsArray()[at]);
+      joined.Append(std::move(element));
+    }
+    into = std::move(joined);
+  } else {
+    into = more;
+  }
+}
+
 /// Reads one list of fields up to its end or its closing bracket.
 Json Keep(const Json& resource, std::string_view& fields) {
   Json kept = Json(Json::Object{});
@@ -207,7 +225,7 @@ Json Keep(const Json& resource, std::string_view& fields) {
       fields.remove_prefix(begin.size() - inner.size());
       if (bracket && !fields.empty()) fields.remove_prefix(1);
     }
-    if (resource.Has(name)) kept[name] = part;
+    if (resource.Has(name)) Merge(kept[name], part);
     if (!fields.empty() && fields.front() == ',') fields.remove_prefix(1);
   }
   return kept;
