@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+"""A pipeline that publishes to a bucket: the same bytes as in a directory, whatever the bucket and the machine do.
+
+    bucket_out.py PIPE FAKE_GCS
+"""
+
+import json
+import lzma
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import urllib.parse
+import urllib.request
+from pathlib import Path
+
+from pipe_run import Run, corpus, differences, fail
+
+FILE = """\
+pipe: 1
+name: bucket
+vars: { out: "", corpus: "" }
+stages:
+  source: { type: download, url: "${corpus}" }
+  lines: { type: decompress, input: source, partition: 64KiB }
+  clean: { type: normalize, input: lines, form: nfkc }
+  docs: { type: split, input: clean, splits: { train: rest, validation: 0.1 } }
+  text: { type: write_tfds, input: docs, name: bucket, version: 1.0.0, shards: 6, out: "${out}" }
+"""
+PACKED = lzma.compress(corpus(11, 2_000_000), preset=1)
+BUCKET = "shelf"
+
+
+class FakeBucket:
+    """The program of tests/support with one bucket, and a seeded plan of faults."""
+
+    def __init__(self, program, directory, *options):
+        self.process = subprocess.Popen([program, "--bucket", BUCKET, "--directory", str(directory), *options],
+                                        stdout=subprocess.PIPE, text=True)
+        self.url = json.loads(self.process.stdout.readline())["url"]
+
+    def objects(self):
+        """{name: (generation, bytes)}, asked for as a client would; a fault is asked again."""
+        found, token = {}, ""
+        while token is not None:
+            page = json.loads(self.get(f"/storage/v1/b/{BUCKET}/o?maxResults=1000&pageToken={token}"))
+            for item in page.get("items", []):
+                name = urllib.parse.quote(item["name"], safe="")
+                found[item["name"]] = (item["generation"], self.get(f"/storage/v1/b/{BUCKET}/o/{name}?alt=media"))
+            token = page.get("nextPageToken")
+        return found
+
+    def get(self, path):
+        for _ in range(20):
+            try:
+                with urllib.request.urlopen(self.url + path, timeout=20) as answer:
+                    data = answer.read()
+                    if answer.headers.get("Content-Length") in (None, str(len(data))):
+                        return data
+            except OSError:
+                continue
+        return fail(f"{path}: the fake bucket does not answer")
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        told = self.process.stdout.read()
+        self.process.wait(timeout=20)
+        return told
+
+
+class BucketRun(Run):
+    def __init__(self, program, root, place):
+        super().__init__(program, root, FILE)
+        self.out = place
+        self.source = root / "corpus.txt.xz"
+        self.source.write_bytes(PACKED)
+
+    def start(self, *options, kill_at=None):
+        return super().start("--set", f"corpus={self.source}", *options, kill_at=kill_at)
+
+
+def published(objects, prefix):
+    """{name below the prefix: bytes} without our own books."""
+    return {name.removeprefix(prefix): data for name, (_, data) in objects.items() if "/.pipe/" not in name}
+
+
+def hold(condition, run, what):
+    if not condition:
+        fail(f"{what}\n{run.messages()[-3000:]}", run)
+
+
+def scenario(pipe, fake, root, name, wanted, *options):
+    bucket = FakeBucket(fake, root / f"{name}.bucket", *options)
+    os.environ["STORAGE_EMULATOR_HOST"] = bucket.url
+    run, chance, kills = BucketRun(pipe, root / name, f"gs://{BUCKET}/out"), random.Random(name), 0
+    while kills < 6:
+        shards = chance.randrange(7)
+        code = run.stop_when(lambda: run.log().done("text/.*s0") >= shards, signal.SIGKILL)
+        kills += code < 0
+        if code == 0:
+            break
+    hold(kills > 0, run, "it was never killed")
+    hold(run.finish() == 0, run, "failed")
+    objects = bucket.objects()
+    found = published(objects, "out/")
+    hold(not differences(wanted, found), run, f"other objects than in a directory: {differences(wanted, found)}")
+    hold(run.verify(f"{run.out}/bucket/1.0.0") == 0, run, "does not verify")
+    hold(run.finish() == 0 and bucket.objects() == objects, run, "what is done was written again")
+    elsewhere = BucketRun(pipe, root / f"{name}-elsewhere", run.out)
+    hold(elsewhere.finish() == 0 and bucket.objects() == objects, elsewhere,
+         "another machine wrote what was in the bucket already")
+    told = bucket.stop()
+    print(f"ok: {name}: {kills} kills; {told.strip()[-200:]}", flush=True)
+
+
+def main():
+    pipe, fake = (Path(word).resolve() for word in sys.argv[1:3])
+    with tempfile.TemporaryDirectory() as place:
+        root = Path(place)
+        local = BucketRun(pipe, root / "local", root / "local/out")
+        hold(local.finish() == 0, local, "the run to a directory failed")
+        wanted = {str(path.relative_to(local.out)): path.read_bytes() for path in local.out.rglob("*")
+                  if path.is_file() and ".pipe" not in path.parts}
+        scenario(pipe, fake, root, "kills", wanted)
+        scenario(pipe, fake, root, "faults", wanted, "--seed", "5", "--rate", "0.05")
+
+
+if __name__ == "__main__":
+    main()
