@@ -4,6 +4,9 @@
     bucket_out.py PIPE FAKE_GCS
 """
 
+import base64
+import hashlib
+import http.client
 import json
 import lzma
 import os
@@ -34,12 +37,20 @@ BUCKET = "shelf"
 
 
 class FakeBucket:
-    """The program of tests/support with one bucket, and a seeded plan of faults."""
+    """The program of tests/support with one bucket, and a seeded plan of faults; ends with its scope."""
 
     def __init__(self, program, directory, *options):
         self.process = subprocess.Popen([program, "--bucket", BUCKET, "--directory", str(directory), *options],
                                         stdout=subprocess.PIPE, text=True)
         self.url = json.loads(self.process.stdout.readline())["url"]
+        self.told = ""  # at its end
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.send_signal(signal.SIGTERM)
+        self.told = self.process.communicate(timeout=20)[0].strip()
 
     def objects(self):
         """{name: (generation, bytes)}, asked for as a client would; a fault is asked again."""
@@ -48,26 +59,21 @@ class FakeBucket:
             page = json.loads(self.get(f"/storage/v1/b/{BUCKET}/o?maxResults=1000&pageToken={token}"))
             for item in page.get("items", []):
                 name = urllib.parse.quote(item["name"], safe="")
-                found[item["name"]] = (item["generation"], self.get(f"/storage/v1/b/{BUCKET}/o/{name}?alt=media"))
+                data = self.get(f"/storage/v1/b/{BUCKET}/o/{name}?alt=media", item["md5Hash"])
+                found[item["name"]] = (item["generation"], data)
             token = page.get("nextPageToken")
         return found
 
-    def get(self, path):
+    def get(self, path, md5=None):
         for _ in range(20):
             try:
                 with urllib.request.urlopen(self.url + path, timeout=20) as answer:
                     data = answer.read()
-                    if answer.headers.get("Content-Length") in (None, str(len(data))):
-                        return data
-            except OSError:
+            except (OSError, http.client.HTTPException):
                 continue
+            if md5 in (None, base64.b64encode(hashlib.md5(data).digest()).decode()):
+                return data
         return fail(f"{path}: the fake bucket does not answer")
-
-    def stop(self):
-        self.process.send_signal(signal.SIGTERM)
-        told = self.process.stdout.read()
-        self.process.wait(timeout=20)
-        return told
 
 
 class BucketRun(Run):
@@ -92,8 +98,13 @@ def hold(condition, run, what):
 
 
 def scenario(pipe, fake, root, name, wanted, *options):
-    bucket = FakeBucket(fake, root / f"{name}.bucket", *options)
-    os.environ["STORAGE_EMULATOR_HOST"] = bucket.url
+    with FakeBucket(fake, root / f"{name}.bucket", *options) as bucket:
+        os.environ["STORAGE_EMULATOR_HOST"] = bucket.url
+        kills = through_kills(pipe, root, name, wanted, bucket)
+    print(f"ok: {name}: {kills} kills; {bucket.told}", flush=True)
+
+
+def through_kills(pipe, root, name, wanted, bucket):
     run, chance, kills = BucketRun(pipe, root / name, f"gs://{BUCKET}/out"), random.Random(name), 0
     while kills < 6:
         shards = chance.randrange(7)
@@ -111,8 +122,7 @@ def scenario(pipe, fake, root, name, wanted, *options):
     elsewhere = BucketRun(pipe, root / f"{name}-elsewhere", run.out)
     hold(elsewhere.finish() == 0 and bucket.objects() == objects, elsewhere,
          "another machine wrote what was in the bucket already")
-    told = bucket.stop()
-    print(f"ok: {name}: {kills} kills; {told.strip()[-200:]}", flush=True)
+    return kills
 
 
 def main():
