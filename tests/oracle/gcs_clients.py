@@ -129,25 +129,28 @@ def with_gcsfs(fake, objects):
 
 
 def with_gcloud(fake, objects, scratch):
-    """The command line: writes under `gcloud/`, where the machine has it."""
+    """The command line: writes under `gcloud/`, where the machine has it. The names that it wrote."""
     if shutil.which("gcloud") is None:
         print("gcloud is not on this machine: left out")
-        return
+        return ()
     environment = dict(os.environ, CLOUDSDK_API_ENDPOINT_OVERRIDES_STORAGE=f"{fake.url}/storage/v1/",
                        CLOUDSDK_AUTH_DISABLE_CREDENTIALS="true", CLOUDSDK_CONFIG=str(scratch / "gcloud"),
                        CLOUDSDK_CORE_DISABLE_PROMPTS="1", CLOUDSDK_CORE_PROJECT="p",
                        CLOUDSDK_CORE_CHECK_GCE_METADATA="false", CLOUDSDK_CORE_DISABLE_USAGE_REPORTING="true",
                        CLOUDSDK_COMPONENT_MANAGER_DISABLE_UPDATE_CHECK="true")
-    for name in ("dir/small", "large"):
-        source = scratch / "one-file"
-        source.write_bytes(objects[name])
-        for arguments in (("cp", "-n", source, f"gs://{BUCKET}/gcloud/{name}"),
-                          ("cp", f"gs://{BUCKET}/ours/{name}", scratch / "fetched")):
-            done = subprocess.run(["gcloud", "storage", *map(str, arguments)], env=environment, capture_output=True,
-                                  text=True, check=False)
-            check(done.returncode == 0, f"gcloud storage {arguments[0]}: {done.stderr[-2000:]}")
-        check((scratch / "fetched").read_bytes() == objects[name], f"gcloud read other bytes of ours/{name}")
-        (scratch / "fetched").unlink()
+    names = ("one", "large")
+    (scratch / "up").mkdir()
+    (scratch / "down").mkdir()
+    for name in names:
+        (scratch / "up" / name).write_bytes(objects[name])
+    for arguments in (("cp", "-n", *(scratch / "up" / name for name in names), f"gs://{BUCKET}/gcloud/"),
+                      ("cp", *(f"gs://{BUCKET}/ours/{name}" for name in names), f"{scratch}/down/")):
+        done = subprocess.run(["gcloud", "storage", *map(str, arguments)], env=environment, capture_output=True,
+                              text=True, check=False)
+        check(done.returncode == 0, f"gcloud storage {arguments[0]}: {done.stderr[-2000:]}")
+    for name in names:
+        check((scratch / "down" / name).read_bytes() == objects[name], f"gcloud read other bytes of ours/{name}")
+    return names
 
 
 def copy(program, fake, source, target, scratch):
@@ -168,14 +171,14 @@ def main(fake_program, copy_program):
             copy(copy_program, fake, scratch / "local", f"gs://{BUCKET}/ours", scratch)
             bucket = with_google(fake, objects)
             fs = with_gcsfs(fake, objects)
-            with_gcloud(fake, objects, scratch)
+            written = {"google": objects, "gcsfs": objects, "gcloud": with_gcloud(fake, objects, scratch)}
             for path, data in objects.items():
                 check(bucket.blob(f"ours/{path}").download_as_bytes() == data, f"ours/{path}: google reads other bytes")
                 check(fs.cat_file(f"{BUCKET}/ours/{path}") == data, f"ours/{path}: gcsfs reads other bytes")
-            for theirs in ("google", "gcsfs"):
+            for theirs, names in written.items():
                 copy(copy_program, fake, f"gs://{BUCKET}/{theirs}", scratch / theirs, scratch)
-                for path, data in objects.items():
-                    check((scratch / theirs / path).read_bytes() == data, f"{theirs}/{path}: we read other bytes")
+                for path in names:
+                    check((scratch / theirs / path).read_bytes() == objects[path], f"{theirs}/{path}: we read other bytes")
     check(fake.counts["overwritten"] == 0, f"objects were overwritten: {fake.counts}")
     print(f"{len(objects)} objects by each client, read by all: {json.dumps(fake.counts)}")
 
