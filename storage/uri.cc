@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/str.h"
+#include "storage/http_text.h"
 #include "storage/object_name.h"
 #include "storage/percent.h"
 
@@ -80,11 +81,12 @@ Result<Uri> ParseGs(std::string_view text, std::string_view rest) {
 }
 
 Result<Uri> ParseHttp(std::string_view text, std::string_view rest, Uri::Scheme scheme) {
+  const std::string shown = ShownUrl(text);  // people put keys into these
   const std::size_t end = std::min(rest.find_first_of("/?#"), rest.size());
-  if (end == 0) return Bad(text, "names no host");
-  if (end < rest.size() && rest[end] != '/') return Bad(text, "a '/' is missing after the host");
+  if (end == 0) return Bad(shown, "names no host");
+  if (end < rest.size() && rest[end] != '/') return Bad(shown, "a '/' is missing after the host");
   if (std::any_of(rest.begin(), rest.end(), [](char c) { return static_cast<unsigned char>(c) <= ' '; }))
-    return Bad(text, "contains a space or a control character; write it as %20 or the like");
+    return Bad(shown, "contains a space or a control character; write it as %20 or the like");
   return Uri{scheme, std::string(rest.substr(0, end)), std::string(rest.substr(end))};
 }
 
@@ -105,7 +107,7 @@ Result<Uri> Uri::Parse(std::string_view text) {
     return ParseHttp(text, rest, known.scheme);
   }
   if (has_slashes)
-    return Bad(text, StrCat("unknown scheme '", *word, "'; use a path, file, gs, http or https"));
+    return Bad(ShownUrl(text), StrCat("unknown scheme '", *word, "'; use a path, file, gs, http or https"));
   if (text == "~" || text.substr(0, 2) == "~/")
     return Bad(text, "'~' has no meaning here; write the path of the directory itself");
   return Uri{Scheme::kFile, {}, WithoutSlashesAtEnd(text)};

@@ -74,6 +74,15 @@ TEST(UriTest, SaysWhatIsWrong) {
   }
 }
 
+TEST(UriTest, NoMessageHoldsASecretOfAnAddress) {
+  for (const char* text :
+       {"https://u:hush@h/a b?sig=hush", "https://u:hush@h?sig=hush", "htps://u:hush@h/?sig=hush"}) {
+    const Result<Uri> uri = Uri::Parse(text);
+    ASSERT_FALSE(uri.ok()) << text;
+    EXPECT_EQ(uri.status().message().find("hush"), std::string_view::npos) << uri.status().message();
+  }
+}
+
 TEST(UriTest, JoinsNames) {
   EXPECT_EQ(Uri::Parse("/")->Join("a/b").ToString(), "/a/b");
   EXPECT_EQ(Uri::Parse("out")->Join("a").ToString(), "out/a");
