@@ -48,7 +48,7 @@ struct GcsFixture {
     return settings;
   }
   std::shared_ptr<GcsClient> Client(const GcsSettings& settings, std::shared_ptr<GcsAuth> auth = nullptr) {
-    const HttpLimits limits{std::chrono::milliseconds(5'000), std::chrono::milliseconds(1'000), 0};
+    const HttpLimits limits{std::chrono::milliseconds(5'000), stall, 0};
     if (auth == nullptr)
       auth = std::make_shared<GcsAuth>(GcsCredentials{AnonymousAccess{}, "anonymous"}, GcsTokenTools{});
     return std::make_shared<GcsClient>(settings, NewHttpClient(limits), std::move(auth));
@@ -73,6 +73,7 @@ struct GcsFixture {
 
   TempDir spool;
   NoPause pause;
+  std::chrono::milliseconds stall{60'000};  // long, for machines that are busy
   std::uint64_t compose_above = std::uint64_t{1} << 40;
   std::uint64_t part_bytes = std::uint64_t{1} << 30;
   FakeGcs fake;

@@ -254,6 +254,8 @@ TEST_F(GcsScenarioTest, K_AnObjectStoredAsGzipIsReadAsItIsStored) {
 }
 
 TEST_F(GcsScenarioTest, L_AStallIsLeftBehind) {
+  stall = std::chrono::milliseconds(1'000);
+  store_ = Open();
   Put("big", big_);
   Fault("read", "stall-for-60s-after-1000K");
   EXPECT_TRUE(Read("big") == big_);
