@@ -37,6 +37,22 @@ std::set<std::string> Needed(const LoadedPipeline& loaded, const Plan& plan) {
   return needed;
 }
 
+/// Removes the directories and files right below `below` of the work directory that are not needed, and
+/// counts them.
+Status RemoveBelow(const Environment& environment, const std::string& below,
+                   const std::set<std::string>& needed, bool dry_run,
+                   std::map<std::string, std::uint64_t>& removed) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, environment.work_store(below));
+  ASSIGN_OR_RETURN(const std::vector<ObjectInfo> objects, store->List(""));
+  for (const ObjectInfo& object : objects) {
+    const std::string first = object.name.substr(0, object.name.find('/'));
+    if (needed.contains(first)) continue;
+    removed[first] += object.size;
+    if (!dry_run) RETURN_IF_ERROR(store->Remove(object.name));
+  }
+  return {};
+}
+
 }  // namespace
 
 int CleanCommand(const Options& options) {
@@ -50,31 +66,23 @@ int CleanCommand(const Options& options) {
   };
   const auto access = options.dry_run ? Workplace::Access::kRead : Workplace::Access::kWrite;
   Result<std::unique_ptr<Workplace>> place =
-      Workplace::Open(WorkPath(options, loaded->spec), access, display, SourceFiles::Network::kOffline);
+      Workplace::Open(WorkPath(options, loaded->spec), access, display);
   if (!place.ok()) return refuse(place.status());
   std::set<std::string> needed;
+  bool needs_sources = false;
   if (!options.all) {
     const Result<Facts> facts = (*place)->Gather(loaded->graph, signals.token());
     if (!facts.ok()) return refuse(facts.status());
     const Result<Plan> plan = MakePlan(loaded->graph, *facts, {});
     if (!plan.ok()) return refuse(plan.status());
     needed = Needed(*loaded, *plan);
+    needs_sources = !plan->nothing_to_do();
   }
-  const Result<std::unique_ptr<Store>> artifacts = (*place)->environment().work_store("artifacts");
-  if (!artifacts.ok()) return refuse(artifacts.status());
-  const Result<std::vector<ObjectInfo>> objects = (*artifacts)->List("");
-  if (!objects.ok()) return refuse(objects.status());
-  std::map<std::string, std::uint64_t> removed;  // bytes by directory
-  for (const ObjectInfo& object : *objects) {
-    const std::string directory = object.name.substr(0, object.name.find('/'));
-    if (needed.contains(directory)) continue;
-    removed[directory] += object.size;
-    if (options.dry_run) continue;
-    const Status gone = (*artifacts)->Remove(object.name);
-    if (!gone.ok()) {
-      LogError(gone.message());
-      return kExitFailed;
-    }
+  std::map<std::string, std::uint64_t> removed;  // bytes by directory, or by file of a source
+  for (const char* below : {"artifacts", "sources"}) {
+    if (below == std::string_view("sources") && needs_sources) continue;
+    const Status done = RemoveBelow((*place)->environment(), below, needed, options.dry_run, removed);
+    if (!done.ok()) return refuse(done);
   }
   std::uint64_t total = 0;
   for (const auto& [directory, bytes] : removed) {

@@ -28,6 +28,14 @@ std::string IdentityOf(const std::string& url, std::uint64_t size, const std::st
   return StrCat(DigestOf(url).ToHex(), " ", size, " ", version);
 }
 
+/// "0123456789abcdef-ja.txt.xz": two addresses with one name lie side by side.
+std::string PartName(const std::string& url) {
+  std::string name = "file";
+  if (const Result<Uri> uri = Uri::Parse(url); uri.ok() && !uri->LastPart().empty()) name = uri->LastPart();
+  std::replace(name.begin(), name.end(), '\0', '_');
+  return StrCat(DigestOf(url).ToHex().substr(0, 16), "-", name.substr(0, 100));
+}
+
 Digest DigestOfRemote(const std::string& identity) { return DigestOf(StrCat("remote file 1\n", identity)); }
 
 }  // namespace
@@ -67,9 +75,7 @@ Result<SourceFile> SourceFiles::LookAtRemote(const LocalInput& input, std::stop_
 
 Result<SourceFiles::Remote> SourceFiles::Remembered(const std::string& url) const {
   LocalStore store(directory_);
-  const std::string part = PartOf(url);
-  const Result<std::string> text =
-      ReadObject(store, StrCat(part.substr(part.rfind('/') + 1), ".json"), kMaxJournalBytes);
+  const Result<std::string> text = ReadObject(store, StrCat(PartName(url), ".json"), kMaxJournalBytes);
   if (text.ok()) {
     Result<PartState> state = ParsePartState(*text);
     if (state.ok()) return Remote{std::move(state->identity), state->size, {}};
@@ -78,22 +84,25 @@ Result<SourceFiles::Remote> SourceFiles::Remembered(const std::string& url) cons
                 StrCat(ShownUrl(url), ": was not asked for its size and version (--ask does)"));
 }
 
-Result<std::shared_ptr<ByteFile>> SourceFiles::Open(const std::string& path) {
-  if (!IsRemote(path)) {
-    ASSIGN_OR_RETURN(std::unique_ptr<LocalFile> file, LocalFile::Open(path));
-    return std::shared_ptr<ByteFile>(std::move(file));
-  }
+Result<std::shared_ptr<ByteFile>> SourceFiles::Open(const std::string& path, std::stop_token stop) {
+  if (IsRemote(path)) return OpenRemote(path, std::move(stop));
+  ASSIGN_OR_RETURN(std::unique_ptr<LocalFile> file, LocalFile::Open(path));
+  return std::shared_ptr<ByteFile>(std::move(file));
+}
+
+Result<std::shared_ptr<ByteFile>> SourceFiles::OpenRemote(const std::string& url, std::stop_token stop) {
+  // Not under the lock: a server may take minutes. Two units that open one file at once both ask.
+  ASSIGN_OR_RETURN(RemoteFile found, OpenRemoteFile(url, Patience::kRun, std::move(stop)));
+  const std::string shown = ShownUrl(url);
   const std::scoped_lock lock(mutex_);
-  Remote& remote = remotes_[path];
-  if (std::shared_ptr<ArrivingFile> arriving = remote.arriving.lock())
-    return std::shared_ptr<ByteFile>(arriving);
-  ASSIGN_OR_RETURN(RemoteFile found, OpenRemoteFile(path, Patience::kRun, {}));
-  const std::string shown = ShownUrl(path);
-  if (IdentityOf(path, found.bytes->size(), found.version) != remote.identity)
+  Remote& remote = remotes_[url];
+  if (IdentityOf(url, found.bytes->size(), found.version) != remote.identity)
     return Status(Code::kDataLoss, StrCat(shown, ": changed since this run was planned; run it again"));
+  if (std::shared_ptr<ArrivingFile> arriving = remote.arriving.lock())
+    return std::shared_ptr<ByteFile>(std::move(arriving));
   Arrival arrival{
       .name = shown,
-      .path = PartOf(path),
+      .path = StrCat(directory_, "/", PartName(url)),
       .identity = remote.identity,
       // What may turn out wrong at its end is not decoded before: no log line is ever taken back for it.
       .whole_first = found.version.empty() || found.crc32c.has_value(),
@@ -114,15 +123,6 @@ Result<std::string> SourceFiles::Identity(const std::string& path) {
   }
   ASSIGN_OR_RETURN(const FileIdentity identity, IdentifyFile(path));
   return IdentityOf(identity);
-}
-
-/// "sources/0123456789abcdef-ja.txt.xz": two addresses with one name lie side by side.
-std::string SourceFiles::PartOf(const std::string& url) const {
-  std::string name = "file";
-  if (const Result<Uri> uri = Uri::Parse(url); uri.ok() && !uri->LastPart().empty()) name = uri->LastPart();
-  std::replace_if(
-      name.begin(), name.end(), [](char c) { return c == '/' || c == '\0'; }, '_');
-  return StrCat(directory_, "/", DigestOf(url).ToHex().substr(0, 16), "-", name.substr(0, 100));
 }
 
 std::function<void(std::uint64_t, std::uint64_t)> SourceFiles::Teller(std::string name) const {

@@ -32,7 +32,7 @@ class SourceFiles {
   /// there was none.
   Result<SourceFile> Look(const LocalInput& input, std::stop_token stop);
   /// Of a remote file: as it was when Look saw it, or fails with kDataLoss.
-  Result<std::shared_ptr<ByteFile>> Open(const std::string& path);
+  Result<std::shared_ptr<ByteFile>> Open(const std::string& path, std::stop_token stop);
   Network network() const { return network_; }
   /// Size, mtime and inode; of a remote file what Open holds it to.
   Result<std::string> Identity(const std::string& path);
@@ -46,7 +46,7 @@ class SourceFiles {
 
   Result<SourceFile> LookAtRemote(const LocalInput& input, std::stop_token stop);
   Result<Remote> Remembered(const std::string& url) const;
-  std::string PartOf(const std::string& url) const;
+  Result<std::shared_ptr<ByteFile>> OpenRemote(const std::string& url, std::stop_token stop);
   std::function<void(std::uint64_t, std::uint64_t)> Teller(std::string name) const;
 
   const std::string directory_;

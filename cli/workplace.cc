@@ -28,7 +28,7 @@ Result<std::unique_ptr<Workplace>> Workplace::Open(const std::string& path, Acce
     ASSIGN_OR_RETURN(place->log_, RunLog::OpenReadOnly(directory.log()));
   }
   place->root_ = std::make_unique<LocalStore>(path);
-  place->Furnish(directory.sources(), network, progress);
+  place->Furnish(directory, network, progress);
   return place;
 }
 
@@ -38,15 +38,15 @@ Result<std::unique_ptr<Workplace>> Workplace::Join(const HandOut& hand_out, cons
   ASSIGN_OR_RETURN(place->log_, RunLog::Open(StrCat(scratch, "/run.log")));
   for (const HandOut::File& file : hand_out.files) place->known_.emplace(file.path, file);
   place->root_ = std::make_unique<LocalStore>(scratch);
-  place->Furnish(StrCat(scratch, "/sources"), SourceFiles::Network::kMayAsk, progress);
+  place->Furnish(WorkDir(scratch), SourceFiles::Network::kMayAsk, progress);
   place->environment_.scratch = scratch;
   return place;
 }
 
-void Workplace::Furnish(const std::string& sources, SourceFiles::Network network, Progress& progress) {
+void Workplace::Furnish(const WorkDir& own, SourceFiles::Network network, Progress& progress) {
   const std::string path = directory_.path();
   digests_ = std::make_unique<DigestCache>(*root_, "digests.txt");
-  sources_ = std::make_unique<SourceFiles>(sources, *digests_, network,
+  sources_ = std::make_unique<SourceFiles>(own.sources(), *digests_, network,
                                            [&progress](std::string_view line) { progress.Note(line); });
   intermediate_ = std::make_unique<PartitionFileFormat>();
 
@@ -56,9 +56,11 @@ void Workplace::Furnish(const std::string& sources, SourceFiles::Network network
   environment_.work_store = [path](const std::string& below) -> Result<std::unique_ptr<Store>> {
     return std::unique_ptr<Store>(std::make_unique<LocalStore>(StrCat(path, "/", below)));
   };
-  stores_ = std::make_unique<StoreOpener>(StoreOptions{.spool = StrCat(directory_.spool(), "/uploads")});
+  stores_ = std::make_unique<StoreOpener>(StoreOptions{.spool = StrCat(own.spool(), "/uploads")});
   environment_.open_store = [this](const std::string& uri) { return OpenStoreAt(uri); };
-  environment_.open_file = [this](const std::string& file) { return sources_->Open(file); };
+  environment_.open_file = [this](const std::string& file, std::stop_token stop) {
+    return sources_->Open(file, std::move(stop));
+  };
   environment_.file_identity = [this](const std::string& file) { return sources_->Identity(file); };
   environment_.free_bytes = [path] { return FreeBytes(path); };
   environment_.place_free_bytes = [](const std::string& place) -> Result<std::optional<std::uint64_t>> {

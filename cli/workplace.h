@@ -47,7 +47,8 @@ class Workplace {
 
  private:
   explicit Workplace(std::string path) : directory_(std::move(path)) {}
-  void Furnish(const std::string& sources, SourceFiles::Network network, Progress& progress);
+  /// `own`: where what nobody else sees may lie.
+  void Furnish(const WorkDir& own, SourceFiles::Network network, Progress& progress);
   Result<SourceFile> Hash(const LocalInput& input, std::stop_token stop);
   /// Offline an empty one in the place of what is elsewhere.
   Result<std::unique_ptr<Store>> OpenStoreAt(const std::string& uri);

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 
 #include "base/result.h"
@@ -26,7 +27,8 @@ struct Environment {
   std::function<Result<std::unique_ptr<Store>>(const std::string& below_work)> work_store;
   /// A store rooted at the place of an artifact.
   std::function<Result<std::unique_ptr<Store>>(const std::string& uri)> open_store;
-  std::function<Result<std::shared_ptr<ByteFile>>(const std::string& path)> open_file;
+  /// May ask a server, and then stops when it is told to.
+  std::function<Result<std::shared_ptr<ByteFile>>(const std::string& path, std::stop_token stop)> open_file;
   /// Size, mtime and inode of a file in one opaque text; another text means that it was changed.
   std::function<Result<std::string>(const std::string& path)> file_identity;
   /// Free bytes where the work directory lies.

@@ -265,7 +265,7 @@ Status RunStreamUnit(const SegmentScope& scope, Arena& arena, const SourceFile& 
                      const InputPieces& pieces, const UnitEvents& events, std::stop_token stop) {
   ASSIGN_OR_RETURN(const std::string identity, scope.environment->file_identity(file.input.path));
   if (!file.identity.empty() && identity != file.identity) return SourceChanged(file.input.path);
-  ASSIGN_OR_RETURN(std::shared_ptr<ByteFile> opened, scope.environment->open_file(file.input.path));
+  ASSIGN_OR_RETURN(std::shared_ptr<ByteFile> opened, scope.environment->open_file(file.input.path, stop));
   const auto running =
       std::make_shared<RunningUnit>(StreamUnitOf(scope, number), scope.assembly.stages, opened->size());
 

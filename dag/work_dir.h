@@ -21,7 +21,7 @@ class WorkDir {
   std::string log() const;   // dag/run_log.md
   std::string lock() const;  // dag/lock.h
   std::string artifacts() const;
-  std::string spool() const;  // what is on its way to a bucket
+  std::string spool() const;    // what is on its way to a bucket
   std::string sources() const;  // what comes from elsewhere: storage/part_file.md
   std::string runs() const;
   std::string run(std::string_view id) const;  // the reports of one run

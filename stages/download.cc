@@ -7,7 +7,6 @@
 
 #include "base/str.h"
 #include "storage/http_text.h"
-#include "storage/open_store.h"
 #include "storage/uri.h"
 
 namespace pipeline {
@@ -45,31 +44,7 @@ Status CheckUrl(std::string_view url) {
   if (url.substr(kFileScheme.size(), 1) != "/")
     return Status(Code::kInvalidArgument,
                   StrCat("url: ", url, ": names a host; a file of this machine is file:///path"));
-  return {};
-}
-
-std::optional<int> HexDigit(char c) {
-  if ('0' <= c && c <= '9') return c - '0';
-  if ('a' <= c && c <= 'f') return c - 'a' + 10;
-  if ('A' <= c && c <= 'F') return c - 'A' + 10;
-  return std::nullopt;
-}
-
-/// The path of a file URL, its %XX decoded.
-std::string PathOf(std::string_view url) {
-  url.remove_prefix(kFileScheme.size());
-  std::string path;
-  for (std::size_t i = 0; i < url.size(); ++i) {
-    const auto high = url[i] == '%' && i + 2 < url.size() ? HexDigit(url[i + 1]) : std::nullopt;
-    const auto low = high ? HexDigit(url[i + 2]) : std::nullopt;
-    if (low) {
-      path.push_back(static_cast<char>(*high * 16 + *low));
-      i += 2;
-    } else {
-      path.push_back(url[i]);
-    }
-  }
-  return path;
+  return Uri::Parse(url).status();
 }
 
 bool HasWildcard(std::string_view text) { return text.find_first_of("*?") != std::string_view::npos; }
@@ -124,14 +99,18 @@ Result<std::vector<LocalInput>> LocalInputs(const Json& config) {
   for (const Json& element : config["url"].AsArray()) {
     const std::string_view url = element.AsString();
     RETURN_IF_ERROR(CheckUrl(url));
-    if (IsRemote(url)) {
+    const bool is_path = SchemeOf(url).empty();
+    std::vector<std::string> paths = {std::string(url)};
+    if (!is_path) {
       ASSIGN_OR_RETURN(const Uri uri, Uri::Parse(url));
-      inputs.push_back({std::string(url), std::string(uri.LastPart())});
-      continue;
+      if (uri.scheme != Uri::Scheme::kFile) {
+        inputs.push_back({std::string(url), std::string(uri.LastPart())});
+        continue;
+      }
+      paths = {uri.path};
     }
-    std::vector<std::string> paths = {SchemeOf(url).empty() ? std::string(url) : PathOf(url)};
     std::error_code ignored;  // a name that cannot be looked at is reported by Input
-    if (SchemeOf(url).empty() && HasWildcard(url) && !fs::exists(paths[0], ignored)) {
+    if (is_path && HasWildcard(url) && !fs::exists(paths[0], ignored)) {
       ASSIGN_OR_RETURN(paths, Expand(paths[0]));
       if (paths.empty())
         return Status(Code::kNotFound,
@@ -162,7 +141,8 @@ StageType DownloadType() {
   type.keys = {
       // What the files hold enters the recipe, not where they lie.
       {"url", ValueType::kStrings, "", Effect::kNone,
-       "Paths, or https://, http:// and file:// URLs; in paths, * and ? stand for any name and are read in "
+       "Paths, or https://, http://, gs:// and file:// URLs; in paths, * and ? stand for any name and are "
+       "read in "
        "the "
        "order of the names."},
       {"size", ValueType::kBytes, "~", Effect::kNone,

@@ -23,7 +23,7 @@ struct Arrival {
   std::string identity;                 // of this state of the remote file
   bool whole_first = false;             // nothing is given before all of it is here and checked
   std::optional<std::uint32_t> crc32c;  // of the whole, where somebody said what it must be
-  /// Told by the arriving thread, at most once per MiB: bytes here, of all. May be empty.
+  /// Told by the arriving thread after each piece: bytes here, of all. May be empty.
   std::function<void(std::uint64_t here, std::uint64_t of)> progress;
 };
 

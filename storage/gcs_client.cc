@@ -4,6 +4,7 @@
 
 #include "base/str.h"
 #include "storage/http_text.h"
+#include "storage/percent.h"
 
 namespace pipeline {
 

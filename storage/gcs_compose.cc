@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "storage/http_text.h"
 #include "storage/local_names.h"
+#include "storage/percent.h"
 
 namespace pipeline {
 

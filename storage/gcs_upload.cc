@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "storage/http_text.h"
+#include "storage/percent.h"
 
 namespace pipeline {
 

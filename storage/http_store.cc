@@ -7,6 +7,7 @@
 #include "storage/http_file.h"
 #include "storage/http_text.h"
 #include "storage/object_name.h"
+#include "storage/percent.h"
 
 namespace pipeline {
 

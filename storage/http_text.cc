@@ -154,21 +154,6 @@ std::string MediaType(std::string_view content_type) {
   return Lower(Trim(content_type.substr(0, content_type.find(';'))));
 }
 
-std::string PercentEncode(std::string_view text, std::string_view kept) {
-  constexpr std::string_view kDigits = "0123456789ABCDEF", kPlain = "-._~";
-  std::string encoded;
-  for (const char c : text) {
-    const char lower = ToLower(c);
-    const auto byte = static_cast<unsigned char>(c);
-    if (IsDigit(c) || (lower >= 'a' && lower <= 'z') || kPlain.find(c) != std::string_view::npos ||
-        kept.find(c) != std::string_view::npos)
-      encoded.push_back(c);
-    else
-      encoded += {'%', kDigits[byte >> 4], kDigits[byte & 15]};
-  }
-  return encoded;
-}
-
 std::string ShownUrl(std::string_view url) {
   url = url.substr(0, url.find_first_of("?#"));
   const std::size_t scheme = url.find("://");

@@ -49,9 +49,6 @@ bool IsStrongTag(std::string_view etag);
 /// `text/html; charset=utf-8` as `text/html`.
 std::string MediaType(std::string_view content_type);
 
-/// Every byte but A-Z a-z 0-9 - . _ ~ and those of `kept` as `%41`.
-std::string PercentEncode(std::string_view text, std::string_view kept = {});
-
 /// A URL for messages: without user info, query and fragment, in which secrets stand.
 std::string ShownUrl(std::string_view url);
 

@@ -1,6 +1,7 @@
 #include "storage/part_file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -69,6 +70,10 @@ Result<std::unique_ptr<PartFile>> PartFile::Open(std::string path, std::string i
   RETURN_IF_ERROR(MakeDirectories(ParentDirectory(path)));
   FileDescriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666));
   if (!file.is_open()) return LocalError(path, "cannot open", errno);
+  // One that is being closed in this process lets go of it at its very end. Where the file system has no
+  // locks nothing is lost by that but this wait.
+  while (flock(file.get(), LOCK_EX) != 0 && errno == EINTR) {
+  }
   struct stat found;
   if (fstat(file.get(), &found) != 0) return LocalError(path, "cannot look at it", errno);
   if (!S_ISREG(found.st_mode)) return Status(Code::kInvalidArgument, StrCat(path, ": is no regular file"));

@@ -1,7 +1,5 @@
 #include "storage/percent.h"
 
-#include "storage/http_text.h"
-
 namespace pipeline {
 
 namespace {
@@ -14,6 +12,20 @@ std::optional<unsigned> HexDigit(char c) {
 }
 
 }  // namespace
+
+std::string PercentEncode(std::string_view text, std::string_view kept) {
+  constexpr std::string_view kDigits = "0123456789ABCDEF", kPlain = "-._~";
+  std::string encoded;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool alphanumeric = ('0' <= c && c <= '9') || ('a' <= c && c <= 'z') || ('A' <= c && c <= 'Z');
+    if (alphanumeric || kPlain.find(c) != std::string_view::npos || kept.find(c) != std::string_view::npos)
+      encoded.push_back(c);
+    else
+      encoded += {'%', kDigits[byte >> 4], kDigits[byte & 15]};
+  }
+  return encoded;
+}
 
 std::optional<std::string> PercentDecode(std::string_view text) {
   std::string decoded;

@@ -1,5 +1,4 @@
-// Text that was taken out of URLs (RFC 3986, 2.1), and forms. What goes into URLs: PercentEncode of
-// storage/http_text.h.
+// Text as it stands in URLs (RFC 3986, 2.1) and in forms.
 #pragma once
 
 #include <initializer_list>
@@ -9,6 +8,9 @@
 #include <utility>
 
 namespace pipeline {
+
+/// Every byte but A-Z a-z 0-9 - . _ ~ and those of `kept` as `%41`.
+std::string PercentEncode(std::string_view text, std::string_view kept = {});
 
 /// Absent where a `%` is not followed by two hexadecimal digits.
 std::optional<std::string> PercentDecode(std::string_view text);

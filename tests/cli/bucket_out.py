@@ -19,19 +19,9 @@ import urllib.parse
 import urllib.request
 from pathlib import Path
 
-from pipe_run import Run, corpus, differences, fail
+from pipe_run import Run, corpus, differences, fail, text_line
 
-FILE = """\
-pipe: 1
-name: bucket
-vars: { out: "", corpus: "" }
-stages:
-  source: { type: download, url: "${corpus}" }
-  lines: { type: decompress, input: source, partition: 64KiB }
-  clean: { type: normalize, input: lines, form: nfkc }
-  docs: { type: split, input: clean, splits: { train: rest, validation: 0.1 } }
-  text: { type: write_tfds, input: docs, name: bucket, version: 1.0.0, shards: 6, out: "${out}" }
-"""
+FILE = text_line("bucket", shards=6)
 PACKED = lzma.compress(corpus(11, 2_000_000), preset=1)
 BUCKET = "shelf"
 

@@ -104,6 +104,21 @@ def write_corpora(directory, texts, container):
     return paths
 
 
+def text_line(name, shards):
+    """A pipeline from one file to a TFDS data set, of as many stages as it takes to see that bytes stay the same."""
+    return f"""\
+pipe: 1
+name: {name}
+vars: {{ out: "", corpus: "" }}
+stages:
+  source: {{ type: download, url: "${{corpus}}" }}
+  lines: {{ type: decompress, input: source, partition: 64KiB }}
+  clean: {{ type: normalize, input: lines, form: nfkc }}
+  docs: {{ type: split, input: clean, splits: {{ train: rest, validation: 0.1 }} }}
+  text: {{ type: write_tfds, input: docs, name: {name}, version: 1.0.0, shards: {shards}, out: "${{out}}" }}
+"""
+
+
 class Log:
     """The lines of a run log that are whole."""
 
@@ -178,6 +193,13 @@ class Run:
         """The exit code of `pipe verify`."""
         with open(self.root / "messages", "ab") as messages:
             return subprocess.run([self.program, "verify", str(artifact)], stdin=subprocess.DEVNULL, stdout=messages,
+                                  stderr=messages, timeout=100, check=False).returncode
+
+    def clean(self, *options):
+        """The exit code of `pipe clean`."""
+        with open(self.root / "messages", "ab") as messages:
+            return subprocess.run([self.program, "clean", str(self.file), "--work", str(self.work), "--set",
+                                   f"out={self.out}", *options], stdin=subprocess.DEVNULL, stdout=messages,
                                   stderr=messages, timeout=100, check=False).returncode
 
     def log(self):

@@ -10,21 +10,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-from pipe_run import Run, corpus, differences, fail
+from pipe_run import Run, corpus, differences, fail, text_line
 from web_server import WebServer
 
-FILE = """\
-pipe: 1
-name: remote
-vars: { out: "", corpus: "" }
-stages:
-  source: { type: download, url: "${corpus}" }
-  lines: { type: decompress, input: source, partition: 64KiB }
-  clean: { type: normalize, input: lines, form: nfkc }
-  docs: { type: split, input: clean, splits: { train: rest, validation: 0.1 } }
-  text: { type: write_tfds, input: docs, name: remote, version: 1.0.0, shards: 2, out: "${out}" }
-"""
+FILE = text_line("remote", shards=2)
 PACKED = lzma.compress(corpus(11, 3_000_000), preset=1)
+OTHER = lzma.compress(corpus(12, 3_000_000), preset=1)
 SECRET = "key=hidden0123456789"
 
 
@@ -71,23 +62,23 @@ class Scenarios:
 
     def kills(self, server):
         """What had arrived is not sent again."""
-        server.pause = 0.1
         run, source = self.run("kills"), ("--set", f"corpus={server.url}")
-        kills = 0
-        for logged in (2, 8, 14, 20):  # what arrived before SIGTERM is safe; of SIGKILL the last two seconds are lost
-            code = run.stop_when(lambda: run.log().done("text/") >= logged, signal.SIGKILL if kills % 2 else signal.SIGTERM,
-                                 *source)
-            kills += code != 0
-        self.hold(kills >= 2, run, f"it was stopped {kills} times only")
+        for number, share in enumerate((0.2, 0.4, 0.6, 0.8)):
+            server.here(int(share * len(PACKED)))
+            # What arrived before SIGTERM is safe; of SIGKILL the last two seconds are lost.
+            code = run.stop_when(server.is_waiting, signal.SIGKILL if number % 2 else signal.SIGTERM, *source)
+            self.hold(code != 0, run, "ended without the whole file")
+            server.break_off()
+        server.here(len(PACKED))
         self.hold(run.finish(*source) == 0, run, "failed")
         self.same(run, "after kills")
         firsts = [first for method, first in server.requests if method == "GET" and first > 0]
-        self.hold(firsts, run, f"never went on where it was: {server.requests}")
+        self.hold(len(firsts) >= 2, run, f"never went on where it was: {server.requests}")
 
     def another_version(self, server):
         run, source = self.run("version"), ("--set", f"corpus={server.url}")
         self.hold(run.finish(*source) == 0, run, "failed")
-        server.data, server.etag = lzma.compress(corpus(12, 500_000), preset=1), '"2"'
+        server.data, server.etag = OTHER, '"2"'
         self.hold(run.finish(*source) == 2 and "another recipe" in run.messages(), run,
                   "another version of the source was not told from the published one")
         self.hold(run.finish(*source, "--force", "text") == 0, run, "failed for the other version")
@@ -95,13 +86,14 @@ class Scenarios:
 
     def another_version_meanwhile(self, server):
         """Bytes of two versions are never put together."""
-        server.pause, server.break_every = 0.01, 300_000
+        server.here(len(PACKED) // 2)
         run, source = self.run("meanwhile"), ("--set", f"corpus={server.url}")
 
         def change():
-            if run.log().done("text/") < 4:
-                return False
-            server.data, server.etag = lzma.compress(corpus(12, 3_000_000), preset=1), '"2"'
+            if server.is_waiting() and server.data is not OTHER:
+                server.data, server.etag = OTHER, '"2"'
+                server.break_off()
+                server.here(len(OTHER))
             return False
         code = run.stop_when(change, signal.SIGKILL, *source)
         self.hold(code == 1 and "changed while it was read" in run.messages(), run, f"exit {code}")
@@ -135,6 +127,9 @@ class Scenarios:
         self.hold(run.finish(*source) == 0, run, "failed")
         server.stop()
         self.hold(run.finish(*source) == 0, run, "what is done was wanted again")
+        kept = run.work / "sources"
+        self.hold(any(kept.iterdir()), run, "the part file is not where it is looked for")
+        self.hold(run.clean(*source) == 0 and not any(kept.iterdir()), run, "clean left what nothing needs")
 
 
 NAMES = ("a_run", "a_server_that_breaks_off", "kills", "another_version", "another_version_meanwhile",

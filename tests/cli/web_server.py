@@ -1,16 +1,17 @@
 """A web server on loopback that has one file, and breaks off as it is told."""
 
 import threading
-import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 class WebServer:
-    """`break_every`: a transfer ends without a word after so many bytes; `pause`: seconds before each 64 KiB."""
+    """`break_every`: a transfer ends without a word after so many bytes; `here(N)`: no byte from N on is sent before
+    a later call says so, and a transfer that waits there may break off."""
 
-    def __init__(self, data, name="corpus.txt.xz", break_every=0, pause=0.0):
-        self.data, self.etag, self.break_every, self.pause = data, '"1"', break_every, pause
+    def __init__(self, data, name="corpus.txt.xz", break_every=0):
+        self.data, self.etag, self.break_every = data, '"1"', break_every
         self.gives_versions = True
+        self._here, self._broken, self._waiting, self._changed = len(data), 0, 0, threading.Condition()
         self.requests = []  # (method, first byte)
         self.sent = 0
         server = self
@@ -43,13 +44,15 @@ class WebServer:
                 self.send_header("Content-Length", str(len(part)))
                 self.end_headers()
                 if body:
-                    self.send(part)
+                    self.send(part, len(data) - len(part))
 
-            def send(self, part):
+            def send(self, part, first):
                 most = server.break_every or len(part)
-                for at in range(0, min(len(part), most), 1 << 16):
-                    time.sleep(server.pause)
-                    piece = part[at:min(at + (1 << 16), most)]
+                for at in range(0, min(len(part), most), 1 << 14):
+                    piece = part[at:min(at + (1 << 14), most)]
+                    if not server.wait_for(first + at + len(piece)):
+                        self.close_connection = True
+                        return
                     self.wfile.write(piece)
                     server.sent += len(piece)
                 if most < len(part):
@@ -69,6 +72,31 @@ class WebServer:
         self.url = f"http://127.0.0.1:{self._server.server_port}/{name}"
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
         self._thread.start()
+
+    def here(self, size):
+        """From now on the first `size` bytes of the file may be sent."""
+        with self._changed:
+            self._here = size
+            self._changed.notify_all()
+
+    def break_off(self):
+        """Ends what waits for bytes that are not here."""
+        with self._changed:
+            self._broken += 1
+            self._changed.notify_all()
+
+    def is_waiting(self):
+        """A transfer has sent all that is here, and wants more."""
+        return self._waiting > 0
+
+    def wait_for(self, size):
+        """False: the transfer is to break off."""
+        with self._changed:
+            broken = self._broken
+            self._waiting += 1
+            self._changed.wait_for(lambda: self._broken != broken or size <= self._here)
+            self._waiting -= 1
+            return self._broken == broken
 
     def stop(self):
         self._server.shutdown()

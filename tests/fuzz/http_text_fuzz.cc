@@ -6,6 +6,7 @@
 #include <string>
 
 #include "storage/http_text.h"
+#include "storage/percent.h"
 
 namespace {
 

@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "storage/http_client.h"
 #include "storage/http_text.h"
+#include "storage/percent.h"
 #include "tests/storage/store_reading.h"
 #include "tests/support/compress.h"
 #include "tests/support/temp_dir.h"

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "storage/percent.h"
+
 namespace pipeline {
 namespace {
 

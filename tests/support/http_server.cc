@@ -20,6 +20,7 @@
 
 #include "base/file_descriptor.h"
 #include "base/str.h"
+#include "storage/percent.h"
 
 namespace pipeline {
 
@@ -43,19 +44,11 @@ std::string_view Trim(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
 }
 
-std::string PercentDecode(std::string_view text) {
-  std::string decoded;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    unsigned byte = 0;
-    if (text[i] == '%' && i + 2 < text.size() &&
-        std::from_chars(text.data() + i + 1, text.data() + i + 3, byte, 16).ptr == text.data() + i + 3) {
-      decoded.push_back(static_cast<char>(byte));
-      i += 2;
-    } else {
-      decoded.push_back(text[i] == '+' ? ' ' : text[i]);
-    }
-  }
-  return decoded;
+/// A name or a value of a query; as it stands where it is not encoded rightly.
+std::string QueryText(std::string_view text) {
+  std::string plain(text);
+  std::replace(plain.begin(), plain.end(), '+', ' ');
+  return PercentDecode(plain).value_or(plain);
 }
 
 std::string Hex(std::size_t number) {
@@ -390,8 +383,8 @@ std::optional<std::string> ServedRequest::Argument(std::string_view name) const 
     const std::string_view pair = left.substr(0, left.find('&'));
     left.remove_prefix(std::min(left.size(), pair.size() + 1));
     const std::size_t equals = std::min(pair.find('='), pair.size());
-    if (PercentDecode(pair.substr(0, equals)) == name)
-      return PercentDecode(pair.substr(std::min(equals + 1, pair.size())));
+    if (QueryText(pair.substr(0, equals)) == name)
+      return QueryText(pair.substr(std::min(equals + 1, pair.size())));
   }
   return std::nullopt;
 }
