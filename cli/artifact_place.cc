@@ -10,7 +10,7 @@
 #include "base/str.h"
 #include "dag/publisher.h"
 #include "records/piece.h"
-#include "storage/open_store.h"
+#include "remote/open_store.h"
 #include "storage/uri.h"
 
 namespace pipeline {

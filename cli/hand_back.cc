@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "dag/hand_out.h"
-#include "storage/open_store.h"
+#include "remote/open_store.h"
 
 namespace pipeline {
 

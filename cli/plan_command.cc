@@ -17,8 +17,8 @@
 #include "cli/workplace.h"
 #include "dag/executor.h"
 #include "dag/hand_out.h"
+#include "remote/open_store.h"
 #include "storage/local_file.h"
-#include "storage/open_store.h"
 #include "storage/uri.h"
 
 namespace pipeline {

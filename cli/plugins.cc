@@ -9,7 +9,7 @@
 
 #include "base/log.h"
 #include "base/str.h"
-#include "storage/open_store.h"
+#include "remote/open_store.h"
 
 namespace pipeline {
 

@@ -5,10 +5,10 @@
 
 #include "base/digest.h"
 #include "base/str.h"
-#include "storage/http_text.h"
+#include "remote/open_store.h"
+#include "remote/part_file.h"
 #include "storage/local_file.h"
 #include "storage/local_store.h"
-#include "storage/part_file.h"
 #include "storage/uri.h"
 
 namespace pipeline {

@@ -11,9 +11,8 @@
 
 #include "base/result.h"
 #include "dag/plan.h"
-#include "storage/arriving_file.h"
+#include "remote/arriving_file.h"
 #include "storage/digest_cache.h"
-#include "storage/open_store.h"
 
 namespace pipeline {
 

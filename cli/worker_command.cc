@@ -19,8 +19,8 @@
 #include "cli/workplace.h"
 #include "dag/executor.h"
 #include "dag/hand_out.h"
+#include "remote/open_store.h"
 #include "storage/local_store.h"
-#include "storage/open_store.h"
 
 namespace pipeline {
 

@@ -5,12 +5,12 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "remote/open_store.h"
 #include "stages/partition_file.h"
 #include "storage/disk.h"
 #include "storage/local_file.h"
 #include "storage/local_store.h"
 #include "storage/memory_store.h"
-#include "storage/open_store.h"
 #include "storage/uri.h"
 
 namespace pipeline {

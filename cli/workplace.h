@@ -17,8 +17,8 @@
 #include "dag/hand_out.h"
 #include "dag/lock.h"
 #include "dag/work_dir.h"
+#include "remote/open_store.h"
 #include "storage/digest_cache.h"
-#include "storage/open_store.h"
 
 namespace pipeline {
 

@@ -6,7 +6,6 @@
 #include <system_error>
 
 #include "base/str.h"
-#include "storage/http_text.h"
 #include "storage/uri.h"
 
 namespace pipeline {

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/str.h"
-#include "storage/http_text.h"
 #include "storage/object_name.h"
 #include "storage/percent.h"
 
@@ -133,6 +132,30 @@ std::string_view Uri::LastPart() const {
   const bool web = scheme == Scheme::kHttp || scheme == Scheme::kHttps;
   if (web) part = part.substr(0, part.find_first_of("?#"));
   return part.substr(part.rfind('/') + 1);
+}
+
+bool IsRemote(std::string_view uri) {
+  const Result<Uri> place = Uri::Parse(uri);
+  return place.ok() && place->scheme != Uri::Scheme::kFile;
+}
+
+std::string ShownUrl(std::string_view url) {
+  url = url.substr(0, url.find_first_of("?#"));
+  const std::size_t scheme = url.find("://");
+  const std::size_t host = scheme == std::string_view::npos ? 0 : scheme + 3;
+  const std::size_t end = std::min(url.find('/', host), url.size());
+  std::string_view authority = url.substr(host, end - host);
+  authority = authority.substr(authority.rfind('@') + 1);
+  const std::size_t port = authority.find(':', authority.rfind(']') + 1);
+  const bool is_plain =
+      port == std::string_view::npos ||  // else perhaps the beginning of a password
+      std::all_of(authority.begin() + static_cast<std::ptrdiff_t>(port) + 1, authority.end(), IsDigit);
+  std::string shown(url.substr(0, host));
+  shown += is_plain ? authority : "…";
+  shown += url.substr(end);
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; };
+  std::replace_if(shown.begin(), shown.end(), is_control, '?');
+  return shown;
 }
 
 }  // namespace pipeline

@@ -35,4 +35,10 @@ struct Uri {
   std::string_view LastPart() const;
 };
 
+/// Whether a server has to be asked for it: gs, http and https.
+bool IsRemote(std::string_view uri);
+
+/// A URL for messages: without user info, query and fragment, in which secrets stand.
+std::string ShownUrl(std::string_view url);
+
 }  // namespace pipeline

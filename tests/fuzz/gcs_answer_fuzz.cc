@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "storage/gcs_credentials.h"
-#include "storage/gcs_object.h"
+#include "remote/gcs_credentials.h"
+#include "remote/gcs_object.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace pipeline;

@@ -5,8 +5,9 @@
 #include <cstdlib>
 #include <string>
 
-#include "storage/http_text.h"
+#include "remote/http_text.h"
 #include "storage/percent.h"
+#include "storage/uri.h"
 
 namespace {
 

@@ -4,8 +4,8 @@
 
 #include "base/crc32c.h"
 #include "base/digest.h"
+#include "remote/open_store.h"
 #include "storage/local_store.h"
-#include "storage/open_store.h"
 #include "tests/plugins/compiled_plugin.h"
 
 namespace pipeline {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "storage/open_store.h"
+#include "remote/open_store.h"
 #include "tests/support/temp_dir.h"
 
 namespace pipeline {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "storage/retry.h"
+#include "remote/retry.h"
 
 namespace pipeline {
 

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "base/str.h"
-#include "storage/http_text.h"
 #include "storage/percent.h"
 
 namespace pipeline {

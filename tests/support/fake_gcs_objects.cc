@@ -5,7 +5,6 @@
 
 #include "base/base64.h"
 #include "base/str.h"
-#include "storage/http_text.h"
 #include "storage/percent.h"
 
 namespace pipeline {

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "storage/http_client.h"
+#include "remote/http_client.h"
 #include "tests/support/http_server.h"
 
 namespace pipeline {

@@ -6,7 +6,7 @@
 #include <stop_token>
 #include <vector>
 
-#include "storage/retry.h"
+#include "remote/retry.h"
 
 namespace pipeline {
 

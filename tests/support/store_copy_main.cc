@@ -2,7 +2,7 @@
 // people's clients.
 #include <cstdio>
 
-#include "storage/open_store.h"
+#include "remote/open_store.h"
 
 namespace {
 

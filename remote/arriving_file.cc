@@ -1,0 +1,170 @@
+#include "remote/arriving_file.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "base/str.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::size_t kPiece = std::size_t{1} << 20;
+/// What arrived since is lost when the machine is: the first of the two that comes.
+constexpr std::uint64_t kSyncBytes = std::uint64_t{64} << 20;
+constexpr std::chrono::seconds kSyncTime{2};
+/// Where the index of an archive lies: so near the end of a file, a reader this far ahead of what is here
+/// does not wait. Elsewhere it does, or every block of a file that is decoded in parallel would be fetched
+/// twice.
+constexpr std::uint64_t kTail = std::uint64_t{1} << 20;
+
+}  // namespace
+
+class ArrivingFile::Reader final : public ByteReader {
+ public:
+  Reader(const ArrivingFile& file, std::uint64_t offset, std::stop_token stop)
+      : file_(file), offset_(offset), stop_(std::move(stop)) {}
+
+  Result<std::size_t> Read(std::span<char> out) override {
+    if (failed_.ok()) {
+      Result<std::size_t> got = ReadSome(out.first(std::min(out.size(), kPiece)));
+      if (got.ok()) {
+        offset_ += *got;
+        return got;
+      }
+      failed_ = std::move(got).status();
+    }
+    return failed_;
+  }
+
+ private:
+  Result<std::size_t> ReadSome(std::span<char> out) {
+    if (stop_.stop_requested()) return Stopped();
+    if (offset_ >= file_.size() || file_.arrival_.whole_first) {
+      RETURN_IF_ERROR(file_.WaitUntilWhole(stop_));
+      if (offset_ >= file_.size()) return std::size_t{0};
+    }
+    ASSIGN_OR_RETURN(const std::uint64_t here, WaitForMore());
+    if (offset_ < here) {
+      ahead_.reset();
+      const std::uint64_t there = here - offset_;
+      ASSIGN_OR_RETURN(const std::size_t got,
+                       file_.part_->ReadAt(offset_, out.first(std::min<std::uint64_t>(out.size(), there))));
+      if (got > 0) return got;
+      return Status(Code::kDataLoss, StrCat(file_.part_->path(), ": ends at byte ", offset_, " of ", here,
+                                            ": somebody cut it; run again"));
+    }
+    if (ahead_ == nullptr) {
+      ASSIGN_OR_RETURN(ahead_, file_.remote_->Open(offset_, stop_));
+    }
+    return ahead_->Read(out);
+  }
+
+  /// How many bytes are here: more than `offset_`, or far less where nobody waits.
+  Result<std::uint64_t> WaitForMore() const {
+    std::unique_lock lock(file_.mutex_);
+    const auto decided = [this] {
+      return offset_ < file_.here_ || file_.ended_ ||
+             (file_.size() - offset_ <= kTail && offset_ - file_.here_ > kTail);
+    };
+    if (!file_.changed_.wait(lock, stop_, decided)) return Stopped();
+    if (offset_ < file_.here_ || !file_.ended_) return file_.here_;
+    return file_.failure_;
+  }
+
+  Status Stopped() const {
+    return Status(Code::kCancelled, StrCat(file_.arrival_.name, ": reading was stopped"));
+  }
+
+  const ArrivingFile& file_;
+  std::uint64_t offset_;
+  std::stop_token stop_;
+  std::unique_ptr<ByteReader> ahead_;  // of the remote file, at `offset_`; null where it is not needed
+  Status failed_;
+};
+
+Result<std::unique_ptr<ArrivingFile>> ArrivingFile::Begin(std::shared_ptr<const ByteFile> remote,
+                                                          Arrival arrival) {
+  ASSIGN_OR_RETURN(std::unique_ptr<PartFile> part,
+                   PartFile::Open(arrival.path, arrival.identity, remote->size()));
+  std::unique_ptr<ArrivingFile> file(
+      new ArrivingFile(std::move(remote), std::move(arrival), std::move(part)));
+  file->thread_ = std::jthread([raw = file.get()](std::stop_token stop) { raw->Fetch(std::move(stop)); });
+  return file;
+}
+
+ArrivingFile::ArrivingFile(std::shared_ptr<const ByteFile> remote, Arrival arrival,
+                           std::unique_ptr<PartFile> part)
+    : remote_(std::move(remote)),
+      arrival_(std::move(arrival)),
+      part_(std::move(part)),
+      here_(part_->state().bytes) {}
+
+ArrivingFile::~ArrivingFile() = default;
+
+Result<std::unique_ptr<ByteReader>> ArrivingFile::Open(std::uint64_t offset, std::stop_token stop) const {
+  return std::unique_ptr<ByteReader>(std::make_unique<Reader>(*this, offset, std::move(stop)));
+}
+
+Status ArrivingFile::WaitUntilWhole(std::stop_token stop) const {
+  std::unique_lock lock(mutex_);
+  if (!changed_.wait(lock, stop, [this] { return ended_; }))
+    return Status(Code::kCancelled, StrCat(arrival_.name, ": waiting for it was stopped"));
+  return failure_;
+}
+
+void ArrivingFile::Fetch(std::stop_token stop) {
+  Status outcome = FetchAll(stop);
+  // What is here is worth keeping, however it ended.
+  if (Status synced = part_->Sync(); outcome.ok()) outcome = std::move(synced);
+  if (outcome.ok()) outcome = CheckWhole();
+  const std::scoped_lock lock(mutex_);
+  ended_ = true;
+  failure_ = std::move(outcome);
+  changed_.notify_all();
+}
+
+Status ArrivingFile::FetchAll(std::stop_token stop) {
+  const std::uint64_t size = remote_->size();
+  if (part_->state().bytes >= size) return {};
+  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, remote_->Open(part_->state().bytes, stop));
+  std::string piece(kPiece, '\0');
+  std::uint64_t synced = part_->state().bytes;
+  auto synced_at = std::chrono::steady_clock::now();
+  while (part_->state().bytes < size) {
+    ASSIGN_OR_RETURN(const std::size_t got, reader->Read(piece));
+    if (got == 0)
+      return Status(Code::kDataLoss, StrCat(arrival_.name, ": ends at byte ", part_->state().bytes, " of ",
+                                            size, "; run again"));
+    const std::uint64_t wanted = std::min<std::uint64_t>(got, size - part_->state().bytes);
+    RETURN_IF_ERROR(part_->Append(std::string_view(piece).substr(0, wanted)));
+    const auto now = std::chrono::steady_clock::now();
+    if (part_->state().bytes - synced >= kSyncBytes || now - synced_at >= kSyncTime) {
+      RETURN_IF_ERROR(part_->Sync());
+      synced = part_->state().bytes;
+      synced_at = now;
+    }
+    Publish(part_->state().bytes);
+  }
+  return {};
+}
+
+Status ArrivingFile::CheckWhole() {
+  if (!arrival_.crc32c || *arrival_.crc32c == part_->state().crc32c) return {};
+  RETURN_IF_ERROR(part_->Forget());
+  return Status(Code::kDataLoss,
+                StrCat(arrival_.name, ": arrived damaged: its crc32c is not the one that was named; ",
+                       "run again, and it is fetched anew"));
+}
+
+void ArrivingFile::Publish(std::uint64_t bytes) {
+  {
+    const std::scoped_lock lock(mutex_);
+    here_ = bytes;
+  }
+  changed_.notify_all();
+  if (arrival_.progress) arrival_.progress(bytes, remote_->size());
+}
+
+}  // namespace pipeline

@@ -1,0 +1,100 @@
+// Requests to the JSON API of Google Cloud Storage: with a token, tried again, and their failures in words.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "remote/gcs_auth.h"
+#include "remote/gcs_object.h"
+#include "remote/http_client.h"
+#include "remote/retry.h"
+
+namespace pipeline {
+
+struct GcsSettings {
+  GcsEndpoint endpoint;
+  std::string user_project;  // pays for requests; only where a person asked for it
+  RetryMeans means;          // whose clock and pause outlive the client
+};
+
+/// Safe from any thread. Shared by the stores, files and writers that were opened with it.
+class GcsClient {
+ public:
+  GcsClient(GcsSettings settings, std::shared_ptr<HttpClient> http, std::shared_ptr<GcsAuth> auth)
+      : settings_(std::move(settings)), http_(std::move(http)), auth_(std::move(auth)) {}
+
+  /// "https://…/storage/v1/b/BUCKET/o/OBJECT?QUERY"; without object: of all of them. `query` may be empty.
+  std::string ObjectUrl(std::string_view bucket, std::string_view object, std::string_view query) const;
+  std::string BucketUrl(std::string_view bucket, std::string_view query) const;
+  std::string UploadUrl(std::string_view bucket, std::string_view query) const;
+
+  const GcsSettings& settings() const { return settings_; }
+  HttpClient& http() const { return *http_; }
+  GcsAuth& auth() const { return *auth_; }
+
+ private:
+  std::string Url(std::string_view path, std::string_view query) const;
+
+  const GcsSettings settings_;
+  const std::shared_ptr<HttpClient> http_;  // both shared with the other clients of a process
+  const std::shared_ptr<GcsAuth> auth_;
+};
+
+/// What came back: a body to read, or an error.
+struct GcsReply {
+  HttpResponse response;
+  std::unique_ptr<HttpExchange> exchange;  // null where the status is 400 or above
+  GcsError error;
+
+  int status() const { return response.status; }
+};
+
+/// One operation's attempts. Everything that is sent through it may be sent twice: whoever changes something
+/// names the generation that must be there. One thread at a time.
+class GcsOperation {
+ public:
+  /// `where`: what messages begin with, gs://bucket/object. `client` outlives the operation.
+  GcsOperation(GcsClient& client, std::string where, std::stop_token stop);
+
+  /// One attempt. kUnavailable where another one may help, Again says whether there is one: no connection,
+  /// 408, 429, 5xx, and one 401, after which the token is a new one. Every other status is an answer.
+  Result<GcsReply> Start(HttpRequest request);
+  /// As Retry.
+  Status Again(Status failure);
+  void Progress() { retry_.Progress(); }
+  /// Attempts until there is an answer, with its whole body (at most 16 MiB).
+  struct Answer {
+    int status = 0;
+    HttpResponse response;
+    std::string body;  // empty for an error
+    GcsError error;
+  };
+  Result<Answer> Send(const HttpRequest& request);
+  /// What an answer that is an error means, and what to do about it.
+  Status Failure(const GcsError& error) const;
+  /// A failure of this operation that another attempt may mend.
+  Status Unavailable(std::string_view why) const;
+
+  const std::string& where() const { return where_; }
+  const std::stop_token& stop() const { return stop_; }
+  GcsClient& client() const { return client_; }
+
+ private:
+  Status Refused(const HttpResponse& response, const std::optional<Secret>& token);
+
+  GcsClient& client_;
+  const std::string where_;
+  const std::stop_token stop_;
+  Retry retry_;
+  std::optional<std::chrono::milliseconds> asked_;  // by the last answer
+  bool refused_ = false;                            // the last answer was that the token is not good
+  bool at_once_ = false;                            // the next attempt has a new token and need not wait
+};
+
+}  // namespace pipeline

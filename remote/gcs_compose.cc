@@ -1,0 +1,160 @@
+#include "remote/gcs_compose.h"
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "base/crc32c.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "storage/local_names.h"
+#include "storage/percent.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::uint64_t kMaxParts = 32;  // of one request to compose
+constexpr int kUploads = 4;              // at a time
+constexpr std::size_t kPieceBytes = 1 << 20;
+
+struct Part {
+  std::string name;
+  std::uint64_t offset = 0;
+  std::uint64_t size = 0;
+  Status failed;
+  std::optional<GcsObject> made;
+};
+
+std::vector<Part> Divide(const GcsPlace& place, std::uint64_t size, std::uint64_t part_bytes) {
+  const std::uint64_t bytes = std::max(part_bytes, (size + kMaxParts - 1) / kMaxParts);
+  const std::size_t slash = place.name.rfind('/') + 1;
+  std::vector<Part> parts;
+  for (std::uint64_t offset = 0; offset < size; offset += bytes)
+    parts.push_back({StrCat(place.name.substr(0, slash), NewTemporaryName(place.name.substr(slash))),
+                     offset,
+                     std::min(bytes, size - offset),
+                     {},
+                     {}});
+  return parts;
+}
+
+Result<std::uint32_t> CrcOf(const ByteFile& file, const Part& part) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file.Open(part.offset, {}));
+  std::string piece(kPieceBytes, '\0');
+  std::uint32_t crc = 0;
+  for (std::uint64_t left = part.size; left > 0;) {
+    const std::span<char> wanted(piece.data(),
+                                 static_cast<std::size_t>(std::min<std::uint64_t>(left, piece.size())));
+    RETURN_IF_ERROR(ReadExactly(*reader, wanted));
+    crc = Crc32c(std::string_view(wanted.data(), wanted.size()), crc);
+    left -= wanted.size();
+  }
+  return crc;
+}
+
+/// A part has a name that nobody else takes: whatever lies there is our own earlier attempt.
+Result<std::optional<GcsObject>> UploadPart(const GcsPlace& place, const GcsUpload& upload, Spool& spool,
+                                            const ByteFile& file, const Part& part) {
+  ASSIGN_OR_RETURN(const std::uint32_t crc, CrcOf(file, part));
+  GcsUpload own = upload;
+  own.name = part.name;
+  own.generation = "0";
+  ASSIGN_OR_RETURN(std::optional<GcsObject> made,
+                   UploadGcsObject(own, {spool, part.offset, part.size, crc}, {}));
+  if (made) return made;
+  return StatGcsObject({place.client, place.bucket, part.name}, {});
+}
+
+Result<std::optional<GcsObject>> Compose(const GcsPlace& place, const GcsUpload& upload, const Spool& spool,
+                                         const std::vector<Part>& parts) {
+  Json body;
+  for (const Part& part : parts) {
+    Json source;
+    source["name"] = part.name;
+    source["generation"] = part.made->generation;
+    source["objectPreconditions"]["ifGenerationMatch"] = part.made->generation;
+    body["sourceObjects"].Append(source);
+  }
+  body["destination"]["contentType"] = upload.content_type;
+  body["destination"]["crc32c"] = FormatGcsCrc(spool.crc32c());
+  body["destination"]["metadata"][kUploadMark] = upload.mark;
+  GcsOperation operation(*place.client, place.Where(), {});
+  HttpRequest request;
+  request.method = "POST";
+  request.headers = {{"Content-Type", "application/json; charset=UTF-8"}};
+  request.url = place.client->ObjectUrl(
+      place.bucket, place.name,
+      StrCat("ifGenerationMatch=", upload.generation, "&fields=", PercentEncode(kObjectFields)));
+  request.url.insert(request.url.find('?'), "/compose");
+  request.body = body.Dump();
+  ASSIGN_OR_RETURN(const GcsOperation::Answer answer, operation.Send(request));
+  if (answer.status == 412) return std::optional<GcsObject>();
+  if (answer.status >= 300) return operation.Failure(answer.error);
+  ASSIGN_OR_RETURN(GcsObject object, ParseGcsObject(answer.body));
+  if (object.size == spool.size() && object.crc32c == spool.crc32c()) return std::optional(std::move(object));
+  RETURN_IF_ERROR(RemoveGcsObject(place, {}));
+  return Status(
+      Code::kDataLoss,
+      StrCat(place.Where(), ": its parts did not make what was written; it was removed; write it again"));
+}
+
+}  // namespace
+
+Result<bool> CanCompose(const GcsPlace& place) {
+  GcsOperation operation(*place.client, StrCat("gs://", place.bucket), {});
+  HttpRequest request;
+  request.url = place.client->BucketUrl(
+      place.bucket, StrCat("fields=", PercentEncode("storageClass,softDeletePolicy,retentionPolicy,"
+                                                    "defaultEventBasedHold")));
+  ASSIGN_OR_RETURN(const GcsOperation::Answer answer, operation.Send(request));
+  if (answer.status >= 300) return false;
+  const Result<Json> bucket = Json::Parse(answer.body);
+  if (!bucket.ok()) return false;
+  const std::string_view soft = (*bucket)["softDeletePolicy"]["retentionDurationSeconds"].AsString("0");
+  if (soft != "0")
+    LogInfo(StrCat(operation.where(), ": soft delete is on: parts of very large objects are billed for ",
+                   soft, " seconds after they are removed"));
+  return (*bucket)["storageClass"].AsString() == "STANDARD" && !bucket->Has("retentionPolicy") &&
+         !(*bucket)["defaultEventBasedHold"].AsBool();
+}
+
+Result<std::optional<GcsObject>> ComposeGcsObject(const GcsPlace& place, const GcsUpload& upload,
+                                                  Spool& spool, std::uint64_t part_bytes) {
+  std::vector<Part> parts = Divide(place, spool.size(), part_bytes);
+  ASSIGN_OR_RETURN(const std::unique_ptr<ByteFile> file, spool.Open());
+  std::atomic<std::size_t> next = 0;
+  std::atomic<bool> failed = false;
+  const auto work = [&] {
+    for (std::size_t at = next++; at < parts.size() && !failed; at = next++) {
+      Result<std::optional<GcsObject>> made = UploadPart(place, upload, spool, *file, parts[at]);
+      if (made.ok()) {
+        parts[at].made = std::move(made).value();
+      } else {
+        parts[at].failed = std::move(made).status();
+        failed = true;
+      }
+    }
+  };
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < kUploads; ++i) threads.emplace_back(work);
+  }
+  Result<std::optional<GcsObject>> object = std::optional<GcsObject>();
+  for (const Part& part : parts) {
+    if (!part.failed.ok() && object.ok()) object = part.failed;
+    if (part.failed.ok() && !part.made && object.ok())
+      object =
+          Status(Code::kUnavailable, StrCat(place.Where(), ": a part of it disappeared; write it again"));
+  }
+  if (object.ok()) object = Compose(place, upload, spool, parts);
+  for (const Part& part : parts) {
+    const Status removed = RemoveGcsObject({place.client, place.bucket, part.name}, {});
+    if (!removed.ok()) LogWarning(StrCat(removed.message(), "; the next run over this place removes it"));
+  }
+  return object;
+}
+
+}  // namespace pipeline

@@ -1,0 +1,40 @@
+// Objects of a Google Cloud Storage bucket below a prefix. What it promises beyond store.h: remote/gcs.md.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "remote/gcs_client.h"
+#include "remote/gcs_writer.h"
+#include "storage/store.h"
+
+namespace pipeline {
+
+class GcsStore final : public Store {
+ public:
+  /// `prefix` without a slash at its end, perhaps empty. `client` is shared with whoever else uses the
+  /// account; files and writers keep it.
+  GcsStore(std::shared_ptr<GcsClient> client, std::string bucket, std::string_view prefix,
+           GcsWriterOptions options);
+
+  Result<std::unique_ptr<ByteFile>> Open(std::string_view name) override;
+  Result<std::unique_ptr<ObjectWriter>> Create(std::string_view name, Condition condition) override;
+  Result<std::optional<ObjectInfo>> Stat(std::string_view name) override;
+  Result<std::vector<ObjectInfo>> List(std::string_view prefix) override;
+  Status Remove(std::string_view name) override;
+  /// Also what dead writers of this machine left in the spool, and sessions that they left open.
+  Status Sweep(std::string_view prefix) override;
+
+ private:
+  Result<GcsPlace> PlaceOf(std::string_view name) const;
+
+  const std::shared_ptr<GcsClient> client_;
+  const std::string bucket_;
+  const std::string prefix_;                   // empty, or with a slash at its end
+  const std::shared_ptr<GcsSpooler> spooler_;  // shared with the writers, which may outlive the store
+};
+
+}  // namespace pipeline

@@ -1,0 +1,296 @@
+#include "remote/gcs_upload.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/crc32c.h"
+#include "base/json.h"
+#include "base/str.h"
+#include "remote/http_text.h"
+#include "storage/percent.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::string_view kJsonType = "application/json; charset=UTF-8";
+/// A session that is lost again and again is a server that does not want this object.
+constexpr int kMaxSessions = 50;
+
+std::string Where(const GcsUpload& upload) { return StrCat("gs://", upload.bucket, "/", upload.name); }
+
+std::string Query(const GcsUpload& upload, std::string_view type) {
+  return StrCat("uploadType=", type, "&ifGenerationMatch=", upload.generation,
+                "&fields=", PercentEncode(kObjectFields));
+}
+
+/// What the object is to be: its resource.
+std::string Resource(const GcsUpload& upload, const GcsUploadBytes& bytes) {
+  Json resource;
+  resource["name"] = upload.name;
+  resource["contentType"] = upload.content_type;
+  resource["crc32c"] = FormatGcsCrc(bytes.crc32c);
+  resource["metadata"][kUploadMark] = upload.mark;
+  return resource.Dump();
+}
+
+/// The server found other bytes than were announced: our copy decides whose fault it is.
+bool IsWrongHash(const GcsError& error) {
+  if (error.status != 400) return false;
+  for (const std::string_view word : {"CRC32C", "crc32c", "MD5", "hash", "checksum"})
+    if (error.message.find(word) != std::string::npos) return true;
+  return false;
+}
+
+Status DamagedOnTheWay(GcsOperation& operation, const GcsUploadBytes& bytes) {
+  RETURN_IF_ERROR(bytes.spool.Check());
+  return operation.Unavailable("the bytes were damaged on their way there");
+}
+
+/// The object in an answer, which must be what was sent.
+Result<std::optional<GcsObject>> Compare(const GcsUpload& upload, const GcsUploadBytes& bytes,
+                                         GcsOperation& operation, std::string_view body) {
+  Result<GcsObject> object = ParseGcsObject(body);
+  if (!object.ok()) return std::move(object).status().Annotate(operation.where());
+  if (object->size == bytes.size && object->crc32c.value_or(bytes.crc32c) == bytes.crc32c)
+    return std::optional(std::move(object).value());
+  // Nobody may find it. Should this fail, the message below still says what is there.
+  HttpRequest remove;
+  remove.method = "DELETE";
+  remove.url = upload.client.ObjectUrl(upload.bucket, upload.name, StrCat("generation=", object->generation));
+  const Result<GcsOperation::Answer> removed = operation.Send(remove);
+  return Status(Code::kDataLoss,
+                StrCat(operation.where(), ": the bucket took other bytes than were sent, ",
+                       removed.ok() && removed->status < 300 ? "they were removed" : "remove them",
+                       "; write it again"));
+}
+
+Result<std::optional<GcsObject>> UploadWhole(const GcsUpload& upload, const GcsUploadBytes& bytes,
+                                             const std::stop_token& stop) {
+  GcsOperation operation(upload.client, Where(upload), stop);
+  const std::string border = StrCat("pipe-", upload.mark);
+  HttpRequest request;
+  request.method = "POST";
+  request.url = upload.client.UploadUrl(upload.bucket, Query(upload, "multipart"));
+  request.headers = {{"Content-Type", StrCat("multipart/related; boundary=", border)}};
+  request.body = StrCat("--", border, "\r\nContent-Type: ", kJsonType, "\r\n\r\n", Resource(upload, bytes),
+                        "\r\n--", border, "\r\nContent-Type: ", upload.content_type, "\r\n\r\n");
+  const std::size_t head = request.body.size();
+  const std::string tail = StrCat("\r\n--", border, "--\r\n");
+  request.body.reserve(head + bytes.size + tail.size());
+  request.body.resize(head + bytes.size);
+  ASSIGN_OR_RETURN(const std::unique_ptr<ByteFile> file, bytes.spool.Open());
+  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file->Open(bytes.offset, stop));
+  if (bytes.size > 0) RETURN_IF_ERROR(ReadExactly(*reader, std::span(request.body).subspan(head)));
+  request.body.append(tail);
+  for (;;) {
+    ASSIGN_OR_RETURN(const GcsOperation::Answer answer, operation.Send(request));
+    if (answer.status == 412) return std::optional<GcsObject>();
+    Status failure;
+    if (answer.status < 300) {
+      Result<std::optional<GcsObject>> object = Compare(upload, bytes, operation, answer.body);
+      if (object.ok() || object.status().code() != Code::kUnavailable) return object;
+      failure = std::move(object).status();
+    } else {
+      failure =
+          IsWrongHash(answer.error) ? DamagedOnTheWay(operation, bytes) : operation.Failure(answer.error);
+    }
+    RETURN_IF_ERROR(operation.Again(std::move(failure)));
+  }
+}
+
+/// An upload that lasts over failures, and over sessions.
+class SessionUpload {
+ public:
+  SessionUpload(const GcsUpload& upload, const GcsUploadBytes& bytes, std::stop_token stop)
+      : upload_(upload), bytes_(bytes), operation_(upload.client, Where(upload), std::move(stop)) {}
+
+  Result<std::optional<GcsObject>> Run() {
+    ASSIGN_OR_RETURN(file_, bytes_.spool.Open());
+    for (;;) {
+      Result<std::optional<GcsObject>> done = Attempt();
+      if (done.ok() && finished_) {
+        RETURN_IF_ERROR(Leave());
+        return done;
+      }
+      Status failure = done.ok() ? Status() : std::move(done).status();
+      if (failure.ok()) continue;  // the session took a part, or ended: on with it
+      const Status again = operation_.Again(std::move(failure));
+      if (again.ok()) continue;
+      Cancel();
+      return again;
+    }
+  }
+
+ private:
+  /// One request, or the start of a session and one.
+  Result<std::optional<GcsObject>> Attempt() {
+    if (session_.empty()) {
+      ASSIGN_OR_RETURN(const bool started, StartSession());
+      if (!started) return std::optional<GcsObject>();
+    }
+    HttpRequest request;
+    request.method = "PUT";
+    request.url = session_.Reveal();
+    const std::uint64_t end = bytes_.size;
+    const bool asks = !known_;
+    known_ = false;  // until an answer says how far it is
+    if (asks) {
+      request.headers = {{"Content-Range", "bytes */*"}};
+    } else {
+      request.headers = {{"Content-Type", upload_.content_type},
+                         {"x-goog-hash", StrCat("crc32c=", FormatGcsCrc(bytes_.crc32c))}};
+      // All bytes are there, and yet it is not done.
+      const std::string range =
+          committed_ == end ? StrCat("bytes */", end) : StrCat("bytes ", committed_, '-', end - 1, '/', end);
+      request.headers.push_back({"Content-Range", range});
+      request.file = file_.get();
+      request.body_offset = bytes_.offset + committed_;
+      request.body_bytes = end - committed_;
+    }
+    ASSIGN_OR_RETURN(const GcsOperation::Answer answer, SendOnce(request));
+    if (answer.status == 308) return TakeProgress(answer, asks);
+    if (answer.status < 300) {
+      Result<std::optional<GcsObject>> object = Compare(upload_, bytes_, operation_, answer.body);
+      finished_ = object.ok();
+      return object;
+    }
+    if (answer.status == 412) {
+      finished_ = true;
+      return std::optional<GcsObject>();
+    }
+    RETURN_IF_ERROR(Leave());
+    if (IsWrongHash(answer.error)) return DamagedOnTheWay(operation_, bytes_);
+    if (answer.status == 404 || answer.status == 410)
+      return operation_.Unavailable("the upload session is gone");
+    return operation_.Failure(answer.error);
+  }
+
+  /// A single attempt with its body: what to do next depends on what became of it.
+  Result<GcsOperation::Answer> SendOnce(const HttpRequest& request) {
+    ASSIGN_OR_RETURN(GcsReply reply, operation_.Start(request));
+    GcsOperation::Answer answer{reply.status(), std::move(reply.response), {}, std::move(reply.error)};
+    if (!reply.exchange) return answer;
+    std::string piece(16 << 10, '\0');
+    for (;;) {
+      Result<std::size_t> got = reply.exchange->Read(piece);
+      if (!got.ok()) return std::move(got).status().Annotate(operation_.where());
+      if (*got == 0) return answer;
+      answer.body.append(piece, 0, *got);
+      if (answer.body.size() > (1 << 20)) return operation_.Unavailable("the answer is too long");
+    }
+  }
+
+  /// False where the precondition does not hold already.
+  Result<bool> StartSession() {
+    if (++sessions_ > kMaxSessions)
+      return Status(Code::kResourceExhausted,
+                    StrCat(operation_.where(), ": the bucket lost the upload session ", kMaxSessions,
+                           " times; look at https://status.cloud.google.com and run it again"));
+    HttpRequest request;
+    request.method = "POST";
+    request.url = upload_.client.UploadUrl(
+        upload_.bucket, StrCat(Query(upload_, "resumable"), "&name=", PercentEncode(upload_.name)));
+    request.headers = {{"Content-Type", std::string(kJsonType)},
+                       {"X-Upload-Content-Type", upload_.content_type},
+                       {"X-Upload-Content-Length", std::to_string(bytes_.size)}};
+    request.body = Resource(upload_, bytes_);
+    ASSIGN_OR_RETURN(const GcsOperation::Answer answer, SendOnce(request));
+    finished_ = answer.status == 412;
+    if (finished_) return false;
+    if (answer.status >= 300) return operation_.Failure(answer.error);
+    const auto location = answer.response.Header("location");
+    if (!location || location->empty()) return operation_.Unavailable("the answer names no upload session");
+    session_ = Secret(Reachable(std::string(*location)));
+    ASSIGN_OR_RETURN(id_, upload_.sessions.Begin(session_));
+    committed_ = 0;
+    known_ = true;
+    return true;
+  }
+
+  /// An emulator in a container gives the address that it listens at.
+  std::string Reachable(std::string location) const {
+    constexpr std::string_view kAnywhere = "http://0.0.0.0";
+    const GcsEndpoint& endpoint = upload_.client.settings().endpoint;
+    if (location.substr(0, kAnywhere.size()) != kAnywhere) return location;
+    const std::size_t path = location.find('/', kAnywhere.size());
+    return StrCat(endpoint.url, path == std::string::npos ? "" : std::string_view(location).substr(path));
+  }
+
+  Result<std::optional<GcsObject>> TakeProgress(const GcsOperation::Answer& answer, bool asked) {
+    const auto header = answer.response.Header("range");
+    if (!header && !asked) return operation_.Unavailable("the answer does not say how much has arrived");
+    std::uint64_t committed = 0;
+    if (header) {
+      const std::string_view range = *header;
+      const std::size_t dash = range.find('-');
+      const auto last = ParseLength(range.substr(std::min(dash + 1, range.size())));
+      if (dash == std::string_view::npos || !last || *last >= bytes_.size)
+        return operation_.Unavailable("the answer does not say how much has arrived");
+      committed = *last + 1;
+    }
+    if (committed < committed_) {
+      RETURN_IF_ERROR(Leave());
+      return operation_.Unavailable("the upload session forgot bytes that it had taken");
+    }
+    // The first bytes again, in another session, are no progress.
+    if (committed > farthest_) operation_.Progress();
+    const bool moved = committed > committed_ || asked;
+    farthest_ = std::max(farthest_, committed);
+    committed_ = committed;
+    known_ = true;
+    if (!moved) return operation_.Unavailable("the bucket took nothing of what was sent");
+    return std::optional<GcsObject>();
+  }
+
+  /// Forgets the session, which is over.
+  Status Leave() {
+    session_ = Secret();
+    return id_.empty() ? Status() : upload_.sessions.End(std::exchange(id_, {}));
+  }
+
+  /// Ends the session where nobody will go on with it. Should it not be told, it ends by itself after a week;
+  /// it stays noted until then, so that Sweep tells it again.
+  void Cancel() {
+    if (session_.empty()) return;
+    if (CancelGcsSession(upload_.client, session_).ok() && !Leave().ok()) id_.clear();
+  }
+
+  const GcsUpload& upload_;
+  const GcsUploadBytes& bytes_;
+  GcsOperation operation_;
+  std::unique_ptr<ByteFile> file_;
+  Secret session_;  // empty: none is open
+  std::string id_;  // of the session, in the file of sessions
+  int sessions_ = 0;
+  std::uint64_t committed_ = 0;  // by the session's own word
+  std::uint64_t farthest_ = 0;   // in any session
+  bool known_ = false;           // committed_ is what the session has now
+  bool finished_ = false;
+};
+
+}  // namespace
+
+Result<std::optional<GcsObject>> UploadGcsObject(const GcsUpload& upload, const GcsUploadBytes& bytes,
+                                                 std::stop_token stop) {
+  if (bytes.size <= kSessionBytes) return UploadWhole(upload, bytes, stop);
+  return SessionUpload(upload, bytes, std::move(stop)).Run();
+}
+
+Status CancelGcsSession(GcsClient& client, const Secret& uri) {
+  GcsOperation operation(client, "gs: an upload session", {});
+  HttpRequest request;
+  request.method = "DELETE";
+  // As it was started it asks for a generation, which a DELETE would be held to.
+  request.url = uri.Reveal();
+  for (const std::string_view part : {"&ifGenerationMatch=", "?ifGenerationMatch="}) {
+    const std::size_t at = request.url.find(part);
+    if (at == std::string::npos) continue;
+    const std::size_t end = std::min(request.url.find('&', at + 1), request.url.size());
+    request.url.erase(at + 1, end - at - (end < request.url.size() ? 0 : 1));
+  }
+  Result<GcsReply> reply = operation.Start(std::move(request));
+  return reply.ok() ? Status() : std::move(reply).status();
+}
+
+}  // namespace pipeline

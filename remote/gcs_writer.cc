@@ -1,0 +1,143 @@
+#include "remote/gcs_writer.h"
+
+#include <random>
+#include <utility>
+
+#include "base/commit_point.h"
+#include "base/str.h"
+#include "remote/gcs_compose.h"
+#include "remote/gcs_upload.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr int kMaxTurns = 20;  // of others who replace the object all the time
+
+}  // namespace
+
+std::string NewUploadMark() {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::random_device device;
+  std::string mark;
+  while (mark.size() < 24) {
+    unsigned word = device();
+    for (int i = 0; i < 8; ++i, word >>= 4) mark.push_back(kDigits[word & 15]);
+  }
+  return mark;
+}
+
+GcsWriter::GcsWriter(std::string name, GcsPlace place, Condition condition,
+                     std::shared_ptr<GcsSpooler> spooler)
+    : name_(std::move(name)),
+      place_(std::move(place)),
+      condition_(std::move(condition)),
+      spooler_(std::move(spooler)),
+      mark_(NewUploadMark()),
+      spool_(spooler_->options.spool) {}
+
+Status GcsWriter::Append(std::string_view bytes) {
+  if (failed_.ok()) failed_ = AppendBytes(bytes);
+  return failed_;
+}
+
+Status GcsWriter::AppendBytes(std::string_view bytes) {
+  if (bytes.empty()) return {};
+  RETURN_IF_ERROR(Unshare({}));
+  Status kept = spool_.Append(bytes);
+  return kept.ok() ? kept : std::move(kept).Annotate(place_.Where());
+}
+
+Status GcsWriter::AppendFile(const ByteFile& file, std::stop_token stop) {
+  if (!failed_.ok() || file.size() == 0) return failed_;
+  if (stop.stop_requested())
+    return failed_ = Status(Code::kCancelled, StrCat(place_.Where(), ": writing was stopped"));
+  const auto* object = dynamic_cast<const GcsFile*>(&file);
+  if (object != nullptr && object->client() == place_.client && !copy_ && spool_.size() == 0) {
+    copy_ = Copy{{object->client(), object->bucket(), object->object().name}, object->object()};
+    return {};
+  }
+  failed_ = Unshare(stop);
+  if (failed_.ok()) failed_ = ObjectWriter::AppendFile(file, std::move(stop));
+  return failed_;
+}
+
+Status GcsWriter::Unshare(const std::stop_token& stop) {
+  if (!copy_) return {};
+  const Copy copy = *std::exchange(copy_, std::nullopt);
+  const GcsFile file(copy.place.client, copy.place.bucket, copy.object);
+  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file.Open(0, stop));
+  std::string piece(1 << 20, '\0');
+  for (;;) {
+    ASSIGN_OR_RETURN(const std::size_t got, reader->Read(piece));
+    if (got == 0) return {};
+    RETURN_IF_ERROR(spool_.Append(std::string_view(piece).substr(0, got)));
+  }
+}
+
+Result<ObjectInfo> GcsWriter::Commit() {
+  if (!failed_.ok()) return failed_;
+  failed_ = Status(Code::kInternal, StrCat(place_.Where(), ": its writer was used after Commit"));
+  PassCommitPoint("object.written");
+  Result<ObjectInfo> info = Upload();
+  if (info.ok()) PassCommitPoint("object.visible");
+  return info;
+}
+
+Result<ObjectInfo> GcsWriter::Upload() {
+  for (int turn = 0; turn < kMaxTurns; ++turn) {
+    ASSIGN_OR_RETURN(const std::string generation, Expected());
+    ASSIGN_OR_RETURN(std::optional<GcsObject> made, Send(generation));
+    if (!made) {
+      ASSIGN_OR_RETURN(made, Resolve());
+    }
+    if (made) return Describe(*made);
+  }
+  return Status(Code::kUnavailable, StrCat(place_.Where(), ": others keep replacing it"));
+}
+
+Result<std::string> GcsWriter::Expected() const {
+  if (condition_.kind == Condition::Kind::kCreateOnly) return std::string("0");
+  if (condition_.kind == Condition::Kind::kReplaceVersion) {
+    // The server would take anything else for a mistake in the request; and 0 says that nothing is there.
+    const bool number = !condition_.version.empty() && condition_.version != "0" &&
+                        condition_.version.find_first_not_of("0123456789") == std::string::npos;
+    if (number) return condition_.version;
+    return Status(Code::kFailedPrecondition, StrCat(place_.Where(), ": was replaced by somebody else"));
+  }
+  ASSIGN_OR_RETURN(const std::optional<GcsObject> there, StatGcsObject(place_, {}));
+  return there ? there->generation : std::string("0");
+}
+
+Result<std::optional<GcsObject>> GcsWriter::Send(const std::string& generation) {
+  if (copy_) return RewriteGcsObject(copy_->place, copy_->object, place_, generation, mark_, {});
+  const GcsUpload upload{*place_.client, spooler_->sessions, place_.bucket, place_.name, mark_, generation};
+  if (spool_.size() > spooler_->options.compose_above) {
+    ASSIGN_OR_RETURN(const bool composes, CanCompose(place_));
+    if (composes) return ComposeGcsObject(place_, upload, spool_, spooler_->options.part_bytes);
+  }
+  return UploadGcsObject(upload, {spool_, 0, spool_.size(), spool_.crc32c()}, {});
+}
+
+Result<std::optional<GcsObject>> GcsWriter::Resolve() const {
+  ASSIGN_OR_RETURN(std::optional<GcsObject> there, StatGcsObject(place_, {}));
+  if (there && there->upload == mark_) return there;
+  switch (condition_.kind) {
+    case Condition::Kind::kReplaceAny: break;
+    case Condition::Kind::kReplaceVersion:
+      return Status(Code::kFailedPrecondition,
+                    StrCat(place_.Where(),
+                           there ? ": was replaced by somebody else" : ": was removed by somebody else"));
+    case Condition::Kind::kCreateOnly:
+      if (!there) break;  // it is gone again
+      if (there->size == size() && there->crc32c && there->crc32c == crc32c()) return there;
+      return Status(Code::kAlreadyExists, StrCat(place_.Where(), ": is there already"));
+  }
+  return std::optional<GcsObject>();
+}
+
+ObjectInfo GcsWriter::Describe(const GcsObject& object) const {
+  return {name_, object.size, object.generation, object.crc32c};
+}
+
+}  // namespace pipeline

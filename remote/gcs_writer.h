@@ -1,0 +1,78 @@
+// Writes one object of a bucket: into a spool, and from there at Commit. Order and limits: remote/gcs.md.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "remote/gcs_place.h"
+#include "remote/gcs_reader.h"
+#include "remote/spool.h"
+#include "remote/upload_sessions.h"
+#include "storage/store.h"
+
+namespace pipeline {
+
+struct GcsWriterOptions {
+  std::string spool;  // a directory for what is on its way; made when it is needed
+  /// An object larger than this goes up in parts, several at a time, which are then made one.
+  std::uint64_t compose_above = std::uint64_t{64} << 30;
+  std::uint64_t part_bytes = std::uint64_t{4} << 30;  // more where 32 of them would not do
+};
+
+/// Where writers of a store keep what is on its way. Safe from any thread.
+struct GcsSpooler {
+  explicit GcsSpooler(GcsWriterOptions with)
+      : options(std::move(with)), sessions(options.spool + "/sessions") {}
+  const GcsWriterOptions options;
+  UploadSessions sessions;
+};
+
+class GcsWriter final : public ObjectWriter {
+ public:
+  /// `name`: what the object is called in the store. `spooler` is shared with the store.
+  GcsWriter(std::string name, GcsPlace place, Condition condition, std::shared_ptr<GcsSpooler> spooler);
+
+  Status Append(std::string_view bytes) override;
+  /// An object of the same account, as first and only content, is copied by the servers.
+  Status AppendFile(const ByteFile& file, std::stop_token stop) override;
+  Result<ObjectInfo> Commit() override;
+
+ private:
+  /// An object that is all there is to write.
+  struct Copy {
+    GcsPlace place;
+    GcsObject object;
+  };
+
+  Status AppendBytes(std::string_view bytes);
+  /// Reads what would have been copied, since more comes.
+  Status Unshare(const std::stop_token& stop);
+  Result<ObjectInfo> Upload();
+  /// Absent where the generation that must be there is not.
+  Result<std::optional<GcsObject>> Send(const std::string& generation);
+  /// What must be there now: a generation, or "0". Absent: the condition does not hold.
+  Result<std::string> Expected() const;
+  /// After a refusal: our own object of an attempt whose answer was lost, absent to try again, or why not.
+  Result<std::optional<GcsObject>> Resolve() const;
+  ObjectInfo Describe(const GcsObject& object) const;
+  std::uint64_t size() const { return copy_ ? copy_->object.size : spool_.size(); }
+  std::optional<std::uint32_t> crc32c() const {
+    return copy_ ? copy_->object.crc32c : std::optional(spool_.crc32c());
+  }
+
+  const std::string name_;
+  const GcsPlace place_;
+  const Condition condition_;
+  const std::shared_ptr<GcsSpooler> spooler_;
+  const std::string mark_;  // tells this write from all others
+  Spool spool_;
+  std::optional<Copy> copy_;
+  Status failed_;  // the first failure is every further answer
+};
+
+/// Text that no other write has: 24 hexadecimal digits.
+std::string NewUploadMark();
+
+}  // namespace pipeline

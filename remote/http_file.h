@@ -1,0 +1,41 @@
+// One file on a web server, read from any offset.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/byte_reader.h"
+#include "remote/http_client.h"
+#include "remote/http_facts.h"
+#include "remote/retry.h"
+
+namespace pipeline {
+
+/// Immutable. A reader whose transfer breaks asks for the rest and goes on, as long as the server names the
+/// file by the same ETag or Last-Modified; else it fails with kDataLoss.
+class HttpFile final : public ByteFile {
+ public:
+  /// Asks the server; fails as AskFacts does. The client is shared with whoever else asks servers; clock and
+  /// pause of `means` outlive the file.
+  static Result<std::unique_ptr<HttpFile>> Open(std::shared_ptr<HttpClient> client, std::string url,
+                                                const RetryMeans& means = {}, std::stop_token stop = {});
+
+  std::uint64_t size() const override { return facts_.size; }
+  /// Nothing is asked before the first read.
+  Result<std::unique_ptr<ByteReader>> Open(std::uint64_t offset, std::stop_token stop) const override;
+
+  const HttpFacts& facts() const { return facts_; }
+  const std::string& url() const { return url_; }  // with its secrets, if any
+
+ private:
+  class Reader;
+  HttpFile(std::shared_ptr<HttpClient> client, std::string url, HttpFacts facts, const RetryMeans& means)
+      : client_(std::move(client)), url_(std::move(url)), facts_(std::move(facts)), means_(means) {}
+
+  const std::shared_ptr<HttpClient> client_;
+  const std::string url_;
+  const HttpFacts facts_;
+  const RetryMeans means_;
+};
+
+}  // namespace pipeline

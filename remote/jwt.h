@@ -1,0 +1,20 @@
+// JSON Web Tokens signed with RSA and SHA-256 (RFC 7515, "RS256").
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "remote/secret.h"
+
+namespace pipeline {
+
+/// Base64 of RFC 4648, section 5, without padding.
+std::string ToBase64Url(std::string_view bytes);
+
+/// "header.claims.signature". `pem_key`: an RSA key in PEM, PKCS#8 or PKCS#1, unencrypted; kInvalidArgument
+/// where it is none, with a message that holds nothing of it.
+Result<Secret> SignJwt(const Json& header, const Json& claims, const Secret& pem_key);
+
+}  // namespace pipeline

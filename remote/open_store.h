@@ -1,0 +1,60 @@
+// From a place as it stands in a pipeline file to a Store.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "remote/gcs_auth.h"
+#include "remote/gcs_client.h"
+#include "storage/store.h"
+
+namespace pipeline {
+
+struct StoreOptions {
+  std::string spool = "/var/tmp/pipe-spool";  // for what is on its way to a bucket
+  std::string user_project = {};              // pays for requests to buckets whose owner does not
+  EnvironmentLookup environment = ProcessEnvironment();
+  /// Absent: as the environment has them.
+  std::optional<GcsCredentials> credentials = std::nullopt;
+};
+
+/// Opens stores that share connections, an identity and its token. Safe from any thread.
+class StoreOpener {
+ public:
+  explicit StoreOpener(StoreOptions options = {}) : options_(std::move(options)) {}
+
+  /// The store rooted at a path, a `file://`, gs:// or http(s) URI; whether it is there, and can be written
+  /// to, shows at the first use. Fails with kInvalidArgument for what is no place; where credentials are
+  /// missing or bad, as FindGcsCredentials.
+  Result<std::unique_ptr<Store>> Open(std::string_view uri);
+  /// What all buckets are reached by, looked for at the first call.
+  Result<std::shared_ptr<GcsClient>> Gcs();
+
+ private:
+  const StoreOptions options_;
+  std::mutex mutex_;
+  std::shared_ptr<GcsClient> gcs_;  // shared with the stores; null before the first bucket
+};
+
+/// The same by the one opener of the process, with the defaults above.
+Result<std::unique_ptr<Store>> OpenStore(std::string_view uri);
+
+/// One file that is somewhere else. Reading it resumes by itself, and fails once it is another version.
+struct RemoteFile {
+  std::shared_ptr<const ByteFile> bytes;
+  std::string version;                  // empty: nothing tells one version from another
+  std::optional<std::uint32_t> crc32c;  // of the whole; absent where the place does not say
+};
+/// What is at an http(s) or gs:// URI now. kNotFound, and whatever else the place answers; a place that does
+/// not answer is asked again for so long as `patience` says.
+enum class Patience : std::uint8_t { kPlan, kRun };
+Result<RemoteFile> OpenRemoteFile(std::string_view uri, Patience patience, std::stop_token stop);
+
+}  // namespace pipeline

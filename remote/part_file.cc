@@ -1,0 +1,127 @@
+#include "remote/part_file.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <limits>
+#include <optional>
+
+#include "base/crc32c.h"
+#include "base/json.h"
+#include "base/str.h"
+#include "storage/directory.h"
+#include "storage/local_error.h"
+#include "storage/local_store.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::string_view kJournal = ".json";
+constexpr std::uint64_t kMaxJournalBytes = 64 << 10;
+
+std::string NameOf(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+/// Absent where there is no journal that could be gone by.
+std::optional<PartState> ReadJournal(Store& store, const std::string& name) {
+  const Result<std::string> text = ReadObject(store, name, kMaxJournalBytes);
+  if (!text.ok()) return std::nullopt;
+  Result<PartState> state = ParsePartState(*text);
+  if (!state.ok()) return std::nullopt;
+  return std::move(state).value();
+}
+
+Status Truncate(const FileDescriptor& file, const std::string& path, std::uint64_t bytes) {
+  if (ftruncate(file.get(), static_cast<off_t>(bytes)) == 0) return {};
+  return LocalError(path, StrCat("cannot be cut to ", bytes, " bytes"), errno);
+}
+
+}  // namespace
+
+Result<PartState> ParsePartState(std::string_view text) {
+  ASSIGN_OR_RETURN(const Json json, Json::Parse(text));
+  PartState state;
+  state.identity = json["identity"].AsString();
+  const std::int64_t size = json["size"].AsInt(-1);
+  const std::int64_t bytes = json["bytes"].AsInt(-1);
+  const std::int64_t crc32c = json["crc32c"].AsInt(-1);
+  if (!json["identity"].is_string() || size < 0 || bytes < 0 || bytes > size || crc32c < 0 ||
+      crc32c > std::numeric_limits<std::uint32_t>::max())
+    return Status(Code::kDataLoss, "no journal of a part file");
+  state.size = static_cast<std::uint64_t>(size);
+  state.bytes = static_cast<std::uint64_t>(bytes);
+  state.crc32c = static_cast<std::uint32_t>(crc32c);
+  return state;
+}
+
+std::string FormatPartState(const PartState& state) {
+  Json json;
+  json["identity"] = state.identity;
+  json["size"] = state.size;
+  json["bytes"] = state.bytes;
+  json["crc32c"] = state.crc32c;
+  return json.Dump() + '\n';
+}
+
+Result<std::unique_ptr<PartFile>> PartFile::Open(std::string path, std::string identity, std::uint64_t size) {
+  RETURN_IF_ERROR(MakeDirectories(ParentDirectory(path)));
+  FileDescriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666));
+  if (!file.is_open()) return LocalError(path, "cannot open", errno);
+  // One that is being closed in this process lets go of it at its very end. Where the file system has no
+  // locks nothing is lost by that but this wait.
+  while (flock(file.get(), LOCK_EX) != 0 && errno == EINTR) {
+  }
+  struct stat found;
+  if (fstat(file.get(), &found) != 0) return LocalError(path, "cannot look at it", errno);
+  if (!S_ISREG(found.st_mode)) return Status(Code::kInvalidArgument, StrCat(path, ": is no regular file"));
+  PartState state{std::move(identity), size, 0, 0};
+  LocalStore store(ParentDirectory(path));
+  const std::optional<PartState> before = ReadJournal(store, NameOf(path) + std::string(kJournal));
+  if (before && before->identity == state.identity && before->size == size &&
+      before->bytes <= static_cast<std::uint64_t>(found.st_size))
+    state = *before;
+  RETURN_IF_ERROR(Truncate(file, path, state.bytes));
+  return std::unique_ptr<PartFile>(new PartFile(std::move(path), std::move(file), std::move(state)));
+}
+
+Status PartFile::Append(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t put = pwrite(file_.get(), bytes.data(), bytes.size(), static_cast<off_t>(state_.bytes));
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) return LocalError(path_, StrCat("cannot write at byte ", state_.bytes), errno);
+    const auto written = static_cast<std::size_t>(put);
+    state_.crc32c = Crc32c(bytes.substr(0, written), state_.crc32c);
+    state_.bytes += written;
+    bytes.remove_prefix(written);
+  }
+  return {};
+}
+
+Status PartFile::Sync() {
+  if (fdatasync(file_.get()) != 0) return LocalError(path_, "cannot be made durable", errno);
+  LocalStore store(ParentDirectory(path_));
+  return WriteObject(store, NameOf(path_) + std::string(kJournal), FormatPartState(state_),
+                     Condition::ReplaceAny())
+      .status();
+}
+
+Result<std::size_t> PartFile::ReadAt(std::uint64_t offset, std::span<char> out) const {
+  ssize_t got = 0;
+  do {
+    got = pread(file_.get(), out.data(), out.size(), static_cast<off_t>(offset));
+  } while (got < 0 && errno == EINTR);
+  if (got < 0) return LocalError(path_, StrCat("cannot read at byte ", offset), errno);
+  return static_cast<std::size_t>(got);
+}
+
+Status PartFile::Forget() {
+  state_.identity.clear();
+  state_.bytes = 0;
+  state_.crc32c = 0;
+  return Sync();
+}
+
+}  // namespace pipeline

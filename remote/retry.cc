@@ -1,0 +1,80 @@
+#include "remote/retry.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <random>
+
+#include "base/str.h"
+
+namespace pipeline {
+
+namespace {
+
+class RealPause final : public Pause {
+ public:
+  Status For(std::chrono::milliseconds time, std::stop_token stop) override {
+    std::mutex mutex;
+    std::condition_variable_any never;
+    std::unique_lock lock(mutex);
+    never.wait_for(lock, stop, time, [] { return false; });
+    return stop.stop_requested() ? Status(Code::kCancelled, "was stopped between two attempts") : Status();
+  }
+};
+
+/// splitmix64: any seed will do, also one that differs from another in one bit.
+std::uint64_t NextRandom(std::uint64_t& state) {
+  std::uint64_t mixed = state += 0x9e3779b97f4a7c15;
+  mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9;
+  mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111eb;
+  return mixed ^ (mixed >> 31);
+}
+
+}  // namespace
+
+Pause& SystemPause() {
+  static RealPause pause;
+  return pause;
+}
+
+std::uint64_t JitterSeed() {
+  std::random_device device;
+  return (std::uint64_t{device()} << 32) | device();
+}
+
+Retry::Retry(const RetryMeans& means) : Retry(means.policy, *means.clock, *means.pause, JitterSeed()) {}
+
+Retry::Retry(const RetryPolicy& policy, const Clock& clock, Pause& pause, std::uint64_t seed)
+    : policy_(policy), clock_(clock), pause_(pause), state_(seed), since_(clock.Monotonic()) {}
+
+void Retry::Progress() {
+  failed_ = 0;
+  paused_ = std::chrono::milliseconds(0);
+  since_ = clock_.Monotonic();
+}
+
+Status Retry::Again(Status failure, std::optional<std::chrono::milliseconds> asked, std::stop_token stop) {
+  using std::chrono::milliseconds;
+  ++failed_;
+  // What was paused counts by itself: where a clock is suspended with its machine, patience still ends.
+  const auto elapsed = std::chrono::duration_cast<milliseconds>(clock_.Monotonic() - since_);
+  const milliseconds waited = std::max(elapsed, paused_);
+  const auto tried = [&](std::string_view why) {
+    if (failed_ == 1) return StrCat(failure.message(), why);
+    return StrCat(failure.message(), " (tried ", failed_, " times in ", waited.count() / 1000, " s)", why);
+  };
+  if (failure.code() != Code::kUnavailable) return Status(failure.code(), tried(""));
+  if (failed_ >= policy_.attempts && waited >= policy_.patience) return Status(failure.code(), tried(""));
+  milliseconds pause = policy_.longest;
+  if (failed_ < 32) pause = std::min(pause, policy_.first * (std::int64_t{1} << (failed_ - 1)));
+  if (asked && *asked > std::max(policy_.patience, policy_.longest))
+    return Status(failure.code(), tried(StrCat("; the server asks to be left alone for ",
+                                               asked->count() / 1000, " s: run again then")));
+  // All of the range, not its upper half: many who failed at once must not come back at once.
+  const auto range = static_cast<std::uint64_t>(std::max<std::int64_t>(pause.count(), 0)) + 1;
+  pause = asked ? *asked : milliseconds(NextRandom(state_) % range);
+  paused_ += pause;
+  return pause_.For(pause, std::move(stop));
+}
+
+}  // namespace pipeline

@@ -1,0 +1,102 @@
+#include "remote/spool.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/crc32c.h"
+#include "base/str.h"
+#include "storage/local_error.h"
+#include "storage/local_file.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::size_t kWriteBytes = 1 << 20;
+
+/// Reads a string that somebody else owns.
+class Reader final : public ByteReader {
+ public:
+  Reader(std::string_view bytes, std::stop_token stop) : bytes_(bytes), stop_(std::move(stop)) {}
+  Result<std::size_t> Read(std::span<char> out) override {
+    if (stop_.stop_requested()) return Status(Code::kCancelled, "reading was stopped");
+    const std::size_t count = std::min(out.size(), bytes_.size());
+    bytes_.copy(out.data(), count);
+    bytes_.remove_prefix(count);
+    return count;
+  }
+
+ private:
+  std::string_view bytes_;
+  const std::stop_token stop_;
+};
+
+class BytesFile final : public ByteFile {
+ public:
+  explicit BytesFile(std::string_view bytes) : bytes_(bytes) {}
+  std::uint64_t size() const override { return bytes_.size(); }
+  Result<std::unique_ptr<ByteReader>> Open(std::uint64_t offset, std::stop_token stop) const override {
+    const auto begin = static_cast<std::size_t>(std::min<std::uint64_t>(offset, bytes_.size()));
+    return std::unique_ptr<ByteReader>(std::make_unique<Reader>(bytes_.substr(begin), std::move(stop)));
+  }
+
+ private:
+  const std::string_view bytes_;
+};
+
+}  // namespace
+
+Status Spool::Append(std::string_view bytes) {
+  size_ += bytes.size();
+  crc32c_ = Crc32c(bytes, crc32c_);
+  if (bytes_.size() + bytes.size() <= (file_ ? kWriteBytes : kSpoolMemoryBytes)) {
+    bytes_.append(bytes);
+    return {};
+  }
+  if (!file_) {
+    ASSIGN_OR_RETURN(file_, TemporaryFile::Create(StrCat(directory_, "/", kSpoolName)));
+  }
+  RETURN_IF_ERROR(Write(bytes_));
+  bytes_ = {};
+  return Write(bytes);
+}
+
+Status Spool::Write(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = write(file_->descriptor(), bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return LocalError(file_->path(), "cannot write", errno);
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return {};
+}
+
+Result<std::unique_ptr<ByteFile>> Spool::Open() {
+  if (!file_) return std::unique_ptr<ByteFile>(std::make_unique<BytesFile>(bytes_));
+  if (!bytes_.empty()) {
+    RETURN_IF_ERROR(Write(bytes_));
+    bytes_ = {};
+  }
+  ASSIGN_OR_RETURN(std::unique_ptr<LocalFile> file,
+                   LocalFile::Open(file_->path(), LocalFile::Keeper::kStore));
+  return std::unique_ptr<ByteFile>(std::move(file));
+}
+
+Status Spool::Check() {
+  ASSIGN_OR_RETURN(const std::unique_ptr<ByteFile> file, Open());
+  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file->Open(0, {}));
+  std::string piece(kWriteBytes, '\0');
+  std::uint32_t crc = 0;
+  for (;;) {
+    ASSIGN_OR_RETURN(const std::size_t got, reader->Read(piece));
+    if (got == 0) break;
+    crc = Crc32c(std::string_view(piece).substr(0, got), crc);
+  }
+  if (file->size() == size_ && crc == crc32c_) return {};
+  return Status(Code::kDataLoss, StrCat(file_ ? file_->path() : "memory",
+                                        ": what was kept for an upload is damaged; check the disk"));
+}
+
+}  // namespace pipeline

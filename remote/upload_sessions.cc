@@ -1,0 +1,126 @@
+#include "remote/upload_sessions.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <functional>
+#include <optional>
+#include <utility>
+
+#include "base/file_descriptor.h"
+#include "base/str.h"
+#include "storage/directory.h"
+#include "storage/local_error.h"
+#include "storage/local_names.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::uint64_t kMaxFile = 16 << 20;
+/// A temporary's name tells which process made it, and whether that is gone.
+constexpr std::string_view kSession = "session";
+
+struct Line {
+  std::string id;
+  Secret uri;
+};
+
+/// The file, locked against other processes while it is open.
+Result<FileDescriptor> OpenLocked(const std::string& path, bool make) {
+  const auto open_it = [&] {
+    return FileDescriptor(open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | (make ? O_CREAT : 0), 0600));
+  };
+  FileDescriptor file = open_it();
+  if (!file.is_open() && errno == ENOENT && make) {
+    RETURN_IF_ERROR(MakeDirectories(ParentDirectory(path)));
+    file = open_it();
+  }
+  if (!file.is_open()) return LocalError(path, "cannot open", errno);
+  while (flock(file.get(), LOCK_EX) != 0)
+    if (errno != EINTR) break;  // no locks there: one process is the usual case
+  if (fchmod(file.get(), 0600) != 0) return LocalError(path, "cannot keep it private", errno);
+  return file;
+}
+
+Result<std::vector<Line>> ReadLines(const FileDescriptor& file, const std::string& path) {
+  struct stat found;
+  if (fstat(file.get(), &found) != 0) return LocalError(path, "cannot look at it", errno);
+  std::string text(std::min<std::uint64_t>(static_cast<std::uint64_t>(found.st_size), kMaxFile), '\0');
+  for (std::size_t at = 0; at < text.size();) {
+    const ssize_t got = pread(file.get(), text.data() + at, text.size() - at, static_cast<off_t>(at));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return LocalError(path, "cannot read", errno);
+    if (got == 0) text.resize(at);
+    at += static_cast<std::size_t>(got);
+  }
+  std::vector<Line> lines;
+  for (std::string_view left = text; !left.empty();) {
+    const std::size_t end = left.find('\n');
+    if (end == std::string_view::npos) break;  // torn: the session was not used yet
+    const std::string_view line = left.substr(0, end);
+    left.remove_prefix(end + 1);
+    const std::size_t space = line.find(' ');
+    if (space != std::string_view::npos && ParseTemporaryName(line.substr(0, space)))
+      lines.push_back({std::string(line.substr(0, space)), Secret(std::string(line.substr(space + 1)))});
+  }
+  return lines;
+}
+
+Status WriteLines(const FileDescriptor& file, const std::string& path, const std::vector<Line>& lines) {
+  std::string text;
+  for (const Line& line : lines) text.append(line.id).append(" ").append(line.uri.Reveal()).append("\n");
+  for (std::size_t at = 0; at < text.size();) {
+    const ssize_t written = pwrite(file.get(), text.data() + at, text.size() - at, static_cast<off_t>(at));
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return LocalError(path, "cannot write", errno);
+    at += static_cast<std::size_t>(written);
+  }
+  if (ftruncate(file.get(), static_cast<off_t>(text.size())) != 0)
+    return LocalError(path, "cannot cut", errno);
+  return {};
+}
+
+}  // namespace
+
+Result<std::string> UploadSessions::Begin(const Secret& uri) {
+  const std::scoped_lock lock(mutex_);
+  ASSIGN_OR_RETURN(const FileDescriptor file, OpenLocked(path_, true));
+  ASSIGN_OR_RETURN(std::vector<Line> lines, ReadLines(file, path_));
+  std::string id = NewTemporaryName(kSession);
+  lines.push_back({id, uri});
+  RETURN_IF_ERROR(WriteLines(file, path_, lines));
+  return id;
+}
+
+Status UploadSessions::End(std::string_view id) {
+  const std::scoped_lock lock(mutex_);
+  ASSIGN_OR_RETURN(const FileDescriptor file, OpenLocked(path_, true));
+  ASSIGN_OR_RETURN(std::vector<Line> lines, ReadLines(file, path_));
+  std::erase_if(lines, [&](const Line& line) { return line.id == id; });
+  return WriteLines(file, path_, lines);
+}
+
+Result<std::vector<Secret>> UploadSessions::TakeAbandoned() {
+  const std::scoped_lock lock(mutex_);
+  std::vector<Secret> taken;
+  Result<FileDescriptor> file = OpenLocked(path_, false);
+  if (!file.ok() && file.status().code() == Code::kNotFound) return taken;
+  if (!file.ok()) return std::move(file).status();
+  ASSIGN_OR_RETURN(std::vector<Line> lines, ReadLines(*file, path_));
+  std::vector<Line> kept;
+  for (Line& line : lines) {
+    if (WriterIsGone(*ParseTemporaryName(line.id))) {
+      taken.push_back(std::move(line.uri));
+    } else {
+      kept.push_back(std::move(line));
+    }
+  }
+  if (!taken.empty()) RETURN_IF_ERROR(WriteLines(*file, path_, kept));
+  return taken;
+}
+
+}  // namespace pipeline

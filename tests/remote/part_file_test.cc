@@ -1,0 +1,103 @@
+#include "remote/part_file.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "base/crc32c.h"
+#include "tests/support/temp_dir.h"
+
+namespace pipeline {
+
+namespace {
+
+class PartFileTest : public testing::Test {
+ protected:
+  std::unique_ptr<PartFile> Open(std::string identity = "v1", std::uint64_t size = 100) {
+    Result<std::unique_ptr<PartFile>> part = PartFile::Open(path_, std::move(identity), size);
+    EXPECT_TRUE(part.ok()) << part.status().message();
+    return part.ok() ? std::move(part).value() : nullptr;
+  }
+  static std::string Read(const PartFile& part, std::uint64_t offset) {
+    std::string bytes(1000, '\0');
+    const Result<std::size_t> got = part.ReadAt(offset, bytes);
+    EXPECT_TRUE(got.ok()) << got.status().message();
+    bytes.resize(got.ok() ? *got : 0);
+    return bytes;
+  }
+
+  TempDir dir_;
+  const std::string path_ = dir_ / "spool/ja.txt.xz";
+};
+
+TEST_F(PartFileTest, GoesOnBehindWhatWasSynced) {
+  {
+    const auto part = Open();
+    ASSERT_TRUE(part->Append("safe").ok());
+    ASSERT_TRUE(part->Sync().ok());
+    ASSERT_TRUE(part->Append(" torn").ok());
+    EXPECT_EQ(Read(*part, 0), "safe torn");
+  }
+  const auto part = Open();
+  EXPECT_EQ(part->state(), (PartState{"v1", 100, 4, Crc32c("safe")}));
+  EXPECT_EQ(Read(*part, 0), "safe");
+  ASSERT_TRUE(part->Append(" and sound").ok());
+  EXPECT_EQ(part->state().crc32c, Crc32c("safe and sound"));
+  EXPECT_EQ(Read(*part, 5), "and sound");
+}
+
+TEST_F(PartFileTest, BeginsAnewForAnotherStateOfTheRemoteFile) {
+  const auto fill = [this] {
+    const auto part = Open();
+    ASSERT_TRUE(part->Append("bytes").ok() && part->Sync().ok());
+  };
+  fill();
+  EXPECT_EQ(Open("v2")->state().bytes, 0u);
+  fill();
+  EXPECT_EQ(Open("v1", 99)->state().bytes, 0u);
+}
+
+TEST_F(PartFileTest, AJournalThatSaysMoreThanIsThereCountsAsNone) {
+  {
+    const auto part = Open();
+    ASSERT_TRUE(part->Append("bytes").ok() && part->Sync().ok());
+  }
+  WriteFile(path_, "byte");
+  EXPECT_EQ(Open()->state().bytes, 0u);
+  EXPECT_EQ(ReadFile(path_), "");
+}
+
+TEST_F(PartFileTest, WhatWasForgottenIsFetchedAnew) {
+  {
+    const auto part = Open();
+    ASSERT_TRUE(part->Append("wrong").ok() && part->Sync().ok());
+    ASSERT_TRUE(part->Forget().ok());
+    EXPECT_EQ(Read(*part, 0), "wrong");
+  }
+  EXPECT_EQ(Open()->state().bytes, 0u);
+}
+
+TEST_F(PartFileTest, ADirectoryInItsPlaceIsRefused) {
+  std::filesystem::create_directories(path_);
+  EXPECT_EQ(PartFile::Open(path_, "v1", 1).status().code(), Code::kInvalidArgument);
+}
+
+TEST(PartState, ReadsWhatItWrote) {
+  const PartState state{"https://host/a \"quoted\"", 1ull << 40, 1ull << 33, 0xffffffffu};
+  const Result<PartState> read = ParsePartState(FormatPartState(state));
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_EQ(*read, state);
+}
+
+TEST(PartState, EveryCutOfAJournalIsNone) {
+  const std::string text = FormatPartState({"v1", 100, 5, 7});
+  for (std::size_t bytes = 0; bytes + 2 < text.size(); ++bytes)
+    EXPECT_FALSE(ParsePartState(text.substr(0, bytes)).ok()) << bytes;
+  EXPECT_FALSE(ParsePartState(R"({"identity":"v1","size":4,"bytes":5,"crc32c":7})").ok());
+  EXPECT_FALSE(ParsePartState(R"({"identity":"v1","size":4,"bytes":4,"crc32c":4294967296})").ok());
+  EXPECT_FALSE(ParsePartState("[]").ok());
+}
+
+}  // namespace
+
+}  // namespace pipeline

@@ -1,0 +1,73 @@
+#include "remote/spool.h"
+
+#include <gtest/gtest.h>
+
+#include "base/crc32c.h"
+#include "storage/local_store.h"
+#include "tests/storage/store_reading.h"
+#include "tests/support/temp_dir.h"
+
+namespace pipeline {
+namespace {
+
+std::size_t FilesIn(const std::string& path) {
+  if (!std::filesystem::exists(path)) return 0;
+  return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(path), {}));
+}
+
+TEST(SpoolTest, FewBytesStayInMemory) {
+  const TempDir dir;
+  Spool spool(dir / "s");
+  const std::string bytes = PatternBytes(kSpoolMemoryBytes);
+  ASSERT_TRUE(spool.Append(bytes).ok());
+  const auto file = spool.Open();
+  ASSERT_TRUE(file.ok());
+  EXPECT_TRUE(BytesFrom(**file, 5) == bytes.substr(5));
+  EXPECT_EQ(FilesIn(dir / "s"), 0u);
+}
+
+TEST(SpoolTest, ManyBytesLieInAFileThatGoesWithIt) {
+  const TempDir dir;
+  {
+    Spool spool(dir / "s");
+    const std::string bytes = PatternBytes((10 << 20) + 3);
+    std::string_view left = bytes;
+    for (std::size_t size = 1; !left.empty(); size = size * 2 + 1) {
+      const std::string_view piece = left.substr(0, size % 3'000'000);
+      ASSERT_TRUE(spool.Append(piece).ok());
+      left.remove_prefix(piece.size());
+    }
+    EXPECT_EQ(spool.size(), bytes.size());
+    EXPECT_EQ(spool.crc32c(), Crc32c(bytes));
+    EXPECT_TRUE(spool.Check().ok());
+    const auto file = spool.Open();
+    ASSERT_TRUE(file.ok());
+    EXPECT_TRUE(BytesFrom(**file, 0) == bytes);
+    EXPECT_EQ(FilesIn(dir / "s"), 1u);
+    EXPECT_TRUE(LocalStore(dir / "s").Sweep(Spool::kSpoolName).ok());
+    EXPECT_EQ(FilesIn(dir / "s"), 1u) << "a living writer's file was swept";
+  }
+  EXPECT_EQ(FilesIn(dir / "s"), 0u);
+}
+
+TEST(SpoolTest, NoticesThatTheDiskLies) {
+  const TempDir dir;
+  Spool spool(dir / "s");
+  ASSERT_TRUE(spool.Append(PatternBytes(9 << 20)).ok());
+  ASSERT_TRUE(spool.Open().ok());
+  const std::filesystem::path path = std::filesystem::directory_iterator(dir / "s")->path();
+  std::string bytes = ReadFile(path);
+  bytes[1'000'000] = static_cast<char>(bytes[1'000'000] ^ 1);
+  WriteFile(path, bytes);
+  EXPECT_EQ(spool.Check().code(), Code::kDataLoss);
+}
+
+TEST(SpoolTest, WhatADeadWriterLeftIsSwept) {
+  const TempDir dir;
+  WriteFile(dir / ".object.spooled.tmp.00000000-1-1", "bytes");
+  EXPECT_TRUE(LocalStore(dir.path()).Sweep(Spool::kSpoolName).ok());
+  EXPECT_EQ(FilesIn(dir.path()), 0u);
+}
+
+}  // namespace
+}  // namespace pipeline
