@@ -179,6 +179,9 @@ def main():
         hold(local.finish() == 0, local, "the run to a directory failed")
         wanted = {str(path.relative_to(local.out)): path.read_bytes() for path in local.out.rglob("*")
                   if path.is_file() and ".pipe" not in path.parts}
+        forecast = BucketRun(pipe, root / "forecast", OUT)
+        hold(forecast.finish("-n") == 0 and "for shards on their way to buckets" in forecast.messages(), forecast,
+             "the spool is not in the forecast")
         moving(pipe, fake, root, wanted)
         one_writer(pipe, fake, root, wanted)
         scenario(pipe, fake, root, "kills", wanted)
