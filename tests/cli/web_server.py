@@ -1,16 +1,18 @@
 """A web server on loopback that has one file, and breaks off as it is told."""
 
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 class WebServer:
     """`break_every`: a transfer ends without a word after so many bytes; `here(N)`: no byte from N on is sent before
-    a later call says so, and a transfer that waits there may break off."""
+    a later call says so, and a transfer that waits there may break off; `rate`: bytes in a second, at most."""
 
-    def __init__(self, data, name="corpus.txt.xz", break_every=0):
+    def __init__(self, data, name="corpus.txt.xz", break_every=0, rate=0):
         self.data, self.etag, self.break_every = data, '"1"', break_every
         self.gives_versions = True
+        self._rate = rate
         self._here, self._broken, self._waiting, self._changed = len(data), 0, 0, threading.Condition()
         self.requests = []  # (method, first byte)
         self.sent = 0
@@ -53,6 +55,8 @@ class WebServer:
                     if not server.wait_for(first + at + len(piece)):
                         self.close_connection = True
                         return
+                    if server._rate:
+                        time.sleep(len(piece) / server._rate)
                     self.wfile.write(piece)
                     server.sent += len(piece)
                 if most < len(part):
