@@ -36,6 +36,7 @@ struct Environment {
   /// Free bytes at the place of an artifact; absent where nobody counts them, as in a bucket.
   std::function<Result<std::optional<std::uint64_t>>(const std::string& uri)> place_free_bytes;
   std::string scratch;    // path of a directory in which Jobs have a directory of their own each
+  std::string kept;       // path of a directory in which Jobs keep copies from one run to the next
   std::string artifacts;  // path of artifacts/ of the work directory
 };
 
