@@ -100,7 +100,7 @@ int RunCommand(const Options& options) {
   if (!plan->refusals.empty()) return kExitRefused;
 
   const RunOptions run = RunOptionsOf(options, loaded->spec);
-  const Forecast forecast = ForecastOf(loaded->graph, *plan, *facts);
+  const Forecast forecast = ForecastOf(loaded->graph, *plan, *facts, run.threads);
   if (options.dry_run || options.explain)
     PrintPlan(loaded->graph, *plan, forecast, options.explain, options.dry_run);
   if (loaded->spec.disk_limit && forecast.peak_disk_bytes > *loaded->spec.disk_limit)
@@ -127,8 +127,8 @@ int RunCommand(const Options& options) {
   }
 
   if (!ready.ok()) return Refuse(ready);
-  const Status claimed = executor.ClaimPlaces();
-  if (!claimed.ok()) return Refuse(claimed);
+  const Status claimed = executor.ClaimPlaces(signals.token());
+  if (!claimed.ok()) return signals.exit_code() != 0 ? signals.exit_code() : Refuse(claimed);
   KeptRun kept(**place, recorder);
   const Status begun = kept.Begin(CommandLineOf(options), *loaded, *plan, *facts, run);
   if (!begun.ok()) return Refuse(begun);

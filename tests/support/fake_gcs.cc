@@ -100,6 +100,7 @@ Json BucketResource(const std::string& name, const FakeBucket& bucket) {
 }  // namespace
 
 bool FakeGcsCall::Answer(const Json& body) const {
+  world.moments.Pass();
   return exchange.Answer(200, {{"Content-Type", "application/json; charset=UTF-8"}},
                          KeepFields(body, Argument("fields")).Dump());
 }
@@ -149,15 +150,17 @@ bool FakeGcsCall::AnswerOutcome(const FakeOutcome& outcome) const {
 }
 
 FakeGcs::FakeGcs(const FakeGcsOptions& options) : world_(*options.clock) {
-  world_.directory = options.directory;
-  world_.with_md5 = options.with_md5;
+  world_.keeping = options.keeping;
   // A request that comes before the URL is known waits for it.
   const std::scoped_lock lock(mutex_);
   server_ = HttpServer::Start([this](ServedExchange& exchange) { Handle(exchange); }, options.port);
   world_.url = server_->url();
 }
 
-FakeGcs::~FakeGcs() { server_.reset(); }
+FakeGcs::~FakeGcs() {
+  world_.moments.Release();
+  server_.reset();
+}
 
 std::uint64_t FakeGcs::Put(const std::string& bucket, const std::string& name, std::string_view bytes,
                            const Json& given) {
@@ -196,25 +199,12 @@ std::vector<std::string> FakeGcs::HeadersSent(const std::string& lower_case_name
   return values;
 }
 
-Json FakeGcs::Counts() const {
-  Json counts;
-  counts["scenarios"] = Json(Json::Object{});
-  for (const auto& [scenario, number] : world_.faults.Counts()) counts["scenarios"][scenario] = number;
-  counts["overwritten"] = world_.objects.overwritten();
-  counts["open_sessions"] = world_.uploads.open();
-  return counts;
-}
-
 void FakeGcs::Handle(ServedExchange& exchange) {
   { const std::scoped_lock wait(mutex_); }
   const ServedRequest& request = exchange.request();
   std::string_view path = request.path;
   FakeGcsCall call{world_, exchange, {}, {}, {}, {}, {}};
-  if (path.substr(0, 11) == "/retry_test") return HandleRetryTest(call);
-  if (path == "/fake/counts") {
-    call.Answer(Counts());
-    return;
-  }
+  if (path.substr(0, 11) == "/retry_test" || path.substr(0, 6) == "/fake/") return HandleControl(call);
   Skip(path, "/resumable");
   const bool upload = Skip(path, "/upload");
   const bool download = !upload && Skip(path, "/download");
@@ -262,6 +252,7 @@ void FakeGcs::Handle(ServedExchange& exchange) {
 }
 
 bool FakeGcs::Admit(FakeGcsCall& call) {
+  world_.moments.Pass();
   const ServedRequest& request = call.request();
   const std::string_view authorization = request.Header("authorization");
   std::function<bool(std::string_view)> accepts;
@@ -273,13 +264,15 @@ bool FakeGcs::Admit(FakeGcsCall& call) {
     accepts = accepts_;
   }
   const std::string upload_id = call.Argument("upload_id");
+  const std::string subject = call.object.empty() ? upload_id : call.object;
   if (accepts && (authorization.substr(0, 7) != "Bearer " || !accepts(authorization.substr(7)))) {
+    world_.faults.NoteRefused(subject);
     call.Error(401);
     return false;
   }
-  const std::string subject = call.object.empty() ? upload_id : call.object;
-  call.fault = world_.faults.Take(call.operation, subject, std::string(request.Header("x-retry-test-id")),
-                                  !authorization.empty());
+  const std::optional<FakeBucket> bucket = world_.objects.Bucket(call.bucket);
+  call.fault = world_.faults.Take({call.operation, subject, std::string(request.Header("x-retry-test-id")),
+                                   !authorization.empty(), bucket && bucket->others_write});
   const FakeFault& fault = call.fault;
   if (fault.kind == Kind::kStatus && !fault.after) {
     world_.faults.Count(fault.status == 401                                    ? "E"
@@ -294,7 +287,6 @@ bool FakeGcs::Admit(FakeGcsCall& call) {
     call.exchange.Reset();
     return false;
   }
-  const std::optional<FakeBucket> bucket = world_.objects.Bucket(call.bucket);
   if (!bucket) {
     call.Error(404, "notFound", "The specified bucket does not exist.");
     return false;
@@ -346,28 +338,6 @@ void FakeGcs::HandleBuckets(const FakeGcsCall& call, std::string_view rest) {
   get.operation = "storage.buckets.get";
   get.bucket = Segment(rest);
   if (Admit(get)) get.Answer(BucketResource(get.bucket, *world_.objects.Bucket(get.bucket)));
-}
-
-void FakeGcs::HandleRetryTest(const FakeGcsCall& call) {
-  std::string_view path = call.request().path;
-  path.remove_prefix(11);
-  Skip(path, "/");
-  std::optional<std::string> id = std::string(path);
-  if (call.request().method == "POST") {
-    std::string body;
-    if (!call.exchange.ReadWholeBody(body)) return;
-    const Result<Json> test = Json::Parse(body);
-    id = test.ok() ? world_.faults.AddTest((*test)["instructions"]) : std::nullopt;
-  }
-  const std::optional<Json> shown = id ? world_.faults.ShowTest(*id) : std::nullopt;
-  if (!id) {
-    call.Error(400, "invalid", "The fake does not know these instructions.");
-  } else if (!shown) {
-    call.Error(404, "notFound", "There is no such retry test.");
-  } else {
-    if (call.request().method == "DELETE") world_.faults.RemoveTest(*id);
-    call.Answer(*shown);
-  }
 }
 
 }  // namespace pipeline
