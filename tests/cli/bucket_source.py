@@ -91,8 +91,9 @@ class Scenarios:
         self.same(self.run("large", f"gs://{BUCKET}/large/corpus.txt"), wanted)
         checksum = crc32c(self.bucket, "large/corpus.txt")
         hold(len(base64.b64decode(checksum)) == 4, None, "no checksum")
-        self.same(self.run("large-pinned", f"gs://{BUCKET}/large/corpus.txt", f", checksum: 'crc32c:{checksum}'"), wanted)
-        run = self.run("large-wrong", f"gs://{BUCKET}/large/corpus.txt", ", checksum: 'crc32c:00000000'")
+        url = f"gs://{BUCKET}/large/corpus.txt"
+        self.same(self.run("large-pinned", url, f", checksum: 'crc32c:{checksum}'"), wanted)
+        run = self.run("large-wrong", url, ", checksum: 'crc32c:00000000'")
         code = run.finish()
         hold(code == 1 and "crc32c:00000000 was wanted" in run.messages(), run, f"exit {code}")
 

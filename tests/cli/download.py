@@ -190,9 +190,9 @@ class Scenarios:
         server.here(len(PACKED) // 2)
         run = self.run("seen")
         ours, theirs = pty.openpty()
-        with subprocess.Popen([self.program, "run", str(run.file), "--work", str(run.work), "--set", f"out={run.out}",
-                               "--set", f"corpus={server.url}"], stdin=subprocess.DEVNULL, stderr=theirs,
-                              stdout=subprocess.DEVNULL) as process:
+        command = [self.program, "run", run.file, "--work", run.work, "--set", f"out={run.out}", "--set",
+                   f"corpus={server.url}"]
+        with subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=theirs, stdout=subprocess.DEVNULL) as process:
             os.close(theirs)
             seen = b""
             while b"[corpus.txt.xz] 50% " not in seen and b"[corpus.txt.xz] 49% " not in seen:
@@ -230,8 +230,9 @@ class Scenarios:
             self.hold(code == 1 and "changed while it was read" in run.messages(), run, f"exit {code}")
 
     def no_file_where_it_should_be(self, server):
-        server.answers = {"/circle": (302, {"Location": "/circle"}), "/file": (302, {"Location": "file:///etc/passwd"}),
-                          "/ftp": (302, {"Location": "ftp://127.0.0.1/x"}), "/page": (200, {"Content-Type": "text/html"})}
+        page = (200, {"Content-Type": "text/html"})
+        server.answers = {"/circle": (302, {"Location": "/circle"}), "/ftp": (302, {"Location": "ftp://127.0.0.1/x"}),
+                          "/file": (302, {"Location": "file:///etc/passwd"}), "/page": page}
         base = server.url.replace("/corpus.txt.xz", "")
         for path, words in (("circle", "redirects more than 10 times"), ("file", "it is not http or https"),
                             ("ftp", "it is not http or https"), ("page", "answers with a web page")):
@@ -257,7 +258,7 @@ class Scenarios:
         server = WebServer(PACKED, tls=context)
         run, source = self.run("certificate"), ("--set", f"corpus={server.url}")
         code = run.finish(*source)
-        self.hold(code == 2 and "certificate does not hold" in run.messages(), run, f"a CA that nobody knows: exit {code}")
+        self.hold(code == 2 and "certificate does not hold" in run.messages(), run, f"unknown CA: exit {code}")
         self.hold(not server.requests, run, "talked to a server that nobody vouches for")
         for number, variable in enumerate(("CURL_CA_BUNDLE", "SSL_CERT_FILE")):
             os.environ[variable] = str(place / "ca.pem")

@@ -5,8 +5,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 class WebServer:
-    """`break_every`: a transfer ends without a word after so many bytes, or as many as it returns; `here(N)`: no byte from N on is sent before
-    a later call says so, and a transfer that waits there may break off."""
+    """`break_every`: a transfer ends without a word after so many bytes, or as many as it returns; `here(N)`: no byte
+    from N on is sent before a later call says so, and a transfer that waits there may break off."""
 
     def __init__(self, data, name="corpus.txt.xz", break_every=0, tls=None):
         self.data, self.etag, self.break_every = data, '"1"', break_every
