@@ -1,16 +1,19 @@
 """A web server on loopback that has one file, and breaks off as it is told."""
 
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 class WebServer:
     """`break_every`: a transfer ends without a word after so many bytes, or as many as it returns; `here(N)`: no byte
-    from N on is sent before a later call says so, and a transfer that waits there may break off."""
+    from N on is sent before a later call says so, and a transfer that waits there may break off; `rate`: bytes in a
+    second, at most."""
 
-    def __init__(self, data, name="corpus.txt.xz", break_every=0, tls=None):
+    def __init__(self, data, name="corpus.txt.xz", break_every=0, tls=None, rate=0):
         self.data, self.etag, self.break_every = data, '"1"', break_every
         self.gives_versions = self.takes_ranges = True
+        self._rate = rate
         self.length_told = None  # by HEAD, where it is not that of the data
         self.answers = {}  # by path: (status, headers) in place of the file
         self.is_gone = False
@@ -78,6 +81,8 @@ class WebServer:
                     if not server.wait_for(first + at + len(piece)):
                         self.close_connection = True
                         return
+                    if server._rate:
+                        time.sleep(len(piece) / server._rate)
                     self.wfile.write(piece)
                     server.sent += len(piece)
                 if most < len(part):
