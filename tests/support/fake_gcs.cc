@@ -1,7 +1,10 @@
 #include "tests/support/fake_gcs.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <cstdlib>
+#include <ctime>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -94,14 +97,40 @@ Json BucketResource(const std::string& name, const FakeBucket& bucket) {
   resource["softDeletePolicy"]["retentionDurationSeconds"] = std::to_string(bucket.soft_delete_seconds);
   if (bucket.retention_seconds != 0)
     resource["retentionPolicy"]["retentionPeriod"] = std::to_string(bucket.retention_seconds);
+  if (bucket.requester_pays) resource["billing"]["requesterPays"] = true;
   return resource;
+}
+
+FakeBucket BucketOf(const Json& resource) {
+  FakeBucket bucket;
+  bucket.location = resource["location"].AsString(bucket.location);
+  bucket.soft_delete_seconds =
+      std::atoll(std::string(resource["softDeletePolicy"]["retentionDurationSeconds"].AsString("0")).c_str());
+  bucket.retention_seconds =
+      std::atoll(std::string(resource["retentionPolicy"]["retentionPeriod"].AsString("0")).c_str());
+  bucket.requester_pays = resource["billing"]["requesterPays"].AsBool();
+  for (const Json& operation : resource["fakeDenied"].AsArray())
+    bucket.denied.emplace_back(operation.AsString());
+  return bucket;
+}
+
+/// As the header Date has it; nothing where answers bear none.
+std::vector<HttpHeader> JsonHeaders(const FakeGcsWorld& world) {
+  std::vector<HttpHeader> headers = {{"Content-Type", "application/json; charset=UTF-8"}};
+  if (world.dates == nullptr) return headers;
+  const std::time_t now = world.dates->UnixMillis() / 1000;
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  std::array<char, 64> text{};
+  const std::size_t size = std::strftime(text.data(), text.size(), "%a, %d %b %Y %H:%M:%S GMT", &parts);
+  headers.push_back({"Date", std::string(text.data(), size)});
+  return headers;
 }
 
 }  // namespace
 
 bool FakeGcsCall::Answer(const Json& body) const {
-  return exchange.Answer(200, {{"Content-Type", "application/json; charset=UTF-8"}},
-                         KeepFields(body, Argument("fields")).Dump());
+  return exchange.Answer(200, JsonHeaders(world), KeepFields(body, Argument("fields")).Dump());
 }
 
 bool FakeGcsCall::Error(int status, std::string_view reason, std::string_view message) const {
@@ -115,7 +144,7 @@ bool FakeGcsCall::Error(int status, std::string_view reason, std::string_view me
   error["errors"].Append(detail);
   Json body;
   body["error"] = error;
-  std::vector<HttpHeader> headers = {{"Content-Type", "application/json; charset=UTF-8"}};
+  std::vector<HttpHeader> headers = JsonHeaders(world);
   if (fault.retry_after) headers.push_back({"Retry-After", std::to_string(*fault.retry_after)});
   return exchange.Answer(status, headers, body.Dump());
 }
@@ -151,6 +180,7 @@ bool FakeGcsCall::AnswerOutcome(const FakeOutcome& outcome) const {
 FakeGcs::FakeGcs(const FakeGcsOptions& options) : world_(*options.clock) {
   world_.directory = options.directory;
   world_.with_md5 = options.with_md5;
+  if (options.with_dates) world_.dates = options.clock;
   // A request that comes before the URL is known waits for it.
   const std::scoped_lock lock(mutex_);
   server_ = HttpServer::Start([this](ServedExchange& exchange) { Handle(exchange); }, options.port);
@@ -211,10 +241,7 @@ void FakeGcs::Handle(ServedExchange& exchange) {
   std::string_view path = request.path;
   FakeGcsCall call{world_, exchange, {}, {}, {}, {}, {}};
   if (path.substr(0, 11) == "/retry_test") return HandleRetryTest(call);
-  if (path == "/fake/counts") {
-    call.Answer(Counts());
-    return;
-  }
+  if (Skip(path, "/fake/")) return HandleFake(call);
   Skip(path, "/resumable");
   const bool upload = Skip(path, "/upload");
   const bool download = !upload && Skip(path, "/download");
@@ -271,6 +298,7 @@ bool FakeGcs::Admit(FakeGcsCall& call) {
     headers_.insert(headers_.end(), request.headers.begin(), request.headers.end());
     if (headers_.size() > 10'000) headers_.erase(headers_.begin(), headers_.begin() + 5'000);
     accepts = accepts_;
+    if (authorization.substr(0, 7) == "Bearer ") tokens_.emplace(authorization.substr(7));
   }
   const std::string upload_id = call.Argument("upload_id");
   if (accepts && (authorization.substr(0, 7) != "Bearer " || !accepts(authorization.substr(7)))) {
@@ -299,7 +327,8 @@ bool FakeGcs::Admit(FakeGcsCall& call) {
     call.Error(404, "notFound", "The specified bucket does not exist.");
     return false;
   }
-  if (bucket->forbidden) {
+  const auto denied = [&](const std::string& begin) { return call.operation.starts_with(begin); };
+  if (bucket->forbidden || std::any_of(bucket->denied.begin(), bucket->denied.end(), denied)) {
     call.Error(403);
     return false;
   }
@@ -334,11 +363,11 @@ void FakeGcs::HandleBuckets(const FakeGcsCall& call, std::string_view rest) {
     const std::string name(resource.ok() ? (*resource)["name"].AsString() : "");
     if (name.empty()) {
       call.Error(400, "required", "Required");
-    } else if (world_.objects.Bucket(name)) {
+    } else if (world_.objects.Bucket(name) && !resource->Has("fakeDenied")) {
       call.Error(409, "conflict", "Your previous request to create the named bucket succeeded.");
     } else {
-      world_.objects.SetBucket(name, {});
-      call.Answer(BucketResource(name, {}));
+      world_.objects.SetBucket(name, BucketOf(*resource));
+      call.Answer(BucketResource(name, BucketOf(*resource)));
     }
     return;
   }
@@ -346,6 +375,25 @@ void FakeGcs::HandleBuckets(const FakeGcsCall& call, std::string_view rest) {
   get.operation = "storage.buckets.get";
   get.bucket = Segment(rest);
   if (Admit(get)) get.Answer(BucketResource(get.bucket, *world_.objects.Bucket(get.bucket)));
+}
+
+void FakeGcs::HandleFake(const FakeGcsCall& call) {
+  const std::string& path = call.request().path;
+  Json answer = Json(Json::Object{});
+  if (path == "/fake/counts") {
+    answer = Counts();
+  } else if (path == "/fake/secrets") {
+    answer["tokens"] = Json(Json::Array{});
+    answer["sessions"] = Json(Json::Array{});
+    const std::scoped_lock lock(mutex_);
+    for (const std::string& token : tokens_) answer["tokens"].Append(token);
+    for (const std::string& id : world_.uploads.ids()) answer["sessions"].Append(id);
+  } else if (path != "/fake/faults" ||
+             !world_.faults.Add(call.Argument("operation"), call.Argument("word"))) {
+    call.Error(404, "notFound", "The fake has no such thing.");
+    return;
+  }
+  call.Answer(answer);
 }
 
 void FakeGcs::HandleRetryTest(const FakeGcsCall& call) {

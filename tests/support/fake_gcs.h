@@ -4,12 +4,17 @@
 // Beside the API it answers
 //   POST /retry_test, GET and DELETE /retry_test/ID    as Google's storage testbench
 //   GET  /fake/counts    {"scenarios": {"A": 3, …}, "overwritten": 0, "open_sessions": 0, "objects": 12}
+//   GET  /fake/secrets   {"tokens": [that were sent], "sessions": [ids that were given]}
+//   POST /fake/faults?operation=O&word=W    as FakeGcsFaults::Add
+//   POST /storage/v1/b    a bucket with the location, softDeletePolicy, retentionPolicy and billing that it
+//        names, in the place of one that is there; "fakeDenied": [operations that are answered with 403]
 #pragma once
 
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,6 +28,7 @@ struct FakeGcsOptions {
   std::string directory;  // where contents lie; empty: in memory
   bool with_md5 = true;
   const Clock* clock = &SystemClock();  // outlives the server
+  bool with_dates = false;              // answers bear a Date, by that clock
 };
 
 /// Buckets are made by SetBucket, or as real ones are. Safe from any thread.
@@ -58,6 +64,7 @@ class FakeGcs {
   void HandleApi(FakeGcsCall& call);
   bool Admit(FakeGcsCall& call);
   void HandleRetryTest(const FakeGcsCall& call);
+  void HandleFake(const FakeGcsCall& call);
   void HandleBuckets(const FakeGcsCall& call, std::string_view rest);
 
   FakeGcsWorld world_;
@@ -65,7 +72,8 @@ class FakeGcs {
   std::function<bool(std::string_view)> accepts_;
   std::map<std::string, int> requests_;
   std::vector<HttpHeader> headers_;
-  std::unique_ptr<HttpServer> server_;  // last: its threads use the others
+  std::set<std::string, std::less<>> tokens_;  // that were sent
+  std::unique_ptr<HttpServer> server_;         // last: its threads use the others
 };
 
 }  // namespace pipeline

@@ -26,7 +26,8 @@ struct FakeBucket {
   std::int64_t soft_delete_seconds = 0;
   std::int64_t retention_seconds = 0;
   bool requester_pays = false;
-  bool forbidden = false;  // every request to it is answered with 403
+  bool forbidden = false;                // every request to it is answered with 403
+  std::vector<std::string> denied = {};  // operations, or their beginnings, that are
 };
 
 struct FakeObject {
