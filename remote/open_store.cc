@@ -50,6 +50,9 @@ Result<std::shared_ptr<GcsClient>> StoreOpener::Gcs() {
   if (gcs_) return gcs_;
   GcsSettings settings;
   settings.user_project = options_.user_project;
+  if (settings.user_project.empty())
+    settings.user_project = options_.environment(kUserProjectName).value_or("");
+  settings.means = options_.means;
   ASSIGN_OR_RETURN(settings.endpoint, FindGcsEndpoint(options_.environment));
   std::shared_ptr<HttpClient> http = SharedHttpClient();
   const GcsTokenTools tools{http, NewHttpClient(kNear)};

@@ -19,7 +19,9 @@ namespace pipeline {
 
 struct StoreOptions {
   std::string spool = "/var/tmp/pipe-spool";  // for what is on its way to a bucket
-  std::string user_project = {};              // pays for requests to buckets whose owner does not
+  /// Pays for requests to buckets whose owner does not; empty: PIPE_USER_PROJECT of the environment, if any.
+  std::string user_project = {};
+  RetryMeans means = {};  // of requests to buckets; whose clock and pause outlive the stores
   EnvironmentLookup environment = ProcessEnvironment();
   /// Absent: as the environment has them.
   std::optional<GcsCredentials> credentials = std::nullopt;

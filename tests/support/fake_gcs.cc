@@ -232,6 +232,9 @@ Json FakeGcs::Counts() const {
   for (const auto& [scenario, number] : world_.faults.Counts()) counts["scenarios"][scenario] = number;
   counts["overwritten"] = world_.objects.overwritten();
   counts["open_sessions"] = world_.uploads.open();
+  counts["requests"] = Json(Json::Object{});
+  const std::scoped_lock lock(mutex_);
+  for (const auto& [operation, number] : requests_) counts["requests"][operation] = number;
   return counts;
 }
 

@@ -3,7 +3,8 @@
 //
 // Beside the API it answers
 //   POST /retry_test, GET and DELETE /retry_test/ID    as Google's storage testbench
-//   GET  /fake/counts    {"scenarios": {"A": 3, …}, "overwritten": 0, "open_sessions": 0, "objects": 12}
+//   GET  /fake/counts    {"scenarios": {"A": 3, …}, "overwritten": 0, "open_sessions": 0,
+//                        "requests": {"storage.objects.list": 2, …}}
 //   GET  /fake/secrets   {"tokens": [that were sent], "sessions": [ids that were given]}
 //   POST /fake/faults?operation=O&word=W    as FakeGcsFaults::Add
 //   POST /storage/v1/b    a bucket with the location, softDeletePolicy, retentionPolicy and billing that it
