@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <map>
@@ -23,7 +24,7 @@
 #include "cli/pipeline_loader.h"
 #include "cli/signals.h"
 #include "remote/gcs_checkup.h"
-#include "remote/open_store.h"
+#include "remote/http_file.h"
 #include "stages/dictionary.h"
 #include "storage/disk.h"
 #include "storage/local_error.h"
@@ -37,6 +38,11 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kLittleDisk = std::uint64_t{1} << 30;
 constexpr std::array<std::string_view, 4> kDictionaries = {"ipadic", "unidic", "naist", "ko"};
+constexpr RetryPolicy kBrief{.first = std::chrono::milliseconds(200),
+                             .longest = std::chrono::milliseconds(1'000),
+                             .attempts = 3,
+                             .patience = std::chrono::milliseconds(3'000)};
+constexpr HttpLimits kLimits{std::chrono::milliseconds(5'000), std::chrono::milliseconds(15'000), 0};
 constexpr std::string_view kSpool = "/var/tmp";  // of one probe, which fits into memory
 
 /// One line per check on standard output. What is warned about meanwhile counts as one, too. Safe from any
@@ -92,18 +98,9 @@ Status AddUse(std::vector<Use>& uses, const std::string& place, bool writes, boo
 
 // --------------------------------------------------------------------------------------- this machine
 
-void CheckDisk(const std::string& what, const std::string& path, std::uint64_t wanted,
-               CheckPrinter& printer) {
-  const Result<std::uint64_t> free = FreeBytes(path);
-  if (!free.ok()) return printer.Print(free.status(), "");
-  const std::string line = StrCat(what, " ", path, ": ", HumanBytes(*free), " free");
-  if (*free >= wanted) return printer.Print(CheckLevel::kOk, line);
-  printer.Print(CheckLevel::kWarning, StrCat(line, " where ", HumanBytes(wanted),
-                                             " may be needed; name another one with --work DIR"));
-}
-
-/// Whether the directory can be written to, or made.
-void CheckDirectory(const std::string& path, CheckPrinter& printer) {
+/// Whether the directory can be written to, or made, and how much fits.
+void CheckDirectory(const std::string& what, const std::string& path, std::uint64_t wanted,
+                    CheckPrinter& printer) {
   std::error_code ignored;  // then it is looked at further up
   fs::path there = fs::absolute(path, ignored);
   while (there.has_relative_path() && !fs::exists(there, ignored)) there = there.parent_path();
@@ -111,7 +108,12 @@ void CheckDirectory(const std::string& path, CheckPrinter& printer) {
     return printer.Print(CheckLevel::kWrong, StrCat(there.string(), ": is no directory; name another place"));
   if (access(there.c_str(), W_OK | X_OK) != 0)
     return printer.Print(LocalError(there.string(), "cannot be written to", errno), "");
-  CheckDisk("directory", path, kLittleDisk, printer);
+  const Result<std::uint64_t> free = FreeBytes(path);
+  if (!free.ok()) return printer.Print(free.status(), "");
+  const std::string line = StrCat(what, " ", path, ": ", HumanBytes(*free), " free");
+  if (*free >= wanted) return printer.Print(CheckLevel::kOk, line);
+  printer.Print(CheckLevel::kWarning, StrCat(line, " where ", HumanBytes(wanted),
+                                             " may be needed; free some, or name another place"));
 }
 
 void CheckDictionaries(CheckPrinter& printer) {
@@ -155,7 +157,7 @@ void CheckStages(const LoadedPipeline& loaded, std::vector<Use>& uses, CheckPrin
 // --------------------------------------------------------------------------------------- places
 
 void CheckHere(const Use& use, CheckPrinter& printer) {
-  if (!use.is_object) return CheckDirectory(use.place.path, printer);
+  if (!use.is_object) return CheckDirectory("directory", use.place.path, kLittleDisk, printer);
   std::error_code error;
   const std::uint64_t size = fs::file_size(use.place.path, error);
   if (error) return printer.Print(LocalError(use.place.path, "cannot be read", error.value()), "");
@@ -170,8 +172,11 @@ void CheckWeb(const Use& use, CheckPrinter& printer, const std::stop_token& stop
     return printer.Print(
         CheckLevel::kWrong,
         StrCat(ShownUrl(url), ": cannot be written to; name a directory or gs://BUCKET/PATH"));
-  const Result<RemoteFile> file = OpenRemoteFile(url, Patience::kPlan, stop);
-  printer.Print(file.status(), StrCat(ShownUrl(url), ": ", HumanBytes(file.ok() ? file->bytes->size() : 0)));
+  RetryMeans means;
+  means.policy = kBrief;
+  const Result<std::unique_ptr<HttpFile>> file = HttpFile::Open(NewHttpClient(kLimits), url, means, stop);
+  printer.Print(file.ok() ? Status() : file.status(),
+                StrCat(ShownUrl(url), ": ", HumanBytes(file.ok() ? (*file)->size() : 0)));
 }
 
 /// Each bucket once, and its objects.
@@ -223,8 +228,11 @@ int DoctorCommand(const Options& options) {
       continue;
     }
     const Result<Uri> place = Uri::Parse(target);
-    const bool web = place.ok() && place->scheme != Uri::Scheme::kFile && place->scheme != Uri::Scheme::kGs;
-    if (const Status added = AddUse(uses, target, !web, web); !added.ok()) {
+    std::error_code ignored;
+    const bool here = place.ok() && place->scheme == Uri::Scheme::kFile;
+    const bool is_object =
+        here ? fs::is_regular_file(place->path, ignored) : place.ok() && place->scheme != Uri::Scheme::kGs;
+    if (const Status added = AddUse(uses, target, !is_object, is_object); !added.ok()) {
       LogError(added.message());
       return kExitRefused;
     }
@@ -232,10 +240,10 @@ int DoctorCommand(const Options& options) {
   CheckPrinter printer;
   if (loaded) {
     const std::string work = WorkPath(options, loaded->spec);
-    CheckDisk("work directory", work, loaded->spec.disk_limit.value_or(kLittleDisk), printer);
+    CheckDirectory("work directory", work, loaded->spec.disk_limit.value_or(kLittleDisk), printer);
     CheckStages(*loaded, uses, printer);
   } else if (uses.empty()) {
-    CheckDisk("work directory", options.work.empty() ? ".pipe" : options.work, kLittleDisk, printer);
+    CheckDirectory("work directory", options.work.empty() ? ".pipe" : options.work, kLittleDisk, printer);
     CheckDictionaries(printer);
   }
   bool any_bucket = uses.empty() && !loaded;

@@ -24,7 +24,7 @@ using Visit = std::function<Status(const Listed&)>;
 
 /// Whether a store would call it an object, or a directory of some.
 bool IsName(std::string_view name) {
-  while (!name.empty() && name.back() == '/') name.remove_suffix(1);
+  if (!name.empty() && name.back() == '/') name.remove_suffix(1);
   return CheckObjectName(name).ok() && !ParseTemporaryName(name.substr(name.rfind('/') + 1));
 }
 

@@ -49,7 +49,7 @@ Status Write(const CopySource& from, const CopyTarget& to, const Condition& cond
   ASSIGN_OR_RETURN(const std::unique_ptr<ObjectWriter> writer, to.store.Create(to.name, condition));
   RETURN_IF_ERROR(writer->AppendFile(*from.file, stop));
   if (stop.stop_requested()) return Status(Code::kCancelled, StrCat(to.shown, ": writing was stopped"));
-  ASSIGN_OR_RETURN(const ObjectInfo made, writer->Commit());
+  ASSIGN_OR_RETURN(const ObjectInfo made, writer->Commit(stop));
   if (made.size == from.file->size() && (!made.crc32c || !from.crc32c || made.crc32c == from.crc32c))
     return {};
   return Status(Code::kDataLoss,

@@ -25,7 +25,7 @@ TEST(CommandLineTest, OtherValuesStay) {
 }
 
 TEST(CommandLineTest, SecretsInUrlsAreHidden) {
-  EXPECT_EQ(WithoutSecret("https://me:hush@host/a?b=c"), "https://***@host/a?b=c");
+  EXPECT_EQ(WithoutSecret("https://me:hush@host/a?b=c"), "https://***@host/a?***");
   EXPECT_EQ(WithoutSecret("https://host/a@b?X-Goog-Signature=hush&part=1&token=hush"),
             "https://host/a@b?***");
   EXPECT_EQ(WithoutSecret("https://host/a?hush"), "https://host/a?***");

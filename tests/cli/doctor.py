@@ -8,46 +8,18 @@ import json
 import subprocess
 import sys
 import tempfile
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from fake_buckets import FakeBuckets, plain_environment
+from metadata_server import ACCOUNT, MetadataServer
 from web_server import WebServer
 
-ACCOUNT = "trainer@project.iam.gserviceaccount.com"
 GRANT = "gcloud storage buckets add-iam-policy-binding gs://shelf --member=serviceAccount:" + ACCOUNT
 
 
 def check(condition, what):
     if not condition:
         sys.exit(f"FAILED: {what}")
-
-
-class MetadataServer:
-    """Of a machine in us-central1."""
-
-    def __init__(self):
-        answers = {"/computeMetadata/v1/instance/zone": "projects/1/zones/us-central1-a",
-                   "/computeMetadata/v1/instance/service-accounts/default/email": ACCOUNT,
-                   "/computeMetadata/v1/instance/service-accounts/default/token":
-                       json.dumps({"access_token": "token-of-the-machine", "expires_in": 3600}), "/": ""}
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self):
-                body = answers.get(self.path.split("?")[0])
-                self.send_response(404 if body is None else 200)
-                self.send_header("Metadata-Flavor", "Google")
-                self.end_headers()
-                self.wfile.write((body or "").encode())
-
-            def log_message(self, *_):
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self.host = f"127.0.0.1:{self._server.server_port}"
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
 
 class Doctor:

@@ -223,8 +223,10 @@ class Scenarios:
             target = f"gs://{self.bucket}/{code}"
             for _ in range(4):
                 self.buckets.fault("storage.objects.insert.chunk", "stall-for-1500ms-after-300K")
+            chunks, began = "storage.objects.insert.chunk", self.buckets.counts()["requests"]
             process = self.start("cp", "-r", "big", target)
-            while self.buckets.counts()["open_sessions"] == 0:
+            # In the middle of four uploads: of a session that was just asked for, nobody may ever hear.
+            while self.buckets.counts()["requests"].get(chunks, 0) < began.get(chunks, 0) + 4:
                 check(process.poll() is None, "ended before it was told to")
             process.send_signal(number)
             out, err = process.communicate(timeout=60)

@@ -16,13 +16,12 @@ class ListingTest : public testing::Test {
  protected:
   std::vector<std::string> List(const std::string& place, ListDepth depth) {
     std::vector<std::string> places;
-    const Status listed = ListPlace(
-        stores_, place, depth,
-        [&](const Listed& one) {
-          places.push_back(one.place);
-          return Status();
-        },
-        {});
+    const Status listed = ListPlace(stores_, place, depth,
+                                    [&](const Listed& one) {
+                                      places.push_back(one.place);
+                                      return Status();
+                                    },
+                                    {});
     if (!listed.ok()) places.emplace_back(CodeName(listed.code()));
     return places;
   }
@@ -53,7 +52,8 @@ TEST_F(ListingTest, LeavesOutWhatIsNoObject) {
   EXPECT_EQ(List(root + "/sub", ListDepth::kLevel), Places());
 
   fake_.objects().SetBucket("shelf", {});
-  for (const char* name : {"d/", "d//a", "d/.a.tmp.01234567-1-1", "d/a", "d/b/c"}) fake_.Put("shelf", name, "x");
+  for (const char* name : {"d/", "d//a", "d/.a.tmp.01234567-1-1", "d/a", "d/b/c"})
+    fake_.Put("shelf", name, "x");
   EXPECT_EQ(List("gs://shelf/d", ListDepth::kLevel), Places({"gs://shelf/d/a", "gs://shelf/d/b/"}));
   EXPECT_EQ(List("gs://shelf/d", ListDepth::kAll), Places({"gs://shelf/d/a", "gs://shelf/d/b/c"}));
 }
@@ -65,7 +65,8 @@ TEST_F(ListingTest, AnObjectAndADirectoryMayHaveOneName) {
   EXPECT_EQ(List("gs://shelf/a/", ListDepth::kAll), Places({"gs://shelf/a/b"}));
   EXPECT_EQ(List("gs://shelf/ab", ListDepth::kLevel), Places({"gs://shelf/ab"}));
   EXPECT_EQ(List("gs://shelf/ab/", ListDepth::kLevel), Places({"not_found"}));
-  EXPECT_EQ(List("gs://shelf", ListDepth::kLevel), Places({"gs://shelf/a", "gs://shelf/a/", "gs://shelf/ab"}));
+  EXPECT_EQ(List("gs://shelf", ListDepth::kLevel),
+            Places({"gs://shelf/a", "gs://shelf/a/", "gs://shelf/ab"}));
 }
 
 TEST_F(ListingTest, AVisitorEndsIt) {

@@ -3,23 +3,32 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <utility>
+#include <vector>
 
-#include "base/crc32c.h"
 #include "storage/memory_store.h"
-#include "tests/support/memory_file.h"
+#include "tests/support/map_store.h"
 
 namespace pipeline {
 namespace {
 
-/// A store where something happens just before an object becomes visible.
-class CrowdedStore final : public MemoryStore {
+/// A store where something happens just before an object is written.
+class CrowdedStore final : public Store {
  public:
-  std::function<void(MemoryStore&)> before_create;
+  std::function<void(Store&)> before_create;
 
+  Result<std::unique_ptr<ByteFile>> Open(std::string_view name) override { return inner_.Open(name); }
   Result<std::unique_ptr<ObjectWriter>> Create(std::string_view name, Condition condition) override {
-    if (const auto act = std::exchange(before_create, nullptr)) act(*this);
-    return MemoryStore::Create(name, std::move(condition));
+    if (const auto act = std::exchange(before_create, nullptr)) act(inner_);
+    return inner_.Create(name, std::move(condition));
   }
+  Result<std::optional<ObjectInfo>> Stat(std::string_view name) override { return inner_.Stat(name); }
+  Result<std::vector<ObjectInfo>> List(std::string_view prefix) override { return inner_.List(prefix); }
+  Status Remove(std::string_view name) override { return inner_.Remove(name); }
+  Status Sweep(std::string_view prefix) override { return inner_.Sweep(prefix); }
+
+ private:
+  MemoryStore inner_;
 };
 
 /// Fails to be read so many times as if it had been damaged on the way.
@@ -33,17 +42,17 @@ class DamagedFile final : public ByteFile {
   }
 
  private:
-  const MemoryFile file_;
+  const StringFile file_;
   mutable int times_;
 };
 
 class ObjectCopyTest : public testing::Test {
  protected:
   Result<CopyOutcome> Copy(const std::string& bytes, bool replaces = false) {
-    return CopyObject({"source", std::make_shared<MemoryFile>(bytes), {}},
+    return CopyObject({"source", std::make_shared<StringFile>(bytes), {}},
                       {store_, "a", "store/a", replaces, store_.Stat("a").value()}, {});
   }
-  void Put(MemoryStore& store, std::string_view bytes) {
+  void Put(Store& store, std::string_view bytes) {
     ASSERT_TRUE(WriteObject(store, "a", bytes, Condition::ReplaceAny()).ok());
   }
   std::string Get() { return ReadObject(store_, "a", 1 << 20).value(); }
@@ -68,15 +77,15 @@ TEST_F(ObjectCopyTest, ReplacesOtherBytesOnlyWhereItIsTold) {
 }
 
 TEST_F(ObjectCopyTest, AnotherWriterMayBeQuicker) {
-  store_.before_create = [this](MemoryStore& store) { Put(store, "bytes"); };
+  store_.before_create = [this](Store& store) { Put(store, "bytes"); };
   EXPECT_EQ(*Copy("bytes"), CopyOutcome::kWasThere);
 }
 
 TEST_F(ObjectCopyTest, WhatAnotherWriterPutThereMeanwhileIsNotReplaced) {
-  store_.before_create = [this](MemoryStore& store) { Put(store, "other"); };
+  store_.before_create = [this](Store& store) { Put(store, "other"); };
   EXPECT_EQ(Copy("bytes").status().code(), Code::kAlreadyExists);
   Put(store_, "old");
-  store_.before_create = [this](MemoryStore& store) { Put(store, "other"); };
+  store_.before_create = [this](Store& store) { Put(store, "other"); };
   EXPECT_EQ(Copy("bytes", true).status().code(), Code::kFailedPrecondition);
   EXPECT_EQ(Get(), "other");
 }
@@ -95,9 +104,8 @@ TEST_F(ObjectCopyTest, WhatWasDamagedOnTheWayIsReadAgainAFewTimes) {
 TEST_F(ObjectCopyTest, AStopLeavesNothing) {
   std::stop_source stop;
   stop.request_stop();
-  const Result<CopyOutcome> stopped =
-      CopyObject({"source", std::make_shared<MemoryFile>("bytes"), {}}, {store_, "a", "store/a", false, {}},
-                 stop.get_token());
+  const Result<CopyOutcome> stopped = CopyObject({"source", std::make_shared<StringFile>("bytes"), {}},
+                                                 {store_, "a", "store/a", false, {}}, stop.get_token());
   EXPECT_EQ(stopped.status().code(), Code::kCancelled);
   EXPECT_FALSE(store_.Stat("a").value());
 }
