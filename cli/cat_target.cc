@@ -144,7 +144,7 @@ class SharedFile final : public ByteFile {
 Result<std::shared_ptr<const ByteFile>> OpenAnywhere(const std::string& what) {
   if (IsRemote(what)) {
     ASSIGN_OR_RETURN(RemoteFile file, OpenRemoteFile(what, Patience::kPlan, {}));
-    return std::move(file.bytes);
+    return std::shared_ptr<const ByteFile>(std::move(file.bytes));
   }
   ASSIGN_OR_RETURN(std::unique_ptr<LocalFile> file, LocalFile::Open(what));
   return std::shared_ptr<const ByteFile>(std::move(file));

@@ -25,6 +25,7 @@
 #include "cli/signals.h"
 #include "remote/gcs_checkup.h"
 #include "remote/http_file.h"
+#include "remote/open_store.h"
 #include "stages/dictionary.h"
 #include "storage/disk.h"
 #include "storage/local_error.h"
@@ -42,7 +43,7 @@ constexpr RetryPolicy kBrief{.first = std::chrono::milliseconds(200),
                              .longest = std::chrono::milliseconds(1'000),
                              .attempts = 3,
                              .patience = std::chrono::milliseconds(3'000)};
-constexpr HttpLimits kLimits{std::chrono::milliseconds(5'000), std::chrono::milliseconds(15'000), 0};
+constexpr std::chrono::milliseconds kConnect{5'000}, kStall{15'000};
 constexpr std::string_view kSpool = "/var/tmp";  // of one probe, which fits into memory
 
 /// One line per check on standard output. What is warned about meanwhile counts as one, too. Safe from any
@@ -143,8 +144,12 @@ void CheckStages(const LoadedPipeline& loaded, std::vector<Use>& uses, CheckPrin
     if (spec.type->local_inputs) {
       const Result<std::vector<LocalInput>> inputs = spec.type->local_inputs(spec.config);
       if (!inputs.ok()) tell(inputs.status(), "");
-      for (const LocalInput& input : inputs.ok() ? *inputs : std::vector<LocalInput>())
-        if (const Status added = AddUse(uses, input.path, false, true); !added.ok()) tell(added, "");
+      for (const LocalInput& input : inputs.ok() ? *inputs : std::vector<LocalInput>()) {
+        std::vector<std::string> addresses = input.mirrors;
+        addresses.insert(addresses.begin(), input.path);
+        for (const std::string& address : addresses)
+          if (const Status added = AddUse(uses, address, false, true); !added.ok()) tell(added, "");
+      }
     }
     for (const PortEdge& port : node.ports)
       if (!port.file.empty())
@@ -174,7 +179,9 @@ void CheckWeb(const Use& use, CheckPrinter& printer, const std::stop_token& stop
         StrCat(ShownUrl(url), ": cannot be written to; name a directory or gs://BUCKET/PATH"));
   RetryMeans means;
   means.policy = kBrief;
-  const Result<std::unique_ptr<HttpFile>> file = HttpFile::Open(NewHttpClient(kLimits), url, means, stop);
+  const Result<std::unique_ptr<HttpFile>> file = HttpFile::Open(
+      NewHttpClient({.connect = kConnect, .stall = kStall, .ca_file = FindCaFile(ProcessEnvironment())}), url,
+      means, stop);
   printer.Print(file.ok() ? Status() : file.status(),
                 StrCat(ShownUrl(url), ": ", HumanBytes(file.ok() ? (*file)->size() : 0)));
 }

@@ -93,13 +93,17 @@ Status Publisher::Begin(const std::vector<Piece>& pieces, std::uint64_t memory_b
   const std::vector<Shard>& shards = publication_->shards();
   outputs_.resize(shards.size());
   stands_.resize(shards.size());
+  if (IsRemote(scope_.planned->place))
+    place_log_ = std::make_unique<PlaceLog>(out_, ToJson(scope_.planned->lineage).Dump());
   for (std::size_t at = 0; at < shards.size(); ++at) {
     const UnitLine* line = scope_.environment->log->FindDone(ShardUnitOf(scope_, shards[at]));
-    if (line != nullptr && line->place == scope_.planned->place) Stands(at, *line, sizes);
+    if (line == nullptr || line->place != scope_.planned->place || !Stands(at, *line, sizes)) continue;
+    // Its line went away with the log of what is replaced.
+    if (place_log_ && scope_.planned->replaces) RETURN_IF_ERROR(place_log_->Add(*line));
   }
-  if (IsRemote(scope_.planned->place)) {
-    place_log_ = std::make_unique<PlaceLog>(out_, ToJson(scope_.planned->lineage).Dump());
+  if (place_log_) {
     RETURN_IF_ERROR(AdoptFromPlace(there, sizes));
+    RETURN_IF_ERROR(place_log_->Flush());
   }
   RETURN_IF_ERROR(CheckRoom(pieces));
   for (std::vector<std::size_t>& group : publication_->Groups(memory_bytes))

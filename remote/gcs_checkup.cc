@@ -10,6 +10,7 @@
 #include "remote/gcs_auth.h"
 #include "remote/gcs_store.h"
 #include "remote/http_text.h"
+#include "remote/open_store.h"
 #include "storage/percent.h"
 
 namespace pipeline {
@@ -23,8 +24,8 @@ constexpr RetryPolicy kBrief{.first = milliseconds(200),
                              .longest = milliseconds(1'000),
                              .attempts = 3,
                              .patience = milliseconds(3'000)};
-constexpr HttpLimits kLimits{milliseconds(5'000), milliseconds(15'000), 0};
-constexpr HttpLimits kNear{milliseconds(1'000), milliseconds(3'000), 0};
+constexpr milliseconds kConnect{5'000}, kStall{15'000};
+constexpr milliseconds kNearConnect{1'000}, kNearStall{3'000};
 constexpr std::uint64_t kMaxAnswer = 64 << 10;
 constexpr std::string_view kProbe = ".pipe/probe-";
 constexpr std::string_view kCreate = "gcloud storage buckets create gs://";
@@ -83,6 +84,11 @@ std::string DaysOf(std::string_view seconds) {
   return number < 86'400 ? StrCat(number, " seconds") : StrCat(number / 86'400, " days");
 }
 
+/// Asks the machine itself, which is near or not there.
+std::unique_ptr<HttpClient> NearClient() {
+  return NewHttpClient({.connect = kNearConnect, .stall = kNearStall});
+}
+
 std::string Bucket(const std::string& bucket) { return StrCat("gs://", bucket); }
 
 }  // namespace
@@ -105,8 +111,9 @@ bool GcsCheckup::CheckIdentity() {
   settings.endpoint = std::move(endpoint).value();
   settings.means.policy = kBrief;
   settings.user_project = environment_(kUserProjectName).value_or("");
-  const std::shared_ptr<HttpClient> http = NewHttpClient(kLimits);
-  GcsTokenTools tools{http, NewHttpClient(kNear)};
+  const std::shared_ptr<HttpClient> http =
+      NewHttpClient({.connect = kConnect, .stall = kStall, .ca_file = FindCaFile(environment_)});
+  GcsTokenTools tools{http, NearClient()};
   tools.means.policy = kBrief;
   Result<GcsCredentials> credentials = FindGcsCredentials(environment_, settings.endpoint, tools, stop_);
   if (!credentials.ok()) return wrong("credentials", credentials.status());
@@ -274,8 +281,7 @@ std::optional<std::string> GcsCheckup::AskMachine(std::string_view what) const {
   request.url = StrCat("http://", *metadata_host_, "/computeMetadata/v1/instance/", what);
   request.headers = {{"Metadata-Flavor", "Google"}};
   request.through_proxy = false;
-  const std::unique_ptr<HttpClient> client = NewHttpClient(kNear);
-  Result<HttpAnswer> answer = Fetch(*client, request, kMaxAnswer, stop_);
+  Result<HttpAnswer> answer = Fetch(*NearClient(), request, kMaxAnswer, stop_);
   if (!answer.ok() || answer->response.status != 200) return std::nullopt;
   const auto printable = [](unsigned char c) { return c > ' ' && c < 127; };
   if (!std::all_of(answer->body.begin(), answer->body.end(), printable)) return std::nullopt;

@@ -109,13 +109,19 @@ Result<std::optional<GcsObject>> RewriteGcsObject(const GcsPlace& from, const Gc
   std::string url = to.client->ObjectUrl(from.bucket, from.name, query);
   url.insert(url.find('?'), StrCat("/rewriteTo/b/", PercentEncode(to.bucket), "/o/", PercentEncode(to.name)));
   std::string token;
-  for (;;) {
+  for (int turn = 0;;) {
     request.url = token.empty() ? url : StrCat(url, "&rewriteToken=", PercentEncode(token));
     ASSIGN_OR_RETURN(const GcsOperation::Answer answer, operation.Send(request));
     if (answer.status == 404)
       return Status(Code::kDataLoss,
                     StrCat(from.Where(), ": was replaced or removed while it was copied; copy it again"));
     if (answer.status == 412) return std::optional<GcsObject>();
+    // A token that is refused has ended, perhaps because the copy was made and the answer lost: from its
+    // start, where the generation shows it.
+    if (answer.status == 400 && !token.empty() && ++turn < kMaxTurns) {
+      token.clear();
+      continue;
+    }
     if (answer.status >= 300) return operation.Failure(answer.error);
     const Result<Json> said = Json::Parse(answer.body);
     token = said.ok() ? (*said)["rewriteToken"].AsString() : "";

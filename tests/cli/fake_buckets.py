@@ -33,12 +33,12 @@ class FakeBuckets:
 
     def make(self, name, denied=(), **properties):
         """A bucket with properties as the API has them, in the place of one that is there."""
-        resource = {"name": name, "fakeDenied": list(denied), **properties}
+        resource = {"name": name, "denied": list(denied), **properties}
         self.ask("/storage/v1/b", json.dumps(resource).encode())
 
     def fault(self, operation, word):
         """Strikes the next request of that operation."""
-        self.ask(f"/fake/faults?operation={operation}&word={word}", b"")
+        self.ask("/fake/faults", json.dumps({operation: [word]}).encode())
 
     def put(self, bucket, name, data):
         name = urllib.parse.quote(name, safe="")

@@ -110,7 +110,7 @@ def killed_in_an_upload(hush):
     """The URI of the session is in one file, of mode 0600, and in no other."""
     hush.buckets.fault("storage.objects.insert.chunk", "stall-for-60000ms-after-300K")
     process = hush.start("run", *hush.words())
-    while hush.buckets.counts()["requests"].get("storage.objects.insert.chunk", 0) == 0:
+    while hush.buckets.counts()["operations"].get("storage.objects.insert.chunk", 0) == 0:
         check(process.poll() is None, f"ended without an upload session\n{hush.messages()[-3000:]}")
     process.send_signal(signal.SIGKILL)
     process.wait(timeout=20)

@@ -199,9 +199,9 @@ class Scenarios:
 
     def cp_leaves_the_copying_to_the_servers(self):
         self.buckets.put(self.bucket, "a", b"x" * 1000)
-        before = self.buckets.counts()["requests"]
+        before = self.buckets.counts()["operations"]
         self.pipe("cp", f"gs://{self.bucket}/a", f"gs://{self.bucket}/b")
-        after = self.buckets.counts()["requests"]
+        after = self.buckets.counts()["operations"]
         more = {name for name in after if after[name] != before.get(name)}
         check("storage.objects.rewrite" in more and "storage.objects.read" not in more, f"asked for: {more}")
 
@@ -223,10 +223,10 @@ class Scenarios:
             target = f"gs://{self.bucket}/{code}"
             for _ in range(4):
                 self.buckets.fault("storage.objects.insert.chunk", "stall-for-1500ms-after-300K")
-            chunks, began = "storage.objects.insert.chunk", self.buckets.counts()["requests"]
+            chunks, began = "storage.objects.insert.chunk", self.buckets.counts()["operations"]
             process = self.start("cp", "-r", "big", target)
             # In the middle of four uploads: of a session that was just asked for, nobody may ever hear.
-            while self.buckets.counts()["requests"].get(chunks, 0) < began.get(chunks, 0) + 4:
+            while self.buckets.counts()["operations"].get(chunks, 0) < began.get(chunks, 0) + 4:
                 check(process.poll() is None, "ended before it was told to")
             process.send_signal(number)
             out, err = process.communicate(timeout=60)

@@ -93,6 +93,8 @@ class WebServer:
         """False: the transfer is to break off."""
         with self._changed:
             broken = self._broken
+            if size <= self._here:
+                return True
             self._waiting += 1
             self._changed.wait_for(lambda: self._broken != broken or size <= self._here)
             self._waiting -= 1

@@ -50,7 +50,7 @@ class FakeGcsTest : public testing::Test {
   }
 
   TempDir directory_;
-  FakeGcs fake_{{0, directory_ / "objects"}};
+  FakeGcs fake_{{0, {directory_ / "objects"}}};
   const std::unique_ptr<HttpClient> client_ = NewHttpClient();
   const std::string bytes_ = PatternBytes(3 * kQuantum + 1000);
 };
@@ -238,7 +238,7 @@ TEST_F(FakeGcsTest, ARandomPlanIsTheSameForOneSeed) {
     faults.Plan(seed, 0.3);
     std::string played;
     for (int i = 0; i < 200; ++i) {
-      const FakeFault fault = faults.Take("storage.objects.insert.chunk", StrCat("o", i % 3), "", true);
+      const FakeFault fault = faults.Take({"storage.objects.insert.chunk", StrCat("o", i % 3), {}, true});
       played += StrCat(static_cast<int>(fault.kind), ".", fault.status, " ");
     }
     return played;

@@ -339,6 +339,20 @@ TEST_F(GcsScenarioTest, P_ALostAnswerOfARewriteIsItsOwn) {
   EXPECT_EQ((*late)->Commit().status().code(), Code::kDataLoss);
 }
 
+TEST_F(GcsScenarioTest, P_ALostAnswerToTheLastOfSeveralCallsIsItsOwn) {
+  Put("big", big_);
+  fake.LimitRewrites(4 << 20);
+  for (int call = 0; call < 3; ++call) Fault("rewrite", "return-503-after-commit");  // the third makes it
+  const auto file = store_->Open("big");
+  const auto writer = store_->Create("copy", Condition::CreateOnly());
+  ASSERT_TRUE(file.ok() && writer.ok() && (*writer)->AppendFile(**file, {}).ok());
+  const Result<ObjectInfo> info = (*writer)->Commit();
+  ASSERT_TRUE(info.ok()) << info.status().message();
+  EXPECT_TRUE(Stored("copy") == big_);
+  EXPECT_EQ(fake.faults().Counts()["C"], 1);
+  EXPECT_EQ(fake.objects().overwritten(), 0);
+}
+
 TEST_F(GcsScenarioTest, Q_ASessionAtAnAddressThatIsNone) {
   Fault("insert.start", "redirect-session");
   ExpectArrives("big", big_, "Q", 1);

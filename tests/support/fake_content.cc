@@ -32,11 +32,11 @@ void Require(bool held, const char* what) {
 
 }  // namespace
 
-FakeContent::FakeContent(const std::string& directory, bool with_md5)
-    : md5_(with_md5 ? std::make_unique<Md5State>() : nullptr) {
-  if (directory.empty()) return;
-  std::filesystem::create_directories(directory);
-  std::string path = directory + "/content-XXXXXX";
+FakeContent::FakeContent(const FakeKeeping& keeping)
+    : discards_(keeping.discards), md5_(keeping.with_md5 ? std::make_unique<Md5State>() : nullptr) {
+  if (discards_ || keeping.directory.empty()) return;
+  std::filesystem::create_directories(keeping.directory);
+  std::string path = keeping.directory + "/content-XXXXXX";
   file_ = FileDescriptor(mkostemp(path.data(), O_CLOEXEC));
   Require(file_.is_open() && unlink(path.c_str()) == 0, path.c_str());
 }
@@ -44,7 +44,7 @@ FakeContent::FakeContent(const std::string& directory, bool with_md5)
 FakeContent::~FakeContent() = default;
 
 void FakeContent::Append(std::string_view bytes) {
-  if (!file_.is_open()) bytes_.append(bytes);
+  if (!discards_ && !file_.is_open()) bytes_.append(bytes);
   for (std::string_view left = file_.is_open() ? bytes : std::string_view(); !left.empty();) {
     const ssize_t written = write(file_.get(), left.data(), left.size());
     Require(written > 0 || errno == EINTR, "writing the content of a fake object");
@@ -67,6 +67,7 @@ void FakeContent::Append(const FakeContent& other) {
 std::size_t FakeContent::Read(std::uint64_t offset, std::span<char> out) const {
   if (offset >= size_) return 0;
   const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), size_ - offset));
+  if (discards_) return std::fill_n(out.begin(), count, '\0'), count;
   if (!file_.is_open()) return bytes_.copy(out.data(), count, static_cast<std::size_t>(offset));
   const ssize_t got = pread(file_.get(), out.data(), count, static_cast<off_t>(offset));
   Require(got > 0, "reading the content of a fake object");

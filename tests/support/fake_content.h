@@ -11,12 +11,19 @@
 
 namespace pipeline {
 
+struct FakeKeeping {
+  std::string directory = {};  // where contents lie; empty: in memory
+  bool with_md5 = true;
+  /// Only the size and the checksums, for measurements: what is read are zeros.
+  bool discards = false;
+};
+
 /// Grows under one thread at a time; once nobody appends, safe from any thread. What is shared: an object's
 /// content lives until the last download of it ends, also when the object was replaced.
 class FakeContent {
  public:
-  /// In a new file of `directory`, which is removed at the end; or in memory where that is empty.
-  explicit FakeContent(const std::string& directory, bool with_md5);
+  /// In a new file of the directory, which is removed at the end; or in memory.
+  explicit FakeContent(const FakeKeeping& keeping);
   ~FakeContent();
   FakeContent(const FakeContent&) = delete;
   FakeContent& operator=(const FakeContent&) = delete;
@@ -34,6 +41,7 @@ class FakeContent {
  private:
   struct Md5State;
 
+  const bool discards_;
   std::string bytes_;    // in memory
   FileDescriptor file_;  // or in a file, whose name is gone already
   std::uint64_t size_ = 0;

@@ -109,8 +109,7 @@ FakeBucket BucketOf(const Json& resource) {
   bucket.retention_seconds =
       std::atoll(std::string(resource["retentionPolicy"]["retentionPeriod"].AsString("0")).c_str());
   bucket.requester_pays = resource["billing"]["requesterPays"].AsBool();
-  for (const Json& operation : resource["fakeDenied"].AsArray())
-    bucket.denied.emplace_back(operation.AsString());
+  for (const Json& operation : resource["denied"].AsArray()) bucket.denied.emplace_back(operation.AsString());
   return bucket;
 }
 
@@ -130,6 +129,7 @@ std::vector<HttpHeader> JsonHeaders(const FakeGcsWorld& world) {
 }  // namespace
 
 bool FakeGcsCall::Answer(const Json& body) const {
+  world.moments.Pass();
   return exchange.Answer(200, JsonHeaders(world), KeepFields(body, Argument("fields")).Dump());
 }
 
@@ -178,8 +178,7 @@ bool FakeGcsCall::AnswerOutcome(const FakeOutcome& outcome) const {
 }
 
 FakeGcs::FakeGcs(const FakeGcsOptions& options) : world_(*options.clock) {
-  world_.directory = options.directory;
-  world_.with_md5 = options.with_md5;
+  world_.keeping = options.keeping;
   if (options.with_dates) world_.dates = options.clock;
   // A request that comes before the URL is known waits for it.
   const std::scoped_lock lock(mutex_);
@@ -187,7 +186,10 @@ FakeGcs::FakeGcs(const FakeGcsOptions& options) : world_(*options.clock) {
   world_.url = server_->url();
 }
 
-FakeGcs::~FakeGcs() { server_.reset(); }
+FakeGcs::~FakeGcs() {
+  world_.moments.Release();
+  server_.reset();
+}
 
 std::uint64_t FakeGcs::Put(const std::string& bucket, const std::string& name, std::string_view bytes,
                            const Json& given) {
@@ -226,25 +228,12 @@ std::vector<std::string> FakeGcs::HeadersSent(const std::string& lower_case_name
   return values;
 }
 
-Json FakeGcs::Counts() const {
-  Json counts;
-  counts["scenarios"] = Json(Json::Object{});
-  for (const auto& [scenario, number] : world_.faults.Counts()) counts["scenarios"][scenario] = number;
-  counts["overwritten"] = world_.objects.overwritten();
-  counts["open_sessions"] = world_.uploads.open();
-  counts["requests"] = Json(Json::Object{});
-  const std::scoped_lock lock(mutex_);
-  for (const auto& [operation, number] : requests_) counts["requests"][operation] = number;
-  return counts;
-}
-
 void FakeGcs::Handle(ServedExchange& exchange) {
   { const std::scoped_lock wait(mutex_); }
   const ServedRequest& request = exchange.request();
   std::string_view path = request.path;
   FakeGcsCall call{world_, exchange, {}, {}, {}, {}, {}};
-  if (path.substr(0, 11) == "/retry_test") return HandleRetryTest(call);
-  if (Skip(path, "/fake/")) return HandleFake(call);
+  if (path.substr(0, 11) == "/retry_test" || path.substr(0, 6) == "/fake/") return HandleControl(call);
   Skip(path, "/resumable");
   const bool upload = Skip(path, "/upload");
   const bool download = !upload && Skip(path, "/download");
@@ -292,6 +281,7 @@ void FakeGcs::Handle(ServedExchange& exchange) {
 }
 
 bool FakeGcs::Admit(FakeGcsCall& call) {
+  world_.moments.Pass();
   const ServedRequest& request = call.request();
   const std::string_view authorization = request.Header("authorization");
   std::function<bool(std::string_view)> accepts;
@@ -304,13 +294,15 @@ bool FakeGcs::Admit(FakeGcsCall& call) {
     if (authorization.substr(0, 7) == "Bearer ") tokens_.emplace(authorization.substr(7));
   }
   const std::string upload_id = call.Argument("upload_id");
+  const std::string subject = call.object.empty() ? upload_id : call.object;
   if (accepts && (authorization.substr(0, 7) != "Bearer " || !accepts(authorization.substr(7)))) {
+    world_.faults.NoteRefused(subject);
     call.Error(401);
     return false;
   }
-  const std::string subject = call.object.empty() ? upload_id : call.object;
-  call.fault = world_.faults.Take(call.operation, subject, std::string(request.Header("x-retry-test-id")),
-                                  !authorization.empty());
+  const std::optional<FakeBucket> bucket = world_.objects.Bucket(call.bucket);
+  call.fault = world_.faults.Take({call.operation, subject, std::string(request.Header("x-retry-test-id")),
+                                   !authorization.empty(), bucket && bucket->others_write});
   const FakeFault& fault = call.fault;
   if (fault.kind == Kind::kStatus && !fault.after) {
     world_.faults.Count(fault.status == 401                                    ? "E"
@@ -325,7 +317,6 @@ bool FakeGcs::Admit(FakeGcsCall& call) {
     call.exchange.Reset();
     return false;
   }
-  const std::optional<FakeBucket> bucket = world_.objects.Bucket(call.bucket);
   if (!bucket) {
     call.Error(404, "notFound", "The specified bucket does not exist.");
     return false;
@@ -366,7 +357,7 @@ void FakeGcs::HandleBuckets(const FakeGcsCall& call, std::string_view rest) {
     const std::string name(resource.ok() ? (*resource)["name"].AsString() : "");
     if (name.empty()) {
       call.Error(400, "required", "Required");
-    } else if (world_.objects.Bucket(name) && !resource->Has("fakeDenied")) {
+    } else if (world_.objects.Bucket(name) && !resource->Has("denied")) {
       call.Error(409, "conflict", "Your previous request to create the named bucket succeeded.");
     } else {
       world_.objects.SetBucket(name, BucketOf(*resource));
@@ -378,47 +369,6 @@ void FakeGcs::HandleBuckets(const FakeGcsCall& call, std::string_view rest) {
   get.operation = "storage.buckets.get";
   get.bucket = Segment(rest);
   if (Admit(get)) get.Answer(BucketResource(get.bucket, *world_.objects.Bucket(get.bucket)));
-}
-
-void FakeGcs::HandleFake(const FakeGcsCall& call) {
-  const std::string& path = call.request().path;
-  Json answer = Json(Json::Object{});
-  if (path == "/fake/counts") {
-    answer = Counts();
-  } else if (path == "/fake/secrets") {
-    answer["tokens"] = Json(Json::Array{});
-    answer["sessions"] = Json(Json::Array{});
-    const std::scoped_lock lock(mutex_);
-    for (const std::string& token : tokens_) answer["tokens"].Append(token);
-    for (const std::string& id : world_.uploads.ids()) answer["sessions"].Append(id);
-  } else if (path != "/fake/faults" ||
-             !world_.faults.Add(call.Argument("operation"), call.Argument("word"))) {
-    call.Error(404, "notFound", "The fake has no such thing.");
-    return;
-  }
-  call.Answer(answer);
-}
-
-void FakeGcs::HandleRetryTest(const FakeGcsCall& call) {
-  std::string_view path = call.request().path;
-  path.remove_prefix(11);
-  Skip(path, "/");
-  std::optional<std::string> id = std::string(path);
-  if (call.request().method == "POST") {
-    std::string body;
-    if (!call.exchange.ReadWholeBody(body)) return;
-    const Result<Json> test = Json::Parse(body);
-    id = test.ok() ? world_.faults.AddTest((*test)["instructions"]) : std::nullopt;
-  }
-  const std::optional<Json> shown = id ? world_.faults.ShowTest(*id) : std::nullopt;
-  if (!id) {
-    call.Error(400, "invalid", "The fake does not know these instructions.");
-  } else if (!shown) {
-    call.Error(404, "notFound", "There is no such retry test.");
-  } else {
-    if (call.request().method == "DELETE") world_.faults.RemoveTest(*id);
-    call.Answer(*shown);
-  }
 }
 
 }  // namespace pipeline

@@ -3,12 +3,19 @@
 //
 // Beside the API it answers
 //   POST /retry_test, GET and DELETE /retry_test/ID    as Google's storage testbench
-//   GET  /fake/counts    {"scenarios": {"A": 3, …}, "overwritten": 0, "open_sessions": 0,
-//                        "requests": {"storage.objects.list": 2, …}}
+//   GET  /fake/counts    {"scenarios": {"A": 3, …}, "overwritten": 0, "open_sessions": 0, "requests": 99,
+//                         "buckets": {"b": {"objects": 1, "made": 2, "most_made": 1, "overwritten": 0}},
+//                         "operations": {"storage.objects.list": 2, …}, …}
 //   GET  /fake/secrets   {"tokens": [that were sent], "sessions": [ids that were given]}
-//   POST /fake/faults?operation=O&word=W    as FakeGcsFaults::Add
-//   POST /storage/v1/b    a bucket with the location, softDeletePolicy, retentionPolicy and billing that it
-//        names, in the place of one that is there; "fakeDenied": [operations that are answered with 403]
+//   POST /fake/faults    {"storage.objects.read": ["return-503", …], …}: the next requests are struck
+//   POST /fake/hold?after=N   waits until N more moments have come (fake_moments.h); {"held": true}, or false
+//   GET  /fake/objects?bucket=B   {"name": {"size": 1, "crc32c": "…", "made": 1}, …}: no fault strikes that
+//   POST /fake/objects?bucket=B&name=N&encoding=E   somebody has uploaded the body
+//   POST /fake/release        where this was said before: everything goes on
+//   POST /storage/v1/b   with "denied": a bucket with the location, softDeletePolicy, retentionPolicy and
+//   billing
+//                        that it names, in the place of one that is there; denied operations are answered
+//                        with 403
 #pragma once
 
 #include <functional>
@@ -25,9 +32,8 @@
 namespace pipeline {
 
 struct FakeGcsOptions {
-  int port = 0;           // 0: a free one
-  std::string directory;  // where contents lie; empty: in memory
-  bool with_md5 = true;
+  int port = 0;  // 0: a free one
+  FakeKeeping keeping;
   const Clock* clock = &SystemClock();  // outlives the server
   bool with_dates = false;              // answers bear a Date, by that clock
 };
@@ -42,6 +48,7 @@ class FakeGcs {
   FakeGcsObjects& objects() { return world_.objects; }
   FakeGcsFaults& faults() { return world_.faults; }
   FakeGcsUploads& uploads() { return world_.uploads; }
+  const FakeMoments& moments() const { return world_.moments; }
 
   /// Puts an object there, as if somebody had uploaded it; its generation.
   std::uint64_t Put(const std::string& bucket, const std::string& name, std::string_view bytes,
@@ -64,8 +71,8 @@ class FakeGcs {
   void Handle(ServedExchange& exchange);
   void HandleApi(FakeGcsCall& call);
   bool Admit(FakeGcsCall& call);
+  void HandleControl(const FakeGcsCall& call);
   void HandleRetryTest(const FakeGcsCall& call);
-  void HandleFake(const FakeGcsCall& call);
   void HandleBuckets(const FakeGcsCall& call, std::string_view rest);
 
   FakeGcsWorld world_;

@@ -9,6 +9,7 @@
 #include "tests/support/fake_gcs_faults.h"
 #include "tests/support/fake_gcs_objects.h"
 #include "tests/support/fake_gcs_uploads.h"
+#include "tests/support/fake_moments.h"
 #include "tests/support/http_server.h"
 
 namespace pipeline {
@@ -17,18 +18,16 @@ namespace pipeline {
 struct FakeGcsWorld {
   explicit FakeGcsWorld(const Clock& clock) : objects(clock) {}
 
-  std::shared_ptr<FakeContent> NewContent() const {
-    return std::make_shared<FakeContent>(directory, with_md5);
-  }
+  std::shared_ptr<FakeContent> NewContent() const { return std::make_shared<FakeContent>(keeping); }
 
-  std::string directory;  // empty: contents lie in memory
-  bool with_md5 = true;
+  FakeKeeping keeping;
   std::uint64_t rewrite_bytes = std::uint64_t{1} << 40;  // in one call
   std::string url;
   FakeGcsObjects objects;
   FakeGcsUploads uploads;
   FakeGcsFaults faults;
   const Clock* dates = nullptr;  // for the header Date; null: answers bear none
+  FakeMoments moments;
 };
 
 struct FakeGcsCall {

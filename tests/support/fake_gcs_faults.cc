@@ -86,6 +86,7 @@ bool Fits(const FakeFault& fault, std::string_view operation) {
       return sends || operation == "storage.objects.delete" || operation == "storage.objects.compose" ||
              operation == "storage.objects.rewrite";
     case Kind::kBrokenStream:
+    case Kind::kOverwrite:
     case Kind::kWholeObject:
     case Kind::kWrongEtag: return read;
     case Kind::kCorrupt: return read || sends;
@@ -131,6 +132,7 @@ constexpr std::string_view kRandom[] = {
     "pages-of-3",
     "empty-page",
     "stall-for-50ms-after-16K",
+    "overwrite-after-64K",
 };
 
 }  // namespace
@@ -153,6 +155,9 @@ std::optional<FakeFault> FakeFault::Parse(std::string_view word) {
       fault.number *= 1000;
     }
     return SkipAfter(rest, fault.after) ? std::optional(fault) : std::nullopt;
+  } else if (Skip(rest, "overwrite")) {
+    fault.kind = Kind::kOverwrite;
+    return SkipAfter(rest, fault.after) ? std::optional(fault) : std::nullopt;
   } else {
     const std::pair<std::string_view, Kind> words[] = {{"redirect-session", Kind::kRedirectSession},
                                                        {"race", Kind::kRace},
@@ -173,6 +178,18 @@ bool FakeGcsFaults::Enqueue(Queue& queue, std::string_view operation, std::strin
 bool FakeGcsFaults::Add(std::string_view operation, std::string_view word) {
   const std::scoped_lock lock(mutex_);
   return Enqueue(queue_, operation, word);
+}
+
+bool FakeGcsFaults::EnqueueAll(Queue& queue, const Json& instructions) {
+  bool known = true;
+  for (const auto& [operation, words] : instructions.AsObject())
+    for (const Json& word : words.AsArray()) known = Enqueue(queue, operation, word.AsString()) && known;
+  return known;
+}
+
+bool FakeGcsFaults::AddAll(const Json& instructions) {
+  const std::scoped_lock lock(mutex_);
+  return EnqueueAll(queue_, instructions);
 }
 
 void FakeGcsFaults::Plan(std::uint64_t seed, double rate) {
@@ -205,14 +222,29 @@ std::optional<FakeFault> FakeGcsFaults::TakeFrom(Queue& queue, std::string_view 
   return fault;
 }
 
-FakeFault FakeGcsFaults::Take(std::string_view operation, const std::string& object, const std::string& test,
-                              bool has_token) {
+void FakeGcsFaults::NoteRefused(const std::string& object) {
   const std::scoped_lock lock(mutex_);
-  if (const auto asked = tests_.find(test); asked != tests_.end())
+  refused_.insert(object);
+}
+
+FakeFault FakeGcsFaults::Take(const FakeTarget& target) {
+  const std::scoped_lock lock(mutex_);
+  const FakeFault fault = Choose(target);
+  if (fault.status == 401) {
+    refused_.insert(target.object);
+  } else {
+    refused_.erase(target.object);
+  }
+  return fault;
+}
+
+FakeFault FakeGcsFaults::Choose(const FakeTarget& target) {
+  const std::string& operation = target.operation;
+  if (const auto asked = tests_.find(target.test); asked != tests_.end())
     return TakeFrom(asked->second, operation).value_or(FakeFault{});
   if (std::optional<FakeFault> fault = TakeFrom(queue_, operation)) return *fault;
   if (rate_ == 0) return {};
-  int& in_a_row = in_a_row_[{std::string(operation), object}];
+  int& in_a_row = in_a_row_[{operation, target.object}];
   const bool strikes = static_cast<double>(Random() >> 11) * 0x1p-53 < rate_;
   if (!strikes || in_a_row == 3) {
     in_a_row = 0;
@@ -221,17 +253,18 @@ FakeFault FakeGcsFaults::Take(std::string_view operation, const std::string& obj
   ++in_a_row;
   for (;;) {
     const FakeFault fault = *FakeFault::Parse(kRandom[Random() % std::size(kRandom)]);
+    if (!Fits(fault, operation)) continue;
     // A second 401 in a row says that the credentials are no good.
-    if (Fits(fault, operation) && (fault.status != 401 || (has_token && in_a_row == 1))) return fault;
+    if (fault.status == 401 && (!target.has_token || refused_.count(target.object) != 0)) continue;
+    if (fault.kind == Kind::kOverwrite && !target.others_write) continue;
+    return fault;
   }
 }
 
 std::optional<std::string> FakeGcsFaults::AddTest(const Json& instructions) {
   const std::scoped_lock lock(mutex_);
   Queue queue;
-  for (const auto& [operation, words] : instructions.AsObject())
-    for (const Json& word : words.AsArray())
-      if (!Enqueue(queue, operation, word.AsString())) return std::nullopt;
+  if (!EnqueueAll(queue, instructions)) return std::nullopt;
   std::string id = StrCat("test-", next_test_++);
   tests_.emplace(id, std::move(queue));
   return id;

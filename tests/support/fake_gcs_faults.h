@@ -17,6 +17,7 @@
 //   race                           another writer finishes the same bytes just before
 //   pages-of-N, empty-page         of a list
 //   stall-for-Mms-after-KK         nothing moves for M milliseconds
+//   overwrite-after-KK             a download ends after K KiB, and somebody has replaced the object
 #pragma once
 
 #include <cstdint>
@@ -24,6 +25,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -50,6 +52,7 @@ struct FakeFault {
     kPages,
     kEmptyPage,
     kStall,
+    kOverwrite,
   };
   Kind kind = Kind::kNone;
   int status = 0;
@@ -61,6 +64,15 @@ struct FakeFault {
   static std::optional<FakeFault> Parse(std::string_view word);
 };
 
+/// A request, for whoever decides what strikes it.
+struct FakeTarget {
+  std::string operation;
+  std::string object;         // or the upload session
+  std::string test = {};      // its x-retry-test-id
+  bool has_token = false;     // it bears one
+  bool others_write = false;  // to its bucket
+};
+
 /// Operations, as retry tests name them; an insert comes in steps.
 ///   storage.objects.{get,read,list,delete,compose,rewrite}  storage.buckets.get
 ///   storage.objects.insert: .whole .start .chunk .query .cancel
@@ -70,13 +82,16 @@ class FakeGcsFaults {
   /// The next request of `operation` that the fault can strike is struck: "storage.objects.insert" stands
   /// for each of its steps. False where the word is unknown.
   bool Add(std::string_view operation, std::string_view word);
+  /// {"OPERATION": ["word", ...], ...}. False where one is unknown: the others wait all the same.
+  bool AddAll(const Json& instructions);
   /// From now on every request is struck with this probability, by what fits it, but none of one object more
   /// than three times in a row.
   void Plan(std::uint64_t seed, double rate);
 
-  /// What strikes this request; `test` is its x-retry-test-id, `has_token` whether it bears a token.
-  FakeFault Take(std::string_view operation, const std::string& object, const std::string& test,
-                 bool has_token);
+  /// What strikes this request.
+  FakeFault Take(const FakeTarget& target);
+  /// The token of a request for the object was refused, by no fault: the next strike is another one.
+  void NoteRefused(const std::string& object);
 
   /// A retry test: what POST /retry_test makes, and GET /retry_test/ID shows.
   std::optional<std::string> AddTest(const Json& instructions);
@@ -95,7 +110,9 @@ class FakeGcsFaults {
   };
   using Queue = std::deque<Waiting>;
   static bool Enqueue(Queue& queue, std::string_view operation, std::string_view word);
+  static bool EnqueueAll(Queue& queue, const Json& instructions);
   static std::optional<FakeFault> TakeFrom(Queue& queue, std::string_view operation);
+  FakeFault Choose(const FakeTarget& target);
   std::uint64_t Random();
 
   mutable std::mutex mutex_;  // for what follows
@@ -103,6 +120,7 @@ class FakeGcsFaults {
   std::map<std::string, Queue> tests_;
   std::map<std::string, int> counts_;
   std::map<std::pair<std::string, std::string>, int> in_a_row_;
+  std::set<std::string> refused_;  // objects whose last request was answered with 401
   std::uint64_t state_ = 0;
   double rate_ = 0;
   int next_test_ = 1;

@@ -47,6 +47,13 @@ std::optional<Announced> ParseAnnounced(std::string_view header) {
   return announced;
 }
 
+/// Fills `out`, but for the end of the body. False where the client is gone.
+bool ReadPiece(const FakeGcsCall& call, std::span<char> out, std::size_t& got) {
+  for (std::size_t more = 1; more > 0 && got < out.size(); got += more)
+    if (!call.exchange.ReadBody(out.subspan(got), more)) return false;
+  return true;
+}
+
 /// Reads the body into `take`, piece by piece, with the damage that the fault does on the way. False where it
 /// broke off: by the fault (which has been answered) or because the client is gone. `lock`: of the session;
 /// who stalls does not keep others from asking.
@@ -67,7 +74,7 @@ bool Receive(const FakeGcsCall& call, const Take& take, std::unique_lock<std::mu
       return false;
     }
     std::size_t got = 0;
-    if (!call.exchange.ReadBody(std::span(buffer.data(), most), got)) return false;
+    if (!ReadPiece(call, std::span(buffer.data(), most), got)) return false;
     if (got == 0) return true;
     if (fault.kind == Kind::kCorrupt && !struck) buffer[got / 2] = static_cast<char>(buffer[got / 2] ^ 0x20);
     if (fault.kind == Kind::kStall && !struck && received + got >= fault.after.value_or(0)) {
@@ -79,6 +86,7 @@ bool Receive(const FakeGcsCall& call, const Take& take, std::unique_lock<std::mu
     }
     struck = struck || fault.kind == Kind::kCorrupt;
     received += got;
+    call.world.moments.Pass();
     take(std::string_view(buffer.data(), got));
   }
 }
@@ -159,8 +167,12 @@ void FakeInsertWhole(const FakeGcsCall& call) {
   const std::shared_ptr<FakeContent> content = call.world.NewContent();
   const std::string type(call.request().Header("content-type"));
   if (call.Argument("uploadType") == "multipart") {
+    // What is damaged is the media: the real thing would notice a damaged head by TLS alone, as we do.
+    FakeGcsCall undamaged = call;
+    const bool damages = call.fault.kind == Kind::kCorrupt;
+    if (damages) undamaged.fault = {};
     std::string body;
-    if (!Receive(call, [&](std::string_view bytes) { body.append(bytes); })) return;
+    if (!Receive(undamaged, [&](std::string_view bytes) { body.append(bytes); })) return;
     std::string_view head, media;
     std::string media_type;
     if (!SplitMultipart(type, body, head, media, media_type)) {
@@ -169,13 +181,18 @@ void FakeInsertWhole(const FakeGcsCall& call) {
     }
     const Result<Json> resource = Json::Parse(head);
     if (!resource.ok()) {
-      AnswerWrongHash(call);  // a corrupted head is taken for corrupted media: neither makes an object
+      call.Error(400, "parseError", "Parse Error");
       return;
     }
     if (resource->Has("name")) object.name = (*resource)["name"].AsString();
     object.given = *resource;
     if (!object.given.Has("contentType")) object.given["contentType"] = media_type;
-    content->Append(media);
+    const std::size_t whole = damages ? media.size() / 2 : media.size();
+    content->Append(media.substr(0, whole));
+    if (whole < media.size()) {
+      content->Append(std::string(1, static_cast<char>(media[whole] ^ 0x20)));
+      content->Append(media.substr(whole + 1));
+    }
   } else {
     object.given["contentType"] = type;
     if (const std::string encoding = call.Argument("contentEncoding"); !encoding.empty())
@@ -275,7 +292,13 @@ void FakeInsertStep(const FakeGcsCall& call, const std::string& id) {
           received += bytes.size();
           const auto skip = static_cast<std::size_t>(std::min<std::uint64_t>(known, bytes.size()));
           known -= skip;
-          tail.append(bytes.substr(skip));
+          bytes.remove_prefix(skip);
+          if (tail.empty()) {  // nearly always: without another copy
+            const std::size_t quanta = bytes.size() / kFakeQuantum * kFakeQuantum;
+            content.Append(bytes.substr(0, quanta));
+            bytes.remove_prefix(quanta);
+          }
+          tail.append(bytes);
           const std::size_t keep = tail.size() / kFakeQuantum * kFakeQuantum;
           content.Append(std::string_view(tail).substr(0, keep));
           tail.erase(0, keep);

@@ -1,22 +1,26 @@
 // fake_gcs: a bucket on loopback, until SIGTERM.
-//   fake_gcs [--port N] [--directory DIR] [--bucket NAME]... [--seed N --rate 0.05] [--no-md5]
-//   [--limit-writes] [--require-token] [--clock-ahead SECONDS]
-// --require-token: any token but one that was signed by a clock five minutes from this server's.
-// Prints {"url": "http://127.0.0.1:PORT"} as its first line, and what happened as its last one.
+//   fake_gcs [--port N] [--directory DIR] [--discard] [--no-md5]
+//            [--bucket NAME]... [--shared-bucket NAME]... [--payer-bucket NAME]...
+//            [--seed N --rate 0.05] [--limit-writes] [--rewrite-bytes N] [--tokens] [--require-token]
+//            [--clock-ahead SECONDS]
+// Prints {"url": "http://127.0.0.1:PORT"} as its first line, and what happened as its last one. A random plan
+// replaces objects of a shared bucket. --tokens: requests need tokens of the server "metadata" in the first
+// line, for GCE_METADATA_HOST, which has its days under a plan. --require-token: they need any token but one
+// that was signed by a clock five minutes from this server's.
 #include <signal.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/base64.h"
 #include "base/json.h"
 #include "tests/support/fake_gcs.h"
+#include "tests/support/fake_tokens.h"
 
 namespace {
 
@@ -56,49 +60,71 @@ int main(int argc, char** argv) {
   pthread_sigmask(SIG_BLOCK, &ends, nullptr);  // before there are threads, which inherit it
 
   pipeline::FakeGcsOptions options;
-  std::vector<std::string> buckets;
-  unsigned long long seed = 0;
+  std::vector<std::pair<std::string, pipeline::FakeBucket>> buckets;
+  unsigned long long seed = 0, rewrite_bytes = 0;
   double rate = 0.05;
-  bool limit_writes = false, require_token = false;
+  bool limit_writes = false, with_tokens = false, require_token = false;
   ClockAhead clock;
   for (int at = 1; at < argc; ++at) {
     const std::string flag = argv[at];
     if (flag == "--no-md5") {
-      options.with_md5 = false;
+      options.keeping.with_md5 = false;
+    } else if (flag == "--discard") {
+      options.keeping.discards = true;
     } else if (flag == "--limit-writes") {
       limit_writes = true;
     } else if (flag == "--require-token") {
       require_token = true;
+    } else if (flag == "--tokens") {
+      with_tokens = true;
     } else if (at + 1 == argc) {
       return Misuse("unknown flag, or a flag without its value");
     } else if (const char* value = argv[++at]; flag == "--port") {
       options.port = std::atoi(value);
     } else if (flag == "--directory") {
-      options.directory = value;
-    } else if (flag == "--bucket") {
-      buckets.emplace_back(value);
+      options.keeping.directory = value;
+    } else if (flag == "--bucket" || flag == "--shared-bucket" || flag == "--payer-bucket") {
+      buckets.emplace_back(value, pipeline::FakeBucket());
+      buckets.back().second.others_write = flag == "--shared-bucket";
+      buckets.back().second.requester_pays = flag == "--payer-bucket";
     } else if (flag == "--seed") {
       seed = std::strtoull(value, nullptr, 10);
     } else if (flag == "--clock-ahead") {
       clock.ahead = std::atoll(value);
     } else if (flag == "--rate") {
       rate = std::strtod(value, nullptr);
+    } else if (flag == "--rewrite-bytes") {
+      rewrite_bytes = std::strtoull(value, nullptr, 10);
     } else {
       return Misuse("unknown flag");
     }
   }
   options.clock = &clock;
   options.with_dates = true;
+  pipeline::FakeTokens tokens;
   pipeline::FakeGcs fake(options);
   if (require_token)
     fake.RequireToken([&clock](std::string_view token) { return IsGood(token, clock.UnixMillis() / 1000); });
-  for (const std::string& bucket : buckets) fake.objects().SetBucket(bucket, {});
+  for (const auto& [name, bucket] : buckets) fake.objects().SetBucket(name, bucket);
   fake.objects().LimitWrites(limit_writes);
+  if (rewrite_bytes != 0) fake.LimitRewrites(rewrite_bytes);
   if (seed != 0) fake.faults().Plan(seed, rate);
-  std::printf("{\"url\":\"%s\"}\n", fake.url().c_str());
+  std::string metadata;
+  if (with_tokens) {
+    tokens.SetLifetime(std::chrono::seconds(4));
+    if (seed != 0) tokens.Plan(seed, 0.3, [&fake] { fake.faults().Count("S"); });
+    fake.RequireToken([&](std::string_view token) {
+      const bool good = tokens.IsGood(token);
+      if (!good && tokens.Knows(token)) fake.faults().Count("E");
+      return good;
+    });
+    metadata = ",\"metadata\":\"" + tokens.host() + "\"";
+  }
+  std::printf("{\"url\":\"%s\"%s}\n", fake.url().c_str(), metadata.c_str());
   std::fflush(stdout);
   int signal = 0;
   sigwait(&ends, &signal);
   std::printf("%s\n", fake.Counts().Dump().c_str());
+  tokens.Plan(0, 0, {});  // it outlives the fake
   return 0;
 }

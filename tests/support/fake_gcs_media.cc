@@ -64,10 +64,22 @@ void Transcode(const FakeGcsCall& call, const FakeContent& content, std::vector<
   }
 }
 
+/// Somebody puts the same bytes the other way round in the object's place: no mixture of the two is either.
+void Overwrite(const FakeGcsCall& call, const FakeObject& object) {
+  const std::string bytes = object.content->ReadAll();
+  const std::shared_ptr<FakeContent> content = call.world.NewContent();
+  content->Append(std::string(bytes.rbegin(), bytes.rend()));
+  FakeObject other = object;
+  other.content = content;
+  call.world.objects.Put(std::move(other), {});
+}
+
 /// Sends `span`, or what the fault leaves of it.
-void Send(const FakeGcsCall& call, const FakeContent& content, const Span& span) {
+void Send(const FakeGcsCall& call, const FakeObject& object, const Span& span) {
+  const FakeContent& content = *object.content;
   const FakeFault& fault = call.fault;
-  const bool breaks = fault.kind == Kind::kBrokenStream || fault.kind == Kind::kReset;
+  const bool breaks =
+      fault.kind == Kind::kBrokenStream || fault.kind == Kind::kReset || fault.kind == Kind::kOverwrite;
   std::uint64_t left = span.end - span.begin;
   // It breaks before its end in any case: otherwise nothing would be wrong.
   if (breaks && left > 0) left = std::min(fault.after.value_or(left / 2), left - 1);
@@ -86,12 +98,14 @@ void Send(const FakeGcsCall& call, const FakeContent& content, const Span& span)
       call.exchange.Stall(std::chrono::milliseconds(fault.number));
       struck = true;
     }
+    call.world.moments.Pass();
     if (!call.exchange.Write(std::string_view(piece.data(), got))) return;
     at += got;
     left -= got;
   }
   if (!breaks) return;
   call.world.faults.Count("J");
+  if (fault.kind == Kind::kOverwrite) Overwrite(call, object);
   if (fault.kind == Kind::kReset) {
     call.exchange.Reset();
   } else {
@@ -153,7 +167,7 @@ void FakeRead(const FakeGcsCall& call) {
   if (is_range)
     headers.push_back(
         {"Content-Range", StrCat("bytes ", span.begin, '-', span.end - 1, '/', content.size())});
-  if (call.exchange.Begin(is_range ? 206 : 200, headers, span.end - span.begin)) Send(call, content, span);
+  if (call.exchange.Begin(is_range ? 206 : 200, headers, span.end - span.begin)) Send(call, *object, span);
 }
 
 }  // namespace pipeline

@@ -1,5 +1,6 @@
 #include "tests/support/fake_gcs_objects.h"
 
+#include <algorithm>
 #include <charconv>
 #include <set>
 
@@ -63,7 +64,23 @@ int FakeGcsObjects::refused_writes() const {
 
 int FakeGcsObjects::overwritten() const {
   const std::scoped_lock lock(mutex_);
-  return overwritten_;
+  int all = 0;
+  for (const auto& [bucket, number] : overwritten_) all += number;
+  return all;
+}
+
+std::map<std::string, FakeBooks> FakeGcsObjects::Books() const {
+  const std::scoped_lock lock(mutex_);
+  std::map<std::string, FakeBooks> books;
+  for (const auto& [name, bucket] : buckets_) books[name] = {};
+  for (const auto& [key, object] : objects_) ++books[key.first].objects;
+  for (const auto& [bucket, number] : overwritten_) books[bucket].overwritten = number;
+  for (const auto& [key, number] : made_) {
+    FakeBooks& book = books[key.first];
+    book.made += number;
+    book.most_made = std::max(book.most_made, number);
+  }
+  return books;
 }
 
 std::optional<FakeObject> FakeGcsObjects::Find(const std::string& bucket, const std::string& name,
@@ -72,6 +89,12 @@ std::optional<FakeObject> FakeGcsObjects::Find(const std::string& bucket, const 
   const auto found = objects_.find({bucket, name});
   if (found == objects_.end() || (generation && *generation != found->second.generation)) return std::nullopt;
   return found->second;
+}
+
+int FakeGcsObjects::Made(const std::string& bucket, const std::string& name) const {
+  const std::scoped_lock lock(mutex_);
+  const auto found = made_.find({bucket, name});
+  return found == made_.end() ? 0 : found->second;
 }
 
 bool FakeGcsObjects::TooSoon(const Key& key) {
@@ -93,7 +116,8 @@ FakeOutcome FakeGcsObjects::Put(FakeObject object, const FakePreconditions& prec
   const auto found = objects_.find(key);
   if (preconditions.Check(found == objects_.end() ? nullptr : &found->second) != 200) return {412, {}};
   if (TooSoon(key)) return {429, {}};
-  overwritten_ += found == objects_.end() ? 0 : 1;
+  if (found != objects_.end()) ++overwritten_[object.bucket];
+  ++made_[key];
   object.generation = ++generation_;
   object.created_millis = clock_.UnixMillis();
   return {200, objects_.insert_or_assign(key, std::move(object)).first->second};

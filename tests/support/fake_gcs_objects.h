@@ -28,6 +28,7 @@ struct FakeBucket {
   bool requester_pays = false;
   bool forbidden = false;                // every request to it is answered with 403
   std::vector<std::string> denied = {};  // operations, or their beginnings, that are
+  bool others_write = false;             // a random plan may replace its objects
 };
 
 struct FakeObject {
@@ -71,6 +72,14 @@ struct FakeListing {
   std::size_t most = 1000;
 };
 
+/// What came and went in a bucket.
+struct FakeBooks {
+  int objects = 0;      // there now
+  int made = 0;         // ever
+  int most_made = 0;    // of one name
+  int overwritten = 0;  // took the place of another one
+};
+
 /// Safe from any thread.
 class FakeGcsObjects {
  public:
@@ -91,6 +100,9 @@ class FakeGcsObjects {
   FakePage List(const std::string& bucket, const FakeListing& listing) const;
   /// How often an object took the place of another one.
   int overwritten() const;
+  std::map<std::string, FakeBooks> Books() const;
+  /// How often an object of this name was made.
+  int Made(const std::string& bucket, const std::string& name) const;
 
  private:
   using Key = std::pair<std::string, std::string>;  // bucket, name
@@ -101,10 +113,11 @@ class FakeGcsObjects {
   std::map<std::string, FakeBucket> buckets_;
   std::map<Key, FakeObject> objects_;
   std::map<Key, std::chrono::nanoseconds> written_;
+  std::map<Key, int> made_;
   std::uint64_t generation_ = 1'700'000'000'000'000;
   bool limit_writes_ = false;
   int refused_writes_ = 0;
-  int overwritten_ = 0;
+  std::map<std::string, int> overwritten_;  // by bucket
 };
 
 /// The resource as the JSON API gives it; `base` is the URL of the server.

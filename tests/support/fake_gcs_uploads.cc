@@ -28,7 +28,7 @@ int FakeGcsUploads::open() const {
   const std::scoped_lock lock(mutex_);
   return static_cast<int>(std::count_if(sessions_.begin(), sessions_.end(), [](const auto& entry) {
     const std::scoped_lock one(entry.second->mutex);
-    return !entry.second->done && entry.second->gone == 0;
+    return !entry.second->done && entry.second->gone == 0 && entry.second->rewrite_calls == 0;
   }));
 }
 

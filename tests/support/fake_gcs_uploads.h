@@ -34,7 +34,7 @@ class FakeGcsUploads {
   std::string Add(std::shared_ptr<FakeSession> session);
   /// Null where there is none. What shares it: the requests that are being answered.
   std::shared_ptr<FakeSession> Find(const std::string& id) const;
-  /// Sessions that were started and neither finished nor cancelled.
+  /// Uploads that were started and neither finished nor cancelled.
   int open() const;
   /// Of all that were ever started.
   std::vector<std::string> ids() const;

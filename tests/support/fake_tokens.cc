@@ -1,8 +1,9 @@
 #include "tests/support/fake_tokens.h"
 
-#include <algorithm>
+#include <iterator>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/str.h"
 
@@ -72,6 +73,20 @@ void FakeTokens::ForgetFlavor() {
   flavor_ = false;
 }
 
+void FakeTokens::Plan(std::uint64_t seed, double rate, std::function<void()> struck) {
+  const std::scoped_lock lock(mutex_);
+  random_.seed(seed);
+  rate_ = rate;
+  struck_ = std::move(struck);
+}
+
+FakeTokens::Day FakeTokens::NextDay() {
+  if (rate_ == 0 || static_cast<double>(random_() >> 11) * 0x1p-53 >= rate_) return Day::kGood;
+  constexpr Day kTurns[] = {Day::kSlow, Day::kNoAccount, Day::kNoFlavor, Day::kShort};
+  struck_();
+  return kTurns[strikes_++ % std::size(kTurns)];
+}
+
 void FakeTokens::Hold(const std::string& kind) {
   const std::scoped_lock lock(mutex_);
   held_ = kind;
@@ -103,7 +118,13 @@ std::string FakeTokens::last_authorization(const std::string& kind) const {
 
 bool FakeTokens::Knows(std::string_view token) const {
   const std::scoped_lock lock(mutex_);
-  return std::find(given_.begin(), given_.end(), token) != given_.end();
+  return given_.count(token) != 0;
+}
+
+bool FakeTokens::IsGood(std::string_view token) const {
+  const std::scoped_lock lock(mutex_);
+  const auto given = given_.find(token);
+  return given != given_.end() && SystemClock().Monotonic() < given->second;
 }
 
 void FakeTokens::Handle(ServedExchange& exchange) {
@@ -118,8 +139,11 @@ void FakeTokens::Handle(ServedExchange& exchange) {
   released_.wait(lock, [&] { return held_ != kind; });
   const bool of_machine = kind == "metadata" || kind == "ping";
   std::vector<HttpHeader> headers = {{"Content-Type", "application/json"}};
-  if (of_machine && flavor_) headers.push_back({"Metadata-Flavor", "Google"});
+  const Day day = kind == "metadata" ? NextDay() : Day::kGood;
+  if (of_machine && flavor_ && day != Day::kNoFlavor) headers.push_back({"Metadata-Flavor", "Google"});
   int status = kind == "unknown" || (of_machine && request.Header("metadata-flavor") != "Google") ? 403 : 200;
+  if (day == Day::kNoAccount) status = 404;
+  const std::chrono::seconds lifetime = day == Day::kShort ? std::chrono::seconds(1) : lifetime_;
   Json answer;
   if (Failure& failure = failures_[kind]; failure.times > 0) {
     --failure.times;
@@ -127,12 +151,13 @@ void FakeTokens::Handle(ServedExchange& exchange) {
     answer["error"] = failure.error;
   } else if (status == 200) {
     const std::string token = StrCat("fake-", kind, "-", number);
-    given_.push_back(token);
+    given_[token] = SystemClock().Monotonic() + lifetime;
     answer[kind == "impersonate" ? "accessToken" : kind == "subject" ? "value" : "access_token"] = token;
     answer["token_type"] = "Bearer";
-    answer["expires_in"] = lifetime_.count();
+    answer["expires_in"] = lifetime.count();
   }
   lock.unlock();
+  if (day == Day::kSlow) exchange.Stall(std::chrono::milliseconds(300));
   exchange.Answer(status, headers, answer.Dump());
 }
 

@@ -95,7 +95,14 @@ class Connection final : public ServedExchange {
     }
     if (is_chunked_ && left_ == 0 && !NextChunk()) return false;
     if (left_ == 0 || out.empty()) return true;
-    if (buffer_.empty() && !Fill()) return false;
+    if (buffer_.empty()) {  // without a detour
+      const ssize_t received =
+          Receive(out.first(static_cast<std::size_t>(std::min<std::uint64_t>(left_, out.size()))));
+      if (received <= 0) return false;
+      got = static_cast<std::size_t>(received);
+      left_ -= got;
+      return true;
+    }
     got = static_cast<std::size_t>(std::min<std::uint64_t>({left_, out.size(), buffer_.size()}));
     buffer_.copy(out.data(), got);
     buffer_.erase(0, got);
@@ -185,12 +192,18 @@ class Connection final : public ServedExchange {
     return ready > 0 && sockets[1].revents == 0;
   }
 
-  bool Fill() {
-    std::array<char, 64 << 10> bytes;
+  /// 0: its end; negative: it is broken.
+  ssize_t Receive(std::span<char> out) {
     ssize_t got = -1;
     do {
-      got = recv(socket_.get(), bytes.data(), bytes.size(), 0);
+      got = recv(socket_.get(), out.data(), out.size(), 0);
     } while (got < 0 && errno == EINTR);
+    return got;
+  }
+
+  bool Fill() {
+    std::array<char, 64 << 10> bytes;
+    const ssize_t got = Receive(bytes);
     if (got > 0) buffer_.append(bytes.data(), static_cast<std::size_t>(got));
     return got > 0;
   }

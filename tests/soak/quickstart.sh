@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# soak.sh PIPE CORPUS [MINUTES]: the quick start up to the training, killed with SIGKILL at random moments and resumed until
+# quickstart.sh PIPE CORPUS [MINUTES]: the quick start up to the training, killed with SIGKILL at random moments and resumed until
 # it ends, again and again; each time the published bytes must be those of a run that nobody disturbed.
 # Prints a line per round; exits 1 at the first difference and keeps its directory.
 set -euo pipefail
