@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "dag/lease_keeper.h"
 #include "storage/memory_store.h"
+#include "tests/support/fault_store.h"
 
 namespace pipeline {
 namespace {
@@ -79,7 +80,9 @@ TEST(LeaseTest, IsRefusedToAnotherAndTakenAgainByTheSame) {
   EXPECT_EQ(theirs.status().code(), Code::kFailedPrecondition);
   EXPECT_NE(theirs.status().message().find("gs://b/out: ours, process 1 is writing there"),
             std::string::npos);
-  const auto again = Lease::Take(store, "gs://b/out", TermsOf("ours"), std::nullopt, {});
+  LeaseTerms next = TermsOf("ours");
+  next.who = "ours, process 2";
+  const auto again = Lease::Take(store, "gs://b/out", next, std::nullopt, {});
   EXPECT_TRUE(again.ok());
   EXPECT_EQ((*ours)->Renew({}).code(), Code::kFailedPrecondition) << "the run from before has lost it";
 }
@@ -98,6 +101,18 @@ TEST(LeaseTest, TheSilentOneIsTakenOverUnlessItChangedSince) {
   EXPECT_TRUE(Lease::Take(store, "gs://b/out", TermsOf("theirs"), *silent_now, {}).ok());
   EXPECT_EQ((*ours)->GiveBack({}).code(), Code::kFailedPrecondition) << "it is not ours to give back";
   EXPECT_EQ(Written(store)["holder"].AsString(), "theirs");
+}
+
+TEST(LeaseTest, ARenewalWhoseAnswerWasLostIsNoLoss) {
+  MemoryStore store;
+  FaultStore flaky(store);
+  const auto lease = Lease::Take(flaky, "gs://b/out", TermsOf("ours"), std::nullopt, {});
+  ASSERT_TRUE(lease.ok());
+  flaky.LoseAnswerOfCommit(1);
+  EXPECT_EQ((*lease)->Renew({}).code(), Code::kUnavailable);
+  for (int turn = 0; turn < 3; ++turn) EXPECT_TRUE((*lease)->Renew({}).ok()) << turn;
+  EXPECT_TRUE((*lease)->GiveBack({}).ok());
+  EXPECT_EQ(Written(store)["holder"].AsString("?"), "");
 }
 
 TEST(LeaseTest, OneThatCannotBeReadIsHeld) {
