@@ -133,6 +133,7 @@ int RunCommand(const Options& options) {
   const Status begun = kept.Begin(CommandLineOf(options), *loaded, *plan, *facts, run);
   if (!begun.ok()) return Refuse(begun);
   EventFile events(StrCat((*place)->directory().run(kept.id()), "/", kPluginEventsName), SystemClock());
+  loaded->plugins.StoreWith(environment.open_store);
   loaded->plugins.TellTo(events, display);
   display.Start();
   const RunOutcome outcome = executor.Run(signals.token());

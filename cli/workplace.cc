@@ -112,6 +112,7 @@ void Workplace::Furnish(const WorkDir& own, SourceFiles::Network network, Progre
     return std::optional(free);
   };
   environment_.scratch = directory_.spool();
+  environment_.kept = directory_.kept();
   environment_.artifacts = directory_.artifacts();
 }
 

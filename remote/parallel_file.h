@@ -15,7 +15,7 @@ namespace pipeline {
 /// one connection: a server that does not like it is no reason to fail.
 class ParallelFile final : public ByteFile {
  public:
-  static constexpr std::uint64_t kPart = std::uint64_t{8} << 20;
+  static constexpr std::uint64_t kPart = std::uint64_t{4} << 20;
 
   ParallelFile(std::shared_ptr<const RangedFile> file, int connections, std::uint64_t part = kPart)
       : file_(std::move(file)), connections_(connections), part_(part) {}

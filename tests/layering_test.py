@@ -245,11 +245,14 @@ def check_trainer(root):
 
 
 def check_rooms(names):
-    for room in ROOMS:
-        nouns = {Path(name).with_suffix("") for name in names if name.startswith(room + "/")}
-        most = MAX_NOUNS.get(room, MAX_NOUNS_PER_ROOM)
+    folders = {}  # a folder in a room is counted by itself
+    for name in names:
+        if name.split("/")[0] in ROOMS:
+            folders.setdefault(str(Path(name).parent), set()).add(Path(name).stem)
+    for folder, nouns in sorted(folders.items()):
+        most = MAX_NOUNS.get(folder, MAX_NOUNS_PER_ROOM)
         if len(nouns) > most:
-            yield room, 0, f"{len(nouns)} nouns; a room has at most {most}"
+            yield folder, 0, f"{len(nouns)} nouns; a room has at most {most}"
 
 
 def check_contributing(root):

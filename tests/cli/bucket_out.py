@@ -57,6 +57,17 @@ class FakeBucket:
             token = page.get("nextPageToken")
         return found
 
+    def remove(self, name):
+        """As somebody who cleans up does."""
+        path = f"/storage/v1/b/{BUCKET}/o/{urllib.parse.quote(name, safe='')}"
+        for _ in range(20):
+            try:
+                request = urllib.request.Request(self.url + path, method="DELETE")
+                return urllib.request.urlopen(request, timeout=20).close()
+            except (OSError, http.client.HTTPException):
+                continue
+        return fail(f"{name}: cannot be removed")
+
     def get(self, path, md5=None):
         for _ in range(20):
             try:

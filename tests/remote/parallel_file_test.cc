@@ -74,7 +74,7 @@ class ParallelFileTest : public testing::Test {
 
 TEST_F(ParallelFileTest, TheBytesComeInTheirOrder) {
   for (const int connections : {1, 2, 4, 32})
-    for (const std::uint64_t offset : {0, 1, 12'345, 195'000, 204'999, 205'000, 300'000}) {
+    for (const std::uint64_t offset : {0u, 1u, 12'345u, 195'000u, 204'999u, 205'000u, 300'000u}) {
       const ParallelFile parallel(file_, connections, kPart);
       EXPECT_EQ(parallel.size(), bytes_.size());
       EXPECT_TRUE(ReadFrom(parallel, offset, status_) ==
