@@ -105,7 +105,7 @@ int PlanCommand(const Options& options) {
   run.share.of = Share::Of::kPlanning;
   Executor executor(loaded->graph, *plan, *facts, (*place)->environment(), run);
   Status ready = executor.Prepare();
-  if (ready.ok()) ready = executor.ClaimPlaces();
+  if (ready.ok()) ready = executor.ClaimPlaces(signals.token());
   if (!ready.ok()) return Refuse(ready);
   display.Start();
   const RunOutcome outcome = executor.Run(signals.token());

@@ -127,8 +127,8 @@ int RunCommand(const Options& options) {
   }
 
   if (!ready.ok()) return Refuse(ready);
-  const Status claimed = executor.ClaimPlaces();
-  if (!claimed.ok()) return Refuse(claimed);
+  const Status claimed = executor.ClaimPlaces(signals.token());
+  if (!claimed.ok()) return signals.exit_code() != 0 ? signals.exit_code() : Refuse(claimed);
   KeptRun kept(**place, recorder);
   const Status begun = kept.Begin(CommandLineOf(options), *loaded, *plan, *facts, run);
   if (!begun.ok()) return Refuse(begun);

@@ -1,6 +1,10 @@
 #include "cli/workplace.h"
 
+#include <unistd.h>
+
+#include <cstdlib>
 #include <optional>
+#include <random>
 #include <utility>
 
 #include "base/log.h"
@@ -15,6 +19,42 @@
 
 namespace pipeline {
 
+namespace {
+
+constexpr std::string_view kHolderName = "holder";
+constexpr std::uint64_t kMaxHolderBytes = 100;
+
+/// Names this work directory among those of all machines; made by its first run.
+Result<std::string> HolderOf(Store& work) {
+  Result<std::string> known = ReadObject(work, kHolderName, kMaxHolderBytes);
+  if (known.ok() && !known->empty()) return known;
+  std::random_device device;
+  Hasher hasher;
+  for (int word = 0; word < 8; ++word) hasher.UpdateU64(device());
+  std::string made = hasher.Finish().ToHex();
+  RETURN_IF_ERROR(WriteObject(work, kHolderName, made, Condition::ReplaceAny()).status());
+  return made;
+}
+
+/// How this process holds places that other machines can reach.
+Result<LeaseTerms> LeaseTermsOf(Store& work) {
+  LeaseTerms terms;
+  ASSIGN_OR_RETURN(terms.holder, HolderOf(work));
+  char host[256] = "?";
+  if (gethostname(host, sizeof host - 1) != 0) host[0] = '?';
+  terms.who = StrCat(host, ", process ", getpid());
+  if (const char* seconds = std::getenv("PIPE_LEASE"); seconds != nullptr && *seconds != '\0') {
+    char* end = nullptr;
+    const double value = std::strtod(seconds, &end);
+    if (*end != '\0' || !(value >= 0.1 && value <= 60))
+      return Status(Code::kInvalidArgument, "PIPE_LEASE: not a number of seconds from 0.1 to 60");
+    terms.every = std::chrono::milliseconds(static_cast<std::int64_t>(value * 1000));
+  }
+  return terms;
+}
+
+}  // namespace
+
 Result<std::unique_ptr<Workplace>> Workplace::Open(const std::string& path, Access access, Progress& progress,
                                                    SourceFiles::Network network) {
   std::unique_ptr<Workplace> place(new Workplace(path));
@@ -28,6 +68,9 @@ Result<std::unique_ptr<Workplace>> Workplace::Open(const std::string& path, Acce
     ASSIGN_OR_RETURN(place->log_, RunLog::OpenReadOnly(directory.log()));
   }
   place->root_ = std::make_unique<LocalStore>(path);
+  if (access == Access::kWrite) {
+    ASSIGN_OR_RETURN(place->environment_.lease, LeaseTermsOf(*place->root_));
+  }
   place->Furnish(directory, network, progress);
   return place;
 }

@@ -34,7 +34,10 @@ class Executor::Coordinator {
     return {};
   }
 
-  Status Claim() { return pipeline::ClaimPlaces(run_.prepared); }
+  Status Claim(std::stop_token stop) {
+    ASSIGN_OR_RETURN(leases_, pipeline::ClaimPlaces(run_.prepared, run_.environment, std::move(stop)));
+    return {};
+  }
 
   RunOutcome Run(std::stop_token stop) {
     const std::stop_callback relay(stop, [this] {
@@ -46,6 +49,7 @@ class Executor::Coordinator {
     RunOutcome outcome;
     outcome.status = DescribeSegments(run_.prepared, *run_.environment.log);
     if (!outcome.status.ok()) return outcome;
+    if (leases_) leases_->Start([this](Status why) { LoseLease(std::move(why)); });
     std::unique_lock lock(run_.mutex);
     while (true) {
       threads_.JoinFinished(lock);
@@ -171,12 +175,24 @@ class Executor::Coordinator {
                    });
   }
 
+  /// Another machine writes where this run does: it stops.
+  void LoseLease(Status why) {
+    {
+      const std::scoped_lock lock(run_.mutex);
+      lost_ = std::move(why);
+    }
+    run_.stop.request_stop();
+    run_.changed.notify_all();
+  }
+
   RunOutcome Outcome(const std::stop_token& stop) {
     RunOutcome outcome;
     outcome.failures = run_.failures.Take();
     outcome.offered = std::move(offered_);
     outcome.ran = ran_;
-    if (stop.stop_requested()) {
+    if (!lost_.ok()) {
+      outcome.status = lost_;
+    } else if (stop.stop_requested()) {
       outcome.status = Status(Code::kCancelled, "stopped");
     } else if (!outcome.failures.empty()) {
       outcome.status = Status(Code::kFailedPrecondition, StrCat(outcome.failures.size(), " failed"));
@@ -196,6 +212,9 @@ class Executor::Coordinator {
   UnitThreads threads_;  // guarded by run_.mutex, like all below
   std::vector<OfferedUnit> offered_;
   bool ran_ = false;  // something that takes long was started
+  Status lost_;       // why a lease was lost
+
+  std::unique_ptr<LeaseKeeper> leases_;  // last: its thread ends before what it tells
 };
 
 Executor::Executor(const Graph& graph, const Plan& plan, const Facts& facts, const Environment& environment,
@@ -206,7 +225,7 @@ Executor::~Executor() = default;
 
 Status Executor::Prepare() { return coordinator_->Prepare(); }
 
-Status Executor::ClaimPlaces() { return coordinator_->Claim(); }
+Status Executor::ClaimPlaces(std::stop_token stop) { return coordinator_->Claim(std::move(stop)); }
 
 RunOutcome Executor::Run(std::stop_token stop) { return coordinator_->Run(std::move(stop)); }
 

@@ -46,8 +46,8 @@ class Executor {
   /// Makes the stages and divides the memory; writes nothing. kInvalidArgument: the limits cannot hold,
   /// or a stage cannot be made from its configuration.
   Status Prepare();
-  /// Makes sure that what will be published can be: an error means that nothing ran.
-  Status ClaimPlaces();
+  /// Makes sure that what will be published can be, by this run alone: an error means that nothing ran.
+  Status ClaimPlaces(std::stop_token stop);
   RunOutcome Run(std::stop_token stop);
 
  private:

@@ -70,7 +70,8 @@ Result<Facts::Published> PublishedAt(const Environment& environment, const std::
   std::map<std::string_view, std::uint64_t> sizes;
   for (const ObjectInfo& object : objects) sizes.emplace(object.name, object.size);
   if (!sizes.contains(kManifestName)) {
-    published.foreign = !objects.empty() && !sizes.contains(kClaimName);
+    const auto is_own = [](const ObjectInfo& object) { return object.name.starts_with(kOwnPrefix); };
+    published.foreign = !sizes.contains(kClaimName) && !std::all_of(objects.begin(), objects.end(), is_own);
     return published;
   }
   Result<Manifest> manifest = ReadManifest(*store, place);

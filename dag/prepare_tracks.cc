@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "dag/manifest.h"
 #include "dag/publisher.h"
+#include "storage/uri.h"
 
 namespace pipeline {
 
@@ -255,10 +256,19 @@ Status MakeStages(const Graph& graph, const Plan& plan, int streams, Track& trac
   return planned.job ? Status() : DivideMemory(graph, streams, scope);
 }
 
-Status ClaimPlaces(const PreparedTracks& prepared) {
+Result<std::unique_ptr<LeaseKeeper>> ClaimPlaces(const PreparedTracks& prepared,
+                                                 const Environment& environment, std::stop_token stop) {
+  std::vector<std::pair<std::string, Store*>> shared;
+  for (const std::unique_ptr<Track>& track : prepared.tracks)
+    if (track->active() && track->out && IsRemote(track->planned->place))
+      shared.emplace_back(track->planned->place, track->out.get());
+  const auto note = [&environment](std::string_view line) { environment.progress->Note(line); };
+  ASSIGN_OR_RETURN(
+      std::unique_ptr<LeaseKeeper> keeper,
+      LeaseKeeper::Take(std::move(shared), environment.lease, SystemLeaseWait(), note, std::move(stop)));
   for (const std::unique_ptr<Track>& track : prepared.tracks)
     if (track->active() && track->out) RETURN_IF_ERROR(LayClaim(track->scope, *track->out));
-  return {};
+  return keeper;
 }
 
 Status DescribeSegments(const PreparedTracks& prepared, RunLog& log) {

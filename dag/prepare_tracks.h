@@ -3,10 +3,12 @@
 #pragma once
 
 #include <memory>
+#include <stop_token>
 #include <vector>
 
 #include "base/result.h"
 #include "dag/environment.h"
+#include "dag/lease_keeper.h"
 #include "dag/plan.h"
 #include "dag/track.h"
 #include "spec/graph.h"
@@ -29,8 +31,10 @@ Result<PreparedTracks> PrepareTracks(const Graph& graph, const Plan& plan, const
 Status MakeStages(const Graph& graph, const Plan& plan, int streams, Track& track);
 
 /// Claims the places that will be published: one that cannot be written is better known before hours of
-/// work than after.
-Status ClaimPlaces(const PreparedTracks& prepared);
+/// work than after. Before that takes the leases of those that other machines can reach; kFailedPrecondition
+/// where somebody else writes there.
+Result<std::unique_ptr<LeaseKeeper>> ClaimPlaces(const PreparedTracks& prepared,
+                                                 const Environment& environment, std::stop_token stop);
 
 /// Lays down in the log how each segment's units are made, for their lines to refer to.
 Status DescribeSegments(const PreparedTracks& prepared, RunLog& log);

@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "dag/keys.h"
 #include "dag/unit_id.h"
+#include "storage/uri.h"
 
 namespace pipeline {
 
@@ -43,8 +44,11 @@ std::optional<ShardOutput> Standing(const Shard& shard, const UnitLine& line,
   return output;
 }
 
-Status Replace(Store& store, std::string_view name, std::string_view bytes) {
-  return WriteObject(store, name, bytes, Condition::ReplaceAny()).status();
+/// What has these bytes already is left alone where the place can tell.
+Status Put(Store& store, std::string_view name, std::string_view bytes) {
+  ASSIGN_OR_RETURN(const std::optional<ObjectInfo> there, store.Stat(name));
+  const Condition condition = there ? Condition::ReplaceUnlessSame(there->version) : Condition::CreateOnly();
+  return WriteObject(store, name, bytes, condition).status();
 }
 
 }  // namespace
@@ -53,7 +57,7 @@ Status LayClaim(const SegmentScope& scope, Store& out) {
   Json claim;
   claim["stage"] = scope.planned->keys.stage;
   claim["recipe"] = scope.planned->recipe().ToHex();
-  return Replace(out, kClaimName, claim.DumpPretty());
+  return Put(out, kClaimName, claim.DumpPretty());
 }
 
 Publisher::Publisher(const SegmentScope& scope, Store& out) : scope_(scope), out_(out) {}
@@ -89,21 +93,52 @@ Status Publisher::Begin(const std::vector<Piece>& pieces, std::uint64_t memory_b
   const std::vector<Shard>& shards = publication_->shards();
   outputs_.resize(shards.size());
   stands_.resize(shards.size());
+  if (IsRemote(scope_.planned->place))
+    place_log_ = std::make_unique<PlaceLog>(out_, ToJson(scope_.planned->lineage).Dump());
   for (std::size_t at = 0; at < shards.size(); ++at) {
     const UnitLine* line = scope_.environment->log->FindDone(ShardUnitOf(scope_, shards[at]));
-    if (line == nullptr || scope_.planned->forced || line->place != scope_.planned->place) continue;
-    if (line->recipe != ShardRecipe(scope_.planned->recipe(), shards[at]) &&
-        line->content != ShardContent(scope_.content_stage, shards[at]))
-      continue;
-    std::optional<ShardOutput> output = Standing(shards[at], *line, sizes);
-    if (!output) continue;
-    outputs_[at] = std::move(*output);
-    stands_[at] = true;
+    if (line == nullptr || line->place != scope_.planned->place || !Stands(at, *line, sizes)) continue;
+    // Its line went away with the log of what is replaced.
+    if (place_log_ && scope_.planned->replaces) RETURN_IF_ERROR(place_log_->Add(*line));
+  }
+  if (place_log_) {
+    RETURN_IF_ERROR(AdoptFromPlace(there, sizes));
+    RETURN_IF_ERROR(place_log_->Flush());
   }
   RETURN_IF_ERROR(CheckRoom(pieces));
   for (std::vector<std::size_t>& group : publication_->Groups(memory_bytes))
     if (std::any_of(group.begin(), group.end(), [this](std::size_t shard) { return !stands_[shard]; }))
       groups_.push_back(std::move(group));
+  return {};
+}
+
+bool Publisher::Stands(std::size_t shard, const UnitLine& line,
+                       const std::map<std::string, std::uint64_t>& sizes) {
+  const Shard& wanted = publication_->shards()[shard];
+  if (scope_.planned->forced || (line.recipe != ShardRecipe(scope_.planned->recipe(), wanted) &&
+                                 line.content != ShardContent(scope_.content_stage, wanted)))
+    return false;
+  std::optional<ShardOutput> output = Standing(wanted, line, sizes);
+  if (!output) return false;
+  outputs_[shard] = std::move(*output);
+  return stands_[shard] = true;
+}
+
+Status Publisher::AdoptFromPlace(const std::vector<ObjectInfo>& there,
+                                 const std::map<std::string, std::uint64_t>& sizes) {
+  std::map<std::string, std::size_t> missing;  // by unit
+  for (std::size_t at = 0; at < stands_.size(); ++at)
+    if (!stands_[at]) missing.emplace(ShardUnitOf(scope_, publication_->shards()[at]), at);
+  if (missing.empty()) return {};
+  ASSIGN_OR_RETURN(std::vector<UnitLine> lines, ReadPlaceLog(out_, there));
+  for (UnitLine& line : lines) {
+    const auto found = missing.find(line.unit);
+    if (found == missing.end() || !Stands(found->second, line, sizes)) continue;
+    missing.erase(found);
+    line.segment = scope_.log_segment;
+    line.place = scope_.planned->place;
+    RETURN_IF_ERROR(scope_.environment->log->Append(line));
+  }
   return {};
 }
 
@@ -130,12 +165,15 @@ Status Publisher::Withdraw() {
   const Result<Manifest> manifest = ReadManifest(out_, scope_.planned->place);
   if (manifest.ok())
     for (const StoredObject& follower : manifest->followers) RETURN_IF_ERROR(out_.Remove(follower.name));
-  return out_.Remove(kManifestName);
+  RETURN_IF_ERROR(out_.Remove(kManifestName));
+  ASSIGN_OR_RETURN(const std::vector<ObjectInfo> logs, out_.List(kPlaceLogPrefix));
+  for (const ObjectInfo& log : logs) RETURN_IF_ERROR(out_.Remove(log.name));
+  return {};
 }
 
 Condition Publisher::ConditionFor(const std::string& object) const {
   const auto found = versions_.find(object);
-  return found == versions_.end() ? Condition::CreateOnly() : Condition::Replace(found->second);
+  return found == versions_.end() ? Condition::CreateOnly() : Condition::ReplaceUnlessSame(found->second);
 }
 
 Status Publisher::Log(std::size_t shard, const ShardOutput& output) {
@@ -155,6 +193,7 @@ Status Publisher::Log(std::size_t shard, const ShardOutput& output) {
   line.records = output.records;
   RETURN_IF_ERROR(scope_.environment->log->Append(line));
   PassCommitPoint("shard.logged");
+  if (place_log_) RETURN_IF_ERROR(place_log_->Add(line));
   scope_.environment->progress->Logged(line.unit, output.records, output.object.bytes);
   const std::scoped_lock lock(mutex_);
   outputs_[shard] = output;
@@ -178,21 +217,25 @@ Status Publisher::RunGroup(std::size_t group, std::uint64_t memory_bytes, std::s
   };
   Progress& progress = *scope_.environment->progress;
   progress.Started(running);
-  const Status outcome = publication_->Run(
+  Status outcome = publication_->Run(
       groups_[group], wanted, [this](const std::string& object) { return ConditionFor(object); }, out_,
       committed, memory_bytes, std::move(stop));
+  if (place_log_) {
+    Status kept = place_log_->Flush();
+    if (outcome.ok()) outcome = std::move(kept);
+  }
   progress.Finished(running->unit, outcome);
   return outcome;
 }
 
 Status Publisher::RemoveStrays(const Manifest& manifest) const {
-  std::set<std::string_view> known = {kManifestName, kClaimName};
+  std::set<std::string_view> known = {kManifestName};
   for (const ManifestShard& shard : manifest.shards) known.insert(shard.object.name);
   for (const StoredObject& sidecar : manifest.sidecars) known.insert(sidecar.name);
   for (const StoredObject& follower : manifest.followers) known.insert(follower.name);
   ASSIGN_OR_RETURN(const std::vector<ObjectInfo> there, out_.List(""));
   for (const ObjectInfo& object : there) {
-    if (known.contains(object.name)) continue;
+    if (known.contains(object.name) || object.name.starts_with(kOwnPrefix)) continue;
     scope_.environment->progress->Note(StrCat("removed ", scope_.planned->place, "/", object.name,
                                               ": left there by an earlier run, not part of the artifact"));
     RETURN_IF_ERROR(out_.Remove(object.name));
@@ -219,12 +262,12 @@ Status Publisher::Finish(const ArtifactSummary& summary, const Schema& schema) {
 
   RETURN_IF_ERROR(RemoveStrays(manifest));
   for (const Sidecar& sidecar : sidecars.before_manifest)
-    RETURN_IF_ERROR(Replace(out_, sidecar.object, sidecar.bytes));
+    RETURN_IF_ERROR(Put(out_, sidecar.object, sidecar.bytes));
   PassCommitPoint("sidecars.committed");
-  RETURN_IF_ERROR(Replace(out_, kManifestName, EncodeManifest(manifest)));
+  RETURN_IF_ERROR(Put(out_, kManifestName, EncodeManifest(manifest)));
   PassCommitPoint("manifest.committed");
   for (const Sidecar& sidecar : sidecars.after_manifest)
-    RETURN_IF_ERROR(Replace(out_, sidecar.object, sidecar.bytes));
+    RETURN_IF_ERROR(Put(out_, sidecar.object, sidecar.bytes));
   PassCommitPoint("artifact.published");
   return {};
 }
@@ -237,7 +280,8 @@ Status FinishPieces(const SegmentScope& scope, const Schema& schema, const std::
   manifest.splits = summary.splits;
   manifest.counts = summary.counts;
   manifest.partitions = pieces;
-  return Replace(*scope.directory, kManifestName, EncodeManifest(manifest));
+  return WriteObject(*scope.directory, kManifestName, EncodeManifest(manifest), Condition::ReplaceAny())
+      .status();
 }
 
 Status CopyObject(Store& from, Store& to, const StoredObject& object, std::stop_token stop) {
@@ -262,8 +306,7 @@ Status CopyArtifact(const SegmentScope& scope, Store& from, Store& out, std::sto
     RETURN_IF_ERROR(CopyObject(from, out, shard.object, stop));
   for (const StoredObject& sidecar : manifest.sidecars) RETURN_IF_ERROR(CopyObject(from, out, sidecar, stop));
   PassCommitPoint("sidecars.committed");
-  RETURN_IF_ERROR(
-      WriteObject(out, kManifestName, EncodeManifest(manifest), Condition::ReplaceAny()).status());
+  RETURN_IF_ERROR(Put(out, kManifestName, EncodeManifest(manifest)));
   PassCommitPoint("manifest.committed");
   for (const StoredObject& follower : manifest.followers)
     RETURN_IF_ERROR(CopyObject(from, out, follower, stop));

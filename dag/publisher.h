@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "dag/artifact_summary.h"
 #include "dag/manifest.h"
+#include "dag/place_log.h"
 #include "dag/segment_unit.h"
 #include "spec/graph.h"
 
@@ -51,6 +52,11 @@ class Publisher {
  private:
   Status CheckRoom(const std::vector<Piece>& pieces) const;
   Status Withdraw();
+  /// Whether `shard` stands by what `line` says of it; then its output is known.
+  bool Stands(std::size_t shard, const UnitLine& line, const std::map<std::string, std::uint64_t>& sizes);
+  /// The same for the shards that do not, by the lines that lie at the place.
+  Status AdoptFromPlace(const std::vector<ObjectInfo>& there,
+                        const std::map<std::string, std::uint64_t>& sizes);
   Condition ConditionFor(const std::string& object) const;
   Status Log(std::size_t shard, const ShardOutput& output);
   Status RemoveStrays(const Manifest& manifest) const;
@@ -59,6 +65,7 @@ class Publisher {
   Store& out_;
   std::unique_ptr<Publication> publication_;
   std::vector<std::vector<std::size_t>> groups_;
+  std::unique_ptr<PlaceLog> place_log_;          // null where the place is on this machine
   std::map<std::string, std::string> versions_;  // what lay at the place when we began, by object
 
   mutable std::mutex mutex_;

@@ -41,8 +41,8 @@ std::vector<Part> Divide(const GcsPlace& place, std::uint64_t size, std::uint64_
   return parts;
 }
 
-Result<std::uint32_t> CrcOf(const ByteFile& file, const Part& part) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file.Open(part.offset, {}));
+Result<std::uint32_t> CrcOf(const ByteFile& file, const Part& part, const std::stop_token& stop) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file.Open(part.offset, stop));
   std::string piece(kPieceBytes, '\0');
   std::uint32_t crc = 0;
   for (std::uint64_t left = part.size; left > 0;) {
@@ -57,19 +57,20 @@ Result<std::uint32_t> CrcOf(const ByteFile& file, const Part& part) {
 
 /// A part has a name that nobody else takes: whatever lies there is our own earlier attempt.
 Result<std::optional<GcsObject>> UploadPart(const GcsPlace& place, const GcsUpload& upload, Spool& spool,
-                                            const ByteFile& file, const Part& part) {
-  ASSIGN_OR_RETURN(const std::uint32_t crc, CrcOf(file, part));
+                                            const ByteFile& file, const Part& part,
+                                            const std::stop_token& stop) {
+  ASSIGN_OR_RETURN(const std::uint32_t crc, CrcOf(file, part, stop));
   GcsUpload own = upload;
   own.name = part.name;
   own.generation = "0";
   ASSIGN_OR_RETURN(std::optional<GcsObject> made,
-                   UploadGcsObject(own, {spool, part.offset, part.size, crc}, {}));
+                   UploadGcsObject(own, {spool, part.offset, part.size, crc}, stop));
   if (made) return made;
-  return StatGcsObject({place.client, place.bucket, part.name}, {});
+  return StatGcsObject({place.client, place.bucket, part.name}, stop);
 }
 
 Result<std::optional<GcsObject>> Compose(const GcsPlace& place, const GcsUpload& upload, const Spool& spool,
-                                         const std::vector<Part>& parts) {
+                                         const std::vector<Part>& parts, const std::stop_token& stop) {
   Json body;
   for (const Part& part : parts) {
     Json source;
@@ -81,7 +82,7 @@ Result<std::optional<GcsObject>> Compose(const GcsPlace& place, const GcsUpload&
   body["destination"]["contentType"] = upload.content_type;
   body["destination"]["crc32c"] = FormatGcsCrc(spool.crc32c());
   body["destination"]["metadata"][kUploadMark] = upload.mark;
-  GcsOperation operation(*place.client, place.Where(), {});
+  GcsOperation operation(*place.client, place.Where(), stop);
   HttpRequest request;
   request.method = "POST";
   request.headers = {{"Content-Type", "application/json; charset=UTF-8"}};
@@ -122,14 +123,15 @@ Result<bool> CanCompose(const GcsPlace& place) {
 }
 
 Result<std::optional<GcsObject>> ComposeGcsObject(const GcsPlace& place, const GcsUpload& upload,
-                                                  Spool& spool, std::uint64_t part_bytes) {
+                                                  Spool& spool, std::uint64_t part_bytes,
+                                                  std::stop_token stop) {
   std::vector<Part> parts = Divide(place, spool.size(), part_bytes);
   ASSIGN_OR_RETURN(const std::unique_ptr<ByteFile> file, spool.Open());
   std::atomic<std::size_t> next = 0;
   std::atomic<bool> failed = false;
   const auto work = [&] {
     for (std::size_t at = next++; at < parts.size() && !failed; at = next++) {
-      Result<std::optional<GcsObject>> made = UploadPart(place, upload, spool, *file, parts[at]);
+      Result<std::optional<GcsObject>> made = UploadPart(place, upload, spool, *file, parts[at], stop);
       if (made.ok()) {
         parts[at].made = std::move(made).value();
       } else {
@@ -149,7 +151,7 @@ Result<std::optional<GcsObject>> ComposeGcsObject(const GcsPlace& place, const G
       object =
           Status(Code::kUnavailable, StrCat(place.Where(), ": a part of it disappeared; write it again"));
   }
-  if (object.ok()) object = Compose(place, upload, spool, parts);
+  if (object.ok()) object = Compose(place, upload, spool, parts, stop);
   for (const Part& part : parts) {
     const Status removed = RemoveGcsObject({place.client, place.bucket, part.name}, {});
     if (!removed.ok()) LogWarning(StrCat(removed.message(), "; the next run over this place removes it"));

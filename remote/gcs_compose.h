@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <stop_token>
 
 #include "base/result.h"
 #include "remote/gcs_place.h"
@@ -18,6 +19,7 @@ Result<bool> CanCompose(const GcsPlace& place);
 /// Puts parts beside the object, under names of storage/local_names.h, and removes them whatever happens;
 /// those of a process that was killed, Store::Sweep removes. Otherwise as UploadGcsObject.
 Result<std::optional<GcsObject>> ComposeGcsObject(const GcsPlace& place, const GcsUpload& upload,
-                                                  Spool& spool, std::uint64_t part_bytes);
+                                                  Spool& spool, std::uint64_t part_bytes,
+                                                  std::stop_token stop);
 
 }  // namespace pipeline

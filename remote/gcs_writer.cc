@@ -75,65 +75,76 @@ Status GcsWriter::Unshare(const std::stop_token& stop) {
   }
 }
 
-Result<ObjectInfo> GcsWriter::Commit() {
+Result<ObjectInfo> GcsWriter::Commit(std::stop_token stop) {
   if (!failed_.ok()) return failed_;
   failed_ = Status(Code::kInternal, StrCat(place_.Where(), ": its writer was used after Commit"));
   PassCommitPoint("object.written");
-  Result<ObjectInfo> info = Upload();
+  Result<ObjectInfo> info = Upload(stop);
   if (info.ok()) PassCommitPoint("object.visible");
   return info;
 }
 
-Result<ObjectInfo> GcsWriter::Upload() {
+Result<ObjectInfo> GcsWriter::Upload(const std::stop_token& stop) {
+  if (condition_.kind == Condition::Kind::kReplaceUnlessSame) {
+    ASSIGN_OR_RETURN(const std::optional<GcsObject> there, StatGcsObject(place_, stop));
+    if (there && HasOurBytes(*there)) return Describe(*there);
+  }
   for (int turn = 0; turn < kMaxTurns; ++turn) {
-    ASSIGN_OR_RETURN(const std::string generation, Expected());
-    ASSIGN_OR_RETURN(std::optional<GcsObject> made, Send(generation));
+    ASSIGN_OR_RETURN(const std::string generation, Expected(stop));
+    ASSIGN_OR_RETURN(std::optional<GcsObject> made, Send(generation, stop));
     if (!made) {
-      ASSIGN_OR_RETURN(made, Resolve());
+      ASSIGN_OR_RETURN(made, Resolve(stop));
     }
     if (made) return Describe(*made);
   }
   return Status(Code::kUnavailable, StrCat(place_.Where(), ": others keep replacing it"));
 }
 
-Result<std::string> GcsWriter::Expected() const {
+Result<std::string> GcsWriter::Expected(const std::stop_token& stop) const {
   if (condition_.kind == Condition::Kind::kCreateOnly) return std::string("0");
-  if (condition_.kind == Condition::Kind::kReplaceVersion) {
+  if (condition_.kind != Condition::Kind::kReplaceAny) {
     // The server would take anything else for a mistake in the request; and 0 says that nothing is there.
     const bool number = !condition_.version.empty() && condition_.version != "0" &&
                         condition_.version.find_first_not_of("0123456789") == std::string::npos;
     if (number) return condition_.version;
     return Status(Code::kFailedPrecondition, StrCat(place_.Where(), ": was replaced by somebody else"));
   }
-  ASSIGN_OR_RETURN(const std::optional<GcsObject> there, StatGcsObject(place_, {}));
+  ASSIGN_OR_RETURN(const std::optional<GcsObject> there, StatGcsObject(place_, stop));
   return there ? there->generation : std::string("0");
 }
 
-Result<std::optional<GcsObject>> GcsWriter::Send(const std::string& generation) {
-  if (copy_) return RewriteGcsObject(copy_->place, copy_->object, place_, generation, mark_, {});
+Result<std::optional<GcsObject>> GcsWriter::Send(const std::string& generation, const std::stop_token& stop) {
+  if (copy_) return RewriteGcsObject(copy_->place, copy_->object, place_, generation, mark_, stop);
   const GcsUpload upload{*place_.client, spooler_->sessions, place_.bucket, place_.name, mark_, generation};
   if (spool_.size() > spooler_->options.compose_above) {
     ASSIGN_OR_RETURN(const bool composes, CanCompose(place_));
-    if (composes) return ComposeGcsObject(place_, upload, spool_, spooler_->options.part_bytes);
+    if (composes) return ComposeGcsObject(place_, upload, spool_, spooler_->options.part_bytes, stop);
   }
-  return UploadGcsObject(upload, {spool_, 0, spool_.size(), spool_.crc32c()}, {});
+  return UploadGcsObject(upload, {spool_, 0, spool_.size(), spool_.crc32c()}, stop);
 }
 
-Result<std::optional<GcsObject>> GcsWriter::Resolve() const {
-  ASSIGN_OR_RETURN(std::optional<GcsObject> there, StatGcsObject(place_, {}));
+Result<std::optional<GcsObject>> GcsWriter::Resolve(const std::stop_token& stop) const {
+  ASSIGN_OR_RETURN(std::optional<GcsObject> there, StatGcsObject(place_, stop));
   if (there && there->upload == mark_) return there;
   switch (condition_.kind) {
     case Condition::Kind::kReplaceAny: break;
+    case Condition::Kind::kReplaceUnlessSame:
+      if (there && HasOurBytes(*there)) return there;
+      [[fallthrough]];
     case Condition::Kind::kReplaceVersion:
       return Status(Code::kFailedPrecondition,
                     StrCat(place_.Where(),
                            there ? ": was replaced by somebody else" : ": was removed by somebody else"));
     case Condition::Kind::kCreateOnly:
       if (!there) break;  // it is gone again
-      if (there->size == size() && there->crc32c && there->crc32c == crc32c()) return there;
+      if (HasOurBytes(*there)) return there;
       return Status(Code::kAlreadyExists, StrCat(place_.Where(), ": is there already"));
   }
   return std::optional<GcsObject>();
+}
+
+bool GcsWriter::HasOurBytes(const GcsObject& object) const {
+  return object.size == size() && object.crc32c && object.crc32c == crc32c();
 }
 
 ObjectInfo GcsWriter::Describe(const GcsObject& object) const {

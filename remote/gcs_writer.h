@@ -37,7 +37,7 @@ class GcsWriter final : public ObjectWriter {
   Status Append(std::string_view bytes) override;
   /// An object of the same account, as first and only content, is copied by the servers.
   Status AppendFile(const ByteFile& file, std::stop_token stop) override;
-  Result<ObjectInfo> Commit() override;
+  Result<ObjectInfo> Commit(std::stop_token stop) override;
 
  private:
   /// An object that is all there is to write.
@@ -49,13 +49,15 @@ class GcsWriter final : public ObjectWriter {
   Status AppendBytes(std::string_view bytes);
   /// Reads what would have been copied, since more comes.
   Status Unshare(const std::stop_token& stop);
-  Result<ObjectInfo> Upload();
+  Result<ObjectInfo> Upload(const std::stop_token& stop);
   /// Absent where the generation that must be there is not.
-  Result<std::optional<GcsObject>> Send(const std::string& generation);
-  /// What must be there now: a generation, or "0". Absent: the condition does not hold.
-  Result<std::string> Expected() const;
-  /// After a refusal: our own object of an attempt whose answer was lost, absent to try again, or why not.
-  Result<std::optional<GcsObject>> Resolve() const;
+  Result<std::optional<GcsObject>> Send(const std::string& generation, const std::stop_token& stop);
+  /// What must be there now: a generation, or "0". Fails where the condition does not hold.
+  Result<std::string> Expected(const std::stop_token& stop) const;
+  /// After a refusal: our own object of an attempt whose answer was lost, or one that will do; absent to try
+  /// again; or why not.
+  Result<std::optional<GcsObject>> Resolve(const std::stop_token& stop) const;
+  bool HasOurBytes(const GcsObject& object) const;
   ObjectInfo Describe(const GcsObject& object) const;
   std::uint64_t size() const { return copy_ ? copy_->object.size : spool_.size(); }
   std::optional<std::uint32_t> crc32c() const {

@@ -48,7 +48,7 @@ class CorpusOrderSink : public Sink {
     hasher.UpdateU64(id_.input).UpdateU64(id_.partition);
     for (std::size_t split = 0; split < parts_.size(); ++split) {
       if (!parts_[split]) continue;
-      ASSIGN_OR_RETURN(ShardOutput part, parts_[split]->Commit());
+      ASSIGN_OR_RETURN(ShardOutput part, parts_[split]->Commit({}));
       hasher.UpdateField(rules_.splits[split]).UpdateU64(part.records);
       hasher.UpdateU64(part.object.digest.high).UpdateU64(part.object.digest.low);
       output.objects.push_back(std::move(part.object));
@@ -157,7 +157,7 @@ class CorpusOrderPublication : public Publication {
                                                                      from->bytes, " were written")));
       RETURN_IF_ERROR(writer->AppendFile(**file, stop));
     }
-    ASSIGN_OR_RETURN(const ObjectInfo info, writer->Commit());
+    ASSIGN_OR_RETURN(const ObjectInfo info, writer->Commit(stop));
     if (from && info.crc32c && *info.crc32c != from->crc32c)
       return PieceError(from->name,
                         Status(Code::kDataLoss, "its checksum differs from that of what was written"));

@@ -41,10 +41,10 @@ Status MeasuredWriter::Pass(std::string_view bytes) {
   return writer_->Append(bytes);
 }
 
-Result<StoredObject> MeasuredWriter::Commit() {
+Result<StoredObject> MeasuredWriter::Commit(std::stop_token stop) {
   RETURN_IF_ERROR(Pass(buffer_));
   object_.digest = hasher_.Finish();
-  ASSIGN_OR_RETURN(const ObjectInfo info, writer_->Commit());
+  ASSIGN_OR_RETURN(const ObjectInfo info, writer_->Commit(std::move(stop)));
   if (info.size != object_.bytes || (info.crc32c && *info.crc32c != object_.crc32c))
     return Status(Code::kDataLoss,
                   object_.name + ": was stored with another length or checksum than written");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
@@ -19,7 +20,7 @@ class MeasuredWriter {
                                                         const Condition& condition);
   /// Small pieces are gathered; large ones go straight through.
   Status Append(std::string_view bytes);
-  Result<StoredObject> Commit();
+  Result<StoredObject> Commit(std::stop_token stop);
 
  private:
   MeasuredWriter(std::string name, std::unique_ptr<ObjectWriter> writer);

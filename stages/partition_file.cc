@@ -157,7 +157,7 @@ class PartitionFileSink : public Sink {
     RETURN_IF_ERROR(file_.Finish({id_.input, id_.partition, end.raw_end, end.document_end}));
     PartitionOutput output;
     output.digest = file_.digest();
-    ASSIGN_OR_RETURN(StoredObject object, writer_->Commit());
+    ASSIGN_OR_RETURN(StoredObject object, writer_->Commit({}));
     output.objects.push_back(std::move(object));
     return output;
   }

@@ -37,12 +37,12 @@ Status ShardWriter::AppendRows(std::string_view rows, std::uint64_t count) {
   return shard_->Append(rows);
 }
 
-Result<ShardOutput> ShardWriter::Commit() {
+Result<ShardOutput> ShardWriter::Commit(const std::stop_token& stop) {
   if (index_) {
-    ASSIGN_OR_RETURN(StoredObject index, index_->Commit());
+    ASSIGN_OR_RETURN(StoredObject index, index_->Commit(stop));
     output_.index = std::move(index);
   }
-  ASSIGN_OR_RETURN(output_.object, shard_->Commit());
+  ASSIGN_OR_RETURN(output_.object, shard_->Commit(stop));
   return std::move(output_);
 }
 

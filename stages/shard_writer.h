@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
@@ -31,7 +32,7 @@ class ShardWriter {
   Status AppendRows(std::string_view rows, std::uint64_t count);
 
   /// Commits the index first: a shard that can be seen has one.
-  Result<ShardOutput> Commit();
+  Result<ShardOutput> Commit(const std::stop_token& stop);
 
  private:
   ShardWriter() = default;

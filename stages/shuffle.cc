@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/closer.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "records/piece.h"
@@ -133,6 +134,14 @@ Status ShufflePublication::Run(const std::vector<std::size_t>& group,
   for (const std::size_t shard : group)
     if (wanted(shard)) todo.push_back(shard);
 
+  // Where shards go to a bucket, one is on its way while the next is gathered.
+  using Written = std::pair<std::size_t, std::unique_ptr<ShardWriter>>;
+  Closer<Written> closer(
+      [&committed, &stop](Written written) -> Status {
+        ASSIGN_OR_RETURN(const ShardOutput output, written.second->Commit(stop));
+        return committed(written.first, output);
+      },
+      1);
   std::unique_ptr<Gather> gather;
   for (std::size_t i = 0; i < todo.size(); ++i) {
     if (stop.stop_requested()) return Status(Code::kCancelled, "shuffle: stopped");
@@ -148,14 +157,13 @@ Status ShufflePublication::Run(const std::vector<std::size_t>& group,
       until = follower.range.end;
     }
     ASSIGN_OR_RETURN(
-        const std::unique_ptr<ShardWriter> writer,
+        std::unique_ptr<ShardWriter> writer,
         ShardWriter::Create(out, {shard.object, shard.index}, rules_.index_numbers(), condition));
     RETURN_IF_ERROR(gather->Copy(place.range.begin, place.range.end, until,
                                  [&writer](std::string_view payload) { return writer->Append(payload); }));
-    ASSIGN_OR_RETURN(const ShardOutput output, writer->Commit());
-    RETURN_IF_ERROR(committed(todo[i], output));
+    RETURN_IF_ERROR(closer.Add({todo[i], std::move(writer)}));
   }
-  return {};
+  return closer.Finish();
 }
 
 Result<Sidecars> ShufflePublication::Describe(const std::vector<ShardOutput>& outputs) const {

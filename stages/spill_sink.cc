@@ -96,7 +96,7 @@ class SpillSink : public Sink {
     }
     PartitionOutput output;
     ASSIGN_OR_RETURN(output.digest, spill.Finish());
-    ASSIGN_OR_RETURN(StoredObject stored, object->Commit());
+    ASSIGN_OR_RETURN(StoredObject stored, object->Commit({}));
     output.objects.push_back(std::move(stored));
     return output;
   }

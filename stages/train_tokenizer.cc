@@ -242,7 +242,7 @@ class TrainTokenizer final : public JobStage {
       ASSIGN_OR_RETURN(const auto writer, MeasuredWriter::Create(*request.out, std::string(name),
                                                                  request.condition(std::string(name))));
       RETURN_IF_ERROR(writer->Append(bytes));
-      ASSIGN_OR_RETURN(StoredObject object, writer->Commit());
+      ASSIGN_OR_RETURN(StoredObject object, writer->Commit(request.stop));
       output.objects.push_back(std::move(object));
       return {};
     };

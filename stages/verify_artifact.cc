@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/str.h"
+#include "dag/place_log.h"
 #include "formats/packed.h"
 #include "formats/tfds.h"
 #include "records/piece.h"
@@ -21,7 +22,6 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::string_view kOurOwn = ".pipe/";  // claims and the like; in no manifest
 constexpr std::string_view kPartitionSuffix = ".part";
 constexpr std::uint64_t kMaxDescriptionBytes = std::uint64_t{1} << 30;
 
@@ -170,7 +170,7 @@ class Verification {
     for (const Task& task : tasks_) known.insert(task.object.name);
     ASSIGN_OR_RETURN(const std::vector<ObjectInfo> there, store_.List(""));
     for (const ObjectInfo& object : there) {
-      if (known.contains(object.name) || object.name.starts_with(kOurOwn)) continue;
+      if (known.contains(object.name) || object.name.starts_with(kOwnPrefix)) continue;
       report.findings.emplace_back(object.name, "remove it, or move it elsewhere");
       report.findings.back().Add("is in no manifest, so not a part of the artifact");
     }

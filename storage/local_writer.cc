@@ -57,7 +57,7 @@ Status LocalWriter::AppendFile(const ByteFile& file, std::stop_token stop) {
   return failed_;
 }
 
-Result<ObjectInfo> LocalWriter::Commit() {
+Result<ObjectInfo> LocalWriter::Commit(std::stop_token) {
   if (!failed_.ok()) return failed_;
   failed_ = Status(Code::kInternal, StrCat(path_, ": its writer was used after Commit"));
   return WriteOut();
@@ -129,7 +129,7 @@ Status LocalWriter::Replace() {
   ASSIGN_OR_RETURN(const DirectoryLock lock, DirectoryLock::Acquire(ParentDirectory(path_)));
   const Result<FileIdentity> current = IdentifyFile(path_);
   if (!current.ok() && current.status().code() != Code::kNotFound) return current.status();
-  if (condition_.kind == Condition::Kind::kReplaceVersion) {
+  if (condition_.kind != Condition::Kind::kReplaceAny) {
     if (!current.ok())
       return Status(Code::kFailedPrecondition, StrCat(path_, ": was removed by somebody else"));
     if (DescribeObject({}, *current).version != condition_.version)

@@ -17,7 +17,7 @@ class LocalWriter final : public ObjectWriter {
 
   Status Append(std::string_view bytes) override;
   Status AppendFile(const ByteFile& file, std::stop_token stop) override;
-  Result<ObjectInfo> Commit() override;
+  Result<ObjectInfo> Commit(std::stop_token) override;
 
  private:
   LocalWriter(std::string name, std::string path, Condition condition, TemporaryFile temporary)

@@ -63,7 +63,8 @@ struct MemoryStore::Objects {
     const bool is_there = found != by_name.end();
     if (condition.kind == Condition::Kind::kCreateOnly && is_there)
       return Status(Code::kAlreadyExists, StrCat(name, ": is there already"));
-    if (condition.kind != Condition::Kind::kReplaceVersion) return {};
+    if (condition.kind == Condition::Kind::kCreateOnly || condition.kind == Condition::Kind::kReplaceAny)
+      return {};
     if (!is_there) return Status(Code::kFailedPrecondition, StrCat(name, ": was removed by somebody else"));
     if (found->second.info.version == condition.version) return {};
     return Status(Code::kFailedPrecondition, StrCat(name, ": was replaced by somebody else"));
@@ -84,10 +85,14 @@ class MemoryStore::Writer final : public ObjectWriter {
     return {};
   }
 
-  Result<ObjectInfo> Commit() override {
+  Result<ObjectInfo> Commit(std::stop_token) override {
     const auto bytes = std::make_shared<const std::string>(std::move(bytes_));
     const std::uint32_t crc = Crc32c(*bytes);
     const std::scoped_lock lock(objects_->mutex);
+    if (condition_.kind == Condition::Kind::kReplaceUnlessSame) {
+      const auto there = objects_->by_name.find(name_);
+      if (there != objects_->by_name.end() && *there->second.bytes == *bytes) return there->second.info;
+    }
     RETURN_IF_ERROR(objects_->Check(name_, condition_));
     const std::string version = std::to_string(++objects_->generation);
     const ObjectInfo info{name_, bytes->size(), version, crc};

@@ -25,13 +25,18 @@ struct ObjectInfo {
 
 /// What must hold when a write is committed; otherwise nothing changes and Commit fails.
 struct Condition {
-  enum class Kind : std::uint8_t { kCreateOnly, kReplaceVersion, kReplaceAny };
+  enum class Kind : std::uint8_t { kCreateOnly, kReplaceVersion, kReplaceUnlessSame, kReplaceAny };
   Kind kind = Kind::kCreateOnly;
-  std::string version;  // kReplaceVersion: what must be there now
+  std::string version;  // kReplaceVersion, kReplaceUnlessSame: what must be there now
 
   static Condition CreateOnly() { return {}; }
   static Condition Replace(std::string known_version) {
     return {Kind::kReplaceVersion, std::move(known_version)};
+  }
+  /// As Replace, but what has the bytes already is left alone and told as written, where the place keeps
+  /// checksums.
+  static Condition ReplaceUnlessSame(std::string known_version) {
+    return {Kind::kReplaceUnlessSame, std::move(known_version)};
   }
   static Condition ReplaceAny() { return {Kind::kReplaceAny, {}}; }
 };
@@ -46,8 +51,9 @@ class ObjectWriter {
   /// Appends all of `file`; may share its storage instead of copying.
   virtual Status AppendFile(const ByteFile& file, std::stop_token stop);
   /// Makes the object visible and durable. kAlreadyExists or kFailedPrecondition when the
-  /// condition does not hold. No call may follow.
-  virtual Result<ObjectInfo> Commit() = 0;
+  /// condition does not hold; kCancelled where it takes long and was stopped: then nothing is there. No call
+  /// may follow.
+  virtual Result<ObjectInfo> Commit(std::stop_token stop = {}) = 0;
 };
 
 /// A place that keeps named objects. Names are relative, `/` separates their parts, and no part is

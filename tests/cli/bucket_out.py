@@ -15,15 +15,18 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import urllib.parse
 import urllib.request
 from pathlib import Path
 
 from pipe_run import Run, corpus, differences, fail, text_line
+from web_server import WebServer
 
 FILE = text_line("bucket", shards=6)
 PACKED = lzma.compress(corpus(11, 2_000_000), preset=1)
 BUCKET = "shelf"
+OUT = f"gs://{BUCKET}/out"
 
 
 class FakeBucket:
@@ -67,14 +70,20 @@ class FakeBucket:
 
 
 class BucketRun(Run):
-    def __init__(self, program, root, place):
+    def __init__(self, program, root, place, source=None):
         super().__init__(program, root, FILE)
         self.out = place
-        self.source = root / "corpus.txt.xz"
-        self.source.write_bytes(PACKED)
+        self.source = source or root / "corpus.txt.xz"
+        if not source:
+            self.source.write_bytes(PACKED)
 
     def start(self, *options, kill_at=None):
         return super().start("--set", f"corpus={self.source}", *options, kill_at=kill_at)
+
+
+def rewritten(before, now):
+    """What lay there and was written again since, but for our own books."""
+    return [name for name in before if "/.pipe/" not in name and now.get(name, (None,))[0] != before[name][0]]
 
 
 def published(objects, prefix):
@@ -95,7 +104,7 @@ def scenario(pipe, fake, root, name, wanted, *options):
 
 
 def through_kills(pipe, root, name, wanted, bucket):
-    run, chance, kills = BucketRun(pipe, root / name, f"gs://{BUCKET}/out"), random.Random(name), 0
+    run, chance, kills = BucketRun(pipe, root / name, OUT), random.Random(name), 0
     while kills < 6:
         shards = chance.randrange(7)
         code = run.stop_when(lambda: run.log().done("text/.*s0") >= shards, signal.SIGKILL)
@@ -115,6 +124,53 @@ def through_kills(pipe, root, name, wanted, bucket):
     return kills
 
 
+def moving(pipe, fake, root, wanted):
+    """Each machine is killed and the next one has nothing but the bucket: nothing is written twice."""
+    with FakeBucket(fake, root / "moving.bucket") as bucket:
+        os.environ["STORAGE_EMULATOR_HOST"] = bucket.url
+        before, code, machines = {}, -9, 0
+        while code < 0:
+            run = BucketRun(pipe, root / f"moving-{machines}", OUT)
+            code = run.stop_when(lambda: run.log().done("text/.*s0") > machines, signal.SIGKILL)
+            machines += 1
+            now = bucket.objects()
+            hold(not rewritten(before, now), run, f"written again: {rewritten(before, now)}")
+            hold(now.keys() >= before.keys(), run, f"removed: {before.keys() - now.keys()}")
+            before = now
+        hold(code == 0 and machines > 2, run, f"exit {code} after {machines} machines")
+        hold(not differences(wanted, published(before, "out/")), run, "other objects than in a directory")
+        hold(run.verify(f"{run.out}/bucket/1.0.0") == 0, run, "does not verify")
+    print(f"ok: moving: {machines} machines; {bucket.told}", flush=True)
+
+
+def one_writer(pipe, fake, root, wanted):
+    """While a run lives nobody else writes there; one that seems dead is taken over, and stops when it awakes."""
+    with FakeBucket(fake, root / "writers.bucket") as bucket:
+        os.environ["STORAGE_EMULATOR_HOST"] = bucket.url
+        server = WebServer(PACKED)
+        server.here(len(PACKED) // 2)
+        first, second = (BucketRun(pipe, root / name, OUT, server.url) for name in ("first", "second"))
+        process = first.start()
+        while not server.is_waiting() and process.poll() is None:
+            time.sleep(0.01)
+        hold(second.finish() == 2 and "is writing there" in second.messages(), second, "two runs at one place")
+        process.send_signal(signal.SIGSTOP)
+        server.here(len(PACKED))
+        hold(second.finish() == 0 and "gave no sign of life" in second.messages(), second, "was not taken over")
+        before = bucket.objects()
+        server.here(len(PACKED) // 2)
+        process.send_signal(signal.SIGCONT)
+        code = process.wait(timeout=60)
+        hold(code == 1 and "another run has taken it over" in first.messages(), first, f"exit {code}")
+        server.here(len(PACKED))
+        hold(first.finish() == 0 and not rewritten(before, bucket.objects()), first, "does not go on")
+        found = differences(wanted, published(bucket.objects(), "out/"))
+        # The manifest names another source.
+        hold(found == ["bucket/1.0.0/MANIFEST.json: other bytes"], first, f"other objects: {found}")
+        server.stop()
+    print(f"ok: one writer; {bucket.told}", flush=True)
+
+
 def main():
     pipe, fake = (Path(word).resolve() for word in sys.argv[1:3])
     with tempfile.TemporaryDirectory() as place:
@@ -123,6 +179,8 @@ def main():
         hold(local.finish() == 0, local, "the run to a directory failed")
         wanted = {str(path.relative_to(local.out)): path.read_bytes() for path in local.out.rglob("*")
                   if path.is_file() and ".pipe" not in path.parts}
+        moving(pipe, fake, root, wanted)
+        one_writer(pipe, fake, root, wanted)
         scenario(pipe, fake, root, "kills", wanted)
         scenario(pipe, fake, root, "faults", wanted, "--seed", "5", "--rate", "0.05")
 

@@ -12,6 +12,7 @@
 
 #include "base/crc32c.h"
 #include "dag/run_log.h"
+#include "storage/memory_store.h"
 #include "tests/support/fault_store.h"
 #include "tests/support/map_store.h"
 #include "tests/support/temp_dir.h"
@@ -183,6 +184,101 @@ TEST_F(PublisherTest, EveryPowerCutIsGoneOnFromToTheSameObjects) {
     EXPECT_EQ(standing, static_cast<std::size_t>(std::clamp((at - 2) / 2, 0, 3))) << at;
     EXPECT_EQ(disk.objects(), wanted.objects()) << at;
   }
+}
+
+class BucketPublisherTest : public PublisherTest {
+ protected:
+  BucketPublisherTest() { planned_.place = "gs://bucket/out"; }
+  /// As a machine that has nothing but the bucket.
+  Status PublishElsewhere(Store& out, std::size_t* standing) {
+    std::filesystem::remove(dir_ / "run.log");
+    return Publish(out, standing);
+  }
+  static std::map<std::string, std::string> VersionsIn(Store& out) {
+    std::map<std::string, std::string> versions;
+    for (const ObjectInfo& object : out.List("").value())
+      if (!object.name.starts_with(kOwnPrefix)) versions.emplace(object.name, object.version);
+    return versions;
+  }
+};
+
+TEST_F(BucketPublisherTest, AnotherMachineKnowsWhatStands) {
+  MemoryStore out;
+  ASSERT_TRUE(Publish(out).ok());
+  const auto versions = VersionsIn(out);
+  ASSERT_TRUE(out.Remove("train.1").ok());
+  std::size_t standing = 0;
+  ASSERT_TRUE(PublishElsewhere(out, &standing).ok());
+  EXPECT_EQ(standing, 2u);
+  const auto now = VersionsIn(out);
+  for (const auto& [name, version] : versions) {
+    if (name == "train.1") continue;
+    EXPECT_EQ(now.at(name), version) << name << " was written again";
+  }
+  EXPECT_TRUE(now.contains("train.1"));
+}
+
+TEST_F(BucketPublisherTest, WithoutItsLogShardsAreMadeAgainAndNotWritten) {
+  MemoryStore out;
+  ASSERT_TRUE(Publish(out).ok());
+  const auto versions = VersionsIn(out);
+  for (const ObjectInfo& log : out.List(kPlaceLogPrefix).value()) ASSERT_TRUE(out.Remove(log.name).ok());
+  std::size_t standing = 7;
+  ASSERT_TRUE(PublishElsewhere(out, &standing).ok());
+  EXPECT_EQ(standing, 0u);
+  EXPECT_EQ(VersionsIn(out), versions);
+}
+
+TEST_F(BucketPublisherTest, ALogThatIsTornOrOfOthersSaysNothing) {
+  MemoryStore out;
+  ASSERT_TRUE(Publish(out).ok());
+  for (const ObjectInfo& log : out.List(kPlaceLogPrefix).value()) {
+    std::string text = ReadObject(out, log.name, 1 << 20).value();
+    ASSERT_TRUE(WriteObject(out, log.name, text.substr(0, text.size() - 3), Condition::ReplaceAny()).ok());
+  }
+  ASSERT_TRUE(WriteObject(out, ".pipe/log/other.log", "hello\n", Condition::CreateOnly()).ok());
+  ASSERT_TRUE(out.Remove(kManifestName).ok());
+  std::size_t standing = 7;
+  ASSERT_TRUE(PublishElsewhere(out, &standing).ok());
+  EXPECT_EQ(standing, 1u) << "the last line of each of two segments is torn";
+}
+
+TEST_F(BucketPublisherTest, EveryPowerCutIsGoneOnFromElsewhereAndNothingIsWrittenTwice) {
+  MemoryStore wanted;
+  ASSERT_TRUE(Publish(wanted).ok());
+  const int commits = static_cast<int>(wanted.List("").value().size());
+  for (int at = 1; at <= commits; ++at) {
+    std::filesystem::remove(dir_ / "run.log");
+    MemoryStore bucket;
+    FaultStore out(bucket);
+    out.CutPowerAt(FaultStore::Call::kCommit, at);
+    EXPECT_FALSE(Publish(out).ok()) << at;
+    out.RestorePower();
+    const auto before = VersionsIn(bucket);
+    std::size_t standing = 0;
+    const Status status = PublishElsewhere(out, &standing);
+    ASSERT_TRUE(status.ok()) << at << ": " << status.message();
+    const auto after = VersionsIn(bucket);
+    for (const auto& [name, version] : before) EXPECT_EQ(after.at(name), version) << at << ": " << name;
+    EXPECT_EQ(after.size(), VersionsIn(wanted).size()) << at;
+  }
+}
+
+TEST_F(BucketPublisherTest, AnotherRecipeTakesTheLogAway) {
+  MemoryStore out;
+  ASSERT_TRUE(Publish(out).ok());
+  const auto logs = [&out] {
+    std::vector<std::string> names;
+    for (const ObjectInfo& log : out.List(kPlaceLogPrefix).value()) names.push_back(log.name);
+    return names;
+  };
+  const std::vector<std::string> before = logs();
+  planned_.lineage[0].recipe = DigestOf("another recipe");
+  planned_.replaces = true;
+  ASSERT_TRUE(Publish(out).ok());
+  for (const std::string& name : before)
+    EXPECT_FALSE(out.Stat(name)->has_value()) << name << " tells of shards that are replaced";
+  EXPECT_FALSE(logs().empty());
 }
 
 }  // namespace

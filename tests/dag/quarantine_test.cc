@@ -42,7 +42,7 @@ class SmallStore final : public Store {
       bytes_ += bytes;
       return {};
     }
-    Result<ObjectInfo> Commit() override {
+    Result<ObjectInfo> Commit(std::stop_token) override {
       store_.objects[name_] = bytes_;
       return ObjectInfo{name_, bytes_.size(), "1", {}};
     }

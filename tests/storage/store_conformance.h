@@ -135,6 +135,20 @@ TYPED_TEST_P(StoreConformance, ReplacesOnlyTheVersionThatIsKnown) {
   EXPECT_EQ(this->Names(), Names{"a"});
 }
 
+TYPED_TEST_P(StoreConformance, LeavesAloneWhatHasTheBytesAlready) {
+  const ObjectInfo first = this->Write("a", "the same");
+  const ObjectInfo again = this->Write("a", "the same", Condition::ReplaceUnlessSame(first.version));
+  if (first.crc32c) {
+    EXPECT_EQ(again.version, first.version);
+  }
+  const ObjectInfo other = this->Write("a", "another!", Condition::ReplaceUnlessSame(again.version));
+  EXPECT_NE(other.version, again.version);
+  EXPECT_EQ(this->CodeOfWrite("a", Condition::ReplaceUnlessSame(first.version)), Code::kFailedPrecondition);
+  EXPECT_EQ(this->Read("a"), "another!");
+  EXPECT_EQ(this->CodeOfWrite("absent", Condition::ReplaceUnlessSame(first.version)),
+            Code::kFailedPrecondition);
+}
+
 TYPED_TEST_P(StoreConformance, TheVersionIsComparedAtCommit) {
   const std::string known = this->Write("a", "1").version;
   const auto writer = this->Create("a", Condition::Replace(known));
@@ -377,12 +391,13 @@ TYPED_TEST_P(StoreConformance, SweepLeavesLivingWritersAndObjectsAlone) {
 
 REGISTER_TYPED_TEST_SUITE_P(StoreConformance, ReadsWhatWasWritten, AbsenceIsAnAnswer, ADirectoryIsNoObject,
                             CreateOnlyNeverReplaces, OneOfManyCreatorsWins, ReplacesOnlyTheVersionThatIsKnown,
-                            TheVersionIsComparedAtCommit, ReplacingByVersionLosesNoUpdate,
-                            EveryWriteHasAVersionOfItsOwn, NothingIsVisibleBeforeCommit,
-                            DestroyedUncommittedNothingWasThere, AnOpenFileKeepsItsVersion,
-                            ListsByNameInByteOrder, RemovesOneObject, RefusesWhatIsNoName, TakesUnusualNames,
-                            KeepsAnEmptyObject, KeepsABigObjectWrittenInPiecesOfAllSizes,
-                            AppendsFilesAtAnyPlace, ReplacesAnObjectByItself,
-                            ACancelledAppendFileLeavesNothing, SweepLeavesLivingWritersAndObjectsAlone);
+                            LeavesAloneWhatHasTheBytesAlready, TheVersionIsComparedAtCommit,
+                            ReplacingByVersionLosesNoUpdate, EveryWriteHasAVersionOfItsOwn,
+                            NothingIsVisibleBeforeCommit, DestroyedUncommittedNothingWasThere,
+                            AnOpenFileKeepsItsVersion, ListsByNameInByteOrder, RemovesOneObject,
+                            RefusesWhatIsNoName, TakesUnusualNames, KeepsAnEmptyObject,
+                            KeepsABigObjectWrittenInPiecesOfAllSizes, AppendsFilesAtAnyPlace,
+                            ReplacesAnObjectByItself, ACancelledAppendFileLeavesNothing,
+                            SweepLeavesLivingWritersAndObjectsAlone);
 
 }  // namespace pipeline

@@ -115,12 +115,12 @@ class FaultStore::Writer final : public ObjectWriter {
     return failed_;
   }
 
-  Result<ObjectInfo> Commit() override {
+  Result<ObjectInfo> Commit(std::stop_token stop) override {
     bool loses_answer = false;
     if (failed_.ok()) failed_ = faults_->Enter(Call::kCommit, boot_, &loses_answer);
     if (!failed_.ok()) return failed_;
     failed_ = Status(Code::kInternal, "Commit was called before");
-    Result<ObjectInfo> info = inner_->Commit();
+    Result<ObjectInfo> info = inner_->Commit(std::move(stop));
     if (loses_answer && info.ok()) return Status(Code::kUnavailable, "the answer was lost");
     return info;
   }

@@ -87,7 +87,7 @@ class MapStore : public Store {
       bytes_.append(bytes);
       return {};
     }
-    Result<ObjectInfo> Commit() override {
+    Result<ObjectInfo> Commit(std::stop_token) override {
       const std::lock_guard lock(store_.mutex_);
       if (kind_ == Condition::Kind::kCreateOnly && store_.objects_.contains(name_))
         return Status(Code::kAlreadyExists, name_ + ": exists");

@@ -108,7 +108,7 @@ ToyOutcome ToyPlace::Run(std::string_view stages, const Selection& selection, in
   options.share = share;
   Executor executor(graph, *plan, *facts, (*place)->environment(), options);
   Status ready = executor.Prepare();
-  if (ready.ok() && share.of != Share::Of::kOneUnit) ready = executor.ClaimPlaces();
+  if (ready.ok() && share.of != Share::Of::kOneUnit) ready = executor.ClaimPlaces({});
   if (!ready.ok()) {
     outcome.code = ready.code();
     outcome.failures.emplace_back(ready.message());

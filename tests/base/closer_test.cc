@@ -1,8 +1,9 @@
-#include "dag/closer.h"
+#include "base/closer.h"
 
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <functional>
 #include <future>
 #include <memory>
 #include <thread>
@@ -12,11 +13,13 @@
 namespace pipeline {
 namespace {
 
-ClosedPartition Numbered(std::uint32_t number) {
-  ClosedPartition partition;
-  partition.id = {0, number};
-  return partition;
-}
+/// As what segments hand over: it can be moved, not copied, and owns something.
+struct Partition {
+  std::uint32_t number = 0;
+  std::unique_ptr<void, std::function<void(void*)>> owned;
+};
+
+Partition Numbered(std::uint32_t number) { return {number, {}}; }
 
 /// A door that `close` waits at, so that tests decide how far it came.
 class Gate {
@@ -41,9 +44,9 @@ TEST(CloserTest, ClosesInOrderOnAThreadOfItsOwn) {
   for (const std::size_t waiting : {0u, 1u, 2u}) {
     std::vector<std::uint32_t> closed;
     std::thread::id closing;
-    Closer closer(
-        [&](ClosedPartition partition) {
-          closed.push_back(partition.id.partition);
+    Closer<Partition> closer(
+        [&](Partition partition) {
+          closed.push_back(partition.number);
           closing = std::this_thread::get_id();
           return Status();
         },
@@ -57,8 +60,8 @@ TEST(CloserTest, ClosesInOrderOnAThreadOfItsOwn) {
 
 TEST(CloserTest, AddReturnsWhileThePartitionIsBeingClosed) {
   Gate gate;
-  Closer closer(
-      [&](ClosedPartition) {
+  Closer<Partition> closer(
+      [&](Partition) {
         gate.Enter();
         return Status();
       },
@@ -73,8 +76,8 @@ TEST(CloserTest, AddReturnsWhileThePartitionIsBeingClosed) {
 TEST(CloserTest, AddBlocksWhileAsManyWaitAsMay) {
   Gate gate;
   std::atomic<int> closed{0};
-  Closer closer(
-      [&](ClosedPartition) {
+  Closer<Partition> closer(
+      [&](Partition) {
         gate.Enter();
         ++closed;
         return Status();
@@ -97,8 +100,8 @@ TEST(CloserTest, AddBlocksWhileAsManyWaitAsMay) {
 
 TEST(CloserTest, WithNoneWaitingAddReturnsAfterTheClose) {
   bool closed = false;
-  Closer closer(
-      [&](ClosedPartition) {
+  Closer<Partition> closer(
+      [&](Partition) {
         closed = true;
         return Status();
       },
@@ -109,10 +112,10 @@ TEST(CloserTest, WithNoneWaitingAddReturnsAfterTheClose) {
 
 TEST(CloserTest, TheFirstErrorIsKeptAndLaterPartitionsAreDropped) {
   std::vector<std::uint32_t> closed;
-  Closer closer(
-      [&](ClosedPartition partition) {
-        closed.push_back(partition.id.partition);
-        if (partition.id.partition == 1) return Status(Code::kDataLoss, "the log cannot be written");
+  Closer<Partition> closer(
+      [&](Partition partition) {
+        closed.push_back(partition.number);
+        if (partition.number == 1) return Status(Code::kDataLoss, "the log cannot be written");
         return Status();
       },
       0);
@@ -125,8 +128,8 @@ TEST(CloserTest, TheFirstErrorIsKeptAndLaterPartitionsAreDropped) {
 
 TEST(CloserTest, AnErrorWakesWhoWaitsForRoom) {
   Gate gate;
-  Closer closer(
-      [&](ClosedPartition) {
+  Closer<Partition> closer(
+      [&](Partition) {
         gate.Enter();
         return Status(Code::kDataLoss, "no");
       },
@@ -141,24 +144,12 @@ TEST(CloserTest, AnErrorWakesWhoWaitsForRoom) {
   EXPECT_EQ(third.code(), Code::kDataLoss);
 }
 
-/// Opens the gate when it is thrown away.
-class Opener final : public Sink {
- public:
-  explicit Opener(Gate& gate) : gate_(gate) {}
-  ~Opener() override { gate_.Open(); }
-  Status Write(const Batch&) override { return {}; }
-  Result<PartitionOutput> Commit(const PartitionEnd&) override { return PartitionOutput{}; }
-
- private:
-  Gate& gate_;
-};
-
 TEST(CloserTest, DestructionWaitsForTheOneThatBeganAndDropsTheOthers) {
   Gate gate;
   std::atomic<int> closed{0};
   {
-    Closer closer(
-        [&](ClosedPartition) {
+    Closer<Partition> closer(
+        [&](Partition) {
           gate.Enter();
           ++closed;
           return Status();
@@ -166,8 +157,8 @@ TEST(CloserTest, DestructionWaitsForTheOneThatBeganAndDropsTheOthers) {
         2);
     ASSERT_TRUE(closer.Add(Numbered(0)).ok());
     gate.AwaitEntered();
-    ClosedPartition waits = Numbered(1);
-    waits.sink = std::make_unique<Opener>(gate);
+    Partition waits = Numbered(1);
+    waits.owned = {&gate, [](void* owned) { static_cast<Gate*>(owned)->Open(); }};
     ASSERT_TRUE(closer.Add(std::move(waits)).ok());
     ASSERT_TRUE(closer.Add(Numbered(2)).ok());
   }

@@ -1,0 +1,93 @@
+// The thread that finishes what one thread after the other made, in order, while the next one is being made.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "base/status.h"
+
+namespace pipeline {
+
+/// Owned and fed by one thread at a time. `Item` need only be movable.
+template <typename Item>
+class Closer {
+ public:
+  /// `close` runs on the closing thread. After it failed, later items are dropped.
+  Closer(std::function<Status(Item)> close, std::size_t waiting)
+      : close_(std::move(close)), waiting_(waiting), thread_([this] { Loop(); }) {}
+
+  /// Drops what waits and has not begun.
+  ~Closer() {
+    {
+      const std::scoped_lock lock(mutex_);
+      dropped_ = finished_ = true;
+      queue_.clear();
+    }
+    changed_.notify_all();
+    thread_.join();
+  }
+  Closer(const Closer&) = delete;
+  Closer& operator=(const Closer&) = delete;
+
+  /// Blocks while as many wait as may; with none, until this one is closed. The first error of `close`, once
+  /// there is one.
+  Status Add(Item item) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(
+        lock, [this] { return queue_.size() < waiting_ || !first_error_.ok() || (waiting_ == 0 && !busy_); });
+    if (!first_error_.ok()) return first_error_;
+    queue_.push_back(std::move(item));
+    changed_.notify_all();
+    if (waiting_ == 0) AwaitIdle(lock);
+    return first_error_;
+  }
+
+  /// Waits until all is closed; the first error.
+  Status Finish() {
+    std::unique_lock lock(mutex_);
+    AwaitIdle(lock);
+    return first_error_;
+  }
+
+ private:
+  void AwaitIdle(std::unique_lock<std::mutex>& lock) {
+    changed_.wait(lock, [this] { return (queue_.empty() && !busy_) || !first_error_.ok(); });
+  }
+
+  void Loop() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      changed_.wait(lock, [this] { return finished_ || !queue_.empty(); });
+      if (queue_.empty()) return;
+      Item next = std::move(queue_.front());
+      queue_.pop_front();
+      if (!first_error_.ok() || dropped_) continue;
+      busy_ = true;
+      lock.unlock();
+      changed_.notify_all();
+      Status closed = close_(std::move(next));
+      lock.lock();
+      busy_ = false;
+      if (!closed.ok() && first_error_.ok()) first_error_ = std::move(closed);
+      changed_.notify_all();
+    }
+  }
+
+  const std::function<Status(Item)> close_;
+  const std::size_t waiting_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Item> queue_;  // guarded by mutex_, like all below
+  bool busy_ = false;
+  bool finished_ = false;
+  bool dropped_ = false;
+  Status first_error_;
+  std::thread thread_;
+};
+
+}  // namespace pipeline

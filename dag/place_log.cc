@@ -1,0 +1,85 @@
+#include "dag/place_log.h"
+
+#include <algorithm>
+#include <optional>
+#include <random>
+#include <utility>
+
+#include "base/log.h"
+#include "base/str.h"
+#include "dag/run_log_line.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::string_view kFirstLine = "# pipe run log v1\n";
+constexpr std::chrono::seconds kMostWaiting{5};
+constexpr std::uint64_t kMaxSegmentBytes = std::uint64_t{64} << 20;
+
+std::string NewRunName() {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::random_device device;
+  std::string name;
+  while (name.size() < 16) name.push_back(kDigits[device() & 15]);
+  return name;
+}
+
+}  // namespace
+
+PlaceLog::PlaceLog(Store& out, std::string lineage, const Clock& clock)
+    : out_(out), lineage_(std::move(lineage)), clock_(clock), run_(NewRunName()) {}
+
+Status PlaceLog::Add(const UnitLine& line) {
+  const std::scoped_lock lock(mutex_);
+  if (lines_.empty()) oldest_ = clock_.Monotonic();
+  UnitLine own = line;
+  own.segment = 1;
+  lines_ += EncodeLine(own);
+  return clock_.Monotonic() - oldest_ < kMostWaiting ? Status() : Write();
+}
+
+Status PlaceLog::Flush() {
+  const std::scoped_lock lock(mutex_);
+  return lines_.empty() ? Status() : Write();
+}
+
+Status PlaceLog::Write() {
+  std::string number = std::to_string(next_++);
+  number.insert(0, number.size() < 5 ? 5 - number.size() : 0, '0');
+  const std::string name = StrCat(kPlaceLogPrefix, run_, "-", number, ".log");
+  const std::string bytes = StrCat(kFirstLine, EncodeLine(SegmentLine{1, lineage_}), lines_);
+  RETURN_IF_ERROR(WriteObject(out_, name, bytes, Condition::CreateOnly()).status());
+  lines_.clear();
+  return {};
+}
+
+Result<std::vector<UnitLine>> ReadPlaceLog(Store& out, const std::vector<ObjectInfo>& listed,
+                                           std::stop_token stop) {
+  std::vector<UnitLine> lines;
+  std::size_t unreadable = 0;
+  for (const ObjectInfo& object : listed) {
+    if (!object.name.starts_with(kPlaceLogPrefix)) continue;
+    const Result<std::string> text = ReadObject(out, object.name, kMaxSegmentBytes, stop);
+    if (!text.ok() && text.status().code() == Code::kCancelled) return text.status();
+    std::string_view rest = text.ok() ? std::string_view(*text) : std::string_view();
+    if (!rest.starts_with(kFirstLine)) {
+      ++unreadable;
+      continue;
+    }
+    rest.remove_prefix(kFirstLine.size());
+    while (!rest.empty()) {
+      const std::string_view line = rest.substr(0, rest.find('\n'));
+      rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+      const std::optional<LineHead> head = ScanLine(line);
+      std::optional<UnitLine> unit = head ? DecodeUnit(*head) : std::nullopt;
+      if (unit && unit->state == UnitState::kDone) lines.push_back(std::move(*unit));
+    }
+  }
+  if (unreadable > 0)
+    LogWarning(StrCat(unreadable, " objects of a log below ", kPlaceLogPrefix,
+                      " cannot be read; the shards that they tell of are made again"));
+  return lines;
+}
+
+}  // namespace pipeline

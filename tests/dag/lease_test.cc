@@ -1,0 +1,195 @@
+#include "dag/lease.h"
+
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/json.h"
+#include "dag/lease_keeper.h"
+#include "storage/memory_store.h"
+
+namespace pipeline {
+namespace {
+
+LeaseTerms TermsOf(const std::string& name) {
+  return {name, name + ", process 1", std::chrono::milliseconds(1000)};
+}
+
+Json Written(Store& store) {
+  const Result<std::string> text = ReadObject(store, kLeaseName, 1 << 20);
+  EXPECT_TRUE(text.ok()) << text.status().message();
+  const Result<Json> json = Json::Parse(text.ok() ? *text : "{}");
+  return json.ok() ? *json : Json();
+}
+
+/// Time that passes when it is waited for; what happens meanwhile is up to the test.
+struct Waiting {
+  std::function<void()> meanwhile = [] {};
+  std::chrono::milliseconds waited{0};
+  LeaseWait wait() {
+    return [this](std::chrono::milliseconds time, std::stop_token stop) -> Status {
+      if (stop.stop_requested()) return Status(Code::kCancelled, "stopped");
+      waited += time;
+      meanwhile();
+      return {};
+    };
+  }
+};
+
+class LeaseKeeperTest : public testing::Test {
+ protected:
+  Result<std::unique_ptr<LeaseKeeper>> Take(const std::string& who, std::stop_token stop = {}) {
+    return LeaseKeeper::Take(
+        {{"gs://b/two", &two_}, {"gs://b/one", &one_}}, TermsOf(who), waiting_.wait(),
+        [this](std::string_view line) { notes_.emplace_back(line); }, stop);
+  }
+  /// As a run that was killed.
+  std::unique_ptr<Lease> LeftBy(const std::string& who, Store& store) {
+    auto lease = Lease::Take(store, "gs://b/left", TermsOf(who), std::nullopt, {});
+    EXPECT_TRUE(lease.ok()) << lease.status().message();
+    return lease.ok() ? std::move(*lease) : nullptr;
+  }
+
+  MemoryStore one_, two_;
+  Waiting waiting_;
+  std::vector<std::string> notes_;
+};
+
+TEST(LeaseTest, SaysWhoHoldsItAndForHowLong) {
+  MemoryStore store;
+  const auto lease = Lease::Take(store, "gs://b/out", TermsOf("ours"), std::nullopt, {});
+  ASSERT_TRUE(lease.ok());
+  EXPECT_EQ(Written(store).Dump(),
+            R"({"every_ms":1000,"holder":"ours","pipe_lease":1,"renewal":0,"who":"ours, process 1"})");
+  ASSERT_TRUE((*lease)->GiveBack().ok());
+  EXPECT_EQ(Written(store)["holder"].AsString("?"), "");
+}
+
+TEST(LeaseTest, IsRefusedToAnotherAndTakenAgainByTheSame) {
+  MemoryStore store;
+  const auto ours = Lease::Take(store, "gs://b/out", TermsOf("ours"), std::nullopt, {});
+  ASSERT_TRUE(ours.ok());
+  const auto theirs = Lease::Take(store, "gs://b/out", TermsOf("theirs"), std::nullopt, {});
+  EXPECT_EQ(theirs.status().code(), Code::kFailedPrecondition);
+  EXPECT_NE(theirs.status().message().find("gs://b/out: ours, process 1 is writing there"),
+            std::string::npos);
+  const auto again = Lease::Take(store, "gs://b/out", TermsOf("ours"), std::nullopt, {});
+  EXPECT_TRUE(again.ok());
+  EXPECT_EQ((*ours)->Renew().code(), Code::kFailedPrecondition) << "the run from before has lost it";
+}
+
+TEST(LeaseTest, TheSilentOneIsTakenOverUnlessItChangedSince) {
+  MemoryStore store;
+  const auto ours = Lease::Take(store, "gs://b/out", TermsOf("ours"), std::nullopt, {});
+  ASSERT_TRUE(ours.ok());
+  const auto silent = LookAtLease(store, {});
+  ASSERT_TRUE(silent.ok() && *silent);
+  ASSERT_TRUE((*ours)->Renew().ok());
+  EXPECT_EQ(Lease::Take(store, "gs://b/out", TermsOf("theirs"), *silent, {}).status().code(),
+            Code::kFailedPrecondition);
+  const auto silent_now = LookAtLease(store, {});
+  ASSERT_TRUE(silent_now.ok());
+  EXPECT_TRUE(Lease::Take(store, "gs://b/out", TermsOf("theirs"), *silent_now, {}).ok());
+  EXPECT_EQ((*ours)->GiveBack().code(), Code::kFailedPrecondition) << "it is not ours to give back";
+  EXPECT_EQ(Written(store)["holder"].AsString(), "theirs");
+}
+
+TEST(LeaseTest, OneThatCannotBeReadIsHeld) {
+  for (const std::string text : {"", "not JSON", "[]", R"({"holder":7})"}) {
+    MemoryStore store;
+    ASSERT_TRUE(WriteObject(store, kLeaseName, text, Condition::CreateOnly()).ok());
+    EXPECT_EQ(Lease::Take(store, "gs://b/out", TermsOf("ours"), std::nullopt, {}).status().code(),
+              Code::kFailedPrecondition)
+        << text;
+  }
+}
+
+TEST_F(LeaseKeeperTest, WhatNobodyHoldsIsTakenAtOnceAndGivenBack) {
+  {
+    const auto keeper = Take("ours");
+    ASSERT_TRUE(keeper.ok()) << keeper.status().message();
+    EXPECT_EQ(Written(one_)["holder"].AsString(), "ours");
+    EXPECT_EQ(Written(two_)["holder"].AsString(), "ours");
+  }
+  EXPECT_EQ(Written(one_)["holder"].AsString("?"), "");
+  EXPECT_EQ(Written(two_)["holder"].AsString("?"), "");
+  EXPECT_EQ(waiting_.waited.count(), 0);
+}
+
+TEST_F(LeaseKeeperTest, SilentOnesAreWaitedForTogetherAndTakenOver) {
+  LeftBy("dead", one_);
+  LeftBy("dead", two_);
+  const auto keeper = Take("ours");
+  ASSERT_TRUE(keeper.ok()) << keeper.status().message();
+  EXPECT_EQ(waiting_.waited, std::chrono::seconds(4));
+  ASSERT_EQ(notes_.size(), 2u);
+  EXPECT_NE(notes_[0].find("gs://b/one: was held by dead, process 1"), std::string::npos) << notes_[0];
+  EXPECT_EQ(Written(one_)["holder"].AsString(), "ours");
+}
+
+TEST_F(LeaseKeeperTest, OneThatIsRenewedMeanwhileRefusesAll) {
+  const auto alive = LeftBy("alive", two_);
+  waiting_.meanwhile = [&] { EXPECT_TRUE(alive->Renew().ok()); };
+  const auto keeper = Take("ours");
+  EXPECT_EQ(keeper.status().code(), Code::kFailedPrecondition);
+  EXPECT_NE(keeper.status().message().find("alive, process 1 is writing there"), std::string::npos);
+  EXPECT_FALSE(one_.Stat(kLeaseName)->has_value()) << "nothing was taken";
+}
+
+TEST_F(LeaseKeeperTest, OneThatIsGivenBackMeanwhileIsTaken) {
+  const auto ending = LeftBy("ending", one_);
+  waiting_.meanwhile = [&, given = false]() mutable {
+    if (!std::exchange(given, true)) {
+      EXPECT_TRUE(ending->GiveBack().ok());
+    }
+  };
+  EXPECT_TRUE(Take("ours").ok());
+}
+
+TEST_F(LeaseKeeperTest, WhatWasTakenIsGivenBackWhenAnotherCannotBeHad) {
+  waiting_.meanwhile = [&] { LeftBy("quicker", two_); };  // once the silent one was looked at
+  LeftBy("dead", one_);
+  EXPECT_EQ(Take("ours").status().code(), Code::kFailedPrecondition);
+  EXPECT_EQ(Written(one_)["holder"].AsString("?"), "");
+  EXPECT_EQ(Written(two_)["holder"].AsString("?"), "quicker");
+}
+
+TEST_F(LeaseKeeperTest, StopsWaitingWhenToldTo) {
+  LeftBy("dead", one_);
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_EQ(Take("ours", stop.get_token()).status().code(), Code::kCancelled);
+}
+
+TEST_F(LeaseKeeperTest, TellsOnceThatOneIsLost) {
+  auto keeper = Take("ours");
+  ASSERT_TRUE(keeper.ok());
+  // Somebody took us for dead.
+  ASSERT_TRUE(WriteObject(two_, kLeaseName, R"({"holder":"theirs"})", Condition::ReplaceAny()).ok());
+  std::mutex mutex;
+  std::condition_variable told;
+  std::vector<Status> lost;
+  (*keeper)->Start([&](Status why) {
+    const std::scoped_lock lock(mutex);
+    lost.push_back(std::move(why));
+    told.notify_all();
+  });
+  {
+    std::unique_lock lock(mutex);
+    told.wait(lock, [&] { return !lost.empty(); });
+  }
+  keeper->reset();
+  ASSERT_EQ(lost.size(), 1u);
+  EXPECT_NE(lost[0].message().find("gs://b/two: another run has taken it over"), std::string::npos);
+  EXPECT_EQ(Written(two_)["holder"].AsString(), "theirs");
+  EXPECT_EQ(Written(one_)["holder"].AsString("?"), "");
+}
+
+}  // namespace
+}  // namespace pipeline
