@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "remote/gcs_compose.h"
 #include "remote/gcs_upload.h"
+#include "storage/local_file.h"
 
 namespace pipeline {
 
@@ -56,6 +57,16 @@ Status GcsWriter::AppendFile(const ByteFile& file, std::stop_token stop) {
   if (object != nullptr && object->client() == place_.client && !copy_ && spool_.size() == 0) {
     copy_ = Copy{{object->client(), object->bucket(), object->object().name}, object->object()};
     return {};
+  }
+  const auto* local = dynamic_cast<const LocalFile*>(&file);
+  if (local != nullptr && !copy_ && spool_.size() == 0 && local->size() > kSpoolMemoryBytes) {
+    // An open file stays readable, also where it is removed; `file` itself may be gone before Commit.
+    Result<std::unique_ptr<LocalFile>> own = LocalFile::Open(local->identity().path, local->keeper());
+    if (own.ok() && (*own)->identity() == local->identity()) {
+      failed_ = spool_.Adopt(std::move(own).value(), std::move(stop));
+      if (!failed_.ok()) failed_ = std::move(failed_).Annotate(place_.Where());
+      return failed_;
+    }
   }
   failed_ = Unshare(stop);
   if (failed_.ok()) failed_ = ObjectWriter::AppendFile(file, std::move(stop));

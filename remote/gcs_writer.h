@@ -35,7 +35,8 @@ class GcsWriter final : public ObjectWriter {
   GcsWriter(std::string name, GcsPlace place, Condition condition, std::shared_ptr<GcsSpooler> spooler);
 
   Status Append(std::string_view bytes) override;
-  /// An object of the same account, as first and only content, is copied by the servers.
+  /// An object of the same account, as first and only content, is copied by the servers; a large local file
+  /// is read where it lies, and must not be edited before Commit.
   Status AppendFile(const ByteFile& file, std::stop_token stop) override;
   Result<ObjectInfo> Commit(std::stop_token stop) override;
 

@@ -15,6 +15,7 @@ namespace pipeline {
 namespace {
 
 constexpr std::size_t kWriteBytes = 1 << 20;
+constexpr std::size_t kCheckBytes = 256 << 10;  // stay in the cache of a core between reading and checking
 
 /// Reads a string that somebody else owns.
 class Reader final : public ByteReader {
@@ -46,9 +47,31 @@ class BytesFile final : public ByteFile {
   const std::string_view bytes_;
 };
 
+class LentFile final : public ByteFile {
+ public:
+  explicit LentFile(const LocalFile& file) : file_(file) {}
+  std::uint64_t size() const override { return file_.size(); }
+  Result<std::unique_ptr<ByteReader>> Open(std::uint64_t offset, std::stop_token stop) const override {
+    return file_.Open(offset, std::move(stop));
+  }
+
+ private:
+  const LocalFile& file_;
+};
+
+Result<std::uint32_t> CrcOf(ByteReader& reader) {
+  std::string piece(kCheckBytes, '\0');
+  for (std::uint32_t crc = 0;;) {
+    ASSIGN_OR_RETURN(const std::size_t got, reader.Read(piece));
+    if (got == 0) return crc;
+    crc = Crc32c(std::string_view(piece).substr(0, got), crc);
+  }
+}
+
 }  // namespace
 
 Status Spool::Append(std::string_view bytes) {
+  if (adopted_) RETURN_IF_ERROR(Unadopt());
   size_ += bytes.size();
   crc32c_ = Crc32c(bytes, crc32c_);
   if (bytes_.size() + bytes.size() <= (file_ ? kWriteBytes : kSpoolMemoryBytes)) {
@@ -63,6 +86,27 @@ Status Spool::Append(std::string_view bytes) {
   return Write(bytes);
 }
 
+Status Spool::Adopt(std::unique_ptr<LocalFile> file, std::stop_token stop) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file->Open(std::uint64_t{0}, std::move(stop)));
+  ASSIGN_OR_RETURN(crc32c_, CrcOf(*reader));
+  size_ = file->size();
+  adopted_ = std::move(file);
+  return {};
+}
+
+Status Spool::Unadopt() {
+  const std::unique_ptr<LocalFile> file = std::move(adopted_);
+  size_ = 0;
+  crc32c_ = 0;
+  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file->Open(std::uint64_t{0}, std::stop_token()));
+  std::string piece(kWriteBytes, '\0');
+  for (;;) {
+    ASSIGN_OR_RETURN(const std::size_t got, reader->Read(piece));
+    if (got == 0) return {};
+    RETURN_IF_ERROR(Append(std::string_view(piece).substr(0, got)));
+  }
+}
+
 Status Spool::Write(std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t written = write(file_->descriptor(), bytes.data(), bytes.size());
@@ -74,6 +118,7 @@ Status Spool::Write(std::string_view bytes) {
 }
 
 Result<std::unique_ptr<ByteFile>> Spool::Open() {
+  if (adopted_) return std::unique_ptr<ByteFile>(std::make_unique<LentFile>(*adopted_));
   if (!file_) return std::unique_ptr<ByteFile>(std::make_unique<BytesFile>(bytes_));
   if (!bytes_.empty()) {
     RETURN_IF_ERROR(Write(bytes_));
@@ -87,15 +132,11 @@ Result<std::unique_ptr<ByteFile>> Spool::Open() {
 Status Spool::Check() {
   ASSIGN_OR_RETURN(const std::unique_ptr<ByteFile> file, Open());
   ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file->Open(0, {}));
-  std::string piece(kWriteBytes, '\0');
-  std::uint32_t crc = 0;
-  for (;;) {
-    ASSIGN_OR_RETURN(const std::size_t got, reader->Read(piece));
-    if (got == 0) break;
-    crc = Crc32c(std::string_view(piece).substr(0, got), crc);
-  }
+  ASSIGN_OR_RETURN(const std::uint32_t crc, CrcOf(*reader));
   if (file->size() == size_ && crc == crc32c_) return {};
-  return Status(Code::kDataLoss, StrCat(file_ ? file_->path() : "memory",
+  return Status(Code::kDataLoss, StrCat(adopted_ ? adopted_->identity().path
+                                        : file_  ? file_->path()
+                                                 : "memory",
                                         ": what was kept for an upload is damaged; check the disk"));
 }
 

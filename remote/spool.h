@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
 #include "base/byte_reader.h"
 #include "base/result.h"
+#include "storage/local_file.h"
 #include "storage/temporary_file.h"
 
 namespace pipeline {
@@ -26,6 +28,9 @@ class Spool {
   explicit Spool(std::string directory) : directory_(std::move(directory)) {}
 
   Status Append(std::string_view bytes);
+  /// All of a file, as first content: read once for its checksum, and from then on where it lies. It is
+  /// copied where more follows.
+  Status Adopt(std::unique_ptr<LocalFile> file, std::stop_token stop);
   std::uint64_t size() const { return size_; }
   std::uint32_t crc32c() const { return crc32c_; }
   /// To read what was appended from any offset; lives no longer than the spool, and nothing is appended while
@@ -35,9 +40,11 @@ class Spool {
   Status Check();
 
  private:
+  Status Unadopt();
   Status Write(std::string_view bytes);
 
   const std::string directory_;
+  std::unique_ptr<LocalFile> adopted_;  // somebody else's, and then all there is; null: what follows
   std::optional<TemporaryFile> file_;
   std::string bytes_;  // all of it, or what is not written yet
   std::uint64_t size_ = 0;
