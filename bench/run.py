@@ -21,6 +21,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+import upload_rows
+
 HERE = Path(__file__).resolve().parent
 CORPUS_BYTES = 72_000_000
 MIB = 1 << 20
@@ -377,6 +379,9 @@ class Bench:
             sys.exit(f"bench: {' '.join(map(str, command))}: exit {done.returncode}\n{done.stderr}")
         return json.loads(done.stdout)
 
+    def network(self):
+        upload_rows.rows(self, run)
+
     def components(self):
         """No floors: where to look when a ratio falls."""
         done = subprocess.run([self.binaries / "components", "--benchmark_color=false"], check=True,
@@ -385,7 +390,7 @@ class Bench:
 
 
 ROWS = ("overhead", "decoder", "shuffle", "scaling", "memory", "reads", "planning", "words", "encode", "packed",
-        "display", "training", "components")
+        "display", "training", "network", "components")
 
 
 def machine():

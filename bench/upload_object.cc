@@ -1,5 +1,8 @@
 // One file becomes one object of a bucket, by our store or by libcurl as its manual shows it:
-//   upload_object store FILE gs://BUCKET/NAME SPOOL     prints the seconds of spooling and of Commit
+//   upload_object file FILE gs://BUCKET/NAME SPOOL      prints the seconds of AppendFile and of Commit, and
+//   by how
+//                                                       many KiB the most memory that was ever resident grew
+//   upload_object append FILE gs://BUCKET/NAME SPOOL    the same by Append, as a stage writes
 //   upload_object bare FILE URL BUCKET NAME             prints the seconds of start and PUT of the whole file
 // Both in one resumable session and one request for all bytes, as the store does where nothing breaks.
 #include <curl/curl.h>
@@ -7,6 +10,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <memory>
 #include <string>
 
@@ -29,19 +33,43 @@ class Stopwatch {
   const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-Status ByStore(const std::string& path, const std::string& place, const char* spool) {
+/// VmHWM of this process, which unlike ru_maxrss does not know what it was forked from.
+long PeakKib() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.substr(0, 6) == "VmHWM:") return std::stol(line.substr(6));
+  return 0;
+}
+
+Status AppendBytes(pipeline::ObjectWriter& writer, const pipeline::LocalFile& file) {
+  ASSIGN_OR_RETURN(const auto reader, file.Open(std::uint64_t{0}, std::stop_token()));
+  std::string piece(256 << 10, '\0');
+  for (;;) {
+    ASSIGN_OR_RETURN(const std::size_t got, reader->Read(piece));
+    if (got == 0) return {};
+    RETURN_IF_ERROR(writer.Append(std::string_view(piece).substr(0, got)));
+  }
+}
+
+Status ByStore(const char* how, const std::string& path, const std::string& place, const char* spool) {
   pipeline::StoreOpener opener({.spool = spool});
   const std::size_t slash = place.rfind('/');
   ASSIGN_OR_RETURN(const auto store, opener.Open(place.substr(0, slash)));
   ASSIGN_OR_RETURN(const auto file, pipeline::LocalFile::Open(path));
+  const long before = PeakKib();
   const Stopwatch spooling;
   ASSIGN_OR_RETURN(const auto writer,
                    store->Create(place.substr(slash + 1), pipeline::Condition::CreateOnly()));
-  RETURN_IF_ERROR(writer->AppendFile(*file, {}));
+  if (std::strcmp(how, "file") == 0) {
+    RETURN_IF_ERROR(writer->AppendFile(*file, {}));
+  } else {
+    RETURN_IF_ERROR(AppendBytes(*writer, *file));
+  }
   const double spooled = spooling.Seconds();
   const Stopwatch committing;
   RETURN_IF_ERROR(writer->Commit().status());
-  std::printf("%.6f %.6f\n", spooled, committing.Seconds());
+  const double committed = committing.Seconds();
+  std::printf("%.6f %.6f %ld\n", spooled, committed, PeakKib() - before);
   return {};
 }
 
@@ -94,12 +122,12 @@ bool Bare(const char* path, const std::string& url, const std::string& bucket, c
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc == 5 && std::strcmp(argv[1], "store") == 0) {
-    const Status done = ByStore(argv[2], argv[3], argv[4]);
+  if (argc == 5 && (std::strcmp(argv[1], "file") == 0 || std::strcmp(argv[1], "append") == 0)) {
+    const Status done = ByStore(argv[1], argv[2], argv[3], argv[4]);
     if (!done.ok()) std::fprintf(stderr, "%s\n", std::string(done.message()).c_str());
     return done.ok() ? 0 : 1;
   }
   if (argc == 6 && std::strcmp(argv[1], "bare") == 0) return Bare(argv[2], argv[3], argv[4], argv[5]) ? 0 : 1;
-  std::fputs("usage: upload_object store FILE PLACE SPOOL | bare FILE URL BUCKET NAME\n", stderr);
+  std::fputs("usage: upload_object file|append FILE PLACE SPOOL | bare FILE URL BUCKET NAME\n", stderr);
   return 2;
 }

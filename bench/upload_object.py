@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """One file becomes one object by the official Python client, as its manual shows it.
 
-    upload_object.py FILE URL BUCKET NAME    without FILE's bytes: FILE is -, what starting costs
+    upload_object.py FILE URL BUCKET NAME
 """
 
 import sys
@@ -15,11 +15,7 @@ from google.cloud import storage  # noqa: E402
 
 def main(path, url, bucket, name):
     client = storage.Client(project="p", credentials=AnonymousCredentials(), client_options={"api_endpoint": url})
-    blob = client.bucket(bucket).blob(name)
-    if path == "-":
-        blob.upload_from_string(b"", if_generation_match=0)
-    else:
-        blob.upload_from_filename(path, if_generation_match=0)
+    client.bucket(bucket).blob(name).upload_from_filename(path, if_generation_match=0)
 
 
 if __name__ == "__main__":
