@@ -93,7 +93,7 @@ def measure(bench, uploads):
     bench.row(f"wall of a bare libcurl loop / of `Commit`, an object of {size}", value, 0.9,
               note=f"{bench.spread(values)}; others took up to {foreign:.0%}")
     value, values, foreign = bench.pairs(uploads.bare, uploads.store, by_wall, wall=True)
-    bench.row("the same, whole processes, the checksum of the file taken before", value, None,
+    bench.row("the same, whole processes", value, None,
               note=f"{bench.spread(values)}; others took up to {foreign:.0%}")
     value, values, _ = bench.pairs(uploads.python, uploads.store, lambda one, other: one.cpu / other.cpu)
     bench.row("CPU of google-cloud-storage in Python / of ours, the same file", value, 3, note=bench.spread(values))

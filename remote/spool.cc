@@ -47,16 +47,40 @@ class BytesFile final : public ByteFile {
   const std::string_view bytes_;
 };
 
-class LentFile final : public ByteFile {
+/// Sums what it comes by for the first time.
+class SummingReader final : public ByteReader {
  public:
-  explicit LentFile(const LocalFile& file) : file_(file) {}
+  SummingReader(std::unique_ptr<ByteReader> reader, std::uint64_t offset, SpoolSum& sum)
+      : reader_(std::move(reader)), at_(offset), sum_(sum) {}
+  Result<std::size_t> Read(std::span<char> out) override {
+    ASSIGN_OR_RETURN(const std::size_t got, reader_->Read(out));
+    if (at_ <= sum_.bytes && sum_.bytes < at_ + got) {
+      const auto known = static_cast<std::size_t>(sum_.bytes - at_);
+      sum_.crc32c = Crc32c(std::string_view(out.data(), got).substr(known), sum_.crc32c);
+      sum_.bytes = at_ + got;
+    }
+    at_ += got;
+    return got;
+  }
+
+ private:
+  const std::unique_ptr<ByteReader> reader_;
+  std::uint64_t at_;
+  SpoolSum& sum_;
+};
+
+class AdoptedFile final : public ByteFile {
+ public:
+  AdoptedFile(const LocalFile& file, SpoolSum& sum) : file_(file), sum_(sum) {}
   std::uint64_t size() const override { return file_.size(); }
   Result<std::unique_ptr<ByteReader>> Open(std::uint64_t offset, std::stop_token stop) const override {
-    return file_.Open(offset, std::move(stop));
+    ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> reader, file_.Open(offset, std::move(stop)));
+    return std::unique_ptr<ByteReader>(std::make_unique<SummingReader>(std::move(reader), offset, sum_));
   }
 
  private:
   const LocalFile& file_;
+  SpoolSum& sum_;
 };
 
 Result<std::uint32_t> CrcOf(ByteReader& reader) {
@@ -73,7 +97,7 @@ Result<std::uint32_t> CrcOf(ByteReader& reader) {
 Status Spool::Append(std::string_view bytes) {
   if (adopted_) RETURN_IF_ERROR(Unadopt());
   size_ += bytes.size();
-  crc32c_ = Crc32c(bytes, crc32c_);
+  sum_ = {size_, Crc32c(bytes, sum_.crc32c)};
   if (bytes_.size() + bytes.size() <= (file_ ? kWriteBytes : kSpoolMemoryBytes)) {
     bytes_.append(bytes);
     return {};
@@ -86,18 +110,27 @@ Status Spool::Append(std::string_view bytes) {
   return Write(bytes);
 }
 
-Status Spool::Adopt(std::unique_ptr<LocalFile> file, std::stop_token stop) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file->Open(std::uint64_t{0}, std::move(stop)));
-  ASSIGN_OR_RETURN(crc32c_, CrcOf(*reader));
-  size_ = file->size();
+void Spool::Adopt(std::unique_ptr<LocalFile> file) {
   adopted_ = std::move(file);
-  return {};
+  size_ = adopted_->size();
+}
+
+Result<std::uint32_t> Spool::Checksum(const std::stop_token& stop) {
+  if (sum_.bytes < size_) {
+    ASSIGN_OR_RETURN(const std::unique_ptr<ByteFile> file, Open());
+    ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file->Open(sum_.bytes, stop));
+    std::string piece(kCheckBytes, '\0');
+    for (std::size_t got = 1; got > 0;) {
+      ASSIGN_OR_RETURN(got, reader->Read(piece));
+    }
+  }
+  return sum_.crc32c;
 }
 
 Status Spool::Unadopt() {
   const std::unique_ptr<LocalFile> file = std::move(adopted_);
   size_ = 0;
-  crc32c_ = 0;
+  sum_ = {};
   ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file->Open(std::uint64_t{0}, std::stop_token()));
   std::string piece(kWriteBytes, '\0');
   for (;;) {
@@ -118,7 +151,7 @@ Status Spool::Write(std::string_view bytes) {
 }
 
 Result<std::unique_ptr<ByteFile>> Spool::Open() {
-  if (adopted_) return std::unique_ptr<ByteFile>(std::make_unique<LentFile>(*adopted_));
+  if (adopted_) return std::unique_ptr<ByteFile>(std::make_unique<AdoptedFile>(*adopted_, sum_));
   if (!file_) return std::unique_ptr<ByteFile>(std::make_unique<BytesFile>(bytes_));
   if (!bytes_.empty()) {
     RETURN_IF_ERROR(Write(bytes_));
@@ -130,10 +163,11 @@ Result<std::unique_ptr<ByteFile>> Spool::Open() {
 }
 
 Status Spool::Check() {
+  ASSIGN_OR_RETURN(const std::uint32_t known, Checksum({}));
   ASSIGN_OR_RETURN(const std::unique_ptr<ByteFile> file, Open());
   ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file->Open(0, {}));
   ASSIGN_OR_RETURN(const std::uint32_t crc, CrcOf(*reader));
-  if (file->size() == size_ && crc == crc32c_) return {};
+  if (file->size() == size_ && crc == known) return {};
   return Status(Code::kDataLoss, StrCat(adopted_ ? adopted_->identity().path
                                         : file_  ? file_->path()
                                                  : "memory",

@@ -190,6 +190,14 @@ TEST_F(GcsStoreTest, ALargeLocalFileIsSentFromWhereItLies) {
     EXPECT_TRUE(writer->Commit().ok());
     EXPECT_TRUE(Stored("more") == bytes + "tail");
   }
+  {
+    const auto sent = fake.HeadersSent("content-range").size();
+    ASSERT_TRUE(append("whole")->Commit().ok());
+    const std::vector<std::string> ranges = fake.HeadersSent("content-range");
+    EXPECT_EQ(std::vector<std::string>(ranges.begin() + static_cast<std::ptrdiff_t>(sent), ranges.end()),
+              (std::vector<std::string>{"bytes 0-9437183/9437189", "bytes 9437184-9437188/9437189"}));
+    EXPECT_TRUE(Stored("whole") == bytes);
+  }
   const auto writer = append("edited");
   WriteFile(path, bytes + "edited");
   const Status edited = writer->Commit().status();
