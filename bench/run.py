@@ -379,18 +379,47 @@ class Bench:
             sys.exit(f"bench: {' '.join(map(str, command))}: exit {done.returncode}\n{done.stderr}")
         return json.loads(done.stdout)
 
-    def network(self):
-        upload_rows.rows(self, run)
-
     def components(self):
         """No floors: where to look when a ratio falls."""
         done = subprocess.run([self.binaries / "components", "--benchmark_color=false"], check=True,
                               capture_output=True, text=True, env={**os.environ, "PIPE_BENCH_TEXT": str(self.plain)})
         print("\n" + "\n".join(line.rstrip() for line in done.stdout.splitlines()))
 
+    def network(self):
+        self.downloads()
+        upload_rows.rows(self, run)
+
+    def downloads(self):
+        """A file from a server on loopback into memory, beside curl; and what its checksum costs."""
+        program, size, place = self.binaries / "download_speed", 1 << 30, Path("/dev/shm") / f"pipe-bench-{os.getpid()}"
+        place.mkdir()
+        file = place / "file"
+        with subprocess.Popen([program, "serve", str(size)], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
+            url = server.stdout.readline().decode().strip()
+
+            def fetched(*command):
+                for path in place.iterdir():
+                    path.unlink()
+                cost = run([*command])
+                if file.stat().st_size != size:
+                    sys.exit(f"bench: {command[0]}: {file.stat().st_size} bytes of {size}")
+                return cost
+            curl = lambda: fetched("curl", "-sS", "-o", file, url)  # noqa: E731
+            ours = lambda: fetched(program, "fetch", url, file)  # noqa: E731
+            value, values, foreign = self.pairs(curl, ours, lambda a, b: a.wall / b.wall, wall=True)
+            speed = size / 1e6 / ours().wall
+            self.row("wall of curl / of a source that arrives, one connection", value, 0.9,
+                     note=f"{self.spread(values)}; {speed:.0f} MB/s; the server is busy, too")
+            value, values, _ = self.pairs(curl, ours, lambda a, b: a.cpu / b.cpu)
+            self.row("CPU of curl / of a source that arrives", value, None, note=self.spread(values))
+            server.stdin.close()
+        shutil.rmtree(place)
+        seconds = float(subprocess.run([program, "crc"], check=True, capture_output=True, text=True).stdout)
+        self.row("CRC-32C of 100 MB/s, share of a core", 100 * seconds, 1, most=True, unit=" %")
+
 
 ROWS = ("overhead", "decoder", "shuffle", "scaling", "memory", "reads", "planning", "words", "encode", "packed",
-        "display", "training", "network", "components")
+        "display", "network", "training", "components")
 
 
 def machine():

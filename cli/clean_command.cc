@@ -79,9 +79,12 @@ int CleanCommand(const Options& options) {
     needs_sources = !plan->nothing_to_do();
   }
   std::map<std::string, std::uint64_t> removed;  // bytes by directory, or by file of a source
-  for (const char* below : {"artifacts", "sources"}) {
-    if (below == std::string_view("sources") && needs_sources) continue;
-    const Status done = RemoveBelow((*place)->environment(), below, needed, options.dry_run, removed);
+  for (const std::string_view below : {"artifacts", "sources", "kept"}) {
+    if (below == "sources" && needs_sources) continue;
+    // Copies that cost another fetch, and checkpoints that may be nowhere else yet.
+    if (below == "kept" && !options.all) continue;
+    const Status done =
+        RemoveBelow((*place)->environment(), std::string(below), needed, options.dry_run, removed);
     if (!done.ok()) return refuse(done);
   }
   std::uint64_t total = 0;

@@ -103,8 +103,12 @@ void PrintPlan(const Graph& graph, const Plan& plan, const Forecast& forecast, b
     if (explain)
       for (const std::string& why : segment.because) Print(StrCat("    because ", why));
   }
-  if (forecast_too)
-    Print(StrCat("peak of disk: ", unknown ? "more than " : "about ", HumanBytes(forecast.peak_disk_bytes)));
+  if (!forecast_too) return;
+  const std::string spool = forecast.spool_bytes == 0 ? std::string()
+                                                      : StrCat(", ", HumanBytes(forecast.spool_bytes),
+                                                               " of it for shards on their way to buckets");
+  Print(StrCat("peak of disk: ", unknown ? "more than " : "about ", HumanBytes(forecast.peak_disk_bytes),
+               spool));
 }
 
 void PrintUpToDate(const Graph& graph, const Plan& plan) {

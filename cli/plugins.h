@@ -1,8 +1,10 @@
 // The plugins of one command: where they are looked for, and what they are given.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/event_file.h"
@@ -26,6 +28,10 @@ class Plugins {
   PluginStages& stages() { return stages_; }
   const PluginHost& host() const { return host_; }
 
+  using OpenStoreAt = std::function<Result<std::unique_ptr<Store>>(const std::string& uri)>;
+  /// Before any job starts: from now on its stores are those of the run, so that what it sends to a bucket is
+  /// spooled and swept with the rest.
+  void StoreWith(OpenStoreAt open) { host_.open_store = std::move(open); }
   /// From now on events of jobs go to `events`, and notes to `progress`. Both outlive the jobs; before any
   /// starts.
   void TellTo(EventFile& events, Progress& progress);

@@ -100,7 +100,7 @@ int RunCommand(const Options& options) {
   if (!plan->refusals.empty()) return kExitRefused;
 
   const RunOptions run = RunOptionsOf(options, loaded->spec);
-  const Forecast forecast = ForecastOf(loaded->graph, *plan, *facts);
+  const Forecast forecast = ForecastOf(loaded->graph, *plan, *facts, run.threads);
   if (options.dry_run || options.explain)
     PrintPlan(loaded->graph, *plan, forecast, options.explain, options.dry_run);
   if (loaded->spec.disk_limit && forecast.peak_disk_bytes > *loaded->spec.disk_limit)
@@ -133,6 +133,7 @@ int RunCommand(const Options& options) {
   const Status begun = kept.Begin(CommandLineOf(options), *loaded, *plan, *facts, run);
   if (!begun.ok()) return Refuse(begun);
   EventFile events(StrCat((*place)->directory().run(kept.id()), "/", kPluginEventsName), SystemClock());
+  loaded->plugins.StoreWith(environment.open_store);
   loaded->plugins.TellTo(events, display);
   display.Start();
   const RunOutcome outcome = executor.Run(signals.token());

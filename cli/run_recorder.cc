@@ -158,6 +158,10 @@ void RunRecorder::Advanced(std::string_view stage, std::uint64_t done, std::uint
   next_.Advanced(stage, done, of);
 }
 
+void RunRecorder::Arriving(std::string_view file, std::uint64_t here, std::uint64_t of, bool ended) {
+  next_.Arriving(file, here, of, ended);
+}
+
 void RunRecorder::Note(std::string_view line) {
   {
     const std::scoped_lock lock(mutex_);

@@ -41,6 +41,7 @@ class RunRecorder final : public Progress {
   void Finished(std::string_view unit, const Status& outcome) override;
   void Logged(std::string_view unit, std::uint64_t records, std::uint64_t bytes) override;
   void Advanced(std::string_view stage, std::uint64_t done, std::uint64_t of) override;
+  void Arriving(std::string_view file, std::uint64_t here, std::uint64_t of, bool ended) override;
   void Note(std::string_view line) override;
 
  private:

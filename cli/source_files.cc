@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/checksum.h"
+#include "base/clock.h"
 #include "base/digest.h"
 #include "base/str.h"
-#include "remote/open_store.h"
+#include "remote/checksum_hasher.h"
+#include "remote/mirrored_file.h"
+#include "remote/parallel_file.h"
 #include "remote/part_file.h"
 #include "storage/local_file.h"
 #include "storage/local_store.h"
@@ -15,9 +19,14 @@ namespace pipeline {
 
 namespace {
 
-/// Tells about a long hashing, or a long transfer, once per so many bytes.
+/// Tells about a long hashing once per so many bytes.
 constexpr std::uint64_t kTellEvery = std::uint64_t{4} << 30;
 constexpr std::uint64_t kMaxJournalBytes = 64 << 10;
+constexpr std::size_t kReadBytes = 1 << 20;
+
+/// To one server at once where nobody says how many: a bucket is made for more, a web server of a university
+/// locks out who takes them.
+constexpr int kToBucket = 4, kToHost = 1;
 
 std::string IdentityOf(const FileIdentity& identity) {
   return StrCat(identity.size, " ", identity.mtime_ns, " ", identity.inode);
@@ -28,20 +37,75 @@ std::string IdentityOf(const std::string& url, std::uint64_t size, const std::st
   return StrCat(DigestOf(url).ToHex(), " ", size, " ", version);
 }
 
-/// "0123456789abcdef-ja.txt.xz": two addresses with one name lie side by side.
-std::string PartName(const std::string& url) {
+/// "0123456789abcdef-ja.txt.xz": two addresses with one name lie side by side. What is pinned has one name at
+/// every address.
+std::string PartName(const LocalInput& input) {
+  const std::string& checksum = input.checksum;
+  if (!checksum.empty())
+    return StrCat(DigestOf(checksum).ToHex().substr(0, 16), "-", checksum.substr(0, checksum.find(':')));
   std::string name = "file";
-  if (const Result<Uri> uri = Uri::Parse(url); uri.ok() && !uri->LastPart().empty()) name = uri->LastPart();
+  if (const Result<Uri> uri = Uri::Parse(input.path); uri.ok() && !uri->LastPart().empty())
+    name = uri->LastPart();
   std::replace(name.begin(), name.end(), '\0', '_');
-  return StrCat(DigestOf(url).ToHex().substr(0, 16), "-", name.substr(0, 100));
+  return StrCat(DigestOf(input.path).ToHex().substr(0, 16), "-", name.substr(0, 100));
 }
 
 Digest DigestOfRemote(const std::string& identity) { return DigestOf(StrCat("remote file 1\n", identity)); }
+Digest DigestOfPinned(const std::string& checksum) { return DigestOf(StrCat("pinned file 1\n", checksum)); }
+
+/// Whom transfers are counted for: all buckets have one server.
+std::string ServerOf(const std::string& url) {
+  const Result<Uri> uri = Uri::Parse(url);
+  if (!uri.ok() || uri->scheme == Uri::Scheme::kGs) return "gs";
+  return uri->authority.substr(uri->authority.rfind('@') + 1);
+}
+
+int ConnectionsOf(const LocalInput& input, const std::string& url) {
+  if (input.connections > 0) return input.connections;
+  return ServerOf(url) == "gs" ? kToBucket : kToHost;
+}
+
+std::vector<std::string> AddressesOf(const LocalInput& input) {
+  std::vector<std::string> urls = {input.path};
+  urls.insert(urls.end(), input.mirrors.begin(), input.mirrors.end());
+  return urls;
+}
+
+Result<Checksum> ChecksumOfFile(const std::string& path, Checksum::Kind kind, std::stop_token stop) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<LocalFile> file, LocalFile::Open(path));
+  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file->Open(0, std::move(stop)));
+  ChecksumHasher hasher(kind);
+  std::string piece(kReadBytes, '\0');
+  for (;;) {
+    ASSIGN_OR_RETURN(const std::size_t got, reader->Read(piece));
+    if (got == 0) return hasher.Finish();
+    hasher.Update(std::string_view(piece).substr(0, got));
+  }
+}
 
 }  // namespace
 
-SourceFiles::SourceFiles(std::string directory, DigestCache& digests, Network network, Note note)
-    : directory_(std::move(directory)), digests_(digests), network_(network), note_(std::move(note)) {}
+SourceFiles::SourceFiles(std::string directory, DigestCache& digests, Network network, Progress& progress)
+    : directory_(std::move(directory)), digests_(digests), network_(network), progress_(progress) {}
+
+Result<std::vector<LocalInput>> SourceFiles::Find(const LocalInput& pattern, std::stop_token stop) const {
+  if (network_ == Network::kOffline)
+    return Status(Code::kUnavailable,
+                  StrCat(pattern.path, ": was not asked which objects these are (--ask does)"));
+  ASSIGN_OR_RETURN(const std::vector<std::string> found, FindRemoteFiles(pattern.path, std::move(stop)));
+  if (found.size() > 1 && !pattern.checksum.empty())
+    return Status(Code::kInvalidArgument, StrCat(pattern.path, ": stands for ", found.size(),
+                                                 " objects, and a checksum is that of one; name them one "
+                                                 "by one"));
+  std::vector<LocalInput> inputs;
+  for (const std::string& url : found) {
+    LocalInput& input = inputs.emplace_back(pattern);
+    input.path = url;
+    input.name = url.substr(url.rfind('/') + 1);
+    input.is_pattern = false;
+  }
+  return inputs;
+}
 
 Result<SourceFile> SourceFiles::Look(const LocalInput& input, std::stop_token stop) {
   if (IsRemote(input.path)) return LookAtRemote(input, std::move(stop));
@@ -51,37 +115,96 @@ Result<SourceFile> SourceFiles::Look(const LocalInput& input, std::stop_token st
   const HashProgress progress = [&](std::uint64_t done, std::uint64_t of) {
     if (done < told + kTellEvery) return;
     told = done;
-    note_(StrCat("reading ", input.name, " once for its digest: ", HumanBytes(done), " of ", HumanBytes(of)));
+    progress_.Note(
+        StrCat("reading ", input.name, " once for its digest: ", HumanBytes(done), " of ", HumanBytes(of)));
   };
-  ASSIGN_OR_RETURN(const Digest digest, digests_.DigestOfFile(input.path, progress, std::move(stop)));
+  ASSIGN_OR_RETURN(const Digest digest, digests_.DigestOfFile(input.path, progress, stop));
   ASSIGN_OR_RETURN(const FileIdentity now, IdentifyFile(input.path));
-  return SourceFile{input, now.size, digest, IdentityOf(before)};
+  if (input.checksum.empty()) return SourceFile{input, now.size, digest, IdentityOf(before)};
+  RETURN_IF_ERROR(CheckPin(input, digest, std::move(stop)));
+  return SourceFile{input, now.size, DigestOfPinned(input.checksum), IdentityOf(before)};
+}
+
+/// What the checksum of bytes with this digest is, is written down beside what arrives: the file is read for
+/// it once.
+Status SourceFiles::CheckPin(const LocalInput& input, const Digest& digest, std::stop_token stop) const {
+  ASSIGN_OR_RETURN(const Checksum wanted, ParseChecksum(input.checksum));
+  LocalStore store(directory_);
+  const std::string name = StrCat(digest.ToHex(), ".", input.checksum.substr(0, input.checksum.find(':')));
+  std::string found;
+  if (const Result<std::string> known = ReadObject(store, name, kMaxJournalBytes);
+      known.ok() && ParseChecksum(*known).ok()) {
+    found = *known;
+  } else {
+    progress_.Note(StrCat("reading ", input.name, " once for its checksum"));
+    ASSIGN_OR_RETURN(const Checksum computed, ChecksumOfFile(input.path, wanted.kind, std::move(stop)));
+    found = ToString(computed);
+    if (network_ == Network::kMayAsk)  // else this run leaves nothing behind
+      RETURN_IF_ERROR(WriteObject(store, name, found, Condition::ReplaceAny()).status());
+  }
+  if (found == ToString(wanted)) return {};
+  return Status(Code::kDataLoss,
+                StrCat(input.path, ": is not the file that it is pinned to: ", ToString(wanted),
+                       " was wanted, and it has ", found, "; check `checksum`, or get the file anew"));
 }
 
 Result<SourceFile> SourceFiles::LookAtRemote(const LocalInput& input, std::stop_token stop) {
-  Remote remote;
-  if (network_ == Network::kOffline) {
-    ASSIGN_OR_RETURN(remote, Remembered(input.path));
+  Remote remote{input, {}};
+  if (!input.checksum.empty()) {
+    ASSIGN_OR_RETURN(remote, LookAtPinned(input, std::move(stop)));
+  } else if (network_ == Network::kOffline) {
+    const std::optional<PartState> before = Journal(input);
+    if (!before)
+      return Status(Code::kUnavailable,
+                    StrCat(ShownUrl(input.path), ": was not asked for its size and version (--ask does)"));
+    remote.identity = before->identity;
+    remote.size = before->size;
   } else {
     ASSIGN_OR_RETURN(const RemoteFile found, OpenRemoteFile(input.path, Patience::kPlan, std::move(stop)));
     remote.size = found.bytes->size();
     remote.identity = IdentityOf(input.path, remote.size, found.version);
   }
-  SourceFile file{input, remote.size, DigestOfRemote(remote.identity), remote.identity};
+  const Digest digest =
+      input.checksum.empty() ? DigestOfRemote(remote.identity) : DigestOfPinned(input.checksum);
+  SourceFile file{input, remote.size, digest, remote.identity};
   const std::scoped_lock lock(mutex_);
-  remotes_.insert_or_assign(input.path, std::move(remote));
+  const auto [known, is_new] = remotes_.try_emplace(input.path, remote);
+  if (!is_new && known->second.input.checksum != input.checksum)
+    return Status(
+        Code::kInvalidArgument,
+        StrCat(ShownUrl(input.path), ": stands in two places, with `checksum` in one of them only, ",
+               "or with another; write the same in both"));
+  known->second = std::move(remote);
   return file;
 }
 
-Result<SourceFiles::Remote> SourceFiles::Remembered(const std::string& url) const {
-  LocalStore store(directory_);
-  const Result<std::string> text = ReadObject(store, StrCat(PartName(url), ".json"), kMaxJournalBytes);
-  if (text.ok()) {
-    Result<PartState> state = ParsePartState(*text);
-    if (state.ok()) return Remote{std::move(state->identity), state->size, {}};
+/// Its size, from whoever answers first; nobody is asked where all of it is here.
+Result<SourceFiles::Remote> SourceFiles::LookAtPinned(const LocalInput& input, std::stop_token stop) const {
+  Remote remote{input, StrCat("pinned ", input.checksum)};
+  const std::optional<PartState> before = Journal(input);
+  if (before && before->identity == remote.identity) remote.size = before->size;
+  const bool is_whole = before && before->identity == remote.identity && before->bytes == before->size;
+  if (is_whole || network_ == Network::kOffline) return remote;
+  Status first;
+  for (const std::string& url : AddressesOf(input)) {
+    const Result<RemoteFile> found = OpenRemoteFile(url, Patience::kPlan, stop);
+    if (found.ok()) {
+      remote.size = found->bytes->size();
+      return remote;
+    }
+    if (found.status().code() == Code::kCancelled) return found.status();
+    if (!input.mirrors.empty()) progress_.Note(found.status().message());
+    if (first.ok()) first = found.status();
   }
-  return Status(Code::kUnavailable,
-                StrCat(ShownUrl(url), ": was not asked for its size and version (--ask does)"));
+  return first;
+}
+
+std::optional<PartState> SourceFiles::Journal(const LocalInput& input) const {
+  LocalStore store(directory_);
+  const Result<std::string> text = ReadObject(store, StrCat(PartName(input), ".json"), kMaxJournalBytes);
+  if (!text.ok()) return std::nullopt;
+  Result<PartState> state = ParsePartState(*text);
+  return state.ok() ? std::optional(*std::move(state)) : std::nullopt;
 }
 
 Result<std::shared_ptr<ByteFile>> SourceFiles::Open(const std::string& path, std::stop_token stop) {
@@ -91,27 +214,95 @@ Result<std::shared_ptr<ByteFile>> SourceFiles::Open(const std::string& path, std
 }
 
 Result<std::shared_ptr<ByteFile>> SourceFiles::OpenRemote(const std::string& url, std::stop_token stop) {
-  // Not under the lock: a server may take minutes. Two units that open one file at once both ask.
-  ASSIGN_OR_RETURN(RemoteFile found, OpenRemoteFile(url, Patience::kRun, std::move(stop)));
-  const std::string shown = ShownUrl(url);
+  bool is_pinned = false;
+  {
+    const std::scoped_lock lock(mutex_);
+    const auto looked_at = remotes_.find(url);
+    is_pinned = looked_at != remotes_.end() && !looked_at->second.input.checksum.empty();
+  }
+  RemoteFile found;
+  if (!is_pinned) {
+    // Not under the lock: a server may take minutes. Two units that open one file at once both ask.
+    ASSIGN_OR_RETURN(found, OpenRemoteFile(url, Patience::kRun, std::move(stop)));
+  }
   const std::scoped_lock lock(mutex_);
   Remote& remote = remotes_[url];
-  if (IdentityOf(url, found.bytes->size(), found.version) != remote.identity)
-    return Status(Code::kDataLoss, StrCat(shown, ": changed since this run was planned; run it again"));
+  if (!is_pinned && IdentityOf(url, found.bytes->size(), found.version) != remote.identity)
+    return Status(Code::kDataLoss,
+                  StrCat(ShownUrl(url), ": changed since this run was planned; run it again"));
   if (std::shared_ptr<ArrivingFile> arriving = remote.arriving.lock())
     return std::shared_ptr<ByteFile>(std::move(arriving));
-  Arrival arrival{
-      .name = shown,
-      .path = StrCat(directory_, "/", PartName(url)),
-      .identity = remote.identity,
-      // What may turn out wrong at its end is not decoded before: no log line is ever taken back for it.
-      .whole_first = found.version.empty() || found.crc32c.has_value(),
-      .crc32c = found.crc32c,
-      .progress = Teller(shown)};
   ASSIGN_OR_RETURN(std::shared_ptr<ArrivingFile> arriving,
-                   ArrivingFile::Begin(std::move(found.bytes), std::move(arrival)));
+                   is_pinned ? BeginPinned(remote) : BeginVersion(remote, found));
   remote.arriving = arriving;
   return std::shared_ptr<ByteFile>(std::move(arriving));
+}
+
+/// Asks nobody: what is here may be all of it.
+Result<std::shared_ptr<ArrivingFile>> SourceFiles::BeginPinned(const Remote& remote) {
+  const LocalInput& input = remote.input;
+  const bool has_mirrors = !input.mirrors.empty();
+  // Opened later, by the thread of the file, which ends before this does.
+  const auto open = [this, input, has_mirrors](
+                        const std::string& url,
+                        std::stop_token stop) -> Result<std::shared_ptr<const RangedFile>> {
+    const Patience patience = has_mirrors ? Patience::kNext : Patience::kRun;
+    ASSIGN_OR_RETURN(RemoteFile found, OpenRemoteFile(url, patience, std::move(stop)));
+    return Politely(std::move(found.bytes), url, input);
+  };
+  RetryMeans means;
+  if (!has_mirrors) means.policy = {.attempts = 3, .patience = {}};  // after each a reader had its own
+  auto file = std::make_shared<MirroredFile>(
+      AddressesOf(input), remote.size, open, [this](std::string_view line) { progress_.Note(line); }, means);
+  Arrival arrival = ArrivalOf(remote);
+  ASSIGN_OR_RETURN(arrival.pin, ParseChecksum(input.checksum));
+  arrival.distrust = [file](bool all_came_now) { return file->Distrust(all_came_now); };
+  auto fetched = std::make_shared<ParallelFile>(std::move(file), ConnectionsOf(input, input.path));
+  ASSIGN_OR_RETURN(std::unique_ptr<ArrivingFile> arriving,
+                   ArrivingFile::Begin(std::move(fetched), std::move(arrival)));
+  return std::shared_ptr<ArrivingFile>(std::move(arriving));
+}
+
+Result<std::shared_ptr<ArrivingFile>> SourceFiles::BeginVersion(const Remote& remote,
+                                                                const RemoteFile& found) {
+  const std::string& url = remote.input.path;
+  Arrival arrival = ArrivalOf(remote);
+  // What may turn out wrong at its end is not decoded before: no log line is ever taken back for it.
+  arrival.whole_first = found.version.empty() || found.crc32c.has_value();
+  arrival.crc32c = found.crc32c;
+  arrival.ahead = found.bytes;
+  std::shared_ptr<const RangedFile> politely = Politely(found.bytes, url, remote.input);
+  // Parts of what nothing tells from another version cannot be put together.
+  const bool in_parts = found.takes_ranges && !found.version.empty();
+  auto fetched =
+      std::make_shared<ParallelFile>(std::move(politely), in_parts ? ConnectionsOf(remote.input, url) : 1);
+  ASSIGN_OR_RETURN(std::unique_ptr<ArrivingFile> arriving,
+                   ArrivingFile::Begin(std::move(fetched), std::move(arrival)));
+  return std::shared_ptr<ArrivingFile>(std::move(arriving));
+}
+
+Arrival SourceFiles::ArrivalOf(const Remote& remote) const {
+  Arrival arrival;
+  arrival.name = ShownUrl(remote.input.path);
+  arrival.path = StrCat(directory_, "/", PartName(remote.input));
+  arrival.identity = remote.identity;
+  arrival.progress = [&progress = progress_, name = remote.input.name](std::uint64_t here, std::uint64_t of,
+                                                                       bool ended) {
+    progress.Arriving(name, here, of, ended);
+  };
+  return arrival;
+}
+
+std::shared_ptr<const RangedFile> SourceFiles::Politely(std::shared_ptr<const RangedFile> file,
+                                                        const std::string& url, const LocalInput& input) {
+  PoliteFile::Manners manners{ServerOf(url), ConnectionsOf(input, url), gate_};
+  if (input.rate > 0) {
+    const std::scoped_lock lock(rates_mutex_);
+    std::shared_ptr<RateLimit>& rate = rates_[input.rate];
+    if (!rate) rate = std::make_shared<RateLimit>(input.rate, SystemClock(), SystemPause());
+    manners.rate = rate;
+  }
+  return std::make_shared<PoliteFile>(std::move(file), std::move(manners));
 }
 
 Result<std::string> SourceFiles::Identity(const std::string& path) {
@@ -123,15 +314,6 @@ Result<std::string> SourceFiles::Identity(const std::string& path) {
   }
   ASSIGN_OR_RETURN(const FileIdentity identity, IdentifyFile(path));
   return IdentityOf(identity);
-}
-
-std::function<void(std::uint64_t, std::uint64_t)> SourceFiles::Teller(std::string name) const {
-  return [note = note_, name = std::move(name), told = std::uint64_t{0}](std::uint64_t here,
-                                                                         std::uint64_t of) mutable {
-    if (here < told + kTellEvery) return;
-    told = here;
-    note(StrCat("fetching ", name, ": ", HumanBytes(here), " of ", HumanBytes(of)));
-  };
 }
 
 }  // namespace pipeline

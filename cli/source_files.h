@@ -1,34 +1,41 @@
 // The files that a pipeline reads, on this machine or elsewhere, as planning and units see them.
 #pragma once
 
-#include <functional>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <string>
-#include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "dag/plan.h"
+#include "dag/progress.h"
 #include "remote/arriving_file.h"
+#include "remote/open_store.h"
+#include "remote/polite_file.h"
+#include "remote/rate_limit.h"
 #include "storage/digest_cache.h"
 
 namespace pipeline {
 
 /// A file of this machine is read where it lies and counts by the digest of its bytes. One that is elsewhere
 /// counts by its address, size and version; it arrives in a directory while it is read, and the next run goes
-/// on where this one ended. Safe from any thread.
+/// on where this one ended. One that is pinned to a checksum counts by that, wherever it is. Safe from any
+/// thread.
 class SourceFiles {
  public:
   enum class Network : std::uint8_t { kMayAsk, kOffline };
-  using Note = std::function<void(std::string_view line)>;
 
-  /// `directory` is made when something arrives. `digests` outlives it.
-  SourceFiles(std::string directory, DigestCache& digests, Network network, Note note);
+  /// `directory` is made when something arrives. `digests` and `progress` outlive it.
+  SourceFiles(std::string directory, DigestCache& digests, Network network, Progress& progress);
 
+  /// The objects that a pattern stands for. kUnavailable offline.
+  Result<std::vector<LocalInput>> Find(const LocalInput& pattern, std::stop_token stop) const;
   /// What counts in recipes. Offline, what an earlier run wrote down of a remote file; kUnavailable where
-  /// there was none.
+  /// there was none. kDataLoss for a local file that is not what it is pinned to.
   Result<SourceFile> Look(const LocalInput& input, std::stop_token stop);
   /// Of a remote file: as it was when Look saw it, or fails with kDataLoss.
   Result<std::shared_ptr<ByteFile>> Open(const std::string& path, std::stop_token stop);
@@ -38,22 +45,33 @@ class SourceFiles {
 
  private:
   struct Remote {
+    LocalInput input;  // as it was looked at
     std::string identity;
     std::uint64_t size = 0;
-    std::weak_ptr<ArrivingFile> arriving;  // shared by the units that read it now
+    std::weak_ptr<ArrivingFile> arriving = {};  // shared by the units that read it now
   };
 
+  Status CheckPin(const LocalInput& input, const Digest& digest, std::stop_token stop) const;
   Result<SourceFile> LookAtRemote(const LocalInput& input, std::stop_token stop);
-  Result<Remote> Remembered(const std::string& url) const;
+  Result<Remote> LookAtPinned(const LocalInput& input, std::stop_token stop) const;
+  std::optional<PartState> Journal(const LocalInput& input) const;
   Result<std::shared_ptr<ByteFile>> OpenRemote(const std::string& url, std::stop_token stop);
-  std::function<void(std::uint64_t, std::uint64_t)> Teller(std::string name) const;
+  Result<std::shared_ptr<ArrivingFile>> BeginPinned(const Remote& remote);
+  Result<std::shared_ptr<ArrivingFile>> BeginVersion(const Remote& remote, const RemoteFile& found);
+  Arrival ArrivalOf(const Remote& remote) const;
+  /// `file` of `url`, read no faster and by no more than `input` says.
+  std::shared_ptr<const RangedFile> Politely(std::shared_ptr<const RangedFile> file, const std::string& url,
+                                             const LocalInput& input);
 
   const std::string directory_;
   DigestCache& digests_;
   const Network network_;
-  const Note note_;
-  std::mutex mutex_;                       // for what follows
-  std::map<std::string, Remote> remotes_;  // by URL, with its secrets
+  Progress& progress_;
+  const std::shared_ptr<ServerGate> gate_ = std::make_shared<ServerGate>();
+  std::mutex rates_mutex_;                                     // for what follows
+  std::map<std::uint64_t, std::shared_ptr<RateLimit>> rates_;  // by bytes a second
+  std::mutex mutex_;                                           // for what follows
+  std::map<std::string, Remote> remotes_;                      // by URL, with its secrets
 };
 
 }  // namespace pipeline

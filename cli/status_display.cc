@@ -77,6 +77,16 @@ struct StatusDisplay::Shown {
   std::vector<std::uint64_t> last_busy;
 };
 
+/// A file on its way here.
+struct StatusDisplay::Arrival {
+  std::uint64_t here = 0;
+  std::uint64_t of = 0;
+  std::uint64_t last = 0;  // when the rate was last looked at, and how much was here
+  steady_clock::time_point last_at = steady_clock::now();
+  double rate = 0;  // bytes per second, smoothed
+  bool has_rate = false;
+};
+
 StatusDisplay::StatusDisplay(bool json) : json_(json), terminal_(!json && isatty(STDERR_FILENO) == 1) {
   former_sink_ = SetLogSink([this](Level level, std::string_view message) {
     const std::scoped_lock lock(mutex_);
@@ -139,6 +149,22 @@ void StatusDisplay::Advanced(std::string_view stage, std::uint64_t done, std::ui
   shards_.insert_or_assign(std::string(stage), std::pair(done, of));
 }
 
+void StatusDisplay::Arriving(std::string_view file, std::uint64_t here, std::uint64_t of, bool ended) {
+  const std::scoped_lock lock(mutex_);
+  auto found = arrivals_.find(file);
+  if (ended) {
+    if (found != arrivals_.end()) arrivals_.erase(found);
+    return;
+  }
+  if (found == arrivals_.end()) {
+    found = arrivals_.emplace(file, std::make_unique<Arrival>()).first;
+    found->second->last = here;  // what an earlier run fetched is no speed of this one
+  }
+  found->second->here = here;
+  found->second->of = of;
+  found->second->last = std::min(found->second->last, here);  // less is here where it begins anew
+}
+
 void StatusDisplay::Note(std::string_view line) { LogInfo(line); }
 
 void StatusDisplay::WriteMessage(Level level, std::string_view message) {
@@ -184,6 +210,7 @@ void StatusDisplay::Draw() {
 
 std::vector<std::string> StatusDisplay::Lines() {
   std::vector<std::string> lines;
+  for (const auto& [file, arrival] : arrivals_) lines.push_back(LineOf(file, *arrival));
   const auto now = steady_clock::now();
   for (const std::unique_ptr<Shown>& shown : units_) {
     // Shards are told of by stage, below.
@@ -198,6 +225,25 @@ std::vector<std::string> StatusDisplay::Lines() {
     if (progress.first < progress.second)
       lines.push_back(StrCat("[", stage, "] shard ", progress.first, " of ", progress.second));
   return lines;
+}
+
+std::string StatusDisplay::LineOf(std::string_view file, Arrival& arrival) {
+  const auto now = steady_clock::now();
+  const double seconds = duration<double>(now - arrival.last_at).count();
+  if (seconds > 0) {
+    const double rate = static_cast<double>(arrival.here - arrival.last) / seconds;
+    const double weight = arrival.has_rate ? std::min(1.0, seconds / kWindowSeconds) : 1.0;
+    arrival.rate += weight * (rate - arrival.rate);
+    arrival.has_rate = true;
+    arrival.last = arrival.here;
+    arrival.last_at = now;
+  }
+  std::string line = StrCat("[", file, "] ");
+  if (arrival.of > 0) line += StrCat(arrival.here * 100 / arrival.of, "% ");
+  if (arrival.rate >= 1)
+    line += StrCat("eta ", Duration(static_cast<double>(arrival.of - arrival.here) / arrival.rate), " ");
+  return line + StrCat(HumanBytes(arrival.here), " of ", HumanBytes(arrival.of), " arrived, ",
+                       HumanBytes(static_cast<std::uint64_t>(arrival.rate)), "/s");
 }
 
 /// What a Job says of itself, with the time that is left by its pace so far.

@@ -32,10 +32,12 @@ class StatusDisplay final : public Progress {
   void Finished(std::string_view unit, const Status& outcome) override;
   void Logged(std::string_view unit, std::uint64_t records, std::uint64_t bytes) override;
   void Advanced(std::string_view stage, std::uint64_t done, std::uint64_t of) override;
+  void Arriving(std::string_view file, std::uint64_t here, std::uint64_t of, bool ended) override;
   void Note(std::string_view line) override;
 
  private:
   struct Shown;
+  struct Arrival;
 
   void Loop();
   void Draw();
@@ -43,6 +45,7 @@ class StatusDisplay final : public Progress {
   void WriteMessage(Level level, std::string_view message);
   std::vector<std::string> Lines();
   std::string LineOf(Shown& shown, double seconds) const;
+  static std::string LineOf(std::string_view file, Arrival& arrival);
   static std::string LineOfJob(Shown& shown, const std::string& said);
 
   const bool json_;
@@ -54,6 +57,7 @@ class StatusDisplay final : public Progress {
   bool running_ = false;
   std::vector<std::unique_ptr<Shown>> units_;
   std::map<std::string, std::pair<std::uint64_t, std::uint64_t>, std::less<>> shards_;  // by stage
+  std::map<std::string, std::unique_ptr<Arrival>, std::less<>> arrivals_;               // by file
   std::size_t lines_drawn_ = 0;
   std::thread thread_;
 };

@@ -166,6 +166,7 @@ class OneUnit final {
       return Fail(options_, fits);
 
     const RunOptions run = RunOptionsFor(hand_out, loaded->spec);
+    loaded->plugins.StoreWith((*place)->environment().open_store);
     Executor executor(loaded->graph, *plan, *facts, (*place)->environment(), run);
     if (const Status prepared = executor.Prepare(); !prepared.ok()) return Fail(options_, prepared);
     display.Start();

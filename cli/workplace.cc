@@ -89,8 +89,7 @@ Result<std::unique_ptr<Workplace>> Workplace::Join(const HandOut& hand_out, cons
 void Workplace::Furnish(const WorkDir& own, SourceFiles::Network network, Progress& progress) {
   const std::string path = directory_.path();
   digests_ = std::make_unique<DigestCache>(*root_, "digests.txt");
-  sources_ = std::make_unique<SourceFiles>(own.sources(), *digests_, network,
-                                           [&progress](std::string_view line) { progress.Note(line); });
+  sources_ = std::make_unique<SourceFiles>(own.sources(), *digests_, network, progress);
   intermediate_ = std::make_unique<PartitionFileFormat>();
 
   environment_.log = log_.get();
@@ -113,6 +112,7 @@ void Workplace::Furnish(const WorkDir& own, SourceFiles::Network network, Progre
     return std::optional(free);
   };
   environment_.scratch = directory_.spool();
+  environment_.kept = directory_.kept();
   environment_.artifacts = directory_.artifacts();
 }
 
@@ -137,8 +137,10 @@ Result<SourceFile> Workplace::Hash(const LocalInput& input, std::stop_token stop
 }
 
 Result<Facts> Workplace::Gather(const Graph& graph, std::stop_token stop) {
-  ASSIGN_OR_RETURN(Facts facts, GatherFacts(graph, environment_,
-                                            [&](const LocalInput& input) { return Hash(input, stop); }));
+  ASSIGN_OR_RETURN(Facts facts,
+                   GatherFacts(
+                       graph, environment_, [&](const LocalInput& input) { return Hash(input, stop); },
+                       [&](const LocalInput& pattern) { return sources_->Find(pattern, stop); }));
   facts.offline = sources_->network() == SourceFiles::Network::kOffline;
   return facts;
 }

@@ -38,6 +38,7 @@ struct Environment {
   std::function<Result<std::optional<std::uint64_t>>(const std::string& uri)> place_free_bytes;
   LeaseTerms lease;       // of runs in this work directory, on places in buckets
   std::string scratch;    // path of a directory in which Jobs have a directory of their own each
+  std::string kept;       // path of a directory in which Jobs keep copies from one run to the next
   std::string artifacts;  // path of artifacts/ of the work directory
 };
 

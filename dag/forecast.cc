@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <string_view>
+
+#include "storage/uri.h"
 
 namespace pipeline {
 
@@ -15,21 +18,26 @@ double TextPerByte(std::string_view name) {
   return 1;
 }
 
-constexpr double kPublishedPerText = 1.12;     // framing and headers around lines of about 200 bytes
+constexpr double kPublishedPerText = 1.12;  // framing and headers around lines of about 200 bytes
+constexpr std::uint64_t kMostPerShard = std::uint64_t{1} << 30;  // as TFDS counts shards, by `auto`
 constexpr double kIntermediatePerText = 1.25;  // the same with hash and origin of every record
 
 class Forecaster {
  public:
-  Forecaster(const Graph& graph, const Plan& plan, const Facts& facts)
-      : graph_(graph), plan_(plan), facts_(facts) {}
+  Forecaster(const Graph& graph, const Plan& plan, const Facts& facts, int threads)
+      : graph_(graph), plan_(plan), facts_(facts), groups_(std::max(threads, 2)) {}
 
   Forecast Make() {
     Forecast forecast;
     for (const PlannedSegment& segment : plan_.segments) {
-      forecast.segments.push_back(Of(segment));
-      forecast.peak_disk_bytes +=
-          forecast.segments.back().intermediate_bytes + forecast.segments.back().published_bytes;
+      const SegmentForecast& made = forecast.segments.emplace_back(Of(segment));
+      forecast.peak_disk_bytes += made.intermediate_bytes + made.fetched_bytes;
+      if (!IsRemote(segment.place))
+        forecast.peak_disk_bytes += made.published_bytes;
+      else
+        forecast.spool_bytes = std::max(forecast.spool_bytes, SpoolOf(segment, made.published_bytes));
     }
+    forecast.peak_disk_bytes += forecast.spool_bytes;
     return forecast;
   }
 
@@ -61,7 +69,27 @@ class Forecaster {
           std::min(forecast.intermediate_bytes, Times(*bytes, kIntermediatePerText));
     forecast.read_bytes =
         segment.files < 0 ? forecast.text_bytes : Times(StoredOf(segment), share > 0 ? 1 : 0);
+    if (segment.files >= 0 && share > 0) forecast.fetched_bytes = FetchedOf(segment);
     return forecast;
+  }
+
+  /// Of each group one shard is gathered, one waits, one is on its way.
+  std::uint64_t SpoolOf(const PlannedSegment& segment, std::uint64_t published) const {
+    const Json& shards = graph_.nodes()[static_cast<std::size_t>(segment.node)].spec->config["shards"];
+    const std::uint64_t shard = shards.is_int() && shards.AsInt() > 0
+                                    ? published / static_cast<std::uint64_t>(shards.AsInt())
+                                    : std::min(published, kMostPerShard);
+    return std::min(published, 3 * static_cast<std::uint64_t>(groups_) * shard);
+  }
+
+  /// Sources elsewhere that are read are kept until they are cleaned away.
+  std::uint64_t FetchedOf(const PlannedSegment& segment) {
+    std::uint64_t bytes = 0;
+    if (!fetched_.insert(FilesStage(segment).name).second) return bytes;  // for another segment
+    if (const auto files = facts_.files.find(FilesStage(segment).name); files != facts_.files.end())
+      for (const SourceFile& file : files->second.files)
+        if (IsRemote(file.input.path)) bytes += file.size;
+    return bytes;
   }
 
   /// How much text a Gather stage with a size of its own gives, and about what it keeps of what it took in.
@@ -114,18 +142,22 @@ class Forecaster {
     if (const auto files = facts_.files.find(source.name); files != facts_.files.end())
       for (const SourceFile& file : files->second.files)
         guess += Times(file.size, TextPerByte(file.input.name));
-    return guess;
+    if (guess > 0 || !source.config["url"].is_array() || source.config["url"].AsArray().empty()) return guess;
+    return Times(static_cast<std::uint64_t>(source.config["size"].AsInt()),
+                 TextPerByte(source.config["url"].AsArray().front().AsString()));
   }
 
   const Graph& graph_;
   const Plan& plan_;
   const Facts& facts_;
+  const int groups_;                    // of shards, that are written at once
+  std::set<std::string_view> fetched_;  // stages whose files were counted
 };
 
 }  // namespace
 
-Forecast ForecastOf(const Graph& graph, const Plan& plan, const Facts& facts) {
-  return Forecaster(graph, plan, facts).Make();
+Forecast ForecastOf(const Graph& graph, const Plan& plan, const Facts& facts, int threads) {
+  return Forecaster(graph, plan, facts, threads).Make();
 }
 
 }  // namespace pipeline

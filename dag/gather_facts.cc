@@ -1,6 +1,7 @@
 #include "dag/gather_facts.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <utility>
@@ -16,10 +17,27 @@ namespace pipeline {
 
 namespace {
 
-Facts::Files FilesOf(const StageSpec& spec, const HashFile& hash, Status& interrupted) {
+Result<std::vector<LocalInput>> InputsOf(const StageSpec& spec, const FindFiles& find) {
+  ASSIGN_OR_RETURN(std::vector<LocalInput> named, spec.type->local_inputs(spec.config));
+  std::vector<LocalInput> inputs;
+  for (LocalInput& input : named) {
+    std::vector<LocalInput> found;
+    if (input.is_pattern) {
+      ASSIGN_OR_RETURN(found, find(input));
+    } else {
+      found.push_back(std::move(input));
+    }
+    std::move(found.begin(), found.end(), std::back_inserter(inputs));
+  }
+  return inputs;
+}
+
+Facts::Files FilesOf(const StageSpec& spec, const HashFile& hash, const FindFiles& find,
+                     Status& interrupted) {
   Facts::Files files;
-  Result<std::vector<LocalInput>> inputs = spec.type->local_inputs(spec.config);
+  Result<std::vector<LocalInput>> inputs = InputsOf(spec, find);
   if (!inputs.ok()) {
+    if (inputs.status().code() == Code::kCancelled) interrupted = inputs.status();
     files.missing = std::move(inputs).status();
     return files;
   }
@@ -114,13 +132,14 @@ LastLogged LastOf(const RunLog& log, const std::string& stage) {
 
 }  // namespace
 
-Result<Facts> GatherFacts(const Graph& graph, const Environment& environment, const HashFile& hash) {
+Result<Facts> GatherFacts(const Graph& graph, const Environment& environment, const HashFile& hash,
+                          const FindFiles& find) {
   Facts facts;
   for (const Node& node : graph.nodes()) {
     const StageSpec& spec = *node.spec;
     if (spec.type->gives == Flow::kFiles) {
       Status interrupted;
-      facts.files.emplace(spec.name, FilesOf(spec, hash, interrupted));
+      facts.files.emplace(spec.name, FilesOf(spec, hash, find, interrupted));
       RETURN_IF_ERROR(interrupted);
       continue;
     }

@@ -203,6 +203,7 @@ class JobRun {
       return found == versions.end() ? Condition::CreateOnly() : Condition::Replace(found->second);
     };
     request.scratch = scratch.path();
+    request.kept = scope_.environment->kept;
     request.memory_bytes = scope_.options->memory_bytes;
     request.threads = scope_.options->threads;
     request.progress = [running](std::uint64_t done, std::uint64_t of) {

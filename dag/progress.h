@@ -85,6 +85,9 @@ class Progress {
   virtual void Logged(std::string_view unit, std::uint64_t records, std::uint64_t bytes) = 0;
   /// How many shards or units of `stage` are done, of how many.
   virtual void Advanced(std::string_view stage, std::uint64_t done, std::uint64_t of) = 0;
+  /// How much of a file that is elsewhere is on this machine; `ended`: no more comes for now, whether all is
+  /// here or not.
+  virtual void Arriving(std::string_view file, std::uint64_t here, std::uint64_t of, bool ended) = 0;
   /// One line for people: an artifact was published, a partition will be made again, ...
   virtual void Note(std::string_view line) = 0;
 };

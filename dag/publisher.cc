@@ -98,7 +98,7 @@ Status Publisher::Begin(const std::vector<Piece>& pieces, std::uint64_t memory_b
   for (std::size_t at = 0; at < shards.size(); ++at) {
     const UnitLine* line = scope_.environment->log->FindDone(ShardUnitOf(scope_, shards[at]));
     if (line == nullptr || line->place != scope_.planned->place || !Stands(at, *line, sizes)) continue;
-    // Its line went away with the log of what is replaced.
+    // Its line may have gone away with the log of what is replaced.
     if (place_log_ && scope_.planned->replaces) RETURN_IF_ERROR(place_log_->Add(*line));
   }
   if (place_log_) {
@@ -160,9 +160,11 @@ Status Publisher::CheckRoom(const std::vector<Piece>& pieces) const {
                        "; free some space and run again, or name another `out`"));
 }
 
-/// Takes away what says that the artifact is there, the last committed first.
+/// Takes away what says that the artifact is there, the last committed first. Not where it is the same one,
+/// of which an object is missing: it is missing already, and nothing will be said otherwise.
 Status Publisher::Withdraw() {
   const Result<Manifest> manifest = ReadManifest(out_, scope_.planned->place);
+  if (manifest.ok() && manifest->recipe() == scope_.planned->recipe() && !scope_.planned->forced) return {};
   if (manifest.ok())
     for (const StoredObject& follower : manifest->followers) RETURN_IF_ERROR(out_.Remove(follower.name));
   RETURN_IF_ERROR(out_.Remove(kManifestName));

@@ -26,6 +26,7 @@ std::string WorkDir::lock() const { return path_ + "/lock"; }
 std::string WorkDir::artifacts() const { return path_ + "/artifacts"; }
 std::string WorkDir::spool() const { return path_ + "/spool"; }
 std::string WorkDir::sources() const { return path_ + "/sources"; }
+std::string WorkDir::kept() const { return path_ + "/kept"; }
 std::string WorkDir::runs() const { return path_ + "/runs"; }
 std::string WorkDir::run(std::string_view id) const { return StrCat(runs(), '/', id); }
 

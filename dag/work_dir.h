@@ -23,6 +23,7 @@ class WorkDir {
   std::string artifacts() const;
   std::string spool() const;    // what is on its way to a bucket
   std::string sources() const;  // what comes from elsewhere: remote/part_file.md
+  std::string kept() const;     // what Jobs keep from one run to the next: copies of what is elsewhere
   std::string runs() const;
   std::string run(std::string_view id) const;  // the reports of one run
   /// Where the stage of this recipe keeps its pieces and intermediates.

@@ -15,7 +15,7 @@ extern "C" {
 #endif
 
 #define PIPE_ABI_MAJOR 1u /* another one is another language: such a plugin is refused */
-#define PIPE_ABI_MINOR 1u /* raised when a member of a struct or of an answer, or an extension, is added */
+#define PIPE_ABI_MINOR 2u /* raised when a member of a struct or of an answer, or an extension, is added */
 
 #define PIPE_EXPORT __attribute__((visibility("default")))
 
@@ -108,7 +108,8 @@ typedef struct pipe_reader pipe_reader; /* belongs to the host */
 typedef struct pipe_writer pipe_writer;
 enum {
   PIPE_CREATE_ONLY = 0, /* commit fails with PIPE_ALREADY_EXISTS where there is an object */
-  PIPE_REPLACE = 1
+  PIPE_REPLACE = 1,
+  PIPE_AFTER_STOP = 0x100 /* added to one of these, since 1.2: a stop does not end this writer */
 };
 /* Objects by URI: an absolute path, file:///path, gs://bucket/object; with the host's credentials. Readers
  * and writers may be used by one thread at a time each, and end with the call at the latest. */
@@ -139,6 +140,8 @@ typedef struct pipe_storage_1 {
   /* [any] Copies the message of the calling thread's last failure here, cut off at `size`; gives its whole
    * length. */
   size_t (*last_error)(void* ctx, char* out, size_t size);
+  /* [any] Since 1.2. OK also where there was no such object. */
+  pipe_code (*remove)(void* ctx, pipe_text uri);
 } pipe_storage_1;
 
 /* ---- Offered by a plugin: pipe_plugin.extension -------------------------------------------------------- */

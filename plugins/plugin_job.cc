@@ -61,9 +61,18 @@ Result<StoredObject> Measure(Store& store, const std::string& name, const std::s
   return object;
 }
 
-/// What one run of a job has committed below `out`, by name.
+/// What one run of a job has committed and removed below `out`, by name.
 class Commits {
  public:
+  void Remove(std::string_view name) {
+    const std::scoped_lock lock(mutex_);
+    objects_.erase(std::string(name));
+    removed_.emplace(name);
+  }
+  bool Removed(std::string_view name) const {
+    const std::scoped_lock lock(mutex_);
+    return removed_.contains(name);
+  }
   void Add(std::string_view name, StoredObject object) {
     object.name = name;
     const std::scoped_lock lock(mutex_);
@@ -78,6 +87,7 @@ class Commits {
  private:
   mutable std::mutex mutex_;
   std::map<std::string, StoredObject, std::less<>> objects_;
+  std::set<std::string, std::less<>> removed_;
 };
 
 class PluginJob final : public JobStage {
@@ -109,10 +119,15 @@ class PluginJob final : public JobStage {
     services.event = [&](const Json& event) { Tell(event, request); };
     services.condition = [&](const std::string& uri) -> std::optional<Condition> {
       const std::string_view name = Below(out, uri);
-      return name.empty() ? std::nullopt : std::optional(request.condition(std::string(name)));
+      if (name.empty()) return std::nullopt;
+      // The version that the run knows of is gone with the object.
+      return commits.Removed(name) ? Condition::CreateOnly() : request.condition(std::string(name));
     };
     services.committed = [&](const std::string& uri, const StoredObject& object) {
       if (const std::string_view name = Below(out, uri); !name.empty()) commits.Add(name, object);
+    };
+    services.removed = [&](const std::string& uri) {
+      if (const std::string_view name = Below(out, uri); !name.empty()) commits.Remove(name);
     };
     Result<Json> answer = plugin_->Run(Asked(request, out), services);
     if (!answer.ok()) return Where(std::move(answer).status());
@@ -126,6 +141,7 @@ class PluginJob final : public JobStage {
     asked["recipe"] = request.recipe.ToHex();
     asked["out"]["uri"] = out;
     asked["scratch"] = Absolute(request.scratch);
+    if (!request.kept.empty()) asked["kept"] = Absolute(StrCat(request.kept, "/", plugin_->name()));
     asked["memory"] = request.memory_bytes;
     asked["threads"] = request.threads;
     Json inputs{Json::Object{}};

@@ -19,6 +19,7 @@ struct pipe_reader {
 struct pipe_writer {
   pipeline::StorageExtension* owner = nullptr;
   std::string uri;
+  bool after_stop = false;  // goes on when the run stops
   std::unique_ptr<pipeline::Store> store;
   std::unique_ptr<pipeline::MeasuredWriter> writer;  // writes to `store`
 };
@@ -44,8 +45,8 @@ struct StorageExtension::Place {
 };
 
 StorageExtension::StorageExtension(const PluginServices& services) : services_(services) {
-  abi_ = {sizeof abi_, 0,      this,   Stat,    Open, Read,         Close,
-          Create,      Append, Commit, Discard, List, CopyLastError};
+  abi_ = {sizeof abi_, 0,      this,   Stat,    Open, Read,          Close,
+          Create,      Append, Commit, Discard, List, CopyLastError, Remove};
 }
 
 StorageExtension::~StorageExtension() = default;
@@ -130,16 +131,19 @@ void StorageExtension::Close(pipe_reader* reader) {
 
 pipe_code StorageExtension::Create(void* self, pipe_text uri, std::uint32_t condition, pipe_writer** writer) {
   StorageExtension& storage = Self(self);
-  if (storage.services_.stop.stop_requested()) return storage.Failed(Cancelled());
+  const bool after_stop = (condition & PIPE_AFTER_STOP) != 0;
+  if (storage.services_.stop.stop_requested() && !after_stop) return storage.Failed(Cancelled());
   Result<Place> place = storage.PlaceOf(ViewOf(uri));
   if (!place.ok()) return storage.Failed(place.status());
   auto made = std::make_unique<pipe_writer>();
   made->owner = &storage;
   made->uri = ViewOf(uri);
+  made->after_stop = after_stop;
   made->store = std::move(place->store);
   std::optional<Condition> rule;
   if (storage.services_.condition) rule = storage.services_.condition(made->uri);
-  if (!rule) rule = condition == PIPE_REPLACE ? Condition::ReplaceAny() : Condition::CreateOnly();
+  const std::uint32_t asked = condition & ~std::uint32_t{PIPE_AFTER_STOP};
+  if (!rule) rule = asked == PIPE_REPLACE ? Condition::ReplaceAny() : Condition::CreateOnly();
   Result<std::unique_ptr<MeasuredWriter>> created = MeasuredWriter::Create(*made->store, place->name, *rule);
   if (!created.ok()) return storage.Failed(created.status());
   made->writer = std::move(*created);
@@ -151,7 +155,7 @@ pipe_code StorageExtension::Create(void* self, pipe_text uri, std::uint32_t cond
 
 pipe_code StorageExtension::Append(pipe_writer* writer, const void* bytes, std::size_t size) {
   StorageExtension& storage = *writer->owner;
-  if (storage.services_.stop.stop_requested()) return storage.Failed(Cancelled());
+  if (storage.services_.stop.stop_requested() && !writer->after_stop) return storage.Failed(Cancelled());
   const Status appended = writer->writer->Append({static_cast<const char*>(bytes), size});
   return appended.ok() ? PIPE_OK : storage.Failed(appended);
 }
@@ -171,6 +175,16 @@ void StorageExtension::Discard(pipe_writer* writer) {
   writer->owner->writers_.erase(writer);
 }
 
+pipe_code StorageExtension::Remove(void* self, pipe_text uri) {
+  StorageExtension& storage = Self(self);
+  const Result<Place> place = storage.PlaceOf(ViewOf(uri));
+  if (!place.ok()) return storage.Failed(place.status());
+  const Status removed = place->store->Remove(place->name);
+  if (!removed.ok()) return storage.Failed(removed);
+  if (storage.services_.removed) storage.services_.removed(std::string(ViewOf(uri)));
+  return PIPE_OK;
+}
+
 pipe_code StorageExtension::List(void* self, pipe_text uri,
                                  std::int32_t (*visit)(void*, pipe_text, std::uint64_t), void* user) {
   StorageExtension& storage = Self(self);
@@ -179,10 +193,8 @@ pipe_code StorageExtension::List(void* self, pipe_text uri,
   if (!store.ok()) return storage.Failed(store.status());
   const Result<std::vector<ObjectInfo>> objects = (*store)->List("");
   if (!objects.ok()) return storage.Failed(objects.status());
-  for (const ObjectInfo& object : *objects) {
-    if (storage.services_.stop.stop_requested()) return storage.Failed(Cancelled());
+  for (const ObjectInfo& object : *objects)
     if (visit(user, {object.name.data(), object.name.size()}, object.size) != 0) break;
-  }
   return PIPE_OK;
 }
 

@@ -42,6 +42,7 @@ class StorageExtension {
   static void Discard(pipe_writer* writer);
   static pipe_code List(void* self, pipe_text uri, std::int32_t (*visit)(void*, pipe_text, std::uint64_t),
                         void* user);
+  static pipe_code Remove(void* self, pipe_text uri);
   static std::size_t CopyLastError(void* self, char* out, std::size_t size);
 
   Result<Place> PlaceOf(std::string_view uri);

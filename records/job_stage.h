@@ -30,6 +30,7 @@ struct JobRequest {
   Digest recipe;         // of the stage; equal for another value of a key with Effect::kContinue
   std::function<Condition(const std::string& object)> condition;  // of each object it commits
   std::string scratch;             // path of an empty directory of its own, removed afterwards
+  std::string kept;                // path of a directory that stays and that Jobs share; may not be made yet
   std::uint64_t memory_bytes = 0;  // what it said it would take is no more than this
   int threads = 1;
   std::function<void(std::uint64_t done, std::uint64_t of)> progress;  // bytes; `of` 0 if unknown

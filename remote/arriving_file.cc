@@ -41,7 +41,7 @@ class ArrivingFile::Reader final : public ByteReader {
  private:
   Result<std::size_t> ReadSome(std::span<char> out) {
     if (stop_.stop_requested()) return Stopped();
-    if (offset_ >= file_.size() || file_.arrival_.whole_first) {
+    if (offset_ >= file_.size() || file_.arrival_.whole_first || file_.arrival_.pin) {
       RETURN_IF_ERROR(file_.WaitUntilWhole(stop_));
       if (offset_ >= file_.size()) return std::size_t{0};
     }
@@ -56,7 +56,8 @@ class ArrivingFile::Reader final : public ByteReader {
                                             ": somebody cut it; run again"));
     }
     if (ahead_ == nullptr) {
-      ASSIGN_OR_RETURN(ahead_, file_.remote_->Open(offset_, stop_));
+      const ByteFile& ahead = file_.arrival_.ahead ? *file_.arrival_.ahead : *file_.remote_;
+      ASSIGN_OR_RETURN(ahead_, ahead.Open(offset_, stop_));
     }
     return ahead_->Read(out);
   }
@@ -115,17 +116,60 @@ Status ArrivingFile::WaitUntilWhole(std::stop_token stop) const {
 }
 
 void ArrivingFile::Fetch(std::stop_token stop) {
-  Status outcome = FetchAll(stop);
+  if (arrival_.progress) arrival_.progress(part_->state().bytes, remote_->size(), false);
+  Status outcome = FetchWhole(stop);
   // What is here is worth keeping, however it ended.
   if (Status synced = part_->Sync(); outcome.ok()) outcome = std::move(synced);
   if (outcome.ok()) outcome = CheckWhole();
+  if (arrival_.progress) arrival_.progress(part_->state().bytes, remote_->size(), true);
   const std::scoped_lock lock(mutex_);
   ended_ = true;
   failure_ = std::move(outcome);
   changed_.notify_all();
 }
 
-Status ArrivingFile::FetchAll(std::stop_token stop) {
+/// All of it, and where it is pinned, what it is pinned to.
+Status ArrivingFile::FetchWhole(std::stop_token stop) {
+  bool all_came_now = part_->state().bytes == 0;
+  for (;;) {
+    std::optional<ChecksumHasher> hasher;
+    if (arrival_.pin) {
+      hasher.emplace(arrival_.pin->kind);
+      RETURN_IF_ERROR(HashWhatIsHere(*hasher, stop));
+    }
+    RETURN_IF_ERROR(FetchRest(hasher, stop));
+    if (!hasher) return {};
+    ASSIGN_OR_RETURN(const Checksum found, hasher->Finish());
+    if (found == *arrival_.pin) return {};
+    if (!arrival_.distrust || !arrival_.distrust(all_came_now)) {
+      RETURN_IF_ERROR(part_->Forget());
+      return Status(Code::kDataLoss,
+                    StrCat(arrival_.name, ": is not the file that it is pinned to: ", ToString(*arrival_.pin),
+                           " was wanted, and what arrived has ", ToString(found),
+                           "; check `checksum` and the address; the next run fetches it anew"));
+    }
+    RETURN_IF_ERROR(part_->Empty());
+    all_came_now = true;
+  }
+}
+
+/// Of what an earlier one left, its journal has the crc32c alone.
+Status ArrivingFile::HashWhatIsHere(ChecksumHasher& hasher, const std::stop_token& stop) const {
+  std::string piece(kPiece, '\0');
+  for (std::uint64_t at = 0; at < part_->state().bytes;) {
+    if (stop.stop_requested())
+      return Status(Code::kCancelled, StrCat(arrival_.name, ": fetching was stopped"));
+    const std::uint64_t wanted = std::min<std::uint64_t>(piece.size(), part_->state().bytes - at);
+    ASSIGN_OR_RETURN(const std::size_t got,
+                     part_->ReadAt(at, std::span(piece).first(static_cast<std::size_t>(wanted))));
+    if (got == 0) return Status(Code::kDataLoss, StrCat(part_->path(), ": ends at byte ", at, "; run again"));
+    hasher.Update(std::string_view(piece).substr(0, got));
+    at += got;
+  }
+  return {};
+}
+
+Status ArrivingFile::FetchRest(std::optional<ChecksumHasher>& hasher, std::stop_token stop) {
   const std::uint64_t size = remote_->size();
   if (part_->state().bytes >= size) return {};
   ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, remote_->Open(part_->state().bytes, stop));
@@ -138,7 +182,9 @@ Status ArrivingFile::FetchAll(std::stop_token stop) {
       return Status(Code::kDataLoss, StrCat(arrival_.name, ": ends at byte ", part_->state().bytes, " of ",
                                             size, "; run again"));
     const std::uint64_t wanted = std::min<std::uint64_t>(got, size - part_->state().bytes);
-    RETURN_IF_ERROR(part_->Append(std::string_view(piece).substr(0, wanted)));
+    const std::string_view came = std::string_view(piece).substr(0, static_cast<std::size_t>(wanted));
+    RETURN_IF_ERROR(part_->Append(came));
+    if (hasher) hasher->Update(came);
     const auto now = std::chrono::steady_clock::now();
     if (part_->state().bytes - synced >= kSyncBytes || now - synced_at >= kSyncTime) {
       RETURN_IF_ERROR(part_->Sync());
@@ -164,7 +210,7 @@ void ArrivingFile::Publish(std::uint64_t bytes) {
     here_ = bytes;
   }
   changed_.notify_all();
-  if (arrival_.progress) arrival_.progress(bytes, remote_->size());
+  if (arrival_.progress) arrival_.progress(bytes, remote_->size(), false);
 }
 
 }  // namespace pipeline

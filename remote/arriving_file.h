@@ -12,7 +12,9 @@
 #include <thread>
 
 #include "base/byte_reader.h"
+#include "base/checksum.h"
 #include "base/result.h"
+#include "remote/checksum_hasher.h"
 #include "remote/part_file.h"
 
 namespace pipeline {
@@ -22,9 +24,16 @@ struct Arrival {
   std::string path;                     // of the part file
   std::string identity;                 // of this state of the remote file
   bool whole_first = false;             // nothing is given before all of it is here and checked
-  std::optional<std::uint32_t> crc32c;  // of the whole, where somebody said what it must be
-  /// Told by the arriving thread after each piece: bytes here, of all. May be empty.
-  std::function<void(std::uint64_t here, std::uint64_t of)> progress;
+  std::optional<std::uint32_t> crc32c;  // of the whole, where its server said what it must be
+  std::optional<Checksum> pin = {};     // of the whole, where a person said it; as `whole_first`
+  /// Asked where the whole is not what it is pinned to: whether fetching it again may give another. Empty:
+  /// no.
+  std::function<bool(bool all_came_now)> distrust = {};
+  /// What a reader far ahead reads from; null: the remote file.
+  std::shared_ptr<const ByteFile> ahead = {};
+  /// Told by the arriving thread at its start, after each piece and at its end: bytes here, of all. May be
+  /// empty.
+  std::function<void(std::uint64_t here, std::uint64_t of, bool ended)> progress = {};
 };
 
 /// A thread of its own fetches the file front to back into a part file and ends with the object; the next one
@@ -39,8 +48,8 @@ class ArrivingFile final : public ByteFile {
   std::uint64_t size() const override { return remote_->size(); }
   Result<std::unique_ptr<ByteReader>> Open(std::uint64_t offset, std::stop_token stop) const override;
 
-  /// Until the whole file is here and is what it should be; or why it never will be. kDataLoss: its crc32c is
-  /// another; the next one fetches it anew.
+  /// Until the whole file is here and is what it should be; or why it never will be. kDataLoss: its crc32c or
+  /// what it is pinned to is another; the next one fetches it anew.
   Status WaitUntilWhole(std::stop_token stop) const;
 
  private:
@@ -48,7 +57,9 @@ class ArrivingFile final : public ByteFile {
 
   ArrivingFile(std::shared_ptr<const ByteFile> remote, Arrival arrival, std::unique_ptr<PartFile> part);
   void Fetch(std::stop_token stop);
-  Status FetchAll(std::stop_token stop);
+  Status FetchWhole(std::stop_token stop);
+  Status FetchRest(std::optional<ChecksumHasher>& hasher, std::stop_token stop);
+  Status HashWhatIsHere(ChecksumHasher& hasher, const std::stop_token& stop) const;
   Status CheckWhole();
   void Publish(std::uint64_t bytes);
 

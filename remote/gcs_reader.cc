@@ -16,11 +16,12 @@ constexpr std::size_t kMaxRead = 1 << 20;  // between two looks at the stop toke
 
 class Reader final : public ByteReader {
  public:
-  Reader(const GcsFile& file, std::uint64_t offset, std::stop_token stop)
+  Reader(const GcsFile& file, std::uint64_t begin, std::uint64_t end, std::stop_token stop)
       : file_(file),
         operation_(*file.client(), StrCat("gs://", file.bucket(), "/", file.object().name), std::move(stop)),
-        at_(std::min(offset, file.size())),
-        whole_(offset == 0) {}
+        at_(std::min(begin, file.size())),
+        end_(std::clamp(end, at_, file.size())),
+        whole_(begin == 0 && end_ == file.size()) {}
 
   Result<std::size_t> Read(std::span<char> out) override {
     if (!failed_.ok()) return failed_;
@@ -36,7 +37,7 @@ class Reader final : public ByteReader {
   Result<std::size_t> ReadOrResume(std::span<char> out) {
     if (operation_.stop().stop_requested())
       return Status(Code::kCancelled, StrCat(operation_.where(), ": reading was stopped"));
-    while (at_ < file_.size()) {
+    while (at_ < end_) {
       Result<std::size_t> got = Attempt(out);
       if (got.ok()) return got;
       exchange_.reset();
@@ -51,7 +52,7 @@ class Reader final : public ByteReader {
 
   Result<std::size_t> Attempt(std::span<char> out) {
     if (!exchange_) RETURN_IF_ERROR(Connect());
-    const std::uint64_t left = file_.size() - at_;
+    const std::uint64_t left = end_ - at_;
     const std::span<char> wanted =
         out.first(static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), left)));
     Result<std::size_t> got = exchange_->Read(wanted);
@@ -73,7 +74,10 @@ class Reader final : public ByteReader {
     // Without it an object that is stored as gzip would be unpacked on the way, and no range and no checksum
     // hold.
     request.headers = {{"Accept-Encoding", "gzip"}};
-    if (at_ != 0) request.headers.push_back({"Range", StrCat("bytes=", at_, "-")});
+    if (end_ < file_.size())
+      request.headers.push_back({"Range", StrCat("bytes=", at_, "-", end_ - 1)});
+    else if (at_ != 0)
+      request.headers.push_back({"Range", StrCat("bytes=", at_, "-")});
     ASSIGN_OR_RETURN(GcsReply reply, operation_.Start(std::move(request)));
     if (reply.status() == 404 || reply.status() == 412)
       return Status(
@@ -92,13 +96,17 @@ class Reader final : public ByteReader {
   Result<std::uint64_t> BeginOf(const HttpResponse& response) const {
     const std::uint64_t size = file_.size();
     if (response.status == 200) {
+      if (at_ > 0 && end_ < size)
+        return Status(Code::kFailedPrecondition,
+                      StrCat(operation_.where(), ": all of it is sent where bytes ", at_, "-", end_ - 1,
+                             " were asked for"));
       const auto length = response.Header("content-length");
       if (!length || ParseLength(*length) == size) return std::uint64_t{0};
     }
     if (response.status == 206) {
       const auto header = response.Header("content-range");
       const auto range = header ? ParseContentRange(*header) : std::nullopt;
-      if (range && range->span && range->span->first <= at_ && range->span->last + 1 == size &&
+      if (range && range->span && range->span->first <= at_ && range->span->last + 1 == end_ &&
           range->size == size)
         return range->span->first;
     }
@@ -122,7 +130,8 @@ class Reader final : public ByteReader {
   const GcsFile& file_;
   GcsOperation operation_;
   std::uint64_t at_;
-  const bool whole_;  // from the first byte on: the CRC can be compared
+  const std::uint64_t end_;
+  const bool whole_;  // from the first byte to the last: the CRC can be compared
   std::uint32_t crc_ = 0;
   std::unique_ptr<HttpExchange> exchange_;  // null between two requests
   Status failed_;                           // every further answer
@@ -130,8 +139,9 @@ class Reader final : public ByteReader {
 
 }  // namespace
 
-Result<std::unique_ptr<ByteReader>> GcsFile::Open(std::uint64_t offset, std::stop_token stop) const {
-  return std::unique_ptr<ByteReader>(std::make_unique<Reader>(*this, offset, std::move(stop)));
+Result<std::unique_ptr<ByteReader>> GcsFile::OpenRange(std::uint64_t begin, std::uint64_t end,
+                                                       std::stop_token stop) const {
+  return std::unique_ptr<ByteReader>(std::make_unique<Reader>(*this, begin, end, std::move(stop)));
 }
 
 }  // namespace pipeline

@@ -59,6 +59,8 @@ struct HttpLimits {
   std::chrono::milliseconds stall{60'000};
   /// Bytes a second over all transfers of a client; 0: no limit.
   std::uint64_t bytes_per_second = 0;
+  /// Whose word certificates are believed by, a file in PEM; empty: those of the machine.
+  std::string ca_file = {};
 };
 
 /// Keeps connections for the next request to the same server. TLS certificates are always verified.

@@ -12,13 +12,17 @@ namespace pipeline {
 
 class HttpFile::Reader final : public ByteReader {
  public:
-  Reader(const HttpFile& file, std::uint64_t offset, std::stop_token stop)
-      : file_(file), offset_(std::min(offset, file.size())), stop_(std::move(stop)), retry_(file.means_) {}
+  Reader(const HttpFile& file, std::uint64_t begin, std::uint64_t end, std::stop_token stop)
+      : file_(file),
+        offset_(std::min(begin, file.size())),
+        end_(std::clamp(end, offset_, file.size())),
+        stop_(std::move(stop)),
+        retry_(file.means_) {}
 
   Result<std::size_t> Read(std::span<char> out) override {
     while (failed_.ok()) {
-      if (offset_ == file_.size()) {
-        failed_ = CheckEnd();
+      if (offset_ == end_) {
+        if (end_ == file_.size()) failed_ = CheckEnd();
         if (failed_.ok()) return 0;
         break;
       }
@@ -69,8 +73,10 @@ class HttpFile::Reader final : public ByteReader {
   Status Ask() {
     asked_pause_.reset();
     HttpRequest request{.url = file_.url_, .redirects = kHttpRedirects};
-    if (offset_ > 0) {
-      request.headers.push_back({"Range", StrCat("bytes=", offset_, "-")});
+    const bool ends_before = end_ < file_.size();
+    if (offset_ > 0 || ends_before) {
+      request.headers.push_back(
+          {"Range", ends_before ? StrCat("bytes=", offset_, "-", end_ - 1) : StrCat("bytes=", offset_, "-")});
       const std::string validator = file_.facts_.Validator();
       if (!validator.empty()) request.headers.push_back({"If-Range", validator});
     }
@@ -89,10 +95,14 @@ class HttpFile::Reader final : public ByteReader {
     if (response.status == 200) {
       RETURN_IF_ERROR(CheckIsFile(response, file_.url_));
       RETURN_IF_ERROR(CheckUnchanged(file_.facts_, response, length, file_.url_));
+      if (offset_ > 0 && end_ < file_.size())
+        return Status(Code::kFailedPrecondition,
+                      StrCat(ShownUrl(file_.url_), ": the server answers with all of it where bytes ",
+                             offset_, "-", end_ - 1, " were asked for"));
       // The server knows no ranges, or that condition: all of it comes again, and what was read is the same
       // by what was just compared. There is no other way to get at the rest.
       skip_ = offset_;
-      until_ = file_.size();
+      until_ = end_;
       return {};
     }
     if (response.status == 206) {
@@ -107,7 +117,7 @@ class HttpFile::Reader final : public ByteReader {
                       StrCat(ShownUrl(file_.url_), ": the server answers with bytes ", range->span->first,
                              "-", range->span->last, " where those from ", offset_, " on were asked for"));
       skip_ = offset_ - range->span->first;
-      until_ = range->span->last + 1;
+      until_ = std::min(range->span->last + 1, end_);
       has_length_ = true;
       return {};
     }
@@ -129,13 +139,14 @@ class HttpFile::Reader final : public ByteReader {
   }
 
   const HttpFile& file_;
-  std::uint64_t offset_;  // of the next byte that the caller gets
+  std::uint64_t offset_;     // of the next byte that the caller gets
+  const std::uint64_t end_;  // of what it wants
   const std::stop_token stop_;
   Retry retry_;
   std::optional<std::chrono::milliseconds> asked_pause_;
   std::unique_ptr<HttpExchange> exchange_;  // none before the first read and after a failure
   std::uint64_t skip_ = 0;                  // of the exchange, before `offset_`
-  std::uint64_t until_ = 0;                 // where the exchange ends
+  std::uint64_t until_ = 0;                 // where the exchange ends, or the caller's wish does
   bool has_length_ = false;
   bool has_read_ = false;
   Status failed_;
@@ -147,8 +158,9 @@ Result<std::unique_ptr<HttpFile>> HttpFile::Open(std::shared_ptr<HttpClient> cli
   return std::unique_ptr<HttpFile>(new HttpFile(std::move(client), std::move(url), std::move(facts), means));
 }
 
-Result<std::unique_ptr<ByteReader>> HttpFile::Open(std::uint64_t offset, std::stop_token stop) const {
-  return std::unique_ptr<ByteReader>(std::make_unique<Reader>(*this, offset, std::move(stop)));
+Result<std::unique_ptr<ByteReader>> HttpFile::OpenRange(std::uint64_t begin, std::uint64_t end,
+                                                        std::stop_token stop) const {
+  return std::unique_ptr<ByteReader>(std::make_unique<Reader>(*this, begin, end, std::move(stop)));
 }
 
 }  // namespace pipeline

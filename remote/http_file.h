@@ -4,17 +4,18 @@
 #include <memory>
 #include <string>
 
-#include "base/byte_reader.h"
 #include "remote/http_client.h"
 #include "remote/http_facts.h"
+#include "remote/ranged_file.h"
 #include "remote/retry.h"
 
 namespace pipeline {
 
 /// Immutable. A reader whose transfer breaks asks for the rest and goes on, as long as the server names the
 /// file by the same ETag or Last-Modified; else it fails with kDataLoss.
-class HttpFile final : public ByteFile {
+class HttpFile final : public RangedFile {
  public:
+  using RangedFile::Open;
   /// Asks the server; fails as AskFacts does. The client is shared with whoever else asks servers; clock and
   /// pause of `means` outlive the file.
   static Result<std::unique_ptr<HttpFile>> Open(std::shared_ptr<HttpClient> client, std::string url,
@@ -22,7 +23,8 @@ class HttpFile final : public ByteFile {
 
   std::uint64_t size() const override { return facts_.size; }
   /// Nothing is asked before the first read.
-  Result<std::unique_ptr<ByteReader>> Open(std::uint64_t offset, std::stop_token stop) const override;
+  Result<std::unique_ptr<ByteReader>> OpenRange(std::uint64_t begin, std::uint64_t end,
+                                                std::stop_token stop) const override;
 
   const HttpFacts& facts() const { return facts_; }
   const std::string& url() const { return url_; }  // with its secrets, if any

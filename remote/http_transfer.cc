@@ -222,6 +222,7 @@ class HttpTransfer::Handle {
     set(CURLOPT_OPENSOCKETFUNCTION, &OpenSocket);
     set(CURLOPT_SSL_VERIFYPEER, 1L);
     set(CURLOPT_SSL_VERIFYHOST, 2L);
+    if (!limits_.ca_file.empty()) set(CURLOPT_CAINFO, limits_.ca_file.c_str());
     set(CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
     // Bytes as they are stored: offsets and checksums are about these.
     set(CURLOPT_HTTP_CONTENT_DECODING, 0L);
@@ -347,8 +348,9 @@ class HttpTransfer::Handle {
         return Fail(Code::kInvalidArgument, "the server does not answer in HTTP; check host and port");
       case CURLE_PEER_FAILED_VERIFICATION:
       case CURLE_SSL_CACERT_BADFILE:
-        return Fail(Code::kInvalidArgument, "the server's certificate does not hold: ", reason,
-                    "; check the address, the clock and the package ca-certificates");
+        return Fail(
+            Code::kInvalidArgument, "the server's certificate does not hold: ", reason,
+            "; check the address, the clock and the package ca-certificates; SSL_CERT_FILE names others");
       // In what curl says of these stands no URL, header or body.
       case CURLE_COULDNT_RESOLVE_HOST:
       case CURLE_COULDNT_CONNECT:

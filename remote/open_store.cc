@@ -1,9 +1,12 @@
 #include "remote/open_store.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
 #include "base/str.h"
+#include "remote/gcs_place.h"
+#include "remote/gcs_reader.h"
 #include "remote/gcs_store.h"
 #include "remote/http_client.h"
 #include "remote/http_file.h"
@@ -21,38 +24,81 @@ constexpr RetryPolicy kPlanPolicy{.first = std::chrono::milliseconds(500),
                                   .attempts = 3,
                                   .patience = std::chrono::milliseconds(4'000)};
 
+/// As polite as any; only soon at its end.
+constexpr RetryPolicy kNextPolicy{.attempts = 3, .patience = std::chrono::milliseconds(10'000)};
+
 /// A metadata server is near or not there.
-constexpr HttpLimits kNear{std::chrono::milliseconds(3'000), std::chrono::milliseconds(10'000), 0};
+constexpr std::chrono::milliseconds kNearConnect{3'000}, kNearStall{10'000};
 
 /// The one of the process, shared by all its stores: a connection that one has left is of use to the next.
 std::shared_ptr<HttpClient> SharedHttpClient() {
-  static const std::shared_ptr<HttpClient> client = NewHttpClient();
+  static const std::shared_ptr<HttpClient> client =
+      NewHttpClient({.ca_file = FindCaFile(ProcessEnvironment())});
   return client;
 }
 
+/// The opener of the process: one identity and its token.
+StoreOpener& SharedOpener() {
+  static StoreOpener opener;
+  return opener;
+}
+
 /// The object as it is now, held to this generation.
-Result<RemoteFile> OpenObject(const Uri& place) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<Store> bucket, OpenStore(StrCat("gs://", place.authority)));
-  ASSIGN_OR_RETURN(const std::optional<ObjectInfo> before, bucket->Stat(place.path));
-  if (!before) return Status(Code::kNotFound, StrCat(place.ToString(), ": there is no such object"));
-  ASSIGN_OR_RETURN(std::unique_ptr<ByteFile> file, bucket->Open(place.path));
-  ASSIGN_OR_RETURN(const std::optional<ObjectInfo> after, bucket->Stat(place.path));
-  if (!after || after->version != before->version)
-    return Status(Code::kUnavailable,
-                  StrCat(place.ToString(), ": changed while it was opened; run it again"));
-  return RemoteFile{std::move(file), before->version, before->crc32c};
+Result<RemoteFile> OpenObject(const Uri& place, std::stop_token stop) {
+  RETURN_IF_ERROR(CheckGcsName(place.path));
+  Result<std::shared_ptr<GcsClient>> client = SharedOpener().Gcs();
+  if (!client.ok()) return std::move(client).status().Annotate(place.ToString());
+  ASSIGN_OR_RETURN(std::optional<GcsObject> object,
+                   StatGcsObject({*client, place.authority, place.path}, std::move(stop)));
+  if (!object) return Status(Code::kNotFound, StrCat(place.ToString(), ": there is no such object"));
+  std::string version = object->generation;
+  const std::optional<std::uint32_t> crc32c = object->crc32c;
+  auto file = std::make_shared<GcsFile>(*std::move(client), place.authority, *std::move(object));
+  return RemoteFile{std::move(file), std::move(version), crc32c, true};
+}
+
+/// Part by part, each between two slashes; as in a shell, a leading `.` is only matched by itself.
+bool MatchesPath(std::string_view pattern, std::string_view name) {
+  for (;;) {
+    const std::size_t pattern_end = std::min(pattern.find('/'), pattern.size());
+    const std::size_t name_end = std::min(name.find('/'), name.size());
+    const bool hidden = name.substr(0, 1) == "." && pattern.substr(0, 1) != ".";
+    if (hidden || !MatchesPattern(pattern.substr(0, pattern_end), name.substr(0, name_end))) return false;
+    const bool pattern_goes_on = pattern_end < pattern.size();
+    if (pattern_goes_on != (name_end < name.size())) return false;
+    if (!pattern_goes_on) return true;
+    pattern.remove_prefix(pattern_end + 1);
+    name.remove_prefix(name_end + 1);
+  }
+}
+
+RetryPolicy PolicyOf(Patience patience) {
+  switch (patience) {
+    case Patience::kPlan: return kPlanPolicy;
+    case Patience::kNext: return kNextPolicy;
+    case Patience::kRun: break;
+  }
+  return {};
 }
 
 }  // namespace
+
+std::string FindCaFile(const EnvironmentLookup& environment) {
+  const std::optional<std::string> of_curl = environment("CURL_CA_BUNDLE");
+  return of_curl ? *of_curl : environment("SSL_CERT_FILE").value_or(std::string());
+}
 
 Result<std::shared_ptr<GcsClient>> StoreOpener::Gcs() {
   const std::scoped_lock lock(mutex_);  // also while credentials are looked for: the others need them too
   if (gcs_) return gcs_;
   GcsSettings settings;
   settings.user_project = options_.user_project;
+  if (settings.user_project.empty())
+    settings.user_project = options_.environment(kUserProjectName).value_or("");
+  settings.means = options_.means;
   ASSIGN_OR_RETURN(settings.endpoint, FindGcsEndpoint(options_.environment));
   std::shared_ptr<HttpClient> http = SharedHttpClient();
-  const GcsTokenTools tools{http, NewHttpClient(kNear)};
+  const GcsTokenTools tools{http, NewHttpClient({.connect = kNearConnect, .stall = kNearStall})};
   std::optional<GcsCredentials> credentials = options_.credentials;
   if (!credentials) {
     ASSIGN_OR_RETURN(credentials, FindGcsCredentials(options_.environment, settings.endpoint, tools));
@@ -79,22 +125,43 @@ Result<std::unique_ptr<Store>> StoreOpener::Open(std::string_view uri) {
   return Status(Code::kInternal, StrCat(uri, ": a scheme without a store"));
 }
 
-Result<std::unique_ptr<Store>> OpenStore(std::string_view uri) {
-  static StoreOpener opener;  // one identity and its token for the whole process
-  return opener.Open(uri);
-}
+Result<std::unique_ptr<Store>> OpenStore(std::string_view uri) { return SharedOpener().Open(uri); }
 
 Result<RemoteFile> OpenRemoteFile(std::string_view uri, Patience patience, std::stop_token stop) {
   ASSIGN_OR_RETURN(const Uri place, Uri::Parse(uri));
   if (place.scheme == Uri::Scheme::kFile)
     return Status(Code::kInvalidArgument, StrCat(uri, ": is on this machine"));
-  if (place.scheme == Uri::Scheme::kGs) return OpenObject(place);
-  RetryMeans means;
-  if (patience == Patience::kPlan) means.policy = kPlanPolicy;
+  if (place.scheme == Uri::Scheme::kGs) return OpenObject(place, std::move(stop));
+  const RetryMeans means{.policy = PolicyOf(patience)};
   ASSIGN_OR_RETURN(std::shared_ptr<HttpFile> file,
                    HttpFile::Open(SharedHttpClient(), place.ToString(), means, std::move(stop)));
   std::string version = file->facts().Version();
-  return RemoteFile{std::move(file), std::move(version), {}};
+  const bool takes_ranges = file->facts().takes_ranges;
+  return RemoteFile{std::move(file), std::move(version), {}, takes_ranges};
+}
+
+Result<std::vector<std::string>> FindRemoteFiles(std::string_view pattern, std::stop_token stop) {
+  ASSIGN_OR_RETURN(const Uri place, Uri::Parse(pattern));
+  if (place.scheme != Uri::Scheme::kGs)
+    return Status(Code::kInvalidArgument, StrCat(ShownUrl(pattern), ": what is there cannot be listed"));
+  Result<std::shared_ptr<GcsClient>> client = SharedOpener().Gcs();
+  if (!client.ok()) return std::move(client).status().Annotate(pattern);
+  std::vector<std::string> names;
+  bool is_name = false;
+  const auto visit = [&](const GcsObject& object) -> Status {
+    is_name = is_name || object.name == place.path;
+    if (CheckGcsName(object.name).ok() && MatchesPath(place.path, object.name)) names.push_back(object.name);
+    return {};
+  };
+  const std::string_view prefix = std::string_view(place.path).substr(0, place.path.find_first_of("*?"));
+  RETURN_IF_ERROR(ListGcsObjects(*client, place.authority, prefix, visit, std::move(stop)));
+  if (is_name) names = {place.path};
+  if (names.empty())
+    return Status(Code::kNotFound, StrCat(pattern, ": no object has such a name; `gcloud storage ls gs://",
+                                          place.authority, "/", prefix, "` shows which there are"));
+  std::sort(names.begin(), names.end());
+  for (std::string& name : names) name = StrCat("gs://", place.authority, "/", name);
+  return names;
 }
 
 }  // namespace pipeline

@@ -9,21 +9,28 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "remote/gcs_auth.h"
 #include "remote/gcs_client.h"
+#include "remote/ranged_file.h"
 #include "storage/store.h"
 
 namespace pipeline {
 
 struct StoreOptions {
   std::string spool = "/var/tmp/pipe-spool";  // for what is on its way to a bucket
-  std::string user_project = {};              // pays for requests to buckets whose owner does not
+  /// Pays for requests to buckets whose owner does not; empty: PIPE_USER_PROJECT of the environment, if any.
+  std::string user_project = {};
+  RetryMeans means = {};  // of requests to buckets; whose clock and pause outlive the stores
   EnvironmentLookup environment = ProcessEnvironment();
   /// Absent: as the environment has them.
   std::optional<GcsCredentials> credentials = std::nullopt;
 };
+
+/// Whose word certificates are believed by, where people say it for curl and for OpenSSL; empty: nowhere.
+std::string FindCaFile(const EnvironmentLookup& environment);
 
 /// Opens stores that share connections, an identity and its token. Safe from any thread.
 class StoreOpener {
@@ -48,13 +55,23 @@ Result<std::unique_ptr<Store>> OpenStore(std::string_view uri);
 
 /// One file that is somewhere else. Reading it resumes by itself, and fails once it is another version.
 struct RemoteFile {
-  std::shared_ptr<const ByteFile> bytes;
+  std::shared_ptr<const RangedFile> bytes;
   std::string version;                  // empty: nothing tells one version from another
   std::optional<std::uint32_t> crc32c;  // of the whole; absent where the place does not say
+  bool takes_ranges = false;            // its server says so
 };
 /// What is at an http(s) or gs:// URI now. kNotFound, and whatever else the place answers; a place that does
 /// not answer is asked again for so long as `patience` says.
-enum class Patience : std::uint8_t { kPlan, kRun };
+enum class Patience : std::uint8_t {
+  kPlan,  // somebody waits for the plan
+  kNext,  // another address stands behind this one
+  kRun,
+};
 Result<RemoteFile> OpenRemoteFile(std::string_view uri, Patience patience, std::stop_token stop);
+
+/// The gs:// URIs of all objects that `pattern` describes, by name: in each part of the path * and ? stand
+/// for what they do in a shell. One that has the pattern itself as its name is it. kNotFound where there is
+/// none.
+Result<std::vector<std::string>> FindRemoteFiles(std::string_view pattern, std::stop_token stop);
 
 }  // namespace pipeline

@@ -117,6 +117,13 @@ Result<std::size_t> PartFile::ReadAt(std::uint64_t offset, std::span<char> out) 
   return static_cast<std::size_t>(got);
 }
 
+Status PartFile::Empty() {
+  state_.bytes = 0;
+  state_.crc32c = 0;
+  RETURN_IF_ERROR(Sync());  // first: a journal never says more than the file holds
+  return Truncate(file_, path_, 0);
+}
+
 Status PartFile::Forget() {
   state_.identity.clear();
   state_.bytes = 0;

@@ -43,6 +43,8 @@ class PartFile {
   Result<std::size_t> ReadAt(std::uint64_t offset, std::span<char> out) const;
   /// The next one begins anew. What is here can still be read.
   Status Forget();
+  /// This one begins anew: nothing is here.
+  Status Empty();
 
  private:
   PartFile(std::string path, FileDescriptor file, PartState state)

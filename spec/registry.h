@@ -55,6 +55,14 @@ struct Port {
 struct LocalInput {
   std::string path;
   std::string name;
+  /// What its bytes must be, as base/checksum.h reads it: then it counts by that, wherever it lies. Empty:
+  /// nobody said.
+  std::string checksum = {};
+  std::vector<std::string> mirrors = {};  // other addresses of the same bytes; with a checksum only
+  int connections = 0;                    // to its server at once; 0: as many as are usual there
+  std::uint64_t rate = 0;                 // bytes a second, with all others of this rate together; 0: any
+  /// The path stands for all objects of a bucket that it describes; whoever can ask the bucket finds them.
+  bool is_pattern = false;
 };
 
 /// A file that no stage makes and that a configuration names or implies, such as a dictionary.

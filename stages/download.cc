@@ -5,7 +5,9 @@
 #include <optional>
 #include <system_error>
 
+#include "base/checksum.h"
 #include "base/str.h"
+#include "storage/percent.h"
 #include "storage/uri.h"
 
 namespace pipeline {
@@ -15,6 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kFileScheme = "file://";
+constexpr std::int64_t kMaxConnections = 32;  // each takes memory, and hosts lock out who takes more
 
 /// "https" of "https://host/path"; empty for a path.
 std::string_view SchemeOf(std::string_view url) {
@@ -26,6 +29,10 @@ std::string_view SchemeOf(std::string_view url) {
   });
   return letters ? scheme : std::string_view();
 }
+
+bool HasWildcard(std::string_view text) { return text.find_first_of("*?") != std::string_view::npos; }
+
+bool IsBucket(std::string_view url) { return SchemeOf(url) == "gs"; }
 
 Status CheckUrl(std::string_view url) {
   if (url.empty()) return Status(Code::kInvalidArgument, "url: empty; name a file");
@@ -45,8 +52,6 @@ Status CheckUrl(std::string_view url) {
                   StrCat("url: ", url, ": names a host; a file of this machine is file:///path"));
   return Uri::Parse(url).status();
 }
-
-bool HasWildcard(std::string_view text) { return text.find_first_of("*?") != std::string_view::npos; }
 
 /// Every path that `pattern` describes, by name. As in a shell, a leading `.` is only matched by itself.
 Result<std::vector<std::string>> Expand(const fs::path& pattern) {
@@ -93,17 +98,61 @@ Result<LocalInput> Input(const std::string& path) {
   return LocalInput{path, fs::path(path).filename().string()};
 }
 
+/// What stands for one of several files whose checksum nobody knows.
+constexpr std::string_view kNoChecksum = "none";
+
+/// What `checksum` says of file `number`; empty where it says nothing.
+std::string ChecksumOf(const Json& config, std::size_t number) {
+  const Json::Array& checksums = config["checksum"].AsArray();
+  if (number >= checksums.size() || checksums[number].AsString() == kNoChecksum) return {};
+  const Result<Checksum> checksum = ParseChecksum(checksums[number].AsString());
+  return checksum.ok() ? ToString(*checksum) : std::string();
+}
+
+/// The address of the file `url` at a mirror: the mirror itself, or below it where it is a directory.
+Result<std::string> AtMirror(const std::string& mirror, const Uri& url) {
+  if (mirror.back() != '/') return mirror;
+  const bool encoded = url.scheme != Uri::Scheme::kGs, wants_encoded = !IsBucket(mirror);
+  std::string name(url.LastPart());
+  if (encoded && !wants_encoded) {
+    const std::optional<std::string> decoded = PercentDecode(name);
+    if (!decoded)
+      return Status(Code::kInvalidArgument, StrCat("mirrors: '", name, "' is no name in a bucket"));
+    name = *decoded;
+  } else if (!encoded && wants_encoded) {
+    name = PercentEncode(name);
+  }
+  return StrCat(mirror, name);
+}
+
+Result<LocalInput> RemoteInput(const Json& config, std::size_t number) {
+  const std::string url(config["url"].AsArray()[number].AsString());
+  ASSIGN_OR_RETURN(const Uri uri, Uri::Parse(url));
+  LocalInput input{url, std::string(uri.LastPart())};
+  input.checksum = ChecksumOf(config, number);
+  input.is_pattern = uri.scheme == Uri::Scheme::kGs && HasWildcard(uri.path);
+  input.connections = static_cast<int>(config["connections"].AsInt());
+  input.rate = static_cast<std::uint64_t>(config["rate"].AsInt());
+  for (const Json& mirror : config["mirrors"].AsArray()) {
+    ASSIGN_OR_RETURN(std::string address, AtMirror(std::string(mirror.AsString()), uri));
+    input.mirrors.push_back(std::move(address));
+  }
+  return input;
+}
+
 Result<std::vector<LocalInput>> LocalInputs(const Json& config) {
   std::vector<LocalInput> inputs;
-  for (const Json& element : config["url"].AsArray()) {
-    const std::string_view url = element.AsString();
+  const Json::Array& urls = config["url"].AsArray();
+  for (std::size_t number = 0; number < urls.size(); ++number) {
+    const std::string_view url = urls[number].AsString();
     RETURN_IF_ERROR(CheckUrl(url));
     const bool is_path = SchemeOf(url).empty();
     std::vector<std::string> paths = {std::string(url)};
     if (!is_path) {
       ASSIGN_OR_RETURN(const Uri uri, Uri::Parse(url));
       if (uri.scheme != Uri::Scheme::kFile) {
-        inputs.push_back({std::string(url), std::string(uri.LastPart())});
+        ASSIGN_OR_RETURN(LocalInput input, RemoteInput(config, number));
+        inputs.push_back(std::move(input));
         continue;
       }
       paths = {uri.path};
@@ -116,18 +165,74 @@ Result<std::vector<LocalInput>> LocalInputs(const Json& config) {
                       StrCat("download: ", url, ": no file has such a name; relative paths begin ",
                              "in the directory that pipe was started in"));
     }
+    const std::string checksum = ChecksumOf(config, number);
+    if (!checksum.empty() && paths.size() > 1)
+      return Status(Code::kInvalidArgument,
+                    StrCat("download: ", url, ": stands for ", paths.size(), " files, and a checksum is ",
+                           "that of one; name them one by one"));
     for (const std::string& path : paths) {
       ASSIGN_OR_RETURN(LocalInput input, Input(path));
+      input.checksum = checksum;
       inputs.push_back(std::move(input));
     }
   }
   return inputs;
 }
 
-Status CheckUrls(const Json& config) {
+Status CheckChecksums(const Json& config) {
+  const std::size_t urls = config["url"].AsArray().size();
+  const Json::Array& checksums = config["checksum"].AsArray();
+  if (!checksums.empty() && checksums.size() != urls)
+    return Status(Code::kInvalidArgument,
+                  StrCat("checksum: ", checksums.size(), " for ", urls, " in `url`; write one for each, `",
+                         kNoChecksum, "` where it is not known"));
+  for (const Json& checksum : checksums)
+    if (checksum.AsString() != kNoChecksum)
+      RETURN_IF_ERROR(ParseChecksum(checksum.AsString()).status().Annotate("checksum"));
+  return {};
+}
+
+Status CheckMirrors(const Json& config) {
+  const Json::Array& mirrors = config["mirrors"].AsArray();
+  if (mirrors.empty()) return {};
+  const Json::Array& urls = config["url"].AsArray();
+  for (std::size_t number = 0; number < urls.size(); ++number) {
+    if (ChecksumOf(config, number).empty())
+      return Status(Code::kInvalidArgument,
+                    StrCat("mirrors: ", ShownUrl(urls[number].AsString()),
+                           " has no checksum, and only that tells whether a mirror has the same file; ",
+                           "add `checksum: sha256:DIGITS`"));
+    if (!IsRemote(urls[number].AsString()))
+      return Status(Code::kInvalidArgument, StrCat("mirrors: ", urls[number].AsString(),
+                                                   " is read where it lies; put an address into `url`"));
+  }
+  for (const Json& mirror : mirrors) {
+    const std::string address(mirror.AsString());
+    const Result<Uri> uri = Uri::Parse(address);
+    if (!uri.ok()) return Status(uri.status()).Annotate("mirrors");
+    if (uri->scheme == Uri::Scheme::kFile)
+      return Status(Code::kInvalidArgument, StrCat("mirrors: ", address, ": knows https, http and gs"));
+    if (address.back() != '/' && urls.size() > 1)
+      return Status(Code::kInvalidArgument,
+                    StrCat("mirrors: ", ShownUrl(address), ": is one file for ", urls.size(),
+                           "; write the directory in which all of them lie, with a / at its end"));
+    if (address.back() != '/' && uri->LastPart().empty())
+      return Status(Code::kInvalidArgument, StrCat("mirrors: ", ShownUrl(address), ": names no file"));
+  }
+  return {};
+}
+
+Status CheckConfig(const Json& config) {
   const Json::Array& urls = config["url"].AsArray();
   if (urls.empty()) return Status(Code::kInvalidArgument, "url: an empty list; name at least one file");
   for (const Json& url : urls) RETURN_IF_ERROR(CheckUrl(url.AsString()));
+  RETURN_IF_ERROR(CheckChecksums(config));
+  RETURN_IF_ERROR(CheckMirrors(config));
+  if (const std::int64_t most = config["connections"].AsInt(1); most < 1 || most > kMaxConnections)
+    return Status(Code::kInvalidArgument,
+                  StrCat("connections: ", most, " is not from 1 to ", kMaxConnections));
+  if (config["rate"].AsInt(1) < 1)
+    return Status(Code::kInvalidArgument, "rate: nothing would ever arrive; leave it out for no limit");
   return {};
 }
 
@@ -140,17 +245,26 @@ StageType DownloadType() {
   type.keys = {
       // What the files hold enters the recipe, not where they lie.
       {"url", ValueType::kStrings, "", Effect::kNone,
-       "Paths, or https://, http://, gs:// and file:// URLs; in paths, * and ? stand for any name and are "
-       "read in "
-       "the "
-       "order of the names."},
+       "Paths, or https://, http://, gs:// and file:// URLs; in paths and gs:// URLs, * and ? stand for any "
+       "name and are read in the order of the names."},
+      {"checksum", ValueType::kStrings, "~", Effect::kNone,
+       "What each file of `url` must be: sha256:DIGITS, md5:DIGITS or crc32c:DIGITS of its bytes as they are "
+       "stored, or `none`; the file then counts by it, wherever it lies."},
+      {"mirrors", ValueType::kStrings, "~", Effect::kNone,
+       "Other addresses of the file, tried in this order; one that ends in / is a directory with all files "
+       "of `url`; needs `checksum`."},
+      {"connections", ValueType::kInteger, "~", Effect::kNone,
+       "Transfers from one server at once, the parts of one file included; by default 4 from gs://, 1 "
+       "elsewhere."},
+      {"rate", ValueType::kBytes, "~", Effect::kNone,
+       "Bytes a second at which the files arrive, all together, at most."},
       {"size", ValueType::kBytes, "~", Effect::kNone,
        "Bytes of all files, for forecasts where nobody can be asked."},
       {"text_size", ValueType::kBytes, "~", Effect::kNone, "Bytes of the text in them, for forecasts."},
   };
   type.takes = Flow::kNothing;
   type.gives = Flow::kFiles;
-  type.check = [](const Json& config, Schema&) { return CheckUrls(config); };
+  type.check = [](const Json& config, Schema&) { return CheckConfig(config); };
   type.local_inputs = LocalInputs;
   type.make = JobFactory([](const StageContext& context) -> Result<std::unique_ptr<JobStage>> {
     return Status(Code::kInvalidArgument,

@@ -18,7 +18,8 @@ struct VerifyReport {
   std::uint64_t objects = 0;                                  // read, the manifest not counted
   std::uint64_t bytes = 0;                                    // read
   std::map<std::string, std::uint64_t, std::less<>> records;  // read, by split
-  /// Objects with something wrong, in the order of the manifest, then those that it does not name.
+  /// Objects with something wrong, in the order of the manifest, then those that it does not name, but for
+  /// what a plugin made, which may keep more at its place.
   std::vector<Findings> findings;
 };
 

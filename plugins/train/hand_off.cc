@@ -85,7 +85,7 @@ std::string HandOff::Describe() const {
 
 Result<HandOff> CheckHandOff(const TrainJob& job, const ReadWhole& read) {
   HandOff hand_off;
-  const std::string uri = job.data_dir + "/packed.json";
+  const std::string uri = job.data_uri + "/packed.json";
   Result<std::string> text = read(uri, kMostPacked);
   if (!text.ok() && text.status().code() == Code::kNotFound)
     return Mismatch(
@@ -107,7 +107,7 @@ Result<HandOff> CheckHandOff(const TrainJob& job, const ReadWhole& read) {
     return Status(Code::kDataLoss,
                   StrCat(uri, ": says no `seq_len` or no size of the vocabulary; make it again"));
 
-  const std::string model = job.tokenizer_dir + "/tokenizer.model";
+  const std::string model = job.tokenizer_uri + "/tokenizer.model";
   ASSIGN_OR_RETURN(const std::string bytes, read(model, kMostModel));
   hand_off.tokenizer_digest = DigestOf(bytes).ToHex();
   if (made_with["model_digest"].AsString() != hand_off.tokenizer_digest)

@@ -1,6 +1,7 @@
 // The one exported symbol. No exception passes it: plugins/ABI.md, section 2.
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "plugins/plugin_abi.h"
@@ -54,8 +55,8 @@ pipe_code Prepare(const pipe_call* call, pipe_text request) {
 
 pipe_code Run(const pipe_call* call, pipe_text request) {
   return Guarded(call, [&](const HostCall& host) -> Status {
-    ASSIGN_OR_RETURN(const TrainJob job, ParseTrainJob(ViewOf(request)));
-    ASSIGN_OR_RETURN(const Json answer, Train(job, host));
+    ASSIGN_OR_RETURN(TrainJob job, ParseTrainJob(ViewOf(request)));
+    ASSIGN_OR_RETURN(const Json answer, Train(std::move(job), host));
     host.Reply(answer);
     return {};
   });

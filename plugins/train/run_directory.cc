@@ -1,7 +1,6 @@
 #include "plugins/train/run_directory.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include <utility>
 
 #include "base/str.h"
+#include "plugins/train/directory_lock.h"
 
 namespace pipeline {
 
@@ -46,15 +46,10 @@ Result<RunDirectory> RunDirectory::Open(const std::string& path) {
   std::error_code error;
   fs::create_directories(path + "/logs", error);
   if (error) return SystemError(StrCat("making the directory ", path, "/logs"), error.value());
-  const std::string lock = path + "/lock";
-  FileDescriptor file(open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
-  if (!file.is_open()) return SystemError(lock, errno);
-  if (flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK) return SystemError(lock, errno);
-    return Status(Code::kFailedPrecondition,
-                  StrCat(path, ": another run trains here; wait for it or stop it"));
-  }
-  return RunDirectory(path, std::move(file));
+  Result<FileDescriptor> lock = LockDirectory(path);
+  if (lock.ok()) return RunDirectory(path, std::move(*lock));
+  if (lock.status().code() != Code::kFailedPrecondition) return std::move(lock).status();
+  return Status(Code::kFailedPrecondition, StrCat(path, ": another run trains here; wait for it or stop it"));
 }
 
 std::int64_t RunDirectory::NextAttempt() const {

@@ -13,6 +13,9 @@
 
 namespace pipeline {
 
+/// The file that says which checkpoint of a bucket this directory goes on from: CONTRACT.md, section 10.
+inline constexpr const char* kBucketRecord = "bucket.json";
+
 class RunDirectory {
  public:
   /// Makes it and what it needs, and takes its lock until the end of this object. kFailedPrecondition:

@@ -1,5 +1,6 @@
 #include "plugins/train/sample_command.h"
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cstdio>
@@ -12,6 +13,8 @@
 #include "base/child_process.h"
 #include "base/str.h"
 #include "plugins/train/command_words.h"
+#include "plugins/train/input_cache.h"
+#include "plugins/train/train_job.h"
 #include "plugins/train/trainer_environment.h"
 
 namespace pipeline {
@@ -20,6 +23,8 @@ namespace {
 
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
+
+constexpr const char* kFetched = ".pipe/fetched";
 
 Status Wrong(std::string why) { return Status(Code::kInvalidArgument, std::move(why)); }
 
@@ -71,23 +76,50 @@ Result<std::string> FindRun(const std::string& place) {
                        "that a stage `train` published"));
 }
 
+Result<std::string> FindRunElsewhere(const std::string& place, const HostStorage& storage) {
+  constexpr std::string_view kJob = "/job.json", kRuns = "runs/";
+  ASSIGN_OR_RETURN(const std::vector<HostStorage::Object> objects, storage.List(place));
+  std::vector<std::string> runs;
+  for (const HostStorage::Object& object : objects) {
+    if (object.name == kJob.substr(1)) return place;
+    const std::string_view name = object.name;
+    const std::size_t slashes = std::count(name.begin(), name.end(), '/');
+    if (slashes == 2 && name.starts_with(kRuns) && name.ends_with(kJob))
+      runs.push_back(StrCat(place, "/", name.substr(0, name.size() - kJob.size())));
+  }
+  if (runs.size() == 1) return runs.front();
+  std::string all;
+  for (const std::string& run : runs) all += StrCat(all.empty() ? "" : ", ", run);
+  return runs.empty()
+             ? Status(Code::kNotFound, StrCat(place,
+                                              ": no run: neither job.json nor runs/*/job.json is there; name "
+                                              "the place that a stage `train` published"))
+             : Wrong(StrCat(place, ": holds several runs; name one: ", all));
+}
+
 Status RunSample(const std::vector<std::string>& arguments, const HostCall& call) {
   ASSIGN_OR_RETURN(const CommandWords words,
                    ParseCommandWords(arguments, {"--prompt", "--length", "--temperature", "--top-p", "--seed",
-                                                 "--environment"}));
+                                                 "--environment", "--cache"}));
   if (words.alone.size() != 1)
     return Wrong(
         "pipe sample RUN_DIR [--prompt TEXT] [--length N] [--temperature T] [--top-p P] [--seed S] "
-        "[--environment DIR]");
+        "[--environment DIR] [--cache DIR]");
   RETURN_IF_ERROR(CheckNumber(words, "--length", 1, 1'000'000, true));
   RETURN_IF_ERROR(CheckNumber(words, "--temperature", 0, 100, false));
   RETURN_IF_ERROR(CheckNumber(words, "--top-p", 0, 1, false));
   RETURN_IF_ERROR(CheckNumber(words, "--seed", 0, 2147483647, true));
-  ASSIGN_OR_RETURN(const std::string run, FindRun(words.alone.front()));
+  const std::string& place = words.alone.front();
+  const bool elsewhere = IsElsewhere(place);
+  ASSIGN_OR_RETURN(std::string run, elsewhere ? FindRunElsewhere(place, call.storage()) : FindRun(place));
   ASSIGN_OR_RETURN(const std::string python, FindPython(words.Flag("--environment", kDefaultEnvironment)));
+  if (elsewhere) {
+    const std::string cache = words.Flag("--cache", kFetched);
+    ASSIGN_OR_RETURN(run, BringArtifact(run, run + "/MANIFEST.json", "export/", cache, "the model", call));
+  }
   std::vector<std::string> asked = {"-m", "pipe_trainer.sample", "--run", fs::absolute(run).string()};
   for (const auto& [flag, value] : words.flags)
-    if (flag != "--environment") asked.push_back(StrCat(flag, "=", value));
+    if (flag != "--environment" && flag != "--cache") asked.push_back(StrCat(flag, "=", value));
   const TrainerCommand command = PythonCommand(python, std::move(asked));
   ChildOptions options;
   options.argv = command.argv;

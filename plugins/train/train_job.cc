@@ -17,16 +17,22 @@ constexpr std::int64_t kMostProcesses = 64;
 
 Status Wrong(std::string why) { return Status(Code::kInvalidArgument, std::move(why)); }
 
-Result<std::string> LocalDirectory(const Json& place, std::string_view what) {
+constexpr std::string_view kBucket = "gs://";
+
+Result<std::string> Place(const Json& place, std::string_view what) {
   std::string_view uri = place["uri"].AsString();
   if (uri.starts_with("file://")) uri.remove_prefix(7);
-  if (!uri.starts_with('/'))
+  if (!uri.starts_with('/') && !uri.starts_with(kBucket))
     return Wrong(StrCat(what, " is ", uri.empty() ? "nowhere" : uri,
-                        ", and the trainer reads and writes directories of this machine; name one"));
+                        ", and the trainer reads and writes directories of this machine and of gs:// "
+                        "buckets; name one"));
+  while (uri.size() > 1 && uri.ends_with('/')) uri.remove_suffix(1);
   return std::string(uri);
 }
 
 }  // namespace
+
+bool IsElsewhere(std::string_view uri) { return uri.starts_with(kBucket); }
 
 Status CheckSettings(const Json& settings) {
   for (const auto& [key, least] : kLeast)
@@ -50,10 +56,21 @@ Result<TrainJob> ParseTrainJob(std::string_view text) {
   job.recipe = request["recipe"].AsString();
   job.settings = request["config"];
   job.threads = static_cast<int>(request["threads"].AsInt(1));
-  ASSIGN_OR_RETURN(job.run_dir, LocalDirectory(request["out"], "`out`"));
+  ASSIGN_OR_RETURN(job.run_uri, Place(request["out"], "`out`"));
   const Json& inputs = request["inputs"];
-  ASSIGN_OR_RETURN(job.data_dir, LocalDirectory(inputs["data"], "what stands at `data`"));
-  ASSIGN_OR_RETURN(job.tokenizer_dir, LocalDirectory(inputs["tokenizer"], "what stands at `tokenizer`"));
+  ASSIGN_OR_RETURN(job.data_uri, Place(inputs["data"], "what stands at `data`"));
+  ASSIGN_OR_RETURN(job.tokenizer_uri, Place(inputs["tokenizer"], "what stands at `tokenizer`"));
+  job.kept = request["kept"].AsString();
+  const bool elsewhere =
+      IsElsewhere(job.run_uri) || IsElsewhere(job.data_uri) || IsElsewhere(job.tokenizer_uri);
+  if (elsewhere && job.kept.empty())
+    return Status(Code::kUnimplemented,
+                  "this program gives no directory for copies of what lies in a bucket; take a newer one");
+  job.run_dir = IsElsewhere(job.run_uri)
+                    ? StrCat(job.kept, "/runs", job.run_uri.substr(job.run_uri.rfind('/')))
+                    : job.run_uri;
+  if (!IsElsewhere(job.data_uri)) job.data_dir = job.data_uri;
+  if (!IsElsewhere(job.tokenizer_uri)) job.tokenizer_dir = job.tokenizer_uri;
   job.data_manifest = inputs["data"]["manifest"].AsString();
   job.tokenizer_manifest = inputs["tokenizer"]["manifest"].AsString();
   if (job.recipe.size() != 32 || job.stage.empty())

@@ -7,14 +7,17 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <optional>
 #include <thread>
 #include <utility>
 
 #include "base/clock.h"
 #include "base/str.h"
 #include "plugins/train/attempt.h"
+#include "plugins/train/bucket_run.h"
 #include "plugins/train/event_journal.h"
 #include "plugins/train/hand_off.h"
+#include "plugins/train/input_cache.h"
 #include "plugins/train/narrator.h"
 #include "plugins/train/restart_policy.h"
 #include "plugins/train/run_directory.h"
@@ -41,31 +44,28 @@ Result<int> FreePort() {
   return static_cast<int>(ntohs(address.sin_port));
 }
 
-/// Equal for two jobs that differ only in how far they go and on how many threads.
-Json WithoutExtent(Json job) {
-  for (const char* member : {"steps", "threads"}) job.Remove(member);
-  return job;
-}
-
 class TrainingRun {
  public:
-  TrainingRun(const TrainJob& job, const HostCall& call, RunDirectory directory, Json job_file)
+  /// All outlive it; `bucket` is null where the run directory is the place of the run.
+  TrainingRun(const TrainJob& job, const HostCall& call, const RunDirectory& directory, BucketRun* bucket,
+              const HandOff& hand_off)
       : job_(job),
         call_(call),
-        directory_(std::move(directory)),
-        job_file_(std::move(job_file)),
+        directory_(directory),
+        bucket_(bucket),
+        hand_off_(hand_off),
         narrator_(call, job.steps()) {}
 
   /// True when an earlier run left all that is asked for.
   bool Stands() const {
     return directory_.CheckResult(job_.steps()).ok() &&
-           WithoutExtent(directory_.Read("job.json")) == WithoutExtent(job_file_);
+           WithoutExtent(directory_.Read("job.json")) == WithoutExtent(JobFile(job_, hand_off_));
   }
 
   Status Run(const std::string& python) {
     // What stands there is of fewer steps: only this training's own may count.
     RETURN_IF_ERROR(directory_.Remove("result.json"));
-    RETURN_IF_ERROR(directory_.Write("job.json", job_file_));
+    RETURN_IF_ERROR(directory_.Write("job.json", JobFile(job_, hand_off_)));
     EventJournal journal(directory_.Path("events.jsonl"), call_);
     RestartPolicy policy(job_.restarts());
     while (true) {
@@ -82,19 +82,6 @@ class TrainingRun {
       call_.Log(Level::kWarning, StrCat(verdict.why, "; starting it again", Wait(verdict.wait)));
       if (!Pause(verdict.wait)) return {Code::kCancelled, "stopped"};
     }
-  }
-
-  Result<Json> Answer() const {
-    const Json result = directory_.Read("result.json");
-    Json answer;
-    ASSIGN_OR_RETURN(const std::vector<std::string> objects, directory_.Objects());
-    for (const std::string& object : objects) answer["objects"].Append(object);
-    Json& facts = answer["facts"];
-    facts["steps"] = result["steps"];
-    if (result["tokens"].is_int()) facts["tokens"] = result["tokens"];
-    for (const auto& [name, value] : result["final"].AsObject())
-      if (value.is_number()) facts["final"][name] = value;
-    return answer;
   }
 
  private:
@@ -139,6 +126,8 @@ class TrainingRun {
       if (kind == "restore") committed_ = std::max(committed_, step);
       if (kind == "ckpt_commit" && step > committed_) committed_ = step, progressed = step > committed_before;
       journal.Keep(event, SystemClock().Monotonic());
+      if (bucket_ != nullptr && kind == "ckpt_commit" && event["worker"].AsInt() == 0)
+        bucket_->Committed(step);
       // Every worker says the same of a training; one of them is told of.
       if (event["worker"].AsInt() == 0) narrator_.Hear(event);
     });
@@ -188,8 +177,9 @@ class TrainingRun {
 
   const TrainJob& job_;
   const HostCall& call_;
-  const RunDirectory directory_;
-  const Json job_file_;
+  const RunDirectory& directory_;
+  BucketRun* const bucket_;
+  const HandOff& hand_off_;
   Narrator narrator_;
   std::int64_t committed_ = -1;  // step of the last checkpoint that was heard of
   std::uint64_t drowned_ = 0;
@@ -197,27 +187,91 @@ class TrainingRun {
   std::vector<std::string> tail_;
 };
 
+Json AnswerOf(const Json& result, const std::vector<std::string>& objects) {
+  Json answer;
+  for (const std::string& object : objects) answer["objects"].Append(object);
+  Json& facts = answer["facts"];
+  facts["steps"] = result["steps"];
+  if (result["tokens"].is_int()) facts["tokens"] = result["tokens"];
+  for (const auto& [name, value] : result["final"].AsObject())
+    if (value.is_number()) facts["final"][name] = value;
+  return answer;
+}
+
+/// One training with its place, its directory and its inputs.
+class Training {
+ public:
+  /// `job` and `call` outlive it; the inputs of `job` are named when they are brought here.
+  Training(TrainJob& job, const HostCall& call, const HandOff& hand_off, const RunDirectory& directory)
+      : job_(job), call_(call), hand_off_(hand_off), directory_(directory) {
+    if (IsElsewhere(job.run_uri)) bucket_.emplace(job, directory, call);
+  }
+
+  Result<Json> Run() {
+    bool good = true;  // the directory, to go on in
+    if (bucket_) {
+      ASSIGN_OR_RETURN(const auto published, bucket_->FindPublished(JobFile(job_, hand_off_)));
+      if (published) {
+        Standing(job_.run_uri);
+        return AnswerOf(published->result, published->objects);
+      }
+      ASSIGN_OR_RETURN(good, bucket_->LocalIsGood());
+    }
+    TrainingRun run(job_, call_, directory_, bucket_ ? &*bucket_ : nullptr, hand_off_);
+    const bool stands = good && run.Stands();
+    if (stands)
+      Standing(job_.run_dir);
+    else
+      RETURN_IF_ERROR(Train(run, good));
+    if (bucket_ && stands) {
+      bucket_->BeginMirror();
+      RETURN_IF_ERROR(bucket_->FinishMirror());
+    }
+    ASSIGN_OR_RETURN(const std::vector<std::string> objects, directory_.Objects());
+    if (bucket_) RETURN_IF_ERROR(bucket_->Publish(objects, JobFile(job_, hand_off_)));
+    return AnswerOf(directory_.Read("result.json"), objects);
+  }
+
+ private:
+  void Standing(const std::string& place) const {
+    call_.Log(Level::kInfo, StrCat(job_.stage, ": ", place, " holds the steps that are asked for already"));
+  }
+
+  Status Train(TrainingRun& run, bool good) {
+    ASSIGN_OR_RETURN(const std::string python, FindPython(job_.environment()));
+    Narrator narrator(call_, job_.steps());
+    narrator.Note(hand_off_.Describe());
+    RETURN_IF_ERROR(BringInputs(job_, call_));
+    if (!good) RETURN_IF_ERROR(bucket_->Restore());
+    if (bucket_) {
+      narrator.Note(StrCat("logs, events and TensorBoard files are in ", job_.run_dir));
+      bucket_->BeginMirror();
+    }
+    narrator.Hear(
+        Json(Json::Object{{"kind", "phase"}, {"name", "init"}}));  // it takes a while to say so itself
+    Status ran = run.Run(python);
+    if (!bucket_) return ran;
+    // However it ended: what it has reached is worth keeping.
+    Status mirrored = bucket_->FinishMirror();
+    return ran.ok() ? mirrored : ran;
+  }
+
+  TrainJob& job_;
+  const HostCall& call_;
+  const HandOff& hand_off_;
+  const RunDirectory& directory_;
+  std::optional<BucketRun> bucket_;  // absent where the run directory is the place of the run
+};
+
 }  // namespace
 
-Result<Json> Train(const TrainJob& job, const HostCall& call) {
-  const ReadWhole read = [&call](const std::string& uri, std::uint64_t most) {
-    return call.ReadObject(uri, most);
+Result<Json> Train(TrainJob job, const HostCall& call) {
+  const ReadWhole read = [storage = call.storage()](const std::string& uri, std::uint64_t most) {
+    return storage.Read(uri, most);
   };
   ASSIGN_OR_RETURN(const HandOff hand_off, CheckHandOff(job, read));
-  ASSIGN_OR_RETURN(RunDirectory directory, RunDirectory::Open(job.run_dir));
-  TrainingRun run(job, call, std::move(directory), JobFile(job, hand_off));
-  if (run.Stands()) {
-    call.Log(Level::kInfo,
-             StrCat(job.stage, ": ", job.run_dir, " holds the steps that are asked for already"));
-    return run.Answer();
-  }
-  ASSIGN_OR_RETURN(const std::string python, FindPython(job.environment()));
-  Narrator narrator(call, job.steps());
-  narrator.Note(hand_off.Describe());
-  narrator.Hear(
-      Json(Json::Object{{"kind", "phase"}, {"name", "init"}}));  // it takes a while to say so itself
-  RETURN_IF_ERROR(run.Run(python));
-  return run.Answer();
+  ASSIGN_OR_RETURN(const RunDirectory directory, RunDirectory::Open(job.run_dir));
+  return Training(job, call, hand_off, directory).Run();
 }
 
 }  // namespace pipeline

@@ -9,7 +9,7 @@
 namespace pipeline {
 
 /// What the host publishes (plugins/ABI.md, section 7). kCancelled after a stop; what is reached stays in the
-/// run directory. Blocks, on a thread that lives as long.
-Result<Json> Train(const TrainJob& job, const HostCall& call);
+/// run directory, and in its bucket. Blocks, on a thread that lives as long.
+Result<Json> Train(TrainJob job, const HostCall& call);
 
 }  // namespace pipeline

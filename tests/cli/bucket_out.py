@@ -57,6 +57,17 @@ class FakeBucket:
             token = page.get("nextPageToken")
         return found
 
+    def remove(self, name):
+        """As somebody who cleans up does."""
+        path = f"/storage/v1/b/{BUCKET}/o/{urllib.parse.quote(name, safe='')}"
+        for _ in range(20):
+            try:
+                request = urllib.request.Request(self.url + path, method="DELETE")
+                return urllib.request.urlopen(request, timeout=20).close()
+            except (OSError, http.client.HTTPException):
+                continue
+        return fail(f"{name}: cannot be removed")
+
     def get(self, path, md5=None):
         for _ in range(20):
             try:
@@ -179,6 +190,9 @@ def main():
         hold(local.finish() == 0, local, "the run to a directory failed")
         wanted = {str(path.relative_to(local.out)): path.read_bytes() for path in local.out.rglob("*")
                   if path.is_file() and ".pipe" not in path.parts}
+        forecast = BucketRun(pipe, root / "forecast", OUT)
+        hold(forecast.finish("-n") == 0 and "for shards on their way to buckets" in forecast.messages(), forecast,
+             "the spool is not in the forecast")
         moving(pipe, fake, root, wanted)
         one_writer(pipe, fake, root, wanted)
         scenario(pipe, fake, root, "kills", wanted)

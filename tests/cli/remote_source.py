@@ -66,7 +66,7 @@ class Scenarios:
         for number, share in enumerate((0.2, 0.4, 0.6, 0.8)):
             server.here(int(share * len(PACKED)))
             # What arrived before SIGTERM is safe; of SIGKILL the last two seconds are lost.
-            code = run.stop_when(server.is_waiting, signal.SIGKILL if number % 2 else signal.SIGTERM, *source)
+            code = run.stop_when(lambda: server.is_waiting() and self.arrived(run), signal.SIGKILL if number % 2 else signal.SIGTERM, *source)
             self.hold(code != 0, run, "ended without the whole file")
             server.break_off()
         server.here(len(PACKED))
@@ -74,6 +74,11 @@ class Scenarios:
         self.same(run, "after kills")
         firsts = [first for method, first in server.requests if method == "GET" and first > 0]
         self.hold(len(firsts) >= 2, run, f"never went on where it was: {server.requests}")
+
+    @staticmethod
+    def arrived(run):
+        """Bytes that lie in part files."""
+        return sum(path.stat().st_size for path in (run.work / "sources").glob("*") if path.suffix != ".json")
 
     def another_version(self, server):
         run, source = self.run("version"), ("--set", f"corpus={server.url}")

@@ -1,16 +1,23 @@
 """A web server on loopback that has one file, and breaks off as it is told."""
 
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 class WebServer:
-    """`break_every`: a transfer ends without a word after so many bytes; `here(N)`: no byte from N on is sent before
-    a later call says so, and a transfer that waits there may break off."""
+    """`break_every`: a transfer ends without a word after so many bytes, or as many as it returns; `here(N)`: no byte
+    from N on is sent before a later call says so, and a transfer that waits there may break off; `rate`: bytes in a
+    second, at most."""
 
-    def __init__(self, data, name="corpus.txt.xz", break_every=0):
+    def __init__(self, data, name="corpus.txt.xz", break_every=0, tls=None, rate=0):
         self.data, self.etag, self.break_every = data, '"1"', break_every
-        self.gives_versions = True
+        self.gives_versions = self.takes_ranges = True
+        self._rate = rate
+        self.length_told = None  # by HEAD, where it is not that of the data
+        self.answers = {}  # by path: (status, headers) in place of the file
+        self.is_gone = False
+        self.at_once = self.most_at_once = 0  # bodies that are sent
         self._here, self._broken, self._waiting, self._changed = len(data), 0, 0, threading.Condition()
         self.requests = []  # (method, first byte)
         self.sent = 0
@@ -26,33 +33,56 @@ class WebServer:
                 self.answer(body=True)
 
             def answer(self, body):
-                wanted = self.headers.get("Range", "")
-                first = int(wanted.removeprefix("bytes=").split("-")[0]) if wanted else 0
+                wanted = self.headers.get("Range", "") if server.takes_ranges else ""
+                begin, _, end = wanted.removeprefix("bytes=").partition("-")
+                first = int(begin or 0)
                 server.requests.append((self.command, first))
+                path = self.path.split("?")[0]
+                if path in server.answers:
+                    self.say(*server.answers[path])
+                    return
                 data, known = server.data, self.headers.get("If-Range") in (None, server.etag)
-                if self.path.split("?")[0] != f"/{name}":
+                if path != f"/{name}" or server.is_gone:
                     self.send_error(404)
                     return
-                part = data[first:] if wanted and known else data
+                if wanted and known and first >= len(data):
+                    self.say(416, {"Content-Range": f"bytes */{len(data)}"})
+                    return
+                last = min(int(end or len(data) - 1), len(data) - 1) if wanted and known else len(data) - 1
+                part = data[first:last + 1] if wanted and known else data
                 self.send_response(206 if wanted and known else 200)
                 if wanted and known:
-                    self.send_header("Content-Range", f"bytes {first}-{len(data) - 1}/{len(data)}")
+                    self.send_header("Content-Range", f"bytes {first}-{last}/{len(data)}")
                 if server.gives_versions:
                     self.send_header("ETag", server.etag)
                 self.send_header("Accept-Ranges", "bytes")
                 self.send_header("Content-Type", "application/octet-stream")
-                self.send_header("Content-Length", str(len(part)))
+                told = server.length_told if server.length_told is not None and not body else len(part)
+                self.send_header("Content-Length", str(told))
                 self.end_headers()
                 if body:
-                    self.send(part, len(data) - len(part))
+                    server.count(1)
+                    try:
+                        self.send(part, first if wanted and known else 0)
+                    finally:
+                        server.count(-1)
+
+            def say(self, status, headers):
+                self.send_response(status)
+                for header in headers.items():
+                    self.send_header(*header)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
 
             def send(self, part, first):
-                most = server.break_every or len(part)
+                most = server.break_every() if callable(server.break_every) else server.break_every or len(part)
                 for at in range(0, min(len(part), most), 1 << 14):
                     piece = part[at:min(at + (1 << 14), most)]
                     if not server.wait_for(first + at + len(piece)):
                         self.close_connection = True
                         return
+                    if server._rate:
+                        time.sleep(len(piece) / server._rate)
                     self.wfile.write(piece)
                     server.sent += len(piece)
                 if most < len(part):
@@ -64,14 +94,21 @@ class WebServer:
             def handle(self):
                 try:
                     super().handle()
-                except ConnectionError:  # a client that was killed, or has what it wants
+                except OSError:  # a client that was killed, or has what it wants
                     pass
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._server.server_port}/{name}"
+        if tls is not None:
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
+        self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self._server.server_port}/{name}"
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
         self._thread.start()
+
+    def count(self, more):
+        with self._changed:
+            self.at_once += more
+            self.most_at_once = max(self.most_at_once, self.at_once)
 
     def here(self, size):
         """From now on the first `size` bytes of the file may be sent."""
@@ -93,6 +130,8 @@ class WebServer:
         """False: the transfer is to break off."""
         with self._changed:
             broken = self._broken
+            if size <= self._here:
+                return True
             self._waiting += 1
             self._changed.wait_for(lambda: self._broken != broken or size <= self._here)
             self._waiting -= 1

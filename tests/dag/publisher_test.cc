@@ -81,6 +81,7 @@ class SilentProgress final : public Progress {
   void Finished(std::string_view, const Status&) override {}
   void Logged(std::string_view, std::uint64_t, std::uint64_t) override {}
   void Advanced(std::string_view, std::uint64_t, std::uint64_t) override {}
+  void Arriving(std::string_view, std::uint64_t, std::uint64_t, bool) override {}
   void Note(std::string_view) override {}
 };
 

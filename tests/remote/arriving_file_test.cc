@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/crc32c.h"
+#include "base/str.h"
 #include "tests/support/memory_file.h"
 #include "tests/support/temp_dir.h"
 
@@ -36,6 +37,11 @@ class SlowFile final : public ByteFile {
   void Fail(Status failure) {
     Change([&] { failure_ = std::move(failure); });
   }
+  /// Until the reader at the front has given all below `bytes` and is asked for more.
+  void WaitForWant(std::uint64_t bytes) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return wanted_ >= bytes; });
+  }
   std::vector<std::uint64_t> opened() const {
     const std::scoped_lock lock(mutex_);
     return opened_;
@@ -54,6 +60,8 @@ class SlowFile final : public ByteFile {
         : file_(file), at_(offset), free_(offset > file.allowed_), stop_(std::move(stop)) {}
     Result<std::size_t> Read(std::span<char> out) override {
       std::unique_lock lock(file_.mutex_);
+      file_.wanted_ = std::max(file_.wanted_, at_);
+      file_.changed_.notify_all();
       const auto may = [this] {
         return free_ || at_ < file_.allowed_ || at_ == file_.size_ || !file_.failure_.ok();
       };
@@ -84,6 +92,7 @@ class SlowFile final : public ByteFile {
   mutable std::mutex mutex_;
   mutable std::condition_variable_any changed_;
   std::uint64_t allowed_ = 0;
+  mutable std::uint64_t wanted_ = 0;
   Status failure_;
   mutable std::vector<std::uint64_t> opened_;
 };
@@ -91,12 +100,9 @@ class SlowFile final : public ByteFile {
 class ArrivingFileTest : public testing::Test {
  protected:
   std::unique_ptr<ArrivingFile> Begin(std::optional<std::uint32_t> crc32c = {}, std::string identity = "v1") {
-    Result<std::unique_ptr<ArrivingFile>> file =
-        ArrivingFile::Begin(remote_, {.name = "https://host/file",
-                                      .path = path_,
-                                      .identity = std::move(identity),
-                                      .crc32c = crc32c,
-                                      .progress = {}});
+    Result<std::unique_ptr<ArrivingFile>> file = ArrivingFile::Begin(
+        remote_,
+        {.name = "https://host/file", .path = path_, .identity = std::move(identity), .crc32c = crc32c});
     EXPECT_TRUE(file.ok()) << file.status().message();
     return file.ok() ? std::move(file).value() : nullptr;
   }
@@ -197,6 +203,108 @@ TEST_F(ArrivingFileTest, NobodyReachesTheEndOfADamagedFile) {
   }
   EXPECT_TRUE(Begin(Crc32c(SlowFile::Bytes(0, size_)))->WaitUntilWhole({}).ok());
   EXPECT_EQ(remote_->opened(), (std::vector<std::uint64_t>{0, 0}));
+}
+
+// ------------------------------------------------------------------------------------------- pins
+
+class PinnedFileTest : public ArrivingFileTest {
+ protected:
+  Checksum Pin(std::string_view bytes, Checksum::Kind kind = Checksum::Kind::kSha256) {
+    ChecksumHasher hasher(kind);
+    hasher.Update(bytes);
+    return *hasher.Finish();
+  }
+  std::unique_ptr<ArrivingFile> BeginPinned(const Checksum& pin) {
+    Arrival arrival;
+    arrival.name = "https://host/file";
+    arrival.path = path_;
+    arrival.identity = StrCat("pinned ", ToString(pin));
+    arrival.pin = pin;
+    arrival.distrust = distrust_;
+    Result<std::unique_ptr<ArrivingFile>> file = ArrivingFile::Begin(remote_, std::move(arrival));
+    EXPECT_TRUE(file.ok()) << file.status().message();
+    return file.ok() ? std::move(file).value() : nullptr;
+  }
+  const std::string all_ = SlowFile::Bytes(0, size_);
+  std::function<bool(bool)> distrust_;
+};
+
+TEST_F(PinnedFileTest, IsGivenOnceAllOfItIsHereAndChecked) {
+  remote_->Allow(size_);
+  for (const auto kind : {Checksum::Kind::kSha256, Checksum::Kind::kMd5, Checksum::Kind::kCrc32c}) {
+    const auto file = BeginPinned(Pin(all_, kind));
+    EXPECT_TRUE(file->WaitUntilWhole({}).ok());
+    EXPECT_EQ(Read(*file, 0, size_, status_), all_);
+  }
+}
+
+TEST_F(PinnedFileTest, NothingIsGivenBefore) {
+  remote_->Allow(2 * kMib);
+  const auto file = BeginPinned(Pin(all_));
+  std::stop_source stop;
+  const auto reader = file->Open(0, stop.get_token());
+  ASSERT_TRUE(reader.ok());
+  std::jthread stopper([&] {
+    remote_->WaitForWant(2 * kMib);
+    stop.request_stop();
+  });
+  std::string bytes(10, '\0');
+  EXPECT_EQ((*reader)->Read(bytes).status().code(), Code::kCancelled);
+}
+
+TEST_F(PinnedFileTest, WhatAnEarlierRunLeftIsHashedAgain) {
+  remote_->Allow(3 * kMib);
+  {
+    const auto file = BeginPinned(Pin(all_));
+    remote_->WaitForWant(3 * kMib);
+  }
+  remote_->Allow(size_);
+  EXPECT_TRUE(BeginPinned(Pin(all_))->WaitUntilWhole({}).ok());
+  EXPECT_EQ(remote_->opened(), (std::vector<std::uint64_t>{0, 3 * kMib}));
+}
+
+TEST_F(PinnedFileTest, DamageOnThisMachineIsFound) {
+  remote_->Allow(3 * kMib);
+  {
+    const auto file = BeginPinned(Pin(all_));
+    remote_->WaitForWant(3 * kMib);
+  }
+  std::string left = ReadFile(path_);
+  left[100] ^= 1;
+  WriteFile(path_, left);
+  remote_->Allow(size_);
+  EXPECT_EQ(BeginPinned(Pin(all_))->WaitUntilWhole({}).code(), Code::kDataLoss);
+  EXPECT_TRUE(BeginPinned(Pin(all_))->WaitUntilWhole({}).ok()) << "the damage is kept";
+}
+
+TEST_F(PinnedFileTest, AnotherFileIsToldFromIt) {
+  remote_->Allow(size_);
+  const Checksum wanted = Pin("something else");
+  {
+    const auto file = BeginPinned(wanted);
+    const Status failure = file->WaitUntilWhole({});
+    EXPECT_EQ(failure.code(), Code::kDataLoss);
+    EXPECT_EQ(failure.message(),
+              StrCat("https://host/file: is not the file that it is pinned to: ", ToString(wanted),
+                     " was wanted, and what arrived has ", ToString(Pin(all_)),
+                     "; check `checksum` and the address; the next run fetches it anew"));
+    Read(*file, 0, 10, status_);
+    EXPECT_EQ(status_.code(), Code::kDataLoss) << "some of it was given";
+  }
+  EXPECT_EQ(BeginPinned(wanted)->WaitUntilWhole({}).code(), Code::kDataLoss);
+  EXPECT_EQ(remote_->opened(), (std::vector<std::uint64_t>{0, 0})) << "the same bytes were looked at again";
+}
+
+TEST_F(PinnedFileTest, IsFetchedAnewWhereThatMayHelp) {
+  remote_->Allow(size_);
+  std::vector<bool> asked;
+  distrust_ = [&](bool all_came_now) {
+    asked.push_back(all_came_now);
+    return asked.size() < 3;
+  };
+  EXPECT_EQ(BeginPinned(Pin("something else"))->WaitUntilWhole({}).code(), Code::kDataLoss);
+  EXPECT_EQ(asked, (std::vector<bool>{true, true, true}));
+  EXPECT_EQ(remote_->opened(), (std::vector<std::uint64_t>{0, 0, 0}));
 }
 
 TEST_F(ArrivingFileTest, AnEmptyFileIsWhole) {

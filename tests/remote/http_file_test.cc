@@ -186,6 +186,34 @@ TEST_F(HttpFileTest, TakesWhatAServerGivesInParts) {
   EXPECT_TRUE(pause_.taken.empty()) << "waited although nothing had broken";
 }
 
+TEST_F(HttpFileTest, APartIsAskedForAndNothingBehindIt) {
+  const auto file = Opened();
+  const auto read = [&](std::uint64_t begin, std::uint64_t end) {
+    const auto reader = file->OpenRange(begin, end, {});
+    EXPECT_TRUE(reader.ok());
+    status_ = {};
+    return ReadAll(**reader, status_, 50'000);
+  };
+  EXPECT_TRUE(read(0, 1000) == files_.bytes.substr(0, 1000));
+  EXPECT_TRUE(read(5000, 300'000) == files_.bytes.substr(5000, 295'000));
+  EXPECT_EQ(read(7, 7), "");
+  EXPECT_TRUE(read(999'000, 2'000'000) == files_.bytes.substr(999'000));
+  EXPECT_EQ(files_.asked(), (std::vector<std::string>{"HEAD", "GET bytes=0-999", "GET bytes=5000-299999",
+                                                      "GET bytes=999000-"}));
+  EXPECT_EQ(server_->connections(), 1);
+  files_.break_after = 100'000;
+  EXPECT_TRUE(read(5000, 300'000) == files_.bytes.substr(5000, 295'000)) << status_.message();
+}
+
+TEST_F(HttpFileTest, AllOfTheFileInPlaceOfAPartIsRefusedButAtTheFront) {
+  files_.takes_ranges = false;
+  const auto file = Opened();
+  const auto front = file->OpenRange(0, 1000, {}), middle = file->OpenRange(1000, 2000, {});
+  EXPECT_TRUE(ReadAll(**front, status_) == files_.bytes.substr(0, 1000)) << status_.message();
+  EXPECT_EQ(ReadAll(**middle, status_), "");
+  EXPECT_EQ(status_.code(), Code::kFailedPrecondition) << status_.message();
+}
+
 TEST_F(HttpFileTest, AnAnswerThatBeginsBeforeTheRangeIsCut) {
   const auto file = Opened();
   files_.before = [this](ServedExchange& exchange) {

@@ -112,5 +112,116 @@ TEST(DownloadTest, CheckRefusesWhatCannotBeAFile) {
   EXPECT_TRUE(Check({"no/such/file.txt", "file:///no/such", "odd/a://b"}).ok()) << "looks at no file";
 }
 
+// ---------------------------------------------------------------------------- checksums and mirrors
+
+constexpr const char* kSum = "crc32c:e3069283";
+
+struct Keys {
+  std::vector<std::string> url, checksum = {}, mirrors = {};
+  Json Config() const {
+    Json config;
+    const auto put = [&](const char* key, const std::vector<std::string>& texts) {
+      if (texts.empty()) return;
+      config[key] = Json::Array{};
+      for (const std::string& text : texts) config[key].Append(text);
+    };
+    put("url", url), put("checksum", checksum), put("mirrors", mirrors);
+    return config;
+  }
+  /// What check finds, else what the inputs are refused for.
+  Status Refusal() const {
+    Schema schema;
+    Status checked = DownloadType().check(Config(), schema);
+    return checked.ok() ? DownloadType().local_inputs(Config()).status() : checked;
+  }
+};
+
+TEST(DownloadTest, EachFileMayHaveAChecksum) {
+  const TempDir dir;
+  WriteFile(dir / "a.txt", "x");
+  const Keys keys{.url = {"https://host/a", dir / "a.txt", "gs://bucket/b"},
+                  .checksum = {"crc32c:E3069283", kSum, "none"}};
+  EXPECT_TRUE(keys.Refusal().ok()) << keys.Refusal().message();
+  const auto inputs = DownloadType().local_inputs(keys.Config());
+  ASSERT_TRUE(inputs.ok());
+  EXPECT_EQ((*inputs)[0].checksum, kSum);
+  EXPECT_EQ((*inputs)[1].checksum, kSum);
+  EXPECT_EQ((*inputs)[2].checksum, "");
+}
+
+TEST(DownloadTest, ChecksumsThatCannotBeAreRefused) {
+  const TempDir dir;
+  for (const char* name : {"a.txt", "b.txt"}) WriteFile(dir / name, "x");
+  EXPECT_EQ((Keys{.url = {"a", "b"}, .checksum = {kSum}}).Refusal().message(),
+            "checksum: 1 for 2 in `url`; write one for each, `none` where it is not known");
+  EXPECT_NE(
+      (Keys{.url = {"https://host/a"}, .checksum = {"sha1:00"}}).Refusal().message().find("no checksum"),
+      std::string::npos);
+  EXPECT_NE((Keys{.url = {dir / "*.txt"}, .checksum = {kSum}}).Refusal().message().find("stands for 2 files"),
+            std::string::npos);
+  EXPECT_TRUE((Keys{.url = {dir / "a*.txt"}, .checksum = {kSum}}).Refusal().ok());
+}
+
+TEST(DownloadTest, AMirrorIsAFileOrADirectoryOfAllFiles) {
+  const auto mirrors = [](const std::string& url, const std::string& mirror) {
+    const Keys keys{.url = {url}, .checksum = {kSum}, .mirrors = {mirror}};
+    EXPECT_TRUE(keys.Refusal().ok()) << keys.Refusal().message();
+    const auto inputs = DownloadType().local_inputs(keys.Config());
+    return inputs.ok() ? inputs->at(0).mirrors : std::vector<std::string>();
+  };
+  EXPECT_EQ(mirrors("https://host/a", "http://other/b"), std::vector<std::string>{"http://other/b"});
+  EXPECT_EQ(mirrors("https://host/a%20b?key=1", "https://other/dir/"),
+            std::vector<std::string>{"https://other/dir/a%20b"});
+  EXPECT_EQ(mirrors("https://host/a%20b", "gs://bucket/dir/"),
+            std::vector<std::string>{"gs://bucket/dir/a b"});
+  EXPECT_EQ(mirrors("gs://bucket/a b", "https://other/dir/"),
+            std::vector<std::string>{"https://other/dir/a%20b"});
+}
+
+TEST(DownloadTest, MirrorsThatCannotBeAreRefused) {
+  const struct {
+    Keys keys;
+    const char* words;
+  } cases[] = {
+      {{.url = {"https://host/a"}, .mirrors = {"https://other/a"}}, "has no checksum"},
+      {{.url = {"https://host/a", "https://host/b"}, .checksum = {kSum, "none"}, .mirrors = {"https://o/"}},
+       "https://host/b has no checksum"},
+      {{.url = {"a.txt"}, .checksum = {kSum}, .mirrors = {"https://other/a"}}, "is read where it lies"},
+      {{.url = {"https://host/a"}, .checksum = {kSum}, .mirrors = {"/dir/"}}, "knows https, http and gs"},
+      {{.url = {"https://host/a", "https://host/b"}, .checksum = {kSum, kSum}, .mirrors = {"https://o/a"}},
+       "is one file for 2"},
+      {{.url = {"https://host/a"}, .checksum = {kSum}, .mirrors = {"https://other"}}, "names no file"},
+  };
+  for (const auto& test : cases) {
+    const Status refusal = test.keys.Refusal();
+    EXPECT_EQ(refusal.code(), Code::kInvalidArgument) << test.words;
+    EXPECT_NE(refusal.message().find(test.words), std::string::npos) << refusal.message();
+  }
+}
+
+TEST(DownloadTest, APatternInABucketIsLeftToWhoCanAsk) {
+  const auto inputs = DownloadType().local_inputs(Config({"gs://bucket/*.txt", "https://host/*.txt"}));
+  ASSERT_TRUE(inputs.ok()) << inputs.status().message();
+  EXPECT_TRUE((*inputs)[0].is_pattern);
+  EXPECT_FALSE((*inputs)[1].is_pattern) << "nobody lists what a web server has";
+}
+
+TEST(DownloadTest, ConnectionsAndRateHaveBounds) {
+  Schema schema;
+  for (const std::int64_t bad : {0, -1, 33}) {
+    Json config = Config({"https://host/a"});
+    config["connections"] = bad;
+    EXPECT_EQ(DownloadType().check(config, schema).code(), Code::kInvalidArgument) << bad;
+  }
+  Json config = Config({"https://host/a"});
+  config["connections"] = std::int64_t{8};
+  config["rate"] = std::int64_t{20'000'000};
+  EXPECT_TRUE(DownloadType().check(config, schema).ok());
+  EXPECT_EQ(DownloadType().local_inputs(config)->at(0).connections, 8);
+  EXPECT_EQ(DownloadType().local_inputs(config)->at(0).rate, 20'000'000u);
+  config["rate"] = std::int64_t{0};
+  EXPECT_EQ(DownloadType().check(config, schema).code(), Code::kInvalidArgument);
+}
+
 }  // namespace
 }  // namespace pipeline

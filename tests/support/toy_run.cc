@@ -23,6 +23,7 @@ class Notes final : public Progress {
   void Finished(std::string_view, const Status&) override {}
   void Logged(std::string_view, std::uint64_t, std::uint64_t) override {}
   void Advanced(std::string_view, std::uint64_t, std::uint64_t) override {}
+  void Arriving(std::string_view, std::uint64_t, std::uint64_t, bool) override {}
   void Note(std::string_view line) override {
     const std::scoped_lock lock(mutex_);
     lines_.emplace_back(line);

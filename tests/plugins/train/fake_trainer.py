@@ -11,16 +11,18 @@
     code, signal   of an exit, a signal
     noise: [WHAT]  stdout | bad_lines | flood | half_line | long_line | grandchild, before anything else
     worker: K      only this worker behaves so; the others train on until they are stopped
+
+`config: {weights: BYTES}`: how large a checkpoint is; its bytes are those of its step, whoever writes them.
 """
 
 import json
 import os
+import random
+import shutil
 import signal
 import subprocess
 import sys
 import time
-
-STATE = "fake_checkpoint"
 
 
 class Trainer:
@@ -33,6 +35,7 @@ class Trainer:
         self.seq = 0
         self.step = 0
         self.stopping = False
+        self.weights = job["config"].get("weights", 100)
         behaviours = job["config"].get("fake", [{}])
         self.does = behaviours[min(self.attempt, len(behaviours)) - 1]
         if self.does.get("worker", self.worker) != self.worker:
@@ -74,11 +77,33 @@ class Trainer:
     def checkpoint(self):
         self.say("ckpt_begin", path=f"checkpoints/{self.step}")
         if self.worker == 0:  # it writes for all
-            path = os.path.join(self.run, STATE)
-            with open(path + ".part", "w") as file:
-                file.write(str(self.step))
+            path = os.path.join(self.run, "checkpoints", str(self.step))
+            shutil.rmtree(path, ignore_errors=True)
+            shutil.rmtree(path + ".part", ignore_errors=True)
+            os.makedirs(path + ".part/state/d")
+            for name, data in (("facts", str(self.step).encode()), ("state/empty", b""),
+                               ("state/d/weights", random.Random(self.step).randbytes(self.weights))):
+                with open(f"{path}.part/{name}", "wb") as file:
+                    file.write(data)
             os.rename(path + ".part", path)
+            for old in self.steps()[self.job.get("keep_checkpoints", 1):]:
+                shutil.rmtree(os.path.join(self.run, "checkpoints", str(old)))
         self.say("ckpt_commit", path=f"checkpoints/{self.step}")
+
+    def steps(self):
+        """Those with a checkpoint, newest first."""
+        place = os.path.join(self.run, "checkpoints")
+        names = os.listdir(place) if os.path.isdir(place) else []
+        return sorted((int(name) for name in names if name.isdecimal()), reverse=True)
+
+    def restore(self):
+        newest = self.steps()[0]
+        place = os.path.join(self.run, "checkpoints", str(newest))
+        weights = open(f"{place}/state/d/weights", "rb").read()
+        if open(f"{place}/facts").read() != str(newest) or weights != random.Random(newest).randbytes(len(weights)):
+            self.end(65, f"{place}: is not what was saved there")
+        self.step = newest
+        self.say("restore", path=f"checkpoints/{newest}")
 
     def stop(self):
         """What a trainer does on SIGTERM."""
@@ -105,10 +130,8 @@ class Trainer:
         for what in self.does.get("noise", []):
             self.noise(what)
         self.say("hello", versions={}, devices=[], backend="fake", config=self.job["config"])
-        state = os.path.join(self.run, STATE)
-        if os.path.exists(state):
-            self.step = int(open(state).read())
-            self.say("restore", path=f"checkpoints/{self.step}")
+        if self.steps():
+            self.restore()
         total = self.job["steps"]
         self.say("plan", params=1234567, flops_per_token=1.0, tokens_per_step=2048, steps=total, epochs=1.25)
         for name, bits in (("uniform", 11.9), ("unigram", 8.5), ("bigram_kn", 5.25)):
@@ -124,6 +147,9 @@ class Trainer:
                          lr=1e-3, data_wait=0.001, mfu=None, skipped=0)
             if self.step % self.job["eval_every"] == 0 or self.step == total:
                 self.phase("eval")
+                if self.worker == 0:
+                    with open(os.path.join(self.run, "best.json"), "w") as file:
+                        json.dump({"step": self.step, "loss": 3.0}, file)
                 self.say("eval", split="validation", loss=3.0, ppl=20.0, bits_per_byte=1.5, bits_per_char=4.5,
                          targets=999)
                 for prompt in self.job["prompts"]:

@@ -1,0 +1,51 @@
+// The checkpoints of a run that lie in a bucket: CONTRACT.md, section 10.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "plugins/train/checkpoint_marker.h"
+#include "plugins/train/host_storage.h"
+
+namespace pipeline {
+
+/// One writer at a time: whoever holds the run. One thread at a time.
+class BucketCheckpoints {
+ public:
+  /// `uri`: of checkpoints/. `storage` outlives it.
+  BucketCheckpoints(std::string uri, std::int64_t keep, const HostStorage& storage);
+
+  /// Those with a marker, newest first, as they lie there now.
+  Result<std::vector<CheckpointName>> Committed();
+  /// Its marker, held against the objects that Committed saw. kDataLoss: it cannot be used, and is not
+  /// counted among those that are kept any more.
+  Result<CheckpointMarker> Open(const CheckpointName& name);
+  /// From now on it counts as one that cannot be used.
+  void Pass(const CheckpointName& name) { unusable_.insert(name.Path()); }
+
+  /// Brings the files below `directory`, which nobody changes meanwhile, then the marker. What lies there
+  /// already of the same checkpoint is not sent again. kCancelled once `give_up` says so.
+  Status Commit(const CheckpointMarker& marker, const std::string& directory,
+                const std::function<bool()>& give_up);
+  /// Removes all but the newest `keep`, and what never became one. After a Commit.
+  Status Prune();
+
+  std::string Uri(const CheckpointName& name) const { return uri_ + "/" + name.Path(); }
+  const std::string& uri() const { return uri_; }
+
+ private:
+  Status Look();
+
+  const std::string uri_;
+  const std::size_t keep_;
+  const HostStorage& storage_;
+  std::map<std::string, std::uint64_t> objects_;  // ours, below uri_, as Look saw them
+  std::set<std::string> unusable_;                // paths of checkpoints
+};
+
+}  // namespace pipeline

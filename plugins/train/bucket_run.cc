@@ -1,0 +1,211 @@
+#include "plugins/train/bucket_run.h"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "base/str.h"
+#include "plugins/train/fetch_files.h"
+#include "plugins/train/several.h"
+
+namespace pipeline {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kMostJson = 64 << 20;
+constexpr std::size_t kAtOnce = 4;
+constexpr const char* kIncoming = "incoming-";
+constexpr const char* kExport = "export/";
+/// What is this machine's own in a run directory, whatever is trained there.
+constexpr std::string_view kOwn[] = {"lock", "logs", "events.jsonl"};
+
+Status RemoveAll(const fs::path& path) {
+  std::error_code error;
+  fs::remove_all(path, error);
+  return error ? SystemError(path.string(), error.value()) : Status();
+}
+
+/// Passes over what may not be read as JSON: such an object counts as none.
+Result<Json> ReadJson(const HostStorage& storage, const std::string& uri) {
+  const Result<std::string> text = storage.Read(uri, kMostJson);
+  if (!text.ok() && text.status().code() != Code::kNotFound) return text.status();
+  Result<Json> json = text.ok() ? Json::Parse(*text) : Result<Json>(Json());
+  return json.ok() ? std::move(json).value() : Json();
+}
+
+/// Whether it can be told from what lies there that this checkpoint is of no use, whenever it is asked for.
+bool Useless(Code code) { return code == Code::kDataLoss || code == Code::kNotFound; }
+
+}  // namespace
+
+Json PublishedJob(Json job_file, const TrainJob& job) {
+  job_file["run_dir"] = job.run_uri;
+  job_file["data"]["dir"] = job.data_uri;
+  job_file["tokenizer"]["model"] = job.tokenizer_uri + "/tokenizer.model";
+  return job_file;
+}
+
+Json WithoutExtent(Json job_file) {
+  for (const char* member : {"steps", "threads", "run_dir"}) job_file.Remove(member);
+  if (job_file["data"].is_object()) job_file["data"].Remove("dir");
+  if (job_file["tokenizer"].is_object()) job_file["tokenizer"].Remove("model");
+  return job_file;
+}
+
+BucketRun::BucketRun(const TrainJob& job, const RunDirectory& directory, const HostCall& call)
+    : job_(job),
+      directory_(directory),
+      call_(call),
+      storage_(call.storage()),
+      checkpoints_(job.run_uri + "/checkpoints", job.settings["keep_checkpoints"].AsInt(1), storage_) {}
+
+Result<std::optional<BucketRun::Published>> BucketRun::FindPublished(const Json& job_file) const {
+  const std::optional<Published> none;
+  ASSIGN_OR_RETURN(const std::vector<HostStorage::Object> listed, storage_.List(job_.run_uri));
+  Published published;
+  int books = 0;
+  for (const HostStorage::Object& object : listed) {
+    if (object.name.starts_with(kExport)) published.objects.push_back(object.name);
+    books += object.name == "result.json" || object.name == "job.json" || object.name == "config.json";
+  }
+  if (books != 3) return none;
+  ASSIGN_OR_RETURN(published.result, ReadJson(storage_, job_.run_uri + "/result.json"));
+  if (published.result["steps"].AsInt() < job_.steps()) return none;
+  ASSIGN_OR_RETURN(const Json before, ReadJson(storage_, job_.run_uri + "/job.json"));
+  if (!before.is_object() || WithoutExtent(before) != WithoutExtent(job_file)) return none;
+  const bool exported = published.result["export"].is_string();
+  if (exported && published.objects.empty()) return none;
+  if (!exported) published.objects.clear();
+  for (const char* name : {"config.json", "job.json", "result.json"}) published.objects.emplace_back(name);
+  return std::optional(std::move(published));
+}
+
+std::int64_t BucketRun::NewestLocal() const {
+  std::int64_t newest = -1;
+  std::error_code error;
+  for (fs::directory_iterator at(directory_.Path("checkpoints"), error), end; !error && at != end;
+       at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    std::int64_t step = -1;
+    const auto [rest, wrong] = std::from_chars(name.data(), name.data() + name.size(), step);
+    if (wrong == std::errc() && rest == name.data() + name.size()) newest = std::max(newest, step);
+  }
+  return newest;
+}
+
+Status BucketRun::Empty() const {
+  std::error_code error;
+  std::vector<fs::path> found;
+  for (fs::directory_iterator at(directory_.Path(""), error), end; !error && at != end; at.increment(error))
+    found.push_back(at->path());
+  for (const fs::path& path : found) {
+    const std::string name = path.filename().string();
+    if (std::find(std::begin(kOwn), std::end(kOwn), name) != std::end(kOwn)) continue;
+    if (name.starts_with(kIncoming)) continue;  // FetchFiles looks at what is in it
+    RETURN_IF_ERROR(RemoveAll(path));
+  }
+  return {};
+}
+
+Result<bool> BucketRun::LocalIsGood() {
+  ASSIGN_OR_RETURN(candidates_, checkpoints_.Committed());
+  next_ = 0;
+  const Json record = directory_.Read(kBucketRecord);
+  const std::int64_t local = NewestLocal();
+  if (candidates_.empty()) {
+    unsent_ = local >= 0;
+    if (record["committed"].AsString().empty()) return true;
+    call_.Log(Level::kWarning,
+              StrCat(checkpoints_.uri(),
+                     ": the checkpoints that this machine had brought there "
+                     "are gone, so what it has of them is not gone on from: it trains anew"));
+    unsent_ = false;
+    RETURN_IF_ERROR(Empty());
+    return true;
+  }
+  const std::string newest = candidates_.front().Path();
+  const bool ours = record["committed"].AsString() == newest || record["sending"].AsString() == newest;
+  unsent_ = ours && local > candidates_.front().step;
+  return ours && local >= candidates_.front().step;
+}
+
+Status BucketRun::Restore() {
+  for (; next_ < candidates_.size(); ++next_) {
+    const CheckpointName& name = candidates_[next_];
+    const Result<CheckpointMarker> marker = checkpoints_.Open(name);
+    const Status brought = marker.ok() ? Bring(name, *marker) : marker.status();
+    if (brought.ok() || !Useless(brought.code())) return brought;
+    checkpoints_.Pass(name);
+    call_.Log(Level::kWarning,
+              StrCat(checkpoints_.Uri(name), ": damaged, going back to the one before: ", brought.message()));
+  }
+  return Status(Code::kDataLoss, StrCat(checkpoints_.uri(), ": none of ", candidates_.size(),
+                                        " checkpoints can be read; remove them to start over"));
+}
+
+Status BucketRun::Bring(const CheckpointName& name, const CheckpointMarker& marker) {
+  RETURN_IF_ERROR(Empty());
+  FetchPlan plan;
+  plan.from = checkpoints_.Uri(name);
+  plan.files = marker.files;
+  plan.directory = directory_.Path(kIncoming + name.id);
+  plan.what = StrCat("the checkpoint at step ", name.step);
+  const FetchMeans means{.storage = storage_,
+                         .stopped = [this] { return call_.stopped(); },
+                         .tell =
+                             [&](std::uint64_t done, std::uint64_t of) {
+                               Json progress;
+                               progress["kind"] = "progress";
+                               progress["done"] = done;
+                               progress["of"] = of;
+                               progress["text"] = StrCat("bringing ", plan.what, " here: ", HumanBytes(done),
+                                                         " of ", HumanBytes(of));
+                               call_.Emit(progress);
+                             }};
+  RETURN_IF_ERROR(FetchFiles(plan, means));
+  if (marker.best.is_object()) RETURN_IF_ERROR(directory_.Write("best.json", marker.best));
+  const fs::path place = directory_.Path("checkpoints");
+  std::error_code error;
+  fs::create_directories(place, error);
+  if (!error) fs::rename(plan.directory, place / StrCat(name.step), error);
+  if (error) return SystemError(place.string(), error.value());
+  Json record;
+  record["committed"] = name.Path();
+  return directory_.Write(kBucketRecord, record);
+}
+
+void BucketRun::BeginMirror() {
+  mirror_ = std::make_unique<CheckpointMirror>(checkpoints_, directory_, call_,
+                                               std::chrono::seconds(job_.grace_s()));
+  if (unsent_) mirror_->Committed(NewestLocal());
+}
+
+Status BucketRun::FinishMirror() {
+  Json progress;
+  progress["kind"] = "progress";
+  progress["text"] = "bringing the last checkpoint to the bucket";
+  call_.Emit(progress);
+  return mirror_->Finish();
+}
+
+Status BucketRun::Publish(const std::vector<std::string>& objects, const Json& job_file) const {
+  const std::string result = job_.run_uri + "/result.json";
+  // While it is not there nothing counts as published.
+  RETURN_IF_ERROR(storage_.Remove(result));
+  const auto stopped = [this] { return call_.stopped(); };
+  RETURN_IF_ERROR(RunSeveral(objects.size(), kAtOnce, [&](std::size_t at) -> Status {
+    const std::string& name = objects[at];
+    const std::string uri = StrCat(job_.run_uri, "/", name);
+    if (name == "result.json") return {};
+    if (name == "job.json")
+      return storage_.PutText(PublishedJob(job_file, job_).DumpPretty(), uri, PIPE_REPLACE);
+    return storage_.Put(directory_.Path(name), uri, PIPE_REPLACE, stopped);
+  }));
+  return storage_.Put(directory_.Path("result.json"), result, PIPE_REPLACE, stopped);
+}
+
+}  // namespace pipeline

@@ -1,0 +1,46 @@
+// The object that says that a checkpoint in a bucket is whole. Form and names: CONTRACT.md, section 10.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "plugins/train/file_facts.h"
+
+namespace pipeline {
+
+/// Which checkpoint, below checkpoints/: "STEP/ID".
+struct CheckpointName {
+  std::int64_t step = 0;
+  std::string id;  // 16 hexadecimal digits, of its content
+
+  std::string Path() const;
+  std::string Marker() const { return Path() + ".json"; }
+  bool operator==(const CheckpointName&) const = default;
+};
+
+/// What the name of an object below checkpoints/ says.
+struct CheckpointObject {
+  CheckpointName checkpoint;
+  std::string file;  // of it; empty: its marker
+};
+/// Absent for a name that is not ours.
+std::optional<CheckpointObject> ParseCheckpointObject(std::string_view name);
+
+struct CheckpointMarker {
+  std::int64_t step = 0;
+  std::vector<FileFacts> files;  // by name
+  Json best;                     // best.json of the run as it was then; null: there was none
+
+  /// By the names, lengths and checksums of the files.
+  CheckpointName Name() const;
+  std::string Encode() const;
+};
+/// kDataLoss, naming `where`, for what is no marker of a version that we know.
+Result<CheckpointMarker> ParseCheckpointMarker(std::string_view text, std::string_view where);
+
+}  // namespace pipeline

@@ -1,0 +1,63 @@
+// Brings checkpoints to a bucket while the training goes on: CONTRACT.md, section 10.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "base/status.h"
+#include "plugins/train/bucket_checkpoints.h"
+#include "plugins/train/host_call.h"
+#include "plugins/train/run_directory.h"
+
+namespace pipeline {
+
+/// Has a thread of its own, which sends one checkpoint after the other; where several wait, the newest.
+/// Committed and Finish are called by one thread.
+class CheckpointMirror {
+ public:
+  /// All but `grace` outlive it; until Finish has returned `checkpoints` is this object's alone. `grace`:
+  /// how long it may go on after the run was stopped.
+  CheckpointMirror(BucketCheckpoints& checkpoints, const RunDirectory& directory, const HostCall& call,
+                   std::chrono::nanoseconds grace);
+  ~CheckpointMirror();
+  CheckpointMirror(const CheckpointMirror&) = delete;
+  CheckpointMirror& operator=(const CheckpointMirror&) = delete;
+
+  /// The trainer has committed checkpoints/STEP of the run directory. Soon back: links, and sends nothing.
+  void Committed(std::int64_t step);
+  /// Until the last that was committed is in the bucket: OK, or why it is not. Called once; the other
+  /// functions are not called any more.
+  Status Finish();
+
+ private:
+  void Loop();
+  void Fared(std::int64_t step, Status how);
+  Status Send(std::int64_t step);
+  Status Measure(CheckpointMarker& marker, const std::string& outgoing) const;
+  bool GivenUp();
+  std::string Outgoing(std::int64_t step) const;
+
+  BucketCheckpoints& checkpoints_;
+  const RunDirectory& directory_;
+  const HostCall& call_;
+  const std::chrono::nanoseconds grace_;
+
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable changed_;
+  std::optional<std::int64_t> waiting_;  // step
+  bool closing_ = false;
+  std::int64_t last_step_ = -1;  // of the newest that was sent, or could not be, and how it fared
+  Status last_;
+  std::optional<std::chrono::nanoseconds> stopped_;  // since when the run is seen to be stopped
+
+  std::string committed_;  // path of the newest in the bucket, for the thread alone
+  std::jthread thread_;    // last: it uses the others
+};
+
+}  // namespace pipeline

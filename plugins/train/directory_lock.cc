@@ -1,0 +1,43 @@
+#include "plugins/train/directory_lock.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include <cerrno>
+#include <chrono>
+#include <filesystem>
+#include <system_error>
+#include <thread>
+
+#include "base/str.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::chrono::milliseconds kBetweenLooks{50};
+
+}  // namespace
+
+Result<FileDescriptor> LockDirectory(const std::string& directory) {
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (error) return SystemError(StrCat("making the directory ", directory), error.value());
+  const std::string lock = directory + "/lock";
+  FileDescriptor file(open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  if (!file.is_open()) return SystemError(lock, errno);
+  if (flock(file.get(), LOCK_EX | LOCK_NB) == 0) return file;
+  if (errno != EWOULDBLOCK) return SystemError(lock, errno);
+  return Status(Code::kFailedPrecondition, StrCat(directory, ": another run has it; wait for it or stop it"));
+}
+
+Result<FileDescriptor> WaitForDirectory(const std::string& directory, const std::function<bool()>& stopped) {
+  while (true) {
+    Result<FileDescriptor> lock = LockDirectory(directory);
+    if (lock.ok() || lock.status().code() != Code::kFailedPrecondition) return lock;
+    if (stopped()) return Status(Code::kCancelled, "stopped");
+    std::this_thread::sleep_for(kBetweenLooks);
+  }
+}
+
+}  // namespace pipeline

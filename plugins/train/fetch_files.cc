@@ -1,0 +1,102 @@
+#include "plugins/train/fetch_files.h"
+
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <mutex>
+#include <system_error>
+
+#include "base/clock.h"
+#include "base/str.h"
+#include "plugins/train/several.h"
+
+namespace pipeline {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kAtOnce = 8;
+constexpr int kTries = 3;  // of an object whose bytes came damaged on the way
+constexpr std::uint64_t kSpare = 64 << 20;
+constexpr std::chrono::milliseconds kBetweenWords{500};
+
+class Fetching {
+ public:
+  Fetching(const FetchPlan& plan, const FetchMeans& means) : plan_(plan), means_(means) {
+    for (const FileFacts& file : plan.files) all_ += file.bytes;
+  }
+
+  Status Run() {
+    RETURN_IF_ERROR(RunSeveral(plan_.files.size(), kAtOnce, [&](std::size_t at) { return Look(at); }));
+    std::uint64_t missing = 0;
+    for (const std::size_t at : missing_) missing += plan_.files[at].bytes;
+    if (missing_.empty()) return {};
+    ASSIGN_OR_RETURN(const std::uint64_t free, means_.free_bytes(plan_.directory));
+    if (free < missing + kSpare)
+      return Status(Code::kResourceExhausted,
+                    StrCat(plan_.directory, ": ", plan_.what, " of ", plan_.from, " take ",
+                           HumanBytes(missing), " more on this machine, and ", HumanBytes(free),
+                           " are free there; free some, or run with --work on a larger disk"));
+    return RunSeveral(missing_.size(), kAtOnce, [&](std::size_t at) { return Bring(missing_[at]); });
+  }
+
+ private:
+  /// Whether a file is there and right; what is wrong is taken away.
+  Status Look(std::size_t at) {
+    const FileFacts& wanted = plan_.files[at];
+    const fs::path path = fs::path(plan_.directory) / wanted.name;
+    std::error_code error;
+    if (fs::file_size(path, error) == wanted.bytes && !error) {
+      const Result<FileFacts> found = MeasureFile(plan_.directory, wanted.name, means_.stopped);
+      if (!found.ok() && found.status().code() == Code::kCancelled) return found.status();
+      if (found.ok() && *found == wanted) {
+        Tell(wanted.bytes);
+        return {};
+      }
+    }
+    fs::remove_all(path, error);
+    const std::scoped_lock lock(mutex_);
+    missing_.push_back(at);
+    return {};
+  }
+
+  Status Bring(std::size_t at) {
+    const FileFacts& wanted = plan_.files[at];
+    for (int tries = 1;; ++tries) {
+      if (means_.stopped()) return Status(Code::kCancelled, "stopped");
+      std::uint64_t moved = 0;
+      const Status fetched =
+          means_.storage.Fetch(StrCat(plan_.from, "/", wanted.name), wanted,
+                               StrCat(plan_.directory, "/", wanted.name), [&](std::uint64_t bytes) {
+                                 moved += bytes;
+                                 Tell(bytes);
+                               });
+      if (fetched.code() != Code::kUnavailable || tries == kTries) return fetched;
+      done_ -= moved;
+    }
+  }
+
+  void Tell(std::uint64_t bytes) {
+    const std::uint64_t done = done_ += bytes;
+    const std::scoped_lock lock(mutex_);
+    const std::chrono::nanoseconds now = SystemClock().Monotonic();
+    if (now - told_ < kBetweenWords && done < all_) return;
+    told_ = now;
+    means_.tell(done, all_);
+  }
+
+  const FetchPlan& plan_;
+  const FetchMeans& means_;
+  std::uint64_t all_ = 0;
+  std::atomic<std::uint64_t> done_ = 0;
+  std::mutex mutex_;                  // guards what follows while there are threads
+  std::vector<std::size_t> missing_;  // numbers of files
+  std::chrono::nanoseconds told_{0};
+};
+
+}  // namespace
+
+Status FetchFiles(const FetchPlan& plan, const FetchMeans& means) { return Fetching(plan, means).Run(); }
+
+}  // namespace pipeline

@@ -1,0 +1,181 @@
+#include "plugins/train/host_storage.h"
+
+#include <fcntl.h>
+#include <sys/types.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <system_error>
+
+#include "base/crc32c.h"
+#include "base/file_descriptor.h"
+#include "base/str.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::size_t kPiece = 1 << 20;
+
+static_assert(static_cast<int>(Code::kCancelled) == PIPE_CANCELLED);
+static_assert(static_cast<int>(Code::kUnavailable) == PIPE_UNAVAILABLE);
+static_assert(static_cast<int>(Code::kInternal) == PIPE_INTERNAL);
+
+Code CodeOf(pipe_code code) {
+  return code > PIPE_OK && code <= PIPE_INTERNAL ? static_cast<Code>(code) : Code::kInternal;
+}
+
+/// Closes the reader at the end of its scope.
+struct OpenReader {
+  const pipe_storage_1& storage;
+  pipe_reader* reader = nullptr;
+  ~OpenReader() {
+    if (reader != nullptr) storage.close(reader);
+  }
+};
+
+/// Discards what is not committed at the end of its scope.
+struct OpenWriter {
+  const pipe_storage_1& storage;
+  pipe_writer* writer = nullptr;
+  ~OpenWriter() {
+    if (writer != nullptr) storage.discard(writer);
+  }
+};
+
+Status WriteAll(int file, std::string_view bytes, const std::string& path) {
+  while (!bytes.empty()) {
+    const ssize_t wrote = write(file, bytes.data(), bytes.size());
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote <= 0) return SystemError(path, errno);
+    bytes.remove_prefix(static_cast<std::size_t>(wrote));
+  }
+  return {};
+}
+
+}  // namespace
+
+HostStorage::HostStorage(const pipe_call& call)
+    : abi_(static_cast<const pipe_storage_1*>(call.extension(call.ctx, PIPE_STORAGE_1))) {}
+
+Status HostStorage::Missing() const {
+  return Status(Code::kUnimplemented,
+                abi_ == nullptr ? "this program offers no pipe.storage/1; take a newer one"
+                                : "this program's pipe.storage/1 is older than 1.2; take a newer one");
+}
+
+Status HostStorage::Failure(pipe_code code, std::string_view what) const {
+  std::array<char, 2048> said = {};
+  const std::size_t size = std::min(abi_->last_error(abi_->ctx, said.data(), said.size()), said.size());
+  std::string message(said.data(), size);
+  if (message.empty()) message = StrCat(what, ": cannot be reached");
+  return Status(CodeOf(code), std::move(message));
+}
+
+Status HostStorage::ReadPieces(const std::string& uri,
+                               const std::function<Status(std::string_view piece)>& take) const {
+  if (abi_ == nullptr) return Missing();
+  OpenReader open{*abi_};
+  if (const pipe_code code = abi_->open(abi_->ctx, TextOf(uri), 0, &open.reader); code != PIPE_OK)
+    return Failure(code, uri);
+  std::vector<char> buffer(kPiece);
+  while (true) {
+    std::size_t got = 0;
+    const pipe_code code = abi_->read(open.reader, buffer.data(), buffer.size(), &got);
+    if (code != PIPE_OK) return Failure(code, uri);
+    if (got == 0) return {};
+    RETURN_IF_ERROR(take({buffer.data(), got}));
+  }
+}
+
+Result<std::string> HostStorage::Read(const std::string& uri, std::uint64_t most) const {
+  std::string bytes;
+  RETURN_IF_ERROR(ReadPieces(uri, [&](std::string_view piece) -> Status {
+    bytes.append(piece);
+    if (bytes.size() <= most) return {};
+    return Status(Code::kDataLoss, StrCat(uri, ": larger than the ", most, " bytes that it may have"));
+  }));
+  return bytes;
+}
+
+Result<std::vector<HostStorage::Object>> HostStorage::List(const std::string& uri) const {
+  if (abi_ == nullptr) return Missing();
+  std::vector<Object> objects;
+  const auto visit = [](void* user, pipe_text name, std::uint64_t bytes) -> std::int32_t {
+    static_cast<std::vector<Object>*>(user)->push_back({std::string(ViewOf(name)), bytes});
+    return 0;
+  };
+  const pipe_code code = abi_->list(abi_->ctx, TextOf(uri), visit, &objects);
+  if (code != PIPE_OK) return Failure(code, uri);
+  return objects;
+}
+
+Status HostStorage::Fetch(const std::string& uri, const FileFacts& wanted, const std::string& path,
+                          const Moved& moved) const {
+  std::error_code error;
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
+  if (error) return SystemError(StrCat("making the directory of ", path), error.value());
+  const std::string temporary = path + ".part";
+  const FileDescriptor file(open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  if (!file.is_open()) return SystemError(temporary, errno);
+  FileFacts got;
+  Status read = ReadPieces(uri, [&](std::string_view piece) -> Status {
+    RETURN_IF_ERROR(WriteAll(file.get(), piece, temporary));
+    got.bytes += piece.size();
+    got.crc32c = Crc32c(piece, got.crc32c);
+    moved(piece.size());
+    return {};
+  });
+  if (read.ok() && (got.bytes != wanted.bytes || got.crc32c != wanted.crc32c))
+    read = Status(Code::kDataLoss,
+                  StrCat(uri, ": has ", got.bytes, " bytes of CRC-32C ", ShownCrc(got), ", and should have ",
+                         wanted.bytes, " of ", ShownCrc(wanted), ": it was damaged or replaced"));
+  if (read.ok() && (fsync(file.get()) != 0 || std::rename(temporary.c_str(), path.c_str()) != 0))
+    read = SystemError(path, errno);
+  if (!read.ok()) unlink(temporary.c_str());
+  return read;
+}
+
+Status HostStorage::Put(const std::string& path, const std::string& uri, std::uint32_t condition,
+                        const GiveUp& give_up) const {
+  if (abi_ == nullptr) return Missing();
+  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.is_open()) return SystemError(path, errno);
+  OpenWriter open{*abi_};
+  if (const pipe_code code = abi_->create(abi_->ctx, TextOf(uri), condition, &open.writer); code != PIPE_OK)
+    return Failure(code, uri);
+  std::vector<char> buffer(kPiece);
+  while (true) {
+    if (give_up()) return Status(Code::kCancelled, StrCat(uri, ": given up"));
+    const ssize_t got = read(file.get(), buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return SystemError(path, errno);
+    if (got == 0) break;
+    const pipe_code code = abi_->append(open.writer, buffer.data(), static_cast<std::size_t>(got));
+    if (code != PIPE_OK) return Failure(code, uri);
+  }
+  const pipe_code code = abi_->commit(std::exchange(open.writer, nullptr));
+  return code == PIPE_OK ? Status() : Failure(code, uri);
+}
+
+Status HostStorage::PutText(std::string_view text, const std::string& uri, std::uint32_t condition) const {
+  if (abi_ == nullptr) return Missing();
+  OpenWriter open{*abi_};
+  if (const pipe_code code = abi_->create(abi_->ctx, TextOf(uri), condition, &open.writer); code != PIPE_OK)
+    return Failure(code, uri);
+  if (const pipe_code code = abi_->append(open.writer, text.data(), text.size()); code != PIPE_OK)
+    return Failure(code, uri);
+  const pipe_code code = abi_->commit(std::exchange(open.writer, nullptr));
+  return code == PIPE_OK ? Status() : Failure(code, uri);
+}
+
+Status HostStorage::Remove(const std::string& uri) const {
+  if (!Has(offsetof(pipe_storage_1, remove) + sizeof(pipe_storage_1::remove))) return Missing();
+  const pipe_code code = abi_->remove(abi_->ctx, TextOf(uri));
+  return code == PIPE_OK ? Status() : Failure(code, uri);
+}
+
+}  // namespace pipeline

@@ -1,0 +1,156 @@
+#include "remote/mirrored_file.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/str.h"
+#include "storage/uri.h"
+
+namespace pipeline {
+
+class MirroredFile::Reader final : public ByteReader {
+ public:
+  Reader(const MirroredFile& file, std::uint64_t begin, std::uint64_t end, std::stop_token stop)
+      : file_(file),
+        at_(std::min(begin, file.size())),
+        end_(std::clamp(end, at_, file.size())),
+        stop_(std::move(stop)),
+        retry_(file.means_),
+        address_(file.Current()) {}
+
+  Result<std::size_t> Read(std::span<char> out) override {
+    while (failed_.ok()) {
+      if (at_ == end_ || out.empty()) return std::size_t{0};
+      Result<std::size_t> got = ReadSome(out);
+      if (got.ok() && *got > 0) {
+        retry_.Progress();
+        tried_ = 0;
+        at_ += *got;
+        file_.Gave(address_);
+        return got;
+      }
+      reader_.reset();
+      failed_ =
+          GoOn(got.ok() ? Status(Code::kUnavailable, StrCat(ShownUrl(file_.addresses_[address_].url),
+                                                            ": ended at byte ", at_, " of ", file_.size()))
+                        : std::move(got).status());
+    }
+    return failed_;
+  }
+
+ private:
+  Result<std::size_t> ReadSome(std::span<char> out) {
+    if (!reader_) {
+      ASSIGN_OR_RETURN(opened_, file_.FileAt(address_, stop_));
+      ASSIGN_OR_RETURN(reader_, opened_->OpenRange(at_, end_, stop_));
+    }
+    return reader_->Read(
+        out.first(static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), end_ - at_))));
+  }
+
+  /// Chooses the next address, and waits where all were tried.
+  Status GoOn(Status failure) {
+    if (failure.code() == Code::kCancelled) return failure;
+    const std::optional<std::size_t> next = file_.After(address_, failure);
+    if (!next) return failure;
+    const bool all_tried = ++tried_ >= file_.addresses_.size() || *next == address_;
+    address_ = *next;
+    if (!all_tried) return {};
+    tried_ = 0;
+    return retry_.Again(Status(Code::kUnavailable, std::string(failure.message())), {}, stop_);
+  }
+
+  const MirroredFile& file_;
+  std::uint64_t at_;
+  const std::uint64_t end_;
+  const std::stop_token stop_;
+  Retry retry_;
+  std::size_t address_;
+  std::size_t tried_ = 0;                     // addresses, since a byte came
+  std::shared_ptr<const RangedFile> opened_;  // outlives its reader
+  std::unique_ptr<ByteReader> reader_;        // null between two addresses
+  Status failed_;                             // every further answer
+};
+
+MirroredFile::MirroredFile(std::vector<std::string> urls, std::uint64_t size, OpenAddress open, Note note,
+                           const RetryMeans& means)
+    : size_(size), open_(std::move(open)), note_(std::move(note)), means_(means) {
+  for (std::string& url : urls) addresses_.push_back({std::move(url), nullptr, {}, false});
+}
+
+Result<std::unique_ptr<ByteReader>> MirroredFile::OpenRange(std::uint64_t begin, std::uint64_t end,
+                                                            std::stop_token stop) const {
+  return std::unique_ptr<ByteReader>(std::make_unique<Reader>(*this, begin, end, std::move(stop)));
+}
+
+Result<std::shared_ptr<const RangedFile>> MirroredFile::FileAt(std::size_t address,
+                                                               std::stop_token stop) const {
+  std::string url;
+  {
+    const std::scoped_lock lock(mutex_);
+    const Address& known = addresses_[address];
+    if (!known.dead.ok()) return known.dead;
+    if (known.file) return known.file;
+    url = known.url;
+  }
+  // Not under the lock: a server may take minutes. Two readers that open one file at once both ask.
+  ASSIGN_OR_RETURN(std::shared_ptr<const RangedFile> file, open_(url, std::move(stop)));
+  if (file->size() != size_)
+    return Status(Code::kFailedPrecondition,
+                  StrCat(ShownUrl(url), ": has ", file->size(), " bytes, and the file has ", size_));
+  const std::scoped_lock lock(mutex_);
+  return addresses_[address].file = std::move(file);
+}
+
+std::size_t MirroredFile::Current() const {
+  const std::scoped_lock lock(mutex_);
+  return current_;
+}
+
+std::optional<std::size_t> MirroredFile::After(std::size_t address, const Status& failure) const {
+  std::string line;
+  std::optional<std::size_t> next;
+  {
+    const std::scoped_lock lock(mutex_);
+    Address& failed = addresses_[address];
+    // What changed while it was read is opened anew; the bytes are checked at the end.
+    if (failure.code() == Code::kDataLoss)
+      failed.file = nullptr;
+    else if (failure.code() != Code::kUnavailable && failed.dead.ok())
+      failed.dead = failure;
+    for (std::size_t step = 1; step <= addresses_.size() && !next; ++step)
+      if (const std::size_t other = (address + step) % addresses_.size(); addresses_[other].dead.ok())
+        next = other;
+    if (next && *next != address && current_ == address) {
+      current_ = *next;
+      line = StrCat(failure.message(), "; going on at ", ShownUrl(addresses_[*next].url));
+    }
+  }
+  if (!line.empty() && note_) note_(line);
+  return next;
+}
+
+void MirroredFile::Gave(std::size_t address) const {
+  const std::scoped_lock lock(mutex_);
+  addresses_[address].gave = true;
+}
+
+bool MirroredFile::Distrust(bool all_came_from_here) {
+  const std::scoped_lock lock(mutex_);
+  std::size_t gave = 0, alive = 0, last = current_;
+  for (std::size_t i = 0; i < addresses_.size(); ++i)
+    if (addresses_[i].gave) ++gave, last = i;
+  if (all_came_from_here && gave == 1)
+    addresses_[last].dead =
+        Status(Code::kDataLoss, StrCat(ShownUrl(addresses_[last].url), ": has another file than the others"));
+  for (Address& address : addresses_) {
+    address.gave = false;
+    if (address.dead.ok()) ++alive;
+  }
+  for (std::size_t i = 0; i < addresses_.size() && !addresses_[current_].dead.ok(); ++i)
+    current_ = (current_ + 1) % addresses_.size();
+  if (addresses_.size() < 2 || alive == 0) return false;
+  return (all_came_from_here && gave == 1) || ++mixed_ <= addresses_.size();
+}
+
+}  // namespace pipeline

@@ -1,0 +1,200 @@
+#include "plugins/train/bucket_checkpoints.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "base/crc32c.h"
+#include "base/str.h"
+#include "plugins/train/fetch_files.h"
+#include "storage/memory_store.h"
+#include "tests/plugins/train/storage_call.h"
+#include "tests/support/fault_store.h"
+#include "tests/support/temp_dir.h"
+
+namespace pipeline {
+namespace {
+
+using Call = FaultStore::Call;
+
+bool Never() { return false; }
+
+class BucketCheckpointsTest : public testing::Test {
+ protected:
+  /// A checkpoint of some files in a directory of its own.
+  CheckpointMarker Make(std::int64_t step) {
+    CheckpointMarker marker;
+    marker.step = step;
+    for (const auto& [name, bytes] : {std::pair("facts", StrCat(step)), std::pair("state/a", std::string()),
+                                      std::pair("state/d/b", std::string(3000, static_cast<char>(step)))}) {
+      const std::filesystem::path path = std::filesystem::path(Local(step)) / name;
+      std::filesystem::create_directories(path.parent_path());
+      WriteFile(path, bytes);
+      marker.files.push_back({name, bytes.size(), Crc32c(bytes)});
+    }
+    return marker;
+  }
+  std::string Local(std::int64_t step) const { return StrCat(local_.path().string(), "/", step); }
+
+  Status Keep(std::int64_t step, std::int64_t keep = 2) {
+    StorageCall call(faulty_);
+    const HostStorage storage = call.storage();
+    BucketCheckpoints checkpoints("gs://bkt/run/checkpoints", keep, storage);
+    RETURN_IF_ERROR(checkpoints.Commit(Make(step), Local(step), Never));
+    return checkpoints.Prune();
+  }
+
+  /// What a machine with nothing goes on from: the step of the newest that is whole; -1 where there is none.
+  /// Every one with a marker is whole, or the test fails.
+  std::int64_t Newest() {
+    StorageCall call(faulty_);
+    const HostStorage storage = call.storage();
+    BucketCheckpoints checkpoints("gs://bkt/run/checkpoints", 2, storage);
+    const auto committed = checkpoints.Committed();
+    EXPECT_TRUE(committed.ok()) << committed.status().message();
+    if (!committed.ok()) return -2;
+    std::int64_t newest = -1;
+    for (const CheckpointName& name : *committed) {
+      const Result<CheckpointMarker> marker = checkpoints.Open(name);
+      EXPECT_TRUE(marker.ok()) << marker.status().message();
+      if (!marker.ok()) continue;
+      const TempDir here;
+      const Status fetched = FetchFiles({checkpoints.Uri(name), marker->files, here.path().string(), "it"},
+                                        {storage, Never, [](std::uint64_t, std::uint64_t) {}});
+      EXPECT_TRUE(fetched.ok()) << fetched.message();
+      newest = std::max(newest, name.step);
+    }
+    return newest;
+  }
+
+  std::size_t Objects() const { return memory_.List("")->size(); }
+
+  TempDir local_;
+  mutable MemoryStore memory_;
+  FaultStore faulty_{memory_};
+};
+
+TEST_F(BucketCheckpointsTest, NewestAreKeptAndOlderOnesRemoved) {
+  for (const std::int64_t step : {5, 10, 100, 20}) ASSERT_EQ(Keep(step).message(), "");
+  EXPECT_EQ(Newest(), 100);
+  EXPECT_EQ(Objects(), 8u) << "two of three files and a marker";
+  EXPECT_TRUE(Keep(20).ok()) << "what is there is there";
+}
+
+TEST_F(BucketCheckpointsTest, WhatIsNotOursStays) {
+  ASSERT_TRUE(WriteObject(memory_, "run/checkpoints/notes.txt", "mine", Condition::CreateOnly()).ok());
+  ASSERT_TRUE(WriteObject(memory_, "run/checkpoints/5/mine.json", "{}", Condition::CreateOnly()).ok());
+  ASSERT_TRUE(Keep(5, 1).ok());
+  ASSERT_TRUE(Keep(6, 1).ok());
+  EXPECT_EQ(Objects(), 6u);
+}
+
+/// Power goes at each call in turn that changes something: what is left is the old checkpoint or the new one.
+TEST_F(BucketCheckpointsTest, KilledAtAnyMomentTheNewestWholeOneIsThere) {
+  ASSERT_TRUE(Keep(1, 1).ok());
+  std::int64_t newest = 1, next = 1;
+  std::map<Call, int> killed;
+  for (const Call kind : {Call::kCommit, Call::kRemove})
+    for (int at = 1;; ++at) {
+      ASSERT_LT(at, 50);
+      faulty_.CutPowerAt(kind, at);
+      const Status kept = Keep(++next, 1);
+      faulty_.RestorePower();
+      const std::int64_t found = Newest();
+      EXPECT_TRUE(found == newest || found == next) << found;
+      newest = found;
+      if (kept.ok()) {
+        EXPECT_EQ(newest, next);
+        EXPECT_EQ(Objects(), 4u) << "nothing of what was half sent stays";
+        break;
+      }
+      ++killed[kind];
+      EXPECT_TRUE(kind == Call::kCommit || newest == next) << "it was committed before anything went";
+    }
+  EXPECT_EQ(killed[Call::kCommit], 4) << "three files and a marker";
+  EXPECT_GE(killed[Call::kRemove], 4);
+}
+
+TEST_F(BucketCheckpointsTest, HalfOfItIsNotSentAgain) {
+  faulty_.CutPowerAt(Call::kCommit, 3);
+  EXPECT_FALSE(Keep(7).ok());
+  faulty_.RestorePower();
+  EXPECT_EQ(Newest(), -1);
+  const int before = faulty_.calls(Call::kCommit);
+  ASSERT_TRUE(Keep(7).ok());
+  EXPECT_EQ(faulty_.calls(Call::kCommit) - before, 2) << "a file, and the marker";
+}
+
+TEST_F(BucketCheckpointsTest, GivenUpLeavesNoMarker) {
+  StorageCall call(faulty_);
+  const HostStorage storage = call.storage();
+  BucketCheckpoints checkpoints("gs://bkt/run/checkpoints", 2, storage);
+  EXPECT_EQ(checkpoints.Commit(Make(3), Local(3), [] { return true; }).code(), Code::kCancelled);
+  EXPECT_EQ(Newest(), -1);
+}
+
+TEST_F(BucketCheckpointsTest, DamagedOneIsPassedOverAndDoesNotCount) {
+  for (const std::int64_t step : {5, 10}) ASSERT_TRUE(Keep(step).ok());
+  StorageCall call(faulty_);
+  const HostStorage storage = call.storage();
+  BucketCheckpoints checkpoints("gs://bkt/run/checkpoints", 2, storage);
+  const std::string path = Make(10).Name().Path();
+  ASSERT_TRUE(memory_.Remove(StrCat("run/checkpoints/", path, "/facts")).ok());
+  const auto committed = checkpoints.Committed();
+  ASSERT_TRUE(committed.ok());
+  const Status opened = checkpoints.Open(committed->front()).status();
+  EXPECT_EQ(opened.code(), Code::kDataLoss);
+  EXPECT_EQ(opened.message(), StrCat("gs://bkt/run/checkpoints/", path, "/facts: is gone"));
+  ASSERT_TRUE(checkpoints.Commit(Make(7), Local(7), Never).ok());
+  ASSERT_TRUE(checkpoints.Prune().ok());
+  EXPECT_EQ(Newest(), 7);
+  EXPECT_EQ(Objects(), 8u) << "5 and 7";
+  ASSERT_TRUE(checkpoints.Commit(Make(10), Local(10), Never).ok());
+  EXPECT_EQ(Newest(), 10) << "sent again, it is whole";
+}
+
+// --------------------------------------------------------------------------------------- the marker
+
+TEST(CheckpointMarkerTest, IsReadAsItWasWritten) {
+  CheckpointMarker marker;
+  marker.step = 20;
+  marker.files = {{"facts", 2, 0x12}, {"state/d/x", 1u << 31, 0xffffffff}};
+  marker.best["loss"] = 3.5;
+  const Result<CheckpointMarker> read = ParseCheckpointMarker(marker.Encode(), "here");
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_EQ(read->files, marker.files);
+  EXPECT_EQ(read->best, marker.best);
+  EXPECT_EQ(read->Name(), marker.Name());
+  EXPECT_EQ(marker.Name().Marker().substr(0, 3), "20/");
+  CheckpointMarker other = marker;
+  other.files[0].crc32c = 0x13;
+  EXPECT_NE(other.Name().id, marker.Name().id);
+}
+
+TEST(CheckpointMarkerTest, WhatLeadsElsewhereIsRefused) {
+  for (const std::string_view file :
+       {R"({"name": "../x", "bytes": 1, "crc32c": "00000000"})",
+        R"({"name": "/x", "bytes": 1, "crc32c": "00000000"})",
+        R"({"name": "a//x", "bytes": 1, "crc32c": "00000000"})",
+        R"({"name": "x", "bytes": -1, "crc32c": "00000000"})",
+        R"({"name": "x", "bytes": 1, "crc32c": "0000000g"})", R"({"name": "x", "bytes": 1})", "7"}) {
+    const auto read =
+        ParseCheckpointMarker(StrCat(R"({"pipe_checkpoint": 1, "step": 2, "files": [)", file, "]}"), "here");
+    EXPECT_EQ(read.status().code(), Code::kDataLoss) << file;
+  }
+  for (const std::string_view text : {"", "{}", R"({"pipe_checkpoint": 2, "step": 2, "files": [7]})",
+                                      R"({"pipe_checkpoint": 1, "step": 2, "files": []})"})
+    EXPECT_EQ(ParseCheckpointMarker(text, "here").status().code(), Code::kDataLoss) << text;
+}
+
+TEST(CheckpointMarkerTest, NamesThatAreNotOursAreNone) {
+  EXPECT_EQ(ParseCheckpointObject("20/0123456789abcdef.json")->file, "");
+  EXPECT_EQ(ParseCheckpointObject("20/0123456789abcdef/state/d/x")->file, "state/d/x");
+  for (const char* name : {"20", "20/state", "020/0123456789abcdef.json", "-1/0123456789abcdef.json",
+                           "20/0123456789ABCDEF.json", "20/0123456789abcdef.jsonl", "20/0123456789abcdef",
+                           "20/0123456789abcdef/../x", "x/0123456789abcdef/y", "20/0123456789abcdef/"})
+    EXPECT_FALSE(ParseCheckpointObject(name)) << name;
+}
+
+}  // namespace
+}  // namespace pipeline

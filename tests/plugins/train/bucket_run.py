@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""`pipe run` of a tiny pipeline that ends in `train` and lies in a bucket, with a trainer that does as it is told
+(fake_trainer.py): SIGKILL at random moments, each time on a machine that has nothing or on the one before.
+
+    bucket_run.py PIPE FAKE_GCS
+"""
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent.parent / "cli"), str(HERE)]
+
+import replan_support as support  # noqa: E402
+import train_run  # noqa: E402
+from bucket_out import BUCKET, FakeBucket  # noqa: E402
+
+OUT = f"gs://{BUCKET}/models"
+KILLS = 8
+
+
+def check(good, what):
+    if not good:
+        raise SystemExit(f"bucket_run.py: {what}")
+
+
+def committed(bucket):
+    """{step: the names that a marker promises} of the checkpoints in the bucket, each held to be whole."""
+    found, objects = {}, bucket.objects()
+    for name, (_, data) in objects.items():
+        parts = name.split("/")
+        if "checkpoints" in parts and name.endswith(".json") and parts.index("checkpoints") == len(parts) - 3:
+            marker = json.loads(data)
+            below = name.removesuffix(".json")
+            for file in marker["files"]:
+                there = objects.get(f"{below}/{file['name']}")
+                check(there is not None and len(there[1]) == file["bytes"], f"{name} names {file['name']}")
+            found[marker["step"]] = below
+    return found
+
+
+def killed(place, bucket, chance):
+    """Starts a run and kills it some time after it first told of a checkpoint that is in the bucket."""
+    before = set(committed(bucket))
+    place.write_file()
+    said = place.root / "said"
+    process = subprocess.Popen([support.PIPE, "run", str(place.file), "--work", str(place.work)], cwd=place.root,
+                               stderr=said.open("w"))
+    end = time.monotonic() + 60
+    while time.monotonic() < end and process.poll() is None and set(committed(bucket)) <= before:
+        time.sleep(0.02)
+    time.sleep(chance.random() * 0.3)  # anywhere in what it does next
+    process.kill()
+    process.wait()
+    err = said.read_text()
+    check(set(committed(bucket)) - before, f"it never kept a checkpoint\n{err}")
+    return err
+
+
+def main():
+    support.PIPE = str(Path(sys.argv[1]).resolve())
+    seed = random.SystemRandom().randrange(1 << 30)
+    chance = random.Random(seed)
+    print(f"seed {seed}", flush=True)
+    with support.Place() as place, FakeBucket(Path(sys.argv[2]).resolve(), place.root / "bucket") as bucket:
+        os.environ["STORAGE_EMULATOR_HOST"] = bucket.url
+        train = train_run.pipeline(place)
+        for stage in ("tokenizer", "packed"):
+            place.stages[stage]["out"] = f"{OUT}/{stage}"
+        train.update(out=OUT, steps=10**6, checkpoint_every=3, keep_checkpoints=2,
+                     config={"preset": "tiny", "weights": 300_000, "fake": [{"steps": 10**9}]})
+        reached = 0
+        for kill in range(KILLS):
+            elsewhere = chance.random() < 0.5
+            if elsewhere:
+                shutil.rmtree(place.work, ignore_errors=True)
+            newest = max(committed(bucket), default=None)
+            err = killed(place, bucket, chance)
+            if newest is not None and elsewhere:
+                check(f"goes on from the checkpoint at step {newest}" in err, f"kill {kill}: not from {newest}\n{err}")
+            now = committed(bucket)
+            check(max(now) > reached, f"kill {kill}: back from {reached} to {max(now)}")
+            check(len(now) <= 3, f"kill {kill}: {sorted(now)} are kept")  # two, and one that was just committed
+            reached = max(now)
+        print(f"killed {KILLS} times: every checkpoint in the bucket was whole, the last at step {reached}", flush=True)
+
+        shutil.rmtree(place.work)
+        train["steps"] = reached + 6
+        run = place.run("--only", "train")
+        check(run.code == 0 and sum(run.units.values()) == 1, f"exit {run.code}, {run.counted()}\n{run.err}")
+        check(f"goes on from the checkpoint at step {reached}" in run.err, run.err)
+        now = committed(bucket)
+        check(len(now) == 2 and max(now) == reached + 6, sorted(now))
+        strays = [name for name in bucket.objects() if "/checkpoints/" in name
+                  and not any(name.startswith(below) for below in now.values())]
+        check(not strays, f"what was half sent stays: {strays}")
+
+        before = bucket.objects()
+        shutil.rmtree(place.work)
+        check(place.ok("--only", "train").of("jobs") == 0, "trained again for nothing")
+        changed = [name for name, held in bucket.objects().items()
+                   if held != before.get(name) and "/.pipe/" not in name]
+        check(not changed, f"written again: {changed}")
+        print("elsewhere: goes on from the last, then stands")
+
+        run_dir = next(name for name in before if name.endswith("/result.json")).removesuffix("/result.json")
+        for words in (("verify", f"gs://{BUCKET}/{run_dir}"), ("verify", f"{OUT}/packed"),
+                      ("sample", OUT, "--environment", train["environment"], "--prompt", "吾輩は")):
+            said = subprocess.run([support.PIPE, *words], cwd=place.root, capture_output=True, text=True, timeout=60)
+            check(said.returncode == 0, f"{words}: exit {said.returncode}\n{said.stdout}{said.stderr}")
+        check((Path(json.loads(said.stdout)[1]) / "export/model.safetensors").read_text() ==
+              f"weights at {reached + 6}", said.stdout)
+        print("verify and sample: as they should be")
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    main()

@@ -1,0 +1,313 @@
+// The stage `train` with its inputs and its run in a bucket: CONTRACT.md, section 10.
+#include <set>
+
+#include "base/crc32c.h"
+#include "plugins/train/checkpoint_marker.h"
+#include "remote/gcs_store.h"
+#include "storage/uri.h"
+#include "tests/plugins/train/train_stage_fixture.h"
+#include "tests/remote/gcs_fixture.h"
+
+namespace pipeline {
+namespace {
+
+class BucketStageTest : public TrainStageTest, public GcsFixture {
+ protected:
+  BucketStageTest() {
+    home_ = StrCat("gs://", kFakeBucket, "/home");
+    config_["patience"] = 1.0;
+    config_["grace"] = 30;
+    host_.open_store = [this](const std::string& uri) -> Result<std::unique_ptr<Store>> {
+      ASSIGN_OR_RETURN(const Uri parsed, Uri::Parse(uri));
+      if (parsed.scheme != Uri::Scheme::kGs) return OpenStore(uri);
+      GcsWriterOptions writing;
+      writing.spool = spool / "s";
+      return std::unique_ptr<Store>(
+          std::make_unique<GcsStore>(Client(Settings()), parsed.authority, parsed.path, writing));
+    };
+    WriteFile(root_ / "packed/train-00000-of-00001.tfrecord", std::string(5000, 't'));
+    WriteFile(root_ / "packed/validation-00000-of-00001.tfrecord", std::string(700, 'v'));
+  }
+
+  /// An artifact below root_ with a manifest of all its files, into the bucket.
+  void Upload(const std::string& artifact, Json manifest) {
+    manifest["sidecars"] = Json(Json::Array{});
+    std::map<std::string, std::string> files;
+    for (const auto& file : std::filesystem::directory_iterator(root_ / artifact))
+      if (file.path().filename() != "MANIFEST.json")
+        files.emplace(file.path().filename().string(), ReadFile(file.path()));
+    for (const auto& [name, bytes] : files) {
+      FileFacts facts{name, bytes.size(), Crc32c(bytes)};
+      Json entry;
+      entry["object"] = name;
+      entry["bytes"] = facts.bytes;
+      entry["crc32c"] = ShownCrc(facts);
+      manifest["sidecars"].Append(entry);
+    }
+    files["MANIFEST.json"] = manifest.Dump();
+    for (const auto& [name, bytes] : files) {
+      const std::string object = StrCat("home/", artifact, "/", name);
+      if (!damaged_.contains(object)) fake.Put(kFakeBucket, object, bytes);
+    }
+  }
+  void Place() override {
+    Json manifest;
+    manifest["recipe"] = "cc";
+    manifest["facts"]["rows"] = 1000;
+    Upload("packed", manifest);
+    manifest["facts"] = Json(Json::Object{});
+    manifest["facts"]["vocab_size"] = 400;
+    Upload("tokenizer", manifest);
+  }
+  std::string RunDir() const override { return kept_ + "/train/runs/run"; }
+
+  /// From now on on a machine that has nothing.
+  void Elsewhere() { kept_ = root_ / StrCat("kept-", ++machines_); }
+  std::string Object(std::string_view name) const { return fake.Get(kFakeBucket, StrCat("home/run/", name)); }
+  /// Steps with a marker in the bucket, each held to be whole.
+  std::set<std::int64_t> Kept() {
+    std::set<std::int64_t> steps;
+    constexpr std::string_view kBelow = "home/run/checkpoints/";
+    for (const std::string& name : Everything()) {
+      if (!name.starts_with(kBelow)) continue;
+      const auto object = ParseCheckpointObject(name.substr(kBelow.size()));
+      if (!object || !object->file.empty()) continue;
+      const auto marker = ParseCheckpointMarker(fake.Get(kFakeBucket, name), name);
+      EXPECT_TRUE(marker.ok()) << name;
+      for (const FileFacts& file : marker->files) {
+        const std::string bytes = Object(StrCat("checkpoints/", object->checkpoint.Path(), "/", file.name));
+        EXPECT_EQ(bytes.size(), file.bytes) << file.name;
+        EXPECT_EQ(Crc32c(bytes), file.crc32c) << file.name;
+      }
+      steps.insert(object->checkpoint.step);
+    }
+    return steps;
+  }
+  std::int64_t Newest() {
+    const std::set<std::int64_t> steps = Kept();
+    return steps.empty() ? -1 : *steps.rbegin();
+  }
+  bool Noted(std::string_view what) const { return notes_.find(what) != std::string::npos; }
+  void GoesOnFrom(std::int64_t from, std::int64_t to) {
+    config_["steps"] = to;
+    const Result<JobOutput> output = Run();
+    ASSERT_TRUE(output.ok()) << output.status().message() << "\n" << log_;
+    EXPECT_TRUE(Noted(StrCat("goes on from the checkpoint at step ", from, "\n"))) << notes_;
+    EXPECT_EQ(Newest(), to);
+  }
+  void Damage(const std::string& name, std::size_t at) {
+    std::string bytes = fake.Get(kFakeBucket, name);
+    bytes[at] ^= 1;
+    fake.Put(kFakeBucket, name, bytes);
+    damaged_.insert(name);
+  }
+
+  std::set<std::string> damaged_;  // objects that Upload leaves alone
+  int machines_ = 0;
+};
+
+TEST_F(BucketStageTest, PublishesAndKeepsItsCheckpointsThere) {
+  const Result<JobOutput> output = Run();
+  ASSERT_TRUE(output.ok()) << output.status().message() << log_;
+  std::vector<std::string> names;
+  for (const StoredObject& object : output->objects) names.push_back(object.name);
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"export/model.safetensors", "config.json", "job.json", "result.json"}));
+  EXPECT_EQ(Object("export/model.safetensors"), "weights at 20");
+  EXPECT_EQ(Newest(), 20);
+  EXPECT_LE(Kept().size(), 3u);
+  EXPECT_EQ(events_["ckpt_commit"], 4);
+  EXPECT_GE(events_["ckpt_kept"], 1);
+  for (const std::string& name : Everything())
+    EXPECT_EQ(name.find("logs"), std::string::npos) << "only what belongs there: " << name;
+  const Result<Json> job = Json::Parse(Object("job.json"));
+  ASSERT_TRUE(job.ok());
+  EXPECT_EQ((*job)["run_dir"].AsString(), home_ + "/run");
+  EXPECT_EQ((*job)["data"]["dir"].AsString(), home_ + "/packed");
+  EXPECT_EQ((*job)["tokenizer"]["model"].AsString(), home_ + "/tokenizer/tokenizer.model");
+  const Result<Json> local = Json::Parse(ReadFile(RunDir() + "/job.json"));
+  const std::string data((*local)["data"]["dir"].AsString());
+  EXPECT_EQ(data.substr(0, kept_.size()), kept_);
+  EXPECT_EQ(ReadFile(data + "/train-00000-of-00001.tfrecord"), std::string(5000, 't'));
+  EXPECT_TRUE(std::filesystem::exists(data + "/MANIFEST.json"));
+}
+
+TEST_F(BucketStageTest, MachineWithNothingGoesOn) {
+  Done(1);
+  Elsewhere();
+  GoesOnFrom(20, 40);
+  EXPECT_EQ(Object("export/model.safetensors"), "weights at 40");
+  EXPECT_EQ(ReadFile(RunDir() + "/best.json").find("\"step\""), 1u);
+}
+
+TEST_F(BucketStageTest, SameMachineGoesOnFromWhatItHas) {
+  Done(1);
+  const int read = fake.requests("storage.objects.get");
+  GoesOnFrom(20, 40);
+  EXPECT_FALSE(Noted("bringing the checkpoint"));
+  EXPECT_LT(fake.requests("storage.objects.get") - read, 60);
+}
+
+TEST_F(BucketStageTest, WhatStandsIsNotTrainedAgainAnywhere) {
+  Done(1);
+  const std::vector<std::string> before = Everything();
+  Elsewhere();
+  std::filesystem::remove_all(root_ / "environment");
+  for (const int steps : {20, 15}) {
+    config_["steps"] = steps;
+    const Result<JobOutput> output = Run();
+    ASSERT_TRUE(output.ok()) << output.status().message();
+    EXPECT_EQ(output->objects.size(), 4u);
+    EXPECT_EQ(output->facts["steps"].AsInt(), 20);
+  }
+  EXPECT_EQ(events_["hello"], 0);
+  EXPECT_EQ(Everything(), before);
+}
+
+TEST_F(BucketStageTest, WhatIsTrainedAndNotPublishedIsOnlyPublished) {
+  Done(1);
+  for (const char* name : {"result.json", "config.json"})
+    fake.objects().Remove(kFakeBucket, StrCat("home/run/", name), std::nullopt, {});
+  std::filesystem::remove_all(root_ / "environment");
+  ASSERT_TRUE(Run().ok());
+  EXPECT_EQ(events_["hello"], 0);
+  EXPECT_NE(Object("result.json"), "absent");
+}
+
+TEST_F(BucketStageTest, TheNewestInTheBucketWins) {
+  Done(1);
+  const std::string first = kept_;
+  Elsewhere();
+  GoesOnFrom(20, 40);
+  kept_ = first;  // which has 20
+  GoesOnFrom(40, 60);
+}
+
+TEST_F(BucketStageTest, EmptiedBucketMeansAnew) {
+  Done(1);
+  for (const std::string& name : Everything())
+    if (name.starts_with("home/run/")) fake.objects().Remove(kFakeBucket, name, std::nullopt, {});
+  ASSERT_TRUE(Run().ok()) << log_;
+  EXPECT_TRUE(Logged("it trains anew")) << log_;
+  EXPECT_FALSE(Noted("goes on from"));
+  EXPECT_EQ(Newest(), 20);
+}
+
+TEST_F(BucketStageTest, HalfACheckpointIsNeverUsed) {
+  Done(1);
+  const std::string half = "home/run/checkpoints/30/0123456789abcdef/facts";
+  fake.Put(kFakeBucket, half, "30");
+  CheckpointMarker lacking;
+  lacking.step = 35;
+  lacking.files = {{"facts", 2, Crc32c("35")}, {"state/d/weights", 100, 7}};
+  fake.Put(kFakeBucket, StrCat("home/run/checkpoints/", lacking.Name().Marker()), lacking.Encode());
+  fake.Put(kFakeBucket, StrCat("home/run/checkpoints/", lacking.Name().Path(), "/facts"), "35");
+  Elsewhere();
+  config_["keep_checkpoints"] = 1;
+  GoesOnFrom(20, 40);
+  EXPECT_TRUE(Logged("state/d/weights: is gone")) << log_;
+  EXPECT_EQ(Kept(), std::set<std::int64_t>{40});
+  EXPECT_EQ(fake.Get(kFakeBucket, half), "absent") << "what never became one goes with the old";
+}
+
+TEST_F(BucketStageTest, DamagedCheckpointIsPassedOver) {
+  config_["checkpoint_every"] = 20;
+  Done(1);
+  config_["steps"] = 40;
+  ASSERT_TRUE(Run().ok());
+  ASSERT_EQ(Kept(), (std::set<std::int64_t>{20, 40}));
+  for (const std::string& name : Everything())
+    if (name.starts_with("home/run/checkpoints/40/") && name.ends_with("weights")) Damage(name, 50);
+  Elsewhere();
+  config_["steps"] = 60;
+  ASSERT_TRUE(Run().ok()) << log_;
+  EXPECT_TRUE(Noted("goes on from the checkpoint at step 20\n")) << notes_;
+  EXPECT_TRUE(Logged("damaged, going back to the one before")) << log_;
+}
+
+TEST_F(BucketStageTest, FlippedByteOfAShardIsRefusedBeforeATrainerStarts) {
+  Place();
+  Damage("home/packed/train-00000-of-00001.tfrecord", 2500);
+  Fails(Code::kDataLoss, "home/packed/train-00000-of-00001.tfrecord: has 5000 bytes of CRC-32C", 0);
+  EXPECT_EQ(events_["hello"], 0);
+}
+
+TEST_F(BucketStageTest, StaleCopyOfAShardIsBroughtAgain) {
+  Done(1);
+  const Result<Json> job = Json::Parse(ReadFile(RunDir() + "/job.json"));
+  const std::string shard = StrCat((*job)["data"]["dir"].AsString(), "/train-00000-of-00001.tfrecord");
+  WriteFile(shard, std::string(5000, 'x'));
+  GoesOnFrom(20, 40);
+  EXPECT_EQ(ReadFile(shard), std::string(5000, 't'));
+}
+
+TEST_F(BucketStageTest, StopBringsTheLastCheckpointThereFirst) {
+  Does(R"([{"steps": 1000000000}])");
+  config_["steps"] = 1'000'000;
+  stop_on_ = "eval";
+  EXPECT_EQ(Run().status().code(), Code::kCancelled) << log_;
+  EXPECT_EQ(events_["preempt"], 1);
+  const std::int64_t reached = Newest();
+  EXPECT_GE(reached, 10);
+  EXPECT_TRUE(std::filesystem::exists(StrCat(RunDir(), "/checkpoints/", reached)));
+  EXPECT_EQ(Object("result.json"), "absent");
+  stop_on_.clear();
+  Elsewhere();
+  Does(R"([{}])");
+  config_["steps"] = reached + 20;
+  ASSERT_TRUE(Run().ok()) << log_;
+  // What the trainer is told of its behaviour is part of a recipe in a real run; here the place is the same.
+  EXPECT_TRUE(Noted(StrCat("goes on from the checkpoint at step ", reached, "\n"))) << notes_;
+}
+
+TEST_F(BucketStageTest, GraceThatIsTooShortLeavesItOnThisMachine) {
+  Does(R"([{"steps": 1000000000}])");
+  config_["steps"] = 1'000'000;
+  config_["grace"] = 1;
+  stop_on_ = "plan";
+  for (int strikes = 0; strikes < 3; ++strikes)  // each file of the one checkpoint
+    ASSERT_TRUE(fake.faults().Add("storage.objects.insert", "stall-for-2500ms-after-0K"));
+  EXPECT_EQ(Run().status().code(), Code::kCancelled) << log_;
+  EXPECT_TRUE(Logged("is on this machine alone, in")) << log_;
+  EXPECT_TRUE(Logged("a run on another machine goes on from the beginning")) << log_;
+  EXPECT_EQ(Newest(), -1);
+  stop_on_.clear();
+  Does(R"([{}])");
+  config_["steps"] = 20;
+  ASSERT_TRUE(Run().ok()) << log_;
+  EXPECT_TRUE(Noted("goes on from the checkpoint at step ")) << "this machine has it: " << notes_;
+  EXPECT_EQ(Newest(), 20);
+}
+
+TEST_F(BucketStageTest, FaultyBucketChangesNothing) {
+  fake.faults().Plan(20240501, 0.05);
+  const Result<JobOutput> output = Run();
+  ASSERT_TRUE(output.ok()) << output.status().message() << log_;
+  fake.faults().Plan(1, 0);
+  EXPECT_EQ(Newest(), 20);
+  Elsewhere();
+  fake.faults().Plan(20240502, 0.05);
+  config_["steps"] = 40;
+  ASSERT_TRUE(Run().ok()) << log_;
+  fake.faults().Plan(1, 0);
+  EXPECT_TRUE(Noted("goes on from the checkpoint at step 20\n")) << notes_;
+  EXPECT_EQ(Newest(), 40);
+}
+
+TEST_F(BucketStageTest, BucketThatForbidsFailsTheStageAndKeepsWhatThereIs) {
+  Does(R"([{"noise": []}])");
+  config_["checkpoint_every"] = 20;
+  Place();
+  for (int strikes = 0; strikes < 3; ++strikes)
+    ASSERT_TRUE(fake.faults().Add("storage.objects.insert", "return-403"));
+  const Result<JobOutput> output = Run();
+  ASSERT_FALSE(output.ok());
+  EXPECT_EQ(output.status().code(), Code::kPermissionDenied) << output.status().message();
+  EXPECT_TRUE(Logged("the checkpoint at step 20 is on this machine alone: ")) << log_;
+  ASSERT_TRUE(Run().ok()) << log_;
+  EXPECT_EQ(events_["hello"], 0) << "it was trained before";
+  EXPECT_EQ(Newest(), 20);
+}
+
+}  // namespace
+}  // namespace pipeline

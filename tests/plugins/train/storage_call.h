@@ -1,0 +1,66 @@
+// A call of the host into the plugin, over stores of the test's choice.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "plugins/plugin.h"
+#include "plugins/plugin_call.h"
+#include "plugins/train/host_call.h"
+#include "storage/store.h"
+
+namespace pipeline {
+
+/// What of a store has names that begin with `prefix`, under the rest of their names.
+class StoreBelow final : public Store {
+ public:
+  StoreBelow(Store& inner, std::string prefix) : inner_(inner), prefix_(std::move(prefix)) {}
+  Result<std::unique_ptr<ByteFile>> Open(std::string_view name) override { return inner_.Open(Of(name)); }
+  Result<std::unique_ptr<ObjectWriter>> Create(std::string_view name, Condition condition) override {
+    return inner_.Create(Of(name), std::move(condition));
+  }
+  Result<std::optional<ObjectInfo>> Stat(std::string_view name) override { return inner_.Stat(Of(name)); }
+  Result<std::vector<ObjectInfo>> List(std::string_view prefix) override {
+    Result<std::vector<ObjectInfo>> all = inner_.List(Of(prefix));
+    if (!all.ok()) return all;
+    for (ObjectInfo& object : *all) object.name.erase(0, prefix_.size());
+    return all;
+  }
+  Status Remove(std::string_view name) override { return inner_.Remove(Of(name)); }
+  Status Sweep(std::string_view) override { return {}; }
+
+ private:
+  std::string Of(std::string_view name) const { return prefix_ + std::string(name); }
+
+  Store& inner_;
+  const std::string prefix_;
+};
+
+/// `store` stands at gs://bkt.
+class StorageCall {
+ public:
+  explicit StorageCall(Store& store) : services_(Services(store)) {}
+  HostStorage storage() const { return HostStorage(*call_.abi()); }
+
+ private:
+  static PluginServices Services(Store& store) {
+    PluginServices services;
+    services.log = [](Level, std::string_view) {};
+    services.open_store = [&store](const std::string& uri) -> Result<std::unique_ptr<Store>> {
+      constexpr std::string_view kRoot = "gs://bkt";
+      std::string below = uri.substr(kRoot.size());
+      if (!below.empty()) below = below.substr(1) + "/";
+      return std::unique_ptr<Store>(std::make_unique<StoreBelow>(store, below));
+    };
+    return services;
+  }
+
+  const PluginServices services_;
+  PluginCall call_{services_};  // after what it refers to
+};
+
+}  // namespace pipeline

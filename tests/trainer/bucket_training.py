@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+"""A training whose data, checkpoints and results lie in a bucket, with the real trainer: it goes on on a machine that has
+nothing, and every loss is that of a training in a directory that nothing interrupted.
+
+    bucket_training.py PIPE FAKE_GCS ENVIRONMENT
+"""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "cli"))
+
+import replan_support as support  # noqa: E402
+from bucket_out import BUCKET, FakeBucket  # noqa: E402
+
+CONFIG = {"preset": "tiny", "model": {"layers": 2, "d": 32, "heads": 2, "ff": 64}, "batch": {"rows": 4},
+          "schedule": {"name": "const"}}  # others depend on how many steps there are in all
+
+
+def check(good, what):
+    if not good:
+        raise SystemExit(f"bucket_training.py: {what}")
+
+
+def pipeline(place, out, environment):
+    del place.stages["text"]
+    place.source.write_bytes(support.corpus(documents=60))
+    place.stages.update({
+        "tokenizer": {"type": "train_tokenizer", "input": "docs", "vocab_size": 400, "byte_fallback": True,
+                      "out": f"{out}/tokenizer"},
+        "tokens": {"type": "encode", "input": "docs", "tokenizer": "tokenizer"},
+        "packed": {"type": "write_packed", "input": "tokens", "seq_len": 32, "out": f"{out}/packed"},
+        "train": {"type": "train", "plugin": "train", "inputs": {"data": "packed", "tokenizer": "tokenizer"},
+                  "config": CONFIG, "steps": 20, "log_every": 1, "eval_every": 10, "checkpoint_every": 5,
+                  "keep_checkpoints": 2, "environment": str(environment), "out": str(out)},
+    })
+    return place.stages["train"]
+
+
+def events(place, kind):
+    """What the trainer told in the last run, by step."""
+    newest = max(place.work.glob("runs/*/plugin_events.jsonl"), key=lambda path: path.stat().st_mtime)
+    told = [json.loads(line)["event"] for line in newest.read_text().splitlines()]
+    return {event["step"]: event for event in told if event["kind"] == kind}
+
+
+def losses(place):
+    return {step: event["loss"] for step, event in events(place, "step").items()}
+
+
+def main():
+    pipe, fake, environment = (Path(word).absolute() for word in sys.argv[1:4])
+    support.PIPE = str(pipe)
+    with support.Place() as whole:
+        train = pipeline(whole, whole.out, environment)
+        train["steps"] = 30
+        check(whole.ok().of("jobs", "train") == 1, "the run in a directory")
+        wanted = losses(whole)
+    check(sorted(wanted) == list(range(1, 31)), sorted(wanted))
+
+    with support.Place() as place, FakeBucket(fake, place.root / "bucket") as bucket:
+        os.environ["STORAGE_EMULATOR_HOST"] = bucket.url
+        out = f"gs://{BUCKET}/models"
+        train = pipeline(place, out, environment)
+        check(place.ok().of("jobs", "train") == 1, "the run in a bucket")
+        check(losses(place) == {step: wanted[step] for step in range(1, 21)}, "the first losses are others")
+        check(sorted(events(place, "ckpt_kept"))[-1] == 20, events(place, "ckpt_kept"))
+        before = bucket.objects()
+        run = next(name for name in before if name.endswith("/result.json")).removesuffix("/result.json")
+        check(run.startswith("models/runs/train-"), run)
+        job = json.loads(before[f"{run}/job.json"][1])
+        check(job["run_dir"] == f"gs://{BUCKET}/{run}" and job["data"]["dir"] == f"{out}/packed", job)
+        check(str(place.root) not in json.dumps(job), "a path of this machine is published")
+        markers = [name for name in before if name.startswith(f"{run}/checkpoints/") and name.count("/") == 5
+                   and name.endswith(".json")]
+        check(sorted(int(name.split("/")[4]) for name in markers) == [15, 20], markers)
+        words = [str(pipe), "verify", f"{out}/packed", f"gs://{BUCKET}/{run}"]
+        verified = subprocess.run(words, capture_output=True, text=True, timeout=60)
+        check(verified.returncode == 0, verified.stdout + verified.stderr)
+        print("20 steps in a bucket: published, and the losses are those of a directory", flush=True)
+
+        shutil.rmtree(place.work)
+        train["steps"] = 30
+        again = place.ok("--only", "train")
+        check(again.of("jobs", "train") == 1 and sum(again.units.values()) == 1, again.counted())
+        check("goes on from the checkpoint at step 20" in again.err, again.err)
+        check(losses(place) == {step: wanted[step] for step in range(21, 31)}, "the losses behind are others")
+        after = bucket.objects()
+        written = {name for name in after if after[name] != before.get(name) and "/.pipe/" not in name}
+        check(all(name.startswith(run) for name in written), written)
+        check(json.loads(after[f"{run}/result.json"][1])["steps"] == 30, "an old result")
+        print("10 more on a machine with nothing: from step 20, and the losses are those without an interruption")
+
+        said = subprocess.run([str(pipe), "sample", out, "--environment", str(environment), "--length", "8"],
+                              cwd=place.root, capture_output=True, timeout=100)
+        check(said.returncode == 0 and said.stdout, said.stderr.decode())
+        print("sampled from the bucket")
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    main()
