@@ -75,7 +75,7 @@ class FakeTokens {
   bool flavor_ = true;
   std::mt19937_64 random_;
   double rate_ = 0;
-  int strikes_ = 0;
+  std::size_t strikes_ = 0;
   std::function<void()> struck_;
   std::string held_;
   std::condition_variable released_;
