@@ -90,7 +90,7 @@ def main():
     chance = random.Random(seed)
     print(f"seed {seed}", flush=True)
     with support.Place() as place, FakeBucket(Path(sys.argv[2]).resolve(), place.root / "bucket") as bucket:
-        os.environ["STORAGE_EMULATOR_HOST"] = bucket.url
+        os.environ.update(STORAGE_EMULATOR_HOST=bucket.url, PIPE_LEASE="0.5")
         train = train_run.pipeline(place)
         for stage in ("tokenizer", "packed"):
             place.stages[stage]["out"] = f"{OUT}/{stage}"
