@@ -21,6 +21,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+import upload_rows
+
 HERE = Path(__file__).resolve().parent
 CORPUS_BYTES = 72_000_000
 MIB = 1 << 20
@@ -385,6 +387,7 @@ class Bench:
 
     def network(self):
         self.downloads()
+        upload_rows.rows(self, run)
 
     def downloads(self):
         """A file from a server on loopback into memory, beside curl; and what its checksum costs."""

@@ -126,11 +126,31 @@ std::variant<Options, Reply> ParseArgs(int argc, char** argv) {
   CLI::App* cat = app.add_subcommand("cat", "Print the records of an artifact or of one of its objects");
   cat->add_option("WHAT", options.target,
                   "Directory of an artifact or quarantine; a shard; a .part, .spill, .jsonl or run.log of a "
-                  "work directory")
+                  "work directory; text, compressed or not; anywhere")
       ->required();
   cat->add_flag("--json", options.json,
                 "A JSON object per record, with all columns; without it a line end is \\n");
   cat->add_option("-l,--limit", options.limit, "That many records, then end")->type_name("N");
+
+  CLI::App* ls =
+      app.add_subcommand("ls", "List what lies at places: directories, buckets, one file of a web server");
+  ls->add_option("PLACE", options.targets, "A path, gs://BUCKET/PATH or https://HOST/FILE")->required();
+  ls->add_flag("-l,--long", options.is_long, "SIZE, CRC32C and PLACE, tabs between them; - where not known");
+  ls->add_flag("-r,--recursive", options.recursive, "Every object below, not directories");
+
+  CLI::App* cp =
+      app.add_subcommand("cp", "Copy from any place to any other; what is there already is left alone");
+  cp->add_option("FROM", options.from, "An object; with -r a directory")->required();
+  cp->add_option("TO", options.target, "A name for it; or a directory, which ends in / or is there")
+      ->required();
+  cp->add_flag("-r,--recursive", options.recursive, "Copy all below FROM to the same names below TO");
+  cp->add_flag("--force", options.replaces, "Replace what is there with other bytes");
+
+  CLI::App* doctor = app.add_subcommand(
+      "doctor", "Check credentials, buckets and this machine, and say what mends what is wrong");
+  doctor->add_option("PLACE", options.targets,
+                     "Places to read and write, or the pipeline file that names them");
+  AddSet(*doctor, set, options);
 
   CLI::App* stats =
       app.add_subcommand("stats", "Say how long the texts of an artifact are, and of which characters");

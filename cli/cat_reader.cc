@@ -15,6 +15,7 @@
 #include "dag/run_log_line.h"
 #include "dag/unit_id.h"
 #include "formats/coding.h"
+#include "formats/compression.h"
 #include "formats/packed.h"
 #include "formats/partition_file.h"
 #include "formats/sentencepiece_model.h"
@@ -29,6 +30,8 @@ namespace {
 
 constexpr std::uint64_t kMaxRecordBytes = std::uint64_t{1} << 30;
 constexpr std::uint64_t kMaxIndexBytes = std::uint64_t{1} << 30;
+constexpr std::size_t kTextPieceBytes = 256 << 10;
+constexpr std::size_t kMaxTextLine = 64 << 20;
 constexpr std::string_view kRunLogVersion = "# pipe run log v1";
 
 /// 16 digits: what is hashed has no meaning as a number.
@@ -368,6 +371,45 @@ Status PrintTokenizer(const ByteFile& file, RecordPrinter& printer) {
   return {};
 }
 
+Status PrintText(const ByteFile& file, const CatObject& object, RecordPrinter& printer) {
+  ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> input, file.Open(0, {}));
+  ASSIGN_OR_RETURN(const std::string front, ReadFront(*input, kMagicBytes));
+  ASSIGN_OR_RETURN(
+      const Compression compression,
+      DetectCompression(front, std::string_view(object.path).substr(object.path.rfind('/') + 1)));
+  ASSIGN_OR_RETURN(input, file.Open(0, {}));
+  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, NewDecoder(compression, std::move(input)));
+  std::string piece(kTextPieceBytes, '\0'), line;
+  std::uint64_t number = 0;
+  const auto print = [&] {
+    ++number;
+    if (!printer.json()) return printer.Line(line);
+    Json json;
+    json["line"] = number;
+    json["text"] = TextOrBase64(line);
+    printer.Object(json);
+  };
+  while (!printer.done()) {
+    ASSIGN_OR_RETURN(const std::size_t got, reader->Read(piece));
+    if (got == 0) {
+      if (!line.empty()) print();
+      return {};
+    }
+    for (std::string_view rest(piece.data(), got); !rest.empty() && !printer.done();) {
+      const std::size_t end = rest.find('\n');
+      line.append(rest.substr(0, end));
+      if (line.size() > kMaxTextLine)
+        return Status(Code::kInvalidArgument, StrCat("line ", number + 1, " is longer than ",
+                                                     HumanBytes(kMaxTextLine), ": this is no text of lines"));
+      if (end == std::string_view::npos) break;
+      rest.remove_prefix(end + 1);
+      print();
+      line.clear();
+    }
+  }
+  return {};
+}
+
 Status PrintFile(std::shared_ptr<const ByteFile> file, const CatObject& object, RecordPrinter& printer) {
   switch (object.kind) {
     case ObjectKind::kShard: return PrintShard(*file, object, printer);
@@ -376,6 +418,7 @@ Status PrintFile(std::shared_ptr<const ByteFile> file, const CatObject& object, 
     case ObjectKind::kQuarantine: return PrintQuarantine(*file, object, printer);
     case ObjectKind::kRunLog: return PrintRunLog(*file, printer);
     case ObjectKind::kTokenizer: return PrintTokenizer(*file, printer);
+    case ObjectKind::kText: return PrintText(*file, object, printer);
   }
   return {};
 }

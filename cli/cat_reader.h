@@ -14,6 +14,7 @@ namespace pipeline {
 ///   spill       partition, split (its number), hash, index, sub, features
 ///   quarantine  stage, partition, index, sub, reason, text or base64
 ///   tokenizer   id, piece, score, type
+///   text        line, text or base64
 ///   run.log     line, kind, fields {key: value, or an array where a key stands several times}
 /// `sub` is left out when 0, `key` and `hash` are 16 hexadecimal digits, numbers count from 0, lines from 1.
 Status PrintObject(const CatObject& object, RecordPrinter& printer);

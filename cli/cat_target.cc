@@ -16,6 +16,7 @@
 #include "formats/packed.h"
 #include "formats/tfrecord.h"
 #include "records/piece.h"
+#include "remote/open_store.h"
 #include "storage/local_file.h"
 #include "storage/uri.h"
 #include "text/utf8.h"
@@ -115,21 +116,58 @@ CatObject ObjectOf(std::string path, const std::shared_ptr<Store>& store, std::s
   return object;
 }
 
+/// Whether it is text once it is decoded. A character may be cut by the end of what is looked at.
+bool IsText(const ByteFile& file, std::string_view front, std::string_view name) {
+  const Result<Compression> compression = DetectCompression(front.substr(0, kMagicBytes), name);
+  Result<std::unique_ptr<ByteReader>> reader = file.Open(0, {});
+  if (!compression.ok() || !reader.ok() || front.empty()) return false;
+  Result<std::unique_ptr<ByteReader>> decoder = NewDecoder(*compression, std::move(reader).value());
+  const Result<std::string> text =
+      decoder.ok() ? ReadFront(**decoder, kFrontBytes) : Result<std::string>(decoder.status());
+  return text.ok() && text->find('\0') == std::string::npos && CleanUtf8Prefix(*text) + 4 > text->size();
+}
+
+/// A file that several readers share.
+class SharedFile final : public ByteFile {
+ public:
+  explicit SharedFile(std::shared_ptr<const ByteFile> file) : file_(std::move(file)) {}
+  std::uint64_t size() const override { return file_->size(); }
+  Result<std::unique_ptr<ByteReader>> Open(std::uint64_t offset, std::stop_token stop) const override {
+    return file_->Open(offset, std::move(stop));
+  }
+
+ private:
+  const std::shared_ptr<const ByteFile> file_;
+};
+
+/// By a path or URI, on whatever store.
+Result<std::shared_ptr<const ByteFile>> OpenAnywhere(const std::string& what) {
+  if (IsRemote(what)) {
+    ASSIGN_OR_RETURN(RemoteFile file, OpenRemoteFile(what, Patience::kPlan, {}));
+    return std::shared_ptr<const ByteFile>(std::move(file.bytes));
+  }
+  ASSIGN_OR_RETURN(std::unique_ptr<LocalFile> file, LocalFile::Open(what));
+  return std::shared_ptr<const ByteFile>(std::move(file));
+}
+
 Result<std::vector<CatObject>> ObjectOfFile(const std::string& path) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<LocalFile> file, LocalFile::Open(path));
+  const std::string shown = IsRemote(path) ? ShownUrl(path) : path;
+  ASSIGN_OR_RETURN(const std::shared_ptr<const ByteFile> file, OpenAnywhere(path));
   ASSIGN_OR_RETURN(const std::string front, ReadFront(*file));
-  Result<ObjectKind> kind = KindOf(front, LastPart(path));
-  if (!kind.ok()) return std::move(kind).status().Annotate(path);
-  CatObject object = ObjectOf(path, nullptr, {}, *kind);
-  object.open = [path]() -> Result<std::unique_ptr<ByteFile>> {
-    ASSIGN_OR_RETURN(std::unique_ptr<LocalFile> opened, LocalFile::Open(path));
-    return std::unique_ptr<ByteFile>(std::move(opened));
-  };
-  if (const std::string index = PackedIndexOf(path); !index.empty() && LocalFile::Open(index).ok())
-    object.open_index = [index]() -> Result<std::unique_ptr<ByteFile>> {
-      ASSIGN_OR_RETURN(std::unique_ptr<LocalFile> opened, LocalFile::Open(index));
-      return std::unique_ptr<ByteFile>(std::move(opened));
+  Result<ObjectKind> kind = KindOf(front, LastPart(shown));
+  if (!kind.ok() && IsText(*file, front, LastPart(shown))) kind = ObjectKind::kText;
+  if (!kind.ok()) return std::move(kind).status().Annotate(shown);
+  CatObject object = ObjectOf(shown, nullptr, {}, *kind);
+  const auto opener = [](std::shared_ptr<const ByteFile> opened) {
+    return [opened = std::move(opened)]() -> Result<std::unique_ptr<ByteFile>> {
+      return std::unique_ptr<ByteFile>(std::make_unique<SharedFile>(opened));
     };
+  };
+  object.open = opener(file);
+  // A query is part of no name that could be told from another.
+  if (const std::string index = shown == path ? PackedIndexOf(path) : ""; !index.empty())
+    if (Result<std::shared_ptr<const ByteFile>> opened = OpenAnywhere(index); opened.ok())
+      object.open_index = opener(std::move(opened).value());
   std::vector<CatObject> objects;
   objects.push_back(std::move(object));
   return objects;
@@ -197,6 +235,13 @@ Result<ObjectKind> KindOf(std::string_view front, std::string_view name) {
 }
 
 Result<std::vector<CatObject>> FindCatObjects(const std::string& what) {
+  if (IsRemote(what) && what.back() != '/') {
+    Result<std::vector<CatObject>> object = ObjectOfFile(what);
+    // Else it may be the directory of an artifact; a web server shows people a page of it.
+    if (object.ok() ||
+        (object.status().code() != Code::kNotFound && object.status().code() != Code::kFailedPrecondition))
+      return object;
+  }
   Result<ArtifactPlace> opened = OpenArtifactPlace(what);
   if (!opened.ok()) {
     const Result<Uri> uri = Uri::Parse(what);

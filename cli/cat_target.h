@@ -22,6 +22,7 @@ enum class ObjectKind : std::uint8_t {
   kQuarantine,  // dag/quarantine.md
   kRunLog,      // dag/run_log.md
   kTokenizer,   // formats/sentencepiece_model.md
+  kText,        // lines that are nobody's, compressed as formats/compression.md knows it, or not
 };
 
 /// One object, and what its place tells about its records.
@@ -42,8 +43,8 @@ struct CatObject {
 /// `what` names. kNotFound and kInvalidArgument where there is nothing of ours, saying what is there instead.
 Result<std::vector<CatObject>> FindCatObjects(const std::string& what);
 
-/// The kind of an object by its first bytes and, where these are damaged, by its name; kInvalidArgument,
-/// saying what it looks like, for any other.
+/// The kind of an object of ours by its first bytes and, where these are damaged, by its name;
+/// kInvalidArgument, saying what it looks like, for any other.
 Result<ObjectKind> KindOf(std::string_view front, std::string_view name);
 
 }  // namespace pipeline

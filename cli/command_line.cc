@@ -34,23 +34,6 @@ bool IsSecret(std::string_view name) {
   return std::find(kSecretWords.begin(), kSecretWords.end(), word) != kSecretWords.end();
 }
 
-/// Every "NAME=VALUE" between `&` whose name is that of a secret.
-std::string QueryWithoutSecret(std::string_view query) {
-  std::string out;
-  while (true) {
-    const std::size_t end = query.find('&');
-    const std::string_view parameter = query.substr(0, end);
-    const std::size_t equals = parameter.find('=');
-    if (equals != std::string_view::npos && IsSecret(parameter.substr(0, equals)))
-      out += StrCat(parameter.substr(0, equals + 1), kHidden);
-    else
-      out += parameter;
-    if (end == std::string_view::npos) return out;
-    out.push_back('&');
-    query.remove_prefix(end + 1);
-  }
-}
-
 bool IsPlain(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) || (c & 0x80) != 0 ||
          std::string_view("-_./:=@%+,*?&").find(c) != std::string_view::npos;
@@ -92,14 +75,16 @@ std::string WithoutSecret(std::string_view value) {
   if (scheme == std::string_view::npos) return std::string(value);
   std::string shown(value.substr(0, scheme + 3));
   std::string_view rest = value.substr(scheme + 3);
+  if (shown == "gs://" || shown == "file://") return shown += rest;  // which have no query
   const std::string_view authority = rest.substr(0, rest.find_first_of("/?#"));
   if (const std::size_t at = authority.rfind('@'); at != std::string_view::npos) {
     shown += kHidden;
     rest.remove_prefix(at);
   }
-  const std::size_t query = rest.find('?');
+  // What a parameter is called does not tell whether it opens a door.
+  const std::size_t query = rest.find_first_of("?#");
   if (query == std::string_view::npos) return shown += rest;
-  return StrCat(shown, rest.substr(0, query + 1), QueryWithoutSecret(rest.substr(query + 1)));
+  return StrCat(shown, rest.substr(0, query), "?", kHidden);
 }
 
 std::string CommandLine(const std::vector<std::string>& words) {

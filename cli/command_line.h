@@ -8,7 +8,7 @@
 namespace pipeline {
 
 /// `words` as a shell takes them, without what is secret: values of NAME=VALUE whose name ends in a word
-/// for a secret, the user part of URLs, and such parameters of a URL's query become `***`.
+/// for a secret, the user part of URLs and their queries become `***`.
 std::string CommandLine(const std::vector<std::string>& words);
 
 /// The same for a path or URI alone.

@@ -8,7 +8,10 @@
 #include "base/log.h"
 #include "cli/cat_command.h"
 #include "cli/clean_command.h"
+#include "cli/cp_command.h"
+#include "cli/doctor_command.h"
 #include "cli/exit_code.h"
+#include "cli/ls_command.h"
 #include "cli/pipeline_loader.h"
 #include "cli/plan_command.h"
 #include "cli/plugin_commands.h"
@@ -62,6 +65,9 @@ constexpr std::array kCommands = {
     Command{"verify", VerifyCommand},
     Command{"cat", CatCommand},
     Command{"clean", CleanCommand},
+    Command{"ls", LsCommand},
+    Command{"cp", CpCommand},
+    Command{"doctor", DoctorCommand},
     Command{"plan", PlanCommand},
     Command{"worker", WorkerCommand},
     Command{"stats", StatsCommand},

@@ -27,8 +27,12 @@ struct Options {
   bool json_log = false;  // --log-format json
 
   // Commands of their own.
-  std::string target;                // cat, stats: an artifact, or one object
-  std::vector<std::string> targets;  // verify: artifacts
+  std::string target;                // cat, stats: an artifact, or one object; cp: where to
+  std::vector<std::string> targets;  // verify: artifacts; ls, doctor: places
+  std::string from;                  // cp: what
+  bool recursive = false;            // ls, cp: all that lies below
+  bool is_long = false;              // ls: sizes and checksums
+  bool replaces = false;             // cp: what is there and differs
   bool json = false;                 // cat, stats, status: JSON instead of text
   std::uint64_t limit = 0;           // cat: that many records; 0: all
   std::string graph_format = "mermaid";

@@ -1,5 +1,7 @@
 #include "cli/plan_command.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -10,6 +12,7 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "cli/command_line.h"
 #include "cli/exit_code.h"
 #include "cli/hand_back.h"
 #include "cli/signals.h"
@@ -57,6 +60,15 @@ Status RemoveOldLogs(Store& store, const std::set<std::string>& kept) {
   for (const ObjectInfo& log : logs)
     if (!kept.contains(log.name)) RETURN_IF_ERROR(store.Remove(log.name));
   return {};
+}
+
+/// Whether it holds addresses that open what their owners did not open to everybody.
+bool HoldsSecrets(const HandOut& hand_out) {
+  const auto is_secret = [](const std::string& text) { return WithoutSecret(text) != text; };
+  return std::any_of(hand_out.files.begin(), hand_out.files.end(),
+                     [&](const HandOut::File& file) { return is_secret(file.path); }) ||
+         std::any_of(hand_out.set.begin(), hand_out.set.end(),
+                     [&](const auto& assignment) { return is_secret(assignment.second); });
 }
 
 Status Write(Store& store, HandOut hand_out, const std::string& log_path) {
@@ -121,6 +133,8 @@ int PlanCommand(const Options& options) {
   hand_out.group_memory = GroupMemory(run);
   hand_out.files = (*place)->hashed();
   hand_out.units = outcome.offered;
+  // Workers need them as they are; nobody else of this machine does.
+  if (HoldsSecrets(hand_out)) umask(S_IRWXG | S_IRWXO);
   const Status written = Write(**store, std::move(hand_out), (*place)->directory().log());
   if (!written.ok()) return Refuse(written);
   std::printf("%zu\n", outcome.offered.size());

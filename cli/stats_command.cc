@@ -75,6 +75,10 @@ Status AddPartition(std::shared_ptr<const ByteFile> file, TextStats& stats) {
 }
 
 Status AddObject(const CatObject& object, TextStats& stats) {
+  if (object.kind == ObjectKind::kText)
+    return Status(
+        Code::kInvalidArgument,
+        StrCat(object.path, ": not an object of this program: it is text; name what a stage made of it"));
   if (object.kind != ObjectKind::kShard && object.kind != ObjectKind::kPartition)
     return NoText("it").Annotate(object.path);
   Result<std::unique_ptr<ByteFile>> file = object.open();

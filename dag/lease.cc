@@ -44,33 +44,42 @@ Result<std::unique_ptr<Lease>> Lease::Take(Store& out, std::string place, const 
                     StrCat(lease->place_, ": ", seen->who,
                            " is writing there; wait until it has ended, or stop it there"));
     const Status taken =
-        lease->Write(terms.holder, seen ? Condition::Replace(seen->version) : Condition::CreateOnly());
+        lease->Write(terms.holder, seen ? Condition::Replace(seen->version) : Condition::CreateOnly(), stop);
     if (taken.ok()) return lease;
     // Somebody else was quicker, or gave it back: look again.
     if (taken.code() != Code::kFailedPrecondition && taken.code() != Code::kAlreadyExists) return taken;
   }
 }
 
-Status Lease::Write(std::string_view holder, const Condition& condition) {
+Status Lease::Write(std::string_view holder, const Condition& condition, std::stop_token stop) {
   Json json;
   json["pipe_lease"] = 1;
   json["holder"] = holder;
   json["who"] = terms_.who;
   json["every_ms"] = static_cast<std::int64_t>(terms_.every.count());
   json["renewal"] = static_cast<std::int64_t>(renewal_++);
-  ASSIGN_OR_RETURN(const ObjectInfo info, WriteObject(out_, kLeaseName, json.Dump(), condition));
+  ASSIGN_OR_RETURN(const ObjectInfo info,
+                   WriteObject(out_, kLeaseName, json.Dump(), condition, std::move(stop)));
   version_ = info.version;
   return {};
 }
 
-Status Lease::Renew() {
-  Status renewed = Write(terms_.holder, Condition::Replace(version_));
+Status Lease::Renew(std::stop_token stop) {
+  Status renewed = Write(terms_.holder, Condition::Replace(version_), stop);
   if (renewed.code() != Code::kFailedPrecondition) return renewed;
+  // Ours, where the answer to an earlier renewal never came.
+  ASSIGN_OR_RETURN(const std::optional<SeenLease> seen, LookAtLease(out_, stop));
+  if (seen && seen->holder == terms_.holder && seen->who == terms_.who) {
+    version_ = seen->version;
+    return {};
+  }
   return Status(
       Code::kFailedPrecondition,
       StrCat(place_, ": another run has taken it over; this one stops, and what is finished stands"));
 }
 
-Status Lease::GiveBack() { return Write({}, Condition::Replace(version_)); }
+Status Lease::GiveBack(std::stop_token stop) {
+  return Write({}, Condition::Replace(version_), std::move(stop));
+}
 
 }  // namespace pipeline

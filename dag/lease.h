@@ -42,15 +42,15 @@ class Lease {
                                              const std::optional<SeenLease>& silent, std::stop_token stop);
 
   /// kFailedPrecondition: somebody took it over. Anything else may pass.
-  Status Renew();
+  Status Renew(std::stop_token stop);
   /// As Renew; nobody holds it then.
-  Status GiveBack();
+  Status GiveBack(std::stop_token stop);
   const std::string& place() const { return place_; }
 
  private:
   Lease(Store& out, std::string place, LeaseTerms terms)
       : out_(out), place_(std::move(place)), terms_(std::move(terms)) {}
-  Status Write(std::string_view holder, const Condition& condition);
+  Status Write(std::string_view holder, const Condition& condition, std::stop_token stop);
 
   Store& out_;
   const std::string place_;

@@ -13,6 +13,7 @@ namespace pipeline {
 namespace {
 
 using Places = std::vector<std::pair<std::string, Store*>>;
+constexpr std::chrono::seconds kMostGivingBack{10};
 constexpr int kPeriods = 4;  // without a renewal, and nobody is taken to live there
 
 /// Looks at those leases that others hold until each was silent for its time. Parallel to `places`; absent
@@ -85,9 +86,14 @@ Result<std::unique_ptr<LeaseKeeper>> LeaseKeeper::Take(Places places, const Leas
 LeaseKeeper::~LeaseKeeper() {
   thread_.request_stop();
   if (thread_.joinable()) thread_.join();
+  // A run ends also where nobody answers any more: what is not given back is taken over after a while.
+  std::stop_source late;
+  const std::jthread timer([&late](std::stop_token done) {
+    if (SystemLeaseWait()(kMostGivingBack, std::move(done)).ok()) late.request_stop();
+  });
   for (const std::unique_ptr<Lease>& lease : leases_) {
-    // One that was lost is not ours to give back; what is not given back is taken over after a while.
-    const Status given = lease->GiveBack();
+    // One that was lost is not ours to give back.
+    const Status given = lease->GiveBack(late.get_token());
     if (!given.ok() && given.code() != Code::kFailedPrecondition) LogWarning(given.message());
   }
 }
@@ -101,7 +107,7 @@ void LeaseKeeper::Start(std::function<void(Status)> lost) {
 void LeaseKeeper::Loop(std::stop_token stop, const std::function<void(Status)>& lost) {
   while (wait_(every_, stop).ok()) {
     for (const std::unique_ptr<Lease>& lease : leases_) {
-      Status renewed = lease->Renew();
+      Status renewed = lease->Renew(stop);
       if (renewed.code() != Code::kFailedPrecondition) continue;
       lost(std::move(renewed));
       return;

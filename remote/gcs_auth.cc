@@ -68,19 +68,6 @@ bool MadeByGoogle(const std::string& product_file) {
   return reader.ok() && ReadExactly(**reader, text).ok() && text == "Google";
 }
 
-/// The metadata server's host; absent where there is none.
-std::optional<std::string> FindMetadataHost(const EnvironmentLookup& environment, const GcsTokenTools& tools,
-                                            const std::string& product_file, const std::stop_token& stop) {
-  for (const char* name : {"GCE_METADATA_HOST", "GCE_METADATA_ROOT"})
-    if (auto host = environment(name)) return host;
-  const std::string no = environment("NO_GCE_CHECK").value_or("");
-  if (no == "true" || no == "1") return std::nullopt;
-  constexpr const char* kHost = "metadata.google.internal";
-  if (MadeByGoogle(product_file)) return kHost;
-  const std::string ip = environment("GCE_METADATA_IP").value_or("169.254.169.254");
-  return FindMetadataServer(tools, ip, stop) ? std::optional<std::string>(ip) : std::nullopt;
-}
-
 }  // namespace
 
 EnvironmentLookup ProcessEnvironment() {
@@ -111,6 +98,18 @@ Result<GcsEndpoint> FindGcsEndpoint(const EnvironmentLookup& environment) {
   return endpoint;
 }
 
+std::optional<std::string> FindMetadataHost(const EnvironmentLookup& environment, const GcsTokenTools& tools,
+                                            std::stop_token stop, const std::string& product_file) {
+  for (const char* name : {"GCE_METADATA_HOST", "GCE_METADATA_ROOT"})
+    if (auto host = environment(name)) return host;
+  const std::string no = environment("NO_GCE_CHECK").value_or("");
+  if (no == "true" || no == "1") return std::nullopt;
+  constexpr const char* kHost = "metadata.google.internal";
+  if (MadeByGoogle(product_file)) return kHost;
+  const std::string ip = environment("GCE_METADATA_IP").value_or("169.254.169.254");
+  return FindMetadataServer(tools, ip, std::move(stop)) ? std::optional<std::string>(ip) : std::nullopt;
+}
+
 Result<GcsCredentials> FindGcsCredentials(const EnvironmentLookup& environment, const GcsEndpoint& endpoint,
                                           const GcsTokenTools& tools, std::stop_token stop,
                                           const std::string& product_file) {
@@ -124,7 +123,7 @@ Result<GcsCredentials> FindGcsCredentials(const EnvironmentLookup& environment, 
     Result<GcsCredentials> credentials = ReadCredentials(*path);
     if (credentials.ok() || credentials.status().code() != Code::kNotFound) return credentials;
   }
-  if (auto host = FindMetadataHost(environment, tools, product_file, stop))
+  if (auto host = FindMetadataHost(environment, tools, stop, product_file))
     return GcsCredentials{MetadataAccount{std::move(*host)}, "metadata server"};
   if (stop.stop_requested()) return Status(Code::kCancelled, "looking for credentials was stopped");
   return Status(

@@ -22,6 +22,9 @@ namespace pipeline {
 using EnvironmentLookup = std::function<std::optional<std::string>(const char* name)>;
 EnvironmentLookup ProcessEnvironment();
 
+/// The variable that names the project which pays for requests to buckets whose owner does not.
+inline constexpr const char* kUserProjectName = "PIPE_USER_PROJECT";
+
 /// Where the API is.
 struct GcsEndpoint {
   std::string url = "https://storage.googleapis.com";  // without a slash at the end
@@ -37,6 +40,11 @@ Result<GcsEndpoint> FindGcsEndpoint(const EnvironmentLookup& environment);
 Result<GcsCredentials> FindGcsCredentials(const EnvironmentLookup& environment, const GcsEndpoint& endpoint,
                                           const GcsTokenTools& tools, std::stop_token stop = {},
                                           const std::string& product_file = "/sys/class/dmi/id/product_name");
+
+/// The metadata server of this machine; absent where there is none. As FindGcsCredentials looks for it.
+std::optional<std::string> FindMetadataHost(
+    const EnvironmentLookup& environment, const GcsTokenTools& tools, std::stop_token stop = {},
+    const std::string& product_file = "/sys/class/dmi/id/product_name");
 
 /// Tokens of one identity, for all who need one. Safe from any thread: one fetches, the others wait, or go on
 /// with the token that is still good.

@@ -80,7 +80,7 @@ Result<std::optional<GcsObject>> Compose(const GcsPlace& place, const GcsUpload&
     body["sourceObjects"].Append(source);
   }
   body["destination"]["contentType"] = upload.content_type;
-  body["destination"]["crc32c"] = FormatGcsCrc(spool.crc32c());
+  body["destination"]["crc32c"] = FormatGcsCrc(spool.crc32c().value());
   body["destination"]["metadata"][kUploadMark] = upload.mark;
   GcsOperation operation(*place.client, place.Where(), stop);
   HttpRequest request;
@@ -125,6 +125,7 @@ Result<bool> CanCompose(const GcsPlace& place) {
 Result<std::optional<GcsObject>> ComposeGcsObject(const GcsPlace& place, const GcsUpload& upload,
                                                   Spool& spool, std::uint64_t part_bytes,
                                                   std::stop_token stop) {
+  RETURN_IF_ERROR(spool.Checksum(stop).status());  // once, before several read
   std::vector<Part> parts = Divide(place, spool.size(), part_bytes);
   ASSIGN_OR_RETURN(const std::unique_ptr<ByteFile> file, spool.Open());
   std::atomic<std::size_t> next = 0;

@@ -76,6 +76,7 @@ Result<GcsPage> ParseGcsPage(std::string_view text) {
     ASSIGN_OR_RETURN(GcsObject object, ReadGcsObject(item));
     page.objects.push_back(std::move(object));
   }
+  for (const Json& prefix : (*answer)["prefixes"].AsArray()) page.prefixes.emplace_back(prefix.AsString());
   return page;
 }
 

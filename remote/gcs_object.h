@@ -24,7 +24,8 @@ struct GcsObject {
 
 struct GcsPage {
   std::vector<GcsObject> objects;
-  std::string next;  // empty: the last page
+  std::vector<std::string> prefixes;  // of a list by level: what other objects begin with, up to a slash
+  std::string next;                   // empty: the last page
 };
 
 /// The member of an object's metadata that tells which write made it.

@@ -56,15 +56,25 @@ Status RemoveGcsObject(const GcsPlace& place, std::stop_token stop) {
 Status ListGcsObjects(const std::shared_ptr<GcsClient>& client, const std::string& bucket,
                       std::string_view prefix, const std::function<Status(GcsObject)>& visit,
                       std::stop_token stop) {
+  const auto each = [&](GcsPage page) -> Status {
+    for (GcsObject& object : page.objects) RETURN_IF_ERROR(visit(std::move(object)));
+    return {};
+  };
+  return ListGcsPages(client, bucket, prefix, false, each, std::move(stop));
+}
+
+Status ListGcsPages(const std::shared_ptr<GcsClient>& client, const std::string& bucket,
+                    std::string_view prefix, bool by_level, const std::function<Status(GcsPage)>& visit,
+                    std::stop_token stop) {
   GcsOperation operation(*client, StrCat("gs://", bucket, "/", prefix), std::move(stop));
   std::string next;
   do {
     HttpRequest request;
     request.url = client->ObjectUrl(
         bucket, "",
-        StrCat("maxResults=1000&prefix=", PercentEncode(prefix),
+        StrCat("maxResults=1000&prefix=", PercentEncode(prefix), by_level ? "&delimiter=%2F" : "",
                next.empty() ? "" : "&pageToken=", PercentEncode(next),
-               "&fields=", PercentEncode(StrCat("nextPageToken,items(", kObjectFields, ")"))));
+               "&fields=", PercentEncode(StrCat("nextPageToken,prefixes,items(", kObjectFields, ")"))));
     ASSIGN_OR_RETURN(const GcsOperation::Answer answer, operation.Send(request));
     if (answer.status >= 300) return operation.Failure(answer.error);
     Result<GcsPage> page = ParseGcsPage(answer.body);
@@ -73,8 +83,8 @@ Status ListGcsObjects(const std::shared_ptr<GcsClient>& client, const std::strin
       continue;
     }
     operation.Progress();
-    for (GcsObject& object : page->objects) RETURN_IF_ERROR(visit(std::move(object)));
     next = std::move(page->next);  // a page may be empty and not the last
+    RETURN_IF_ERROR(visit(std::move(page).value()));
     if (next.empty()) return {};
   } while (true);
 }

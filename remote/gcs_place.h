@@ -35,6 +35,12 @@ Status ListGcsObjects(const std::shared_ptr<GcsClient>& client, const std::strin
                       std::string_view prefix, const std::function<Status(GcsObject)>& visit,
                       std::stop_token stop);
 
+/// Calls `visit` with one page after another of the same; `by_level`: objects behind the next slash are
+/// given as the prefix that they share.
+Status ListGcsPages(const std::shared_ptr<GcsClient>& client, const std::string& bucket,
+                    std::string_view prefix, bool by_level, const std::function<Status(GcsPage)>& visit,
+                    std::stop_token stop);
+
 /// A copy that the servers make, from any bucket of the same account. `generation` must be at `to` ("0":
 /// nothing); absent where it is not, kDataLoss where `from` is no longer what it was.
 Result<std::optional<GcsObject>> RewriteGcsObject(const GcsPlace& from, const GcsObject& source,

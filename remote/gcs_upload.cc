@@ -16,6 +16,7 @@ namespace {
 constexpr std::string_view kJsonType = "application/json; charset=UTF-8";
 /// A session that is lost again and again is a server that does not want this object.
 constexpr int kMaxSessions = 50;
+constexpr std::uint64_t kQuantum = 256 << 10;  // all requests of a session but the last are multiples of it
 
 std::string Where(const GcsUpload& upload) { return StrCat("gs://", upload.bucket, "/", upload.name); }
 
@@ -24,12 +25,22 @@ std::string Query(const GcsUpload& upload, std::string_view type) {
                 "&fields=", PercentEncode(kObjectFields));
 }
 
+std::optional<std::uint32_t> KnownCrc(const GcsUploadBytes& bytes) {
+  return bytes.crc32c ? bytes.crc32c : bytes.spool.crc32c();
+}
+
+/// Reads what has not been read yet.
+Result<std::uint32_t> CrcOf(const GcsUploadBytes& bytes, const std::stop_token& stop) {
+  if (bytes.crc32c) return *bytes.crc32c;
+  return bytes.spool.Checksum(stop);
+}
+
 /// What the object is to be: its resource.
 std::string Resource(const GcsUpload& upload, const GcsUploadBytes& bytes) {
   Json resource;
   resource["name"] = upload.name;
   resource["contentType"] = upload.content_type;
-  resource["crc32c"] = FormatGcsCrc(bytes.crc32c);
+  if (const auto crc = KnownCrc(bytes)) resource["crc32c"] = FormatGcsCrc(*crc);
   resource["metadata"][kUploadMark] = upload.mark;
   return resource.Dump();
 }
@@ -52,7 +63,8 @@ Result<std::optional<GcsObject>> Compare(const GcsUpload& upload, const GcsUploa
                                          GcsOperation& operation, std::string_view body) {
   Result<GcsObject> object = ParseGcsObject(body);
   if (!object.ok()) return std::move(object).status().Annotate(operation.where());
-  if (object->size == bytes.size && object->crc32c.value_or(bytes.crc32c) == bytes.crc32c)
+  ASSIGN_OR_RETURN(const std::uint32_t crc, CrcOf(bytes, operation.stop()));
+  if (object->size == bytes.size && object->crc32c.value_or(crc) == crc)
     return std::optional(std::move(object).value());
   // Nobody may find it. Should this fail, the message below still says what is there.
   HttpRequest remove;
@@ -132,17 +144,24 @@ class SessionUpload {
     HttpRequest request;
     request.method = "PUT";
     request.url = session_.Reveal();
-    const std::uint64_t end = bytes_.size;
+    const std::uint64_t size = bytes_.size;
+    // Bytes whose checksum is not known go up but for a rest, which bears it.
+    const std::uint64_t border = (size - 1) / kQuantum * kQuantum;
+    const bool is_last = KnownCrc(bytes_) || committed_ >= border;
+    const std::uint64_t end = is_last ? size : border;
     const bool asks = !known_;
     known_ = false;  // until an answer says how far it is
     if (asks) {
       request.headers = {{"Content-Range", "bytes */*"}};
     } else {
-      request.headers = {{"Content-Type", upload_.content_type},
-                         {"x-goog-hash", StrCat("crc32c=", FormatGcsCrc(bytes_.crc32c))}};
+      request.headers = {{"Content-Type", upload_.content_type}};
+      if (is_last) {
+        ASSIGN_OR_RETURN(const std::uint32_t crc, CrcOf(bytes_, operation_.stop()));
+        request.headers.push_back({"x-goog-hash", StrCat("crc32c=", FormatGcsCrc(crc))});
+      }
       // All bytes are there, and yet it is not done.
-      const std::string range =
-          committed_ == end ? StrCat("bytes */", end) : StrCat("bytes ", committed_, '-', end - 1, '/', end);
+      const std::string range = committed_ == size ? StrCat("bytes */", size)
+                                                   : StrCat("bytes ", committed_, '-', end - 1, '/', size);
       request.headers.push_back({"Content-Range", range});
       request.file = file_.get();
       request.body_offset = bytes_.offset + committed_;

@@ -32,7 +32,7 @@ struct GcsUploadBytes {
   Spool& spool;
   std::uint64_t offset = 0;
   std::uint64_t size = 0;
-  std::uint32_t crc32c = 0;
+  std::optional<std::uint32_t> crc32c;  // absent: of the whole spool, and taken while it is sent
 };
 
 /// Tries until it is done or there is no hope. Absent where another generation is there than must be: perhaps

@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "remote/gcs_compose.h"
 #include "remote/gcs_upload.h"
+#include "storage/local_file.h"
 
 namespace pipeline {
 
@@ -57,6 +58,15 @@ Status GcsWriter::AppendFile(const ByteFile& file, std::stop_token stop) {
     copy_ = Copy{{object->client(), object->bucket(), object->object().name}, object->object()};
     return {};
   }
+  const auto* local = dynamic_cast<const LocalFile*>(&file);
+  if (local != nullptr && !copy_ && spool_.size() == 0 && local->size() > kSpoolMemoryBytes) {
+    // An open file stays readable, also where it is removed; `file` itself may be gone before Commit.
+    Result<std::unique_ptr<LocalFile>> own = LocalFile::Open(local->identity().path, local->keeper());
+    if (own.ok() && (*own)->identity() == local->identity()) {
+      spool_.Adopt(std::move(own).value());
+      return {};
+    }
+  }
   failed_ = Unshare(stop);
   if (failed_.ok()) failed_ = ObjectWriter::AppendFile(file, std::move(stop));
   return failed_;
@@ -87,7 +97,10 @@ Result<ObjectInfo> GcsWriter::Commit(std::stop_token stop) {
 Result<ObjectInfo> GcsWriter::Upload(const std::stop_token& stop) {
   if (condition_.kind == Condition::Kind::kReplaceUnlessSame) {
     ASSIGN_OR_RETURN(const std::optional<GcsObject> there, StatGcsObject(place_, stop));
-    if (there && HasOurBytes(*there)) return Describe(*there);
+    if (there) {
+      ASSIGN_OR_RETURN(const bool ours, HasOurBytes(*there, stop));
+      if (ours) return Describe(*there);
+    }
   }
   for (int turn = 0; turn < kMaxTurns; ++turn) {
     ASSIGN_OR_RETURN(const std::string generation, Expected(stop));
@@ -123,13 +136,17 @@ Result<std::optional<GcsObject>> GcsWriter::Send(const std::string& generation, 
   return UploadGcsObject(upload, {spool_, 0, spool_.size(), spool_.crc32c()}, stop);
 }
 
-Result<std::optional<GcsObject>> GcsWriter::Resolve(const std::stop_token& stop) const {
+Result<std::optional<GcsObject>> GcsWriter::Resolve(const std::stop_token& stop) {
   ASSIGN_OR_RETURN(std::optional<GcsObject> there, StatGcsObject(place_, stop));
   if (there && there->upload == mark_) return there;
+  bool has_our_bytes = false;
+  if (there) {
+    ASSIGN_OR_RETURN(has_our_bytes, HasOurBytes(*there, stop));
+  }
   switch (condition_.kind) {
     case Condition::Kind::kReplaceAny: break;
     case Condition::Kind::kReplaceUnlessSame:
-      if (there && HasOurBytes(*there)) return there;
+      if (has_our_bytes) return there;
       [[fallthrough]];
     case Condition::Kind::kReplaceVersion:
       return Status(Code::kFailedPrecondition,
@@ -137,14 +154,17 @@ Result<std::optional<GcsObject>> GcsWriter::Resolve(const std::stop_token& stop)
                            there ? ": was replaced by somebody else" : ": was removed by somebody else"));
     case Condition::Kind::kCreateOnly:
       if (!there) break;  // it is gone again
-      if (HasOurBytes(*there)) return there;
+      if (has_our_bytes) return there;
       return Status(Code::kAlreadyExists, StrCat(place_.Where(), ": is there already"));
   }
   return std::optional<GcsObject>();
 }
 
-bool GcsWriter::HasOurBytes(const GcsObject& object) const {
-  return object.size == size() && object.crc32c && object.crc32c == crc32c();
+Result<bool> GcsWriter::HasOurBytes(const GcsObject& object, const std::stop_token& stop) {
+  if (object.size != size() || !object.crc32c) return false;
+  if (copy_) return object.crc32c == copy_->object.crc32c;
+  ASSIGN_OR_RETURN(const std::uint32_t crc, spool_.Checksum(stop));
+  return *object.crc32c == crc;
 }
 
 ObjectInfo GcsWriter::Describe(const GcsObject& object) const {

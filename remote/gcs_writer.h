@@ -35,7 +35,8 @@ class GcsWriter final : public ObjectWriter {
   GcsWriter(std::string name, GcsPlace place, Condition condition, std::shared_ptr<GcsSpooler> spooler);
 
   Status Append(std::string_view bytes) override;
-  /// An object of the same account, as first and only content, is copied by the servers.
+  /// An object of the same account, as first and only content, is copied by the servers; a large local file
+  /// is read where it lies, and must not be edited before Commit.
   Status AppendFile(const ByteFile& file, std::stop_token stop) override;
   Result<ObjectInfo> Commit(std::stop_token stop) override;
 
@@ -56,13 +57,10 @@ class GcsWriter final : public ObjectWriter {
   Result<std::string> Expected(const std::stop_token& stop) const;
   /// After a refusal: our own object of an attempt whose answer was lost, or one that will do; absent to try
   /// again; or why not.
-  Result<std::optional<GcsObject>> Resolve(const std::stop_token& stop) const;
-  bool HasOurBytes(const GcsObject& object) const;
+  Result<std::optional<GcsObject>> Resolve(const std::stop_token& stop);
+  Result<bool> HasOurBytes(const GcsObject& object, const std::stop_token& stop);
   ObjectInfo Describe(const GcsObject& object) const;
   std::uint64_t size() const { return copy_ ? copy_->object.size : spool_.size(); }
-  std::optional<std::uint32_t> crc32c() const {
-    return copy_ ? copy_->object.crc32c : std::optional(spool_.crc32c());
-  }
 
   const std::string name_;
   const GcsPlace place_;

@@ -30,12 +30,6 @@ constexpr RetryPolicy kNextPolicy{.attempts = 3, .patience = std::chrono::millis
 /// A metadata server is near or not there.
 constexpr std::chrono::milliseconds kNearConnect{3'000}, kNearStall{10'000};
 
-/// Where people say it for curl and for OpenSSL; empty: nowhere.
-std::string FindCaFile(const EnvironmentLookup& environment) {
-  const std::optional<std::string> of_curl = environment("CURL_CA_BUNDLE");
-  return of_curl ? *of_curl : environment("SSL_CERT_FILE").value_or(std::string());
-}
-
 /// The one of the process, shared by all its stores: a connection that one has left is of use to the next.
 std::shared_ptr<HttpClient> SharedHttpClient() {
   static const std::shared_ptr<HttpClient> client =
@@ -89,11 +83,19 @@ RetryPolicy PolicyOf(Patience patience) {
 
 }  // namespace
 
+std::string FindCaFile(const EnvironmentLookup& environment) {
+  const std::optional<std::string> of_curl = environment("CURL_CA_BUNDLE");
+  return of_curl ? *of_curl : environment("SSL_CERT_FILE").value_or(std::string());
+}
+
 Result<std::shared_ptr<GcsClient>> StoreOpener::Gcs() {
   const std::scoped_lock lock(mutex_);  // also while credentials are looked for: the others need them too
   if (gcs_) return gcs_;
   GcsSettings settings;
   settings.user_project = options_.user_project;
+  if (settings.user_project.empty())
+    settings.user_project = options_.environment(kUserProjectName).value_or("");
+  settings.means = options_.means;
   ASSIGN_OR_RETURN(settings.endpoint, FindGcsEndpoint(options_.environment));
   std::shared_ptr<HttpClient> http = SharedHttpClient();
   const GcsTokenTools tools{http, NewHttpClient({.connect = kNearConnect, .stall = kNearStall})};

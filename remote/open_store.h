@@ -21,11 +21,16 @@ namespace pipeline {
 
 struct StoreOptions {
   std::string spool = "/var/tmp/pipe-spool";  // for what is on its way to a bucket
-  std::string user_project = {};              // pays for requests to buckets whose owner does not
+  /// Pays for requests to buckets whose owner does not; empty: PIPE_USER_PROJECT of the environment, if any.
+  std::string user_project = {};
+  RetryMeans means = {};  // of requests to buckets; whose clock and pause outlive the stores
   EnvironmentLookup environment = ProcessEnvironment();
   /// Absent: as the environment has them.
   std::optional<GcsCredentials> credentials = std::nullopt;
 };
+
+/// Whose word certificates are believed by, where people say it for curl and for OpenSSL; empty: nowhere.
+std::string FindCaFile(const EnvironmentLookup& environment);
 
 /// Opens stores that share connections, an identity and its token. Safe from any thread.
 class StoreOpener {

@@ -15,6 +15,7 @@ namespace pipeline {
 namespace {
 
 constexpr std::size_t kWriteBytes = 1 << 20;
+constexpr std::size_t kCheckBytes = 256 << 10;  // stay in the cache of a core between reading and checking
 
 /// Reads a string that somebody else owns.
 class Reader final : public ByteReader {
@@ -46,11 +47,57 @@ class BytesFile final : public ByteFile {
   const std::string_view bytes_;
 };
 
+/// Sums what it comes by for the first time.
+class SummingReader final : public ByteReader {
+ public:
+  SummingReader(std::unique_ptr<ByteReader> reader, std::uint64_t offset, SpoolSum& sum)
+      : reader_(std::move(reader)), at_(offset), sum_(sum) {}
+  Result<std::size_t> Read(std::span<char> out) override {
+    ASSIGN_OR_RETURN(const std::size_t got, reader_->Read(out));
+    if (at_ <= sum_.bytes && sum_.bytes < at_ + got) {
+      const auto known = static_cast<std::size_t>(sum_.bytes - at_);
+      sum_.crc32c = Crc32c(std::string_view(out.data(), got).substr(known), sum_.crc32c);
+      sum_.bytes = at_ + got;
+    }
+    at_ += got;
+    return got;
+  }
+
+ private:
+  const std::unique_ptr<ByteReader> reader_;
+  std::uint64_t at_;
+  SpoolSum& sum_;
+};
+
+class AdoptedFile final : public ByteFile {
+ public:
+  AdoptedFile(const LocalFile& file, SpoolSum& sum) : file_(file), sum_(sum) {}
+  std::uint64_t size() const override { return file_.size(); }
+  Result<std::unique_ptr<ByteReader>> Open(std::uint64_t offset, std::stop_token stop) const override {
+    ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> reader, file_.Open(offset, std::move(stop)));
+    return std::unique_ptr<ByteReader>(std::make_unique<SummingReader>(std::move(reader), offset, sum_));
+  }
+
+ private:
+  const LocalFile& file_;
+  SpoolSum& sum_;
+};
+
+Result<std::uint32_t> CrcOf(ByteReader& reader) {
+  std::string piece(kCheckBytes, '\0');
+  for (std::uint32_t crc = 0;;) {
+    ASSIGN_OR_RETURN(const std::size_t got, reader.Read(piece));
+    if (got == 0) return crc;
+    crc = Crc32c(std::string_view(piece).substr(0, got), crc);
+  }
+}
+
 }  // namespace
 
 Status Spool::Append(std::string_view bytes) {
+  if (adopted_) RETURN_IF_ERROR(Unadopt());
   size_ += bytes.size();
-  crc32c_ = Crc32c(bytes, crc32c_);
+  sum_ = {size_, Crc32c(bytes, sum_.crc32c)};
   if (bytes_.size() + bytes.size() <= (file_ ? kWriteBytes : kSpoolMemoryBytes)) {
     bytes_.append(bytes);
     return {};
@@ -61,6 +108,36 @@ Status Spool::Append(std::string_view bytes) {
   RETURN_IF_ERROR(Write(bytes_));
   bytes_ = {};
   return Write(bytes);
+}
+
+void Spool::Adopt(std::unique_ptr<LocalFile> file) {
+  adopted_ = std::move(file);
+  size_ = adopted_->size();
+}
+
+Result<std::uint32_t> Spool::Checksum(const std::stop_token& stop) {
+  if (sum_.bytes < size_) {
+    ASSIGN_OR_RETURN(const std::unique_ptr<ByteFile> file, Open());
+    ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file->Open(sum_.bytes, stop));
+    std::string piece(kCheckBytes, '\0');
+    for (std::size_t got = 1; got > 0;) {
+      ASSIGN_OR_RETURN(got, reader->Read(piece));
+    }
+  }
+  return sum_.crc32c;
+}
+
+Status Spool::Unadopt() {
+  const std::unique_ptr<LocalFile> file = std::move(adopted_);
+  size_ = 0;
+  sum_ = {};
+  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file->Open(std::uint64_t{0}, std::stop_token()));
+  std::string piece(kWriteBytes, '\0');
+  for (;;) {
+    ASSIGN_OR_RETURN(const std::size_t got, reader->Read(piece));
+    if (got == 0) return {};
+    RETURN_IF_ERROR(Append(std::string_view(piece).substr(0, got)));
+  }
 }
 
 Status Spool::Write(std::string_view bytes) {
@@ -74,6 +151,7 @@ Status Spool::Write(std::string_view bytes) {
 }
 
 Result<std::unique_ptr<ByteFile>> Spool::Open() {
+  if (adopted_) return std::unique_ptr<ByteFile>(std::make_unique<AdoptedFile>(*adopted_, sum_));
   if (!file_) return std::unique_ptr<ByteFile>(std::make_unique<BytesFile>(bytes_));
   if (!bytes_.empty()) {
     RETURN_IF_ERROR(Write(bytes_));
@@ -85,17 +163,14 @@ Result<std::unique_ptr<ByteFile>> Spool::Open() {
 }
 
 Status Spool::Check() {
+  ASSIGN_OR_RETURN(const std::uint32_t known, Checksum({}));
   ASSIGN_OR_RETURN(const std::unique_ptr<ByteFile> file, Open());
   ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file->Open(0, {}));
-  std::string piece(kWriteBytes, '\0');
-  std::uint32_t crc = 0;
-  for (;;) {
-    ASSIGN_OR_RETURN(const std::size_t got, reader->Read(piece));
-    if (got == 0) break;
-    crc = Crc32c(std::string_view(piece).substr(0, got), crc);
-  }
-  if (file->size() == size_ && crc == crc32c_) return {};
-  return Status(Code::kDataLoss, StrCat(file_ ? file_->path() : "memory",
+  ASSIGN_OR_RETURN(const std::uint32_t crc, CrcOf(*reader));
+  if (file->size() == size_ && crc == known) return {};
+  return Status(Code::kDataLoss, StrCat(adopted_ ? adopted_->identity().path
+                                        : file_  ? file_->path()
+                                                 : "memory",
                                         ": what was kept for an upload is damaged; check the disk"));
 }
 

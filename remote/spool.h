@@ -4,20 +4,28 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
 #include "base/byte_reader.h"
 #include "base/result.h"
+#include "storage/local_file.h"
 #include "storage/temporary_file.h"
 
 namespace pipeline {
 
 inline constexpr std::size_t kSpoolMemoryBytes = 8 << 20;
 
+/// The checksum of the first bytes of a spool.
+struct SpoolSum {
+  std::uint64_t bytes = 0;
+  std::uint32_t crc32c = 0;
+};
+
 /// Removed with all that it holds at the end of its scope; what a killed process left is a temporary of the
-/// object kSpoolName, which LocalStore::Sweep removes. One thread at a time; once it was opened, several may
-/// open and check it.
+/// object kSpoolName, which LocalStore::Sweep removes. One thread at a time; once it was opened and its
+/// checksum is known, several may open and check it.
 class Spool {
  public:
   static constexpr std::string_view kSpoolName = "object.spooled";
@@ -26,8 +34,16 @@ class Spool {
   explicit Spool(std::string directory) : directory_(std::move(directory)) {}
 
   Status Append(std::string_view bytes);
+  /// All of a file, as first content, read where it lies; its checksum is taken as it is read. It is copied
+  /// where more follows.
+  void Adopt(std::unique_ptr<LocalFile> file);
   std::uint64_t size() const { return size_; }
-  std::uint32_t crc32c() const { return crc32c_; }
+  /// Absent while not all of an adopted file was read.
+  std::optional<std::uint32_t> crc32c() const {
+    return sum_.bytes == size_ ? std::optional(sum_.crc32c) : std::nullopt;
+  }
+  /// The same, after reading what is missing.
+  Result<std::uint32_t> Checksum(const std::stop_token& stop);
   /// To read what was appended from any offset; lives no longer than the spool, and nothing is appended while
   /// it is read.
   Result<std::unique_ptr<ByteFile>> Open();
@@ -35,13 +51,15 @@ class Spool {
   Status Check();
 
  private:
+  Status Unadopt();
   Status Write(std::string_view bytes);
 
   const std::string directory_;
+  std::unique_ptr<LocalFile> adopted_;  // somebody else's, and then all there is; null: what follows
   std::optional<TemporaryFile> file_;
   std::string bytes_;  // all of it, or what is not written yet
   std::uint64_t size_ = 0;
-  std::uint32_t crc32c_ = 0;
+  SpoolSum sum_;
 };
 
 }  // namespace pipeline

@@ -15,10 +15,10 @@ Status ObjectWriter::AppendFile(const ByteFile& file, std::stop_token stop) {
 }
 
 Result<ObjectInfo> WriteObject(Store& store, std::string_view name, std::string_view bytes,
-                               const Condition& condition) {
+                               const Condition& condition, std::stop_token stop) {
   ASSIGN_OR_RETURN(const std::unique_ptr<ObjectWriter> writer, store.Create(name, condition));
   RETURN_IF_ERROR(writer->Append(bytes));
-  return writer->Commit();
+  return writer->Commit(std::move(stop));
 }
 
 Result<std::string> ReadObject(Store& store, std::string_view name, std::uint64_t max_bytes,

@@ -77,7 +77,7 @@ class Store {
 
 /// Writes a whole small object at once.
 Result<ObjectInfo> WriteObject(Store& store, std::string_view name, std::string_view bytes,
-                               const Condition& condition);
+                               const Condition& condition, std::stop_token stop = {});
 
 /// The whole of a small object; kResourceExhausted when it is larger than `max_bytes`.
 Result<std::string> ReadObject(Store& store, std::string_view name, std::uint64_t max_bytes,

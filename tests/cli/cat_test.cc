@@ -243,11 +243,31 @@ TEST(CatTest, RefusesWhatIsNotOursAndSaysWhatItIs) {
                                      17))
                 .find("it looks like xz"),
             std::string::npos);
-  EXPECT_NE(refusal("日本語の文章\n").find("it looks like plain text"), std::string::npos);
+  EXPECT_NE(refusal(std::string_view("name\0 of a tar", 14)).find("no format that is known here"),
+            std::string::npos);
   EXPECT_NE(refusal(std::string(100, '\x80')).find("no format that is known here"), std::string::npos);
   EXPECT_NE(refusal("").find("it is empty"), std::string::npos);
   EXPECT_EQ(RunPipe({"cat", dir / "nowhere"}).exit_code, 2);
   EXPECT_EQ(RunPipe({"cat", dir.path().string()}).exit_code, 2);
+}
+
+TEST(CatTest, PrintsTextLineByLine) {
+  const TempDir dir;
+  WriteFile(dir / "text", "日本語の文章\n\nend");
+  EXPECT_EQ(RunPipe({"cat", dir / "text"}).out, "日本語の文章\n\nend\n");
+  EXPECT_EQ(RunPipe({"cat", dir / "text", "--limit", "1"}).out, "日本語の文章\n");
+  EXPECT_EQ(RunPipe({"cat", dir / "text", "--json"}).out,
+            "{\"line\":1,\"text\":\"日本語の文章\"}\n{\"line\":2,\"text\":\"\"}\n"
+            "{\"line\":3,\"text\":\"end\"}\n");
+  EXPECT_EQ(RunPipe({"stats", dir / "text"}).exit_code, 2);
+}
+
+TEST(CatTest, TextThatIsDamagedFurtherOnIsPrintedUpToThere) {
+  const TempDir dir;
+  WriteFile(dir / "text", StrCat(std::string(5000, 'a'), "\n\xff\n"));
+  const Ran ran = RunPipe({"cat", dir / "text", "--json"});
+  EXPECT_EQ(ran.exit_code, 0);
+  EXPECT_NE(ran.out.find(R"({"line":2,"text":{"base64":"/w=="}})"), std::string::npos);
 }
 
 TEST(CatTest, AnEmptyShardIsNoError) {

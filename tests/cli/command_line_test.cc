@@ -25,10 +25,13 @@ TEST(CommandLineTest, OtherValuesStay) {
 }
 
 TEST(CommandLineTest, SecretsInUrlsAreHidden) {
-  EXPECT_EQ(WithoutSecret("https://me:hush@host/a?b=c"), "https://***@host/a?b=c");
+  EXPECT_EQ(WithoutSecret("https://me:hush@host/a?b=c"), "https://***@host/a?***");
   EXPECT_EQ(WithoutSecret("https://host/a@b?X-Goog-Signature=hush&part=1&token=hush"),
-            "https://host/a@b?X-Goog-Signature=***&part=1&token=***");
-  EXPECT_EQ(WithoutSecret("gs://bucket/a@b"), "gs://bucket/a@b");
+            "https://host/a@b?***");
+  EXPECT_EQ(WithoutSecret("https://host/a?hush"), "https://host/a?***");
+  EXPECT_EQ(WithoutSecret("https://host/a#hush"), "https://host/a?***");
+  EXPECT_EQ(CommandLine({"--set", "corpus=https://host/a?part=hush&b=c"}), "--set corpus=https://host/a?***");
+  EXPECT_EQ(WithoutSecret("gs://bucket/a@b?.txt"), "gs://bucket/a@b?.txt");
   EXPECT_EQ(WithoutSecret("out/a@b"), "out/a@b");
   EXPECT_EQ(CommandLine({"--set", "corpus=https://me:hush@host/a"}), "--set corpus=https://***@host/a");
 }

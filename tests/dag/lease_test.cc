@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "dag/lease_keeper.h"
 #include "storage/memory_store.h"
+#include "tests/support/fault_store.h"
 
 namespace pipeline {
 namespace {
@@ -67,7 +68,7 @@ TEST(LeaseTest, SaysWhoHoldsItAndForHowLong) {
   ASSERT_TRUE(lease.ok());
   EXPECT_EQ(Written(store).Dump(),
             R"({"every_ms":1000,"holder":"ours","pipe_lease":1,"renewal":0,"who":"ours, process 1"})");
-  ASSERT_TRUE((*lease)->GiveBack().ok());
+  ASSERT_TRUE((*lease)->GiveBack({}).ok());
   EXPECT_EQ(Written(store)["holder"].AsString("?"), "");
 }
 
@@ -79,9 +80,11 @@ TEST(LeaseTest, IsRefusedToAnotherAndTakenAgainByTheSame) {
   EXPECT_EQ(theirs.status().code(), Code::kFailedPrecondition);
   EXPECT_NE(theirs.status().message().find("gs://b/out: ours, process 1 is writing there"),
             std::string::npos);
-  const auto again = Lease::Take(store, "gs://b/out", TermsOf("ours"), std::nullopt, {});
+  LeaseTerms next = TermsOf("ours");
+  next.who = "ours, process 2";
+  const auto again = Lease::Take(store, "gs://b/out", next, std::nullopt, {});
   EXPECT_TRUE(again.ok());
-  EXPECT_EQ((*ours)->Renew().code(), Code::kFailedPrecondition) << "the run from before has lost it";
+  EXPECT_EQ((*ours)->Renew({}).code(), Code::kFailedPrecondition) << "the run from before has lost it";
 }
 
 TEST(LeaseTest, TheSilentOneIsTakenOverUnlessItChangedSince) {
@@ -90,14 +93,26 @@ TEST(LeaseTest, TheSilentOneIsTakenOverUnlessItChangedSince) {
   ASSERT_TRUE(ours.ok());
   const auto silent = LookAtLease(store, {});
   ASSERT_TRUE(silent.ok() && *silent);
-  ASSERT_TRUE((*ours)->Renew().ok());
+  ASSERT_TRUE((*ours)->Renew({}).ok());
   EXPECT_EQ(Lease::Take(store, "gs://b/out", TermsOf("theirs"), *silent, {}).status().code(),
             Code::kFailedPrecondition);
   const auto silent_now = LookAtLease(store, {});
   ASSERT_TRUE(silent_now.ok());
   EXPECT_TRUE(Lease::Take(store, "gs://b/out", TermsOf("theirs"), *silent_now, {}).ok());
-  EXPECT_EQ((*ours)->GiveBack().code(), Code::kFailedPrecondition) << "it is not ours to give back";
+  EXPECT_EQ((*ours)->GiveBack({}).code(), Code::kFailedPrecondition) << "it is not ours to give back";
   EXPECT_EQ(Written(store)["holder"].AsString(), "theirs");
+}
+
+TEST(LeaseTest, ARenewalWhoseAnswerWasLostIsNoLoss) {
+  MemoryStore store;
+  FaultStore flaky(store);
+  const auto lease = Lease::Take(flaky, "gs://b/out", TermsOf("ours"), std::nullopt, {});
+  ASSERT_TRUE(lease.ok());
+  flaky.LoseAnswerOfCommit(1);
+  EXPECT_EQ((*lease)->Renew({}).code(), Code::kUnavailable);
+  for (int turn = 0; turn < 3; ++turn) EXPECT_TRUE((*lease)->Renew({}).ok()) << turn;
+  EXPECT_TRUE((*lease)->GiveBack({}).ok());
+  EXPECT_EQ(Written(store)["holder"].AsString("?"), "");
 }
 
 TEST(LeaseTest, OneThatCannotBeReadIsHeld) {
@@ -135,7 +150,7 @@ TEST_F(LeaseKeeperTest, SilentOnesAreWaitedForTogetherAndTakenOver) {
 
 TEST_F(LeaseKeeperTest, OneThatIsRenewedMeanwhileRefusesAll) {
   const auto alive = LeftBy("alive", two_);
-  waiting_.meanwhile = [&] { EXPECT_TRUE(alive->Renew().ok()); };
+  waiting_.meanwhile = [&] { EXPECT_TRUE(alive->Renew({}).ok()); };
   const auto keeper = Take("ours");
   EXPECT_EQ(keeper.status().code(), Code::kFailedPrecondition);
   EXPECT_NE(keeper.status().message().find("alive, process 1 is writing there"), std::string::npos);
@@ -146,7 +161,7 @@ TEST_F(LeaseKeeperTest, OneThatIsGivenBackMeanwhileIsTaken) {
   const auto ending = LeftBy("ending", one_);
   waiting_.meanwhile = [&, given = false]() mutable {
     if (!std::exchange(given, true)) {
-      EXPECT_TRUE(ending->GiveBack().ok());
+      EXPECT_TRUE(ending->GiveBack({}).ok());
     }
   };
   EXPECT_TRUE(Take("ours").ok());

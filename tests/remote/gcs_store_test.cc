@@ -7,6 +7,8 @@
 #include "base/crc32c.h"
 #include "base/str.h"
 #include "remote/open_store.h"
+#include "remote/upload_sessions.h"
+#include "storage/local_file.h"
 #include "storage/local_names.h"
 #include "tests/remote/gcs_fixture.h"
 #include "tests/storage/store_conformance.h"
@@ -161,6 +163,47 @@ TEST_F(GcsStoreTest, GivesUpWithWordsThatHoldNoSecret) {
   EXPECT_EQ(Stored("big"), "absent");
   EXPECT_EQ(fake.uploads().open(), 0) << "the session was left open";
   EXPECT_EQ(Sessions(), "");
+}
+
+TEST_F(GcsStoreTest, ALargeLocalFileIsSentFromWhereItLies) {
+  const std::string bytes = PatternBytes((9 << 20) + 5);
+  const std::string path = spool / "file";
+  const auto store = Open();
+  const auto append = [&](std::string_view name) {
+    WriteFile(path, bytes);
+    auto writer = store->Create(name, Condition::CreateOnly()).value();
+    EXPECT_TRUE(writer->AppendFile(*LocalFile::Open(path).value(), {}).ok());
+    return writer;
+  };
+  {
+    const auto writer = append("a");
+    EXPECT_FALSE(std::filesystem::exists(spool / "s")) << "it was copied";
+    std::filesystem::remove(path);
+    fake.faults().Add("storage.objects.insert.chunk", "expire-session-410");
+    const Result<ObjectInfo> info = writer->Commit();
+    ASSERT_TRUE(info.ok()) << info.status().message();
+    EXPECT_TRUE(Stored("a") == bytes);
+  }
+  {
+    const auto writer = append("more");
+    EXPECT_TRUE(writer->Append("tail").ok());
+    EXPECT_TRUE(writer->Commit().ok());
+    EXPECT_TRUE(Stored("more") == bytes + "tail");
+  }
+  {
+    const auto sent = fake.HeadersSent("content-range").size();
+    ASSERT_TRUE(append("whole")->Commit().ok());
+    const std::vector<std::string> ranges = fake.HeadersSent("content-range");
+    EXPECT_EQ(std::vector<std::string>(ranges.begin() + static_cast<std::ptrdiff_t>(sent), ranges.end()),
+              (std::vector<std::string>{"bytes 0-9437183/9437189", "bytes 9437184-9437188/9437189"}));
+    EXPECT_TRUE(Stored("whole") == bytes);
+  }
+  const auto writer = append("edited");
+  WriteFile(path, bytes + "edited");
+  const Status edited = writer->Commit().status();
+  EXPECT_EQ(edited.code(), Code::kDataLoss) << edited.message();
+  EXPECT_NE(edited.message().find("changed while it was read"), std::string::npos) << edited.message();
+  EXPECT_EQ(Stored("edited"), "absent");
 }
 
 TEST_F(GcsStoreTest, SweepEndsTheSessionsOfTheDead) {

@@ -62,6 +62,47 @@ TEST(SpoolTest, NoticesThatTheDiskLies) {
   EXPECT_EQ(spool.Check().code(), Code::kDataLoss);
 }
 
+TEST(SpoolTest, AFileIsReadWhereItLies) {
+  const TempDir dir;
+  const std::string bytes = PatternBytes(9 << 20);
+  WriteFile(dir / "f", bytes);
+  Spool spool(dir / "s");
+  spool.Adopt(LocalFile::Open(dir / "f").value());
+  EXPECT_EQ(spool.size(), bytes.size());
+  EXPECT_FALSE(spool.crc32c());
+  EXPECT_EQ(FilesIn(dir / "s"), 0u);
+  std::filesystem::remove(dir / "f");
+  {
+    const auto file = spool.Open();
+    ASSERT_TRUE(file.ok());
+    EXPECT_TRUE(BytesFrom(**file, 7) == bytes.substr(7));
+    EXPECT_FALSE(spool.crc32c()) << "the first bytes were not read";
+    const auto reader = (*file)->Open(0, {});
+    std::string start(1000, '\0');
+    ASSERT_TRUE(ReadExactly(**reader, start).ok());
+    EXPECT_TRUE(BytesFrom(**file, 500) == bytes.substr(500));
+    EXPECT_EQ(spool.crc32c(), Crc32c(bytes)) << "taken while it was read";
+  }
+  EXPECT_EQ(spool.Checksum({}).value(), Crc32c(bytes));
+  EXPECT_TRUE(spool.Check().ok());
+  ASSERT_TRUE(spool.Append("more").ok());
+  EXPECT_EQ(spool.size(), bytes.size() + 4);
+  EXPECT_EQ(spool.crc32c(), Crc32c(bytes + "more"));
+  const auto file = spool.Open();
+  ASSERT_TRUE(file.ok());
+  EXPECT_TRUE(BytesFrom(**file, 0) == bytes + "more");
+  EXPECT_EQ(FilesIn(dir / "s"), 1u);
+}
+
+TEST(SpoolTest, AFileThatIsEditedMeanwhileIsTold) {
+  const TempDir dir;
+  WriteFile(dir / "f", PatternBytes(9 << 20));
+  Spool spool(dir / "s");
+  spool.Adopt(LocalFile::Open(dir / "f").value());
+  WriteFile(dir / "f", PatternBytes((9 << 20) + 1));
+  EXPECT_EQ(spool.Check().code(), Code::kDataLoss);
+}
+
 TEST(SpoolTest, WhatADeadWriterLeftIsSwept) {
   const TempDir dir;
   WriteFile(dir / ".object.spooled.tmp.00000000-1-1", "bytes");

@@ -1,7 +1,10 @@
 #include "tests/support/fake_gcs.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <cstdlib>
+#include <ctime>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -94,15 +97,40 @@ Json BucketResource(const std::string& name, const FakeBucket& bucket) {
   resource["softDeletePolicy"]["retentionDurationSeconds"] = std::to_string(bucket.soft_delete_seconds);
   if (bucket.retention_seconds != 0)
     resource["retentionPolicy"]["retentionPeriod"] = std::to_string(bucket.retention_seconds);
+  if (bucket.requester_pays) resource["billing"]["requesterPays"] = true;
   return resource;
+}
+
+FakeBucket BucketOf(const Json& resource) {
+  FakeBucket bucket;
+  bucket.location = resource["location"].AsString(bucket.location);
+  bucket.soft_delete_seconds =
+      std::atoll(std::string(resource["softDeletePolicy"]["retentionDurationSeconds"].AsString("0")).c_str());
+  bucket.retention_seconds =
+      std::atoll(std::string(resource["retentionPolicy"]["retentionPeriod"].AsString("0")).c_str());
+  bucket.requester_pays = resource["billing"]["requesterPays"].AsBool();
+  for (const Json& operation : resource["denied"].AsArray()) bucket.denied.emplace_back(operation.AsString());
+  return bucket;
+}
+
+/// As the header Date has it; nothing where answers bear none.
+std::vector<HttpHeader> JsonHeaders(const FakeGcsWorld& world) {
+  std::vector<HttpHeader> headers = {{"Content-Type", "application/json; charset=UTF-8"}};
+  if (world.dates == nullptr) return headers;
+  const std::time_t now = world.dates->UnixMillis() / 1000;
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  std::array<char, 64> text{};
+  const std::size_t size = std::strftime(text.data(), text.size(), "%a, %d %b %Y %H:%M:%S GMT", &parts);
+  headers.push_back({"Date", std::string(text.data(), size)});
+  return headers;
 }
 
 }  // namespace
 
 bool FakeGcsCall::Answer(const Json& body) const {
   world.moments.Pass();
-  return exchange.Answer(200, {{"Content-Type", "application/json; charset=UTF-8"}},
-                         KeepFields(body, Argument("fields")).Dump());
+  return exchange.Answer(200, JsonHeaders(world), KeepFields(body, Argument("fields")).Dump());
 }
 
 bool FakeGcsCall::Error(int status, std::string_view reason, std::string_view message) const {
@@ -116,7 +144,7 @@ bool FakeGcsCall::Error(int status, std::string_view reason, std::string_view me
   error["errors"].Append(detail);
   Json body;
   body["error"] = error;
-  std::vector<HttpHeader> headers = {{"Content-Type", "application/json; charset=UTF-8"}};
+  std::vector<HttpHeader> headers = JsonHeaders(world);
   if (fault.retry_after) headers.push_back({"Retry-After", std::to_string(*fault.retry_after)});
   return exchange.Answer(status, headers, body.Dump());
 }
@@ -151,6 +179,7 @@ bool FakeGcsCall::AnswerOutcome(const FakeOutcome& outcome) const {
 
 FakeGcs::FakeGcs(const FakeGcsOptions& options) : world_(*options.clock) {
   world_.keeping = options.keeping;
+  if (options.with_dates) world_.dates = options.clock;
   // A request that comes before the URL is known waits for it.
   const std::scoped_lock lock(mutex_);
   server_ = HttpServer::Start([this](ServedExchange& exchange) { Handle(exchange); }, options.port);
@@ -262,6 +291,7 @@ bool FakeGcs::Admit(FakeGcsCall& call) {
     headers_.insert(headers_.end(), request.headers.begin(), request.headers.end());
     if (headers_.size() > 10'000) headers_.erase(headers_.begin(), headers_.begin() + 5'000);
     accepts = accepts_;
+    if (authorization.substr(0, 7) == "Bearer ") tokens_.emplace(authorization.substr(7));
   }
   const std::string upload_id = call.Argument("upload_id");
   const std::string subject = call.object.empty() ? upload_id : call.object;
@@ -291,7 +321,8 @@ bool FakeGcs::Admit(FakeGcsCall& call) {
     call.Error(404, "notFound", "The specified bucket does not exist.");
     return false;
   }
-  if (bucket->forbidden) {
+  const auto denied = [&](const std::string& begin) { return call.operation.starts_with(begin); };
+  if (bucket->forbidden || std::any_of(bucket->denied.begin(), bucket->denied.end(), denied)) {
     call.Error(403);
     return false;
   }
@@ -326,11 +357,11 @@ void FakeGcs::HandleBuckets(const FakeGcsCall& call, std::string_view rest) {
     const std::string name(resource.ok() ? (*resource)["name"].AsString() : "");
     if (name.empty()) {
       call.Error(400, "required", "Required");
-    } else if (world_.objects.Bucket(name)) {
+    } else if (world_.objects.Bucket(name) && !resource->Has("denied")) {
       call.Error(409, "conflict", "Your previous request to create the named bucket succeeded.");
     } else {
-      world_.objects.SetBucket(name, {});
-      call.Answer(BucketResource(name, {}));
+      world_.objects.SetBucket(name, BucketOf(*resource));
+      call.Answer(BucketResource(name, BucketOf(*resource)));
     }
     return;
   }

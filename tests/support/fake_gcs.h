@@ -4,18 +4,25 @@
 // Beside the API it answers
 //   POST /retry_test, GET and DELETE /retry_test/ID    as Google's storage testbench
 //   GET  /fake/counts    {"scenarios": {"A": 3, …}, "overwritten": 0, "open_sessions": 0, "requests": 99,
-//                         "buckets": {"b": {"objects": 1, "made": 2, "most_made": 1, "overwritten": 0}}, …}
+//                         "buckets": {"b": {"objects": 1, "made": 2, "most_made": 1, "overwritten": 0}},
+//                         "operations": {"storage.objects.list": 2, …}, …}
+//   GET  /fake/secrets   {"tokens": [that were sent], "sessions": [ids that were given]}
 //   POST /fake/faults    {"storage.objects.read": ["return-503", …], …}: the next requests are struck
 //   POST /fake/hold?after=N   waits until N more moments have come (fake_moments.h); {"held": true}, or false
 //   GET  /fake/objects?bucket=B   {"name": {"size": 1, "crc32c": "…", "made": 1}, …}: no fault strikes that
 //   POST /fake/objects?bucket=B&name=N&encoding=E   somebody has uploaded the body
 //   POST /fake/release        where this was said before: everything goes on
+//   POST /storage/v1/b   with "denied": a bucket with the location, softDeletePolicy, retentionPolicy and
+//   billing
+//                        that it names, in the place of one that is there; denied operations are answered
+//                        with 403
 #pragma once
 
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,6 +35,7 @@ struct FakeGcsOptions {
   int port = 0;  // 0: a free one
   FakeKeeping keeping;
   const Clock* clock = &SystemClock();  // outlives the server
+  bool with_dates = false;              // answers bear a Date, by that clock
 };
 
 /// Buckets are made by SetBucket, or as real ones are. Safe from any thread.
@@ -72,7 +80,8 @@ class FakeGcs {
   std::function<bool(std::string_view)> accepts_;
   std::map<std::string, int> requests_;
   std::vector<HttpHeader> headers_;
-  std::unique_ptr<HttpServer> server_;  // last: its threads use the others
+  std::set<std::string, std::less<>> tokens_;  // that were sent
+  std::unique_ptr<HttpServer> server_;         // last: its threads use the others
 };
 
 }  // namespace pipeline

@@ -26,6 +26,7 @@ struct FakeGcsWorld {
   FakeGcsObjects objects;
   FakeGcsUploads uploads;
   FakeGcsFaults faults;
+  const Clock* dates = nullptr;  // for the header Date; null: answers bear none
   FakeMoments moments;
 };
 

@@ -33,9 +33,13 @@ Json FakeGcs::Counts() const {
     bucket["overwritten"] = books.overwritten;
   }
   int requests = 0;
+  counts["operations"] = Json(Json::Object{});
   {
     const std::scoped_lock lock(mutex_);
-    for (const auto& [operation, number] : requests_) requests += number;
+    for (const auto& [operation, number] : requests_) {
+      requests += number;
+      counts["operations"][operation] = number;
+    }
   }
   counts["requests"] = requests;
   counts["moments"] = static_cast<std::int64_t>(world_.moments.passed());
@@ -48,6 +52,12 @@ void FakeGcs::HandleControl(const FakeGcsCall& call) {
   Json answer = Json(Json::Object{});
   if (path == "/fake/counts") {
     answer = Counts();
+  } else if (path == "/fake/secrets") {
+    answer["tokens"] = Json(Json::Array{});
+    answer["sessions"] = Json(Json::Array{});
+    const std::scoped_lock lock(mutex_);
+    for (const std::string& token : tokens_) answer["tokens"].Append(token);
+    for (const std::string& id : world_.uploads.ids()) answer["sessions"].Append(id);
   } else if (path == "/fake/faults") {
     std::string body;
     if (!call.exchange.ReadWholeBody(body)) return;

@@ -26,8 +26,9 @@ struct FakeBucket {
   std::int64_t soft_delete_seconds = 0;
   std::int64_t retention_seconds = 0;
   bool requester_pays = false;
-  bool forbidden = false;     // every request to it is answered with 403
-  bool others_write = false;  // a random plan may replace its objects
+  bool forbidden = false;                // every request to it is answered with 403
+  std::vector<std::string> denied = {};  // operations, or their beginnings, that are
+  bool others_write = false;             // a random plan may replace its objects
 };
 
 struct FakeObject {

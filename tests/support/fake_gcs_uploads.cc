@@ -1,6 +1,7 @@
 #include "tests/support/fake_gcs_uploads.h"
 
 #include <algorithm>
+#include <random>
 
 #include "base/base64.h"
 #include "base/str.h"
@@ -9,7 +10,10 @@ namespace pipeline {
 
 std::string FakeGcsUploads::Add(std::shared_ptr<FakeSession> session) {
   const std::scoped_lock lock(mutex_);
-  std::string id = StrCat("session-", sessions_.size() + 1, "-0123456789abcdef");
+  // As hard to guess as a real one: tests look for parts of it where it must not be.
+  std::random_device device;
+  std::string id = StrCat("session-", sessions_.size() + 1, "-");
+  for (int i = 0; i < 6; ++i) id += ZeroPadded(device(), 10);
   sessions_.emplace(id, std::move(session));
   return id;
 }
@@ -26,6 +30,13 @@ int FakeGcsUploads::open() const {
     const std::scoped_lock one(entry.second->mutex);
     return !entry.second->done && entry.second->gone == 0 && entry.second->rewrite_calls == 0;
   }));
+}
+
+std::vector<std::string> FakeGcsUploads::ids() const {
+  const std::scoped_lock lock(mutex_);
+  std::vector<std::string> ids;
+  for (const auto& [id, session] : sessions_) ids.push_back(id);
+  return ids;
 }
 
 bool HashesHold(std::string_view declared, const Json& resource, const FakeContent& content) {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "tests/support/fake_gcs_objects.h"
 
@@ -35,6 +36,8 @@ class FakeGcsUploads {
   std::shared_ptr<FakeSession> Find(const std::string& id) const;
   /// Uploads that were started and neither finished nor cancelled.
   int open() const;
+  /// Of all that were ever started.
+  std::vector<std::string> ids() const;
 
  private:
   mutable std::mutex mutex_;

@@ -1,0 +1,319 @@
+#include "cli/cp_command.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/log.h"
+#include "base/str.h"
+#include "cli/exit_code.h"
+#include "cli/signals.h"
+#include "cli/status_display.h"
+#include "dag/manifest.h"
+#include "formats/tfds.h"
+#include "remote/gcs_reader.h"
+#include "remote/listing.h"
+#include "remote/object_copy.h"
+#include "storage/local_file.h"
+#include "storage/uri.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr int kTurns = 3;
+constexpr int kAtOnce = 4;  // objects; each holds 8 MiB on its way to a bucket
+
+/// Says on the way through how much was read.
+class CountedFile final : public ByteFile {
+ public:
+  CountedFile(std::shared_ptr<const ByteFile> file, std::atomic<std::uint64_t>& all,
+              std::atomic<std::uint64_t>& own)
+      : file_(std::move(file)), all_(all), own_(own) {}
+  std::uint64_t size() const override { return file_->size(); }
+  Result<std::unique_ptr<ByteReader>> Open(std::uint64_t offset, std::stop_token stop) const override {
+    ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> reader, file_->Open(offset, std::move(stop)));
+    return std::unique_ptr<ByteReader>(std::make_unique<Reader>(*this, std::move(reader)));
+  }
+
+ private:
+  class Reader final : public ByteReader {
+   public:
+    Reader(const CountedFile& file, std::unique_ptr<ByteReader> reader)
+        : file_(file), reader_(std::move(reader)) {}
+    Result<std::size_t> Read(std::span<char> out) override {
+      Result<std::size_t> got = reader_->Read(out);
+      if (got.ok()) file_.all_ += *got, file_.own_ += *got;
+      return got;
+    }
+
+   private:
+    const CountedFile& file_;
+    const std::unique_ptr<ByteReader> reader_;
+  };
+
+  const std::shared_ptr<const ByteFile> file_;
+  std::atomic<std::uint64_t>& all_;
+  std::atomic<std::uint64_t>& own_;
+};
+
+/// One object to be copied.
+struct Item {
+  std::string from;  // as it would be typed, with its secrets
+  std::string name;  // in the target
+  std::uint64_t size = 0;
+};
+
+struct Target {
+  std::unique_ptr<Store> store;
+  Uri root;
+  bool is_bucket = false;
+  /// Of a bucket that gets many: each would be a request away. Absent: each is asked for.
+  std::optional<std::map<std::string, ObjectInfo>> there = std::nullopt;
+};
+
+/// What is seen of an artifact while it is copied is none: its manifest comes last, before it what TFDS looks
+/// for.
+int TurnOf(std::string_view name) {
+  const std::string_view last = name.substr(name.rfind('/') + 1);
+  if (last == kManifestName) return 2;
+  return last == kTfdsInfoFile || last == kTfdsFeaturesFile ? 1 : 0;
+}
+
+std::string SpoolDirectory() {
+  const char* named = std::getenv("TMPDIR");
+  return StrCat(named != nullptr && *named != '\0' ? named : "/var/tmp", "/pipe-spool-", getuid());
+}
+
+bool IsWeb(const Uri& place) {
+  return place.scheme == Uri::Scheme::kHttp || place.scheme == Uri::Scheme::kHttps;
+}
+
+/// What there is to copy, under the names that it has below `from`; one object has its own last name.
+Result<std::vector<Item>> FindItems(StoreOpener& stores, const std::string& from, bool recursive,
+                                    const std::stop_token& stop) {
+  ASSIGN_OR_RETURN(const Uri uri, Uri::Parse(from));
+  std::vector<Listed> found;
+  const auto keep = [&](const Listed& listed) -> Status {
+    found.push_back(listed);
+    // The first one tells what `from` is.
+    return recursive ? Status() : Status(Code::kCancelled, "enough");
+  };
+  const Status listed = ListPlace(stores, from, recursive ? ListDepth::kAll : ListDepth::kLevel, keep, stop);
+  if (!listed.ok() && (recursive || found.empty())) return listed;
+  const std::string self = IsWeb(uri) ? ShownUrl(from) : uri.ToString();
+  const bool is_object = !found.empty() && found.front().place == self && !found.front().is_directory;
+  std::vector<Item> items;
+  if (is_object && found.size() == 1) {
+    items.push_back({IsWeb(uri) ? from : self, std::string(uri.LastPart()), found.front().size});
+    return items;
+  }
+  if (!recursive)
+    return Status(Code::kInvalidArgument, StrCat(from, ": is a directory; -r copies what is below it"));
+  const std::size_t above = self.size() + (self.back() == '/' ? 0 : 1);
+  for (Listed& one : found)
+    if (one.place.size() > above) items.push_back({one.place, one.place.substr(above), one.size});
+  return items;
+}
+
+/// Opens where the items go; gives a single one the name that it gets there.
+Result<Target> OpenTarget(StoreOpener& stores, const Options& options, std::vector<Item>& items) {
+  ASSIGN_OR_RETURN(Uri uri, Uri::Parse(options.target));
+  Target target;
+  target.is_bucket = uri.scheme == Uri::Scheme::kGs;
+  std::error_code ignored;  // what cannot be looked at cannot be written to, and that is said then
+  const bool into = options.target.back() == '/' || uri.path.empty() ||
+                    (!target.is_bucket && std::filesystem::is_directory(uri.path, ignored));
+  if (!options.recursive && !into) {
+    items.front().name = uri.LastPart();
+    uri.path.resize(uri.path.size() - items.front().name.size());
+    while (uri.path.size() > 1 && uri.path.back() == '/') uri.path.pop_back();
+    if (uri.path.empty() && !target.is_bucket) uri.path = ".";
+  }
+  ASSIGN_OR_RETURN(target.store, stores.Open(uri.ToString()));
+  target.root = std::move(uri);
+  return target;
+}
+
+/// Who may write and not look around leaves that to others.
+Status Allowed(Status status) { return status.code() == Code::kPermissionDenied ? Status() : status; }
+
+/// Ends uploads that a killed process left, and looks at what is there.
+Status PrepareBucket(StoreOpener& stores, Target& target, const std::vector<Item>& items) {
+  if (!target.is_bucket) return {};
+  if (items.size() == 1) {
+    // A store at the object: its Sweep need not look at everything that lies beside.
+    const std::string place = target.root.Join(items.front().name).ToString();
+    ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, stores.Open(place));
+    return Allowed(store->Sweep(""));
+  }
+  RETURN_IF_ERROR(Allowed(target.store->Sweep("")));
+  ASSIGN_OR_RETURN(std::vector<ObjectInfo> objects, target.store->List(""));
+  target.there.emplace();
+  for (ObjectInfo& object : objects) target.there->emplace(object.name, std::move(object));
+  return {};
+}
+
+class Copying {
+ public:
+  Copying(StoreOpener& stores, Target& target, const std::vector<Item>& items, bool replaces,
+          std::stop_token stop)
+      : stores_(stores), target_(target), items_(items), replaces_(replaces), stop_(std::move(stop)) {
+    std::uint64_t bytes = 0;
+    for (const Item& item : items) bytes += item.size;
+    progress_ = std::make_shared<RunningUnit>("cp", std::vector<std::string>(), bytes);
+  }
+
+  const std::shared_ptr<RunningUnit>& progress() const { return progress_; }
+  bool failed() const { return failed_; }
+
+  /// All items of one turn, several at a time; false where there is no use in going on.
+  bool RunTurn(int turn) {
+    next_ = 0;
+    const auto work = [this, turn] {
+      for (std::size_t at = next_++; at < items_.size() && !ends_ && !stop_.stop_requested(); at = next_++)
+        if (TurnOf(items_[at].name) == turn) Take(items_[at]);
+    };
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < std::min<std::size_t>(kAtOnce, items_.size()); ++i)
+      threads.emplace_back(work);
+    threads.clear();
+    return !failed_ && !stop_.stop_requested();
+  }
+
+  std::string Summary() const {
+    const auto objects = [](std::uint64_t number) {
+      return StrCat(number, number == 1 ? " object" : " objects");
+    };
+    std::string line = StrCat("copied ", objects(copied_), ", ", HumanBytes(copied_bytes_));
+    if (there_ > 0) line += StrCat("; ", objects(there_), there_ == 1 ? " was" : " were", " there already");
+    return line;
+  }
+
+ private:
+  void Take(const Item& item) {
+    std::atomic<std::uint64_t> read = 0;
+    const Result<CopyOutcome> outcome = Copy(item, read);
+    progress_->input_read -= read;
+    const std::scoped_lock lock(mutex_);
+    if (outcome.ok()) {
+      progress_->input_read += item.size;
+      (*outcome == CopyOutcome::kCopied ? copied_ : there_) += 1;
+      if (*outcome == CopyOutcome::kCopied) copied_bytes_ += item.size;
+      progress_->Say(StrCat(copied_ + there_, " of ", items_.size(), " objects, ",
+                            HumanBytes(progress_->input_read), " of ", HumanBytes(progress_->input_bytes)));
+      return;
+    }
+    const Code code = outcome.status().code();
+    if (code == Code::kCancelled && stop_.stop_requested()) return;
+    LogError(outcome.status().message());
+    failed_ = true;
+    // What is wrong with one object says nothing of the next; a server or a disk that fails does.
+    ends_ = code != Code::kAlreadyExists && code != Code::kNotFound && code != Code::kDataLoss &&
+            code != Code::kInvalidArgument && code != Code::kFailedPrecondition;
+  }
+
+  Result<CopyOutcome> Copy(const Item& item, std::atomic<std::uint64_t>& read) {
+    ASSIGN_OR_RETURN(CopySource source, OpenSource(item));
+    // What servers or the kernel copy by themselves is not read.
+    const bool is_remote = IsRemote(item.from);
+    if (is_remote != target_.is_bucket || IsWeb(*Uri::Parse(item.from)))
+      source.file = std::make_shared<CountedFile>(source.file, progress_->input_read, read);
+    CopyTarget to{*target_.store, item.name, target_.root.Join(item.name).ToString(), replaces_, {}};
+    if (!target_.is_bucket) RETURN_IF_ERROR(target_.store->Sweep(item.name));
+    if (!target_.there) {
+      ASSIGN_OR_RETURN(to.there, target_.store->Stat(item.name));
+    } else if (const auto there = target_.there->find(item.name); there != target_.there->end()) {
+      to.there = there->second;
+    }
+    return CopyObject(source, to, stop_);
+  }
+
+  Result<CopySource> OpenSource(const Item& item) {
+    ASSIGN_OR_RETURN(const Uri uri, Uri::Parse(item.from));
+    CopySource source{ShownUrl(item.from), nullptr, {}};
+    if (uri.scheme == Uri::Scheme::kFile) {
+      source.name = uri.path;
+      ASSIGN_OR_RETURN(source.file, Shared(LocalFile::Open(uri.path)));
+    } else if (uri.scheme == Uri::Scheme::kGs) {
+      // By the opener that the target has, too: only objects of one account are copied by the servers.
+      ASSIGN_OR_RETURN(const std::unique_ptr<Store> bucket, stores_.Open(StrCat("gs://", uri.authority)));
+      ASSIGN_OR_RETURN(source.file, Shared(bucket->Open(uri.path)));
+      if (const auto* object = dynamic_cast<const GcsFile*>(source.file.get()))
+        source.crc32c = object->object().crc32c;
+    } else {
+      ASSIGN_OR_RETURN(RemoteFile file, OpenRemoteFile(item.from, Patience::kRun, stop_));
+      source.file = std::move(file.bytes);
+      source.crc32c = file.crc32c;
+    }
+    return source;
+  }
+
+  template <class File>
+  static Result<std::shared_ptr<const ByteFile>> Shared(Result<std::unique_ptr<File>> file) {
+    if (!file.ok()) return std::move(file).status();
+    return std::shared_ptr<const ByteFile>(std::move(file).value());
+  }
+
+  StoreOpener& stores_;
+  Target& target_;
+  const std::vector<Item>& items_;
+  const bool replaces_;
+  const std::stop_token stop_;
+  std::shared_ptr<RunningUnit> progress_;  // shared with the display
+  std::atomic<std::size_t> next_ = 0;
+  std::atomic<bool> ends_ = false, failed_ = false;
+  std::mutex mutex_;  // for what follows
+  std::uint64_t copied_ = 0, copied_bytes_ = 0, there_ = 0;
+};
+
+int Refuse(const SignalWatch& signals, const Status& why) {
+  if (signals.exit_code() != 0) return signals.exit_code();
+  LogError(why.message());
+  return why.code() == Code::kInvalidArgument ? kExitRefused : kExitFailed;
+}
+
+}  // namespace
+
+int CpCommand(const Options& options) {
+  SignalWatch signals;
+  StatusDisplay display(false);
+  const Result<Uri> to = Uri::Parse(options.target);
+  if (!to.ok()) return Refuse(signals, to.status());
+  StoreOpener stores(StoreOptions{.spool = SpoolDirectory()});
+  if (IsWeb(*to)) {
+    const Result<std::unique_ptr<Store>> web = stores.Open(options.target);
+    return Refuse(signals, web.ok() ? (*web)->Sweep("") : web.status());  // which says that it is read only
+  }
+  Result<std::vector<Item>> items = FindItems(stores, options.from, options.recursive, signals.token());
+  if (!items.ok()) return Refuse(signals, items.status());
+  Result<Target> target = OpenTarget(stores, options, *items);
+  if (!target.ok()) return Refuse(signals, target.status());
+  if (const Status ready = PrepareBucket(stores, *target, *items); !ready.ok()) return Refuse(signals, ready);
+
+  Copying copying(stores, *target, *items, options.replaces, signals.token());
+  copying.progress()->Say("");
+  display.Started(copying.progress());
+  display.Start();
+  for (int turn = 0; turn < kTurns && copying.RunTurn(turn);) ++turn;
+  display.Stop();
+  std::printf("%s\n", copying.Summary().c_str());
+  if (signals.exit_code() != 0) {
+    LogInfo("stopped; what was copied stands: the same command goes on with the rest");
+    return signals.exit_code();
+  }
+  return copying.failed() ? kExitFailed : kExitDone;
+}
+
+}  // namespace pipeline

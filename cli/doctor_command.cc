@@ -1,0 +1,269 @@
+#include "cli/doctor_command.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "base/log.h"
+#include "base/str.h"
+#include "cli/dictionary_places.h"
+#include "cli/exit_code.h"
+#include "cli/pipeline_loader.h"
+#include "cli/signals.h"
+#include "remote/gcs_checkup.h"
+#include "remote/http_file.h"
+#include "remote/open_store.h"
+#include "stages/dictionary.h"
+#include "storage/disk.h"
+#include "storage/local_error.h"
+#include "storage/uri.h"
+
+namespace pipeline {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kLittleDisk = std::uint64_t{1} << 30;
+constexpr std::array<std::string_view, 4> kDictionaries = {"ipadic", "unidic", "naist", "ko"};
+constexpr RetryPolicy kBrief{.first = std::chrono::milliseconds(200),
+                             .longest = std::chrono::milliseconds(1'000),
+                             .attempts = 3,
+                             .patience = std::chrono::milliseconds(3'000)};
+constexpr std::chrono::milliseconds kConnect{5'000}, kStall{15'000};
+constexpr std::string_view kSpool = "/var/tmp";  // of one probe, which fits into memory
+
+/// One line per check on standard output. What is warned about meanwhile counts as one, too. Safe from any
+/// thread; one per program.
+class CheckPrinter {
+ public:
+  CheckPrinter() {
+    former_ = SetLogSink([this](Level level, std::string_view message) {
+      if (level != Level::kInfo)
+        Print(level == Level::kError ? CheckLevel::kWrong : CheckLevel::kWarning, message);
+    });
+  }
+  ~CheckPrinter() { SetLogSink(std::move(former_)); }
+  CheckPrinter(const CheckPrinter&) = delete;
+  CheckPrinter& operator=(const CheckPrinter&) = delete;
+
+  void Print(CheckLevel level, std::string_view line) {
+    constexpr std::array<std::string_view, 3> kWords = {"ok       ", "warning  ", "wrong    "};
+    const std::string text = StrCat(kWords[static_cast<std::size_t>(level)], line, "\n");
+    const std::scoped_lock lock(mutex_);
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    std::fflush(stdout);  // the next check may take its time
+    any_wrong_ = any_wrong_ || level == CheckLevel::kWrong;
+  }
+  void Print(const Status& status, std::string_view good) {
+    Print(status.ok() ? CheckLevel::kOk : CheckLevel::kWrong, status.ok() ? good : status.message());
+  }
+  bool any_wrong() const { return any_wrong_; }
+
+ private:
+  LogSink former_;
+  std::mutex mutex_;
+  bool any_wrong_ = false;
+};
+
+/// A place, and what is done there.
+struct Use {
+  Uri place;
+  bool writes = false;
+  bool is_object = false;
+};
+
+Status AddUse(std::vector<Use>& uses, const std::string& place, bool writes, bool is_object) {
+  ASSIGN_OR_RETURN(Uri uri, Uri::Parse(place));
+  for (Use& known : uses)
+    if (known.place == uri && known.is_object == is_object) {
+      known.writes = known.writes || writes;
+      return {};
+    }
+  uses.push_back({std::move(uri), writes, is_object});
+  return {};
+}
+
+// --------------------------------------------------------------------------------------- this machine
+
+/// Whether the directory can be written to, or made, and how much fits.
+void CheckDirectory(const std::string& what, const std::string& path, std::uint64_t wanted,
+                    CheckPrinter& printer) {
+  std::error_code ignored;  // then it is looked at further up
+  fs::path there = fs::absolute(path, ignored);
+  while (there.has_relative_path() && !fs::exists(there, ignored)) there = there.parent_path();
+  if (!fs::is_directory(there, ignored))
+    return printer.Print(CheckLevel::kWrong, StrCat(there.string(), ": is no directory; name another place"));
+  if (access(there.c_str(), W_OK | X_OK) != 0)
+    return printer.Print(LocalError(there.string(), "cannot be written to", errno), "");
+  const Result<std::uint64_t> free = FreeBytes(path);
+  if (!free.ok()) return printer.Print(free.status(), "");
+  const std::string line = StrCat(what, " ", path, ": ", HumanBytes(*free), " free");
+  if (*free >= wanted) return printer.Print(CheckLevel::kOk, line);
+  printer.Print(CheckLevel::kWarning, StrCat(line, " where ", HumanBytes(wanted),
+                                             " may be needed; free some, or name another place"));
+}
+
+void CheckDictionaries(CheckPrinter& printer) {
+  bool any = false;
+  const DictionaryPlaces places = FindDictionaryPlaces();
+  for (const std::string_view name : kDictionaries) {
+    const Result<std::string> found = FindDictionary(name, places);
+    if (found.ok()) printer.Print(CheckLevel::kOk, StrCat("dictionary ", name, ": ", *found));
+    any = any || found.ok();
+  }
+  if (!any)
+    printer.Print(CheckLevel::kWarning,
+                  StrCat("dictionaries: there is none, and segment_words needs one; run: ",
+                         HowToInstall(kDictionaries.front())));
+}
+
+/// What the stages of a file need of this machine; adds the places that they name.
+void CheckStages(const LoadedPipeline& loaded, std::vector<Use>& uses, CheckPrinter& printer) {
+  for (const Node& node : loaded.graph.nodes()) {
+    const StageSpec& spec = *node.spec;
+    const std::string stage = StrCat("stage '", spec.name, "'");
+    const auto tell = [&](Status status, std::string_view good) {
+      printer.Print(std::move(status).Annotate(stage), StrCat(stage, ": ", good));
+    };
+    if (spec.type->prepare) tell(spec.type->prepare(spec.config), "has what it needs of this machine");
+    if (spec.type->files) tell(spec.type->files(spec.config).status(), "its files are here");
+    if (spec.type->local_inputs) {
+      const Result<std::vector<LocalInput>> inputs = spec.type->local_inputs(spec.config);
+      if (!inputs.ok()) tell(inputs.status(), "");
+      for (const LocalInput& input : inputs.ok() ? *inputs : std::vector<LocalInput>()) {
+        std::vector<std::string> addresses = input.mirrors;
+        addresses.insert(addresses.begin(), input.path);
+        for (const std::string& address : addresses)
+          if (const Status added = AddUse(uses, address, false, true); !added.ok()) tell(added, "");
+      }
+    }
+    for (const PortEdge& port : node.ports)
+      if (!port.file.empty())
+        if (const Status added = AddUse(uses, port.file, false, true); !added.ok()) tell(added, "");
+    if (!spec.out.empty())
+      if (const Status added = AddUse(uses, spec.out, true, false); !added.ok()) tell(added, "");
+  }
+}
+
+// --------------------------------------------------------------------------------------- places
+
+void CheckHere(const Use& use, CheckPrinter& printer) {
+  if (!use.is_object) return CheckDirectory("directory", use.place.path, kLittleDisk, printer);
+  std::error_code error;
+  const std::uint64_t size = fs::file_size(use.place.path, error);
+  if (error) return printer.Print(LocalError(use.place.path, "cannot be read", error.value()), "");
+  if (access(use.place.path.c_str(), R_OK) != 0)
+    return printer.Print(LocalError(use.place.path, "cannot be read", errno), "");
+  printer.Print(CheckLevel::kOk, StrCat(use.place.path, ": ", HumanBytes(size)));
+}
+
+void CheckWeb(const Use& use, CheckPrinter& printer, const std::stop_token& stop) {
+  const std::string url = use.place.ToString();
+  if (use.writes)
+    return printer.Print(
+        CheckLevel::kWrong,
+        StrCat(ShownUrl(url), ": cannot be written to; name a directory or gs://BUCKET/PATH"));
+  RetryMeans means;
+  means.policy = kBrief;
+  const Result<std::unique_ptr<HttpFile>> file = HttpFile::Open(
+      NewHttpClient({.connect = kConnect, .stall = kStall, .ca_file = FindCaFile(ProcessEnvironment())}), url,
+      means, stop);
+  printer.Print(file.ok() ? Status() : file.status(),
+                StrCat(ShownUrl(url), ": ", HumanBytes(file.ok() ? (*file)->size() : 0)));
+}
+
+/// Each bucket once, and its objects.
+void CheckBuckets(const std::vector<Use>& uses, CheckPrinter& printer, const std::stop_token& stop) {
+  const bool needed = !uses.empty();  // else nobody said that there is a bucket to work with
+  const auto tell = [&](CheckLevel level, const std::string& line) {
+    printer.Print(needed ? level : std::min(level, CheckLevel::kWarning), line);
+  };
+  GcsCheckup checkup(ProcessEnvironment(), std::string(kSpool), tell, stop);
+  if (!checkup.CheckIdentity()) return;
+  std::map<std::string, const Use*> buckets;  // the place where it is written to, if there is one
+  for (const Use& use : uses) {
+    if (use.place.scheme != Uri::Scheme::kGs) continue;
+    const Use*& chosen = buckets[use.place.authority];
+    if (chosen == nullptr || (use.writes && !chosen->writes)) chosen = &use;
+  }
+  for (const auto& [bucket, use] : buckets) {
+    Uri place = use->place;
+    if (use->is_object) place.path = place.path.substr(0, place.path.size() - place.LastPart().size());
+    while (!place.path.empty() && place.path.back() == '/') place.path.pop_back();
+    checkup.CheckBucket(place, use->writes ? GcsCheckup::Use::kWrite : GcsCheckup::Use::kRead);
+  }
+  for (const Use& use : uses)
+    if (use.place.scheme == Uri::Scheme::kGs && use.is_object &&
+        use.place.path.find_first_of("*?") == std::string::npos)
+      checkup.CheckObject(use.place);
+}
+
+bool IsPipelineFile(std::string_view target) {
+  return !IsRemote(target) && (target.ends_with(".yaml") || target.ends_with(".yml"));
+}
+
+}  // namespace
+
+int DoctorCommand(const Options& options) {
+  SignalWatch signals;
+  std::vector<Use> uses;
+  std::unique_ptr<LoadedPipeline> loaded;
+  for (const std::string& target : options.targets) {
+    if (IsPipelineFile(target)) {
+      if (loaded) {
+        LogError(StrCat(target, ": a second pipeline file; name one"));
+        return kExitRefused;
+      }
+      Options with_file = options;
+      with_file.file = target;
+      loaded = LoadPipeline(with_file);
+      if (!loaded) return kExitRefused;
+      continue;
+    }
+    const Result<Uri> place = Uri::Parse(target);
+    std::error_code ignored;
+    const bool here = place.ok() && place->scheme == Uri::Scheme::kFile;
+    const bool is_object =
+        here ? fs::is_regular_file(place->path, ignored) : place.ok() && place->scheme != Uri::Scheme::kGs;
+    if (const Status added = AddUse(uses, target, !is_object, is_object); !added.ok()) {
+      LogError(added.message());
+      return kExitRefused;
+    }
+  }
+  CheckPrinter printer;
+  if (loaded) {
+    const std::string work = WorkPath(options, loaded->spec);
+    CheckDirectory("work directory", work, loaded->spec.disk_limit.value_or(kLittleDisk), printer);
+    CheckStages(*loaded, uses, printer);
+  } else if (uses.empty()) {
+    CheckDirectory("work directory", options.work.empty() ? ".pipe" : options.work, kLittleDisk, printer);
+    CheckDictionaries(printer);
+  }
+  bool any_bucket = uses.empty() && !loaded;
+  for (const Use& use : uses) {
+    if (signals.exit_code() != 0) return signals.exit_code();
+    any_bucket = any_bucket || use.place.scheme == Uri::Scheme::kGs;
+    if (use.place.scheme == Uri::Scheme::kFile) CheckHere(use, printer);
+    if (use.place.scheme == Uri::Scheme::kHttp || use.place.scheme == Uri::Scheme::kHttps)
+      CheckWeb(use, printer, signals.token());
+  }
+  if (any_bucket) CheckBuckets(uses, printer, signals.token());
+  if (signals.exit_code() != 0) return signals.exit_code();
+  return printer.any_wrong() ? kExitFailed : kExitDone;
+}
+
+}  // namespace pipeline

@@ -1,0 +1,80 @@
+"""The program fake_gcs of tests/support, for scripts that use buckets."""
+
+import json
+import os
+import signal
+import subprocess
+import urllib.parse
+import urllib.request
+
+
+class FakeBuckets:
+    """Buckets on loopback; what was told of them at the end of the scope is in `told`."""
+
+    def __init__(self, program, directory, *options):
+        self.process = subprocess.Popen([program, "--directory", str(directory), *options], stdout=subprocess.PIPE,
+                                        text=True)
+        self.url = json.loads(self.process.stdout.readline())["url"]
+        self.token = ""  # of our own requests
+        self.told = ""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.send_signal(signal.SIGTERM)
+        self.told = self.process.communicate(timeout=20)[0].strip()
+
+    def ask(self, path, data=None, method=None):
+        headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
+        request = urllib.request.Request(self.url + path, data, headers, method=method)
+        with urllib.request.urlopen(request, timeout=20) as answer:
+            return answer.read()
+
+    def make(self, name, denied=(), **properties):
+        """A bucket with properties as the API has them, in the place of one that is there."""
+        resource = {"name": name, "denied": list(denied), **properties}
+        self.ask("/storage/v1/b", json.dumps(resource).encode())
+
+    def fault(self, operation, word):
+        """Strikes the next request of that operation."""
+        self.ask("/fake/faults", json.dumps({operation: [word]}).encode())
+
+    def put(self, bucket, name, data):
+        name = urllib.parse.quote(name, safe="")
+        self.ask(f"/upload/storage/v1/b/{bucket}/o?uploadType=media&name={name}", data)
+
+    def get(self, bucket, name):
+        return self.ask(f"/storage/v1/b/{bucket}/o/{urllib.parse.quote(name, safe='')}?alt=media")
+
+    def items(self, bucket):
+        """{name: resource}"""
+        found, token = {}, ""
+        while token is not None:
+            page = json.loads(self.ask(f"/storage/v1/b/{bucket}/o?maxResults=1000&pageToken={token}"))
+            found.update((item["name"], item) for item in page.get("items", []))
+            token = page.get("nextPageToken")
+        return found
+
+    def counts(self):
+        return json.loads(self.ask("/fake/counts"))
+
+    def secrets(self):
+        """The tokens that were sent and the ids of upload sessions that were given."""
+        told = json.loads(self.ask("/fake/secrets"))
+        return told["tokens"], told["sessions"]
+
+    def emulator(self):
+        """The environment of a client that has no credentials."""
+        return {**plain_environment(), "STORAGE_EMULATOR_HOST": self.url}
+
+    def service(self, **more):
+        """The environment of a client that has credentials."""
+        return {**plain_environment(), "CLOUDSDK_API_ENDPOINT_OVERRIDES_STORAGE": self.url, "NO_GCE_CHECK": "true",
+                **more}
+
+
+def plain_environment():
+    """Ours, without what may tell who we are."""
+    told = ("PIPE_", "GOOGLE_", "CLOUDSDK_", "GCE_", "STORAGE_", "NO_GCE")
+    return {name: value for name, value in os.environ.items() if not name.startswith(told)}
