@@ -162,7 +162,8 @@ pipe_code StorageExtension::Append(pipe_writer* writer, const void* bytes, std::
 
 pipe_code StorageExtension::Commit(pipe_writer* writer) {
   StorageExtension& storage = *writer->owner;
-  const Result<StoredObject> committed = writer->writer->Commit(storage.services_.stop);
+  const std::stop_token stop = writer->after_stop ? std::stop_token() : storage.services_.stop;
+  const Result<StoredObject> committed = writer->writer->Commit(stop);
   const pipe_code code = committed.ok() ? PIPE_OK : storage.Failed(committed.status());
   if (committed.ok() && storage.services_.committed) storage.services_.committed(writer->uri, *committed);
   Discard(writer);

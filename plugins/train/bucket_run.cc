@@ -130,6 +130,11 @@ Result<bool> BucketRun::LocalIsGood() {
   const std::string newest = candidates_.front().Path();
   const bool ours = record["committed"].AsString() == newest || record["sending"].AsString() == newest;
   unsent_ = ours && local > candidates_.front().step;
+  if (ours) {  // also where the program was killed between the marker and this
+    Json sent;
+    sent["committed"] = newest;
+    RETURN_IF_ERROR(directory_.Write(kBucketRecord, sent));
+  }
   return ours && local >= candidates_.front().step;
 }
 

@@ -21,6 +21,7 @@ constexpr const char* kOutgoing = "outgoing";
 /// The same files below `to`, which hold what they hold now even when `from` is removed.
 Status LinkTree(const std::string& from, const std::string& to) {
   ASSIGN_OR_RETURN(const std::vector<std::string> names, FilesBelow(from));
+  if (names.empty()) return Status(Code::kNotFound, StrCat(from, ": holds no files"));
   for (const std::string& name : names) {
     const fs::path target = fs::path(to) / name;
     std::error_code error;
@@ -49,31 +50,23 @@ CheckpointMirror::CheckpointMirror(BucketCheckpoints& checkpoints, const RunDire
 
 CheckpointMirror::~CheckpointMirror() { (void)Finish(); }
 
-std::string CheckpointMirror::Outgoing(std::int64_t step) const {
-  return StrCat(directory_.Path(kOutgoing), "/", step);
-}
-
 void CheckpointMirror::Committed(std::int64_t step) {
-  const std::string outgoing = Outgoing(step);
-  {
-    const std::scoped_lock lock(mutex_);
-    if (waiting_ == step) return;
-  }
-  const Status linked = LinkTree(StrCat(directory_.Path("checkpoints"), "/", step), outgoing);
+  Handed handed{step, StrCat(directory_.Path(kOutgoing), "/", ++handed_)};
+  Status linked = LinkTree(StrCat(directory_.Path("checkpoints"), "/", step), handed.directory);
   if (!linked.ok()) {
     // The trainer may have removed it already, for a newer one that is told of next.
     call_.Log(Level::kWarning, StrCat("the checkpoint at step ", step, " is not brought to ",
                                       checkpoints_.uri(), ": ", linked.message()));
-    RemoveTree(outgoing);
-    return Fared(step, linked);
+    RemoveTree(handed.directory);
+    return Fared(step, std::move(linked));
   }
-  std::optional<std::int64_t> passed;
+  std::optional<Handed> passed;
   {
     const std::scoped_lock lock(mutex_);
-    passed = std::exchange(waiting_, step);
+    passed = std::exchange(waiting_, std::move(handed));
   }
   changed_.notify_all();
-  if (passed) RemoveTree(Outgoing(*passed));
+  if (passed) RemoveTree(passed->directory);
 }
 
 Status CheckpointMirror::Finish() {
@@ -91,10 +84,11 @@ void CheckpointMirror::Loop() {
   while (true) {
     changed_.wait(lock, [this] { return waiting_ || closing_; });
     if (!waiting_) return;
-    const std::int64_t step = *std::exchange(waiting_, std::nullopt);
+    const Handed handed = *std::exchange(waiting_, std::nullopt);
+    const std::int64_t step = handed.step;
     lock.unlock();
-    Status sent = Send(step);
-    RemoveTree(Outgoing(step));
+    Status sent = Send(handed);
+    RemoveTree(handed.directory);
     if (!sent.ok())
       call_.Log(Level::kWarning,
                 sent.code() == Code::kCancelled
@@ -127,7 +121,6 @@ bool CheckpointMirror::GivenUp() {
 
 Status CheckpointMirror::Measure(CheckpointMarker& marker, const std::string& outgoing) const {
   ASSIGN_OR_RETURN(const std::vector<std::string> names, FilesBelow(outgoing));
-  if (names.empty()) return Status(Code::kInternal, StrCat(outgoing, ": holds no files"));
   marker.files.resize(names.size());
   return RunSeveral(names.size(), kAtOnce, [&](std::size_t at) -> Status {
     ASSIGN_OR_RETURN(marker.files[at], MeasureFile(outgoing, names[at], [] { return false; }));
@@ -135,26 +128,26 @@ Status CheckpointMirror::Measure(CheckpointMarker& marker, const std::string& ou
   });
 }
 
-Status CheckpointMirror::Send(std::int64_t step) {
+Status CheckpointMirror::Send(const Handed& handed) {
   const std::chrono::nanoseconds begin = SystemClock().Monotonic();
   CheckpointMarker marker;
-  marker.step = step;
+  marker.step = handed.step;
   marker.best = directory_.Read("best.json");
-  RETURN_IF_ERROR(Measure(marker, Outgoing(step)));
+  RETURN_IF_ERROR(Measure(marker, handed.directory));
   const std::string path = marker.Name().Path();
   // Before the marker: whoever finds it there after a kill knows it for ours.
   Json record;
   record["committed"] = committed_;
   record["sending"] = path;
   RETURN_IF_ERROR(directory_.Write(kBucketRecord, record));
-  RETURN_IF_ERROR(checkpoints_.Commit(marker, Outgoing(step), [this] { return GivenUp(); }));
+  RETURN_IF_ERROR(checkpoints_.Commit(marker, handed.directory, [this] { return GivenUp(); }));
   committed_ = path;
   record["committed"] = path;
   record.Remove("sending");
   RETURN_IF_ERROR(directory_.Write(kBucketRecord, record));
   Json kept;
   kept["kind"] = "ckpt_kept";
-  kept["step"] = step;
+  kept["step"] = handed.step;
   kept["uri"] = checkpoints_.Uri(marker.Name());
   kept["seconds"] = std::chrono::duration<double>(SystemClock().Monotonic() - begin).count();
   call_.Emit(kept);

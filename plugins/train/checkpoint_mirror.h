@@ -36,12 +36,15 @@ class CheckpointMirror {
   Status Finish();
 
  private:
+  struct Handed {
+    std::int64_t step = 0;
+    std::string directory;  // of links, this one's alone: a step may be committed twice
+  };
   void Loop();
   void Fared(std::int64_t step, Status how);
-  Status Send(std::int64_t step);
+  Status Send(const Handed& handed);
   Status Measure(CheckpointMarker& marker, const std::string& outgoing) const;
   bool GivenUp();
-  std::string Outgoing(std::int64_t step) const;
 
   BucketCheckpoints& checkpoints_;
   const RunDirectory& directory_;
@@ -50,12 +53,13 @@ class CheckpointMirror {
 
   std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
-  std::optional<std::int64_t> waiting_;  // step
+  std::optional<Handed> waiting_;
   bool closing_ = false;
   std::int64_t last_step_ = -1;  // of the newest that was sent, or could not be, and how it fared
   Status last_;
   std::optional<std::chrono::nanoseconds> stopped_;  // since when the run is seen to be stopped
 
+  int handed_ = 0;         // so far, for the thread that calls Committed
   std::string committed_;  // path of the newest in the bucket, for the thread alone
   std::jthread thread_;    // last: it uses the others
 };

@@ -41,8 +41,9 @@ pipe_code Check(const pipe_call* call, pipe_text request) {
 }
 
 pipe_code Forecast(const pipe_call* call, pipe_text) {
-  // What this process holds: logs, lines, the tokenizer once. The trainer's own memory is not the host's.
-  call->reply(call->ctx, TextOf(R"({"memory": 67108864})"));
+  // What this process holds: logs, lines, the tokenizer once, what moves between here and a bucket. The
+  // trainer's own memory is not the host's.
+  call->reply(call->ctx, TextOf(R"({"memory": 134217728})"));
   return PIPE_OK;
 }
 

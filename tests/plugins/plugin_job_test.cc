@@ -61,8 +61,9 @@ class PluginJobTest : public testing::Test {
     request.out = &out_;
     request.out_uri = out_.root();
     request.recipe = {0x0123456789abcdef, 1};
-    request.condition = [](const std::string&) { return Condition::ReplaceAny(); };
+    request.condition = [this](const std::string&) { return condition_; };
     request.scratch = directory_ / "scratch";
+    request.kept = directory_ / "kept";
     request.memory_bytes = 1 << 20;
     request.progress = [this](std::uint64_t done, std::uint64_t of) {
       progress_ += StrCat(done, "/", of, " ");
@@ -85,6 +86,7 @@ class PluginJobTest : public testing::Test {
   std::unique_ptr<PluginLoader> loader_;
   std::unique_ptr<PluginStages> stages_;
   std::stop_source stop_;
+  Condition condition_ = Condition::ReplaceAny();
   std::string log_, events_, notes_, progress_, said_;
 };
 
@@ -260,6 +262,44 @@ TEST_F(PluginAnswerTest, WriterLeftOpenNeverWas) {
   if (std::filesystem::exists(out)) {
     EXPECT_TRUE(std::filesystem::is_empty(out)) << "a temporary stayed";
   }
+}
+
+TEST_F(PluginAnswerTest, WhatTheJobRemovedItMayCreateAnew) {
+  std::filesystem::create_directory(directory_ / "out");
+  WriteFile(directory_ / "out/own.bin", "abc");
+  condition_ = Condition::Replace("a version that is not there any more");
+  const std::string uri = StrCat("text_of(\"", directory_ / "out/own.bin", "\")");
+  const auto output = After(StrCat("pipe_writer* writer = 0; const pipe_text uri = ", uri, R"(;
+    if (storage->remove(storage->ctx, uri) != PIPE_OK || storage->stat(storage->ctx, uri, 0) != PIPE_NOT_FOUND) return 21;
+    if (storage->remove(storage->ctx, uri) != PIPE_OK) return 22;
+    if (storage->create(storage->ctx, uri, PIPE_CREATE_ONLY, &writer) != PIPE_OK) return 23;
+    if (storage->append(writer, "new", 3) != PIPE_OK || storage->commit(writer) != PIPE_OK) return PIPE_UNAVAILABLE;
+    call->reply(call->ctx, text_of("{\"objects\": [\"own.bin\"]}"));
+    return PIPE_OK;)"));
+  ASSERT_TRUE(output.ok()) << output.status().message();
+  EXPECT_EQ(output->objects.at(0).digest, DigestOf("new"));
+}
+
+TEST_F(PluginAnswerTest, StopEndsWritersButThoseThatAreForAfterIt) {
+  stop_.request_stop();
+  const std::string at = directory_ / "elsewhere";
+  const auto output =
+      After(StrCat("pipe_writer* writer = 0; const pipe_text uri = text_of(\"", at, "/saved\");", R"(
+    if (storage->create(storage->ctx, uri, PIPE_CREATE_ONLY, &writer) != PIPE_CANCELLED) return 21;
+    if (storage->create(storage->ctx, uri, PIPE_CREATE_ONLY | PIPE_AFTER_STOP, &writer) != PIPE_OK) return 22;
+    if (storage->append(writer, "abc", 3) != PIPE_OK || storage->commit(writer) != PIPE_OK) return 23;
+    if (storage->create(storage->ctx, uri, PIPE_CREATE_ONLY | PIPE_AFTER_STOP, &writer) != PIPE_OK) return 24;
+    if (storage->commit(writer) != PIPE_ALREADY_EXISTS) return 25;
+    return PIPE_CANCELLED;)"));
+  EXPECT_EQ(output.status().code(), Code::kCancelled) << output.status().message();
+  EXPECT_EQ(ReadFile(at + "/saved"), "abc");
+}
+
+TEST_F(PluginAnswerTest, DirectoryThatStaysIsThePluginsOwn) {
+  const auto output = After("call->fail(call->ctx, request); return PIPE_UNAVAILABLE;");
+  EXPECT_NE(output.status().message().find(StrCat(R"("kept":")", directory_ / "kept/doing", "\"")),
+            std::string_view::npos)
+      << output.status().message();
 }
 
 TEST_F(PluginAnswerTest, BadCallsIntoTheHostAreRefusedNotCarriedOut) {

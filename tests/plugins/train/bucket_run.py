@@ -13,6 +13,9 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.error
+import urllib.parse
+import urllib.request
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -31,19 +34,34 @@ def check(good, what):
         raise SystemExit(f"bucket_run.py: {what}")
 
 
-def committed(bucket):
-    """{step: the names that a marker promises} of the checkpoints in the bucket, each held to be whole."""
-    found, objects = {}, bucket.objects()
-    for name, (_, data) in objects.items():
+def fetch(bucket, path):
+    with urllib.request.urlopen(f"{bucket.url}/storage/v1/b/{BUCKET}/o{path}", timeout=20) as answer:
+        return answer.read()
+
+
+def look(bucket):
+    """{step: its place} of the checkpoints in the bucket, each held to be whole, and the names of all objects."""
+    sizes = {item["name"]: int(item["size"])
+             for item in json.loads(fetch(bucket, "?maxResults=1000")).get("items", [])}
+    found = {}
+    for name in sizes:
         parts = name.split("/")
         if "checkpoints" in parts and name.endswith(".json") and parts.index("checkpoints") == len(parts) - 3:
-            marker = json.loads(data)
+            marker = json.loads(fetch(bucket, f"/{urllib.parse.quote(name, safe='')}?alt=media"))
             below = name.removesuffix(".json")
             for file in marker["files"]:
-                there = objects.get(f"{below}/{file['name']}")
-                check(there is not None and len(there[1]) == file["bytes"], f"{name} names {file['name']}")
+                check(sizes.get(f"{below}/{file['name']}") == file["bytes"], f"{name} names {file['name']}")
             found[marker["step"]] = below
-    return found
+    return found, sizes
+
+
+def committed(bucket):
+    """Those of look(), whatever a run removes meanwhile."""
+    while True:
+        try:
+            return look(bucket)[0]
+        except urllib.error.HTTPError as error:
+            check(error.code == 404, error)
 
 
 def killed(place, bucket, chance):
@@ -53,12 +71,14 @@ def killed(place, bucket, chance):
     said = place.root / "said"
     process = subprocess.Popen([support.PIPE, "run", str(place.file), "--work", str(place.work)], cwd=place.root,
                                stderr=said.open("w"))
-    end = time.monotonic() + 60
-    while time.monotonic() < end and process.poll() is None and set(committed(bucket)) <= before:
-        time.sleep(0.02)
-    time.sleep(chance.random() * 0.3)  # anywhere in what it does next
-    process.kill()
-    process.wait()
+    try:
+        end = time.monotonic() + 60
+        while time.monotonic() < end and process.poll() is None and not set(committed(bucket)) - before:
+            time.sleep(0.05)
+        time.sleep(chance.random() * 0.3)  # anywhere in what it does next
+    finally:
+        process.kill()
+        process.wait()
     err = said.read_text()
     check(set(committed(bucket)) - before, f"it never kept a checkpoint\n{err}")
     return err
@@ -70,7 +90,7 @@ def main():
     chance = random.Random(seed)
     print(f"seed {seed}", flush=True)
     with support.Place() as place, FakeBucket(Path(sys.argv[2]).resolve(), place.root / "bucket") as bucket:
-        os.environ["STORAGE_EMULATOR_HOST"] = bucket.url
+        os.environ.update(STORAGE_EMULATOR_HOST=bucket.url, PIPE_LEASE="0.5")
         train = train_run.pipeline(place)
         for stage in ("tokenizer", "packed"):
             place.stages[stage]["out"] = f"{OUT}/{stage}"
@@ -98,7 +118,7 @@ def main():
         check(f"goes on from the checkpoint at step {reached}" in run.err, run.err)
         now = committed(bucket)
         check(len(now) == 2 and max(now) == reached + 6, sorted(now))
-        strays = [name for name in bucket.objects() if "/checkpoints/" in name
+        strays = [name for name in look(bucket)[1] if "/checkpoints/" in name
                   and not any(name.startswith(below) for below in now.values())]
         check(not strays, f"what was half sent stays: {strays}")
 
