@@ -83,7 +83,7 @@ Result<std::string> FindRunElsewhere(const std::string& place, const HostStorage
   for (const HostStorage::Object& object : objects) {
     if (object.name == kJob.substr(1)) return place;
     const std::string_view name = object.name;
-    const std::size_t slashes = std::count(name.begin(), name.end(), '/');
+    const auto slashes = std::count(name.begin(), name.end(), '/');
     if (slashes == 2 && name.starts_with(kRuns) && name.ends_with(kJob))
       runs.push_back(StrCat(place, "/", name.substr(0, name.size() - kJob.size())));
   }
