@@ -161,8 +161,8 @@ class Round:
     # ------------------------------------------------------------------------------- the program
 
     def command(self, source, target, *options):
-        words = [self.copy, "--impatient", "--jobs", 4, "--compose-above", 16 * MIB, "--part-bytes", 9 * MIB, *options, source,
-                 target, self.root / "spool"]
+        words = [self.copy, "--impatient", "--pieces", "--jobs", 4, "--compose-above", 16 * MIB, "--part-bytes", 9 * MIB,
+                 *options, source, target, self.root / "spool"]
         return [str(word) for word in words]
 
     def start(self, command, kill_after=None):

@@ -5,6 +5,7 @@
 //   --compose-above BYTES --part-bytes BYTES   as in GcsWriterOptions
 //   --user-project NAME    pays for requests
 //   --replace              what is there with other bytes
+//   --pieces               every other object piece by piece, as stages write: by the spool
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -29,6 +30,7 @@ struct Options {
   RetryMeans means;
   GcsWriterOptions writing;
   Condition condition = Condition::CreateOnly();
+  bool pieces = false;
 };
 
 Result<std::shared_ptr<GcsClient>> NewGcsClient(const Options& options) {
@@ -66,6 +68,16 @@ Result<std::uint32_t> CrcOf(Store& store, const ObjectInfo& object) {
   if (object.crc32c) return *object.crc32c;
   ASSIGN_OR_RETURN(const std::unique_ptr<ByteFile> file, store.Open(object.name));
   return CrcOf(*file);
+}
+
+Status AppendPieces(const ByteFile& file, ObjectWriter& writer) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file.Open(0, {}));
+  std::string piece(100'000, '\0');
+  for (;;) {
+    ASSIGN_OR_RETURN(const std::size_t got, reader->Read(piece));
+    if (got == 0) return {};
+    RETURN_IF_ERROR(writer.Append(std::string_view(piece).substr(0, got)));
+  }
 }
 
 class Copies {
@@ -111,7 +123,8 @@ class Copies {
     }
     ASSIGN_OR_RETURN(const auto file, source_.Open(object.name));
     ASSIGN_OR_RETURN(const auto writer, target_.Create(object.name, options_.condition));
-    RETURN_IF_ERROR(writer->AppendFile(*file, {}));
+    const bool in_pieces = options_.pieces && Crc32c(object.name) % 2 == 0;
+    RETURN_IF_ERROR(in_pieces ? AppendPieces(*file, *writer) : writer->AppendFile(*file, {}));
     RETURN_IF_ERROR(writer->Commit().status());
     ++copied_;
     return {};
@@ -147,6 +160,8 @@ bool Parse(int argc, char** argv, Options& options) {
       using std::chrono::milliseconds;
       options.means.policy = {milliseconds(2), milliseconds(40), 12, milliseconds(20'000)};
       options.limits = {milliseconds(5'000), milliseconds(1'000), 0};
+    } else if (word == "--pieces") {
+      options.pieces = true;
     } else if (word == "--replace") {
       options.condition = Condition::ReplaceAny();
     } else if (at + 1 == argc) {
