@@ -226,9 +226,9 @@ class Copying {
 
   Result<CopyOutcome> Copy(const Item& item, std::atomic<std::uint64_t>& read) {
     ASSIGN_OR_RETURN(CopySource source, OpenSource(item));
-    // What servers or the kernel copy by themselves is not read.
-    const bool is_remote = IsRemote(item.from);
-    if (is_remote != target_.is_bucket || IsWeb(*Uri::Parse(item.from)))
+    // What servers or the kernel copy by themselves, or what is sent from where it lies, is counted at its
+    // end.
+    if ((IsRemote(item.from) && !target_.is_bucket) || IsWeb(*Uri::Parse(item.from)))
       source.file = std::make_shared<CountedFile>(source.file, progress_->input_read, read);
     CopyTarget to{*target_.store, item.name, target_.root.Join(item.name).ToString(), replaces_, {}};
     if (!target_.is_bucket) RETURN_IF_ERROR(target_.store->Sweep(item.name));

@@ -138,7 +138,8 @@ int PlanCommand(const Options& options) {
   const Status written = Write(**store, std::move(hand_out), (*place)->directory().log());
   if (!written.ok()) return Refuse(written);
   std::printf("%zu\n", outcome.offered.size());
-  if (outcome.failures.empty() && !outcome.status.ok()) LogError(outcome.status.message());
+  if (outcome.lost_lease || (outcome.failures.empty() && !outcome.status.ok()))
+    LogError(outcome.status.message());
   return outcome.status.ok() ? kExitDone : kExitFailed;
 }
 

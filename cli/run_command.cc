@@ -147,7 +147,7 @@ int RunCommand(const Options& options) {
     return kExitDone;
   }
   const bool cancelled = outcome.status.code() == Code::kCancelled && signals.exit_code() != 0;
-  if (outcome.failures.empty() && !cancelled) LogError(outcome.status.message());
+  if (outcome.lost_lease || (outcome.failures.empty() && !cancelled)) LogError(outcome.status.message());
   kept.End(cancelled ? "cancelled" : "failed", outcome, samples);
   LogInfo(StrCat(cancelled ? "stopped" : "failed", "; what is finished stands: `", CommandLineOf(options),
                  "` goes on from there"));

@@ -186,17 +186,27 @@ Result<SourceFiles::Remote> SourceFiles::LookAtPinned(const LocalInput& input, s
   const bool is_whole = before && before->identity == remote.identity && before->bytes == before->size;
   if (is_whole || network_ == Network::kOffline) return remote;
   Status first;
+  std::optional<std::uint64_t> any;
   for (const std::string& url : AddressesOf(input)) {
     const Result<RemoteFile> found = OpenRemoteFile(url, Patience::kPlan, stop);
     if (found.ok()) {
-      remote.size = found->bytes->size();
+      const std::uint64_t size = found->bytes->size();
+      if (!any) any = size;
+      // What is half here goes on; a size whose bytes turned out wrong, of which the journal has no identity,
+      // is taken last.
+      const bool is_same = before && before->identity == remote.identity;
+      if (is_same ? size != before->size : before && before->identity.empty() && size == before->size)
+        continue;
+      remote.size = size;
       return remote;
     }
     if (found.status().code() == Code::kCancelled) return found.status();
     if (!input.mirrors.empty()) progress_.Note(found.status().message());
     if (first.ok()) first = found.status();
   }
-  return first;
+  if (!any) return first;
+  remote.size = *any;
+  return remote;
 }
 
 std::optional<PartState> SourceFiles::Journal(const LocalInput& input) const {
@@ -230,11 +240,12 @@ Result<std::shared_ptr<ByteFile>> SourceFiles::OpenRemote(const std::string& url
   if (!is_pinned && IdentityOf(url, found.bytes->size(), found.version) != remote.identity)
     return Status(Code::kDataLoss,
                   StrCat(ShownUrl(url), ": changed since this run was planned; run it again"));
-  if (std::shared_ptr<ArrivingFile> arriving = remote.arriving.lock())
+  std::weak_ptr<ArrivingFile>& shared = arriving_[PartName(remote.input)];
+  if (std::shared_ptr<ArrivingFile> arriving = shared.lock())
     return std::shared_ptr<ByteFile>(std::move(arriving));
   ASSIGN_OR_RETURN(std::shared_ptr<ArrivingFile> arriving,
                    is_pinned ? BeginPinned(remote) : BeginVersion(remote, found));
-  remote.arriving = arriving;
+  shared = arriving;
   return std::shared_ptr<ByteFile>(std::move(arriving));
 }
 
@@ -251,7 +262,7 @@ Result<std::shared_ptr<ArrivingFile>> SourceFiles::BeginPinned(const Remote& rem
     return Politely(std::move(found.bytes), url, input);
   };
   RetryMeans means;
-  if (!has_mirrors) means.policy = {.attempts = 3, .patience = {}};  // after each a reader had its own
+  if (!has_mirrors) means.policy = {.attempts = 2, .patience = {}};  // after each a reader had its own
   auto file = std::make_shared<MirroredFile>(
       AddressesOf(input), remote.size, open, [this](std::string_view line) { progress_.Note(line); }, means);
   Arrival arrival = ArrivalOf(remote);

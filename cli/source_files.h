@@ -48,7 +48,6 @@ class SourceFiles {
     LocalInput input;  // as it was looked at
     std::string identity;
     std::uint64_t size = 0;
-    std::weak_ptr<ArrivingFile> arriving = {};  // shared by the units that read it now
   };
 
   Status CheckPin(const LocalInput& input, const Digest& digest, std::stop_token stop) const;
@@ -72,6 +71,8 @@ class SourceFiles {
   std::map<std::uint64_t, std::shared_ptr<RateLimit>> rates_;  // by bytes a second
   std::mutex mutex_;                                           // for what follows
   std::map<std::string, Remote> remotes_;                      // by URL, with its secrets
+  /// By part file, shared by the units that read it now: what is pinned has one for all its addresses.
+  std::map<std::string, std::weak_ptr<ArrivingFile>> arriving_;
 };
 
 }  // namespace pipeline

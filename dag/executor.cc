@@ -192,6 +192,7 @@ class Executor::Coordinator {
     outcome.ran = ran_;
     if (!lost_.ok()) {
       outcome.status = lost_;
+      outcome.lost_lease = true;
     } else if (stop.stop_requested()) {
       outcome.status = Status(Code::kCancelled, "stopped");
     } else if (!outcome.failures.empty()) {

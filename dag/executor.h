@@ -30,6 +30,7 @@ struct RunOutcome {
   /// `failures`. Anything else ended the run itself, e.g. the log could not be written.
   Status status;
   std::vector<UnitFailure> failures;
+  bool lost_lease = false;           // `status` says why, whatever failed besides
   std::vector<OfferedUnit> offered;  // with Share::Of::kPlanning
   bool ran = false;                  // with Share::Of::kOneUnit: there was something to do
 };

@@ -104,6 +104,8 @@ Result<Facts::Published> PublishedAt(const Environment& environment, const std::
   for (const StoredObject& sidecar : manifest->sidecars) check(sidecar);
   for (const StoredObject& follower : manifest->followers) check(follower);
   published.manifest = std::move(*manifest);
+  for (const ObjectInfo& object : objects)
+    if (object.name == kManifestName) published.manifest_version = object.version;
   return published;
 }
 

@@ -67,19 +67,25 @@ Status Lease::Write(std::string_view holder, const Condition& condition, std::st
 Status Lease::Renew(std::stop_token stop) {
   Status renewed = Write(terms_.holder, Condition::Replace(version_), stop);
   if (renewed.code() != Code::kFailedPrecondition) return renewed;
-  // Ours, where the answer to an earlier renewal never came.
-  ASSIGN_OR_RETURN(const std::optional<SeenLease> seen, LookAtLease(out_, stop));
-  if (seen && seen->holder == terms_.holder && seen->who == terms_.who) {
-    version_ = seen->version;
-    return {};
-  }
+  ASSIGN_OR_RETURN(const bool ours, FindOurs(std::move(stop)));
+  if (ours) return {};
   return Status(
       Code::kFailedPrecondition,
       StrCat(place_, ": another run has taken it over; this one stops, and what is finished stands"));
 }
 
 Status Lease::GiveBack(std::stop_token stop) {
-  return Write({}, Condition::Replace(version_), std::move(stop));
+  Status given = Write({}, Condition::Replace(version_), stop);
+  if (given.code() != Code::kFailedPrecondition) return given;
+  ASSIGN_OR_RETURN(const bool ours, FindOurs(stop));
+  return ours ? Write({}, Condition::Replace(version_), std::move(stop)) : given;
+}
+
+Result<bool> Lease::FindOurs(std::stop_token stop) {
+  ASSIGN_OR_RETURN(const std::optional<SeenLease> seen, LookAtLease(out_, std::move(stop)));
+  if (!seen || seen->holder != terms_.holder || seen->who != terms_.who) return false;
+  version_ = seen->version;
+  return true;
 }
 
 }  // namespace pipeline

@@ -51,6 +51,8 @@ class Lease {
   Lease(Store& out, std::string place, LeaseTerms terms)
       : out_(out), place_(std::move(place)), terms_(std::move(terms)) {}
   Status Write(std::string_view holder, const Condition& condition, std::stop_token stop);
+  /// Whether the lease is ours in a version that we do not know: the answer to a renewal never came.
+  Result<bool> FindOurs(std::stop_token stop);
 
   Store& out_;
   const std::string place_;

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "base/time_limit.h"
 
 namespace pipeline {
 
@@ -87,13 +88,10 @@ LeaseKeeper::~LeaseKeeper() {
   thread_.request_stop();
   if (thread_.joinable()) thread_.join();
   // A run ends also where nobody answers any more: what is not given back is taken over after a while.
-  std::stop_source late;
-  const std::jthread timer([&late](std::stop_token done) {
-    if (SystemLeaseWait()(kMostGivingBack, std::move(done)).ok()) late.request_stop();
-  });
+  const TimeLimit limit(kMostGivingBack, {});
   for (const std::unique_ptr<Lease>& lease : leases_) {
     // One that was lost is not ours to give back.
-    const Status given = lease->GiveBack(late.get_token());
+    const Status given = lease->GiveBack(limit.token());
     if (!given.ok() && given.code() != Code::kFailedPrecondition) LogWarning(given.message());
   }
 }
@@ -107,7 +105,9 @@ void LeaseKeeper::Start(std::function<void(Status)> lost) {
 void LeaseKeeper::Loop(std::stop_token stop, const std::function<void(Status)>& lost) {
   while (wait_(every_, stop).ok()) {
     for (const std::unique_ptr<Lease>& lease : leases_) {
-      Status renewed = lease->Renew(stop);
+      // Without an answer for a turn it is asked anew: another connection may have one, and others wait.
+      const TimeLimit limit(every_, stop);
+      Status renewed = lease->Renew(limit.token());
       if (renewed.code() != Code::kFailedPrecondition) continue;
       lost(std::move(renewed));
       return;

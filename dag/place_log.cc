@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "base/time_limit.h"
 #include "dag/run_log_line.h"
 
 namespace pipeline {
@@ -14,7 +15,7 @@ namespace pipeline {
 namespace {
 
 constexpr std::string_view kFirstLine = "# pipe run log v1\n";
-constexpr std::chrono::seconds kMostWaiting{5};
+constexpr std::chrono::seconds kMostWaiting{5}, kMostAtTheEnd{10};
 constexpr std::uint64_t kMaxSegmentBytes = std::uint64_t{64} << 20;
 
 std::string NewRunName() {
@@ -30,26 +31,30 @@ std::string NewRunName() {
 PlaceLog::PlaceLog(Store& out, std::string lineage, const Clock& clock)
     : out_(out), lineage_(std::move(lineage)), clock_(clock), run_(NewRunName()) {}
 
-Status PlaceLog::Add(const UnitLine& line) {
+Status PlaceLog::Add(const UnitLine& line, std::stop_token stop) {
   const std::scoped_lock lock(mutex_);
   if (lines_.empty()) oldest_ = clock_.Monotonic();
   UnitLine own = line;
   own.segment = 1;
   lines_ += EncodeLine(own);
-  return clock_.Monotonic() - oldest_ < kMostWaiting ? Status() : Write();
+  return clock_.Monotonic() - oldest_ < kMostWaiting ? Status() : Write(std::move(stop));
 }
 
-Status PlaceLog::Flush() {
+Status PlaceLog::Flush(std::stop_token stop) {
   const std::scoped_lock lock(mutex_);
-  return lines_.empty() ? Status() : Write();
+  return lines_.empty() ? Status() : Write(std::move(stop));
 }
 
-Status PlaceLog::Write() {
+Status PlaceLog::Write(std::stop_token stop) {
+  // A run that is stopped ends soon, also where nobody answers.
+  std::optional<TimeLimit> limit;
+  if (stop.stop_requested()) limit.emplace(kMostAtTheEnd, std::stop_token());
   std::string number = std::to_string(next_++);
   number.insert(0, number.size() < 5 ? 5 - number.size() : 0, '0');
   const std::string name = StrCat(kPlaceLogPrefix, run_, "-", number, ".log");
   const std::string bytes = StrCat(kFirstLine, EncodeLine(SegmentLine{1, lineage_}), lines_);
-  RETURN_IF_ERROR(WriteObject(out_, name, bytes, Condition::CreateOnly()).status());
+  RETURN_IF_ERROR(
+      WriteObject(out_, name, bytes, Condition::CreateOnly(), limit ? limit->token() : stop).status());
   lines_.clear();
   return {};
 }

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <mutex>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,11 +27,12 @@ class PlaceLog {
   PlaceLog(Store& out, std::string lineage, const Clock& clock = SystemClock());
 
   /// Takes a line; durable once Flush has returned OK, or by itself when lines have waited for a while.
-  Status Add(const UnitLine& line);
-  Status Flush();
+  /// Once `stop` stops, a few seconds are spent on it: what is lost is compared and not written again.
+  Status Add(const UnitLine& line, std::stop_token stop);
+  Status Flush(std::stop_token stop);
 
  private:
-  Status Write();  // under the lock
+  Status Write(std::stop_token stop);  // under the lock
 
   Store& out_;
   const std::string lineage_;

@@ -389,6 +389,7 @@ class Planner {
     if (segment.publishes) {
       ASSIGN_OR_RETURN(const Facts::Published* const there, PublishedOf(segment.node));
       segment.replaces = there != nullptr && there->manifest;
+      if (segment.replaces) segment.manifest_version = there->manifest_version;
       if (segment.replaces && !there->whole)
         segment.because.push_back(StrCat("published object ", there->missing, " is gone or was changed"));
       const Manifest* const manifest = segment.replaces ? &*there->manifest : nullptr;

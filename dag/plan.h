@@ -47,9 +47,10 @@ struct Facts {
   /// place has the recipe in its name.
   struct Published {
     std::optional<Manifest> manifest;
-    bool whole = true;     // every shard is there with the size that the manifest says
-    std::string missing;   // the first that is not
-    bool foreign = false;  // no manifest of ours, but objects that we did not write
+    std::string manifest_version;  // as ObjectInfo has it
+    bool whole = true;             // every shard is there with the size that the manifest says
+    std::string missing;           // the first that is not
+    bool foreign = false;          // no manifest of ours, but objects that we did not write
   };
   std::map<std::string, Published> published;  // by stage; of those with an `out`
   /// The artifact of a publishing stage at the place where the log last saw it published, where that
@@ -111,7 +112,8 @@ struct PlannedSegment {
   bool varies = false;     // what it leaves may come out different when it is made again
   State state = State::kWanted;
   bool forced = false;
-  bool replaces = false;  // what stands at the place goes first: manifest, then the rest
+  bool replaces = false;         // what stands at the place goes first: manifest, then the rest
+  std::string manifest_version;  // of the manifest that stands at the place; empty: there was none
 
   Lineage lineage;        // from the source to the last stage
   Lineage piece_lineage;  // the same with the last stage's keys that the first pass reads

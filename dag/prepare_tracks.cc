@@ -1,6 +1,7 @@
 #include "dag/prepare_tracks.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -236,6 +237,16 @@ class Preparer {
   PreparedTracks made_;
 };
 
+/// Another run may have ended there between the look of the plan and the lease.
+Status CheckUnchanged(const PlannedSegment& planned, Store& out) {
+  ASSIGN_OR_RETURN(const std::optional<ObjectInfo> manifest, out.Stat(kManifestName));
+  if ((manifest ? manifest->version : std::string()) == planned.manifest_version) return {};
+  return Status(
+      Code::kFailedPrecondition,
+      StrCat(planned.place, ": another run has published or removed what is there since this one was ",
+             "planned; run it again"));
+}
+
 }  // namespace
 
 Result<PreparedTracks> PrepareTracks(const Graph& graph, const Plan& plan, const Environment& environment,
@@ -266,8 +277,11 @@ Result<std::unique_ptr<LeaseKeeper>> ClaimPlaces(const PreparedTracks& prepared,
   ASSIGN_OR_RETURN(
       std::unique_ptr<LeaseKeeper> keeper,
       LeaseKeeper::Take(std::move(shared), environment.lease, SystemLeaseWait(), note, std::move(stop)));
-  for (const std::unique_ptr<Track>& track : prepared.tracks)
-    if (track->active() && track->out) RETURN_IF_ERROR(LayClaim(track->scope, *track->out));
+  for (const std::unique_ptr<Track>& track : prepared.tracks) {
+    if (!track->active() || !track->out) continue;
+    if (IsRemote(track->planned->place)) RETURN_IF_ERROR(CheckUnchanged(*track->planned, *track->out));
+    RETURN_IF_ERROR(LayClaim(track->scope, *track->out));
+  }
   return keeper;
 }
 

@@ -25,12 +25,18 @@ StoredObject Stored(const Sidecar& sidecar) {
   return {sidecar.object, sidecar.bytes.size(), Crc32c(sidecar.bytes), DigestOf(sidecar.bytes)};
 }
 
+/// Whether what lies there is `object`, by size and, where the place keeps one, by checksum: shards of
+/// another recipe may be as long.
+bool Holds(const ObjectInfo& there, const StoredObject& object) {
+  return there.size == object.bytes && there.crc32c.value_or(object.crc32c) == object.crc32c;
+}
+
 /// What `line` says of `shard`; absent unless it says so of each of its objects and these lie there.
 std::optional<ShardOutput> Standing(const Shard& shard, const UnitLine& line,
-                                    const std::map<std::string, std::uint64_t>& sizes) {
-  const auto lies_there = [&sizes](const StoredObject& object) {
-    const auto size = sizes.find(object.name);
-    return size != sizes.end() && size->second == object.bytes;
+                                    const std::map<std::string, ObjectInfo>& there) {
+  const auto lies_there = [&there](const StoredObject& object) {
+    const auto found = there.find(object.name);
+    return found != there.end() && Holds(found->second, object);
   };
   const std::size_t objects = shard.index.empty() ? 1 : 2;
   if (line.objects.size() != objects || !std::all_of(line.objects.begin(), line.objects.end(), lies_there) ||
@@ -84,12 +90,8 @@ Status Publisher::Begin(const std::vector<Piece>& pieces, std::uint64_t memory_b
     RETURN_IF_ERROR(LayClaim(scope_, out_));
   }
 
-  std::map<std::string, std::uint64_t> sizes;
   ASSIGN_OR_RETURN(const std::vector<ObjectInfo> there, out_.List(""));
-  for (const ObjectInfo& object : there) {
-    sizes.emplace(object.name, object.size);
-    versions_.emplace(object.name, object.version);
-  }
+  for (const ObjectInfo& object : there) there_.emplace(object.name, object);
   const std::vector<Shard>& shards = publication_->shards();
   outputs_.resize(shards.size());
   stands_.resize(shards.size());
@@ -97,13 +99,13 @@ Status Publisher::Begin(const std::vector<Piece>& pieces, std::uint64_t memory_b
     place_log_ = std::make_unique<PlaceLog>(out_, ToJson(scope_.planned->lineage).Dump());
   for (std::size_t at = 0; at < shards.size(); ++at) {
     const UnitLine* line = scope_.environment->log->FindDone(ShardUnitOf(scope_, shards[at]));
-    if (line == nullptr || line->place != scope_.planned->place || !Stands(at, *line, sizes)) continue;
+    if (line == nullptr || line->place != scope_.planned->place || !Stands(at, *line)) continue;
     // Its line may have gone away with the log of what is replaced.
-    if (place_log_ && scope_.planned->replaces) RETURN_IF_ERROR(place_log_->Add(*line));
+    if (place_log_ && scope_.planned->replaces) RETURN_IF_ERROR(place_log_->Add(*line, {}));
   }
   if (place_log_) {
-    RETURN_IF_ERROR(AdoptFromPlace(there, sizes));
-    RETURN_IF_ERROR(place_log_->Flush());
+    RETURN_IF_ERROR(AdoptFromPlace(there));
+    RETURN_IF_ERROR(place_log_->Flush({}));
   }
   RETURN_IF_ERROR(CheckRoom(pieces));
   for (std::vector<std::size_t>& group : publication_->Groups(memory_bytes))
@@ -112,20 +114,18 @@ Status Publisher::Begin(const std::vector<Piece>& pieces, std::uint64_t memory_b
   return {};
 }
 
-bool Publisher::Stands(std::size_t shard, const UnitLine& line,
-                       const std::map<std::string, std::uint64_t>& sizes) {
+bool Publisher::Stands(std::size_t shard, const UnitLine& line) {
   const Shard& wanted = publication_->shards()[shard];
   if (scope_.planned->forced || (line.recipe != ShardRecipe(scope_.planned->recipe(), wanted) &&
                                  line.content != ShardContent(scope_.content_stage, wanted)))
     return false;
-  std::optional<ShardOutput> output = Standing(wanted, line, sizes);
+  std::optional<ShardOutput> output = Standing(wanted, line, there_);
   if (!output) return false;
   outputs_[shard] = std::move(*output);
   return stands_[shard] = true;
 }
 
-Status Publisher::AdoptFromPlace(const std::vector<ObjectInfo>& there,
-                                 const std::map<std::string, std::uint64_t>& sizes) {
+Status Publisher::AdoptFromPlace(const std::vector<ObjectInfo>& there) {
   std::map<std::string, std::size_t> missing;  // by unit
   for (std::size_t at = 0; at < stands_.size(); ++at)
     if (!stands_[at]) missing.emplace(ShardUnitOf(scope_, publication_->shards()[at]), at);
@@ -133,7 +133,7 @@ Status Publisher::AdoptFromPlace(const std::vector<ObjectInfo>& there,
   ASSIGN_OR_RETURN(std::vector<UnitLine> lines, ReadPlaceLog(out_, there));
   for (UnitLine& line : lines) {
     const auto found = missing.find(line.unit);
-    if (found == missing.end() || !Stands(found->second, line, sizes)) continue;
+    if (found == missing.end() || !Stands(found->second, line)) continue;
     missing.erase(found);
     line.segment = scope_.log_segment;
     line.place = scope_.planned->place;
@@ -174,11 +174,12 @@ Status Publisher::Withdraw() {
 }
 
 Condition Publisher::ConditionFor(const std::string& object) const {
-  const auto found = versions_.find(object);
-  return found == versions_.end() ? Condition::CreateOnly() : Condition::ReplaceUnlessSame(found->second);
+  const auto found = there_.find(object);
+  return found == there_.end() ? Condition::CreateOnly()
+                               : Condition::ReplaceUnlessSame(found->second.version);
 }
 
-Status Publisher::Log(std::size_t shard, const ShardOutput& output) {
+Status Publisher::Log(std::size_t shard, const ShardOutput& output, const std::stop_token& stop) {
   PassCommitPoint("shard.committed");
   const Shard& made = publication_->shards()[shard];
   UnitLine line;
@@ -195,7 +196,7 @@ Status Publisher::Log(std::size_t shard, const ShardOutput& output) {
   line.records = output.records;
   RETURN_IF_ERROR(scope_.environment->log->Append(line));
   PassCommitPoint("shard.logged");
-  if (place_log_) RETURN_IF_ERROR(place_log_->Add(line));
+  if (place_log_) RETURN_IF_ERROR(place_log_->Add(line, stop));
   scope_.environment->progress->Logged(line.unit, output.records, output.object.bytes);
   const std::scoped_lock lock(mutex_);
   outputs_[shard] = output;
@@ -215,15 +216,15 @@ Status Publisher::RunGroup(std::size_t group, std::uint64_t memory_bytes, std::s
                                                      std::vector<std::string>{scope_.planned->keys.stage}, 0);
   const auto committed = [&](std::size_t shard, const ShardOutput& output) {
     running->counters.records.fetch_add(output.records, std::memory_order_relaxed);
-    return Log(shard, output);
+    return Log(shard, output, stop);
   };
   Progress& progress = *scope_.environment->progress;
   progress.Started(running);
   Status outcome = publication_->Run(
       groups_[group], wanted, [this](const std::string& object) { return ConditionFor(object); }, out_,
-      committed, memory_bytes, std::move(stop));
+      committed, memory_bytes, stop);
   if (place_log_) {
-    Status kept = place_log_->Flush();
+    Status kept = place_log_->Flush(stop);
     if (outcome.ok()) outcome = std::move(kept);
   }
   progress.Finished(running->unit, outcome);
@@ -289,15 +290,16 @@ Status FinishPieces(const SegmentScope& scope, const Schema& schema, const std::
 Status CopyObject(Store& from, Store& to, const StoredObject& object, std::stop_token stop) {
   if (stop.stop_requested()) return Status(Code::kCancelled, "stopped");
   ASSIGN_OR_RETURN(const std::optional<ObjectInfo> there, to.Stat(object.name));
-  if (there && there->size == object.bytes) return {};
+  if (there && Holds(*there, object)) return {};
   ASSIGN_OR_RETURN(const std::unique_ptr<ByteFile> file, from.Open(object.name));
   if (file->size() != object.bytes)
     return Status(Code::kDataLoss,
                   StrCat(object.name, ": ", file->size(), " bytes where ", object.bytes, " were written"));
-  ASSIGN_OR_RETURN(const std::unique_ptr<ObjectWriter> writer,
-                   to.Create(object.name, Condition::ReplaceAny()));
-  RETURN_IF_ERROR(writer->AppendFile(*file, std::move(stop)));
-  return writer->Commit().status();
+  ASSIGN_OR_RETURN(
+      const std::unique_ptr<ObjectWriter> writer,
+      to.Create(object.name, there ? Condition::ReplaceUnlessSame(there->version) : Condition::CreateOnly()));
+  RETURN_IF_ERROR(writer->AppendFile(*file, stop));
+  return writer->Commit(std::move(stop)).status();
 }
 
 Status CopyArtifact(const SegmentScope& scope, Store& from, Store& out, std::stop_token stop) {

@@ -53,20 +53,19 @@ class Publisher {
   Status CheckRoom(const std::vector<Piece>& pieces) const;
   Status Withdraw();
   /// Whether `shard` stands by what `line` says of it; then its output is known.
-  bool Stands(std::size_t shard, const UnitLine& line, const std::map<std::string, std::uint64_t>& sizes);
+  bool Stands(std::size_t shard, const UnitLine& line);
   /// The same for the shards that do not, by the lines that lie at the place.
-  Status AdoptFromPlace(const std::vector<ObjectInfo>& there,
-                        const std::map<std::string, std::uint64_t>& sizes);
+  Status AdoptFromPlace(const std::vector<ObjectInfo>& there);
   Condition ConditionFor(const std::string& object) const;
-  Status Log(std::size_t shard, const ShardOutput& output);
+  Status Log(std::size_t shard, const ShardOutput& output, const std::stop_token& stop);
   Status RemoveStrays(const Manifest& manifest) const;
 
   const SegmentScope& scope_;
   Store& out_;
   std::unique_ptr<Publication> publication_;
   std::vector<std::vector<std::size_t>> groups_;
-  std::unique_ptr<PlaceLog> place_log_;          // null where the place is on this machine
-  std::map<std::string, std::string> versions_;  // what lay at the place when we began, by object
+  std::unique_ptr<PlaceLog> place_log_;      // null where the place is on this machine
+  std::map<std::string, ObjectInfo> there_;  // what lay at the place when we began, by name
 
   mutable std::mutex mutex_;
   std::vector<ShardOutput> outputs_;  // guarded by mutex_, like stands_; by shard

@@ -89,6 +89,9 @@ Result<std::unique_ptr<ArrivingFile>> ArrivingFile::Begin(std::shared_ptr<const 
                                                           Arrival arrival) {
   ASSIGN_OR_RETURN(std::unique_ptr<PartFile> part,
                    PartFile::Open(arrival.path, arrival.identity, remote->size()));
+  // Nothing would tell that the rest belongs to another version.
+  if (arrival.whole_first && !arrival.crc32c && !arrival.pin && part->state().bytes < remote->size())
+    RETURN_IF_ERROR(part->Empty());
   std::unique_ptr<ArrivingFile> file(
       new ArrivingFile(std::move(remote), std::move(arrival), std::move(part)));
   file->thread_ = std::jthread([raw = file.get()](std::stop_token stop) { raw->Fetch(std::move(stop)); });
@@ -131,13 +134,18 @@ void ArrivingFile::Fetch(std::stop_token stop) {
 /// All of it, and where it is pinned, what it is pinned to.
 Status ArrivingFile::FetchWhole(std::stop_token stop) {
   bool all_came_now = part_->state().bytes == 0;
+  Status refused;  // why what came before is fetched anew
   for (;;) {
     std::optional<ChecksumHasher> hasher;
     if (arrival_.pin) {
       hasher.emplace(arrival_.pin->kind);
       RETURN_IF_ERROR(HashWhatIsHere(*hasher, stop));
     }
-    RETURN_IF_ERROR(FetchRest(hasher, stop));
+    if (Status rest = FetchRest(hasher, stop); !rest.ok()) {
+      if (refused.ok() || rest.code() == Code::kCancelled) return rest;
+      if (rest.code() != Code::kUnavailable) RETURN_IF_ERROR(part_->Forget());
+      return Status(rest.code(), StrCat(refused.message(), "; then ", rest.message()));
+    }
     if (!hasher) return {};
     ASSIGN_OR_RETURN(const Checksum found, hasher->Finish());
     if (found == *arrival_.pin) return {};
@@ -148,6 +156,8 @@ Status ArrivingFile::FetchWhole(std::stop_token stop) {
                            " was wanted, and what arrived has ", ToString(found),
                            "; check `checksum` and the address; the next run fetches it anew"));
     }
+    refused = Status(Code::kDataLoss, StrCat(arrival_.name, ": ", ToString(*arrival_.pin),
+                                             " was wanted, and what arrived has ", ToString(found)));
     RETURN_IF_ERROR(part_->Empty());
     all_came_now = true;
   }

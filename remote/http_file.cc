@@ -41,7 +41,7 @@ class HttpFile::Reader final : public ByteReader {
             Status(Code::kUnavailable,
                    StrCat(failure.message(),
                           "; the server tells neither ETag nor Last-Modified, so the rest might belong to "
-                          "another version: run it again"));
+                          "another version: run it again; pinned by `checksum` it goes on where it was"));
       else
         failed_ = retry_.Again(std::move(failure), asked_pause_, stop_);
     }

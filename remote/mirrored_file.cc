@@ -29,7 +29,11 @@ class MirroredFile::Reader final : public ByteReader {
         file_.Gave(address_);
         return got;
       }
+      // That it gives no parts is no reason to ask it no more: all of it may still come from there.
+      const bool refuses_part =
+          reader_ && end_ < file_.size() && !got.ok() && got.status().code() == Code::kFailedPrecondition;
       reader_.reset();
+      if (refuses_part) return failed_ = std::move(got).status();
       failed_ =
           GoOn(got.ok() ? Status(Code::kUnavailable, StrCat(ShownUrl(file_.addresses_[address_].url),
                                                             ": ended at byte ", at_, " of ", file_.size()))
@@ -136,7 +140,7 @@ void MirroredFile::Gave(std::size_t address) const {
 }
 
 bool MirroredFile::Distrust(bool all_came_from_here) {
-  const std::scoped_lock lock(mutex_);
+  std::unique_lock lock(mutex_);
   std::size_t gave = 0, alive = 0, last = current_;
   for (std::size_t i = 0; i < addresses_.size(); ++i)
     if (addresses_[i].gave) ++gave, last = i;
@@ -150,7 +154,12 @@ bool MirroredFile::Distrust(bool all_came_from_here) {
   for (std::size_t i = 0; i < addresses_.size() && !addresses_[current_].dead.ok(); ++i)
     current_ = (current_ + 1) % addresses_.size();
   if (addresses_.size() < 2 || alive == 0) return false;
-  return (all_came_from_here && gave == 1) || ++mixed_ <= addresses_.size();
+  const bool again = (all_came_from_here && gave == 1) || ++mixed_ <= addresses_.size();
+  const std::string line = StrCat("what arrived does not have its checksum; it is fetched anew from ",
+                                  ShownUrl(addresses_[current_].url));
+  lock.unlock();
+  if (again && note_) note_(line);
+  return again;
 }
 
 }  // namespace pipeline

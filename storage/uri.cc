@@ -99,7 +99,7 @@ Result<Uri> Uri::Parse(std::string_view text) {
   const bool has_slashes = after.substr(0, 2) == "//";
   for (const Known& known : kSchemes) {
     if (!word || *word != known.word) continue;
-    if (!has_slashes) return Bad(text, StrCat("'//' is missing after '", known.word, ":'"));
+    if (!has_slashes) return Bad(ShownUrl(text), StrCat("'//' is missing after '", known.word, ":'"));
     const std::string_view rest = after.substr(2);
     if (known.scheme == Scheme::kFile) return ParseFile(text, rest);
     if (known.scheme == Scheme::kGs) return ParseGs(text, rest);

@@ -97,7 +97,7 @@ std::int64_t BucketRun::NewestLocal() const {
   return newest;
 }
 
-Status BucketRun::Empty() const {
+Status BucketRun::Empty(const std::string& but) const {
   std::error_code error;
   std::vector<fs::path> found;
   for (fs::directory_iterator at(directory_.Path(""), error), end; !error && at != end; at.increment(error))
@@ -105,7 +105,7 @@ Status BucketRun::Empty() const {
   for (const fs::path& path : found) {
     const std::string name = path.filename().string();
     if (std::find(std::begin(kOwn), std::end(kOwn), name) != std::end(kOwn)) continue;
-    if (name.starts_with(kIncoming)) continue;  // FetchFiles looks at what is in it
+    if (name == but) continue;  // FetchFiles looks at what is in it
     RETURN_IF_ERROR(RemoveAll(path));
   }
   return {};
@@ -124,7 +124,7 @@ Result<bool> BucketRun::LocalIsGood() {
                      ": the checkpoints that this machine had brought there "
                      "are gone, so what it has of them is not gone on from: it trains anew"));
     unsent_ = false;
-    RETURN_IF_ERROR(Empty());
+    RETURN_IF_ERROR(Empty({}));
     return true;
   }
   const std::string newest = candidates_.front().Path();
@@ -153,7 +153,7 @@ Status BucketRun::Restore() {
 }
 
 Status BucketRun::Bring(const CheckpointName& name, const CheckpointMarker& marker) {
-  RETURN_IF_ERROR(Empty());
+  RETURN_IF_ERROR(Empty(kIncoming + name.id));
   FetchPlan plan;
   plan.from = checkpoints_.Uri(name);
   plan.files = marker.files;

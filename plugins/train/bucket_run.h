@@ -48,7 +48,7 @@ class BucketRun {
 
  private:
   std::int64_t NewestLocal() const;
-  Status Empty() const;
+  Status Empty(const std::string& but) const;
   Status Bring(const CheckpointName& name, const CheckpointMarker& marker);
 
   const TrainJob& job_;

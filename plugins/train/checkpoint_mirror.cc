@@ -1,5 +1,6 @@
 #include "plugins/train/checkpoint_mirror.h"
 
+#include <chrono>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -16,6 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kAtOnce = 4;
+constexpr std::chrono::milliseconds kLook{200};  // for a stop
 constexpr const char* kOutgoing = "outgoing";
 
 /// The same files below `to`, which hold what they hold now even when `from` is removed.
@@ -30,6 +32,9 @@ Status LinkTree(const std::string& from, const std::string& to) {
     if (error) fs::copy_file(fs::path(from) / name, target, fs::copy_options::overwrite_existing, error);
     if (error) return SystemError(target.string(), error.value());
   }
+  // Whoever removes it may have begun before we had all.
+  ASSIGN_OR_RETURN(const std::vector<std::string> left, FilesBelow(from));
+  if (left != names) return Status(Code::kNotFound, StrCat(from, ": was removed meanwhile"));
   return {};
 }
 
@@ -82,7 +87,9 @@ Status CheckpointMirror::Finish() {
 void CheckpointMirror::Loop() {
   std::unique_lock lock(mutex_);
   while (true) {
-    changed_.wait(lock, [this] { return waiting_ || closing_; });
+    // `grace` counts from the stop, also where nothing is on its way then.
+    while (!changed_.wait_for(lock, kLook, [this] { return waiting_ || closing_; }))
+      if (!stopped_ && call_.stopped()) stopped_ = SystemClock().Monotonic();
     if (!waiting_) return;
     const Handed handed = *std::exchange(waiting_, std::nullopt);
     const std::int64_t step = handed.step;

@@ -18,6 +18,8 @@ namespace pipeline {
 
 namespace {
 
+constexpr int kTries = 3;  // of what came damaged on the way
+
 constexpr std::size_t kPiece = 1 << 20;
 
 static_assert(static_cast<int>(Code::kCancelled) == PIPE_CANCELLED);
@@ -92,13 +94,16 @@ Status HostStorage::ReadPieces(const std::string& uri,
 }
 
 Result<std::string> HostStorage::Read(const std::string& uri, std::uint64_t most) const {
-  std::string bytes;
-  RETURN_IF_ERROR(ReadPieces(uri, [&](std::string_view piece) -> Status {
-    bytes.append(piece);
-    if (bytes.size() <= most) return {};
-    return Status(Code::kDataLoss, StrCat(uri, ": larger than the ", most, " bytes that it may have"));
-  }));
-  return bytes;
+  for (int tries = 1;; ++tries) {
+    std::string bytes;
+    Status read = ReadPieces(uri, [&](std::string_view piece) -> Status {
+      bytes.append(piece);
+      if (bytes.size() <= most) return {};
+      return Status(Code::kDataLoss, StrCat(uri, ": larger than the ", most, " bytes that it may have"));
+    });
+    if (read.ok()) return bytes;
+    if (read.code() != Code::kUnavailable || tries == kTries) return read;
+  }
 }
 
 Result<std::vector<HostStorage::Object>> HostStorage::List(const std::string& uri) const {

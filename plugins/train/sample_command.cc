@@ -109,8 +109,9 @@ Status RunSample(const std::vector<std::string>& arguments, const HostCall& call
   RETURN_IF_ERROR(CheckNumber(words, "--temperature", 0, 100, false));
   RETURN_IF_ERROR(CheckNumber(words, "--top-p", 0, 1, false));
   RETURN_IF_ERROR(CheckNumber(words, "--seed", 0, 2147483647, true));
-  const std::string& place = words.alone.front();
+  std::string place = words.alone.front();
   const bool elsewhere = IsElsewhere(place);
+  while (elsewhere && place.ends_with('/')) place.pop_back();
   ASSIGN_OR_RETURN(std::string run, elsewhere ? FindRunElsewhere(place, call.storage()) : FindRun(place));
   ASSIGN_OR_RETURN(const std::string python, FindPython(words.Flag("--environment", kDefaultEnvironment)));
   if (elsewhere) {

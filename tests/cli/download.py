@@ -143,6 +143,30 @@ class Scenarios:
         self.hold(run.finish("--set", f"corpus={server.url}") == 0, run, "failed")
         self.same(run)
 
+    def a_mirror_with_a_file_of_another_size(self, server):
+        mirror, server.data = WebServer(PACKED), PACKED[:-1000]
+        run, source = self.run("shorter", checksum=pin(PACKED), mirrors=mirror.url), ("--set", f"corpus={server.url}")
+        code = run.finish(*source)
+        self.hold(code == 1 and pin(PACKED[:-1000]) in run.messages(), run, f"exit {code}")
+        self.hold(run.finish(*source) == 0, run, "did not take the one that is right")
+        self.same(run)
+
+    def one_checksum_at_two_addresses(self, server):
+        """One part file, whoever asks for it."""
+        other = WebServer(PACKED, name="again.xz")
+        run = self.run("twice", checksum=f"[{pin(PACKED)}, {pin(PACKED)}]")
+        run.file.write_text(run.file.read_text().replace('"${corpus}"', f'["{server.url}", "{other.url}"]'))
+        self.hold(run.finish() == 0, run, "failed")
+        self.hold(server.sent + other.sent < 1.1 * len(PACKED), run, "was sent twice")
+
+    def parts_of_a_pinned_file_that_are_refused(self, server):
+        wanted = self.from_file("whole", PLAIN, "corpus.txt")
+        server = WebServer(PLAIN, name="corpus.txt")
+        server.takes_ranges = False
+        run = self.run("refused", checksum=pin(PLAIN), connections=4)
+        self.hold(run.finish("--set", f"corpus={server.url}") == 0, run, "failed")
+        self.same(run, wanted)
+
     def mirrors_need_a_checksum(self, server):
         run = self.run("unpinned", mirrors=server.url)
         code = run.finish("--set", f"corpus={server.url}")

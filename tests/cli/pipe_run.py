@@ -172,12 +172,15 @@ class Run:
 
     def stop_when(self, condition, signal, *options):
         """Sends `signal` once this start is in the log and the condition holds; the exit code. 0: it was quicker."""
-        process = self.start(*options)
+        process, until = self.start(*options), time.monotonic() + 100
         while process.poll() is None:
+            if time.monotonic() > until:
+                process.kill()
+                fail("waited for what never came", self)
             if self.log().last_run().get("pid") == str(process.pid) and condition():
                 process.send_signal(signal)
                 return process.wait(timeout=100)
-            time.sleep(0.0005)
+            time.sleep(0.001)
         return process.returncode
 
     def outcome(self):

@@ -62,10 +62,16 @@ class WebServer:
                 self.end_headers()
                 if body:
                     server.count(1)
+                    self.counted = True
                     try:
                         self.send(part, first if wanted and known else 0)
                     finally:
-                        server.count(-1)
+                        self.leave()
+
+            def leave(self):
+                if self.counted:
+                    self.counted = False
+                    server.count(-1)
 
             def say(self, status, headers):
                 self.send_response(status)
@@ -81,6 +87,8 @@ class WebServer:
                     if not server.wait_for(first + at + len(piece)):
                         self.close_connection = True
                         return
+                    if at + (1 << 14) >= len(part):
+                        self.leave()  # who has the last of it may ask for more before we are back
                     if server._rate:
                         time.sleep(len(piece) / server._rate)
                     self.wfile.write(piece)

@@ -115,6 +115,17 @@ TEST(LeaseTest, ARenewalWhoseAnswerWasLostIsNoLoss) {
   EXPECT_EQ(Written(store)["holder"].AsString("?"), "");
 }
 
+TEST(LeaseTest, IsGivenBackAlsoAfterARenewalWhoseAnswerWasLost) {
+  MemoryStore store;
+  FaultStore flaky(store);
+  const auto lease = Lease::Take(flaky, "gs://b/out", TermsOf("ours"), std::nullopt, {});
+  ASSERT_TRUE(lease.ok());
+  flaky.LoseAnswerOfCommit(1);
+  EXPECT_FALSE((*lease)->Renew({}).ok());
+  EXPECT_TRUE((*lease)->GiveBack({}).ok());
+  EXPECT_EQ(Written(store)["holder"].AsString("?"), "");
+}
+
 TEST(LeaseTest, OneThatCannotBeReadIsHeld) {
   for (const std::string text : {"", "not JSON", "[]", R"({"holder":7})"}) {
     MemoryStore store;

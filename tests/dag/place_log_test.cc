@@ -38,12 +38,12 @@ TEST(PlaceLogTest, ASegmentIsWrittenWhenItsFirstLineHasWaited) {
   MemoryStore out;
   FakeClock clock;
   PlaceLog log(out, "[]", clock);
-  ASSERT_TRUE(log.Add(Shard("text/train.s00000-of-00003")).ok());
+  ASSERT_TRUE(log.Add(Shard("text/train.s00000-of-00003"), {}).ok());
   clock.Advance(std::chrono::seconds(4));
-  ASSERT_TRUE(log.Add(Shard("text/train.s00001-of-00003")).ok());
+  ASSERT_TRUE(log.Add(Shard("text/train.s00001-of-00003"), {}).ok());
   EXPECT_EQ(Objects(out).size(), 0u);
   clock.Advance(std::chrono::seconds(1));
-  ASSERT_TRUE(log.Add(Shard("text/train.s00002-of-00003")).ok());
+  ASSERT_TRUE(log.Add(Shard("text/train.s00002-of-00003"), {}).ok());
   EXPECT_EQ(Objects(out).size(), 1u);
   EXPECT_EQ(Units(out).size(), 3u);
 }
@@ -52,11 +52,11 @@ TEST(PlaceLogTest, SegmentsAreCreatedAndNeverChanged) {
   MemoryStore out;
   PlaceLog log(out, "[]"), other(out, "[]");
   for (const std::string unit : {"text/train.s00000-of-00002", "text/train.s00001-of-00002"}) {
-    ASSERT_TRUE(log.Add(Shard(unit)).ok());
-    ASSERT_TRUE(log.Flush().ok());
-    ASSERT_TRUE(log.Flush().ok()) << "nothing waits";
-    ASSERT_TRUE(other.Add(Shard(unit)).ok());
-    ASSERT_TRUE(other.Flush().ok());
+    ASSERT_TRUE(log.Add(Shard(unit), {}).ok());
+    ASSERT_TRUE(log.Flush({}).ok());
+    ASSERT_TRUE(log.Flush({}).ok()) << "nothing waits";
+    ASSERT_TRUE(other.Add(Shard(unit), {}).ok());
+    ASSERT_TRUE(other.Flush({}).ok());
   }
   const std::vector<std::string> names = Objects(out);
   ASSERT_EQ(names.size(), 4u) << "two runs, two segments each";
@@ -66,8 +66,8 @@ TEST(PlaceLogTest, SegmentsAreCreatedAndNeverChanged) {
 TEST(PlaceLogTest, ASegmentIsARunLog) {
   MemoryStore out;
   PlaceLog log(out, R"([{"stage":"text"}])");
-  ASSERT_TRUE(log.Add(Shard("text/train.s00000-of-00001")).ok());
-  ASSERT_TRUE(log.Flush().ok());
+  ASSERT_TRUE(log.Add(Shard("text/train.s00000-of-00001"), {}).ok());
+  ASSERT_TRUE(log.Flush({}).ok());
   const std::string text = ReadObject(out, Objects(out).at(0), 1 << 20).value();
   EXPECT_TRUE(text.starts_with("# pipe run log v1\nsegment\tnumber=1\tlineage=[{\"stage\":\"text\"}]\t"))
       << text;
@@ -84,8 +84,8 @@ TEST(PlaceLogTest, ALineThatIsDamagedIsPassedOver) {
   PlaceLog log(out, "[]");
   for (const std::string unit :
        {"text/train.s00000-of-00003", "text/train.s00001-of-00003", "text/train.s00002-of-00003"})
-    ASSERT_TRUE(log.Add(Shard(unit)).ok());
-  ASSERT_TRUE(log.Flush().ok());
+    ASSERT_TRUE(log.Add(Shard(unit), {}).ok());
+  ASSERT_TRUE(log.Flush({}).ok());
   const std::string name = Objects(out).at(0);
   std::string text = ReadObject(out, name, 1 << 20).value();
   text[text.find("s00001")] = 'x';
@@ -97,15 +97,15 @@ TEST(PlaceLogTest, ALineThatIsDamagedIsPassedOver) {
 TEST(PlaceLogTest, WhatCannotBeWrittenIsKeptForTheNextTurn) {
   MemoryStore out;
   PlaceLog log(out, "[]");
-  ASSERT_TRUE(log.Add(Shard("text/train.s00000-of-00002")).ok());
-  ASSERT_TRUE(log.Flush().ok());
-  ASSERT_TRUE(log.Add(Shard("text/train.s00001-of-00002")).ok());
+  ASSERT_TRUE(log.Add(Shard("text/train.s00000-of-00002"), {}).ok());
+  ASSERT_TRUE(log.Flush({}).ok());
+  ASSERT_TRUE(log.Add(Shard("text/train.s00001-of-00002"), {}).ok());
   // Somebody has the name of the next segment.
   std::string taken = Objects(out).at(0);
   taken.replace(taken.find("-00000"), 6, "-00001");
   ASSERT_TRUE(WriteObject(out, taken, "theirs", Condition::CreateOnly()).ok());
-  EXPECT_FALSE(log.Flush().ok());
-  ASSERT_TRUE(log.Flush().ok());
+  EXPECT_FALSE(log.Flush({}).ok());
+  ASSERT_TRUE(log.Flush({}).ok());
   EXPECT_EQ(Units(out).size(), 2u);
 }
 

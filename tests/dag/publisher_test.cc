@@ -219,6 +219,22 @@ TEST_F(BucketPublisherTest, AnotherMachineKnowsWhatStands) {
   EXPECT_TRUE(now.contains("train.1"));
 }
 
+TEST_F(BucketPublisherTest, AShardOfAnotherRecipeThatIsAsLongDoesNotStand) {
+  MemoryStore out;
+  ASSERT_TRUE(Publish(out).ok());
+  ASSERT_TRUE(out.Remove(kManifestName).ok());
+  const std::string ours = ReadObject(out, "train.1", 100).value();
+  ASSERT_TRUE(WriteObject(out, "train.1", std::string(ours.size(), 'x'), Condition::ReplaceAny()).ok());
+  std::size_t standing = 0;
+  ASSERT_TRUE(Publish(out, &standing).ok());
+  EXPECT_EQ(standing, 2u) << "by the run log";
+  EXPECT_EQ(ReadObject(out, "train.1", 100).value(), ours);
+  ASSERT_TRUE(WriteObject(out, "train.1", std::string(ours.size(), 'x'), Condition::ReplaceAny()).ok());
+  ASSERT_TRUE(PublishElsewhere(out, &standing).ok());
+  EXPECT_EQ(standing, 2u) << "by the log of the place";
+  EXPECT_EQ(ReadObject(out, "train.1", 100).value(), ours);
+}
+
 TEST_F(BucketPublisherTest, WithoutItsLogShardsAreMadeAgainAndNotWritten) {
   MemoryStore out;
   ASSERT_TRUE(Publish(out).ok());

@@ -108,7 +108,8 @@ class Trainer:
     def stop(self):
         """What a trainer does on SIGTERM."""
         self.say("preempt")
-        self.checkpoint()
+        if self.step not in self.steps()[:1]:
+            self.checkpoint()
         self.end(42)
 
     def end(self, code, message=""):

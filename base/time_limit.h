@@ -1,0 +1,39 @@
+// A stop token that also stops by itself, for calls that may wait for somebody else.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <stop_token>
+#include <thread>
+#include <utility>
+
+namespace pipeline {
+
+/// Its token stops after `time`, or when `stop` does. Costs a thread: for calls that may take seconds.
+class TimeLimit {
+ public:
+  TimeLimit(std::chrono::milliseconds time, std::stop_token stop)
+      : relay_(std::move(stop), Relay{&late_}), timer_([this, time](std::stop_token done) {
+          std::mutex mutex;
+          std::condition_variable_any never;
+          std::unique_lock lock(mutex);
+          never.wait_for(lock, done, time, [] { return false; });
+          if (!done.stop_requested()) late_.request_stop();
+        }) {}
+  TimeLimit(const TimeLimit&) = delete;
+  TimeLimit& operator=(const TimeLimit&) = delete;
+
+  std::stop_token token() const { return late_.get_token(); }
+
+ private:
+  struct Relay {
+    std::stop_source* to;
+    void operator()() const { to->request_stop(); }
+  };
+  std::stop_source late_;
+  std::stop_callback<Relay> relay_;
+  std::jthread timer_;  // last: its thread ends before what it touches
+};
+
+}  // namespace pipeline
