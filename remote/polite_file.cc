@@ -9,7 +9,13 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::size_t kPiece = std::size_t{1} << 20;  // between two looks at the rate
+constexpr std::size_t kPiece = std::size_t{1} << 20, kSmallest = std::size_t{16} << 10;
+
+/// Bytes between two looks at the rate, which is kept to within a tenth of a second: what has arrived while
+/// this machine was busy would else come all at once.
+std::size_t PieceFor(std::uint64_t bytes_per_second) {
+  return static_cast<std::size_t>(std::clamp<std::uint64_t>(bytes_per_second / 10, kSmallest, kPiece));
+}
 
 class Reader final : public ByteReader {
  public:
@@ -19,7 +25,7 @@ class Reader final : public ByteReader {
 
   Result<std::size_t> Read(std::span<char> out) override {
     if (!failed_.ok() || ended_) return failed_.ok() ? Result<std::size_t>(std::size_t{0}) : failed_;
-    Result<std::size_t> got = ReadSome(out.first(std::min(out.size(), kPiece)));
+    Result<std::size_t> got = ReadSome(out);
     if (got.ok() && (*got > 0 || out.empty())) return got;
     ended_ = true;
     if (!got.ok()) failed_ = got.status();
@@ -36,6 +42,7 @@ class Reader final : public ByteReader {
     }
     if (!manners_.rate) return reader_->Read(out);
     RETURN_IF_ERROR(manners_.rate->Wait(stop_));
+    out = out.first(std::min(out.size(), PieceFor(manners_.rate->bytes_per_second())));
     ASSIGN_OR_RETURN(const std::size_t got, reader_->Read(out));
     manners_.rate->Take(got);
     return got;

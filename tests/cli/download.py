@@ -210,11 +210,10 @@ class Scenarios:
         self.hold(server.most_at_once == 1, run, f"{server.most_at_once} transfers at once")
 
     def no_faster_than_it_may_be(self, server):
-        run, began = self.run("rate", rate=f"{len(PACKED) // 4}"), time.monotonic()
+        run, began = self.run("rate", rate=f"{len(PACKED) // 2}"), time.monotonic()
         self.hold(run.finish("--set", f"corpus={server.url}") == 0, run, "failed")
         self.same(run)
-        # What a busy machine finds in its socket comes at once, up to a megabyte, and the last of it is not waited for.
-        self.hold(time.monotonic() - began > 1, run, "faster than it may be")
+        self.hold(time.monotonic() - began > 1.5, run, "faster than it may be")
 
     def people_see_how_it_goes(self, server):
         server.here(len(PACKED) // 2)
