@@ -2,11 +2,11 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
 #include <stop_token>
 #include <thread>
 #include <utility>
+
+#include "base/wait.h"
 
 namespace pipeline {
 
@@ -15,11 +15,7 @@ class TimeLimit {
  public:
   TimeLimit(std::chrono::milliseconds time, std::stop_token stop)
       : relay_(std::move(stop), Relay{&late_}), timer_([this, time](std::stop_token done) {
-          std::mutex mutex;
-          std::condition_variable_any never;
-          std::unique_lock lock(mutex);
-          never.wait_for(lock, done, time, [] { return false; });
-          if (!done.stop_requested()) late_.request_stop();
+          if (WaitFor(time, std::move(done))) late_.request_stop();
         }) {}
   TimeLimit(const TimeLimit&) = delete;
   TimeLimit& operator=(const TimeLimit&) = delete;

@@ -4,10 +4,10 @@
 
 #include <cstdlib>
 #include <optional>
-#include <random>
 #include <utility>
 
 #include "base/log.h"
+#include "base/random_name.h"
 #include "base/str.h"
 #include "remote/open_store.h"
 #include "stages/partition_file.h"
@@ -28,10 +28,7 @@ constexpr std::uint64_t kMaxHolderBytes = 100;
 Result<std::string> HolderOf(Store& work) {
   Result<std::string> known = ReadObject(work, kHolderName, kMaxHolderBytes);
   if (known.ok() && !known->empty()) return known;
-  std::random_device device;
-  Hasher hasher;
-  for (int word = 0; word < 8; ++word) hasher.UpdateU64(device());
-  std::string made = hasher.Finish().ToHex();
+  std::string made = RandomName(32);
   RETURN_IF_ERROR(WriteObject(work, kHolderName, made, Condition::ReplaceAny()).status());
   return made;
 }

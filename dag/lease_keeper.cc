@@ -1,13 +1,12 @@
 #include "dag/lease_keeper.h"
 
 #include <algorithm>
-#include <condition_variable>
-#include <mutex>
 #include <optional>
 
 #include "base/log.h"
 #include "base/str.h"
 #include "base/time_limit.h"
+#include "base/wait.h"
 
 namespace pipeline {
 
@@ -56,11 +55,7 @@ Result<std::vector<std::optional<SeenLease>>> Watch(const Places& places, const 
 
 LeaseWait SystemLeaseWait() {
   return [](std::chrono::milliseconds time, std::stop_token stop) -> Status {
-    std::mutex mutex;
-    std::condition_variable_any never;
-    std::unique_lock lock(mutex);
-    never.wait_for(lock, stop, time, [] { return false; });
-    return stop.stop_requested() ? Status(Code::kCancelled, "stopped") : Status();
+    return WaitFor(time, std::move(stop)) ? Status() : Status(Code::kCancelled, "stopped");
   };
 }
 

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <optional>
-#include <random>
 #include <utility>
 
 #include "base/log.h"
+#include "base/random_name.h"
 #include "base/str.h"
 #include "base/time_limit.h"
 #include "dag/run_log_line.h"
@@ -18,18 +18,10 @@ constexpr std::string_view kFirstLine = "# pipe run log v1\n";
 constexpr std::chrono::seconds kMostWaiting{5}, kMostAtTheEnd{10};
 constexpr std::uint64_t kMaxSegmentBytes = std::uint64_t{64} << 20;
 
-std::string NewRunName() {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::random_device device;
-  std::string name;
-  while (name.size() < 16) name.push_back(kDigits[device() & 15]);
-  return name;
-}
-
 }  // namespace
 
 PlaceLog::PlaceLog(Store& out, std::string lineage, const Clock& clock)
-    : out_(out), lineage_(std::move(lineage)), clock_(clock), run_(NewRunName()) {}
+    : out_(out), lineage_(std::move(lineage)), clock_(clock), run_(RandomName(16)) {}
 
 Status PlaceLog::Add(const UnitLine& line, std::stop_token stop) {
   const std::scoped_lock lock(mutex_);

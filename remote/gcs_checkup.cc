@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/json.h"
+#include "base/random_name.h"
 #include "base/str.h"
 #include "remote/gcs_auth.h"
 #include "remote/gcs_store.h"
@@ -244,7 +245,7 @@ void GcsCheckup::CheckListing(const Uri& place, Use use) {
 
 void GcsCheckup::CheckWriting(const Uri& place) {
   GcsStore store(client_, place.authority, place.path, GcsWriterOptions{.spool = spool_});
-  const std::string name = StrCat(kProbe, NewUploadMark());
+  const std::string name = StrCat(kProbe, RandomName(24));
   const std::string shown = StrCat(place.ToString(), "/", name);
   const std::string grant = GrantCommand(place.authority, "roles/storage.objectUser");
   const Result<ObjectInfo> made = WriteObject(store, name, "pipe doctor", Condition::CreateOnly());

@@ -1,9 +1,9 @@
 #include "remote/gcs_writer.h"
 
-#include <random>
 #include <utility>
 
 #include "base/commit_point.h"
+#include "base/random_name.h"
 #include "base/str.h"
 #include "remote/gcs_compose.h"
 #include "remote/gcs_upload.h"
@@ -17,24 +17,13 @@ constexpr int kMaxTurns = 20;  // of others who replace the object all the time
 
 }  // namespace
 
-std::string NewUploadMark() {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::random_device device;
-  std::string mark;
-  while (mark.size() < 24) {
-    unsigned word = device();
-    for (int i = 0; i < 8; ++i, word >>= 4) mark.push_back(kDigits[word & 15]);
-  }
-  return mark;
-}
-
 GcsWriter::GcsWriter(std::string name, GcsPlace place, Condition condition,
                      std::shared_ptr<GcsSpooler> spooler)
     : name_(std::move(name)),
       place_(std::move(place)),
       condition_(std::move(condition)),
       spooler_(std::move(spooler)),
-      mark_(NewUploadMark()),
+      mark_(RandomName(24)),
       spool_(spooler_->options.spool) {}
 
 Status GcsWriter::Append(std::string_view bytes) {

@@ -72,7 +72,4 @@ class GcsWriter final : public ObjectWriter {
   Status failed_;  // the first failure is every further answer
 };
 
-/// Text that no other write has: 24 hexadecimal digits.
-std::string NewUploadMark();
-
 }  // namespace pipeline

@@ -1,11 +1,11 @@
 #include "remote/retry.h"
 
 #include <algorithm>
-#include <condition_variable>
-#include <mutex>
 #include <random>
+#include <utility>
 
 #include "base/str.h"
+#include "base/wait.h"
 
 namespace pipeline {
 
@@ -14,11 +14,8 @@ namespace {
 class RealPause final : public Pause {
  public:
   Status For(std::chrono::milliseconds time, std::stop_token stop) override {
-    std::mutex mutex;
-    std::condition_variable_any never;
-    std::unique_lock lock(mutex);
-    never.wait_for(lock, stop, time, [] { return false; });
-    return stop.stop_requested() ? Status(Code::kCancelled, "was stopped between two attempts") : Status();
+    if (WaitFor(time, std::move(stop))) return {};
+    return Status(Code::kCancelled, "was stopped between two attempts");
   }
 };
 

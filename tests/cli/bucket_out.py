@@ -4,80 +4,22 @@
     bucket_out.py PIPE FAKE_GCS
 """
 
-import base64
-import hashlib
-import http.client
-import json
 import lzma
 import os
 import random
 import signal
-import subprocess
 import sys
 import tempfile
 import time
-import urllib.parse
-import urllib.request
 from pathlib import Path
 
+from fake_buckets import BUCKET, FakeBucket
 from pipe_run import Run, corpus, differences, fail, text_line
 from web_server import WebServer
 
 FILE = text_line("bucket", shards=6)
 PACKED = lzma.compress(corpus(11, 2_000_000), preset=1)
-BUCKET = "shelf"
 OUT = f"gs://{BUCKET}/out"
-
-
-class FakeBucket:
-    """The program of tests/support with one bucket, and a seeded plan of faults; ends with its scope."""
-
-    def __init__(self, program, directory, *options):
-        self.process = subprocess.Popen([program, "--bucket", BUCKET, "--directory", str(directory), *options],
-                                        stdout=subprocess.PIPE, text=True)
-        self.url = json.loads(self.process.stdout.readline())["url"]
-        self.told = ""  # at its end
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.process.send_signal(signal.SIGTERM)
-        self.told = self.process.communicate(timeout=20)[0].strip()
-
-    def objects(self):
-        """{name: (generation, bytes)}, asked for as a client would; a fault is asked again."""
-        found, token = {}, ""
-        while token is not None:
-            page = json.loads(self.get(f"/storage/v1/b/{BUCKET}/o?maxResults=1000&pageToken={token}"))
-            for item in page.get("items", []):
-                name = urllib.parse.quote(item["name"], safe="")
-                data = self.get(f"/storage/v1/b/{BUCKET}/o/{name}?alt=media", item["md5Hash"])
-                found[item["name"]] = (item["generation"], data)
-            token = page.get("nextPageToken")
-        return found
-
-    def remove(self, name):
-        """As somebody who cleans up does."""
-        path = f"/storage/v1/b/{BUCKET}/o/{urllib.parse.quote(name, safe='')}"
-        for _ in range(20):
-            try:
-                request = urllib.request.Request(self.url + path, method="DELETE")
-                return urllib.request.urlopen(request, timeout=20).close()
-            except (OSError, http.client.HTTPException):
-                continue
-        return fail(f"{name}: cannot be removed")
-
-    def get(self, path, md5=None):
-        for _ in range(20):
-            try:
-                with urllib.request.urlopen(self.url + path, timeout=20) as answer:
-                    data = answer.read()
-            except (OSError, http.client.HTTPException):
-                continue
-            if md5 in (None, base64.b64encode(hashlib.md5(data).digest()).decode()):
-                return data
-        return fail(f"{path}: the fake bucket does not answer")
 
 
 class BucketRun(Run):

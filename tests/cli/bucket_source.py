@@ -14,7 +14,8 @@ import urllib.parse
 import urllib.request
 from pathlib import Path
 
-from bucket_out import BUCKET, FakeBucket, hold
+from bucket_out import hold
+from fake_buckets import BUCKET, FakeBucket
 from pipe_run import Run, corpus, differences, text_line
 
 TEXTS = [lzma.compress(corpus(seed, 600_000), preset=1) for seed in (31, 32, 33)]

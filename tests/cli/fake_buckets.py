@@ -1,11 +1,19 @@
 """The program fake_gcs of tests/support, for scripts that use buckets."""
 
+import base64
+import hashlib
+import http.client
 import json
 import os
 import signal
 import subprocess
+import urllib.error
 import urllib.parse
 import urllib.request
+
+from pipe_run import fail
+
+BUCKET = "shelf"
 
 
 class FakeBuckets:
@@ -72,6 +80,43 @@ class FakeBuckets:
         """The environment of a client that has credentials."""
         return {**plain_environment(), "CLOUDSDK_API_ENDPOINT_OVERRIDES_STORAGE": self.url, "NO_GCE_CHECK": "true",
                 **more}
+
+
+class FakeBucket(FakeBuckets):
+    """One bucket, and perhaps a seeded plan of faults."""
+
+    def __init__(self, program, directory, *options):
+        super().__init__(program, directory, "--bucket", BUCKET, *options)
+
+    def objects(self):
+        """{name: (generation, bytes)}, asked for as a client would; a fault is asked again."""
+        found, token = {}, ""
+        while token is not None:
+            page = json.loads(self.asked(f"/storage/v1/b/{BUCKET}/o?maxResults=1000&pageToken={token}"))
+            for item in page.get("items", []):
+                name = urllib.parse.quote(item["name"], safe="")
+                data = self.asked(f"/storage/v1/b/{BUCKET}/o/{name}?alt=media", item["md5Hash"])
+                found[item["name"]] = (item["generation"], data)
+            token = page.get("nextPageToken")
+        return found
+
+    def remove(self, name):
+        """As somebody who cleans up does."""
+        self.asked(f"/storage/v1/b/{BUCKET}/o/{urllib.parse.quote(name, safe='')}", method="DELETE")
+
+    def asked(self, path, md5=None, method=None):
+        for _ in range(20):
+            try:
+                data = self.ask(path, method=method)
+            except urllib.error.HTTPError as refused:
+                if method == "DELETE" and refused.code == 404:  # the answer of the one before was lost
+                    return b""
+            except (OSError, http.client.HTTPException):
+                pass
+            else:
+                if md5 in (None, base64.b64encode(hashlib.md5(data).digest()).decode()):
+                    return data
+        return fail(f"{path}: the fake bucket does not answer")
 
 
 def plain_environment():

@@ -15,6 +15,7 @@
 #include "storage/memory_store.h"
 #include "tests/support/fault_store.h"
 #include "tests/support/map_store.h"
+#include "tests/support/silent_progress.h"
 #include "tests/support/temp_dir.h"
 
 namespace pipeline {
@@ -73,16 +74,6 @@ class IndexedSink final : public SinkStage {
 
  private:
   std::vector<ShardOutput>* const described_;
-};
-
-class SilentProgress final : public Progress {
- public:
-  void Started(std::shared_ptr<const RunningUnit>) override {}
-  void Finished(std::string_view, const Status&) override {}
-  void Logged(std::string_view, std::uint64_t, std::uint64_t) override {}
-  void Advanced(std::string_view, std::uint64_t, std::uint64_t) override {}
-  void Arriving(std::string_view, std::uint64_t, std::uint64_t, bool) override {}
-  void Note(std::string_view) override {}
 };
 
 class PublisherTest : public testing::Test {

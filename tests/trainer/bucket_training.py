@@ -16,7 +16,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "cli"))
 
 import replan_support as support  # noqa: E402
-from bucket_out import BUCKET, FakeBucket  # noqa: E402
+from fake_buckets import BUCKET, FakeBucket  # noqa: E402
 
 CONFIG = {"preset": "tiny", "model": {"layers": 2, "d": 32, "heads": 2, "ff": 64}, "batch": {"rows": 4},
           "schedule": {"name": "const"}}  # others depend on how many steps there are in all

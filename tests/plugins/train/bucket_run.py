@@ -23,7 +23,7 @@ sys.path[:0] = [str(HERE.parent.parent / "cli"), str(HERE)]
 
 import replan_support as support  # noqa: E402
 import train_run  # noqa: E402
-from bucket_out import BUCKET, FakeBucket  # noqa: E402
+from fake_buckets import BUCKET, FakeBucket  # noqa: E402
 
 OUT = f"gs://{BUCKET}/models"
 KILLS = 8

@@ -1,0 +1,77 @@
+// What a run does at the places where it will publish, before anything runs.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "dag/manifest.h"
+#include "dag/prepare_tracks.h"
+#include "storage/memory_store.h"
+#include "tests/support/silent_progress.h"
+
+namespace pipeline {
+namespace {
+
+class ClaimTest : public testing::Test {
+ protected:
+  ClaimTest() {
+    LineageStage stage;
+    stage.stage = "text";
+    stage.recipe = DigestOf("recipe");
+    planned_.lineage = {stage};
+    planned_.keys.stage = "text";
+    planned_.place = "gs://bucket/out";
+    environment_.progress = &progress_;
+    environment_.lease = {"ours", "ours, process 1", std::chrono::milliseconds(1000)};
+    auto track = std::make_unique<Track>();
+    auto out = std::make_unique<MemoryStore>();
+    out_ = out.get();
+    track->planned = &planned_;
+    track->scope.planned = &planned_;
+    track->out = std::move(out);
+    track->phase = Track::Phase::kPieces;
+    prepared_.tracks.push_back(std::move(track));
+  }
+  std::string WriteManifest(const std::string& text) {
+    const auto written = WriteObject(*out_, kManifestName, text, Condition::ReplaceAny());
+    EXPECT_TRUE(written.ok());
+    return written.ok() ? written->version : "";
+  }
+  Code Claim() { return ClaimPlaces(prepared_, environment_, {}).status().code(); }
+  bool HasClaim() { return out_->Stat(kClaimName)->has_value(); }
+
+  SilentProgress progress_;
+  Environment environment_;
+  PlannedSegment planned_;
+  PreparedTracks prepared_;
+  MemoryStore* out_ = nullptr;  // of the track
+};
+
+TEST_F(ClaimTest, LaysAClaimAndHoldsTheLease) {
+  {
+    const auto leases = ClaimPlaces(prepared_, environment_, {});
+    ASSERT_TRUE(leases.ok()) << leases.status().message();
+    EXPECT_TRUE(HasClaim());
+    EXPECT_EQ((*LookAtLease(*out_, {}))->holder, "ours");
+  }
+  EXPECT_EQ((*LookAtLease(*out_, {}))->holder, "");
+}
+
+TEST_F(ClaimTest, RefusesWhatAnotherRunPublishedSinceThePlan) {
+  WriteManifest("of another run");
+  EXPECT_EQ(Claim(), Code::kFailedPrecondition);
+  EXPECT_FALSE(HasClaim());
+  EXPECT_EQ((*LookAtLease(*out_, {}))->holder, "") << "given back";
+}
+
+TEST_F(ClaimTest, RefusesAnotherManifestThanThatOfThePlan) {
+  planned_.manifest_version = WriteManifest("as planned");
+  EXPECT_EQ(Claim(), Code::kOk);
+  WriteManifest("another");
+  EXPECT_EQ(Claim(), Code::kFailedPrecondition);
+  ASSERT_TRUE(out_->Remove(kManifestName).ok());
+  EXPECT_EQ(Claim(), Code::kFailedPrecondition) << "withdrawn";
+}
+
+}  // namespace
+}  // namespace pipeline

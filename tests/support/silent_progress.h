@@ -1,0 +1,22 @@
+// Nobody is told how a run goes.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "dag/progress.h"
+
+namespace pipeline {
+
+class SilentProgress final : public Progress {
+ public:
+  void Started(std::shared_ptr<const RunningUnit>) override {}
+  void Finished(std::string_view, const Status&) override {}
+  void Logged(std::string_view, std::uint64_t, std::uint64_t) override {}
+  void Advanced(std::string_view, std::uint64_t, std::uint64_t) override {}
+  void Arriving(std::string_view, std::uint64_t, std::uint64_t, bool) override {}
+  void Note(std::string_view) override {}
+};
+
+}  // namespace pipeline
