@@ -18,8 +18,8 @@
 #include "formats/tf_example.h"
 #include "formats/tfds.h"
 #include "formats/tfrecord.h"
-#include "stages/sharded_output.h"
-#include "stages/shuffle.h"
+#include "shards/sharded_output.h"
+#include "shards/shuffle.h"
 #include "storage/local_file.h"
 #include "storage/local_store.h"
 

@@ -12,7 +12,7 @@
 #include "cli/artifact_place.h"
 #include "cli/exit_code.h"
 #include "cli/signals.h"
-#include "stages/verify_artifact.h"
+#include "verify/verify_artifact.h"
 
 namespace pipeline {
 

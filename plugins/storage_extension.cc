@@ -7,7 +7,7 @@
 
 #include "base/str.h"
 #include "plugins/plugin.h"
-#include "stages/measured_writer.h"
+#include "shards/measured_writer.h"
 #include "storage/uri.h"
 
 // Declared in plugin_abi.h: what the plugin's handles point at.

@@ -10,7 +10,7 @@
 #include "base/str.h"
 #include "formats/partition_file.h"
 #include "records/piece.h"
-#include "stages/measured_writer.h"
+#include "shards/measured_writer.h"
 
 namespace pipeline {
 

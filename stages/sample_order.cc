@@ -1,6 +1,6 @@
 #include "stages/sample_order.h"
 
-#include "stages/shuffle_hash.h"
+#include "shards/shuffle_hash.h"
 
 namespace pipeline {
 

@@ -8,7 +8,7 @@
 
 #include "base/digest.h"
 #include "base/str.h"
-#include "stages/measured_writer.h"
+#include "shards/measured_writer.h"
 #include "stages/tokenizer_report.h"
 #include "stages/tokenizer_training.h"
 #include "text/sentencepiece_handle.h"

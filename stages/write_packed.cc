@@ -8,7 +8,7 @@
 #include "formats/packed.h"
 #include "stages/packed_info.h"
 #include "stages/row_packer.h"
-#include "stages/shard_keys.h"
+#include "shards/shard_keys.h"
 #include "stages/tokenizer_facts.h"
 
 namespace pipeline {

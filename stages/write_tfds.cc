@@ -11,7 +11,7 @@
 #include "formats/tf_example.h"
 #include "formats/tfds.h"
 #include "formats/tfrecord.h"
-#include "stages/shard_keys.h"
+#include "shards/shard_keys.h"
 #include "text/utf8.h"
 
 namespace pipeline {

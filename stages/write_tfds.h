@@ -2,7 +2,7 @@
 #pragma once
 
 #include "spec/registry.h"
-#include "stages/sharded_output.h"
+#include "shards/sharded_output.h"
 
 namespace pipeline {
 

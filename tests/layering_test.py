@@ -24,9 +24,13 @@ ROOMS = {
     "records": ("base", "storage"),
     "spec": ("base", "storage", "records"),
     "dag": ("base", "storage", "records", "spec"),
-    "stages": ("base", "storage", "text", "records", "formats", "spec", "dag"),
-    "plugins": ("base", "storage", "remote", "text", "records", "formats", "spec", "dag", "stages"),
-    "cli": ("base", "storage", "remote", "text", "records", "formats", "spec", "dag", "stages", "plugins"),
+    "shards": ("base", "storage", "text", "records", "formats", "spec"),
+    "stages": ("base", "storage", "text", "records", "formats", "spec", "dag", "shards"),
+    "verify": ("base", "storage", "text", "records", "formats", "spec", "dag", "shards", "stages"),
+    "plugins": ("base", "storage", "remote", "text", "records", "formats", "spec", "dag", "shards",
+                "stages"),
+    "cli": ("base", "storage", "remote", "text", "records", "formats", "spec", "dag", "shards", "stages",
+            "verify", "plugins"),
 }
 BESIDE = ("tests", "bench")  # may include every room
 

@@ -11,7 +11,7 @@
 #include "storage/local_store.h"
 #include "tests/cli/small_artifact.h"
 #include "tests/stages/packed_corpus.h"
-#include "tests/stages/shuffle_fixture.h"
+#include "tests/shards/shuffle_fixture.h"
 
 namespace pipeline {
 

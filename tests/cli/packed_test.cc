@@ -9,7 +9,7 @@
 
 #include "formats/coding.h"
 #include "stages/packed_info.h"
-#include "stages/verify_artifact.h"
+#include "verify/verify_artifact.h"
 #include "tests/cli/packed_artifact.h"
 #include "tests/cli/run_pipe.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "stages/verify_artifact.h"
+#include "verify/verify_artifact.h"
 #include "storage/local_store.h"
 #include "tests/cli/run_pipe.h"
 #include "tests/cli/small_artifact.h"

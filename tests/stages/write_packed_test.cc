@@ -9,7 +9,7 @@
 #include "formats/tfrecord.h"
 #include "stages/packed_info.h"
 #include "tests/stages/packed_corpus.h"
-#include "tests/stages/shuffle_fixture.h"
+#include "tests/shards/shuffle_fixture.h"
 
 namespace pipeline {
 namespace {

@@ -1,0 +1,246 @@
+#include "shards/corpus_order.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/str.h"
+#include "records/piece.h"
+#include "shards/shard_writer.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::uint64_t kMaxIndexBytes = std::uint64_t{1} << 30;  // of one partition
+
+std::string ObjectOf(PartitionId id, std::string_view split) {
+  return PieceName(id, StrCat('.', split, ".shard"));
+}
+
+std::string IndexOf(PartitionId id, std::string_view split) {
+  return PieceName(id, StrCat('.', split, ".index"));
+}
+
+class CorpusOrderSink : public Sink {
+ public:
+  CorpusOrderSink(Store& artifact, PartitionId id, const ShardRules& rules)
+      : artifact_(artifact), id_(id), rules_(rules), parts_(rules.splits.size()) {}
+
+  Status Write(const Batch& batch) override {
+    const std::size_t rows = batch.size();
+    if (batch.payload.size() != rows || (!batch.split.empty() && batch.split.size() != rows))
+      return Status(Code::kInternal, StrCat("shards: ", batch.payload.size(), " payloads and ",
+                                            batch.split.size(), " splits for ", rows, " records"));
+    // Rows of one split lie side by side: usually they are the whole batch.
+    for (std::size_t row = 0; row < rows;) {
+      const std::size_t split = batch.split.empty() ? 0 : batch.split[row];
+      std::size_t last = batch.split.empty() ? rows : row + 1;
+      while (last < rows && batch.split[last] == split) ++last;
+      RETURN_IF_ERROR(Append(split, batch.payload, row, last));
+      row = last;
+    }
+    return {};
+  }
+
+  Result<PartitionOutput> Commit(const PartitionEnd&) override {
+    PartitionOutput output;
+    Hasher hasher;
+    hasher.UpdateU64(id_.input).UpdateU64(id_.partition);
+    for (std::size_t split = 0; split < parts_.size(); ++split) {
+      if (!parts_[split]) continue;
+      ASSIGN_OR_RETURN(ShardOutput part, parts_[split]->Commit({}));
+      hasher.UpdateField(rules_.splits[split]).UpdateU64(part.records);
+      hasher.UpdateU64(part.object.digest.high).UpdateU64(part.object.digest.low);
+      output.objects.push_back(std::move(part.object));
+      if (!part.index) continue;
+      hasher.UpdateU64(part.index->digest.high).UpdateU64(part.index->digest.low);
+      output.objects.push_back(std::move(*part.index));
+    }
+    output.digest = hasher.Finish();
+    return output;
+  }
+
+ private:
+  /// The payloads [row, last), all of `split`.
+  Status Append(std::size_t split, const BytesColumn& payload, std::size_t row, std::size_t last) {
+    if (split >= parts_.size())
+      return Status(Code::kInternal, StrCat("shards: split ", split, " where there are ", parts_.size()));
+    std::unique_ptr<ShardWriter>& part = parts_[split];
+    if (!part) {
+      const std::string& name = rules_.splits[split];
+      ASSIGN_OR_RETURN(
+          part, ShardWriter::Create(
+                    artifact_, {ObjectOf(id_, name), rules_.index ? IndexOf(id_, name) : std::string()},
+                    rules_.index_numbers(), [](const std::string&) { return Condition::ReplaceAny(); }));
+    }
+    if (!rules_.index) {
+      const std::size_t begin = row == 0 ? 0 : payload.ends()[row - 1];
+      return part->AppendRows(payload.joined().substr(begin, payload.ends()[last - 1] - begin), last - row);
+    }
+    for (; row < last; ++row) RETURN_IF_ERROR(part->Append(payload[row]));
+    return {};
+  }
+
+  Store& artifact_;
+  const PartitionId id_;
+  const ShardRules rules_;
+  std::vector<std::unique_ptr<ShardWriter>> parts_;  // by split; null until it occurs
+};
+
+/// What a shard is a copy of; an empty shard is a copy of nothing.
+struct Origin {
+  std::optional<StoredObject> object;
+  std::optional<StoredObject> index;  // beside it, where there are indexes
+  std::uint64_t records = 0;
+};
+
+class CorpusOrderPublication : public Publication {
+ public:
+  CorpusOrderPublication(const ShardRules& rules, Store& artifact, std::vector<Shard> shards,
+                         std::vector<Origin> origins)
+      : rules_(rules), artifact_(artifact), shards_(std::move(shards)), origins_(std::move(origins)) {}
+
+  const std::vector<Shard>& shards() const override { return shards_; }
+
+  std::vector<std::vector<std::size_t>> Groups(std::uint64_t) const override {
+    std::vector<std::vector<std::size_t>> groups;
+    for (std::size_t shard = 0; shard < shards_.size(); ++shard) groups.push_back({shard});
+    return groups;
+  }
+
+  Status Run(const std::vector<std::size_t>& group, const std::function<bool(std::size_t shard)>& wanted,
+             const std::function<Condition(const std::string& object)>& condition, Store& out,
+             const std::function<Status(std::size_t shard, const ShardOutput&)>& committed, std::uint64_t,
+             std::stop_token stop) const override {
+    for (const std::size_t shard : group) {
+      if (stop.stop_requested()) return Status(Code::kCancelled, "shards: stopped");
+      if (!wanted(shard)) continue;
+      ASSIGN_OR_RETURN(const ShardOutput output, Publish(shard, condition, out, stop));
+      RETURN_IF_ERROR(committed(shard, output));
+    }
+    return {};
+  }
+
+  Result<Sidecars> Describe(const std::vector<ShardOutput>& outputs) const override {
+    return rules_.describe(shards_, outputs, std::vector<std::uint64_t>(rules_.splits.size()));
+  }
+
+ private:
+  using Conditions = std::function<Condition(const std::string& object)>;
+
+  Result<ShardOutput> Publish(std::size_t shard, const Conditions& condition, Store& out,
+                              const std::stop_token& stop) const {
+    const Origin& origin = origins_[shard];
+    ShardOutput output;
+    output.records = origin.records;
+    if (rules_.index) {
+      ASSIGN_OR_RETURN(output.index, Copy(origin.index, shards_[shard].index, condition, out, stop));
+      ASSIGN_OR_RETURN(output.sums, SumsOf(origin, stop));
+    }
+    ASSIGN_OR_RETURN(output.object, Copy(origin.object, shards_[shard].object, condition, out, stop));
+    return output;
+  }
+
+  /// `from` as the object `name`, which is empty where `from` is absent.
+  Result<StoredObject> Copy(const std::optional<StoredObject>& from, const std::string& name,
+                            const Conditions& condition, Store& out, const std::stop_token& stop) const {
+    StoredObject made;
+    made.digest = DigestOf({});
+    if (from) made = *from;
+    made.name = name;
+    ASSIGN_OR_RETURN(const std::unique_ptr<ObjectWriter> writer, out.Create(name, condition(name)));
+    if (from) {
+      Result<std::unique_ptr<ByteFile>> file = artifact_.Open(from->name);
+      if (!file.ok()) return PieceError(from->name, std::move(file).status());
+      if ((*file)->size() != from->bytes)
+        return PieceError(from->name, Status(Code::kDataLoss, StrCat("has ", (*file)->size(), " bytes where ",
+                                                                     from->bytes, " were written")));
+      RETURN_IF_ERROR(writer->AppendFile(**file, stop));
+    }
+    ASSIGN_OR_RETURN(const ObjectInfo info, writer->Commit(stop));
+    if (from && info.crc32c && *info.crc32c != from->crc32c)
+      return PieceError(from->name,
+                        Status(Code::kDataLoss, "its checksum differs from that of what was written"));
+    return made;
+  }
+
+  Result<std::vector<std::uint64_t>> SumsOf(const Origin& origin, const std::stop_token& stop) const {
+    if (!origin.index) return std::vector<std::uint64_t>(rules_.index_numbers());
+    const std::string& name = origin.index->name;
+    const Result<std::string> bytes = ReadObject(artifact_, name, kMaxIndexBytes, stop);
+    if (!bytes.ok()) return PieceError(name, bytes.status());
+    Result<std::vector<std::uint64_t>> sums = SumIndex(*bytes, rules_.index_numbers(), origin.records);
+    if (!sums.ok()) return PieceError(name, std::move(sums).status());
+    return sums;
+  }
+
+  const ShardRules rules_;
+  Store& artifact_;
+  const std::vector<Shard> shards_;
+  const std::vector<Origin> origins_;  // parallel
+};
+
+/// The part of `split` that `piece` holds; absent where it holds none.
+Result<std::optional<Origin>> OriginOf(const ShardRules& rules, const Piece& piece,
+                                       const std::string& split) {
+  Origin origin;
+  for (const StoredObject& object : piece.output.objects) {
+    if (object.name == ObjectOf(piece.id, split)) origin.object = object;
+    if (object.name == IndexOf(piece.id, split)) origin.index = object;
+  }
+  if (!origin.object) return std::optional<Origin>();
+  const auto lacks = [&origin](std::string_view what) {
+    return PieceError(origin.object->name, Status(Code::kDataLoss, StrCat("its log line has no ", what)));
+  };
+  if (rules.index) {  // a row need not be a record of the partition
+    if (!origin.index) return lacks("index of it");
+    origin.records = origin.index->bytes / IndexEntryBytes(rules.index_numbers());
+    return std::optional(std::move(origin));
+  }
+  const auto totals = piece.splits.find(split);
+  if (totals == piece.splits.end()) return lacks("totals of this split");
+  origin.records = totals->second.records;
+  return std::optional(std::move(origin));
+}
+
+}  // namespace
+
+std::unique_ptr<Sink> NewCorpusOrderSink(Store& artifact, PartitionId id, const ShardRules& rules) {
+  return std::make_unique<CorpusOrderSink>(artifact, id, rules);
+}
+
+Result<std::unique_ptr<Publication>> PlanCorpusOrder(const ShardRules& rules, Store& artifact,
+                                                     std::vector<Piece> pieces) {
+  std::sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) { return a.id < b.id; });
+  std::vector<Shard> shards;
+  std::vector<Origin> origins;
+  for (const std::string& split : rules.splits) {
+    const std::size_t first = shards.size();
+    for (const Piece& piece : pieces) {
+      ASSIGN_OR_RETURN(std::optional<Origin> origin, OriginOf(rules, piece, split));
+      if (!origin) continue;
+      shards.push_back({split, 0, 0, {}, piece.output.digest});
+      origins.push_back(std::move(*origin));
+    }
+    if (shards.size() == first) {
+      shards.push_back({split, 0, 0, {}, {}});
+      origins.push_back({});
+    }
+    const auto count = static_cast<std::uint32_t>(shards.size() - first);
+    for (std::uint32_t number = 0; number < count; ++number) {
+      Shard& shard = shards[first + number];
+      shard.number = number;
+      shard.count = count;
+      shard.object = rules.object_name(split, number, count);
+      shard.index = rules.index_name(split, number, count);
+      Hasher hasher;
+      hasher.UpdateField(split).UpdateU64(number).UpdateU64(count);
+      hasher.UpdateU64(shard.pieces.high).UpdateU64(shard.pieces.low);
+      shard.pieces = hasher.Finish();
+    }
+  }
+  return std::unique_ptr<Publication>(
+      std::make_unique<CorpusOrderPublication>(rules, artifact, std::move(shards), std::move(origins)));
+}
+
+}  // namespace pipeline

@@ -1,0 +1,23 @@
+// `shuffle: none`: a partition's part of a split is a shard, and its bytes are written once.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "records/piece.h"
+#include "records/publication.h"
+#include "records/sink.h"
+#include "shards/sharded_output.h"
+
+namespace pipeline {
+
+/// Writes the payloads of each split that occurs to an object IIII-PPPPP.SPLIT.shard, and its index, where
+/// `rules` ask for one, to IIII-PPPPP.SPLIT.index.
+std::unique_ptr<Sink> NewCorpusOrderSink(Store& artifact, PartitionId id, const ShardRules& rules);
+
+/// Publishes those objects, numbered by partition, by copies that may share storage with them; a
+/// split that has none is one empty shard. `artifact` must outlive it.
+Result<std::unique_ptr<Publication>> PlanCorpusOrder(const ShardRules& rules, Store& artifact,
+                                                     std::vector<Piece> pieces);
+
+}  // namespace pipeline

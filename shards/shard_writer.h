@@ -1,0 +1,57 @@
+// Writes a shard and, where its rules ask for one, the index beside it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+#include "records/publication.h"
+#include "shards/measured_writer.h"
+#include "shards/sharded_output.h"
+
+namespace pipeline {
+
+/// One thread at a time. Destroyed uncommitted, neither object ever existed.
+class ShardWriter {
+ public:
+  struct Names {
+    std::string shard;
+    std::string index;  // empty: none
+  };
+  /// `numbers` as ShardIndex::numbers; not looked at where there is no index.
+  static Result<std::unique_ptr<ShardWriter>> Create(
+      Store& store, const Names& names, std::size_t numbers,
+      const std::function<Condition(const std::string& object)>& condition);
+
+  /// One row, with the index's numbers in front where there is one.
+  Status Append(std::string_view payload);
+  /// So many rows, back to back, of a shard without an index.
+  Status AppendRows(std::string_view rows, std::uint64_t count);
+
+  /// Commits the index first: a shard that can be seen has one.
+  Result<ShardOutput> Commit(const std::stop_token& stop);
+
+ private:
+  ShardWriter() = default;
+
+  std::unique_ptr<MeasuredWriter> shard_;
+  std::unique_ptr<MeasuredWriter> index_;  // null: none
+  std::uint64_t offset_ = 0;               // of the next row in the shard
+  ShardOutput output_;                     // but for its objects
+  std::string entry_;
+};
+
+/// What ShardWriter found when it wrote `index`: the sums of its numbers. kDataLoss where its length is not
+/// that of `records` entries.
+Result<std::vector<std::uint64_t>> SumIndex(std::string_view index, std::size_t numbers,
+                                            std::uint64_t records);
+
+/// Bytes of an index per row.
+constexpr std::size_t IndexEntryBytes(std::size_t numbers) {
+  return sizeof(std::uint64_t) + numbers * sizeof(std::uint32_t);
+}
+
+}  // namespace pipeline

@@ -1,0 +1,39 @@
+#include "shards/sharded_output.h"
+
+#include <utility>
+
+#include "shards/corpus_order.h"
+#include "shards/shuffle.h"
+#include "shards/spill_sink.h"
+
+namespace pipeline {
+
+namespace {
+
+// Nothing is held but a buffer for each split.
+constexpr std::uint64_t kSplitMemory = 256 << 10;
+
+}  // namespace
+
+ShardedOutput::ShardedOutput(ShardRules rules) : rules_(std::move(rules)) {}
+ShardedOutput::~ShardedOutput() = default;
+
+Result<std::unique_ptr<Sink>> ShardedOutput::OpenPartition(Store& artifact, PartitionId id) const {
+  if (rules_.shuffle_seed) return NewSpillSink(artifact, id, {*rules_.shuffle_seed, rules_.compress_spills});
+  return NewCorpusOrderSink(artifact, id, rules_);
+}
+
+std::uint64_t ShardedOutput::partition_memory(std::uint64_t text_bytes) const {
+  // A spill is held whole: the text, and half as much again for what an encoder adds and the index of
+  // its records, in lines of 100 bytes.
+  return rules_.shuffle_seed ? text_bytes + (text_bytes >> 1) : kSplitMemory * rules_.splits.size();
+}
+
+Result<std::unique_ptr<Publication>> ShardedOutput::Plan(Store& artifact,
+                                                         const std::vector<Piece>& pieces) const {
+  if (!rules_.shuffle_seed) return PlanCorpusOrder(rules_, artifact, pieces);
+  ASSIGN_OR_RETURN(std::unique_ptr<Publication> plan, ShufflePublication::Plan(rules_, artifact, pieces));
+  return plan;
+}
+
+}  // namespace pipeline

@@ -1,0 +1,53 @@
+// Reads one object of an artifact, every byte of it, and finds what is wrong.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+#include "base/byte_reader.h"
+#include "dag/manifest.h"
+#include "verify/findings.h"
+
+namespace pipeline {
+
+/// What was read; also where something was wrong, as far as it could be read.
+struct ReadCounts {
+  std::uint64_t bytes = 0;
+  std::map<std::string, std::uint64_t, std::less<>> records;  // by split
+};
+
+// Each fails with kCancelled alone; all else is a finding. Records and bytes count from 0.
+
+/// Length, CRC-32C and digest.
+Status VerifyBytes(const ByteFile& file, const StoredObject& object, const std::stop_token& stop,
+                   Findings& findings, ReadCounts& counts);
+
+/// A record of a shard, whose frame begins at `offset`.
+struct ShardRecord {
+  std::uint64_t number = 0;
+  std::uint64_t offset = 0;
+  std::string_view bytes;
+};
+
+/// A shard of TFRecords: its bytes, both checksums of each frame, and what `wrong` says of each record, empty
+/// where nothing is wrong. Goes on after a damaged record where its length is known.
+Status VerifyRecords(const ByteFile& file, const ManifestShard& shard,
+                     const std::function<std::string(const ShardRecord& record)>& wrong,
+                     const std::stop_token& stop, Findings& findings, ReadCounts& counts);
+
+/// A shard of a TFDS data set: as above, and each record is an Example with one clean text and, unless
+/// `labels` is 0, the number of one of so many.
+Status VerifyTextShard(const ByteFile& file, const ManifestShard& shard, std::size_t labels,
+                       const std::stop_token& stop, Findings& findings, ReadCounts& counts);
+
+/// The partition file of `piece`: its bytes, every frame, and that texts are clean and splits are known.
+Status VerifyPartition(const std::shared_ptr<const ByteFile>& file, const Piece& piece,
+                       const StoredObject& object, const Schema& schema, const std::stop_token& stop,
+                       Findings& findings, ReadCounts& counts);
+
+}  // namespace pipeline
