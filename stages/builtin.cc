@@ -5,6 +5,7 @@
 #include "stages/encode.h"
 #include "stages/exec.h"
 #include "stages/filter.h"
+#include "stages/mix.h"
 #include "stages/normalize.h"
 #include "stages/read_rows.h"
 #include "stages/sample.h"
@@ -19,7 +20,7 @@ namespace pipeline {
 // In the order in which a corpus meets them.
 Registry BuiltinStages(const DictionaryPlaces& dictionaries) {
   return Registry({DownloadType(), DecompressType(), ReadRowsType(), NormalizeType(), FilterType(),
-                   ExecType(), SplitType(), SampleType(), SegmentWordsType(dictionaries),
+                   ExecType(), SplitType(), MixType(), SampleType(), SegmentWordsType(dictionaries),
                    TrainTokenizerType(), EncodeType(), WritePackedType(), WriteTfdsType()});
 }
 
