@@ -61,6 +61,8 @@ struct LocalInput {
   std::vector<std::string> mirrors = {};  // other addresses of the same bytes; with a checksum only
   int connections = 0;                    // to its server at once; 0: as many as are usual there
   std::uint64_t rate = 0;                 // bytes a second, with all others of this rate together; 0: any
+  /// Only its beginning is read, so that nothing can be held to the checksum of the whole.
+  bool in_part = false;
   /// The path stands for all objects of a bucket that it describes; whoever can ask the bucket finds them.
   bool is_pattern = false;
 };

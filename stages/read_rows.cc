@@ -16,17 +16,23 @@ namespace {
 
 class ReadRows : public SourceStage {
  public:
-  ReadRows(const LineRules& rules, InputRules input, std::optional<ColumnRules> columns, RowTextRules text)
-      : rules_(rules), input_(std::move(input)), columns_(std::move(columns)), text_(std::move(text)) {}
+  ReadRows(const LineRules& rules, InputRules input, const Subset& subset, std::optional<ColumnRules> columns,
+           RowTextRules text)
+      : rules_(rules),
+        input_(std::move(input)),
+        subset_(subset),
+        columns_(std::move(columns)),
+        text_(std::move(text)) {}
 
   Result<std::unique_ptr<Source>> Open(SourceRequest request) const override {
-    return OpenLineSource(std::move(request), rules_, input_, columns_);
+    return OpenLineSource(std::move(request), rules_, input_, subset_, columns_);
   }
   const Transform* repair() const override { return &text_; }
 
  private:
   const LineRules rules_;
   const InputRules input_;
+  const Subset subset_;
   const std::optional<ColumnRules> columns_;  // absent for JSON
   const RowText text_;
 };
@@ -38,6 +44,8 @@ std::vector<std::string> TextColumns(const Json& config) {
   for (const Json& column : config["text"].AsArray()) columns.emplace_back(column.AsString());
   return columns;
 }
+
+bool AreFields(const Json& config) { return config["columns"].AsString() == "fields"; }
 
 Status CheckColumns(const Json& config) {
   const std::vector<std::string> text = TextColumns(config);
@@ -65,6 +73,10 @@ Status Check(const Json& config, Schema& schema) {
     return Status(Code::kInvalidArgument, "quoting: JSON has its own; leave the key out");
   schema.columns["text"] = ColumnType::kUtf8;
   if (config.Has("label")) schema.columns["label"] = ColumnType::kUtf8;
+  if (AreFields(config)) {
+    schema.columns["fields"] = ColumnType::kU32List;
+    schema.field_names = TextColumns(config);
+  }
   return {};
 }
 
@@ -77,6 +89,7 @@ Result<std::unique_ptr<SourceStage>> Make(const StageContext& context) {
   text.fail = config["on_bad_row"].AsString() == "fail";
   text.text = TextColumns(config);
   text.label = config["label"].AsString();
+  text.fields = AreFields(config);
   text.invalid = InvalidUtf8Of(config);
 
   LineRules rules;
@@ -92,10 +105,12 @@ Result<std::unique_ptr<SourceStage>> Make(const StageContext& context) {
     columns->fail = text.fail;
     columns->text = text.text;
     columns->label = text.label;
+    columns->fields = text.fields;
     if (columns->quotes) rules.quoted_delimiter = columns->delimiter;
   }
-  return std::unique_ptr<SourceStage>(std::make_unique<ReadRows>(rules, InputRulesOf(config, "compression"),
-                                                                 std::move(columns), std::move(text)));
+  ASSIGN_OR_RETURN(const Subset subset, SubsetOf(config));
+  return std::unique_ptr<SourceStage>(std::make_unique<ReadRows>(
+      rules, InputRulesOf(config, "compression"), subset, std::move(columns), std::move(text)));
 }
 
 }  // namespace
@@ -111,6 +126,12 @@ StageType ReadRowsType() {
       {"text", ValueType::kStrings, "", Effect::kBytes,
        "The column that becomes the text, or several that become lines of it: names, or positions from 1 "
        "on."},
+      {"columns",
+       ValueType::kChoice,
+       "lines",
+       Effect::kBytes,
+       "What several columns of text become: lines of a document, or fields of one record.",
+       {"lines", "fields"}},
       {"label", ValueType::kString, "~", Effect::kBytes,
        "The column that becomes the label; line ends in the text are then spaces."},
       {"header", ValueType::kBoolean, "true", Effect::kBytes,
