@@ -8,13 +8,15 @@
 namespace pipeline {
 
 Result<std::unique_ptr<ShardWriter>> ShardWriter::Create(
-    Store& store, const Names& names, std::size_t numbers,
-    const std::function<Condition(const std::string& object)>& condition) {
+    Store& store, const Names& names, const ShardRules& rules,
+    const std::function<Condition(const std::string& object)>& condition, bool encoded) {
   std::unique_ptr<ShardWriter> writer(new ShardWriter);
   ASSIGN_OR_RETURN(writer->shard_, MeasuredWriter::Create(store, names.shard, condition(names.shard)));
+  if (rules.form) writer->form_ = rules.form();
   if (names.index.empty()) return writer;
   ASSIGN_OR_RETURN(writer->index_, MeasuredWriter::Create(store, names.index, condition(names.index)));
-  writer->output_.sums.resize(numbers);
+  writer->output_.sums.resize(rules.index_numbers());
+  if (encoded && rules.index) writer->encode_ = rules.index->encode;
   return writer;
 }
 
@@ -27,17 +29,29 @@ Status ShardWriter::Append(std::string_view payload) {
   entry_.clear();
   PutU64(entry_, offset_);
   entry_.append(payload.substr(0, kept));
-  RETURN_IF_ERROR(index_->Append(entry_));
+  if (encode_)
+    entries_.append(entry_);
+  else
+    RETURN_IF_ERROR(index_->Append(entry_));
   return AppendRows(payload.substr(kept), 1);
 }
 
 Status ShardWriter::AppendRows(std::string_view rows, std::uint64_t count) {
   offset_ += rows.size();
   output_.records += count;
-  return shard_->Append(rows);
+  if (!form_) return shard_->Append(rows);
+  formed_.clear();
+  form_->Append(rows, formed_);
+  return shard_->Append(formed_);
 }
 
 Result<ShardOutput> ShardWriter::Commit(const std::stop_token& stop) {
+  if (form_) {
+    formed_.clear();
+    form_->Finish(formed_);
+    RETURN_IF_ERROR(shard_->Append(formed_));
+  }
+  if (encode_) RETURN_IF_ERROR(index_->Append(encode_(entries_)));
   if (index_) {
     ASSIGN_OR_RETURN(StoredObject index, index_->Commit(stop));
     output_.index = std::move(index);

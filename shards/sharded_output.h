@@ -22,6 +22,19 @@ namespace pipeline {
 struct ShardIndex {
   std::size_t numbers = 0;
   std::function<std::string(std::string_view split, std::uint32_t number, std::uint32_t count)> object_name;
+  /// What is published instead of these entries, made of all of them; null: the entries. A shard's are held
+  /// in memory then.
+  std::function<std::string(std::string_view entries)> encode = {};
+};
+
+/// Makes the bytes of a shard from its rows, where they are more than the rows one behind the other. Each
+/// call appends to `out` what comes next. One thread at a time.
+class ShardForm {
+ public:
+  virtual ~ShardForm() = default;
+  virtual void Append(std::string_view row, std::string& out) = 0;
+  /// No call may follow; a shard without rows has this alone.
+  virtual void Finish(std::string& out) = 0;
 };
 
 struct ShardRules {
@@ -36,6 +49,8 @@ struct ShardRules {
   std::function<std::uint32_t(std::uint64_t bytes, std::uint64_t records)> auto_shards;
   std::function<std::string(std::string_view split, std::uint32_t number, std::uint32_t count)> object_name;
   std::optional<ShardIndex> index = {};
+  /// Null: rows one behind the other. Only with an index, whose offsets count the rows alone.
+  std::function<std::unique_ptr<ShardForm>()> form = {};
   /// Publication::Describe of the stage; `outputs` is parallel to `shards`, `left_out` to `splits`: the rows
   /// that `equal` kept out of all shards.
   std::function<Result<Sidecars>(const std::vector<Shard>& shards, const std::vector<ShardOutput>& outputs,
