@@ -181,8 +181,10 @@ std::vector<CatObject> ObjectsOfArtifact(const std::string& place, const std::sh
   };
   std::set<std::string_view> sidecars;
   for (const StoredObject& sidecar : manifest.sidecars) sidecars.insert(sidecar.name);
+  const ObjectKind shards =
+      manifest.lineage.back().type == "write_jsonl" ? ObjectKind::kText : ObjectKind::kShard;
   for (const ManifestShard& shard : manifest.shards) {
-    CatObject& object = add(shard.object.name, ObjectKind::kShard);
+    CatObject& object = add(shard.object.name, shards);
     object.split = shard.split;
     object.shard = shard.number;
     const std::string index = PackedIndexOf(shard.object.name);

@@ -71,9 +71,10 @@ class CorpusOrderSink : public Sink {
       ASSIGN_OR_RETURN(
           part, ShardWriter::Create(
                     artifact_, {ObjectOf(id_, name), rules_.index ? IndexOf(id_, name) : std::string()},
-                    rules_.index_numbers(), [](const std::string&) { return Condition::ReplaceAny(); }));
+                    rules_.index_numbers(), [](const std::string&) { return Condition::ReplaceAny(); },
+                    rules_.expand));
     }
-    if (!rules_.index) {
+    if (!rules_.index && !rules_.expand) {
       const std::size_t begin = row == 0 ? 0 : payload.ends()[row - 1];
       return part->AppendRows(payload.joined().substr(begin, payload.ends()[last - 1] - begin), last - row);
     }
@@ -134,7 +135,9 @@ class CorpusOrderPublication : public Publication {
     ShardOutput output;
     output.records = origin.records;
     if (rules_.index) {
-      ASSIGN_OR_RETURN(output.index, Copy(origin.index, shards_[shard].index, condition, out, stop));
+      if (const std::string& index = shards_[shard].index; !index.empty()) {
+        ASSIGN_OR_RETURN(output.index, Copy(origin.index, index, condition, out, stop));
+      }
       ASSIGN_OR_RETURN(output.sums, SumsOf(origin, stop));
     }
     ASSIGN_OR_RETURN(output.object, Copy(origin.object, shards_[shard].object, condition, out, stop));

@@ -9,26 +9,32 @@ namespace pipeline {
 
 Result<std::unique_ptr<ShardWriter>> ShardWriter::Create(
     Store& store, const Names& names, std::size_t numbers,
-    const std::function<Condition(const std::string& object)>& condition) {
+    const std::function<Condition(const std::string& object)>& condition, ExpandRow expand) {
   std::unique_ptr<ShardWriter> writer(new ShardWriter);
   ASSIGN_OR_RETURN(writer->shard_, MeasuredWriter::Create(store, names.shard, condition(names.shard)));
+  writer->expand_ = std::move(expand);
+  writer->output_.sums.resize(numbers);
   if (names.index.empty()) return writer;
   ASSIGN_OR_RETURN(writer->index_, MeasuredWriter::Create(store, names.index, condition(names.index)));
-  writer->output_.sums.resize(numbers);
   return writer;
 }
 
 Status ShardWriter::Append(std::string_view payload) {
-  if (!index_) return AppendRows(payload, 1);
   Decoder front(payload);
   for (std::uint64_t& sum : output_.sums) sum += front.U32();
   if (!front.ok()) return Status(Code::kInternal, "shards: a row without what its index keeps of it");
   const std::size_t kept = front.offset();
-  entry_.clear();
-  PutU64(entry_, offset_);
-  entry_.append(payload.substr(0, kept));
-  RETURN_IF_ERROR(index_->Append(entry_));
-  return AppendRows(payload.substr(kept), 1);
+  if (index_) {
+    entry_.clear();
+    PutU64(entry_, offset_);
+    entry_.append(payload.substr(0, kept));
+    RETURN_IF_ERROR(index_->Append(entry_));
+  }
+  payload.remove_prefix(kept);
+  if (!expand_) return AppendRows(payload, 1);
+  expanded_.clear();
+  expand_(payload, expanded_);
+  return AppendRows(expanded_, 1);
 }
 
 Status ShardWriter::AppendRows(std::string_view rows, std::uint64_t count) {

@@ -21,14 +21,15 @@ class ShardWriter {
     std::string shard;
     std::string index;  // empty: none
   };
-  /// `numbers` as ShardIndex::numbers; not looked at where there is no index.
+  /// `numbers` as ShardIndex::numbers, which are summed whether or not there is an index; `expand` as
+  /// ShardRules::expand.
   static Result<std::unique_ptr<ShardWriter>> Create(
       Store& store, const Names& names, std::size_t numbers,
-      const std::function<Condition(const std::string& object)>& condition);
+      const std::function<Condition(const std::string& object)>& condition, ExpandRow expand = {});
 
-  /// One row, with the index's numbers in front where there is one.
+  /// One row, with the numbers in front.
   Status Append(std::string_view payload);
-  /// So many rows, back to back, of a shard without an index.
+  /// So many rows as the shard has them, back to back; without an index or numbers.
   Status AppendRows(std::string_view rows, std::uint64_t count);
 
   /// Commits the index first: a shard that can be seen has one.
@@ -42,6 +43,8 @@ class ShardWriter {
   std::uint64_t offset_ = 0;               // of the next row in the shard
   ShardOutput output_;                     // but for its objects
   std::string entry_;
+  ExpandRow expand_;  // empty: rows are as they come
+  std::string expanded_;
 };
 
 /// What ShardWriter found when it wrote `index`: the sums of its numbers. kDataLoss where its length is not

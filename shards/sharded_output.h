@@ -18,11 +18,13 @@ namespace pipeline {
 
 /// An object beside each shard with an entry for each of its rows: where the row begins in the shard (u64),
 /// then `numbers` u32, all little endian. The payload of a row begins with these numbers; they are no part of
-/// the shard.
+/// the shard. Without `object_name` it is kept beside pieces alone, to count rows and to sum the numbers.
 struct ShardIndex {
   std::size_t numbers = 0;
   std::function<std::string(std::string_view split, std::uint32_t number, std::uint32_t count)> object_name;
 };
+
+using ExpandRow = std::function<void(std::string_view payload, std::string& out)>;
 
 struct ShardRules {
   std::vector<std::string> splits;  // by the number in column `split`
@@ -35,7 +37,11 @@ struct ShardRules {
   /// `auto` for a split of so many payload bytes and records, before `hosts` rounds it up.
   std::function<std::uint32_t(std::uint64_t bytes, std::uint64_t records)> auto_shards;
   std::function<std::string(std::string_view split, std::uint32_t number, std::uint32_t count)> object_name;
+  bool others_whole = false;  // a split other than train is one shard, whatever `shards` says
   std::optional<ShardIndex> index = {};
+  /// Appends what a shard holds of a row to `out`; empty where that is the payload behind the index's
+  /// numbers.
+  ExpandRow expand = {};
   /// Publication::Describe of the stage; `outputs` is parallel to `shards`, `left_out` to `splits`: the rows
   /// that `equal` kept out of all shards.
   std::function<Result<Sidecars>(const std::vector<Shard>& shards, const std::vector<ShardOutput>& outputs,
@@ -43,9 +49,9 @@ struct ShardRules {
       describe;
 
   std::size_t index_numbers() const { return index ? index->numbers : 0; }
-  /// Empty where there is no index.
+  /// Empty where none is published.
   std::string index_name(std::string_view split, std::uint32_t number, std::uint32_t count) const {
-    return index ? index->object_name(split, number, count) : std::string();
+    return index && index->object_name ? index->object_name(split, number, count) : std::string();
   }
 };
 
