@@ -229,8 +229,10 @@ std::vector<CatObject> ObjectsOfArtifact(const std::string& place, const std::sh
   for (const StoredObject& sidecar : manifest.sidecars) sidecars.insert(sidecar.name);
   const std::shared_ptr<const PackedInfo> rows =
       sidecars.contains(kPackedInfoFile) ? InfoOf(*store) : nullptr;
+  const ObjectKind shards =
+      manifest.lineage.back().type == "write_jsonl" ? ObjectKind::kText : ObjectKind::kShard;
   for (const ManifestShard& shard : manifest.shards) {
-    CatObject& object = add(shard.object.name, ObjectKind::kShard);
+    CatObject& object = add(shard.object.name, shards);
     object.rows = rows;
     object.split = shard.split;
     object.shard = shard.number;

@@ -73,7 +73,7 @@ class CorpusOrderSink : public Sink {
                     artifact_, {ObjectOf(id_, name), rules_.index ? IndexOf(id_, name) : std::string()},
                     rules_, [](const std::string&) { return Condition::ReplaceAny(); }, false));
     }
-    if (!rules_.index) {
+    if (!rules_.index && !rules_.form) {
       const std::size_t begin = row == 0 ? 0 : payload.ends()[row - 1];
       return part->AppendRows(payload.joined().substr(begin, payload.ends()[last - 1] - begin), last - row);
     }
@@ -136,13 +136,12 @@ class CorpusOrderPublication : public Publication {
     output.records = origin.records;
     if (rules_.index) {
       ASSIGN_OR_RETURN(const std::string entries, EntriesOf(origin, stop, output.sums));
-      if (rules_.index->encode) {
-        const std::string& name = shards_[shard].index;
+      if (const std::string& name = shards_[shard].index; rules_.index->encode) {
         ASSIGN_OR_RETURN(const auto index, MeasuredWriter::Create(out, name, condition(name)));
         RETURN_IF_ERROR(index->Append(rules_.index->encode(entries)));
         ASSIGN_OR_RETURN(output.index, index->Commit(stop));
-      } else {
-        ASSIGN_OR_RETURN(output.index, Copy(*origin.index, shards_[shard].index, condition, out, stop));
+      } else if (!name.empty()) {
+        ASSIGN_OR_RETURN(output.index, Copy(*origin.index, name, condition, out, stop));
       }
     }
     ASSIGN_OR_RETURN(output.object, Copy(*origin.object, shards_[shard].object, condition, out, stop));

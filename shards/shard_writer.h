@@ -21,13 +21,15 @@ class ShardWriter {
     std::string shard;
     std::string index;  // empty: none
   };
-  /// Of `rules` the index and the form. Where `encoded` is false the index has its entries, whatever the
-  /// rules would have published.
+  /// Of `rules` the index, whose numbers are summed also where none is published, and the form. Where
+  /// `encoded` is false the index has its entries, whatever the rules would have published.
   static Result<std::unique_ptr<ShardWriter>> Create(
       Store& store, const Names& names, const ShardRules& rules,
       const std::function<Condition(const std::string& object)>& condition, bool encoded = true);
 
-  /// One row, with the index's numbers in front where there is one.
+  /// One row, with the numbers in front.
+
+  /// One row, with the numbers in front.
   Status Append(std::string_view payload);
   /// So many rows, back to back, of a shard without an index or form.
   Status AppendRows(std::string_view rows, std::uint64_t count);

@@ -12,6 +12,7 @@
 #include "stages/segment_words.h"
 #include "stages/split.h"
 #include "stages/train_tokenizer.h"
+#include "stages/write_jsonl.h"
 #include "stages/write_packed.h"
 #include "stages/write_tfds.h"
 
@@ -21,7 +22,7 @@ namespace pipeline {
 Registry BuiltinStages(const DictionaryPlaces& dictionaries) {
   return Registry({DownloadType(), DecompressType(), ReadRowsType(), NormalizeType(), FilterType(),
                    ExecType(), SplitType(), MixType(), SampleType(), SegmentWordsType(dictionaries),
-                   TrainTokenizerType(), EncodeType(), WritePackedType(), WriteTfdsType()});
+                   TrainTokenizerType(), EncodeType(), WritePackedType(), WriteTfdsType(), WriteJsonlType()});
 }
 
 }  // namespace pipeline
