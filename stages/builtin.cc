@@ -6,6 +6,7 @@
 #include "stages/exec.h"
 #include "stages/filter.h"
 #include "stages/normalize.h"
+#include "stages/read_examples.h"
 #include "stages/read_rows.h"
 #include "stages/sample.h"
 #include "stages/segment_words.h"
@@ -18,7 +19,7 @@ namespace pipeline {
 
 // In the order in which a corpus meets them.
 Registry BuiltinStages(const DictionaryPlaces& dictionaries) {
-  return Registry({DownloadType(), DecompressType(), ReadRowsType(), NormalizeType(), FilterType(),
+  return Registry({DownloadType(), DecompressType(), ReadRowsType(), ReadExamplesType(), NormalizeType(), FilterType(),
                    ExecType(), SplitType(), SampleType(), SegmentWordsType(dictionaries),
                    TrainTokenizerType(), EncodeType(), WritePackedType(), WriteTfdsType()});
 }
