@@ -27,6 +27,8 @@ Json ToJson(const Schema& schema) {
     for (const auto& [name, its_type] : kColumnTypes)
       if (its_type == type) json["columns"][column] = name;
   json["splits"] = Json::Array(schema.splits.begin(), schema.splits.end());
+  if (!schema.field_names.empty())
+    json["fields"] = Json::Array(schema.field_names.begin(), schema.field_names.end());
   return json;
 }
 
@@ -137,6 +139,12 @@ Schema SchemaFromJson(const Json& json, Status& status) {
     if (!split.is_string() && status.ok())
       status = Status(Code::kDataLoss, "schema.splits: not all are strings");
     schema.splits.emplace_back(split.AsString());
+  }
+  if (!json.Has("fields")) return schema;
+  for (const Json& name : fields.Array("fields")) {
+    if (!name.is_string() && status.ok())
+      status = Status(Code::kDataLoss, "schema.fields: not all are strings");
+    schema.field_names.emplace_back(name.AsString());
   }
   return schema;
 }

@@ -28,6 +28,7 @@ void Batch::Keep(std::span<const std::uint32_t> rows) {
 }
 
 void Batch::KeepBesideText(std::span<const std::uint32_t> rows) {
+  KeepRows(fields, rows);
   KeepRows(cuts, rows);
   KeepRows(ids, rows);
   KeepRows(id_ends, rows);
@@ -39,6 +40,7 @@ void Batch::KeepBesideText(std::span<const std::uint32_t> rows) {
 void Batch::AppendRow(const Batch& from, std::size_t row) {
   heads.push_back(from.heads[row]);
   if (!from.text.empty()) text.Append(from.text[row]);
+  if (!from.fields.empty()) fields.Append(from.fields[row]);
   if (!from.cuts.empty()) cuts.Append(from.cuts[row]);
   if (!from.ids.empty()) ids.Append(from.ids[row]);
   if (!from.id_ends.empty()) id_ends.Append(from.id_ends[row]);

@@ -124,6 +124,7 @@ struct Batch {
   // Columns, row by row the same records. One that the schema does not name is empty.
   std::vector<RecordHead> heads;
   BytesColumn text;
+  U32ListColumn fields;             // where each field ends in `text`, in bytes; a space lies between two
   U32ListColumn cuts;               // where each morpheme ends in `text`, in bytes
   U32ListColumn ids;                // of the tokenizer
   U32ListColumn id_ends;            // parallel to `ids`: where each ends in `text`, in bytes
@@ -150,7 +151,8 @@ struct Batch {
   /// Empties it for the next use and keeps its memory.
   void Clear(std::size_t stages) {
     sequence = 0, status = Status(), partition = {}, closes = false, end = {}, failed_index = 0;
-    heads.clear(), text.Clear(), cuts.Clear(), ids.Clear(), id_ends.Clear(), label.Clear(), split.clear();
+    heads.clear(), text.Clear(), fields.Clear(), cuts.Clear(), ids.Clear(), id_ends.Clear(), label.Clear(),
+        split.clear();
     payload.Clear(), quarantine.clear();
     counts.assign(stages, {});
   }

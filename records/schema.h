@@ -15,6 +15,8 @@ enum class ColumnType : std::uint8_t { kUtf8, kU32List, kU8 };
 struct Schema {
   std::map<std::string, ColumnType, std::less<>> columns;
   std::vector<std::string> splits;  // names for column `split`; {"train"} where no stage split
+  std::vector<std::string> field_names =
+      {};  // of column `fields`, in the order of the fields; empty without it
 
   bool operator==(const Schema&) const = default;
 };

@@ -28,7 +28,7 @@ Status CheckExec(const Json& config, Schema& schema) {
   const double timeout = config["timeout"].AsDouble();
   if (!(timeout > 0 && timeout <= 1e6)) return Refuse("timeout: seconds, above 0 and at most 1000000");
   if (config["max_output"].AsInt() == 0) return Refuse("max_output: must be above 0");
-  for (const std::string_view column : {"cuts", "ids"})
+  for (const std::string_view column : {"cuts", "ids", "fields"})
     if (schema.columns.count(column) != 0)
       return Refuse(StrCat("a command gives other text than the column '", column,
                            "' points into; put it in front of the stage that makes '", column, "'"));

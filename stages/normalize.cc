@@ -1,6 +1,7 @@
 #include "stages/normalize.h"
 
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -80,25 +81,29 @@ class NormalizeWorker final : public Worker {
   NormalizeWorker(const LineRule& rule, bool drop_empty) : rule_(rule), drop_empty_(drop_empty) {}
 
   Status Apply(Batch& batch, std::uint32_t stage, StageCounts& counts) override {
-    text_.Clear();
-    kept_.clear();
+    text_.Clear(), fields_.Clear(), kept_.clear();
+    empty_field_ = false;
     std::uint64_t altered = 0;
     for (std::size_t row = 0; row < batch.size(); ++row) {
       const std::string_view before = batch.text[row];
       std::string& out = text_.open_row();
       const std::size_t begin = out.size();
-      Result<bool> changed = rule_.Append(before, out);
+      Result<bool> changed =
+          batch.fields.empty() ? rule_.Append(before, out) : AppendFields(before, batch.fields[row], out);
       if (!changed.ok()) {
         batch.failed_index = batch.heads[row].index;
         return std::move(changed).status();
       }
-      if (out.size() == begin && drop_empty_) {
+      if (drop_empty_ && (out.size() == begin || empty_field_)) {
+        out.resize(begin);
+        fields_.open_row().resize(fields_.size() == 0 ? 0 : fields_.ends().back());
         const RecordHead& head = batch.heads[row];
         batch.quarantine.push_back({stage, head.index, head.sub, "dropped_empty", std::string(before)});
         continue;
       }
       if (*changed) ++altered;
       text_.CloseRow();
+      if (!batch.fields.empty()) fields_.CloseRow();
       kept_.push_back(static_cast<std::uint32_t>(row));
     }
     if (altered > 0) counts.Add("altered", altered);
@@ -107,12 +112,33 @@ class NormalizeWorker final : public Worker {
       batch.KeepBesideText(kept_);
     }
     batch.text.Swap(text_);
+    if (!batch.fields.empty()) batch.fields.Swap(fields_);
     return {};
   }
 
  private:
+  // As if each field were a line; says the same as LineRule::Append.
+  Result<bool> AppendFields(std::string_view text, std::span<const std::uint32_t> ends, std::string& out) {
+    const std::size_t row_begin = out.size();
+    std::size_t begin = 0;
+    bool changed = false;
+    empty_field_ = false;
+    for (const std::uint32_t end : ends) {
+      if (begin > 0) out.push_back(' ');
+      const std::size_t field_begin = out.size();
+      ASSIGN_OR_RETURN(const bool field_changed, rule_.Append(text.substr(begin, end - begin), out));
+      changed = changed || field_changed;
+      empty_field_ = empty_field_ || out.size() == field_begin;
+      fields_.open_row().push_back(static_cast<std::uint32_t>(out.size() - row_begin));
+      begin = end + 1;
+    }
+    return changed;
+  }
+
   const LineRule& rule_;
   bool drop_empty_;
+  bool empty_field_ = false;  // in the last row with fields
+  U32ListColumn fields_;
   BytesColumn text_;  // swapped with each batch's: no line allocates
   std::vector<std::uint32_t> kept_;
 };

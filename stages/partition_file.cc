@@ -19,7 +19,7 @@ namespace {
 constexpr std::string_view kSuffix = ".part";
 
 /// The columns of a Batch that a schema can name.
-enum class BatchColumn : std::uint8_t { kText, kLabel, kCuts, kIds, kIdEnds, kSplit };
+enum class BatchColumn : std::uint8_t { kText, kLabel, kFields, kCuts, kIds, kIdEnds, kSplit };
 
 struct KnownColumn {
   std::string_view name;
@@ -27,9 +27,10 @@ struct KnownColumn {
   PartitionColumnType file;
   BatchColumn batch;
 };
-constexpr std::array<KnownColumn, 6> kKnownColumns = {{
+constexpr std::array<KnownColumn, 7> kKnownColumns = {{
     {"text", ColumnType::kUtf8, PartitionColumnType::kUtf8, BatchColumn::kText},
     {"label", ColumnType::kUtf8, PartitionColumnType::kUtf8, BatchColumn::kLabel},
+    {"fields", ColumnType::kU32List, PartitionColumnType::kU32List, BatchColumn::kFields},
     {"cuts", ColumnType::kU32List, PartitionColumnType::kU32List, BatchColumn::kCuts},
     {"ids", ColumnType::kU32List, PartitionColumnType::kU32List, BatchColumn::kIds},
     {"id_ends", ColumnType::kU32List, PartitionColumnType::kU32List, BatchColumn::kIdEnds},
@@ -68,6 +69,7 @@ auto* NumbersOf(AnyBatch& batch, BatchColumn column) {
   using Numbers = std::remove_reference_t<decltype((batch.ids))>;
   Numbers* none = nullptr;
   switch (column) {
+    case BatchColumn::kFields: return &batch.fields;
     case BatchColumn::kCuts: return &batch.cuts;
     case BatchColumn::kIds: return &batch.ids;
     case BatchColumn::kIdEnds: return &batch.id_ends;

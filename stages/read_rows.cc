@@ -39,6 +39,8 @@ std::vector<std::string> TextColumns(const Json& config) {
   return columns;
 }
 
+bool AreFields(const Json& config) { return config["columns"].AsString() == "fields"; }
+
 Status CheckColumns(const Json& config) {
   const std::vector<std::string> text = TextColumns(config);
   if (text.empty()) return Status(Code::kInvalidArgument, "text: an empty list; name at least one column");
@@ -65,6 +67,10 @@ Status Check(const Json& config, Schema& schema) {
     return Status(Code::kInvalidArgument, "quoting: JSON has its own; leave the key out");
   schema.columns["text"] = ColumnType::kUtf8;
   if (config.Has("label")) schema.columns["label"] = ColumnType::kUtf8;
+  if (AreFields(config)) {
+    schema.columns["fields"] = ColumnType::kU32List;
+    schema.field_names = TextColumns(config);
+  }
   return {};
 }
 
@@ -77,6 +83,7 @@ Result<std::unique_ptr<SourceStage>> Make(const StageContext& context) {
   text.fail = config["on_bad_row"].AsString() == "fail";
   text.text = TextColumns(config);
   text.label = config["label"].AsString();
+  text.fields = AreFields(config);
   text.invalid = InvalidUtf8Of(config);
 
   LineRules rules;
@@ -92,6 +99,7 @@ Result<std::unique_ptr<SourceStage>> Make(const StageContext& context) {
     columns->fail = text.fail;
     columns->text = text.text;
     columns->label = text.label;
+    columns->fields = text.fields;
     if (columns->quotes) rules.quoted_delimiter = columns->delimiter;
   }
   return std::unique_ptr<SourceStage>(std::make_unique<ReadRows>(rules, InputRulesOf(config, "compression"),
@@ -111,6 +119,12 @@ StageType ReadRowsType() {
       {"text", ValueType::kStrings, "", Effect::kBytes,
        "The column that becomes the text, or several that become lines of it: names, or positions from 1 "
        "on."},
+      {"columns",
+       ValueType::kChoice,
+       "lines",
+       Effect::kBytes,
+       "What several columns of text become: lines of a document, or fields of one record.",
+       {"lines", "fields"}},
       {"label", ValueType::kString, "~", Effect::kBytes,
        "The column that becomes the label; line ends in the text are then spaces."},
       {"header", ValueType::kBoolean, "true", Effect::kBytes,

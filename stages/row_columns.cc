@@ -14,12 +14,31 @@ constexpr std::size_t kShownColumns = 20;
 
 }  // namespace
 
+std::string_view TakeLine(std::string_view& text) {
+  const std::size_t end = text.find('\n');
+  std::string_view line = text.substr(0, end);
+  if (end != std::string_view::npos && line.ends_with('\r')) line.remove_suffix(1);
+  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  return line;
+}
+
 std::optional<std::size_t> ColumnPosition(std::string_view text) {
   std::size_t position = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), position);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   if (position < 1 || position > kMostColumns) return std::nullopt;
   return position - 1;
+}
+
+void AppendOnOneLine(std::string_view value, std::string& out) {
+  bool first = true;
+  while (!value.empty()) {
+    const std::string_view line = TakeLine(value);
+    if (line.empty()) continue;
+    if (!first) out.push_back(' ');
+    out.append(line);
+    first = false;
+  }
 }
 
 RowColumns::RowColumns(const ColumnRules& rules) : rules_(rules), row_(rules.delimiter, rules.quotes) {
@@ -93,7 +112,10 @@ Result<std::string_view> RowColumns::Take(std::string_view row, std::uint64_t nu
   std::string& out = text.open_row();
   for (std::size_t i = 0; i < text_.size(); ++i) {
     if (i > 0) out.push_back('\n');
-    out.append(row_.fields()[text_[i]]);
+    if (rules_.fields)
+      AppendOnOneLine(row_.fields()[text_[i]], out);
+    else
+      out.append(row_.fields()[text_[i]]);
   }
   text.CloseRow();
   if (!rules_.label.empty()) label.Append(row_.fields()[label_]);

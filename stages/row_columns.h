@@ -23,7 +23,14 @@ struct ColumnRules {
   bool fail = false;              // on a bad row, instead of setting it aside
   std::vector<std::string> text;  // names, or positions from 1 on
   std::string label;              // empty where there is none
+  bool fields = false;            // each column keeps to a line of its own in the text
 };
+
+/// The next line of `text`, which gets shorter, without its end.
+std::string_view TakeLine(std::string_view& text);
+
+/// Appends the lines of `value` that are not blank, joined by spaces.
+void AppendOnOneLine(std::string_view value, std::string& out);
 
 /// A position from 1 to kMostColumns as an index from 0; absent where `text` is something else.
 std::optional<std::size_t> ColumnPosition(std::string_view text);

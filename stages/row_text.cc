@@ -5,20 +5,12 @@
 
 #include "base/json.h"
 #include "base/str.h"
+#include "stages/row_columns.h"
 #include "text/utf8.h"
 
 namespace pipeline {
 
 namespace {
-
-/// The next line of `text`, which gets shorter, without its end.
-std::string_view TakeLine(std::string_view& text) {
-  const std::size_t end = text.find('\n');
-  std::string_view line = text.substr(0, end);
-  if (end != std::string_view::npos && line.ends_with('\r')) line.remove_suffix(1);
-  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-  return line;
-}
 
 bool HasLineEnds(const BytesColumn& text) {
   if (text.joined().find('\n') != std::string_view::npos) return true;
@@ -41,7 +33,10 @@ class RowTextWorker : public Worker {
       RETURN_IF_ERROR(repair_->Apply(batch, stage, counts));  // \u0000 is JSON, but no text
     }
     if (!rules_.label.empty()) RETURN_IF_ERROR(RepairLabels(batch, stage, counts));
-    if (HasLineEnds(batch.text)) CutLines(batch, stage, counts);
+    if (rules_.fields)
+      CutFields(batch, stage, counts);
+    else if (HasLineEnds(batch.text))
+      CutLines(batch, stage, counts);
     // In the order of the rows, whatever found them and in which batch.
     std::stable_sort(batch.quarantine.begin(), batch.quarantine.end(),
                      [](const Quarantined& a, const Quarantined& b) { return a.index < b.index; });
@@ -93,7 +88,11 @@ class RowTextWorker : public Worker {
     std::string& out = text_.open_row();
     for (std::size_t i = 0; i < rules_.text.size(); ++i) {
       if (i > 0) out.push_back('\n');
-      out.append((*object)[rules_.text[i]].AsString());
+      const std::string_view value = (*object)[rules_.text[i]].AsString();
+      if (rules_.fields)
+        AppendOnOneLine(value, out);
+      else
+        out.append(value);
     }
     text_.CloseRow();
     if (!rules_.label.empty())
@@ -130,6 +129,42 @@ class RowTextWorker : public Worker {
     batch.Keep(kept_);
     batch.label.Swap(label_);
     return {};
+  }
+
+  // Each line is a field, and the row one record.
+  void CutFields(Batch& batch, std::uint32_t stage, StageCounts& counts) {
+    text_.Clear(), batch.fields.Clear(), kept_.clear();
+    for (std::size_t row = 0; row < batch.size(); ++row) {
+      std::string& out = text_.open_row();
+      std::vector<std::uint32_t>& ends = batch.fields.open_row();
+      const std::size_t begin = out.size(), first_end = ends.size();
+      bool good = true;
+      std::string_view text = batch.text[row];
+      for (std::size_t i = 0; i < rules_.text.size(); ++i) {
+        const std::string_view field = TakeLine(text);
+        good = good && !field.empty();
+        if (i > 0) out.push_back(' ');
+        out.append(field);
+        ends.push_back(static_cast<std::uint32_t>(out.size() - begin));
+      }
+      if (good) {
+        text_.CloseRow();
+        batch.fields.CloseRow();
+        kept_.push_back(static_cast<std::uint32_t>(row));
+        continue;
+      }
+      out.resize(begin);
+      ends.resize(first_end);
+      counts.Add("dropped_empty_field");
+      const RecordHead& head = batch.heads[row];
+      batch.quarantine.push_back(
+          {stage, head.index, head.sub, "dropped_empty_field", std::string(batch.text[row])});
+    }
+    U32ListColumn fields;
+    fields.Swap(batch.fields);
+    batch.KeepBesideText(kept_);
+    batch.fields.Swap(fields);
+    batch.text.Swap(text_);
   }
 
   // Each line that is not blank becomes a record, or with a label a part of the row's one.

@@ -15,6 +15,7 @@ struct RowTextRules {
   bool fail = false;              // on a bad row, instead of setting it aside
   std::vector<std::string> text;  // members of the objects
   std::string label;              // empty where there is none
+  bool fields = false;            // column `text` is a line for each column, which becomes a field
   InvalidUtf8 invalid = InvalidUtf8::kReplace;
 };
 

@@ -113,6 +113,7 @@ TEST(ManifestTest, PartitionsComeBack) {
   Manifest manifest = Example();
   manifest.shards.clear();
   manifest.schema.columns = {{"ids", ColumnType::kU32List}, {"split", ColumnType::kU8}};
+  manifest.schema.field_names = {"premise", "hypothesis"};
   for (std::uint32_t p = 0; p < 3; ++p) {
     Piece piece;
     piece.id = {2, p};

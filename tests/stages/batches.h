@@ -31,6 +31,19 @@ inline std::vector<std::string> LinesOf(const Batch& batch) {
   return lines;
 }
 
+/// The fields of a record, each in brackets; they must make up the whole text.
+inline std::string FieldsOf(const Batch& batch, std::size_t row) {
+  std::string fields;
+  std::size_t begin = 0;
+  for (const std::uint32_t end : batch.fields[row]) {
+    EXPECT_TRUE(begin == 0 || batch.text[row][begin - 1] == ' ');
+    fields += "[" + std::string(batch.text[row].substr(begin, end - begin)) + "]";
+    begin = end + 1;
+  }
+  EXPECT_EQ(begin, batch.text[row].size() + 1);
+  return fields;
+}
+
 inline Schema TextSchema() { return {{{"text", ColumnType::kUtf8}}, {"train"}}; }
 
 inline std::unique_ptr<Transform> MakeTransform(const StageType& type, Json config) {

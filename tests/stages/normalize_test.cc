@@ -207,6 +207,35 @@ TEST(NormalizeTest, EveryCodePointGoesThroughTheShortCutUnharmed) {
   for (const char32_t c : {U'\u3099', U'ｶ', U'Ａ', U'\u0301', U'\u1161', U'…'}) EXPECT_FALSE(stable.Has(c));
 }
 
+TEST(NormalizeTest, EachFieldIsALineOfItsOwn) {
+  const auto batch_of = [](const std::vector<std::vector<std::string>>& rows) {
+    Batch batch = BatchOf({});
+    for (const std::vector<std::string>& fields : rows) {
+      batch.heads.push_back({batch.heads.size(), 0, 0, 0});
+      std::string text;
+      for (const std::string& field : fields) {
+        text += (text.empty() ? "" : " ") + field;
+        batch.fields.open_row().push_back(static_cast<std::uint32_t>(text.size()));
+      }
+      batch.fields.CloseRow();
+      batch.text.Append(text);
+    }
+    return batch;
+  };
+  Batch batch = batch_of({{" ｶ", "\u3099 ａ"}, {"x", "\u3000"}, {"b  c", "d"}});
+  const StageCounts counts = ApplyTo(batch, *MakeTransform(NormalizeType(), Config("nfkc")));
+  ASSERT_EQ(batch.size(), 2u);
+  EXPECT_EQ(FieldsOf(batch, 0), "[カ][\u3099 a]");  // nothing composes over the border
+  EXPECT_EQ(FieldsOf(batch, 1), "[b c][d]");
+  EXPECT_EQ(counts.reasons, (decltype(counts.reasons){{"altered", 2}, {"dropped_empty", 1}}));
+  ASSERT_EQ(batch.quarantine.size(), 1u);
+  EXPECT_EQ(batch.quarantine[0].bytes, "x \u3000");
+
+  Batch kept = batch_of({{"x", "\u3000"}});
+  ApplyTo(kept, *MakeTransform(NormalizeType(), Config("nfkc", "collapse", false)));
+  EXPECT_EQ(FieldsOf(kept, 0), "[x][]");
+}
+
 TEST(NormalizeTest, TheTypeNamesItsLibraryAndNeedsText) {
   const StageType type = NormalizeType();
   EXPECT_EQ(type.libraries.at("icu"), IcuVersion());

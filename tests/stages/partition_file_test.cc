@@ -130,6 +130,50 @@ TEST(PartitionFileStageTest, TheDigestDoesNotSeeBatches) {
   EXPECT_EQ(Write(one, records, 500).output.digest, Write(two, records, 7).output.digest);
 }
 
+TEST(PartitionFileStageTest, EveryColumnComesBack) {
+  const Schema schema = {{{"text", ColumnType::kUtf8},
+                          {"label", ColumnType::kUtf8},
+                          {"fields", ColumnType::kU32List},
+                          {"cuts", ColumnType::kU32List},
+                          {"ids", ColumnType::kU32List},
+                          {"id_ends", ColumnType::kU32List},
+                          {"split", ColumnType::kU8}},
+                         {"train", "test"},
+                         {"a", "b"}};
+  Batch batch;
+  batch.Clear(2);
+  batch.heads.push_back({});
+  batch.text.Append("ab cd");
+  batch.label.Append("x");
+  batch.fields.Append(std::vector<std::uint32_t>{2, 5});
+  batch.cuts.Append(std::vector<std::uint32_t>{1, 5});
+  batch.ids.Append(std::vector<std::uint32_t>{70000});
+  batch.id_ends.Append(std::vector<std::uint32_t>{4});
+  batch.split.push_back(1);
+
+  const PartitionFileFormat format;
+  MapStore store;
+  Result<std::unique_ptr<SinkStage>> stage = format.NewSink(schema);
+  ASSERT_TRUE(stage.ok());
+  Result<std::unique_ptr<Sink>> sink = (*stage)->OpenPartition(store, kId);
+  ASSERT_TRUE((*(*stage)->encoder()->NewWorker())->Apply(batch, 1, batch.counts[1]).ok());
+  ASSERT_TRUE((*sink)->Write(batch).ok());
+  Result<PartitionOutput> output = (*sink)->Commit({});
+  ASSERT_TRUE(output.ok());
+
+  auto source = format.Open(store, {kId, *output, {}}, schema, 1 << 10, {});
+  ASSERT_TRUE(source.ok());
+  Batch back;
+  back.Clear(1);
+  ASSERT_TRUE(*(*source)->Next(back));
+  ASSERT_EQ(back.size(), 1u);
+  EXPECT_EQ(back.text[0], "ab cd");
+  EXPECT_EQ(back.label[0], "x");
+  EXPECT_EQ(back.split[0], 1);
+  for (const auto member : {&Batch::fields, &Batch::cuts, &Batch::ids, &Batch::id_ends})
+    EXPECT_TRUE(std::ranges::equal((back.*member)[0], (batch.*member)[0]));
+}
+
 TEST(PartitionFileStageTest, TheStoredObjectIsMeasured) {
   MapStore store;
   const Piece piece = Write(store, RandomRecords(100, 3), 10);

@@ -28,6 +28,7 @@ Json Config(std::string_view format, Json::Array text, std::string_view label = 
   for (const char* key : {"quoting", "compression", "archive"}) config[key] = "auto";
   for (const char* key : {"on_bad_row", "on_long"}) config[key] = "quarantine";
   config["invalid_utf8"] = "replace";
+  config["columns"] = "lines";
   config["max_ratio"] = 200;
   return config;
 }
@@ -55,6 +56,36 @@ TEST(ReadRowsTest, ColumnsOfATsvBecomeTextAndLabel) {
   EXPECT_EQ(partition.counts.records_in, 4u);
   EXPECT_EQ(partition.counts.records_out, 2u);
   EXPECT_EQ(outcome.end->documents, 4u);
+}
+
+TEST(ReadRowsTest, ColumnsBecomeFieldsOfOneRecord) {
+  Json config = Config("csv", {"premise", "hypothesis"}, "label");
+  config["columns"] = "fields";
+  const SourceOutcome outcome = Read(config,
+                                     "premise,label,hypothesis\n"
+                                     "one,0,two three\n"
+                                     "\"a\r\n\nb\",1,c\xFF\n"
+                                     "\"\n\",1,d\n");
+  ASSERT_TRUE(outcome.status.ok()) << outcome.status.message();
+  EXPECT_EQ(outcome.texts, (Strings{"0|[one][two three]", "1|[a b][c\uFFFD]"}));
+  const auto& partition = outcome.partitions.at(0);
+  EXPECT_EQ(partition.quarantine, (Strings{"1:invalid_utf8:a b\nc\xFF", "2:dropped_empty_field:\nd"}));
+  EXPECT_EQ(partition.counts.reasons.at("dropped_empty_field"), 1u);
+
+  Json json = Config("jsonl", {"a", "b"});
+  json["columns"] = "fields";
+  EXPECT_EQ(Read(json, R"({"a": "x\ny", "b": "z"})").texts, Strings{"[x y][z]"});
+}
+
+TEST(ReadRowsTest, FieldsHaveTheNamesOfTheirColumns) {
+  Json config = Config("tsv", {"premise", "hypothesis"});
+  Schema schema;
+  ASSERT_TRUE(ReadRowsType().check(config, schema).ok());
+  EXPECT_TRUE(schema.field_names.empty());
+  config["columns"] = "fields";
+  ASSERT_TRUE(ReadRowsType().check(config, schema).ok());
+  EXPECT_EQ(schema.columns.at("fields"), ColumnType::kU32List);
+  EXPECT_EQ(schema.field_names, (Strings{"premise", "hypothesis"}));
 }
 
 TEST(ReadRowsTest, ExampleOfTheFormatPage) {

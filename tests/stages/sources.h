@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "spec/registry.h"
+#include "tests/stages/batches.h"
 #include "tests/support/memory_file.h"
 
 namespace pipeline {
@@ -68,8 +69,11 @@ inline SourceOutcome RunSource(const StageType& type, const Json& config, Source
     SourceOutcome::Partition& partition = open[batch.partition.partition];
     for (std::size_t row = 0; row < batch.size(); ++row) {
       const RecordHead& head = batch.heads[row];
-      const std::string text =
-          (batch.label.empty() ? std::string() : std::string(batch.label[row]) + "|").append(batch.text[row]);
+      std::string text = batch.label.empty() ? std::string() : std::string(batch.label[row]) + "|";
+      if (batch.fields.empty())
+        text.append(batch.text[row]);
+      else
+        text += FieldsOf(batch, row);
       partition.records.push_back(std::to_string(head.index) + "." + std::to_string(head.sub) + " " +
                                   std::to_string(head.document) + " " + std::to_string(head.key) + ": " +
                                   text);

@@ -8,8 +8,8 @@
 #include "formats/packed.h"
 #include "formats/tfrecord.h"
 #include "stages/packed_info.h"
-#include "tests/stages/packed_corpus.h"
 #include "tests/shards/shuffle_fixture.h"
+#include "tests/stages/packed_corpus.h"
 
 namespace pipeline {
 namespace {
