@@ -79,6 +79,7 @@ class Committer final : public SegmentOutput {
     if (!output.ok()) return Failed(unit, partition.id, std::move(output).status(), 0);
     PassCommitPoint("partition.committed");
 
+    if (!partition.counts.empty()) partition.counts.back() += output->counts;
     UnitLine line;
     line.state = UnitState::kDone;
     line.unit = unit;

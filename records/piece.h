@@ -21,6 +21,7 @@ namespace pipeline {
 struct PartitionOutput {
   Digest digest;  // over the records, whatever the framing on disk
   std::vector<StoredObject> objects;
+  StageCounts counts = {};  // what the Sink did, for the counts of its stage
 };
 
 /// A piece that the first pass left: a logged partition.

@@ -11,6 +11,7 @@
 #include "stages/segment_words.h"
 #include "stages/split.h"
 #include "stages/train_tokenizer.h"
+#include "stages/write_bert.h"
 #include "stages/write_packed.h"
 #include "stages/write_tfds.h"
 
@@ -20,7 +21,7 @@ namespace pipeline {
 Registry BuiltinStages(const DictionaryPlaces& dictionaries) {
   return Registry({DownloadType(), DecompressType(), ReadRowsType(), NormalizeType(), FilterType(),
                    ExecType(), SplitType(), SampleType(), SegmentWordsType(dictionaries),
-                   TrainTokenizerType(), EncodeType(), WritePackedType(), WriteTfdsType()});
+                   TrainTokenizerType(), EncodeType(), WritePackedType(), WriteTfdsType(), WriteBertType()});
 }
 
 }  // namespace pipeline
