@@ -94,11 +94,18 @@ constexpr std::string_view kSpaces[] = {
     "\u0085", "\u00A0", "\u1680", "\u2000", "\u2001", "\u2002", "\u2003", "\u2004", "\u2005", "\u2006",
     "\u2007", "\u2008", "\u2009", "\u200A", "\u2028", "\u2029", "\u202F", "\u205F", "\u3000"};
 
-bool IsStripped(std::string_view name) {
-  return std::none_of(std::begin(kSpaces), std::end(kSpaces), [name](std::string_view space) {
-    return name.starts_with(space) || name.ends_with(space);
-  });
+std::string_view Stripped(std::string_view name) {
+  for (bool found = true; found;) {
+    found = false;
+    for (const std::string_view space : kSpaces) {
+      if (name.starts_with(space)) name.remove_prefix(space.size()), found = true;
+      if (name.ends_with(space)) name.remove_suffix(space.size()), found = true;
+    }
+  }
+  return name;
 }
+
+bool IsStripped(std::string_view name) { return Stripped(name).size() == name.size(); }
 
 bool IsLower(char c) { return 'a' <= c && c <= 'z'; }
 bool IsUpper(char c) { return 'A' <= c && c <= 'Z'; }
@@ -157,6 +164,17 @@ std::string TfdsFeaturesJson(std::size_t labels) {
     label["classLabel"]["numClasses"] = std::to_string(labels);
   }
   return json.DumpPretty();
+}
+
+Result<std::vector<std::string>> ParseTfdsLabels(std::string_view text) {
+  std::vector<std::string> labels;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    if (const std::string_view name = Stripped(text.substr(0, end)); !name.empty()) labels.emplace_back(name);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  RETURN_IF_ERROR(CheckTfdsLabels(labels));
+  return labels;
 }
 
 std::string TfdsLabelsText(const std::vector<std::string>& labels) {

@@ -43,6 +43,9 @@ Result<TfdsInfo> ParseTfdsInfo(std::string_view json);
 /// The bytes of features.json for records with kTfdsTextFeature and, unless `labels` is 0, with
 /// kTfdsLabelFeature of so many labels.
 std::string TfdsFeaturesJson(std::size_t labels = 0);
+/// The names that a file like kTfdsLabelsFile has, as TFDS reads it: white space at the ends of lines and blank
+/// lines do not count. kInvalidArgument as CheckTfdsLabels.
+Result<std::vector<std::string>> ParseTfdsLabels(std::string_view text);
 /// The bytes of kTfdsLabelsFile.
 std::string TfdsLabelsText(const std::vector<std::string>& labels);
 

@@ -66,8 +66,8 @@ void AppendTfRecord(std::string& out, std::string_view data) {
   AppendTfRecordFooter(out, begin);
 }
 
-TfRecordReader::TfRecordReader(ByteReader& input, std::uint64_t max_record_bytes)
-    : input_(input), max_record_bytes_(std::min(max_record_bytes, kNoLimit)) {}
+TfRecordReader::TfRecordReader(ByteReader& input, std::uint64_t max_record_bytes, std::uint64_t offset)
+    : input_(input), max_record_bytes_(std::min(max_record_bytes, kNoLimit)), offset_(offset) {}
 
 Result<std::optional<std::string_view>> TfRecordReader::Next() {
   if (!failure_.ok()) return failure_;

@@ -28,7 +28,8 @@ void AppendTfRecordFooter(std::string& out, std::size_t data_begin);
 /// 256 KiB, and takes memory only as bytes arrive, whatever a length claims.
 class TfRecordReader {
  public:
-  TfRecordReader(ByteReader& input, std::uint64_t max_record_bytes);
+  /// `offset` is where in the file `input` begins, at a record.
+  TfRecordReader(ByteReader& input, std::uint64_t max_record_bytes, std::uint64_t offset = 0);
 
   /// The next record, valid until the next call; absent at the end of the file. After an error
   /// every further call gives the same error.
@@ -46,7 +47,7 @@ class TfRecordReader {
 
   ByteReader& input_;
   std::uint64_t max_record_bytes_;
-  std::uint64_t offset_ = 0;
+  std::uint64_t offset_;
   std::string buffer_;
   std::size_t begin_ = 0;
   std::size_t end_ = 0;

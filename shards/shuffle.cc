@@ -169,9 +169,8 @@ Status ShufflePublication::Run(const std::vector<std::size_t>& group,
       if (follower.split != place.split || follower.range.begin != until) break;
       until = follower.range.end;
     }
-    ASSIGN_OR_RETURN(
-        std::unique_ptr<ShardWriter> writer,
-        ShardWriter::Create(out, {shard.object, shard.index}, rules_.index_numbers(), condition));
+    ASSIGN_OR_RETURN(std::unique_ptr<ShardWriter> writer,
+                     ShardWriter::Create(out, {shard.object, shard.index}, rules_, condition));
     RETURN_IF_ERROR(gather->Copy(place.range.begin, place.range.end, until,
                                  [&writer](std::string_view payload) { return writer->Append(payload); }));
     RETURN_IF_ERROR(closer.Add({todo[i], std::move(writer)}));

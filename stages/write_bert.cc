@@ -1,6 +1,7 @@
 #include "stages/write_bert.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -64,7 +65,7 @@ class BertSink final : public Sink {
   }
 
   Result<PartitionOutput> Commit(const PartitionEnd& end) override {
-    StageCounts counts;
+    std::map<std::string, std::uint64_t, std::less<>> reasons;
     for (std::size_t split = 0; split < documents_.size(); ++split) {
       BertInstances instances(settings_.rules, documents_[split], id_, static_cast<std::uint8_t>(split));
       std::uint64_t index = 0;
@@ -77,8 +78,8 @@ class BertSink final : public Sink {
           return rows_.payload.bytes() < kBatchBytes ? Status() : HandOn();
         }));
       const BertInstances::Counts& made = instances.counts();
-      const auto count = [&counts](std::string_view name, std::uint64_t by) {
-        if (by > 0) counts.Add(name, by);
+      const auto count = [&reasons](const std::string& name, std::uint64_t by) {
+        if (by > 0) reasons[name] += by;
       };
       count("instances", made.instances);
       count("masked_ids", made.masks);
@@ -89,7 +90,7 @@ class BertSink final : public Sink {
     }
     RETURN_IF_ERROR(HandOn());
     ASSIGN_OR_RETURN(PartitionOutput output, sink_->Commit(end));
-    output.counts += counts;
+    for (const auto& [name, by] : reasons) output.reasons[name] += by;
     return output;
   }
 

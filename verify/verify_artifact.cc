@@ -14,6 +14,7 @@
 #include "formats/packed.h"
 #include "formats/tfds.h"
 #include "records/piece.h"
+#include "verify/verify_jsonl.h"
 #include "verify/verify_object.h"
 #include "verify/verify_packed.h"
 #include "verify/verify_tfds.h"
@@ -47,7 +48,8 @@ class Verification {
         stop_(std::move(stop)),
         tfds_(manifest.lineage.back().type == "write_tfds"),
         labels_(tfds_ ? TfdsLabels(manifest).size() : 0),
-        packed_(manifest.lineage.back().type == "write_packed") {
+        packed_(manifest.lineage.back().type == "write_packed"),
+        jsonl_(manifest.lineage.back().type == "write_jsonl") {
     for (const ManifestShard& shard : manifest.shards) AddShard(shard);
     for (const Piece& piece : manifest.partitions)
       for (const StoredObject& object : piece.output.objects) AddPiece(piece, object);
@@ -78,6 +80,7 @@ class Verification {
   void AddShard(const ManifestShard& shard) {
     tasks_.push_back({shard.object, [&shard, this](const auto& file, Findings& findings, ReadCounts& counts) {
                         if (tfds_) return VerifyTextShard(*file, shard, labels_, stop_, findings, counts);
+                        if (jsonl_) return VerifyJsonlFile(*file, shard, manifest_, stop_, findings, counts);
                         if (packed_info_.ok())
                           return VerifyPackedShard(store_, *file, shard, *packed_info_, stop_, findings,
                                                    counts);
@@ -152,6 +155,8 @@ class Verification {
       VerifyTfdsManifest(manifest_, manifest);
     else if (packed_)
       VerifyPackedManifest(manifest_, manifest);
+    else if (jsonl_)
+      VerifyJsonlManifest(manifest_, manifest);
     else if (!manifest_.shards.empty())
       manifest.Add(StrCat("made by a stage of type ", manifest_.lineage.back().type,
                           ", whose records this program cannot check"));
@@ -187,6 +192,7 @@ class Verification {
   const bool tfds_;
   const std::size_t labels_;  // of a TFDS data set that has some
   const bool packed_;
+  const bool jsonl_;
   Result<PackedInfo> packed_info_ = Status(Code::kNotFound, "not packed");  // read before the threads start
   std::vector<Task> tasks_;
   std::vector<Outcome> outcomes_;  // parallel; each is touched by the thread that took its task

@@ -40,6 +40,12 @@ Status VerifyRecords(const ByteFile& file, const ManifestShard& shard,
                      const std::function<std::string(const ShardRecord& record)>& wrong,
                      const std::stop_token& stop, Findings& findings, ReadCounts& counts);
 
+/// A shard of lines, each with its LF: its bytes, how many lines there are, and what `wrong` says of each,
+/// which it is given without the LF.
+Status VerifyLines(const ByteFile& file, const ManifestShard& shard,
+                   const std::function<std::string(std::string_view line)>& wrong,
+                   const std::stop_token& stop, Findings& findings, ReadCounts& counts);
+
 /// A shard of a TFDS data set: as above, and each record is an Example with one clean text and, unless
 /// `labels` is 0, the number of one of so many.
 Status VerifyTextShard(const ByteFile& file, const ManifestShard& shard, std::size_t labels,

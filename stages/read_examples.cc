@@ -1,0 +1,128 @@
+#include "stages/read_examples.h"
+
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "base/str.h"
+#include "stages/example_source.h"
+#include "stages/input_keys.h"
+#include "stages/label_names.h"
+#include "stages/row_text.h"
+#include "stages/wiki40b_text.h"
+
+namespace pipeline {
+
+namespace {
+
+class ReadExamples : public SourceStage {
+ public:
+  ReadExamples(ExampleRules rules, std::unique_ptr<const Transform> text)
+      : rules_(std::move(rules)), text_(std::move(text)) {}
+
+  Result<std::unique_ptr<Source>> Open(SourceRequest request) const override {
+    return OpenExampleSource(std::move(request), rules_);
+  }
+  const Transform* repair() const override { return text_.get(); }
+
+ private:
+  const ExampleRules rules_;
+  const std::unique_ptr<const Transform> text_;
+};
+
+bool HasMarkers(const Json& config) { return config["markers"].AsString() == "wiki40b"; }
+
+Status Check(const Json& config, Schema& schema) {
+  RETURN_IF_ERROR(CheckCutKeys(config));
+  std::set<std::string_view> seen;
+  for (const Json& feature : config["text"].AsArray())
+    if (!seen.insert(feature.AsString()).second)
+      return Status(Code::kInvalidArgument, StrCat("text: '", feature.AsString(), "' comes twice"));
+  if (seen.empty()) return Status(Code::kInvalidArgument, "text: an empty list; name at least one feature");
+  if (HasLabels(config) && !config.Has("label"))
+    return Status(Code::kInvalidArgument,
+                  "labels: name the feature that has their numbers, e.g. `label: label`");
+  if (config.Has("titles") && !HasMarkers(config))
+    return Status(Code::kInvalidArgument,
+                  "titles: texts without markers have none; leave it out, or set markers: wiki40b");
+  RETURN_IF_ERROR(CheckLabelKeys(config));
+  schema.columns["text"] = ColumnType::kUtf8;
+  if (config.Has("label")) schema.columns["label"] = ColumnType::kUtf8;
+  return {};
+}
+
+Result<std::unique_ptr<SourceStage>> Make(const StageContext& context) {
+  const Json& config = context.config;
+  ExampleRules rules;
+  for (const Json& feature : config["text"].AsArray()) rules.text.emplace_back(feature.AsString());
+  rules.label = config["label"].AsString();
+  ASSIGN_OR_RETURN(rules.labels, LabelNames(config));
+  rules.fail = config["on_bad_row"].AsString() == "fail";
+  rules.partition_bytes = static_cast<std::uint64_t>(config["partition"].AsInt());
+  rules.max_record_bytes = static_cast<std::uint64_t>(config["max_record_bytes"].AsInt());
+  RowTextRules text;
+  text.text = rules.text;
+  text.label = rules.label;
+  text.invalid = InvalidUtf8Of(config);
+  std::unique_ptr<const Transform> repair;
+  if (HasMarkers(config))
+    repair = std::make_unique<Wiki40bText>(config["titles"].AsBool(), std::move(text));
+  else
+    repair = std::make_unique<RowText>(std::move(text));
+  return std::unique_ptr<SourceStage>(std::make_unique<ReadExamples>(std::move(rules), std::move(repair)));
+}
+
+}  // namespace
+
+StageType ReadExamplesType() {
+  StageType type;
+  type.name = "read_examples";
+  type.help =
+      "Reads TFRecord files of tf.train.Example, such as the shards of a TFDS data set: a record is a "
+      "document.";
+  type.takes = Flow::kFiles;
+  type.gives = Flow::kRecords;
+  type.keys = {
+      {"text", ValueType::kStrings, "[text]", Effect::kBytes,
+       "The feature that becomes the text, or several that become lines of it."},
+      {"label", ValueType::kString, "~", Effect::kBytes,
+       "The feature that becomes the label, bytes or an integer; line ends in the text are then spaces."},
+  };
+  for (ConfigKey& key : LabelKeys("What the integers of `label` stand for: their names in order, from 0 on."))
+    type.keys.push_back(std::move(key));
+  const std::vector<ConfigKey> keys = {
+      {"markers",
+       ValueType::kChoice,
+       "none",
+       Effect::kBytes,
+       "Marks in the text that say what its lines are; those of wiki40b leave the lines of paragraphs.",
+       {"none", "wiki40b"}},
+      {"titles", ValueType::kBoolean, "~", Effect::kBytes,
+       "With markers, whether titles of articles and sections are lines, too; by default they are left out."},
+      {"on_bad_row",
+       ValueType::kChoice,
+       "quarantine",
+       Effect::kBytes,
+       "What becomes of a record that is not as it should be: set aside and counted, or a failure.",
+       {"quarantine", "fail"}},
+      {"partition", ValueType::kBytes, "64MiB", Effect::kBytes,
+       "Bytes of the file after which a partition closes, at the next end of a record."},
+      {"max_record_bytes", ValueType::kBytes, "8MiB", Effect::kBytes,
+       "The longest record that is read; a longer one is a failure."},
+      {"invalid_utf8",
+       ValueType::kChoice,
+       "replace",
+       Effect::kBytes,
+       "What becomes of a record with invalid UTF-8 or NUL: repaired with U+FFFD, set aside, or a failure.",
+       {"replace", "quarantine", "fail"}},
+  };
+  type.keys.insert(type.keys.end(), keys.begin(), keys.end());
+  type.check = Check;
+  type.prepare = [](const Json& config) { return LabelNames(config).status(); };
+  type.files = LabelFiles;
+  type.make = SourceFactory(Make);
+  return type;
+}
+
+}  // namespace pipeline
