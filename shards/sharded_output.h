@@ -42,6 +42,7 @@ struct ShardRules {
   /// Absent (`shuffle: none`): corpus order, and each partition's part of a split is a shard.
   std::optional<std::uint64_t> shuffle_seed;
   bool compress_spills = false;
+  std::uint64_t spill_bytes = 0;        // a spill file holds no more payloads than that; 0: a whole partition
   std::optional<std::uint32_t> shards;  // of every split; absent means `auto`
   std::uint32_t hosts = 1;              // train gets a multiple of it
   bool equal = false;                   // leave out the last N mod S rows of train

@@ -16,6 +16,7 @@
 #include "stages/segment_words.h"
 #include "stages/split.h"
 #include "stages/train_tokenizer.h"
+#include "stages/write_bert.h"
 #include "stages/write_jsonl.h"
 #include "stages/write_packed.h"
 #include "stages/write_tfds.h"
@@ -41,6 +42,7 @@ Registry BuiltinStages(const DictionaryPlaces& dictionaries) {
   types.push_back(WritePackedType());
   types.push_back(WriteTfdsType());
   types.push_back(WriteJsonlType());
+  types.push_back(WriteBertType());
   return Registry(std::move(types));
 }
 
