@@ -18,8 +18,9 @@ constexpr CodePointSet kWhiteSpace = MakeWhiteSpaceSet();
 
 bool IsContinuation(char byte) { return (static_cast<unsigned char>(byte) & 0xc0) == 0x80; }
 
-/// Where the white space that may begin at `at` ends.
-std::size_t EndOfRun(std::string_view text, std::size_t at) {
+}  // namespace
+
+std::size_t WhiteSpaceEnd(std::string_view text, std::size_t at) {
   while (at < text.size()) {
     const std::size_t size = kWhiteSpace.MatchAt(text, at);
     if (size == 0) break;
@@ -28,10 +29,8 @@ std::size_t EndOfRun(std::string_view text, std::size_t at) {
   return at;
 }
 
-}  // namespace
-
 std::string_view StripWhiteSpace(std::string_view text) {
-  text.remove_prefix(EndOfRun(text, 0));
+  text.remove_prefix(WhiteSpaceEnd(text, 0));
   while (!text.empty()) {
     std::size_t last = text.size() - 1;
     while (last > 0 && IsContinuation(text[last])) --last;
@@ -54,7 +53,7 @@ void CollapseWhiteSpace(std::string& text, std::size_t begin) {
       at += Utf8Size(before[at]);
       continue;
     }
-    const std::size_t end = EndOfRun(before, at);
+    const std::size_t end = WhiteSpaceEnd(before, at);
     if (before.substr(at, end - at) != " ") {
       move_up_to(at);
       text[write++] = ' ';

@@ -13,6 +13,9 @@ constexpr bool IsWhiteSpace(char32_t c) {
          c == 0x2028 || c == 0x2029 || c == 0x202f || c == 0x205f || c == 0x3000 || c == 0xfeff;
 }
 
+/// Where the white space that begins at `at` ends; `at` where none does.
+std::size_t WhiteSpaceEnd(std::string_view text, std::size_t at);
+
 /// `text`, valid UTF-8, without white space at its ends.
 std::string_view StripWhiteSpace(std::string_view text);
 
