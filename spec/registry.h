@@ -113,6 +113,10 @@ struct StageType {
   /// Checks what the table cannot say and turns the schema that comes in into the one that goes
   /// out. An error is shown at the stage's position; empty where the schema stays as it is.
   std::function<Status(const Json& config, Schema& schema)> check = {};
+  /// Whether the keys fit the ports that something stands at. Empty: they always do.
+  std::function<Status(const Json& config, const std::vector<std::string_view>& ports)> check_ports = {};
+  /// Of a Source: whether it can read files of these names; asked before a run starts anything. Empty: of any.
+  std::function<Status(const Json& config, const std::vector<std::string>& files)> check_inputs = {};
   /// Whether this machine has what the stage needs beside its inputs; asked before a run starts anything.
   /// Empty: nothing is needed.
   std::function<Status(const Json& config)> prepare = {};

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/str.h"
+#include "stages/file_splits.h"
 #include "stages/input_keys.h"
 #include "stages/line_source.h"
 #include "stages/row_text.h"
@@ -71,7 +72,7 @@ Status Check(const Json& config, Schema& schema) {
     schema.columns["fields"] = ColumnType::kU32List;
     schema.field_names = TextColumns(config);
   }
-  return {};
+  return CheckFileSplits(config, schema);
 }
 
 Result<std::unique_ptr<SourceStage>> Make(const StageContext& context) {
@@ -102,8 +103,8 @@ Result<std::unique_ptr<SourceStage>> Make(const StageContext& context) {
     columns->fields = text.fields;
     if (columns->quotes) rules.quoted_delimiter = columns->delimiter;
   }
-  return std::unique_ptr<SourceStage>(std::make_unique<ReadRows>(rules, InputRulesOf(config, "compression"),
-                                                                 std::move(columns), std::move(text)));
+  return WithFileSplits(config, std::make_unique<ReadRows>(rules, InputRulesOf(config, "compression"),
+                                                           std::move(columns), std::move(text)));
 }
 
 }  // namespace
@@ -159,7 +160,9 @@ StageType ReadRowsType() {
   };
   type.keys = keys;
   for (ConfigKey& key : InputKeys("compression")) type.keys.push_back(std::move(key));
+  type.keys.push_back(FileSplitsKey());
   type.check = Check;
+  type.check_inputs = CheckInputSplits;
   type.make = SourceFactory(Make);
   return type;
 }
