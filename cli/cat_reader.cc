@@ -47,7 +47,7 @@ std::string Hex64(std::uint64_t word) {
 
 /// The text of an example that has nothing else.
 std::optional<std::string_view> OnlyText(const TfExample& example) {
-  if (example.size() != 1 || example.begin()->first != kTfdsTextFeature) return std::nullopt;
+  if (example.size() != 1) return std::nullopt;
   const auto* const texts = std::get_if<TfBytesList>(&example.begin()->second);
   if (texts == nullptr || texts->size() != 1) return std::nullopt;
   return texts->front();

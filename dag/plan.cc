@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/str.h"
+#include "dag/input_names.h"
 #include "dag/lineages.h"
 #include "dag/selection.h"
 #include "spec/config.h"
@@ -447,10 +448,15 @@ class Planner {
               plan_.refusals.push_back(StrCat("stage '", Name(at), "': ", file.missing.message()));
       if (segment.files < 0 || segment.pieces.complete()) continue;
       const auto files = facts_.files.find(Name(segment.files));
-      if (files == facts_.files.end() || files->second.missing.ok()) continue;
-      const bool may_be_there = facts_.offline && files->second.missing.code() == Code::kUnavailable;
+      if (files == facts_.files.end()) continue;
+      const bool missing = !files->second.missing.ok();
+      const int reader = segment.chain.front();
+      const Status why =
+          missing ? files->second.missing : CheckInputNames(*At(reader).spec, files->second.files);
+      if (why.ok()) continue;
+      const bool may_be_there = facts_.offline && why.code() == Code::kUnavailable;
       (may_be_there ? plan_.reports : plan_.refusals)
-          .push_back(StrCat("stage '", Name(segment.files), "': ", files->second.missing.message()));
+          .push_back(StrCat("stage '", Name(missing ? segment.files : reader), "': ", why.message()));
     }
   }
 

@@ -46,6 +46,7 @@ struct ShardRules {
   std::optional<std::uint32_t> shards;  // of every split; absent means `auto`
   std::uint32_t hosts = 1;              // train gets a multiple of it
   bool equal = false;                   // leave out the last N mod S rows of train
+  std::uint64_t eval_batch = 0;         // rows that each split but train must have
   /// `auto` for a split of so many payload bytes and records, before `hosts` rounds it up.
   std::function<std::uint32_t(std::uint64_t bytes, std::uint64_t records)> auto_shards;
   std::function<std::string(std::string_view split, std::uint32_t number, std::uint32_t count)> object_name;

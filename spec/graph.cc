@@ -229,21 +229,21 @@ class Builder {
     if (input == nullptr && !(ports_fit && ColumnsOfPorts(node))) return;
     if (!ColumnsArrive(node, input) || stage.config.is_null()) return;
     node.out = node.in;
-    if (stage.type->check) {
-      if (const Status status = stage.type->check(stage.config, node.out); !status.ok()) {
-        mistakes_.push_back({stage.at, StrCat("stage ", Named(stage), ": ", status.message())});
-        return;
-      }
-    }
-    if (stage.type->check_many) {
-      const auto many = static_cast<std::size_t>(std::count_if(
-          node.ports.begin(), node.ports.end(), [](const PortEdge& edge) { return edge.port->many; }));
-      if (const Status status = stage.type->check_many(stage.config, many); !status.ok()) {
-        mistakes_.push_back({stage.at, StrCat("stage ", Named(stage), ": ", status.message())});
-        return;
-      }
+    if (const Status status = Check(node); !status.ok()) {
+      mistakes_.push_back({stage.at, StrCat("stage ", Named(stage), ": ", status.message())});
+      return;
     }
     known_[static_cast<std::size_t>(&node - nodes_.data())] = true;
+  }
+
+  /// What its type says about its keys; turns node.out into the schema that goes out.
+  Status Check(Node& node) {
+    const StageSpec& stage = *node.spec;
+    if (stage.type->check) RETURN_IF_ERROR(stage.type->check(stage.config, node.out));
+    if (!stage.type->check_ports) return {};
+    std::vector<std::string_view> ports;
+    for (const PortEdge& edge : node.ports) ports.push_back(edge.port->name);
+    return stage.type->check_ports(stage.config, ports);
   }
 
   bool JudgePorts(const Node& node) {

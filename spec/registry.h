@@ -122,8 +122,12 @@ struct StageType {
   /// Checks what the table cannot say and turns the schema that comes in into the one that goes
   /// out. An error is shown at the stage's position; empty where the schema stays as it is.
   std::function<Status(const Json& config, Schema& schema)> check = {};
-  /// The same for a type with a port that takes many: how many stand there. Empty: any number.
-  std::function<Status(const Json& config, std::size_t many)> check_many = {};
+  /// Whether the keys fit the ports that something stands at; one that takes many comes as often. Empty: they
+  /// always do.
+  std::function<Status(const Json& config, const std::vector<std::string_view>& ports)> check_ports = {};
+  /// Of a Source: whether it can read files of these names; asked before a run starts anything. Empty: of
+  /// any.
+  std::function<Status(const Json& config, const std::vector<std::string>& files)> check_inputs = {};
   /// Whether this machine has what the stage needs beside its inputs; asked before a run starts anything.
   /// Empty: nothing is needed.
   std::function<Status(const Json& config)> prepare = {};

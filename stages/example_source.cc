@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "formats/tf_example.h"
 #include "formats/tfrecord.h"
+#include "stages/row_columns.h"
 #include "text/utf8.h"
 
 namespace pipeline {
@@ -134,9 +135,8 @@ class ExampleSource : public Source {
       return {};
     }
     if (rules_.fail)
-      return Status(Code::kDataLoss,
-                    StrCat("record ", document_, " (from 0), at byte ", held_at_, ": ", bad.why,
-                           "; mend it, or set on_bad_row: quarantine"));
+      return Status(Code::kDataLoss, StrCat("record ", document_, " (from 0), at byte ", held_at_, ": ",
+                                            bad.why, "; mend it, or set on_bad_row: quarantine"));
     taken_.Add(bad.reason);
     batch.quarantine.push_back({0, index_, 0, std::string(bad.reason), std::string(record)});
     return {};
@@ -155,17 +155,20 @@ class ExampleSource : public Source {
   Bad Read(std::string_view record) {
     const Result<TfExample> example = ParseTfExample(record);
     if (!example.ok()) return {"dropped_example", std::string(example.status().message())};
-    bool first = true;
     for (const std::string& name : rules_.text) {
       const auto found = example->find(name);
       if (found == example->end() || IsEmpty(found->second)) return Missing(name, *example);
       const TfBytesList* const values = std::get_if<TfBytesList>(&found->second);
       if (values == nullptr)
         return {"dropped_wrong_type", StrCat("feature '", name, "' has numbers, and a text is bytes")};
-      for (const std::string_view value : *values) {
-        if (!std::exchange(first, false)) text_.push_back('\n');
-        text_.append(value);
+      if (&name != &rules_.text.front()) text_.push_back('\n');
+      std::string& lines = rules_.fields ? field_ : text_;
+      field_.clear();
+      for (std::size_t i = 0; i < values->size(); ++i) {
+        if (i > 0) lines.push_back('\n');
+        lines.append((*values)[i]);
       }
+      if (rules_.fields) AppendOnOneLine(field_, text_);
     }
     return rules_.label.empty() ? Bad() : ReadLabel(*example);
   }
@@ -237,6 +240,7 @@ class ExampleSource : public Source {
   std::size_t batch_bytes_ = 0;
   StageCounts taken_;  // since the last batch
   std::string text_;   // of the record that is read
+  std::string field_;
   std::string label_;
   std::optional<InputEnd> end_;
 };

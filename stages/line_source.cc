@@ -280,8 +280,8 @@ Result<std::unique_ptr<Source>> OpenLineSource(SourceRequest request, const Line
   const std::string name = request.input.name;
   InputRules opened = input;
   opened.from_front = subset.is_beginning();
-  Result<DecodedInput> decoded =
-      DecodedInput::Open(request.input, opened, request.decoder_threads, request.decoder_memory, request.stop);
+  Result<DecodedInput> decoded = DecodedInput::Open(request.input, opened, request.decoder_threads,
+                                                    request.decoder_memory, request.stop);
   if (!decoded.ok()) return std::move(decoded).status().Annotate(name);
   LineRules cut = rules;
   cut.max_documents = subset.documents;

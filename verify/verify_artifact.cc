@@ -17,6 +17,7 @@
 #include "verify/verify_jsonl.h"
 #include "verify/verify_object.h"
 #include "verify/verify_packed.h"
+#include "verify/verify_splits.h"
 #include "verify/verify_tfds.h"
 
 namespace pipeline {
@@ -47,7 +48,6 @@ class Verification {
         manifest_(manifest),
         stop_(std::move(stop)),
         tfds_(manifest.lineage.back().type == "write_tfds"),
-        labels_(tfds_ ? TfdsLabels(manifest).size() : 0),
         packed_(manifest.lineage.back().type == "write_packed"),
         jsonl_(manifest.lineage.back().type == "write_jsonl") {
     for (const ManifestShard& shard : manifest.shards) AddShard(shard);
@@ -59,6 +59,7 @@ class Verification {
 
   Result<VerifyReport> Run(int threads) {
     if (packed_) ReadPackedInfo();
+    if (tfds_) ReadTfdsCheck();
     outcomes_.reserve(tasks_.size());
     for (const Task& task : tasks_)
       outcomes_.push_back({Findings(task.object.name, Remedy()), {}, false, {}});
@@ -79,7 +80,7 @@ class Verification {
 
   void AddShard(const ManifestShard& shard) {
     tasks_.push_back({shard.object, [&shard, this](const auto& file, Findings& findings, ReadCounts& counts) {
-                        if (tfds_) return VerifyTextShard(*file, shard, labels_, stop_, findings, counts);
+                        if (tfds_) return VerifyTfdsShard(*file, shard, tfds_check_, stop_, findings, counts);
                         if (jsonl_) return VerifyJsonlFile(*file, shard, manifest_, stop_, findings, counts);
                         if (packed_info_.ok())
                           return VerifyPackedShard(store_, *file, shard, *packed_info_, stop_, findings,
@@ -110,7 +111,7 @@ class Verification {
            if (info)
              VerifyTfdsInfo(text, manifest_, findings);
            else if (labels)
-             VerifyTfdsLabels(text, manifest_, findings);
+             VerifyTfdsLabels(text, manifest_, tfds_check_.features.labels, findings);
            else
              VerifyTfdsFeatures(text, manifest_, findings);
            return {};
@@ -121,6 +122,17 @@ class Verification {
   void ReadPackedInfo() {
     const Result<std::string> text = ReadObject(store_, kPackedInfoFile, kMaxDescriptionBytes, stop_);
     packed_info_ = text.ok() ? ParsePackedInfo(*text) : text.status();
+  }
+
+  void ReadTfdsCheck() {
+    tfds_check_.features =
+        FeaturesOf(ReadObject(store_, kTfdsFeaturesFile, kMaxDescriptionBytes, stop_), manifest_);
+    Result<std::shared_ptr<const SentencePieceEncoder>> tokenizer = TfdsTokenizer(store_, manifest_, stop_);
+    if (tokenizer.ok())
+      tfds_check_.tokenizer = std::move(tokenizer).value();
+    else
+      tokenizer_ = std::move(tokenizer).status();
+    tfds_check_.max_tokens = TfdsMaxTokens(manifest_);
   }
 
   void CheckPackedInfo(Findings& findings) const {
@@ -151,6 +163,10 @@ class Verification {
     if (stop_.stop_requested()) return Status(Code::kCancelled, "stopped");
     VerifyReport report;
     Findings manifest(std::string(kManifestName), Remedy());
+    if (!tokenizer_.ok())
+      manifest.Add(
+          StrCat(kTfdsTokenizerFile, ": cannot be read, so no line was measured: ", tokenizer_.message()));
+    VerifySplits(manifest_, manifest);
     if (tfds_)
       VerifyTfdsManifest(manifest_, manifest);
     else if (packed_)
@@ -190,7 +206,8 @@ class Verification {
   const Manifest& manifest_;
   const std::stop_token stop_;
   const bool tfds_;
-  const std::size_t labels_;  // of a TFDS data set that has some
+  TfdsShardCheck tfds_check_;  // of a TFDS data set; read before the threads start
+  Status tokenizer_;           // why its tokenizer cannot be read
   const bool packed_;
   const bool jsonl_;
   Result<PackedInfo> packed_info_ = Status(Code::kNotFound, "not packed");  // read before the threads start

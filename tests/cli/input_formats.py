@@ -233,8 +233,44 @@ def damaged_archives():
     return "\n  " + "\n  ".join(told)
 
 
+def splits_by_the_names_of_files():
+    """Train and test as they come, a validation out of train; what matches nothing is refused before work starts."""
+    with Table("ratings_train.tsv", tsv(REVIEWS[:2000])) as place:
+        (place.root / "ratings_test.tsv").write_bytes(tsv(REVIEWS[2000:]))
+        place.stages["source"]["url"] = str(place.root / "ratings*.tsv")
+        place.stages["lines"]["splits"] = {"train": "*train*", "test": ["*test*"]}
+        place.stages["docs"].update(splits={"train": "rest", "validation": 0.1}, of="train")
+        place.ok("-j1")
+        want = shards(place)
+        info = json.loads((place.artifact / "dataset_info.json").read_text())
+        counts = {split["name"]: sum(map(int, split["shardLengths"])) for split in info["splits"]}
+        check(list(counts) == ["test", "train", "validation"], counts)
+        check(counts["test"] == 1000 and counts["train"] + counts["validation"] == 2000, counts)
+        check(130 < counts["validation"] < 270, counts)
+        support.shutil.rmtree(place.out), support.shutil.rmtree(place.work)
+        place.ok("-j3", "--batch-bytes", "3000")
+        check(shards(place) == want, "other bytes")
+        verified = support.subprocess.run([support.PIPE, "verify", str(place.artifact)], capture_output=True, text=True)
+        check(verified.returncode == 0, verified.stdout + verified.stderr)
+
+        place.stages["text"]["version"] = "1.0.1"
+        (place.root / "ratings.tsv").write_bytes(tsv(REVIEWS[:10]))
+        refused = place.run()
+        expect(refused, 2, "stage 'lines': splits: ratings.tsv: matches the pattern of no split")
+        check(not any(line.startswith("segment") for line in refused.lines), "something was begun")
+        place.stages["lines"]["splits"]["dev"] = "ratings.tsv"
+        place.stages["lines"]["splits"]["train"] = "*"
+        expect(place.run(), 2, "ratings.tsv: matches the patterns of two splits, 'dev' and 'train'")
+        (place.root / "ratings.tsv").unlink()
+        place.stages["lines"]["splits"]["train"] = "*train*"
+        expect(place.run(), 2, "splits: 'dev': no file matches its pattern")
+        del place.stages["docs"]["of"]
+        expect(place.run(), 2, "of: train")
+        return ", ".join(f"{name} {count}" for name, count in counts.items())
+
+
 SCENARIOS = [labelled_tables, bad_rows, a_stray_quote_in_tsv, labels_nobody_named, a_zip_of_10_gigabytes_of_zeros,
-             names_that_lead_elsewhere, damaged_archives]
+             names_that_lead_elsewhere, damaged_archives, splits_by_the_names_of_files]
 
 if __name__ == "__main__":
     sys.exit(support.main(SCENARIOS))
