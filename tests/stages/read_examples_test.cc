@@ -7,6 +7,7 @@
 #include "base/digest.h"
 #include "formats/tf_example.h"
 #include "formats/tfrecord.h"
+#include "spec/subset.h"
 #include "tests/stages/sources.h"
 #include "tests/support/temp_dir.h"
 
