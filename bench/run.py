@@ -293,6 +293,17 @@ class Bench:
                  note=f"{self.spread(values)}; {ids / 1e6:.1f} M ids; others took up to {foreign:.0%}")
         rows.unlink()
 
+    def packed_writer(self):
+        """write_packed alone: ids in memory to shards in memory, on one core, by the processor's clock."""
+        done = subprocess.run([*ONE_CORE, self.binaries / "packed_writer"], check=True, capture_output=True, text=True)
+        speeds = {}
+        for line in done.stdout.splitlines():
+            packing, encoding, shards, seconds, _ = line.split()
+            speeds[f"{packing} {encoding}"] = int(shards) / 1e6 / float(seconds)
+        slowest = min(speeds, key=speeds.get)
+        self.row("`write_packed` on one core, bytes of its shards, the slowest of its forms", speeds[slowest], 100,
+                 unit=" MB/s", note=", ".join(f"{name} {speed:.0f}" for name, speed in speeds.items()))
+
     def display(self):
         """The thread that draws, on a terminal of 50 lines, while packed rows are made: of one core's time."""
         command = [self.binaries / "pipe", "run", HERE / "packed.yaml", "--work", self.scratch / "work", "-j", 2,
@@ -419,7 +430,7 @@ class Bench:
 
 
 ROWS = ("overhead", "decoder", "shuffle", "scaling", "memory", "reads", "planning", "words", "encode", "packed",
-        "display", "network", "training", "components")
+        "packed_writer", "display", "network", "training", "components")
 
 
 def machine():

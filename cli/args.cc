@@ -23,6 +23,10 @@ void AddFile(CLI::App& command, Options& options) {
 void AddSet(CLI::App& command, std::vector<std::string>& set, Options& options) {
   command.add_option("--set", set, "Set a var, or stages.STAGE.KEY, to another value")
       ->type_name("NAME=VALUE");
+  command
+      .add_option("--subset", options.subset,
+                  "A trial: the first N documents of each file, or a part of all; below OUT/subset-VALUE")
+      ->type_name("N|P%");
   command.add_option("--work", options.work, "Work directory (default ./.pipe/NAME)")
       ->envname("PIPE_WORK")
       ->type_name("DIR");

@@ -14,6 +14,7 @@
 #include "dag/quarantine.h"
 #include "dag/run_log_line.h"
 #include "dag/unit_id.h"
+#include "formats/array_record.h"
 #include "formats/coding.h"
 #include "formats/compression.h"
 #include "formats/packed.h"
@@ -54,8 +55,10 @@ std::optional<std::string_view> OnlyText(const TfExample& example) {
 
 /// The ids of an example that is a packed row, without those that fill it where its length is known.
 std::optional<std::string> OnlyIds(const TfExample& example, const PackedRowFacts* row) {
-  if (example.size() != 1 || example.begin()->first != kPackedFeature) return std::nullopt;
-  const auto* const ids = std::get_if<TfInt64List>(&example.begin()->second);
+  const auto tokens = example.find(kPackedFeature);
+  const bool segments = example.contains(kPackedSegmentIds) && example.contains(kPackedPositions);
+  if (tokens == example.end() || example.size() != (segments ? 3u : 1u)) return std::nullopt;
+  const auto* const ids = std::get_if<TfInt64List>(&tokens->second);
   if (ids == nullptr) return std::nullopt;
   std::string text;
   for (std::size_t at = 0; at < ids->size() && (row == nullptr || at < row->length); ++at)
@@ -93,18 +96,69 @@ Result<std::vector<PackedIndexEntry>> ReadIndex(const CatObject& object) {
   return ParsePackedIndex(bytes);
 }
 
+/// The records of a shard, one after the other: an Example, absent at the end.
+using NextExample = std::function<Result<std::optional<TfExample>>()>;
+
+Result<std::optional<TfExample>> ParseOptional(const std::optional<std::string_view>& bytes,
+                                               std::uint64_t offset) {
+  if (!bytes) return std::optional<TfExample>();
+  Result<TfExample> example = ParseTfExample(*bytes);
+  if (!example.ok()) return std::move(example).status().Annotate(StrCat("record at offset ", offset));
+  return std::optional(std::move(example).value());
+}
+
+NextExample TfRecordsOf(const std::shared_ptr<ByteReader>& input) {
+  return [input, reader = std::make_shared<TfRecordReader>(
+                     *input, kMaxRecordBytes)]() -> Result<std::optional<TfExample>> {
+    const std::uint64_t offset = reader->offset();
+    ASSIGN_OR_RETURN(const std::optional<std::string_view> bytes, reader->Next());
+    return ParseOptional(bytes, offset);
+  };
+}
+
+NextExample ArrayRecordsOf(const std::shared_ptr<ArrayRecordReader>& reader) {
+  return [reader]() -> Result<std::optional<TfExample>> {
+    const std::uint64_t offset = reader->offset();
+    ASSIGN_OR_RETURN(const std::optional<std::string_view> bytes, reader->Next());
+    return ParseOptional(bytes, offset);
+  };
+}
+
+/// Rows that are nothing but ids, as the Examples that they could be.
+NextExample RawRowsOf(const std::shared_ptr<ByteReader>& input, const PackedInfo& info, std::uint64_t size) {
+  const std::uint32_t id_bytes = PackedIdBytes(info.encoding, info.tokenizer.vocab_size);
+  std::string row((std::size_t{info.seq_len} + 1) * id_bytes, '\0');
+  return [input, id_bytes, row, left = size]() mutable -> Result<std::optional<TfExample>> {
+    if (left == 0) return std::optional<TfExample>();
+    RETURN_IF_ERROR(ReadExactly(*input, row));
+    left -= row.size();
+    std::vector<std::uint32_t> ids;
+    RETURN_IF_ERROR(ParseRawIds(row, id_bytes, ids));
+    return std::optional(TfExample{{kPackedFeature, TfInt64List(ids.begin(), ids.end())}});
+  };
+}
+
+Result<NextExample> ExamplesOf(const ByteFile& file, const CatObject& object) {
+  ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> input, file.Open(0, {}));
+  if (object.rows && !HasExamples(object.rows->encoding))
+    return RawRowsOf(std::move(input), *object.rows, file.size());
+  ASSIGN_OR_RETURN(const std::string front, ReadFront(*input, kArrayRecordFront));
+  if (BeginsLikeArrayRecord(front)) {
+    ASSIGN_OR_RETURN(std::unique_ptr<ArrayRecordReader> reader, ArrayRecordReader::Open(file, {}));
+    return ArrayRecordsOf(std::move(reader));
+  }
+  ASSIGN_OR_RETURN(input, file.Open(0, {}));
+  return TfRecordsOf(std::move(input));
+}
+
 Status PrintShard(const ByteFile& file, const CatObject& object, RecordPrinter& printer) {
   const Result<std::vector<PackedIndexEntry>> rows = ReadIndex(object);
   if (!rows.ok())
     return Status(rows.status()).Annotate("its index cannot be read; move it away to see rows without it");
-  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> input, file.Open(0, {}));
-  TfRecordReader reader(*input, kMaxRecordBytes);
+  ASSIGN_OR_RETURN(const NextExample next, ExamplesOf(file, object));
   for (std::uint64_t index = 0; !printer.done(); ++index) {
-    const std::uint64_t offset = reader.offset();
-    ASSIGN_OR_RETURN(const std::optional<std::string_view> bytes, reader.Next());
-    if (!bytes) return {};
-    Result<TfExample> example = ParseTfExample(*bytes);
-    if (!example.ok()) return std::move(example).status().Annotate(StrCat("record at offset ", offset));
+    ASSIGN_OR_RETURN(const std::optional<TfExample> example, next());
+    if (!example) return {};
     const auto facts = [&] {
       Json json;
       if (!object.split.empty()) json["split"] = object.split;
@@ -191,6 +245,8 @@ std::string_view RecordOf(std::string_view payload) {
     const std::uint64_t length = Decoder(frame).U64();
     if (length == frame.size() - kTfRecordOverhead) return frame.substr(12, length);
   }
+  constexpr std::size_t kFacts = kPackedIndexNumbers * sizeof(std::uint32_t);
+  if (payload.size() > kFacts && !ParseTfExample(payload).ok()) return payload.substr(kFacts);
   return payload;
 }
 
@@ -201,7 +257,8 @@ Status PrintSpillFrame(const SpillIndex& index, const SpillSplit& split, std::st
     const SpillRow row = TakeSpillRow(in);
     if (!in.ok()) return Status(Code::kDataLoss, "its rows break off");
     Result<TfExample> example = ParseTfExample(RecordOf(row.payload));
-    if (!example.ok()) return std::move(example).status();
+    // Ids and nothing else: how wide they are is told where they will be published.
+    if (!example.ok()) example = TfExample{{"payload", TfBytesList{row.payload}}};
     const auto facts = [&] {
       Json json;
       json["partition"] = PartitionName({index.input, index.partition});

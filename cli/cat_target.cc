@@ -1,6 +1,7 @@
 #include "cli/cat_target.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <set>
 #include <tuple>
@@ -11,6 +12,7 @@
 #include "cli/artifact_place.h"
 #include "dag/manifest.h"
 #include "dag/quarantine.h"
+#include "formats/array_record.h"
 #include "formats/coding.h"
 #include "formats/compression.h"
 #include "formats/packed.h"
@@ -31,7 +33,9 @@ constexpr std::string_view kSpillMagic = "PIPESPIL";
 constexpr std::string_view kRunLogFront = "# pipe run log v";
 constexpr std::string_view kQuarantineFront = R"({"index":)";
 constexpr std::string_view kShardMark = ".tfrecord-";
-constexpr std::string_view kPackedSuffix = ".tfrecord";
+constexpr std::array<std::string_view, 3> kPackedSuffixes = {".tfrecord", ".array_record", ".bin"};
+constexpr std::string_view kRawSuffix = ".bin";  // of any program: only beside a packed.json
+constexpr std::uint64_t kMaxInfoBytes = std::uint64_t{1} << 30;
 
 std::string_view LastPart(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
@@ -42,6 +46,11 @@ std::string StageOfDirectory(std::string_view path) {
   path.remove_suffix(1);
   const std::string_view directory = LastPart(path);
   return std::string(directory.substr(0, directory.rfind('-')));
+}
+
+bool NamedAsRows(std::string_view name) {
+  return std::any_of(kPackedSuffixes.begin(), kPackedSuffixes.end(),
+                     [name](std::string_view suffix) { return name.ends_with(suffix); });
 }
 
 /// Split and number out of DATASET-SPLIT.tfrecord-NNNNN-of-NNNNN or SPLIT-NNNNN-of-NNNNN.tfrecord, where it
@@ -59,12 +68,12 @@ void TakeShardName(std::string_view name, CatObject& object) {
   }
   const std::size_t of = name.rfind("-of-");
   const std::size_t dash = of == std::string_view::npos ? of : name.substr(0, of).rfind('-');
-  if (name.ends_with(kPackedSuffix) && dash != std::string_view::npos)
+  if (NamedAsRows(name) && dash != std::string_view::npos)
     take(name.substr(0, dash), name.substr(dash + 1, of - dash - 1));
 }
 
 std::optional<ObjectKind> KindBySuffix(std::string_view name) {
-  if (name.find(kShardMark) != std::string_view::npos || name.ends_with(kPackedSuffix))
+  if (name.find(kShardMark) != std::string_view::npos || (NamedAsRows(name) && !name.ends_with(kRawSuffix)))
     return ObjectKind::kShard;
   if (name.ends_with(".part")) return ObjectKind::kPartition;
   if (name.ends_with(".spill")) return ObjectKind::kSpill;
@@ -150,11 +159,48 @@ Result<std::shared_ptr<const ByteFile>> OpenAnywhere(const std::string& what) {
   return std::shared_ptr<const ByteFile>(std::move(file));
 }
 
+std::shared_ptr<const PackedInfo> InfoOf(Store& store) {
+  const Result<std::string> text = ReadObject(store, kPackedInfoFile, kMaxInfoBytes);
+  if (!text.ok()) return nullptr;
+  Result<PackedInfo> info = ParsePackedInfo(*text);
+  return info.ok() ? std::make_shared<const PackedInfo>(std::move(info).value()) : nullptr;
+}
+
+/// packed.json in the directory of the shard at `path`, or in the one above: null where there is none.
+std::shared_ptr<const PackedInfo> InfoBeside(std::string_view path) {
+  for (int up = 0; up < 2; ++up) {
+    const std::size_t slash = path.rfind('/');
+    const std::string directory(slash == std::string_view::npos ? "" : path.substr(0, slash));
+    Result<std::shared_ptr<const ByteFile>> file =
+        OpenAnywhere(StrCat(directory, slash == std::string_view::npos ? "" : "/", kPackedInfoFile));
+    if (file.ok() && (*file)->size() <= kMaxInfoBytes) {
+      std::string text((*file)->size(), '\0');
+      const Result<std::unique_ptr<ByteReader>> reader = (*file)->Open(0, {});
+      if (!reader.ok() || !ReadExactly(**reader, text).ok()) return nullptr;
+      Result<PackedInfo> info = ParsePackedInfo(text);
+      return info.ok() ? std::make_shared<const PackedInfo>(std::move(info).value()) : nullptr;
+    }
+    if (slash == std::string_view::npos) return nullptr;
+    path = path.substr(0, slash);
+  }
+  return nullptr;
+}
+
+/// The index beside `object` with what rows count; empty where there is none.
+std::string CountsOf(std::string_view object, const std::shared_ptr<const PackedInfo>& info) {
+  const PackedEncoding encoding = info ? info->encoding : PackedEncoding::kExample;
+  return encoding == PackedEncoding::kMmap ? std::string() : PackedIndexOf(object, encoding);
+}
+
 Result<std::vector<CatObject>> ObjectOfFile(const std::string& path) {
   const std::string shown = IsRemote(path) ? ShownUrl(path) : path;
   ASSIGN_OR_RETURN(const std::shared_ptr<const ByteFile> file, OpenAnywhere(path));
   ASSIGN_OR_RETURN(const std::string front, ReadFront(*file));
+  // A query is part of no name that could be told from another.
+  const std::string_view named = shown == path ? std::string_view(path) : "";
+  const std::shared_ptr<const PackedInfo> rows = NamedAsRows(named) ? InfoBeside(named) : nullptr;
   Result<ObjectKind> kind = KindOf(front, LastPart(shown));
+  if (rows && !HasExamples(rows->encoding) && named.ends_with(kRawSuffix)) kind = ObjectKind::kShard;
   if (!kind.ok() && IsText(*file, front, LastPart(shown))) kind = ObjectKind::kText;
   if (!kind.ok()) return std::move(kind).status().Annotate(shown);
   CatObject object = ObjectOf(shown, nullptr, {}, *kind);
@@ -164,8 +210,8 @@ Result<std::vector<CatObject>> ObjectOfFile(const std::string& path) {
     };
   };
   object.open = opener(file);
-  // A query is part of no name that could be told from another.
-  if (const std::string index = shown == path ? PackedIndexOf(path) : ""; !index.empty())
+  object.rows = rows;
+  if (const std::string index = CountsOf(named, rows); !index.empty())
     if (Result<std::shared_ptr<const ByteFile>> opened = OpenAnywhere(index); opened.ok())
       object.open_index = opener(std::move(opened).value());
   std::vector<CatObject> objects;
@@ -181,11 +227,16 @@ std::vector<CatObject> ObjectsOfArtifact(const std::string& place, const std::sh
   };
   std::set<std::string_view> sidecars;
   for (const StoredObject& sidecar : manifest.sidecars) sidecars.insert(sidecar.name);
+  const std::shared_ptr<const PackedInfo> rows =
+      sidecars.contains(kPackedInfoFile) ? InfoOf(*store) : nullptr;
+  const ObjectKind shards =
+      manifest.lineage.back().type == "write_jsonl" ? ObjectKind::kText : ObjectKind::kShard;
   for (const ManifestShard& shard : manifest.shards) {
-    CatObject& object = add(shard.object.name, ObjectKind::kShard);
+    CatObject& object = add(shard.object.name, shards);
+    object.rows = rows;
     object.split = shard.split;
     object.shard = shard.number;
-    const std::string index = PackedIndexOf(shard.object.name);
+    const std::string index = CountsOf(shard.object.name, rows);
     if (sidecars.contains(index)) object.open_index = [store, index] { return store->Open(index); };
   }
   for (const Piece& piece : manifest.partitions)
@@ -226,7 +277,7 @@ Result<ObjectKind> KindOf(std::string_view front, std::string_view name) {
   if (front.starts_with(kSpillMagic)) return ObjectKind::kSpill;
   if (front.starts_with(kRunLogFront)) return ObjectKind::kRunLog;
   if (BeginsWithQuarantine(front)) return ObjectKind::kQuarantine;
-  if (BeginsWithFrame(front)) return ObjectKind::kShard;
+  if (BeginsWithFrame(front) || BeginsLikeArrayRecord(front)) return ObjectKind::kShard;
   if (const std::optional<ObjectKind> kind = KindBySuffix(name)) return *kind;
   return Status(
       Code::kInvalidArgument,

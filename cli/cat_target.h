@@ -12,6 +12,7 @@
 #include "base/byte_reader.h"
 #include "base/result.h"
 #include "records/batch.h"
+#include "stages/packed_info.h"
 
 namespace pipeline {
 
@@ -34,9 +35,10 @@ struct CatObject {
   std::optional<std::uint32_t> shard;  // kShard
   /// kShard: the index beside it (formats/packed.md); empty where there is none.
   std::function<Result<std::unique_ptr<ByteFile>>()> open_index;
-  std::optional<PartitionId> partition;  // kQuarantine
-  std::string stage;                     // kQuarantine; empty where unknown
-  std::vector<std::string> split_names;  // kPartition, by number; empty where unknown
+  std::shared_ptr<const PackedInfo> rows;  // kShard: of packed rows, where their packed.json is known
+  std::optional<PartitionId> partition;    // kQuarantine
+  std::string stage;                       // kQuarantine; empty where unknown
+  std::vector<std::string> split_names;    // kPartition, by number; empty where unknown
 };
 
 /// The objects of an artifact, of a directory of partitions, spills or quarantine, or the one object that

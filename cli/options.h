@@ -16,7 +16,8 @@ struct Options {
   std::vector<std::string> words;  // all of them as they were typed, from the command on
   std::string file;                // the pipeline file
   std::vector<std::pair<std::string, std::string>> set;
-  std::string work;  // --work; empty: PIPE_WORK, else ./.pipe/NAME
+  std::string subset;  // --subset; empty: the whole
+  std::string work;    // --work; empty: PIPE_WORK, else ./.pipe/NAME
   Selection selection;
   bool dry_run = false;  // -n
   bool ask = false;      // -n: servers, too

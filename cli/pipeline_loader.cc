@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "cli/dictionary_places.h"
+#include "spec/subset.h"
 #include "stages/builtin.h"
 #include "storage/local_file.h"
 
@@ -55,6 +56,11 @@ std::unique_ptr<LoadedPipeline> LoadPipelineText(const std::string& text, const 
   for (const Mistake& mistake : parsed.mistakes) LogError(ToString(mistake, options.file));
   if (!parsed.spec) return nullptr;
   loaded->spec = std::move(*parsed.spec);
+  if (!options.subset.empty())
+    if (const Status applied = ApplySubset(options.subset, loaded->spec); !applied.ok()) {
+      LogError(applied.message());
+      return nullptr;
+    }
   for (const std::string& warning : loaded->spec.warnings) LogWarning(StrCat(options.file, ": ", warning));
   std::vector<Mistake> mistakes;
   loaded->graph = Graph::Build(loaded->spec.stages, mistakes, &loaded->registry);

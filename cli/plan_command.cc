@@ -128,6 +128,7 @@ int PlanCommand(const Options& options) {
 
   hand_out.file = options.file;
   hand_out.set = options.set;
+  hand_out.subset = options.subset;
   hand_out.directory = std::filesystem::current_path().string();
   hand_out.work = work;
   hand_out.group_memory = GroupMemory(run);

@@ -72,6 +72,10 @@ int RunCommand(const Options& options) {
   SignalWatch signals;
   const std::unique_ptr<LoadedPipeline> loaded = LoadPipeline(options);
   if (!loaded) return kExitRefused;
+  if (options.subset.ends_with('%'))
+    LogInfo(StrCat("--subset ", options.subset,
+                   ": all of the corpus is read, and that part of its documents ",
+                   "kept; a number, such as --subset 5000, reads the beginning of each file alone"));
   StatusDisplay display(options.json_log);
   const auto access = options.dry_run ? Workplace::Access::kRead : Workplace::Access::kWrite;
   Result<std::unique_ptr<Workplace>> place = Workplace::Open(

@@ -279,8 +279,9 @@ Result<std::shared_ptr<ArrivingFile>> SourceFiles::BeginVersion(const Remote& re
   const std::string& url = remote.input.path;
   Arrival arrival = ArrivalOf(remote);
   // What may turn out wrong at its end is not decoded before: no log line is ever taken back for it.
-  arrival.whole_first = found.version.empty() || found.crc32c.has_value();
-  arrival.crc32c = found.crc32c;
+  const bool has_sum = found.crc32c.has_value() && !remote.input.in_part;
+  arrival.whole_first = found.version.empty() || has_sum;
+  if (has_sum) arrival.crc32c = found.crc32c;
   arrival.ahead = found.bytes;
   std::shared_ptr<const RangedFile> politely = Politely(found.bytes, url, remote.input);
   // Parts of what nothing tells from another version cannot be put together.

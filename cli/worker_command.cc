@@ -144,6 +144,7 @@ class OneUnit final {
     Options file = options_;
     file.file = hand_out.file;
     file.set = hand_out.set;
+    file.subset = hand_out.subset;
     const std::unique_ptr<LoadedPipeline> loaded = LoadPipelineText(hand_out.pipeline, file);
     if (!loaded) return kExitConfig;
     StatusDisplay display(options_.json_log);

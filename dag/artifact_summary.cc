@@ -117,6 +117,9 @@ Status Judge(const Graph& graph, const std::vector<int>& chain, const Assembly& 
       const Status verdict = assembly.transforms[transform++]->Judge(totals);
       if (!verdict.ok()) fail(StrCat("stage '", spec.name, "': ", verdict.message()));
     }
+    if (spec.type->is_sink() && assembly.sink)
+      if (const Status verdict = assembly.sink->Judge(totals); !verdict.ok())
+        fail(StrCat("stage '", spec.name, "': ", verdict.message()));
     for (const Expectation& expected : spec.expect) {
       const double value = MetricOf(*spec.type, expected.metric, totals.counts);
       if (value >= expected.low && value <= expected.high) continue;

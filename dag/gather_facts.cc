@@ -68,7 +68,7 @@ Result<std::vector<Facts::TakenFile>> TakenBy(const Node& node, const HashFile& 
     return {};
   };
   for (const PortEdge& edge : node.ports)
-    if (edge.node < 0) RETURN_IF_ERROR(add({std::string(edge.port->name), {}, true, false, {}}, edge.file));
+    if (edge.node < 0) RETURN_IF_ERROR(add({edge.name, {}, true, false, {}}, edge.file));
   if (!node.spec->type->files) return taken;
   const Result<std::vector<StageFile>> files = node.spec->type->files(node.spec->config);
   if (!files.ok()) {

@@ -57,6 +57,7 @@ std::string EncodeHandOut(const HandOut& hand_out) {
   for (const OfferedUnit& unit : hand_out.units)
     units.emplace_back(Json::Object{{"unit", unit.unit}, {"recipe", unit.recipe.ToHex()}});
   json["set"] = std::move(set);
+  if (!hand_out.subset.empty()) json["subset"] = hand_out.subset;
   json["files"] = std::move(files);
   json["units"] = std::move(units);
   return json.Dump();
@@ -83,6 +84,7 @@ Result<HandOut> ParseHandOut(std::string_view text) {
       return Status(Code::kDataLoss, "set: not pairs of texts");
     hand_out.set.emplace_back(both[0].AsString(), both[1].AsString());
   }
+  if (json->Has("subset")) hand_out.subset = fields.Text("subset");
   for (const Json& element : fields.Array("files")) {
     const std::string where = StrCat("files[", hand_out.files.size(), "].");
     JsonFields parts(element, where, status);

@@ -31,6 +31,7 @@ struct HandOut {
   std::string pipeline;  // the text of the file
   std::string file;      // its name
   std::vector<std::pair<std::string, std::string>> set;
+  std::string subset{};  // what --subset gave; empty: the whole
   std::string directory;
   std::string work;
   std::string log;  // object

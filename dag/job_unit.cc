@@ -29,13 +29,6 @@ struct JobRecords {
   ArtifactTotals totals;
 };
 
-/// Names the content of `pieces`, in their order.
-Digest ContentOf(const std::vector<Piece>& pieces) {
-  Manifest manifest;
-  manifest.partitions = pieces;
-  return manifest.ContentRoot();
-}
-
 /// All pieces one after the other, as one Source. Notes which of them is damaged.
 class AllPieces final : public Source {
  public:

@@ -88,13 +88,13 @@ void Lineages::AddTaken(const Node& node, LineageStage& stage) {
                               old == nullptr ? "" : "; going by what earlier runs wrote down of it"));
   }
   for (const PortEdge& edge : node.ports) {
-    LineagePort port{std::string(edge.port->name), {}, {}};
+    LineagePort port{edge.name, {}, {}};
     if (edge.node >= 0) {
       port.lineage = Of(edge.node);
       port.digest = port.lineage.back().recipe;
     }
     for (const Facts::TakenFile& file : taken)
-      if (edge.node < 0 && file.at_port && file.name == edge.port->name) port.digest = file.digest;
+      if (edge.node < 0 && file.at_port && file.name == edge.name) port.digest = file.digest;
     if (edge.node < 0 && port.digest == Digest() && old != nullptr)
       for (const LineagePort& before : old->ports)
         if (before.name == port.name) port = before;

@@ -272,6 +272,12 @@ Result<Manifest> ManifestFromJson(const Json& json) {
 
 }  // namespace
 
+Digest ContentOf(const std::vector<Piece>& pieces) {
+  Manifest manifest;
+  manifest.partitions = pieces;
+  return manifest.ContentRoot();
+}
+
 Digest Manifest::ContentRoot() const {
   Hasher hasher;
   hasher.UpdateField("pipe content v1");

@@ -53,6 +53,9 @@ struct Manifest {
   Digest ContentRoot() const;
 };
 
+/// Names the content of `pieces`, in their order: that of a manifest that has nothing else.
+Digest ContentOf(const std::vector<Piece>& pieces);
+
 /// Equal manifests are equal text; nothing in it depends on time, host or run.
 std::string EncodeManifest(const Manifest& manifest);
 

@@ -76,6 +76,14 @@ class Planner {
     return {};
   }
 
+  /// The same for records that are read as a whole: those that stand have a segment all the same, which says
+  /// where.
+  Status DemandRecords(int node) {
+    ASSIGN_OR_RETURN(const bool stands, Stands({node, End::kGives}));
+    if (!stands && judged_.insert(node).second) demanded_.push_back(node);
+    return {};
+  }
+
   /// True when `node` is left as it is: what it should give stands, or what stands may not be touched.
   Result<bool> Judge(int node) {
     if (MakesArtifact(node)) return JudgePublished(node);
@@ -217,7 +225,8 @@ class Planner {
     bool reads = !complete;
     for (int at = end;; at = At(at).input) {
       for (const PortEdge& edge : At(at).ports)
-        if (edge.node >= 0) RETURN_IF_ERROR(Demand(edge.node));
+        if (edge.node >= 0 && (reads || edge.port->takes == Flow::kArtifact))
+          RETURN_IF_ERROR(edge.port->takes == Flow::kRecords ? DemandRecords(edge.node) : Demand(edge.node));
       const int input = At(at).input;
       if (input < 0 || At(at).spec->type->is_source()) return {};
       if (MakesArtifact(input)) return Demand(input);
@@ -336,10 +345,12 @@ class Planner {
     };
     for (const int at : segment.chain) {
       for (const PortEdge& edge : At(at).ports) {
+        // Nobody reads them where all that is made of them stands.
+        if (edge.port->takes == Flow::kRecords && segment.pieces.complete()) continue;
         if (edge.node >= 0)
-          RETURN_IF_ERROR(take(at, edge.port->name, edge.node));
+          RETURN_IF_ERROR(take(at, edge.name, edge.node));
         else
-          segment.taken.push_back({at, std::string(edge.port->name), -1, edge.file});
+          segment.taken.push_back({at, edge.name, -1, edge.file});
       }
     }
     const int input = At(segment.node).input;

@@ -17,7 +17,7 @@ namespace {
 const Node& NodeAt(const Graph& graph, int node) { return graph.nodes()[static_cast<std::size_t>(node)]; }
 
 /// What stands at the ports of the chain; notes its content where content keys want it.
-Result<Artifacts> OpenArtifacts(const Plan& plan, Track& track) {
+Result<Artifacts> OpenArtifacts(const Plan& plan, TakenPieces pieces, Track& track) {
   const PlannedSegment& planned = *track.planned;
   SegmentScope& scope = track.scope;
   scope.contents = planned.chain_lineage;
@@ -27,7 +27,13 @@ Result<Artifacts> OpenArtifacts(const Plan& plan, Track& track) {
       if (port.name == name) port.digest = content;
   };
   Artifacts artifacts;
-  for (const PlannedSegment::Taken& taken : planned.taken) {
+  const auto note = [&](const PlannedSegment::Taken& taken, const Digest& content) {
+    for (std::size_t at = 0; at < planned.chain.size(); ++at)
+      if (planned.chain[at] == taken.reader) replace(scope.contents[at], taken.port, content);
+    if (planned.node == taken.reader) replace(scope.content_stage, taken.port, content);
+  };
+  for (std::size_t number = 0; number < planned.taken.size(); ++number) {
+    const PlannedSegment::Taken& taken = planned.taken[number];
     ArtifactInput& input = artifacts[taken.reader][taken.port];
     if (!taken.file.empty()) {
       const std::size_t slash = taken.file.rfind('/');
@@ -41,16 +47,22 @@ Result<Artifacts> OpenArtifacts(const Plan& plan, Track& track) {
       return Status(Code::kFailedPrecondition,
                     StrCat("stage '", planned.keys.stage, "' cannot be made ready: what it takes as its ",
                            taken.port, " is not there any more; run again"));
-    const std::string& place = plan.segments[static_cast<std::size_t>(taken.segment)].place;
+    const PlannedSegment& maker = plan.segments[static_cast<std::size_t>(taken.segment)];
+    if (!maker.publishes) {
+      ASSIGN_OR_RETURN(input.directory, scope.environment->work_store("artifacts/" + maker.directory));
+      input.uri = maker.keys.stage;
+      input.pieces = std::move(pieces[number]);
+      note(taken, ContentOf(input.pieces));
+      continue;
+    }
+    const std::string& place = maker.place;
     ASSIGN_OR_RETURN(input.directory, OpenPlace(*scope.environment, place));
     input.uri = UriOfPlace(*scope.environment, place);
     ASSIGN_OR_RETURN(Manifest manifest, ReadManifest(*input.directory, place));
     const Digest content = manifest.ContentRoot();
     input.facts = std::move(manifest.facts);
     if (taken.port == kInputPort) track.artifact_input = content;
-    for (std::size_t at = 0; at < planned.chain.size(); ++at)
-      if (planned.chain[at] == taken.reader) replace(scope.contents[at], taken.port, content);
-    if (planned.node == taken.reader) replace(scope.content_stage, taken.port, content);
+    note(taken, content);
   }
   return artifacts;
 }
@@ -157,7 +169,7 @@ class Preparer {
       if (!planned.copy_from.empty()) continue;
       if (!only_.empty() && track->name() != only_) continue;  // others run it
       if (CanBeMade(*track)) {
-        RETURN_IF_ERROR(MakeStages(graph_, plan_, made_.streams, *track));
+        RETURN_IF_ERROR(MakeStages(graph_, plan_, made_.streams, TakenPiecesOf(*track), *track));
         track->stages = Track::Stages::kMade;
       } else if (track->active() && !planned.job) {
         RETURN_IF_ERROR(DivideMemory(graph_, made_.streams, track->scope));
@@ -254,10 +266,22 @@ Result<PreparedTracks> PrepareTracks(const Graph& graph, const Plan& plan, const
   return Preparer(graph, plan, environment, options).Make();
 }
 
-Status MakeStages(const Graph& graph, const Plan& plan, int streams, Track& track) {
+TakenPieces TakenPiecesOf(const Track& track) {
+  TakenPieces pieces;
+  auto maker = track.makers.begin();  // of those that a segment makes, in their order
+  for (const PlannedSegment::Taken& taken : track.planned->taken) {
+    std::vector<Piece>& of_this = pieces.emplace_back();
+    if (taken.segment < 0) continue;
+    const Track& made_by = **maker++;
+    if (!made_by.planned->publishes) of_this = made_by.all_pieces();
+  }
+  return pieces;
+}
+
+Status MakeStages(const Graph& graph, const Plan& plan, int streams, TakenPieces pieces, Track& track) {
   const PlannedSegment& planned = *track.planned;
   SegmentScope& scope = track.scope;
-  ASSIGN_OR_RETURN(const Artifacts artifacts, OpenArtifacts(plan, track));
+  ASSIGN_OR_RETURN(const Artifacts artifacts, OpenArtifacts(plan, std::move(pieces), track));
   std::unique_ptr<SinkStage> sink;
   if (!planned.publishes && !planned.takes_in) {
     ASSIGN_OR_RETURN(sink, scope.environment->intermediate->NewSink(NodeAt(graph, planned.node).out));

@@ -26,9 +26,14 @@ struct PreparedTracks {
 Result<PreparedTracks> PrepareTracks(const Graph& graph, const Plan& plan, const Environment& environment,
                                      const RunOptions& options);
 
+/// By position in PlannedSegment::taken: the pieces of a stage of records; empty for an artifact or a file.
+using TakenPieces = std::vector<std::vector<Piece>>;
+/// Under the coordinator's lock once units run.
+TakenPieces TakenPiecesOf(const Track& track);
+
 /// Makes the stages of `track`, whose artifacts are there, and divides the memory for them. `streams` as in
 /// PreparedTracks. One thread at a time for one track; the caller notes that they are made.
-Status MakeStages(const Graph& graph, const Plan& plan, int streams, Track& track);
+Status MakeStages(const Graph& graph, const Plan& plan, int streams, TakenPieces pieces, Track& track);
 
 /// Claims the places that will be published: one that cannot be written is better known before hours of
 /// work than after. Before that takes the leases of those that other machines can reach; kFailedPrecondition

@@ -43,10 +43,10 @@ std::optional<ShardOutput> Standing(const Shard& shard, const UnitLine& line,
       line.objects.front().name != shard.object)
     return std::nullopt;
   ShardOutput output = {line.objects.front(), line.records};
+  output.sums = line.sums;
   if (objects == 1) return output;
   if (line.objects.back().name != shard.index) return std::nullopt;
   output.index = line.objects.back();
-  output.sums = line.sums;
   return output;
 }
 

@@ -91,6 +91,7 @@ class Committer final : public SegmentOutput {
     line.place = scope_.planned->directory;
     line.splits = partition.splits;
     line.end = partition.end;
+    for (const auto& [reason, count] : output->reasons) partition.counts.back().Add(reason, count);
     for (std::size_t stage = 0; stage < partition.counts.size(); ++stage)
       line.counts.emplace(scope_.assembly.stages[stage], std::move(partition.counts[stage]));
     RETURN_IF_ERROR(scope_.environment->log->Append(line));

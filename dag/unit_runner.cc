@@ -21,7 +21,12 @@ constexpr std::string_view kSourceChanged = "its source was changed while it was
 }  // namespace
 
 Status UnitRunner::Make(Track& track) {
-  Status made = MakeStages(run_.graph, run_.plan, run_.prepared.streams, track);
+  TakenPieces pieces;
+  {
+    const std::scoped_lock lock(run_.mutex);
+    pieces = TakenPiecesOf(track);
+  }
+  Status made = MakeStages(run_.graph, run_.plan, run_.prepared.streams, std::move(pieces), track);
   const std::scoped_lock lock(run_.mutex);
   track.stages = Track::Stages::kMade;
   if (!made.ok()) track.phase = Track::Phase::kFailed;
@@ -65,8 +70,11 @@ Status UnitRunner::Stream(Track& track, std::uint32_t number) {
     track.SetEnd(number, end);
     run_.Wake();
   };
+  const bool takes_whole = track.gather == nullptr && track.scope.assembly.gather != nullptr;
   Status outcome = track.gather != nullptr ? ReadGathered(track, standing, events)
-                                           : ReadFile(track, number, standing, events);
+                   : takes_whole ? RunGatherUnit(track.scope, *run_.arena, *track.scope.directory, {},
+                                                 standing, events, run_.stop.get_token())
+                                 : ReadFile(track, number, standing, events);
   const std::scoped_lock lock(run_.mutex);
   Track::Input& input = track.inputs[number];
   input.running = false;
@@ -76,7 +84,7 @@ Status UnitRunner::Stream(Track& track, std::uint32_t number) {
     input.given_up = true;
     return Status(Code::kInternal, "its Source ended without all that was asked of it [this is a bug]");
   }
-  if (outcome.code() == Code::kFailedPrecondition && track.gather == nullptr) {
+  if (outcome.code() == Code::kFailedPrecondition && track.gather == nullptr && !takes_whole) {
     // What this run made of it is of no known content.
     run_.failures.VoidAll(track, kSourceChanged);
   }

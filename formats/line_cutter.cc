@@ -113,6 +113,7 @@ Result<LineCutter::Event> LineCutter::Cut() {
   if (in_line_) return NextPiece();
   Line line;
   while (true) {
+    if (!in_document_ && document_ >= rules_.max_documents) return EndInput();
     if (rest().empty() && finished()) {
       EndDocument();
       if (std::exchange(section_ends_, false)) {
@@ -120,9 +121,7 @@ Result<LineCutter::Event> LineCutter::Cut() {
         header_passed_ = !rules_.header;
         return Event::kSectionEnd;
       }
-      if (in_partition_) return EndPartition();
-      if (!std::exchange(knows_outside_, true)) outside_ = TakeCounts();
-      return Event::kInputEnd;
+      return EndInput();
     }
     // A border comes before the next record, and is due as soon as that is known not to be blank.
     const std::string_view front = rest().substr(0, 2);
@@ -276,6 +275,13 @@ LineCutter::Event LineCutter::Emit(std::string_view bytes, std::size_t size, boo
   counts_.line_bytes += bytes.size();
   Consume(size);
   return set_aside ? Event::kSetAside : Event::kRecord;
+}
+
+// To be asked again after the partition's end.
+LineCutter::Event LineCutter::EndInput() {
+  if (in_partition_) return EndPartition();
+  if (!std::exchange(knows_outside_, true)) outside_ = TakeCounts();
+  return Event::kInputEnd;
 }
 
 LineCutter::Event LineCutter::EndPartition() {

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 
@@ -21,6 +22,8 @@ struct LineRules {
   std::uint64_t partition_bytes = std::uint64_t{64} << 20;
   std::uint64_t max_document_bytes = std::uint64_t{64} << 20;
   std::size_t max_record_bytes = std::size_t{8} << 20;  // at least 4: a character must fit
+  /// The input ends, as far as anybody is told, after so many documents.
+  std::uint64_t max_documents = std::numeric_limits<std::uint64_t>::max();
   /// For rows, with Documents::kLine. Between these the quotes of RFC 4180 count: a line end inside a
   /// quoted field belongs to the row. NUL: quotes are bytes like others.
   char quoted_delimiter = '\0';
@@ -135,6 +138,7 @@ class LineCutter {
   Result<Event> TakeHeader(const Line& line);
   Result<Event> NextPiece();
   Event Emit(std::string_view bytes, std::size_t size, bool set_aside);
+  Event EndInput();
   Event EndPartition();
   void EndLine(const Line& line);
   void EndDocument();

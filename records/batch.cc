@@ -37,6 +37,15 @@ void Batch::KeepBesideText(std::span<const std::uint32_t> rows) {
   KeepRows(heads, rows);
 }
 
+void Batch::Repeat(std::span<const std::uint32_t> rows) {
+  Batch made;
+  for (const std::uint32_t row : rows) made.AppendRow(*this, row);
+  heads.swap(made.heads), split.swap(made.split);
+  text.Swap(made.text), fields.Swap(made.fields), cuts.Swap(made.cuts), ids.Swap(made.ids),
+      id_ends.Swap(made.id_ends);
+  label.Swap(made.label);
+}
+
 void Batch::AppendRow(const Batch& from, std::size_t row) {
   heads.push_back(from.heads[row]);
   if (!from.text.empty()) text.Append(from.text[row]);

@@ -145,6 +145,8 @@ struct Batch {
   void Keep(std::span<const std::uint32_t> rows);
   /// The same for a stage that makes `text` anew itself: all but `text`.
   void KeepBesideText(std::span<const std::uint32_t> rows);
+  /// The records are then `rows` of those that are there: ascending, each any number of times.
+  void Repeat(std::span<const std::uint32_t> rows);
   /// Appends the heads and columns of row `row` of `from`, which has the same columns.
   void AppendRow(const Batch& from, std::size_t row);
 

@@ -21,6 +21,8 @@ namespace pipeline {
 struct PartitionOutput {
   Digest digest;  // over the records, whatever the framing on disk
   std::vector<StoredObject> objects;
+  /// What its Sink counted, for the counts of the Sink's stage.
+  std::map<std::string, std::uint64_t, std::less<>> reasons = {};
 };
 
 /// A piece that the first pass left: a logged partition.

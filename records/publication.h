@@ -33,7 +33,7 @@ struct ShardOutput {
   StoredObject object;
   std::uint64_t records = 0;
   std::optional<StoredObject> index = {};  // committed before the shard itself
-  std::vector<std::uint64_t> sums = {};    // of the numbers that the index keeps of each record
+  std::vector<std::uint64_t> sums = {};    // of numbers that its stage counts of each record
 };
 
 /// A small object beside the shards.

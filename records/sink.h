@@ -35,6 +35,8 @@ class SinkStage {
   virtual Result<std::unique_ptr<Sink>> OpenPartition(Store& artifact, PartitionId id) const = 0;
   /// Bytes of memory that one open partition of so much text may take, beside the batches.
   virtual std::uint64_t partition_memory(std::uint64_t text_bytes) const = 0;
+  /// As Transform::Judge: called with the totals before the second pass; an error keeps it from being begun.
+  virtual Status Judge(const ArtifactTotals&) const { return {}; }
   /// The second pass over `pieces` (by id); null where the pieces are the artifact.
   virtual Result<std::unique_ptr<Publication>> Plan(Store& artifact,
                                                     const std::vector<Piece>& pieces) const = 0;

@@ -72,9 +72,9 @@ class CorpusOrderSink : public Sink {
       ASSIGN_OR_RETURN(
           part, ShardWriter::Create(
                     artifact_, {ObjectOf(id_, name), rules_.index ? IndexOf(id_, name) : std::string()},
-                    rules_.index_numbers(), [](const std::string&) { return Condition::ReplaceAny(); }));
+                    rules_, [](const std::string&) { return Condition::ReplaceAny(); }, false));
     }
-    if (!rules_.index) {
+    if (!rules_.index && !rules_.form) {
       const std::size_t begin = row == 0 ? 0 : payload.ends()[row - 1];
       return part->AppendRows(payload.joined().substr(begin, payload.ends()[last - 1] - begin), last - row);
     }
@@ -132,47 +132,59 @@ class CorpusOrderPublication : public Publication {
   Result<ShardOutput> Publish(std::size_t shard, const Conditions& condition, Store& out,
                               const std::stop_token& stop) const {
     const Origin& origin = origins_[shard];
+    if (!origin.object) return PublishEmpty(shards_[shard], condition, out, stop);
     ShardOutput output;
     output.records = origin.records;
     if (rules_.index) {
-      ASSIGN_OR_RETURN(output.index, Copy(origin.index, shards_[shard].index, condition, out, stop));
-      ASSIGN_OR_RETURN(output.sums, SumsOf(origin, stop));
+      ASSIGN_OR_RETURN(const std::string entries, EntriesOf(origin, stop, output.sums));
+      if (const std::string& name = shards_[shard].index; rules_.index->encode) {
+        ASSIGN_OR_RETURN(const auto index, MeasuredWriter::Create(out, name, condition(name)));
+        RETURN_IF_ERROR(index->Append(rules_.index->encode(entries)));
+        ASSIGN_OR_RETURN(output.index, index->Commit(stop));
+      } else if (!name.empty()) {
+        ASSIGN_OR_RETURN(output.index, Copy(*origin.index, name, condition, out, stop));
+      }
     }
-    ASSIGN_OR_RETURN(output.object, Copy(origin.object, shards_[shard].object, condition, out, stop));
+    ASSIGN_OR_RETURN(output.object, Copy(*origin.object, shards_[shard].object, condition, out, stop));
     return output;
   }
 
-  /// `from` as the object `name`, which is empty where `from` is absent.
-  Result<StoredObject> Copy(const std::optional<StoredObject>& from, const std::string& name,
-                            const Conditions& condition, Store& out, const std::stop_token& stop) const {
-    StoredObject made;
-    made.digest = DigestOf({});
-    if (from) made = *from;
+  Result<ShardOutput> PublishEmpty(const Shard& shard, const Conditions& condition, Store& out,
+                                   const std::stop_token& stop) const {
+    ASSIGN_OR_RETURN(const auto writer,
+                     ShardWriter::Create(out, {shard.object, shard.index}, rules_, condition));
+    return writer->Commit(stop);
+  }
+
+  /// `from` as the object `name`.
+  Result<StoredObject> Copy(const StoredObject& from, const std::string& name, const Conditions& condition,
+                            Store& out, const std::stop_token& stop) const {
+    StoredObject made = from;
     made.name = name;
     ASSIGN_OR_RETURN(const std::unique_ptr<ObjectWriter> writer, out.Create(name, condition(name)));
-    if (from) {
-      Result<std::unique_ptr<ByteFile>> file = artifact_.Open(from->name);
-      if (!file.ok()) return PieceError(from->name, std::move(file).status());
-      if ((*file)->size() != from->bytes)
-        return PieceError(from->name, Status(Code::kDataLoss, StrCat("has ", (*file)->size(), " bytes where ",
-                                                                     from->bytes, " were written")));
-      RETURN_IF_ERROR(writer->AppendFile(**file, stop));
-    }
+    Result<std::unique_ptr<ByteFile>> file = artifact_.Open(from.name);
+    if (!file.ok()) return PieceError(from.name, std::move(file).status());
+    if ((*file)->size() != from.bytes)
+      return PieceError(from.name, Status(Code::kDataLoss, StrCat("has ", (*file)->size(), " bytes where ",
+                                                                  from.bytes, " were written")));
+    RETURN_IF_ERROR(writer->AppendFile(**file, stop));
     ASSIGN_OR_RETURN(const ObjectInfo info, writer->Commit(stop));
-    if (from && info.crc32c && *info.crc32c != from->crc32c)
-      return PieceError(from->name,
+    if (info.crc32c && *info.crc32c != from.crc32c)
+      return PieceError(from.name,
                         Status(Code::kDataLoss, "its checksum differs from that of what was written"));
     return made;
   }
 
-  Result<std::vector<std::uint64_t>> SumsOf(const Origin& origin, const std::stop_token& stop) const {
-    if (!origin.index) return std::vector<std::uint64_t>(rules_.index_numbers());
+  /// The entries of its index, and their sums.
+  Result<std::string> EntriesOf(const Origin& origin, const std::stop_token& stop,
+                                std::vector<std::uint64_t>& sums) const {
     const std::string& name = origin.index->name;
-    const Result<std::string> bytes = ReadObject(artifact_, name, kMaxIndexBytes, stop);
+    Result<std::string> bytes = ReadObject(artifact_, name, kMaxIndexBytes, stop);
     if (!bytes.ok()) return PieceError(name, bytes.status());
-    Result<std::vector<std::uint64_t>> sums = SumIndex(*bytes, rules_.index_numbers(), origin.records);
-    if (!sums.ok()) return PieceError(name, std::move(sums).status());
-    return sums;
+    Result<std::vector<std::uint64_t>> summed = SumIndex(*bytes, rules_.index_numbers(), origin.records);
+    if (!summed.ok()) return PieceError(name, std::move(summed).status());
+    sums = std::move(summed).value();
+    return bytes;
   }
 
   const ShardRules rules_;

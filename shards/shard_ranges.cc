@@ -19,6 +19,7 @@ Result<ShardRanges> RangesOf(const ShardRules& rules, std::string_view split, st
   if (records == 0) return ranges;
   const bool train = split == kTrainSplit;
   std::uint64_t count = rules.shards ? *rules.shards : std::max(rules.auto_shards(bytes, records), 1u);
+  if (rules.others_whole && !train) count = 1;
   if (train) count = (count + rules.hosts - 1) / rules.hosts * rules.hosts;
   if (count > UINT32_MAX)
     return Status(Code::kInvalidArgument, StrCat("split '", split, "': ", count, " shards are too many"));

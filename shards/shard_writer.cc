@@ -8,36 +8,51 @@
 namespace pipeline {
 
 Result<std::unique_ptr<ShardWriter>> ShardWriter::Create(
-    Store& store, const Names& names, std::size_t numbers,
-    const std::function<Condition(const std::string& object)>& condition) {
+    Store& store, const Names& names, const ShardRules& rules,
+    const std::function<Condition(const std::string& object)>& condition, bool encoded) {
   std::unique_ptr<ShardWriter> writer(new ShardWriter);
   ASSIGN_OR_RETURN(writer->shard_, MeasuredWriter::Create(store, names.shard, condition(names.shard)));
+  if (rules.form) writer->form_ = rules.form();
+  writer->output_.sums.resize(rules.index_numbers());
   if (names.index.empty()) return writer;
   ASSIGN_OR_RETURN(writer->index_, MeasuredWriter::Create(store, names.index, condition(names.index)));
-  writer->output_.sums.resize(numbers);
+  if (encoded && rules.index) writer->encode_ = rules.index->encode;
   return writer;
 }
 
 Status ShardWriter::Append(std::string_view payload) {
-  if (!index_) return AppendRows(payload, 1);
   Decoder front(payload);
   for (std::uint64_t& sum : output_.sums) sum += front.U32();
   if (!front.ok()) return Status(Code::kInternal, "shards: a row without what its index keeps of it");
   const std::size_t kept = front.offset();
-  entry_.clear();
-  PutU64(entry_, offset_);
-  entry_.append(payload.substr(0, kept));
-  RETURN_IF_ERROR(index_->Append(entry_));
+  if (index_) {
+    entry_.clear();
+    PutU64(entry_, offset_);
+    entry_.append(payload.substr(0, kept));
+    if (encode_)
+      entries_.append(entry_);
+    else
+      RETURN_IF_ERROR(index_->Append(entry_));
+  }
   return AppendRows(payload.substr(kept), 1);
 }
 
 Status ShardWriter::AppendRows(std::string_view rows, std::uint64_t count) {
   offset_ += rows.size();
   output_.records += count;
-  return shard_->Append(rows);
+  if (!form_) return shard_->Append(rows);
+  formed_.clear();
+  form_->Append(rows, formed_);
+  return shard_->Append(formed_);
 }
 
 Result<ShardOutput> ShardWriter::Commit(const std::stop_token& stop) {
+  if (form_) {
+    formed_.clear();
+    form_->Finish(formed_);
+    RETURN_IF_ERROR(shard_->Append(formed_));
+  }
+  if (encode_) RETURN_IF_ERROR(index_->Append(encode_(entries_)));
   if (index_) {
     ASSIGN_OR_RETURN(StoredObject index, index_->Commit(stop));
     output_.index = std::move(index);

@@ -21,14 +21,17 @@ class ShardWriter {
     std::string shard;
     std::string index;  // empty: none
   };
-  /// `numbers` as ShardIndex::numbers; not looked at where there is no index.
+  /// Of `rules` the index, whose numbers are summed also where none is published, and the form. Where
+  /// `encoded` is false the index has its entries, whatever the rules would have published.
   static Result<std::unique_ptr<ShardWriter>> Create(
-      Store& store, const Names& names, std::size_t numbers,
-      const std::function<Condition(const std::string& object)>& condition);
+      Store& store, const Names& names, const ShardRules& rules,
+      const std::function<Condition(const std::string& object)>& condition, bool encoded = true);
 
-  /// One row, with the index's numbers in front where there is one.
+  /// One row, with the numbers in front.
+
+  /// One row, with the numbers in front.
   Status Append(std::string_view payload);
-  /// So many rows, back to back, of a shard without an index.
+  /// So many rows, back to back, of a shard without an index or form.
   Status AppendRows(std::string_view rows, std::uint64_t count);
 
   /// Commits the index first: a shard that can be seen has one.
@@ -39,9 +42,12 @@ class ShardWriter {
 
   std::unique_ptr<MeasuredWriter> shard_;
   std::unique_ptr<MeasuredWriter> index_;  // null: none
-  std::uint64_t offset_ = 0;               // of the next row in the shard
-  ShardOutput output_;                     // but for its objects
-  std::string entry_;
+  std::unique_ptr<ShardForm> form_;        // null: none
+  std::function<std::string(std::string_view)> encode_;
+  std::string entries_;       // all of them, for encode_
+  std::uint64_t offset_ = 0;  // of the next row in the shard
+  ShardOutput output_;        // but for its objects
+  std::string entry_, formed_;
 };
 
 /// What ShardWriter found when it wrote `index`: the sums of its numbers. kDataLoss where its length is not

@@ -19,13 +19,15 @@ ShardedOutput::ShardedOutput(ShardRules rules) : rules_(std::move(rules)) {}
 ShardedOutput::~ShardedOutput() = default;
 
 Result<std::unique_ptr<Sink>> ShardedOutput::OpenPartition(Store& artifact, PartitionId id) const {
-  if (rules_.shuffle_seed) return NewSpillSink(artifact, id, {*rules_.shuffle_seed, rules_.compress_spills});
+  if (rules_.shuffle_seed)
+    return NewSpillSink(artifact, id, {*rules_.shuffle_seed, rules_.compress_spills, rules_.spill_bytes});
   return NewCorpusOrderSink(artifact, id, rules_);
 }
 
 std::uint64_t ShardedOutput::partition_memory(std::uint64_t text_bytes) const {
   // A spill is held whole: the text, and half as much again for what an encoder adds and the index of
   // its records, in lines of 100 bytes.
+  if (rules_.shuffle_seed && rules_.spill_bytes > 0) return 2 * rules_.spill_bytes;
   return rules_.shuffle_seed ? text_bytes + (text_bytes >> 1) : kSplitMemory * rules_.splits.size();
 }
 

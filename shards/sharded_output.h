@@ -18,10 +18,23 @@ namespace pipeline {
 
 /// An object beside each shard with an entry for each of its rows: where the row begins in the shard (u64),
 /// then `numbers` u32, all little endian. The payload of a row begins with these numbers; they are no part of
-/// the shard.
+/// the shard. Without `object_name` it is kept beside pieces alone, to count rows and to sum the numbers.
 struct ShardIndex {
   std::size_t numbers = 0;
   std::function<std::string(std::string_view split, std::uint32_t number, std::uint32_t count)> object_name;
+  /// What is published instead of these entries, made of all of them; null: the entries. A shard's are held
+  /// in memory then.
+  std::function<std::string(std::string_view entries)> encode = {};
+};
+
+/// Makes the bytes of a shard from its rows, where they are more than the rows one behind the other. Each
+/// call appends to `out` what comes next. One thread at a time.
+class ShardForm {
+ public:
+  virtual ~ShardForm() = default;
+  virtual void Append(std::string_view row, std::string& out) = 0;
+  /// No call may follow; a shard without rows has this alone.
+  virtual void Finish(std::string& out) = 0;
 };
 
 struct ShardRules {
@@ -29,6 +42,7 @@ struct ShardRules {
   /// Absent (`shuffle: none`): corpus order, and each partition's part of a split is a shard.
   std::optional<std::uint64_t> shuffle_seed;
   bool compress_spills = false;
+  std::uint64_t spill_bytes = 0;        // a spill file holds no more payloads than that; 0: a whole partition
   std::optional<std::uint32_t> shards;  // of every split; absent means `auto`
   std::uint32_t hosts = 1;              // train gets a multiple of it
   bool equal = false;                   // leave out the last N mod S rows of train
@@ -36,7 +50,10 @@ struct ShardRules {
   /// `auto` for a split of so many payload bytes and records, before `hosts` rounds it up.
   std::function<std::uint32_t(std::uint64_t bytes, std::uint64_t records)> auto_shards;
   std::function<std::string(std::string_view split, std::uint32_t number, std::uint32_t count)> object_name;
+  bool others_whole = false;  // a split other than train is one shard, whatever `shards` says
   std::optional<ShardIndex> index = {};
+  /// Null: rows one behind the other. The offsets of an index count the rows as they come.
+  std::function<std::unique_ptr<ShardForm>()> form = {};
   /// Publication::Describe of the stage; `outputs` is parallel to `shards`, `left_out` to `splits`: the rows
   /// that `equal` kept out of all shards.
   std::function<Result<Sidecars>(const std::vector<Shard>& shards, const std::vector<ShardOutput>& outputs,
@@ -44,9 +61,9 @@ struct ShardRules {
       describe;
 
   std::size_t index_numbers() const { return index ? index->numbers : 0; }
-  /// Empty where there is no index.
+  /// Empty where none is published.
   std::string index_name(std::string_view split, std::uint32_t number, std::uint32_t count) const {
-    return index ? index->object_name(split, number, count) : std::string();
+    return index && index->object_name ? index->object_name(split, number, count) : std::string();
   }
 };
 

@@ -48,21 +48,34 @@ Result<std::unique_ptr<ShufflePublication>> ShufflePublication::Plan(const Shard
 }
 
 Status ShufflePublication::AddSpill(const Piece& piece, std::vector<std::vector<SpillBin>>& bins) {
-  const std::string object = PieceName(piece.id, kSpillSuffix);
+  std::vector<Digest> digests;
+  std::string object;
+  for (const StoredObject& stored : piece.output.objects) {
+    if (!stored.name.ends_with(kSpillSuffix)) continue;
+    object = stored.name;
+    ASSIGN_OR_RETURN(digests.emplace_back(), AddSpillFile(piece.id, stored, bins));
+  }
+  if (!digests.empty() && SpillsDigest(digests) == piece.output.digest) return {};
+  return PieceError(object.empty() ? PieceName(piece.id, kSpillSuffix) : object,
+                    Status(Code::kDataLoss, "has another digest than its log line says"));
+}
+
+/// The digest of its records.
+Result<Digest> ShufflePublication::AddSpillFile(PartitionId id, const StoredObject& stored,
+                                                std::vector<std::vector<SpillBin>>& bins) {
+  const std::string& object = stored.name;
   const auto damaged = [&object](std::string why) {
     return PieceError(object, Status(Code::kDataLoss, std::move(why)));
   };
   Result<std::unique_ptr<ByteFile>> file = artifact_.Open(object);
   if (!file.ok()) return PieceError(object, std::move(file).status());
-  for (const StoredObject& stored : piece.output.objects)
-    if (stored.name == object && stored.bytes != (*file)->size())
-      return damaged(StrCat("has ", (*file)->size(), " bytes where ", stored.bytes, " were written"));
+  if (stored.bytes != (*file)->size())
+    return damaged(StrCat("has ", (*file)->size(), " bytes where ", stored.bytes, " were written"));
   Result<SpillIndex> read = ReadSpillIndex(**file, {});
   if (!read.ok()) return PieceError(object, std::move(read).status());
   SpillIndex& index = *read;
   counters_.bytes_read += index.footer_bytes;
-  if (PartitionId{index.input, index.partition} != piece.id) return damaged("is of another partition");
-  if (index.digest != piece.output.digest) return damaged("has another digest than its log line says");
+  if (PartitionId{index.input, index.partition} != id) return damaged("is of another partition");
   for (SpillSplit& split : index.splits) {
     if (split.number >= splits_.size())
       return damaged(StrCat("has split ", split.number, " where there are ", splits_.size()));
@@ -72,7 +85,7 @@ Status ShufflePublication::AddSpill(const Piece& piece, std::vector<std::vector<
     }
     splits_[split.number].parts.push_back({object, index.compressed, std::move(split.frames)});
   }
-  return {};
+  return index.digest;
 }
 
 Status ShufflePublication::AddShards(std::size_t number, std::uint64_t bytes, const Digest& pieces) {
@@ -156,9 +169,8 @@ Status ShufflePublication::Run(const std::vector<std::size_t>& group,
       if (follower.split != place.split || follower.range.begin != until) break;
       until = follower.range.end;
     }
-    ASSIGN_OR_RETURN(
-        std::unique_ptr<ShardWriter> writer,
-        ShardWriter::Create(out, {shard.object, shard.index}, rules_.index_numbers(), condition));
+    ASSIGN_OR_RETURN(std::unique_ptr<ShardWriter> writer,
+                     ShardWriter::Create(out, {shard.object, shard.index}, rules_, condition));
     RETURN_IF_ERROR(gather->Copy(place.range.begin, place.range.end, until,
                                  [&writer](std::string_view payload) { return writer->Append(payload); }));
     RETURN_IF_ERROR(closer.Add({todo[i], std::move(writer)}));

@@ -42,6 +42,8 @@ class ShufflePublication : public Publication {
   };
   ShufflePublication(const ShardRules& rules, Store& artifact) : rules_(rules), artifact_(artifact) {}
   Status AddSpill(const Piece& piece, std::vector<std::vector<SpillBin>>& bins);
+  Result<Digest> AddSpillFile(PartitionId id, const StoredObject& stored,
+                              std::vector<std::vector<SpillBin>>& bins);
   Status AddShards(std::size_t split, std::uint64_t bytes, const Digest& pieces);
 
   const ShardRules rules_;

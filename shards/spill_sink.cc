@@ -71,17 +71,27 @@ class SpillSink : public Sink {
       rows_.push_back({batch.heads[i].index, payloads_.Put(batch.payload[i]), batch.heads[i].sub, split});
     }
     payload_bytes_ += batch.payload.bytes();
-    return {};
+    if (rules_.most_bytes == 0 || payload_bytes_ < rules_.most_bytes) return {};
+    return CommitPart(PieceName(id_, StrCat('.', parts_.size() + 1, kSpillSuffix)));
   }
 
   Result<PartitionOutput> Commit(const PartitionEnd&) override {
+    RETURN_IF_ERROR(CommitPart(PieceName(id_, kSpillSuffix)));
+    PartitionOutput output;
+    output.digest = SpillsDigest(digests_);
+    output.objects = std::move(parts_);
+    return output;
+  }
+
+ private:
+  /// Writes what is held as `name` and holds nothing after.
+  Status CommitPart(const std::string& name) {
     if (rows_.size() > UINT32_MAX)
       return Status(Code::kResourceExhausted,
                     StrCat("shuffle: partition ", PieceName(id_, ""), " has ", rows_.size(),
                            " records, more than 4294967295; lower `partition` of the source"));
-    ASSIGN_OR_RETURN(
-        const std::unique_ptr<MeasuredWriter> object,
-        MeasuredWriter::Create(artifact_, PieceName(id_, kSpillSuffix), Condition::ReplaceAny()));
+    ASSIGN_OR_RETURN(const std::unique_ptr<MeasuredWriter> object,
+                     MeasuredWriter::Create(artifact_, name, Condition::ReplaceAny()));
     // A window of pass 2 takes a small part of each spill: a short spill needs short frames, or most
     // of what is read there belongs to other windows.
     const std::size_t frame_bytes = std::clamp(payload_bytes_ / 512, kLeastFrameBytes, kSpillFrameBytes);
@@ -94,14 +104,17 @@ class SpillSink : public Sink {
       const Row& row = rows_[keys[i].row];
       RETURN_IF_ERROR(spill.Add({keys[i].hash, row.index, row.sub, row.payload}));
     }
-    PartitionOutput output;
-    ASSIGN_OR_RETURN(output.digest, spill.Finish());
+    ASSIGN_OR_RETURN(const Digest digest, spill.Finish());
     ASSIGN_OR_RETURN(StoredObject stored, object->Commit({}));
-    output.objects.push_back(std::move(stored));
-    return output;
+    digests_.push_back(digest);
+    parts_.push_back(std::move(stored));
+    payloads_ = {};
+    payload_bytes_ = 0;
+    rows_.clear();
+    records_of_ = {};
+    return {};
   }
 
- private:
   /// By (split, hash, origin).
   std::vector<Key> SortedKeys() {
     std::vector<Key> keys;
@@ -128,9 +141,18 @@ class SpillSink : public Sink {
   std::size_t payload_bytes_ = 0;
   std::deque<Row> rows_;
   std::array<std::uint64_t, 256> records_of_{};  // by split
+  std::vector<StoredObject> parts_;              // that are committed
+  std::vector<Digest> digests_;                  // of their records
 };
 
 }  // namespace
+
+Digest SpillsDigest(const std::vector<Digest>& parts) {
+  if (parts.size() == 1) return parts.front();
+  Hasher hasher;
+  for (const Digest& part : parts) hasher.UpdateU64(part.high).UpdateU64(part.low);
+  return hasher.Finish();
+}
 
 std::unique_ptr<Sink> NewSpillSink(Store& artifact, PartitionId id, const SpillRules& rules) {
   return std::make_unique<SpillSink>(artifact, id, rules);

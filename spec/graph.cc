@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <queue>
 #include <set>
@@ -91,12 +92,15 @@ class Builder {
               {stage.input_at, StrCat("stage '", stage.name, "' reads '", stage.input,
                                       "', and there is no such stage", DidYouMean(stage.input, names))});
       }
+      std::map<const Port*, int> numbers;
       for (const PortSpec& spec : stage.ports) {
         const int made_by = find(spec.value);
+        const std::string name = spec.port->many ? StrCat(spec.port->name, "[", numbers[spec.port]++, "]")
+                                                 : std::string(spec.port->name);
         if (made_by >= 0) {
-          edges_[i].ports.push_back({spec.port, made_by, {}});
+          edges_[i].ports.push_back({spec.port, name, made_by, {}});
         } else if (spec.port->or_file && spec.value.find_first_of("./") != std::string::npos) {
-          edges_[i].ports.push_back({spec.port, -1, spec.value});
+          edges_[i].ports.push_back({spec.port, name, -1, spec.value});
         } else {
           mistakes_.push_back(
               {spec.at, StrCat("stage '", stage.name, "' takes '", spec.value, "' as its ", spec.port->name,
@@ -190,18 +194,16 @@ class Builder {
     std::vector<PortEdge> all;
     for (const Port& port : node.spec->type->ports) {
       const auto here = [&port](const PortEdge& edge) { return edge.port->name == port.name; };
-      const auto given = std::find_if(node.ports.begin(), node.ports.end(), here);
-      if (given != node.ports.end()) {
-        all.push_back(*given);
-        continue;
-      }
+      const std::size_t before = all.size();
+      std::copy_if(node.ports.begin(), node.ports.end(), std::back_inserter(all), here);
+      if (all.size() > before) continue;
       if (!port.inherited) continue;
       bool found = false;
       for (int at = node.input; at >= 0 && !found; at = nodes_[Index(at)].input) {
         const std::vector<PortEdge>& above = nodes_[Index(at)].ports;
         const auto edge = std::find_if(above.begin(), above.end(), here);
         if (edge == above.end()) continue;
-        all.push_back({&port, edge->node, edge->file});
+        all.push_back({&port, edge->name, edge->node, edge->file});
         found = true;
       }
       const bool wrong = std::any_of(node.spec->ports.begin(), node.spec->ports.end(),
@@ -217,13 +219,14 @@ class Builder {
   void Judge(Node& node) {
     const StageSpec& stage = *node.spec;
     const Node* input = node.input < 0 ? nullptr : &nodes_[Index(node.input)];
-    if (stage.type != nullptr) JudgePorts(node);
+    const bool ports_fit = stage.type == nullptr || JudgePorts(node);
     if (stage.type == nullptr || (input != nullptr && input->spec->type == nullptr)) return;
     if (input != nullptr && !FlowFits(stage, *input->spec)) return;
     if (input == nullptr && stage.type->takes != Flow::kNothing) return;  // reported as unknown or missing
     if (input != nullptr && !known_[Index(node.input)]) return;
     node.in.splits = {"train"};
     if (input != nullptr) node.in = input->out;
+    if (input == nullptr && !(ports_fit && ColumnsOfPorts(node))) return;
     if (!ColumnsArrive(node, input) || stage.config.is_null()) return;
     node.out = node.in;
     if (const Status status = Check(node); !status.ok()) {
@@ -243,17 +246,57 @@ class Builder {
     return stage.type->check_ports(stage.config, ports);
   }
 
-  void JudgePorts(const Node& node) {
+  bool JudgePorts(const Node& node) {
+    bool fit = true;
     for (const PortEdge& edge : node.ports) {
       if (edge.node < 0) continue;
       const StageSpec& made_by = *nodes_[Index(edge.node)].spec;
-      if (made_by.type == nullptr || made_by.type->gives == Flow::kArtifact) continue;
+      if (made_by.type == nullptr || made_by.type->gives == edge.port->takes) continue;
+      fit = false;
       for (const PortSpec& spec : node.spec->ports)  // what is inherited was told where it stands
-        if (spec.port == edge.port)
-          mistakes_.push_back({spec.at, StrCat("stage ", Named(*node.spec), " takes a whole artifact as its ",
-                                               edge.port->name, ", but ", Named(made_by), " gives ",
-                                               FlowName(made_by.type->gives))});
+        if (spec.port == edge.port && spec.value == made_by.name)
+          mistakes_.push_back(
+              {spec.at,
+               StrCat("stage ", Named(*node.spec), " takes ", FlowName(edge.port->takes), " as its ",
+                      edge.port->name, ", but ", Named(made_by), " gives ", FlowName(made_by.type->gives))});
     }
+    return fit;
+  }
+
+  /// Of a stage without input: what its ports for records give, which must be the same. False where it is
+  /// not, or not known.
+  bool ColumnsOfPorts(Node& node) {
+    const Node* first = nullptr;
+    for (const PortEdge& edge : node.ports) {
+      if (edge.port->takes != Flow::kRecords || edge.node < 0) continue;
+      if (!known_[Index(edge.node)]) return false;
+      const Node& given = nodes_[Index(edge.node)];
+      if (first == nullptr) {
+        first = &given;
+        node.in = given.out;
+      } else if (given.out != first->out) {
+        mistakes_.push_back(
+            {node.spec->at,
+             StrCat("stage ", Named(*node.spec), " takes records with the same ",
+                    "columns, splits and fields, but ", Named(*first->spec), " gives ", Columns(first->out),
+                    " and ", Named(*given.spec), " gives ", Columns(given.out))});
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /// "label, text; splits train, test; fields a, b"
+  static std::string Columns(const Schema& schema) {
+    std::string text;
+    for (const auto& [name, type] : schema.columns) text += StrCat(text.empty() ? "" : ", ", name);
+    const auto add = [&text](std::string_view what, const std::vector<std::string>& names) {
+      for (std::size_t at = 0; at < names.size(); ++at)
+        text += StrCat(at == 0 ? StrCat("; ", what, " ") : std::string(", "), names[at]);
+    };
+    add("splits", schema.splits);
+    add("fields", schema.field_names);
+    return text;
   }
 
   bool FlowFits(const StageSpec& stage, const StageSpec& input) {

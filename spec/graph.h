@@ -13,6 +13,7 @@ namespace pipeline {
 /// What stands at one of a stage's ports.
 struct PortEdge {
   const Port* port = nullptr;  // of the reader's type
+  std::string name;            // of the port; NAME[0], NAME[1] … where it takes many
   int node = -1;               // the stage that makes it; -1: a file
   std::string file;            // its path; empty where a stage makes it
 };

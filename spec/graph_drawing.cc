@@ -67,7 +67,7 @@ std::string ToDot(const Graph& graph, std::string_view name) {
     };
     if (node.input >= 0) draw(node.input, EdgeLabel(NodeAt(graph, node.input)), "");
     for (const PortEdge& edge : node.ports)
-      if (edge.node >= 0) draw(edge.node, edge.port->name, ", style=dashed");
+      if (edge.node >= 0) draw(edge.node, edge.name, ", style=dashed");
   }
   return dot + "}\n";
 }
@@ -90,7 +90,7 @@ std::string ToMermaid(const Graph& graph, std::string_view name) {
     };
     if (node.input >= 0) draw(node.input, "-->", EdgeLabel(NodeAt(graph, node.input)));
     for (const PortEdge& edge : node.ports)
-      if (edge.node >= 0) draw(edge.node, "-.->", edge.port->name);
+      if (edge.node >= 0) draw(edge.node, "-.->", edge.name);
   }
   return chart;
 }

@@ -303,6 +303,15 @@ class FileReader {
       if (port.required && !port.inherited) Complain(node.at, StrCat(where, " is empty"));
       return;
     }
+    if (port.many && node.is_list()) {
+      if (node.items.empty()) Complain(node.at, StrCat(where, " is an empty list"));
+      for (const YamlNode& item : node.items) ReadPortValue(port, item, where, stage);
+      return;
+    }
+    ReadPortValue(port, node, where, stage);
+  }
+
+  void ReadPortValue(const Port& port, const YamlNode& node, const std::string& where, StageSpec& stage) {
     if (node.secret) return Complain(node.at, StrCat(where, " cannot come from the environment"));
     const ConfigKey key = {port.name, ValueType::kString, "", Effect::kBytes, ""};
     const auto value = ReadValue(key, node, where, mistakes_);

@@ -67,7 +67,8 @@ std::string PortTable(const std::vector<Port>& ports) {
     const std::string_view fallback = port.inherited  ? "that of the nearest stage before"
                                       : port.required ? "required"
                                                       : "none";
-    table += StrCat("| `", port.name, "` | a stage", port.or_file ? " or the path of a file" : "", " | ",
+    table += StrCat("| `", port.name, "` | a stage", port.takes == Flow::kRecords ? " of records" : "",
+                    port.or_file ? " or the path of a file" : "", port.many ? ", or several" : "", " | ",
                     fallback, " | ", Cell(port.help), " |\n");
   }
   return table;
@@ -180,7 +181,8 @@ void AddPorts(const std::vector<Port>& ports, Json::Object& properties) {
   Json::Object entries;
   for (const Port& port : ports) {
     const Json stage = port.or_file ? Ref("text") : AnyOf({Ref("name"), Ref("reference")});
-    Json schema = AnyOf({stage, Type("null")});
+    const Json several = Map({{"type", "array"}, {"items", stage}, {"minItems", 1}});
+    Json schema = port.many ? AnyOf({stage, several, Type("null")}) : AnyOf({stage, Type("null")});
     schema["description"] = port.help;
     entries.emplace(port.name, schema);
     properties.emplace(port.name, std::move(schema));

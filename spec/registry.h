@@ -15,6 +15,7 @@
 #include "records/counts.h"
 #include "records/gather_stage.h"
 #include "records/job_stage.h"
+#include "records/piece.h"
 #include "records/reader_stage.h"
 #include "records/schema.h"
 #include "records/sink.h"
@@ -39,6 +40,8 @@ struct ArtifactInput {
   std::string file;   // in `directory`, where the user named a file; empty for the artifact of a stage
   Json facts;         // what the stage that made it says about it in its manifest; null for a file
   std::string uri{};  // of `directory`, as a person writes it, perhaps relative
+  /// Of a port for records: the partitions in `directory`, by id; their columns are those that come in.
+  std::vector<Piece> pieces{};
 };
 
 /// Where a stage takes an artifact beside `input`: a key of the stage whose value names another stage.
@@ -49,6 +52,9 @@ struct Port {
   std::string_view help = {};
   /// Left out, it is what the nearest stage before on the line has at its port of this name.
   bool inherited = false;
+  /// kArtifact, or kRecords: then what the stage gives is kept, and taken once all of it stands.
+  Flow takes = Flow::kArtifact;
+  bool many = false;  // its value may be a list; without `inherited`, and no files
 };
 
 /// A file that is read where it lies, or while it arrives: a path, or the URL of one that is elsewhere.
@@ -61,6 +67,8 @@ struct LocalInput {
   std::vector<std::string> mirrors = {};  // other addresses of the same bytes; with a checksum only
   int connections = 0;                    // to its server at once; 0: as many as are usual there
   std::uint64_t rate = 0;                 // bytes a second, with all others of this rate together; 0: any
+  /// Only its beginning is read, so that nothing can be held to the checksum of the whole.
+  bool in_part = false;
   /// The path stands for all objects of a bucket that it describes; whoever can ask the bucket finds them.
   bool is_pattern = false;
 };
@@ -82,10 +90,11 @@ struct Metric {
 
 /// What a stage is made from.
 struct StageContext {
-  std::string name;                                                  // of the stage, for messages
-  Json config;                                                       // every key with its default filled in
-  Schema schema;                                                     // of the records that come in
-  std::map<std::string, ArtifactInput, std::less<>> artifacts = {};  // by port
+  std::string name;  // of the stage, for messages
+  Json config;       // every key with its default filled in
+  Schema schema;     // of the records that come in
+  /// By the name of the port; NAME[0], NAME[1] … of one that takes many.
+  std::map<std::string, ArtifactInput, std::less<>> artifacts = {};
 };
 
 using SourceFactory = std::function<Result<std::unique_ptr<SourceStage>>(const StageContext&)>;
@@ -105,7 +114,7 @@ struct StageType {
   bool publishes = false;                    // takes the key `out`
   bool out_optional = false;                 // of a Job: without `out` it lies in the work directory
   std::vector<std::string_view> reads = {};  // columns that must arrive
-  std::vector<Port> ports = {};
+  std::vector<Port> ports = {};              // one without `input` whose ports take records has their columns
   /// Keys of a Sink that its first pass reads; the others have a say in the second pass only.
   std::vector<std::string_view> piece_keys = {};
   /// Versions of the libraries that have a say in the bytes, e.g. {"icu", "72.1"}.
@@ -113,9 +122,11 @@ struct StageType {
   /// Checks what the table cannot say and turns the schema that comes in into the one that goes
   /// out. An error is shown at the stage's position; empty where the schema stays as it is.
   std::function<Status(const Json& config, Schema& schema)> check = {};
-  /// Whether the keys fit the ports that something stands at. Empty: they always do.
+  /// Whether the keys fit the ports that something stands at; one that takes many comes as often. Empty: they
+  /// always do.
   std::function<Status(const Json& config, const std::vector<std::string_view>& ports)> check_ports = {};
-  /// Of a Source: whether it can read files of these names; asked before a run starts anything. Empty: of any.
+  /// Of a Source: whether it can read files of these names; asked before a run starts anything. Empty: of
+  /// any.
   std::function<Status(const Json& config, const std::vector<std::string>& files)> check_inputs = {};
   /// Whether this machine has what the stage needs beside its inputs; asked before a run starts anything.
   /// Empty: nothing is needed.

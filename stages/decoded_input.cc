@@ -74,7 +74,7 @@ Result<DecodedInput> DecodedInput::Open(const InputFile& input, const InputRules
                        as_it_is ? Compression::kPlain : DetectCompression(front, input.name));
     }
   }
-  if (decoded.compression_ == Compression::kXz) {
+  if (decoded.compression_ == Compression::kXz && !rules.from_front) {
     Result<XzIndex> index = ReadXzIndex(*input.file, stop);
     if (!index.ok() && !IsAboutTheFile(index.status().code())) return std::move(index).status();
     if (index.ok() && index->blocks.size() > 1) {

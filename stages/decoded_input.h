@@ -22,6 +22,7 @@ struct InputRules {
   std::optional<Compression> compression;  // absent: by the first bytes
   Archives archives = Archives::kDetect;
   ArchiveRules archive;
+  bool from_front = false;  // the end may never come: nothing is looked up there
 };
 
 /// Immutable; must outlive its readers. Messages do not have the input's name in them.

@@ -15,17 +15,18 @@ namespace {
 
 class Decompress : public SourceStage {
  public:
-  Decompress(const LineRules& rules, InputRules input, InvalidUtf8 invalid)
-      : rules_(rules), input_(std::move(input)), repair_(invalid) {}
+  Decompress(const LineRules& rules, InputRules input, const Subset& subset, InvalidUtf8 invalid)
+      : rules_(rules), input_(std::move(input)), subset_(subset), repair_(invalid) {}
 
   Result<std::unique_ptr<Source>> Open(SourceRequest request) const override {
-    return OpenLineSource(std::move(request), rules_, input_);
+    return OpenLineSource(std::move(request), rules_, input_, subset_);
   }
   const Transform* repair() const override { return &repair_; }
 
  private:
   const LineRules rules_;
   const InputRules input_;
+  const Subset subset_;
   const Utf8Repair repair_;
 };
 
@@ -42,8 +43,9 @@ Result<std::unique_ptr<SourceStage>> Make(const StageContext& context) {
   ReadCutKeys(config, rules);
   rules.documents = config["documents"].AsString() == "line" ? Documents::kLine : Documents::kBlankLine;
   rules.max_document_bytes = static_cast<std::uint64_t>(config["max_document_bytes"].AsInt());
-  return WithFileSplits(
-      config, std::make_unique<Decompress>(rules, InputRulesOf(config, "format"), InvalidUtf8Of(config)));
+  ASSIGN_OR_RETURN(const Subset subset, SubsetOf(config));
+  return WithFileSplits(config, std::make_unique<Decompress>(rules, InputRulesOf(config, "format"), subset,
+                                                             InvalidUtf8Of(config)));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "base/checksum.h"
 #include "base/str.h"
+#include "spec/subset.h"
 #include "storage/percent.h"
 #include "storage/uri.h"
 
@@ -129,11 +130,14 @@ Result<LocalInput> RemoteInput(const Json& config, std::size_t number) {
   const std::string url(config["url"].AsArray()[number].AsString());
   ASSIGN_OR_RETURN(const Uri uri, Uri::Parse(url));
   LocalInput input{url, std::string(uri.LastPart())};
-  input.checksum = ChecksumOf(config, number);
+  ASSIGN_OR_RETURN(const Subset subset, SubsetOf(config));
+  input.in_part = subset.is_beginning();
+  if (!input.in_part) input.checksum = ChecksumOf(config, number);
   input.is_pattern = uri.scheme == Uri::Scheme::kGs && HasWildcard(uri.path);
   input.connections = static_cast<int>(config["connections"].AsInt());
   input.rate = static_cast<std::uint64_t>(config["rate"].AsInt());
   for (const Json& mirror : config["mirrors"].AsArray()) {
+    if (input.in_part) break;  // nothing would tell that it has the same file
     ASSIGN_OR_RETURN(std::string address, AtMirror(std::string(mirror.AsString()), uri));
     input.mirrors.push_back(std::move(address));
   }
@@ -141,6 +145,7 @@ Result<LocalInput> RemoteInput(const Json& config, std::size_t number) {
 }
 
 Result<std::vector<LocalInput>> LocalInputs(const Json& config) {
+  ASSIGN_OR_RETURN(const Subset subset, SubsetOf(config));
   std::vector<LocalInput> inputs;
   const Json::Array& urls = config["url"].AsArray();
   for (std::size_t number = 0; number < urls.size(); ++number) {
@@ -172,7 +177,7 @@ Result<std::vector<LocalInput>> LocalInputs(const Json& config) {
                            "that of one; name them one by one"));
     for (const std::string& path : paths) {
       ASSIGN_OR_RETURN(LocalInput input, Input(path));
-      input.checksum = checksum;
+      if (!subset.is_beginning()) input.checksum = checksum;
       inputs.push_back(std::move(input));
     }
   }
@@ -226,6 +231,7 @@ Status CheckConfig(const Json& config) {
   const Json::Array& urls = config["url"].AsArray();
   if (urls.empty()) return Status(Code::kInvalidArgument, "url: an empty list; name at least one file");
   for (const Json& url : urls) RETURN_IF_ERROR(CheckUrl(url.AsString()));
+  RETURN_IF_ERROR(SubsetOf(config).status());
   RETURN_IF_ERROR(CheckChecksums(config));
   RETURN_IF_ERROR(CheckMirrors(config));
   if (const std::int64_t most = config["connections"].AsInt(1); most < 1 || most > kMaxConnections)
@@ -260,6 +266,10 @@ StageType DownloadType() {
        "Bytes a second at which the files arrive, all together, at most."},
       {"size", ValueType::kBytes, "~", Effect::kNone,
        "Bytes of all files, for forecasts where nobody can be asked."},
+      {"subset", ValueType::kString, "~", Effect::kNone,
+       "Where the reader has a number here, so has this: a file that is read in part is held to no "
+       "`checksum`, "
+       "and has no `mirrors`; see --subset."},
       {"text_size", ValueType::kBytes, "~", Effect::kNone, "Bytes of the text in them, for forecasts."},
   };
   type.takes = Flow::kNothing;

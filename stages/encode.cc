@@ -1,5 +1,6 @@
 #include "stages/encode.h"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -7,15 +8,18 @@
 
 #include "base/str.h"
 #include "formats/sentencepiece_model.h"
+#include "stages/tokenizer_facts.h"
 #include "storage/store.h"
 #include "text/sentencepiece_handle.h"
 #include "text/tokenizer_corpus.h"
+#include "text/wordpiece.h"
 
 namespace pipeline {
 
 namespace {
 
 constexpr std::string_view kPort = "tokenizer";
+constexpr std::string_view kWordsKey = "words";
 constexpr std::string_view kModelFile = "tokenizer.model";  // where a stage made it
 constexpr std::uint64_t kMaxModelBytes = 1 << 30;
 constexpr std::uint64_t kModelMemory = 32 << 20;  // of 32,000 pieces with nmt_nfkc: 10 MiB
@@ -71,12 +75,76 @@ class Encode final : public Transform {
   std::vector<PieceType> types_;  // by id
 };
 
+/// The same for a vocab.txt.
+class WordPieceWorker final : public Worker {
+ public:
+  WordPieceWorker(const WordPieceEncoder& encoder, std::uint32_t unknown)
+      : encoder_(encoder), unknown_(unknown) {}
+
+  Status Apply(Batch& batch, std::uint32_t, StageCounts& counts) override {
+    for (std::size_t row = 0; row < batch.size(); ++row) {
+      encoder_.Encode(batch.text[row],
+                      batch.cuts.empty() ? std::span<const std::uint32_t>() : batch.cuts[row], words_,
+                      batch.ids.open_row(), batch.id_ends.open_row());
+      batch.ids.CloseRow(), batch.id_ends.CloseRow();
+    }
+    const auto ids = batch.ids.joined();
+    counts.Add("ids", ids.size());
+    const auto unknown = static_cast<std::uint64_t>(std::count(ids.begin(), ids.end(), unknown_));
+    if (unknown > 0) counts.Add("unk_ids", unknown);
+    return {};
+  }
+
+ private:
+  const WordPieceEncoder& encoder_;
+  const std::uint32_t unknown_;
+  BertWords words_;
+};
+
+class EncodeWordPieces final : public Transform {
+ public:
+  EncodeWordPieces(const WordPieceVocabulary& vocabulary, BertWordKind kind)
+      : encoder_(vocabulary, kind), unknown_(vocabulary.unk()) {}
+
+  Result<std::unique_ptr<Worker>> NewWorker() const override {
+    return std::unique_ptr<Worker>(std::make_unique<WordPieceWorker>(encoder_, unknown_));
+  }
+
+ private:
+  const WordPieceEncoder encoder_;
+  const std::uint32_t unknown_;
+};
+
+Result<std::unique_ptr<Transform>> MakeWordPieces(const StageContext& context, const ArtifactInput& input) {
+  ASSIGN_OR_RETURN(const TokenizerFacts facts, ReadTokenizerFacts(input));
+  ASSIGN_OR_RETURN(const std::string bytes, ReadObject(*input.directory, facts.model, kMaxModelBytes));
+  const Result<WordPieceVocabulary> vocabulary = WordPieceVocabulary::Parse(bytes);
+  if (!vocabulary.ok()) return Status(vocabulary.status()).Annotate(facts.model);
+  const std::string_view words = context.config[kWordsKey].AsString("auto");
+  const bool morphemes = words == "auto" ? facts.morphemes : words == "morphemes";
+  if (morphemes && context.schema.columns.count("cuts") == 0)
+    return Status(Code::kFailedPrecondition,
+                  "the words of its tokenizer are morphemes, and the records have no column 'cuts'; put "
+                  "segment_words in front of it, or write `words: text`");
+  return std::unique_ptr<Transform>(std::make_unique<EncodeWordPieces>(
+      *vocabulary, morphemes ? BertWordKind::kMorphemes : BertWordKind::kText));
+}
+
 Result<std::unique_ptr<Transform>> MakeEncode(const StageContext& context) {
   const auto found = context.artifacts.find(kPort);
   if (found == context.artifacts.end() || !found->second.directory)
     return Status(Code::kInternal, StrCat(context.name, ": no tokenizer was handed over [this is a bug]"));
   const ArtifactInput& input = found->second;
   const std::string file(!input.file.empty() ? input.file : input.facts["model"].AsString(kModelFile));
+  if (IsVocabularyFile(file)) {
+    Result<std::unique_ptr<Transform>> made = MakeWordPieces(context, input);
+    if (!made.ok()) return std::move(made).status().Annotate(context.name);
+    return made;
+  }
+  if (context.config[kWordsKey].AsString("auto") != "auto")
+    return Status(
+        Code::kFailedPrecondition,
+        StrCat(context.name, ": words: a SentencePiece model finds its words itself; leave it out"));
   ASSIGN_OR_RETURN(const std::string bytes, ReadObject(*input.directory, file, kMaxModelBytes));
   Result<SentencePieceModel> model = SentencePieceModel::Parse(bytes);
   if (!model.ok()) return std::move(model).status().Annotate(StrCat(context.name, ": ", file));
@@ -105,8 +173,16 @@ StageType EncodeType() {
   type.name = "encode";
   type.help = "Turns each line into the ids of a tokenizer, with where in the line each ends.";
   type.reads = {"text"};
-  type.ports = {
-      {.name = kPort, .or_file = true, .help = "The stage that trains the tokenizer, or a `.model` file."}};
+  type.ports = {{.name = kPort,
+                 .or_file = true,
+                 .help = "The stage that trains the tokenizer, or a `.model` or `vocab.txt` file."}};
+  type.keys = {{kWordsKey,
+                ValueType::kChoice,
+                "auto",
+                Effect::kBytes,
+                "What a vocab.txt cuts into pieces: the words of BERT, or morphemes; `auto` is what it was "
+                "trained on, for a file of yours `text`.",
+                {"auto", "text", "morphemes"}}};
   type.libraries = {{"sentencepiece", SentencePieceVersion()}};
   type.model_memory = [](const Json&) { return kModelMemory; };
   type.metrics = {{"unk_rate", "Share of the ids that stand for what has no piece.", ShareOf("unk_ids")},

@@ -72,7 +72,8 @@ class ExampleSource : public Source {
       if (!held_) {
         if (request_.stop.stop_requested()) return Status(Code::kCancelled, "stopped");
         const std::uint64_t from = at();
-        Result<std::optional<std::string_view>> next = records_->Next();
+        Result<std::optional<std::string_view>> next = std::optional<std::string_view>();
+        if (document_ < rules_.subset.documents) next = records_->Next();
         if (!next.ok()) return Damaged(std::move(next).status());
         if (!*next) {
           done_ = true;
@@ -129,6 +130,10 @@ class ExampleSource : public Source {
     const Bad bad = Read(record);
     if (bad.reason.empty()) {
       const std::uint64_t key = Hash64(std::string_view(text_).substr(0, kKeyBytes));
+      if (!rules_.subset.Has(key)) {
+        taken_.Add("outside_subset");
+        return {};
+      }
       batch.heads.push_back({index_, 0, document_, key});
       batch.text.Append(text_);
       if (!rules_.label.empty()) batch.label.Append(label_);

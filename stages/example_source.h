@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "records/source.h"
+#include "spec/subset.h"
 
 namespace pipeline {
 
@@ -16,6 +17,7 @@ struct ExampleRules {
   std::string label;                // a feature; empty where there is none
   std::vector<std::string> labels;  // names of the label's numbers; empty where it is taken as it is
   bool fail = false;                // on a bad record, instead of setting it aside
+  Subset subset;
   std::uint64_t partition_bytes = std::uint64_t{64} << 20;
   std::uint64_t max_record_bytes = std::uint64_t{8} << 20;
 };

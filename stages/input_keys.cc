@@ -1,6 +1,7 @@
 #include "stages/input_keys.h"
 
 #include "base/str.h"
+#include "spec/subset.h"
 
 namespace pipeline {
 
@@ -11,6 +12,13 @@ constexpr std::int64_t kMostRecord = 1 << 30;  // batches count bytes in 32 bits
 constexpr std::int64_t kMostRatio = 1'000'000'000;
 
 }  // namespace
+
+ConfigKey SubsetKey() {
+  return {
+      "subset", ValueType::kString, "~", Effect::kBytes,
+      "For trials: the first documents of each file (`5000`), or a part of all of them (`1%`), the same one "
+      "each time; see --subset."};
+}
 
 std::vector<ConfigKey> InputKeys(std::string_view compression_key) {
   return {
@@ -28,6 +36,7 @@ std::vector<ConfigKey> InputKeys(std::string_view compression_key) {
        {"auto", "tar", "zip", "none"}},
       {"members", ValueType::kStrings, "~", Effect::kBytes,
        "Patterns, with * and ?, of the names of the members that are read; without it, all are."},
+      SubsetKey(),
       {"max_ratio", ValueType::kInteger, "200", Effect::kNone,
        "Above 16 MiB, the most bytes of text that a byte of an archive may stand for."},
   };
@@ -49,6 +58,7 @@ InputRules InputRulesOf(const Json& config, std::string_view compression_key) {
 }
 
 Status CheckInputKeys(const Json& config) {
+  RETURN_IF_ERROR(SubsetOf(config).status());
   const std::int64_t ratio = config["max_ratio"].AsInt(200);
   if (ratio < 1 || ratio > kMostRatio)
     return Status(Code::kInvalidArgument, StrCat("max_ratio: ", ratio, ": from 1 to ", kMostRatio));

@@ -30,10 +30,11 @@ void AddReasons(const CutCounts& cut, StageCounts& counts) {
 
 class LineSource : public Source {
  public:
-  LineSource(SourceRequest request, const LineRules& rules, DecodedInput input,
+  LineSource(SourceRequest request, const LineRules& rules, DecodedInput input, const Subset& subset,
              const std::optional<ColumnRules>& columns)
       : request_(std::move(request)),
         rules_(rules),
+        subset_(subset),
         input_(std::move(input)),
         cutter_(rules),
         columns_(columns ? std::optional<RowColumns>(*columns) : std::nullopt),
@@ -106,6 +107,10 @@ class LineSource : public Source {
         case Event::kSetAside:
           if (cutter_.record().index == 0) wanted_ = request_.wanted(cutter_.record().partition);
           if (!wanted_) break;
+          if (!subset_.Has(cutter_.record().key)) {
+            ++outside_subset_;
+            break;
+          }
           if (IsFull(batch)) return Finish(batch);
           RETURN_IF_ERROR(InMember(Take(batch)));
           break;
@@ -173,6 +178,7 @@ class LineSource : public Source {
     counts.records_out = batch.size();
     counts.bytes_out = batch.text.bytes();
     AddReasons(cut, counts);
+    if (outside_subset_ > 0) counts.Add("outside_subset", std::exchange(outside_subset_, 0));
     counts += std::exchange(bad_rows_, {});
     return true;
   }
@@ -245,10 +251,12 @@ class LineSource : public Source {
 
   const SourceRequest request_;
   const LineRules rules_;
+  const Subset subset_;
   const DecodedInput input_;
   LineCutter cutter_;
   std::optional<RowColumns> columns_;
-  StageCounts bad_rows_;  // since the last batch
+  StageCounts bad_rows_;              // since the last batch
+  std::uint64_t outside_subset_ = 0;  // records, since then
   std::stop_source stop_;
   std::stop_callback<std::function<void()>> stop_with_;
   std::string_view pending_;   // lent by text_, not yet fed
@@ -267,13 +275,18 @@ class LineSource : public Source {
 }  // namespace
 
 Result<std::unique_ptr<Source>> OpenLineSource(SourceRequest request, const LineRules& rules,
-                                               const InputRules& input,
+                                               const InputRules& input, const Subset& subset,
                                                const std::optional<ColumnRules>& columns) {
   const std::string name = request.input.name;
-  Result<DecodedInput> decoded =
-      DecodedInput::Open(request.input, input, request.decoder_threads, request.decoder_memory, request.stop);
+  InputRules opened = input;
+  opened.from_front = subset.is_beginning();
+  Result<DecodedInput> decoded = DecodedInput::Open(request.input, opened, request.decoder_threads,
+                                                    request.decoder_memory, request.stop);
   if (!decoded.ok()) return std::move(decoded).status().Annotate(name);
-  auto source = std::make_unique<LineSource>(std::move(request), rules, std::move(decoded).value(), columns);
+  LineRules cut = rules;
+  cut.max_documents = subset.documents;
+  auto source =
+      std::make_unique<LineSource>(std::move(request), cut, std::move(decoded).value(), subset, columns);
   if (Status status = source->Start(); !status.ok()) return std::move(status).Annotate(name);
   return std::unique_ptr<Source>(std::move(source));
 }

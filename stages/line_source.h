@@ -7,6 +7,7 @@
 
 #include "formats/line_cutter.h"
 #include "records/source.h"
+#include "spec/subset.h"
 #include "stages/decoded_input.h"
 #include "stages/row_columns.h"
 
@@ -17,9 +18,9 @@ namespace pipeline {
 /// before the first wanted one; otherwise it decodes and passes over. Records come as they stand in the
 /// input: they may be invalid UTF-8. Reasons counted: those of formats/lines.md.
 /// With `columns` each line is a row of which those become text and label; bad ones are set aside, their
-/// reasons counted.
+/// reasons counted. Documents outside of `subset` are passed over, or not read at all.
 Result<std::unique_ptr<Source>> OpenLineSource(SourceRequest request, const LineRules& rules,
-                                               const InputRules& input,
+                                               const InputRules& input, const Subset& subset,
                                                const std::optional<ColumnRules>& columns = std::nullopt);
 
 }  // namespace pipeline

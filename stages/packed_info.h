@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "formats/packed.h"
 #include "stages/tokenizer_facts.h"
 
 namespace pipeline {
@@ -35,11 +36,22 @@ struct PackedSplit {
   bool operator==(const PackedSplit&) const = default;
 };
 
+/// Keys of the stage, as they are written.
+inline constexpr std::string_view kStreamPacking = "stream";
+inline constexpr std::string_view kBestFitPacking = "best_fit";
+
 struct PackedInfo {
   std::uint32_t seq_len = 0;
   std::uint32_t fill_id = 0;
   TokenizerFacts tokenizer;
   std::vector<PackedSplit> splits;  // by name
+  PackedEncoding encoding = PackedEncoding::kExample;
+  bool best_fit = false;
+  bool segments = false;
+  /// As NumPy calls the type of the ids.
+  std::string_view dtype() const;
+  /// The share of the ids of `totals` that fill rows; 0 where there are none.
+  double padding(const PackedTotals& totals) const;
   bool operator==(const PackedInfo&) const = default;
 };
 

@@ -38,6 +38,7 @@ bool HasMarkers(const Json& config) { return config["markers"].AsString() == "wi
 
 Status Check(const Json& config, Schema& schema) {
   RETURN_IF_ERROR(CheckCutKeys(config));
+  RETURN_IF_ERROR(SubsetOf(config).status());
   std::set<std::string_view> seen;
   for (const Json& feature : config["text"].AsArray())
     if (!seen.insert(feature.AsString()).second)
@@ -70,6 +71,7 @@ Result<std::unique_ptr<SourceStage>> Make(const StageContext& context) {
   rules.fields = AreFields(config);
   ASSIGN_OR_RETURN(rules.labels, LabelNames(config));
   rules.fail = config["on_bad_row"].AsString() == "fail";
+  ASSIGN_OR_RETURN(rules.subset, SubsetOf(config));
   rules.partition_bytes = static_cast<std::uint64_t>(config["partition"].AsInt());
   rules.max_record_bytes = static_cast<std::uint64_t>(config["max_record_bytes"].AsInt());
   RowTextRules text;
@@ -124,6 +126,7 @@ StageType ReadExamplesType() {
        Effect::kBytes,
        "What becomes of a record that is not as it should be: set aside and counted, or a failure.",
        {"quarantine", "fail"}},
+      SubsetKey(),
       {"partition", ValueType::kBytes, "64MiB", Effect::kBytes,
        "Bytes of the file after which a partition closes, at the next end of a record."},
       {"max_record_bytes", ValueType::kBytes, "8MiB", Effect::kBytes,

@@ -17,17 +17,23 @@ namespace {
 
 class ReadRows : public SourceStage {
  public:
-  ReadRows(const LineRules& rules, InputRules input, std::optional<ColumnRules> columns, RowTextRules text)
-      : rules_(rules), input_(std::move(input)), columns_(std::move(columns)), text_(std::move(text)) {}
+  ReadRows(const LineRules& rules, InputRules input, const Subset& subset, std::optional<ColumnRules> columns,
+           RowTextRules text)
+      : rules_(rules),
+        input_(std::move(input)),
+        subset_(subset),
+        columns_(std::move(columns)),
+        text_(std::move(text)) {}
 
   Result<std::unique_ptr<Source>> Open(SourceRequest request) const override {
-    return OpenLineSource(std::move(request), rules_, input_, columns_);
+    return OpenLineSource(std::move(request), rules_, input_, subset_, columns_);
   }
   const Transform* repair() const override { return &text_; }
 
  private:
   const LineRules rules_;
   const InputRules input_;
+  const Subset subset_;
   const std::optional<ColumnRules> columns_;  // absent for JSON
   const RowText text_;
 };
@@ -103,7 +109,8 @@ Result<std::unique_ptr<SourceStage>> Make(const StageContext& context) {
     columns->fields = text.fields;
     if (columns->quotes) rules.quoted_delimiter = columns->delimiter;
   }
-  return WithFileSplits(config, std::make_unique<ReadRows>(rules, InputRulesOf(config, "compression"),
+  ASSIGN_OR_RETURN(const Subset subset, SubsetOf(config));
+  return WithFileSplits(config, std::make_unique<ReadRows>(rules, InputRulesOf(config, "compression"), subset,
                                                            std::move(columns), std::move(text)));
 }
 

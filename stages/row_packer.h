@@ -1,8 +1,9 @@
-// One stream of token ids, cut into rows. What a row is: formats/packed.md.
+// Lines of token ids become rows. What a row is: formats/packed.md.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -21,30 +22,37 @@ struct RowRules {
   std::optional<std::uint32_t> newline_id;  // absent: eos ends each line
 };
 
-/// Holds one row. One thread at a time.
+/// Takes the seq_len + 1 ids of each row, and where in it segments begin, but for the first: ascending. All
+/// of it is valid during the call.
+using TakeRow = std::function<Status(std::span<const std::uint32_t> ids, const PackedRowFacts& facts,
+                                     std::span<const std::uint32_t> segments)>;
+
+/// One split of one partition. One thread at a time.
 class RowPacker {
  public:
-  /// `row` takes the seq_len + 1 ids of each row; they are valid during the call.
-  using TakeRow = std::function<Status(std::span<const std::uint32_t> ids, const PackedRowFacts& facts)>;
-  RowPacker(const RowRules& rules, TakeRow row);
+  virtual ~RowPacker() = default;
 
   /// Lines come in order. `ends` is parallel to `ids`: where each ends in `text`, in bytes, ascending.
-  Status Add(std::span<const std::uint32_t> ids, std::span<const std::uint32_t> ends, std::string_view text,
-             std::uint64_t document);
-  /// Ends the stream. No call may follow.
-  Status Finish();
-
- private:
-  Status EndLine(std::uint32_t id);
-  Status Emit();
-  Status Count(std::string_view text);
-
-  const RowRules rules_;
-  const TakeRow take_;
-  std::vector<std::uint32_t> row_;  // the ids of the open one; never full between calls
-  PackedRowFacts facts_;            // bytes and chars of the open one
-  bool in_line_ = false;            // the last line has not got its end
-  std::uint64_t document_ = 0;      // of the last line
+  virtual Status Add(std::span<const std::uint32_t> ids, std::span<const std::uint32_t> ends,
+                     std::string_view text, std::uint64_t document) = 0;
+  /// No call may follow.
+  virtual Status Finish() = 0;
 };
+
+/// `packing: stream`; holds one row.
+std::unique_ptr<RowPacker> NewStreamPacker(const RowRules& rules, TakeRow row);
+
+/// `packing: best_fit`; holds all ids until Finish, which gives the rows.
+std::unique_ptr<RowPacker> NewBestFitPacker(const RowRules& rules, TakeRow row);
+
+/// Of the memory of NewBestFitPacker, for so much text.
+constexpr std::uint64_t BestFitMemory(std::uint64_t text_bytes) { return 5 * text_bytes; }
+
+/// What packers share: kInternal where ids, ends and text do not belong together.
+Status CheckLine(std::span<const std::uint32_t> ids, std::span<const std::uint32_t> ends,
+                 std::string_view text);
+
+/// Adds `text` to what a row counts. kResourceExhausted where that is too much for an index.
+Status CountText(std::string_view text, PackedRowFacts& facts);
 
 }  // namespace pipeline

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "stages/gathered_source.h"
 #include "stages/sample_order.h"
 
 namespace pipeline {
@@ -69,58 +70,18 @@ Result<std::optional<SamplePlace>> FindEnd(const Pieces& pieces, const SampleRul
   return Status(Code::kInternal, "sample: the pieces changed while they were read");
 }
 
-class SampleSource final : public Source {
+class SampleStream final : public RecordStream {
  public:
-  SampleSource(const SampleRules& rules, Pieces pieces, std::optional<SamplePlace> end,
-               std::function<bool(std::uint32_t)> wanted, std::size_t batch_bytes)
-      : rules_(rules),
-        pieces_(std::move(pieces)),
-        sample_end_(end),
-        wanted_(std::move(wanted)),
-        batch_bytes_(batch_bytes) {}
+  SampleStream(const SampleRules& rules, Pieces pieces, std::optional<SamplePlace> end)
+      : rules_(rules), pieces_(std::move(pieces)), end_(end) {}
 
-  Result<bool> Next(Batch& batch) override {
-    batch.partition = {0, partition_};
-    while (true) {
-      ASSIGN_OR_RETURN(const bool there, FindRecord());
-      const bool border = !there || (partition_bytes_ >= rules_.partition_bytes && NewDocument());
-      if (border && records_ > 0) {
-        const bool wanted = Close(batch);
-        if (wanted) return true;
-        continue;
-      }
-      if (!there) {
-        ended_ = true;
-        return false;
-      }
-      if (!Take(batch)) return true;
-    }
-  }
-
-  std::optional<InputEnd> End() const override {
-    if (!ended_) return std::nullopt;
-    InputEnd end;
-    end.partitions = partition_;
-    end.raw_bytes = text_bytes_;
-    end.documents = documents_;
-    std::uint64_t candidates = 0;
-    std::uint64_t others = 0;
-    for (const Piece& piece : pieces_.pieces)
-      for (const auto& [name, split] : piece.splits)
-        (!rules_.split || name == pieces_.schema.splits[*rules_.split] ? candidates : others) +=
-            split.records;
-    if (others > 0) end.outside.Add("other_split", others);
-    if (candidates > drawn_) end.outside.Add("sampled_out", candidates - drawn_);
-    return end;
-  }
-
- private:
-  /// Goes on to the next record of the sample, unless it stands at one. False when there is none left.
-  Result<bool> FindRecord() {
+  Result<bool> Next() override {
+    if (there_) ++row_, there_ = false;
     while (true) {
       for (; row_ < read_.size(); ++row_) {
-        if (!sample_end_) return true;
-        if (PlaceOf(rules_.seed, read_.partition, read_.heads[row_]) < *sample_end_) return true;
+        if (end_ && !(PlaceOf(rules_.seed, read_.partition, read_.heads[row_]) < *end_)) continue;
+        ++drawn_;
+        return there_ = true;
       }
       if (!source_) {
         if (piece_ == pieces_.pieces.size()) return false;
@@ -138,75 +99,37 @@ class SampleSource final : public Source {
     }
   }
 
-  std::uint64_t DocumentHere() const { return document_base_ + read_.heads[row_].document; }
-  bool NewDocument() const { return !document_ || DocumentHere() != *document_; }
+  const Batch& batch() const override { return read_; }
+  std::size_t row() const override { return row_; }
+  std::uint64_t document() const override { return document_base_ + read_.heads[row_].document; }
 
-  /// Ends the partition with `batch`. False where nobody wants it.
-  bool Close(Batch& batch) {
-    const bool wanted = wanted_(partition_);
-    if (wanted) {
-      batch.closes = true;
-      batch.end = {text_bytes_, *document_ + 1};
-      Count(batch);
-    }
-    ++partition_;
-    records_ = partition_bytes_ = 0;
-    if (!wanted) batch.partition = {0, partition_};
-    return wanted;
+  StageCounts Outside() const override {
+    StageCounts outside;
+    std::uint64_t candidates = 0;
+    std::uint64_t others = 0;
+    for (const Piece& piece : pieces_.pieces)
+      for (const auto& [name, split] : piece.splits)
+        (!rules_.split || name == pieces_.schema.splits[*rules_.split] ? candidates : others) +=
+            split.records;
+    if (others > 0) outside.Add("other_split", others);
+    if (candidates > drawn_) outside.Add("sampled_out", candidates - drawn_);
+    return outside;
   }
 
-  /// Moves the record into `batch`; false where the batch is full instead.
-  bool Take(Batch& batch) {
-    const std::size_t bytes = read_.text[row_].size();
-    const bool wanted = wanted_(partition_);
-    if (wanted && batch.size() > 0 && batch.text.bytes() + batch.size() + bytes >= batch_bytes_) {
-      Count(batch);
-      return false;
-    }
-    if (NewDocument()) ++documents_;
-    document_ = DocumentHere();
-    if (wanted) {
-      batch.AppendRow(read_, row_);
-      RecordHead& head = batch.heads.back();
-      head.index = records_;
-      head.sub = 0;
-      head.document = *document_;
-    }
-    ++row_;
-    ++records_;
-    ++drawn_;
-    partition_bytes_ += bytes;
-    text_bytes_ += bytes;
-    return true;
-  }
-
-  static void Count(Batch& batch) {
-    StageCounts& counts = batch.counts[0];
-    counts.records_in = counts.records_out = batch.size();
-    counts.bytes_in = counts.bytes_out = batch.text.bytes();
-  }
-
+ private:
   const SampleRules rules_;
   const Pieces pieces_;
-  const std::optional<SamplePlace> sample_end_;
-  const std::function<bool(std::uint32_t)> wanted_;
-  const std::size_t batch_bytes_;
+  const std::optional<SamplePlace> end_;  // of the sample; absent where it is all
 
   std::size_t piece_ = 0;           // that is read, or read next
   std::unique_ptr<Source> source_;  // of the piece; null between pieces
   Batch read_;                      // of it
-  std::size_t row_ = 0;             // the next one of read_
+  std::size_t row_ = 0;             // of read_
+  bool there_ = false;              // Next stands at it
 
-  std::uint64_t document_base_ = 0;        // what is added to the ordinals of the input
-  std::uint64_t document_end_ = 0;         // of the pieces so far, with the base
-  std::optional<std::uint64_t> document_;  // of the last record
-  std::uint32_t partition_ = 0;
-  std::uint64_t records_ = 0;          // of the partition
-  std::uint64_t partition_bytes_ = 0;  // of its text
-  std::uint64_t drawn_ = 0;            // records of the sample
-  std::uint64_t documents_ = 0;        // that they are of
-  std::uint64_t text_bytes_ = 0;
-  bool ended_ = false;
+  std::uint64_t document_base_ = 0;  // what is added to the ordinals of the input
+  std::uint64_t document_end_ = 0;   // of the pieces so far, with the base
+  std::uint64_t drawn_ = 0;          // records
 };
 
 }  // namespace
@@ -217,8 +140,9 @@ Result<std::unique_ptr<Source>> OpenSample(const SampleRules& rules, const Inter
   std::sort(pieces.pieces.begin(), pieces.pieces.end(),
             [](const Piece& a, const Piece& b) { return a.id < b.id; });
   ASSIGN_OR_RETURN(const std::optional<SamplePlace> end, FindEnd(pieces, rules));
-  return std::unique_ptr<Source>(std::make_unique<SampleSource>(
-      rules, std::move(pieces), end, std::move(request.wanted), request.batch_bytes));
+  return std::unique_ptr<Source>(std::make_unique<GatheredSource>(
+      std::make_unique<SampleStream>(rules, std::move(pieces), end), rules.partition_bytes,
+      std::move(request.wanted), request.batch_bytes));
 }
 
 }  // namespace pipeline

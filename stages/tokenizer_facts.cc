@@ -1,12 +1,14 @@
 #include "stages/tokenizer_facts.h"
 
 #include <array>
+#include <optional>
 #include <string_view>
 #include <utility>
 
 #include "base/json_fields.h"
 #include "base/str.h"
 #include "formats/sentencepiece_model.h"
+#include "stages/tokenizer_layout.h"
 
 namespace pipeline {
 
@@ -21,6 +23,13 @@ constexpr std::array<std::pair<std::string_view, std::int32_t TokenizerFacts::*>
      {"unk_id", &TokenizerFacts::unk_id},
      {"newline_id", &TokenizerFacts::newline_id}}};
 
+// Written only where there is one of them.
+constexpr std::array<std::pair<std::string_view, std::int32_t TokenizerFacts::*>, 3> kBertIds = {
+    {{"cls_id", &TokenizerFacts::cls_id},
+     {"sep_id", &TokenizerFacts::sep_id},
+     {"mask_id", &TokenizerFacts::mask_id}}};
+constexpr std::string_view kMorphemes = "morphemes";
+
 }  // namespace
 
 Json ToJson(const TokenizerFacts& facts) {
@@ -28,6 +37,9 @@ Json ToJson(const TokenizerFacts& facts) {
   json["layout"] = facts.layout;
   json["vocab_size"] = facts.vocab_size;
   for (const auto& [name, id] : kSpecialIds) json[name] = facts.*id;
+  for (const auto& [name, id] : kBertIds)
+    if (facts.*id >= 0) json[name] = facts.*id;
+  if (facts.morphemes) json[kMorphemes] = true;
   json["model"] = facts.model;
   json["model_digest"] = facts.model_digest.ToHex();
   return json;
@@ -47,13 +59,18 @@ Result<TokenizerFacts> TokenizerFactsFromJson(const Json& json) {
   };
   if (facts.vocab_size == 0 || facts.vocab_size > kMaxVocabulary)
     return wrong("vocab_size", StrCat(facts.vocab_size, ", where ids are below 2^31"));
-  for (const auto& [name, id] : kSpecialIds) {
+  const auto read = [&](std::string_view name, std::int32_t& id) -> Status {
     const Json& value = json[name];
     if (!value.is_int()) return wrong(name, json.Has(name) ? "not a whole number" : "missing");
     if (value.AsInt() < -1 || value.AsInt() >= std::int64_t{facts.vocab_size})
       return wrong(name, StrCat(value.AsInt(), ", where the vocabulary has ", facts.vocab_size, " pieces"));
-    facts.*id = static_cast<std::int32_t>(value.AsInt());
-  }
+    id = static_cast<std::int32_t>(value.AsInt());
+    return {};
+  };
+  for (const auto& [name, id] : kSpecialIds) RETURN_IF_ERROR(read(name, facts.*id));
+  for (const auto& [name, id] : kBertIds)
+    if (json.Has(name)) RETURN_IF_ERROR(read(name, facts.*id));
+  facts.morphemes = json[kMorphemes].AsBool();
   return facts;
 }
 
@@ -64,6 +81,11 @@ Result<TokenizerFacts> ReadTokenizerFacts(const ArtifactInput& artifact) {
                   "the tokenizer says nothing about itself; name a stage of type train_tokenizer, or a file");
   ASSIGN_OR_RETURN(const std::string bytes,
                    ReadObject(*artifact.directory, artifact.file, kMaxTokenizerModelBytes));
+  if (IsVocabularyFile(artifact.file)) {
+    const Result<WordPieceVocabulary> vocabulary = WordPieceVocabulary::Parse(bytes);
+    if (!vocabulary.ok()) return Status(vocabulary.status()).Annotate(artifact.file);
+    return FactsOfVocabulary(*vocabulary, artifact.file, bytes);
+  }
   const Result<SentencePieceModel> model = SentencePieceModel::Parse(bytes);
   if (!model.ok()) return Status(model.status()).Annotate(artifact.file);
   TokenizerFacts facts;
@@ -80,5 +102,26 @@ Result<TokenizerFacts> ReadTokenizerFacts(const ArtifactInput& artifact) {
   facts.model_digest = DigestOf(bytes);
   return facts;
 }
+
+TokenizerFacts FactsOfVocabulary(const WordPieceVocabulary& vocabulary, std::string_view file,
+                                 std::string_view bytes) {
+  const auto id = [&](std::string_view piece) {
+    const std::optional<std::uint32_t> found = vocabulary.Find(piece);
+    return found ? static_cast<std::int32_t>(*found) : -1;
+  };
+  TokenizerFacts facts;
+  facts.layout = kBertLayout;
+  facts.vocab_size = static_cast<std::uint32_t>(vocabulary.size());
+  facts.pad_id = id("[PAD]");
+  facts.unk_id = static_cast<std::int32_t>(vocabulary.unk());
+  facts.cls_id = id("[CLS]");
+  facts.sep_id = id("[SEP]");
+  facts.mask_id = id("[MASK]");
+  facts.model = file;
+  facts.model_digest = DigestOf(bytes);
+  return facts;
+}
+
+bool IsVocabularyFile(std::string_view name) { return name.ends_with(".txt"); }
 
 }  // namespace pipeline

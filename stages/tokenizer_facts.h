@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "spec/registry.h"
+#include "text/wordpiece.h"
 
 namespace pipeline {
 
@@ -19,7 +20,7 @@ inline constexpr std::string_view kLayoutOfFiles = "unknown";
 
 /// Kept in the manifest of a tokenizer's artifact, and by what is made with it.
 struct TokenizerFacts {
-  std::string layout;  // "pipe", "flax_lm1b", "t5", …
+  std::string layout;  // "pipe", "flax_lm1b", "t5", "bert", …
   std::uint32_t vocab_size = 0;
   // Each is below vocab_size; -1 where the layout has none.
   std::int32_t pad_id = -1;
@@ -29,6 +30,11 @@ struct TokenizerFacts {
   std::int32_t newline_id = -1;
   std::string model;    // name of its file
   Digest model_digest;  // of that file's bytes
+  // Of a vocab.txt, and only there.
+  std::int32_t cls_id = -1;
+  std::int32_t sep_id = -1;
+  std::int32_t mask_id = -1;
+  bool morphemes = false;  // it was trained on morphemes, which are its words
   bool operator==(const TokenizerFacts&) const = default;
 };
 
@@ -37,8 +43,16 @@ Json ToJson(const TokenizerFacts& facts);
 /// kDataLoss naming the member that is missing or wrong. Members that are not known are passed over.
 Result<TokenizerFacts> TokenizerFactsFromJson(const Json& json);
 
-/// The tokenizer that `artifact` holds: what its stage said about it, or what a SentencePiece model in a file
-/// says itself. The model lies in artifact.directory under the name `model`.
+/// The tokenizer that `artifact` holds: what its stage said about it, or what a file, which is a
+/// SentencePiece model or, named .txt, a vocabulary of BERT, says itself. The model lies in
+/// artifact.directory under the name `model`.
 Result<TokenizerFacts> ReadTokenizerFacts(const ArtifactInput& artifact);
+
+/// What the vocabulary `file` of those bytes says.
+TokenizerFacts FactsOfVocabulary(const WordPieceVocabulary& vocabulary, std::string_view file,
+                                 std::string_view bytes);
+
+/// Whether a file of that name is a vocab.txt.
+bool IsVocabularyFile(std::string_view name);
 
 }  // namespace pipeline

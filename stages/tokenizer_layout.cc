@@ -9,8 +9,8 @@ namespace pipeline {
 
 namespace {
 
-const std::array<TokenizerLayout, 4>& Layouts() {
-  static const std::array<TokenizerLayout, 4> layouts = {{
+const std::array<TokenizerLayout, 5>& Layouts() {
+  static const std::array<TokenizerLayout, 5> layouts = {{
       {.name = "pipe", .pad = 0, .bos = 1, .eos = 2, .unk = 3, .symbols = {"\n"}, .keeps_text = true},
       {.name = "flax_lm1b", .pad = -1, .bos = 1, .eos = 2, .unk = 0},
       {.name = "t5", .pad = 0, .bos = -1, .eos = 1, .unk = 2, .sentinels = 100},
@@ -20,6 +20,12 @@ const std::array<TokenizerLayout, 4>& Layouts() {
        .eos = 5,
        .unk = 1,
        .controls = {"<cls>", "<sep>", "<mask>"}},  // 2, 3, 4
+      {.name = kBertLayout,
+       .pad = 0,
+       .bos = -1,
+       .eos = -1,
+       .unk = 1,
+       .controls = {"[CLS]", "[SEP]", "[MASK]"}},
   }};
   return layouts;
 }

@@ -13,6 +13,9 @@
 
 namespace pipeline {
 
+/// The layout of a vocab.txt, which no SentencePiece model has.
+inline constexpr std::string_view kBertLayout = "bert";
+
 struct TokenizerLayout {
   std::string_view name;
   int pad, bos, eos, unk;                       // -1: none

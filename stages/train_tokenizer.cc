@@ -1,6 +1,7 @@
 #include "stages/train_tokenizer.h"
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -9,8 +10,10 @@
 #include "base/digest.h"
 #include "base/str.h"
 #include "shards/measured_writer.h"
+#include "stages/tokenizer_facts.h"
 #include "stages/tokenizer_report.h"
 #include "stages/tokenizer_training.h"
+#include "stages/wordpiece_training.h"
 #include "text/sentencepiece_handle.h"
 
 namespace pipeline {
@@ -57,6 +60,10 @@ Result<Settings> SettingsOf(const Json& config, const Schema& schema) {
   const bool has_cuts = HasColumn(schema, "cuts");
   const std::string_view boundaries = config["boundaries"].AsString();
   const bool words = training.model == "word";
+  const bool wordpiece = training.model == kWordPieceModel;
+  if (wordpiece != (training.layout->name == kBertLayout))
+    return Refuse(wordpiece ? "layout: a model of WordPiece has the ids that BERT wants; write `layout: bert`"
+                            : "layout: bert is that of a vocab.txt; write `model: wordpiece`");
   if (boundaries == "auto")
     training.boundaries = has_cuts && !words ? Boundaries::kCuts : Boundaries::kNone;
   else if (boundaries != "none")
@@ -65,6 +72,13 @@ Result<Settings> SettingsOf(const Json& config, const Schema& schema) {
     return Refuse(StrCat("boundaries: ", boundaries,
                          " needs the column 'cuts', which its input does not have; put "
                          "segment_words in front of it, or write `boundaries: none`"));
+  if (wordpiece && training.boundaries == Boundaries::kSpaces)
+    return Refuse(
+        "boundaries: spaces is for SentencePiece; the words of WordPiece are morphemes with `cuts`, those of "
+        "BERT with `none`");
+  if (wordpiece) {
+    training.byte_fallback = settings.compare = false;
+  }
   if (words && training.boundaries == Boundaries::kCuts)
     return Refuse(
         "boundaries: a model of words finds in a text only what stands between spaces, and morphemes "
@@ -106,13 +120,16 @@ class TrainTokenizer final : public JobStage {
 
   Result<std::uint64_t> Memory(const ArtifactTotals& input) const override {
     const ArtifactTotals::Split text = TrainText(input);
+    if (settings_.training.model == kWordPieceModel)
+      return WordPieceMemory(settings_.training, text.bytes) + 4 * (kHeldBytes + kSampleBytes);
     std::uint64_t memory = TrainingMemory(settings_.training, text.bytes, text.records);
     if (compares()) memory = std::max(memory, CompareMemory());
     return memory + 4 * (kHeldBytes + kSampleBytes);
   }
 
   Result<JobOutput> Run(const JobRequest& request) const override {
-    Result<JobOutput> output = Train(request);
+    Result<JobOutput> output =
+        settings_.training.model == kWordPieceModel ? TrainPieces(request) : Train(request);
     if (!output.ok()) return std::move(output).status().Annotate(name_);
     return output;
   }
@@ -137,7 +154,9 @@ class TrainTokenizer final : public JobStage {
     ASSIGN_OR_RETURN(const std::unique_ptr<TokenizerTraining> training,
                      TokenizerTraining::Start(program_, settings_.training, TrainText(request.input).bytes,
                                               request.memory_bytes, request.stop));
-    ASSIGN_OR_RETURN(const Intake intake, Read(request, *training));
+    ASSIGN_OR_RETURN(const Intake intake,
+                     Read(request, training->counts(),
+                          [&](std::string_view line, auto cuts) { return training->Add(line, cuts); }));
     ASSIGN_OR_RETURN(SentencePieceModel model, training->Finish());
 
     Json report;
@@ -150,8 +169,32 @@ class TrainTokenizer final : public JobStage {
     return Publish(std::move(model), std::move(report), request);
   }
 
-  /// Gives every line of the split `train` to `training`, but for those that are kept aside.
-  Result<Intake> Read(const JobRequest& request, TokenizerTraining& training) const {
+  Result<JobOutput> TrainPieces(const JobRequest& request) const {
+    WordPieceTraining training(settings_.training, request.memory_bytes);
+    ASSIGN_OR_RETURN(const Intake intake,
+                     Read(request, training.counts(),
+                          [&](std::string_view line, auto cuts) { return training.Add(line, cuts); }));
+    ASSIGN_OR_RETURN(const WordPieceVocabulary vocabulary, training.Finish(request.stop));
+    Json report;
+    report["held_out"] = MeasureWordPieces(vocabulary, training.kind(), intake.held);
+    report["training"] = TrainingReport(training.counts(), intake);
+    report["training"]["words"] = training.words();
+    report["training"]["distinct_words"] = training.distinct_words();
+    const std::string bytes = vocabulary.Serialize();
+    TokenizerFacts facts = FactsOfVocabulary(vocabulary, kWordPieceFile, bytes);
+    facts.morphemes = training.kind() == BertWordKind::kMorphemes;
+    JobOutput output;
+    output.facts = ToJson(facts);
+    report["tokenizer"] = output.facts;
+    RETURN_IF_ERROR(Write(request, kWordPieceFile, bytes, output));
+    RETURN_IF_ERROR(Write(request, kReportFile, report.DumpPretty(), output));
+    return output;
+  }
+
+  /// Gives every line of the split `train` to `add`, but for those that are kept aside.
+  Result<Intake> Read(
+      const JobRequest& request, const TokenizerTraining::Counts& counts,
+      const std::function<Status(std::string_view line, std::span<const std::uint32_t> cuts)>& add) const {
     const std::uint64_t all = TrainText(request.input).bytes;
     const std::uint64_t share = all <= kSampleBytes ? 1 : all / kSampleBytes;
     Intake intake;
@@ -178,9 +221,9 @@ class TrainTokenizer final : public JobStage {
         if (compares() && Hash64(line, kSampleSeed) % share == 0 &&
             intake.sample.text.bytes() + line.size() <= 2 * kSampleBytes)
           Keep(line, cuts, intake.sample);
-        RETURN_IF_ERROR(training.Add(line, cuts));
+        RETURN_IF_ERROR(add(line, cuts));
       }
-      if (request.progress) request.progress(training.counts().bytes, all);
+      if (request.progress) request.progress(counts.bytes, all);
     }
   }
 
@@ -235,16 +278,21 @@ class TrainTokenizer final : public JobStage {
     return CharactersPerToken(model, intake.held);
   }
 
+  static Status Write(const JobRequest& request, std::string_view name, std::string_view bytes,
+                      JobOutput& output) {
+    ASSIGN_OR_RETURN(const auto writer, MeasuredWriter::Create(*request.out, std::string(name),
+                                                               request.condition(std::string(name))));
+    RETURN_IF_ERROR(writer->Append(bytes));
+    ASSIGN_OR_RETURN(StoredObject object, writer->Commit(request.stop));
+    output.objects.push_back(std::move(object));
+    return {};
+  }
+
   Result<JobOutput> Publish(SentencePieceModel model, Json report, const JobRequest& request) const {
     const TokenizerLayout& layout = *settings_.training.layout;
     JobOutput output;
-    const auto write = [&](std::string_view name, std::string_view bytes) -> Status {
-      ASSIGN_OR_RETURN(const auto writer, MeasuredWriter::Create(*request.out, std::string(name),
-                                                                 request.condition(std::string(name))));
-      RETURN_IF_ERROR(writer->Append(bytes));
-      ASSIGN_OR_RETURN(StoredObject object, writer->Commit(request.stop));
-      output.objects.push_back(std::move(object));
-      return {};
+    const auto write = [&](std::string_view name, std::string_view bytes) {
+      return Write(request, name, bytes, output);
     };
     if (layout.sentinels > 0) {
       RETURN_IF_ERROR(write(kBaseFile, model.Serialize()));
@@ -272,8 +320,8 @@ std::vector<ConfigKey> Keys() {
        ValueType::kChoice,
        "unigram",
        Effect::kBytes,
-       "How pieces are found.",
-       {"unigram", "bpe", "word", "char"}},
+       "How pieces are found; `wordpiece` makes the vocab.txt of BERT.",
+       {"unigram", "bpe", "word", "char", "wordpiece"}},
       {"vocab_size", ValueType::kInteger, "32000", Effect::kBytes,
        "How many pieces are trained, special ones included; the sentinels of layout t5 come on top."},
       {"layout", ValueType::kChoice, "pipe", Effect::kBytes,
@@ -288,7 +336,8 @@ std::vector<ConfigKey> Keys() {
        "auto is cuts where the column is there, else none.",
        {"auto", "cuts", "spaces", "none"}},
       {"byte_fallback", ValueType::kBoolean, "true", Effect::kBytes,
-       "Whether a character without a piece becomes its UTF-8 bytes instead of the unknown piece."},
+       "Whether a character without a piece becomes its UTF-8 bytes instead of the unknown piece; not with "
+       "`wordpiece`."},
       {"character_coverage", ValueType::kNumber, "0.9995", Effect::kBytes,
        "Share of all characters of the text that get a piece of their own."},
       {"max_piece_length", ValueType::kInteger, "16", Effect::kBytes, "Characters of the longest piece."},
@@ -303,7 +352,8 @@ StageType TrainTokenizerType(std::string program) {
   StageType type;
   type.name = "train_tokenizer";
   type.help =
-      "Trains a SentencePiece tokenizer on the lines of the split `train`, or on all where there are no "
+      "Trains a SentencePiece tokenizer, or a WordPiece vocabulary, on the lines of the split `train`, or on "
+      "all where there are no "
       "splits.";
   type.keys = Keys();
   type.gives = Flow::kArtifact;

@@ -1,5 +1,5 @@
-// The stage that trains a SentencePiece tokenizer on the lines that come in. Rules:
-// stages/train_tokenizer.md.
+// The stage that trains a SentencePiece tokenizer, or a WordPiece vocabulary, on the lines that come in.
+// Rules: stages/train_tokenizer.md.
 #pragma once
 
 #include <string>

@@ -1,14 +1,18 @@
 #include "stages/write_packed.h"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <utility>
 
+#include "base/log.h"
 #include "base/str.h"
+#include "formats/array_record.h"
+#include "formats/megatron_index.h"
 #include "formats/packed.h"
+#include "shards/shard_keys.h"
 #include "stages/packed_info.h"
 #include "stages/row_packer.h"
-#include "shards/shard_keys.h"
 #include "stages/tokenizer_facts.h"
 
 namespace pipeline {
@@ -17,14 +21,32 @@ namespace {
 
 constexpr std::string_view kTokenizerPort = "tokenizer";
 constexpr std::string_view kSeqLenKey = "seq_len";
+constexpr std::string_view kPackingKey = "packing";
+constexpr std::string_view kEncodingKey = "encoding";
+constexpr std::string_view kSegmentsKey = "segments";
 constexpr std::int64_t kMaxSeqLen = 1 << 20;
+constexpr std::size_t kHandOnBytes = 1 << 20;  // of rows that a whole partition makes at once
+// What the stage counts.
+constexpr std::string_view kRowIds = "row_ids";
+constexpr std::string_view kFillIds = "fill_ids";
+
+/// How rows are made, and what they become.
+struct PackedRules {
+  RowRules rows;
+  std::uint32_t vocab_size = 0;
+  PackedEncoding encoding = PackedEncoding::kExample;
+  bool best_fit = false;
+  bool segments = false;
+
+  std::uint32_t id_bytes() const { return PackedIdBytes(encoding, vocab_size); }
+};
 
 /// Makes rows of one partition's records, a stream for each split, and hands them on as records of their own:
 /// the rows of a split are numbered from 0, which is their origin for the shuffle.
 class PackedSink final : public Sink {
  public:
-  PackedSink(std::unique_ptr<Sink> rows, const RowRules& rules, std::uint32_t vocab_size, std::size_t splits)
-      : sink_(std::move(rows)), rules_(rules), vocab_size_(vocab_size), streams_(splits) {}
+  PackedSink(std::unique_ptr<Sink> rows, const PackedRules& rules, std::size_t splits)
+      : sink_(std::move(rows)), rules_(rules), streams_(splits) {}
 
   Status Write(const Batch& batch) override {
     RETURN_IF_ERROR(Check(batch));
@@ -45,7 +67,12 @@ class PackedSink final : public Sink {
     for (const std::unique_ptr<RowPacker>& stream : streams_)
       if (stream) RETURN_IF_ERROR(stream->Finish());
     RETURN_IF_ERROR(HandOn());
-    return sink_->Commit(end);
+    ASSIGN_OR_RETURN(PartitionOutput output, sink_->Commit(end));
+    if (rules_.best_fit && row_ids_ > 0) {
+      output.reasons.emplace(kRowIds, row_ids_);
+      output.reasons.emplace(kFillIds, fill_ids_);
+    }
+    return output;
   }
 
  private:
@@ -57,24 +84,39 @@ class PackedSink final : public Sink {
                                             batch.text.size(), " texts for ", rows, " records"));
     const auto ids = batch.ids.joined();
     const auto highest = std::max_element(ids.begin(), ids.end());
-    if (highest == ids.end() || *highest < vocab_size_) return {};
+    if (highest == ids.end() || *highest < rules_.vocab_size) return {};
     return Status(Code::kInvalidArgument,
-                  StrCat("packed rows: an id is ", *highest, " and the tokenizer has ", vocab_size_,
+                  StrCat("packed rows: an id is ", *highest, " and the tokenizer has ", rules_.vocab_size,
                          " pieces: the ids were made by another tokenizer"));
   }
 
   std::unique_ptr<RowPacker> NewStream(std::uint8_t split) {
-    return std::make_unique<RowPacker>(
-        rules_,
-        [this, split, index = std::uint64_t{0}](std::span<const std::uint32_t> ids,
-                                                const PackedRowFacts& facts) mutable -> Status {
-          rows_.heads.push_back({index++, 0, 0, 0});
-          rows_.split.push_back(split);
-          AppendPackedRowFacts(rows_.payload.open_row(), facts);
-          AppendPackedRow(rows_.payload.open_row(), ids);
-          rows_.payload.CloseRow();
-          return {};
-        });
+    const auto take = [this, split, index = std::uint64_t{0}](
+                          std::span<const std::uint32_t> ids, const PackedRowFacts& facts,
+                          std::span<const std::uint32_t> segments) mutable -> Status {
+      rows_.heads.push_back({index++, 0, 0, 0});
+      rows_.split.push_back(split);
+      row_ids_ += ids.size();
+      fill_ids_ += ids.size() - facts.length;
+      std::string& payload = rows_.payload.open_row();
+      AppendPackedRowFacts(payload, facts);
+      AppendRow(payload, ids, facts, segments);
+      rows_.payload.CloseRow();
+      return rows_.payload.bytes() < kHandOnBytes ? Status() : HandOn();
+    };
+    return rules_.best_fit ? NewBestFitPacker(rules_.rows, take) : NewStreamPacker(rules_.rows, take);
+  }
+
+  void AppendRow(std::string& payload, std::span<const std::uint32_t> ids, const PackedRowFacts& facts,
+                 std::span<const std::uint32_t> segments) {
+    if (const std::uint32_t bytes = rules_.id_bytes(); bytes > 0) return AppendRawIds(payload, ids, bytes);
+    PackedSegments of_row;
+    if (rules_.segments) of_row = SegmentsOf(segments, facts.length, ids.size());
+    const PackedSegments* const wanted = rules_.segments ? &of_row : nullptr;
+    if (rules_.encoding == PackedEncoding::kExample)
+      AppendPackedRow(payload, ids, wanted);
+    else
+      AppendPackedExample(payload, ids, wanted);
   }
 
   Status HandOn() {
@@ -85,10 +127,20 @@ class PackedSink final : public Sink {
   }
 
   const std::unique_ptr<Sink> sink_;
-  const RowRules rules_;
-  const std::uint32_t vocab_size_;
+  const PackedRules rules_;
   std::vector<std::unique_ptr<RowPacker>> streams_;  // by split; null until it occurs
   Batch rows_;                                       // made and not yet handed on
+  std::uint64_t row_ids_ = 0, fill_ids_ = 0;         // of all rows
+};
+
+/// A shard of ArrayRecord.
+class ArrayRecordForm final : public ShardForm {
+ public:
+  void Append(std::string_view row, std::string& out) override { writer_.Append(row, out); }
+  void Finish(std::string& out) override { writer_.Finish(out); }
+
+ private:
+  ArrayRecordWriter writer_;
 };
 
 PackedTotals TotalsOf(const ShardOutput& output) {
@@ -101,6 +153,12 @@ PackedTotals TotalsOf(const ShardOutput& output) {
   return totals;
 }
 
+/// With one digit behind the point.
+std::string Percent(double share) {
+  const auto tenths = static_cast<std::uint64_t>(std::llround(share * 1000));
+  return StrCat(tenths / 10, ".", tenths % 10);
+}
+
 /// `info` knows the tokenizer; the shards fill in the splits.
 std::string Describe(PackedInfo info, const std::vector<Shard>& shards,
                      const std::vector<ShardOutput>& outputs, const std::vector<std::uint64_t>& left_out) {
@@ -109,6 +167,10 @@ std::string Describe(PackedInfo info, const std::vector<Shard>& shards,
       info.splits.push_back({shards[i].split, left_out[info.splits.size()], {}});
     info.splits.back().shards.push_back({shards[i].object, shards[i].index, TotalsOf(outputs[i])});
   }
+  if (info.best_fit)
+    for (const PackedSplit& split : info.splits)
+      LogInfo(StrCat("split '", split.name, "': ", Percent(info.padding(split.totals())),
+                     " % of the ids fill rows"));
   return PackedInfoJson(info);
 }
 
@@ -124,8 +186,21 @@ Result<std::string> ReadModel(const ArtifactInput& tokenizer, const TokenizerFac
 ShardRules RulesOf(const StageContext& context, const PackedInfo& info, const ArtifactInput& tokenizer,
                    const TokenizerFacts& facts) {
   ShardRules rules = ShardRulesOf(context.config, context.schema.splits);
-  rules.object_name = PackedShardName;
-  rules.index = ShardIndex{kPackedIndexNumbers, PackedIndexName};
+  const PackedEncoding encoding = info.encoding;
+  rules.object_name = [encoding](std::string_view split, std::uint32_t number, std::uint32_t count) {
+    return PackedShardName(split, number, count, encoding);
+  };
+  rules.index = ShardIndex{kPackedIndexNumbers,
+                           [encoding](std::string_view split, std::uint32_t number, std::uint32_t count) {
+                             return PackedIndexName(split, number, count, encoding);
+                           }};
+  if (encoding == PackedEncoding::kMmap)
+    rules.index->encode = [type = MegatronTypeOf(facts.vocab_size),
+                           ids = info.seq_len + 1](std::string_view entries) {
+      return EncodeMegatronIndex(MegatronRows(type, entries.size() / kPackedEntryBytes, ids));
+    };
+  if (encoding == PackedEncoding::kArrayRecord)
+    rules.form = [] { return std::make_unique<ArrayRecordForm>(); };
   rules.describe = [info, tokenizer, facts](const std::vector<Shard>& shards,
                                             const std::vector<ShardOutput>& outputs,
                                             const std::vector<std::uint64_t>& left_out) -> Result<Sidecars> {
@@ -141,18 +216,19 @@ ShardRules RulesOf(const StageContext& context, const PackedInfo& info, const Ar
 
 class WritePacked final : public SinkStage {
  public:
-  WritePacked(const RowRules& rules, std::uint32_t vocab_size, ShardRules shards)
-      : rules_(rules), vocab_size_(vocab_size), splits_(shards.splits.size()), output_(std::move(shards)) {}
+  WritePacked(const PackedRules& rules, ShardRules shards)
+      : rules_(rules), splits_(shards.splits.size()), output_(std::move(shards)) {}
 
   /// Rows cross the borders of batches: they are made in order, by the Sink.
   const Transform* encoder() const override { return nullptr; }
   Result<std::unique_ptr<Sink>> OpenPartition(Store& artifact, PartitionId id) const override {
     ASSIGN_OR_RETURN(std::unique_ptr<Sink> rows, output_.OpenPartition(artifact, id));
-    return std::unique_ptr<Sink>(std::make_unique<PackedSink>(std::move(rows), rules_, vocab_size_, splits_));
+    return std::unique_ptr<Sink>(std::make_unique<PackedSink>(std::move(rows), rules_, splits_));
   }
   std::uint64_t partition_memory(std::uint64_t text_bytes) const override {
-    const std::uint64_t row = sizeof(std::uint32_t) * (std::uint64_t{rules_.seq_len} + 1);
-    return output_.partition_memory(text_bytes) + row * splits_;
+    const std::uint64_t row = sizeof(std::uint32_t) * (std::uint64_t{rules_.rows.seq_len} + 1);
+    return output_.partition_memory(text_bytes) + row * splits_ +
+           (rules_.best_fit ? BestFitMemory(text_bytes) + kHandOnBytes : 0);
   }
   Result<std::unique_ptr<Publication>> Plan(Store& artifact,
                                             const std::vector<Piece>& pieces) const override {
@@ -160,11 +236,14 @@ class WritePacked final : public SinkStage {
   }
 
  private:
-  const RowRules rules_;
-  const std::uint32_t vocab_size_;
+  const PackedRules rules_;
   const std::size_t splits_;
   ShardedOutput output_;
 };
+
+PackedEncoding EncodingOf(const Json& config) {
+  return PackedEncodingOf(config[kEncodingKey].AsString()).value_or(PackedEncoding::kExample);
+}
 
 Result<std::unique_ptr<SinkStage>> Make(const StageContext& context) {
   const auto tokenizer = context.artifacts.find(kTokenizerPort);
@@ -175,26 +254,50 @@ Result<std::unique_ptr<SinkStage>> Make(const StageContext& context) {
     return Status(Code::kFailedPrecondition,
                   StrCat("write_packed ends documents with the id eos, which a tokenizer of layout '",
                          facts.layout, "' lacks; train one of another layout, such as pipe or flax_lm1b"));
-  RowRules rules;
-  rules.seq_len = static_cast<std::uint32_t>(context.config[kSeqLenKey].AsInt());
-  rules.eos_id = static_cast<std::uint32_t>(facts.eos_id);
-  rules.fill_id = facts.pad_id < 0 ? rules.eos_id : static_cast<std::uint32_t>(facts.pad_id);
-  if (facts.newline_id >= 0) rules.newline_id = static_cast<std::uint32_t>(facts.newline_id);
+  PackedRules rules;
+  rules.vocab_size = facts.vocab_size;
+  rules.encoding = EncodingOf(context.config);
+  rules.best_fit = context.config[kPackingKey].AsString(kStreamPacking) == kBestFitPacking;
+  rules.segments = context.config[kSegmentsKey].AsBool();
+  if (rules.encoding == PackedEncoding::kRaw16 && facts.vocab_size > kMostOfRaw16)
+    return Status(Code::kFailedPrecondition,
+                  StrCat("raw16 has room for ids below ", kMostOfRaw16, ", and the tokenizer has ",
+                         facts.vocab_size, " pieces; write `encoding: raw32`"));
+  rules.rows.seq_len = static_cast<std::uint32_t>(context.config[kSeqLenKey].AsInt());
+  rules.rows.eos_id = static_cast<std::uint32_t>(facts.eos_id);
+  // MaxText takes eos for padding in that format, and nothing else.
+  rules.rows.fill_id = facts.pad_id < 0 || rules.encoding == PackedEncoding::kMmap
+                           ? rules.rows.eos_id
+                           : static_cast<std::uint32_t>(facts.pad_id);
+  if (facts.newline_id >= 0) rules.rows.newline_id = static_cast<std::uint32_t>(facts.newline_id);
 
   PackedInfo info;
-  info.seq_len = rules.seq_len;
-  info.fill_id = rules.fill_id;
+  info.seq_len = rules.rows.seq_len;
+  info.fill_id = rules.rows.fill_id;
+  info.encoding = rules.encoding;
+  info.best_fit = rules.best_fit;
+  info.segments = rules.segments;
   info.tokenizer = facts;
   info.tokenizer.model = kPackedModelFile;
-  return std::unique_ptr<SinkStage>(std::make_unique<WritePacked>(
-      rules, facts.vocab_size, RulesOf(context, info, tokenizer->second, facts)));
+  return std::unique_ptr<SinkStage>(
+      std::make_unique<WritePacked>(rules, RulesOf(context, info, tokenizer->second, facts)));
 }
 
 Status Check(const Json& config, Schema&) {
   const std::int64_t seq_len = config[kSeqLenKey].AsInt();
   if (seq_len < 1 || seq_len > kMaxSeqLen)
     return Status(Code::kInvalidArgument, StrCat(kSeqLenKey, ": ", seq_len, ": from 1 to ", kMaxSeqLen));
+  if (config[kSegmentsKey].AsBool() && !HasExamples(EncodingOf(config)))
+    return Status(Code::kInvalidArgument,
+                  StrCat(kSegmentsKey, ": rows in ", config[kEncodingKey].AsString(),
+                         " are ids and nothing else; write `encoding: example` or `array_record`"));
   return CheckShardKeys(config);
+}
+
+double Padding(const StageCounts& counts) {
+  const auto ids = counts.reasons.find(kRowIds), fill = counts.reasons.find(kFillIds);
+  if (ids == counts.reasons.end() || fill == counts.reasons.end() || ids->second == 0) return 0;
+  return static_cast<double>(fill->second) / static_cast<double>(ids->second);
 }
 
 }  // namespace
@@ -206,6 +309,22 @@ StageType WritePackedType() {
   type.keys = {
       {kSeqLenKey, ValueType::kInteger, "", Effect::kBytes,
        "Targets of a row; it has one id more, the first of which is context alone."},
+      {kPackingKey,
+       ValueType::kChoice,
+       kStreamPacking,
+       Effect::kBytes,
+       "`stream` cuts documents wherever a row ends; `best_fit` cuts those alone that no row holds, and "
+       "fills rows up.",
+       {kStreamPacking, kBestFitPacking}},
+      {kEncodingKey,
+       ValueType::kChoice,
+       "example",
+       Effect::kBytes,
+       "How rows lie in shards: TFRecord of Examples, ids of two or four bytes, a Megatron data set, "
+       "ArrayRecord.",
+       {"example", "raw16", "raw32", "mmap", "array_record"}},
+      {kSegmentsKey, ValueType::kBoolean, "false", Effect::kBytes,
+       "Whether Examples also say of each id which document of the row it is of, and where in it."},
   };
   AppendShardKeys(type.keys);
   type.gives = Flow::kArtifact;
@@ -215,7 +334,8 @@ StageType WritePackedType() {
                  .or_file = true,
                  .help = "The tokenizer that made the ids; left out, the one of the stage that encoded.",
                  .inherited = true}};
-  type.piece_keys = {kSeqLenKey, kShuffleKey};
+  type.piece_keys = {kSeqLenKey, kPackingKey, kEncodingKey, kSegmentsKey, kShuffleKey};
+  type.metrics = {{"padding", "Share of the ids that fill rows, with `packing: best_fit`.", Padding}};
   type.check = Check;
   type.make = SinkFactory(Make);
   return type;

@@ -14,6 +14,7 @@
 #include "formats/packed.h"
 #include "formats/tfds.h"
 #include "records/piece.h"
+#include "verify/verify_jsonl.h"
 #include "verify/verify_object.h"
 #include "verify/verify_packed.h"
 #include "verify/verify_splits.h"
@@ -47,7 +48,8 @@ class Verification {
         manifest_(manifest),
         stop_(std::move(stop)),
         tfds_(manifest.lineage.back().type == "write_tfds"),
-        packed_(manifest.lineage.back().type == "write_packed") {
+        packed_(manifest.lineage.back().type == "write_packed"),
+        jsonl_(manifest.lineage.back().type == "write_jsonl") {
     for (const ManifestShard& shard : manifest.shards) AddShard(shard);
     for (const Piece& piece : manifest.partitions)
       for (const StoredObject& object : piece.output.objects) AddPiece(piece, object);
@@ -79,6 +81,7 @@ class Verification {
   void AddShard(const ManifestShard& shard) {
     tasks_.push_back({shard.object, [&shard, this](const auto& file, Findings& findings, ReadCounts& counts) {
                         if (tfds_) return VerifyTfdsShard(*file, shard, tfds_check_, stop_, findings, counts);
+                        if (jsonl_) return VerifyJsonlFile(*file, shard, manifest_, stop_, findings, counts);
                         if (packed_info_.ok())
                           return VerifyPackedShard(store_, *file, shard, *packed_info_, stop_, findings,
                                                    counts);
@@ -168,6 +171,8 @@ class Verification {
       VerifyTfdsManifest(manifest_, manifest);
     else if (packed_)
       VerifyPackedManifest(manifest_, manifest);
+    else if (jsonl_)
+      VerifyJsonlManifest(manifest_, manifest);
     else if (!manifest_.shards.empty())
       manifest.Add(StrCat("made by a stage of type ", manifest_.lineage.back().type,
                           ", whose records this program cannot check"));
@@ -204,6 +209,7 @@ class Verification {
   TfdsShardCheck tfds_check_;  // of a TFDS data set; read before the threads start
   Status tokenizer_;           // why its tokenizer cannot be read
   const bool packed_;
+  const bool jsonl_;
   Result<PackedInfo> packed_info_ = Status(Code::kNotFound, "not packed");  // read before the threads start
   std::vector<Task> tasks_;
   std::vector<Outcome> outcomes_;  // parallel; each is touched by the thread that took its task

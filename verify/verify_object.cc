@@ -172,6 +172,34 @@ Status VerifyRecords(const ByteFile& file, const ManifestShard& shard,
   return FinishBytes(reader, shard.object, findings, counts);
 }
 
+Status VerifyLines(const ByteFile& file, const ManifestShard& shard,
+                   const std::function<std::string(std::string_view line)>& wrong,
+                   const std::stop_token& stop, Findings& findings, ReadCounts& counts) {
+  ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> input, file.Open(0, stop));
+  MeasuredReader reader(std::move(input));
+  std::string chunk(kBatchBytes, '\0'), line;
+  std::uint64_t lines = 0;
+  while (true) {
+    const Result<std::size_t> got = reader.Read(chunk);
+    if (!got.ok() || *got == 0) break;  // said by FinishBytes
+    std::string_view rest(chunk.data(), *got);
+    for (std::size_t end = rest.find('\n'); end != std::string_view::npos; end = rest.find('\n')) {
+      line += rest.substr(0, end);
+      rest.remove_prefix(end + 1);
+      const std::string what = wrong(line);
+      if (!what.empty()) findings.Add(StrCat("line ", lines + 1, ": ", what));
+      ++lines;
+      line.clear();
+    }
+    line += rest;
+  }
+  counts.records[shard.split] += lines;
+  if (!line.empty()) findings.Add(StrCat("line ", lines + 1, ": does not end"));
+  if (lines != shard.records)
+    findings.Add(StrCat("has ", lines, " lines where the manifest says ", shard.records));
+  return FinishBytes(reader, shard.object, findings, counts);
+}
+
 Status VerifyPartition(const std::shared_ptr<const ByteFile>& file, const Piece& piece,
                        const StoredObject& object, const Schema& schema, const std::stop_token& stop,
                        Findings& findings, ReadCounts& counts) {

@@ -40,6 +40,12 @@ Status VerifyRecords(const ByteFile& file, const ManifestShard& shard,
                      const std::function<std::string(const ShardRecord& record)>& wrong,
                      const std::stop_token& stop, Findings& findings, ReadCounts& counts);
 
+/// A shard of lines, each with its LF: its bytes, how many lines there are, and what `wrong` says of each,
+/// which it is given without the LF.
+Status VerifyLines(const ByteFile& file, const ManifestShard& shard,
+                   const std::function<std::string(std::string_view line)>& wrong,
+                   const std::stop_token& stop, Findings& findings, ReadCounts& counts);
+
 /// What is wrong with a text: it is no clean UTF-8. Empty where nothing is.
 std::string WrongWithText(std::string_view text);
 

@@ -49,6 +49,17 @@ Result<std::uint64_t> RowsOf(const Json& packed, const std::string& uri, const c
   return static_cast<std::uint64_t>(rows);
 }
 
+/// The trainer's reader knows Examples without segments, and rows of ids.
+Status CheckRows(const Json& packed, const std::string& uri) {
+  const std::string_view encoding = packed["encoding"].AsString("example");
+  const bool segments = packed["segments"].AsBool();
+  if (!segments && (encoding == "example" || encoding == "raw16" || encoding == "raw32")) return {};
+  return Mismatch(
+      StrCat(uri, ": rows ", segments ? "with segments" : "in ", segments ? "" : encoding,
+             ", which the trainer does not read: give write_packed `encoding: example`, `raw16` or "
+             "`raw32`, and no `segments`"));
+}
+
 /// A number of `config.model` that the data has a say in; 0 where it is not given.
 std::int64_t ModelNumber(const TrainJob& job, std::string_view name) {
   return job.settings["config"]["model"][name].AsInt();
@@ -95,8 +106,9 @@ Result<HandOff> CheckHandOff(const TrainJob& job, const ReadWhole& read) {
   if (!packed.ok())
     return Status(Code::kDataLoss,
                   StrCat(uri, ": is not JSON: ", packed.status().message(), "; make it again"));
-  if ((*packed)["pipe_packed"].AsInt() != 1)
-    return Mismatch(StrCat(uri, ": is no packed data of version 1, the one that the trainer reads"));
+  if (const std::int64_t version = (*packed)["pipe_packed"].AsInt(); version != 1 && version != 2)
+    return Mismatch(StrCat(uri, ": is no packed data of version 1 or 2, which the trainer reads"));
+  RETURN_IF_ERROR(CheckRows(*packed, uri));
   ASSIGN_OR_RETURN(hand_off.train_rows, RowsOf(*packed, uri, kTrain));
   ASSIGN_OR_RETURN(hand_off.validation_rows, RowsOf(*packed, uri, kValidation));
   hand_off.train_targets = static_cast<std::uint64_t>((*packed)["splits"][kTrain]["targets"].AsInt());

@@ -10,17 +10,18 @@
 #include "dag/publisher.h"
 #include "storage/local_store.h"
 #include "tests/cli/small_artifact.h"
-#include "tests/stages/packed_corpus.h"
 #include "tests/shards/shuffle_fixture.h"
+#include "tests/stages/packed_corpus.h"
 
 namespace pipeline {
 
-/// Rows of five ids: train in two shards, validation in two.
-inline Manifest PublishPacked(const std::string& place) {
+/// Rows of five ids: train in two shards, validation in two. `more` are keys of the stage.
+inline Manifest PublishPacked(const std::string& place, const Json& more = Json::Object{}) {
   Json config;
   config["seq_len"] = 4;
   config["shuffle"]["seed"] = 0;
   config["shards"] = 2;
+  for (const auto& [key, value] : more.AsObject()) config[key] = value;
   const auto stage =
       MakeWritePacked(config, ToJson(PipeTokenizer("a model")), "a model", {"train", "validation"});
   MapStore artifact;

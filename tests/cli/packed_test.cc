@@ -7,11 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "formats/array_record.h"
 #include "formats/coding.h"
+#include "formats/megatron_index.h"
 #include "stages/packed_info.h"
-#include "verify/verify_artifact.h"
 #include "tests/cli/packed_artifact.h"
 #include "tests/cli/run_pipe.h"
+#include "verify/verify_artifact.h"
 
 namespace pipeline {
 namespace {
@@ -172,6 +174,130 @@ TEST(PackedArtifactTest, CatPrintsIdsAndWithJsonWhatTheIndexKeeps) {
   std::filesystem::remove(place + "/" + kIndex);
   const Ran alone = RunPipe({"cat", place + "/" + kShard, "--json", "-l", "1"});
   EXPECT_FALSE(Json::Parse(alone.out)->Has("length"));
+}
+
+Json InEncoding(const std::string& encoding) {
+  Json more;
+  more["encoding"] = encoding;
+  if (encoding == "array_record") {
+    more["packing"] = "best_fit";
+    more["segments"] = true;
+  }
+  return more;
+}
+
+class PackedEncodingTest : public testing::TestWithParam<std::string> {
+ protected:
+  PackedEncodingTest() : place_(dir_ / "out"), manifest_(PublishPacked(place_, InEncoding(GetParam()))) {}
+
+  std::string Name(bool index) const {
+    const PackedEncoding encoding = *PackedEncodingOf(GetParam());
+    return index ? PackedIndexName("train", 0, 2, encoding) : PackedShardName("train", 0, 2, encoding);
+  }
+
+  const TempDir dir_;
+  const std::string place_;
+  const Manifest manifest_;
+};
+
+TEST_P(PackedEncodingTest, AGoodOneIsGoodAndEveryFlippedByteIsFound) {
+  EXPECT_EQ(FoundIn(place_), std::vector<std::string>());
+  for (const std::string& object : {Name(false), Name(true), std::string(kPackedInfoFile)}) {
+    const std::string good = ReadFile(place_ + "/" + object);
+    for (std::size_t at = 0; at < good.size(); at += 1 + good.size() / 40) {
+      std::string bad = good;
+      bad[at] = static_cast<char>(bad[at] ^ 0x10);
+      WriteFile(place_ + "/" + object, bad);
+      const std::vector<std::string> lines = FoundIn(place_);
+      EXPECT_TRUE(std::any_of(lines.begin(), lines.end(),
+                              [&](const std::string& line) { return line.starts_with(object + ": "); }))
+          << object << ", byte " << at;
+    }
+    WriteFile(place_ + "/" + object, good);
+  }
+}
+
+TEST_P(PackedEncodingTest, CatPrintsEachRow) {
+  std::uint64_t rows = 0;
+  for (const ManifestShard& shard : manifest_.shards) rows += shard.records;
+  const Ran plain = RunPipe({"cat", place_});
+  EXPECT_EQ(plain.exit_code, 0) << plain.err;
+  EXPECT_EQ(static_cast<std::uint64_t>(std::count(plain.out.begin(), plain.out.end(), '\n')), rows);
+  const Ran row = RunPipe({"cat", place_, "--json", "-l", "1"});
+  const Json json = *Json::Parse(row.out);
+  EXPECT_EQ(json["features"]["tokens"].AsArray().size(), 5u);
+  EXPECT_EQ(json.Has("length"), GetParam() != "mmap");
+  EXPECT_EQ(json["features"].Has("segment_ids"), GetParam() == "array_record");
+  EXPECT_EQ(RunPipe({"cat", place_ + "/" + Name(false), "--json", "-l", "1"}).out, row.out);
+}
+
+TEST_P(PackedEncodingTest, IdsAreHeldAgainstTheTokenizer) {
+  const PackedEncoding encoding = *PackedEncodingOf(GetParam());
+  const std::vector<std::uint32_t> ids = {2, 5, 5, 5, 512};
+  std::string shard;
+  if (encoding == PackedEncoding::kArrayRecord) {
+    std::string example;
+    const PackedSegments segments = SegmentsOf({}, 5, 5);
+    AppendPackedExample(example, ids, &segments);
+    ArrayRecordWriter writer;
+    writer.Append(example, shard);
+    writer.Finish(shard);
+  } else {
+    AppendRawIds(shard, ids, PackedIdBytes(encoding, 512));
+  }
+  Forge(place_, manifest_, Name(false), shard);
+  const std::vector<std::string> lines = FoundIn(place_);
+  EXPECT_TRUE(std::any_of(lines.begin(), lines.end(), [&](const std::string& line) {
+    return line.starts_with(Name(false) + ": record 0 at byte ") &&
+           line.find(": id 4 is 512 where the tokenizer has 512 pieces") != std::string::npos;
+  }));
+  EXPECT_GT(lines.size(), 1u) << "the shard has too few rows, too";
+}
+
+INSTANTIATE_TEST_SUITE_P(All, PackedEncodingTest, testing::Values("raw16", "raw32", "mmap", "array_record"),
+                         [](const auto& encoding) { return encoding.param; });
+
+TEST(PackedArtifactTest, SegmentsAreChecked) {
+  const TempDir dir;
+  const std::string place = dir / "out";
+  Json more;
+  more["segments"] = true;
+  const Manifest manifest = PublishPacked(place, more);
+  EXPECT_EQ(FoundIn(place), std::vector<std::string>());
+  const std::string good = ReadFile(place + "/" + kShard);
+  const auto index = ParsePackedIndex(ReadFile(place + "/" + kIndex));
+  const auto with = [&](const PackedSegments& segments) {
+    std::string shard;
+    AppendPackedRow(shard, std::vector<std::uint32_t>{2, 5, 5, 5, 5}, &segments);
+    Forge(place, manifest, kShard, shard + good.substr((*index)[1].offset));
+    return FoundIn(place);
+  };
+  const std::string at = kShard + ": record 0 at byte 0: ";
+  EXPECT_TRUE(Finds(with({{1, 2, 2}, {0, 0, 1}}), at + "has 3 segment ids and 3 positions for 5 ids"));
+  EXPECT_TRUE(Finds(with({{1, 3, 3, 3, 3}, {0, 0, 1, 2, 3}}), at + "segment id 1 is 3 behind 1"));
+  EXPECT_TRUE(Finds(with({{1, 2, 2, 2, 2}, {0, 0, 1, 1, 2}}), at + "position 3 is 1 where it must be 2"));
+}
+
+TEST(PackedArtifactTest, AMegatronIndexOfOtherRowsIsFound) {
+  const TempDir dir;
+  const std::string place = dir / "out";
+  const Manifest manifest = PublishPacked(place, InEncoding("mmap"));
+  const std::string shard = PackedShardName("train", 0, 2, PackedEncoding::kMmap);
+  const std::string name = PackedIndexName("train", 0, 2, PackedEncoding::kMmap);
+  Forge(place, manifest, name, EncodeMegatronIndex(MegatronRows(MegatronType::kUint16, 1, 5)));
+  EXPECT_TRUE(Finds(FoundIn(place), shard + ": its index " + name + " is not that of " +
+                                        std::to_string(manifest.shards[0].records) + " rows of 5 ids"));
+}
+
+TEST(PackedArtifactTest, KeysThatContradictTheManifestAreFound) {
+  const TempDir dir;
+  const std::string place = dir / "out";
+  const Manifest manifest = PublishPacked(place);
+  const std::string name(kPackedInfoFile);
+  PackedInfo info = *ParsePackedInfo(ReadFile(place + "/" + name));
+  info.best_fit = true;
+  Forge(place, manifest, name, PackedInfoJson(info));
+  EXPECT_TRUE(Finds(FoundIn(place), name + ": packing is \"best_fit\" where the manifest says \"stream\""));
 }
 
 }  // namespace

@@ -44,6 +44,11 @@ TEST(HandOutTest, IsWrittenAsTheDocumentSays) {
   const Result<HandOut> back = ParseHandOut(EncodeHandOut(Example()));
   ASSERT_TRUE(back.ok()) << back.status().message();
   EXPECT_EQ(*back, Example());
+  HandOut trial = Example();
+  trial.subset = "1%";
+  const Result<HandOut> trial_back = ParseHandOut(EncodeHandOut(trial));
+  ASSERT_TRUE(trial_back.ok());
+  EXPECT_EQ(*trial_back, trial);
 }
 
 TEST(HandOutTest, WhatIsWrongIsNamed) {

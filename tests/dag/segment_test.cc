@@ -232,7 +232,7 @@ TEST(SegmentTest, AThrowingStageFailsItsPartitionOnly) {
 TEST(SegmentTest, ABlockedSinkHoldsTheSourceBackAtTheNumberOfTokens) {
   constexpr std::size_t kTokens = 5;
   Arena arena(4);
-  NumberSource source({.records = 10000, .per_partition = 10000, .per_batch = 1});
+  NumberSource source({.records = 1000, .per_partition = 1000, .per_batch = 1});
   Memory memory;
   std::atomic<std::uint64_t> written{0};
   std::uint64_t most_ahead = 0;
@@ -248,7 +248,7 @@ TEST(SegmentTest, ABlockedSinkHoldsTheSourceBackAtTheNumberOfTokens) {
   SegmentProgress progress(1);
   const Status status = RunSegment(arena, source, spec, memory, progress, {});
   ASSERT_TRUE(status.ok());
-  EXPECT_EQ(written.load(), 10000u);
+  EXPECT_EQ(written.load(), 1000u);
   EXPECT_LE(most_ahead, kTokens);
 }
 

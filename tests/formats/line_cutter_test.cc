@@ -50,6 +50,29 @@ TEST(LineCutterTest, ExampleOfTheFormatPage) {
   EXPECT_EQ(CutAll(text, rules).partitions.size(), 1u);
 }
 
+TEST(LineCutterTest, TheFirstDocumentsEndAsTheInputWould) {
+  std::mt19937 random(17);
+  for (int round = 0; round < 300; ++round) {
+    const std::string text = RandomText(random, 60);
+    LineRules rules;
+    rules.documents = round % 2 == 0 ? Documents::kBlankLine : Documents::kLine;
+    rules.partition_bytes = 1 + random() % 40;
+    const Cut all = CutAll(text, rules);
+    rules.max_documents = random() % 6;
+    const Cut first = CutAll(text, rules, [&random] { return 1 + random() % 9; });
+    ASSERT_TRUE(first.SameAs(CutAll(text, rules))) << round;  // however it is fed
+    std::vector<Cut::Record> wanted;
+    for (const Cut::Record& record : all.records)
+      if (record.document < rules.max_documents) wanted.push_back(record);
+    ASSERT_EQ(first.records, wanted) << round;
+    ASSERT_EQ(first.documents, std::min(all.documents, rules.max_documents));
+    ASSERT_EQ(first.partitions.empty(), wanted.empty());
+    if (!wanted.empty()) {
+      ASSERT_EQ(first.partitions.size(), wanted.back().partition + 1u);
+    }
+  }
+}
+
 TEST(LineCutterTest, EmptyAndBlankInputsHaveNoPartition) {
   EXPECT_TRUE(CutAll("").partitions.empty());
   const Cut cut = CutAll("\n\r\n\n\r");

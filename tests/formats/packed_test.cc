@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "formats/coding.h"
 #include "formats/tf_example.h"
@@ -81,6 +82,45 @@ TEST(PackedTest, WritesWhatTheGenericWriterWrites) {
   }
 }
 
+TEST(PackedTest, SegmentsStandBesideTheIds) {
+  const PackedSegments segments = SegmentsOf(std::vector<std::uint32_t>{1, 3}, 5, 7);
+  EXPECT_EQ(segments.ids, (Ids{1, 2, 2, 3, 3, 0, 0}));
+  EXPECT_EQ(segments.positions, (Ids{0, 0, 1, 0, 1, 0, 0}));
+  const Ids ids = {2, 300, 2, 301, 2, 0, 0};
+  std::string row;
+  AppendPackedRow(row, ids, &segments);
+  std::string wanted;
+  AppendTfRecord(wanted, ExampleOf({{"tokens", TfInt64List(ids.begin(), ids.end())},
+                                    {"segment_ids", TfInt64List{1, 2, 2, 3, 3, 0, 0}},
+                                    {"positions", TfInt64List{0, 0, 1, 0, 1, 0, 0}}}));
+  EXPECT_EQ(row, wanted);
+  const std::string_view example = std::string_view(row).substr(12, row.size() - kTfRecordOverhead);
+  Ids read;
+  PackedSegments back;
+  ASSERT_TRUE(ParsePackedRow(example, read, &back).ok());
+  EXPECT_EQ(read, ids);
+  EXPECT_EQ(back, segments);
+  EXPECT_EQ(WhyNoRow(example),
+            "not a packed row: its features are {positions, segment_ids, tokens}, not {tokens}");
+  std::string alone;
+  AppendPackedExample(alone, ids, &segments);
+  EXPECT_EQ(alone, example);
+}
+
+TEST(PackedTest, RawIdsAreLittleEndian) {
+  std::string two, four;
+  AppendRawIds(two, Ids{1, 0x1234}, 2);
+  AppendRawIds(four, Ids{1, 0x12345678}, 4);
+  EXPECT_EQ(two, "\x01\x00\x34\x12"sv);
+  EXPECT_EQ(four, "\x01\x00\x00\x00\x78\x56\x34\x12"sv);
+  Ids ids;
+  ASSERT_TRUE(ParseRawIds(two, 2, ids).ok());
+  EXPECT_EQ(ids, (Ids{1, 0x1234}));
+  ASSERT_TRUE(ParseRawIds(four, 4, ids).ok());
+  EXPECT_EQ(ids, (Ids{1, 0x12345678}));
+  EXPECT_EQ(ParseRawIds("abc", 2, ids).message(), "not a packed row: 3 bytes of ids of 2");
+}
+
 TEST(PackedTest, RefusesWhatIsNoRow) {
   EXPECT_NE(WhyNoRow("\x0a\xff").find("not a tf.train.Example"), std::string::npos);
   EXPECT_EQ(WhyNoRow(""), "not a packed row: its features are {}, not {tokens}");
@@ -113,6 +153,12 @@ TEST(PackedTest, NamesAnIndexThatAPatternForShardsDoesNotFind) {
   EXPECT_EQ(PackedIndexName("train", 3, 8), "train-00003-of-00008.idx");
   EXPECT_EQ(PackedIndexOf("/out/train-00003-of-00008.tfrecord"), "/out/train-00003-of-00008.idx");
   EXPECT_EQ(PackedIndexOf("set-train.tfrecord-00000-of-00001"), "");
+  EXPECT_EQ(PackedShardName("train", 3, 8, PackedEncoding::kRaw16), "train-00003-of-00008.bin");
+  EXPECT_EQ(PackedIndexName("train", 3, 8, PackedEncoding::kRaw32), "train-00003-of-00008.rows");
+  EXPECT_EQ(PackedShardName("train", 3, 8, PackedEncoding::kMmap), "train/train-00003-of-00008.bin");
+  EXPECT_EQ(PackedIndexOf("train/train-00003-of-00008.bin", PackedEncoding::kMmap),
+            "train/train-00003-of-00008.idx");
+  EXPECT_EQ(PackedIndexOf("a.array_record", PackedEncoding::kArrayRecord), "a.rows");
 }
 
 }  // namespace

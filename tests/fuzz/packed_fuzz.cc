@@ -41,5 +41,20 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   } else {
     Require(parsed.code() == Code::kDataLoss);
   }
+
+  PackedSegments segments;
+  if (ParsePackedRow(bytes, ids, &segments).ok()) {
+    std::string row;
+    AppendPackedExample(row, ids, &segments);
+    std::vector<std::uint32_t> back;
+    PackedSegments others;
+    Require(ParsePackedRow(row, back, &others).ok() && back == ids && others == segments);
+  }
+  for (const std::uint32_t id_bytes : {2u, 4u}) {
+    if (!ParseRawIds(bytes, id_bytes, ids).ok()) continue;
+    std::string raw;
+    AppendRawIds(raw, ids, id_bytes);
+    Require(raw == bytes);
+  }
   return 0;
 }

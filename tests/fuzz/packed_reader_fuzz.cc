@@ -1,5 +1,6 @@
 // The trainer's reader of rows: any frame is read or refused, as formats/ reads or refuses it where both can
 // say.
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 #include <string_view>
@@ -25,7 +26,7 @@ constexpr std::uint32_t kVocabulary = 1 << 20;
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   using namespace pipeline;
   if (size < 2) return 0;
-  const pipe_row_rules rules = {static_cast<std::uint32_t>(data[1]) + 2, kVocabulary, 0};
+  const pipe_row_rules rules = {static_cast<std::uint32_t>(data[1]) + 2, kVocabulary, 0, 0};
   const std::uint32_t length = 2 + data[0] % (rules.ids - 1);
   char error[kPipeErrorBytes] = "";
   std::vector<std::int32_t> tokens(rules.ids);
@@ -34,6 +35,16 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   const std::vector<unsigned char> frame(data + 2,
                                          data + size);  // exactly so long, for the address sanitizer
   (void)pipe_row_read(&rules, frame.data(), frame.size(), length, 0, tokens.data(), error);
+
+  for (const std::uint32_t id_bytes : {2u, 4u}) {
+    const pipe_row_rules raw = {rules.ids, kVocabulary, 0, id_bytes};
+    std::vector<std::uint32_t> read;
+    if (pipe_row_read(&raw, frame.data(), frame.size(), length, 0, tokens.data(), error) == 0) continue;
+    Require(ParseRawIds({reinterpret_cast<const char*>(frame.data()), frame.size()}, id_bytes, read).ok());
+    Require(std::equal(
+        read.begin(), read.end(), tokens.begin(), tokens.end(),
+        [](std::uint32_t id, std::int32_t token) { return token == static_cast<std::int32_t>(id); }));
+  }
 
   const std::string_view example(reinterpret_cast<const char*>(data) + 2, size - 2);
   std::string record;

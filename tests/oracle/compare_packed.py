@@ -3,14 +3,17 @@
 
     compare_packed.py CORPUS PACKED_DIR [--form nfkc] [--split NAME=FRACTION ...] [--log RUN_LOG --stage STAGE]
 
+Every `packing` and `encoding` is known; each shard is read as its readers read it (packed_readers.py).
+
 The second chain is Python's own: unicodedata, the sentencepiece package with the model that lies beside the shards, xxhash
-for the split, a plain list of ids for each stream. TensorFlow reads the shards. Splits come in the order of the pipeline
+for the split, a plain list of ids for each stream. Splits come in the order of the pipeline
 file, `NAME=rest` among them; without any, all is `train`. The log says where partitions end; without it the corpus
 is one. Exit code 0: every row of every split is there as often as it should be, with its length, bytes and
 characters; every index names the bytes that its shard has; every total is the sum that it should be.
 """
 
 import argparse
+import bisect
 import json
 import lzma
 import math
@@ -22,6 +25,7 @@ import unicodedata
 from collections import Counter
 from pathlib import Path
 
+import packed_readers
 from compare_tfds import SPACE
 
 SPLIT_SEED = 0x73706C6974  # "split"
@@ -91,6 +95,10 @@ class Stream:
 
     def __init__(self, eos):
         self.ids, self.bytes, self.chars = [eos], [0], [0]
+        self.documents = [-1]  # of each id; the first is of one that nobody sees
+
+    def begin_document(self):
+        self.document = self.documents[-1] + 1
 
     def end_line(self, end):
         self.add(end, 1, 1)
@@ -99,16 +107,65 @@ class Stream:
         self.ids.append(token)
         self.bytes.append(size)
         self.chars.append(chars)
+        self.documents.append(self.document)
 
-    def rows(self, seq_len, fill):
-        for at in range(0, len(self.ids) - 1, seq_len):
-            ids = self.ids[at:at + seq_len + 1]
-            targets = slice(at + 1, at + len(ids))
-            padded = tuple(ids + [fill] * (seq_len + 1 - len(ids)))
-            yield padded, len(ids), sum(self.bytes[targets]), sum(self.chars[targets])
+    def rows(self, seq_len, fill, best_fit=False, segments=False):
+        """(ids, length, bytes, chars), and with segments their ids and positions as well."""
+        room = seq_len
+        parts = self.best_fit(room) if best_fit else [[at] for at in range(1, len(self.ids), room)]
+        for begins in parts:
+            places = [begins[0] - 1] if not best_fit or self.continues(begins[0]) else [0]
+            documents = [self.documents[places[0]]]
+            for number, at in enumerate(begins):
+                end = min(at + room, len(self.ids)) if not best_fit else self.end_of(at, room)
+                places += range(at, end)
+                documents += [(number, document) if best_fit and number else document
+                              for document in self.documents[at:end]]
+            fill_up = [fill] * (seq_len + 1 - len(places))
+            row = (tuple([self.ids[at] for at in places] + fill_up), len(places),
+                   sum(self.bytes[at] for at in places[1:]), sum(self.chars[at] for at in places[1:]))
+            yield row + segments_of(documents, len(fill_up)) if segments else row
+
+    def continues(self, at):
+        return self.documents[at] == self.documents[at - 1]
+
+    def end_of(self, begin, room):
+        document, end = self.documents[begin], begin
+        while end < len(self.ids) and self.documents[end] == document and end < begin + room:
+            end += 1
+        return end
+
+    def best_fit(self, room):
+        """Where in the stream the parts of each row begin: formats/packed.md, best_fit."""
+        parts, at = [], 1
+        while at < len(self.ids):
+            end = self.end_of(at, room)
+            parts.append((end - at, at))
+            at = end
+        rows, rooms = [], []  # rooms: (what is left, number), sorted
+        for length, begin in sorted(parts, key=lambda part: (-part[0], part[1])):
+            place = bisect.bisect_left(rooms, (length, -1))
+            if place == len(rooms):
+                rows.append([])
+                left, number = room, len(rows) - 1
+            else:
+                left, number = rooms.pop(place)
+            rows[number].append(begin)
+            bisect.insort(rooms, (left - length, number))
+        return sorted(sorted(row) for row in rows)
+
+
+def segments_of(documents, filled):
+    numbers, positions = [], []
+    for at, document in enumerate(documents):
+        new = at == 0 or document != documents[at - 1]
+        numbers.append(1 if at == 0 else numbers[-1] + new)
+        positions.append(0 if new else positions[-1] + 1)
+    return tuple(numbers + [0] * filled), tuple(positions + [0] * filled)
 
 
 def add_document(stream, lines, model, special):
+    stream.begin_document()
     for number, line in enumerate(lines):
         before = 0
         pieces = model.encode(line, out_type="immutable_proto").pieces
@@ -129,7 +186,8 @@ def expected_rows(options, info, model):
 
     def finish(streams):
         for name, stream in streams.items():
-            rows[name].update(stream.rows(info["seq_len"], info["fill_id"]))
+            rows[name].update(stream.rows(info["seq_len"], info["fill_id"], info.get("packing") == "best_fit",
+                                          info.get("segments", False)))
 
     streams, partition = {}, 0
     for number, (key, lines) in enumerate(documents(options.corpus, options.form)):
@@ -144,41 +202,50 @@ def expected_rows(options, info, model):
     return rows
 
 
-def read_shard(directory, shard, seq_len, wrong):
-    """Yields (ids, length, bytes, chars) of a shard, read by TensorFlow."""
-    import tensorflow as tf
-
+def read_shard(directory, info, shard, wrong):
+    """Yields (ids, length, bytes, chars) of a shard, or what its encoding keeps of that."""
+    records = packed_readers.rows_of(directory, info, shard)
+    if info.get("encoding") == "mmap":  # its index is Megatron's
+        if len(records) != shard["rows"]:
+            wrong.append(f"{shard['object']}: {len(records)} rows, packed.json counts {shard['rows']}")
+        yield from ((tuple(ids),) for ids, _, _ in records)
+        return
     index = (directory / shard["index"]).read_bytes()
     entries = [struct.unpack_from("<QIII", index, at) for at in range(0, len(index), 20)]
-    feature = {"tokens": tf.io.FixedLenFeature([seq_len + 1], tf.int64)}
-    records = list(tf.data.TFRecordDataset(str(directory / shard["object"])).as_numpy_iterator())
     if not len(records) == len(entries) == shard["rows"] or len(index) % 20:
         wrong.append(f"{shard['object']}: {len(records)} records, {len(index)} bytes of index, "
                      f"packed.json counts {shard['rows']}")
     offset = 0
-    for record, (its_offset, length, size, chars) in zip(records, entries):
+    for (ids, segments, bytes_taken), (its_offset, length, size, chars) in zip(records, entries):
         if offset != its_offset:
             wrong.append(f"{shard['object']}: a row at {offset}, its index says {its_offset}")
-        offset += len(record) + 16
-        ids = tf.io.parse_single_example(record, feature)["tokens"].numpy()
-        yield tuple(ids.tolist()), length, size, chars
+        offset += bytes_taken
+        yield (tuple(ids), length, size, chars, *segments)
 
 
 def found_rows(directory, info, wrong):
-    rows = {}
+    rows, mmap = {}, info.get("encoding") == "mmap"
+    keys = ("rows",) if mmap else ("rows", "tokens", "targets", "bytes", "chars")
     for name, split in info["splits"].items():
         rows[name] = Counter()
         sums = Counter()
         for shard in split["shards"]:
             of_shard = Counter()
-            for row in read_shard(directory, shard, info["seq_len"], wrong):
+            for row in read_shard(directory, info, shard, wrong):
                 rows[name][row] += 1
-                of_shard.update(rows=1, tokens=row[1], targets=row[1] - 1, bytes=row[2], chars=row[3])
+                of_shard.update(rows=1)
+                if not mmap:
+                    of_shard.update(tokens=row[1], targets=row[1] - 1, bytes=row[2], chars=row[3])
             sums += of_shard
             wrong += [f"{shard['object']}: {shard[key]} {key} in packed.json, its rows have {of_shard[key]}"
-                      for key in ("rows", "tokens", "targets", "bytes", "chars") if of_shard[key] != shard[key]]
+                      for key in keys if of_shard[key] != shard[key]]
         wrong += [f"{name}: {split[key]} {key} in packed.json, its shards have {sums[key]}"
-                  for key in ("rows", "tokens", "targets", "bytes", "chars") if sums[key] != split[key]]
+                  for key in keys if sums[key] != split[key]]
+        if info.get("packing") == "best_fit":
+            ids = split["rows"] * (info["seq_len"] + 1)
+            share = round(1 - split["tokens"] / ids, 6) if ids else 0
+            if abs(share - split["padding"]) > 1.5e-6:
+                wrong.append(f"{name}: padding {split['padding']} in packed.json, {share} of its ids fill rows")
     return rows
 
 
@@ -220,7 +287,10 @@ def main(argv):
     if model.vocab_size() != info["tokenizer"]["vocab_size"]:
         wrong.append(f"the model has {model.vocab_size()} pieces, packed.json says {info['tokenizer']['vocab_size']}")
     found = found_rows(options.packed, info, wrong)
-    wrong += compare(expected_rows(options, info, model), found, info)
+    expected = expected_rows(options, info, model)
+    if info.get("encoding") == "mmap":  # nothing says how long a row is
+        expected = {name: Counter((row[0],) for row in rows.elements()) for name, rows in expected.items()}
+    wrong += compare(expected, found, info)
     for name, rows in found.items():
         totals = info["splits"][name]
         print(f"{name}: {rows.total():,} rows, {totals['targets']:,} targets, {totals['chars']:,} characters")

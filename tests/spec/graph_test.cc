@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/str.h"
 #include "tests/support/fake_pipeline.h"
 #include "tests/support/fake_stages.h"
 
@@ -88,6 +89,60 @@ TEST(GraphTest, FlowsThatDoNotFitAreExplained) {
             (Lines{"stage 'd' (map) reads records, but 'c' (publish) ends a pipeline and gives nothing"}));
   EXPECT_EQ(MistakesOf({Stage("a", "fetch"), Stage("b", "fetch", "a")}),
             (Lines{"stage 'b' (fetch) begins a pipeline and reads nothing, but has the input 'a'"}));
+}
+
+/// Takes the records of several stages.
+const StageType& GatherType() {
+  static const Port port = {.name = "corpora", .takes = Flow::kRecords, .many = true};
+  static const StageType type = [] {
+    StageType made;
+    made.name = "gather";
+    made.takes = Flow::kNothing;
+    made.ports = {port};
+    made.check_ports = [](const Json&, const std::vector<std::string_view>& ports) {
+      return ports.size() < 3 ? Status()
+                              : Status(Code::kInvalidArgument, StrCat(ports.size(), " are too many"));
+    };
+    return made;
+  }();
+  return type;
+}
+
+StageSpec GatherOf(const std::vector<std::string>& stages) {
+  StageSpec spec;
+  spec.name = "all";
+  spec.type = &GatherType();
+  spec.config = Json(Json::Object{});
+  for (const std::string& stage : stages) spec.ports.push_back({GatherType().ports.data(), stage, {}});
+  return spec;
+}
+
+TEST(GraphTest, RecordsOfSeveralStagesAreNumberedAndGiveTheirColumns) {
+  const std::vector<StageSpec> stages = {Stage("a", "fetch"), Stage("b", "lines", "a"),
+                                         Stage("c", "lines", "a"), GatherOf({"c", "b"}),
+                                         Stage("d", "map", "all")};
+  std::vector<Mistake> mistakes;
+  const Graph graph = Graph::Build(stages, mistakes, &FakeRegistry());
+  ASSERT_TRUE(mistakes.empty()) << mistakes[0].message;
+  const Node& all = graph.nodes()[static_cast<std::size_t>(graph.Find("all"))];
+  ASSERT_EQ(all.ports.size(), 2u);
+  EXPECT_EQ(all.ports[0].name, "corpora[0]");
+  EXPECT_EQ(all.ports[0].node, graph.Find("c"));
+  EXPECT_EQ(all.ports[1].name, "corpora[1]");
+  EXPECT_EQ(all.out, graph.nodes()[static_cast<std::size_t>(graph.Find("b"))].out);
+  EXPECT_TRUE(graph.MadeFrom(graph.Find("d"), graph.Find("b")));
+}
+
+TEST(GraphTest, RecordsOfSeveralStagesMustBeAlike) {
+  EXPECT_EQ(MistakesOf({Stage("a", "fetch"), Stage("b", "lines", "a"), GatherOf({"b", "a"})}),
+            (Lines{"stage 'all' (gather) takes records as its corpora, but 'a' (fetch) gives files"}));
+  EXPECT_EQ(MistakesOf({Stage("a", "fetch"), Stage("b", "lines", "a"), GatherOf({"b", "b", "b"})}),
+            (Lines{"stage 'all' (gather): 3 are too many"}));
+  EXPECT_EQ(MistakesOf({Stage("a", "fetch"), Stage("b", "lines", "a"), Stage("c", "cut", "b"),
+                        GatherOf({"b", "c"})}),
+            (Lines{"stage 'all' (gather) takes records with the same columns, splits and fields, but 'b' "
+                   "(lines) gives "
+                   "text; splits train and 'c' (cut) gives cuts, text; splits train"}));
 }
 
 TEST(GraphTest, AMissingColumnNamesBothStages) {

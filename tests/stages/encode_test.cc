@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "formats/sentencepiece_model.h"
+#include "stages/tokenizer_facts.h"
 #include "tests/stages/tokenizer_fixture.h"
 #include "text/sentencepiece_handle.h"
 
@@ -27,8 +28,11 @@ const Trained& Tokenizer(const std::string& layout, bool byte_fallback) {
   return trained;
 }
 
-Result<std::unique_ptr<Transform>> MakeEncode(ArtifactInput tokenizer) {
+Result<std::unique_ptr<Transform>> MakeEncode(ArtifactInput tokenizer, bool cuts = false,
+                                              std::string_view words = "auto") {
   StageContext context{"tokens", Json::Object{}, TextSchema()};
+  context.config["words"] = words;
+  if (cuts) context.schema.columns["cuts"] = ColumnType::kU32List;
   context.artifacts.emplace("tokenizer", std::move(tokenizer));
   return std::get<TransformFactory>(EncodeType().make)(context);
 }
@@ -158,12 +162,58 @@ TEST(EncodeTest, TakesAModelFileOfTheUsers) {
                          by_stage.ids.joined().begin(), by_stage.ids.joined().end()));
 }
 
+constexpr std::string_view kVocabulary = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n東\n##京\nた\n##わー\n！\n";
+
+TEST(EncodeTest, TakesAVocabularyOfTheUsers) {
+  const auto store = std::make_shared<MemoryStore>();
+  ASSERT_TRUE(WriteObject(*store, "vocab.txt", std::string(kVocabulary), {}).ok());
+  ASSERT_TRUE(WriteObject(*store, "notes.txt", "not a vocabulary", {}).ok());
+  const auto transform = MakeEncode({store, "vocab.txt", {}});
+  ASSERT_TRUE(transform.ok()) << transform.status().message();
+  Batch batch = BatchOf({"東京 たわー！ "});
+  const StageCounts counts = ApplyTo(batch, **transform);
+  EXPECT_EQ(counts.reasons.at("ids"), 5u);
+  EXPECT_EQ(counts.reasons.at("unk_ids"), 1u);
+  const auto ids = batch.ids[0], ends = batch.id_ends[0];
+  EXPECT_EQ(std::vector(ids.begin(), ids.end()), (std::vector<std::uint32_t>{5, 1, 7, 8, 9}));
+  EXPECT_EQ(std::vector(ends.begin(), ends.end()), (std::vector<std::uint32_t>{3, 6, 10, 16, 20}));
+  ExpectSoundColumns(batch);
+  EXPECT_TRUE(MakeEncode({store, "notes.txt", {}})
+                  .status()
+                  .message()
+                  .starts_with("tokens: notes.txt: has no piece [UNK]"));
+}
+
+TEST(EncodeTest, MorphemesAreWordsWhereTheTokenizerSaysSo) {
+  const auto store = std::make_shared<MemoryStore>();
+  ASSERT_TRUE(WriteObject(*store, "vocab.txt", std::string(kVocabulary), {}).ok());
+  TokenizerFacts facts =
+      FactsOfVocabulary(WordPieceVocabulary::Parse(kVocabulary).value(), "vocab.txt", kVocabulary);
+  facts.morphemes = true;
+  for (const bool by_facts : {true, false}) {
+    const auto transform = by_facts ? MakeEncode({store, "", ToJson(facts)}, true)
+                                    : MakeEncode({store, "vocab.txt", {}}, true, "morphemes");
+    ASSERT_TRUE(transform.ok()) << transform.status().message();
+    Batch batch = BatchOf({"東京たわー"});
+    batch.cuts.Append(std::vector<std::uint32_t>{6, 15});
+    ApplyTo(batch, **transform);
+    const auto ids = batch.ids[0];
+    EXPECT_EQ(std::vector(ids.begin(), ids.end()), (std::vector<std::uint32_t>{5, 6, 7, 8}));
+  }
+  const Status refused = MakeEncode({store, "", ToJson(facts)}).status();
+  EXPECT_TRUE(refused.message().starts_with("tokens: the words of its tokenizer are morphemes"))
+      << refused.message();
+  const Trained& model = Tokenizer("pipe", true);
+  EXPECT_EQ(MakeEncode({model.store, "", model.output.facts}, true, "morphemes").status().code(),
+            Code::kFailedPrecondition);
+}
+
 TEST(EncodeTest, FileThatIsNoModelIsNamed) {
   const auto store = std::make_shared<MemoryStore>();
-  ASSERT_TRUE(WriteObject(*store, "notes.txt", "not a model", {}).ok());
-  const Status refused = MakeEncode({store, "notes.txt", {}}).status();
+  ASSERT_TRUE(WriteObject(*store, "notes.model", "not a model", {}).ok());
+  const Status refused = MakeEncode({store, "notes.model", {}}).status();
   EXPECT_EQ(refused.code(), Code::kDataLoss);
-  EXPECT_TRUE(refused.message().starts_with("tokens: notes.txt: not a SentencePiece model"))
+  EXPECT_TRUE(refused.message().starts_with("tokens: notes.model: not a SentencePiece model"))
       << refused.message();
   EXPECT_EQ(MakeEncode({store, "absent.model", {}}).status().code(), Code::kNotFound);
 }

@@ -37,12 +37,50 @@ TEST(PackedInfoTest, ReadsWhatItWrote) {
   EXPECT_EQ(*info, Example());
 }
 
+TEST(PackedInfoTest, SaysHowRowsLieAndHowMuchFillsThem) {
+  const auto written = [](PackedEncoding encoding, std::uint32_t vocab_size) {
+    PackedInfo info = Example();
+    info.encoding = encoding;
+    info.best_fit = true;
+    info.segments = HasExamples(encoding);
+    info.tokenizer.vocab_size = vocab_size;
+    const std::string text = PackedInfoJson(info);
+    const auto read = ParsePackedInfo(text);
+    EXPECT_TRUE(read.ok() && *read == info) << read.status().message();
+    return *Json::Parse(text);
+  };
+  const Json example = written(PackedEncoding::kExample, 302);
+  EXPECT_EQ(example["pipe_packed"].AsInt(), 2);
+  EXPECT_EQ(example["packing"].AsString(), "best_fit");
+  EXPECT_TRUE(example["segments"].AsBool());
+  EXPECT_EQ(example["splits"]["train"]["padding"].AsDouble(), 0.3) << "3 of 10 ids";
+  EXPECT_EQ(written(PackedEncoding::kRaw16, 302)["dtype"].AsString(), "uint16");
+  EXPECT_EQ(written(PackedEncoding::kRaw32, 302)["dtype"].AsString(), "uint32");
+  EXPECT_EQ(written(PackedEncoding::kMmap, 302)["dtype"].AsString(), "uint16");
+  EXPECT_EQ(written(PackedEncoding::kMmap, 65500)["dtype"].AsString(), "int32");
+  EXPECT_EQ(written(PackedEncoding::kArrayRecord, 302)["encoding"].AsString(), "array_record");
+  PackedInfo best = Example();
+  best.best_fit = true;
+  EXPECT_EQ((*Json::Parse(PackedInfoJson(best)))["pipe_packed"].AsInt(), 1)
+      << "who reads 1 reads this as well";
+}
+
 TEST(PackedInfoTest, NamesWhatIsWrong) {
   const Json good = *Json::Parse(PackedInfoJson(Example()));
   ASSERT_EQ(WhyNot(good), "");
   Json json = good;
+  json["pipe_packed"] = 3;
+  EXPECT_EQ(WhyNot(json), "pipe_packed: 3 where this program reads 2; use the program that wrote it");
   json["pipe_packed"] = 2;
-  EXPECT_EQ(WhyNot(json), "pipe_packed: 2 where this program reads 1; use the program that wrote it");
+  EXPECT_EQ(WhyNot(json), "pipe_packed: 2 of rows in example");
+  json = good;
+  json["encoding"] = "raw8";
+  EXPECT_EQ(WhyNot(json), "encoding: 'raw8' is none");
+  json["encoding"] = "raw16";
+  EXPECT_EQ(WhyNot(json), "pipe_packed: 1 of rows in raw16");
+  json = good;
+  json["packing"] = "tight";
+  EXPECT_EQ(WhyNot(json), "packing: 'tight' is none");
   json = good;
   json["feature"] = "text";
   EXPECT_EQ(WhyNot(json), "rows of the feature text of int64, not tokens of int64");

@@ -7,6 +7,7 @@
 #include "base/digest.h"
 #include "formats/tf_example.h"
 #include "formats/tfrecord.h"
+#include "spec/subset.h"
 #include "tests/stages/sources.h"
 #include "tests/support/temp_dir.h"
 
@@ -240,6 +241,31 @@ TEST(ReadExamplesTest, PartitionsCloseWithTheRecordThatReachesTheirSize) {
   EXPECT_EQ(Read(config, "").end->partitions, 0u);
   config["partition"] = 35;
   EXPECT_EQ(Read(config, file).end->partitions, 3u) << "and none that is empty";
+}
+
+TEST(ReadExamplesTest, ASubsetIsTheBeginningOrTheSamePart) {
+  std::vector<std::string> texts;
+  std::vector<TfExample> examples;
+  for (int i = 0; i < 400; ++i) texts.push_back("document " + std::to_string(i));
+  for (const std::string& text : texts) examples.push_back(TextOf(text));
+  Json config = Config();
+  config["partition"] = 1000;
+  config["subset"] = "150";
+  const SourceOutcome first = Read(config, File(examples));
+  ASSERT_TRUE(first.status.ok());
+  EXPECT_EQ(first.texts, Strings(texts.begin(), texts.begin() + 150));
+  EXPECT_EQ(first.end->documents, 150u);
+  EXPECT_EQ(first.end->partitions, first.partitions.size());
+
+  config["subset"] = "10%";
+  const SourceOutcome part = Read(config, File(examples));
+  EXPECT_EQ(part.end->documents, 400u);
+  EXPECT_NEAR(static_cast<double>(part.texts.size()), 40, 18);  // three sigma
+  for (const std::string& text : part.texts) EXPECT_TRUE(ParseSubset("10%")->Has(Hash64(text)));
+  std::uint64_t outside = 0;
+  for (const auto& [number, partition] : part.partitions)
+    outside += partition.counts.reasons.at("outside_subset");
+  EXPECT_EQ(outside, 400 - part.texts.size());
 }
 
 TEST(ReadExamplesTest, StopsWhenAskedTo) {

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,17 +33,22 @@ struct Row {
 RowRules WithNewline(std::uint32_t seq_len) { return {seq_len, kEos, kFill, kNewline}; }
 RowRules ByLine(std::uint32_t seq_len) { return {seq_len, kEos, kEos, std::nullopt}; }
 
-std::vector<Row> Pack(const RowRules& rules, const std::vector<Line>& lines) {
+using NewPacker = std::unique_ptr<RowPacker> (*)(const RowRules&, TakeRow);
+
+std::vector<Row> Pack(const RowRules& rules, const std::vector<Line>& lines,
+                      NewPacker packing = NewStreamPacker, std::vector<Ids>* segments = nullptr) {
   std::vector<Row> rows;
-  RowPacker packer(rules, [&rows](std::span<const std::uint32_t> ids, const PackedRowFacts& facts) {
+  const auto packer = packing(rules, [&](std::span<const std::uint32_t> ids, const PackedRowFacts& facts,
+                                         std::span<const std::uint32_t> begins) {
+    if (segments != nullptr) segments->emplace_back(begins.begin(), begins.end());
     rows.push_back({Ids(ids.begin(), ids.end()), facts});
     return Status();
   });
   for (const Line& line : lines) {
-    const Status added = packer.Add(line.ids, line.ends, line.text, line.document);
+    const Status added = packer->Add(line.ids, line.ends, line.text, line.document);
     EXPECT_TRUE(added.ok()) << added.message();
   }
-  EXPECT_TRUE(packer.Finish().ok());
+  EXPECT_TRUE(packer->Finish().ok());
   return rows;
 }
 
@@ -104,8 +110,8 @@ TEST(RowPackerTest, AnIdMayHoldNoText) {
 
 TEST(RowPackerTest, RefusesEndsThatDoNotFit) {
   const auto add = [](const Line& line) {
-    RowPacker packer(WithNewline(4), [](auto, const auto&) { return Status(); });
-    return packer.Add(line.ids, line.ends, line.text, line.document).code();
+    const auto packer = NewStreamPacker(WithNewline(4), [](auto, const auto&, auto) { return Status(); });
+    return packer->Add(line.ids, line.ends, line.text, line.document).code();
   };
   EXPECT_EQ(add({{1, 2}, {1}, "ab", 0}), Code::kInternal);
   EXPECT_EQ(add({{1, 2}, {1, 3}, "ab", 0}), Code::kInternal);
@@ -113,10 +119,10 @@ TEST(RowPackerTest, RefusesEndsThatDoNotFit) {
 }
 
 TEST(RowPackerTest, AFailureOfTheTakerComesBack) {
-  RowPacker packer(WithNewline(1),
-                   [](auto, const auto&) { return Status(Code::kResourceExhausted, "full"); });
+  const auto packer = NewStreamPacker(
+      WithNewline(1), [](auto, const auto&, auto) { return Status(Code::kResourceExhausted, "full"); });
   const Line line = Letters("ab", 0);
-  EXPECT_EQ(packer.Add(line.ids, line.ends, line.text, 0).message(), "full");
+  EXPECT_EQ(packer->Add(line.ids, line.ends, line.text, 0).message(), "full");
 }
 
 TEST(RowPackerTest, EveryIdButTheFirstIsATargetOnce) {
@@ -145,6 +151,88 @@ TEST(RowPackerTest, EveryIdButTheFirstIsATargetOnce) {
       ASSERT_EQ(row.facts.bytes, row.facts.chars);
     }
     ASSERT_EQ(targets, stream);
+    ASSERT_EQ(counted, bytes);
+  }
+}
+
+TEST(RowPackerTest, ASegmentIsADocument) {
+  std::vector<Ids> segments;
+  // eos | a newline b eos | c eos | d eos, cut behind the third id.
+  Pack(WithNewline(3), {Letters("a", 0), Letters("b", 0), Letters("c", 7), Letters("d", 8)}, NewStreamPacker,
+       &segments);
+  EXPECT_EQ(segments, (std::vector<Ids>{{1}, {2}, {1}}));
+  segments.clear();
+  Pack(ByLine(9), {Letters("a", 0), Letters("b", 0), Letters("c", 7)}, NewStreamPacker, &segments);
+  EXPECT_EQ(segments, (std::vector<Ids>{{1, 5}})) << "eos behind a line ends no document";
+}
+
+std::vector<Row> BestFit(std::uint32_t seq_len, const std::vector<Line>& lines) {
+  return Pack(WithNewline(seq_len), lines, NewBestFitPacker);
+}
+
+TEST(BestFitTest, PutsDocumentsWhereTheyFitBest) {
+  // With eos: 3, 5, 2 and 4 ids into rows of 6 targets. 5 and 4 begin rows, 3 a third one, 2 goes to the 4.
+  std::vector<Ids> segments;
+  const std::vector<Line> lines = {Letters("aa", 0), Letters("bbbb", 1), Letters("c", 2), Letters("ddd", 3)};
+  EXPECT_EQ(Pack(WithNewline(6), lines, NewBestFitPacker, &segments),
+            (std::vector<Row>{{{2, 197, 197, 2, 0, 0, 0}, {4, 3, 3}},
+                              {{2, 198, 198, 198, 198, 2, 0}, {6, 5, 5}},
+                              {{2, 199, 2, 200, 200, 200, 2}, {7, 6, 6}}}));
+  EXPECT_EQ(segments, (std::vector<Ids>{{1}, {1}, {1, 3}}));
+}
+
+TEST(BestFitTest, ALongDocumentIsCutAndItsRestIsPacked) {
+  // Five letters and eos into rows of 4 targets: 4 and a rest of 2, to which the other document fits.
+  EXPECT_EQ(BestFit(4, {Letters("abcde", 0), Letters("x", 1)}),
+            (std::vector<Row>{{{2, 197, 198, 199, 200}, {5, 4, 4}}, {{200, 201, 2, 220, 2}, {5, 4, 4}}}));
+  // Behind another document a rest has that one's eos before it.
+  EXPECT_EQ(BestFit(4, {Letters("x", 0), Letters("abcde", 1)}),
+            (std::vector<Row>{{{2, 220, 2, 201, 2}, {5, 4, 4}}, {{2, 197, 198, 199, 200}, {5, 4, 4}}}));
+  // What fills a row exactly leaves no rest.
+  EXPECT_EQ(BestFit(4, {Letters("abc", 0)}), (std::vector<Row>{{{2, 197, 198, 199, 2}, {5, 4, 4}}}));
+  EXPECT_EQ(BestFit(1, {Letters("a", 0)}), (std::vector<Row>{{{2, 197}, {2, 1, 1}}, {{197, 2}, {2, 1, 1}}}));
+}
+
+TEST(BestFitTest, NothingHasNoRows) { EXPECT_TRUE(BestFit(4, {}).empty()); }
+
+TEST(BestFitTest, EveryIdIsATargetOnceAndShortDocumentsAreWhole) {
+  std::mt19937 random(5);
+  for (int round = 0; round < 200; ++round) {
+    std::vector<Line> lines;
+    std::multiset<Ids> whole;
+    std::multiset<std::uint32_t> all;
+    std::uint64_t bytes = 0;
+    const auto seq_len = static_cast<std::uint32_t>(1 + random() % 20);
+    for (std::uint64_t document = 0; document < random() % 40; ++document) {
+      Ids ids;
+      for (std::size_t left = 1 + random() % 3; left-- > 0;) {
+        lines.push_back(Letters(std::string(random() % 9, static_cast<char>('a' + document % 26)), document));
+        ids.insert(ids.end(), lines.back().ids.begin(), lines.back().ids.end());
+        ids.push_back(left > 0 ? kNewline : kEos);
+        bytes += lines.back().text.size() + 1;
+      }
+      all.insert(ids.begin(), ids.end());
+      if (ids.size() <= seq_len) whole.insert(ids);
+    }
+    std::uint64_t counted = 0, rows = 0;
+    for (const Row& row : BestFit(seq_len, lines)) {
+      ASSERT_EQ(row.ids.size(), seq_len + 1);
+      ++rows;
+      counted += row.facts.bytes;
+      Ids document;
+      for (std::uint32_t at = 1; at < row.facts.length; ++at) {
+        const auto found = all.find(row.ids[at]);
+        ASSERT_NE(found, all.end());
+        all.erase(found);
+        document.push_back(row.ids[at]);
+        if (row.ids[at] != kEos) continue;
+        if (const auto known = whole.find(document); known != whole.end()) whole.erase(known);
+        document.clear();
+      }
+      for (std::uint32_t at = row.facts.length; at <= seq_len; ++at) ASSERT_EQ(row.ids[at], kFill);
+    }
+    ASSERT_TRUE(all.empty());
+    ASSERT_TRUE(whole.empty()) << "a document that a row holds was cut";
     ASSERT_EQ(counted, bytes);
   }
 }

@@ -28,6 +28,25 @@ TEST(TokenizerFactsTest, ComeBackFromJson) {
   EXPECT_EQ(*facts, Example());
 }
 
+TEST(TokenizerFactsTest, AVocabularySaysWhichIdsAreSpecial) {
+  auto directory = std::make_shared<MapStore>();
+  const std::string bytes = "[PAD]\n猫\n[MASK]\n[UNK]\n[SEP]\n";
+  (*directory)["mine.txt"] = bytes;
+  const auto facts = ReadTokenizerFacts({directory, "mine.txt", Json()});
+  ASSERT_TRUE(facts.ok()) << facts.status().message();
+  EXPECT_EQ(facts->layout, "bert");
+  EXPECT_EQ(facts->vocab_size, 5u);
+  EXPECT_EQ(facts->pad_id, 0);
+  EXPECT_EQ(facts->unk_id, 3);
+  EXPECT_EQ(facts->cls_id, -1);
+  EXPECT_EQ(facts->sep_id, 4);
+  EXPECT_EQ(facts->mask_id, 2);
+  EXPECT_EQ(facts->model_digest, DigestOf(bytes));
+  TokenizerFacts morphemes = *facts;
+  morphemes.morphemes = true;
+  EXPECT_EQ(TokenizerFactsFromJson(ToJson(morphemes)).value(), morphemes);
+}
+
 TEST(TokenizerFactsTest, NamesWhatIsWrong) {
   Json json = ToJson(Example());
   json.Remove("eos_id");

@@ -11,6 +11,7 @@
 #include "tests/stages/tokenizer_fixture.h"
 #include "tests/support/temp_dir.h"
 #include "text/sentencepiece_handle.h"
+#include "text/wordpiece.h"
 
 namespace pipeline {
 namespace {
@@ -293,6 +294,83 @@ TEST(TrainTokenizerTest, ConfigurationThatCannotWorkIsRefusedAtItsPlace) {
   Schema elsewhere = TextSchema();
   elsewhere.columns["split"] = ColumnType::kU8, elsewhere.splits = {"a", "b"};
   EXPECT_EQ(TrainTokenizerType().check(TokenizerConfig(), elsewhere).code(), Code::kInvalidArgument);
+}
+
+TrainingRun WordPieceRun(const std::string& boundaries) {
+  TrainingRun run;
+  run.config = TokenizerConfig("bert", boundaries);
+  run.config["model"] = "wordpiece";
+  run.config["vocab_size"] = 80;
+  return run;
+}
+
+WordPieceVocabulary VocabularyOf(const Trained& trained) {
+  EXPECT_TRUE(trained.status.ok()) << trained.status.message();
+  auto vocabulary = WordPieceVocabulary::Parse(trained.Object("vocab.txt"));
+  EXPECT_TRUE(vocabulary.ok()) << vocabulary.status().message();
+  return std::move(vocabulary).value();
+}
+
+TEST(TrainTokenizerTest, WordPiecePublishesAVocabularyAndItsFacts) {
+  const Trained trained = Train(SmallCorpus(), WordPieceRun("auto"));
+  const WordPieceVocabulary vocabulary = VocabularyOf(trained);
+  EXPECT_EQ(vocabulary.size(), 80u);
+  EXPECT_TRUE(trained.Object("vocab.txt").starts_with("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n"));
+  const Json& facts = trained.output.facts;
+  EXPECT_EQ(facts["layout"].AsString(), "bert");
+  EXPECT_EQ(facts["vocab_size"].AsInt(), 80);
+  EXPECT_EQ(facts["pad_id"].AsInt(), 0);
+  EXPECT_EQ(facts["unk_id"].AsInt(), 1);
+  EXPECT_EQ(facts["cls_id"].AsInt(), 2);
+  EXPECT_EQ(facts["sep_id"].AsInt(), 3);
+  EXPECT_EQ(facts["mask_id"].AsInt(), 4);
+  EXPECT_TRUE(facts["morphemes"].AsBool());
+  EXPECT_EQ(facts["model"].AsString(), "vocab.txt");
+  EXPECT_TRUE(vocabulary.Find("東京都")) << "a morpheme";
+  EXPECT_FALSE(vocabulary.Find("猫が"));
+  const Json report = Json::Parse(trained.Object("report.json")).value();
+  EXPECT_GT(report["held_out"]["characters_per_token"].AsDouble(), 1.2);
+  EXPECT_GT(report["training"]["morphemes"].AsInt(), 1000);
+
+  const Trained text = Train(SmallCorpus(), WordPieceRun("none"));
+  EXPECT_FALSE(VocabularyOf(text).Find("東京都")) << "ideographs are words of their own";
+  EXPECT_FALSE(text.output.facts.Has("morphemes"));
+}
+
+TEST(TrainTokenizerTest, WordPieceIsTheSameWhateverTheThreadsAndTheBatches) {
+  TrainingRun run = WordPieceRun("none");
+  const Trained first = Train(SmallCorpus(), run);
+  run.threads = 7;
+  run.rows = 1;
+  const Trained second = Train(SmallCorpus(), run);
+  for (const char* name : {"vocab.txt", "report.json"}) EXPECT_EQ(first.Object(name), second.Object(name));
+}
+
+TEST(TrainTokenizerTest, WordPieceSaysWhatDoesNotFit) {
+  const auto refusal = [](const std::string& model, const std::string& layout,
+                          const std::string& boundaries) {
+    TrainingRun run;
+    run.config = TokenizerConfig(layout, boundaries);
+    run.config["model"] = model;
+    Schema schema = TokenizerSchema(run);
+    return std::string(TrainTokenizerType().check(run.config, schema).message());
+  };
+  EXPECT_EQ(refusal("wordpiece", "pipe", "none"),
+            "layout: a model of WordPiece has the ids that BERT wants; write `layout: bert`");
+  EXPECT_EQ(refusal("unigram", "bert", "none"),
+            "layout: bert is that of a vocab.txt; write `model: wordpiece`");
+  EXPECT_TRUE(refusal("wordpiece", "bert", "spaces").starts_with("boundaries: spaces is for SentencePiece"));
+  EXPECT_EQ(refusal("wordpiece", "bert", "auto"), "");
+
+  TrainingRun run = WordPieceRun("none");
+  run.config["vocab_size"] = 16;
+  EXPECT_NE(Train(SmallCorpus(), run).status.message().find("vocab_size: 16 is too few"), std::string::npos);
+  run.config["vocab_size"] = 16000;
+  EXPECT_NE(Train(SmallCorpus(), run).status.message().find("is more than this text has pieces for"),
+            std::string::npos);
+  run = WordPieceRun("none");
+  run.memory = 1 << 20;
+  EXPECT_EQ(Train(SmallCorpus(), run).status.code(), Code::kResourceExhausted);
 }
 
 }  // namespace

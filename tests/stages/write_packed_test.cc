@@ -5,6 +5,8 @@
 #include <string>
 
 #include "base/str.h"
+#include "formats/array_record.h"
+#include "formats/megatron_index.h"
 #include "formats/packed.h"
 #include "formats/tfrecord.h"
 #include "stages/packed_info.h"
@@ -70,27 +72,61 @@ std::unique_ptr<Published> Publish(const Json& config, const TokenizerFacts& fac
 struct Row {
   std::vector<std::uint32_t> ids;
   PackedRowFacts facts;
+  PackedSegments segments = {};
 };
+
+/// The records of a shard, whatever its encoding.
+std::vector<std::string> RecordsOf(Published& published, const PackedShard& shard) {
+  std::vector<std::string> records;
+  const std::string& bytes = published.out[shard.object];
+  const StringFile file(bytes);
+  if (const std::uint32_t id_bytes =
+          PackedIdBytes(published.info.encoding, published.info.tokenizer.vocab_size)) {
+    const std::size_t row = id_bytes * (published.info.seq_len + std::size_t{1});
+    EXPECT_EQ(bytes.size() % row, 0u);
+    for (std::size_t at = 0; at < bytes.size(); at += row) records.push_back(bytes.substr(at, row));
+  } else if (published.info.encoding == PackedEncoding::kArrayRecord) {
+    const auto reader = ArrayRecordReader::Open(file, {});
+    EXPECT_TRUE(reader.ok()) << reader.status().message();
+    for (auto next = (*reader)->Next(); next.ok() && *next; next = (*reader)->Next())
+      records.emplace_back(**next);
+  } else {
+    const auto input = file.Open(0, {});
+    TfRecordReader reader(**input, 1 << 20);
+    for (auto next = reader.Next(); next.ok() && *next; next = reader.Next()) records.emplace_back(**next);
+  }
+  return records;
+}
 
 /// The rows of a shard, held against its index.
 std::vector<Row> RowsOf(Published& published, const PackedShard& shard) {
-  const auto index = ParsePackedIndex(published.out[shard.index]);
-  EXPECT_TRUE(index.ok()) << index.status().message();
-  const StringFile file(published.out[shard.object]);
-  const auto input = file.Open(0, {});
-  TfRecordReader reader(**input, 1 << 20);
-  std::vector<Row> rows;
-  for (const PackedIndexEntry& entry : *index) {
-    EXPECT_EQ(entry.offset, reader.offset());
-    const auto record = reader.Next();
-    if (!record.ok() || !*record) {
-      ADD_FAILURE() << shard.object << ": fewer rows than its index has";
-      return rows;
-    }
-    EXPECT_TRUE(ParsePackedRow(**record, rows.emplace_back().ids).ok());
-    rows.back().facts = entry.facts;
+  const PackedInfo& info = published.info;
+  const std::vector<std::string> records = RecordsOf(published, shard);
+  std::vector<PackedIndexEntry> entries(records.size());
+  if (info.encoding == PackedEncoding::kMmap) {
+    const auto index = ParseMegatronIndex(published.out[shard.index]);
+    EXPECT_TRUE(index.ok()) << index.status().message();
+    EXPECT_EQ(*index, MegatronRows(MegatronType::kUint16, records.size(), info.seq_len + 1));
+  } else {
+    const auto index = ParsePackedIndex(published.out[shard.index]);
+    EXPECT_TRUE(index.ok()) << index.status().message();
+    EXPECT_EQ(index->size(), records.size());
+    entries = *index;
   }
-  EXPECT_FALSE(reader.Next()->has_value());
+  std::vector<Row> rows;
+  std::uint64_t offset = 0;
+  for (std::size_t at = 0; at < records.size() && at < entries.size(); ++at) {
+    Row& row = rows.emplace_back();
+    const std::uint32_t id_bytes = PackedIdBytes(info.encoding, info.tokenizer.vocab_size);
+    const Status parsed = id_bytes > 0
+                              ? ParseRawIds(records[at], id_bytes, row.ids)
+                              : ParsePackedRow(records[at], row.ids, info.segments ? &row.segments : nullptr);
+    EXPECT_TRUE(parsed.ok()) << parsed.message();
+    row.facts = entries[at].facts;
+    if (info.encoding == PackedEncoding::kMmap) continue;
+    EXPECT_EQ(entries[at].offset, offset);
+    offset += records[at].size() + (info.encoding == PackedEncoding::kExample ? kTfRecordOverhead : 0);
+  }
   return rows;
 }
 
@@ -186,6 +222,118 @@ TEST(WritePackedTest, EqualLeavesOutRowsAndSaysHowMany) {
   EXPECT_EQ(equal->info.splits[1], all->info.splits[1]);
 }
 
+Json With(Json config, std::string_view key, Json value) {
+  config[key] = std::move(value);
+  return config;
+}
+
+TEST(WritePackedTest, EveryEncodingHasTheSameRows) {
+  const PackedCorpus corpus = RandomPackedCorpus(3, 20);
+  const std::map<std::string, std::string> digests = {{"example", "e5fce95c068f6941fcc905ffc4504277"},
+                                                      {"raw16", "7f8d809b9a7f3e0bff2d07405b100a20"},
+                                                      {"raw32", "e1063ff1944dea38ab6b4de560c353e6"},
+                                                      {"mmap", "5efa10f7a3a077dd7997e1336128312a"},
+                                                      {"array_record", "27f30bf5dcecf1990bcd7de0440df16a"}};
+  for (const Json& base : {Config(13), Unshuffled(13)}) {
+    const auto wanted = Publish(base, PipeTokenizer(kModel), corpus);
+    for (const auto& [encoding, digest] : digests) {
+      const auto found = Publish(With(base, "encoding", encoding), PipeTokenizer(kModel), corpus, 1000, 1000);
+      ASSERT_EQ(found->info.splits.size(), 2u);
+      EXPECT_EQ(PackedEncodingName(found->info.encoding), encoding);
+      for (std::size_t split = 0; split < 2; ++split) {
+        const auto& shards = found->info.splits[split].shards;
+        ASSERT_EQ(shards.size(), wanted->info.splits[split].shards.size());
+        for (std::size_t shard = 0; shard < shards.size(); ++shard) {
+          EXPECT_EQ(shards[shard].totals, wanted->info.splits[split].shards[shard].totals);
+          const std::vector<Row> rows = RowsOf(*found, shards[shard]);
+          const std::vector<Row> others = RowsOf(*wanted, wanted->info.splits[split].shards[shard]);
+          ASSERT_EQ(rows.size(), others.size());
+          for (std::size_t row = 0; row < rows.size(); ++row) {
+            std::vector<std::uint32_t> ids = others[row].ids;
+            if (encoding == "mmap") std::fill(ids.begin() + others[row].facts.length, ids.end(), 2u);
+            EXPECT_EQ(rows[row].ids, ids);
+            EXPECT_TRUE(encoding == "mmap" || rows[row].facts == others[row].facts);
+          }
+        }
+      }
+      if (base == Unshuffled(13)) continue;
+      Hasher hasher;
+      for (const auto& [name, bytes] : found->out.objects()) hasher.UpdateField(name).UpdateField(bytes);
+      EXPECT_EQ(hasher.Finish().ToHex(), digest)
+          << encoding << ": other bytes: raise the version of write_packed";
+    }
+  }
+}
+
+TEST(WritePackedTest, BestFitKeepsEveryTargetAndSaysHowMuchFillsRows) {
+  const PackedCorpus corpus = RandomPackedCorpus(3, 20);
+  const Json config = With(With(Config(100), "packing", "best_fit"), "segments", true);
+  const auto published = Publish(config, PipeTokenizer(kModel), corpus);
+  EXPECT_TRUE(published->info.best_fit);
+  for (const PackedSplit& split : published->info.splits) {
+    std::vector<std::uint32_t> targets,
+        wanted = Targets(corpus, split.name == "train" ? 0 : 1, PipeTokenizer(kModel));
+    for (const PackedShard& shard : split.shards)
+      for (const Row& row : RowsOf(*published, shard)) {
+        targets.insert(targets.end(), row.ids.begin() + 1, row.ids.begin() + row.facts.length);
+        for (std::size_t at = 0; at < row.ids.size(); ++at) {
+          EXPECT_EQ(row.segments.ids[at] == 0, at >= row.facts.length);
+          if (at == 0 || at >= row.facts.length) continue;
+          EXPECT_EQ(row.segments.ids[at] != row.segments.ids[at - 1], row.ids[at - 1] == 2);
+        }
+      }
+    std::sort(targets.begin(), targets.end());
+    std::sort(wanted.begin(), wanted.end());
+    EXPECT_EQ(targets, wanted);
+    const double padding = published->info.padding(split.totals());
+    EXPECT_GT(padding, 0);
+    EXPECT_LT(padding, 0.3);
+  }
+  for (const std::size_t batch_lines : {1u, 7u})
+    EXPECT_EQ(Publish(config, PipeTokenizer(kModel), corpus, batch_lines, 1000)->out.objects(),
+              published->out.objects());
+  Hasher hasher;
+  for (const auto& [name, bytes] : published->out.objects()) hasher.UpdateField(name).UpdateField(bytes);
+  EXPECT_EQ(hasher.Finish().ToHex(), "97a61349a8d775fa5d587f7ba045aedd")
+      << "other bytes: raise the version of write_packed";
+
+  const auto stage = MakeWritePacked(config, ToJson(PipeTokenizer(kModel)), kModel, {"train", "validation"});
+  MapStore artifact;
+  StageCounts counts;
+  for (const Piece& piece : WritePackedPieces(**stage, artifact, corpus, 16))
+    for (const auto& [reason, count] : piece.output.reasons) counts.Add(reason, count);
+  std::uint64_t rows = 0, tokens = 0;
+  for (const PackedSplit& split : published->info.splits)
+    rows += split.totals().rows, tokens += split.totals().tokens;
+  EXPECT_EQ(counts.reasons.at("row_ids"), rows * 101);
+  EXPECT_EQ(counts.reasons.at("fill_ids"), rows * 101 - tokens);
+  const Metric metric = WritePackedType().metrics.at(0);
+  EXPECT_EQ(metric.name, "padding");
+  EXPECT_NEAR(metric.value(counts), 1 - static_cast<double>(tokens) / (static_cast<double>(rows) * 101),
+              1e-9);
+}
+
+TEST(WritePackedTest, RefusesAnEncodingThatDoesNotFit) {
+  TokenizerFacts facts = PipeTokenizer(kModel);
+  facts.vocab_size = 65537;
+  const Json raw16 = With(Config(4), "encoding", "raw16");
+  EXPECT_EQ(
+      MakeWritePacked(raw16, ToJson(facts), kModel, {"train"}).status().message(),
+      "raw16 has room for ids below 65536, and the tokenizer has 65537 pieces; write `encoding: raw32`");
+  facts.vocab_size = 65536;
+  EXPECT_TRUE(MakeWritePacked(raw16, ToJson(facts), kModel, {"train"}).ok());
+  Schema schema;
+  for (const std::string encoding : {"raw16", "raw32", "mmap"})
+    EXPECT_EQ(WritePackedType()
+                  .check(With(With(Config(4), "encoding", encoding), "segments", true), schema)
+                  .message(),
+              "segments: rows in " + encoding +
+                  " are ids and nothing else; write `encoding: example` or `array_record`");
+  EXPECT_TRUE(WritePackedType()
+                  .check(With(With(Config(4), "encoding", "array_record"), "segments", true), schema)
+                  .ok());
+}
+
 TEST(WritePackedTest, ASplitWithoutRowsIsOneEmptyShard) {
   PackedCorpus corpus = {{{0, 0}, {}}};
   for (const Json& config : {Config(4), Unshuffled(4)}) {
@@ -195,6 +343,10 @@ TEST(WritePackedTest, ASplitWithoutRowsIsOneEmptyShard) {
       ASSERT_EQ(split.shards.size(), 1u);
       EXPECT_EQ(published->out[split.shards[0].object], "");
       EXPECT_TRUE(published->out.objects().contains(split.shards[0].index));
+    }
+    for (const std::string encoding : {"mmap", "array_record"}) {
+      const auto other = Publish(With(config, "encoding", encoding), PipeTokenizer(kModel), corpus);
+      EXPECT_EQ(RowsOf(*other, other->info.splits[0].shards[0]).size(), 0u) << encoding;
     }
   }
 }

@@ -45,16 +45,25 @@ def frame(data):
     return size + masked(size) + data + masked(data)
 
 
-def write_shard(directory, name, rows, facts=None):
+ID_BYTES = {"example": 0, "raw16": 2, "raw32": 4}
+
+
+def row_of(ids, encoding):
+    width = ID_BYTES[encoding]
+    return b"".join(id_.to_bytes(width, "little") for id_ in ids) if width else frame(example(ids))
+
+
+def write_shard(directory, name, rows, facts=None, encoding="example"):
     """Returns the entry of packed.json. A row is (ids, length, bytes, chars)."""
+    object_, index_ = (f"{name}.tfrecord", f"{name}.idx") if encoding == "example" else (f"{name}.bin", f"{name}.rows")
     shard, index = bytearray(), bytearray()
     for ids, length, size, chars in rows:
         index += struct.pack("<QIII", len(shard), length, size, chars)
-        shard += frame(example(ids))
-    (directory / f"{name}.tfrecord").write_bytes(shard)
-    (directory / f"{name}.idx").write_bytes(index)
+        shard += row_of(ids, encoding)
+    (directory / object_).write_bytes(shard)
+    (directory / index_).write_bytes(index)
     tokens = sum(row[1] for row in rows)
-    return {"object": f"{name}.tfrecord", "index": f"{name}.idx", "rows": len(rows), "tokens": tokens,
+    return {"object": object_, "index": index_, "rows": len(rows), "tokens": tokens,
             "targets": tokens - len(rows), "bytes": sum(row[2] for row in rows),
             "chars": sum(row[3] for row in rows), **(facts or {})}
 
@@ -65,13 +74,13 @@ def write_manifest(directory):
     for path in sorted(directory.iterdir()):
         if path.name != "MANIFEST.json":
             data = path.read_bytes()
-            kind = "shards" if path.suffix == ".tfrecord" else "sidecars"
+            kind = "shards" if path.suffix in (".tfrecord", ".bin") else "sidecars"
             entries[kind].append({"object": path.name, "bytes": len(data), "crc32c": f"{crc32c(data):08x}"})
     content = f"{crc32c(json.dumps(entries).encode()):032x}"
     (directory / "MANIFEST.json").write_text(json.dumps({"pipe_manifest": 1, "content": content, **entries}))
 
 
-def write_packed(directory, splits, seq_len, vocab_size, model=b"no model", ids=None):
+def write_packed(directory, splits, seq_len, vocab_size, model=b"no model", ids=None, encoding="example"):
     """splits: {name: [rows of one shard, rows of the next, ...]}."""
     directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
@@ -79,8 +88,11 @@ def write_packed(directory, splits, seq_len, vocab_size, model=b"no model", ids=
                  "model_digest": "0" * 32, "pad_id": 0, "unk_id": 3, "vocab_size": vocab_size, **(ids or {})}
     info = {"pipe_packed": 1, "dtype": "int64", "feature": "tokens", "fill_id": 0, "seq_len": seq_len,
             "splits": {}, "tokenizer": tokenizer}
+    if encoding != "example":
+        info.update(pipe_packed=2, encoding=encoding, dtype=f"uint{8 * ID_BYTES[encoding]}")
+        del info["feature"]
     for name, shards in splits.items():
-        entries = [write_shard(directory, f"{name}-{number:05}-of-{len(shards):05}", rows)
+        entries = [write_shard(directory, f"{name}-{number:05}-of-{len(shards):05}", rows, encoding=encoding)
                    for number, rows in enumerate(shards)]
         totals = {key: sum(entry[key] for entry in entries)
                   for key in ("rows", "tokens", "targets", "bytes", "chars")}

@@ -32,10 +32,10 @@ class ReaderTest(unittest.TestCase):
         self.addCleanup(directory.cleanup)
         self.place = Path(directory.name) / "packed"
 
-    def write(self, *sizes):
+    def write(self, *sizes, encoding="example"):
         shards = [list(made_rows(size, number)) if size else [] for number, size in enumerate(sizes)]
         splits = {"train": shards, "validation": [list(made_rows(9, 99))]}
-        packed_rows.write_packed(self.place, splits, SEQ_LEN, VOCAB)
+        packed_rows.write_packed(self.place, splits, SEQ_LEN, VOCAB, encoding=encoding)
         return [row for shard in shards for row in shard]
 
     def both(self, split="train", seed=0):
@@ -75,6 +75,26 @@ class RowsTest(ReaderTest):
                 self.assert_batch(rows.in_order(first, n), written[first:first + n])
         for rows in self.both("validation"):
             self.assertEqual(rows.count, 9)
+
+    def test_rows_of_ids_come_as_they_were_written(self):
+        for encoding in ("raw16", "raw32"):
+            written = self.write(5, 0, 300, 1, encoding=encoding)
+            for rows in self.both(seed=5):
+                for first, n in ((0, 306), (4, 3), (305, 1)):
+                    self.assert_batch(rows.in_order(first, n), written[first:first + n])
+                chosen = order.rows_of(290, 100, rows.count, 5)
+                self.assert_batch(rows.shuffled(290, 100), [written[row] for row in chosen])
+
+    def test_what_this_trainer_does_not_read_is_refused(self):
+        self.write(3)
+        for more, said in (({"encoding": "array_record"}, "rows in array_record, which this trainer does not read"),
+                           ({"segments": True}, "rows with segments, which this trainer does not read"),
+                           ({"pipe_packed": 3}, "its version is newer than 2")):
+            info = json.loads((self.place / "packed.json").read_text())
+            (self.place / "packed.json").write_text(json.dumps({**info, **more}))
+            packed_rows.write_manifest(self.place)
+            self.assertIn(said, self.errors())
+            (self.place / "packed.json").write_text(json.dumps(info))
 
     def test_samples_follow_the_order(self):
         written = self.write(1500, 700, 3000)
@@ -232,6 +252,15 @@ class DamageTest(ReaderTest):
         for rows in self.both():
             self.assertEqual(rows.in_order(0, 1).tokens.tolist(), [list(range(5, 13))])
 
+    def test_rows_of_ids_that_are_none_are_refused(self):
+        for ids, length, said in (([*range(7), VOCAB], 8, f"id 7 is none of the tokenizer's {VOCAB} "),
+                                  ([5, 6, 7, 0, 0, 0, 9, 0], 3, "id 6, behind its length of 3, does not"),
+                                  (range(7), 8, "has 14 bytes by its index, by packed.json 16")):
+            rows = [(ids, length, 3, 1)]
+            packed_rows.write_packed(self.place, {"train": [rows]}, SEQ_LEN, VOCAB, encoding="raw16")
+            self.assertIn("train-00000-of-00001.bin: the row at byte 0", self.errors())
+            self.assertIn(said, self.errors())
+
     def test_a_number_written_too_long_is_read(self):
         """As protobuf has it: 85 80 00 is 5."""
         values = b"\x85\x80\x00" + bytes(range(6, 13))
@@ -277,7 +306,7 @@ class PackedInfoTest(ReaderTest):
         self.write(3)
         whole = (self.place / "packed.json").read_text()
         for path, value, said in (
-                (("seq_len",), 0, "seq_len"), (("seq_len",), "8", "seq_len"), (("pipe_packed",), 2, "newer"),
+                (("seq_len",), 0, "seq_len"), (("seq_len",), "8", "seq_len"), (("pipe_packed",), 3, "newer"),
                 (("splits",), [], "splits"), (("tokenizer", "vocab_size"), -1, "vocab_size"),
                 (("tokenizer", "model"), "../secret", "no name of a file"), (("fill_id",), None, "fill_id"),
                 (("splits", "train", "shards", 0, "object"), "/etc/passwd", "shards[0]: object"),

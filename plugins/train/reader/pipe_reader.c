@@ -48,7 +48,10 @@ static int fill_in(pipe_reader* reader, const pipe_reader_options* options, cons
                    size_t shard_count) {
   if (options->seq_len < 1 || options->seq_len > 1u << 24 || options->vocab_size > INT32_MAX)
     return refuse(reader, PIPE_READER_ARGUMENT, "seq_len or vocab_size is out of range");
-  reader->rules = (pipe_row_rules){options->seq_len + 1, options->vocab_size, options->fill_id};
+  if (options->id_bytes != 0 && options->id_bytes != 2 && options->id_bytes != 4)
+    return refuse(reader, PIPE_READER_ARGUMENT, "id_bytes is none of 0, 2, 4");
+  reader->rules =
+      (pipe_row_rules){options->seq_len + 1, options->vocab_size, options->fill_id, options->id_bytes};
   reader->directory = copy_of(options->directory, "/");
   reader->shards = calloc(shard_count + 1, sizeof *reader->shards);
   if (reader->directory == NULL || reader->shards == NULL) return PIPE_READER_MEMORY;

@@ -1,9 +1,9 @@
 /* Reads packed rows (formats/packed.md) for a trainer: libpipe_reader, C99 and libc alone.
  *
  * It makes no thread and writes nothing. A reader is used by one thread at a time; readers are independent of
- * each other, and a forked child may go on with its copy. Every read checks both CRCs of the row and holds it
- * against its index. pipe_trainer/numpy_reader.py is the same in numpy, down to the messages; ORDER.md says
- * which row a sample is. */
+ * each other, and a forked child may go on with its copy. Every read checks both CRCs of an Example and holds
+ * the row against its index; rows that are nothing but ids have no CRC. pipe_trainer/numpy_reader.py is the
+ * same in numpy, down to the messages; ORDER.md says which row a sample is. */
 #pragma once
 
 #include <stddef.h>
@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-#define PIPE_READER_ABI 1u
+#define PIPE_READER_ABI 2u
 
 #if defined(__GNUC__)
 #define PIPE_READER_API __attribute__((visibility("default")))
@@ -44,6 +44,7 @@ typedef struct {
   uint32_t seq_len;    /* a row has seq_len + 1 ids, at most 2^24 */
   uint32_t vocab_size; /* an id at or above it is refused; at most 2^31 - 1 */
   uint32_t fill_id;    /* what stands behind the length of a row */
+  uint32_t id_bytes;   /* 0: rows are Examples; 2, 4: ids of so many bytes */
 } pipe_reader_options;
 
 /* In which order `first` and `count` of the calls below go through the split. */

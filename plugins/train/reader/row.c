@@ -95,8 +95,23 @@ static uint64_t numbers_of(const unsigned char* at, const unsigned char* end, ui
   return found;
 }
 
-int pipe_row_read(const pipe_row_rules* rules, const unsigned char* frame, uint64_t size, uint32_t length,
-                  uint64_t at, int32_t* tokens, char error[kPipeErrorBytes]) {
+/* The ids of a row that is nothing else. */
+static int take_ids(const pipe_row_rules* rules, const unsigned char* bytes, uint64_t size, uint64_t at,
+                    int32_t* tokens, char* error) {
+  if (size != (uint64_t)rules->ids * rules->id_bytes)
+    return wrong(error,
+                 "the row at byte %" PRIu64 " has %" PRIu64 " bytes by its index, by packed.json %" PRIu64,
+                 at, size, (uint64_t)rules->ids * rules->id_bytes);
+  for (uint32_t number = 0; number < rules->ids; ++number) {
+    const uint64_t id = little_endian(bytes + (uint64_t)number * rules->id_bytes, rules->id_bytes);
+    tokens[number] = (int32_t)(id < rules->vocab_size ? id : rules->vocab_size);
+  }
+  return 1;
+}
+
+/* The ids of an Example in a frame. */
+static int take_example(const pipe_row_rules* rules, const unsigned char* frame, uint64_t size, uint64_t at,
+                        int32_t* tokens, char* error) {
   if (size < kPipeFrameOverhead)
     return wrong(error, "the row at byte %" PRIu64 " has %" PRIu64 " bytes by its index, too few for one", at,
                  size);
@@ -118,6 +133,14 @@ int pipe_row_read(const pipe_row_rules* rules, const unsigned char* frame, uint6
   if (ids != rules->ids)
     return wrong(error, "the row at byte %" PRIu64 " has %" PRIu64 " ids, by packed.json %" PRIu32, at, ids,
                  rules->ids);
+  return 1;
+}
+
+int pipe_row_read(const pipe_row_rules* rules, const unsigned char* frame, uint64_t size, uint32_t length,
+                  uint64_t at, int32_t* tokens, char error[kPipeErrorBytes]) {
+  if (rules->id_bytes > 0 ? !take_ids(rules, frame, size, at, tokens, error)
+                          : !take_example(rules, frame, size, at, tokens, error))
+    return 0;
   for (uint32_t number = 0; number < rules->ids; ++number)
     if ((uint32_t)tokens[number] == rules->vocab_size)
       return wrong(

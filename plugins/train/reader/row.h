@@ -1,4 +1,5 @@
-/* One row: a tf.train.Example of one int64 list in a TFRecord frame, as formats/packed.md writes it. */
+/* One row, as formats/packed.md writes it: a tf.train.Example of one int64 list in a TFRecord frame, or ids.
+ */
 #pragma once
 
 #include <stddef.h>
@@ -14,6 +15,7 @@ typedef struct {
   uint32_t ids; /* of each row */
   uint32_t vocab_size;
   uint32_t fill_id;
+  uint32_t id_bytes; /* 2 or 4: a row is nothing but ids of so many bytes; 0: an Example */
 } pipe_row_rules;
 
 /* Reads the row in the `size` bytes of `frame`, which the index says has `length` ids, into `tokens`

@@ -287,8 +287,18 @@ TEST_F(TrainStageTest, SplitThatIsMissingOrEmptyIsRefused) {
 }
 
 TEST_F(TrainStageTest, DataThatIsNotPackedIsRefused) {
+  packed_["pipe_packed"] = 3;
+  Fails(Code::kInvalidArgument, "no packed data of version 1 or 2", 0);
+}
+
+TEST_F(TrainStageTest, RowsThatTheReaderDoesNotKnowAreRefused) {
   packed_["pipe_packed"] = 2;
-  Fails(Code::kInvalidArgument, "no packed data of version 1", 0);
+  packed_["encoding"] = "array_record";
+  Fails(Code::kInvalidArgument, "rows in array_record, which the trainer does not read: give write_packed",
+        0);
+  packed_["encoding"] = "example";
+  packed_["segments"] = true;
+  Fails(Code::kInvalidArgument, "rows with segments, which the trainer does not read", 0);
 }
 
 TEST_F(TrainStageTest, CheckJudgesTheKeys) {

@@ -37,7 +37,8 @@ class Rows:
         if not self.count:
             raise DataError(f"{info.directory}: split {split!r} has no rows; give it more of the documents")
         self._lock = threading.Lock()
-        arguments = (info.directory, shards, info.seq_len, self.tokenizer["vocab_size"], info.fill_id, seed)
+        arguments = (info.directory, shards, info.seq_len, self.tokenizer["vocab_size"], info.fill_id, seed,
+                     info.id_bytes)
         self._reader, self.reader = None, "numpy"
         if native is not False:
             try:

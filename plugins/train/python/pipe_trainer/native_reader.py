@@ -8,7 +8,7 @@ import numpy as np
 
 from .numpy_reader import Damage
 
-ABI = 1
+ABI = 2
 LIBRARY = "libpipe_reader.so"
 DATA, ARGUMENT, MEMORY = 1, 2, 3
 ERROR_BYTES = 512
@@ -21,7 +21,8 @@ class _Shard(ctypes.Structure):
 
 class _Options(ctypes.Structure):
     _fields_ = [("directory", ctypes.c_char_p), ("seed", ctypes.c_uint64), ("seq_len", ctypes.c_uint32),
-                ("vocab_size", ctypes.c_uint32), ("fill_id", ctypes.c_uint32)]
+                ("vocab_size", ctypes.c_uint32), ("fill_id", ctypes.c_uint32),
+                ("id_bytes", ctypes.c_uint32)]
 
 
 def library_path():
@@ -58,7 +59,7 @@ def load():
 class NativeReader:
     """The same calls as NumpyReader. Python's lock is free while the library reads."""
 
-    def __init__(self, directory, shards, seq_len, vocab_size, fill_id, seed):
+    def __init__(self, directory, shards, seq_len, vocab_size, fill_id, seed, id_bytes=0):
         self._library, self._handle = load(), ctypes.c_void_p()
         self.rows = sum(shard.rows for shard in shards)
         table = (_Shard * max(1, len(shards)))()
@@ -66,7 +67,7 @@ class NativeReader:
             entry.object, entry.index = shard.object.encode(), shard.index.encode()
             entry.rows, entry.targets = shard.rows, shard.targets
             entry.bytes, entry.chars = shard.bytes, shard.chars
-        options = _Options(os.fsencode(directory), seed, seq_len, vocab_size, fill_id)
+        options = _Options(os.fsencode(directory), seed, seq_len, vocab_size, fill_id, id_bytes)
         error = ctypes.create_string_buffer(ERROR_BYTES)
         code = self._library.pipe_reader_open(options, table, len(shards), self._handle, error, ERROR_BYTES)
         self._raise(code, error.value)

@@ -19,9 +19,10 @@ class Damage(Exception):
 
 
 class NumpyReader:
-    def __init__(self, directory, shards, seq_len, vocab_size, fill_id, seed):
+    def __init__(self, directory, shards, seq_len, vocab_size, fill_id, seed, id_bytes=0):
         self._directory, self._shards = str(directory), shards
         self._ids, self._vocab, self._fill, self._seed = seq_len + 1, vocab_size, fill_id, seed
+        self._id_bytes = id_bytes  # 0: rows are Examples
         self._ends = np.cumsum([shard.rows for shard in shards]).tolist()
         self.rows = self._ends[-1] if shards else 0
         self._open = OrderedDict()  # number of a shard: (descriptor, size, entries), the oldest use first
@@ -56,6 +57,24 @@ class NumpyReader:
         return entries[row]
 
     def _row(self, name, frame, length, at):
+        ids = self._raw(name, frame, at) if self._id_bytes else self._example(name, frame, at)
+        strange = np.flatnonzero(ids >= self._vocab)
+        if strange.size:
+            raise Damage(f"{name}: the row at byte {at}: id {strange[0]} is none of the tokenizer's "
+                         f"{self._vocab} pieces")
+        other = np.flatnonzero(ids[length:] != self._fill)
+        if other.size:
+            raise Damage(f"{name}: the row at byte {at}: id {length + other[0]}, behind its length of "
+                         f"{length}, does not fill it")
+        return ids
+
+    def _raw(self, name, row, at):
+        if len(row) != self._ids * self._id_bytes:
+            raise Damage(f"{name}: the row at byte {at} has {len(row)} bytes by its index, by packed.json "
+                         f"{self._ids * self._id_bytes}")
+        return np.frombuffer(row, f"<u{self._id_bytes}").astype(np.int64)
+
+    def _example(self, name, frame, at):
         if len(frame) < 16:
             raise Damage(f"{name}: the row at byte {at} has {len(frame)} bytes by its index, too few for one")
         if int.from_bytes(frame[8:12], "little") != masked(frame[:8]):
@@ -72,14 +91,6 @@ class NumpyReader:
         ids = _varints(np.frombuffer(numbers, np.uint8))
         if len(ids) != self._ids:
             raise Damage(f"{name}: the row at byte {at} has {len(ids)} ids, by packed.json {self._ids}")
-        strange = np.flatnonzero(ids >= self._vocab)
-        if strange.size:
-            raise Damage(f"{name}: the row at byte {at}: id {strange[0]} is none of the tokenizer's "
-                         f"{self._vocab} pieces")
-        other = np.flatnonzero(ids[length:] != self._fill)
-        if other.size:
-            raise Damage(f"{name}: the row at byte {at}: id {length + other[0]}, behind its length of "
-                         f"{length}, does not fill it")
         return ids
 
     def _opened(self, number):

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from .crc32c import crc32c
 
-NEWEST = 1
+NEWEST = 2
+ID_BYTES = {"example": 0, "raw16": 2, "raw32": 4}  # of the encodings that are read
 MANIFEST, PACKED = "MANIFEST.json", "packed.json"
 REMEDY = "; run `pipe verify` on it, and the pipeline again"
 
@@ -32,6 +33,7 @@ class PackedInfo:
     fill_id: int
     tokenizer: dict
     splits: dict  # name: tuple of Shard
+    id_bytes: int  # 0: rows are Examples
     digest: str   # the content root of the manifest: other rows have another one
 
 
@@ -121,6 +123,11 @@ def read_packed_info(directory):
     info = _Members(value, str(path))
     if info.whole("pipe_packed") > NEWEST:
         raise DataError(f"{path}: its version is newer than {NEWEST}; take a newer pipe")
+    encoding = value.get("encoding", "example")
+    if encoding not in ID_BYTES or value.get("segments"):
+        what = "rows with segments" if encoding in ID_BYTES else f"rows in {encoding}"
+        raise DataError(f"{path}: {what}, which this trainer does not read; give write_packed `encoding:` "
+                        f"{', '.join(ID_BYTES)} and no `segments`")
     tokenizer = _Members(info.get("tokenizer", dict), f"{path}: tokenizer")
     tokenizer.file("model")
     tokenizer.get("model_digest", str)
@@ -132,4 +139,4 @@ def read_packed_info(directory):
         splits[name] = tuple(_shards(_Members(split, f"{path}: splits.{name}"), f"{path}: splits.{name}"))
     _check_sizes(directory, listed, splits)
     return PackedInfo(directory, info.whole("seq_len", 1, 1 << 24), info.whole("fill_id", 0, (1 << 31) - 1),
-                      info.get("tokenizer", dict), splits, manifest.get("content", str))
+                      info.get("tokenizer", dict), splits, ID_BYTES[encoding], manifest.get("content", str))

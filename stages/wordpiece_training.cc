@@ -1,0 +1,105 @@
+#include "stages/wordpiece_training.h"
+
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/str.h"
+#include "text/utf8.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::uint64_t kBase = std::uint64_t{32} << 20;
+constexpr std::string_view kSpecialPieces[] = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
+constexpr std::size_t kExamples = 5;
+constexpr std::size_t kExampleBytes = 180;
+
+double Ratio(std::uint64_t part, std::uint64_t whole) {
+  return whole == 0 ? 0 : std::round(1e6 * static_cast<double>(part) / static_cast<double>(whole)) / 1e6;
+}
+
+}  // namespace
+
+// Measured on Japanese prose, each a little above what was seen.
+std::uint64_t WordPieceMemory(const TrainingSettings& settings, std::uint64_t text_bytes) {
+  if (settings.boundaries != Boundaries::kCuts) return kBase + text_bytes * 8;
+  return kBase + static_cast<std::uint64_t>(600 * 36 * std::sqrt(static_cast<double>(text_bytes)));
+}
+
+Status WordPieceTraining::Add(std::string_view line, std::span<const std::uint32_t> cuts) {
+  ++counts_.lines;
+  counts_.bytes += line.size();
+  finder_.Start(line, kind(), cuts);
+  // A longer word is unknown, whatever its pieces.
+  while (finder_.Next())
+    if (finder_.characters() <= kMaxWordCharacters) words_.Add(finder_.word());
+  counts_.sentences = words_.distinct();
+  if (kind() == BertWordKind::kMorphemes) counts_.morphemes = words_.total();
+  const std::uint64_t needed = kBase + words_.training_memory();
+  if (memory_ == 0 || needed <= memory_) return {};
+  return Status(
+      Code::kResourceExhausted,
+      StrCat("the ", words_.distinct(), " distinct words of the text so far (", HumanBytes(counts_.bytes),
+             ") need ", HumanBytes(needed), " of memory to train on, of ", HumanBytes(memory_),
+             "; raise limits.memory, or train on a smaller sample"));
+}
+
+Result<WordPieceVocabulary> WordPieceTraining::Finish(std::stop_token stop) const {
+  if (words_.total() == 0)
+    return Status(Code::kFailedPrecondition, "there is no text to train on; is the split `train` empty?");
+  WordPieceRules rules;
+  rules.pieces = static_cast<std::size_t>(settings_.vocab_size) - std::size(kSpecialPieces);
+  rules.fewer_will_do = settings_.fewer_will_do;
+  rules.character_coverage = settings_.character_coverage;
+  rules.max_characters = static_cast<std::size_t>(settings_.max_piece_length);
+  Result<std::vector<std::string>> pieces = TrainWordPieces(words_, rules, std::move(stop));
+  if (!pieces.ok()) {
+    if (pieces.status().code() != Code::kFailedPrecondition) return std::move(pieces).status();
+    return Status(Code::kFailedPrecondition,
+                  StrCat("vocab_size: ", settings_.vocab_size, " ", pieces.status().message()));
+  }
+  std::string text;
+  for (const std::string_view piece : kSpecialPieces) text += StrCat(piece, "\n");
+  for (const std::string& piece : *pieces) text += StrCat(piece, "\n");
+  return WordPieceVocabulary::Parse(text);
+}
+
+Json MeasureWordPieces(const WordPieceVocabulary& vocabulary, BertWordKind kind, const HeldLines& held) {
+  const WordPieceEncoder encoder(vocabulary, kind);
+  BertWords words;
+  std::vector<std::uint32_t> ids, ends;
+  std::uint64_t tokens = 0, unknown = 0;
+  Json examples = Json::Array{};
+  for (std::size_t row = 0; row < held.text.size(); ++row) {
+    const std::string_view line = held.text[row];
+    ids.clear(), ends.clear();
+    encoder.Encode(line, held.cuts.empty() ? std::span<const std::uint32_t>() : held.cuts[row], words, ids,
+                   ends);
+    tokens += ids.size();
+    Json pieces = Json::Array{};
+    for (const std::uint32_t id : ids) {
+      if (id == vocabulary.unk()) ++unknown;
+      if (line.size() <= kExampleBytes) pieces.Append(vocabulary[id]);
+    }
+    if (examples.AsArray().size() >= kExamples || ids.empty() || line.size() > kExampleBytes) continue;
+    Json example;
+    example["text"] = line;
+    example["pieces"] = std::move(pieces);
+    examples.Append(std::move(example));
+  }
+  const std::uint64_t characters = CountCharacters(held.text.joined());
+  Json report;
+  report["lines"] = held.text.size();
+  report["bytes"] = held.text.bytes();
+  report["characters"] = characters;
+  report["tokens"] = tokens;
+  report["characters_per_token"] = Ratio(characters, tokens);
+  report["unknown_rate"] = Ratio(unknown, tokens);
+  report["examples"] = std::move(examples);
+  return report;
+}
+
+}  // namespace pipeline

@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+"""Several corpora as one: what a run with the stage `mix` makes, again after kills, by workers, and not again.
+
+    mix.py PIPE
+"""
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from pipe_run import Run, corpus, differences, fail
+
+FILE = """\
+pipe: 1
+name: mixed
+vars: { out: "", a: "", b: "", weights_b: 1 }
+stages:
+  file_a: { type: download, url: "${a}" }
+  file_b: { type: download, url: "${b}" }
+  lines_a: { type: decompress, input: file_a, partition: 64KiB }
+  lines_b: { type: decompress, input: file_b, partition: 64KiB }
+  docs_a: { type: split, input: lines_a, splits: { train: rest, validation: 0.1 } }
+  docs_b: { type: split, input: lines_b, splits: { train: rest, validation: 0.1 } }
+  mixed: { type: mix, corpora: [docs_a, docs_b], weights: [1, "${weights_b}"], epochs: [1, 2.5], partition: 64KiB }
+  text: { type: write_tfds, input: mixed, name: mixed, version: 1.0.0, shards: 3, out: "${out}" }
+"""
+
+
+class Scenarios:
+    """Each method is one."""
+
+    def __init__(self, program, root):
+        self.program, self.root = program, root
+        for name, seed, size in (("a", 31, 700_000), ("b", 32, 300_000)):
+            (root / name).write_bytes(corpus(seed, size))
+        self.options = ("--set", f"a={root / 'a'}", "--set", f"b={root / 'b'}")
+        self.whole = self.run("whole")
+        self.end(self.whole)
+        self.wanted = self.whole.published()
+
+    def run(self, name):
+        return Run(self.program, self.root / name, FILE)
+
+    def end(self, run, *options):
+        if run.finish(*self.options, *options) != 0:
+            fail("did not end well", run)
+
+    def same(self, run, what):
+        if wrong := differences(self.wanted, run.published()):
+            fail(f"{what}: {wrong}", run)
+        print(f"ok: {what}")
+
+    def any_way(self):
+        run = self.run("slowly")
+        self.end(run, "-j1", "--batch-bytes=1500")
+        self.same(run, "one thread, small batches")
+
+    def through_kills(self):
+        run, kills = self.run("kills"), 0
+        for point in ("partition.committed", "partition.logged", "input.ended", "shard.logged", "manifest.committed") * 2:
+            kills += run.finish(*self.options, kill_at=point) == -9
+        self.end(run)
+        self.same(run, f"{kills} kills")
+
+    def by_workers(self):
+        run, place = self.run("workers"), self.root / "plan"
+        rounds = 0
+        while True:
+            planned = subprocess.run([self.program, "plan", str(run.file), "-o", str(place), "--work", str(run.work),
+                                      "--set", f"out={run.out}", *self.options], capture_output=True, timeout=100,
+                                     check=True, text=True)
+            if planned.stdout.strip() == "0":
+                break
+            rounds += 1
+            if rounds > 10:
+                fail(f"plans go on and on: {planned.stderr[-3000:]}")
+            for unit in (place / "units.txt").read_text(encoding="utf-8").splitlines():
+                subprocess.run([self.program, "worker", "--plan", str(place), "--unit", unit, "--scratch",
+                                str(self.root)], timeout=100, check=True, capture_output=True)
+        self.same(run, f"workers, {rounds} plans")
+
+    def what_stands_is_not_made_again(self):
+        run = self.whole
+        before = run.log().done()
+        shard = next((run.out / "mixed/1.0.0").glob("*train*-00001-of*"))
+        shard.unlink()
+        for directory in (run.work / "artifacts").glob("docs_*"):
+            shutil.rmtree(directory)  # the corpora: nothing reads them where the mixture stands
+        self.end(run)
+        self.same(run, "one shard made again")
+        if run.log().done() != before + 1:
+            fail(f"{run.log().done() - before} units for one shard", run)
+
+    def other_shares_read_the_corpora_alone(self):
+        run = self.run("shares")
+        self.end(run)
+        before = {name: run.log().done(name) for name in ("docs_a", "docs_b")}
+        self.end(run, "--set", "weights_b=2", "--force", "text")
+        after = {name: run.log().done(name) for name in ("docs_a", "docs_b")}
+        if before != after:
+            fail(f"the corpora were made again: {before} {after}", run)
+        if not differences(self.wanted, run.published()):
+            fail("other weights, the same bytes", run)
+        print("ok: other shares read what stands")
+
+    def what_cannot_be_is_refused(self):
+        run = self.run("refused")
+        for change, said in ((("--set", "stages.mixed.corpora=[docs_a]"), "2 numbers for 1 corpora"),
+                             (("--set", "stages.mixed.epochs=[0, 1]"), "no number above 0"),
+                             (("--set", "stages.mixed.unit=tokens"), "stage `encode`"),
+                             (("--set", "stages.docs_b.splits={train: rest, test: 0.1}"), "splits train, validation"),
+                             (("--set", "stages.mixed.corpora=[docs_a, file_b]"), "gives files")):
+            if run.finish(*self.options, *change) != 2 or said not in run.messages():
+                fail(f"{change}: not refused with {said!r}", run)
+        if run.finish(*self.options, "--set", "stages.mixed.size=1000000") != 1 or "can be had" not in run.messages():
+            fail("a size that cannot be had", run)
+        print("ok: what cannot be is refused")
+
+
+def main(program):
+    with tempfile.TemporaryDirectory() as directory:
+        scenarios = Scenarios(program, Path(directory))
+        scenarios.any_way()
+        scenarios.through_kills()
+        scenarios.by_workers()
+        scenarios.what_stands_is_not_made_again()
+        scenarios.other_shares_read_the_corpora_alone()
+        scenarios.what_cannot_be_is_refused()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+"""A trial on a part of a corpus: what --subset reads, keeps, and where it leaves what it makes.
+
+    subset.py PIPE
+"""
+
+import lzma
+import sys
+import tempfile
+from pathlib import Path
+
+from pipe_run import Run, corpus, differences, fail, text_line
+from web_server import WebServer
+
+FILE = text_line("trial", shards=2)
+TEXT = corpus(21, 1_500_000)
+DOCUMENTS = 300
+
+
+def documents(text):
+    """The bytes of each document with the blank line behind it, and what more of those there are with the next."""
+    found, inside = [b""], False
+    for line in text.split(b"\n"):
+        blank = not line.removesuffix(b"\r")
+        found[-1] += line + b"\n"
+        if inside and blank:
+            found.append(b"")
+        inside = not blank
+    return found
+
+
+class Scenarios:
+    """Each method is one."""
+
+    def __init__(self, program, root):
+        self.program, self.root = program, root
+        self.whole = self.file("whole.txt.xz", TEXT)
+        self.all = self.made("all", self.whole)
+
+    def file(self, name, text):
+        path = self.root / name
+        path.write_bytes(lzma.compress(text, preset=1))
+        return path
+
+    def made(self, name, source, *options):
+        """What a run published; {} of what lies below the trial's directory for one with --subset."""
+        run = Run(self.program, self.root / name, FILE)
+        if run.finish("--set", f"corpus={source}", *options) != 0:
+            fail(f"{name}: did not end well", run)
+        self.last = run
+        published = run.published(lineage=False)
+        if "--subset" not in options:
+            return published
+        below = f"subset-{options[options.index('--subset') + 1]}/"
+        strange = [path for path in published if not path.startswith(below)]
+        if strange or not published:
+            fail(f"{name}: lies beside {below}: {strange}", run)
+        return {path.removeprefix(below): digest for path, digest in published.items()}
+
+    @staticmethod
+    def same(wanted, found, what):
+        if wrong := differences(wanted, found):
+            fail(f"{what}: {wrong}")
+        print(f"ok: {what}")
+
+    def the_first_documents(self):
+        first = self.made("first", self.file("first.txt.xz", b"".join(documents(TEXT)[:DOCUMENTS])))
+        for options in ((), ("-j1", "--batch-bytes=2000")):
+            found = self.made(f"number{len(options)}", self.whole, "--subset", str(DOCUMENTS), *options)
+            self.same(first, found, f"the first {DOCUMENTS} documents, as if there were no others {options}")
+        log = self.last.log()
+        if log.ended() != 1:
+            fail("the input has no end", self.last)
+
+    def a_part_of_all(self):
+        found = self.made("part", self.whole, "--subset", "20%")
+        self.same(found, self.made("part_small", self.whole, "--subset", "20%", "-j1", "--batch-bytes=2000"),
+                  "a part is the same in any batches")
+        if found == self.all:
+            fail("20% are all")
+        self.same(self.all, self.made("everything", self.whole, "--subset", "100%"), "100% are all")
+        if "all of the corpus is read" not in self.last.messages():
+            fail("nobody said that a part reads everything", self.last)
+
+    def the_download_ends_early(self):
+        text = corpus(22, 5_000_000)  # some chunks of what is decoded ahead
+        server = WebServer(lzma.compress(text, preset=1))
+        server.here(len(server.data) // 2)
+        found = self.made("early", server.url, "--subset", "50")
+        self.same(self.made("early_local", self.file("early.txt.xz", text), "--subset", "50"), found,
+                  "half a file is enough for its first documents")
+        if server.sent > len(server.data) // 2:
+            fail("more was sent than is here")
+        server.stop()
+
+    def a_trial_leaves_the_whole_alone(self):
+        run = Run(self.program, self.root / "both", FILE)
+        for options in (("--subset", "50"), (), ("--subset", "50")):
+            if run.finish("--set", f"corpus={self.whole}", *options) != 0:
+                fail(f"both: {options} did not end well", run)
+        published = run.published(lineage=False)
+        whole = {path: digest for path, digest in published.items() if not path.startswith("subset-50/")}
+        self.same(self.all, whole, "the whole beside its trial")
+        if "up to date" not in run.messages()[-600:]:
+            fail("the trial was made twice", run)
+
+    def what_is_no_part_is_refused(self):
+        run = Run(self.program, self.root / "wrong", FILE)
+        for wrong in ("0", "101%", "some"):
+            if run.finish("--set", f"corpus={self.whole}", "--subset", wrong) != 2:
+                fail(f"--subset {wrong} was taken", run)
+        if "neither a number of documents" not in run.messages():
+            fail("nobody said why", run)
+        print("ok: what is no part is refused")
+
+
+def main(program):
+    with tempfile.TemporaryDirectory() as directory:
+        scenarios = Scenarios(program, Path(directory))
+        scenarios.the_first_documents()
+        scenarios.a_part_of_all()
+        scenarios.the_download_ends_early()
+        scenarios.a_trial_leaves_the_whole_alone()
+        scenarios.what_is_no_part_is_refused()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

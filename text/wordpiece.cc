@@ -1,0 +1,151 @@
+#include "text/wordpiece.h"
+
+#include <algorithm>
+#include <bit>
+#include <unordered_map>
+
+#include "base/str.h"
+#include "text/utf8.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::string_view kUnknown = "[UNK]";
+constexpr int kNodeBits = 24;  // kMaxWordPieceBytes and two roots are not more
+static_assert(kMaxWordPieceBytes <= std::size_t{1} << kNodeBits);
+constexpr std::uint64_t kEmpty = 0;  // nothing leads to node 0
+
+}  // namespace
+
+Result<WordPieceVocabulary> WordPieceVocabulary::Parse(std::string_view text) {
+  const auto damaged = [](std::size_t line, std::string_view what) {
+    return Status(Code::kDataLoss, StrCat("line ", line, ": ", what));
+  };
+  if (text.size() > kMaxWordPieceBytes)
+    return Status(Code::kDataLoss, StrCat("has ", HumanBytes(text.size()), " where a vocabulary has at most ",
+                                          HumanBytes(kMaxWordPieceBytes)));
+  WordPieceVocabulary vocabulary;
+  std::unordered_map<std::string_view, std::size_t> lines;
+  bool has_unknown = false;
+  for (std::size_t line = 1; !text.empty(); ++line) {
+    const std::string_view piece = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), piece.size() + 1));
+    if (piece.ends_with('\r'))
+      return damaged(line, "ends with CR LF, and the CR would be a part of the piece; convert it (dos2unix)");
+    if (piece.empty()) return damaged(line, "is empty, where each line is a piece");
+    if (!IsCleanUtf8(piece)) return damaged(line, "is not UTF-8");
+    if (line > kMaxWordPieces)
+      return damaged(line, StrCat("a vocabulary has at most ", kMaxWordPieces, " pieces"));
+    const auto [found, is_new] = lines.emplace(piece, line);
+    if (!is_new)
+      return damaged(line,
+                     StrCat("the piece '", Printable(piece), "' stands in line ", found->second, " already"));
+    if (piece == kUnknown) {
+      has_unknown = true;
+      vocabulary.unk_ = static_cast<std::uint32_t>(vocabulary.pieces_.size());
+    }
+    vocabulary.pieces_.emplace_back(piece);
+  }
+  if (vocabulary.pieces_.empty())
+    return Status(Code::kDataLoss, "is empty: a vocabulary is a piece per line");
+  if (!has_unknown)
+    return Status(Code::kDataLoss, StrCat("has no piece ", kUnknown, " for what it has no pieces for"));
+  return vocabulary;
+}
+
+std::optional<std::uint32_t> WordPieceVocabulary::Find(std::string_view piece) const {
+  const auto found = std::find(pieces_.begin(), pieces_.end(), piece);
+  if (found == pieces_.end()) return std::nullopt;
+  return static_cast<std::uint32_t>(found - pieces_.begin());
+}
+
+std::string WordPieceVocabulary::Serialize() const {
+  std::string text;
+  for (const std::string& piece : pieces_) text += piece, text += '\n';
+  return text;
+}
+
+WordPieceEncoder::WordPieceEncoder(const WordPieceVocabulary& vocabulary, BertWordKind kind)
+    : edges_(1024, kEmpty), id_of_(2, kNone), unk_(vocabulary.unk()), kind_(kind) {
+  for (std::uint32_t id = 0; id < vocabulary.size(); ++id) Add(vocabulary[id], id);
+}
+
+/// Where the edge is, or would be. The upper bits of `edge` are those of the node and its byte.
+std::size_t WordPieceEncoder::SlotOf(std::uint64_t edge) const {
+  const std::uint64_t key = edge >> kNodeBits;
+  const int shift = 64 - std::countr_zero(edges_.size());
+  std::size_t slot = static_cast<std::size_t>(key * 0x9E3779B97F4A7C15u >> shift);
+  while (edges_[slot] != kEmpty && edges_[slot] >> kNodeBits != key) slot = (slot + 1) & (edges_.size() - 1);
+  return slot;
+}
+
+std::uint32_t WordPieceEncoder::Child(std::uint32_t node, char byte) const {
+  const std::uint64_t key = std::uint64_t{node} << 8 | static_cast<unsigned char>(byte);
+  return static_cast<std::uint32_t>(edges_[SlotOf(key << kNodeBits)] & ((std::uint64_t{1} << kNodeBits) - 1));
+}
+
+void WordPieceEncoder::Add(std::string_view piece, std::uint32_t id) {
+  std::uint32_t node = 0;
+  if (piece.size() > kContinuation.size() && piece.starts_with(kContinuation)) {
+    node = 1;
+    piece.remove_prefix(kContinuation.size());
+  }
+  for (const char byte : piece) {
+    if (2 * ++used_ > edges_.size()) {
+      std::vector<std::uint64_t> before(2 * edges_.size(), kEmpty);
+      before.swap(edges_);
+      for (const std::uint64_t edge : before)
+        if (edge != kEmpty) edges_[SlotOf(edge)] = edge;
+    }
+    const std::uint64_t key = std::uint64_t{node} << 8 | static_cast<unsigned char>(byte);
+    std::uint64_t& edge = edges_[SlotOf(key << kNodeBits)];
+    if (edge == kEmpty) {
+      edge = key << kNodeBits | id_of_.size();
+      id_of_.push_back(kNone);
+    }
+    node = static_cast<std::uint32_t>(edge & ((std::uint64_t{1} << kNodeBits) - 1));
+  }
+  id_of_[node] = id;
+}
+
+void WordPieceEncoder::Encode(std::string_view line, std::span<const std::uint32_t> cuts, BertWords& words,
+                              std::vector<std::uint32_t>& ids, std::vector<std::uint32_t>& ends) const {
+  const std::size_t before = ids.size();
+  words.Start(line, kind_, cuts);
+  while (words.Next()) {
+    if (EncodeWord(words, ids, ends)) continue;
+    ids.push_back(unk_);
+    ends.push_back(words.EndOf(words.word().size()));
+  }
+  if (ids.size() > before) ends.back() = static_cast<std::uint32_t>(line.size());
+}
+
+/// False, with nothing appended, where the word is unknown.
+bool WordPieceEncoder::EncodeWord(const BertWords& words, std::vector<std::uint32_t>& ids,
+                                  std::vector<std::uint32_t>& ends) const {
+  if (words.characters() > kMaxWordCharacters) return false;
+  const std::size_t before = ids.size();
+  const std::string_view word = words.word();
+  for (std::size_t begin = 0; begin < word.size();) {
+    std::uint32_t node = begin == 0 ? 0 : 1;
+    std::uint32_t id = kNone;
+    std::size_t end = begin;
+    for (std::size_t at = begin; at < word.size(); ++at) {
+      node = Child(node, word[at]);
+      if (node == 0) break;
+      if (id_of_[node] != kNone) id = id_of_[node], end = at + 1;
+    }
+    if (id == kNone) {
+      ids.resize(before);
+      ends.resize(before);
+      return false;
+    }
+    ids.push_back(id);
+    ends.push_back(words.EndOf(end));
+    begin = end;
+  }
+  return true;
+}
+
+}  // namespace pipeline

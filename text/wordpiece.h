@@ -1,0 +1,73 @@
+// BERT's vocabularies, and text as their pieces: greedy, longest match first. Rules: formats/bert.md.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "text/bert_words.h"
+
+namespace pipeline {
+
+inline constexpr std::string_view kContinuation = "##";  // in front of a piece that does not begin a word
+inline constexpr std::size_t kMaxWordPieces = std::size_t{1} << 20;
+inline constexpr std::size_t kMaxWordPieceBytes = std::size_t{16} << 20;  // of a vocabulary
+/// A word of more characters is unknown as a whole: transformers' number.
+inline constexpr std::size_t kMaxWordCharacters = 100;
+
+/// The pieces of a vocab.txt, by id.
+class WordPieceVocabulary {
+ public:
+  /// kDataLoss naming the line where `text` is no vocabulary that BERT can use.
+  static Result<WordPieceVocabulary> Parse(std::string_view text);
+
+  std::size_t size() const { return pieces_.size(); }
+  const std::string& operator[](std::uint32_t id) const { return pieces_[id]; }
+  /// Takes time in proportion to the vocabulary.
+  std::optional<std::uint32_t> Find(std::string_view piece) const;
+  std::uint32_t unk() const { return unk_; }
+  /// The bytes of the file, one piece a line.
+  std::string Serialize() const;
+
+ private:
+  std::vector<std::string> pieces_;
+  std::uint32_t unk_ = 0;
+};
+
+/// Immutable and safe from any thread, each with words of its own.
+class WordPieceEncoder {
+ public:
+  WordPieceEncoder(const WordPieceVocabulary& vocabulary, BertWordKind kind);
+
+  /// Appends the ids of `line`, and for each the byte of `line` behind it: never less than for the one
+  /// before, and line.size() for the last. What belongs to no word belongs to the id behind it, at the end of
+  /// the line to the last one.
+  void Encode(std::string_view line, std::span<const std::uint32_t> cuts, BertWords& words,
+              std::vector<std::uint32_t>& ids, std::vector<std::uint32_t>& ends) const;
+
+  BertWordKind kind() const { return kind_; }
+
+ private:
+  static constexpr std::uint32_t kNone = UINT32_MAX;
+
+  std::size_t SlotOf(std::uint64_t edge) const;
+  std::uint32_t Child(std::uint32_t node, char byte) const;
+  void Add(std::string_view piece, std::uint32_t id);
+  bool EncodeWord(const BertWords& words, std::vector<std::uint32_t>& ids,
+                  std::vector<std::uint32_t>& ends) const;
+
+  // A trie with two roots: 0 for the front of a word, 1 for what continues one. An edge is its node, its byte
+  // and the node that it leads to in one number, in a table that is hashed by the first two.
+  std::vector<std::uint64_t> edges_;
+  std::size_t used_ = 0;
+  std::vector<std::uint32_t> id_of_;  // by node; kNone where no piece ends
+  std::uint32_t unk_;
+  BertWordKind kind_;
+};
+
+}  // namespace pipeline
