@@ -31,6 +31,7 @@ constexpr std::string_view kSpillMagic = "PIPESPIL";
 constexpr std::string_view kRunLogFront = "# pipe run log v";
 constexpr std::string_view kQuarantineFront = R"({"index":)";
 constexpr std::string_view kShardMark = ".tfrecord-";
+constexpr std::string_view kSnapshotSuffix = ".snapshot";
 constexpr std::string_view kPackedSuffix = ".tfrecord";
 
 std::string_view LastPart(std::string_view path) { return path.substr(path.rfind('/') + 1); }
@@ -66,6 +67,7 @@ void TakeShardName(std::string_view name, CatObject& object) {
 std::optional<ObjectKind> KindBySuffix(std::string_view name) {
   if (name.find(kShardMark) != std::string_view::npos || name.ends_with(kPackedSuffix))
     return ObjectKind::kShard;
+  if (name.ends_with(kSnapshotSuffix)) return ObjectKind::kTokenIds;
   if (name.ends_with(".part")) return ObjectKind::kPartition;
   if (name.ends_with(".spill")) return ObjectKind::kSpill;
   if (name.ends_with(".jsonl") && ParsePieceName(name)) return ObjectKind::kQuarantine;
@@ -181,8 +183,10 @@ std::vector<CatObject> ObjectsOfArtifact(const std::string& place, const std::sh
   };
   std::set<std::string_view> sidecars;
   for (const StoredObject& sidecar : manifest.sidecars) sidecars.insert(sidecar.name);
-  const ObjectKind shards =
-      manifest.lineage.back().type == "write_jsonl" ? ObjectKind::kText : ObjectKind::kShard;
+  const std::string& type = manifest.lineage.back().type;
+  const ObjectKind shards = type == "write_jsonl"    ? ObjectKind::kText
+                            : type == "write_tfdata" ? ObjectKind::kTokenIds
+                                                     : ObjectKind::kShard;
   for (const ManifestShard& shard : manifest.shards) {
     CatObject& object = add(shard.object.name, shards);
     object.split = shard.split;
@@ -228,7 +232,8 @@ Result<ObjectKind> KindOf(std::string_view front, std::string_view name) {
   if (front.starts_with(kSpillMagic)) return ObjectKind::kSpill;
   if (front.starts_with(kRunLogFront)) return ObjectKind::kRunLog;
   if (BeginsWithQuarantine(front)) return ObjectKind::kQuarantine;
-  if (BeginsWithFrame(front)) return ObjectKind::kShard;
+  if (BeginsWithFrame(front))
+    return name.ends_with(kSnapshotSuffix) ? ObjectKind::kTokenIds : ObjectKind::kShard;
   if (const std::optional<ObjectKind> kind = KindBySuffix(name)) return *kind;
   return Status(
       Code::kInvalidArgument,

@@ -42,6 +42,7 @@ struct ShardRules {
   /// Appends what a shard holds of a row to `out`; empty where that is the payload behind the index's
   /// numbers.
   ExpandRow expand = {};
+  double growth = 1;  // bytes of a shard for each of the payloads behind those numbers
   /// Publication::Describe of the stage; `outputs` is parallel to `shards`, `left_out` to `splits`: the rows
   /// that `equal` kept out of all shards.
   std::function<Result<Sidecars>(const std::vector<Shard>& shards, const std::vector<ShardOutput>& outputs,

@@ -13,6 +13,7 @@
 #include "stages/train_tokenizer.h"
 #include "stages/write_jsonl.h"
 #include "stages/write_packed.h"
+#include "stages/write_tfdata.h"
 #include "stages/write_tfds.h"
 
 namespace pipeline {
@@ -21,7 +22,8 @@ namespace pipeline {
 Registry BuiltinStages(const DictionaryPlaces& dictionaries) {
   return Registry({DownloadType(), DecompressType(), ReadRowsType(), NormalizeType(), FilterType(),
                    ExecType(), SplitType(), SampleType(), SegmentWordsType(dictionaries),
-                   TrainTokenizerType(), EncodeType(), WritePackedType(), WriteTfdsType(), WriteJsonlType()});
+                   TrainTokenizerType(), EncodeType(), WritePackedType(), WriteTfdsType(), WriteJsonlType(),
+                   WriteTfdataType()});
 }
 
 }  // namespace pipeline
