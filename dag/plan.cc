@@ -225,6 +225,8 @@ class Planner {
     bool reads = !complete;
     for (int at = end;; at = At(at).input) {
       for (const PortEdge& edge : At(at).ports)
+        if (edge.node >= 0 && reads && edge.port->takes == Flow::kRecords) edges_.emplace(edge.node, at);
+      for (const PortEdge& edge : At(at).ports)
         if (edge.node >= 0 && (reads || edge.port->takes == Flow::kArtifact))
           RETURN_IF_ERROR(edge.port->takes == Flow::kRecords ? DemandRecords(edge.node) : Demand(edge.node));
       const int input = At(at).input;
@@ -283,6 +285,7 @@ class Planner {
       for (InputPieces& input : segment.pieces.inputs()) input.standing.clear();
     segment.varies = Varies(node);
     if (segment.origin >= 0 && !segment.job) DropStale(segment);
+    if (!segment.job && !segment.chain.empty()) RETURN_IF_ERROR(DropMixed(segment));
     RETURN_IF_ERROR(Explain(segment));
     RETURN_IF_ERROR(FindTaken(segment));
     return Add(part, std::move(segment));
@@ -292,8 +295,24 @@ class Planner {
     const std::vector<int> line = graph_.Lineage(node);
     return std::any_of(line.begin(), line.end(), [this](int at) {
       const StageSpec& spec = *At(at).spec;
-      return spec.type->varies && spec.type->varies(spec.config);
+      const std::vector<PortEdge>& ports = At(at).ports;
+      return (spec.type->varies && spec.type->varies(spec.config)) ||
+             std::any_of(ports.begin(), ports.end(), [this](const PortEdge& edge) {
+               return edge.port->takes == Flow::kRecords && edge.node >= 0 && Varies(edge.node);
+             });
     });
+  }
+
+  /// The same for what is made from several lines as wholes: one that may come out different takes all
+  /// pieces, and where they end.
+  Status DropMixed(PlannedSegment& segment) {
+    for (const PortEdge& edge : At(segment.chain.front()).ports) {
+      if (edge.port->takes != Flow::kRecords || edge.node < 0 || !Varies(edge.node)) continue;
+      ASSIGN_OR_RETURN(const bool stands, Stands({edge.node, End::kGives}));
+      if (stands || segment.pieces.complete()) continue;
+      for (InputPieces& input : segment.pieces.inputs()) input = {};
+    }
+    return {};
   }
 
   /// A piece that was made from what has to be made again, and may come out different, stands no more.
