@@ -1,14 +1,17 @@
 #include "dag/input_names.h"
 
-#include <string>
+#include <vector>
+
+#include "base/str.h"
 
 namespace pipeline {
 
-Status CheckInputNames(const StageSpec& stage, const std::vector<SourceFile>& files) {
-  if (!stage.type->check_inputs) return {};
+Status WhyNotRead(const std::string& giver, const StageSpec& reader, const Facts::Files& files) {
+  if (!files.missing.ok()) return Status(files.missing).Annotate(StrCat("stage '", giver, "'"));
+  if (!reader.type->check_inputs) return {};
   std::vector<std::string> names;
-  for (const SourceFile& file : files) names.push_back(file.input.name);
-  return stage.type->check_inputs(stage.config, names);
+  for (const SourceFile& file : files.files) names.push_back(file.input.name);
+  return reader.type->check_inputs(reader.config, names).Annotate(StrCat("stage '", reader.name, "'"));
 }
 
 }  // namespace pipeline

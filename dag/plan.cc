@@ -449,14 +449,9 @@ class Planner {
       if (segment.files < 0 || segment.pieces.complete()) continue;
       const auto files = facts_.files.find(Name(segment.files));
       if (files == facts_.files.end()) continue;
-      const bool missing = !files->second.missing.ok();
-      const int reader = segment.chain.front();
-      const Status why =
-          missing ? files->second.missing : CheckInputNames(*At(reader).spec, files->second.files);
-      if (why.ok()) continue;
+      const Status why = WhyNotRead(Name(segment.files), *At(segment.chain.front()).spec, files->second);
       const bool may_be_there = facts_.offline && why.code() == Code::kUnavailable;
-      (may_be_there ? plan_.reports : plan_.refusals)
-          .push_back(StrCat("stage '", Name(missing ? segment.files : reader), "': ", why.message()));
+      if (!why.ok()) (may_be_there ? plan_.reports : plan_.refusals).emplace_back(why.message());
     }
   }
 
