@@ -46,7 +46,7 @@ class Forecaster {
     SegmentForecast forecast;
     if (segment.state != PlannedSegment::State::kWanted) return forecast;
     const std::uint64_t text = TextOf(segment);
-    if (segment.publishes && !segment.job) forecast.published_bytes = Times(text, kPublishedPerText);
+    if (segment.publishes && !segment.job) forecast.published_bytes = PublishedOf(segment, text);
     if (!segment.copy_from.empty()) return forecast;
     double left = 0;
     for (std::size_t input = 0; input < segment.pieces.inputs().size(); ++input) {
@@ -71,6 +71,12 @@ class Forecaster {
         segment.files < 0 ? forecast.text_bytes : Times(StoredOf(segment), share > 0 ? 1 : 0);
     if (segment.files >= 0 && share > 0) forecast.fetched_bytes = FetchedOf(segment);
     return forecast;
+  }
+
+  std::uint64_t PublishedOf(const PlannedSegment& segment, std::uint64_t text) const {
+    const StageSpec& spec = *graph_.nodes()[static_cast<std::size_t>(segment.node)].spec;
+    return spec.type->published_bytes ? spec.type->published_bytes(spec.config, text)
+                                      : Times(text, kPublishedPerText);
   }
 
   /// Of each group one shard is gathered, one waits, one is on its way.

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/str.h"
-#include "dag/input_names.h"
+#include "dag/inputs.h"
 #include "dag/lineages.h"
 #include "dag/selection.h"
 #include "spec/config.h"
@@ -42,7 +42,7 @@ class Planner {
     RETURN_IF_ERROR(AddKept());
     OrderSegments();
     ApplySelection(graph_, selection_, plan_);
-    CheckSources();
+    CheckInputs(graph_, facts_, plan_);
     return std::move(plan_);
   }
 
@@ -435,24 +435,6 @@ class Planner {
                                     ? StrCat("made from what --force ", selection_.force, " makes again")
                                     : "an earlier run did not finish it");
     return {};
-  }
-
-  /// A source that is gone is a matter only for what has to read it.
-  void CheckSources() {
-    for (const PlannedSegment& segment : plan_.segments) {
-      if (segment.state != PlannedSegment::State::kWanted || !segment.copy_from.empty()) continue;
-      for (const int at : segment.chain)
-        if (const auto taken = facts_.taken.find(Name(at)); taken != facts_.taken.end())
-          for (const Facts::TakenFile& file : taken->second)
-            if (!file.missing.ok())
-              plan_.refusals.push_back(StrCat("stage '", Name(at), "': ", file.missing.message()));
-      if (segment.files < 0 || segment.pieces.complete()) continue;
-      const auto files = facts_.files.find(Name(segment.files));
-      if (files == facts_.files.end()) continue;
-      const Status why = WhyNotRead(Name(segment.files), *At(segment.chain.front()).spec, files->second);
-      const bool may_be_there = facts_.offline && why.code() == Code::kUnavailable;
-      if (!why.ok()) (may_be_there ? plan_.reports : plan_.refusals).emplace_back(why.message());
-    }
   }
 
   const Graph& graph_;

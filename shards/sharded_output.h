@@ -54,6 +54,7 @@ struct ShardRules {
   std::optional<ShardIndex> index = {};
   /// Null: rows one behind the other. The offsets of an index count the rows as they come.
   std::function<std::unique_ptr<ShardForm>()> form = {};
+  double growth = 1;  // bytes of a shard for each of its rows
   /// Publication::Describe of the stage; `outputs` is parallel to `shards`, `left_out` to `splits`: the rows
   /// that `equal` kept out of all shards.
   std::function<Result<Sidecars>(const std::vector<Shard>& shards, const std::vector<ShardOutput>& outputs,

@@ -143,6 +143,8 @@ struct StageType {
   std::function<bool(const Json& config)> varies = {};
   /// Bytes of memory that its model takes, whatever the number of threads; empty for none.
   std::function<std::uint64_t(const Json& config)> model_memory = {};
+  /// For the forecast: about how many bytes a Sink publishes of so much text; empty: a little more than that.
+  std::function<std::uint64_t(const Json& config, std::uint64_t text_bytes)> published_bytes = {};
   std::vector<Metric> metrics = {};
   /// The files that a stage without records gives: no unit makes them.
   std::function<Result<std::vector<LocalInput>>(const Json& config)> local_inputs = {};

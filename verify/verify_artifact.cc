@@ -18,6 +18,7 @@
 #include "verify/verify_object.h"
 #include "verify/verify_packed.h"
 #include "verify/verify_splits.h"
+#include "verify/verify_tfdata.h"
 #include "verify/verify_tfds.h"
 
 namespace pipeline {
@@ -49,7 +50,8 @@ class Verification {
         stop_(std::move(stop)),
         tfds_(manifest.lineage.back().type == "write_tfds"),
         packed_(manifest.lineage.back().type == "write_packed"),
-        jsonl_(manifest.lineage.back().type == "write_jsonl") {
+        jsonl_(manifest.lineage.back().type == "write_jsonl"),
+        tfdata_(manifest.lineage.back().type == "write_tfdata") {
     for (const ManifestShard& shard : manifest.shards) AddShard(shard);
     for (const Piece& piece : manifest.partitions)
       for (const StoredObject& object : piece.output.objects) AddPiece(piece, object);
@@ -60,6 +62,7 @@ class Verification {
   Result<VerifyReport> Run(int threads) {
     if (packed_) ReadPackedInfo();
     if (tfds_) ReadTfdsCheck();
+    if (tfdata_) ReadTfdataInfo();
     outcomes_.reserve(tasks_.size());
     for (const Task& task : tasks_)
       outcomes_.push_back({Findings(task.object.name, Remedy()), {}, false, {}});
@@ -82,6 +85,8 @@ class Verification {
     tasks_.push_back({shard.object, [&shard, this](const auto& file, Findings& findings, ReadCounts& counts) {
                         if (tfds_) return VerifyTfdsShard(*file, shard, tfds_check_, stop_, findings, counts);
                         if (jsonl_) return VerifyJsonlFile(*file, shard, manifest_, stop_, findings, counts);
+                        if (tfdata_info_.ok())
+                          return VerifyTfdataShard(*file, shard, *tfdata_info_, stop_, findings, counts);
                         if (packed_info_.ok())
                           return VerifyPackedShard(store_, *file, shard, *packed_info_, stop_, findings,
                                                    counts);
@@ -103,6 +108,12 @@ class Verification {
         {object, [&object, this](const auto& file, Findings& findings, ReadCounts& counts) -> Status {
            RETURN_IF_ERROR(VerifyBytes(*file, object, stop_, findings, counts));
            if (packed_ && object.name == kPackedInfoFile) CheckPackedInfo(findings);
+           if (tfdata_ && object.name == kTfdataInfoFile) CheckTfdataInfo(findings);
+           if (tfdata_info_.ok() && IsTfdataFile(object.name)) {
+             ASSIGN_OR_RETURN(const std::string bytes,
+                              ReadObject(store_, object.name, kMaxDescriptionBytes, stop_));
+             VerifyTfdataFile(object.name, bytes, *tfdata_info_, findings);
+           }
            if (!tfds_) return {};
            const bool info = object.name == kTfdsInfoFile, labels = object.name == kTfdsLabelsFile;
            if (!info && !labels && object.name != kTfdsFeaturesFile) return {};
@@ -140,6 +151,16 @@ class Verification {
     findings.Add(StrCat(packed_info_.status().message(), ": the rows cannot be checked without it"));
   }
 
+  void ReadTfdataInfo() {
+    const Result<std::string> text = ReadObject(store_, kTfdataInfoFile, kMaxDescriptionBytes, stop_);
+    tfdata_info_ = text.ok() ? ParseTfdataInfo(*text) : text.status();
+  }
+
+  void CheckTfdataInfo(Findings& findings) const {
+    if (tfdata_info_.ok()) return VerifyTfdataInfo(*tfdata_info_, manifest_, findings);
+    findings.Add(StrCat(tfdata_info_.status().message(), ": the ids cannot be checked without it"));
+  }
+
   void Work() {
     for (std::size_t next = next_++; next < tasks_.size() && !stop_.stop_requested(); next = next_++) {
       const Task& task = tasks_[next];
@@ -173,6 +194,8 @@ class Verification {
       VerifyPackedManifest(manifest_, manifest);
     else if (jsonl_)
       VerifyJsonlManifest(manifest_, manifest);
+    else if (tfdata_)
+      VerifyTfdataManifest(manifest_, manifest);
     else if (!manifest_.shards.empty())
       manifest.Add(StrCat("made by a stage of type ", manifest_.lineage.back().type,
                           ", whose records this program cannot check"));
@@ -210,7 +233,9 @@ class Verification {
   Status tokenizer_;           // why its tokenizer cannot be read
   const bool packed_;
   const bool jsonl_;
+  const bool tfdata_;
   Result<PackedInfo> packed_info_ = Status(Code::kNotFound, "not packed");  // read before the threads start
+  Result<TfdataInfo> tfdata_info_ = Status(Code::kNotFound, "no directories of ids");  // the same
   std::vector<Task> tasks_;
   std::vector<Outcome> outcomes_;  // parallel; each is touched by the thread that took its task
   std::atomic<std::size_t> next_{0};
