@@ -6,6 +6,7 @@
 Each scenario prints the units that its runs logged; 1 when one ran more or less than it had to.
 """
 
+import json
 import os
 import shutil
 import signal
@@ -424,7 +425,33 @@ def a_dry_run_writes_nothing():
         return f"{fresh.counted()}; planned: {run.counted()}"
 
 
+def the_split_of_a_file_counts_by_its_name():
+    with Place() as place:
+        lines = place.source.read_bytes()
+        for name in ("a_train", "b_train", "c_test"):
+            (place.root / f"{name}.txt").write_bytes(lines)
+        place.stages["source"]["url"] = str(place.root / "*_*.txt")
+        place.stages["lines"]["splits"] = {"train": "*train*", "test": "*test*"}
+        del place.stages["docs"]
+        place.stages["text"]["input"] = "clean"
+        _, partitions = finished(place)
+        (place.root / "a_train.txt").rename(place.root / "a1_train.txt")
+        nothing(place)
+        (place.root / "b_train.txt").rename(place.root / "b_test.txt")
+        refused = place.run()
+        check(refused.code == 2, f"exit {refused.code}")
+        check_says(refused.err, "lines: source.name of b_test.txt: train -> test")
+        place.stages["text"]["version"] = "1.0.1"
+        moved = place.ok()
+        check_units(moved, text_partitions=partitions, text_ends=3, text_shards=8)
+        splits = {split["name"]: sum(map(int, split["shardLengths"])) for split in
+                  json.loads((place.out / "tiny" / "1.0.1" / "dataset_info.json").read_text())["splits"]}
+        check(splits["test"] == 2 * splits["train"], splits)
+        return moved.counted()
+
+
 SCENARIOS = [
+    the_split_of_a_file_counts_by_its_name,
     a_second_run_does_nothing, another_form_runs_what_depends_on_it, stages_before_the_change_stay,
     another_fraction_runs_from_the_split, shards_hosts_name_and_version_decode_nothing, another_out_copies,
     what_has_no_say_in_the_bytes_runs_nothing, moving_the_work_directory_runs_nothing,
