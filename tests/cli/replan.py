@@ -348,6 +348,23 @@ def the_selection_chooses_segments():
                 f"--force clean: {both.counted()}; --until more: {until.counted()}")
 
 
+def names_of_splits_count_where_records_lie_between():
+    with Place() as place:
+        place.stages["docs"]["keep"] = True
+        _, partitions = finished(place)
+        place.stages["docs"]["splits"] = {"train": "rest", "valid": 0.1}  # numbers and shares as before
+        place.stages["text"]["version"] = "1.0.1"
+        run = place.ok()
+        names = [split["name"] for split in
+                 json.loads((place.out / "tiny" / "1.0.1" / "dataset_info.json").read_text())["splits"]]
+        check(names == ["train", "valid"], names)
+        verified = support.subprocess.run([support.PIPE, "verify", str(place.out / "tiny/1.0.1")], capture_output=True,
+                                          text=True)
+        check(verified.returncode == 0, verified.stdout + verified.stderr)
+        check_units(run, docs_partitions=partitions, text_partitions=partitions, text_shards=8)
+        return run.counted()
+
+
 def retry_runs_what_failed():
     with Place() as place:
         with_second_reader(place)
@@ -457,6 +474,7 @@ SCENARIOS = [
     what_has_no_say_in_the_bytes_runs_nothing, moving_the_work_directory_runs_nothing,
     intermediates_that_nobody_needs_may_go, a_second_reader_feeds_itself_alone, a_lost_shard_is_made_again,
     an_edited_intermediate_is_made_again, damage_without_a_source_is_a_failure, the_source_counts_by_its_bytes, the_selection_chooses_segments,
+    names_of_splits_count_where_records_lie_between,
     retry_runs_what_failed, keep_going_makes_the_others, a_dry_run_writes_nothing,
 ]
 
