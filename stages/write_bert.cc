@@ -144,6 +144,7 @@ class WriteBert final : public SinkStage {
     // grow.
     return output_.partition_memory(text_bytes) + 3 * text_bytes;
   }
+  Status Judge(const ArtifactTotals& totals) const override { return output_.Judge(totals); }
   Result<std::unique_ptr<Publication>> Plan(Store& artifact,
                                             const std::vector<Piece>& pieces) const override {
     return output_.Plan(artifact, pieces);

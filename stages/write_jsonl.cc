@@ -244,7 +244,6 @@ class WriteJsonl final : public SinkStage {
   explicit WriteJsonl(const StageContext& context)
       : encoder_(context.config, context.schema),
         by_document_(ByDocument(context.config)),
-        splits_(context.schema.splits),
         output_(RulesOf(context)) {}
 
   const Transform* encoder() const override { return &encoder_; }
@@ -262,16 +261,7 @@ class WriteJsonl final : public SinkStage {
   std::uint64_t partition_memory(std::uint64_t text_bytes) const override {
     return output_.partition_memory(text_bytes);
   }
-  Status Judge(const ArtifactTotals& totals) const override {
-    for (const std::string& split : splits_)
-      if (const auto found = totals.splits.find(split);
-          found == totals.splits.end() || found->second.records == 0)
-        return Status(Code::kFailedPrecondition,
-                      StrCat("split '", split,
-                             "' has no rows, and a trainer stops at an empty file; give it a "
-                             "larger share, or leave it out"));
-    return {};
-  }
+  Status Judge(const ArtifactTotals& totals) const override { return output_.Judge(totals); }
   Result<std::unique_ptr<Publication>> Plan(Store& artifact,
                                             const std::vector<Piece>& pieces) const override {
     return output_.Plan(artifact, pieces);
@@ -280,7 +270,6 @@ class WriteJsonl final : public SinkStage {
  private:
   const Encoder encoder_;
   const bool by_document_;
-  const std::vector<std::string> splits_;
   ShardedOutput output_;
 };
 

@@ -230,6 +230,7 @@ class WritePacked final : public SinkStage {
     return output_.partition_memory(text_bytes) + row * splits_ +
            (rules_.best_fit ? BestFitMemory(text_bytes) + kHandOnBytes : 0);
   }
+  Status Judge(const ArtifactTotals& totals) const override { return output_.Judge(totals); }
   Result<std::unique_ptr<Publication>> Plan(Store& artifact,
                                             const std::vector<Piece>& pieces) const override {
     return output_.Plan(artifact, pieces);

@@ -161,9 +161,10 @@ def nothing_to_read():
             expect(run, 1, "split 'train' has 0 of 0 documents", "min_documents")
             check(not published(place), "published nothing as something")
             place.stages["docs"]["min_documents"] = 0
-            allowed = place.ok()
-            check(published(place), "min_documents: 0 allows an empty artifact")
-            told.append(f"{name}: {run.err.splitlines()[0]}; min_documents 0: {allowed.counted()}")
+            empty = place.run()
+            expect(empty, 1, "stage 'text': split 'train' has no records", "split 'validation' has no records")
+            check(not published(place), "published an empty split")
+            told.append(f"{name}: {run.err.splitlines()[0]}; min_documents 0: {empty.err.splitlines()[0]}")
     return "\n  " + "\n  ".join(told)
 
 

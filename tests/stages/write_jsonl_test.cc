@@ -218,7 +218,7 @@ TEST(WriteJsonlTest, ASplitWithoutRowsIsRefusedBeforeFilesAreWritten) {
   totals.splits["train"].records = 5;
   const Status judged = (*stage)->Judge(totals);
   EXPECT_EQ(judged.code(), Code::kFailedPrecondition);
-  EXPECT_NE(std::string(judged.message()).find("'validation' has no rows"), std::string::npos);
+  EXPECT_NE(std::string(judged.message()).find("'validation' has no records"), std::string::npos);
   totals.splits["validation"].records = 1;
   EXPECT_TRUE((*stage)->Judge(totals).ok());
 }
