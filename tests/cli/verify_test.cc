@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "verify/verify_artifact.h"
 #include "storage/local_store.h"
 #include "tests/cli/run_pipe.h"
 #include "tests/cli/small_artifact.h"
@@ -233,6 +232,28 @@ TEST(VerifyTest, LabelsOfAFileAndSeveralTexts) {
   EXPECT_TRUE(FoundIn(other.place()).empty());
   WriteFile(other.Path(kTfdsLabelsFile), "no\nyes\nmaybe\n");
   EXPECT_TRUE(Finds(FoundIn(other.place()), "label.labels.txt: names 3 labels where features.json has 2"));
+}
+
+TEST(VerifyTest, DamagedFeaturesAreSaidOnce) {
+  Manifest manifest;
+  manifest.lineage.resize(1);
+  manifest.schema.field_names = {"premise", "hypothesis"};
+  const TfdsFeatures features = FeaturesOf(std::string("{}"), std::string("no\nyes\n"), manifest);
+  EXPECT_EQ(features.texts, (std::vector<std::string>{"premise", "hypothesis"}));
+  EXPECT_EQ(features.labels, 2u);
+  manifest.schema.field_names.clear();
+  const TfdsFeatures plain = FeaturesOf(std::string("{}"), Status(Code::kNotFound, ""), manifest);
+  EXPECT_EQ(plain.texts, std::vector<std::string>{"text"});
+  EXPECT_EQ(plain.labels, 0u);
+
+  const TempDir dir;
+  SmallDataSet set(dir / "out");
+  set.SetLabels({"no", "yes"}, true);
+  set.AddSplit("train", {{LabelledExample("a", {0}), LabelledExample("b", {1})}});
+  set.Finish();
+  WriteFile(set.Path(kTfdsFeaturesFile), "{}");
+  for (const std::string& line : FoundIn(set.place()))
+    EXPECT_TRUE(line.starts_with(kTfdsFeaturesFile)) << line;
 }
 
 TEST(VerifyTest, SplitsFeedTheirTrainer) {
