@@ -24,7 +24,6 @@ constexpr std::string_view kSeqLenKey = "seq_len";
 constexpr std::string_view kPackingKey = "packing";
 constexpr std::string_view kEncodingKey = "encoding";
 constexpr std::string_view kSegmentsKey = "segments";
-constexpr std::int64_t kMaxSeqLen = 1 << 20;
 constexpr std::size_t kHandOnBytes = 1 << 20;  // of rows that a whole partition makes at once
 // What the stage counts.
 constexpr std::string_view kRowIds = "row_ids";
