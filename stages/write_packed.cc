@@ -225,7 +225,9 @@ class WritePacked final : public SinkStage {
     return std::unique_ptr<Sink>(std::make_unique<PackedSink>(std::move(rows), rules_, splits_));
   }
   std::uint64_t partition_memory(std::uint64_t text_bytes) const override {
-    const std::uint64_t row = sizeof(std::uint32_t) * (std::uint64_t{rules_.rows.seq_len} + 1);
+    // A row, and with segments what is said of each of its ids.
+    const std::uint64_t lists = rules_.segments ? 3 : 1;
+    const std::uint64_t row = lists * sizeof(std::uint32_t) * (std::uint64_t{rules_.rows.seq_len} + 1);
     return output_.partition_memory(text_bytes) + row * splits_ +
            (rules_.best_fit ? BestFitMemory(text_bytes) + kHandOnBytes : 0);
   }
