@@ -14,6 +14,7 @@
 #include "formats/packed.h"
 #include "formats/tfds.h"
 #include "records/piece.h"
+#include "verify/verify_bert.h"
 #include "verify/verify_jsonl.h"
 #include "verify/verify_object.h"
 #include "verify/verify_packed.h"
@@ -49,7 +50,8 @@ class Verification {
         tfds_(manifest.lineage.back().type == "write_tfds"),
         labels_(tfds_ ? TfdsLabels(manifest).size() : 0),
         packed_(manifest.lineage.back().type == "write_packed"),
-        jsonl_(manifest.lineage.back().type == "write_jsonl") {
+        jsonl_(manifest.lineage.back().type == "write_jsonl"),
+        bert_(manifest.lineage.back().type == "write_bert") {
     for (const ManifestShard& shard : manifest.shards) AddShard(shard);
     for (const Piece& piece : manifest.partitions)
       for (const StoredObject& object : piece.output.objects) AddPiece(piece, object);
@@ -59,6 +61,7 @@ class Verification {
 
   Result<VerifyReport> Run(int threads) {
     if (packed_) ReadPackedInfo();
+    if (bert_) ReadBertInfo();
     outcomes_.reserve(tasks_.size());
     for (const Task& task : tasks_)
       outcomes_.push_back({Findings(task.object.name, Remedy()), {}, false, {}});
@@ -81,6 +84,8 @@ class Verification {
     tasks_.push_back({shard.object, [&shard, this](const auto& file, Findings& findings, ReadCounts& counts) {
                         if (tfds_) return VerifyTextShard(*file, shard, labels_, stop_, findings, counts);
                         if (jsonl_) return VerifyJsonlFile(*file, shard, manifest_, stop_, findings, counts);
+                        if (bert_info_.ok())
+                          return VerifyBertShard(*file, shard, *bert_info_, stop_, findings, counts);
                         if (packed_info_.ok())
                           return VerifyPackedShard(store_, *file, shard, *packed_info_, stop_, findings,
                                                    counts);
@@ -102,6 +107,7 @@ class Verification {
         {object, [&object, this](const auto& file, Findings& findings, ReadCounts& counts) -> Status {
            RETURN_IF_ERROR(VerifyBytes(*file, object, stop_, findings, counts));
            if (packed_ && object.name == kPackedInfoFile) CheckPackedInfo(findings);
+           if (bert_ && object.name == kBertInfoFile) return CheckBertInfo(findings);
            if (!tfds_) return {};
            const bool info = object.name == kTfdsInfoFile, labels = object.name == kTfdsLabelsFile;
            if (!info && !labels && object.name != kTfdsFeaturesFile) return {};
@@ -121,6 +127,17 @@ class Verification {
   void ReadPackedInfo() {
     const Result<std::string> text = ReadObject(store_, kPackedInfoFile, kMaxDescriptionBytes, stop_);
     packed_info_ = text.ok() ? ParsePackedInfo(*text) : text.status();
+  }
+
+  void ReadBertInfo() {
+    const Result<std::string> text = ReadObject(store_, kBertInfoFile, kMaxDescriptionBytes, stop_);
+    bert_info_ = text.ok() ? ParseBertInfo(*text) : text.status();
+  }
+
+  Status CheckBertInfo(Findings& findings) const {
+    if (bert_info_.ok()) return VerifyBertInfo(store_, *bert_info_, manifest_, stop_, findings);
+    findings.Add(StrCat(bert_info_.status().message(), ": the examples cannot be checked without it"));
+    return {};
   }
 
   void CheckPackedInfo(Findings& findings) const {
@@ -157,6 +174,8 @@ class Verification {
       VerifyPackedManifest(manifest_, manifest);
     else if (jsonl_)
       VerifyJsonlManifest(manifest_, manifest);
+    else if (bert_)
+      VerifyBertManifest(manifest_, manifest);
     else if (!manifest_.shards.empty())
       manifest.Add(StrCat("made by a stage of type ", manifest_.lineage.back().type,
                           ", whose records this program cannot check"));
@@ -193,6 +212,8 @@ class Verification {
   const std::size_t labels_;  // of a TFDS data set that has some
   const bool packed_;
   const bool jsonl_;
+  const bool bert_;
+  Result<BertInfo> bert_info_ = Status(Code::kNotFound, "not of BERT");     // as packed_info_
   Result<PackedInfo> packed_info_ = Status(Code::kNotFound, "not packed");  // read before the threads start
   std::vector<Task> tasks_;
   std::vector<Outcome> outcomes_;  // parallel; each is touched by the thread that took its task
