@@ -158,9 +158,12 @@ Result<BertRow> ParseBertExample(std::string_view example, const BertLengths& le
   const auto first =
       static_cast<std::size_t>(std::find(segments->begin(), segments->end(), 1) - segments->begin());
   const std::size_t first_segment = std::min(first, used);
+  for (std::size_t at = used; at < length; ++at)
+    if ((*mask)[at] != 0) return Wrong(StrCat(kInputMask, ": value ", at, " is ", (*mask)[at]));
+  for (std::size_t at = 0; at < used; ++at)
+    if ((*mask)[at] != 1) return Wrong(StrCat(kInputMask, ": value ", at, " is ", (*mask)[at]));
   for (std::size_t at = 0; at < length; ++at) {
     const bool real = at < used;
-    if ((*mask)[at] != (real ? 1 : 0)) return Wrong(StrCat(kInputMask, ": value ", at, " is ", (*mask)[at]));
     if ((*segments)[at] != (real && at >= first_segment ? 1 : 0))
       return Wrong(StrCat(kSegmentIds, ": value ", at, " is ", (*segments)[at]));
     if (!real && (*ids)[at] != 0)

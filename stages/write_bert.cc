@@ -84,6 +84,7 @@ class BertSink final : public Sink {
       count("instances", made.instances);
       count("masked_ids", made.masks);
       count("random_next", made.random_next);
+      count("only_sentence", made.only_sentence);
       count("short_targets", made.short_targets);
       if (documents_[split].size() == 1 && settings_.rules.next_sentence)
         count("partitions_of_one_document", 1);
