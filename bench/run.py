@@ -294,6 +294,15 @@ class Bench:
                  note=f"{self.spread(values)}; {ids / 1e6:.1f} M ids; others took up to {foreign:.0%}")
         rows.unlink()
 
+    def tfds(self):
+        """What write_tfds encodes on one thread; with a limit of tokens every line is measured by SentencePiece."""
+        done = subprocess.run([*ONE_CORE, self.binaries / "tfds_speed", self.plain], check=True, capture_output=True,
+                              text=True)
+        plain, split, loop = map(float, done.stdout.split())
+        self.row("text that `write_tfds` frames, on one core", plain, 100, unit=" MB/s")
+        self.row("CPU of a bare SentencePiece loop / of `write_tfds` with `max_tokens: 128`", split / loop, None,
+                 note=f"{split:.1f} MB/s; what is too long is encoded again in parts")
+
     def packed_writer(self):
         """write_packed alone: ids in memory to shards in memory, on one core, by the processor's clock."""
         done = subprocess.run([*ONE_CORE, self.binaries / "packed_writer"], check=True, capture_output=True, text=True)
@@ -461,7 +470,7 @@ class Bench:
 
 
 ROWS = ("overhead", "decoder", "shuffle", "scaling", "memory", "reads", "planning", "words", "encode", "packed",
-        "packed_writer", "bert_writer", "display", "network", "training", "components")
+        "packed_writer", "bert_writer", "tfds", "display", "network", "training", "components")
 
 
 def machine():

@@ -22,6 +22,7 @@
 #include "formats/sentencepiece_model.h"
 #include "formats/spill_file.h"
 #include "formats/tf_example.h"
+#include "formats/tfdata.h"
 #include "formats/tfds.h"
 #include "formats/tfrecord.h"
 
@@ -47,7 +48,7 @@ std::string Hex64(std::uint64_t word) {
 
 /// The text of an example that has nothing else.
 std::optional<std::string_view> OnlyText(const TfExample& example) {
-  if (example.size() != 1 || example.begin()->first != kTfdsTextFeature) return std::nullopt;
+  if (example.size() != 1) return std::nullopt;
   const auto* const texts = std::get_if<TfBytesList>(&example.begin()->second);
   if (texts == nullptr || texts->size() != 1) return std::nullopt;
   return texts->front();
@@ -171,6 +172,29 @@ Status PrintShard(const ByteFile& file, const CatObject& object, RecordPrinter& 
   return {};
 }
 
+Status PrintTokenIds(const ByteFile& file, const CatObject& object, RecordPrinter& printer) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> input, file.Open(0, {}));
+  TfRecordReader reader(*input, kMaxRecordBytes);
+  for (std::uint64_t index = 0; !printer.done(); ++index) {
+    const std::uint64_t offset = reader.offset();
+    ASSIGN_OR_RETURN(const std::optional<std::string_view> bytes, reader.Next());
+    if (!bytes) return {};
+    const Result<std::uint32_t> id = ParseTfdataElement(*bytes);
+    if (!id.ok()) return Status(id.status()).Annotate(StrCat("element at offset ", offset));
+    if (!printer.json()) {
+      printer.Line(std::to_string(*id));
+      continue;
+    }
+    Json json;
+    if (!object.split.empty()) json["split"] = object.split;
+    if (object.shard) json["shard"] = *object.shard;
+    json["index"] = index;
+    json["id"] = *id;
+    printer.Object(json);
+  }
+  return {};
+}
+
 // ------------------------------------------------------------------------------------- partitions
 
 std::string_view TextAt(const PartitionRows::Column& column, std::size_t row) {
@@ -257,6 +281,10 @@ Status PrintSpillFrame(const SpillIndex& index, const SpillSplit& split, std::st
     const SpillRow row = TakeSpillRow(in);
     if (!in.ok()) return Status(Code::kDataLoss, "its rows break off");
     Result<TfExample> example = ParseTfExample(RecordOf(row.payload));
+    if (!example.ok() && !printer.json() && row.payload.ends_with('\n')) {  // JSON Lines
+      printer.Line(row.payload.substr(0, row.payload.size() - 1));
+      continue;
+    }
     // Ids and nothing else: how wide they are is told where they will be published.
     if (!example.ok()) example = TfExample{{"payload", TfBytesList{row.payload}}};
     const auto facts = [&] {
@@ -470,6 +498,7 @@ Status PrintText(const ByteFile& file, const CatObject& object, RecordPrinter& p
 Status PrintFile(std::shared_ptr<const ByteFile> file, const CatObject& object, RecordPrinter& printer) {
   switch (object.kind) {
     case ObjectKind::kShard: return PrintShard(*file, object, printer);
+    case ObjectKind::kTokenIds: return PrintTokenIds(*file, object, printer);
     case ObjectKind::kPartition: return PrintPartition(std::move(file), object, printer);
     case ObjectKind::kSpill: return PrintSpill(*file, printer);
     case ObjectKind::kQuarantine: return PrintQuarantine(*file, object, printer);

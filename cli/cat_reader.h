@@ -10,6 +10,7 @@ namespace pipeline {
 /// Every record from the front on, until the printer wants no more. On an error, what could be read before
 /// was printed; the message names the object. Members of the JSON objects, absent where they are not known:
 ///   shard       split, shard, index, features {name: value}; of packed rows also length, bytes, chars
+///   snapshot    split, shard, index, id
 ///   partition   partition, index, sub, document, key, columns {name: value}
 ///   spill       partition, split (its number), hash, index, sub, features
 ///   quarantine  stage, partition, index, sub, reason, text or base64

@@ -35,6 +35,7 @@ constexpr std::string_view kQuarantineFront = R"({"index":)";
 constexpr std::string_view kShardMark = ".tfrecord-";
 constexpr std::array<std::string_view, 3> kPackedSuffixes = {".tfrecord", ".array_record", ".bin"};
 constexpr std::string_view kRawSuffix = ".bin";  // of any program: only beside a packed.json
+constexpr std::string_view kSnapshotSuffix = ".snapshot";
 constexpr std::uint64_t kMaxInfoBytes = std::uint64_t{1} << 30;
 
 std::string_view LastPart(std::string_view path) { return path.substr(path.rfind('/') + 1); }
@@ -75,6 +76,7 @@ void TakeShardName(std::string_view name, CatObject& object) {
 std::optional<ObjectKind> KindBySuffix(std::string_view name) {
   if (name.find(kShardMark) != std::string_view::npos || (NamedAsRows(name) && !name.ends_with(kRawSuffix)))
     return ObjectKind::kShard;
+  if (name.ends_with(kSnapshotSuffix)) return ObjectKind::kTokenIds;
   if (name.ends_with(".part")) return ObjectKind::kPartition;
   if (name.ends_with(".spill")) return ObjectKind::kSpill;
   if (name.ends_with(".jsonl") && ParsePieceName(name)) return ObjectKind::kQuarantine;
@@ -229,8 +231,10 @@ std::vector<CatObject> ObjectsOfArtifact(const std::string& place, const std::sh
   for (const StoredObject& sidecar : manifest.sidecars) sidecars.insert(sidecar.name);
   const std::shared_ptr<const PackedInfo> rows =
       sidecars.contains(kPackedInfoFile) ? InfoOf(*store) : nullptr;
-  const ObjectKind shards =
-      manifest.lineage.back().type == "write_jsonl" ? ObjectKind::kText : ObjectKind::kShard;
+  const std::string& type = manifest.lineage.back().type;
+  const ObjectKind shards = type == "write_jsonl"    ? ObjectKind::kText
+                            : type == "write_tfdata" ? ObjectKind::kTokenIds
+                                                     : ObjectKind::kShard;
   for (const ManifestShard& shard : manifest.shards) {
     CatObject& object = add(shard.object.name, shards);
     object.rows = rows;
@@ -277,7 +281,8 @@ Result<ObjectKind> KindOf(std::string_view front, std::string_view name) {
   if (front.starts_with(kSpillMagic)) return ObjectKind::kSpill;
   if (front.starts_with(kRunLogFront)) return ObjectKind::kRunLog;
   if (BeginsWithQuarantine(front)) return ObjectKind::kQuarantine;
-  if (BeginsWithFrame(front) || BeginsLikeArrayRecord(front)) return ObjectKind::kShard;
+  if (BeginsWithFrame(front) || BeginsLikeArrayRecord(front))
+    return name.ends_with(kSnapshotSuffix) ? ObjectKind::kTokenIds : ObjectKind::kShard;
   if (const std::optional<ObjectKind> kind = KindBySuffix(name)) return *kind;
   return Status(
       Code::kInvalidArgument,

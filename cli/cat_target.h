@@ -23,6 +23,7 @@ enum class ObjectKind : std::uint8_t {
   kQuarantine,  // dag/quarantine.md
   kRunLog,      // dag/run_log.md
   kTokenizer,   // formats/sentencepiece_model.md
+  kTokenIds,    // snapshots of formats/tfdata.md
   kText,        // lines that are nobody's, compressed as formats/compression.md knows it, or not
 };
 

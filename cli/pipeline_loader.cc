@@ -70,7 +70,8 @@ std::unique_ptr<LoadedPipeline> LoadPipelineText(const std::string& text, const 
 }
 
 std::string WorkPath(const Options& options, const PipelineSpec& spec) {
-  return options.work.empty() ? StrCat(".pipe/", spec.name) : options.work;
+  const std::string whole = options.work.empty() ? StrCat(".pipe/", spec.name) : options.work;
+  return options.subset.empty() ? whole : StrCat(whole, "/", SubsetPlace(options.subset));
 }
 
 }  // namespace pipeline

@@ -30,7 +30,8 @@ std::unique_ptr<LoadedPipeline> LoadPipeline(const Options& options, std::string
 /// The same from the text of a file called `options.file`.
 std::unique_ptr<LoadedPipeline> LoadPipelineText(const std::string& text, const Options& options);
 
-/// --work, PIPE_WORK, or ./.pipe/NAME.
+/// --work, PIPE_WORK, or ./.pipe/NAME; for a trial a directory below, so that it leaves no trace in the log
+/// of the whole.
 std::string WorkPath(const Options& options, const PipelineSpec& spec);
 
 }  // namespace pipeline

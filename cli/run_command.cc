@@ -75,7 +75,7 @@ int RunCommand(const Options& options) {
   if (options.subset.ends_with('%'))
     LogInfo(StrCat("--subset ", options.subset,
                    ": all of the corpus is read, and that part of its documents ",
-                   "kept; a number, such as --subset 5000, reads the beginning of each file alone"));
+                   "kept; a number, such as --subset 5000, reads no more than the beginning of each file"));
   StatusDisplay display(options.json_log);
   const auto access = options.dry_run ? Workplace::Access::kRead : Workplace::Access::kWrite;
   Result<std::unique_ptr<Workplace>> place = Workplace::Open(

@@ -1,10 +1,14 @@
 #include "dag/forecast.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
 #include <optional>
 #include <set>
+#include <string>
 #include <string_view>
 
+#include "spec/subset.h"
 #include "storage/uri.h"
 
 namespace pipeline {
@@ -18,7 +22,9 @@ double TextPerByte(std::string_view name) {
   return 1;
 }
 
-constexpr double kPublishedPerText = 1.12;  // framing and headers around lines of about 200 bytes
+constexpr double kPublishedPerText = 1.12;            // framing and headers around lines of about 200 bytes
+constexpr std::uint64_t kTextPerDocument = 16 << 10;  // generously
+constexpr std::uint64_t kFetchedAhead = std::uint64_t{1} << 30;
 constexpr std::uint64_t kMostPerShard = std::uint64_t{1} << 30;  // as TFDS counts shards, by `auto`
 constexpr double kIntermediatePerText = 1.25;  // the same with hash and origin of every record
 
@@ -46,7 +52,7 @@ class Forecaster {
     SegmentForecast forecast;
     if (segment.state != PlannedSegment::State::kWanted) return forecast;
     const std::uint64_t text = TextOf(segment);
-    if (segment.publishes && !segment.job) forecast.published_bytes = Times(text, kPublishedPerText);
+    if (segment.publishes && !segment.job) forecast.published_bytes = PublishedOf(segment, text);
     if (!segment.copy_from.empty()) return forecast;
     double left = 0;
     for (std::size_t input = 0; input < segment.pieces.inputs().size(); ++input) {
@@ -73,6 +79,12 @@ class Forecaster {
     return forecast;
   }
 
+  std::uint64_t PublishedOf(const PlannedSegment& segment, std::uint64_t text) const {
+    const StageSpec& spec = *graph_.nodes()[static_cast<std::size_t>(segment.node)].spec;
+    return spec.type->published_bytes ? spec.type->published_bytes(spec.config, text)
+                                      : Times(text, kPublishedPerText);
+  }
+
   /// Of each group one shard is gathered, one waits, one is on its way.
   std::uint64_t SpoolOf(const PlannedSegment& segment, std::uint64_t published) const {
     const Json& shards = graph_.nodes()[static_cast<std::size_t>(segment.node)].spec->config["shards"];
@@ -89,6 +101,10 @@ class Forecaster {
     if (const auto files = facts_.files.find(FilesStage(segment).name); files != facts_.files.end())
       for (const SourceFile& file : files->second.files)
         if (IsRemote(file.input.path)) bytes += file.size;
+    const StageSpec& reader = *graph_.nodes()[static_cast<std::size_t>(segment.chain.front())].spec;
+    const Result<Subset> subset = SubsetOf(reader.config);
+    // Of a beginning no more is fetched than the text that it has, and what comes while that is read.
+    if (subset.ok() && subset->is_beginning()) bytes = std::min(bytes, TextOf(segment) + kFetchedAhead);
     return bytes;
   }
 
@@ -135,6 +151,45 @@ class Forecaster {
     for (const int at : graph_.Lineage(segment.node))
       if (at != segment.node || !segment.takes_in)
         if (const auto bytes = GatheredBytes(at)) return *bytes;
+    if (const auto mixed = MixedBytes(segment)) return *mixed;
+    return InSubset(segment, AllTextOf(segment));
+  }
+
+  /// Of what comes out of several lines, as if each came as often as it may.
+  std::optional<std::uint64_t> MixedBytes(const PlannedSegment& segment) const {
+    std::optional<std::uint64_t> bytes;
+    const Node& first = graph_.nodes()[static_cast<std::size_t>(graph_.Lineage(segment.node).front())];
+    const Json::Array& epochs = first.spec->config["epochs"].AsArray();
+    for (std::size_t at = 0; at < first.ports.size(); ++at) {
+      if (first.ports[at].port->takes != Flow::kRecords || first.ports[at].node < 0) continue;
+      PlannedSegment line;
+      line.node = first.ports[at].node;
+      const double times =
+          at < epochs.size() ? std::strtod(std::string(epochs[at].AsString()).c_str(), nullptr) : 1;
+      bytes = bytes.value_or(0) + Times(TextOf(line), times);
+    }
+    return bytes;
+  }
+
+  /// What a trial reads of so much text; of a document it is only guessed how long it is.
+  std::uint64_t InSubset(const PlannedSegment& segment, std::uint64_t bytes) const {
+    for (const int at : graph_.Lineage(segment.node)) {
+      const StageSpec& spec = *graph_.nodes()[static_cast<std::size_t>(at)].spec;
+      if (!spec.type->is_source()) continue;
+      const Result<Subset> subset = SubsetOf(spec.config);
+      if (!subset.ok()) continue;
+      if (!subset->is_beginning())
+        return Times(bytes, std::ldexp(static_cast<double>(subset->last_hash), -64));
+      std::uint64_t files = 1;
+      if (const auto found = facts_.files.find(FilesStage(segment).name); found != facts_.files.end())
+        files = std::max<std::uint64_t>(found->second.files.size(), 1);
+      return std::min(bytes,
+                      files * std::min(subset->documents, bytes / kTextPerDocument + 1) * kTextPerDocument);
+    }
+    return bytes;
+  }
+
+  std::uint64_t AllTextOf(const PlannedSegment& segment) const {
     const StageSpec& source = FilesStage(segment);
     if (const auto told = static_cast<std::uint64_t>(source.config["text_size"].AsInt()); told > 0)
       return told;

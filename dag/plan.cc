@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/str.h"
+#include "dag/inputs.h"
 #include "dag/lineages.h"
 #include "dag/selection.h"
 #include "spec/config.h"
@@ -41,7 +42,7 @@ class Planner {
     RETURN_IF_ERROR(AddKept());
     OrderSegments();
     ApplySelection(graph_, selection_, plan_);
-    CheckSources();
+    CheckInputs(graph_, facts_, plan_);
     return std::move(plan_);
   }
 
@@ -224,6 +225,8 @@ class Planner {
     bool reads = !complete;
     for (int at = end;; at = At(at).input) {
       for (const PortEdge& edge : At(at).ports)
+        if (edge.node >= 0 && reads && edge.port->takes == Flow::kRecords) edges_.emplace(edge.node, at);
+      for (const PortEdge& edge : At(at).ports)
         if (edge.node >= 0 && (reads || edge.port->takes == Flow::kArtifact))
           RETURN_IF_ERROR(edge.port->takes == Flow::kRecords ? DemandRecords(edge.node) : Demand(edge.node));
       const int input = At(at).input;
@@ -282,6 +285,7 @@ class Planner {
       for (InputPieces& input : segment.pieces.inputs()) input.standing.clear();
     segment.varies = Varies(node);
     if (segment.origin >= 0 && !segment.job) DropStale(segment);
+    if (!segment.job && !segment.chain.empty()) RETURN_IF_ERROR(DropMixed(segment));
     RETURN_IF_ERROR(Explain(segment));
     RETURN_IF_ERROR(FindTaken(segment));
     return Add(part, std::move(segment));
@@ -291,8 +295,24 @@ class Planner {
     const std::vector<int> line = graph_.Lineage(node);
     return std::any_of(line.begin(), line.end(), [this](int at) {
       const StageSpec& spec = *At(at).spec;
-      return spec.type->varies && spec.type->varies(spec.config);
+      const std::vector<PortEdge>& ports = At(at).ports;
+      return (spec.type->varies && spec.type->varies(spec.config)) ||
+             std::any_of(ports.begin(), ports.end(), [this](const PortEdge& edge) {
+               return edge.port->takes == Flow::kRecords && edge.node >= 0 && Varies(edge.node);
+             });
     });
+  }
+
+  /// The same for what is made from several lines as wholes: one that may come out different takes all
+  /// pieces, and where they end.
+  Status DropMixed(PlannedSegment& segment) {
+    for (const PortEdge& edge : At(segment.chain.front()).ports) {
+      if (edge.port->takes != Flow::kRecords || edge.node < 0 || !Varies(edge.node)) continue;
+      ASSIGN_OR_RETURN(const bool stands, Stands({edge.node, End::kGives}));
+      if (stands || segment.pieces.complete()) continue;
+      for (InputPieces& input : segment.pieces.inputs()) input = {};
+    }
+    return {};
   }
 
   /// A piece that was made from what has to be made again, and may come out different, stands no more.
@@ -434,24 +454,6 @@ class Planner {
                                     ? StrCat("made from what --force ", selection_.force, " makes again")
                                     : "an earlier run did not finish it");
     return {};
-  }
-
-  /// A source that is gone is a matter only for what has to read it.
-  void CheckSources() {
-    for (const PlannedSegment& segment : plan_.segments) {
-      if (segment.state != PlannedSegment::State::kWanted || !segment.copy_from.empty()) continue;
-      for (const int at : segment.chain)
-        if (const auto taken = facts_.taken.find(Name(at)); taken != facts_.taken.end())
-          for (const Facts::TakenFile& file : taken->second)
-            if (!file.missing.ok())
-              plan_.refusals.push_back(StrCat("stage '", Name(at), "': ", file.missing.message()));
-      if (segment.files < 0 || segment.pieces.complete()) continue;
-      const auto files = facts_.files.find(Name(segment.files));
-      if (files == facts_.files.end() || files->second.missing.ok()) continue;
-      const bool may_be_there = facts_.offline && files->second.missing.code() == Code::kUnavailable;
-      (may_be_there ? plan_.reports : plan_.refusals)
-          .push_back(StrCat("stage '", Name(segment.files), "': ", files->second.missing.message()));
-    }
   }
 
   const Graph& graph_;

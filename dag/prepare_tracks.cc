@@ -233,12 +233,15 @@ class Preparer {
            (planned.origin >= 0 && is(plan_.segments[static_cast<std::size_t>(planned.origin)].node));
   }
 
-  /// How much text a partition holds by the configuration of the Source it began with.
+  /// How much text a partition holds by the configuration of the Source or Gather stage that it began with.
   std::uint64_t PartitionBytes(const PlannedSegment& planned) const {
-    for (const int node : graph_.Lineage(planned.node))
-      if (NodeAt(graph_, node).spec->type->is_source())
-        return static_cast<std::uint64_t>(NodeAt(graph_, node).spec->config["partition"].AsInt(64 << 20));
-    return 64 << 20;
+    std::int64_t bytes = 64 << 20;
+    for (const int node : graph_.Lineage(planned.node)) {
+      const StageSpec& spec = *NodeAt(graph_, node).spec;
+      const bool gives = spec.type->is_gather() && !(planned.takes_in && node == planned.node);
+      if (spec.type->is_source() || gives) bytes = spec.config["partition"].AsInt(bytes);
+    }
+    return static_cast<std::uint64_t>(bytes);
   }
 
   const Graph& graph_;

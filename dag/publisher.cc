@@ -142,7 +142,7 @@ Status Publisher::AdoptFromPlace(const std::vector<ObjectInfo>& there) {
   return {};
 }
 
-/// What does not fit is better not begun. Shards are about as large as the payloads that they hold.
+/// What does not fit is better not begun.
 Status Publisher::CheckRoom(const std::vector<Piece>& pieces) const {
   const std::size_t missing = stands_.size() - standing();
   if (missing == 0 || !scope_.environment->place_free_bytes) return {};
@@ -151,8 +151,9 @@ Status Publisher::CheckRoom(const std::vector<Piece>& pieces) const {
   std::uint64_t bytes = 0;
   for (const Piece& piece : pieces)
     for (const auto& [split, total] : piece.splits) bytes += total.bytes;
-  const auto need = static_cast<std::uint64_t>(static_cast<double>(bytes) * static_cast<double>(missing) /
-                                               static_cast<double>(stands_.size()));
+  const auto need =
+      static_cast<std::uint64_t>(static_cast<double>(bytes) * publication_->growth() *
+                                 static_cast<double>(missing) / static_cast<double>(stands_.size()));
   if (!free || *free >= need) return {};
   return Status(Code::kResourceExhausted,
                 StrCat(scope_.planned->place, ": the disk has ", HumanBytes(*free), " left and ", missing,

@@ -71,7 +71,11 @@ Status UnitRunner::Stream(Track& track, std::uint32_t number) {
     run_.Wake();
   };
   const bool takes_whole = track.gather == nullptr && track.scope.assembly.gather != nullptr;
-  Status outcome = track.gather != nullptr ? ReadGathered(track, standing, events)
+  Status judged = track.gather != nullptr ? JudgeWhole(*track.gather) : Status();
+  for (const Track* maker : track.makers)
+    if (judged.ok() && takes_whole && !maker->planned->publishes) judged = JudgeWhole(*maker);
+  Status outcome = !judged.ok()              ? std::move(judged)
+                   : track.gather != nullptr ? ReadGathered(track, standing, events)
                    : takes_whole ? RunGatherUnit(track.scope, *run_.arena, *track.scope.directory, {},
                                                  standing, events, run_.stop.get_token())
                                  : ReadFile(track, number, standing, events);
@@ -117,7 +121,20 @@ Status UnitRunner::ReadGathered(Track& track, const InputPieces& standing, const
   return MakeAgain(gather, remade, std::move(outcome));
 }
 
+Status UnitRunner::JudgeWhole(const Track& whole) {
+  std::vector<Piece> pieces;
+  {
+    const std::scoped_lock lock(run_.mutex);
+    pieces = whole.all_pieces();
+  }
+  const ArtifactSummary summary = Summarize(*run_.environment.log, *whole.planned, pieces);
+  for (const Track* above = &whole; above != nullptr; above = above->origin)
+    RETURN_IF_ERROR(Judge(run_.graph, above->planned->chain, above->scope.assembly, summary));
+  return {};
+}
+
 Status UnitRunner::Job(Track& track) {
+  if (track.origin != nullptr) RETURN_IF_ERROR(JudgeWhole(*track.origin));
   std::vector<Piece> pieces;
   std::set<PartitionId> remade;
   if (track.origin != nullptr) {

@@ -40,6 +40,10 @@ class UnitRunner {
   Status ReadFile(Track& track, std::uint32_t number, const InputPieces& standing, const UnitEvents& events);
   Status ReadGathered(Track& track, const InputPieces& standing, const UnitEvents& events);
 
+  /// The verdict on what is about to be read as a whole: a run that found it wanting may be over, its pieces
+  /// stand.
+  Status JudgeWhole(const Track& whole);
+
   /// A failure of who read pieces of `producer` as a whole: a damaged one is made again, and the reader waits
   /// for it; anything else stays a failure. `remade`: those that were made again before it began.
   Status MakeAgain(Track& producer, const std::set<PartitionId>& remade, Status why);

@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "base/str.h"
+#include "formats/tfds_public_names.h"
 
 namespace pipeline {
 
@@ -151,19 +152,41 @@ Result<TfdsInfo> ParseTfdsInfo(std::string_view text) {
   return info;
 }
 
-std::string TfdsFeaturesJson(std::size_t labels) {
-  Json text;
-  text["pythonClassName"] = "tensorflow_datasets.core.features.text_feature.Text";
-  text["text"] = Json::Object{};
+std::string TfdsFeaturesJson(const TfdsFeatures& features) {
   Json json;
   json["pythonClassName"] = "tensorflow_datasets.core.features.features_dict.FeaturesDict";
-  json["featuresDict"]["features"][kTfdsTextFeature] = std::move(text);
-  if (labels > 0) {
-    Json& label = json["featuresDict"]["features"][kTfdsLabelFeature];
+  Json& all = json["featuresDict"]["features"];
+  for (const std::string& name : features.texts) {
+    all[name]["pythonClassName"] = "tensorflow_datasets.core.features.text_feature.Text";
+    all[name]["text"] = Json::Object{};
+  }
+  if (features.labels > 0) {
+    Json& label = all[kTfdsLabelFeature];
     label["pythonClassName"] = "tensorflow_datasets.core.features.class_label_feature.ClassLabel";
-    label["classLabel"]["numClasses"] = std::to_string(labels);
+    label["classLabel"]["numClasses"] = std::to_string(features.labels);
   }
   return json.DumpPretty();
+}
+
+Result<TfdsFeatures> ParseTfdsFeatures(std::string_view text) {
+  ASSIGN_OR_RETURN(const Json json, Json::Parse(text));
+  TfdsFeatures features;
+  features.texts.clear();
+  for (const auto& [name, feature] : json["featuresDict"]["features"].AsObject()) {
+    if (!feature.Has("classLabel")) {
+      features.texts.push_back(name);
+      continue;
+    }
+    ASSIGN_OR_RETURN(const std::uint64_t labels, Count(feature["classLabel"]["numClasses"], "numClasses"));
+    features.labels = static_cast<std::size_t>(labels);
+  }
+  // What is written again from what was found is the same, or there was more in it.
+  const Result<Json> again = Json::Parse(TfdsFeaturesJson(features));
+  if (!again.ok() || !(*again == json) || features.texts.empty())
+    return Status(
+        Code::kInvalidArgument,
+        StrCat(kTfdsFeaturesFile, ": describes other records than of text, with or without a label"));
+  return features;
 }
 
 Result<std::vector<std::string>> ParseTfdsLabels(std::string_view text) {
@@ -201,10 +224,20 @@ std::uint32_t TfdsShardCount(std::uint64_t framed_bytes, std::uint64_t records) 
   return 1;
 }
 
+bool IsPublicTfdsName(std::string_view name) {
+  const auto names = PublicTfdsNames();
+  return std::binary_search(names.begin(), names.end(), name);
+}
+
 Status CheckTfdsName(std::string_view name) {
   const bool good = !name.empty() && IsLower(name[0]) && std::all_of(name.begin(), name.end(), [](char c) {
     return IsLower(c) || IsDigit(c) || c == '_';
   });
+  if (good && IsPublicTfdsName(name))
+    return Status(
+        Code::kInvalidArgument,
+        StrCat("name '", name, "': TensorFlow Datasets has one of that name itself, and seqio refuses ",
+               "what is there twice; choose another, e.g. my_", name));
   if (good) return {};
   return Status(
       Code::kInvalidArgument,
@@ -213,6 +246,10 @@ Status CheckTfdsName(std::string_view name) {
 }
 
 Status CheckTfdsVersion(std::string_view version) {
+  if (version.find('*') != std::string_view::npos)
+    return Status(Code::kInvalidArgument,
+                  StrCat("version '", version, "': a loader may ask for any that fits, as in ",
+                         "tfds.load(\"NAME:1.*.*\"), but a data set has one; write it, e.g. 1.0.0"));
   int parts = 0;
   for (std::string_view rest = version;; ++parts) {
     const std::string_view part = rest.substr(0, rest.find('.'));
@@ -238,6 +275,27 @@ Status CheckTfdsSplit(std::string_view split) {
   if (split == "all")
     return Status(Code::kInvalidArgument,
                   "split 'all': TensorFlow Datasets takes it for all splits together; choose another name");
+  return {};
+}
+
+Status CheckTfdsFeatures(const std::vector<std::string>& texts, bool labelled) {
+  if (texts.empty())
+    return Status(Code::kInvalidArgument, "features: an empty list; name the feature of each text");
+  std::set<std::string_view> seen;
+  if (labelled) seen.insert(kTfdsLabelFeature);
+  for (const std::string& name : texts) {
+    const bool good = !name.empty() && !IsDigit(name[0]) && std::all_of(name.begin(), name.end(), [](char c) {
+      return IsLower(c) || IsUpper(c) || IsDigit(c) || c == '_';
+    });
+    if (!good)
+      return Status(Code::kInvalidArgument,
+                    StrCat("features: '", name, "': use letters, digits and _, beginning with no digit"));
+    if (!seen.insert(name).second)
+      return Status(
+          Code::kInvalidArgument,
+          StrCat("features: '", name, "' ",
+                 labelled && name == kTfdsLabelFeature ? "is the number of the label" : "comes twice"));
+  }
   return {};
 }
 

@@ -32,6 +32,8 @@ inline constexpr std::string_view kTfdsFeaturesFile = "features.json";
 /// The features that records have: a text, and where the data set has labels, the number of one.
 inline constexpr std::string_view kTfdsTextFeature = "text";
 inline constexpr std::string_view kTfdsLabelFeature = "label";
+/// The tokenizer that lines were measured with; only where they have a greatest length.
+inline constexpr std::string_view kTfdsTokenizerFile = "tokenizer.model";
 /// The names of the labels, by number; only where there are labels.
 inline constexpr std::string_view kTfdsLabelsFile = "label.labels.txt";
 
@@ -40,9 +42,17 @@ std::string TfdsInfoJson(const TfdsInfo& info);
 /// kInvalidArgument, naming the field, where `json` is nothing that TFDS and we can read.
 Result<TfdsInfo> ParseTfdsInfo(std::string_view json);
 
-/// The bytes of features.json for records with kTfdsTextFeature and, unless `labels` is 0, with
-/// kTfdsLabelFeature of so many labels.
-std::string TfdsFeaturesJson(std::size_t labels = 0);
+/// What features.json says of the records.
+struct TfdsFeatures {
+  std::vector<std::string> texts = {std::string(kTfdsTextFeature)};  // in any order
+  std::size_t labels = 0;  // so many has kTfdsLabelFeature, which is there unless this is 0
+  bool operator==(const TfdsFeatures&) const = default;
+};
+
+/// The bytes of features.json.
+std::string TfdsFeaturesJson(const TfdsFeatures& features = {});
+/// kInvalidArgument where `json` is not one that we write; `texts` are sorted.
+Result<TfdsFeatures> ParseTfdsFeatures(std::string_view json);
 /// The names that a file like kTfdsLabelsFile has, as TFDS reads it: white space at the ends of lines and blank
 /// lines do not count. kInvalidArgument as CheckTfdsLabels.
 Result<std::vector<std::string>> ParseTfdsLabels(std::string_view text);
@@ -58,8 +68,11 @@ std::uint32_t TfdsShardCount(std::uint64_t framed_bytes, std::uint64_t records);
 
 /// OK, or kInvalidArgument saying what is allowed.
 Status CheckTfdsName(std::string_view name);
+/// Whether TFDS's public bucket gs://tfds-data, or the code that comes with TFDS, has a data set of that name.
+bool IsPublicTfdsName(std::string_view name);
 Status CheckTfdsVersion(std::string_view version);
 Status CheckTfdsSplit(std::string_view split);
+Status CheckTfdsFeatures(const std::vector<std::string>& texts, bool labelled);
 Status CheckTfdsLabels(const std::vector<std::string>& labels);
 
 }  // namespace pipeline

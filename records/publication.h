@@ -53,6 +53,8 @@ class Publication {
   virtual ~Publication() = default;
   /// Every shard, by split and number. Depends on the pieces and the stage's configuration alone.
   virtual const std::vector<Shard>& shards() const = 0;
+  /// Bytes of shards for each byte of payload, about.
+  virtual double growth() const { return 1; }
   /// Shards that are best written together, as positions in shards(). The grouping may depend on
   /// memory; the bytes do not.
   virtual std::vector<std::vector<std::size_t>> Groups(std::uint64_t memory_bytes) const = 0;

@@ -5,6 +5,7 @@
 
 #include "base/str.h"
 #include "records/piece.h"
+#include "shards/shard_ranges.h"
 #include "shards/shard_writer.h"
 
 namespace pipeline {
@@ -228,12 +229,15 @@ Result<std::unique_ptr<Publication>> PlanCorpusOrder(const ShardRules& rules, St
   std::vector<Origin> origins;
   for (const std::string& split : rules.splits) {
     const std::size_t first = shards.size();
+    std::uint64_t records = 0;
     for (const Piece& piece : pieces) {
       ASSIGN_OR_RETURN(std::optional<Origin> origin, OriginOf(rules, piece, split));
       if (!origin) continue;
+      records += origin->records;
       shards.push_back({split, 0, 0, {}, piece.output.digest});
       origins.push_back(std::move(*origin));
     }
+    RETURN_IF_ERROR(CheckEvalBatch(rules, split, records));
     if (shards.size() == first) {
       shards.push_back({split, 0, 0, {}, {}});
       origins.push_back({});

@@ -17,7 +17,10 @@ void AppendShardKeys(std::vector<ConfigKey>& keys) {
         "Shards of each split; `auto` takes as many as TensorFlow Datasets would."},
        {"hosts", ValueType::kInteger, "1", Effect::kBytes, "The shards of train are a multiple of it."},
        {"equal", ValueType::kBoolean, "false", Effect::kBytes,
-        "Whether the last rows of train are left out so that all its shards have the same number."}});
+        "Whether the last rows of train are left out so that all its shards have the same number."},
+       {"eval_batch", ValueType::kInteger, "~", Effect::kBytes,
+        "Records that each split but train must have: a batch of the trainer's evaluation, on all its "
+        "hosts."}});
 }
 
 ShardRules ShardRulesOf(const Json& config, std::vector<std::string> splits) {
@@ -30,6 +33,7 @@ ShardRules ShardRulesOf(const Json& config, std::vector<std::string> splits) {
   if (config["shards"].is_int()) rules.shards = static_cast<std::uint32_t>(config["shards"].AsInt());
   rules.hosts = static_cast<std::uint32_t>(config["hosts"].AsInt(1));
   rules.equal = config["equal"].AsBool();
+  rules.eval_batch = static_cast<std::uint64_t>(config["eval_batch"].AsInt(0));
   rules.auto_shards = TfdsShardCount;
   return rules;
 }
@@ -41,6 +45,9 @@ Status CheckShardKeys(const Json& config) {
     if (value.is_int() && (value.AsInt() < 1 || value.AsInt() > kMost))
       return Status(Code::kInvalidArgument, StrCat(key, ": ", value.AsInt(), ": from 1 to ", kMost));
   }
+  if (config["eval_batch"].AsInt(1) < 1)
+    return Status(Code::kInvalidArgument,
+                  "eval_batch: a batch has at least 1 record; leave it out for no check");
   return CheckShardRules(ShardRulesOf(config, {}));
 }
 

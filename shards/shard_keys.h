@@ -11,7 +11,7 @@ namespace pipeline {
 /// Keys of the first pass among them; see StageType::piece_keys.
 inline constexpr std::string_view kShuffleKey = "shuffle";
 
-/// `shuffle`, `shards`, `hosts`, `equal`.
+/// `shuffle`, `shards`, `hosts`, `equal`, `eval_batch`.
 void AppendShardKeys(std::vector<ConfigKey>& keys);
 
 /// Rules for those keys of `config`, with `auto` as TensorFlow Datasets chooses; names and description are

@@ -15,6 +15,7 @@ ShardRange ShardRanges::of(std::uint32_t shard) const {
 Result<ShardRanges> RangesOf(const ShardRules& rules, std::string_view split, std::uint64_t records,
                              std::uint64_t bytes) {
   ShardRanges ranges;
+  RETURN_IF_ERROR(CheckEvalBatch(rules, split, records));
   if (records == 0) return ranges;
   const bool train = split == kTrainSplit;
   std::uint64_t count = rules.shards ? *rules.shards : std::max(rules.auto_shards(bytes, records), 1u);
@@ -30,6 +31,13 @@ Result<ShardRanges> RangesOf(const ShardRules& rules, std::string_view split, st
                   StrCat("split '", split, "': `equal` leaves out all of its ", records, " rows: there are ",
                          count, " shards; give fewer `shards` or `hosts`"));
   return ranges;
+}
+
+Status CheckEvalBatch(const ShardRules& rules, std::string_view split, std::uint64_t records) {
+  if (split == kTrainSplit || records >= rules.eval_batch) return {};
+  return Status(Code::kFailedPrecondition,
+                StrCat("split '", split, "': has ", records, " records, and `eval_batch` asks for ",
+                       rules.eval_batch, ": no batch of it would be full; make the split larger, or lower it"));
 }
 
 Status CheckShardRules(const ShardRules& rules) {

@@ -26,9 +26,12 @@ struct ShardRanges {
 };
 
 /// What `rules` make of a split of so many rows and payload bytes; without rows it is one empty
-/// shard. kFailedPrecondition where `equal` would leave out every row.
+/// shard. kFailedPrecondition where `equal` would leave out every row, and as CheckEvalBatch.
 Result<ShardRanges> RangesOf(const ShardRules& rules, std::string_view split, std::uint64_t records,
                              std::uint64_t bytes);
+
+/// kFailedPrecondition where a split but train has fewer rows than `eval_batch`.
+Status CheckEvalBatch(const ShardRules& rules, std::string_view split, std::uint64_t records);
 
 /// What a stage's `check` must refuse: rules that contradict each other.
 Status CheckShardRules(const ShardRules& rules);

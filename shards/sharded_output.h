@@ -46,6 +46,7 @@ struct ShardRules {
   std::optional<std::uint32_t> shards;  // of every split; absent means `auto`
   std::uint32_t hosts = 1;              // train gets a multiple of it
   bool equal = false;                   // leave out the last N mod S rows of train
+  std::uint64_t eval_batch = 0;         // rows that each split but train must have
   /// `auto` for a split of so many payload bytes and records, before `hosts` rounds it up.
   std::function<std::uint32_t(std::uint64_t bytes, std::uint64_t records)> auto_shards;
   std::function<std::string(std::string_view split, std::uint32_t number, std::uint32_t count)> object_name;
@@ -53,6 +54,7 @@ struct ShardRules {
   std::optional<ShardIndex> index = {};
   /// Null: rows one behind the other. The offsets of an index count the rows as they come.
   std::function<std::unique_ptr<ShardForm>()> form = {};
+  double growth = 1;  // bytes of a shard for each of its rows
   /// Publication::Describe of the stage; `outputs` is parallel to `shards`, `left_out` to `splits`: the rows
   /// that `equal` kept out of all shards.
   std::function<Result<Sidecars>(const std::vector<Shard>& shards, const std::vector<ShardOutput>& outputs,

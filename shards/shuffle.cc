@@ -93,7 +93,8 @@ Status ShufflePublication::AddShards(std::size_t number, std::uint64_t bytes, co
   const std::uint64_t records = splits_[number].records();
   // What goes to the index is no part of any shard.
   const std::uint64_t kept = bytes - records * rules_.index_numbers() * sizeof(std::uint32_t);
-  ASSIGN_OR_RETURN(const ShardRanges ranges, RangesOf(rules_, split, records, kept));
+  const auto written = static_cast<std::uint64_t>(static_cast<double>(kept) * rules_.growth);
+  ASSIGN_OR_RETURN(const ShardRanges ranges, RangesOf(rules_, split, records, written));
   if (ranges.left_out > 0)
     LogInfo(StrCat("split '", split, "': left out ", ranges.left_out, " of ", records, " rows, so that its ",
                    ranges.count, " shards are equal"));

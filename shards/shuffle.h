@@ -25,6 +25,7 @@ class ShufflePublication : public Publication {
                                                           std::vector<Piece> pieces);
 
   const std::vector<Shard>& shards() const override { return shards_; }
+  double growth() const override { return rules_.growth; }
   std::vector<std::vector<std::size_t>> Groups(std::uint64_t memory_bytes) const override;
   Status Run(const std::vector<std::size_t>& group, const std::function<bool(std::size_t shard)>& wanted,
              const std::function<Condition(const std::string& object)>& condition, Store& out,

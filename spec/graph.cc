@@ -198,14 +198,9 @@ class Builder {
       std::copy_if(node.ports.begin(), node.ports.end(), std::back_inserter(all), here);
       if (all.size() > before) continue;
       if (!port.inherited) continue;
-      bool found = false;
-      for (int at = node.input; at >= 0 && !found; at = nodes_[Index(at)].input) {
-        const std::vector<PortEdge>& above = nodes_[Index(at)].ports;
-        const auto edge = std::find_if(above.begin(), above.end(), here);
-        if (edge == above.end()) continue;
-        all.push_back({&port, edge->name, edge->node, edge->file});
-        found = true;
-      }
+      const PortEdge* const nearest = NearestPort(Above(node), port.name);
+      const bool found = nearest != nullptr;
+      if (found) all.push_back({&port, nearest->name, nearest->node, nearest->file});
       const bool wrong = std::any_of(node.spec->ports.begin(), node.spec->ports.end(),
                                      [&port](const PortSpec& spec) { return spec.port == &port; });
       if (!found && !wrong && port.required && node.input >= 0)
@@ -213,6 +208,22 @@ class Builder {
                                                    "', and no stage before it has one")});
     }
     node.ports = std::move(all);
+  }
+
+  /// Whose records come in: the first one where several do. -1: nobody's.
+  static int Above(const Node& node) {
+    if (node.input >= 0) return node.input;
+    for (const PortEdge& edge : node.ports)
+      if (edge.port->takes == Flow::kRecords) return edge.node;
+    return -1;
+  }
+
+  /// What stands at the port `name` of the nearest stage from `at` on upwards; null where none has it.
+  const PortEdge* NearestPort(int at, std::string_view name) const {
+    for (; at >= 0; at = Above(nodes_[Index(at)]))
+      for (const PortEdge& edge : nodes_[Index(at)].ports)
+        if (edge.port->name == name) return &edge;
+    return nullptr;
   }
 
   /// Flow and columns of a node whose input has been judged before.
@@ -229,21 +240,21 @@ class Builder {
     if (input == nullptr && !(ports_fit && ColumnsOfPorts(node))) return;
     if (!ColumnsArrive(node, input) || stage.config.is_null()) return;
     node.out = node.in;
-    if (stage.type->check) {
-      if (const Status status = stage.type->check(stage.config, node.out); !status.ok()) {
-        mistakes_.push_back({stage.at, StrCat("stage ", Named(stage), ": ", status.message())});
-        return;
-      }
-    }
-    if (stage.type->check_many) {
-      const auto many = static_cast<std::size_t>(std::count_if(
-          node.ports.begin(), node.ports.end(), [](const PortEdge& edge) { return edge.port->many; }));
-      if (const Status status = stage.type->check_many(stage.config, many); !status.ok()) {
-        mistakes_.push_back({stage.at, StrCat("stage ", Named(stage), ": ", status.message())});
-        return;
-      }
+    if (const Status status = Check(node); !status.ok()) {
+      mistakes_.push_back({stage.at, StrCat("stage ", Named(stage), ": ", status.message())});
+      return;
     }
     known_[static_cast<std::size_t>(&node - nodes_.data())] = true;
+  }
+
+  /// What its type says about its keys; turns node.out into the schema that goes out.
+  Status Check(Node& node) {
+    const StageSpec& stage = *node.spec;
+    if (stage.type->check) RETURN_IF_ERROR(stage.type->check(stage.config, node.out));
+    if (!stage.type->check_ports) return {};
+    std::vector<std::string_view> ports;
+    for (const PortEdge& edge : node.ports) ports.push_back(edge.port->name);
+    return stage.type->check_ports(stage.config, ports);
   }
 
   bool JudgePorts(const Node& node) {
@@ -280,6 +291,27 @@ class Builder {
              StrCat("stage ", Named(*node.spec), " takes records with the same ",
                     "columns, splits and fields, but ", Named(*first->spec), " gives ", Columns(first->out),
                     " and ", Named(*given.spec), " gives ", Columns(given.out))});
+        return false;
+      } else if (!SameMakers(node, edge.node)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /// Whether the lines to its first port and to `other` took the same at ports of one name: ids of two
+  /// tokenizers are no records of one kind.
+  bool SameMakers(const Node& node, int other) {
+    for (int at = Above(node); at >= 0; at = Above(nodes_[Index(at)])) {
+      for (const PortEdge& edge : nodes_[Index(at)].ports) {
+        if (edge.port->takes == Flow::kRecords) continue;
+        const PortEdge* const theirs = NearestPort(other, edge.port->name);
+        if (theirs == nullptr || (theirs->node == edge.node && theirs->file == edge.file)) continue;
+        mistakes_.push_back(
+            {node.spec->at,
+             StrCat("stage ", Named(*node.spec), " takes records that were made with the same ",
+                    edge.port->name, ", but those of ", Named(*nodes_[Index(Above(node))].spec), " and ",
+                    Named(*nodes_[Index(other)].spec), " have another each")});
         return false;
       }
     }

@@ -122,8 +122,12 @@ struct StageType {
   /// Checks what the table cannot say and turns the schema that comes in into the one that goes
   /// out. An error is shown at the stage's position; empty where the schema stays as it is.
   std::function<Status(const Json& config, Schema& schema)> check = {};
-  /// The same for a type with a port that takes many: how many stand there. Empty: any number.
-  std::function<Status(const Json& config, std::size_t many)> check_many = {};
+  /// Whether the keys fit the ports that something stands at; one that takes many comes as often. Empty: they
+  /// always do.
+  std::function<Status(const Json& config, const std::vector<std::string_view>& ports)> check_ports = {};
+  /// Of a Source: whether it can read files of these names; asked before a run starts anything. Empty: of
+  /// any.
+  std::function<Status(const Json& config, const std::vector<std::string>& files)> check_inputs = {};
   /// Whether this machine has what the stage needs beside its inputs; asked before a run starts anything.
   /// Empty: nothing is needed.
   std::function<Status(const Json& config)> prepare = {};
@@ -139,6 +143,8 @@ struct StageType {
   std::function<bool(const Json& config)> varies = {};
   /// Bytes of memory that its model takes, whatever the number of threads; empty for none.
   std::function<std::uint64_t(const Json& config)> model_memory = {};
+  /// For the forecast: about how many bytes a Sink publishes of so much text; empty: a little more than that.
+  std::function<std::uint64_t(const Json& config, std::uint64_t text_bytes)> published_bytes = {};
   std::vector<Metric> metrics = {};
   /// The files that a stage without records gives: no unit makes them.
   std::function<Result<std::vector<LocalInput>>(const Json& config)> local_inputs = {};

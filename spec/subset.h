@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <string_view>
 
 #include "base/json.h"
@@ -32,6 +33,9 @@ Result<Subset> ParseSubset(std::string_view text);
 
 /// The key `subset` of a stage; all where it is absent.
 Result<Subset> SubsetOf(const Json& config);
+
+/// The directory of a trial, below that of the whole: "subset-1%".
+std::string SubsetPlace(std::string_view text);
 
 /// Makes of `spec` its trial: each stage that reads gets the key, and each `out` a directory below,
 /// subset-TEXT. kInvalidArgument where `text` is no subset, or a stage that reads has no such key.

@@ -19,6 +19,7 @@
 #include "stages/write_bert.h"
 #include "stages/write_jsonl.h"
 #include "stages/write_packed.h"
+#include "stages/write_tfdata.h"
 #include "stages/write_tfds.h"
 
 namespace pipeline {
@@ -43,6 +44,7 @@ Registry BuiltinStages(const DictionaryPlaces& dictionaries) {
   types.push_back(WriteTfdsType());
   types.push_back(WriteJsonlType());
   types.push_back(WriteBertType());
+  types.push_back(WriteTfdataType());
   return Registry(std::move(types));
 }
 

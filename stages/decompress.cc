@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "stages/file_splits.h"
 #include "stages/input_keys.h"
 #include "stages/line_source.h"
 #include "stages/utf8_repair.h"
@@ -33,7 +34,7 @@ Status Check(const Json& config, Schema& schema) {
   RETURN_IF_ERROR(CheckInputKeys(config));
   RETURN_IF_ERROR(CheckCutKeys(config));
   schema.columns["text"] = ColumnType::kUtf8;
-  return {};
+  return CheckFileSplits(config, schema);
 }
 
 Result<std::unique_ptr<SourceStage>> Make(const StageContext& context) {
@@ -43,8 +44,8 @@ Result<std::unique_ptr<SourceStage>> Make(const StageContext& context) {
   rules.documents = config["documents"].AsString() == "line" ? Documents::kLine : Documents::kBlankLine;
   rules.max_document_bytes = static_cast<std::uint64_t>(config["max_document_bytes"].AsInt());
   ASSIGN_OR_RETURN(const Subset subset, SubsetOf(config));
-  return std::unique_ptr<SourceStage>(
-      std::make_unique<Decompress>(rules, InputRulesOf(config, "format"), subset, InvalidUtf8Of(config)));
+  return WithFileSplits(config, std::make_unique<Decompress>(rules, InputRulesOf(config, "format"), subset,
+                                                             InvalidUtf8Of(config)));
 }
 
 }  // namespace
@@ -83,7 +84,9 @@ StageType DecompressType() {
   };
   type.keys = InputKeys("format");
   type.keys.insert(type.keys.end(), keys.begin(), keys.end());
+  type.keys.push_back(FileSplitsKey());
   type.check = Check;
+  type.check_inputs = CheckInputSplits;
   type.make = SourceFactory(Make);
   return type;
 }

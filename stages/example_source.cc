@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "formats/tf_example.h"
 #include "formats/tfrecord.h"
+#include "stages/row_columns.h"
 #include "text/utf8.h"
 
 namespace pipeline {
@@ -71,7 +72,8 @@ class ExampleSource : public Source {
       if (!held_) {
         if (request_.stop.stop_requested()) return Status(Code::kCancelled, "stopped");
         const std::uint64_t from = at();
-        Result<std::optional<std::string_view>> next = records_->Next();
+        Result<std::optional<std::string_view>> next = std::optional<std::string_view>();
+        if (document_ < rules_.subset.documents) next = records_->Next();
         if (!next.ok()) return Damaged(std::move(next).status());
         if (!*next) {
           done_ = true;
@@ -128,15 +130,18 @@ class ExampleSource : public Source {
     const Bad bad = Read(record);
     if (bad.reason.empty()) {
       const std::uint64_t key = Hash64(std::string_view(text_).substr(0, kKeyBytes));
+      if (!rules_.subset.Has(key)) {
+        taken_.Add("outside_subset");
+        return {};
+      }
       batch.heads.push_back({index_, 0, document_, key});
       batch.text.Append(text_);
       if (!rules_.label.empty()) batch.label.Append(label_);
       return {};
     }
     if (rules_.fail)
-      return Status(Code::kDataLoss,
-                    StrCat("record ", document_, " (from 0), at byte ", held_at_, ": ", bad.why,
-                           "; mend it, or set on_bad_row: quarantine"));
+      return Status(Code::kDataLoss, StrCat("record ", document_, " (from 0), at byte ", held_at_, ": ",
+                                            bad.why, "; mend it, or set on_bad_row: quarantine"));
     taken_.Add(bad.reason);
     batch.quarantine.push_back({0, index_, 0, std::string(bad.reason), std::string(record)});
     return {};
@@ -155,17 +160,20 @@ class ExampleSource : public Source {
   Bad Read(std::string_view record) {
     const Result<TfExample> example = ParseTfExample(record);
     if (!example.ok()) return {"dropped_example", std::string(example.status().message())};
-    bool first = true;
     for (const std::string& name : rules_.text) {
       const auto found = example->find(name);
       if (found == example->end() || IsEmpty(found->second)) return Missing(name, *example);
       const TfBytesList* const values = std::get_if<TfBytesList>(&found->second);
       if (values == nullptr)
         return {"dropped_wrong_type", StrCat("feature '", name, "' has numbers, and a text is bytes")};
-      for (const std::string_view value : *values) {
-        if (!std::exchange(first, false)) text_.push_back('\n');
-        text_.append(value);
+      if (&name != &rules_.text.front()) text_.push_back('\n');
+      std::string& lines = rules_.fields ? field_ : text_;
+      field_.clear();
+      for (std::size_t i = 0; i < values->size(); ++i) {
+        if (i > 0) lines.push_back('\n');
+        lines.append((*values)[i]);
       }
+      if (rules_.fields) AppendOnOneLine(field_, text_);
     }
     return rules_.label.empty() ? Bad() : ReadLabel(*example);
   }
@@ -237,6 +245,7 @@ class ExampleSource : public Source {
   std::size_t batch_bytes_ = 0;
   StageCounts taken_;  // since the last batch
   std::string text_;   // of the record that is read
+  std::string field_;
   std::string label_;
   std::optional<InputEnd> end_;
 };

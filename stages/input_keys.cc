@@ -13,6 +13,13 @@ constexpr std::int64_t kMostRatio = 1'000'000'000;
 
 }  // namespace
 
+ConfigKey SubsetKey() {
+  return {
+      "subset", ValueType::kString, "~", Effect::kBytes,
+      "For trials: the first documents of each file (`5000`), or a part of all of them (`1%`), the same one "
+      "each time; see --subset."};
+}
+
 std::vector<ConfigKey> InputKeys(std::string_view compression_key) {
   return {
       {compression_key,
@@ -29,9 +36,7 @@ std::vector<ConfigKey> InputKeys(std::string_view compression_key) {
        {"auto", "tar", "zip", "none"}},
       {"members", ValueType::kStrings, "~", Effect::kBytes,
        "Patterns, with * and ?, of the names of the members that are read; without it, all are."},
-      {"subset", ValueType::kString, "~", Effect::kBytes,
-       "For trials: the first documents of each file (`5000`), or a part of all of them (`1%`), the same one "
-       "each time; see --subset."},
+      SubsetKey(),
       {"max_ratio", ValueType::kInteger, "200", Effect::kNone,
        "Above 16 MiB, the most bytes of text that a byte of an archive may stand for."},
   };

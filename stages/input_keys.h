@@ -11,6 +11,9 @@
 
 namespace pipeline {
 
+/// `subset`: see spec/subset.h.
+ConfigKey SubsetKey();
+
 /// What the bytes of the inputs are. `compression_key` is what the stage calls that key.
 std::vector<ConfigKey> InputKeys(std::string_view compression_key);
 InputRules InputRulesOf(const Json& config, std::string_view compression_key);

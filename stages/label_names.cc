@@ -17,8 +17,9 @@ constexpr std::uint64_t kMaxFileBytes = 64 << 20;
 Result<std::vector<std::string>> ReadNames(const std::string& path) {
   ASSIGN_OR_RETURN(const std::unique_ptr<LocalFile> file, LocalFile::Open(path));
   if (file->size() > kMaxFileBytes)
-    return Status(Code::kInvalidArgument,
-                  StrCat(path, ": has more than 64 MiB; is it a file with the name of a label on each line?"));
+    return Status(
+        Code::kInvalidArgument,
+        StrCat(path, ": has more than 64 MiB; is it a file with the name of a label on each line?"));
   std::string text(static_cast<std::size_t>(file->size()), '\0');
   ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file->Open(0, std::stop_token()));
   RETURN_IF_ERROR(ReadExactly(*reader, text));
@@ -52,8 +53,7 @@ Status CheckLabelKeys(const Json& config) {
 
 Result<std::vector<StageFile>> LabelFiles(const Json& config) {
   std::vector<StageFile> files;
-  if (config.Has("labels_file"))
-    files.push_back({"labels", std::string(config["labels_file"].AsString())});
+  if (config.Has("labels_file")) files.push_back({"labels", std::string(config["labels_file"].AsString())});
   return files;
 }
 

@@ -132,7 +132,9 @@ class LineSource : public Source {
           if (begins_inside_) RETURN_IF_ERROR(LookAtFront());
           end_.emplace(InputEnd{cutter_.partitions(), cutter_.raw_bytes(), cutter_.documents(), {}});
           AddReasons(begins_inside_ ? outside_ : cutter_.outside(), end_->outside);
-          if (input_.members() != nullptr) RETURN_IF_ERROR(CountMembers(end_->outside));
+          // Of a beginning nobody knows how many there are.
+          if (input_.members() != nullptr && !subset_.is_beginning())
+            RETURN_IF_ERROR(CountMembers(end_->outside));
           break;
         }
       }
@@ -280,8 +282,8 @@ Result<std::unique_ptr<Source>> OpenLineSource(SourceRequest request, const Line
   const std::string name = request.input.name;
   InputRules opened = input;
   opened.from_front = subset.is_beginning();
-  Result<DecodedInput> decoded =
-      DecodedInput::Open(request.input, opened, request.decoder_threads, request.decoder_memory, request.stop);
+  Result<DecodedInput> decoded = DecodedInput::Open(request.input, opened, request.decoder_threads,
+                                                    request.decoder_memory, request.stop);
   if (!decoded.ok()) return std::move(decoded).status().Annotate(name);
   LineRules cut = rules;
   cut.max_documents = subset.documents;

@@ -140,7 +140,9 @@ StageType MixType() {
        "A partition closes at the end of a document once it holds so much text."},
   };
   type.check = Check;
-  type.check_many = CheckCorpora;
+  type.check_ports = [](const Json& config, const std::vector<std::string_view>& ports) {
+    return CheckCorpora(config, ports.size());
+  };
   type.make = GatherFactory(Make);
   return type;
 }

@@ -7,6 +7,7 @@
 
 #include "base/str.h"
 #include "stages/example_source.h"
+#include "stages/file_splits.h"
 #include "stages/input_keys.h"
 #include "stages/label_names.h"
 #include "stages/row_text.h"
@@ -31,10 +32,13 @@ class ReadExamples : public SourceStage {
   const std::unique_ptr<const Transform> text_;
 };
 
+bool AreFields(const Json& config) { return config["columns"].AsString() == "fields"; }
+
 bool HasMarkers(const Json& config) { return config["markers"].AsString() == "wiki40b"; }
 
 Status Check(const Json& config, Schema& schema) {
   RETURN_IF_ERROR(CheckCutKeys(config));
+  RETURN_IF_ERROR(SubsetOf(config).status());
   std::set<std::string_view> seen;
   for (const Json& feature : config["text"].AsArray())
     if (!seen.insert(feature.AsString()).second)
@@ -46,10 +50,17 @@ Status Check(const Json& config, Schema& schema) {
   if (config.Has("titles") && !HasMarkers(config))
     return Status(Code::kInvalidArgument,
                   "titles: texts without markers have none; leave it out, or set markers: wiki40b");
+  if (HasMarkers(config) && AreFields(config))
+    return Status(Code::kInvalidArgument,
+                  "columns: the marks of wiki40b stand in one text of lines; leave one of the two keys out");
   RETURN_IF_ERROR(CheckLabelKeys(config));
   schema.columns["text"] = ColumnType::kUtf8;
   if (config.Has("label")) schema.columns["label"] = ColumnType::kUtf8;
-  return {};
+  if (AreFields(config)) {
+    schema.columns["fields"] = ColumnType::kU32List;
+    for (const Json& feature : config["text"].AsArray()) schema.field_names.emplace_back(feature.AsString());
+  }
+  return CheckFileSplits(config, schema);
 }
 
 Result<std::unique_ptr<SourceStage>> Make(const StageContext& context) {
@@ -57,20 +68,23 @@ Result<std::unique_ptr<SourceStage>> Make(const StageContext& context) {
   ExampleRules rules;
   for (const Json& feature : config["text"].AsArray()) rules.text.emplace_back(feature.AsString());
   rules.label = config["label"].AsString();
+  rules.fields = AreFields(config);
   ASSIGN_OR_RETURN(rules.labels, LabelNames(config));
   rules.fail = config["on_bad_row"].AsString() == "fail";
+  ASSIGN_OR_RETURN(rules.subset, SubsetOf(config));
   rules.partition_bytes = static_cast<std::uint64_t>(config["partition"].AsInt());
   rules.max_record_bytes = static_cast<std::uint64_t>(config["max_record_bytes"].AsInt());
   RowTextRules text;
   text.text = rules.text;
   text.label = rules.label;
+  text.fields = rules.fields;
   text.invalid = InvalidUtf8Of(config);
   std::unique_ptr<const Transform> repair;
   if (HasMarkers(config))
     repair = std::make_unique<Wiki40bText>(config["titles"].AsBool(), std::move(text));
   else
     repair = std::make_unique<RowText>(std::move(text));
-  return std::unique_ptr<SourceStage>(std::make_unique<ReadExamples>(std::move(rules), std::move(repair)));
+  return WithFileSplits(config, std::make_unique<ReadExamples>(std::move(rules), std::move(repair)));
 }
 
 }  // namespace
@@ -86,6 +100,12 @@ StageType ReadExamplesType() {
   type.keys = {
       {"text", ValueType::kStrings, "[text]", Effect::kBytes,
        "The feature that becomes the text, or several that become lines of it."},
+      {"columns",
+       ValueType::kChoice,
+       "lines",
+       Effect::kBytes,
+       "What several features of text become: lines of a document, or fields of one record.",
+       {"lines", "fields"}},
       {"label", ValueType::kString, "~", Effect::kBytes,
        "The feature that becomes the label, bytes or an integer; line ends in the text are then spaces."},
   };
@@ -106,6 +126,7 @@ StageType ReadExamplesType() {
        Effect::kBytes,
        "What becomes of a record that is not as it should be: set aside and counted, or a failure.",
        {"quarantine", "fail"}},
+      SubsetKey(),
       {"partition", ValueType::kBytes, "64MiB", Effect::kBytes,
        "Bytes of the file after which a partition closes, at the next end of a record."},
       {"max_record_bytes", ValueType::kBytes, "8MiB", Effect::kBytes,
@@ -118,7 +139,9 @@ StageType ReadExamplesType() {
        {"replace", "quarantine", "fail"}},
   };
   type.keys.insert(type.keys.end(), keys.begin(), keys.end());
+  type.keys.push_back(FileSplitsKey());
   type.check = Check;
+  type.check_inputs = CheckInputSplits;
   type.prepare = [](const Json& config) { return LabelNames(config).status(); };
   type.files = LabelFiles;
   type.make = SourceFactory(Make);

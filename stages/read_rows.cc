@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/str.h"
+#include "stages/file_splits.h"
 #include "stages/input_keys.h"
 #include "stages/line_source.h"
 #include "stages/row_text.h"
@@ -77,7 +78,7 @@ Status Check(const Json& config, Schema& schema) {
     schema.columns["fields"] = ColumnType::kU32List;
     schema.field_names = TextColumns(config);
   }
-  return {};
+  return CheckFileSplits(config, schema);
 }
 
 Result<std::unique_ptr<SourceStage>> Make(const StageContext& context) {
@@ -109,8 +110,8 @@ Result<std::unique_ptr<SourceStage>> Make(const StageContext& context) {
     if (columns->quotes) rules.quoted_delimiter = columns->delimiter;
   }
   ASSIGN_OR_RETURN(const Subset subset, SubsetOf(config));
-  return std::unique_ptr<SourceStage>(std::make_unique<ReadRows>(
-      rules, InputRulesOf(config, "compression"), subset, std::move(columns), std::move(text)));
+  return WithFileSplits(config, std::make_unique<ReadRows>(rules, InputRulesOf(config, "compression"), subset,
+                                                           std::move(columns), std::move(text)));
 }
 
 }  // namespace
@@ -166,7 +167,9 @@ StageType ReadRowsType() {
   };
   type.keys = keys;
   for (ConfigKey& key : InputKeys("compression")) type.keys.push_back(std::move(key));
+  type.keys.push_back(FileSplitsKey());
   type.check = Check;
+  type.check_inputs = CheckInputSplits;
   type.make = SourceFactory(Make);
   return type;
 }

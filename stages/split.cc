@@ -51,18 +51,76 @@ class SplitWorker final : public Worker {
   const SplitRule& rule_;
 };
 
+/// Where one of the splits that come in is divided: the names that go out, in whose list the new ones stand
+/// in its place.
+struct Division {
+  std::uint8_t divided = 0;  // of those that come in
+  std::uint8_t added = 0;    // how many more go out
+  std::vector<std::string> names;
+};
+
+Result<Division> DivisionOf(std::string_view of, const SplitRule& rule, const Schema& schema) {
+  Division division;
+  const auto at = std::find(schema.splits.begin(), schema.splits.end(), of);
+  if (schema.columns.count("split") == 0)
+    return Status(Code::kInvalidArgument, "of: the records that come in have no splits; leave it out");
+  if (at == schema.splits.end()) {
+    std::string names;
+    for (const std::string& name : schema.splits) names += StrCat(names.empty() ? "" : ", ", name);
+    return Status(Code::kInvalidArgument, StrCat("of: no split '", of, "' comes in; there are ", names));
+  }
+  for (const std::string& name : rule.names())
+    if (name != of && std::find(schema.splits.begin(), schema.splits.end(), name) != schema.splits.end())
+      return Status(Code::kInvalidArgument,
+                    StrCat("splits: a split '", name, "' comes in already; choose another name"));
+  if (schema.splits.size() - 1 + rule.names().size() > kMaxSplits)
+    return Status(Code::kInvalidArgument, StrCat("splits: there can be ", kMaxSplits, " at most in all"));
+  division.divided = static_cast<std::uint8_t>(at - schema.splits.begin());
+  division.added = static_cast<std::uint8_t>(rule.names().size() - 1);
+  division.names.assign(schema.splits.begin(), at);
+  division.names.insert(division.names.end(), rule.names().begin(), rule.names().end());
+  division.names.insert(division.names.end(), at + 1, schema.splits.end());
+  return division;
+}
+
+class DivideWorker final : public Worker {
+ public:
+  DivideWorker(const SplitRule& rule, const Division& division) : rule_(rule), division_(division) {}
+
+  Status Apply(Batch& batch, std::uint32_t, StageCounts&) override {
+    for (std::size_t row = 0; row < batch.size(); ++row) {
+      std::uint8_t& split = batch.split[row];
+      if (split == division_.divided)
+        split = static_cast<std::uint8_t>(split + rule_.Of(batch.heads[row].key));
+      else if (split > division_.divided)
+        split = static_cast<std::uint8_t>(split + division_.added);
+    }
+    return {};
+  }
+
+ private:
+  const SplitRule& rule_;
+  const Division& division_;
+};
+
 class Split final : public Transform {
  public:
-  Split(std::string stage, SplitRule rule, std::uint64_t min_documents)
-      : stage_(std::move(stage)), rule_(std::move(rule)), min_documents_(min_documents) {}
+  Split(std::string stage, SplitRule rule, std::optional<Division> division, std::uint64_t min_documents)
+      : stage_(std::move(stage)),
+        rule_(std::move(rule)),
+        division_(std::move(division)),
+        min_documents_(min_documents) {}
 
   Result<std::unique_ptr<Worker>> NewWorker() const override {
+    if (division_) return std::unique_ptr<Worker>(std::make_unique<DivideWorker>(rule_, *division_));
     return std::unique_ptr<Worker>(std::make_unique<SplitWorker>(rule_));
   }
 
   Status Judge(const ArtifactTotals& totals) const override {
     std::uint64_t all = 0;
-    for (const auto& [name, split] : totals.splits) all += split.documents;
+    for (const std::string& name : rule_.names())
+      if (const auto found = totals.splits.find(name); found != totals.splits.end())
+        all += found->second.documents;
     std::string failures;
     for (std::size_t i = 0; i < rule_.names().size(); ++i) {
       const auto found = totals.splits.find(rule_.names()[i]);
@@ -88,6 +146,7 @@ class Split final : public Transform {
 
   std::string stage_;
   SplitRule rule_;
+  std::optional<Division> division_;  // absent where nothing was split before
   std::uint64_t min_documents_;
 };
 
@@ -149,16 +208,24 @@ StageType SplitType() {
   type.keys = {
       {"splits", ValueType::kSplits, "", Effect::kBytes,
        "Names of the splits and the fraction of all documents that each gets; one may be `rest`."},
+      {"of", ValueType::kString, "~", Effect::kBytes,
+       "Where the files had splits already: the one that is divided; the others stay as they are."},
       {"min_documents", ValueType::kInteger, "1", Effect::kNone,
        "The run fails when a split ends with fewer documents."},
   };
   type.check = [](const Json& config, Schema& schema) -> Status {
-    if (schema.columns.count("split") != 0)
+    if (schema.columns.count("split") != 0 && !config.Has("of"))
       return Status(Code::kInvalidArgument,
-                    "the records that come in have their splits already; remove one of the two stages");
+                    "the records that come in have their splits already; remove one of the two stages, or "
+                    "name the split to divide, e.g. `of: train`");
     if (config["min_documents"].AsInt() < 0)
       return Status(Code::kInvalidArgument, "min_documents: a count cannot be negative");
     ASSIGN_OR_RETURN(const SplitRule rule, SplitRule::Make(config["splits"]));
+    if (config.Has("of")) {
+      ASSIGN_OR_RETURN(Division division, DivisionOf(config["of"].AsString(), rule, schema));
+      schema.splits = std::move(division.names);
+      return {};
+    }
     schema.columns["split"] = ColumnType::kU8;
     schema.splits = rule.names();
     return {};
@@ -166,7 +233,12 @@ StageType SplitType() {
   type.make = TransformFactory([](const StageContext& context) -> Result<std::unique_ptr<Transform>> {
     ASSIGN_OR_RETURN(SplitRule rule, SplitRule::Make(context.config["splits"]));
     const auto min_documents = static_cast<std::uint64_t>(context.config["min_documents"].AsInt(1));
-    return std::unique_ptr<Transform>(std::make_unique<Split>(context.name, std::move(rule), min_documents));
+    std::optional<Division> division;
+    if (context.config.Has("of")) {
+      ASSIGN_OR_RETURN(division, DivisionOf(context.config["of"].AsString(), rule, context.schema));
+    }
+    return std::unique_ptr<Transform>(
+        std::make_unique<Split>(context.name, std::move(rule), std::move(division), min_documents));
   });
   return type;
 }

@@ -1,114 +1,32 @@
 #include "stages/write_tfds.h"
 
-#include <functional>
-#include <map>
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/str.h"
-#include "formats/tf_example.h"
+#include "formats/sentencepiece_model.h"
 #include "formats/tfds.h"
 #include "formats/tfrecord.h"
 #include "shards/shard_keys.h"
-#include "text/utf8.h"
+#include "stages/label_names.h"
+#include "stages/tfds_encoder.h"
+#include "stages/tokenizer_facts.h"
+#include "text/sentencepiece_handle.h"
 
 namespace pipeline {
 
 namespace {
 
-/// A record's payload: its text as an Example in a TFRecord frame, so that a shard is payloads, back to back.
-class ExampleWorker final : public Worker {
- public:
-  Status Apply(Batch& batch, std::uint32_t, StageCounts&) override {
-    batch.payload.Clear();
-    for (std::size_t row = 0; row < batch.size(); ++row) {
-      const std::string_view text = batch.text[row];
-      std::string& out = batch.payload.open_row();
-      AppendTfRecordHeader(out, TextExampleSize(kTfdsTextFeature, text));
-      const std::size_t begin = out.size();
-      AppendTextExample(out, kTfdsTextFeature, text);
-      AppendTfRecordFooter(out, begin);
-      batch.payload.CloseRow();
-    }
-    return {};
-  }
-};
-
-using LabelNumbers = std::map<std::string, std::int64_t, std::less<>>;
-
-/// The same with the number of the record's label.
-class LabelledWorker final : public Worker {
- public:
-  LabelledWorker(const LabelNumbers& numbers, bool fail) : numbers_(numbers), fail_(fail) {}
-
-  Status Apply(Batch& batch, std::uint32_t stage, StageCounts& counts) override {
-    batch.payload.Clear();
-    RETURN_IF_ERROR(Number(batch, stage, counts));
-    for (std::size_t row = 0; row < batch.size(); ++row) {
-      example_.clear();
-      AppendTfExample(example_, {{kTfdsLabelFeature, TfInt64List{row_numbers_[row]}},
-                                 {kTfdsTextFeature, TfBytesList{batch.text[row]}}});
-      AppendTfRecord(batch.payload.open_row(), example_);
-      batch.payload.CloseRow();
-    }
-    return {};
-  }
-
- private:
-  // Fills row_numbers_ and takes out the rows that have none.
-  Status Number(Batch& batch, std::uint32_t stage, StageCounts& counts) {
-    row_numbers_.clear(), kept_.clear();
-    for (std::size_t row = 0; row < batch.size(); ++row) {
-      const std::string_view label = batch.label[row];
-      if (const auto found = numbers_.find(label); found != numbers_.end()) {
-        row_numbers_.push_back(found->second);
-        kept_.push_back(static_cast<std::uint32_t>(row));
-        continue;
-      }
-      const RecordHead& head = batch.heads[row];
-      if (fail_) {
-        batch.failed_index = head.index;
-        return Status(
-            Code::kFailedPrecondition,
-            StrCat("record ", head.index, " of partition ", batch.partition.partition, ": its label '",
-                   Printable(label), "' is not among `labels`; name it there, or set ",
-                   "on_unknown_label: quarantine"));
-      }
-      counts.Add("dropped_unknown_label");
-      batch.quarantine.push_back(
-          {stage, head.index, head.sub, "dropped_unknown_label", StrCat(label, "\t", batch.text[row])});
-    }
-    if (kept_.size() < batch.size()) batch.Keep(kept_);
-    return {};
-  }
-
-  const LabelNumbers& numbers_;
-  const bool fail_;
-  std::vector<std::int64_t> row_numbers_;
-  std::vector<std::uint32_t> kept_;
-  std::string example_;
-};
-
-class ExampleEncoder final : public Transform {
- public:
-  ExampleEncoder(const std::vector<std::string>& labels, bool fail) : fail_(fail) {
-    for (const std::string& label : labels)
-      numbers_.emplace(label, static_cast<std::int64_t>(numbers_.size()));
-  }
-  Result<std::unique_ptr<Worker>> NewWorker() const override {
-    if (numbers_.empty()) return std::unique_ptr<Worker>(std::make_unique<ExampleWorker>());
-    return std::unique_ptr<Worker>(std::make_unique<LabelledWorker>(numbers_, fail_));
-  }
-
- private:
-  LabelNumbers numbers_;  // empty where records have no labels
-  const bool fail_;       // on a label without a number
-};
+constexpr std::string_view kTokenizerPort = "tokenizer";
+constexpr std::string_view kModelFile = "tokenizer.model";  // where a stage made it
+constexpr std::uint64_t kModelMemory = 32 << 20;            // of 32,000 pieces with nmt_nfkc: 10 MiB
+constexpr std::int64_t kLeastTokens = 8, kMostTokens = 1 << 20;
 
 /// `info` has name, version and description; the shards fill in the splits.
-Result<Sidecars> Describe(TfdsInfo info, const std::vector<std::string>& labels,
+Result<Sidecars> Describe(TfdsInfo info, const std::vector<std::string>& texts, const TfdsBeside& beside,
                           const std::vector<Shard>& shards, const std::vector<ShardOutput>& outputs) {
   for (std::size_t i = 0; i < shards.size(); ++i) {
     if (info.splits.empty() || info.splits.back().name != shards[i].split)
@@ -118,26 +36,44 @@ Result<Sidecars> Describe(TfdsInfo info, const std::vector<std::string>& labels,
     split.bytes += outputs[i].object.bytes - kTfRecordOverhead * outputs[i].records;
   }
   Sidecars sidecars;
-  if (!labels.empty())
-    sidecars.before_manifest.push_back({std::string(kTfdsLabelsFile), TfdsLabelsText(labels)});
+  if (!beside.labels.empty())
+    sidecars.before_manifest.push_back({std::string(kTfdsLabelsFile), TfdsLabelsText(beside.labels)});
+  if (!beside.tokenizer.empty())
+    sidecars.before_manifest.push_back({std::string(kTfdsTokenizerFile), beside.tokenizer});
   sidecars.before_manifest.push_back({std::string(kTfdsInfoFile), TfdsInfoJson(info)});
-  sidecars.after_manifest.push_back({std::string(kTfdsFeaturesFile), TfdsFeaturesJson(labels.size())});
+  sidecars.after_manifest.push_back(
+      {std::string(kTfdsFeaturesFile), TfdsFeaturesJson({texts, beside.labels.size()})});
   return sidecars;
 }
 
-std::vector<std::string> Labels(const Json& config) {
-  std::vector<std::string> labels;
-  for (const Json& label : config["labels"].AsArray()) labels.emplace_back(label.AsString());
-  return labels;
+/// The names of the features of text, in the order of the fields.
+std::vector<std::string> TextFeatures(const Json& config, const Schema& schema) {
+  std::vector<std::string> names;
+  for (const Json& name : config["features"].AsArray()) names.emplace_back(name.AsString());
+  if (!names.empty()) return names;
+  if (!schema.field_names.empty()) return schema.field_names;
+  return {std::string(kTfdsTextFeature)};
+}
+
+/// The bytes of the tokenizer's model.
+Result<std::string> ReadTokenizer(const StageContext& context) {
+  const auto found = context.artifacts.find(kTokenizerPort);
+  if (found == context.artifacts.end() || !found->second.directory)
+    return Status(Code::kInternal, StrCat(context.name, ": no tokenizer was handed over [this is a bug]"));
+  const ArtifactInput& input = found->second;
+  const std::string file(!input.file.empty() ? input.file : input.facts["model"].AsString(kModelFile));
+  ASSIGN_OR_RETURN(const std::string bytes, ReadObject(*input.directory, file, kMaxTokenizerModelBytes));
+  const Result<SentencePieceModel> model = SentencePieceModel::Parse(bytes);
+  if (!model.ok()) return Status(model.status()).Annotate(StrCat(context.name, ": ", file));
+  return bytes;
 }
 
 class WriteTfds final : public SinkStage {
  public:
-  explicit WriteTfds(const StageContext& context)
-      : encoder_(Labels(context.config), context.config["on_unknown_label"].AsString() != "quarantine"),
-        output_(TfdsShardRules(context)) {}
+  WriteTfds(const StageContext& context, TfdsRecords records, const TfdsBeside& beside)
+      : output_(TfdsShardRules(context, beside)), encoder_(NewTfdsEncoder(std::move(records))) {}
 
-  const Transform* encoder() const override { return &encoder_; }
+  const Transform* encoder() const override { return encoder_.get(); }
   Result<std::unique_ptr<Sink>> OpenPartition(Store& artifact, PartitionId id) const override {
     return output_.OpenPartition(artifact, id);
   }
@@ -150,9 +86,37 @@ class WriteTfds final : public SinkStage {
   }
 
  private:
-  ExampleEncoder encoder_;
   ShardedOutput output_;
+  const std::unique_ptr<Transform> encoder_;
 };
+
+Status CheckFeatures(const Json& config, const Schema& schema, bool labelled) {
+  const std::vector<std::string> names = TextFeatures(config, schema);
+  const std::size_t texts = std::max<std::size_t>(schema.field_names.size(), 1);
+  if (config.Has("features") && names.size() != texts)
+    return Status(Code::kInvalidArgument,
+                  StrCat("features: ", names.size(), " names where records have ", texts,
+                         texts > 1 ? " fields"
+                                   : " text; several come from a stage that reads rows, with "
+                                     "`columns: fields`"));
+  const Status status = CheckTfdsFeatures(names, labelled);
+  if (status.ok() || config.Has("features")) return status;
+  return Status(Code::kInvalidArgument,
+                StrCat(status.message(), "; name the fields with the key `features`"));
+}
+
+Status CheckMaxTokens(const Json& config, const Schema& schema, bool labelled) {
+  const std::int64_t most = config["max_tokens"].AsInt();
+  if (most < kLeastTokens || most > kMostTokens)
+    return Status(Code::kInvalidArgument,
+                  StrCat("max_tokens: ", most, ": from ", kLeastTokens, " to ", kMostTokens));
+  if (!labelled && schema.field_names.empty()) return {};
+  return Status(
+      Code::kInvalidArgument,
+      StrCat("max_tokens: a record with ", labelled ? "a label" : "several texts",
+             " is one example, and part of it is another: what is too long cannot be split; leave the ",
+             "key out, or leave long texts out with `filter`"));
+}
 
 Status Check(const Json& config, Schema& schema) {
   RETURN_IF_ERROR(CheckTfdsName(config["name"].AsString()));
@@ -162,21 +126,54 @@ Status Check(const Json& config, Schema& schema) {
     return Status(Code::kInvalidArgument,
                   "write_tfds writes the column 'text', which its input does not have");
   const bool labelled = schema.columns.count("label") != 0;
-  if (labelled && !config.Has("labels"))
+  if (labelled && !HasLabels(config))
     return Status(Code::kInvalidArgument,
                   "the records have labels: name them in the order of their numbers, e.g. "
-                  "`labels: [negative, positive]`");
-  if (!labelled && (config.Has("labels") || config.Has("on_unknown_label")))
+                  "`labels: [negative, positive]`, or in a file, `labels_file: names.txt`");
+  if (!labelled && (HasLabels(config) || config.Has("on_unknown_label")))
     return Status(Code::kInvalidArgument,
                   "labels: the records that come in have none; map one with the key "
                   "`label` of a stage that reads rows");
-  if (labelled) RETURN_IF_ERROR(CheckTfdsLabels(Labels(config)));
+  RETURN_IF_ERROR(CheckLabelKeys(config));
+  RETURN_IF_ERROR(CheckFeatures(config, schema, labelled));
+  if (config.Has("max_tokens")) RETURN_IF_ERROR(CheckMaxTokens(config, schema, labelled));
   return CheckShardKeys(config);
+}
+
+Status CheckPorts(const Json& config, const std::vector<std::string_view>& ports) {
+  const bool given = std::find(ports.begin(), ports.end(), kTokenizerPort) != ports.end();
+  if (config.Has("max_tokens") && !given)
+    return Status(Code::kInvalidArgument,
+                  "max_tokens: only a tokenizer can count them; name the trainer's, e.g. "
+                  "`tokenizer: ./sentencepiece.model`");
+  if (given && !config.Has("max_tokens"))
+    return Status(Code::kInvalidArgument,
+                  "tokenizer: has nothing to count; say how long a line may be, e.g. `max_tokens: 256`");
+  return {};
+}
+
+Result<std::unique_ptr<SinkStage>> Make(const StageContext& context) {
+  const Json& config = context.config;
+  TfdsRecords records;
+  records.features = TextFeatures(config, context.schema);
+  records.fields = context.schema.columns.count("fields") != 0;
+  TfdsBeside beside;
+  ASSIGN_OR_RETURN(beside.labels, LabelNames(config));
+  records.labels = beside.labels;
+  records.fail = config["on_unknown_label"].AsString() != "quarantine";
+  if (config.Has("max_tokens")) {
+    ASSIGN_OR_RETURN(beside.tokenizer, ReadTokenizer(context));
+    auto encoder = SentencePieceEncoder::Load(beside.tokenizer);
+    if (!encoder.ok()) return std::move(encoder).status().Annotate(StrCat(context.name, ": tokenizer"));
+    records.tokenizer = std::move(encoder).value();
+    records.max_tokens = static_cast<std::size_t>(config["max_tokens"].AsInt());
+  }
+  return std::unique_ptr<SinkStage>(std::make_unique<WriteTfds>(context, std::move(records), beside));
 }
 
 }  // namespace
 
-ShardRules TfdsShardRules(const StageContext& context) {
+ShardRules TfdsShardRules(const StageContext& context, const TfdsBeside& beside) {
   const Json& config = context.config;
   TfdsInfo info;
   info.name = config["name"].AsString();
@@ -187,9 +184,11 @@ ShardRules TfdsShardRules(const StageContext& context) {
   rules.object_name = [name = info.name](std::string_view split, std::uint32_t number, std::uint32_t count) {
     return TfdsShardName(name, split, number, count);
   };
-  rules.describe = [info, labels = Labels(config)](
+  rules.describe = [info, beside, texts = TextFeatures(config, context.schema)](
                        const std::vector<Shard>& shards, const std::vector<ShardOutput>& outputs,
-                       const std::vector<std::uint64_t>&) { return Describe(info, labels, shards, outputs); };
+                       const std::vector<std::uint64_t>&) {
+    return Describe(info, texts, beside, shards, outputs);
+  };
   return rules;
 }
 
@@ -201,8 +200,12 @@ StageType WriteTfdsType() {
       {"name", ValueType::kString, "", Effect::kBytes, "The data set's name, in lower snake case."},
       {"version", ValueType::kString, "1.0.0", Effect::kBytes, "The data set's version, X.Y.Z."},
       {"description", ValueType::kString, "~", Effect::kBytes, "What the data set is, for its readers."},
-      {"labels", ValueType::kStrings, "~", Effect::kBytes,
-       "Where records have labels: all of them, in the order of their numbers."},
+      {"features", ValueType::kStrings, "~", Effect::kBytes,
+       "The feature of the text, or of each field in their order; by default `text`, or the fields' names."},
+  };
+  for (ConfigKey& key : LabelKeys("Where records have labels: all of them, in the order of their numbers."))
+    type.keys.push_back(std::move(key));
+  const std::vector<ConfigKey> keys = {
       {"on_unknown_label",
        ValueType::kChoice,
        "~",
@@ -210,18 +213,29 @@ StageType WriteTfdsType() {
        "What becomes of a record with another label: set aside and counted, or a failure (`fail`, the "
        "default).",
        {"quarantine", "fail"}},
+      {"max_tokens", ValueType::kInteger, "~", Effect::kBytes,
+       "The trainer's longest line in ids of `tokenizer`, its end mark included; longer lines are split at "
+       "the "
+       "ends of sentences instead of being dropped there."},
   };
+  type.keys.insert(type.keys.end(), keys.begin(), keys.end());
   AppendShardKeys(type.keys);
+  type.ports = {{.name = kTokenizerPort,
+                 .or_file = true,
+                 .required = false,
+                 .help = "For `max_tokens`: the stage that trains the tokenizer, or a `.model` file."}};
   type.gives = Flow::kArtifact;
   type.publishes = true;
-  type.piece_keys = {kShuffleKey, "labels", "on_unknown_label"};
+  type.piece_keys = {kShuffleKey, "labels", "on_unknown_label", "features", "max_tokens"};
   type.check = Check;
+  type.check_ports = CheckPorts;
+  type.prepare = [](const Json& config) { return LabelNames(config).status(); };
+  type.files = LabelFiles;
+  type.model_memory = [](const Json& config) { return config.Has("max_tokens") ? kModelMemory : 0; };
   type.place = [](const Json& config) {
     return StrCat(config["name"].AsString(), "/", config["version"].AsString());
   };
-  type.make = SinkFactory([](const StageContext& context) -> Result<std::unique_ptr<SinkStage>> {
-    return std::unique_ptr<SinkStage>(std::make_unique<WriteTfds>(context));
-  });
+  type.make = SinkFactory(Make);
   return type;
 }
 

@@ -18,6 +18,8 @@
 #include "verify/verify_jsonl.h"
 #include "verify/verify_object.h"
 #include "verify/verify_packed.h"
+#include "verify/verify_splits.h"
+#include "verify/verify_tfdata.h"
 #include "verify/verify_tfds.h"
 
 namespace pipeline {
@@ -48,9 +50,9 @@ class Verification {
         manifest_(manifest),
         stop_(std::move(stop)),
         tfds_(manifest.lineage.back().type == "write_tfds"),
-        labels_(tfds_ ? TfdsLabels(manifest).size() : 0),
         packed_(manifest.lineage.back().type == "write_packed"),
         jsonl_(manifest.lineage.back().type == "write_jsonl"),
+        tfdata_(manifest.lineage.back().type == "write_tfdata"),
         bert_(manifest.lineage.back().type == "write_bert") {
     for (const ManifestShard& shard : manifest.shards) AddShard(shard);
     for (const Piece& piece : manifest.partitions)
@@ -61,6 +63,8 @@ class Verification {
 
   Result<VerifyReport> Run(int threads) {
     if (packed_) ReadPackedInfo();
+    if (tfds_) ReadTfdsCheck();
+    if (tfdata_) ReadTfdataInfo();
     if (bert_) ReadBertInfo();
     outcomes_.reserve(tasks_.size());
     for (const Task& task : tasks_)
@@ -82,8 +86,10 @@ class Verification {
 
   void AddShard(const ManifestShard& shard) {
     tasks_.push_back({shard.object, [&shard, this](const auto& file, Findings& findings, ReadCounts& counts) {
-                        if (tfds_) return VerifyTextShard(*file, shard, labels_, stop_, findings, counts);
+                        if (tfds_) return VerifyTfdsShard(*file, shard, tfds_check_, stop_, findings, counts);
                         if (jsonl_) return VerifyJsonlFile(*file, shard, manifest_, stop_, findings, counts);
+                        if (tfdata_info_.ok())
+                          return VerifyTfdataShard(*file, shard, *tfdata_info_, stop_, findings, counts);
                         if (bert_info_.ok())
                           return VerifyBertShard(*file, shard, *bert_info_, stop_, findings, counts);
                         if (packed_info_.ok())
@@ -107,6 +113,12 @@ class Verification {
         {object, [&object, this](const auto& file, Findings& findings, ReadCounts& counts) -> Status {
            RETURN_IF_ERROR(VerifyBytes(*file, object, stop_, findings, counts));
            if (packed_ && object.name == kPackedInfoFile) CheckPackedInfo(findings);
+           if (tfdata_ && object.name == kTfdataInfoFile) CheckTfdataInfo(findings);
+           if (tfdata_info_.ok() && IsTfdataFile(object.name)) {
+             ASSIGN_OR_RETURN(const std::string bytes,
+                              ReadObject(store_, object.name, kMaxDescriptionBytes, stop_));
+             VerifyTfdataFile(object.name, bytes, *tfdata_info_, findings);
+           }
            if (bert_ && object.name == kBertInfoFile) return CheckBertInfo(findings);
            if (!tfds_) return {};
            const bool info = object.name == kTfdsInfoFile, labels = object.name == kTfdsLabelsFile;
@@ -116,7 +128,7 @@ class Verification {
            if (info)
              VerifyTfdsInfo(text, manifest_, findings);
            else if (labels)
-             VerifyTfdsLabels(text, manifest_, findings);
+             VerifyTfdsLabels(text, manifest_, tfds_check_.features.labels, findings);
            else
              VerifyTfdsFeatures(text, manifest_, findings);
            return {};
@@ -127,6 +139,17 @@ class Verification {
   void ReadPackedInfo() {
     const Result<std::string> text = ReadObject(store_, kPackedInfoFile, kMaxDescriptionBytes, stop_);
     packed_info_ = text.ok() ? ParsePackedInfo(*text) : text.status();
+  }
+
+  void ReadTfdsCheck() {
+    tfds_check_.features =
+        FeaturesOf(ReadObject(store_, kTfdsFeaturesFile, kMaxDescriptionBytes, stop_), manifest_);
+    Result<std::shared_ptr<const SentencePieceEncoder>> tokenizer = TfdsTokenizer(store_, manifest_, stop_);
+    if (tokenizer.ok())
+      tfds_check_.tokenizer = std::move(tokenizer).value();
+    else
+      tokenizer_ = std::move(tokenizer).status();
+    tfds_check_.max_tokens = TfdsMaxTokens(manifest_);
   }
 
   void ReadBertInfo() {
@@ -143,6 +166,16 @@ class Verification {
   void CheckPackedInfo(Findings& findings) const {
     if (packed_info_.ok()) return VerifyPackedInfo(*packed_info_, manifest_, findings);
     findings.Add(StrCat(packed_info_.status().message(), ": the rows cannot be checked without it"));
+  }
+
+  void ReadTfdataInfo() {
+    const Result<std::string> text = ReadObject(store_, kTfdataInfoFile, kMaxDescriptionBytes, stop_);
+    tfdata_info_ = text.ok() ? ParseTfdataInfo(*text) : text.status();
+  }
+
+  void CheckTfdataInfo(Findings& findings) const {
+    if (tfdata_info_.ok()) return VerifyTfdataInfo(*tfdata_info_, manifest_, findings);
+    findings.Add(StrCat(tfdata_info_.status().message(), ": the ids cannot be checked without it"));
   }
 
   void Work() {
@@ -168,12 +201,18 @@ class Verification {
     if (stop_.stop_requested()) return Status(Code::kCancelled, "stopped");
     VerifyReport report;
     Findings manifest(std::string(kManifestName), Remedy());
+    if (!tokenizer_.ok())
+      manifest.Add(
+          StrCat(kTfdsTokenizerFile, ": cannot be read, so no line was measured: ", tokenizer_.message()));
+    VerifySplits(manifest_, manifest);
     if (tfds_)
       VerifyTfdsManifest(manifest_, manifest);
     else if (packed_)
       VerifyPackedManifest(manifest_, manifest);
     else if (jsonl_)
       VerifyJsonlManifest(manifest_, manifest);
+    else if (tfdata_)
+      VerifyTfdataManifest(manifest_, manifest);
     else if (bert_)
       VerifyBertManifest(manifest_, manifest);
     else if (!manifest_.shards.empty())
@@ -209,12 +248,15 @@ class Verification {
   const Manifest& manifest_;
   const std::stop_token stop_;
   const bool tfds_;
-  const std::size_t labels_;  // of a TFDS data set that has some
+  TfdsShardCheck tfds_check_;  // of a TFDS data set; read before the threads start
+  Status tokenizer_;           // why its tokenizer cannot be read
   const bool packed_;
   const bool jsonl_;
+  const bool tfdata_;
   const bool bert_;
   Result<BertInfo> bert_info_ = Status(Code::kNotFound, "not of BERT");     // as packed_info_
   Result<PackedInfo> packed_info_ = Status(Code::kNotFound, "not packed");  // read before the threads start
+  Result<TfdataInfo> tfdata_info_ = Status(Code::kNotFound, "no directories of ids");  // the same
   std::vector<Task> tasks_;
   std::vector<Outcome> outcomes_;  // parallel; each is touched by the thread that took its task
   std::atomic<std::size_t> next_{0};

@@ -8,8 +8,6 @@
 #include "base/crc32c.h"
 #include "base/str.h"
 #include "formats/coding.h"
-#include "formats/tf_example.h"
-#include "formats/tfds.h"
 #include "formats/tfrecord.h"
 #include "records/piece.h"
 #include "stages/partition_file.h"
@@ -40,35 +38,6 @@ void CompareBytes(const MeasuredReader& found, const StoredObject& object, Findi
     findings.Add(
         "its CRC-32C is not what the manifest says, although its digest is: the manifest was edited");
   }
-}
-
-/// What is wrong with a text; empty where nothing is.
-std::string WrongWithText(std::string_view text) {
-  const std::size_t clean = CleanUtf8Prefix(text);
-  if (clean == text.size()) return {};
-  return StrCat("its text ", text[clean] == '\0' ? "holds NUL" : "is not UTF-8", " at byte ", clean);
-}
-
-/// `labels` is how many the data set has; 0 where it has none.
-std::string WrongWithExample(std::string_view bytes, std::size_t labels) {
-  const Result<TfExample> example = ParseTfExample(bytes);
-  if (!example.ok()) return std::string(example.status().message());
-  std::string names;
-  for (const auto& [name, feature] : *example) names += StrCat(names.empty() ? "" : ", ", name);
-  const std::string expected =
-      labels > 0 ? StrCat(kTfdsLabelFeature, ", ", kTfdsTextFeature) : std::string(kTfdsTextFeature);
-  if (names != expected) return StrCat("its features are {", names, "}, not {", expected, "}");
-  if (labels > 0) {
-    const auto* const numbers = std::get_if<TfInt64List>(&example->at(kTfdsLabelFeature));
-    if (numbers == nullptr || numbers->size() != 1)
-      return StrCat("its feature ", kTfdsLabelFeature, " is not one number");
-    if (numbers->front() < 0 || static_cast<std::uint64_t>(numbers->front()) >= labels)
-      return StrCat("its label is ", numbers->front(), " of ", labels);
-  }
-  const auto* const texts = std::get_if<TfBytesList>(&example->at(kTfdsTextFeature));
-  if (texts == nullptr || texts->size() != 1)
-    return StrCat("its feature ", kTfdsTextFeature, " is not one text");
-  return WrongWithText(texts->front());
 }
 
 /// How long the frame at `offset` is, by a header that is whole; absent where that or the frame is not.
@@ -177,17 +146,17 @@ void VerifyRows(const Batch& batch, std::uint64_t first, const Schema& schema, F
 
 }  // namespace
 
+std::string WrongWithText(std::string_view text) {
+  const std::size_t clean = CleanUtf8Prefix(text);
+  if (clean == text.size()) return {};
+  return StrCat("its text ", text[clean] == '\0' ? "holds NUL" : "is not UTF-8", " at byte ", clean);
+}
+
 Status VerifyBytes(const ByteFile& file, const StoredObject& object, const std::stop_token& stop,
                    Findings& findings, ReadCounts& counts) {
   ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> input, file.Open(0, stop));
   MeasuredReader reader(std::move(input));
   return FinishBytes(reader, object, findings, counts);
-}
-
-Status VerifyTextShard(const ByteFile& file, const ManifestShard& shard, std::size_t labels,
-                       const std::stop_token& stop, Findings& findings, ReadCounts& counts) {
-  const auto wrong = [labels](const ShardRecord& record) { return WrongWithExample(record.bytes, labels); };
-  return VerifyRecords(file, shard, wrong, stop, findings, counts);
 }
 
 Status VerifyRecords(const ByteFile& file, const ManifestShard& shard,

@@ -46,10 +46,8 @@ Status VerifyLines(const ByteFile& file, const ManifestShard& shard,
                    const std::function<std::string(std::string_view line)>& wrong,
                    const std::stop_token& stop, Findings& findings, ReadCounts& counts);
 
-/// A shard of a TFDS data set: as above, and each record is an Example with one clean text and, unless
-/// `labels` is 0, the number of one of so many.
-Status VerifyTextShard(const ByteFile& file, const ManifestShard& shard, std::size_t labels,
-                       const std::stop_token& stop, Findings& findings, ReadCounts& counts);
+/// What is wrong with a text: it is no clean UTF-8. Empty where nothing is.
+std::string WrongWithText(std::string_view text);
 
 /// The partition file of `piece`: its bytes, every frame, and that texts are clean and splits are known.
 Status VerifyPartition(const std::shared_ptr<const ByteFile>& file, const Piece& piece,

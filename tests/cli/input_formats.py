@@ -233,8 +233,84 @@ def damaged_archives():
     return "\n  " + "\n  ".join(told)
 
 
+def shards_read_again():
+    """A data set of ours as a source: the same lines in the same splits, the same bytes by any number of threads, also
+    with lines split to a number of tokens."""
+    def lines_of(artifact):
+        told = support.subprocess.run([support.PIPE, "cat", str(artifact)], capture_output=True, text=True, check=True)
+        return sorted(told.stdout.splitlines())
+
+    with Place() as first:
+        first.ok()
+        with Place() as place:
+            place.stages["source"]["url"] = str(first.artifact / "*.tfrecord-*")
+            place.stages["lines"] = {"type": "read_examples", "input": "source", "partition": "8KiB",
+                                     "splits": {"train": "*-train.*", "validation": "*-validation.*"}}
+            del place.stages["docs"]
+            place.stages["tokenizer"] = {"type": "train_tokenizer", "input": "clean", "vocab_size": 400, "byte_fallback": True,
+                                         "character_coverage": 0.99, "compare_boundaries": False,
+                                         "out": str(place.root / "model")}
+            place.stages["text"].update(input="clean")
+            place.stages["short"] = {"type": "write_tfds", "input": "clean", "name": "short", "shards": 4, "max_tokens": 24,
+                                     "tokenizer": "tokenizer", "out": str(place.out)}
+            run = place.ok("-j1")
+            check_says(run.out, "split_long")
+            check(lines_of(place.artifact) == lines_of(first.artifact), "other lines")
+            info = [json.loads((at.artifact / "dataset_info.json").read_text())["splits"] for at in (first, place)]
+            counts = [{split["name"]: sum(map(int, split["shardLengths"])) for split in splits} for splits in info]
+            check(counts[0] == counts[1], counts)
+            verified = support.subprocess.run([support.PIPE, "verify", str(place.out / "short/1.0.0")], capture_output=True)
+            check(verified.returncode == 0, verified.stdout)
+            want = {name: digest for name, digest in tree(place.out).items() if "tfrecord" in name}
+            support.shutil.rmtree(place.out), support.shutil.rmtree(place.work)
+            place.ok("-j3", "--batch-bytes", "3000")
+            check({name: digest for name, digest in tree(place.out).items() if "tfrecord" in name} == want, "other bytes")
+            place.stages["text"].update(version="1.0.1", eval_batch=10_000)
+            expect(place.run(), 1, "split 'validation': has ", "`eval_batch` asks for 10000")
+            place.stages["short"].pop("tokenizer")
+            expect(place.run(), 2, "max_tokens: only a tokenizer can count them")
+            return str(counts[1])
+
+
+def splits_by_the_names_of_files():
+    """Train and test as they come, a validation out of train; what matches nothing is refused before work starts."""
+    with Table("ratings_train.tsv", tsv(REVIEWS[:2000])) as place:
+        (place.root / "ratings_test.tsv").write_bytes(tsv(REVIEWS[2000:]))
+        place.stages["source"]["url"] = str(place.root / "ratings*.tsv")
+        place.stages["lines"]["splits"] = {"train": "*train*", "test": ["*test*"]}
+        place.stages["docs"].update(splits={"train": "rest", "validation": 0.1}, of="train")
+        place.ok("-j1")
+        want = shards(place)
+        info = json.loads((place.artifact / "dataset_info.json").read_text())
+        counts = {split["name"]: sum(map(int, split["shardLengths"])) for split in info["splits"]}
+        check(list(counts) == ["test", "train", "validation"], counts)
+        check(counts["test"] == 1000 and counts["train"] + counts["validation"] == 2000, counts)
+        check(130 < counts["validation"] < 270, counts)
+        support.shutil.rmtree(place.out), support.shutil.rmtree(place.work)
+        place.ok("-j3", "--batch-bytes", "3000")
+        check(shards(place) == want, "other bytes")
+        verified = support.subprocess.run([support.PIPE, "verify", str(place.artifact)], capture_output=True, text=True)
+        check(verified.returncode == 0, verified.stdout + verified.stderr)
+
+        place.stages["text"]["version"] = "1.0.1"
+        (place.root / "ratings.tsv").write_bytes(tsv(REVIEWS[:10]))
+        refused = place.run()
+        expect(refused, 2, "stage 'lines': splits: ratings.tsv: matches the pattern of no split")
+        check(not any(line.startswith("segment") for line in refused.lines), "something was begun")
+        place.stages["lines"]["splits"]["dev"] = "ratings.tsv"
+        place.stages["lines"]["splits"]["train"] = "*"
+        expect(place.run(), 2, "ratings.tsv: matches the patterns of two splits, 'dev' and 'train'")
+        (place.root / "ratings.tsv").unlink()
+        place.stages["lines"]["splits"]["train"] = "*train*"
+        expect(place.run(), 2, "splits: 'dev': no file matches its pattern")
+        del place.stages["docs"]["of"]
+        expect(place.run(), 2, "of: train")
+        return ", ".join(f"{name} {count}" for name, count in counts.items())
+
+
 SCENARIOS = [labelled_tables, bad_rows, a_stray_quote_in_tsv, labels_nobody_named, a_zip_of_10_gigabytes_of_zeros,
-             names_that_lead_elsewhere, damaged_archives]
+             names_that_lead_elsewhere, damaged_archives, splits_by_the_names_of_files,
+             shards_read_again]
 
 if __name__ == "__main__":
     sys.exit(support.main(SCENARIOS))

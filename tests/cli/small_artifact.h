@@ -70,10 +70,16 @@ class SmallDataSet {
     }
   }
 
-  /// Before Finish: the records have one of these.
-  void SetLabels(const std::vector<std::string>& labels) {
+  /// Before Finish: the records have one of these, which a file names or the configuration.
+  void SetLabels(const std::vector<std::string>& labels, bool of_file = false) {
     labels_ = labels;
+    if (of_file) return manifest_.lineage.back().sources.emplace_back("labels", "digest"), void();
     for (const std::string& label : labels) manifest_.lineage.back().config["labels"].Append(label);
+  }
+  /// Before Finish: the texts of the records.
+  void SetFeatures(const std::vector<std::string>& features) {
+    features_ = features;
+    for (const std::string& name : features) manifest_.lineage.back().config["features"].Append(name);
   }
 
   void Finish() {
@@ -81,7 +87,7 @@ class SmallDataSet {
     manifest_.sidecars = {WriteSidecar(kTfdsInfoFile, TfdsInfoJson(info_))};
     if (!labels_.empty())
       manifest_.sidecars.push_back(WriteSidecar(kTfdsLabelsFile, TfdsLabelsText(labels_)));
-    manifest_.followers = {WriteSidecar(kTfdsFeaturesFile, TfdsFeaturesJson(labels_.size()))};
+    manifest_.followers = {WriteSidecar(kTfdsFeaturesFile, TfdsFeaturesJson({features_, labels_.size()}))};
     WriteFile(Path(kManifestName), EncodeManifest(manifest_));
   }
 
@@ -100,6 +106,7 @@ class SmallDataSet {
   Manifest manifest_;
   TfdsInfo info_;
   std::vector<std::string> labels_;
+  std::vector<std::string> features_ = {std::string(kTfdsTextFeature)};
 };
 
 /// train: "猫が鳴く", "two\nlines" | "three"; validation: "four".

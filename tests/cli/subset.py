@@ -5,6 +5,7 @@
 """
 
 import lzma
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -36,6 +37,8 @@ class Scenarios:
         self.program, self.root = program, root
         self.whole = self.file("whole.txt.xz", TEXT)
         self.all = self.made("all", self.whole)
+        self.partitions = [fields["unit"] for kind, fields in self.last.log().lines
+                           if kind == "done" and re.fullmatch("text/[0-9]{4}-[0-9]{5}", fields["unit"])]
 
     def file(self, name, text):
         path = self.root / name
@@ -68,9 +71,6 @@ class Scenarios:
         for options in ((), ("-j1", "--batch-bytes=2000")):
             found = self.made(f"number{len(options)}", self.whole, "--subset", str(DOCUMENTS), *options)
             self.same(first, found, f"the first {DOCUMENTS} documents, as if there were no others {options}")
-        log = self.last.log()
-        if log.ended() != 1:
-            fail("the input has no end", self.last)
 
     def a_part_of_all(self):
         found = self.made("part", self.whole, "--subset", "20%")
@@ -104,6 +104,23 @@ class Scenarios:
         if "up to date" not in run.messages()[-600:]:
             fail("the trial was made twice", run)
 
+    def a_trial_takes_nothing_from_a_run_that_was_killed(self):
+        run = Run(self.program, self.root / "killed", FILE)
+        if run.finish("--set", f"corpus={self.whole}", kill_at="partition.logged") != -9:
+            fail("was not killed", run)
+        done = run.log().done("text")
+        for subset in ("50%", "50"):
+            if run.finish("--set", f"corpus={self.whole}", "--subset", subset) != 0:
+                fail(f"--subset {subset} did not end well", run)
+        if run.log().done("text") != done:
+            fail("a trial wrote into the log of the whole", run)
+        if run.finish("--set", f"corpus={self.whole}") != 0:
+            fail("did not go on", run)
+        partitions = run.log().done("text/[0-9]{4}-[0-9]{5}")
+        if partitions != len(set(self.partitions)):
+            fail(f"{partitions} partitions were made for {len(set(self.partitions))}", run)
+        print("ok: a trial takes nothing from a run that was killed")
+
     def what_is_no_part_is_refused(self):
         run = Run(self.program, self.root / "wrong", FILE)
         for wrong in ("0", "101%", "some"):
@@ -121,6 +138,7 @@ def main(program):
         scenarios.a_part_of_all()
         scenarios.the_download_ends_early()
         scenarios.a_trial_leaves_the_whole_alone()
+        scenarios.a_trial_takes_nothing_from_a_run_that_was_killed()
         scenarios.what_is_no_part_is_refused()
 
 

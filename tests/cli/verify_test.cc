@@ -203,6 +203,62 @@ TEST(VerifyTest, LabelsAreNumbersOfTheDataSet) {
       Finds(lines, "label.labels.txt: does not name the labels that the manifest has, in their order"));
 }
 
+TEST(VerifyTest, LabelsOfAFileAndSeveralTexts) {
+  const auto example = [](TfInt64List label, std::string_view hypothesis) {
+    std::string bytes;
+    AppendTfExample(bytes, {{"label", std::move(label)},
+                            {"hypothesis", TfBytesList{hypothesis}},
+                            {"premise", TfBytesList{"a"}}});
+    return bytes;
+  };
+  const TempDir dir;
+  SmallDataSet set(dir / "out");
+  set.SetFeatures({"premise", "hypothesis"});
+  set.SetLabels({"no", "yes"}, true);
+  set.AddSplit("train", {{example({0}, "b"), example({2}, "b"), example({1}, "\xff"), TextExample("a")}});
+  set.Finish();
+  const std::vector<std::string> lines = FoundIn(set.place());
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_TRUE(Finds(lines, ": its label is 2 of 2;"));
+  EXPECT_TRUE(Finds(lines, ": its text is not UTF-8 at byte 0;"));
+  EXPECT_TRUE(Finds(lines, ": its features are {text}, not {hypothesis, label, premise};"));
+
+  SmallDataSet other(dir / "other");
+  other.SetLabels({"no", "yes"}, true);
+  other.AddSplit("train", {{LabelledExample("a", {0})}});
+  other.Finish();
+  EXPECT_TRUE(FoundIn(other.place()).empty());
+  WriteFile(other.Path(kTfdsLabelsFile), "no\nyes\nmaybe\n");
+  EXPECT_TRUE(Finds(FoundIn(other.place()), "label.labels.txt: names 3 labels where features.json has 2"));
+}
+
+TEST(VerifyTest, SplitsFeedTheirTrainer) {
+  const TempDir dir;
+  SmallDataSet set(dir / "out");
+  set.manifest().lineage.back().config["hosts"] = 2;
+  set.manifest().lineage.back().config["eval_batch"] = 3;
+  set.AddSplit("train", {{TextExample("a")}, {TextExample("b")}, {TextExample("c")}});
+  set.AddSplit("test", {{}});
+  set.AddSplit("validation", {{TextExample("a"), TextExample("b")}});
+  set.Finish();
+  const std::vector<std::string> lines = FoundIn(set.place());
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_TRUE(Finds(lines, "split test: has no records;"));
+  EXPECT_TRUE(Finds(lines, "split train: has 3 shards for 2 hosts, some of which would run out of data"));
+  EXPECT_TRUE(Finds(lines, "split validation: has 2 records, less than one batch of 3 for evaluation;"));
+}
+
+TEST(VerifyTest, LinesAreMeasuredByTheTokenizerThatLiesBesideThem) {
+  const TempDir dir;
+  SmallDataSet set(dir / "out");
+  set.manifest().lineage.back().config["max_tokens"] = 8;
+  set.AddSplit("train", {{TextExample("a")}});
+  set.Finish();
+  const std::vector<std::string> lines = FoundIn(set.place());
+  EXPECT_TRUE(Finds(lines, "MANIFEST.json: names no tokenizer.model;"));
+  EXPECT_TRUE(Finds(lines, "MANIFEST.json: tokenizer.model: cannot be read, so no line was measured: "));
+}
+
 TEST(VerifyTest, PrintsTwentyFindingsOfAnObjectAndCountsTheRest) {
   const TempDir dir;
   SmallDataSet set(dir / "out");

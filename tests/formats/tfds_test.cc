@@ -76,7 +76,17 @@ TEST(TfdsTest, WritesTheDocumentedBytes) {
 )";
   std::string labelled(kFeatures);
   labelled.insert(labelled.find("      \"text\""), kLabel);
-  EXPECT_EQ(TfdsFeaturesJson(2), labelled);
+  EXPECT_EQ(TfdsFeaturesJson({{"text"}, 2}), labelled);
+  for (const TfdsFeatures& features : {TfdsFeatures{}, TfdsFeatures{{"text"}, 2}, TfdsFeatures{{"a", "b"}, 3}}) {
+    const auto parsed = ParseTfdsFeatures(TfdsFeaturesJson(features));
+    ASSERT_TRUE(parsed.ok()) << parsed.status().message();
+    EXPECT_EQ(*parsed, features);
+  }
+  EXPECT_FALSE(ParseTfdsFeatures("{}").ok());
+  EXPECT_FALSE(ParseTfdsFeatures("{").ok());
+  EXPECT_FALSE(ParseTfdsFeatures(TfdsFeaturesJson({{}, 2})).ok());
+  EXPECT_EQ(*ParseTfdsLabels("a \r\n\n\u3000b"), (std::vector<std::string>{"a", "b"}));
+  EXPECT_FALSE(ParseTfdsLabels("a\na").ok());
   EXPECT_EQ(TfdsLabelsText({"0", "1"}), "\x30\x0A\x31\x0A");
   std::string example;
   AppendTfExample(example, {{kTfdsLabelFeature, TfInt64List{1}}, {kTfdsTextFeature, TfBytesList{"猫"}}});

@@ -99,8 +99,9 @@ const StageType& GatherType() {
     made.name = "gather";
     made.takes = Flow::kNothing;
     made.ports = {port};
-    made.check_many = [](const Json&, std::size_t many) {
-      return many < 3 ? Status() : Status(Code::kInvalidArgument, StrCat(many, " are too many"));
+    made.check_ports = [](const Json&, const std::vector<std::string_view>& ports) {
+      return ports.size() < 3 ? Status()
+                              : Status(Code::kInvalidArgument, StrCat(ports.size(), " are too many"));
     };
     return made;
   }();

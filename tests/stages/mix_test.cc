@@ -228,8 +228,10 @@ TEST(MixTest, TheTypeRefusesWhatDoesNotFit) {
     return std::string(type.check(changed, schema).message());
   };
   EXPECT_EQ(refused(config), "");
-  EXPECT_TRUE(type.check_many(config, 2).ok());
-  EXPECT_NE(type.check_many(config, 3).message().find("2 numbers for 3 corpora"), std::string::npos);
+  EXPECT_TRUE(type.check_ports(config, {"corpora", "corpora"}).ok());
+  EXPECT_NE(
+      type.check_ports(config, {"corpora", "corpora", "corpora"}).message().find("2 numbers for 3 corpora"),
+      std::string::npos);
   const auto with = [&config](std::string_view key, Json value) {
     Json changed = config;
     changed[key] = std::move(value);

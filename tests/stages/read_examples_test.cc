@@ -7,6 +7,7 @@
 #include "base/digest.h"
 #include "formats/tf_example.h"
 #include "formats/tfrecord.h"
+#include "spec/subset.h"
 #include "tests/stages/sources.h"
 #include "tests/support/temp_dir.h"
 
@@ -61,9 +62,10 @@ TEST(ReadExamplesTest, ExampleOfTheFormatPage) {
 }
 
 TEST(ReadExamplesTest, ValuesAndFeaturesBecomeLinesOfADocument) {
-  const SourceOutcome outcome = Read(
-      Config({"b", "a"}), File({{{"a", TfBytesList{"two\nthree\r\n", "\n", "f\xFF"}}, {"b", TfBytesList{"one"}}},
-                                {{"a", TfBytesList{""}}, {"b", TfBytesList{"\n"}}}}));
+  const SourceOutcome outcome =
+      Read(Config({"b", "a"}),
+           File({{{"a", TfBytesList{"two\nthree\r\n", "\n", "f\xFF"}}, {"b", TfBytesList{"one"}}},
+                 {{"a", TfBytesList{""}}, {"b", TfBytesList{"\n"}}}}));
   ASSERT_TRUE(outcome.status.ok()) << outcome.status.message();
   EXPECT_EQ(outcome.texts, (Strings{"one", "two", "three", "f\uFFFD"}));
   const auto& partition = outcome.partitions.at(0);
@@ -72,6 +74,23 @@ TEST(ReadExamplesTest, ValuesAndFeaturesBecomeLinesOfADocument) {
   EXPECT_EQ(partition.counts.reasons.at("dropped_empty_text"), 1u);
   EXPECT_EQ(partition.counts.records_in, 2u);
   EXPECT_EQ(outcome.end->documents, 2u);
+}
+
+TEST(ReadExamplesTest, FeaturesStayApartAsFields) {
+  Json config = Config({"b", "a"});
+  config["columns"] = "fields";
+  Schema schema;
+  ASSERT_TRUE(ReadExamplesType().check(config, schema).ok());
+  EXPECT_EQ(schema.field_names, (Strings{"b", "a"}));
+  EXPECT_EQ(schema.columns.at("fields"), ColumnType::kU32List);
+  const SourceOutcome outcome =
+      Read(config, File({{{"a", TfBytesList{"two\nthree\r\n", "four"}}, {"b", TfBytesList{"one"}}},
+                         {{"a", TfBytesList{"\n"}}, {"b", TfBytesList{"x"}}}}));
+  ASSERT_TRUE(outcome.status.ok()) << outcome.status.message();
+  EXPECT_EQ(outcome.texts, Strings{"[one][two three four]"});
+  EXPECT_EQ(outcome.partitions.at(0).counts.reasons, (Reasons{{"dropped_empty_field", 1}}));
+  config["markers"] = "wiki40b";
+  EXPECT_NE(WhyNot(config).find("columns: the marks of wiki40b"), std::string::npos);
 }
 
 TEST(ReadExamplesTest, NumbersOfLabelsBecomeTheirNames) {
@@ -117,9 +136,10 @@ TEST(ReadExamplesTest, BadRecordsAreSetAsideWithTheirReason) {
 
   Json config = Config();
   config["on_bad_row"] = "fail";
-  EXPECT_EQ(Read(config, file).status.message(),
-            "a.tfrecord: record 1 (from 0), at byte 36: feature 'text' has numbers, and a text is bytes; mend "
-            "it, or set on_bad_row: quarantine");
+  EXPECT_EQ(
+      Read(config, file).status.message(),
+      "a.tfrecord: record 1 (from 0), at byte 36: feature 'text' has numbers, and a text is bytes; mend "
+      "it, or set on_bad_row: quarantine");
   EXPECT_EQ(Read(Config({"txt"}), File({TextOf("x")})).texts, Strings{});
   Json wrong = config;
   wrong["text"] = Json::Array{"txt"};
@@ -138,7 +158,8 @@ TEST(ReadExamplesTest, DamageIsAnErrorThatNamesTheByte) {
   damaged[60] = static_cast<char>(damaged[60] ^ 1);
   const SourceOutcome outcome = Read(Config(), damaged);
   EXPECT_EQ(outcome.status.code(), Code::kDataLoss);
-  EXPECT_TRUE(outcome.status.message().starts_with("a.tfrecord: record at offset 35: damaged: the CRC of the"))
+  EXPECT_TRUE(
+      outcome.status.message().starts_with("a.tfrecord: record at offset 35: damaged: the CRC of the"))
       << outcome.status.message();
   EXPECT_NE(Read(Config(), file.substr(0, 100)).status.message().find("record at offset 70: truncated"),
             std::string::npos);
@@ -148,9 +169,10 @@ TEST(ReadExamplesTest, DamageIsAnErrorThatNamesTheByte) {
   Json config = Config();
   config["max_record_bytes"] = 1024;
   const std::string long_one = File({TextOf("short"), TextOf(std::string(2000, 'x'))});
-  EXPECT_EQ(Read(config, long_one).status.message(),
-            "a.tfrecord: record at offset 37: has 2021 bytes: more than the limit of 1024 (max_record_bytes); "
-            "raise it");
+  EXPECT_EQ(
+      Read(config, long_one).status.message(),
+      "a.tfrecord: record at offset 37: has 2021 bytes: more than the limit of 1024 (max_record_bytes); "
+      "raise it");
 }
 
 TEST(ReadExamplesTest, MarkersOfWiki40bLeaveTheLinesOfParagraphs) {
@@ -219,6 +241,31 @@ TEST(ReadExamplesTest, PartitionsCloseWithTheRecordThatReachesTheirSize) {
   EXPECT_EQ(Read(config, "").end->partitions, 0u);
   config["partition"] = 35;
   EXPECT_EQ(Read(config, file).end->partitions, 3u) << "and none that is empty";
+}
+
+TEST(ReadExamplesTest, ASubsetIsTheBeginningOrTheSamePart) {
+  std::vector<std::string> texts;
+  std::vector<TfExample> examples;
+  for (int i = 0; i < 400; ++i) texts.push_back("document " + std::to_string(i));
+  for (const std::string& text : texts) examples.push_back(TextOf(text));
+  Json config = Config();
+  config["partition"] = 1000;
+  config["subset"] = "150";
+  const SourceOutcome first = Read(config, File(examples));
+  ASSERT_TRUE(first.status.ok());
+  EXPECT_EQ(first.texts, Strings(texts.begin(), texts.begin() + 150));
+  EXPECT_EQ(first.end->documents, 150u);
+  EXPECT_EQ(first.end->partitions, first.partitions.size());
+
+  config["subset"] = "10%";
+  const SourceOutcome part = Read(config, File(examples));
+  EXPECT_EQ(part.end->documents, 400u);
+  EXPECT_NEAR(static_cast<double>(part.texts.size()), 40, 18);  // three sigma
+  for (const std::string& text : part.texts) EXPECT_TRUE(ParseSubset("10%")->Has(Hash64(text)));
+  std::uint64_t outside = 0;
+  for (const auto& [number, partition] : part.partitions)
+    outside += partition.counts.reasons.at("outside_subset");
+  EXPECT_EQ(outside, 400 - part.texts.size());
 }
 
 TEST(ReadExamplesTest, StopsWhenAskedTo) {

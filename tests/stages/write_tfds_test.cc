@@ -8,7 +8,8 @@
 #include "formats/tfds.h"
 #include "formats/tfrecord.h"
 #include "stages/builtin.h"
-#include "tests/stages/batches.h"
+#include "tests/stages/tokenizer_fixture.h"
+#include "tests/support/temp_dir.h"
 
 namespace pipeline {
 namespace {
@@ -155,13 +156,13 @@ TEST(WriteTfdsTest, LabelsBecomeNumbers) {
   ASSERT_EQ(batch.quarantine.size(), 1u);
   EXPECT_EQ(batch.quarantine[0].bytes, "maybe\tb");
 
-  const ShardRules rules = TfdsShardRules({"text", config, LabelledSchema()});
+  const ShardRules rules = TfdsShardRules({"text", config, LabelledSchema()}, {{"no", "yes"}, {}});
   const auto sidecars = rules.describe({}, {}, {});
   ASSERT_TRUE(sidecars.ok());
   ASSERT_EQ(sidecars->before_manifest.size(), 2u);
   EXPECT_EQ(sidecars->before_manifest[0].object, "label.labels.txt");
   EXPECT_EQ(sidecars->before_manifest[0].bytes, "no\nyes\n");
-  EXPECT_EQ(sidecars->after_manifest[0].bytes, TfdsFeaturesJson(2));
+  EXPECT_EQ(sidecars->after_manifest[0].bytes, TfdsFeaturesJson({{"text"}, 2}));
 }
 
 TEST(WriteTfdsTest, UnknownLabelsFailUnlessSetAside) {
@@ -186,6 +187,164 @@ TEST(WriteTfdsTest, LabelsAreNamedWhereThereAreSome) {
     config["labels"] = Json::Array{"no", "yes", label};
     EXPECT_NE(WhyNot(config, LabelledSchema()).find("labels: '"), std::string::npos) << label;
   }
+}
+
+TEST(WriteTfdsTest, LabelsCanStandInAFile) {
+  const TempDir directory;
+  const std::string names = directory.path() / "names.txt";
+  WriteFile(names, "no\nyes\n");
+  Json config = Config();
+  config["labels_file"] = names;
+  EXPECT_EQ(WhyNot(config, LabelledSchema()), "");
+  EXPECT_NE(WhyNot(config).find("the records that come in have none"), std::string::npos);
+  const StageType type = WriteTfdsType();
+  EXPECT_EQ(type.files(config)->at(0).path, names);
+  EXPECT_TRUE(type.prepare(config).ok());
+  const auto stage = std::get<SinkFactory>(type.make)({"text", config, LabelledSchema()});
+  ASSERT_TRUE(stage.ok()) << stage.status().message();
+  Batch batch = BatchOf({"a"});
+  batch.label.Append("yes");
+  ApplyTo(batch, *(*stage)->encoder());
+  std::string example, framed;
+  AppendTfExample(example, {{"text", TfBytesList{"a"}}, {"label", TfInt64List{1}}});
+  AppendTfRecord(framed, example);
+  EXPECT_EQ(batch.payload[0], framed);
+  WriteFile(names, "");
+  EXPECT_EQ(type.prepare(config).message(), names + ": labels: an empty list; name each label that occurs");
+  EXPECT_FALSE(std::get<SinkFactory>(type.make)({"text", config, LabelledSchema()}).ok());
+  config["labels"] = Json::Array{"a"};
+  EXPECT_EQ(WhyNot(config, LabelledSchema()), "labels and labels_file: name the labels in one of the two");
+}
+
+Schema PairSchema(bool labelled) {
+  Schema schema = labelled ? LabelledSchema() : TextSchema();
+  schema.columns["fields"] = ColumnType::kU32List;
+  schema.field_names = {"sentence1", "2"};
+  return schema;
+}
+
+TEST(WriteTfdsTest, FieldsBecomeFeatures) {
+  for (const bool labelled : {false, true}) {
+    Json config = labelled ? LabelledConfig() : Config();
+    EXPECT_NE(WhyNot(config, PairSchema(labelled)).find("features: '2': use letters"), std::string::npos);
+    config["features"] = Json::Array{"premise", "hypothesis"};
+    EXPECT_EQ(WhyNot(config, PairSchema(labelled)), "");
+    const auto stage = std::get<SinkFactory>(WriteTfdsType().make)({"text", config, PairSchema(labelled)});
+    ASSERT_TRUE(stage.ok()) << stage.status().message();
+    Batch batch = BatchOf({"one two", "x y z"});
+    batch.fields.Append(std::vector<std::uint32_t>{3, 7});
+    batch.fields.Append(std::vector<std::uint32_t>{3, 5});
+    if (labelled) batch.label.Append("yes"), batch.label.Append("no");
+    ApplyTo(batch, *(*stage)->encoder());
+    TfExample wanted = {{"premise", TfBytesList{"x y"}}, {"hypothesis", TfBytesList{"z"}}};
+    if (labelled) wanted["label"] = TfInt64List{0};
+    std::string example, framed;
+    AppendTfExample(example, wanted);
+    AppendTfRecord(framed, example);
+    EXPECT_EQ(batch.payload[1], framed);
+    const auto sidecars = TfdsShardRules({"text", config, PairSchema(labelled)}).describe({}, {}, {});
+    ASSERT_TRUE(sidecars.ok());
+    EXPECT_EQ(sidecars->after_manifest[0].bytes, TfdsFeaturesJson({{"hypothesis", "premise"}, 0}));
+  }
+}
+
+TEST(WriteTfdsTest, FeaturesHaveNamesThatFit) {
+  const auto why = [](Json::Array features, const Schema& schema, bool labelled = false) {
+    Json config = labelled ? LabelledConfig() : Config();
+    config["features"] = std::move(features);
+    return WhyNot(config, schema);
+  };
+  EXPECT_EQ(why({"document"}, TextSchema()), "");
+  EXPECT_NE(why({"a", "b"}, TextSchema()).find("features: 2 names where records have 1 text"), std::string::npos);
+  EXPECT_NE(why({"a"}, PairSchema(false)).find("features: 1 names where records have 2 fields"),
+            std::string::npos);
+  EXPECT_EQ(why({"a", "a"}, PairSchema(false)), "features: 'a' comes twice");
+  EXPECT_EQ(why({"label", "a"}, PairSchema(false)), "");
+  EXPECT_EQ(why({"label", "a"}, PairSchema(true), true), "features: 'label' is the number of the label");
+}
+
+TEST(WriteTfdsTest, NamesAndVersionsThatTfdsTakesOtherwiseAreRefused) {
+  for (const char* name : {"lm1b", "wiki40b", "c4", "mnist"}) {
+    Json config = Config();
+    config["name"] = name;
+    EXPECT_EQ(WhyNot(config), std::string("name '") + name +
+                                  "': TensorFlow Datasets has one of that name itself, and seqio refuses what "
+                                  "is there twice; choose another, e.g. my_" +
+                                  name);
+  }
+  Json config = Config();
+  config["version"] = "1.*.*";
+  EXPECT_EQ(WhyNot(config),
+            "version '1.*.*': a loader may ask for any that fits, as in tfds.load(\"NAME:1.*.*\"), but a data "
+            "set has one; write it, e.g. 1.0.0");
+}
+
+std::string WhyNotPorts(const Json& config, const std::vector<std::string_view>& ports) {
+  return std::string(WriteTfdsType().check_ports(config, ports).message());
+}
+
+TEST(WriteTfdsTest, TokensAreCountedByATokenizer) {
+  Json config = Config();
+  EXPECT_EQ(WhyNotPorts(config, {}), "");
+  EXPECT_NE(WhyNotPorts(config, {"tokenizer"}).find("has nothing to count"), std::string::npos);
+  config["max_tokens"] = 128;
+  EXPECT_EQ(WhyNot(config), "");
+  EXPECT_EQ(WhyNotPorts(config, {"tokenizer"}), "");
+  EXPECT_NE(WhyNotPorts(config, {}).find("only a tokenizer can count them"), std::string::npos);
+  Json few = config;
+  few["max_tokens"] = 7;
+  EXPECT_EQ(WhyNot(few), "max_tokens: 7: from 8 to 1048576");
+  Json labelled = LabelledConfig();
+  labelled["max_tokens"] = 128;
+  EXPECT_NE(WhyNot(labelled, LabelledSchema()).find("a record with a label is one example"), std::string::npos);
+  config["features"] = Json::Array{"a", "b"};
+  EXPECT_NE(WhyNot(config, PairSchema(false)).find("a record with several texts is one"), std::string::npos);
+}
+
+TEST(WriteTfdsTest, LinesThatAreTooLongAreSplit) {
+  const Trained trained = Train(SmallCorpus());
+  ASSERT_TRUE(trained.status.ok()) << trained.status.message();
+  Json config = Config();
+  config["max_tokens"] = 12;
+  Schema schema = TextSchema();
+  schema.columns["split"] = ColumnType::kU8;
+  schema.columns["cuts"] = ColumnType::kU32List;
+  schema.splits = {"train", "validation"};
+  StageContext context{"text", config, schema};
+  context.artifacts.emplace("tokenizer", ArtifactInput{trained.store, "", trained.output.facts});
+  const auto stage = std::get<SinkFactory>(WriteTfdsType().make)(context);
+  ASSERT_TRUE(stage.ok()) << stage.status().message();
+  const std::string one = "彼は学校へ行った。", two = "東京都に住んでいる。";
+  Batch batch = BatchOf({"猫が", one + two + one, "犬を"});
+  for (std::size_t row = 0; row < 3; ++row) {
+    batch.split.push_back(row == 1 ? 1 : 0);
+    batch.cuts.Append(std::vector<std::uint32_t>{static_cast<std::uint32_t>(batch.text[row].size())});
+    batch.heads[row].sub = 5;
+  }
+  const StageCounts counts = ApplyTo(batch, *(*stage)->encoder());
+  EXPECT_EQ(counts.reasons.at("split_long"), 1u);
+  const std::vector<std::string> lines = LinesOf(batch);
+  ASSERT_GT(lines.size(), 3u);
+  EXPECT_EQ(lines.front(), "猫が");
+  EXPECT_EQ(lines.back(), "犬を");
+  std::string middle;
+  for (std::size_t row = 1; row + 1 < lines.size(); ++row) {
+    middle += lines[row];
+    EXPECT_EQ(batch.split[row], 1);
+    EXPECT_EQ(batch.heads[row].index, 1u);
+    EXPECT_EQ(batch.heads[row].sub, 5 + ((row - 1) << 16));
+  }
+  EXPECT_EQ(middle, one + two + one);
+  ASSERT_EQ(batch.payload.size(), lines.size());
+  EXPECT_EQ(batch.heads.size(), lines.size());
+  std::string example, framed;
+  AppendTextExample(example, "text", lines[1]);
+  AppendTfRecord(framed, example);
+  EXPECT_EQ(batch.payload[1], framed);
+
+  Batch short_ones = BatchOf({"猫が", "犬を"});
+  EXPECT_TRUE(ApplyTo(short_ones, *(*stage)->encoder()).reasons.empty());
+  EXPECT_EQ(short_ones.payload.size(), 2u);
 }
 
 TEST(WriteTfdsTest, LiesBelowNameAndVersion) { EXPECT_EQ(WriteTfdsType().place(Config()), "cc100_ja/1.0.0"); }

@@ -306,7 +306,7 @@ class PackedInfoTest(ReaderTest):
         self.write(3)
         whole = (self.place / "packed.json").read_text()
         for path, value, said in (
-                (("seq_len",), 0, "seq_len"), (("seq_len",), "8", "seq_len"), (("pipe_packed",), 2, "newer"),
+                (("seq_len",), 0, "seq_len"), (("seq_len",), "8", "seq_len"), (("pipe_packed",), 3, "newer"),
                 (("splits",), [], "splits"), (("tokenizer", "vocab_size"), -1, "vocab_size"),
                 (("tokenizer", "model"), "../secret", "no name of a file"), (("fill_id",), None, "fill_id"),
                 (("splits", "train", "shards", 0, "object"), "/etc/passwd", "shards[0]: object"),
