@@ -88,6 +88,7 @@ class RowsTest(ReaderTest):
     def test_what_this_trainer_does_not_read_is_refused(self):
         self.write(3)
         for more, said in (({"encoding": "array_record"}, "rows in array_record, which this trainer does not read"),
+                           ({"encoding": ["raw16"]}, "rows in ['raw16'], which this trainer does not read"),
                            ({"segments": True}, "rows with segments, which this trainer does not read"),
                            ({"pipe_packed": 3}, "its version is newer than 2")):
             info = json.loads((self.place / "packed.json").read_text())

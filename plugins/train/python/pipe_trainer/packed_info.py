@@ -124,8 +124,9 @@ def read_packed_info(directory):
     if info.whole("pipe_packed") > NEWEST:
         raise DataError(f"{path}: its version is newer than {NEWEST}; take a newer pipe")
     encoding = value.get("encoding", "example")
-    if encoding not in ID_BYTES or value.get("segments"):
-        what = "rows with segments" if encoding in ID_BYTES else f"rows in {encoding}"
+    known = isinstance(encoding, str) and encoding in ID_BYTES
+    if not known or value.get("segments"):
+        what = "rows with segments" if known else f"rows in {encoding}"[:60]
         raise DataError(f"{path}: {what}, which this trainer does not read; give write_packed `encoding:` "
                         f"{', '.join(ID_BYTES)} and no `segments`")
     tokenizer = _Members(info.get("tokenizer", dict), f"{path}: tokenizer")
