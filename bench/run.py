@@ -5,6 +5,7 @@
 """
 
 import argparse
+import collections
 import fcntl
 import hashlib
 import json
@@ -313,6 +314,36 @@ class Bench:
         self.row("`write_packed` on one core, bytes of its shards, the slowest of its forms", speeds[slowest], 100,
                  unit=" MB/s", note=", ".join(f"{name} {speed:.0f}" for name, speed in speeds.items()))
 
+    def bert_writer(self):
+        """Sentences to examples of BERT, beside one process of plain Python: the same sentences and vocabulary."""
+        text, vocabulary, out = (self.place / name for name in ("bert.txt", "bert.vocab.txt", "bert.out"))
+        with open(self.plain, encoding="utf-8") as lines:
+            front = lines.read(1 << 20)  # characters
+        text.write_text(front.replace("。", "。\n").replace("\n\n\n", "\n\n"), encoding="utf-8")
+        letters = sorted(set(front) - set("\n \u3000"))
+        pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *letters, *("##" + letter for letter in letters)]
+        words = collections.Counter(front[at:at + 2] for at in range(0, len(front) - 1, 2) if front[at:at + 2].isalpha())
+        pieces += [prefix + word for word, _ in words.most_common(8000) for prefix in ("", "##")]
+        vocabulary.write_text("".join(f"{piece}\n" for piece in pieces), encoding="utf-8")
+
+        def once(*command):
+            done = subprocess.run([*ONE_CORE, *command], check=True, capture_output=True, text=True)
+            return [float(number) for number in done.stdout.split()]
+        ours = lambda: once(self.binaries / "bert_writer", vocabulary, text)  # noqa: E731
+        theirs = lambda: once(sys.executable, HERE / "bert_baseline.py", vocabulary, text, out)  # noqa: E731
+        pairs = [(theirs(), ours()) for _ in range(3)]
+        made, wrote = pairs[0][0][0], pairs[0][1][0]
+        if abs(made - wrote) > 0.03 * made:
+            sys.exit(f"bench: the Python process made {made:.0f} examples and write_bert {wrote:.0f}")
+        ratios = [python[1] / pipe[2] for python, pipe in pairs]
+        self.row("CPU of one CPython process without numpy / of `encode` and `write_bert`, sentences to examples",
+                 statistics.median(ratios), 20, note=f"{self.spread(ratios)}; {wrote:.0f} examples")
+        ratios = [python[2] / pipe[3] for python, pipe in pairs]
+        self.row("the same without tokenising", statistics.median(ratios), 20, note=self.spread(ratios))
+        speeds = [pipe[1] / 1e6 / pipe[3] for _, pipe in pairs]
+        self.row("`write_bert` on one core, bytes of its shards", statistics.median(speeds), 100, unit=" MB/s",
+                 note=self.spread(speeds))
+
     def display(self):
         """The thread that draws, on a terminal of 50 lines, while packed rows are made: of one core's time."""
         command = [self.binaries / "pipe", "run", HERE / "packed.yaml", "--work", self.scratch / "work", "-j", 2,
@@ -439,7 +470,7 @@ class Bench:
 
 
 ROWS = ("overhead", "decoder", "shuffle", "scaling", "memory", "reads", "planning", "words", "encode", "packed",
-        "packed_writer", "tfds", "display", "network", "training", "components")
+        "packed_writer", "bert_writer", "tfds", "display", "network", "training", "components")
 
 
 def machine():

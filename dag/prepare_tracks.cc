@@ -240,7 +240,9 @@ class Preparer {
     for (const int node : graph_.Lineage(planned.node)) {
       const StageSpec& spec = *NodeAt(graph_, node).spec;
       const bool gives = spec.type->is_gather() && !(planned.takes_in && node == planned.node);
-      if (spec.type->is_source() || gives) bytes = spec.config["partition"].AsInt(bytes);
+      if (!spec.type->is_source() && !gives) continue;
+      bytes = spec.config["partition"].AsInt(bytes);
+      if (gives) bytes = std::min(bytes, spec.config["bytes"].AsInt(bytes));  // all that it gives
     }
     return static_cast<std::uint64_t>(bytes);
   }

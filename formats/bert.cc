@@ -6,7 +6,6 @@
 
 #include "base/json.h"
 #include "base/str.h"
-#include "formats/coding.h"
 #include "formats/tf_example.h"
 #include "formats/tfrecord.h"
 
@@ -44,9 +43,15 @@ std::size_t VarintSizes(std::span<const std::uint32_t> numbers) {
   return size;
 }
 
-void PutSub(std::string& out, char tag, std::size_t bytes) {
-  out.push_back(tag);
-  PutVarint(out, bytes);
+char* PutVarint(char* at, std::uint64_t number) {
+  for (; number >= 0x80; number >>= 7) *at++ = static_cast<char>(number | 0x80);
+  *at++ = static_cast<char>(number);
+  return at;
+}
+
+char* PutSub(char* at, char tag, std::size_t bytes) {
+  *at++ = tag;
+  return PutVarint(at, bytes);
 }
 
 /// Of an entry with so many bytes of values.
@@ -55,19 +60,20 @@ constexpr std::size_t EntrySize(std::string_view key, std::size_t values) {
 }
 
 /// All of the entry but its values.
-void PutEntry(std::string& out, std::string_view key, char kind, std::size_t values) {
+char* PutEntry(char* at, std::string_view key, char kind, std::size_t values) {
   const std::size_t list = SubSize(values);
-  PutSub(out, kFirst, EntrySize(key, values));
-  PutSub(out, kFirst, key.size());
-  out.append(key);
-  PutSub(out, kSecond, SubSize(list));
-  PutSub(out, kind, list);
-  PutSub(out, kFirst, values);
+  at = PutSub(at, kFirst, EntrySize(key, values));
+  at = PutSub(at, kFirst, key.size());
+  at = std::copy(key.begin(), key.end(), at);
+  at = PutSub(at, kSecond, SubSize(list));
+  at = PutSub(at, kind, list);
+  return PutSub(at, kFirst, values);
 }
 
-void PutNumbers(std::string& out, std::span<const std::uint32_t> numbers, std::size_t length) {
-  for (const std::uint32_t number : numbers) PutVarint(out, number);
-  out.append(length - numbers.size(), '\0');
+/// What fills up the `length` numbers is 0 and there already.
+char* PutNumbers(char* at, std::span<const std::uint32_t> numbers, std::size_t length) {
+  for (const std::uint32_t number : numbers) at = PutVarint(at, number);
+  return at + (length - numbers.size());
 }
 
 Status Wrong(std::string_view why) {
@@ -115,24 +121,23 @@ void AppendBertExample(std::string& out, const BertInstance& instance, const Ber
       SubSize(EntrySize(kSegmentIds, length));
   AppendTfRecordHeader(out, SubSize(features));
   const std::size_t begin = out.size();
-  PutSub(out, kFirst, features);
-  PutEntry(out, kInputIds, kInt64s, id_bytes);
-  PutNumbers(out, instance.ids, length);
-  PutEntry(out, kInputMask, kInt64s, length);
-  out.append(ids, '\1').append(length - ids, '\0');
-  PutEntry(out, kMaskedIds, kInt64s, label_bytes);
-  PutNumbers(out, instance.labels, predictions);
-  PutEntry(out, kMaskedPositions, kInt64s, position_bytes);
-  PutNumbers(out, instance.positions, predictions);
-  PutEntry(out, kMaskedWeights, kFloats, weight_bytes);
-  for (std::size_t i = 0; i < masked; ++i) out.append(kOne);
-  out.append(4 * (predictions - masked), '\0');
-  PutEntry(out, kNextLabels, kInt64s, 1);
-  out.push_back(instance.random_next ? '\1' : '\0');
-  PutEntry(out, kSegmentIds, kInt64s, length);
-  out.append(instance.first_segment, '\0')
-      .append(ids - instance.first_segment, '\1')
-      .append(length - ids, '\0');
+  out.resize(begin + SubSize(features));  // with 0
+  char* at = out.data() + begin;
+  at = PutSub(at, kFirst, features);
+  at = PutEntry(at, kInputIds, kInt64s, id_bytes);
+  at = PutNumbers(at, instance.ids, length);
+  at = PutEntry(at, kInputMask, kInt64s, length);
+  std::fill_n(at, ids, '\1');
+  at = PutEntry(at + length, kMaskedIds, kInt64s, label_bytes);
+  at = PutNumbers(at, instance.labels, predictions);
+  at = PutEntry(at, kMaskedPositions, kInt64s, position_bytes);
+  at = PutNumbers(at, instance.positions, predictions);
+  at = PutEntry(at, kMaskedWeights, kFloats, weight_bytes);
+  for (std::size_t i = 0; i < masked; ++i) std::copy(kOne.begin(), kOne.end(), at + 4 * i);
+  at = PutEntry(at + weight_bytes, kNextLabels, kInt64s, 1);
+  *at++ = instance.random_next ? '\1' : '\0';
+  at = PutEntry(at, kSegmentIds, kInt64s, length);
+  std::fill_n(at + instance.first_segment, ids - instance.first_segment, '\1');
   AppendTfRecordFooter(out, begin);
 }
 
@@ -158,9 +163,12 @@ Result<BertRow> ParseBertExample(std::string_view example, const BertLengths& le
   const auto first =
       static_cast<std::size_t>(std::find(segments->begin(), segments->end(), 1) - segments->begin());
   const std::size_t first_segment = std::min(first, used);
+  for (std::size_t at = used; at < length; ++at)
+    if ((*mask)[at] != 0) return Wrong(StrCat(kInputMask, ": value ", at, " is ", (*mask)[at]));
+  for (std::size_t at = 0; at < used; ++at)
+    if ((*mask)[at] != 1) return Wrong(StrCat(kInputMask, ": value ", at, " is ", (*mask)[at]));
   for (std::size_t at = 0; at < length; ++at) {
     const bool real = at < used;
-    if ((*mask)[at] != (real ? 1 : 0)) return Wrong(StrCat(kInputMask, ": value ", at, " is ", (*mask)[at]));
     if ((*segments)[at] != (real && at >= first_segment ? 1 : 0))
       return Wrong(StrCat(kSegmentIds, ": value ", at, " is ", (*segments)[at]));
     if (!real && (*ids)[at] != 0)

@@ -28,7 +28,7 @@ Result<std::unique_ptr<Sink>> ShardedOutput::OpenPartition(Store& artifact, Part
 std::uint64_t ShardedOutput::partition_memory(std::uint64_t text_bytes) const {
   // A spill is held whole: the text, and half as much again for what an encoder adds and the index of
   // its records, in lines of 100 bytes.
-  if (rules_.shuffle_seed && rules_.spill_bytes > 0) return 2 * rules_.spill_bytes;
+  if (rules_.shuffle_seed && rules_.spill_bytes > 0) text_bytes = rules_.spill_bytes;
   return rules_.shuffle_seed ? text_bytes + (text_bytes >> 1) : kSplitMemory * rules_.splits.size();
 }
 

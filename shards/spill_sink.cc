@@ -26,7 +26,7 @@ class Payloads {
   std::string_view Put(std::string_view bytes) {
     if (bytes.size() > left_) {
       left_ = std::max(kChunkBytes, bytes.size());
-      chunks_.push_back(std::make_unique<char[]>(left_));
+      chunks_.push_back(std::make_unique_for_overwrite<char[]>(left_));
       next_ = chunks_.back().get();
     }
     char* const place = next_;

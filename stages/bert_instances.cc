@@ -82,6 +82,7 @@ Status BertInstances::MakePairs(std::size_t document, CountedRandom& random, con
       to.insert(to.end(), ids.begin(), ids.end());
     };
     for (std::size_t i = 0; i < in_a; ++i) append(a_, begin + i);
+    if (collected == 1) ++counts_.only_sentence;
     const bool random_next = collected == 1 || random.Chance(0.5);
     if (random_next) {
       AppendRandomNext(document, target > a_.size() ? target - a_.size() : 0, random);

@@ -55,6 +55,7 @@ class BertInstances {
     std::uint64_t instances = 0;
     std::uint64_t masks = 0;
     std::uint64_t random_next = 0;
+    std::uint64_t only_sentence = 0;  // of those, for want of a second sentence
     std::uint64_t short_targets = 0;  // documents, or without pairs instances, that were to be short
   };
   const Counts& counts() const { return counts_; }

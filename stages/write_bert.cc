@@ -31,7 +31,7 @@ constexpr std::string_view kSizeKey = "model_size";
 constexpr std::int64_t kMostSeqLen = 65536;
 constexpr std::int64_t kMostPasses = 1000;
 constexpr std::uint32_t kLeastShards = 8;  // the trainer reads several files at once, each front to back
-constexpr std::uint64_t kSpillBytes = std::uint64_t{64} << 20;
+constexpr std::uint64_t kSpillBytes = std::uint64_t{32} << 20;
 constexpr std::size_t kBatchBytes = 256 << 10;
 
 struct Settings {
@@ -84,6 +84,7 @@ class BertSink final : public Sink {
       count("instances", made.instances);
       count("masked_ids", made.masks);
       count("random_next", made.random_next);
+      count("only_sentence", made.only_sentence);
       count("short_targets", made.short_targets);
       if (documents_[split].size() == 1 && settings_.rules.next_sentence)
         count("partitions_of_one_document", 1);
@@ -142,7 +143,9 @@ class WriteBert final : public SinkStage {
   std::uint64_t partition_memory(std::uint64_t text_bytes) const override {
     // Ids of four bytes, one for three bytes of text at most in scripts of three, and room for a vector to
     // grow.
-    return output_.partition_memory(text_bytes) + 3 * text_bytes;
+    // Of a small partition the examples of all passes are less than what a spill file may hold.
+    const std::uint64_t examples = (std::uint64_t{1} << 20) + 6 * text_bytes * settings_.passes;
+    return std::min(output_.partition_memory(text_bytes), examples) + 3 * text_bytes;
   }
   Status Judge(const ArtifactTotals& totals) const override { return output_.Judge(totals); }
   Result<std::unique_ptr<Publication>> Plan(Store& artifact,

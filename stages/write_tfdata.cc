@@ -280,6 +280,7 @@ StageType WriteTfdataType() {
        "Ids that each split other than train must have: those of a batch, 512 * 512 as JEstimator is told."},
   };
   AppendShardKeys(type.keys);
+  std::erase_if(type.keys, [](const ConfigKey& key) { return key.name == "eval_batch"; });  // of documents
   type.gives = Flow::kArtifact;
   type.publishes = true;
   type.reads = {"ids"};

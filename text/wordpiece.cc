@@ -1,10 +1,10 @@
 #include "text/wordpiece.h"
 
 #include <algorithm>
-#include <bit>
 #include <unordered_map>
 
 #include "base/str.h"
+#include "text/code_point_set.h"
 #include "text/utf8.h"
 
 namespace pipeline {
@@ -12,9 +12,17 @@ namespace pipeline {
 namespace {
 
 constexpr std::string_view kUnknown = "[UNK]";
-constexpr int kNodeBits = 24;  // kMaxWordPieceBytes and two roots are not more
-static_assert(kMaxWordPieceBytes <= std::size_t{1} << kNodeBits);
-constexpr std::uint64_t kEmpty = 0;  // nothing leads to node 0
+
+/// Takes the first character off `text`, which is UTF-8.
+char32_t TakeCharacter(std::string_view& text) {
+  const std::size_t size = std::min(Utf8Size(text[0]), text.size());
+  const auto lead = static_cast<unsigned char>(text[0]);
+  char32_t code_point = size == 1 ? lead : lead & (0x7Fu >> size);
+  for (std::size_t i = 1; i < size; ++i)
+    code_point = code_point << 6 | (static_cast<unsigned char>(text[i]) & 0x3Fu);
+  text.remove_prefix(size);
+  return code_point;
+}
 
 }  // namespace
 
@@ -67,22 +75,15 @@ std::string WordPieceVocabulary::Serialize() const {
 }
 
 WordPieceEncoder::WordPieceEncoder(const WordPieceVocabulary& vocabulary, BertWordKind kind)
-    : edges_(1024, kEmpty), id_of_(2, kNone), unk_(vocabulary.unk()), kind_(kind) {
+    : edges_(1024), shift_(54), id_of_(2, kNone), unk_(vocabulary.unk()), kind_(kind) {
   for (std::uint32_t id = 0; id < vocabulary.size(); ++id) Add(vocabulary[id], id);
 }
 
-/// Where the edge is, or would be. The upper bits of `edge` are those of the node and its byte.
-std::size_t WordPieceEncoder::SlotOf(std::uint64_t edge) const {
-  const std::uint64_t key = edge >> kNodeBits;
-  const int shift = 64 - std::countr_zero(edges_.size());
-  std::size_t slot = static_cast<std::size_t>(key * 0x9E3779B97F4A7C15u >> shift);
-  while (edges_[slot] != kEmpty && edges_[slot] >> kNodeBits != key) slot = (slot + 1) & (edges_.size() - 1);
+/// Where the edge is, or would be.
+std::size_t WordPieceEncoder::SlotOf(std::uint64_t key) const {
+  auto slot = static_cast<std::size_t>(key * 0x9E3779B97F4A7C15u >> shift_);
+  while (edges_[slot].key != 0 && edges_[slot].key != key) slot = (slot + 1) & (edges_.size() - 1);
   return slot;
-}
-
-std::uint32_t WordPieceEncoder::Child(std::uint32_t node, char byte) const {
-  const std::uint64_t key = std::uint64_t{node} << 8 | static_cast<unsigned char>(byte);
-  return static_cast<std::uint32_t>(edges_[SlotOf(key << kNodeBits)] & ((std::uint64_t{1} << kNodeBits) - 1));
 }
 
 void WordPieceEncoder::Add(std::string_view piece, std::uint32_t id) {
@@ -91,20 +92,23 @@ void WordPieceEncoder::Add(std::string_view piece, std::uint32_t id) {
     node = 1;
     piece.remove_prefix(kContinuation.size());
   }
-  for (const char byte : piece) {
+  while (!piece.empty()) {
     if (2 * ++used_ > edges_.size()) {
-      std::vector<std::uint64_t> before(2 * edges_.size(), kEmpty);
+      std::vector<Edge> before(2 * edges_.size());
       before.swap(edges_);
-      for (const std::uint64_t edge : before)
-        if (edge != kEmpty) edges_[SlotOf(edge)] = edge;
+      --shift_;
+      for (const Edge& edge : before)
+        if (edge.key != 0) edges_[SlotOf(edge.key)] = edge;
     }
-    const std::uint64_t key = std::uint64_t{node} << 8 | static_cast<unsigned char>(byte);
-    std::uint64_t& edge = edges_[SlotOf(key << kNodeBits)];
-    if (edge == kEmpty) {
-      edge = key << kNodeBits | id_of_.size();
+    const std::uint64_t key = KeyOf(node, TakeCharacter(piece));
+    Edge& edge = edges_[SlotOf(key)];
+    if (edge.key == 0) {
+      edge = {key, static_cast<std::uint32_t>(id_of_.size())};
       id_of_.push_back(kNone);
+    } else {
+      --used_;
     }
-    node = static_cast<std::uint32_t>(edge & ((std::uint64_t{1} << kNodeBits) - 1));
+    node = edge.child;
   }
   id_of_[node] = id;
 }
@@ -131,10 +135,10 @@ bool WordPieceEncoder::EncodeWord(const BertWords& words, std::vector<std::uint3
     std::uint32_t node = begin == 0 ? 0 : 1;
     std::uint32_t id = kNone;
     std::size_t end = begin;
-    for (std::size_t at = begin; at < word.size(); ++at) {
-      node = Child(node, word[at]);
+    for (std::string_view rest = word.substr(begin); !rest.empty();) {
+      node = edges_[SlotOf(KeyOf(node, TakeCharacter(rest)))].child;
       if (node == 0) break;
-      if (id_of_[node] != kNone) id = id_of_[node], end = at + 1;
+      if (id_of_[node] != kNone) id = id_of_[node], end = word.size() - rest.size();
     }
     if (id == kNone) {
       ids.resize(before);

@@ -55,16 +55,23 @@ class WordPieceEncoder {
  private:
   static constexpr std::uint32_t kNone = UINT32_MAX;
 
-  std::size_t SlotOf(std::uint64_t edge) const;
-  std::uint32_t Child(std::uint32_t node, char byte) const;
+  /// From `node`, with the character `code_point`, to `child`.
+  struct Edge {
+    std::uint64_t key = 0;  // of both; 0 where there is none, since no text holds NUL
+    std::uint32_t child = 0;
+  };
+  static std::uint64_t KeyOf(std::uint32_t node, char32_t code_point) {
+    return std::uint64_t{node} << 21 | code_point;
+  }
+  std::size_t SlotOf(std::uint64_t key) const;
   void Add(std::string_view piece, std::uint32_t id);
   bool EncodeWord(const BertWords& words, std::vector<std::uint32_t>& ids,
                   std::vector<std::uint32_t>& ends) const;
 
-  // A trie with two roots: 0 for the front of a word, 1 for what continues one. An edge is its node, its byte
-  // and the node that it leads to in one number, in a table that is hashed by the first two.
-  std::vector<std::uint64_t> edges_;
+  // A trie of characters with two roots: 0 for the front of a word, 1 for what continues one.
+  std::vector<Edge> edges_;  // a table that is hashed by the key; at least half of it is free
   std::size_t used_ = 0;
+  int shift_ = 0;                     // of a hash to a place in it
   std::vector<std::uint32_t> id_of_;  // by node; kNone where no piece ends
   std::uint32_t unk_;
   BertWordKind kind_;

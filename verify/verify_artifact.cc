@@ -14,6 +14,7 @@
 #include "formats/packed.h"
 #include "formats/tfds.h"
 #include "records/piece.h"
+#include "verify/verify_bert.h"
 #include "verify/verify_jsonl.h"
 #include "verify/verify_object.h"
 #include "verify/verify_packed.h"
@@ -51,7 +52,8 @@ class Verification {
         tfds_(manifest.lineage.back().type == "write_tfds"),
         packed_(manifest.lineage.back().type == "write_packed"),
         jsonl_(manifest.lineage.back().type == "write_jsonl"),
-        tfdata_(manifest.lineage.back().type == "write_tfdata") {
+        tfdata_(manifest.lineage.back().type == "write_tfdata"),
+        bert_(manifest.lineage.back().type == "write_bert") {
     for (const ManifestShard& shard : manifest.shards) AddShard(shard);
     for (const Piece& piece : manifest.partitions)
       for (const StoredObject& object : piece.output.objects) AddPiece(piece, object);
@@ -63,6 +65,7 @@ class Verification {
     if (packed_) ReadPackedInfo();
     if (tfds_) ReadTfdsCheck();
     if (tfdata_) ReadTfdataInfo();
+    if (bert_) ReadBertInfo();
     outcomes_.reserve(tasks_.size());
     for (const Task& task : tasks_)
       outcomes_.push_back({Findings(task.object.name, Remedy()), {}, false, {}});
@@ -87,6 +90,8 @@ class Verification {
                         if (jsonl_) return VerifyJsonlFile(*file, shard, manifest_, stop_, findings, counts);
                         if (tfdata_info_.ok())
                           return VerifyTfdataShard(*file, shard, *tfdata_info_, stop_, findings, counts);
+                        if (bert_info_.ok())
+                          return VerifyBertShard(*file, shard, *bert_info_, stop_, findings, counts);
                         if (packed_info_.ok())
                           return VerifyPackedShard(store_, *file, shard, *packed_info_, stop_, findings,
                                                    counts);
@@ -114,6 +119,7 @@ class Verification {
                               ReadObject(store_, object.name, kMaxDescriptionBytes, stop_));
              VerifyTfdataFile(object.name, bytes, *tfdata_info_, findings);
            }
+           if (bert_ && object.name == kBertInfoFile) return CheckBertInfo(findings);
            if (!tfds_) return {};
            const bool info = object.name == kTfdsInfoFile, labels = object.name == kTfdsLabelsFile;
            if (!info && !labels && object.name != kTfdsFeaturesFile) return {};
@@ -146,6 +152,17 @@ class Verification {
     else
       tokenizer_ = std::move(tokenizer).status();
     tfds_check_.max_tokens = TfdsMaxTokens(manifest_);
+  }
+
+  void ReadBertInfo() {
+    const Result<std::string> text = ReadObject(store_, kBertInfoFile, kMaxDescriptionBytes, stop_);
+    bert_info_ = text.ok() ? ParseBertInfo(*text) : text.status();
+  }
+
+  Status CheckBertInfo(Findings& findings) const {
+    if (bert_info_.ok()) return VerifyBertInfo(store_, *bert_info_, manifest_, stop_, findings);
+    findings.Add(StrCat(bert_info_.status().message(), ": the examples cannot be checked without it"));
+    return {};
   }
 
   void CheckPackedInfo(Findings& findings) const {
@@ -198,6 +215,8 @@ class Verification {
       VerifyJsonlManifest(manifest_, manifest);
     else if (tfdata_)
       VerifyTfdataManifest(manifest_, manifest);
+    else if (bert_)
+      VerifyBertManifest(manifest_, manifest);
     else if (!manifest_.shards.empty())
       manifest.Add(StrCat("made by a stage of type ", manifest_.lineage.back().type,
                           ", whose records this program cannot check"));
@@ -236,6 +255,8 @@ class Verification {
   const bool packed_;
   const bool jsonl_;
   const bool tfdata_;
+  const bool bert_;
+  Result<BertInfo> bert_info_ = Status(Code::kNotFound, "not of BERT");     // as packed_info_
   Result<PackedInfo> packed_info_ = Status(Code::kNotFound, "not packed");  // read before the threads start
   Result<TfdataInfo> tfdata_info_ = Status(Code::kNotFound, "no directories of ids");  // the same
   std::vector<Task> tasks_;

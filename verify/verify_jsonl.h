@@ -10,7 +10,7 @@
 
 namespace pipeline {
 
-/// The manifest against itself: names and numbers of its files, and that none is empty.
+/// The manifest against itself: names and numbers of its files.
 void VerifyJsonlManifest(const Manifest& manifest, Findings& findings);
 
 /// A file: its bytes, that each line is an object of the members that its stage writes, all clean text, and
