@@ -69,7 +69,11 @@ class Forecaster {
         segment.pieces.inputs().empty() ? 1 : left / static_cast<double>(segment.pieces.inputs().size());
     forecast.text_bytes = Times(text, share);
     if (segment.job) return ForecastOfJob(text);
-    forecast.intermediate_bytes = Times(text, share * kIntermediatePerText);
+    const bool as_published =
+        segment.publishes &&
+        graph_.nodes()[static_cast<std::size_t>(segment.node)].spec->type->pieces_as_published;
+    forecast.intermediate_bytes =
+        Times(as_published ? forecast.published_bytes : text, share * kIntermediatePerText);
     if (const auto bytes = GatheredBytes(segment.node); bytes && segment.takes_in)
       forecast.intermediate_bytes =
           std::min(forecast.intermediate_bytes, Times(*bytes, kIntermediatePerText));

@@ -149,6 +149,7 @@ struct StageType {
   std::function<std::uint64_t(const Json& config)> model_memory = {};
   /// For the forecast: about how many bytes a Sink publishes of so much text; empty: a little more than that.
   std::function<std::uint64_t(const Json& config, std::uint64_t text_bytes)> published_bytes = {};
+  bool pieces_as_published = false;  // what its first pass leaves is about as much
   std::vector<Metric> metrics = {};
   /// The files that a stage without records gives: no unit makes them.
   std::function<Result<std::vector<LocalInput>>(const Json& config)> local_inputs = {};

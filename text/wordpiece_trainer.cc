@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -163,14 +164,16 @@ class Trainer {
     return StrCat(inside ? "##" : "", text, "\n");
   }
 
-  /// Adds the pairs of a word, which count `by`; less where that is negative.
-  void AddPairs(std::uint32_t word, std::int64_t by) {
+  /// Adds the pairs of a word, which count `by`; less where that is negative. Once it was divided, only those
+  /// of the symbol that was `made` are new: the others know the word, or were let go for being rare.
+  void AddPairs(std::uint32_t word, std::int64_t by, std::optional<std::uint32_t> made = std::nullopt) {
     const std::size_t begin = begins_[word];
     for (std::size_t at = begin; at + 1 < begin + lengths_[word]; ++at) {
       const std::uint64_t key = KeyOf(tokens_[at], tokens_[at + 1]);
+      const bool is_new = by > 0 && (!made || tokens_[at] == *made || tokens_[at + 1] == *made);
       auto found = pair_of_.find(key);
       if (found == pair_of_.end()) {
-        if (by < 0) continue;  // was let go for being rare
+        if (!is_new) continue;
         found = pair_of_.emplace(key, static_cast<std::uint32_t>(pairs_.size())).first;
         symbols_[tokens_[at]].pairs.push_back(found->second);
         if (tokens_[at] != tokens_[at + 1]) symbols_[tokens_[at + 1]].pairs.push_back(found->second);
@@ -178,7 +181,7 @@ class Trainer {
       }
       Pair& pair = pairs_[found->second];
       pair.count += by;
-      if (by > 0 && (pair.words.empty() || pair.words.back() != word)) pair.words.push_back(word);
+      if (is_new && (pair.words.empty() || pair.words.back() != word)) pair.words.push_back(word);
     }
   }
 
@@ -202,7 +205,7 @@ class Trainer {
         }
       }
       lengths_[word] = static_cast<std::uint32_t>(to - begins_[word]);
-      AddPairs(word, count);
+      AddPairs(word, count, made);
     }
     LetGo(merged);
     for (const std::uint32_t symbol : {left, right, made})
