@@ -249,7 +249,8 @@ std::vector<CatObject> ObjectsOfArtifact(const std::string& place, const std::sh
         add(stored.name, ObjectKind::kPartition).split_names = manifest.schema.splits;
   const std::string model(manifest.facts["model"].AsString());
   for (const StoredObject& stored : manifest.sidecars)
-    if (stored.name == model) add(stored.name, ObjectKind::kTokenizer);
+    if (stored.name == model)
+      add(stored.name, model.ends_with(".txt") ? ObjectKind::kText : ObjectKind::kTokenizer);
   return objects;
 }
 

@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "dag/artifact_summary.h"
+#include "dag/keys.h"
 #include "dag/manifest.h"
 #include "dag/publisher.h"
 #include "dag/unit_id.h"
@@ -261,10 +262,10 @@ Status RunJobUnit(const Graph& graph, const Track& track, std::vector<Piece> pie
   std::optional<Digest> input = track.artifact_input;
   if (const Track* origin = track.origin) {
     ArtifactSummary summary = Summarize(*track.scope.environment->log, *origin->planned, pieces);
-    input = ContentOf(pieces);
     records.emplace();
     records->directory = origin->scope.directory.get();
     records->schema = &graph.nodes()[static_cast<std::size_t>(origin->planned->node)].out;
+    input = RecordsContent(ContentOf(pieces), *records->schema);
     records->totals = {std::move(summary.splits), std::move(summary.counts[origin->name()])};
     records->pieces = std::move(pieces);
   }

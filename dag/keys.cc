@@ -30,6 +30,15 @@ Digest EndRecipe(const Digest& source_stage, std::uint32_t input) {
   return Begin("pipe end v1", source_stage).UpdateU64(input).Finish();
 }
 
+Digest RecordsContent(const Digest& records, const Schema& schema) {
+  Hasher hasher = Begin("pipe records content v1", records);
+  for (const std::vector<std::string>* names : {&schema.splits, &schema.field_names}) {
+    hasher.UpdateU64(names->size());
+    for (const std::string& name : *names) hasher.UpdateField(name);
+  }
+  return hasher.Finish();
+}
+
 Digest PartitionContent(const Lineage& chain, const Digest& input, PartitionId id) {
   Digest content = input;
   for (const LineageStage& stage : chain) content = RecipeOf(stage, content);

@@ -8,6 +8,7 @@
 #include "dag/lineage.h"
 #include "records/batch.h"
 #include "records/publication.h"
+#include "records/schema.h"
 
 namespace pipeline {
 
@@ -17,8 +18,12 @@ Digest PartitionRecipe(const Digest& stage, PartitionId id);
 /// Of the end line of an input: a fact about the input and how its Source cuts it, whatever follows.
 Digest EndRecipe(const Digest& source_stage, std::uint32_t input);
 
+/// Of records with the digest `records` in partition files, where splits and fields are numbers: with the
+/// names that `schema` has for these, which what is made of the records may hold.
+Digest RecordsContent(const Digest& records, const Schema& schema);
+
 /// Of partition `id` made by `chain` (first reader to last stage) from a partition whose records have
-/// the digest `input`.
+/// the content `input`.
 Digest PartitionContent(const Lineage& chain, const Digest& input, PartitionId id);
 
 Digest ShardRecipe(const Digest& stage, const Shard& shard);

@@ -26,7 +26,8 @@ struct LineageStage {
   Json config;                // canonical: only keys with Effect::kBytes
   /// What the machine has a say with: {"icu", "72.1"}, and {"dictionary ipadic", digest}.
   std::map<std::string, std::string> libraries;
-  /// What no stage made: a name for people (in no key), and the digest or pin.
+  /// What no stage made: a name for people (in no key), and the digest or pin; of what a stage takes from the
+  /// name of a file, that itself.
   std::vector<std::pair<std::string, std::string>> sources;
   std::vector<LineagePort> ports;  // artifacts of other stages that it takes whole
   Digest recipe;

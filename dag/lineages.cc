@@ -30,9 +30,11 @@ void Lineages::Compute(int node) {
   const StageSpec& spec = *At(node).spec;
   Lineage lineage;
   std::optional<Digest> input;
+  std::vector<std::string> files;  // that the stage reads
   if (At(node).input >= 0) {
     lineage = Of(At(node).input);
     input = lineage.back().recipe;
+    for (const auto& [name, digest] : lineage.back().sources) files.push_back(name);
   }
   LineageStage stage;
   stage.stage = spec.name;
@@ -41,6 +43,11 @@ void Lineages::Compute(int node) {
   stage.config = CanonicalConfig(spec.type->keys, spec.config);
   stage.libraries = spec.type->libraries;
   if (spec.type->gives == Flow::kFiles) stage.sources = SourcesOf(spec.name, stage);
+  if (spec.type->is_source() && spec.type->taken_from_names) {
+    const std::vector<std::string> taken = spec.type->taken_from_names(spec.config, files);
+    for (std::size_t at = 0; at < taken.size(); ++at)
+      stage.sources.emplace_back(StrCat("name of ", files[at]), taken[at]);
+  }
   AddTaken(At(node), stage);
   stage.recipe = RecipeOf(stage, input);
   lineage.push_back(std::move(stage));

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/str.h"
+#include "dag/keys.h"
 #include "dag/manifest.h"
 #include "dag/publisher.h"
 #include "storage/uri.h"
@@ -17,7 +18,7 @@ namespace {
 const Node& NodeAt(const Graph& graph, int node) { return graph.nodes()[static_cast<std::size_t>(node)]; }
 
 /// What stands at the ports of the chain; notes its content where content keys want it.
-Result<Artifacts> OpenArtifacts(const Plan& plan, TakenPieces pieces, Track& track) {
+Result<Artifacts> OpenArtifacts(const Graph& graph, const Plan& plan, TakenPieces pieces, Track& track) {
   const PlannedSegment& planned = *track.planned;
   SegmentScope& scope = track.scope;
   scope.contents = planned.chain_lineage;
@@ -52,7 +53,7 @@ Result<Artifacts> OpenArtifacts(const Plan& plan, TakenPieces pieces, Track& tra
       ASSIGN_OR_RETURN(input.directory, scope.environment->work_store("artifacts/" + maker.directory));
       input.uri = maker.keys.stage;
       input.pieces = std::move(pieces[number]);
-      note(taken, ContentOf(input.pieces));
+      note(taken, RecordsContent(ContentOf(input.pieces), NodeAt(graph, maker.node).out));
       continue;
     }
     const std::string& place = maker.place;
@@ -286,7 +287,7 @@ TakenPieces TakenPiecesOf(const Track& track) {
 Status MakeStages(const Graph& graph, const Plan& plan, int streams, TakenPieces pieces, Track& track) {
   const PlannedSegment& planned = *track.planned;
   SegmentScope& scope = track.scope;
-  ASSIGN_OR_RETURN(const Artifacts artifacts, OpenArtifacts(plan, std::move(pieces), track));
+  ASSIGN_OR_RETURN(const Artifacts artifacts, OpenArtifacts(graph, plan, std::move(pieces), track));
   std::unique_ptr<SinkStage> sink;
   if (!planned.publishes && !planned.takes_in) {
     ASSIGN_OR_RETURN(sink, scope.environment->intermediate->NewSink(NodeAt(graph, planned.node).out));

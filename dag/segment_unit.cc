@@ -310,7 +310,8 @@ Status RunGatherUnit(const SegmentScope& scope, Arena& arena, Store& pieces_dire
 Status RunPartitionUnit(const SegmentScope& scope, Arena& arena, Store& origin_directory, const Piece& origin,
                         const Schema& origin_schema, const UnitEvents& events, std::stop_token stop) {
   const std::string unit = ToString(UnitId{scope.planned->keys.stage, origin.id});
-  const Digest content = PartitionContent(scope.contents, origin.output.digest, origin.id);
+  const Digest content =
+      PartitionContent(scope.contents, RecordsContent(origin.output.digest, origin_schema), origin.id);
   ASSIGN_OR_RETURN(const bool adopted, Adopt(scope, origin.id, content, events, stop));
   if (adopted) return {};
   ASSIGN_OR_RETURN(std::unique_ptr<Source> source,

@@ -18,8 +18,8 @@ namespace pipeline {
 inline constexpr std::size_t kArrayRecordFront = 64;
 bool BeginsLikeArrayRecord(std::string_view front);
 
-/// Makes a file front to back: each call appends to `out` what comes next in it. Holds about 12 bytes for
-/// each record.
+/// Makes a file front to back: each call appends to `out` what comes next in it. Holds 16 bytes for each
+/// record until Finish, which makes the footer of them: about 60 at the most.
 class ArrayRecordWriter {
  public:
   void Append(std::string_view record, std::string& out);

@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "formats/tfds_public_names.h"
+#include "text/utf8.h"
 
 namespace pipeline {
 
@@ -111,6 +112,7 @@ bool IsStripped(std::string_view name) { return Stripped(name).size() == name.si
 bool IsLower(char c) { return 'a' <= c && c <= 'z'; }
 bool IsUpper(char c) { return 'A' <= c && c <= 'Z'; }
 bool IsDigit(char c) { return '0' <= c && c <= '9'; }
+bool IsControl(char c) { return ('\0' <= c && c < ' ') || c == '\x7F'; }
 
 }  // namespace
 
@@ -309,6 +311,10 @@ Status CheckTfdsLabels(const std::vector<std::string>& labels) {
           Code::kInvalidArgument,
           StrCat("labels: '", label, "': TensorFlow Datasets keeps a name per line, without white space ",
                  "at its ends; change the label in the input"));
+    if (!IsCleanUtf8(label) || std::any_of(label.begin(), label.end(), IsControl))
+      return Status(Code::kInvalidArgument,
+                    StrCat("labels: '", Printable(label),
+                           "': not UTF-8, or a control character in it; is it a file of names?"));
     if (!seen.insert(label).second)
       return Status(Code::kInvalidArgument, StrCat("labels: '", label, "' comes twice"));
   }

@@ -53,8 +53,8 @@ struct TfdsFeatures {
 std::string TfdsFeaturesJson(const TfdsFeatures& features = {});
 /// kInvalidArgument where `json` is not one that we write; `texts` are sorted.
 Result<TfdsFeatures> ParseTfdsFeatures(std::string_view json);
-/// The names that a file like kTfdsLabelsFile has, as TFDS reads it: white space at the ends of lines and blank
-/// lines do not count. kInvalidArgument as CheckTfdsLabels.
+/// The names that a file like kTfdsLabelsFile has, as TFDS reads it: white space at the ends of lines and
+/// blank lines do not count. kInvalidArgument as CheckTfdsLabels.
 Result<std::vector<std::string>> ParseTfdsLabels(std::string_view text);
 /// The bytes of kTfdsLabelsFile.
 std::string TfdsLabelsText(const std::vector<std::string>& labels);
@@ -68,7 +68,8 @@ std::uint32_t TfdsShardCount(std::uint64_t framed_bytes, std::uint64_t records);
 
 /// OK, or kInvalidArgument saying what is allowed.
 Status CheckTfdsName(std::string_view name);
-/// Whether TFDS's public bucket gs://tfds-data, or the code that comes with TFDS, has a data set of that name.
+/// Whether TFDS's public bucket gs://tfds-data, or the code that comes with TFDS, has a data set of that
+/// name.
 bool IsPublicTfdsName(std::string_view name);
 Status CheckTfdsVersion(std::string_view version);
 Status CheckTfdsSplit(std::string_view split);

@@ -35,9 +35,10 @@ Result<ShardRanges> RangesOf(const ShardRules& rules, std::string_view split, st
 
 Status CheckEvalBatch(const ShardRules& rules, std::string_view split, std::uint64_t records) {
   if (split == kTrainSplit || records >= rules.eval_batch) return {};
-  return Status(Code::kFailedPrecondition,
-                StrCat("split '", split, "': has ", records, " records, and `eval_batch` asks for ",
-                       rules.eval_batch, ": no batch of it would be full; make the split larger, or lower it"));
+  return Status(
+      Code::kFailedPrecondition,
+      StrCat("split '", split, "': has ", records, " records, and `eval_batch` asks for ", rules.eval_batch,
+             ": no batch of it would be full; make the split larger, or lower it"));
 }
 
 Status CheckShardRules(const ShardRules& rules) {

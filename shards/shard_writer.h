@@ -28,8 +28,6 @@ class ShardWriter {
       const std::function<Condition(const std::string& object)>& condition, bool encoded = true);
 
   /// One row, with the numbers in front.
-
-  /// One row, with the numbers in front.
   Status Append(std::string_view payload);
   /// So many rows, back to back, of a shard without an index or form.
   Status AppendRows(std::string_view rows, std::uint64_t count);

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/str.h"
 #include "shards/corpus_order.h"
 #include "shards/shuffle.h"
 #include "shards/spill_sink.h"
@@ -29,6 +30,18 @@ std::uint64_t ShardedOutput::partition_memory(std::uint64_t text_bytes) const {
   // its records, in lines of 100 bytes.
   if (rules_.shuffle_seed && rules_.spill_bytes > 0) text_bytes = rules_.spill_bytes;
   return rules_.shuffle_seed ? text_bytes + (text_bytes >> 1) : kSplitMemory * rules_.splits.size();
+}
+
+Status ShardedOutput::Judge(const ArtifactTotals& totals) const {
+  std::string failures;
+  for (const std::string& split : rules_.splits) {
+    const auto found = totals.splits.find(split);
+    if (found != totals.splits.end() && found->second.records > 0) continue;
+    failures += StrCat(failures.empty() ? "" : "; ", "split '", split,
+                       "' has no records, and trainers stop at an empty one; give it a larger share, or ",
+                       "leave it out");
+  }
+  return failures.empty() ? Status() : Status(Code::kFailedPrecondition, failures);
 }
 
 Result<std::unique_ptr<Publication>> ShardedOutput::Plan(Store& artifact,

@@ -76,6 +76,8 @@ class ShardedOutput {
   ~ShardedOutput();
   Result<std::unique_ptr<Sink>> OpenPartition(Store& artifact, PartitionId id) const;
   std::uint64_t partition_memory(std::uint64_t text_bytes) const;
+  /// For SinkStage::Judge: kFailedPrecondition naming the splits that have no records.
+  Status Judge(const ArtifactTotals& totals) const;
   Result<std::unique_ptr<Publication>> Plan(Store& artifact, const std::vector<Piece>& pieces) const;
 
  private:

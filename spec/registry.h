@@ -128,6 +128,10 @@ struct StageType {
   /// Of a Source: whether it can read files of these names; asked before a run starts anything. Empty: of
   /// any.
   std::function<Status(const Json& config, const std::vector<std::string>& files)> check_inputs = {};
+  /// Of a Source: what it takes from the name of each file, which enters the recipe. Empty, or nothing given:
+  /// files may have any names.
+  std::function<std::vector<std::string>(const Json& config, const std::vector<std::string>& files)>
+      taken_from_names = {};
   /// Whether this machine has what the stage needs beside its inputs; asked before a run starts anything.
   /// Empty: nothing is needed.
   std::function<Status(const Json& config)> prepare = {};

@@ -87,6 +87,7 @@ StageType DecompressType() {
   type.keys.push_back(FileSplitsKey());
   type.check = Check;
   type.check_inputs = CheckInputSplits;
+  type.taken_from_names = SplitsOfFiles;
   type.make = SourceFactory(Make);
   return type;
 }

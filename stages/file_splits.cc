@@ -155,6 +155,18 @@ Status CheckInputSplits(const Json& config, const std::vector<std::string>& file
   return {};
 }
 
+std::vector<std::string> SplitsOfFiles(const Json& config, const std::vector<std::string>& files) {
+  std::vector<std::string> of_files;
+  if (!config.Has("splits")) return of_files;
+  const Result<FileSplits> splits = FileSplits::Make(config["splits"]);
+  const std::vector<std::string> names = splits.ok() ? splits->names() : of_files;
+  for (const std::string& file : files) {
+    const Result<std::uint8_t> split = splits.ok() ? splits->Of(file) : splits.status();
+    of_files.push_back(split.ok() ? names[*split] : std::string());
+  }
+  return of_files;
+}
+
 Result<std::unique_ptr<SourceStage>> WithFileSplits(const Json& config, std::unique_ptr<SourceStage> stage) {
   if (!config.Has("splits")) return stage;
   ASSIGN_OR_RETURN(FileSplits splits, FileSplits::Make(config["splits"]));

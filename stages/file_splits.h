@@ -38,6 +38,9 @@ Status CheckFileSplits(const Json& config, Schema& schema);
 /// For StageType::check_inputs: every file has its split, and every split a file.
 Status CheckInputSplits(const Json& config, const std::vector<std::string>& files);
 
+/// For StageType::taken_from_names: the split of each file; empty for one without.
+std::vector<std::string> SplitsOfFiles(const Json& config, const std::vector<std::string>& files);
+
 /// `stage`, whose records also get their split where the configuration has the key.
 Result<std::unique_ptr<SourceStage>> WithFileSplits(const Json& config, std::unique_ptr<SourceStage> stage);
 

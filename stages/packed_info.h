@@ -36,6 +36,8 @@ struct PackedSplit {
   bool operator==(const PackedSplit&) const = default;
 };
 
+inline constexpr std::uint32_t kMaxSeqLen = 1 << 20;
+
 /// Keys of the stage, as they are written.
 inline constexpr std::string_view kStreamPacking = "stream";
 inline constexpr std::string_view kBestFitPacking = "best_fit";

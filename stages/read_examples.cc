@@ -142,6 +142,7 @@ StageType ReadExamplesType() {
   type.keys.push_back(FileSplitsKey());
   type.check = Check;
   type.check_inputs = CheckInputSplits;
+  type.taken_from_names = SplitsOfFiles;
   type.prepare = [](const Json& config) { return LabelNames(config).status(); };
   type.files = LabelFiles;
   type.make = SourceFactory(Make);

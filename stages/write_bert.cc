@@ -147,6 +147,7 @@ class WriteBert final : public SinkStage {
     const std::uint64_t examples = (std::uint64_t{1} << 20) + 6 * text_bytes * settings_.passes;
     return std::min(output_.partition_memory(text_bytes), examples) + 3 * text_bytes;
   }
+  Status Judge(const ArtifactTotals& totals) const override { return output_.Judge(totals); }
   Result<std::unique_ptr<Publication>> Plan(Store& artifact,
                                             const std::vector<Piece>& pieces) const override {
     return output_.Plan(artifact, pieces);

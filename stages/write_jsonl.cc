@@ -111,6 +111,23 @@ class LineWorker final : public Worker {
   }
 };
 
+/// The numbers that the pairs of one record may have.
+struct PairNumbers {
+  std::uint32_t first = 0;
+  std::uint32_t count = 0;  // 0: there are none left
+};
+
+/// Of the record that is part `sub` of one that was read: a range of its own, in their order. The first 32768
+/// parts may become 65536 pairs each; of more parts, each is short.
+PairNumbers PairNumbersOf(std::uint32_t sub) {
+  constexpr std::uint32_t kFirstParts = 1 << 15, kOfFirst = 1 << 16, kOfOthers = 1 << 6;
+  constexpr std::uint32_t kHalf = kFirstParts * kOfFirst;  // of all numbers
+  if (sub < kFirstParts) return {sub * kOfFirst, kOfFirst};
+  const std::uint32_t other = sub - kFirstParts;
+  if (other >= kHalf / kOfOthers) return {};
+  return {kHalf + other * kOfOthers, kOfOthers};
+}
+
 /// Pairs of source and target.
 class PairWorker final : public Worker {
  public:
@@ -132,15 +149,18 @@ class PairWorker final : public Worker {
         counts.Add(reason);
         batch.quarantine.push_back({stage, head.index, head.sub, std::string(reason), std::string(text)});
       }
-      if (pairs.size() > kMostPairs || head.sub > UINT32_MAX / kMostPairs) {
+      const PairNumbers numbers = PairNumbersOf(head.sub);
+      if (pairs.size() > numbers.count) {
         batch.failed_index = head.index;
         return Status(Code::kResourceExhausted,
-                      StrCat("record ", head.index, ": becomes ", pairs.size(), " pairs, more than ",
-                             kMostPairs, "; filter such lines out, or cut them"));
+                      StrCat("record ", head.index, ": ",
+                             head.sub == 0 ? "" : StrCat("what was made of it before, part ", head.sub, ", "),
+                             "becomes ", pairs.size(), " pairs, more than ", numbers.count,
+                             "; filter such lines out, or cut them"));
       }
       for (std::size_t at = 0; at < pairs.size(); ++at) {
         made_.push_back(static_cast<std::uint32_t>(row));
-        subs_.push_back(static_cast<std::uint32_t>(head.sub * kMostPairs + at));
+        subs_.push_back(static_cast<std::uint32_t>(numbers.first + at));
         Append(batch.payload, pairs[at]);
       }
     }
@@ -150,8 +170,6 @@ class PairWorker final : public Worker {
   }
 
  private:
-  static constexpr std::uint32_t kMostPairs = 1 << 16;  // of one record
-
   /// Of pieces, morphemes or words, by what the records have.
   std::span<const std::uint32_t> EndsOf(const Batch& batch, std::size_t row) {
     if (!batch.id_ends.empty()) return batch.id_ends[row];
@@ -244,7 +262,6 @@ class WriteJsonl final : public SinkStage {
   explicit WriteJsonl(const StageContext& context)
       : encoder_(context.config, context.schema),
         by_document_(ByDocument(context.config)),
-        splits_(context.schema.splits),
         output_(RulesOf(context)) {}
 
   const Transform* encoder() const override { return &encoder_; }
@@ -262,16 +279,7 @@ class WriteJsonl final : public SinkStage {
   std::uint64_t partition_memory(std::uint64_t text_bytes) const override {
     return output_.partition_memory(text_bytes);
   }
-  Status Judge(const ArtifactTotals& totals) const override {
-    for (const std::string& split : splits_)
-      if (const auto found = totals.splits.find(split);
-          found == totals.splits.end() || found->second.records == 0)
-        return Status(Code::kFailedPrecondition,
-                      StrCat("split '", split,
-                             "' has no rows, and a trainer stops at an empty file; give it a "
-                             "larger share, or leave it out"));
-    return {};
-  }
+  Status Judge(const ArtifactTotals& totals) const override { return output_.Judge(totals); }
   Result<std::unique_ptr<Publication>> Plan(Store& artifact,
                                             const std::vector<Piece>& pieces) const override {
     return output_.Plan(artifact, pieces);
@@ -280,7 +288,6 @@ class WriteJsonl final : public SinkStage {
  private:
   const Encoder encoder_;
   const bool by_document_;
-  const std::vector<std::string> splits_;
   ShardedOutput output_;
 };
 

@@ -24,7 +24,6 @@ constexpr std::string_view kSeqLenKey = "seq_len";
 constexpr std::string_view kPackingKey = "packing";
 constexpr std::string_view kEncodingKey = "encoding";
 constexpr std::string_view kSegmentsKey = "segments";
-constexpr std::int64_t kMaxSeqLen = 1 << 20;
 constexpr std::size_t kHandOnBytes = 1 << 20;  // of rows that a whole partition makes at once
 // What the stage counts.
 constexpr std::string_view kRowIds = "row_ids";
@@ -226,10 +225,13 @@ class WritePacked final : public SinkStage {
     return std::unique_ptr<Sink>(std::make_unique<PackedSink>(std::move(rows), rules_, splits_));
   }
   std::uint64_t partition_memory(std::uint64_t text_bytes) const override {
-    const std::uint64_t row = sizeof(std::uint32_t) * (std::uint64_t{rules_.rows.seq_len} + 1);
+    // A row, and with segments what is said of each of its ids.
+    const std::uint64_t lists = rules_.segments ? 3 : 1;
+    const std::uint64_t row = lists * sizeof(std::uint32_t) * (std::uint64_t{rules_.rows.seq_len} + 1);
     return output_.partition_memory(text_bytes) + row * splits_ +
            (rules_.best_fit ? BestFitMemory(text_bytes) + kHandOnBytes : 0);
   }
+  Status Judge(const ArtifactTotals& totals) const override { return output_.Judge(totals); }
   Result<std::unique_ptr<Publication>> Plan(Store& artifact,
                                             const std::vector<Piece>& pieces) const override {
     return output_.Plan(artifact, pieces);

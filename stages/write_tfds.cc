@@ -80,6 +80,7 @@ class WriteTfds final : public SinkStage {
   std::uint64_t partition_memory(std::uint64_t text_bytes) const override {
     return output_.partition_memory(text_bytes);
   }
+  Status Judge(const ArtifactTotals& totals) const override { return output_.Judge(totals); }
   Result<std::unique_ptr<Publication>> Plan(Store& artifact,
                                             const std::vector<Piece>& pieces) const override {
     return output_.Plan(artifact, pieces);

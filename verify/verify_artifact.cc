@@ -142,8 +142,10 @@ class Verification {
   }
 
   void ReadTfdsCheck() {
-    tfds_check_.features =
-        FeaturesOf(ReadObject(store_, kTfdsFeaturesFile, kMaxDescriptionBytes, stop_), manifest_);
+    const auto read = [&](std::string_view name) {
+      return ReadObject(store_, name, kMaxDescriptionBytes, stop_);
+    };
+    tfds_check_.features = FeaturesOf(read(kTfdsFeaturesFile), read(kTfdsLabelsFile), manifest_);
     Result<std::shared_ptr<const SentencePieceEncoder>> tokenizer = TfdsTokenizer(store_, manifest_, stop_);
     if (tokenizer.ok())
       tfds_check_.tokenizer = std::move(tokenizer).value();

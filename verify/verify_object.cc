@@ -20,6 +20,7 @@ namespace {
 
 constexpr std::uint64_t kMaxRecordBytes = std::uint64_t{1} << 30;
 constexpr std::size_t kBatchBytes = 1 << 20;
+constexpr std::size_t kMaxLineBytes = 256 << 20;  // far beyond what a partition makes of a document
 // Each costs a new look into the file; a shard in which more records are damaged is lost anyway.
 constexpr int kMaxResumes = 1000;
 
@@ -190,6 +191,12 @@ Status VerifyLines(const ByteFile& file, const ManifestShard& shard,
       if (!what.empty()) findings.Add(StrCat("line ", lines + 1, ": ", what));
       ++lines;
       line.clear();
+    }
+    if (line.size() + rest.size() > kMaxLineBytes) {
+      counts.records[shard.split] += lines;
+      findings.Add(StrCat("line ", lines + 1, ": longer than ", HumanBytes(kMaxLineBytes),
+                          ": what follows cannot be told apart into lines"));
+      return FinishBytes(reader, shard.object, findings, counts);
     }
     line += rest;
   }

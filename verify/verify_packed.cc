@@ -151,7 +151,8 @@ Status VerifyMegatron(Store& store, const ManifestShard& shard, const PackedInfo
   const Result<MegatronIndex> index = bytes.ok() ? ParseMegatronIndex(*bytes) : bytes.status();
   if (!index.ok())
     findings.Add(StrCat("its index ", name, " cannot be used: ", index.status().message()));
-  else if (*index != MegatronRows(MegatronTypeOf(info.tokenizer.vocab_size), shard.records, info.seq_len + 1))
+  else if (index->lengths.size() != shard.records ||
+           *index != MegatronRows(MegatronTypeOf(info.tokenizer.vocab_size), shard.records, info.seq_len + 1))
     findings.Add(
         StrCat("its index ", name, " is not that of ", shard.records, " rows of ", info.seq_len + 1, " ids"));
   return {};

@@ -190,7 +190,8 @@ void VerifyTfdsInfo(std::string_view text, const Manifest& manifest, Findings& f
       findings.Add(StrCat("split ", split.name, ": missing"));
 }
 
-TfdsFeatures FeaturesOf(const Result<std::string>& features_json, const Manifest& manifest) {
+TfdsFeatures FeaturesOf(const Result<std::string>& features_json, const Result<std::string>& labels_text,
+                        const Manifest& manifest) {
   // What was damaged is told where it lies, and not of every record.
   const auto is_whole = [&](const StoredObject& object) {
     return object.name == kTfdsFeaturesFile && object.digest == DigestOf(*features_json);
@@ -200,8 +201,14 @@ TfdsFeatures FeaturesOf(const Result<std::string>& features_json, const Manifest
       return std::move(features).value();
   TfdsFeatures expected;
   const Json& config = manifest.lineage.back().config;
-  if (config.Has("features")) expected.texts = ListOf(config, "features");
+  if (config.Has("features"))
+    expected.texts = ListOf(config, "features");
+  else if (!manifest.schema.field_names.empty())
+    expected.texts = manifest.schema.field_names;
   expected.labels = config["labels"].AsArray().size();
+  if (expected.labels > 0 || !labels_text.ok()) return expected;
+  if (const Result<std::vector<std::string>> names = ParseTfdsLabels(*labels_text); names.ok())
+    expected.labels = names->size();
   return expected;
 }
 

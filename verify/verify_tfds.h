@@ -22,8 +22,10 @@ void VerifyTfdsManifest(const Manifest& manifest, Findings& findings);
 /// The text of dataset_info.json.
 void VerifyTfdsInfo(std::string_view text, const Manifest& manifest, Findings& findings);
 
-/// What features.json says; where it is not what was written, what the manifest's configuration lets expect.
-TfdsFeatures FeaturesOf(const Result<std::string>& features_json, const Manifest& manifest);
+/// What features.json says; where it is not what was written, what the manifest and label.labels.txt let
+/// expect.
+TfdsFeatures FeaturesOf(const Result<std::string>& features_json, const Result<std::string>& labels_text,
+                        const Manifest& manifest);
 
 /// The text of features.json, and of label.labels.txt, which has a name for each of `labels`.
 void VerifyTfdsFeatures(std::string_view text, const Manifest& manifest, Findings& findings);

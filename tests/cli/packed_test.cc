@@ -13,7 +13,9 @@
 #include "stages/packed_info.h"
 #include "tests/cli/packed_artifact.h"
 #include "tests/cli/run_pipe.h"
+#include "tests/support/memory_file.h"
 #include "verify/verify_artifact.h"
+#include "verify/verify_packed.h"
 
 namespace pipeline {
 namespace {
@@ -287,6 +289,20 @@ TEST(PackedArtifactTest, AMegatronIndexOfOtherRowsIsFound) {
   Forge(place, manifest, name, EncodeMegatronIndex(MegatronRows(MegatronType::kUint16, 1, 5)));
   EXPECT_TRUE(Finds(FoundIn(place), shard + ": its index " + name + " is not that of " +
                                         std::to_string(manifest.shards[0].records) + " rows of 5 ids"));
+
+  // What a manifest says of rows takes no memory before the index has them.
+  LocalStore store(place);
+  ManifestShard many = manifest.shards[0];
+  many.records = std::uint64_t{1} << 44;
+  Findings findings(shard, "-");
+  ReadCounts counts;
+  const PackedInfo info = *ParsePackedInfo(ReadFile(place + "/" + std::string(kPackedInfoFile)));
+  ASSERT_TRUE(
+      VerifyPackedShard(store, MemoryFile(ReadFile(place + "/" + shard)), many, info, {}, findings, counts)
+          .ok());
+  EXPECT_TRUE(std::any_of(findings.lines().begin(), findings.lines().end(), [](const std::string& line) {
+    return line.find("is not that of 17592186044416 rows") != std::string::npos;
+  }));
 }
 
 TEST(PackedArtifactTest, KeysThatContradictTheManifestAreFound) {

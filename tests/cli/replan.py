@@ -6,6 +6,7 @@
 Each scenario prints the units that its runs logged; 1 when one ran more or less than it had to.
 """
 
+import json
 import os
 import shutil
 import signal
@@ -347,6 +348,23 @@ def the_selection_chooses_segments():
                 f"--force clean: {both.counted()}; --until more: {until.counted()}")
 
 
+def names_of_splits_count_where_records_lie_between():
+    with Place() as place:
+        place.stages["docs"]["keep"] = True
+        _, partitions = finished(place)
+        place.stages["docs"]["splits"] = {"train": "rest", "valid": 0.1}  # numbers and shares as before
+        place.stages["text"]["version"] = "1.0.1"
+        run = place.ok()
+        names = [split["name"] for split in
+                 json.loads((place.out / "tiny" / "1.0.1" / "dataset_info.json").read_text())["splits"]]
+        check(names == ["train", "valid"], names)
+        verified = support.subprocess.run([support.PIPE, "verify", str(place.out / "tiny/1.0.1")], capture_output=True,
+                                          text=True)
+        check(verified.returncode == 0, verified.stdout + verified.stderr)
+        check_units(run, docs_partitions=partitions, text_partitions=partitions, text_shards=8)
+        return run.counted()
+
+
 def retry_runs_what_failed():
     with Place() as place:
         with_second_reader(place)
@@ -424,12 +442,39 @@ def a_dry_run_writes_nothing():
         return f"{fresh.counted()}; planned: {run.counted()}"
 
 
+def the_split_of_a_file_counts_by_its_name():
+    with Place() as place:
+        lines = place.source.read_bytes()
+        for name in ("a_train", "b_train", "c_test"):
+            (place.root / f"{name}.txt").write_bytes(lines)
+        place.stages["source"]["url"] = str(place.root / "*_*.txt")
+        place.stages["lines"]["splits"] = {"train": "*train*", "test": "*test*"}
+        del place.stages["docs"]
+        place.stages["text"]["input"] = "clean"
+        _, partitions = finished(place)
+        (place.root / "a_train.txt").rename(place.root / "a1_train.txt")
+        nothing(place)
+        (place.root / "b_train.txt").rename(place.root / "b_test.txt")
+        refused = place.run()
+        check(refused.code == 2, f"exit {refused.code}")
+        check_says(refused.err, "lines: source.name of b_test.txt: train -> test")
+        place.stages["text"]["version"] = "1.0.1"
+        moved = place.ok()
+        check_units(moved, text_partitions=partitions, text_ends=3, text_shards=8)
+        splits = {split["name"]: sum(map(int, split["shardLengths"])) for split in
+                  json.loads((place.out / "tiny" / "1.0.1" / "dataset_info.json").read_text())["splits"]}
+        check(splits["test"] == 2 * splits["train"], splits)
+        return moved.counted()
+
+
 SCENARIOS = [
+    the_split_of_a_file_counts_by_its_name,
     a_second_run_does_nothing, another_form_runs_what_depends_on_it, stages_before_the_change_stay,
     another_fraction_runs_from_the_split, shards_hosts_name_and_version_decode_nothing, another_out_copies,
     what_has_no_say_in_the_bytes_runs_nothing, moving_the_work_directory_runs_nothing,
     intermediates_that_nobody_needs_may_go, a_second_reader_feeds_itself_alone, a_lost_shard_is_made_again,
     an_edited_intermediate_is_made_again, damage_without_a_source_is_a_failure, the_source_counts_by_its_bytes, the_selection_chooses_segments,
+    names_of_splits_count_where_records_lie_between,
     retry_runs_what_failed, keep_going_makes_the_others, a_dry_run_writes_nothing,
 ]
 

@@ -5,10 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "verify/verify_artifact.h"
 #include "storage/local_store.h"
 #include "tests/cli/run_pipe.h"
 #include "tests/cli/small_artifact.h"
+#include "verify/verify_artifact.h"
+#include "verify/verify_object.h"
+#include "verify/verify_tfds.h"
 
 namespace pipeline {
 namespace {
@@ -232,6 +234,28 @@ TEST(VerifyTest, LabelsOfAFileAndSeveralTexts) {
   EXPECT_TRUE(Finds(FoundIn(other.place()), "label.labels.txt: names 3 labels where features.json has 2"));
 }
 
+TEST(VerifyTest, DamagedFeaturesAreSaidOnce) {
+  Manifest manifest;
+  manifest.lineage.resize(1);
+  manifest.schema.field_names = {"premise", "hypothesis"};
+  const TfdsFeatures features = FeaturesOf(std::string("{}"), std::string("no\nyes\n"), manifest);
+  EXPECT_EQ(features.texts, (std::vector<std::string>{"premise", "hypothesis"}));
+  EXPECT_EQ(features.labels, 2u);
+  manifest.schema.field_names.clear();
+  const TfdsFeatures plain = FeaturesOf(std::string("{}"), Status(Code::kNotFound, ""), manifest);
+  EXPECT_EQ(plain.texts, std::vector<std::string>{"text"});
+  EXPECT_EQ(plain.labels, 0u);
+
+  const TempDir dir;
+  SmallDataSet set(dir / "out");
+  set.SetLabels({"no", "yes"}, true);
+  set.AddSplit("train", {{LabelledExample("a", {0}), LabelledExample("b", {1})}});
+  set.Finish();
+  WriteFile(set.Path(kTfdsFeaturesFile), "{}");
+  for (const std::string& line : FoundIn(set.place()))
+    EXPECT_TRUE(line.starts_with(kTfdsFeaturesFile)) << line;
+}
+
 TEST(VerifyTest, SplitsFeedTheirTrainer) {
   const TempDir dir;
   SmallDataSet set(dir / "out");
@@ -354,6 +378,49 @@ TEST(VerifyTest, ReportDoesNotDependOnThreads) {
   const std::vector<std::string> alone = FoundIn(set.place(), 1);
   EXPECT_EQ(alone.size(), 4u);
   EXPECT_EQ(FoundIn(set.place(), 5), alone);
+}
+
+/// So many bytes without an end of line.
+class EndlessLine final : public ByteFile {
+ public:
+  explicit EndlessLine(std::uint64_t size) : size_(size) {}
+  std::uint64_t size() const override { return size_; }
+  Result<std::unique_ptr<ByteReader>> Open(std::uint64_t, std::stop_token) const override {
+    return std::unique_ptr<ByteReader>(std::make_unique<Reader>(size_));
+  }
+
+ private:
+  class Reader final : public ByteReader {
+   public:
+    explicit Reader(std::uint64_t left) : left_(left) {}
+    Result<std::size_t> Read(std::span<char> out) override {
+      const std::size_t got = static_cast<std::size_t>(std::min<std::uint64_t>(left_, out.size()));
+      std::fill_n(out.data(), got, 'x');
+      left_ -= got;
+      return got;
+    }
+
+   private:
+    std::uint64_t left_;
+  };
+  const std::uint64_t size_;
+};
+
+TEST(VerifyTest, ALineWithoutEndIsSaidOnce) {
+  ManifestShard shard;
+  shard.split = "train";
+  shard.object.bytes = std::uint64_t{300} << 20;
+  shard.records = 7;
+  Findings findings("train.json", "-");
+  ReadCounts counts;
+  ASSERT_TRUE(VerifyLines(
+                  EndlessLine(shard.object.bytes), shard, [](std::string_view) { return std::string(); }, {},
+                  findings, counts)
+                  .ok());
+  EXPECT_EQ(counts.bytes, shard.object.bytes);
+  ASSERT_EQ(findings.count(), 2u);
+  EXPECT_TRUE(Finds(findings.lines(), "line 1: longer than 256.0 MiB"));
+  EXPECT_TRUE(Finds(findings.lines(), "its bytes are not those that were written"));
 }
 
 TEST(VerifyTest, StopsWhenAsked) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "dag/keys.h"
+
 namespace pipeline {
 namespace {
 
@@ -63,6 +65,20 @@ TEST(LineageTest, ASourceIsItsDigestWhateverItsName) {
   after[0].sources[0].second = "2222";
   EXPECT_EQ(Compare(Example(), after),
             (std::vector<Difference>{{"lines", "source.moved.txt.xz", "1111", "2222", false}}));
+}
+
+TEST(LineageTest, NamesOfSplitsAndFieldsAreContent) {
+  const Digest records{1, 2};
+  const Schema schema = {{}, {"train", "dev"}, {"premise"}};
+  const auto with = [&](std::vector<std::string> splits, std::vector<std::string> fields) {
+    return PartitionContent({}, RecordsContent(records, {{}, std::move(splits), std::move(fields)}), {0, 1});
+  };
+  const Digest content = with({"train", "dev"}, {"premise"});
+  EXPECT_EQ(content, PartitionContent({}, RecordsContent(records, schema), {0, 1}));
+  EXPECT_NE(content, with({"train", "eval"}, {"premise"}));
+  EXPECT_NE(content, with({"train", "dev"}, {"sentence1"}));
+  EXPECT_NE(content, with({"train"}, {"dev", "premise"}));
+  EXPECT_NE(RecordsContent(records, schema), RecordsContent({1, 3}, schema));
 }
 
 TEST(LineageTest, TypeAndVersionAreCompared) {

@@ -77,7 +77,8 @@ TEST(TfdsTest, WritesTheDocumentedBytes) {
   std::string labelled(kFeatures);
   labelled.insert(labelled.find("      \"text\""), kLabel);
   EXPECT_EQ(TfdsFeaturesJson({{"text"}, 2}), labelled);
-  for (const TfdsFeatures& features : {TfdsFeatures{}, TfdsFeatures{{"text"}, 2}, TfdsFeatures{{"a", "b"}, 3}}) {
+  for (const TfdsFeatures& features :
+       {TfdsFeatures{}, TfdsFeatures{{"text"}, 2}, TfdsFeatures{{"a", "b"}, 3}}) {
     const auto parsed = ParseTfdsFeatures(TfdsFeaturesJson(features));
     ASSERT_TRUE(parsed.ok()) << parsed.status().message();
     EXPECT_EQ(*parsed, features);
@@ -87,6 +88,9 @@ TEST(TfdsTest, WritesTheDocumentedBytes) {
   EXPECT_FALSE(ParseTfdsFeatures(TfdsFeaturesJson({{}, 2})).ok());
   EXPECT_EQ(*ParseTfdsLabels("a \r\n\n\u3000b"), (std::vector<std::string>{"a", "b"}));
   EXPECT_FALSE(ParseTfdsLabels("a\na").ok());
+  for (const std::string_view bad : {"no\n\xff\xfe", "no\ny\x01s", "no\ny\x7fs"})
+    EXPECT_NE(ParseTfdsLabels(bad).status().message().find("not UTF-8, or a control character"),
+              std::string::npos);
   EXPECT_EQ(TfdsLabelsText({"0", "1"}), "\x30\x0A\x31\x0A");
   std::string example;
   AppendTfExample(example, {{kTfdsLabelFeature, TfInt64List{1}}, {kTfdsTextFeature, TfBytesList{"猫"}}});

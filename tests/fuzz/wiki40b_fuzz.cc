@@ -1,12 +1,12 @@
 // Marks in any text: titles only add lines, no line end is left in a line, and what comes out has no marks to
 // cut at.
-#include "formats/wiki40b.h"
-
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
 #include <string_view>
+
+#include "formats/wiki40b.h"
 
 namespace {
 

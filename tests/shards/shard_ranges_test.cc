@@ -60,9 +60,10 @@ TEST(ShardRangesTest, ASplitBelowOneBatchOfEvaluationIsRefused) {
   rules.eval_batch = 256;
   EXPECT_TRUE(RangesOf(rules, "validation", 256, 1000).ok());
   EXPECT_TRUE(RangesOf(rules, "train", 1, 1000).ok());
-  EXPECT_EQ(RangesOf(rules, "validation", 255, 1000).status().message(),
-            "split 'validation': has 255 records, and `eval_batch` asks for 256: no batch of it would be full; "
-            "make the split larger, or lower it");
+  EXPECT_EQ(
+      RangesOf(rules, "validation", 255, 1000).status().message(),
+      "split 'validation': has 255 records, and `eval_batch` asks for 256: no batch of it would be full; "
+      "make the split larger, or lower it");
   EXPECT_FALSE(RangesOf(rules, "test", 0, 0).ok());
   EXPECT_EQ(CheckEvalBatch(rules, "validation", 3).code(), Code::kFailedPrecondition);
 }

@@ -322,6 +322,24 @@ TEST(ShuffleTest, WithoutASplitColumnAllIsTheFirstSplit) {
   EXPECT_EQ(out["train.0-of-1"], "row");
 }
 
+TEST(ShuffleTest, ASplitWithoutRecordsIsNamedBeforeAnythingIsWritten) {
+  ShardRules in_order = ShuffleRules(1);
+  in_order.shuffle_seed.reset(), in_order.shards.reset();
+  for (const ShardRules& rules : {ShuffleRules(2), in_order}) {
+    const ShardedOutput output(rules);
+    ArtifactTotals totals;
+    totals.splits["train"].records = 5;
+    totals.splits["test"].records = 0;
+    EXPECT_EQ(output.Judge(totals).code(), Code::kFailedPrecondition);
+    EXPECT_EQ(output.Judge(totals).message(),
+              "split 'validation' has no records, and trainers stop at an empty one; give it a larger share, "
+              "or leave it out; split 'test' has no records, and trainers stop at an empty one; give it a "
+              "larger share, or leave it out");
+    totals.splits["validation"].records = totals.splits["test"].records = 1;
+    EXPECT_TRUE(output.Judge(totals).ok());
+  }
+}
+
 TEST(ShuffleTest, NoPiecesAreOneEmptyShardForEachSplit) {
   MapStore artifact;
   MapStore out;

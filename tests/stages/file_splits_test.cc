@@ -60,6 +60,16 @@ TEST(FileSplitsTest, EveryFileAndEverySplitHasItsOther) {
             "splits: 'test': no file matches its pattern, so it would be empty");
 }
 
+TEST(FileSplitsTest, TheSplitOfEachFileIsWhatItsNameSays) {
+  Json config;
+  EXPECT_EQ(SplitsOfFiles(config, {"a", "b"}), Strings());
+  config["splits"] = Splits();
+  EXPECT_EQ(SplitsOfFiles(config, {"a-train", "b-test", "neither", "part-01"}),
+            (Strings{"train", "test", "", "train"}));
+  EXPECT_EQ(ReadRowsType().taken_from_names(config, {"x-test"}), (Strings{"test"}));
+  EXPECT_EQ(DecompressType().taken_from_names(config, {"x-test"}), (Strings{"test"}));
+}
+
 TEST(FileSplitsTest, TheSchemaGetsColumnAndNames) {
   Json config;
   Schema schema = TextSchema();

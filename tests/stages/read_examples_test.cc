@@ -110,7 +110,7 @@ TEST(ReadExamplesTest, NumbersOfLabelsBecomeTheirNames) {
 
   const TempDir directory;
   const std::string names = directory.path() / "names.txt";
-  WriteFile(names, "no \r\n\nyes");
+  WriteFile(names, "\xEF\xBB\xBFno \r\n\nyes");
   config = Config({"text"}, "label");
   config["labels_file"] = names;
   EXPECT_EQ(Read(config, file).texts, (Strings{"yes|a b", "no|c", "named|e"}));

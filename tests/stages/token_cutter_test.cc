@@ -108,8 +108,8 @@ TEST_F(TokenCutterTest, ACharacterThatFitsNowhereIsToldAndKept) {
 
 TEST_F(TokenCutterTest, AnyLineComesBackWholeInPartsThatFit) {
   std::mt19937 random(3);
-  const Strings words = {"猫", "が", "見る", "。", " ", "\u3000", "「", "」", "！", "the ", "Linux", "鱻",
-                         "e\u0301", "2026.5", ". ", "、", "東京都", "学校", "と", "？"};
+  const Strings words = {"猫",    "が", "見る",    "。",     " ",  "\u3000", "「",     "」",   "！", "the ",
+                         "Linux", "鱻", "e\u0301", "2026.5", ". ", "、",     "東京都", "学校", "と", "？"};
   for (int round = 0; round < 300; ++round) {
     Line line;
     for (auto left = random() % 120; left > 0; --left) {

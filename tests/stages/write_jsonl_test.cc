@@ -174,6 +174,33 @@ TEST(WriteJsonlTest, PairsTellOriginsApartAndLongLinesBecomeSeveral) {
   EXPECT_EQ(pieces.payload[0], "{\"source\":\"吾輩<extra_id_0>猫である\",\"target\":\"<extra_id_0> は\"}\n");
 }
 
+TEST(WriteJsonlTest, PairsOfManyPartsHaveNumbersOfTheirOwn) {
+  Json config = Config();
+  config["task"] = "span_corruption";
+  config["max_source"] = 10;
+  const std::string line = "a b c d e f g h i j k l m n o p q r s t u v w x y z";
+  Batch batch = BatchOf({line, line, line, line});
+  for (std::uint32_t row = 0; row < 4; ++row) batch.heads[row].index = 0;
+  batch.heads[0].sub = 32767, batch.heads[1].sub = 32768, batch.heads[2].sub = 65536;
+  batch.heads[3].sub = 1 << 24;
+  const auto stage = std::get<SinkFactory>(WriteJsonlType().make)({"rows", config, TextSchema()});
+  ApplyTo(batch, *(*stage)->encoder());
+  ASSERT_EQ(batch.size(), 12u);
+  EXPECT_EQ(batch.heads[0].sub, 32767u << 16);
+  for (std::size_t row = 1; row < batch.size(); ++row)
+    EXPECT_LT(batch.heads[row - 1].sub, batch.heads[row].sub) << row;
+
+  std::string long_line;
+  for (int word = 0; word < 1000; ++word) long_line += "w ";
+  Batch many = BatchOf({long_line});
+  many.heads[0].sub = 40000;
+  const auto worker = (*stage)->encoder()->NewWorker();
+  StageCounts counts;
+  EXPECT_EQ((*worker)->Apply(many, 0, counts).message(),
+            "record 0: what was made of it before, part 40000, becomes 100 pairs, more than 64; filter such "
+            "lines out, or cut them");
+}
+
 TEST(WriteJsonlTest, WhatCannotBeIsRefused) {
   const auto refused = [](Json config, Schema schema) {
     const Status status = WriteJsonlType().check(config, schema);
@@ -218,7 +245,7 @@ TEST(WriteJsonlTest, ASplitWithoutRowsIsRefusedBeforeFilesAreWritten) {
   totals.splits["train"].records = 5;
   const Status judged = (*stage)->Judge(totals);
   EXPECT_EQ(judged.code(), Code::kFailedPrecondition);
-  EXPECT_NE(std::string(judged.message()).find("'validation' has no rows"), std::string::npos);
+  EXPECT_NE(std::string(judged.message()).find("'validation' has no records"), std::string::npos);
   totals.splits["validation"].records = 1;
   EXPECT_TRUE((*stage)->Judge(totals).ok());
 }

@@ -255,7 +255,8 @@ TEST(WriteTfdsTest, FeaturesHaveNamesThatFit) {
     return WhyNot(config, schema);
   };
   EXPECT_EQ(why({"document"}, TextSchema()), "");
-  EXPECT_NE(why({"a", "b"}, TextSchema()).find("features: 2 names where records have 1 text"), std::string::npos);
+  EXPECT_NE(why({"a", "b"}, TextSchema()).find("features: 2 names where records have 1 text"),
+            std::string::npos);
   EXPECT_NE(why({"a"}, PairSchema(false)).find("features: 1 names where records have 2 fields"),
             std::string::npos);
   EXPECT_EQ(why({"a", "a"}, PairSchema(false)), "features: 'a' comes twice");
@@ -267,16 +268,18 @@ TEST(WriteTfdsTest, NamesAndVersionsThatTfdsTakesOtherwiseAreRefused) {
   for (const char* name : {"lm1b", "wiki40b", "c4", "mnist"}) {
     Json config = Config();
     config["name"] = name;
-    EXPECT_EQ(WhyNot(config), std::string("name '") + name +
-                                  "': TensorFlow Datasets has one of that name itself, and seqio refuses what "
-                                  "is there twice; choose another, e.g. my_" +
-                                  name);
+    EXPECT_EQ(WhyNot(config),
+              std::string("name '") + name +
+                  "': TensorFlow Datasets has one of that name itself, and seqio refuses what "
+                  "is there twice; choose another, e.g. my_" +
+                  name);
   }
   Json config = Config();
   config["version"] = "1.*.*";
-  EXPECT_EQ(WhyNot(config),
-            "version '1.*.*': a loader may ask for any that fits, as in tfds.load(\"NAME:1.*.*\"), but a data "
-            "set has one; write it, e.g. 1.0.0");
+  EXPECT_EQ(
+      WhyNot(config),
+      "version '1.*.*': a loader may ask for any that fits, as in tfds.load(\"NAME:1.*.*\"), but a data "
+      "set has one; write it, e.g. 1.0.0");
 }
 
 std::string WhyNotPorts(const Json& config, const std::vector<std::string_view>& ports) {
@@ -296,7 +299,8 @@ TEST(WriteTfdsTest, TokensAreCountedByATokenizer) {
   EXPECT_EQ(WhyNot(few), "max_tokens: 7: from 8 to 1048576");
   Json labelled = LabelledConfig();
   labelled["max_tokens"] = 128;
-  EXPECT_NE(WhyNot(labelled, LabelledSchema()).find("a record with a label is one example"), std::string::npos);
+  EXPECT_NE(WhyNot(labelled, LabelledSchema()).find("a record with a label is one example"),
+            std::string::npos);
   config["features"] = Json::Array{"a", "b"};
   EXPECT_NE(WhyNot(config, PairSchema(false)).find("a record with several texts is one"), std::string::npos);
 }
