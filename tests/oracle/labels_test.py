@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A table of reviews through the Korean pipeline, read back with tensorflow_datasets: texts, numbers, names.
+"""Tables of reviews through the Korean pipeline, read back with tensorflow_datasets: texts, numbers, names, splits.
 
     labels_test.py PIPE PIPELINE
 """
@@ -31,44 +31,60 @@ def reviews(seed):
         yield (text if chance.random() > 0.005 else ""), chance.choice("0111")
 
 
-def main(pipe, pipeline):
-    import tensorflow_datasets as tfds
-
-    rows = list(reviews(seed=3))
-    table = "id\tdocument\tlabel\n" + "".join(f"{at}\t{text}\t{label}\n" for at, (text, label) in enumerate(rows))
+def cleaned(rows):
     wanted = Counter()
     for text, label in rows:
         clean = SPACE.sub(" ", unicodedata.normalize("NFKC", text)).strip(" ")
         if clean:
             wanted[clean, label] += 1
+    return wanted
+
+
+def main(pipe, pipeline):
+    import tensorflow_datasets as tfds
+
+    tables = {name: list(reviews(seed)) for seed, name in enumerate(("train", "test"), 3)}
+    wanted = {name: cleaned(rows) for name, rows in tables.items()}
     with tempfile.TemporaryDirectory() as directory:
         root = Path(directory)
-        (root / "reviews.tsv.xz").write_bytes(lzma.compress(table.encode()))
-        run = [pipe, "run", pipeline, "--work", str(root / "work"), "--set", f"corpus={root / 'reviews.tsv.xz'}",
-               "--set", f"out={root / 'out'}", "--set", "vocab_size=2500"]
+        places = []
+        for name, rows in tables.items():
+            table = "id\tdocument\tlabel\n" + "".join(f"{at}\t{text}\t{label}\n"
+                                                      for at, (text, label) in enumerate(rows))
+            path = root / f"ratings_{name}.txt.xz"
+            path.write_bytes(lzma.compress(table.encode()))
+            places += ["--set", f"{name}={path}"]
+        run = [pipe, "run", pipeline, "--work", str(root / "work"), *places, "--set", f"out={root / 'out'}"]
         ended = subprocess.run(run, capture_output=True, text=True, timeout=300, check=False)
         if ended.returncode:
             print(f"{' '.join(run)}: exit code {ended.returncode}\n{ended.stderr[-4000:]}", file=sys.stderr)
             return 1
-        made = next((root / "out").rglob("features.json")).parent
+        made = root / "out" / "nsmc" / "1.0.0"
         builder = tfds.builder_from_directory(str(made))
         label = builder.info.features["label"]
         problems = []
         if type(label).__name__ != "ClassLabel" or label.names != ["0", "1"]:
             problems.append(f"label is {label}")
-        found = Counter()
+        found = {"train": Counter(), "test": Counter()}
         for split, info in builder.info.splits.items():
             examples = list(builder.as_dataset(split=split).as_numpy_iterator())
             if len(examples) != info.num_examples:
                 problems.append(f"{split}: {len(examples)} examples, dataset_info.json counts {info.num_examples}")
-            found.update((one["text"].decode(), label.int2str(int(one["label"]))) for one in examples)
-        if set(builder.info.splits) != {"train", "validation"}:
+            found["test" if split == "test" else "train"].update(
+                (one["text"].decode(), label.int2str(int(one["label"]))) for one in examples)
+        if set(builder.info.splits) != {"train", "validation", "test"}:
             problems.append(f"splits are {list(builder.info.splits)}")
-        if found != wanted:
-            problems.append(f"missing {list((wanted - found).items())[:5]}, extra {list((found - wanted).items())[:5]}")
+        else:
+            held_out = builder.info.splits["validation"].num_examples
+            if not 0.03 * ROWS < held_out < 0.07 * ROWS:
+                problems.append(f"validation has {held_out} examples, where a twentieth of {ROWS} was asked for")
+        for name, rows in wanted.items():
+            if found[name] != rows:
+                problems.append(f"{name}: missing {list((rows - found[name]).items())[:5]}, "
+                                f"extra {list((found[name] - rows).items())[:5]}")
     for problem in problems:
         print(problem, file=sys.stderr)
-    print("DIFFERENT" if problems else f"equal     {found.total()} reviews with their labels, by name")
+    print("DIFFERENT" if problems else f"equal     {sum(map(Counter.total, found.values()))} reviews with their labels, by name")
     return 1 if problems else 0
 
 
