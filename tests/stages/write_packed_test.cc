@@ -403,5 +403,14 @@ TEST(WritePackedTest, ChecksItsKeys) {
   EXPECT_EQ(WritePackedType().check(hosts, schema).message(), "hosts: 0: from 1 to 1000000");
 }
 
+TEST(WritePackedTest, SegmentsAreInTheMemoryOfAPartition) {
+  const auto memory_of = [](bool segments) {
+    const auto stage = MakeWritePacked(With(Config(1 << 20), "segments", segments),
+                                       ToJson(PipeTokenizer(kModel)), kModel, {"train"});
+    return (*stage)->partition_memory(1 << 20);
+  };
+  EXPECT_EQ(memory_of(true) - memory_of(false), 2 * sizeof(std::uint32_t) * ((1 << 20) + 1));
+}
+
 }  // namespace
 }  // namespace pipeline
