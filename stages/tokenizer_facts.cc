@@ -124,4 +124,12 @@ TokenizerFacts FactsOfVocabulary(const WordPieceVocabulary& vocabulary, std::str
 
 bool IsVocabularyFile(std::string_view name) { return name.ends_with(".txt"); }
 
+Result<std::string> ReadTokenizerModel(const ArtifactInput& artifact, const TokenizerFacts& facts) {
+  Result<std::string> model = ReadObject(*artifact.directory, facts.model, kMaxTokenizerModelBytes);
+  if (!model.ok()) return std::move(model).status().Annotate("the tokenizer's model");
+  if (DigestOf(*model) == facts.model_digest) return model;
+  return Status(Code::kDataLoss, StrCat("the tokenizer's model ", facts.model,
+                                        " is not the one that its facts name: it was changed or damaged"));
+}
+
 }  // namespace pipeline

@@ -55,4 +55,7 @@ TokenizerFacts FactsOfVocabulary(const WordPieceVocabulary& vocabulary, std::str
 /// Whether a file of that name is a vocab.txt.
 bool IsVocabularyFile(std::string_view name);
 
+/// The bytes of that file, which go with its ids. kDataLoss where they are not those that `facts` name.
+Result<std::string> ReadTokenizerModel(const ArtifactInput& artifact, const TokenizerFacts& facts);
+
 }  // namespace pipeline

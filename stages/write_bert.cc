@@ -180,15 +180,6 @@ Settings SettingsOf(const Json& config) {
   return settings;
 }
 
-/// What the tokenizer's stage wrote, held against its facts.
-Result<std::string> ReadVocabulary(const ArtifactInput& tokenizer, const TokenizerFacts& facts) {
-  Result<std::string> bytes = ReadObject(*tokenizer.directory, facts.model, kMaxTokenizerModelBytes);
-  if (!bytes.ok()) return std::move(bytes).status().Annotate("the tokenizer's vocabulary");
-  if (DigestOf(*bytes) == facts.model_digest) return bytes;
-  return Status(Code::kDataLoss, StrCat("the tokenizer's vocabulary ", facts.model,
-                                        " is not the one that its facts name: it was changed or damaged"));
-}
-
 ShardRules RulesOf(const StageContext& context, const TokenizerFacts& facts, std::string vocabulary) {
   const Json& config = context.config;
   ShardRules rules = ShardRulesOf(config, context.schema.splits);
@@ -223,7 +214,7 @@ Result<std::unique_ptr<SinkStage>> Make(const StageContext& context) {
     return Status(Code::kFailedPrecondition, "write_bert needs the tokenizer that made its ids");
   ASSIGN_OR_RETURN(const TokenizerFacts facts, ReadTokenizerFacts(tokenizer->second));
   RETURN_IF_ERROR(CheckBertTokenizer(facts).Annotate("write_bert"));
-  ASSIGN_OR_RETURN(std::string bytes, ReadVocabulary(tokenizer->second, facts));
+  ASSIGN_OR_RETURN(std::string bytes, ReadTokenizerModel(tokenizer->second, facts));
   ASSIGN_OR_RETURN(const WordPieceVocabulary vocabulary, WordPieceVocabulary::Parse(bytes));
 
   Settings settings = SettingsOf(context.config);

@@ -173,15 +173,6 @@ std::string Describe(PackedInfo info, const std::vector<Shard>& shards,
   return PackedInfoJson(info);
 }
 
-/// The tokenizer's file, which goes with its ids.
-Result<std::string> ReadModel(const ArtifactInput& tokenizer, const TokenizerFacts& facts) {
-  Result<std::string> model = ReadObject(*tokenizer.directory, facts.model, kMaxTokenizerModelBytes);
-  if (!model.ok()) return std::move(model).status().Annotate("the tokenizer's model");
-  if (DigestOf(*model) == facts.model_digest) return model;
-  return Status(Code::kDataLoss, StrCat("the tokenizer's model ", facts.model,
-                                        " is not the one that its facts name: it was changed or damaged"));
-}
-
 ShardRules RulesOf(const StageContext& context, const PackedInfo& info, const ArtifactInput& tokenizer,
                    const TokenizerFacts& facts) {
   ShardRules rules = ShardRulesOf(context.config, context.schema.splits);
@@ -203,7 +194,7 @@ ShardRules RulesOf(const StageContext& context, const PackedInfo& info, const Ar
   rules.describe = [info, tokenizer, facts](const std::vector<Shard>& shards,
                                             const std::vector<ShardOutput>& outputs,
                                             const std::vector<std::uint64_t>& left_out) -> Result<Sidecars> {
-    ASSIGN_OR_RETURN(std::string model, ReadModel(tokenizer, facts));
+    ASSIGN_OR_RETURN(std::string model, ReadTokenizerModel(tokenizer, facts));
     Sidecars sidecars;
     sidecars.before_manifest.push_back(
         {std::string(kPackedInfoFile), Describe(info, shards, outputs, left_out)});

@@ -105,15 +105,6 @@ Sidecars Describe(TfdataInfo info, std::string model, const std::vector<Shard>& 
   return sidecars;
 }
 
-/// The tokenizer's file, which goes with its ids.
-Result<std::string> ReadModel(const ArtifactInput& tokenizer, const TokenizerFacts& facts) {
-  Result<std::string> model = ReadObject(*tokenizer.directory, facts.model, kMaxTokenizerModelBytes);
-  if (!model.ok()) return std::move(model).status().Annotate("the tokenizer's model");
-  if (DigestOf(*model) == facts.model_digest) return model;
-  return Status(Code::kDataLoss, StrCat("the tokenizer's model ", facts.model,
-                                        " is not the one that its facts name: it was changed or damaged"));
-}
-
 ShardRules RulesOf(const StageContext& context, const ArtifactInput& tokenizer, const TokenizerFacts& facts,
                    const IdRules& ids) {
   ShardRules rules = ShardRulesOf(context.config, context.schema.splits);
@@ -133,7 +124,7 @@ ShardRules RulesOf(const StageContext& context, const ArtifactInput& tokenizer, 
   rules.describe = [info, tokenizer, facts](const std::vector<Shard>& shards,
                                             const std::vector<ShardOutput>& outputs,
                                             const std::vector<std::uint64_t>&) -> Result<Sidecars> {
-    ASSIGN_OR_RETURN(std::string model, ReadModel(tokenizer, facts));
+    ASSIGN_OR_RETURN(std::string model, ReadTokenizerModel(tokenizer, facts));
     return Describe(info, std::move(model), shards, outputs);
   };
   return rules;
