@@ -19,7 +19,6 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::string_view kTokenizerPort = "tokenizer";
 constexpr std::string_view kSeqLenKey = "seq_len";
 constexpr std::string_view kPredictionsKey = "max_predictions";
 constexpr std::string_view kMaskedKey = "masked_share";
@@ -319,6 +318,8 @@ StageType WriteBertType() {
   type.published_bytes = PublishedBytes;
   type.pieces_as_published = true;
   type.model_memory = [](const Json&) { return 2 * kMaxWordPieceBytes; };  // of vocab.txt, which it publishes
+  type.check_promised = OfPromisedTokenizer(
+      [](const Json&, const Schema&, const TokenizerFacts& facts) { return CheckBertTokenizer(facts); });
   type.make = SinkFactory(Make);
   return type;
 }

@@ -24,6 +24,7 @@ from transformers import BertTokenizer
 from transformers.models.bert.tokenization_bert_legacy import BertTokenizerLegacy
 
 from pipe_test import corpus
+from program import ran
 
 PIPELINE = """
 pipe: 1
@@ -172,16 +173,12 @@ class Comparison:
             print(f"  {what[:2000]}", file=sys.stderr)
 
 
-def run(pipe, place, name, oracle, **values):
-    """Runs the pipeline and holds the ids of each line against the oracle's; None where it does not end well."""
+def compare(pipe, place, name, oracle, **values):
+    """Runs the pipeline and holds the ids of each line against the oracle's."""
     words = SEGMENT.format(**values) if values["dictionary"] else ""
     (place / "p.yaml").write_text(PIPELINE.format(words=words, input="words" if words else "lines", out=f"out-{name}",
                                                   boundaries="cuts" if words else "none", **values), encoding="utf-8")
-    ended = subprocess.run([pipe, "run", "p.yaml", "--work", f"work-{name}"], cwd=place, capture_output=True, text=True,
-                           timeout=3600, check=False)
-    if ended.returncode:
-        print(f"{name}: exit code {ended.returncode}: {ended.stderr[-3000:]}", file=sys.stderr)
-        return None
+    ran(pipe, "run", "p.yaml", "--work", f"work-{name}", cwd=place, seconds=3600)
     compared = Comparison(name, oracle(place / f"out-{name}" / "tokenizer" / "vocab.txt"))
     kept, = (place / f"work-{name}" / "artifacts").glob("tokens-*")
     with subprocess.Popen([pipe, "cat", str(kept), "--json"], stdout=subprocess.PIPE, encoding="utf-8") as cat:
@@ -201,10 +198,11 @@ def of_dirt(pipe, place):
     text = corpus(seed=4) + ("\n" + "\n".join(line for line in WORDS if "\n" not in line) + "\n").encode()
     (place / "corpus.txt.xz").write_bytes(lzma.compress(text))
     values = {"url": "corpus.txt.xz", "partition": "256KiB", "vocab_size": 2000, "coverage": 0.99, "dictionary": None}
-    made = [run(pipe, place, "words", Words, tokenizer="tokenizer", **values),
-            run(pipe, place, "file", Words, tokenizer="out-words/tokenizer/vocab.txt", **values),
-            run(pipe, place, "morphemes", Morphemes, tokenizer="tokenizer", **{**values, "vocab_size": 4000, "dictionary": "ipadic"})]
-    return all(one is not None and not one.wrong and one.lines > 13000 for one in made)
+    made = [compare(pipe, place, "words", Words, tokenizer="tokenizer", **values),
+            compare(pipe, place, "file", Words, tokenizer="out-words/tokenizer/vocab.txt", **values),
+            compare(pipe, place, "morphemes", Morphemes, tokenizer="tokenizer",
+                    **{**values, "vocab_size": 4000, "dictionary": "ipadic"})]
+    return all(not one.wrong and one.lines > 13000 for one in made)
 
 
 def of_files(pipe, place, options):
@@ -214,8 +212,8 @@ def of_files(pipe, place, options):
                   "tokenizer": "tokenizer"}
         for name, oracle, dictionary in (("words", Words, None), ("morphemes", Morphemes, options.dictionary)):
             print(file, end=": ", flush=True)
-            one = run(pipe, place, f"{name}-{number}", oracle, dictionary=dictionary, **values)
-            good = one is not None and not one.wrong and one.lines > 0 and good
+            one = compare(pipe, place, f"{name}-{number}", oracle, dictionary=dictionary, **values)
+            good = not one.wrong and one.lines > 0 and good
     return good
 
 
