@@ -1,6 +1,5 @@
 #include "stages/decoded_input.h"
 
-#include <array>
 #include <string>
 #include <utility>
 
@@ -10,8 +9,6 @@
 namespace pipeline {
 
 namespace {
-
-constexpr std::array<std::string_view, 5> kTarNames = {".tar", ".tgz", ".tbz2", ".txz", ".tzst"};
 
 /// Counts what is read of a file, by however many readers.
 class CountedFile : public ByteFile {
@@ -47,13 +44,6 @@ class CountedFile : public ByteFile {
 // What is wrong with the file itself is better told by the streaming decoder, at its place.
 bool IsAboutTheFile(Code code) {
   return code == Code::kDataLoss || code == Code::kResourceExhausted || code == Code::kUnimplemented;
-}
-
-bool IsNamedTar(std::string_view name) {
-  for (const std::string_view suffix : kTarNames)
-    if (name.ends_with(suffix)) return true;
-  const std::size_t dot = name.rfind('.');
-  return dot != std::string_view::npos && name.substr(0, dot).ends_with(".tar");
 }
 
 }  // namespace
@@ -103,7 +93,7 @@ Status DecodedInput::FindArchive(const InputRules& rules, std::string_view name,
     if (archive_ == ArchiveKind::kZip && compression_ != Compression::kPlain)
       return Status(Code::kUnimplemented,
                     StrCat("is a zip inside ", CompressionName(compression_), " data; decompress it first"));
-    if (!archive_ && IsNamedTar(name))
+    if (!archive_ && ArchiveByName(name) == ArchiveKind::kTar)
       return Status(Code::kDataLoss,
                     "is named as a tar archive but holds none; fetch the file again, or set "
                     "archive: none if it is text");
