@@ -1,5 +1,7 @@
 #include "stages/decoded_input.h"
 
+#include <algorithm>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -39,6 +41,26 @@ class CountedFile : public ByteFile {
 
   const std::shared_ptr<const ByteFile> file_;
   const std::shared_ptr<std::atomic<std::uint64_t>> bytes_;
+};
+
+/// Gives at least kEnoughBytes at once, as long as there are so many: what is read goes from thread to
+/// thread, and that takes longer than reading a small member.
+class Gathered : public ByteReader {
+ public:
+  explicit Gathered(std::unique_ptr<ByteReader> input) : input_(std::move(input)) {}
+  Result<std::size_t> Read(std::span<char> out) override {
+    std::size_t bytes = 0;
+    while (end_.ok() && *end_ > 0 && bytes < std::min(out.size(), kEnoughBytes)) {
+      end_ = input_->Read(out.subspan(bytes));
+      if (end_.ok()) bytes += *end_;
+    }
+    return bytes > 0 ? Result<std::size_t>(bytes) : end_;
+  }
+
+ private:
+  static constexpr std::size_t kEnoughBytes = 64 << 10;
+  const std::unique_ptr<ByteReader> input_;
+  Result<std::size_t> end_ = std::size_t{1};  // what was read last; 0 at the end
 };
 
 // What is wrong with the file itself is better told by the streaming decoder, at its place.
@@ -118,9 +140,9 @@ Result<std::unique_ptr<ByteReader>> DecodedInput::Read(std::uint64_t raw_offset,
     ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> bytes, ReadBytes(0, stop));
     ASSIGN_OR_RETURN(archive, OpenTar(std::move(bytes)));
   }
-  return std::unique_ptr<ByteReader>(std::make_unique<ArchiveText>(
+  return std::unique_ptr<ByteReader>(std::make_unique<Gathered>(std::make_unique<ArchiveText>(
       std::move(archive), archive_rules_,
-      [read = bytes_read_] { return read->load(std::memory_order_relaxed); }, file_->size(), members_));
+      [read = bytes_read_] { return read->load(std::memory_order_relaxed); }, file_->size(), members_)));
 }
 
 Result<std::unique_ptr<ByteReader>> DecodedInput::ReadBytes(std::uint64_t raw_offset,
