@@ -196,7 +196,11 @@ Status CheckInputSplits(const Json& config, const std::vector<std::string>& file
       continue;
     }
     if (!split) {
-      ASSIGN_OR_RETURN(split, splits.Of(file));
+      const Status why = splits.Of(file).status();
+      if (config["archive"].AsString() != "auto") return why;
+      return Status(why.code(),
+                    StrCat(why.message(), "; if it is an archive and its members have splits, say ",
+                           "`archive: tar` or `zip`"));
     }
     seen[*split] = true;
   }

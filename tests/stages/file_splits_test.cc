@@ -73,6 +73,11 @@ TEST(FileSplitsTest, WhatIsInAnArchiveNobodyKnowsBefore) {
     EXPECT_NE(CheckInputSplits(config, {"train-test.zip"}).message().find("of two splits"),
               std::string::npos);
   }
+  config["archive"] = "auto";
+  EXPECT_TRUE(
+      CheckInputSplits(config, {"all.bin"})
+          .message()
+          .ends_with("`url`; if it is an archive and its members have splits, say `archive: tar` or `zip`"));
   config["archive"] = "none";
   EXPECT_FALSE(CheckInputSplits(config, {"all.zip"}).ok());
   config.Remove("archive");  // of a stage that reads none
