@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <ctime>
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -16,6 +15,9 @@
 #include <vector>
 
 #include "base/str.h"
+#include "bench/cpu_seconds.h"
+#include "bench/ending.h"
+#include "bench/sink_timing.h"
 #include "stages/tokenizer_facts.h"
 #include "stages/write_bert.h"
 #include "storage/memory_store.h"
@@ -26,15 +28,12 @@ namespace pipeline {
 namespace {
 
 constexpr std::size_t kBatchBytes = 512 << 10;
-constexpr std::uint64_t kMemory = 1 << 30;
 constexpr std::string_view kFile = "vocab.txt";
 
 std::string ReadAll(const char* path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
 }
-
-double Seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 std::vector<Batch> Tokenised(std::string_view text, const WordPieceVocabulary& vocabulary) {
   const WordPieceEncoder encoder(vocabulary, BertWordKind::kText);
@@ -58,38 +57,11 @@ std::vector<Batch> Tokenised(std::string_view text, const WordPieceVocabulary& v
   return batches;
 }
 
-struct Written {
-  std::uint64_t examples = 0, bytes = 0;
-};
-
-Result<Written> Write(const SinkStage& stage, const std::vector<Batch>& batches) {
-  MemoryStore artifact, out;
-  ASSIGN_OR_RETURN(const std::unique_ptr<Sink> sink, stage.OpenPartition(artifact, {0, 0}));
-  for (const Batch& batch : batches) RETURN_IF_ERROR(sink->Write(batch));
-  ASSIGN_OR_RETURN(PartitionOutput output, sink->Commit({}));
-  Written written;
-  ASSIGN_OR_RETURN(const std::unique_ptr<Publication> plan,
-                   stage.Plan(artifact, {{{0, 0}, std::move(output), {}}}));
-  for (const std::vector<std::size_t>& group : plan->Groups(kMemory))
-    RETURN_IF_ERROR(plan->Run(
-        group, [](std::size_t) { return true; }, [](const std::string&) { return Condition::ReplaceAny(); },
-        out,
-        [&written](std::size_t, const ShardOutput& shard) {
-          written.bytes += shard.object.bytes;
-          written.examples += shard.records;
-          return Status();
-        },
-        kMemory, {}));
-  return written;
-}
-
 Status Measure(const char* vocabulary_path, const char* text_path) {
   const std::string file = ReadAll(vocabulary_path), text = ReadAll(text_path);
   auto store = std::make_shared<MemoryStore>();
-  ASSIGN_OR_RETURN(const auto writer, store->Create(std::string(kFile), Condition::ReplaceAny()));
-  RETURN_IF_ERROR(writer->Append(file));
-  RETURN_IF_ERROR(writer->Commit({}).status());
-  const double began = Seconds();
+  RETURN_IF_ERROR(WriteObject(*store, std::string(kFile), file, {}).status());
+  const double began = CpuSeconds();
   ASSIGN_OR_RETURN(const WordPieceVocabulary vocabulary, WordPieceVocabulary::Parse(file));
   const std::vector<Batch> batches = Tokenised(text, vocabulary);
   StageContext context;
@@ -103,16 +75,10 @@ Status Measure(const char* vocabulary_path, const char* text_path) {
   config["shuffle"]["seed"] = 0, config["shards"] = 8;
   ASSIGN_OR_RETURN(const std::unique_ptr<SinkStage> stage,
                    std::get<SinkFactory>(WriteBertType().make)(context));
-  const double tokenising = Seconds() - began;
-  double writing = 1e9;
-  Written written;
-  for (int round = 0; round < 3; ++round) {
-    const double start = Seconds();
-    ASSIGN_OR_RETURN(written, Write(*stage, batches));
-    writing = std::min(writing, Seconds() - start);
-  }
-  std::printf("%llu %llu %.4f %.4f\n", static_cast<unsigned long long>(written.examples),
-              static_cast<unsigned long long>(written.bytes), tokenising + writing, writing);
+  const double tokenising = CpuSeconds() - began;
+  ASSIGN_OR_RETURN(const WrittenShards written, TimeSink(*stage, {batches}));
+  std::printf("%llu %llu %.4f %.4f\n", static_cast<unsigned long long>(written.records),
+              static_cast<unsigned long long>(written.bytes), tokenising + written.seconds, written.seconds);
   return {};
 }
 
@@ -122,7 +88,5 @@ Status Measure(const char* vocabulary_path, const char* text_path) {
 
 int main(int argc, char** argv) {
   if (argc != 3) return 2;
-  const pipeline::Status status = pipeline::Measure(argv[1], argv[2]);
-  if (!status.ok()) std::fprintf(stderr, "bert_writer: %s\n", std::string(status.message()).c_str());
-  return status.ok() ? 0 : 1;
+  return pipeline::ExitCode("bert_writer", pipeline::Measure(argv[1], argv[2]));
 }

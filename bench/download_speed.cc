@@ -8,12 +8,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <memory>
 #include <string>
 
 #include "base/crc32c.h"
 #include "base/str.h"
+#include "bench/cpu_seconds.h"
+#include "bench/ending.h"
 #include "remote/arriving_file.h"
 #include "remote/http_file.h"
 #include "remote/parallel_file.h"
@@ -84,10 +85,10 @@ Status Fetch(const std::string& url, const std::string& path, int connections) {
 void MeasureCrc() {
   const std::string piece = Made(256 << 10);  // what one look at a fast socket finds
   constexpr std::size_t kBytes = 10'000'000'000;
-  const std::clock_t began = std::clock();
+  const double began = CpuSeconds();
   std::uint32_t crc = 0;
   for (std::size_t done = 0; done < kBytes; done += piece.size()) crc = Crc32c(piece, crc);
-  const double seconds = static_cast<double>(std::clock() - began) / CLOCKS_PER_SEC / (kBytes / 100e6);
+  const double seconds = (CpuSeconds() - began) / (kBytes / 100e6);
   std::printf("%.9f\n", crc == 0 ? 0 : seconds);
 }
 
@@ -99,9 +100,7 @@ int Run(int argc, char** argv) {
     std::fputs("usage: download_speed serve BYTES | fetch URL PATH [N] | crc\n", stderr);
     return 2;
   }
-  const Status done = Fetch(argv[2], argv[3], argc == 5 ? std::atoi(argv[4]) : 1);
-  if (!done.ok()) std::fprintf(stderr, "%s\n", std::string(done.message()).c_str());
-  return done.ok() ? 0 : 1;
+  return ExitCode("download_speed", Fetch(argv[2], argv[3], argc == 5 ? std::atoi(argv[4]) : 1));
 }
 
 }  // namespace

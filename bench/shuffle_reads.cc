@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "base/str.h"
+#include "bench/ending.h"
+#include "bench/sink_timing.h"
 #include "formats/compression.h"
 #include "formats/line_cutter.h"
 #include "formats/tf_example.h"
@@ -131,18 +133,9 @@ Status Measure(std::uint32_t shards, const std::vector<Piece>& pieces, Store& ar
   LocalStore store(out);
   ASSIGN_OR_RETURN(const std::unique_ptr<ShufflePublication> publication,
                    ShufflePublication::Plan(Rules(shards), artifact, pieces));
-  std::uint64_t written = 0;
-  for (const std::vector<std::size_t>& group : publication->Groups(memory_bytes))
-    RETURN_IF_ERROR(publication->Run(
-        group, [](std::size_t) { return true; }, [](const std::string&) { return Condition::ReplaceAny(); },
-        store,
-        [&written](std::size_t, const ShardOutput& output) {
-          written += output.object.bytes;
-          return Status();
-        },
-        memory_bytes, {}));
+  ASSIGN_OR_RETURN(const WrittenShards written, WriteShards(*publication, store, memory_bytes));
   const GatherCounters& counters = publication->counters();
-  std::printf("%u %llu %llu %llu\n", shards, static_cast<unsigned long long>(written),
+  std::printf("%u %llu %llu %llu\n", shards, static_cast<unsigned long long>(written.bytes),
               static_cast<unsigned long long>(counters.bytes_read.load()),
               static_cast<unsigned long long>(counters.peak_bytes.load()));
   return {};
@@ -170,8 +163,5 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: shuffle_reads CORPUS WORK PARTITION_BYTES MEMORY_BYTES SHARDS...\n");
     return 2;
   }
-  const pipeline::Status status = pipeline::Run({argv + 1, argv + argc});
-  if (status.ok()) return 0;
-  std::fprintf(stderr, "shuffle_reads: %s\n", std::string(status.message()).c_str());
-  return 1;
+  return pipeline::ExitCode("shuffle_reads", pipeline::Run({argv + 1, argv + argc}));
 }

@@ -15,6 +15,7 @@
 #include <string>
 
 #include "base/str.h"
+#include "bench/ending.h"
 #include "remote/open_store.h"
 #include "storage/local_file.h"
 
@@ -123,9 +124,7 @@ bool Bare(const char* path, const std::string& url, const std::string& bucket, c
 
 int main(int argc, char** argv) {
   if (argc == 5 && (std::strcmp(argv[1], "file") == 0 || std::strcmp(argv[1], "append") == 0)) {
-    const Status done = ByStore(argv[1], argv[2], argv[3], argv[4]);
-    if (!done.ok()) std::fprintf(stderr, "%s\n", std::string(done.message()).c_str());
-    return done.ok() ? 0 : 1;
+    return pipeline::ExitCode("upload_object", ByStore(argv[1], argv[2], argv[3], argv[4]));
   }
   if (argc == 6 && std::strcmp(argv[1], "bare") == 0) return Bare(argv[2], argv[3], argv[4], argv[5]) ? 0 : 1;
   std::fputs("usage: upload_object file|append FILE PLACE SPOOL | bare FILE URL BUCKET NAME\n", stderr);

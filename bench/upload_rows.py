@@ -8,6 +8,8 @@ import subprocess
 from contextlib import contextmanager
 from pathlib import Path
 
+from measuring import run, spread
+
 HERE = Path(__file__).resolve().parent
 MIB = 1 << 20
 OBJECT_BYTES = 512 * MIB
@@ -35,8 +37,8 @@ def made_file(path, size):
 class Uploads:
     """Each run another object."""
 
-    def __init__(self, bench, run, url):
-        self.bench, self.run, self.url = bench, run, url
+    def __init__(self, bench, url):
+        self.bench, self.url = bench, url
         self.program = bench.binaries / "upload_object"
         self.numbers = itertools.count()
         self.file = made_file(bench.place / "object", OBJECT_BYTES)
@@ -46,21 +48,21 @@ class Uploads:
         return f"object-{next(self.numbers)}"
 
     def bare(self):
-        return self.run([self.program, "bare", self.file, self.url, BUCKET, self.name()])
+        return run([self.program, "bare", self.file, self.url, BUCKET, self.name()])
 
     def python(self):
-        return self.run([self.bench.python, HERE / "upload_object.py", self.file, self.url, BUCKET, self.name()])
+        return run([self.bench.python, HERE / "upload_object.py", self.file, self.url, BUCKET, self.name()])
 
     def words(self, how):
         return self.program, how, self.file, f"gs://{BUCKET}/{self.name()}", self.bench.place / "spool"
 
     def store(self):
-        return self.run(self.words("file"))
+        return run(self.words("file"))
 
     def told_by(self, command):
         """What the program says of itself."""
         with open(self.told, "wb") as out:
-            cost = self.run(command, stdout=out)
+            cost = run(command, stdout=out)
         return cost, list(map(float, self.told.read_text().split()))
 
     def commit(self):
@@ -75,11 +77,11 @@ class Uploads:
         return cost
 
 
-def rows(bench, run):
+def rows(bench):
     with fake_bucket(bench.binaries / "fake_gcs") as url:
         os.environ["STORAGE_EMULATOR_HOST"] = url
         try:
-            measure(bench, Uploads(bench, run, url))
+            measure(bench, Uploads(bench, url))
         finally:
             del os.environ["STORAGE_EMULATOR_HOST"]
 
@@ -91,12 +93,12 @@ def measure(bench, uploads):
     size = f"{OBJECT_BYTES // MIB} MiB"
     value, values, foreign = bench.pairs(uploads.bare_transfer, uploads.commit, by_wall, wall=True)
     bench.row(f"wall of a bare libcurl loop / of `Commit`, an object of {size}", value, 0.9,
-              note=f"{bench.spread(values)}; others took up to {foreign:.0%}")
+              note=f"{spread(values)}; others took up to {foreign:.0%}")
     value, values, foreign = bench.pairs(uploads.bare, uploads.store, by_wall, wall=True)
     bench.row("the same, whole processes", value, None,
-              note=f"{bench.spread(values)}; others took up to {foreign:.0%}")
+              note=f"{spread(values)}; others took up to {foreign:.0%}")
     value, values, _ = bench.pairs(uploads.python, uploads.store, lambda one, other: one.cpu / other.cpu)
-    bench.row("CPU of google-cloud-storage in Python / of ours, the same file", value, 3, note=bench.spread(values))
+    bench.row("CPU of google-cloud-storage in Python / of ours, the same file", value, 3, note=spread(values))
     for how, what in (("file", "a file"), ("append", "bytes, through the spool")):
         grown = [uploads.told_by(uploads.words(how))[1][2] / 1024 for _ in range(3)]
-        bench.row(f"memory of an upload of {size}, {what}", max(grown), 32, most=True, unit=" MiB", note=bench.spread(grown))
+        bench.row(f"memory of an upload of {size}, {what}", max(grown), 32, most=True, unit=" MiB", note=spread(grown))

@@ -38,6 +38,9 @@ void Batch::KeepBesideText(std::span<const std::uint32_t> rows) {
 }
 
 void Batch::Repeat(std::span<const std::uint32_t> rows) {
+  bool same = rows.size() == size();
+  for (std::size_t row = 0; same && row < rows.size(); ++row) same = rows[row] == row;
+  if (same) return;
   Batch made;
   for (const std::uint32_t row : rows) made.AppendRow(*this, row);
   heads.swap(made.heads), split.swap(made.split);

@@ -17,29 +17,25 @@ class BestFitPacker final : public RowPacker {
  public:
   BestFitPacker(const RowRules& rules, TakeRow row) : rules_(rules), take_(std::move(row)) {}
 
-  Status Add(std::span<const std::uint32_t> ids, std::span<const std::uint32_t> ends, std::string_view text,
-             std::uint64_t document) override {
-    if (in_line_) RETURN_IF_ERROR(EndLine(document != document_));
-    in_line_ = true;
-    document_ = document;
-    RETURN_IF_ERROR(CheckLine(ids, ends, text));
-    std::size_t begin = 0;  // in the text
-    for (std::size_t at = 0; at < ids.size();) {
-      const std::size_t count = std::min<std::size_t>(ids.size() - at, rules_.seq_len - open_.facts.length);
-      const std::span<const std::uint32_t> part = ids.subspan(at, count);
-      ids_.insert(ids_.end(), part.begin(), part.end());
-      open_.facts.length += static_cast<std::uint32_t>(count);
-      at += count;
-      RETURN_IF_ERROR(CountText(text.substr(begin, ends[at - 1] - begin), open_.facts));
-      begin = ends[at - 1];
-      // The end of the line follows in any case: a document never ends here.
-      if (open_.facts.length == rules_.seq_len) RETURN_IF_ERROR(ClosePiece(false));
-    }
-    return {};
+ private:
+  /// At most seq_len ids of one document.
+  struct Piece {
+    std::uint64_t begin = 0;  // in ids_
+    PackedRowFacts facts;     // its length, and all of its text
+    bool continues = false;   // the document began in the piece before
+  };
+
+  std::size_t Room() const override { return rules_.seq_len - open_.facts.length; }
+
+  Status Take(std::span<const std::uint32_t> ids, std::string_view text) override {
+    ids_.insert(ids_.end(), ids.begin(), ids.end());
+    open_.facts.length += static_cast<std::uint32_t>(ids.size());
+    RETURN_IF_ERROR(CountText(text, open_.facts));
+    // The end of the line follows in any case: a document never ends here.
+    return open_.facts.length == rules_.seq_len ? ClosePiece(false) : Status();
   }
 
-  Status Finish() override {
-    if (in_line_) RETURN_IF_ERROR(EndLine(true));
+  Status GiveRest() override {
     const std::vector<std::uint32_t> row_of = Fit();
     // The pieces of each row as a list, in their order.
     std::vector<std::uint32_t> next(pieces_.size(), kNone), first(rows_, kNone);
@@ -50,15 +46,7 @@ class BestFitPacker final : public RowPacker {
     return {};
   }
 
- private:
-  /// At most seq_len ids of one document.
-  struct Piece {
-    std::uint64_t begin = 0;  // in ids_
-    PackedRowFacts facts;     // its length, and all of its text
-    bool continues = false;   // the document began in the piece before
-  };
-
-  Status EndLine(bool of_document) {
+  Status EndLine(bool of_document) override {
     ids_.push_back(of_document ? rules_.eos_id : rules_.newline_id.value_or(rules_.eos_id));
     ++open_.facts.length;
     RETURN_IF_ERROR(CountText("\n", open_.facts));
@@ -129,8 +117,6 @@ class BestFitPacker final : public RowPacker {
   Piece open_;                      // the one that ids are added to
   std::uint32_t rows_ = 0;
   std::vector<std::uint32_t> row_, segments_;  // of Emit
-  bool in_line_ = false;                       // the last line has not got its end
-  std::uint64_t document_ = 0;                 // of the last line
 };
 
 }  // namespace

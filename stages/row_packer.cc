@@ -17,32 +17,18 @@ class StreamPacker final : public RowPacker {
     row_.push_back(rules_.eos_id);
   }
 
-  Status Add(std::span<const std::uint32_t> ids, std::span<const std::uint32_t> ends, std::string_view text,
-             std::uint64_t document) override {
-    if (in_line_) RETURN_IF_ERROR(EndLine(document != document_));
-    in_line_ = true;
-    document_ = document;
-    RETURN_IF_ERROR(CheckLine(ids, ends, text));
-    std::size_t begin = 0;  // in the text
-    for (std::size_t at = 0; at < ids.size();) {
-      const std::size_t count = std::min(ids.size() - at, rules_.seq_len + std::size_t{1} - row_.size());
-      const std::span<const std::uint32_t> part = ids.subspan(at, count);
-      BeginSegment();
-      row_.insert(row_.end(), part.begin(), part.end());
-      at += count;
-      RETURN_IF_ERROR(CountText(text.substr(begin, ends[at - 1] - begin), facts_));
-      begin = ends[at - 1];
-      if (row_.size() > rules_.seq_len) RETURN_IF_ERROR(Emit());
-    }
-    return {};
-  }
-
-  Status Finish() override {
-    if (in_line_) RETURN_IF_ERROR(EndLine(true));
-    return row_.size() > 1 ? Emit() : Status();
-  }
-
  private:
+  std::size_t Room() const override { return rules_.seq_len + std::size_t{1} - row_.size(); }
+
+  Status Take(std::span<const std::uint32_t> ids, std::string_view text) override {
+    BeginSegment();
+    row_.insert(row_.end(), ids.begin(), ids.end());
+    RETURN_IF_ERROR(CountText(text, facts_));
+    return row_.size() > rules_.seq_len ? Emit() : Status();
+  }
+
+  Status GiveRest() override { return row_.size() > 1 ? Emit() : Status(); }
+
   void BeginSegment() {
     if (!between_documents_) return;
     segments_.push_back(static_cast<std::uint32_t>(row_.size()));
@@ -50,7 +36,7 @@ class StreamPacker final : public RowPacker {
   }
 
   /// The end of a line counts one byte and one character whatever stands for it.
-  Status EndLine(bool of_document) {
+  Status EndLine(bool of_document) override {
     BeginSegment();
     row_.push_back(of_document ? rules_.eos_id : rules_.newline_id.value_or(rules_.eos_id));
     between_documents_ = of_document;
@@ -74,17 +60,10 @@ class StreamPacker final : public RowPacker {
   std::vector<std::uint32_t> row_;       // the ids of the open one; never full between calls
   std::vector<std::uint32_t> segments_;  // of the open one
   PackedRowFacts facts_;                 // bytes and chars of the open one
-  bool in_line_ = false;                 // the last line has not got its end
   bool between_documents_ = true;        // the next id is the first of a document
-  std::uint64_t document_ = 0;           // of the last line
 };
 
-}  // namespace
-
-std::unique_ptr<RowPacker> NewStreamPacker(const RowRules& rules, TakeRow row) {
-  return std::make_unique<StreamPacker>(rules, std::move(row));
-}
-
+/// kInternal where ids, ends and text do not belong together.
 Status CheckLine(std::span<const std::uint32_t> ids, std::span<const std::uint32_t> ends,
                  std::string_view text) {
   if (ids.size() == ends.size() && (ends.empty() || ends.back() <= text.size()) &&
@@ -92,6 +71,34 @@ Status CheckLine(std::span<const std::uint32_t> ids, std::span<const std::uint32
     return {};
   return Status(Code::kInternal, StrCat("packed rows: ", ids.size(), " ids with ", ends.size(),
                                         " ends do not fit a text of ", text.size(), " bytes"));
+}
+
+}  // namespace
+
+Status RowPacker::Add(std::span<const std::uint32_t> ids, std::span<const std::uint32_t> ends,
+                      std::string_view text, std::uint64_t document) {
+  if (in_line_) RETURN_IF_ERROR(EndLine(document != document_));
+  in_line_ = true;
+  document_ = document;
+  RETURN_IF_ERROR(CheckLine(ids, ends, text));
+  std::size_t begin = 0;  // in the text
+  for (std::size_t at = 0; at < ids.size();) {
+    const std::size_t count = std::min(ids.size() - at, Room());
+    const std::size_t end = ends[at + count - 1];
+    RETURN_IF_ERROR(Take(ids.subspan(at, count), text.substr(begin, end - begin)));
+    at += count;
+    begin = end;
+  }
+  return {};
+}
+
+Status RowPacker::Finish() {
+  if (in_line_) RETURN_IF_ERROR(EndLine(true));
+  return GiveRest();
+}
+
+std::unique_ptr<RowPacker> NewStreamPacker(const RowRules& rules, TakeRow row) {
+  return std::make_unique<StreamPacker>(rules, std::move(row));
 }
 
 Status CountText(std::string_view text, PackedRowFacts& facts) {

@@ -32,11 +32,25 @@ class RowPacker {
  public:
   virtual ~RowPacker() = default;
 
-  /// Lines come in order. `ends` is parallel to `ids`: where each ends in `text`, in bytes, ascending.
-  virtual Status Add(std::span<const std::uint32_t> ids, std::span<const std::uint32_t> ends,
-                     std::string_view text, std::uint64_t document) = 0;
+  /// Lines come in order. `ends` is parallel to `ids`: where each ends in `text`, in bytes, ascending;
+  /// kInternal where the three do not belong together.
+  Status Add(std::span<const std::uint32_t> ids, std::span<const std::uint32_t> ends, std::string_view text,
+             std::uint64_t document);
   /// No call may follow.
-  virtual Status Finish() = 0;
+  Status Finish();
+
+ private:
+  /// How many ids the next call of Take may have: at least one.
+  virtual std::size_t Room() const = 0;
+  /// Ids of the open line, and the text that they stand for.
+  virtual Status Take(std::span<const std::uint32_t> ids, std::string_view text) = 0;
+  /// The open line has ended, and its document perhaps.
+  virtual Status EndLine(bool of_document) = 0;
+  /// Gives what rows there still are.
+  virtual Status GiveRest() = 0;
+
+  bool in_line_ = false;        // the last line has not got its end
+  std::uint64_t document_ = 0;  // of the last line
 };
 
 /// `packing: stream`; holds one row.
@@ -47,10 +61,6 @@ std::unique_ptr<RowPacker> NewBestFitPacker(const RowRules& rules, TakeRow row);
 
 /// Of the memory of NewBestFitPacker, for so much text.
 constexpr std::uint64_t BestFitMemory(std::uint64_t text_bytes) { return 5 * text_bytes; }
-
-/// What packers share: kInternal where ids, ends and text do not belong together.
-Status CheckLine(std::span<const std::uint32_t> ids, std::span<const std::uint32_t> ends,
-                 std::string_view text);
 
 /// Adds `text` to what a row counts. kResourceExhausted where that is too much for an index.
 Status CountText(std::string_view text, PackedRowFacts& facts);

@@ -164,6 +164,7 @@ class PairWorker final : public Worker {
         Append(batch.payload, pairs[at]);
       }
     }
+    batch.cuts.Clear(), batch.ids.Clear(), batch.id_ends.Clear();  // the units are in the pairs now
     batch.Repeat(made_);
     for (std::size_t row = 0; row < batch.size(); ++row) batch.heads[row].sub = subs_[row];
     return {};

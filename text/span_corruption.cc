@@ -59,6 +59,7 @@ std::size_t LongestPair(const SpanRules& rules) {
 /// `units` as so many parts of at least one: each way to do so is as likely as another.
 std::vector<std::size_t> Segment(std::size_t units, std::size_t parts, Chance& chance) {
   std::vector<std::size_t> lengths;
+  lengths.reserve(parts);
   std::size_t wanted = parts - 1, begin = 0;
   for (std::size_t at = 1; at < units && wanted > 0; ++at) {
     if (chance.Below(units - at) >= wanted) continue;
@@ -79,6 +80,8 @@ SpanPair PairOf(std::string_view text, std::size_t begin, std::span<const std::u
   --kept.front();
   const std::vector<std::size_t> taken = Segment(spans.noise, spans.count, chance);
   SpanPair pair;
+  const std::size_t bytes = units.back() - begin + spans.count * (kSentinelMark.size() + 4);
+  pair.source.reserve(bytes), pair.target.reserve(bytes / 2);
   std::size_t unit = 0, written = begin;
   for (std::size_t number = 0; number < spans.count; ++number) {
     unit += kept[number];
@@ -123,6 +126,7 @@ void WordEnds(std::string_view text, std::vector<std::uint32_t>& ends) {
 
 std::vector<std::uint32_t> UnitEnds(std::string_view text, std::span<const std::uint32_t> ends) {
   std::vector<std::uint32_t> units;
+  units.reserve(ends.size() + 1);
   std::size_t begin = 0;
   for (const std::uint32_t end : ends) {
     if (end > text.size() || (end < text.size() && IsUtf8Tail(text[end]))) continue;

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 from fake_buckets import BUCKET, FakeBucket
-from pipe_run import Run, corpus, differences, fail, text_line
+from pipe_run import Run, corpus, differences, hold, text_line
 from web_server import WebServer
 
 FILE = text_line("bucket", shards=6)
@@ -42,11 +42,6 @@ def rewritten(before, now):
 def published(objects, prefix):
     """{name below the prefix: bytes} without our own books."""
     return {name.removeprefix(prefix): data for name, (_, data) in objects.items() if "/.pipe/" not in name}
-
-
-def hold(condition, run, what):
-    if not condition:
-        fail(f"{what}\n{run.messages()[-3000:]}", run)
 
 
 def scenario(pipe, fake, root, name, wanted, *options):

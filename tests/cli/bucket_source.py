@@ -14,9 +14,9 @@ import urllib.parse
 import urllib.request
 from pathlib import Path
 
-from bucket_out import hold
 from fake_buckets import BUCKET, FakeBucket
-from pipe_run import Run, corpus, differences, text_line
+from pipe_run import Run, corpus, differences, hold, text_line
+from scenarios import play, scenario
 
 TEXTS = [lzma.compress(corpus(seed, 600_000), preset=1) for seed in (31, 32, 33)]
 PLAIN = corpus(34, 2_500_000) * 7  # more than two parts
@@ -55,6 +55,7 @@ class Scenarios:
         found = differences(wanted, run.published(lineage=False))
         hold(not found, run, f"other bytes than from files: {found}")
 
+    @scenario
     def a_pattern_stands_for_objects_by_name(self):
         wanted = self.wanted("pattern", ("a.txt.xz", TEXTS[0]), ("b.txt.xz", TEXTS[1]))
         for name, data in (("ja/b.txt.xz", TEXTS[1]), ("ja/a.txt.xz", TEXTS[0]), ("ja/.c.txt.xz", TEXTS[2]),
@@ -67,11 +68,13 @@ class Scenarios:
         run = self.run("pattern-of-directories", f'"gs://{BUCKET}/j?/a.txt.xz"')
         hold(run.finish() == 0 and len(list(run.work.glob("sources/*a.txt.xz"))) == 2, run, "not two files")
 
+    @scenario
     def a_pattern_that_nothing_fits(self):
         run = self.run("nothing", f"gs://{BUCKET}/ko/*.txt.xz")
         code = run.finish()
         hold(code == 2 and "no object has such a name" in run.messages(), run, f"exit {code}")
 
+    @scenario
     def a_dry_run_asks_no_bucket(self):
         run = self.run("dry", f"gs://{BUCKET}/ja/*.txt.xz")
         endpoint = os.environ["STORAGE_EMULATOR_HOST"]
@@ -81,11 +84,13 @@ class Scenarios:
         hold(code == 0 and "was not asked which objects" in run.messages(), run, f"exit {code}")
         hold(run.finish("-n", "--ask") == 0, run, "could not ask")
 
+    @scenario
     def a_name_with_a_wildcard_is_a_name(self):
         put(self.bucket, "odd/what?.txt.xz", TEXTS[0])
         put(self.bucket, "odd/whats.txt.xz", TEXTS[1])
         self.same(self.run("odd", f'"gs://{BUCKET}/odd/what?.txt.xz"'), self.wanted("odd", ("a.txt.xz", TEXTS[0])))
 
+    @scenario
     def parts_of_a_large_object(self):
         put(self.bucket, "large/corpus.txt", PLAIN)
         wanted = self.wanted("large", ("corpus.txt", PLAIN))
@@ -103,11 +108,7 @@ def main():
     pipe, fake = (Path(word).resolve() for word in sys.argv[1:3])
     with tempfile.TemporaryDirectory() as place, FakeBucket(fake, Path(place) / "bucket") as bucket:
         os.environ["STORAGE_EMULATOR_HOST"] = bucket.url
-        scenarios = Scenarios(pipe, Path(place), bucket)
-        for name, method in vars(Scenarios).items():
-            if name.startswith(("a_", "parts_")):
-                method(scenarios)
-                print(f"ok: {name.replace('_', ' ')}", flush=True)
+        play(Scenarios(pipe, Path(place), bucket), sys.argv[3:])
 
 
 if __name__ == "__main__":

@@ -12,14 +12,10 @@ from pathlib import Path
 
 from fake_buckets import FakeBuckets, plain_environment
 from metadata_server import ACCOUNT, MetadataServer
+from scenarios import check
 from web_server import WebServer
 
 GRANT = "gcloud storage buckets add-iam-policy-binding gs://shelf --member=serviceAccount:" + ACCOUNT
-
-
-def check(condition, what):
-    if not condition:
-        sys.exit(f"FAILED: {what}")
 
 
 class Doctor:

@@ -17,7 +17,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from pipe_run import Run, corpus, differences, fail, text_line
+from pipe_run import Run, corpus, differences, hold, text_line
+from scenarios import play, scenario
 from web_server import WebServer
 
 PACKED = lzma.compress(corpus(21, 2_000_000), preset=1)
@@ -46,69 +47,68 @@ class Scenarios:
         path = self.root / f"{name}-{file}"
         path.write_bytes(data)
         run = self.run(name)
-        self.hold(run.finish("--set", f"corpus={path}") == 0, run, "the run from a file failed")
+        hold(run.finish("--set", f"corpus={path}") == 0, run, "the run from a file failed")
         return run.published(lineage=False)
 
     def run(self, name, **keys):
         return Run(self.program, self.root / name, pipeline(**keys))
 
-    @staticmethod
-    def hold(condition, run, what):
-        if not condition:
-            fail(f"{what}\n{run.messages()[-3000:]}", run)
-
     def same(self, run, wanted=None):
         found = differences(wanted or self.wanted, run.published(lineage=False))
-        self.hold(not found, run, f"other bytes than from a file: {found}")
+        hold(not found, run, f"other bytes than from a file: {found}")
 
     # ------------------------------------------------------------------------------------- checksums
 
+    @scenario
     def a_pinned_file_counts_by_its_checksum(self, server):
         run, elsewhere = self.run("pinned", checksum=pin(PACKED)), WebServer(PACKED, name="moved.xz")
-        self.hold(run.finish("--set", f"corpus={server.url}") == 0, run, "failed")
+        hold(run.finish("--set", f"corpus={server.url}") == 0, run, "failed")
         self.same(run)
         made = run.log().done()
-        self.hold(run.finish("--set", f"corpus={elsewhere.url}") == 0 and run.log().done() == made, run,
+        hold(run.finish("--set", f"corpus={elsewhere.url}") == 0 and run.log().done() == made, run,
                   "the same file elsewhere was taken for another")
-        self.hold(elsewhere.requests == [], run, f"asked for what is here: {elsewhere.requests}")
+        hold(elsewhere.requests == [], run, f"asked for what is here: {elsewhere.requests}")
         path = self.root / "pinned.xz"
         path.write_bytes(PACKED)
-        self.hold(run.finish("--set", f"corpus={path}") == 0 and run.log().done() == made, run,
+        hold(run.finish("--set", f"corpus={path}") == 0 and run.log().done() == made, run,
                   "the same file on this machine was taken for another")
 
+    @scenario
     def another_file_than_the_pinned_one(self, server):
         server.data = OTHER
         run, source = self.run("mismatch", checksum=pin(PACKED, "md5")), ("--set", f"corpus={server.url}")
         for downloads in (1, 2):
             code = run.finish(*source)
-            self.hold(code == 1 and pin(PACKED, "md5") in run.messages() and pin(OTHER, "md5") in run.messages(), run,
+            hold(code == 1 and pin(PACKED, "md5") in run.messages() and pin(OTHER, "md5") in run.messages(), run,
                       f"exit {code}")
-            self.hold(server.requests.count(("GET", 0)) == downloads, run, "looked at the same bytes again")
+            hold(server.requests.count(("GET", 0)) == downloads, run, "looked at the same bytes again")
         server.data = PACKED
-        self.hold(run.finish(*source) == 0, run, "failed for the right file")
+        hold(run.finish(*source) == 0, run, "failed for the right file")
         self.same(run)
 
+    @scenario
     def a_local_file_is_held_to_its_checksum(self, server):
         path = self.root / "held.xz"
         path.write_bytes(OTHER)
         run, source = self.run("held", checksum=pin(PACKED)), ("--set", f"corpus={path}")
         code = run.finish(*source)
-        self.hold(code == 2 and pin(OTHER) in run.messages(), run, f"exit {code}")
+        hold(code == 2 and pin(OTHER) in run.messages(), run, f"exit {code}")
         path.write_bytes(PACKED)
-        self.hold(run.finish(*source) == 0, run, "failed for the right file")
+        hold(run.finish(*source) == 0, run, "failed for the right file")
         self.same(run)
 
+    @scenario
     def a_pinned_file_goes_on_after_a_kill(self, server):
         server.gives_versions = False  # the checksum is enough
         run, source = self.run("kill", checksum=pin(PACKED)), ("--set", f"corpus={server.url}")
         server.here(len(PACKED) // 2)
         code = run.stop_when(lambda: server.is_waiting() and self.arrived(run) > 100_000, signal.SIGTERM, *source)
-        self.hold(code != 0, run, "ended without the whole file")
+        hold(code != 0, run, "ended without the whole file")
         server.break_off()
         server.here(len(PACKED))
-        self.hold(run.finish(*source) == 0, run, "failed")
+        hold(run.finish(*source) == 0, run, "failed")
         self.same(run)
-        self.hold(any(first > 0 for _, first in server.requests), run, f"began anew: {server.requests}")
+        hold(any(first > 0 for _, first in server.requests), run, f"began anew: {server.requests}")
 
     @staticmethod
     def arrived(run):
@@ -116,12 +116,14 @@ class Scenarios:
 
     # --------------------------------------------------------------------------------------- mirrors
 
+    @scenario
     def a_mirror_in_place_of_what_is_gone(self, server):
         mirror, server.is_gone = WebServer(PACKED), True
         run = self.run("gone", checksum=pin(PACKED), mirrors=mirror.url.replace("corpus.txt.xz", ""))
-        self.hold(run.finish("--set", f"corpus={server.url}") == 0, run, "failed")
+        hold(run.finish("--set", f"corpus={server.url}") == 0, run, "failed")
         self.same(run)
 
+    @scenario
     def a_mirror_goes_on_in_the_middle(self, server):
         mirror = WebServer(PACKED)
         run = self.run("middle", checksum=pin(PACKED), mirrors=mirror.url)
@@ -132,48 +134,54 @@ class Scenarios:
                 server.is_gone = True
                 server.break_off()
             return False
-        self.hold(run.stop_when(leave, signal.SIGKILL, "--set", f"corpus={server.url}") == 0, run, "failed")
+        hold(run.stop_when(leave, signal.SIGKILL, "--set", f"corpus={server.url}") == 0, run, "failed")
         self.same(run)
         firsts = [first for method, first in mirror.requests if method == "GET"]
-        self.hold(len(firsts) == 1 and firsts[0] > 0 and "going on at" in run.messages(), run, f"{mirror.requests}")
+        hold(len(firsts) == 1 and firsts[0] > 0 and "going on at" in run.messages(), run, f"{mirror.requests}")
 
+    @scenario
     def a_mirror_with_another_file(self, server):
         mirror, server.data = WebServer(PACKED), OTHER
         run = self.run("wrong", checksum=pin(PACKED), mirrors=mirror.url)
-        self.hold(run.finish("--set", f"corpus={server.url}") == 0, run, "failed")
+        hold(run.finish("--set", f"corpus={server.url}") == 0, run, "failed")
         self.same(run)
 
+    @scenario
     def a_mirror_with_a_file_of_another_size(self, server):
         mirror, server.data = WebServer(PACKED), PACKED[:-1000]
         run, source = self.run("shorter", checksum=pin(PACKED), mirrors=mirror.url), ("--set", f"corpus={server.url}")
         code = run.finish(*source)
-        self.hold(code == 1 and pin(PACKED[:-1000]) in run.messages(), run, f"exit {code}")
-        self.hold(run.finish(*source) == 0, run, "did not take the one that is right")
+        hold(code == 1 and pin(PACKED[:-1000]) in run.messages(), run, f"exit {code}")
+        hold(run.finish(*source) == 0, run, "did not take the one that is right")
         self.same(run)
 
+    @scenario
     def one_checksum_at_two_addresses(self, server):
         """One part file, whoever asks for it."""
         other = WebServer(PACKED, name="again.xz")
         run = self.run("twice", checksum=f"[{pin(PACKED)}, {pin(PACKED)}]")
         run.file.write_text(run.file.read_text().replace('"${corpus}"', f'["{server.url}", "{other.url}"]'))
-        self.hold(run.finish() == 0, run, "failed")
-        self.hold(server.sent + other.sent < 1.1 * len(PACKED), run, "was sent twice")
+        hold(run.finish() == 0, run, "failed")
+        hold(server.sent + other.sent < 1.1 * len(PACKED), run, "was sent twice")
 
+    @scenario
     def parts_of_a_pinned_file_that_are_refused(self, server):
         wanted = self.from_file("whole", PLAIN, "corpus.txt")
         server = WebServer(PLAIN, name="corpus.txt")
         server.takes_ranges = False
         run = self.run("refused", checksum=pin(PLAIN), connections=4)
-        self.hold(run.finish("--set", f"corpus={server.url}") == 0, run, "failed")
+        hold(run.finish("--set", f"corpus={server.url}") == 0, run, "failed")
         self.same(run, wanted)
 
+    @scenario
     def mirrors_need_a_checksum(self, server):
         run = self.run("unpinned", mirrors=server.url)
         code = run.finish("--set", f"corpus={server.url}")
-        self.hold(code == 2 and "has no checksum" in run.messages() and not server.requests, run, f"exit {code}")
+        hold(code == 2 and "has no checksum" in run.messages() and not server.requests, run, f"exit {code}")
 
     # ------------------------------------------------------------------------------- parts and manners
 
+    @scenario
     def parts_of_one_file(self, server):
         wanted = self.from_file("plain", PLAIN, "corpus.txt")
         for connections in (1, 4):
@@ -185,17 +193,18 @@ class Scenarios:
                 if server.at_once == connections:
                     server.here(len(PLAIN))
                 return False
-            self.hold(run.stop_when(let_go, signal.SIGKILL, "--set", f"corpus={server.url}") == 0, run, "failed")
+            hold(run.stop_when(let_go, signal.SIGKILL, "--set", f"corpus={server.url}") == 0, run, "failed")
             self.same(run, wanted)
-            self.hold(server.sent < 1.1 * len(PLAIN), run, f"{server.sent} bytes were sent of {len(PLAIN)}")
-            self.hold(server.most_at_once == connections, run, f"{server.most_at_once} at once of {connections}")
+            hold(server.sent < 1.1 * len(PLAIN), run, f"{server.sent} bytes were sent of {len(PLAIN)}")
+            hold(server.most_at_once == connections, run, f"{server.most_at_once} at once of {connections}")
 
+    @scenario
     def parts_of_a_server_that_breaks_off(self, server):
         server = WebServer(PLAIN, name="corpus.txt")
         chance = random.Random(7)
         server.break_every = lambda: chance.randrange(1, 9_000_000)
         run = self.run("broken-parts", connections=3)
-        self.hold(run.finish("--set", f"corpus={server.url}") == 0, run, "failed")
+        hold(run.finish("--set", f"corpus={server.url}") == 0, run, "failed")
         self.same(run, self.run_of("plain").published(lineage=False))
 
     def run_of(self, name):
@@ -203,18 +212,21 @@ class Scenarios:
         run.root, run.out = self.root / name, self.root / name / "out"
         return run
 
+    @scenario
     def one_transfer_at_a_time_from_a_host(self, server):
         run = self.run("polite")
         run.file.write_text(run.file.read_text().replace('"${corpus}"', f'["{server.url}", "{server.url}?again"]'))
-        self.hold(run.finish() == 0, run, "failed")
-        self.hold(server.most_at_once == 1, run, f"{server.most_at_once} transfers at once")
+        hold(run.finish() == 0, run, "failed")
+        hold(server.most_at_once == 1, run, f"{server.most_at_once} transfers at once")
 
+    @scenario
     def no_faster_than_it_may_be(self, server):
         run, began = self.run("rate", rate=f"{len(PACKED) // 2}"), time.monotonic()
-        self.hold(run.finish("--set", f"corpus={server.url}") == 0, run, "failed")
+        hold(run.finish("--set", f"corpus={server.url}") == 0, run, "failed")
         self.same(run)
-        self.hold(time.monotonic() - began > 1.5, run, "faster than it may be")
+        hold(time.monotonic() - began > 1.5, run, "faster than it may be")
 
+    @scenario
     def people_see_how_it_goes(self, server):
         server.here(len(PACKED) // 2)
         run = self.run("seen")
@@ -232,32 +244,36 @@ class Scenarios:
                     pass
             except OSError:  # it has closed its side
                 pass
-            self.hold(process.wait(timeout=100) == 0, run, "failed")
+            hold(process.wait(timeout=100) == 0, run, "failed")
         os.close(ours)
 
     # ---------------------------------------------------------------------------------------- faults
 
+    @scenario
     def closes_at_random_offsets(self, server):
         chance = random.Random(3)
         server.break_every = lambda: chance.randrange(1, 2 * len(PACKED) // 3)
         run = self.run("offsets")
-        self.hold(run.finish("--set", f"corpus={server.url}") == 0, run, "failed")
+        hold(run.finish("--set", f"corpus={server.url}") == 0, run, "failed")
         self.same(run)
 
+    @scenario
     def answers_with_all_of_it_to_a_range(self, server):
         server.takes_ranges, breaks = False, iter([300_000, 900_000])
         server.break_every = lambda: next(breaks, len(PACKED))
         run = self.run("ranges", connections=4)
-        self.hold(run.finish("--set", f"corpus={server.url}") == 0, run, "failed")
+        hold(run.finish("--set", f"corpus={server.url}") == 0, run, "failed")
         self.same(run)
 
+    @scenario
     def lies_about_the_length(self, server):
         for more in (-1000, 1000):
             server.length_told = len(PACKED) + more
             run = self.run(f"length{more}")
             code = run.finish("--set", f"corpus={server.url}")
-            self.hold(code == 1 and "changed while it was read" in run.messages(), run, f"exit {code}")
+            hold(code == 1 and "changed while it was read" in run.messages(), run, f"exit {code}")
 
+    @scenario
     def no_file_where_it_should_be(self, server):
         page = (200, {"Content-Type": "text/html"})
         server.answers = {"/circle": (302, {"Location": "/circle"}), "/ftp": (302, {"Location": "ftp://127.0.0.1/x"}),
@@ -267,8 +283,9 @@ class Scenarios:
                             ("ftp", "it is not http or https"), ("page", "answers with a web page")):
             run = self.run(f"no-file-{path}")
             code = run.finish("--set", f"corpus={base}/{path}")
-            self.hold(code == 2 and words in run.messages(), run, f"{path}: exit {code}")
+            hold(code == 2 and words in run.messages(), run, f"{path}: exit {code}")
 
+    @scenario
     def certificates(self, server):
         """Of a CA that this test makes, in the variables that curl and OpenSSL read."""
         place = self.root / "tls"
@@ -287,27 +304,19 @@ class Scenarios:
         server = WebServer(PACKED, tls=context)
         run, source = self.run("certificate"), ("--set", f"corpus={server.url}")
         code = run.finish(*source)
-        self.hold(code == 2 and "certificate does not hold" in run.messages(), run, f"unknown CA: exit {code}")
-        self.hold(not server.requests, run, "talked to a server that nobody vouches for")
+        hold(code == 2 and "certificate does not hold" in run.messages(), run, f"unknown CA: exit {code}")
+        hold(not server.requests, run, "talked to a server that nobody vouches for")
         for number, variable in enumerate(("CURL_CA_BUNDLE", "SSL_CERT_FILE")):
             os.environ[variable] = str(place / "ca.pem")
             run = self.run(f"certificate-{number}")
-            self.hold(run.finish(*source) == 0, run, f"failed with {variable}")
+            hold(run.finish(*source) == 0, run, f"failed with {variable}")
             self.same(run)
             del os.environ[variable]
 
 
-NAMES = [name for name, method in vars(Scenarios).items() if callable(method) and not name.startswith("_")
-         and name not in ("from_file", "run", "run_of", "hold", "same", "arrived")]
-
-
 def main():
     with tempfile.TemporaryDirectory() as place:
-        scenarios = Scenarios(Path(sys.argv[1]).resolve(), Path(place))
-        for name in sys.argv[2:] or NAMES:
-            began = time.monotonic()
-            getattr(scenarios, name)(WebServer(PACKED))
-            print(f"ok: {name.replace('_', ' ')} ({time.monotonic() - began:.1f} s)", flush=True)
+        play(Scenarios(Path(sys.argv[1]).resolve(), Path(place)), sys.argv[2:], lambda name: (WebServer(PACKED),))
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 
 from pipe_run import Run, corpus, differences, fail
+from scenarios import play, scenario
 
 FILE = """\
 pipe: 1
@@ -29,7 +30,6 @@ stages:
 
 
 class Scenarios:
-    """Each method is one."""
 
     def __init__(self, program, root):
         self.program, self.root = program, root
@@ -50,13 +50,14 @@ class Scenarios:
     def same(self, run, what):
         if wrong := differences(self.wanted, run.published()):
             fail(f"{what}: {wrong}", run)
-        print(f"ok: {what}")
 
+    @scenario
     def any_way(self):
         run = self.run("slowly")
         self.end(run, "-j1", "--batch-bytes=1500")
         self.same(run, "one thread, small batches")
 
+    @scenario
     def through_kills(self):
         run, kills = self.run("kills"), 0
         for point in ("partition.committed", "partition.logged", "input.ended", "shard.logged", "manifest.committed") * 2:
@@ -64,6 +65,7 @@ class Scenarios:
         self.end(run)
         self.same(run, f"{kills} kills")
 
+    @scenario
     def by_workers(self):
         run, place = self.run("workers"), self.root / "plan"
         rounds = 0
@@ -81,6 +83,7 @@ class Scenarios:
                                 str(self.root)], timeout=100, check=True, capture_output=True)
         self.same(run, f"workers, {rounds} plans")
 
+    @scenario
     def what_stands_is_not_made_again(self):
         run = self.whole
         before = run.log().done()
@@ -93,6 +96,7 @@ class Scenarios:
         if run.log().done() != before + 1:
             fail(f"{run.log().done() - before} units for one shard", run)
 
+    @scenario
     def other_shares_read_the_corpora_alone(self):
         run = self.run("shares")
         self.end(run)
@@ -103,8 +107,26 @@ class Scenarios:
             fail(f"the corpora were made again: {before} {after}", run)
         if not differences(self.wanted, run.published()):
             fail("other weights, the same bytes", run)
-        print("ok: other shares read what stands")
+        self.other_shares = run.published()
 
+    @scenario
+    def a_damaged_partition_of_a_corpus_is_made_again(self):
+        run = self.run("damaged")
+        self.end(run)
+        parts = [next((run.work / "artifacts").glob(f"{name}-*")) / "0000-00001.part" for name in ("docs_a", "docs_b")]
+        made = run.log().done("docs_a"), run.log().done("docs_b")
+        for part in parts:
+            data = bytearray(part.read_bytes())
+            data[len(data) // 2] ^= 1
+            part.write_bytes(data)
+        self.end(run, "--set", "weights_b=2", "--force", "text")
+        again = run.log().done("docs_a") - made[0], run.log().done("docs_b") - made[1]
+        if again != (1, 1) or run.messages().count("will be made again") != 2:
+            fail(f"made again: {again}", run)
+        if differences(self.other_shares, run.published()):
+            fail("made again, and other bytes", run)
+
+    @scenario
     def what_cannot_be_is_refused(self):
         run = self.run("refused")
         for change, said in ((("--set", "stages.mixed.corpora=[docs_a]"), "2 numbers for 1 corpora"),
@@ -116,18 +138,11 @@ class Scenarios:
                 fail(f"{change}: not refused with {said!r}", run)
         if run.finish(*self.options, "--set", "stages.mixed.size=1000000") != 1 or "can be had" not in run.messages():
             fail("a size that cannot be had", run)
-        print("ok: what cannot be is refused")
 
 
 def main(program):
     with tempfile.TemporaryDirectory() as directory:
-        scenarios = Scenarios(program, Path(directory))
-        scenarios.any_way()
-        scenarios.through_kills()
-        scenarios.by_workers()
-        scenarios.what_stands_is_not_made_again()
-        scenarios.other_shares_read_the_corpora_alone()
-        scenarios.what_cannot_be_is_refused()
+        play(Scenarios(program, Path(directory)))
 
 
 if __name__ == "__main__":

@@ -11,10 +11,10 @@
 #include "formats/coding.h"
 #include "formats/megatron_index.h"
 #include "stages/packed_info.h"
+#include "tests/cli/found_in.h"
 #include "tests/cli/packed_artifact.h"
 #include "tests/cli/run_pipe.h"
 #include "tests/support/memory_file.h"
-#include "verify/verify_artifact.h"
 #include "verify/verify_packed.h"
 
 namespace pipeline {
@@ -23,18 +23,6 @@ namespace {
 constexpr std::string_view kAgain = "; `pipe run FILE --force packed` makes the artifact again";
 const std::string kShard = PackedShardName("train", 0, 2);
 const std::string kIndex = PackedIndexName("train", 0, 2);
-
-std::vector<std::string> FoundIn(const std::string& place) {
-  LocalStore store(place);
-  const Result<Manifest> manifest = ReadManifest(store, place);
-  EXPECT_TRUE(manifest.ok()) << manifest.status().message();
-  const Result<VerifyReport> report = VerifyArtifact(store, *manifest, 2, {});
-  EXPECT_TRUE(report.ok()) << report.status().message();
-  std::vector<std::string> lines;
-  for (const Findings& findings : report->findings)
-    for (const std::string& line : findings.lines()) lines.push_back(findings.object() + ": " + line);
-  return lines;
-}
 
 bool Finds(const std::vector<std::string>& lines, const std::string& line) {
   return std::find(lines.begin(), lines.end(), line + std::string(kAgain)) != lines.end();

@@ -15,7 +15,6 @@ import sys
 import tarfile
 import time
 import zipfile
-from pathlib import Path
 
 PLAIN = [chr(code) for code in (*range(0x3041, 0x3094), *range(0x30a1, 0x30f7), *range(0x4e00, 0x5200))]
 DIRT = ("\u3000字下げ", "ﾊﾝｶｸｶﾞﾅ", "ｶﾞｷﾞｸﾞ", "①Ⅳ㌔㍻", "ｆｕｌｌ　ｗｉｄｔｈ", "か\u3099は\u309a", "e\u0301\u0327", "👩\u200d🚀",
@@ -235,6 +234,11 @@ def differences(wanted, found):
     """For people; empty when the two are the same."""
     return [f"{name}: {'missing' if name not in found else 'not wanted' if name not in wanted else 'other bytes'}"
             for name in sorted({*wanted, *found}) if wanted.get(name) != found.get(name)]
+
+
+def hold(condition, run, what):
+    if not condition:
+        fail(what, run)
 
 
 def fail(message, run=None):

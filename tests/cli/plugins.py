@@ -14,6 +14,7 @@ import tempfile
 from pathlib import Path
 
 import replan_support as support
+from scenarios import check
 
 ROOT = Path(__file__).resolve().parents[2]
 FLAGS = "-std=c99 -Wall -Wextra -Werror -pedantic -shared -fPIC -fvisibility=hidden".split()
@@ -45,11 +46,6 @@ VARIANTS = {  # name: what is wrong, what must be said
     "crash": ({"before": CRASH}, ("crashed while loading (signal 11)",)),
     "badjson": ({"json": "{"}, ("what `describe` replied", "is not JSON")),
 }
-
-
-def check(good, what):
-    if not good:
-        raise SystemExit(f"plugins.py: {what}")
 
 
 class Shop:

@@ -10,7 +10,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from pipe_run import Run, corpus, differences, fail, text_line
+from pipe_run import Run, corpus, differences, hold, text_line
+from scenarios import play, scenario
 from web_server import WebServer
 
 FILE = text_line("remote", shards=2)
@@ -27,39 +28,37 @@ class Scenarios:
         local = root / "corpus.txt.xz"
         local.write_bytes(PACKED)
         run = self.run("local")
-        self.hold(run.finish("--set", f"corpus={local}") == 0, run, "the run from a file failed")
+        hold(run.finish("--set", f"corpus={local}") == 0, run, "the run from a file failed")
         self.wanted = run.published(lineage=False)
 
     def run(self, name):
         return Run(self.program, self.root / name, FILE)
 
-    @staticmethod
-    def hold(condition, run, what):
-        if not condition:
-            fail(f"{what}\n{run.messages()[-3000:]}", run)
-
     def same(self, run, what):
         found = differences(self.wanted, run.published(lineage=False))
-        self.hold(not found, run, f"{what}: {found}")
+        hold(not found, run, f"{what}: {found}")
 
+    @scenario
     def a_run(self, server):
         run, source = self.run("a_run"), ("--set", f"corpus={server.url}?{SECRET}")
-        self.hold(run.finish(*source) == 0, run, "failed")
+        hold(run.finish(*source) == 0, run, "failed")
         self.same(run, "from a server")
-        self.hold(server.sent < 1.1 * len(PACKED), run, f"{server.sent} bytes were sent of {len(PACKED)}")
+        hold(server.sent < 1.1 * len(PACKED), run, f"{server.sent} bytes were sent of {len(PACKED)}")
         before = len(server.requests)
-        self.hold(run.finish(*source) == 0 and server.requests[before:] == [("HEAD", 0)], run,
+        hold(run.finish(*source) == 0 and server.requests[before:] == [("HEAD", 0)], run,
                   f"what is done was asked for again: {server.requests[before:]}")
         for path in (path for path in run.root.rglob("*") if path.is_file()):
-            self.hold(b"hidden0123456789" not in path.read_bytes(), run, f"{path}: holds the secret of the address")
+            hold(b"hidden0123456789" not in path.read_bytes(), run, f"{path}: holds the secret of the address")
 
+    @scenario
     def a_server_that_breaks_off(self, server):
         server.break_every = 200_000
         run = self.run("breaks")
-        self.hold(run.finish("--set", f"corpus={server.url}") == 0, run, "failed")
+        hold(run.finish("--set", f"corpus={server.url}") == 0, run, "failed")
         self.same(run, "from a server that breaks off")
-        self.hold(len(server.requests) > len(PACKED) // server.break_every, run, "it never broke off")
+        hold(len(server.requests) > len(PACKED) // server.break_every, run, "it never broke off")
 
+    @scenario
     def kills(self, server):
         """What had arrived is not sent again."""
         run, source = self.run("kills"), ("--set", f"corpus={server.url}")
@@ -67,28 +66,30 @@ class Scenarios:
             server.here(int(share * len(PACKED)))
             # What arrived before SIGTERM is safe; of SIGKILL the last two seconds are lost.
             code = run.stop_when(lambda: server.is_waiting() and self.arrived(run), signal.SIGKILL if number % 2 else signal.SIGTERM, *source)
-            self.hold(code != 0, run, "ended without the whole file")
+            hold(code != 0, run, "ended without the whole file")
             server.break_off()
         server.here(len(PACKED))
-        self.hold(run.finish(*source) == 0, run, "failed")
+        hold(run.finish(*source) == 0, run, "failed")
         self.same(run, "after kills")
         firsts = [first for method, first in server.requests if method == "GET" and first > 0]
-        self.hold(len(firsts) >= 2, run, f"never went on where it was: {server.requests}")
+        hold(len(firsts) >= 2, run, f"never went on where it was: {server.requests}")
 
     @staticmethod
     def arrived(run):
         """Bytes that lie in part files."""
         return sum(path.stat().st_size for path in (run.work / "sources").glob("*") if path.suffix != ".json")
 
+    @scenario
     def another_version(self, server):
         run, source = self.run("version"), ("--set", f"corpus={server.url}")
-        self.hold(run.finish(*source) == 0, run, "failed")
+        hold(run.finish(*source) == 0, run, "failed")
         server.data, server.etag = OTHER, '"2"'
-        self.hold(run.finish(*source) == 2 and "another recipe" in run.messages(), run,
+        hold(run.finish(*source) == 2 and "another recipe" in run.messages(), run,
                   "another version of the source was not told from the published one")
-        self.hold(run.finish(*source, "--force", "text") == 0, run, "failed for the other version")
-        self.hold(differences(self.wanted, run.published(lineage=False)), run, "the old text stayed")
+        hold(run.finish(*source, "--force", "text") == 0, run, "failed for the other version")
+        hold(differences(self.wanted, run.published(lineage=False)), run, "the old text stayed")
 
+    @scenario
     def another_version_meanwhile(self, server):
         """Bytes of two versions are never put together."""
         server.here(len(PACKED) // 2)
@@ -101,54 +102,49 @@ class Scenarios:
                 server.here(len(OTHER))
             return False
         code = run.stop_when(change, signal.SIGKILL, *source)
-        self.hold(code == 1 and "changed while it was read" in run.messages(), run, f"exit {code}")
-        self.hold(run.finish(*source) == 0, run, "failed for the new version")
-        self.hold(run.verify(run.out / "remote/1.0.0") == 0, run, "does not verify")
+        hold(code == 1 and "changed while it was read" in run.messages(), run, f"exit {code}")
+        hold(run.finish(*source) == 0, run, "failed for the new version")
+        hold(run.verify(run.out / "remote/1.0.0") == 0, run, "does not verify")
 
+    @scenario
     def a_server_without_versions(self, server):
         """Nothing is decoded before all of it is here."""
         server.gives_versions = False
         run = self.run("unversioned")
-        self.hold(run.finish("--set", f"corpus={server.url}") == 0, run, "failed")
+        hold(run.finish("--set", f"corpus={server.url}") == 0, run, "failed")
         self.same(run, "from a server without versions")
 
+    @scenario
     def nobody_is_asked_by_a_dry_run(self, server):
         run, source = self.run("dry"), ("--set", f"corpus={server.url}")
-        self.hold(run.finish("-n", *source) == 0 and not server.requests, run, f"asked: {server.requests}")
-        self.hold("was not asked" in run.messages(), run, "does not say that nobody was asked")
-        self.hold(run.finish("-n", *source, "--set", "out=gs://no-such-bucket/here") == 0, run, "asked for a bucket")
-        self.hold(run.finish("-n", "--ask", *source) == 0 and server.requests == [("HEAD", 0)], run,
+        hold(run.finish("-n", *source) == 0 and not server.requests, run, f"asked: {server.requests}")
+        hold("was not asked" in run.messages(), run, "does not say that nobody was asked")
+        hold(run.finish("-n", *source, "--set", "out=gs://no-such-bucket/here") == 0, run, "asked for a bucket")
+        hold(run.finish("-n", "--ask", *source) == 0 and server.requests == [("HEAD", 0)], run,
                   f"asked: {server.requests}")
 
+    @scenario
     def what_is_no_file_is_said(self, server):
         run = self.run("absent")
         code = run.finish("--set", f"corpus={server.url}.gz?{SECRET}")
-        self.hold(code == 2 and "corpus.txt.xz.gz: " in run.messages() and "hidden" not in run.messages(), run, f"exit {code}")
+        hold(code == 2 and "corpus.txt.xz.gz: " in run.messages() and "hidden" not in run.messages(), run, f"exit {code}")
         code = run.finish("--set", "corpus=ftp://host/file")
-        self.hold(code == 2 and "ftp://host/file" in run.messages(), run, f"exit {code}")
+        hold(code == 2 and "ftp://host/file" in run.messages(), run, f"exit {code}")
 
+    @scenario
     def what_is_done_needs_no_server(self, server):
         run, source = self.run("gone"), ("--set", f"corpus={server.url}")
-        self.hold(run.finish(*source) == 0, run, "failed")
+        hold(run.finish(*source) == 0, run, "failed")
         server.stop()
-        self.hold(run.finish(*source) == 0, run, "what is done was wanted again")
+        hold(run.finish(*source) == 0, run, "what is done was wanted again")
         kept = run.work / "sources"
-        self.hold(any(kept.iterdir()), run, "the part file is not where it is looked for")
-        self.hold(run.clean(*source) == 0 and not any(kept.iterdir()), run, "clean left what nothing needs")
-
-
-NAMES = ("a_run", "a_server_that_breaks_off", "kills", "another_version", "another_version_meanwhile",
-         "a_server_without_versions", "nobody_is_asked_by_a_dry_run", "what_is_no_file_is_said",
-         "what_is_done_needs_no_server")
+        hold(any(kept.iterdir()), run, "the part file is not where it is looked for")
+        hold(run.clean(*source) == 0 and not any(kept.iterdir()), run, "clean left what nothing needs")
 
 
 def main():
     with tempfile.TemporaryDirectory() as place:
-        scenarios = Scenarios(Path(sys.argv[1]).resolve(), Path(place))
-        for name in NAMES:
-            server = WebServer(PACKED)
-            getattr(scenarios, name)(server)
-            print(f"ok: {name.replace('_', ' ')}", flush=True)
+        play(Scenarios(Path(sys.argv[1]).resolve(), Path(place)), sys.argv[2:], lambda name: (WebServer(PACKED),))
 
 
 if __name__ == "__main__":

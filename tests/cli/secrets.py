@@ -15,6 +15,7 @@ from pathlib import Path
 
 from fake_buckets import FakeBuckets, plain_environment
 from metadata_server import ACCOUNT, MetadataServer
+from scenarios import check
 from web_server import WebServer
 
 WINDOW = 12  # characters: as long a part of a secret is looked for
@@ -28,11 +29,6 @@ stages:
   docs: { type: split, input: lines, splits: { train: rest } }
   text: { type: write_tfds, input: docs, name: hush, version: 1.0.0, shards: 1, out: "${out}" }
 """
-
-
-def check(condition, what):
-    if not condition:
-        sys.exit(f"FAILED: {what}")
 
 
 def windows(secret):

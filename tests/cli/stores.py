@@ -14,14 +14,10 @@ import tempfile
 from pathlib import Path
 
 from fake_buckets import FakeBuckets
+from scenarios import check, play, scenario
 from web_server import WebServer
 
 SECRET = "part=hidden0123456789"
-
-
-def check(condition, what):
-    if not condition:
-        sys.exit(f"FAILED: {what}")
 
 
 class Scenarios:
@@ -32,10 +28,12 @@ class Scenarios:
         self.root, self.bucket = root, ""
 
     def begin(self, name):
+        """A directory and a bucket for the scenario; it takes no arguments."""
         self.root = self.base / name
         self.root.mkdir()
         self.bucket = name.replace("_", "-")[:50]
         self.buckets.make(self.bucket)
+        return ()
 
     def start(self, *words):
         environment = {**self.buckets.emulator(), "TMPDIR": str(self.base)}
@@ -62,6 +60,7 @@ class Scenarios:
 
     # --- ls
 
+    @scenario
     def ls_tells_names_in_order(self):
         self.fill()
         there, place = f"gs://{self.bucket}/there", "here"
@@ -74,6 +73,7 @@ class Scenarios:
         check(self.pipe("ls", f"file://{self.root}/here/b")[0] == f"{self.root}/here/b/c.txt\n{self.root}/here/b/d/\n",
               "file://")
 
+    @scenario
     def ls_tells_sizes_and_checksums(self):
         self.fill()
         there = f"gs://{self.bucket}/there"
@@ -82,6 +82,7 @@ class Scenarios:
         check(lines[1:] == [f"4\t{crc('two' + chr(10))}\t{there}/b/c.txt", f"-\t-\t{there}/b/d/"], f"a bucket: {lines}")
         check(lines[0] == f"4\t{crc('one' + chr(10))}\t{there}/a.txt", f"an object: {lines}")
 
+    @scenario
     def ls_walks_pages(self):
         for number in range(30):
             self.buckets.put(self.bucket, f"many/{number // 3:02}/{number:02}", b"x")
@@ -91,6 +92,7 @@ class Scenarios:
         check(out == "".join(f"gs://{self.bucket}/many/{number:02}/\n" for number in range(10)), f"pages: {out}")
         check(len(self.pipe("ls", "-r", f"gs://{self.bucket}")[0].splitlines()) == 30, "all")
 
+    @scenario
     def ls_says_what_is_not_there(self):
         self.fill()
         out, err = self.pipe("ls", "here/nothing", "here/a.txt", code=1)
@@ -102,6 +104,7 @@ class Scenarios:
         self.buckets.make("empty-bucket")
         check(self.pipe("ls", "gs://empty-bucket")[0] == "", "an empty bucket")
 
+    @scenario
     def ls_of_a_web_server(self):
         server = WebServer(b"x" * 1000, "corpus.txt")
         check(self.pipe("ls", "-l", f"{server.url}?{SECRET}")[0] == f"1000\t-\t{server.url}\n", "a file")
@@ -111,6 +114,7 @@ class Scenarios:
 
     # --- cp
 
+    @scenario
     def cp_between_any_two(self):
         contents = self.fill()
         there = f"gs://{self.bucket}"
@@ -132,6 +136,7 @@ class Scenarios:
         links = [path for path in (self.root / "again").rglob("*") if path.is_file() and path.stat().st_nlink > 1]
         check(not links, f"a copy that is the same file: {links}")
 
+    @scenario
     def cp_names_one_object(self):
         self.fill()
         there = f"gs://{self.bucket}"
@@ -149,6 +154,7 @@ class Scenarios:
         check("no such" in self.pipe("cp", "here/none", "w", code=1)[1], "nothing to copy")
         check("cannot be written to" in self.pipe("cp", "here/a.txt", "http://127.0.0.1:1/a", code=2)[1], "to the web")
 
+    @scenario
     def cp_refuses_other_bytes(self):
         self.fill()
         for target in (self.root / "held.txt", f"gs://{self.bucket}/held.txt"):
@@ -160,6 +166,7 @@ class Scenarios:
             self.pipe("cp", "--force", "here/b/c.txt", target)
             check(self.pipe("cat", target)[0] == "two\n", f"{target}: was not replaced")
 
+    @scenario
     def cp_goes_on(self):
         """One object that differs holds no other one up; what is missing is all that is copied."""
         self.fill()
@@ -171,6 +178,7 @@ class Scenarios:
         check((self.root / "some/a.txt").read_bytes() == b"one\n", "not replaced")
         check((self.root / "some/b/c.txt").read_bytes() == b"two\n", "not copied again")
 
+    @scenario
     def cp_from_the_web(self):
         data = random.Random(1).randbytes(300_000)
         server = WebServer(data, "corpus.bin", break_every=100_000)
@@ -182,6 +190,7 @@ class Scenarios:
         check("not found" in self.pipe("cp", f"{server.url}.gz?{SECRET}", "w/", code=1)[1], "what is not there")
         server.stop()
 
+    @scenario
     def cp_through_faults(self):
         chance = random.Random(7)
         for number in range(6):
@@ -197,6 +206,7 @@ class Scenarios:
             check((self.root / f"big/{number}").read_bytes() == (self.root / f"back/{number}").read_bytes(), f"{number}")
         check(self.buckets.counts()["open_sessions"] == 0, "a session was left open")
 
+    @scenario
     def cp_leaves_the_copying_to_the_servers(self):
         self.buckets.put(self.bucket, "a", b"x" * 1000)
         before = self.buckets.counts()["operations"]
@@ -205,6 +215,7 @@ class Scenarios:
         more = {name for name in after if after[name] != before.get(name)}
         check("storage.objects.rewrite" in more and "storage.objects.read" not in more, f"asked for: {more}")
 
+    @scenario
     def cp_shows_an_artifact_last(self):
         """Nobody takes half a data set for one: where an object is missing, so is the manifest."""
         for name in ("MANIFEST.json", "dataset_info.json", "a.tfrecord", "features.json", "z.tfrecord"):
@@ -214,6 +225,7 @@ class Scenarios:
         self.pipe("cp", "-r", "set", f"gs://{self.bucket}/set", code=1)
         check(sorted(self.buckets.items(self.bucket)) == ["set/a.tfrecord", "set/z.tfrecord"], "it is shown")
 
+    @scenario
     def cp_stops_when_told(self):
         """Nothing half-written is there; the next one goes on."""
         (self.root / "big").mkdir()
@@ -239,6 +251,7 @@ class Scenarios:
 
     # --- cat
 
+    @scenario
     def cat_reads_text_anywhere(self):
         text = "吾輩は猫である。\n名前はまだ無い。\nend"
         for name, data in (("a.txt", text.encode()), ("a.txt.gz", gzip.compress(text.encode()))):
@@ -256,6 +269,7 @@ class Scenarios:
         check("no artifact" in self.pipe("cat", f"gs://{self.bucket}/d", code=2)[1], "a directory")
         check("no artifact" in self.pipe("cat", f"gs://{self.bucket}/none", code=2)[1], "nothing")
 
+    @scenario
     def cat_reads_artifacts_and_their_objects(self):
         (self.root / "c.txt").write_text("一\n\n二\n\n三\n", encoding="utf-8")
         (self.root / "p.yaml").write_text(f"""\
@@ -293,12 +307,7 @@ def main():
     pipe, fake = (Path(word).resolve() for word in sys.argv[1:3])
     with tempfile.TemporaryDirectory() as place, FakeBuckets(fake, Path(place) / "buckets") as buckets:
         scenarios = Scenarios(pipe, buckets, Path(place))
-        for name in [name for name in vars(Scenarios) if name.split("_")[0] in ("ls", "cp", "cat")]:
-            if sys.argv[3:] and name not in sys.argv[3:]:
-                continue
-            scenarios.begin(name)
-            getattr(scenarios, name)()
-            print(f"ok: {name.replace('_', ' ')}", flush=True)
+        play(scenarios, sys.argv[3:], scenarios.begin)
 
 
 if __name__ == "__main__":

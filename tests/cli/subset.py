@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 
 from pipe_run import Run, corpus, differences, fail, text_line
+from scenarios import play, scenario
 from web_server import WebServer
 
 FILE = text_line("trial", shards=2)
@@ -31,7 +32,6 @@ def documents(text):
 
 
 class Scenarios:
-    """Each method is one."""
 
     def __init__(self, program, root):
         self.program, self.root = program, root
@@ -64,14 +64,15 @@ class Scenarios:
     def same(wanted, found, what):
         if wrong := differences(wanted, found):
             fail(f"{what}: {wrong}")
-        print(f"ok: {what}")
 
+    @scenario
     def the_first_documents(self):
         first = self.made("first", self.file("first.txt.xz", b"".join(documents(TEXT)[:DOCUMENTS])))
         for options in ((), ("-j1", "--batch-bytes=2000")):
             found = self.made(f"number{len(options)}", self.whole, "--subset", str(DOCUMENTS), *options)
             self.same(first, found, f"the first {DOCUMENTS} documents, as if there were no others {options}")
 
+    @scenario
     def a_part_of_all(self):
         found = self.made("part", self.whole, "--subset", "20%")
         self.same(found, self.made("part_small", self.whole, "--subset", "20%", "-j1", "--batch-bytes=2000"),
@@ -82,6 +83,7 @@ class Scenarios:
         if "all of the corpus is read" not in self.last.messages():
             fail("nobody said that a part reads everything", self.last)
 
+    @scenario
     def the_download_ends_early(self):
         text = corpus(22, 5_000_000)  # some chunks of what is decoded ahead
         server = WebServer(lzma.compress(text, preset=1))
@@ -93,6 +95,7 @@ class Scenarios:
             fail("more was sent than is here")
         server.stop()
 
+    @scenario
     def a_trial_leaves_the_whole_alone(self):
         run = Run(self.program, self.root / "both", FILE)
         for options in (("--subset", "50"), (), ("--subset", "50")):
@@ -104,6 +107,7 @@ class Scenarios:
         if "up to date" not in run.messages()[-600:]:
             fail("the trial was made twice", run)
 
+    @scenario
     def a_trial_takes_nothing_from_a_run_that_was_killed(self):
         run = Run(self.program, self.root / "killed", FILE)
         if run.finish("--set", f"corpus={self.whole}", kill_at="partition.logged") != -9:
@@ -119,8 +123,8 @@ class Scenarios:
         partitions = run.log().done("text/[0-9]{4}-[0-9]{5}")
         if partitions != len(set(self.partitions)):
             fail(f"{partitions} partitions were made for {len(set(self.partitions))}", run)
-        print("ok: a trial takes nothing from a run that was killed")
 
+    @scenario
     def what_is_no_part_is_refused(self):
         run = Run(self.program, self.root / "wrong", FILE)
         for wrong in ("0", "101%", "some"):
@@ -128,18 +132,11 @@ class Scenarios:
                 fail(f"--subset {wrong} was taken", run)
         if "neither a number of documents" not in run.messages():
             fail("nobody said why", run)
-        print("ok: what is no part is refused")
 
 
 def main(program):
     with tempfile.TemporaryDirectory() as directory:
-        scenarios = Scenarios(program, Path(directory))
-        scenarios.the_first_documents()
-        scenarios.a_part_of_all()
-        scenarios.the_download_ends_early()
-        scenarios.a_trial_leaves_the_whole_alone()
-        scenarios.a_trial_takes_nothing_from_a_run_that_was_killed()
-        scenarios.what_is_no_part_is_refused()
+        play(Scenarios(program, Path(directory)))
 
 
 if __name__ == "__main__":

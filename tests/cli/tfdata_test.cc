@@ -9,11 +9,10 @@
 #include "dag/manifest.h"
 #include "formats/tfrecord.h"
 #include "stages/tfdata_info.h"
-#include "storage/local_store.h"
+#include "tests/cli/found_in.h"
 #include "tests/cli/run_pipe.h"
 #include "tests/cli/small_artifact.h"
 #include "tests/cli/tfdata_artifact.h"
-#include "verify/verify_artifact.h"
 
 namespace pipeline {
 namespace {
@@ -50,18 +49,6 @@ Manifest Lay(const std::string& place, TfdataPublished made) {
   }
   Put(place, std::string(kManifestName), EncodeManifest(manifest));
   return manifest;
-}
-
-std::vector<std::string> FoundIn(const std::string& place) {
-  LocalStore store(place);
-  const Result<Manifest> manifest = ReadManifest(store, place);
-  EXPECT_TRUE(manifest.ok()) << manifest.status().message();
-  const Result<VerifyReport> report = VerifyArtifact(store, *manifest, 2, {});
-  EXPECT_TRUE(report.ok()) << report.status().message();
-  std::vector<std::string> lines;
-  for (const Findings& findings : report->findings)
-    for (const std::string& line : findings.lines()) lines.push_back(findings.object() + ": " + line);
-  return lines;
 }
 
 bool Says(const std::vector<std::string>& lines, std::string_view what) {

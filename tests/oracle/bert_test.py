@@ -8,7 +8,6 @@ consecutive ids of documents by transformers' BertTokenizer.
 import json
 import os
 import random
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -16,6 +15,8 @@ from pathlib import Path
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 import tensorflow as tf  # pylint: disable=wrong-import-position
 from transformers import BertTokenizer  # pylint: disable=wrong-import-position
+
+from program import ran  # pylint: disable=wrong-import-position
 
 PIPELINE = """
 pipe: 1
@@ -153,10 +154,7 @@ def whole_words_wrong(row, pieces):
 
 def check(pipe, place, case, documents):
     (place / "p.yaml").write_text(PIPELINE.format(**case), encoding="utf-8")
-    run = [pipe, "run", "p.yaml", "--work", f"work-{case['name']}"]
-    ended = subprocess.run(run, cwd=place, capture_output=True, text=True, timeout=240, check=False)
-    if ended.returncode:
-        return 0, [f"exit code {ended.returncode}: {ended.stderr[-3000:]}"]
+    ran(pipe, "run", "p.yaml", "--work", f"work-{case['name']}", cwd=place)
     out, wrong = place / "out" / case["name"], []
     pieces = (out / "vocab.txt").read_text(encoding="utf-8").split("\n")[:-1]
     vocabulary = {piece: number for number, piece in enumerate(pieces)}
@@ -179,9 +177,7 @@ def check(pipe, place, case, documents):
             wrong.append("a word is masked in part")
         if case["pairs"] == "true":
             random_next += int(row["next_sentence_labels"][0])
-    ended = subprocess.run([pipe, "verify", str(out)], capture_output=True, text=True, timeout=120, check=False)
-    if ended.returncode:
-        wrong.append(f"pipe verify: {ended.stdout[-500:]} {ended.stderr[-500:]}")
+    ran(pipe, "verify", out)
     if case["pairs"] == "true" and not 0.4 * seen < random_next < 0.8 * seen:
         wrong.append(f"{random_next} of {seen} are random")
     return seen, wrong

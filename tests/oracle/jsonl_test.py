@@ -11,13 +11,14 @@ import json
 import os
 import random
 import re
-import subprocess
 import sys
 import tempfile
 from collections import Counter
 from pathlib import Path
 
 sys.dont_write_bytecode = True
+from program import ran, told
+
 os.environ["HF_HUB_OFFLINE"] = os.environ["TRANSFORMERS_OFFLINE"] = "1"
 FILE = """\
 pipe: 1
@@ -96,12 +97,9 @@ def main(pipe):
         (root / "corpus.txt").write_text("\n\n".join("\n".join(lines) for lines in documents) + "\n", encoding="utf-8")
         (root / "p.yaml").write_text(FILE.format(table=root / "table.tsv", corpus=root / "corpus.txt"), encoding="utf-8")
         out = root / "out"
-        for words in (["run", root / "p.yaml", "--work", root / "work", "--set", f"out={out}"],
-                      *(["verify", out / name] for name in ("labelled", "pairs", "documents", "corrupted", "words"))):
-            ended = subprocess.run([pipe, *map(str, words)], capture_output=True, text=True, timeout=200, check=False)
-            if ended.returncode:
-                print(f"{' '.join(map(str, words))}: exit code {ended.returncode}\n{ended.stdout[-2000:]}{ended.stderr[-4000:]}")
-                return 1
+        ran(pipe, "run", root / "p.yaml", "--work", root / "work", "--set", f"out={out}")
+        for name in ("labelled", "pairs", "documents", "corrupted", "words"):
+            ran(pipe, "verify", out / name)
 
         def compare(what, found, wanted):
             found, wanted = Counter(found), Counter(wanted)
@@ -131,10 +129,7 @@ def main(pipe):
                       for at in range(len(encoder))]
         tokenizer = T5Tokenizer(vocab=vocabulary, extra_ids=100)
         check_sentinels(problems, tokenizer, corrupted, 64)
-    for problem in problems[:10]:
-        print(problem, file=sys.stderr)
-    print("DIFFERENT" if problems else f"equal     {len(table)} rows, {len(documents)} documents, {len(corrupted)} pairs")
-    return 1 if problems else 0
+    return told(problems, f"{len(table)} rows, {len(documents)} documents, {len(corrupted)} pairs")
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ import lzma
 import os
 import random
 import re
-import subprocess
 import sys
 import tempfile
 import unicodedata
@@ -16,6 +15,8 @@ from collections import Counter
 from pathlib import Path
 
 sys.dont_write_bytecode = True
+from program import ran, told
+
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 SPACE = re.compile("[\x00-\x20\x7f-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]+")
 ROWS = 4000
@@ -54,11 +55,7 @@ def main(pipe, pipeline):
             path = root / f"ratings_{name}.txt.xz"
             path.write_bytes(lzma.compress(table.encode()))
             places += ["--set", f"{name}={path}"]
-        run = [pipe, "run", pipeline, "--work", str(root / "work"), *places, "--set", f"out={root / 'out'}"]
-        ended = subprocess.run(run, capture_output=True, text=True, timeout=300, check=False)
-        if ended.returncode:
-            print(f"{' '.join(run)}: exit code {ended.returncode}\n{ended.stderr[-4000:]}", file=sys.stderr)
-            return 1
+        ran(pipe, "run", pipeline, "--work", root / "work", *places, "--set", f"out={root / 'out'}")
         made = root / "out" / "nsmc" / "1.0.0"
         builder = tfds.builder_from_directory(str(made))
         label = builder.info.features["label"]
@@ -82,10 +79,7 @@ def main(pipe, pipeline):
             if found[name] != rows:
                 problems.append(f"{name}: missing {list((rows - found[name]).items())[:5]}, "
                                 f"extra {list((found[name] - rows).items())[:5]}")
-    for problem in problems:
-        print(problem, file=sys.stderr)
-    print("DIFFERENT" if problems else f"equal     {sum(map(Counter.total, found.values()))} reviews with their labels, by name")
-    return 1 if problems else 0
+    return told(problems, f"{sum(map(Counter.total, found.values()))} reviews with their labels, by name")
 
 
 if __name__ == "__main__":

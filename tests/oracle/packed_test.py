@@ -7,7 +7,6 @@
 import json
 import os
 import random
-import subprocess
 import sys
 import tempfile
 from collections import Counter
@@ -17,6 +16,7 @@ sys.dont_write_bytecode = True
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import compare_packed
 import packed_readers
+from program import ran, told
 
 FILE = """\
 pipe: 1
@@ -130,12 +130,7 @@ def main(pipe):
         text, file, root = place / "corpus.txt", place / "packed.yaml", place / "out"
         text.write_text(corpus(seed=4), encoding="utf-8")
         file.write_text(FILE + "".join(stages.values()), encoding="utf-8")
-        run = [pipe, "run", str(file), "--work", str(place / "work"), "--set", f"corpus={text}",
-               "--set", f"out={root}"]
-        ended = subprocess.run(run, capture_output=True, text=True, timeout=250, check=False)
-        if ended.returncode:
-            print(f"{' '.join(run)}: exit code {ended.returncode}\n{ended.stderr[-4000:]}", file=sys.stderr)
-            return 1
+        ran(pipe, "run", file, "--work", place / "work", "--set", f"corpus={text}", "--set", f"out={root}")
         problems = []
         for name in stages:
             print(f"{name}:", flush=True)
@@ -143,23 +138,18 @@ def main(pipe):
                          "--log", str(place / "work" / "run.log"), "--stage", name]
             if compare_packed.main(arguments):
                 problems.append(f"{name}: other rows than the text makes")
-            checked = subprocess.run([pipe, "verify", str(root / name)], capture_output=True, text=True, check=False)
-            if checked.returncode:
-                problems.append(f"pipe verify {name}: {checked.stdout[-500:]}")
-            shown = subprocess.run([pipe, "cat", str(root / name)], capture_output=True, text=True, check=False)
+            ran(pipe, "verify", root / name)
+            shown = ran(pipe, "cat", root / name).splitlines()
             info = json.loads((root / name / "packed.json").read_text())
-            if len(shown.stdout.splitlines()) != sum(split["rows"] for split in info["splits"].values()):
-                problems.append(f"pipe cat {name}: {len(shown.stdout.splitlines())} lines {shown.stderr[-500:]}")
+            if len(shown) != sum(split["rows"] for split in info["splits"].values()):
+                problems.append(f"pipe cat {name}: {len(shown)} lines")
         for check in (check_grain, check_google_writes_the_same, check_mmap):
             problems += check(root)
         best, stream = (json.loads((root / f"{packing}_example" / "packed.json").read_text())["splits"]["train"]
                         for packing in ("best_fit", "stream"))
         if (best["targets"], best["bytes"], best["chars"]) != (stream["targets"], stream["bytes"], stream["chars"]):
             problems.append("both packings should have each target once")
-    for problem in problems:
-        print(problem, file=sys.stderr)
-    print("DIFFERENT" if problems else f"equal     {len(stages)} sets of rows, padding {best['padding']:.1%}")
-    return 1 if problems else 0
+    return told(problems, f"{len(stages)} sets of rows, padding {best['padding']:.1%}")
 
 
 if __name__ == "__main__":

@@ -6,12 +6,12 @@
 
 import lzma
 import random
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 import compare_tfds
+from program import ran
 
 DOCUMENTS = 3000
 DIRT = ("\u3000字下げ", "ﾊﾝｶｸｶﾞﾅ", "①Ⅳ㌔㍻", "ｆｕｌｌ　ｗｉｄｔｈ", "e\u0301\u0327", "\u1112\u1161\u11ab",
@@ -45,11 +45,7 @@ def main(pipe, pipeline):
         out = root / "out"
         before_training = root / "pipeline.yaml"  # which the trainer's own tests are about
         before_training.write_text(Path(pipeline).read_text(encoding="utf-8").split("\n  train:")[0], encoding="utf-8")
-        run = [pipe, "run", before_training, "--work", str(root / "work"), "--set", f"corpus={text}", "--set", f"out={out}"]
-        ended = subprocess.run(run, capture_output=True, text=True, timeout=300, check=False)
-        if ended.returncode:
-            print(f"{' '.join(map(str, run))}: exit code {ended.returncode}\n{ended.stderr[-4000:]}", file=sys.stderr)
-            return 1
+        ran(pipe, "run", before_training, "--work", root / "work", "--set", f"corpus={text}", "--set", f"out={out}")
         made = sorted(path.parent for path in out.rglob("features.json"))
         if len(made) != 1:
             print(f"{out}: {len(made)} data sets, one was expected", file=sys.stderr)

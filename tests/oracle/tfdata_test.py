@@ -8,13 +8,14 @@ The ids of each directory are the documents as sentencepiece's own library encod
 
 import os
 import random
-import subprocess
 import sys
 import tempfile
 from collections import Counter
 from pathlib import Path
 
 sys.dont_write_bytecode = True
+from program import ran, told
+
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 FILE = """\
 pipe: 1
@@ -107,7 +108,7 @@ def main(pipe):
     words = ["".join(chance.choices("abdegiklmnoprstuあいうえお", k=2 + at % 6)) for at in range(500)]
     documents = [[f"{number} " + " ".join(chance.choices(words, k=chance.randrange(1, 30)))
                   for _ in range(chance.randrange(1, 6))] for number in range(1200)]
-    problems, told = [], []
+    problems, found = [], []
     with tempfile.TemporaryDirectory() as directory:
         root = Path(directory)
         text = "\n\n".join("\n".join(lines) for lines in documents) + "\n"
@@ -115,17 +116,10 @@ def main(pipe):
         for eos in ("document", "line"):
             out = root / eos
             (root / "p.yaml").write_text(FILE.format(corpus=root / "corpus.txt", eos=eos), encoding="utf-8")
-            for words in (["run", root / "p.yaml", "--work", root / "work", "--set", f"out={out}"],
-                          ["verify", out / "data"]):
-                ended = subprocess.run([pipe, *map(str, words)], capture_output=True, text=True, timeout=120, check=False)
-                if ended.returncode:
-                    print(f"{' '.join(map(str, words))}: {ended.returncode}\n{ended.stdout[-2000:]}{ended.stderr[-4000:]}")
-                    return 1
-            told.append(check(tf, out, documents, eos, problems))
-    for problem in problems[:10]:
-        print(problem, file=sys.stderr)
-    print("DIFFERENT" if problems else "equal     " + ", ".join(f"{ids} ids in {seen} windows" for ids, seen in told))
-    return 1 if problems else 0
+            ran(pipe, "run", root / "p.yaml", "--work", root / "work", "--set", f"out={out}")
+            ran(pipe, "verify", out / "data")
+            found.append(check(tf, out, documents, eos, problems))
+    return told(problems, ", ".join(f"{ids} ids in {seen} windows" for ids, seen in found))
 
 
 if __name__ == "__main__":

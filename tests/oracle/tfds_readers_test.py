@@ -17,6 +17,7 @@ from collections import Counter
 from pathlib import Path
 
 sys.dont_write_bytecode = True
+from program import ran
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
 os.environ["NO_GCE_CHECK"] = "true"
@@ -110,13 +111,10 @@ class Oracle:
         self.place, self.tfds_47, self.wrong = place, tfds_47, []
         self.documents, self.rows = make_corpus(place)
         (place / "p.yaml").write_text(PIPELINE, encoding="utf-8")
-        ended = subprocess.run([pipe, "run", "p.yaml"], cwd=place, capture_output=True, text=True, timeout=240, check=False)
-        if ended.returncode:
-            raise SystemExit(f"exit code {ended.returncode}\n{ended.stdout[-1000:]}{ended.stderr[-3000:]}")
+        ran(pipe, "run", "p.yaml", cwd=place)
         self.out = str(place / "out")
         for made in ("texts/1.0.0", "texts/1.2.0", "short/1.0.0", "pairs/1.0.0"):
-            verified = subprocess.run([pipe, "verify", f"out/{made}"], cwd=place, capture_output=True, text=True, check=False)
-            self.check(verified.returncode == 0, f"pipe verify {made}: {verified.stdout}")
+            ran(pipe, "verify", f"out/{made}", cwd=place)
         self.corpus = Counter(line for lines in self.documents for line in lines)
         self.pairs = {split: Counter((NAMES.index(label), a, b) for label, a, b in rows)
                       for split, rows in self.rows.items()}

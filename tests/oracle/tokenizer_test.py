@@ -4,9 +4,7 @@
     tokenizer_test.py PIPE
 """
 
-import json
 import lzma
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -14,6 +12,7 @@ from pathlib import Path
 import sentencepiece
 
 from pipe_test import corpus
+from program import ran, records
 
 PIPELINE = """
 pipe: 1
@@ -58,18 +57,13 @@ def check(pipe, place, case):
     """How many lines were compared, and what was wrong with them."""
     vocabulary = 1400 + 260 * (case["bytes"] == "true")
     (place / "p.yaml").write_text(PIPELINE.format(vocab_size=vocabulary, **case), encoding="utf-8")
-    run = [pipe, "run", "p.yaml", "--work", f"work-{case['name']}"]
-    ended = subprocess.run(run, cwd=place, capture_output=True, text=True, timeout=240, check=False)
-    if ended.returncode:
-        return 0, [f"exit code {ended.returncode}: {ended.stderr[-3000:]}"]
+    ran(pipe, "run", "p.yaml", "--work", f"work-{case['name']}", cwd=place)
     processor = sentencepiece.SentencePieceProcessor(model_file=str(place / "out" / case["name"] / "tokenizer.model"))
     wrong, lines = [], 0
     if processor.get_piece_size() != vocabulary + 100 * (case["layout"] == "t5"):
         wrong.append(f"{processor.get_piece_size()} pieces")
     kept, = (place / f"work-{case['name']}" / "artifacts").glob("tokens-*")
-    cat = subprocess.run([pipe, "cat", str(kept), "--json"], capture_output=True, check=True, timeout=120)
-    for line in cat.stdout.decode().split("\n")[:-1]:
-        record = json.loads(line)
+    for record in records(pipe, kept):
         lines += 1
         wrong += [f"{record['columns']['text']!r}: {what}" for what in check_line(processor, record, case)]
     return lines, wrong

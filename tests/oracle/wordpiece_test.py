@@ -5,9 +5,7 @@ transformers' BertTokenizer; and for morphemes against its WordPiece alone.
     wordpiece_test.py PIPE
 """
 
-import json
 import lzma
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -16,6 +14,7 @@ from tokenizers.models import WordPiece
 from transformers import BertTokenizer
 
 from pipe_test import corpus
+from program import ran, records
 
 PIPELINE = """
 pipe: 1
@@ -69,11 +68,7 @@ def main(pipe):
         (place / "corpus.txt.xz").write_bytes(lzma.compress(text))
         for step, of in (("stage", "tokenizer"), ("file", "mine.txt")):
             (place / "p.yaml").write_text(PIPELINE.format(tokenizer=of, step=step), encoding="utf-8")
-            run = [Path(pipe).resolve(), "run", "p.yaml", "--work", f"work-{step}"]
-            ended = subprocess.run(run, cwd=place, capture_output=True, text=True, timeout=240, check=False)
-            if ended.returncode:
-                print(f"{step}: exit code {ended.returncode}: {ended.stderr[-3000:]}", file=sys.stderr)
-                return 1
+            ran(Path(pipe).resolve(), "run", "p.yaml", "--work", f"work-{step}", cwd=place)
             file = place / f"out-{step}" / "tokenizer" / "vocab.txt"
             (place / "mine.txt").write_bytes(file.read_bytes())
             vocabulary = {piece: number for number, piece in enumerate(file.read_text(encoding="utf-8").split("\n")[:-1])}
@@ -82,9 +77,7 @@ def main(pipe):
             tokenizer = BertTokenizer(vocab=vocabulary, do_lower_case=False, tokenize_chinese_chars=True, strip_accents=False)
             alone = WordPiece(vocabulary, unk_token="[UNK]")
             kept, = (place / f"work-{step}" / "artifacts").glob("tokens-*")
-            cat = subprocess.run([pipe, "cat", str(kept), "--json"], capture_output=True, check=True, timeout=120)
-            for line in cat.stdout.decode().split("\n")[:-1]:
-                record = json.loads(line)
+            for record in records(pipe, kept):
                 lines += 1
                 wrong += [f"{step}: {record['columns']['text']!r}: {what}" for what in check_line(tokenizer, record)]
             for word in vocabulary:

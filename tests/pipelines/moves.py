@@ -17,9 +17,9 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "cli"))
-from bucket_out import hold, rewritten  # noqa: E402
+from bucket_out import rewritten  # noqa: E402
 from fake_buckets import FakeBucket  # noqa: E402
-from pipe_run import Run, corpus, fail  # noqa: E402
+from pipe_run import Run, corpus, hold  # noqa: E402
 from web_server import WebServer  # noqa: E402
 
 FILE = Path(__file__).resolve().parents[2] / "pipelines/cc100_ja.yaml"

@@ -1,0 +1,92 @@
+"""The rows of `run.py` about a run from xz to packed rows: beside a loop in Python, and on a terminal."""
+
+import fcntl
+import json
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import termios
+import threading
+import time
+from pathlib import Path
+
+from measuring import run, spread
+
+HERE = Path(__file__).resolve().parent
+
+
+def command(bench, corpus, *options):
+    """`pipe run` from a text to packed rows."""
+    return [bench.binaries / "pipe", "run", HERE / "packed.yaml", "--work", bench.scratch / "work", "-j", 2,
+            "--set", f"corpus={corpus}", "--set", f"out={bench.scratch / 'out'}", *options]
+
+
+def packed(bench):
+    """Rows of ids from compressed text, as people make them in Python with a process per core. The tokenizer is
+    made beforehand, and its artifact taken over by each run."""
+    model = bench.place / "tokenizer"
+    rows, seq_len = bench.place / "python.rows", 1024
+
+    def pipe(*options):
+        return run(command(bench, bench.texts.one_block, "--set", f"stages.tokenizer.out={model}", *options))
+
+    def fresh():
+        shutil.rmtree(bench.scratch, ignore_errors=True)
+        return pipe("--only", "packed")
+
+    def loop():
+        counted = bench.place / "python.ids"
+        with open(counted, "wb") as out:
+            cost = run([bench.python, HERE / "python_loop.py", bench.texts.one_block, model / "tokenizer.model", seq_len,
+                        rows, os.cpu_count()], stdout=out)
+        return cost, int(counted.read_text())
+
+    shutil.rmtree(bench.scratch, ignore_errors=True)
+    pipe("--until", "tokenizer")
+    value, values, foreign = bench.pairs(lambda: loop()[0], fresh, lambda by_python, by_pipe:
+                                         by_python.wall / by_pipe.wall, wall=True)
+    ids, made = loop()[1], json.loads((bench.scratch / "out/packed/packed.json").read_text())["splits"]["train"]
+    # Where a document goes on, a line of ours ends with newline and not with eos: one id in both.
+    if abs(made["targets"] - ids) > 1e-4 * ids:
+        sys.exit(f"bench: the Python loop made {ids} ids and `pipe run` {made['targets']}")
+    bench.row("wall of a Python loop over two processes / of `pipe run`, xz to packed rows", value, 1.4,
+              note=f"{spread(values)}; {ids / 1e6:.1f} M ids; others took up to {foreign:.0%}")
+    rows.unlink()
+
+
+def display(bench):
+    """The thread that draws, on a terminal of 50 lines, while packed rows are made: of one core's time."""
+    words = command(bench, bench.texts.long_block, "--set", "stages.lines.partition=8MiB")
+    shutil.rmtree(bench.scratch, ignore_errors=True)
+    ours, theirs = os.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 120, 0, 0))
+    drawn = [0]
+
+    def read():
+        try:
+            while data := os.read(ours, 1 << 16):
+                drawn[0] += len(data)
+        except OSError:  # how a terminal ends
+            pass
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    start, used, wall = time.monotonic(), 0, 0.0
+    with subprocess.Popen([str(word) for word in words], stdout=subprocess.DEVNULL, stderr=theirs) as child:
+        os.close(theirs)
+        while child.poll() is None:
+            for thread in Path(f"/proc/{child.pid}/task").glob("*"):
+                try:
+                    if (thread / "comm").read_text().strip() == "pipe-status":
+                        used, wall = int((thread / "schedstat").read_text().split()[0]), time.monotonic() - start
+                except OSError:  # it ended meanwhile
+                    continue
+            time.sleep(0.1)
+    reader.join()
+    os.close(ours)
+    if child.returncode != 0 or used == 0 or drawn[0] < 1000:
+        sys.exit(f"bench: the run on a terminal: exit {child.returncode}, {used} ns used to draw {drawn[0]} bytes")
+    bench.row("time of the thread that draws the status, of a core", 100 * used / 1e9 / wall, 1, most=True, unit=" %",
+              note=f"{used / 1e6:.0f} ms of {wall:.0f} s, {drawn[0] / 1e3:.0f} kB drawn")

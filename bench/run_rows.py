@@ -1,0 +1,115 @@
+"""The rows of `run.py` about `pipe run` itself: what it adds, how it scales, what it holds, how it plans."""
+
+import hashlib
+import os
+import shutil
+import statistics
+import sys
+from pathlib import Path
+
+from measuring import ONE_CORE, output_of, run, spread
+
+HERE = Path(__file__).resolve().parent
+MIB = 1 << 20
+
+
+def pipe(bench, corpus, *options, shuffle="none", settings=(), fresh=True, place=None, prefix=()):
+    """`pipe run` from nothing, or on what the last one left."""
+    place = place or bench.scratch
+    if fresh:
+        shutil.rmtree(place, ignore_errors=True)
+    command = [*prefix, bench.binaries / "pipe", "run", HERE / "pipeline.yaml", "--work", place / "work"]
+    for setting in (f"corpus={corpus}", f"out={place / 'out'}", f"stages.text.shuffle={shuffle}", *settings):
+        command += ["--set", setting]
+    return run([*command, *options])
+
+
+def overhead(bench):
+    """The same bytes by a loop around the same libraries, without us."""
+    bare_out = bench.place / "bare.tfrecord"
+
+    def bare():
+        return run([*ONE_CORE, bench.binaries / "bare_chain", bench.texts.one_block, bare_out])
+
+    value, values, _ = bench.pairs(bare, lambda: pipe(bench, bench.texts.one_block, "-j", 1, prefix=ONE_CORE),
+                                   lambda one, other: one.cpu / other.cpu)
+    shards = hashlib.sha256()
+    for shard in sorted((bench.scratch / "out").glob("bench/1.0.0/*.tfrecord-*")):
+        shards.update(shard.read_bytes())
+    if shards.digest() != hashlib.sha256(bare_out.read_bytes()).digest():
+        sys.exit("bench: pipe and bare_chain wrote different records")
+    bench.row("CPU of a bare loop / of `pipe run`, on one core", value, 0.95, note=f"{spread(values)}; same bytes")
+
+
+def decoder(bench):
+    """Of a short input the start and the last commits are a part that shows; of a long one they are not."""
+    for text, floor, what in ((bench.texts.one_block, None, "the text"), (bench.texts.long_block, 0.95, "four times the text")):
+        value, values, foreign = bench.pairs(lambda: run(["xz", "-dc", text]), lambda: pipe(bench, text, "-j", 2),
+                                             lambda one, other: one.wall / other.wall, wall=True)
+        bench.row(f"wall of `xz -dc` / of `pipe run`, one block of {what}", value, floor,
+                  note=f"{spread(values)}; others took up to {foreign:.0%}")
+
+
+def shuffle(bench):
+    value, values, _ = bench.pairs(lambda: pipe(bench, bench.texts.one_block, "-j", 1, prefix=ONE_CORE),
+                                   lambda: pipe(bench, bench.texts.one_block, "-j", 1, shuffle="{seed: 0}", prefix=ONE_CORE),
+                                   lambda without, with_it: 100 * (with_it.cpu - without.cpu) / with_it.cpu)
+    bench.row("shuffle's share of the CPU", value, 25, most=True, unit=" %", note=spread(values))
+
+
+def scaling(bench):
+    value, values, foreign = bench.pairs(
+        lambda: pipe(bench, bench.texts.blocks, "-j", 2, prefix=ONE_CORE),
+        lambda: pipe(bench, bench.texts.blocks, "-j", 2), lambda one, two: one.wall / two.wall, wall=True)
+    bench.row("wall on one core / on two, many blocks", value, 1.7,
+              note=f"{spread(values)}; others took up to {foreign:.0%}")
+
+
+def memory(bench):
+    for order in ("none", "{seed: 0}"):
+        settings = ["memory=256MiB", "partition=8MiB"]
+        if order != "none":
+            settings.append("stages.text.shards=2")  # each larger than the window of the unit that gathers it
+        small = max(pipe(bench, bench.texts.blocks, "-j", 2, shuffle=order, settings=settings).peak for _ in range(3))
+        large = pipe(bench, bench.texts.tenfold, "-j", 2, shuffle=order, settings=settings).peak
+        name = "shuffled" if order != "none" else "corpus order"
+        bench.row(f"peak memory / `limits.memory`, {name}, ten times the text", large / (256 * MIB), 1.0,
+                  most=True, note=f"{large / MIB:.0f} MiB of 256")
+        bench.row(f"peak memory of ten times the text / of the text, {name}", large / small, 1.1, most=True,
+                  note=f"{small / MIB:.0f} MiB, {large / MIB:.0f} MiB")
+
+
+def reads(bench):
+    shutil.rmtree(bench.scratch, ignore_errors=True)
+    printed = output_of(bench.binaries / "shuffle_reads", bench.texts.one_block, bench.scratch, 4 * MIB, 64 * MIB, 1, 1000)
+    for line in printed.splitlines():
+        shards, written, read, peak = map(int, line.split())
+        bench.row(f"bytes read / written, second pass, {shards} shards", read / written, 2.5, most=True,
+                  note=f"{peak / MIB:.0f} MiB held")
+
+
+def planning(bench):
+    """100,000 partitions, made by a real run of as many documents, where syncing costs nothing."""
+    place = Path("/dev/shm" if os.access("/dev/shm", os.W_OK) else bench.place) / f"pipe-bench-{os.getpid()}"
+    documents = bench.place / "documents.txt"
+    documents.write_text("".join(f"{number} 本日は晴天なり\n" for number in range(100_000)), encoding="utf-8")
+
+    def go(*options, **more):
+        return pipe(bench, documents, *options, shuffle="{seed: 0}", place=place, fresh=False, **more,
+                    settings=("partition=1B", "documents=line", "stages.text.shards=1000"))
+
+    def median(*options):
+        costs = [go(*options) for _ in range(bench.pairs_wanted)]
+        return statistics.median(cost.wall for cost in costs), statistics.median(cost.cpu for cost in costs)
+
+    try:
+        go()
+        wall, cpu = median("-n")
+        bench.row("`pipe run -n`, 100,000 units and published", wall, 1.0, most=True, unit=" s", note=f"CPU {cpu:.2f} s")
+        wall, cpu = median()
+        bench.row("`pipe run` with nothing to do", wall, 2.0, most=True, unit=" s", note=f"CPU {cpu:.2f} s")
+        shutil.rmtree(place / "out")
+        wall, cpu = median("-n")
+        bench.row("`pipe run -n`, 100,000 units, not published", wall, 1.0, most=True, unit=" s", note=f"CPU {cpu:.2f} s")
+    finally:
+        shutil.rmtree(place, ignore_errors=True)

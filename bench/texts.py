@@ -1,0 +1,36 @@
+"""The text that is measured on, in the forms that the rows ask for."""
+
+import hashlib
+import subprocess
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+CORPUS_BYTES = 72_000_000
+
+
+class Texts:
+    """One text as one block, as many blocks, ten times over, and plain; made once and kept in `place`."""
+
+    def __init__(self, corpus, place):
+        place.mkdir(parents=True, exist_ok=True)
+        if corpus is None:
+            corpus = place / "made.txt.xz"
+            self.make(corpus, f"{HERE / 'make_corpus.py'} {CORPUS_BYTES} | xz -6 -T1 -c")
+        name = hashlib.sha256(str(corpus.resolve()).encode()).hexdigest()[:8]
+        self.one_block = corpus
+        self.blocks = place / f"{name}.blocks.xz"
+        self.plain = place / f"{name}.txt"
+        self.tenfold = place / f"{name}.tenfold.xz"
+        self.long_block = place / f"{name}.long.xz"
+        self.make(self.plain, f"xz -dc '{corpus}'")
+        self.make(self.blocks, f"xz -6 -T2 --block-size=4MiB -c '{self.plain}'")
+        self.make(self.long_block, f"cat {' '.join([repr(str(self.plain))] * 4)} | xz -1 -T1 -c")
+        self.make(self.tenfold, "cat" + f" '{self.blocks}'" * 10)  # the streams of an .xz may be many
+
+    @staticmethod
+    def make(path, command):
+        if path.exists():
+            return
+        part = path.with_suffix(".part")
+        subprocess.run(["bash", "-o", "pipefail", "-c", f"{command} >'{part}'"], check=True)
+        part.rename(path)

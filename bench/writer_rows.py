@@ -1,0 +1,71 @@
+"""The rows of `run.py` about stages that write shards, each alone."""
+
+import collections
+import statistics
+import sys
+from pathlib import Path
+
+from measuring import ONE_CORE, output_of, spread
+
+HERE = Path(__file__).resolve().parent
+
+
+def forms(bench, stage, *command):
+    """A stage alone, from records in memory to shards in memory, on one core by the processor's clock: the slowest of its
+    forms. What counts is the lesser of the text that comes in and the shards that go out."""
+    speeds = {}
+    for line in output_of(*ONE_CORE, *command).splitlines():
+        form, shards, seconds, text = line.split()
+        speeds[form] = tuple(int(size) / 1e6 / float(seconds) for size in (shards, text))
+    bench.row(f"`{stage}` on one core, the slowest of its forms", min(map(min, speeds.values())), 100, unit=" MB/s",
+              note="of shards, of text: " + ", ".join(f"{form} {shards:.0f} {text:.0f}" for form, (shards, text) in speeds.items()))
+
+
+def packed_writer(bench):
+    forms(bench, "write_packed", bench.binaries / "id_writers", "packed")
+
+
+def tfdata_writer(bench):
+    forms(bench, "write_tfdata", bench.binaries / "id_writers", "tfdata")
+
+
+def jsonl_writer(bench):
+    forms(bench, "write_jsonl", bench.binaries / "text_writers", "jsonl", bench.texts.plain)
+
+
+def tfds(bench):
+    """With a limit of tokens every line is measured by SentencePiece."""
+    forms(bench, "write_tfds", bench.binaries / "text_writers", "tfds", bench.texts.plain)
+    split, loop = map(float, output_of(*ONE_CORE, bench.binaries / "tfds_speed", bench.texts.plain).split())
+    bench.row("CPU of a bare SentencePiece loop / of `write_tfds` with `max_tokens: 128`", split / loop, None,
+              note=f"{split:.1f} MB/s; what is too long is encoded again in parts")
+
+
+def bert_writer(bench):
+    """Sentences to examples of BERT, beside one process of plain Python: the same sentences and vocabulary."""
+    text, vocabulary, out = (bench.place / name for name in ("bert.txt", "bert.vocab.txt", "bert.out"))
+    with open(bench.texts.plain, encoding="utf-8") as lines:
+        front = lines.read(1 << 20)  # characters
+    text.write_text(front.replace("。", "。\n").replace("\n\n\n", "\n\n"), encoding="utf-8")
+    letters = sorted(set(front) - set("\n \u3000"))
+    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *letters, *("##" + letter for letter in letters)]
+    words = collections.Counter(front[at:at + 2] for at in range(0, len(front) - 1, 2) if front[at:at + 2].isalpha())
+    pieces += [prefix + word for word, _ in words.most_common(8000) for prefix in ("", "##")]
+    vocabulary.write_text("".join(f"{piece}\n" for piece in pieces), encoding="utf-8")
+
+    def once(*command):
+        return [float(number) for number in output_of(*ONE_CORE, *command).split()]
+    ours = lambda: once(bench.binaries / "bert_writer", vocabulary, text)  # noqa: E731
+    theirs = lambda: once(sys.executable, HERE / "bert_baseline.py", vocabulary, text, out)  # noqa: E731
+    pairs = [(theirs(), ours()) for _ in range(3)]
+    made, wrote = pairs[0][0][0], pairs[0][1][0]
+    if abs(made - wrote) > 0.03 * made:
+        sys.exit(f"bench: the Python process made {made:.0f} examples and write_bert {wrote:.0f}")
+    ratios = [python[1] / pipe[2] for python, pipe in pairs]
+    bench.row("CPU of one CPython process without numpy / of `encode` and `write_bert`, sentences to examples",
+              statistics.median(ratios), 20, note=f"{spread(ratios)}; {wrote:.0f} examples")
+    ratios = [python[2] / pipe[3] for python, pipe in pairs]
+    bench.row("the same without tokenising", statistics.median(ratios), 20, note=spread(ratios))
+    speeds = [pipe[1] / 1e6 / pipe[3] for _, pipe in pairs]
+    bench.row("`write_bert` on one core, bytes of its shards", statistics.median(speeds), 100, unit=" MB/s",
+              note=spread(speeds))
