@@ -35,8 +35,8 @@ constexpr std::uint64_t kHeldShare = 50;
 constexpr std::uint64_t kHeldBytes = 1 << 20;
 constexpr std::uint64_t kSampleBytes = 2 << 20;
 constexpr std::int64_t kComparedVocabulary = 8000;
-constexpr std::int64_t kMostPieces = 1 << 24;  // of a SentencePiece model
 constexpr std::uint32_t kLeastPieces = 16;
+constexpr std::int64_t kMostPieces = 1 << 24;  // of a SentencePiece model
 
 struct Settings {
   TrainingSettings training;

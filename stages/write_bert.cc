@@ -317,9 +317,9 @@ StageType WriteBertType() {
   type.check = Check;
   type.published_bytes = PublishedBytes;
   type.pieces_as_published = true;
-  type.model_memory = [](const Json&) { return 2 * kMaxWordPieceBytes; };  // of vocab.txt, which it publishes
   type.check_promised = OfPromisedTokenizer(
       [](const Json&, const Schema&, const TokenizerFacts& facts) { return CheckBertTokenizer(facts); });
+  type.model_memory = [](const Json&) { return 2 * kMaxWordPieceBytes; };  // of vocab.txt, which it publishes
   type.make = SinkFactory(Make);
   return type;
 }

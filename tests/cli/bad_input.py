@@ -405,36 +405,6 @@ def signals_drain():
     return ", ".join(told)
 
 
-def a_stop_while_examples_are_made():
-    """write_bert makes them when a partition ends, in a thousand passes here: that takes minutes."""
-    with Place() as place:
-        place.write_file = lambda: None
-        place.source.write_text("a b. b a.\na. b.\n\nb b. a\n\n" * 20_000)
-        (place.root / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\n.\n")
-        written = f"""pipe: 1
-name: passes
-stages:
-  source: {{ type: download, url: "{place.source}" }}
-  lines: {{ type: decompress, input: source }}
-  tokens: {{ type: encode, input: lines, tokenizer: vocab.txt }}
-  bert: {{ type: write_bert, input: tokens, out: out/bert, seq_len: 16, max_predictions: 3, dupe_factor: 1000 }}
-"""
-        place.file.write_text(written)
-        child = place.start()
-        wait_for(lambda: list(place.work.rglob("*.1.spill")))
-        child.send_signal(signal.SIGTERM)
-        began = time.monotonic()
-        _, err = child.communicate(timeout=20)
-        seconds = time.monotonic() - began
-        check(child.returncode == 143, f"exit {child.returncode}\n{err.decode()}")
-        check(seconds < 2, f"took {seconds:.1f} s")
-        check_says(place.ok(command="status").out, "cancelled")
-        check("failed\t" not in place.log_text(), "a partition that was stopped is said to have failed")
-        place.file.write_text(written.replace("1000", "2"))
-        place.ok()
-        return f"exit 143 after {seconds:.2f} s"
-
-
 # --- The file and the command line
 
 def mistakes_in_the_file():
@@ -513,7 +483,7 @@ def sources_that_are_not_there():
 SCENARIOS = [
     damaged_archives, not_an_archive, repaired_text, utf16_with_a_mark, a_line_of_100_megabytes, nothing_to_read,
     a_full_disk, outputs_that_cannot_be_written, outputs_that_hold_something_else, artifacts_behind_our_back,
-    a_log_cut_anywhere, a_log_of_a_newer_version, two_runs_at_once, signals_drain, a_stop_while_examples_are_made, mistakes_in_the_file,
+    a_log_cut_anywhere, a_log_of_a_newer_version, two_runs_at_once, signals_drain, mistakes_in_the_file,
     mistakes_on_the_command_line, sources_that_are_not_there,
 ]
 

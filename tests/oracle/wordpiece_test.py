@@ -173,7 +173,7 @@ class Comparison:
             print(f"  {what[:2000]}", file=sys.stderr)
 
 
-def compare(pipe, place, name, oracle, **values):
+def run(pipe, place, name, oracle, **values):
     """Runs the pipeline and holds the ids of each line against the oracle's."""
     words = SEGMENT.format(**values) if values["dictionary"] else ""
     (place / "p.yaml").write_text(PIPELINE.format(words=words, input="words" if words else "lines", out=f"out-{name}",
@@ -198,10 +198,10 @@ def of_dirt(pipe, place):
     text = corpus(seed=4) + ("\n" + "\n".join(line for line in WORDS if "\n" not in line) + "\n").encode()
     (place / "corpus.txt.xz").write_bytes(lzma.compress(text))
     values = {"url": "corpus.txt.xz", "partition": "256KiB", "vocab_size": 2000, "coverage": 0.99, "dictionary": None}
-    made = [compare(pipe, place, "words", Words, tokenizer="tokenizer", **values),
-            compare(pipe, place, "file", Words, tokenizer="out-words/tokenizer/vocab.txt", **values),
-            compare(pipe, place, "morphemes", Morphemes, tokenizer="tokenizer",
-                    **{**values, "vocab_size": 4000, "dictionary": "ipadic"})]
+    made = [run(pipe, place, "words", Words, tokenizer="tokenizer", **values),
+            run(pipe, place, "file", Words, tokenizer="out-words/tokenizer/vocab.txt", **values),
+            run(pipe, place, "morphemes", Morphemes, tokenizer="tokenizer",
+                **{**values, "vocab_size": 4000, "dictionary": "ipadic"})]
     return all(not one.wrong and one.lines > 13000 for one in made)
 
 
@@ -212,7 +212,7 @@ def of_files(pipe, place, options):
                   "tokenizer": "tokenizer"}
         for name, oracle, dictionary in (("words", Words, None), ("morphemes", Morphemes, options.dictionary)):
             print(file, end=": ", flush=True)
-            one = compare(pipe, place, f"{name}-{number}", oracle, dictionary=dictionary, **values)
+            one = run(pipe, place, f"{name}-{number}", oracle, dictionary=dictionary, **values)
             good = not one.wrong and one.lines > 0 and good
     return good
 
