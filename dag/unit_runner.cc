@@ -76,9 +76,8 @@ Status UnitRunner::Stream(Track& track, std::uint32_t number) {
     if (judged.ok() && takes_whole && !maker->planned->publishes) judged = JudgeWhole(*maker);
   Status outcome = !judged.ok()              ? std::move(judged)
                    : track.gather != nullptr ? ReadGathered(track, standing, events)
-                   : takes_whole ? RunGatherUnit(track.scope, *run_.arena, *track.scope.directory, {},
-                                                 standing, events, run_.stop.get_token())
-                                 : ReadFile(track, number, standing, events);
+                   : takes_whole             ? ReadTaken(track, standing, events)
+                                             : ReadFile(track, number, standing, events);
   const std::scoped_lock lock(run_.mutex);
   Track::Input& input = track.inputs[number];
   input.running = false;
@@ -119,6 +118,27 @@ Status UnitRunner::ReadGathered(Track& track, const InputPieces& standing, const
   Status outcome = RunGatherUnit(track.scope, *run_.arena, *gather.scope.directory, std::move(pieces),
                                  standing, events, run_.stop.get_token());
   return MakeAgain(gather, remade, std::move(outcome));
+}
+
+Status UnitRunner::ReadTaken(Track& track, const InputPieces& standing, const UnitEvents& events) {
+  std::vector<std::set<PartitionId>> remade;  // of each maker
+  {
+    const std::scoped_lock lock(run_.mutex);
+    for (const Track* maker : track.makers) remade.push_back(maker->remade);
+  }
+  Status outcome = RunGatherUnit(track.scope, *run_.arena, *track.scope.directory, {}, standing, events,
+                                 run_.stop.get_token());
+  const std::optional<PieceOf> piece = DamagedPieceOf(outcome);
+  for (std::size_t at = 0; piece && at < track.makers.size(); ++at) {
+    Track& maker = *track.makers[at];
+    if (maker.name() != piece->stage) continue;
+    if (remade[at].contains(piece->id) || piece->id.input >= maker.inputs.size()) break;
+    const std::scoped_lock lock(run_.mutex);
+    Remake(maker, piece->id, outcome);
+    track.stages = Track::Stages::kLacking;  // they hold the pieces that stood
+    return {};
+  }
+  return outcome;
 }
 
 Status UnitRunner::JudgeWhole(const Track& whole) {

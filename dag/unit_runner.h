@@ -39,6 +39,8 @@ class UnitRunner {
   UnitEvents EventsOf(Track& track);
   Status ReadFile(Track& track, std::uint32_t number, const InputPieces& standing, const UnitEvents& events);
   Status ReadGathered(Track& track, const InputPieces& standing, const UnitEvents& events);
+  /// What a Gather stage gives of the pieces that it takes whole, of other tracks.
+  Status ReadTaken(Track& track, const InputPieces& standing, const UnitEvents& events);
 
   /// The verdict on what is about to be read as a whole: a run that found it wanting may be over, its pieces
   /// stand.

@@ -37,6 +37,18 @@ Result<const StageType*> PluginStages::Find(const std::string& plugin_name, cons
     const PluginServices services = {.log = host.log};
     return plugin->Check(PluginRequest(type, config), services).status();
   };
+  type.check_promised = [plugin, &type, &host](const Json& config, const Schema&,
+                                               const Promise& promise) -> Status {
+    const PluginServices services = {.log = host.log};
+    Json request = PluginRequest(type, config);
+    Json& maker = request["makers"][promise.port];
+    maker["type"] = promise.maker;
+    maker["config"] = promise.config;
+    maker["facts"] = promise.facts;
+    maker["splits"] = Json(Json::Array{});
+    for (const std::string& split : promise.schema.splits) maker["splits"].Append(split);
+    return plugin->Check(request, services).status();
+  };
   type.prepare = [plugin, &type, &host](const Json& config) -> Status {
     const PluginServices services = {.log = host.log};
     return plugin->Prepare(PluginRequest(type, config), services);

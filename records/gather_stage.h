@@ -35,7 +35,8 @@ class GatherStage {
   /// As SinkStage::partition_memory.
   virtual std::uint64_t partition_memory(std::uint64_t text_bytes) const = 0;
   /// What it gives depends on the pieces and its configuration alone: every column of the schema that comes
-  /// in. DamagedPiece (records/piece.h) names a piece that is missing or differs from what was written.
+  /// in. DamagedPiece (records/piece.h) names a piece that is missing or differs from what was written; where
+  /// those of several stages are read, DamagedPieceOf does.
   virtual Result<std::unique_ptr<Source>> Open(GatherRequest request) const = 0;
 };
 

@@ -39,6 +39,21 @@ std::optional<PartitionId> ParsePieceName(std::string_view object) {
 
 Status PieceError(std::string_view object, Status why) { return std::move(why).Annotate(object); }
 
+Status PieceErrorOf(std::string_view stage, Status why) {
+  if (DamagedPiece(why)) return {why.code(), StrCat(stage, "/", why.message())};
+  return why.code() == Code::kCancelled ? why : std::move(why).Annotate(stage);
+}
+
+std::optional<PieceOf> DamagedPieceOf(const Status& status) {
+  const std::string_view message = status.message();
+  const std::size_t slash = message.find('/');
+  if (slash == std::string_view::npos) return std::nullopt;
+  const std::optional<PartitionId> id =
+      DamagedPiece(Status(status.code(), std::string(message.substr(slash + 1))));
+  if (!id) return std::nullopt;
+  return PieceOf{std::string(message.substr(0, slash)), *id};
+}
+
 std::optional<PartitionId> DamagedPiece(const Status& status) {
   if (status.code() != Code::kDataLoss && status.code() != Code::kNotFound) return std::nullopt;
   const std::string_view message = status.message();

@@ -45,4 +45,16 @@ Status PieceError(std::string_view object, Status why);
 /// kDataLoss, or of a kNotFound. Absent where the failure is another.
 std::optional<PartitionId> DamagedPiece(const Status& status);
 
+/// A piece among those of several stages.
+struct PieceOf {
+  std::string stage;
+  PartitionId id;
+};
+
+/// `why`, for which DamagedPiece may have an answer, with the stage in front whose pieces were read.
+Status PieceErrorOf(std::string_view stage, Status why);
+
+/// As DamagedPiece, of what PieceErrorOf gave.
+std::optional<PieceOf> DamagedPieceOf(const Status& status);
+
 }  // namespace pipeline

@@ -251,10 +251,23 @@ class Builder {
   Status Check(Node& node) {
     const StageSpec& stage = *node.spec;
     if (stage.type->check) RETURN_IF_ERROR(stage.type->check(stage.config, node.out));
-    if (!stage.type->check_ports) return {};
     std::vector<std::string_view> ports;
-    for (const PortEdge& edge : node.ports) ports.push_back(edge.port->name);
-    return stage.type->check_ports(stage.config, ports);
+    for (const PortEdge& edge : node.ports) {
+      ports.push_back(edge.port->name);
+      RETURN_IF_ERROR(CheckPromised(node, edge));
+    }
+    return stage.type->check_ports ? stage.type->check_ports(stage.config, ports) : Status();
+  }
+
+  Status CheckPromised(const Node& node, const PortEdge& edge) const {
+    const StageType& type = *node.spec->type;
+    if (!type.check_promised || edge.node < 0 || edge.port->takes != Flow::kArtifact) return {};
+    if (!known_[Index(edge.node)]) return {};
+    const Node& maker = nodes_[Index(edge.node)];
+    Promise promise = {edge.port->name, maker.spec->type->name, maker.spec->config, maker.in,
+                       Json(Json::Object{})};
+    if (maker.spec->type->promises) promise.facts = maker.spec->type->promises(maker.spec->config, maker.in);
+    return type.check_promised(node.spec->config, node.in, promise);
   }
 
   bool JudgePorts(const Node& node) {

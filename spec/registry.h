@@ -88,6 +88,15 @@ struct Metric {
   std::function<double(const StageCounts&)> value;  // of the stage, over the whole artifact
 };
 
+/// What is known of an artifact before the stage that makes it has run.
+struct Promise {
+  std::string_view port;   // of its reader
+  std::string_view maker;  // type of the stage that makes it
+  const Json& config;      // of that stage
+  const Schema& schema;    // of the records that come in there
+  Json facts;              // as StageType::promises gives them; an empty object where nothing is known
+};
+
 /// What a stage is made from.
 struct StageContext {
   std::string name;  // of the stage, for messages
@@ -125,6 +134,12 @@ struct StageType {
   /// Whether the keys fit the ports that something stands at; one that takes many comes as often. Empty: they
   /// always do.
   std::function<Status(const Json& config, const std::vector<std::string_view>& ports)> check_ports = {};
+  /// What the facts in its artifact's manifest will say, as far as that is known before it runs; `schema` is
+  /// that of the records that come in. Empty: nothing is.
+  std::function<Json(const Json& config, const Schema& schema)> promises = {};
+  /// Whether it can use what will stand at one of its ports: asked before hours are spent on making that.
+  /// Empty: whatever it is.
+  std::function<Status(const Json& config, const Schema& schema, const Promise& promise)> check_promised = {};
   /// Of a Source: whether it can read files of these names; asked before a run starts anything. Empty: of
   /// any.
   std::function<Status(const Json& config, const std::vector<std::string>& files)> check_inputs = {};

@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "formats/sentencepiece_model.h"
 #include "stages/tokenizer_facts.h"
+#include "stages/tokenizer_layout.h"
 #include "storage/store.h"
 #include "text/sentencepiece_handle.h"
 #include "text/tokenizer_corpus.h"
@@ -18,7 +19,6 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::string_view kPort = "tokenizer";
 constexpr std::string_view kWordsKey = "words";
 constexpr std::string_view kModelFile = "tokenizer.model";  // where a stage made it
 constexpr std::uint64_t kMaxModelBytes = 1 << 30;
@@ -115,23 +115,31 @@ class EncodeWordPieces final : public Transform {
   const std::uint32_t unknown_;
 };
 
+bool OfMorphemes(const Json& config, const TokenizerFacts& facts) {
+  const std::string_view words = config[kWordsKey].AsString("auto");
+  return words == "auto" ? facts.morphemes : words == "morphemes";
+}
+
+Status CheckTokenizer(const Json& config, const Schema& schema, const TokenizerFacts& facts) {
+  if (facts.layout != kBertLayout || !OfMorphemes(config, facts) || schema.columns.contains("cuts"))
+    return {};
+  return Status(Code::kFailedPrecondition,
+                "the words of its tokenizer are morphemes, and the records have no column 'cuts'; put "
+                "segment_words in front of it, or write `words: text`");
+}
+
 Result<std::unique_ptr<Transform>> MakeWordPieces(const StageContext& context, const ArtifactInput& input) {
   ASSIGN_OR_RETURN(const TokenizerFacts facts, ReadTokenizerFacts(input));
   ASSIGN_OR_RETURN(const std::string bytes, ReadObject(*input.directory, facts.model, kMaxModelBytes));
   const Result<WordPieceVocabulary> vocabulary = WordPieceVocabulary::Parse(bytes);
   if (!vocabulary.ok()) return Status(vocabulary.status()).Annotate(facts.model);
-  const std::string_view words = context.config[kWordsKey].AsString("auto");
-  const bool morphemes = words == "auto" ? facts.morphemes : words == "morphemes";
-  if (morphemes && context.schema.columns.count("cuts") == 0)
-    return Status(Code::kFailedPrecondition,
-                  "the words of its tokenizer are morphemes, and the records have no column 'cuts'; put "
-                  "segment_words in front of it, or write `words: text`");
+  RETURN_IF_ERROR(CheckTokenizer(context.config, context.schema, facts));
   return std::unique_ptr<Transform>(std::make_unique<EncodeWordPieces>(
-      *vocabulary, morphemes ? BertWordKind::kMorphemes : BertWordKind::kText));
+      *vocabulary, OfMorphemes(context.config, facts) ? BertWordKind::kMorphemes : BertWordKind::kText));
 }
 
 Result<std::unique_ptr<Transform>> MakeEncode(const StageContext& context) {
-  const auto found = context.artifacts.find(kPort);
+  const auto found = context.artifacts.find(kTokenizerPort);
   if (found == context.artifacts.end() || !found->second.directory)
     return Status(Code::kInternal, StrCat(context.name, ": no tokenizer was handed over [this is a bug]"));
   const ArtifactInput& input = found->second;
@@ -173,7 +181,7 @@ StageType EncodeType() {
   type.name = "encode";
   type.help = "Turns each line into the ids of a tokenizer, with where in the line each ends.";
   type.reads = {"text"};
-  type.ports = {{.name = kPort,
+  type.ports = {{.name = kTokenizerPort,
                  .or_file = true,
                  .help = "The stage that trains the tokenizer, or a `.model` or `vocab.txt` file."}};
   type.keys = {{kWordsKey,
@@ -195,6 +203,7 @@ StageType EncodeType() {
     schema.columns["id_ends"] = ColumnType::kU32List;
     return {};
   };
+  type.check_promised = OfPromisedTokenizer(CheckTokenizer);
   type.make = TransformFactory(MakeEncode);
   return type;
 }

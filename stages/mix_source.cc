@@ -25,13 +25,8 @@ struct Reading {
   Result<std::unique_ptr<Source>> Open(const Corpus& corpus, std::size_t piece) const {
     Result<std::unique_ptr<Source>> source =
         format.Open(*corpus.directory, corpus.pieces[piece], schema, kReadBytes, stop);
-    if (!source.ok()) return OfCorpus(corpus, std::move(source).status());
+    if (!source.ok()) return PieceErrorOf(corpus.stage, std::move(source).status());
     return source;
-  }
-  static Status OfCorpus(const Corpus& corpus, Status status) {
-    if (status.code() == Code::kCancelled) return status;
-    return std::move(status).Annotate(
-        StrCat("corpus '", corpus.name, "', which `--force ", corpus.name, "` makes again"));
   }
 };
 
@@ -51,7 +46,7 @@ Result<std::uint64_t> CountTokens(const Reading& reading, const Corpus& corpus,
     while (true) {
       batch.Clear(1);
       const Result<bool> more = source->Next(batch);
-      if (!more.ok()) return Reading::OfCorpus(corpus, more.status());
+      if (!more.ok()) return PieceErrorOf(corpus.stage, more.status());
       if (!*more) break;
       for (std::size_t row = 0; row < batch.size(); ++row)
         if (!mixed || batch.split[row] == *mixed) tokens += batch.ids[row].size();
@@ -109,7 +104,7 @@ class MixStream final : public RecordStream {
       read_.Clear(1);
       row_ = 0;
       const Result<bool> more = source_->Next(read_);
-      if (!more.ok()) return Reading::OfCorpus(corpora_[corpus_], more.status());
+      if (!more.ok()) return PieceErrorOf(corpora_[corpus_].stage, more.status());
       if (*more) continue;
       source_.reset();
       ++piece_;
@@ -202,14 +197,14 @@ Result<std::vector<double>> MixRates(const MixRules& rules, const std::vector<Co
   std::size_t scarce = 0;
   for (std::size_t i = 0; i < corpora.size(); ++i) {
     if (sizes[i] == 0)
-      return Status(Code::kFailedPrecondition, StrCat("mix: corpus '", corpora[i].name, "' has no ", unit,
+      return Status(Code::kFailedPrecondition, StrCat("mix: corpus '", corpora[i].stage, "' has no ", unit,
                                                       " in its split ", kMixedSplit));
     const double whole = rules.epochs[i] * static_cast<double>(sizes[i]) * all / rules.weights[i];
     if (i == 0 || whole < most) most = whole, scarce = i;
   }
   if (rules.size && static_cast<double>(*rules.size) > most)
     return Status(Code::kFailedPrecondition, StrCat("mix: a size of ", *rules.size, " ", unit,
-                                                    " would take corpus '", corpora[scarce].name, "', of ",
+                                                    " would take corpus '", corpora[scarce].stage, "', of ",
                                                     sizes[scarce], ", more often than its limit of epochs; ",
                                                     static_cast<std::uint64_t>(most), " can be had"));
   const double total = rules.size ? static_cast<double>(*rules.size) : most;

@@ -26,7 +26,7 @@ struct MixRules {
 };
 
 struct Corpus {
-  std::string name;  // for messages
+  std::string stage;  // that keeps it
   std::shared_ptr<Store> directory;
   std::vector<Piece> pieces;  // by id
 };

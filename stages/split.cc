@@ -105,11 +105,8 @@ class DivideWorker final : public Worker {
 
 class Split final : public Transform {
  public:
-  Split(std::string stage, SplitRule rule, std::optional<Division> division, std::uint64_t min_documents)
-      : stage_(std::move(stage)),
-        rule_(std::move(rule)),
-        division_(std::move(division)),
-        min_documents_(min_documents) {}
+  Split(SplitRule rule, std::optional<Division> division, std::uint64_t min_documents)
+      : rule_(std::move(rule)), division_(std::move(division)), min_documents_(min_documents) {}
 
   Result<std::unique_ptr<Worker>> NewWorker() const override {
     if (division_) return std::unique_ptr<Worker>(std::make_unique<DivideWorker>(rule_, *division_));
@@ -121,6 +118,10 @@ class Split final : public Transform {
     for (const std::string& name : rule_.names())
       if (const auto found = totals.splits.find(name); found != totals.splits.end())
         all += found->second.documents;
+    if (all == 0 && min_documents_ > 0)
+      return Status(
+          Code::kFailedPrecondition,
+          "there are no documents to split: the input is empty, or the stages before left nothing of it");
     std::string failures;
     for (std::size_t i = 0; i < rule_.names().size(); ++i) {
       const auto found = totals.splits.find(rule_.names()[i]);
@@ -131,7 +132,7 @@ class Split final : public Transform {
                          min_documents_, ": ", Remedy(all));
     }
     if (failures.empty()) return {};
-    return Status(Code::kFailedPrecondition, StrCat(stage_, ": ", failures));
+    return Status(Code::kFailedPrecondition, failures);
   }
 
  private:
@@ -139,12 +140,12 @@ class Split final : public Transform {
   std::string Remedy(std::uint64_t all) const {
     const auto needed = static_cast<double>(min_documents_);
     const double enough = (needed + 3 * std::sqrt(needed) + 3) / static_cast<double>(all);
-    if (all == 0 || enough > 0.5)
-      return "the corpus is too small for it; lower min_documents or leave the split out";
+    if (enough > 0.5)
+      return StrCat("the corpus is too small for it; add text, ",
+                    min_documents_ > 1 ? "lower min_documents, " : "", "or leave the split out");
     return StrCat("a fraction of ", RoundedUp(enough), " would do");
   }
 
-  std::string stage_;
   SplitRule rule_;
   std::optional<Division> division_;  // absent where nothing was split before
   std::uint64_t min_documents_;
@@ -238,7 +239,7 @@ StageType SplitType() {
       ASSIGN_OR_RETURN(division, DivisionOf(context.config["of"].AsString(), rule, context.schema));
     }
     return std::unique_ptr<Transform>(
-        std::make_unique<Split>(context.name, std::move(rule), std::move(division), min_documents));
+        std::make_unique<Split>(std::move(rule), std::move(division), min_documents));
   });
   return type;
 }

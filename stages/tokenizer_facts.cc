@@ -103,6 +103,22 @@ Result<TokenizerFacts> ReadTokenizerFacts(const ArtifactInput& artifact) {
   return facts;
 }
 
+std::function<Status(const Json& config, const Schema& schema, const Promise& promise)> OfPromisedTokenizer(
+    Status (*check)(const Json& config, const Schema& schema, const TokenizerFacts& facts)) {
+  return [check](const Json& config, const Schema& schema, const Promise& promise) -> Status {
+    if (promise.port != kTokenizerPort) return {};
+    const bool of_plugin = promise.maker.find('.') != std::string_view::npos;
+    if (of_plugin && !promise.facts.Has("layout")) return {};
+    if (!promise.facts.Has("layout"))
+      return Status(
+          Code::kInvalidArgument,
+          StrCat("a stage of type ", promise.maker,
+                 " makes no tokenizer; name a stage of type train_tokenizer, or the file of a model"));
+    ASSIGN_OR_RETURN(const TokenizerFacts facts, TokenizerFactsFromJson(promise.facts));
+    return check(config, schema, facts);
+  };
+}
+
 TokenizerFacts FactsOfVocabulary(const WordPieceVocabulary& vocabulary, std::string_view file,
                                  std::string_view bytes) {
   const auto id = [&](std::string_view piece) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -14,6 +15,9 @@
 namespace pipeline {
 
 inline constexpr std::uint64_t kMaxTokenizerModelBytes = std::uint64_t{1} << 30;
+
+/// What stages call the port that their tokenizer stands at.
+inline constexpr std::string_view kTokenizerPort = "tokenizer";
 
 /// The layout of a file that nobody has told one of.
 inline constexpr std::string_view kLayoutOfFiles = "unknown";
@@ -47,6 +51,11 @@ Result<TokenizerFacts> TokenizerFactsFromJson(const Json& json);
 /// SentencePiece model or, named .txt, a vocabulary of BERT, says itself. The model lies in
 /// artifact.directory under the name `model`.
 Result<TokenizerFacts> ReadTokenizerFacts(const ArtifactInput& artifact);
+
+/// For StageType::check_promised: `check` of what the stage at the port `tokenizer` promises. What it cannot
+/// say before it runs is judged when it has run.
+std::function<Status(const Json& config, const Schema& schema, const Promise& promise)> OfPromisedTokenizer(
+    Status (*check)(const Json& config, const Schema& schema, const TokenizerFacts& facts));
 
 /// What the vocabulary `file` of those bytes says.
 TokenizerFacts FactsOfVocabulary(const WordPieceVocabulary& vocabulary, std::string_view file,

@@ -1,6 +1,7 @@
 #include "stages/tokenizer_layout.h"
 
 #include <array>
+#include <set>
 
 #include "base/digest.h"
 #include "base/str.h"
@@ -95,6 +96,31 @@ Json TokenizerFactsOf(const TokenizerLayout& layout, const SentencePieceModel& m
   facts["newline_id"] = newline;
   facts["model"] = file;
   facts["model_digest"] = DigestOf(bytes).ToHex();
+  return facts;
+}
+
+TokenizerFacts PromisedFacts(const TokenizerLayout& layout, std::uint32_t least_pieces) {
+  TokenizerFacts facts;
+  facts.layout = layout.name;
+  facts.vocab_size = least_pieces + static_cast<std::uint32_t>(layout.sentinels);
+  facts.pad_id = layout.pad;
+  facts.bos_id = layout.bos;
+  facts.eos_id = layout.eos;
+  facts.unk_id = layout.unk;
+  const std::set<int> taken = {layout.pad, layout.bos, layout.eos, layout.unk};
+  int free = 0;
+  const auto next = [&] {
+    while (taken.contains(free)) ++free;
+    return free++;
+  };
+  for (const std::string_view piece : layout.controls) {
+    const int id = next();
+    if (piece == "[CLS]") facts.cls_id = id;
+    if (piece == "[SEP]") facts.sep_id = id;
+    if (piece == "[MASK]") facts.mask_id = id;
+  }
+  for (const std::string_view piece : layout.symbols)
+    if (const int id = next(); piece == "\n") facts.newline_id = id;
   return facts;
 }
 

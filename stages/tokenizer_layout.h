@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "formats/sentencepiece_model.h"
+#include "stages/tokenizer_facts.h"
 
 namespace pipeline {
 
@@ -43,5 +44,9 @@ void AppendSentinels(const TokenizerLayout& layout, SentencePieceModel& model);
 /// name of its file) and model_digest.
 Json TokenizerFactsOf(const TokenizerLayout& layout, const SentencePieceModel& model, std::string_view file,
                       std::string_view bytes);
+
+/// What can be said of a model before it is trained: the ids of its special pieces, and that it has no fewer
+/// than so many pieces. Without a digest.
+TokenizerFacts PromisedFacts(const TokenizerLayout& layout, std::uint32_t least_pieces);
 
 }  // namespace pipeline

@@ -35,6 +35,7 @@ constexpr std::uint64_t kHeldShare = 50;
 constexpr std::uint64_t kHeldBytes = 1 << 20;
 constexpr std::uint64_t kSampleBytes = 2 << 20;
 constexpr std::int64_t kComparedVocabulary = 8000;
+constexpr std::uint32_t kLeastPieces = 16;
 
 struct Settings {
   TrainingSettings training;
@@ -88,7 +89,7 @@ Result<Settings> SettingsOf(const Json& config, const Schema& schema) {
 
 Status CheckRanges(const Settings& settings) {
   const TrainingSettings& training = settings.training;
-  const std::int64_t least = 16 + (training.byte_fallback ? 256 : 0);
+  const std::int64_t least = kLeastPieces + (training.byte_fallback ? 256 : 0);
   if (training.vocab_size < least || training.vocab_size > (1 << 24))
     return Refuse(StrCat("vocab_size: ", training.vocab_size, " is not between ", least, " and ", 1 << 24,
                          training.byte_fallback ? " (256 of them are bytes, for byte_fallback)" : ""));
@@ -105,6 +106,20 @@ struct Intake {
   HeldLines sample;
   std::uint64_t other_splits = 0;  // lines
 };
+
+/// What is known of the tokenizer before it is trained. Only these models have just as many pieces as were
+/// asked for.
+Json Promises(const Json& config, const Schema& schema) {
+  const Result<Settings> settings = SettingsOf(config, schema);
+  if (!settings.ok()) return Json(Json::Object{});
+  const TrainingSettings& training = settings->training;
+  const bool exact = training.model == "unigram" || training.model == "bpe";
+  TokenizerFacts facts =
+      PromisedFacts(*training.layout, exact ? static_cast<std::uint32_t>(training.vocab_size) : kLeastPieces);
+  facts.morphemes = training.model == kWordPieceModel && training.boundaries == Boundaries::kCuts;
+  facts.model = training.model == kWordPieceModel ? kWordPieceFile : kModelFile;
+  return ToJson(facts);
+}
 
 class TrainTokenizer final : public JobStage {
  public:
@@ -369,6 +384,7 @@ StageType TrainTokenizerType(std::string program) {
     ASSIGN_OR_RETURN(const Settings settings, SettingsOf(config, schema));
     return CheckRanges(settings);
   };
+  type.promises = Promises;
   type.make = JobFactory([program](const StageContext& context) -> Result<std::unique_ptr<JobStage>> {
     ASSIGN_OR_RETURN(Settings settings, SettingsOf(context.config, context.schema));
     return std::unique_ptr<JobStage>(

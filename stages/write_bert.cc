@@ -18,7 +18,6 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::string_view kTokenizerPort = "tokenizer";
 constexpr std::string_view kSeqLenKey = "seq_len";
 constexpr std::string_view kPredictionsKey = "max_predictions";
 constexpr std::string_view kMaskedKey = "masked_share";
@@ -308,6 +307,8 @@ StageType WriteBertType() {
   type.check = Check;
   type.published_bytes = PublishedBytes;
   type.pieces_as_published = true;
+  type.check_promised = OfPromisedTokenizer(
+      [](const Json&, const Schema&, const TokenizerFacts& facts) { return CheckBertTokenizer(facts); });
   type.make = SinkFactory(Make);
   return type;
 }

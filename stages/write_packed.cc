@@ -19,7 +19,6 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::string_view kTokenizerPort = "tokenizer";
 constexpr std::string_view kSeqLenKey = "seq_len";
 constexpr std::string_view kPackingKey = "packing";
 constexpr std::string_view kEncodingKey = "encoding";
@@ -238,24 +237,29 @@ PackedEncoding EncodingOf(const Json& config) {
   return PackedEncodingOf(config[kEncodingKey].AsString()).value_or(PackedEncoding::kExample);
 }
 
+Status CheckTokenizer(const Json& config, const Schema&, const TokenizerFacts& facts) {
+  if (facts.eos_id < 0)
+    return Status(Code::kFailedPrecondition,
+                  StrCat("write_packed ends documents with the id eos, which a tokenizer of layout '",
+                         facts.layout, "' lacks; train one of another layout, such as pipe or flax_lm1b"));
+  if (EncodingOf(config) == PackedEncoding::kRaw16 && facts.vocab_size > kMostOfRaw16)
+    return Status(Code::kFailedPrecondition,
+                  StrCat("raw16 has room for ids below ", kMostOfRaw16, ", and the tokenizer has ",
+                         facts.vocab_size, " pieces; write `encoding: raw32`"));
+  return {};
+}
+
 Result<std::unique_ptr<SinkStage>> Make(const StageContext& context) {
   const auto tokenizer = context.artifacts.find(kTokenizerPort);
   if (tokenizer == context.artifacts.end())
     return Status(Code::kFailedPrecondition, "write_packed needs the tokenizer that made its ids");
   ASSIGN_OR_RETURN(const TokenizerFacts facts, ReadTokenizerFacts(tokenizer->second));
-  if (facts.eos_id < 0)
-    return Status(Code::kFailedPrecondition,
-                  StrCat("write_packed ends documents with the id eos, which a tokenizer of layout '",
-                         facts.layout, "' lacks; train one of another layout, such as pipe or flax_lm1b"));
+  RETURN_IF_ERROR(CheckTokenizer(context.config, context.schema, facts));
   PackedRules rules;
   rules.vocab_size = facts.vocab_size;
   rules.encoding = EncodingOf(context.config);
   rules.best_fit = context.config[kPackingKey].AsString(kStreamPacking) == kBestFitPacking;
   rules.segments = context.config[kSegmentsKey].AsBool();
-  if (rules.encoding == PackedEncoding::kRaw16 && facts.vocab_size > kMostOfRaw16)
-    return Status(Code::kFailedPrecondition,
-                  StrCat("raw16 has room for ids below ", kMostOfRaw16, ", and the tokenizer has ",
-                         facts.vocab_size, " pieces; write `encoding: raw32`"));
   rules.rows.seq_len = static_cast<std::uint32_t>(context.config[kSeqLenKey].AsInt());
   rules.rows.eos_id = static_cast<std::uint32_t>(facts.eos_id);
   // MaxText takes eos for padding in that format, and nothing else.
@@ -330,6 +334,7 @@ StageType WritePackedType() {
   type.piece_keys = {kSeqLenKey, kPackingKey, kEncodingKey, kSegmentsKey, kShuffleKey};
   type.metrics = {{"padding", "Share of the ids that fill rows, with `packing: best_fit`.", Padding}};
   type.check = Check;
+  type.check_promised = OfPromisedTokenizer(CheckTokenizer);
   type.make = SinkFactory(Make);
   return type;
 }

@@ -18,7 +18,6 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::string_view kTokenizerPort = "tokenizer";
 // Of text, in Japanese and English alike, with 32,000 pieces; for the forecast alone.
 constexpr double kTextPerId = 4.5;
 
@@ -189,23 +188,29 @@ class WriteTfdata final : public SinkStage {
   ShardedOutput output_;
 };
 
+Status CheckTokenizer(const Json& config, const Schema&, const TokenizerFacts& facts) {
+  const std::string_view eos = config["eos"].AsString("document");
+  if (eos != "none" && facts.eos_id < 0)
+    return Status(
+        Code::kFailedPrecondition,
+        StrCat("write_tfdata ends each ", eos, " with the id eos, which a tokenizer of layout '",
+               facts.layout, "' lacks; train one of another layout, such as jestimator, or set eos: none"));
+  if (facts.vocab_size > INT32_MAX)
+    return Status(Code::kFailedPrecondition,
+                  StrCat("the tokenizer has ", facts.vocab_size, " pieces, and an id is an int32"));
+  return {};
+}
+
 Result<std::unique_ptr<SinkStage>> Make(const StageContext& context) {
   const auto tokenizer = context.artifacts.find(kTokenizerPort);
   if (tokenizer == context.artifacts.end())
     return Status(Code::kFailedPrecondition, "write_tfdata needs the tokenizer that made its ids");
   ASSIGN_OR_RETURN(const TokenizerFacts facts, ReadTokenizerFacts(tokenizer->second));
+  RETURN_IF_ERROR(CheckTokenizer(context.config, context.schema, facts));
   IdRules rules;
   rules.eos = context.config["eos"].AsString("document");
   rules.vocab_size = facts.vocab_size;
   rules.width = PackedIdBytes(facts.vocab_size);
-  if (facts.vocab_size > INT32_MAX)
-    return Status(Code::kFailedPrecondition,
-                  StrCat("the tokenizer has ", facts.vocab_size, " pieces, and an id is an int32"));
-  if (rules.eos != "none" && facts.eos_id < 0)
-    return Status(
-        Code::kFailedPrecondition,
-        StrCat("write_tfdata ends each ", rules.eos, " with the id eos, which a tokenizer of layout '",
-               facts.layout, "' lacks; train one of another layout, such as jestimator, or set eos: none"));
   if (rules.eos != "none") rules.eos_id = static_cast<std::uint32_t>(facts.eos_id);
   const auto eval_ids = static_cast<std::uint64_t>(context.config["eval_ids"].AsInt());
   ShardRules shards = RulesOf(context, tokenizer->second, facts, rules);
@@ -284,6 +289,7 @@ StageType WriteTfdataType() {
   type.published_bytes = [](const Json&, std::uint64_t text_bytes) {
     return static_cast<std::uint64_t>(static_cast<double>(text_bytes) / kTextPerId * kTfdataElementBytes);
   };
+  type.check_promised = OfPromisedTokenizer(CheckTokenizer);
   type.make = SinkFactory(Make);
   return type;
 }

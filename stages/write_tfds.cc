@@ -14,13 +14,13 @@
 #include "stages/label_names.h"
 #include "stages/tfds_encoder.h"
 #include "stages/tokenizer_facts.h"
+#include "stages/tokenizer_layout.h"
 #include "text/sentencepiece_handle.h"
 
 namespace pipeline {
 
 namespace {
 
-constexpr std::string_view kTokenizerPort = "tokenizer";
 constexpr std::string_view kModelFile = "tokenizer.model";  // where a stage made it
 constexpr std::uint64_t kModelMemory = 32 << 20;            // of 32,000 pieces with nmt_nfkc: 10 MiB
 constexpr std::int64_t kLeastTokens = 8, kMostTokens = 1 << 20;
@@ -66,6 +66,12 @@ Result<std::string> ReadTokenizer(const StageContext& context) {
   const Result<SentencePieceModel> model = SentencePieceModel::Parse(bytes);
   if (!model.ok()) return Status(model.status()).Annotate(StrCat(context.name, ": ", file));
   return bytes;
+}
+
+Status CheckTokenizer(const Json&, const Schema&, const TokenizerFacts& facts) {
+  if (facts.layout != kBertLayout) return {};
+  return Status(Code::kInvalidArgument,
+                "max_tokens: a vocab.txt cannot count them; name a SentencePiece model");
 }
 
 class WriteTfds final : public SinkStage {
@@ -236,6 +242,7 @@ StageType WriteTfdsType() {
   type.place = [](const Json& config) {
     return StrCat(config["name"].AsString(), "/", config["version"].AsString());
   };
+  type.check_promised = OfPromisedTokenizer(CheckTokenizer);
   type.make = SinkFactory(Make);
   return type;
 }

@@ -34,14 +34,18 @@ Result<Json> LineageOf(const std::string& uri, const ReadWhole& read) {
   return lineage;
 }
 
+Status NoSplit(const std::string& where, std::string_view split, const std::vector<std::string>& all) {
+  std::string names;
+  for (const std::string& name : all) names += StrCat(names.empty() ? "" : ", ", name);
+  return Mismatch(StrCat(where, ": there is no split '", split, "', only ", names.empty() ? "none" : names,
+                         "; the trainer reads `train` and `validation`: give the stage `split` those names"));
+}
+
 Result<std::uint64_t> RowsOf(const Json& packed, const std::string& uri, const char* split) {
   const Json& there = packed["splits"][split];
-  std::string all;
-  for (const auto& [name, value] : packed["splits"].AsObject()) all += StrCat(all.empty() ? "" : ", ", name);
-  if (!there.is_object())
-    return Mismatch(
-        StrCat(uri, ": there is no split '", split, "', only ", all.empty() ? "none" : all,
-               "; the trainer reads `train` and `validation`: give the stage `split` those names"));
+  std::vector<std::string> all;
+  for (const auto& [name, value] : packed["splits"].AsObject()) all.push_back(name);
+  if (!there.is_object()) return NoSplit(uri, split, all);
   const std::int64_t rows = there["rows"].AsInt();
   if (rows < 1)
     return Mismatch(StrCat(uri, ": its split '", split,
@@ -49,30 +53,27 @@ Result<std::uint64_t> RowsOf(const Json& packed, const std::string& uri, const c
   return static_cast<std::uint64_t>(rows);
 }
 
-/// The trainer's reader knows Examples without segments, and rows of ids.
-Status CheckRows(const Json& packed, const std::string& uri) {
+/// The trainer's reader knows Examples without segments, and rows of ids. `packed` says what they are:
+/// packed.json, or the configuration of the stage that will write it.
+Status CheckRows(const Json& packed, const std::string& where) {
   const std::string_view encoding = packed["encoding"].AsString("example");
   const bool segments = packed["segments"].AsBool();
   if (!segments && (encoding == "example" || encoding == "raw16" || encoding == "raw32")) return {};
   return Mismatch(
-      StrCat(uri, ": rows ", segments ? "with segments" : "in ", segments ? "" : encoding,
+      StrCat(where, ": rows ", segments ? "with segments" : "in ", segments ? "" : encoding,
              ", which the trainer does not read: give write_packed `encoding: example`, `raw16` or "
              "`raw32`, and no `segments`"));
 }
 
-/// A number of `config.model` that the data has a say in; 0 where it is not given.
-std::int64_t ModelNumber(const TrainJob& job, std::string_view name) {
-  return job.settings["config"]["model"][name].AsInt();
-}
-
-Status CheckModel(const TrainJob& job, const HandOff& hand_off) {
-  const std::int64_t vocab = ModelNumber(job, "vocab"), seq_len = ModelNumber(job, "seq_len");
-  if (vocab != 0 && vocab < hand_off.vocab_size)
-    return Mismatch(StrCat("config.model.vocab is ", vocab, ", and the tokenizer has ", hand_off.vocab_size,
+/// `config.model` against the rows and the ids; 0 is what is not known of them.
+Status CheckModel(const Json& settings, std::int64_t seq_len, std::int64_t vocab_size) {
+  const Json& model = settings["config"]["model"];
+  const std::int64_t vocab = model["vocab"].AsInt(), length = model["seq_len"].AsInt();
+  if (vocab != 0 && vocab < vocab_size)
+    return Mismatch(StrCat("config.model.vocab is ", vocab, ", and the tokenizer has ", vocab_size,
                            " ids: leave it out, or train a smaller tokenizer"));
-  if (seq_len != 0 && seq_len != hand_off.seq_len)
-    return Mismatch(StrCat("config.model.seq_len is ", seq_len, ", and the rows of `data` have ",
-                           hand_off.seq_len,
+  if (length != 0 && seq_len != 0 && length != seq_len)
+    return Mismatch(StrCat("config.model.seq_len is ", length, ", and the rows of `data` have ", seq_len,
                            ": leave it out, or set `seq_len` of the stage that writes them"));
   return {};
 }
@@ -92,6 +93,33 @@ std::string HandOff::Describe() const {
                         : "";
   return StrCat(train_rows, " rows of ", seq_len, " ids (", Millions(train_targets), " targets", epoch, "), ",
                 validation_rows, " held out, ", vocab_size, " pieces");
+}
+
+Status CheckMakers(const Json& settings, const Json& makers) {
+  // What a plugin makes is known when it is there.
+  const auto unknown = [](const Json& maker) {
+    const std::string_view type = maker["type"].AsString();
+    return type.empty() || type.find('.') != std::string_view::npos;
+  };
+  if (const Json& data = makers["data"]; !unknown(data)) {
+    if (data["type"].AsString() != "write_packed")
+      return Mismatch(StrCat("data: is made by a stage of type ", data["type"].AsString(),
+                             ", and the trainer reads what `write_packed` makes"));
+    RETURN_IF_ERROR(CheckRows(data["config"], "data"));
+    std::vector<std::string> splits;
+    for (const Json& split : data["splits"].AsArray()) splits.emplace_back(split.AsString());
+    for (const char* split : {kTrain, kValidation})
+      if (std::find(splits.begin(), splits.end(), split) == splits.end())
+        return NoSplit("data", split, splits);
+    RETURN_IF_ERROR(CheckModel(settings, data["config"]["seq_len"].AsInt(), 0));
+  }
+  if (const Json& tokenizer = makers["tokenizer"]; !unknown(tokenizer)) {
+    if (!tokenizer["facts"].Has("vocab_size"))
+      return Mismatch(StrCat("tokenizer: a stage of type ", tokenizer["type"].AsString(),
+                             " makes no tokenizer; name the one that made the ids of `data`"));
+    RETURN_IF_ERROR(CheckModel(settings, 0, tokenizer["facts"]["vocab_size"].AsInt()));
+  }
+  return {};
 }
 
 Result<HandOff> CheckHandOff(const TrainJob& job, const ReadWhole& read) {
@@ -132,7 +160,7 @@ Result<HandOff> CheckHandOff(const TrainJob& job, const ReadWhole& read) {
   if (told != hand_off.vocab_size)
     return Mismatch(StrCat("the rows of `data` count ", hand_off.vocab_size,
                            " pieces of the tokenizer and its manifest ", told, "; make `data` again"));
-  RETURN_IF_ERROR(CheckModel(job, hand_off));
+  RETURN_IF_ERROR(CheckModel(job.settings, hand_off.seq_len, hand_off.vocab_size));
   const std::int64_t rows = job.settings["config"]["batch"]["rows"].AsInt();
   hand_off.rows_per_step = static_cast<std::uint64_t>(std::max<std::int64_t>(rows, 0));
   return hand_off;

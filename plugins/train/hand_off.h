@@ -27,6 +27,10 @@ struct HandOff {
   std::string Describe() const;
 };
 
+/// What is known of the stages at `data` and `tokenizer` before they have run: `makers` of plugins/ABI.md,
+/// section 7. kInvalidArgument where the trainer cannot use what they will make.
+Status CheckMakers(const Json& settings, const Json& makers);
+
 /// Reads an object as a whole, of at most so many bytes.
 using ReadWhole = std::function<Result<std::string>(const std::string& uri, std::uint64_t most)>;
 

@@ -7,6 +7,7 @@
 #include "plugins/plugin_abi.h"
 #include "plugins/train/commands.h"
 #include "plugins/train/description.h"
+#include "plugins/train/hand_off.h"
 #include "plugins/train/host_call.h"
 #include "plugins/train/train_job.h"
 #include "plugins/train/trainer_environment.h"
@@ -36,7 +37,8 @@ pipe_code Describe(const pipe_call* call) {
 pipe_code Check(const pipe_call* call, pipe_text request) {
   return Guarded(call, [&](const HostCall&) -> Status {
     ASSIGN_OR_RETURN(const Json asked, Json::Parse(ViewOf(request)));
-    return CheckSettings(asked["config"]);
+    RETURN_IF_ERROR(CheckSettings(asked["config"]));
+    return CheckMakers(asked["config"], asked["makers"]);
   });
 }
 

@@ -145,6 +145,49 @@ TEST(GraphTest, RecordsOfSeveralStagesMustBeAlike) {
                    "text; splits train and 'c' (cut) gives cuts, text; splits train"}));
 }
 
+/// Makes an artifact of the kind that its configuration says, and reads one that it only takes when it is
+/// good.
+const StageType& LinkType() {
+  static const Port port = {.name = "model", .or_file = true, .required = false};
+  static const StageType type = [] {
+    StageType made;
+    made.name = "link";
+    made.takes = Flow::kNothing;
+    made.gives = Flow::kArtifact;
+    made.ports = {port};
+    made.promises = [](const Json& config, const Schema&) {
+      Json facts;
+      facts["kind"] = config["kind"];
+      return facts;
+    };
+    made.check_promised = [](const Json&, const Schema&, const Promise& promise) -> Status {
+      if (promise.facts["kind"].AsString() == "good") return {};
+      return Status(Code::kInvalidArgument, StrCat(promise.port, " of a ", promise.maker, " is ",
+                                                   promise.facts["kind"].AsString("nothing known")));
+    };
+    return made;
+  }();
+  return type;
+}
+
+StageSpec LinkOf(std::string name, std::string_view kind, std::string model = {}) {
+  StageSpec spec;
+  spec.name = std::move(name);
+  spec.type = &LinkType();
+  spec.config["kind"] = kind;
+  if (!model.empty()) spec.ports.push_back({LinkType().ports.data(), std::move(model), {}});
+  return spec;
+}
+
+TEST(GraphTest, WhatAMakerPromisesIsJudgedByItsReaders) {
+  EXPECT_EQ(MistakesOf({LinkOf("a", "good"), LinkOf("b", "bad", "a"), LinkOf("c", "good", "b")}),
+            (Lines{"stage 'c' (link): model of a link is bad"}));
+  EXPECT_EQ(MistakesOf({Stage("a", "fetch"), Stage("b", "lines", "a"), Stage("c", "publish", "b"),
+                        LinkOf("d", "good", "./a/file")}),
+            Lines())
+      << "a file promises nothing: it is there";
+}
+
 TEST(GraphTest, AMissingColumnNamesBothStages) {
   EXPECT_EQ(MistakesOf({Stage("a", "fetch"), Stage("b", "lines", "a"), Stage("c", "learn", "b")}),
             (Lines{"stage 'c' (learn) reads the column 'cuts', but 'b' (lines) gives only text"}));

@@ -176,7 +176,7 @@ TEST(SplitTest, JudgeNamesTheSplitAndWhatWouldDo) {
   const Status empty = transform->Judge(totals);
   EXPECT_EQ(empty.code(), Code::kFailedPrecondition);
   EXPECT_EQ(empty.message(),
-            "stage: split 'validation' has 0 of 9999 documents (fraction 0.0001) and needs 1: "
+            "split 'validation' has 0 of 9999 documents (fraction 0.0001) and needs 1: "
             "a fraction of 0.0008 would do");
   totals.splits["validation"] = {.records = 5, .documents = 1, .bytes = 1};
   EXPECT_TRUE(transform->Judge(totals).ok());
@@ -187,10 +187,20 @@ TEST(SplitTest, JudgeSaysWhenNoFractionWouldDo) {
   ArtifactTotals totals;
   totals.splits["train"] = {.records = 9, .documents = 4, .bytes = 1};
   EXPECT_EQ(transform->Judge(totals).message(),
-            "stage: split 'validation' has 0 of 4 documents (fraction 0.1) and needs 3: the corpus is too "
-            "small for "
-            "it; lower min_documents or leave the split out");
-  EXPECT_NE(transform->Judge(ArtifactTotals()).message().find("split 'train' has 0 of 0"), std::string::npos);
+            "split 'validation' has 0 of 4 documents (fraction 0.1) and needs 3: the corpus is too "
+            "small for it; add text, lower min_documents, or leave the split out");
+  EXPECT_EQ(transform->Judge(ArtifactTotals()).message(),
+            "there are no documents to split: the input is empty, or the stages before left nothing of it");
+}
+
+/// A writer refuses an empty split, so a lower minimum than one document is no way out.
+TEST(SplitTest, JudgeAdvisesNoLowerMinimumThanOneDocument) {
+  const auto transform = MakeTransform(SplitType(), Config({{"train", 0.9}, {"validation", 0.1}}));
+  ArtifactTotals totals;
+  totals.splits["train"] = {.records = 9, .documents = 4, .bytes = 1};
+  EXPECT_EQ(transform->Judge(totals).message(),
+            "split 'validation' has 0 of 4 documents (fraction 0.1) and needs 1: the corpus is too "
+            "small for it; add text, or leave the split out");
 }
 
 TEST(SplitTest, NoMinimumNoVerdict) {

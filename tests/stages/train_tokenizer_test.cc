@@ -177,6 +177,25 @@ TEST(TrainTokenizerTest, LayoutsGiveTheIdsThatTheirTrainersWant) {
   EXPECT_EQ(jestimator.pieces()[5].text, "</s>");
 }
 
+/// A reader is judged by what is promised long before it could be judged by what was trained.
+TEST(TrainTokenizerTest, WhatIsPromisedBeforeIsSaidAfterwards) {
+  const StageType type = TrainTokenizerType(PIPE_PROGRAM);
+  for (const std::string_view layout : {"pipe", "flax_lm1b", "t5", "jestimator", "bert"}) {
+    TrainingRun run;
+    run.config = TokenizerConfig(layout);
+    if (layout == "bert") run.config["model"] = "wordpiece", run.config["vocab_size"] = 80;
+    Json promised = type.promises(run.config, TokenizerSchema(run));
+    const Trained trained = Train(SmallCorpus(), run);
+    ASSERT_TRUE(trained.status.ok()) << trained.status.message();
+    if (layout == "bert") {
+      EXPECT_LE(promised["vocab_size"].AsInt(), trained.output.facts["vocab_size"].AsInt());
+      promised["vocab_size"] = trained.output.facts["vocab_size"];
+    }
+    promised["model_digest"] = trained.output.facts["model_digest"];
+    EXPECT_EQ(promised.Dump(), trained.output.facts.Dump()) << layout;
+  }
+}
+
 TEST(TrainTokenizerTest, AllMethodsTrain) {
   const std::vector<Line> lines = SmallCorpus();
   for (const std::string method : {"bpe", "char", "word"}) {

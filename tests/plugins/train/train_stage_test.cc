@@ -301,6 +301,43 @@ TEST_F(TrainStageTest, RowsThatTheReaderDoesNotKnowAreRefused) {
   Fails(Code::kInvalidArgument, "rows with segments, which the trainer does not read", 0);
 }
 
+/// Before anything has run: what will be made is known by the stages that will make it.
+TEST_F(TrainStageTest, WhatItCouldNotUseIsRefusedBeforeItIsMade) {
+  Json packed, tokenizer;
+  packed["seq_len"] = 64;
+  Schema schema;
+  schema.splits = {"train", "validation"};
+  const auto refusal = [&](std::string_view maker) {
+    return std::string(
+        type_->check_promised(config_, {}, {"data", maker, packed, schema, Json(Json::Object{})}).message());
+  };
+  EXPECT_EQ(refusal("write_packed"), "");
+  EXPECT_EQ(refusal("another.plugin"), "");
+  EXPECT_NE(refusal("write_tfds").find("data: is made by a stage of type write_tfds"), std::string::npos);
+  packed["encoding"] = "mmap";
+  EXPECT_NE(refusal("write_packed").find("data: rows in mmap, which the trainer does not read"),
+            std::string::npos);
+  packed["encoding"] = "raw16";
+  config_["config"]["model"]["seq_len"] = 128;
+  EXPECT_NE(refusal("write_packed").find("config.model.seq_len is 128, and the rows of `data` have 64"),
+            std::string::npos);
+  config_["config"]["model"]["seq_len"] = 64;
+  schema.splits = {"train", "test"};
+  EXPECT_NE(refusal("write_packed").find("data: there is no split 'validation', only train, test"),
+            std::string::npos);
+
+  const auto of_tokenizer = [&](std::string_view maker, std::string_view facts) {
+    return std::string(
+        type_->check_promised(config_, {}, {"tokenizer", maker, tokenizer, schema, *Json::Parse(facts)})
+            .message());
+  };
+  config_["config"]["model"]["vocab"] = 399;
+  EXPECT_EQ(of_tokenizer("train_tokenizer", R"({"vocab_size": 399})"), "");
+  EXPECT_NE(of_tokenizer("train_tokenizer", R"({"vocab_size": 400})").find("config.model.vocab is 399"),
+            std::string::npos);
+  EXPECT_NE(of_tokenizer("write_packed", "{}").find("makes no tokenizer"), std::string::npos);
+}
+
 TEST_F(TrainStageTest, CheckJudgesTheKeys) {
   Schema schema;
   EXPECT_TRUE(type_->check(config_, schema).ok());

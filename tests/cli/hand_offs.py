@@ -1,0 +1,180 @@
+#!/usr/bin/env python3
+"""Hand-offs that no reader could use: each is refused with the reason, before anything is made where that can be
+known; what was made well is found good by `verify`, and what was changed since is not.
+
+    hand_offs.py PIPE [SCENARIO...]
+"""
+
+import subprocess
+import sys
+from string import Template
+
+import replan_support as support
+from bad_input import expect
+from replan_support import Place, check, check_says
+
+TEXT = "吾輩は猫である。\n名前はまだ無い。\n\nどこで生れたかとんと見当がつかぬ。\n\n" * 100
+ROWS = "text\tlabel\n" + "とても良い映画です\tgood\nつまらない\tbad\n" * 100
+
+
+class Line(Place):
+    """A place whose pipeline file is the text `stages` behind a source of `text`."""
+
+    def __init__(self, stages, text=TEXT, read="{ type: decompress, input: source }"):
+        super().__init__()
+        self.write_file = lambda: None
+        self.source.write_text(text)
+        self.file.write_text(f"pipe: 1\nname: line\nstages:\n  source: {{ type: download, url: \"{self.source}\" }}\n"
+                             f"  lines: {read}\n{stages}")
+
+    def refused(self, *pieces, code=2):
+        run = self.run()
+        expect(run, code, *pieces)
+        out = self.root / "out"
+        made = [path for path in out.rglob("*") if path.is_file() and ".pipe" not in path.parts] if out.exists() else []
+        check(not made, f"published {made}")
+        return run.err.splitlines()[0]
+
+
+TOKENIZER = Template("""  tokenizer: { type: train_tokenizer, input: $input, $keys }
+  tokens: { type: encode, input: $input, tokenizer: tokenizer }
+""")
+WORDPIECE = TOKENIZER.substitute(input="lines", keys="vocab_size: 200, model: wordpiece, layout: bert")
+TRAINED = TOKENIZER.substitute(input="docs", keys="")
+BERT = "  w: { type: write_bert, input: tokens, seq_len: 16, max_predictions: 3, out: out/w }\n"
+SPLIT = Template("  docs: { type: split, input: lines, splits: { train: rest, $held }, min_documents: 0 }\n")
+TRAIN = "  train: { type: train, plugin: train, inputs: { data: w, tokenizer: tokenizer }, steps: 1, out: out/t }\n"
+
+
+def unigram(layout, vocab_size=300):
+    return TOKENIZER.substitute(input="lines", keys=f"layout: {layout}, vocab_size: {vocab_size}")
+
+
+def packed(encoding):
+    return f"  w: {{ type: write_packed, input: tokens, seq_len: 16, encoding: {encoding}, out: out/w }}\n"
+
+
+def tfdata(keys):
+    return f"  w: {{ type: write_tfdata, input: tokens, name: ids, {keys} out: out/w }}\n"
+
+
+def tfds(name="x", keys="", input="lines"):
+    return f"  w: {{ type: write_tfds, input: {input}, name: {name}, version: 1.0.0, {keys} out: out/w }}\n"
+
+
+def tokenizers_that_do_not_fit():
+    """Known from the file alone: nothing is trained for hours to be refused then."""
+    told = []
+    for layout in ("pipe", "flax_lm1b", "t5", "jestimator"):
+        with Line(unigram(layout) + BERT) as place:
+            told.append(place.refused(f"a tokenizer of layout '{layout}' has no vocab.txt with [CLS], [SEP] and [MASK]"))
+            check(not place.work.exists(), "work was begun")
+    for stages, piece in (
+            (WORDPIECE + packed("example"), "write_packed ends documents with the id eos"),
+            (WORDPIECE + tfdata(""), "write_tfdata ends each document with the id eos"),
+            (WORDPIECE + tfds(keys="max_tokens: 20, tokenizer: tokenizer,"),
+             "max_tokens: a vocab.txt cannot count them"),
+            (unigram("pipe", 65537) + packed("raw16"),
+             "raw16 has room for ids below 65536, and the tokenizer has 65537 pieces; write `encoding: raw32`"),
+            (unigram("t5", 65500) + packed("raw16"), "the tokenizer has 65600 pieces"),
+            (tfds() + "  tokens: { type: encode, input: lines, tokenizer: w }\n", "a stage of type write_tfds makes no tokenizer")):
+        with Line(stages) as place:
+            told.append(place.refused(piece))
+            check(not place.work.exists(), "work was begun")
+    return "\n  " + "\n  ".join(told)
+
+
+def data_that_the_trainer_does_not_read():
+    told = []
+    for stages, piece in (
+            (SPLIT.substitute(held="validation: 0.2") + TRAINED + packed("mmap") + TRAIN,
+             "data: rows in mmap, which the trainer does not read"),
+            (SPLIT.substitute(held="test: 0.2") + TRAINED + packed("raw16") + TRAIN,
+             "data: there is no split 'validation', only train, test"),
+            (SPLIT.substitute(held="validation: 0.2") + TRAINED + tfds(input="docs") + TRAIN,
+             "data: is made by a stage of type write_tfds, and the trainer reads what `write_packed` makes")):
+        with Line(stages) as place:
+            told.append(place.refused(piece))
+            check(not place.work.exists(), "work was begun")
+    return "\n  " + "\n  ".join(told)
+
+
+def names_that_no_reader_finds():
+    told = []
+    for stages, piece in (
+            (tfds("Comments"), "finds only names in lower snake case"),
+            (tfds("lm1b"), "lm1b"),
+            (unigram("jestimator") + tfdata("shuffle: none,"), "documents have to come shuffled"),
+            (unigram("jestimator") + tfdata("names: { validation: val },"), "names: there is no split 'validation'"),
+            ("  w: { type: write_jsonl, input: lines, names: { train: ../x }, out: out/w }\n",
+             "names: train: a name of letters")):
+        with Line(stages) as place:
+            told.append(place.refused(piece))
+    return "\n  " + "\n  ".join(told)
+
+
+def labels_outside_the_list():
+    with Line(tfds(keys="labels: [good, bad],"), ROWS + "普通\tmeh\n",
+              "{ type: read_rows, input: source, format: tsv, text: text, label: label }") as place:
+        return place.refused("its label 'meh' is not among `labels`; name it there, or set on_unknown_label: quarantine",
+                             code=1)
+
+
+def splits_too_small():
+    """One batch for evaluation, and something at all."""
+    with Line(SPLIT.substitute(held="validation: 0.2") + tfds(input="docs", keys="eval_batch: 100000,")) as place:
+        told = [place.refused("eval_batch", code=1)]
+    with Line(SPLIT.substitute(held="validation: 0.000001") + tfds(input="docs")) as place:
+        told.append(place.refused("split 'validation' has no records", code=1))
+    return "\n  " + "\n  ".join(told)
+
+
+def vocabularies_that_do_not_fit():
+    """A vocab.txt, and what is made for BERT with it: said before a partition is begun; afterwards by `verify`."""
+    pipeline = """pipe: 1
+name: bert
+stages:
+  source: {{ type: download, url: text.txt }}
+  lines: {{ type: decompress, input: source }}
+  tokens: {{ type: encode, input: lines, tokenizer: "{file}" }}
+  bert: {{ type: write_bert, input: tokens, out: out/bert, max_predictions: 3, {keys} }}
+"""
+    good = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\n.\n"
+    with Place() as place:
+        place.write_file = lambda: None
+        (place.root / "text.txt").write_text("a b. b a.\na.\n\nb b. a\n\n" * 50)
+        vocabulary, told = place.root / "vocab.txt", []
+        for text, keys, code, piece in (
+                (good.replace("\n", "\r\n"), "seq_len: 16", 2, "vocab.txt: line 1: ends with CR LF"),
+                (good + "a\n", "seq_len: 16", 2, "vocab.txt: line 9: the piece 'a' stands in line 6 already"),
+                (good.replace("[UNK]", "[unk]"), "seq_len: 16", 2, "vocab.txt: has no piece [UNK]"),
+                (good.replace("[MASK]\n", ""), "seq_len: 16", 2, "vocab.txt has no piece [MASK]"),
+                ("c\n" + good, "seq_len: 16", 2, "vocab.txt has [PAD] further down"),
+                (good, "seq_len: 4", 2, "seq_len: 4: from 8"),
+                (good, "whole_words: morphemes", 2, "needs the column 'cuts'")):
+            vocabulary.write_bytes(text.encode())
+            place.file.write_text(pipeline.format(file=vocabulary, keys=keys))
+            run = place.run()
+            expect(run, code, piece)
+            check(not (place.root / "out/bert").exists(), "something was published")
+            told.append(run.err.splitlines()[0])
+        vocabulary.write_text(good)
+        place.file.write_text(pipeline.format(file=vocabulary, keys="seq_len: 16"))
+        place.ok()
+        out = place.root / "out/bert"
+        check(subprocess.run([support.PIPE, "verify", out], capture_output=True, check=False).returncode == 0, "verify finds something in what was just made")
+        config = out / "bert_config.json"
+        config.write_text(config.read_text().replace('"vocab_size": 8', '"vocab_size": 7'))
+        found = subprocess.run([support.PIPE, "verify", out], capture_output=True, text=True, check=False)
+        check(found.returncode == 1, f"exit {found.returncode}")
+        check_says(found.stdout, "bert_config.json: vocab_size is 7 where there are ids below 8")
+        return "\n  " + "\n  ".join(told)
+
+
+SCENARIOS = [
+    tokenizers_that_do_not_fit, data_that_the_trainer_does_not_read, names_that_no_reader_finds, labels_outside_the_list,
+    splits_too_small, vocabularies_that_do_not_fit,
+]
+
+if __name__ == "__main__":
+    sys.exit(support.main(SCENARIOS))
