@@ -61,11 +61,11 @@ class PackedSink final : public Sink {
     return HandOn();
   }
 
-  Result<PartitionOutput> Commit(const PartitionEnd& end) override {
+  Result<PartitionOutput> Commit(const PartitionEnd& end, std::stop_token stop) override {
     for (const std::unique_ptr<RowPacker>& stream : streams_)
       if (stream) RETURN_IF_ERROR(stream->Finish());
     RETURN_IF_ERROR(HandOn());
-    ASSIGN_OR_RETURN(PartitionOutput output, sink_->Commit(end));
+    ASSIGN_OR_RETURN(PartitionOutput output, sink_->Commit(end, std::move(stop)));
     if (rules_.best_fit && row_ids_ > 0) {
       output.reasons.emplace(kRowIds, row_ids_);
       output.reasons.emplace(kFillIds, fill_ids_);

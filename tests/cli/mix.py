@@ -109,7 +109,7 @@ class Scenarios:
             fail("other weights, the same bytes", run)
 
     @scenario
-    def a_damaged_corpus_is_made_again(self):
+    def a_damaged_partition_of_a_corpus_is_made_again(self):
         run, undamaged = self.run("damaged"), self.run("undamaged")
         self.end(run)
         self.end(undamaged, "--set", "weights_b=2")
