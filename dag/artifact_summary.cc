@@ -112,6 +112,9 @@ Status Judge(const Graph& graph, const std::vector<int>& chain, const Assembly& 
     totals.splits = summary.splits;
     if (const auto counts = summary.counts.find(spec.name); counts != summary.counts.end())
       totals.counts = counts->second;
+    if (spec.type->is_source() && assembly.source)
+      if (const Status verdict = assembly.source->Judge(totals); !verdict.ok())
+        fail(StrCat("stage '", spec.name, "': ", verdict.message()));
     // A segment that only stands by may lack its stages: what they take is not there any more.
     if (spec.type->is_transform() && transform < assembly.transforms.size()) {
       const Status verdict = assembly.transforms[transform++]->Judge(totals);

@@ -122,7 +122,8 @@ std::uint64_t ModelMemory(const Graph& graph, const PlannedSegment& planned) {
 }
 
 Status DivideMemory(const Graph& graph, int streams, SegmentScope& scope) {
-  const std::uint64_t models = ModelMemory(graph, *scope.planned);
+  std::uint64_t models = ModelMemory(graph, *scope.planned);
+  for (const auto& transform : scope.assembly.transforms) models += transform->memory();
   const std::string stage = StrCat("stage '", scope.planned->keys.stage, "'");
   MemoryNeeds needs;
   needs.limit = scope.options->memory_bytes;

@@ -78,7 +78,8 @@ struct SegmentSpec {
 
 /// Runs `source` to its end. OK when it got there, whatever became of single partitions: those go to
 /// `output`. Else the Source's failure, an error of output.Close, or kCancelled once `stop` is set;
-/// what closed before is committed in any case, the open partition never existed.
+/// what closed before is committed, unless its Sink takes long and looks at `stop` itself; the open partition
+/// never existed.
 /// For any number of threads and tokens: the same calls of Open and Close with the same bytes.
 Status RunSegment(Arena& arena, Source& source, const SegmentSpec& spec, SegmentOutput& output,
                   SegmentProgress& progress, std::stop_token stop);

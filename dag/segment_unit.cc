@@ -55,8 +55,9 @@ std::uint64_t BytesOf(const std::vector<StoredObject>& objects) {
 class Committer final : public SegmentOutput {
  public:
   /// `content` gives the content key of a partition.
-  Committer(const SegmentScope& scope, std::function<Digest(PartitionId)> content, const UnitEvents& events)
-      : scope_(scope), content_(std::move(content)), events_(events) {}
+  Committer(const SegmentScope& scope, std::function<Digest(PartitionId)> content, const UnitEvents& events,
+            std::stop_token stop)
+      : scope_(scope), content_(std::move(content)), events_(events), stop_(std::move(stop)) {}
 
   Result<std::unique_ptr<Sink>> Open(PartitionId id) override {
     RETURN_IF_ERROR(CheckDisk());
@@ -74,8 +75,9 @@ class Committer final : public SegmentOutput {
     const std::string unit = ToString(UnitId{scope_.planned->keys.stage, partition.id});
     if (!partition.failure.ok()) return Failed(unit, partition.id, partition.failure, partition.failed_index);
     RETURN_IF_ERROR(CommitQuarantine(partition.id));
-    Result<PartitionOutput> output = partition.sink->Commit(partition.end);
+    Result<PartitionOutput> output = partition.sink->Commit(partition.end, stop_);
     partition.sink.reset();
+    if (output.status().code() == Code::kCancelled) return std::move(output).status();
     if (!output.ok()) return Failed(unit, partition.id, std::move(output).status(), 0);
     PassCommitPoint("partition.committed");
 
@@ -148,6 +150,7 @@ class Committer final : public SegmentOutput {
   const SegmentScope& scope_;
   const std::function<Digest(PartitionId)> content_;
   const UnitEvents& events_;
+  const std::stop_token stop_;
   std::mutex mutex_;
   std::map<PartitionId, QuarantineWriter> quarantines_;  // guarded by mutex_; of partitions not closed yet
 };
@@ -240,7 +243,7 @@ Status Drain(const SegmentScope& scope, Arena& arena, Source& source, std::uint3
   const PlannedSegment& planned = *scope.planned;
   // What a stream is made of has no digest before it ends: recipe and content are the same.
   Committer committer(
-      scope, [&planned](PartitionId id) { return PartitionRecipe(planned.keys.recipe, id); }, events);
+      scope, [&planned](PartitionId id) { return PartitionRecipe(planned.keys.recipe, id); }, events, stop);
   scope.environment->progress->Started(running);
   Status outcome = RunSegment(arena, source, SpecOf(scope), committer, running->counters, std::move(stop));
   if (outcome.ok()) outcome = unchanged();
@@ -325,7 +328,7 @@ Status RunPartitionUnit(const SegmentScope& scope, Arena& arena, Store& origin_d
   const auto running =
       std::make_shared<RunningUnit>(unit, scope.assembly.stages, BytesOf(origin.output.objects));
   Committer committer(
-      scope, [content](PartitionId) { return content; }, events);
+      scope, [content](PartitionId) { return content; }, events, stop);
   scope.environment->progress->Started(running);
   Status outcome = RunSegment(arena, *source, SpecOf(scope), committer, running->counters, std::move(stop));
   scope.environment->progress->Finished(unit, outcome);

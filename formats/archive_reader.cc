@@ -4,6 +4,7 @@
 #include <archive_entry.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <clocale>
@@ -20,6 +21,7 @@ using namespace std::string_view_literals;
 
 constexpr std::size_t kInputBytes = 64 << 10;
 constexpr std::size_t kTarBlock = 512;
+constexpr std::array<std::string_view, 5> kTarNames = {".tar", ".tgz", ".tbz2", ".txz", ".tzst"};
 
 // libarchive turns names from and to the locale's charset. The thread has UTF-8 while this lives, so that
 // names, and what a pattern selects by them, are the same on every machine.
@@ -216,6 +218,15 @@ std::optional<ArchiveKind> DetectArchive(std::string_view front) {
   for (const std::string_view magic : {"PK\x03\x04"sv, "PK\x05\x06"sv, "PK\x07\x08"sv})
     if (front.starts_with(magic)) return ArchiveKind::kZip;
   if (IsTarHeader(front)) return ArchiveKind::kTar;
+  return std::nullopt;
+}
+
+std::optional<ArchiveKind> ArchiveByName(std::string_view name) {
+  if (name.ends_with(".zip")) return ArchiveKind::kZip;
+  for (const std::string_view suffix : kTarNames)
+    if (name.ends_with(suffix)) return ArchiveKind::kTar;
+  const std::size_t dot = name.rfind('.');
+  if (dot != std::string_view::npos && name.substr(0, dot).ends_with(".tar")) return ArchiveKind::kTar;
   return std::nullopt;
 }
 

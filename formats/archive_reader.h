@@ -21,6 +21,10 @@ inline constexpr std::size_t kArchiveFrontBytes = 512;
 /// By the bytes at the front; absent where they begin no archive.
 std::optional<ArchiveKind> DetectArchive(std::string_view front);
 
+/// What a file is named as (the last part of a path or URL), e.g. a.tar.xz, a.tgz, a.zip; absent where its
+/// name promises no archive.
+std::optional<ArchiveKind> ArchiveByName(std::string_view name);
+
 struct ArchiveMember {
   std::string name;  // as the archive has it: any bytes
   bool is_file = false;

@@ -137,6 +137,10 @@ Result<bool> ArchiveText::OpenMember() {
     if (member->encrypted)
       return Status(Code::kInvalidArgument, StrCat("member '", name_, "' is encrypted; decrypt it first, or ",
                                                    "leave it out with `members`"));
+    std::uint8_t split = 0;
+    if (rules_.split_of) {
+      ASSIGN_OR_RETURN(split, rules_.split_of(member->name));
+    }
     member_text_ = text_;
     member_bytes_ = file_bytes_();
     Result<std::unique_ptr<ByteReader>> text = Decoded(member->name, *archive_);
@@ -146,7 +150,7 @@ Result<bool> ArchiveText::OpenMember() {
     // One without a byte leaves no trace: however many there are, what is kept stays small.
     if (!borders_->borders_.empty() && borders_->borders_.back().offset == text_)
       borders_->borders_.pop_back();
-    borders_->borders_.push_back({text_, name_});
+    borders_->borders_.push_back({text_, name_, split});
     return true;
   }
 }

@@ -18,6 +18,8 @@ namespace pipeline {
 struct ArchiveRules {
   std::vector<std::string> members;  // patterns of names; empty: every member
   std::uint64_t max_ratio = 200;     // bytes of text for each byte of the file
+  /// The split of a member that is read, by its name as the archive has it. Empty: they have none.
+  std::function<Result<std::uint8_t>(std::string_view name)> split_of;
 };
 
 /// Where members begin, told from the thread that reads the archive to the one that cuts its text. A
@@ -27,6 +29,7 @@ class MemberBorders {
   struct Border {
     std::uint64_t offset = 0;  // in the text
     std::string name;          // printable
+    std::uint8_t split = 0;    // as split_of says
   };
   struct Counts {
     std::uint64_t members = 0;

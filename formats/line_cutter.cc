@@ -106,7 +106,7 @@ void LineCutter::Carry() {
 }
 
 Result<LineCutter::Event> LineCutter::Cut() {
-  if (!bom_passed_) {
+  if (!bom_passed_ && !IsPastLimit()) {
     ASSIGN_OR_RETURN(bom_passed_, PassBom());
     if (!bom_passed_) return Event::kNeedInput;
   }
@@ -114,10 +114,12 @@ Result<LineCutter::Event> LineCutter::Cut() {
   Line line;
   while (true) {
     if (!in_document_ && document_ >= rules_.max_documents) return EndInput();
+    if (IsPastLimit()) PassOver();
     if (rest().empty() && finished()) {
       EndDocument();
       if (std::exchange(section_ends_, false)) {
         finished_ = bom_passed_ = false;
+        section_documents_ = kNoLimit;
         header_passed_ = !rules_.header;
         return Event::kSectionEnd;
       }
@@ -312,6 +314,12 @@ void LineCutter::Consume(std::size_t bytes) {
   begin_ += bytes;
   raw_ += bytes;
   scanned_ -= std::min(scanned_, bytes);
+}
+
+// As if it had never been fed: it has no offset.
+void LineCutter::PassOver() {
+  begin_ += rest().size();
+  scanned_ = 0;
 }
 
 Result<bool> LineCutter::PassBom() {

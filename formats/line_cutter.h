@@ -16,6 +16,8 @@ namespace pipeline {
 enum class Documents : std::uint8_t { kBlankLine, kLine };
 enum class OnLong : std::uint8_t { kSplit, kQuarantine, kFail };
 
+inline constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
+
 struct LineRules {
   Documents documents = Documents::kBlankLine;
   OnLong on_long = OnLong::kSplit;
@@ -23,7 +25,7 @@ struct LineRules {
   std::uint64_t max_document_bytes = std::uint64_t{64} << 20;
   std::size_t max_record_bytes = std::size_t{8} << 20;  // at least 4: a character must fit
   /// The input ends, as far as anybody is told, after so many documents.
-  std::uint64_t max_documents = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t max_documents = kNoLimit;
   /// For rows, with Documents::kLine. Between these the quotes of RFC 4180 count: a line end inside a
   /// quoted field belongs to the row. NUL: quotes are bytes like others.
   char quoted_delimiter = '\0';
@@ -93,6 +95,9 @@ class LineCutter {
   /// What comes next begins anew, with a byte order mark and a header of its own: another file of the
   /// same input. A line, a quoted field and a document end here.
   void EndSection() { finished_ = section_ends_ = true; }
+  /// Only after kSectionEnd: of the section that begins, what stands behind document `last` - 1 of the input
+  /// is passed over, as if it were not there. The next section has no such limit.
+  void LimitSection(std::uint64_t last) { section_documents_ = last; }
 
   /// An error (UTF-16, a long line with OnLong::kFail) ends it: nothing may be called after.
   Result<Event> Next();
@@ -128,6 +133,8 @@ class LineCutter {
   /// The input ends with rest().
   bool finished() const { return finished_ && !(in_carry_ && carried_ < fed_.size()); }
   Result<Event> Cut();
+  bool IsPastLimit() const { return !in_document_ && document_ >= section_documents_; }
+  void PassOver();
   bool LookFurther();
   void Carry();
   Result<bool> PassBom();
@@ -156,6 +163,7 @@ class LineCutter {
   Field field_ = Field::kBegins;  // what they leave open
   bool finished_ = false;
   bool section_ends_ = false;  // it is the section that is finished
+  std::uint64_t section_documents_ = kNoLimit;
   bool bom_passed_ = false;
   bool header_passed_ = false;
   std::string head_;  // scratch of ReadKey

@@ -77,7 +77,13 @@ void PutEntry(std::string& out, std::string_view name, const EntrySize& size,
   PutSub(out, kSecond, size.feature);
   PutSub(out, kInt64s, size.list);
   PutSub(out, kFirst, size.values);
-  for (const std::uint32_t number : numbers) PutVarint(out, number);
+  const std::size_t begin = out.size();
+  out.resize(begin + size.values);
+  char* at = out.data() + begin;
+  for (std::uint32_t number : numbers) {  // PutVarint would look for room at each byte
+    for (; number >= 0x80; number >>= 7) *at++ = static_cast<char>(number | 0x80);
+    *at++ = static_cast<char>(number);
+  }
 }
 
 Status NoRow(std::string_view why) { return Status(Code::kDataLoss, StrCat("not a packed row: ", why)); }

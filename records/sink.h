@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <stop_token>
 #include <vector>
 
 #include "base/result.h"
@@ -21,8 +22,9 @@ class Sink {
   virtual ~Sink() = default;
   virtual Status Write(const Batch& batch) = 0;
   /// Makes the partition visible and durable. Called once, last, from the unit's closing thread,
-  /// while the next partition's Sink is already being written.
-  virtual Result<PartitionOutput> Commit(const PartitionEnd& end) = 0;
+  /// while the next partition's Sink is already being written. kCancelled where that takes long and `stop`
+  /// is set meanwhile: the partition never existed then.
+  virtual Result<PartitionOutput> Commit(const PartitionEnd& end, std::stop_token stop = {}) = 0;
 };
 
 class SinkStage {

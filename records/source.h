@@ -57,6 +57,8 @@ class SourceStage {
   /// The part of reading that needs no order (repairing UTF-8): runs first in the parallel chain
   /// and counts as stage 0, like the Source. Null where there is none.
   virtual const Transform* repair() const { return nullptr; }
+  /// As Transform::Judge.
+  virtual Status Judge(const ArtifactTotals&) const { return {}; }
 };
 
 }  // namespace pipeline

@@ -27,6 +27,8 @@ class Transform {
  public:
   virtual ~Transform() = default;
   virtual Result<std::unique_ptr<Worker>> NewWorker() const = 0;
+  /// Bytes of memory that it holds beyond the model_memory of its type.
+  virtual std::uint64_t memory() const { return 0; }
   /// Called once with the totals of a finished artifact; an error keeps it from being published.
   virtual Status Judge(const ArtifactTotals&) const { return {}; }
 };

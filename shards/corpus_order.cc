@@ -43,7 +43,7 @@ class CorpusOrderSink : public Sink {
     return {};
   }
 
-  Result<PartitionOutput> Commit(const PartitionEnd&) override {
+  Result<PartitionOutput> Commit(const PartitionEnd&, std::stop_token) override {
     PartitionOutput output;
     Hasher hasher;
     hasher.UpdateU64(id_.input).UpdateU64(id_.partition);

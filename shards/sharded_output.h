@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "records/piece.h"
@@ -82,6 +83,26 @@ class ShardedOutput {
 
  private:
   ShardRules rules_;
+};
+
+/// A stage that leaves to ShardedOutput what it does not do itself.
+class ShardedStage : public SinkStage {
+ public:
+  explicit ShardedStage(ShardRules rules) : output_(std::move(rules)) {}
+  Result<std::unique_ptr<Sink>> OpenPartition(Store& artifact, PartitionId id) const override {
+    return output_.OpenPartition(artifact, id);
+  }
+  std::uint64_t partition_memory(std::uint64_t text_bytes) const override {
+    return output_.partition_memory(text_bytes);
+  }
+  Status Judge(const ArtifactTotals& totals) const override { return output_.Judge(totals); }
+  Result<std::unique_ptr<Publication>> Plan(Store& artifact,
+                                            const std::vector<Piece>& pieces) const override {
+    return output_.Plan(artifact, pieces);
+  }
+
+ private:
+  const ShardedOutput output_;
 };
 
 }  // namespace pipeline

@@ -75,7 +75,7 @@ class SpillSink : public Sink {
     return CommitPart(PieceName(id_, StrCat('.', parts_.size() + 1, kSpillSuffix)));
   }
 
-  Result<PartitionOutput> Commit(const PartitionEnd&) override {
+  Result<PartitionOutput> Commit(const PartitionEnd&, std::stop_token) override {
     RETURN_IF_ERROR(CommitPart(PieceName(id_, kSpillSuffix)));
     PartitionOutput output;
     output.digest = SpillsDigest(digests_);

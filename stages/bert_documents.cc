@@ -15,8 +15,13 @@ Status BertDocuments::Add(std::string_view text, std::span<const std::uint32_t> 
     return Status(Code::kInternal, StrCat("examples of BERT: ", ids.size(), " ids with ", ends.size(),
                                           " ends do not fit a text of ", text.size(), " bytes"));
   if (ids.empty()) return {};
-  if (documents_.empty() || documents_.back().number != document)
-    documents_.push_back({document, sentence_ends_.size()});
+  if (documents_.empty()) first_ = document;
+  if (size_ + ids.size() > UINT32_MAX || document - first_ > UINT32_MAX)
+    return Status(
+        Code::kResourceExhausted,
+        "examples of BERT: a partition has more than 4294967295 ids; lower `partition` of the source");
+  if (documents_.empty() || number(documents_.size() - 1) != document)
+    documents_.push_back({static_cast<std::uint32_t>(document - first_), 0});
   FindSentenceEnds(text, text_ends_);
   std::size_t sentence = 0;  // of text_ends_, the one that the id belongs to
   std::size_t cut = 0;
@@ -29,14 +34,29 @@ Status BertDocuments::Add(std::string_view text, std::span<const std::uint32_t> 
       joins = cut == cuts.size() || cuts[cut] != ends[at - 1];
     }
     if (at > 0 && !joins && ends[at - 1] >= text_ends_[sentence]) {
-      sentence_ends_.push_back(ids_.size());
+      EndSentence();
       while (text_ends_[sentence] <= ends[at - 1] && sentence + 1 < text_ends_.size()) ++sentence;
     }
-    ids_.push_back(ids[at] | (joins ? kJoins : 0));
+    Put(ids[at] | (joins ? kJoins : 0));
   }
-  sentence_ends_.push_back(ids_.size());
-  documents_.back().sentence_end = sentence_ends_.size();
+  EndSentence();
+  documents_.back().sentence_end = static_cast<std::uint32_t>(sentence_ends_.size());
   return {};
+}
+
+void BertDocuments::Put(std::uint32_t id) {
+  if (size_ % kChunk == 0) chunks_.push_back(std::make_unique_for_overwrite<std::uint32_t[]>(kChunk));
+  chunks_.back()[size_++ % kChunk] = id;
+}
+
+void BertDocuments::Append(IdRange range, std::vector<std::uint32_t>& to) const {
+  while (range.size() > 0) {
+    const std::size_t at = range.begin % kChunk;
+    const std::size_t count = std::min(range.size(), kChunk - at);
+    const std::uint32_t* const from = chunks_[range.begin / kChunk].get() + at;
+    to.insert(to.end(), from, from + count);
+    range.begin += count;
+  }
 }
 
 }  // namespace pipeline

@@ -1,7 +1,10 @@
 // The ids of a partition's part of a split, as sentences and documents. Rules: formats/bert.md.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -13,9 +16,21 @@ namespace pipeline {
 /// What is masked as a whole.
 enum class WholeWords : std::uint8_t { kNone, kPieces, kMorphemes };
 
-/// Ids lie back to back; with kJoins where one belongs to the same word as the id before it.
+/// Ids that lie back to back, by number.
+struct IdRange {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+  std::size_t size() const { return end - begin; }
+};
+
+/// Ids lie back to back, those of a document in one range; with kJoins where one belongs to the same word as
+/// the id before it. Nothing is moved when it grows: that would take twice the memory for a moment.
 class BertDocuments {
  public:
+  /// Of a byte of text and line ends, at most: an id takes 4 bytes, with a line end behind it 16 where every
+  /// line is a document; the rest is for what lies between.
+  static constexpr std::uint64_t kMemoryOfByte = 9;
+  static constexpr std::uint64_t kMemoryOfAny = 80 << 10;          // of one without ids
   static constexpr std::uint32_t kJoins = std::uint32_t{1} << 31;  // ids are below
 
   /// `continues` says of each id whether its piece continues a word; looked at for kPieces.
@@ -23,37 +38,43 @@ class BertDocuments {
       : whole_words_(whole_words), continues_(continues) {}
 
   /// Lines come in order. `ends` is parallel to `ids`: where each ends in `text`; `cuts` where each morpheme
-  /// does, looked at for kMorphemes.
+  /// does, looked at for kMorphemes. kResourceExhausted from 2^32 ids on.
   Status Add(std::string_view text, std::span<const std::uint32_t> ids, std::span<const std::uint32_t> ends,
              std::span<const std::uint32_t> cuts, std::uint64_t document);
 
   /// Documents that have ids.
   std::size_t size() const { return documents_.size(); }
-  std::uint64_t number(std::size_t document) const { return documents_[document].number; }
+  std::uint64_t number(std::size_t document) const { return first_ + documents_[document].number; }
   std::size_t sentences(std::size_t document) const {
     return documents_[document].sentence_end - SentenceBegin(document);
   }
   /// Never empty, and no word goes on behind it.
-  std::span<const std::uint32_t> sentence(std::size_t document, std::size_t number) const {
+  IdRange sentence(std::size_t document, std::size_t number) const {
     const std::size_t at = SentenceBegin(document) + number;
-    const std::size_t begin = at == 0 ? 0 : sentence_ends_[at - 1];
-    return std::span(ids_).subspan(begin, sentence_ends_[at] - begin);
+    return {at == 0 ? 0 : sentence_ends_[at - 1], sentence_ends_[at]};
   }
+  void Append(IdRange range, std::vector<std::uint32_t>& to) const;
 
  private:
+  static constexpr std::size_t kChunk = std::size_t{1} << 14;  // ids
+
   struct Document {
-    std::uint64_t number;      // in the input
-    std::size_t sentence_end;  // in sentence_ends_
+    std::uint32_t number;        // in the input, from first_ on
+    std::uint32_t sentence_end;  // in sentence_ends_
   };
+  void Put(std::uint32_t id);
+  void EndSentence() { sentence_ends_.push_back(static_cast<std::uint32_t>(size_)); }
   std::size_t SentenceBegin(std::size_t document) const {
     return document == 0 ? 0 : documents_[document - 1].sentence_end;
   }
 
   const WholeWords whole_words_;
   const std::vector<bool>& continues_;
-  std::vector<std::uint32_t> ids_;
-  std::vector<std::size_t> sentence_ends_;
-  std::vector<Document> documents_;
+  std::vector<std::unique_ptr<std::uint32_t[]>> chunks_;  // of ids, all but the last one full
+  std::size_t size_ = 0;                                  // ids
+  std::deque<std::uint32_t> sentence_ends_;
+  std::deque<Document> documents_;
+  std::uint64_t first_ = 0;               // the number of the first document
   std::vector<std::uint32_t> text_ends_;  // scratch: where sentences of a line end in its text
 };
 

@@ -76,51 +76,47 @@ Status BertInstances::MakePairs(std::size_t document, CountedRandom& random, con
     const std::size_t collected = at + 1 - begin;
     std::size_t in_a = 1;
     if (collected >= 2) in_a += random.Below(static_cast<std::uint32_t>(collected - 1));
-    a_.clear(), b_.clear();
-    const auto append = [&](std::vector<std::uint32_t>& to, std::size_t sentence) {
-      const std::span<const std::uint32_t> ids = documents_.sentence(document, sentence);
-      to.insert(to.end(), ids.begin(), ids.end());
-    };
-    for (std::size_t i = 0; i < in_a; ++i) append(a_, begin + i);
+    IdRange a = {documents_.sentence(document, begin).begin,
+                 documents_.sentence(document, begin + in_a - 1).end};
+    IdRange b = {a.end, documents_.sentence(document, at).end};
     if (collected == 1) ++counts_.only_sentence;
     const bool random_next = collected == 1 || random.Chance(0.5);
     if (random_next) {
-      AppendRandomNext(document, target > a_.size() ? target - a_.size() : 0, random);
+      b = RandomNext(document, target > a.size() ? target - a.size() : 0, random);
       at = begin + in_a - 1;  // what was not used is collected again
-    } else {
-      for (std::size_t i = in_a; i < collected; ++i) append(b_, begin + i);
     }
     begin = at + 1;
     length = 0;
 
     // The longer one is shortened, in front or behind.
-    std::span<const std::uint32_t> a = a_, b = b_;
     while (a.size() + b.size() > most) {
-      std::span<const std::uint32_t>& longer = a.size() > b.size() ? a : b;
-      longer = random.Chance(0.5) ? longer.subspan(1) : longer.first(longer.size() - 1);
+      IdRange& longer = a.size() > b.size() ? a : b;
+      if (random.Chance(0.5))
+        ++longer.begin;
+      else
+        --longer.end;
     }
     ids_.assign(1, rules_.cls_id);
-    Put(a);
+    documents_.Append(a, ids_);
     ids_.push_back(rules_.sep_id);
     const std::size_t first_segment = ids_.size();
-    Put(b);
+    documents_.Append(b, ids_);
     ids_.push_back(rules_.sep_id);
     RETURN_IF_ERROR(Finish(random_next, first_segment, random, take));
   }
   return {};
 }
 
-/// Fills b_ from another document of the partition; from the same one where ten draws give no other.
-void BertInstances::AppendRandomNext(std::size_t document, std::size_t target, CountedRandom& random) {
+/// B from another document of the partition; from the same one where ten draws give no other.
+IdRange BertInstances::RandomNext(std::size_t document, std::size_t target, CountedRandom& random) const {
   std::size_t other = document;
   for (int tries = 0; tries < 10 && other == document; ++tries)
     other = random.Below(static_cast<std::uint32_t>(documents_.size()));
   const std::size_t sentences = documents_.sentences(other);
-  for (std::size_t at = random.Below(static_cast<std::uint32_t>(sentences)); at < sentences; ++at) {
-    const std::span<const std::uint32_t> ids = documents_.sentence(other, at);
-    b_.insert(b_.end(), ids.begin(), ids.end());
-    if (b_.size() >= target) break;
-  }
+  std::size_t at = random.Below(static_cast<std::uint32_t>(sentences));
+  IdRange b = documents_.sentence(other, at);
+  while (b.size() < target && ++at < sentences) b.end = documents_.sentence(other, at).end;
+  return b;
 }
 
 /// One segment of whole sentences, which goes on in the next document behind one more [SEP].
@@ -138,8 +134,8 @@ Status BertInstances::MakeFullSentences(std::uint32_t pass, const Take& take) {
   };
   for (std::size_t document = 0; document < documents_.size(); ++document) {
     for (std::size_t number = 0; number < documents_.sentences(document); ++number) {
-      std::span<const std::uint32_t> sentence = documents_.sentence(document, number);
-      while (!sentence.empty()) {
+      IdRange sentence = documents_.sentence(document, number);
+      while (sentence.size() > 0) {
         if (ids_.empty()) {
           random = CountedRandom(RandomOf(document, pass).Next() ^ (number << 32 | sentence.size()));
           target = Target(most, random);
@@ -158,8 +154,8 @@ Status BertInstances::MakeFullSentences(std::uint32_t pass, const Take& take) {
         }
         if (border > 0) ids_.push_back(rules_.sep_id);
         in_instance = document;
-        Put(sentence.first(size));
-        sentence = sentence.subspan(size);
+        documents_.Append({sentence.begin, sentence.begin + size}, ids_);
+        sentence.begin += size;
       }
     }
   }

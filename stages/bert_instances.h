@@ -65,8 +65,7 @@ class BertInstances {
   std::size_t Target(std::size_t most, CountedRandom& random);
   Status MakePairs(std::size_t document, CountedRandom& random, const Take& take);
   Status MakeFullSentences(std::uint32_t pass, const Take& take);
-  void AppendRandomNext(std::size_t document, std::size_t target, CountedRandom& random);
-  void Put(std::span<const std::uint32_t> ids) { ids_.insert(ids_.end(), ids.begin(), ids.end()); }
+  IdRange RandomNext(std::size_t document, std::size_t target, CountedRandom& random) const;
   Status Finish(bool random_next, std::size_t first_segment, CountedRandom& random, const Take& take);
   void Mask(CountedRandom& random);
 
@@ -75,8 +74,7 @@ class BertInstances {
   const std::uint64_t key_;
   Counts counts_;
   // Of the open instance.
-  std::vector<std::uint32_t> a_, b_;  // with kJoins
-  std::vector<std::uint32_t> ids_;
+  std::vector<std::uint32_t> ids_;    // with kJoins, until it is masked
   std::vector<std::uint32_t> words_;  // where each word that may be masked begins in ids_
   std::vector<std::uint32_t> word_lengths_;
   std::vector<std::uint32_t> order_;

@@ -1,6 +1,7 @@
 #include "stages/decoded_input.h"
 
-#include <array>
+#include <algorithm>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -10,8 +11,6 @@
 namespace pipeline {
 
 namespace {
-
-constexpr std::array<std::string_view, 5> kTarNames = {".tar", ".tgz", ".tbz2", ".txz", ".tzst"};
 
 /// Counts what is read of a file, by however many readers.
 class CountedFile : public ByteFile {
@@ -44,16 +43,29 @@ class CountedFile : public ByteFile {
   const std::shared_ptr<std::atomic<std::uint64_t>> bytes_;
 };
 
+/// Gives at least kEnoughBytes at once, as long as there are so many: what is read goes from thread to
+/// thread, and that takes longer than reading a small member.
+class Gathered : public ByteReader {
+ public:
+  explicit Gathered(std::unique_ptr<ByteReader> input) : input_(std::move(input)) {}
+  Result<std::size_t> Read(std::span<char> out) override {
+    std::size_t bytes = 0;
+    while (end_.ok() && *end_ > 0 && bytes < std::min(out.size(), kEnoughBytes)) {
+      end_ = input_->Read(out.subspan(bytes));
+      if (end_.ok()) bytes += *end_;
+    }
+    return bytes > 0 ? Result<std::size_t>(bytes) : end_;
+  }
+
+ private:
+  static constexpr std::size_t kEnoughBytes = 64 << 10;
+  const std::unique_ptr<ByteReader> input_;
+  Result<std::size_t> end_ = std::size_t{1};  // what was read last; 0 at the end
+};
+
 // What is wrong with the file itself is better told by the streaming decoder, at its place.
 bool IsAboutTheFile(Code code) {
   return code == Code::kDataLoss || code == Code::kResourceExhausted || code == Code::kUnimplemented;
-}
-
-bool IsNamedTar(std::string_view name) {
-  for (const std::string_view suffix : kTarNames)
-    if (name.ends_with(suffix)) return true;
-  const std::size_t dot = name.rfind('.');
-  return dot != std::string_view::npos && name.substr(0, dot).ends_with(".tar");
 }
 
 }  // namespace
@@ -103,7 +115,7 @@ Status DecodedInput::FindArchive(const InputRules& rules, std::string_view name,
     if (archive_ == ArchiveKind::kZip && compression_ != Compression::kPlain)
       return Status(Code::kUnimplemented,
                     StrCat("is a zip inside ", CompressionName(compression_), " data; decompress it first"));
-    if (!archive_ && IsNamedTar(name))
+    if (!archive_ && ArchiveByName(name) == ArchiveKind::kTar)
       return Status(Code::kDataLoss,
                     "is named as a tar archive but holds none; fetch the file again, or set "
                     "archive: none if it is text");
@@ -128,9 +140,9 @@ Result<std::unique_ptr<ByteReader>> DecodedInput::Read(std::uint64_t raw_offset,
     ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> bytes, ReadBytes(0, stop));
     ASSIGN_OR_RETURN(archive, OpenTar(std::move(bytes)));
   }
-  return std::unique_ptr<ByteReader>(std::make_unique<ArchiveText>(
+  return std::unique_ptr<ByteReader>(std::make_unique<Gathered>(std::make_unique<ArchiveText>(
       std::move(archive), archive_rules_,
-      [read = bytes_read_] { return read->load(std::memory_order_relaxed); }, file_->size(), members_));
+      [read = bytes_read_] { return read->load(std::memory_order_relaxed); }, file_->size(), members_)));
 }
 
 Result<std::unique_ptr<ByteReader>> DecodedInput::ReadBytes(std::uint64_t raw_offset,

@@ -12,6 +12,7 @@
 #include "formats/compression.h"
 #include "formats/xz.h"
 #include "records/source.h"
+#include "stages/file_splits.h"
 
 namespace pipeline {
 
@@ -22,7 +23,8 @@ struct InputRules {
   std::optional<Compression> compression;  // absent: by the first bytes
   Archives archives = Archives::kDetect;
   ArchiveRules archive;
-  bool from_front = false;  // the end may never come: nothing is looked up there
+  std::optional<FileSplits> splits;  // of files by their names, or else of their members
+  bool from_front = false;           // the end may never come: nothing is looked up there
 };
 
 /// Immutable; must outlive its readers. Messages do not have the input's name in them.

@@ -33,10 +33,10 @@ class DocumentSink final : public Sink {
     return HandOn();
   }
 
-  Result<PartitionOutput> Commit(const PartitionEnd& end) override {
+  Result<PartitionOutput> Commit(const PartitionEnd& end, std::stop_token stop) override {
     RETURN_IF_ERROR(End());
     RETURN_IF_ERROR(HandOn());
-    return sink_->Commit(end);
+    return sink_->Commit(end, std::move(stop));
   }
 
  private:

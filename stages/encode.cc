@@ -21,8 +21,7 @@ namespace {
 
 constexpr std::string_view kWordsKey = "words";
 constexpr std::string_view kModelFile = "tokenizer.model";  // where a stage made it
-constexpr std::uint64_t kMaxModelBytes = 1 << 30;
-constexpr std::uint64_t kModelMemory = 32 << 20;  // of 32,000 pieces with nmt_nfkc: 10 MiB
+constexpr std::uint64_t kModelMemory = 32 << 20;            // of 32,000 pieces with nmt_nfkc: 10 MiB
 
 class EncodeWorker final : public Worker {
  public:
@@ -109,6 +108,9 @@ class EncodeWordPieces final : public Transform {
   Result<std::unique_ptr<Worker>> NewWorker() const override {
     return std::unique_ptr<Worker>(std::make_unique<WordPieceWorker>(encoder_, unknown_));
   }
+  std::uint64_t memory() const override {
+    return encoder_.memory() > kModelMemory ? encoder_.memory() - kModelMemory : 0;
+  }
 
  private:
   const WordPieceEncoder encoder_;
@@ -130,12 +132,11 @@ Status CheckTokenizer(const Json& config, const Schema& schema, const TokenizerF
 
 Result<std::unique_ptr<Transform>> MakeWordPieces(const StageContext& context, const ArtifactInput& input) {
   ASSIGN_OR_RETURN(const TokenizerFacts facts, ReadTokenizerFacts(input));
-  ASSIGN_OR_RETURN(const std::string bytes, ReadObject(*input.directory, facts.model, kMaxModelBytes));
-  const Result<WordPieceVocabulary> vocabulary = WordPieceVocabulary::Parse(bytes);
-  if (!vocabulary.ok()) return Status(vocabulary.status()).Annotate(facts.model);
+  ASSIGN_OR_RETURN(const VocabularyFile vocabulary, ReadVocabulary(input, facts));
   RETURN_IF_ERROR(CheckTokenizer(context.config, context.schema, facts));
   return std::unique_ptr<Transform>(std::make_unique<EncodeWordPieces>(
-      *vocabulary, OfMorphemes(context.config, facts) ? BertWordKind::kMorphemes : BertWordKind::kText));
+      vocabulary.pieces,
+      OfMorphemes(context.config, facts) ? BertWordKind::kMorphemes : BertWordKind::kText));
 }
 
 Result<std::unique_ptr<Transform>> MakeEncode(const StageContext& context) {
@@ -153,7 +154,7 @@ Result<std::unique_ptr<Transform>> MakeEncode(const StageContext& context) {
     return Status(
         Code::kFailedPrecondition,
         StrCat(context.name, ": words: a SentencePiece model finds its words itself; leave it out"));
-  ASSIGN_OR_RETURN(const std::string bytes, ReadObject(*input.directory, file, kMaxModelBytes));
+  ASSIGN_OR_RETURN(const std::string bytes, ReadObject(*input.directory, file, kMaxTokenizerModelBytes));
   Result<SentencePieceModel> model = SentencePieceModel::Parse(bytes);
   if (!model.ok()) return std::move(model).status().Annotate(StrCat(context.name, ": ", file));
   auto encoder = SentencePieceEncoder::Load(bytes);

@@ -4,7 +4,9 @@
 #include <optional>
 
 #include "base/str.h"
+#include "formats/archive_reader.h"
 #include "records/transform.h"
+#include "text/utf8.h"
 
 namespace pipeline {
 
@@ -16,22 +18,27 @@ Status Refuse(std::string why) { return Status(Code::kInvalidArgument, StrCat("s
 
 class SplitSource final : public Source {
  public:
-  SplitSource(std::unique_ptr<Source> source, std::uint8_t split)
-      : source_(std::move(source)), split_(split) {}
+  SplitSource(std::unique_ptr<Source> source, std::uint8_t split, std::string_view name)
+      : source_(std::move(source)), split_(split), name_(name) {}
 
   Result<bool> Next(Batch& batch) override {
     ASSIGN_OR_RETURN(const bool more, source_->Next(batch));
     batch.split.assign(batch.size(), split_);
     return more;
   }
-  std::optional<InputEnd> End() const override { return source_->End(); }
+  std::optional<InputEnd> End() const override {
+    std::optional<InputEnd> end = source_->End();
+    if (end) end->outside.Add(SplitCount(name_));
+    return end;
+  }
 
  private:
   const std::unique_ptr<Source> source_;
   const std::uint8_t split_;
+  const std::string name_;
 };
 
-/// A batch is of one file, and so of one split, whatever records are made of it.
+/// A batch is of one file or member, and so of one split, whatever records are made of it.
 class SplitWorker final : public Worker {
  public:
   explicit SplitWorker(std::unique_ptr<Worker> worker) : worker_(std::move(worker)) {}
@@ -68,11 +75,27 @@ class SplitSourceStage final : public SourceStage {
   }
 
   Result<std::unique_ptr<Source>> Open(SourceRequest request) const override {
-    ASSIGN_OR_RETURN(const std::uint8_t split, splits_.Of(request.input.name));
+    ASSIGN_OR_RETURN(const std::optional<std::uint8_t> split, splits_.Find(request.input.name));
     ASSIGN_OR_RETURN(std::unique_ptr<Source> source, stage_->Open(std::move(request)));
-    return std::unique_ptr<Source>(std::make_unique<SplitSource>(std::move(source), split));
+    if (!split) return source;
+    return std::unique_ptr<Source>(
+        std::make_unique<SplitSource>(std::move(source), *split, splits_.names()[*split]));
   }
   const Transform* repair() const override { return repair_ ? &*repair_ : nullptr; }
+
+  // Before a run nobody knows what is in an archive.
+  Status Judge(const ArtifactTotals& totals) const override {
+    std::string empty;
+    bool counted = false;
+    for (const std::string& name : splits_.names()) {
+      if (totals.counts.reasons.contains(SplitCount(name)))
+        counted = true;
+      else
+        empty += StrCat(empty.empty() ? "'" : ", '", name, "'");
+    }
+    if (!counted || empty.empty()) return {};
+    return Refuse(StrCat(empty, ": no file and no text in an archive has a name that its pattern describes"));
+  }
 
  private:
   const std::unique_ptr<SourceStage> stage_;
@@ -80,13 +103,19 @@ class SplitSourceStage final : public SourceStage {
   std::optional<SplitRepair> repair_;
 };
 
+/// Whether the file may be one, as far as its name and the key `archive` say.
+bool MayBeArchive(const Json& config, std::string_view file) {
+  const std::string_view archive = config["archive"].AsString("none");
+  return archive == "tar" || archive == "zip" || (archive == "auto" && ArchiveByName(file).has_value());
+}
+
 }  // namespace
 
 ConfigKey FileSplitsKey() {
   return {
       "splits", ValueType::kMap, "~", Effect::kBytes,
-      "Splits by the names of the files: {train: \"*train*\", test: \"*test*\"}, with * and ?, or a list of "
-      "such patterns; each file matches those of one split."};
+      "Splits by the names of files, or of the members of archives: {train: \"*train*\", test: \"*test*\"}, "
+      "with * and ?, or a list of such patterns; each matches those of one split."};
 }
 
 Result<FileSplits> FileSplits::Make(const Json& splits) {
@@ -114,23 +143,37 @@ std::vector<std::string> FileSplits::names() const {
   return names;
 }
 
-Result<std::uint8_t> FileSplits::Of(std::string_view file) const {
-  std::optional<std::size_t> found;
+Result<std::optional<std::uint8_t>> FileSplits::Find(std::string_view name) const {
+  std::optional<std::uint8_t> found;
   for (std::size_t split = 0; split < splits_.size(); ++split) {
     const auto& patterns = splits_[split].second;
     if (std::none_of(patterns.begin(), patterns.end(),
-                     [&](const std::string& pattern) { return MatchesPattern(pattern, file); }))
+                     [&](const std::string& pattern) { return MatchesPattern(pattern, name); }))
       continue;
     if (found)
-      return Refuse(StrCat(file, ": matches the patterns of two splits, '", splits_[*found].first, "' and '",
-                           splits_[split].first, "'; make one of them narrower"));
-    found = split;
+      return Refuse(StrCat(Printable(name), ": matches the patterns of two splits, '", splits_[*found].first,
+                           "' and '", splits_[split].first, "'; make one of them narrower"));
+    found = static_cast<std::uint8_t>(split);
   }
-  if (!found)
-    return Refuse(StrCat(file, ": matches the pattern of no split; add one for it, or leave the file out of ",
-                         "`url`"));
-  return static_cast<std::uint8_t>(*found);
+  return found;
 }
+
+Result<std::uint8_t> FileSplits::Of(std::string_view file) const {
+  ASSIGN_OR_RETURN(const std::optional<std::uint8_t> found, Find(file));
+  if (found) return *found;
+  return Refuse(StrCat(Printable(file), ": matches the pattern of no split; add one for it, or leave the ",
+                       "file out of `url`"));
+}
+
+Result<std::uint8_t> FileSplits::OfMember(std::string_view member) const {
+  ASSIGN_OR_RETURN(const std::optional<std::uint8_t> found, Find(member));
+  if (found) return *found;
+  return Refuse(StrCat("member '", Printable(member),
+                       "' matches the pattern of no split; add one for it, or ",
+                       "leave it out with `members`"));
+}
+
+std::string SplitCount(std::string_view split) { return StrCat("split_", split); }
 
 Status CheckFileSplits(const Json& config, Schema& schema) {
   if (!config.Has("splits")) return {};
@@ -145,10 +188,23 @@ Status CheckInputSplits(const Json& config, const std::vector<std::string>& file
   ASSIGN_OR_RETURN(const FileSplits splits, FileSplits::Make(config["splits"]));
   const std::vector<std::string> names = splits.names();
   std::vector<bool> seen(names.size());
+  bool archives = false;
   for (const std::string& file : files) {
-    ASSIGN_OR_RETURN(const std::uint8_t split, splits.Of(file));
-    seen[split] = true;
+    ASSIGN_OR_RETURN(std::optional<std::uint8_t> split, splits.Find(file));
+    if (!split && MayBeArchive(config, file)) {
+      archives = true;
+      continue;
+    }
+    if (!split) {
+      const Status why = splits.Of(file).status();
+      if (config["archive"].AsString() != "auto") return why;
+      return Status(why.code(),
+                    StrCat(why.message(), "; if it is an archive and its members have splits, say ",
+                           "`archive: tar` or `zip`"));
+    }
+    seen[*split] = true;
   }
+  if (archives) return {};
   for (std::size_t split = 0; split < names.size(); ++split)
     if (!seen[split])
       return Refuse(StrCat("'", names[split], "': no file matches its pattern, so it would be empty"));
@@ -161,8 +217,8 @@ std::vector<std::string> SplitsOfFiles(const Json& config, const std::vector<std
   const Result<FileSplits> splits = FileSplits::Make(config["splits"]);
   const std::vector<std::string> names = splits.ok() ? splits->names() : of_files;
   for (const std::string& file : files) {
-    const Result<std::uint8_t> split = splits.ok() ? splits->Of(file) : splits.status();
-    of_files.push_back(split.ok() ? names[*split] : std::string());
+    const auto split = splits.ok() ? splits->Find(file) : splits.status();
+    of_files.push_back(split.ok() && *split ? names[**split] : std::string());
   }
   return of_files;
 }

@@ -1,5 +1,7 @@
 #include "stages/input_keys.h"
 
+#include <utility>
+
 #include "base/str.h"
 #include "spec/subset.h"
 
@@ -14,10 +16,10 @@ constexpr std::int64_t kMostRatio = 1'000'000'000;
 }  // namespace
 
 ConfigKey SubsetKey() {
-  return {
-      "subset", ValueType::kString, "~", Effect::kBytes,
-      "For trials: the first documents of each file (`5000`), or a part of all of them (`1%`), the same one "
-      "each time; see --subset."};
+  return {"subset", ValueType::kString, "~", Effect::kBytes,
+          "For trials: the first documents of each file (`5000`; in an archive with `splits`, of each of "
+          "them), or a "
+          "part of all of them (`1%`), the same one each time; see --subset."};
 }
 
 std::vector<ConfigKey> InputKeys(std::string_view compression_key) {
@@ -53,6 +55,9 @@ InputRules InputRulesOf(const Json& config, std::string_view compression_key) {
                                        : Archives::kDetect;
   for (const Json& pattern : config["members"].AsArray())
     rules.archive.members.emplace_back(pattern.AsString());
+  if (config.Has("splits"))  // which StageType::check has looked at
+    if (Result<FileSplits> splits = FileSplits::Make(config["splits"]); splits.ok())
+      rules.splits = std::move(splits).value();
   rules.archive.max_ratio = static_cast<std::uint64_t>(config["max_ratio"].AsInt(200));
   return rules;
 }

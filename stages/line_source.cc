@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/str.h"
+#include "stages/file_splits.h"
 #include "stages/read_ahead.h"
 
 namespace pipeline {
@@ -31,11 +32,13 @@ void AddReasons(const CutCounts& cut, StageCounts& counts) {
 class LineSource : public Source {
  public:
   LineSource(SourceRequest request, const LineRules& rules, DecodedInput input, const Subset& subset,
-             const std::optional<ColumnRules>& columns)
+             const std::optional<FileSplits>& splits, const std::optional<ColumnRules>& columns)
       : request_(std::move(request)),
         rules_(rules),
         subset_(subset),
         input_(std::move(input)),
+        splits_(splits),
+        of_splits_(splits ? splits->names().size() : 0),
         cutter_(rules),
         columns_(columns ? std::optional<RowColumns>(*columns) : std::nullopt),
         stop_with_(request_.stop, [this] { stop_.request_stop(); }) {}
@@ -102,7 +105,7 @@ class LineSource : public Source {
       switch (*held_) {
         case Event::kNeedInput: RETURN_IF_ERROR(FeedMembers()); break;
         case Event::kHeader: RETURN_IF_ERROR(InMember(columns_->TakeHeader(cutter_.record().bytes))); break;
-        case Event::kSectionEnd: break;
+        case Event::kSectionEnd: BeginMember(); break;
         case Event::kRecord:
         case Event::kSetAside:
           if (cutter_.record().index == 0) wanted_ = request_.wanted(cutter_.record().partition);
@@ -135,6 +138,9 @@ class LineSource : public Source {
           // Of a beginning nobody knows how many there are.
           if (input_.members() != nullptr && !subset_.is_beginning())
             RETURN_IF_ERROR(CountMembers(end_->outside));
+          for (std::size_t split = 0; split < of_splits_.size(); ++split)
+            if (of_splits_[split].members > 0)
+              end_->outside.Add(SplitCount(splits_->names()[split]), of_splits_[split].members);
           break;
         }
       }
@@ -147,6 +153,7 @@ class LineSource : public Source {
   bool IsFull(const Batch& batch) {
     const bool empty = batch.heads.empty() && batch.quarantine.empty();
     if (empty) batch_bytes_ = 0;
+    if (!batch.split.empty() && batch.split.front() != member_.split) return true;
     return !empty && batch_bytes_ + cutter_.record().bytes.size() > request_.batch_bytes;
   }
 
@@ -164,10 +171,12 @@ class LineSource : public Source {
       ASSIGN_OR_RETURN(reason, columns_->Take(record.bytes, record.document, batch.text, batch.label));
       if (!reason.empty()) bad_rows_.Add(reason);
     }
-    if (reason.empty())
+    if (reason.empty()) {
       batch.heads.push_back({record.index, 0, record.document, record.key});
-    else
+      if (splits_) batch.split.push_back(member_.split);
+    } else {
       batch.quarantine.push_back({0, record.index, 0, std::string(reason), std::string(record.bytes)});
+    }
     return {};
   }
 
@@ -185,8 +194,37 @@ class LineSource : public Source {
     return true;
   }
 
+  // What was fed of the last member is cut: the next one begins.
+  void BeginMember() {
+    if (splits_) of_splits_[member_.split].documents = DocumentsOfSplit();
+    member_ = std::move(next_member_);
+    member_document_ = cutter_.documents();
+    if (!splits_) return;
+    const std::uint64_t had = of_splits_[member_.split].documents;
+    const std::uint64_t wanted = subset_.documents - std::min(subset_.documents, had);
+    if (wanted < kNoLimit - member_document_) cutter_.LimitSection(member_document_ + wanted);
+  }
+
+  // Of the member's split.
+  std::uint64_t DocumentsOfSplit() const {
+    return of_splits_[member_.split].documents + cutter_.documents() - member_document_;
+  }
+
+  // Whether nothing is wanted of what stands behind, whichever split it belongs to.
+  bool HasBeginnings() const {
+    if (!splits_ || !subset_.is_beginning()) return false;
+    for (std::size_t split = 0; split < of_splits_.size(); ++split)
+      if ((split == member_.split ? DocumentsOfSplit() : of_splits_[split].documents) < subset_.documents)
+        return false;
+    return true;
+  }
+
   // Feeds the cutter, and tells it where a member of an archive begins.
   Status FeedMembers() {
+    if (HasBeginnings()) {
+      cutter_.FinishInput();
+      return {};
+    }
     if (pending_.empty()) {
       ASSIGN_OR_RETURN(pending_, text_->Next());
     }
@@ -194,7 +232,7 @@ class LineSource : public Source {
     if (MemberBorders* const members = input_.members().get()) {
       // A border is known before the first byte behind it is.
       if (std::optional<MemberBorders::Border> border = members->Take(fed_)) {
-        member_ = std::move(border->name);
+        next_member_ = *std::move(border);
         cutter_.EndSection();
         return {};
       }
@@ -205,6 +243,7 @@ class LineSource : public Source {
       cutter_.FinishInput();
       return {};
     }
+    if (splits_ && fed_ == member_.offset) ++of_splits_[member_.split].members;
     cutter_.Feed(pending_.substr(0, bytes));
     pending_.remove_prefix(bytes);
     fed_ += bytes;
@@ -212,8 +251,8 @@ class LineSource : public Source {
   }
 
   Status InMember(Status status) const {
-    if (status.ok() || member_.empty()) return status;
-    return std::move(status).Annotate(StrCat("member '", member_, "'"));
+    if (status.ok() || member_.name.empty()) return status;
+    return std::move(status).Annotate(StrCat("member '", member_.name, "'"));
   }
 
   Status CountMembers(StageCounts& counts) const {
@@ -251,21 +290,31 @@ class LineSource : public Source {
     }
   }
 
+  /// What was seen of a split.
+  struct OfSplit {
+    std::uint64_t members = 0;    // that have text
+    std::uint64_t documents = 0;  // in the members before this one
+  };
+
   const SourceRequest request_;
   const LineRules rules_;
   const Subset subset_;
   const DecodedInput input_;
+  const std::optional<FileSplits> splits_;  // of the members of an archive
+  std::vector<OfSplit> of_splits_;
   LineCutter cutter_;
   std::optional<RowColumns> columns_;
   StageCounts bad_rows_;              // since the last batch
   std::uint64_t outside_subset_ = 0;  // records, since then
   std::stop_source stop_;
   std::stop_callback<std::function<void()>> stop_with_;
-  std::string_view pending_;   // lent by text_, not yet fed
-  std::uint64_t fed_ = 0;      // since the beginning, which is 0 in an archive
-  std::string member_;         // of the archive, whose text is fed; empty outside of archives
-  CutCounts outside_;          // by LookAtFront
-  std::optional<Event> held_;  // told by the cutter, not yet dealt with
+  std::string_view pending_;           // lent by text_, not yet fed
+  std::uint64_t fed_ = 0;              // since the beginning, which is 0 in an archive
+  MemberBorders::Border member_;       // of the archive, whose text is cut; without name outside of archives
+  MemberBorders::Border next_member_;  // valid until the section in front of it has ended
+  std::uint64_t member_document_ = 0;  // its first one, or the next one
+  CutCounts outside_;                  // by LookAtFront
+  std::optional<Event> held_;          // told by the cutter, not yet dealt with
   std::size_t batch_bytes_ = 0;
   bool wanted_ = false;  // the cutter's partition
   bool begins_inside_ = false;
@@ -282,13 +331,22 @@ Result<std::unique_ptr<Source>> OpenLineSource(SourceRequest request, const Line
   const std::string name = request.input.name;
   InputRules opened = input;
   opened.from_front = subset.is_beginning();
+  if (opened.splits) {  // of a file as a whole: the caller sees to that
+    ASSIGN_OR_RETURN(const std::optional<std::uint8_t> whole, opened.splits->Find(name));
+    if (whole) opened.splits.reset();
+  }
+  if (opened.splits)
+    opened.archive.split_of = [splits = *opened.splits](std::string_view member) {
+      return splits.OfMember(member);
+    };
   Result<DecodedInput> decoded = DecodedInput::Open(request.input, opened, request.decoder_threads,
                                                     request.decoder_memory, request.stop);
   if (!decoded.ok()) return std::move(decoded).status().Annotate(name);
+  if (opened.splits && decoded->members() == nullptr) return opened.splits->Of(name).status();
   LineRules cut = rules;
-  cut.max_documents = subset.documents;
-  auto source =
-      std::make_unique<LineSource>(std::move(request), cut, std::move(decoded).value(), subset, columns);
+  if (!opened.splits) cut.max_documents = subset.documents;  // else of each split
+  auto source = std::make_unique<LineSource>(std::move(request), cut, std::move(decoded).value(), subset,
+                                             opened.splits, columns);
   if (Status status = source->Start(); !status.ok()) return std::move(status).Annotate(name);
   return std::unique_ptr<Source>(std::move(source));
 }

@@ -15,6 +15,12 @@ namespace pipeline {
 
 namespace {
 
+LetterCase CaseNamed(std::string_view name) {
+  if (name == "lower") return LetterCase::kLower;
+  if (name == "lower_ascii") return LetterCase::kLowerAscii;
+  return LetterCase::kKeep;
+}
+
 NormalForm FormNamed(std::string_view name) {
   if (name == "nfc") return NormalForm::kNfc;
   if (name == "nfkc") return NormalForm::kNfkc;
@@ -25,8 +31,8 @@ NormalForm FormNamed(std::string_view name) {
 /// What the stage does to one line. Immutable: shared by all workers.
 class LineRule {
  public:
-  LineRule(NormalForm form, bool collapse)
-      : form_(form), collapse_(collapse), stable_(StableCodePoints(form)) {
+  LineRule(NormalForm form, LetterCase letter_case, bool collapse)
+      : form_(form), case_(letter_case), collapse_(collapse), stable_(StableCodePoints(form, letter_case)) {
     if (!collapse) return;
     for (char32_t c = 0; c < 0x10000; ++c)
       if (IsWhiteSpace(c) && c != ' ') stable_.Remove(c);
@@ -40,11 +46,23 @@ class LineRule {
     out.append(line.substr(0, stable));
     if (stable == line.size()) return line.size() != whole.size();
     RETURN_IF_ERROR(AppendNormalForm(form_, line.substr(stable), out));
+    if (case_ != LetterCase::kKeep) RETURN_IF_ERROR(Lower(out, begin));
     if (collapse_) TidyWhiteSpace(out, begin, begin + stable);
     return std::string_view(out).substr(begin) != whole;
   }
 
  private:
+  // What a capital becomes goes by the word that it stands in, stable characters included. A small letter may
+  // compose with the marks behind it where the capital does not.
+  Status Lower(std::string& out, std::size_t begin) const {
+    RETURN_IF_ERROR(MakeLowerCase(case_, out, begin));
+    if (form_ == NormalForm::kNone) return {};
+    std::string composed;
+    RETURN_IF_ERROR(AppendNormalForm(NormalForm::kNfc, std::string_view(out).substr(begin), composed));
+    out.replace(begin, std::string::npos, composed);
+    return {};
+  }
+
   /// Bytes that stay as they are whatever follows. Of a line that does not end with them the last
   /// stable character is left out: what follows may join it. Single spaces inside are stable.
   std::size_t StablePrefix(std::string_view line) const {
@@ -72,6 +90,7 @@ class LineRule {
   }
 
   NormalForm form_;
+  LetterCase case_;
   bool collapse_;
   CodePointSet stable_;
 };
@@ -145,8 +164,8 @@ class NormalizeWorker final : public Worker {
 
 class Normalize final : public Transform {
  public:
-  Normalize(NormalForm form, bool collapse, bool drop_empty)
-      : rule_(form, collapse), drop_empty_(drop_empty) {}
+  Normalize(NormalForm form, LetterCase letter_case, bool collapse, bool drop_empty)
+      : rule_(form, letter_case, collapse), drop_empty_(drop_empty) {}
 
   Result<std::unique_ptr<Worker>> NewWorker() const override {
     return std::unique_ptr<Worker>(std::make_unique<NormalizeWorker>(rule_, drop_empty_));
@@ -170,6 +189,13 @@ StageType NormalizeType() {
        Effect::kBytes,
        "The Unicode normal form.",
        {"nfc", "nfkc", "nmt_nfkc", "none"}},
+      {"case",
+       ValueType::kChoice,
+       "~",
+       Effect::kBytes,
+       "Makes letters small: all of them, or A to Z alone; for models that read lower case. Without it, "
+       "letters stay.",
+       {"lower", "lower_ascii"}},
       {"whitespace",
        ValueType::kChoice,
        "collapse",
@@ -194,8 +220,8 @@ StageType NormalizeType() {
   type.make = TransformFactory([](const StageContext& context) -> Result<std::unique_ptr<Transform>> {
     const Json& config = context.config;
     return std::unique_ptr<Transform>(std::make_unique<Normalize>(
-        FormNamed(config["form"].AsString()), config["whitespace"].AsString() == "collapse",
-        config["drop_empty"].AsBool(true)));
+        FormNamed(config["form"].AsString()), CaseNamed(config["case"].AsString()),
+        config["whitespace"].AsString() == "collapse", config["drop_empty"].AsBool(true)));
   });
   return type;
 }

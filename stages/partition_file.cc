@@ -155,7 +155,7 @@ class PartitionFileSink : public Sink {
     return file_.Append(batch.payload.joined(), rows_.Of(batch, columns_));
   }
 
-  Result<PartitionOutput> Commit(const PartitionEnd& end) override {
+  Result<PartitionOutput> Commit(const PartitionEnd& end, std::stop_token) override {
     RETURN_IF_ERROR(file_.Finish({id_.input, id_.partition, end.raw_end, end.document_end}));
     PartitionOutput output;
     output.digest = file_.digest();

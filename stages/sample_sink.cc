@@ -43,7 +43,7 @@ class SampleSink final : public Sink {
     return {};
   }
 
-  Result<PartitionOutput> Commit(const PartitionEnd& end) override {
+  Result<PartitionOutput> Commit(const PartitionEnd& end, std::stop_token stop) override {
     ClearAway();
     ASSIGN_OR_RETURN(const std::unique_ptr<Worker> encoder, format_.encoder()->NewWorker());
     for (Batch& chunk : chunks_) {
@@ -53,7 +53,7 @@ class SampleSink final : public Sink {
       RETURN_IF_ERROR(piece_->Write(chunk));
       chunk = Batch();
     }
-    return piece_->Commit(end);
+    return piece_->Commit(end, std::move(stop));
   }
 
  private:

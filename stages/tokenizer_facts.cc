@@ -30,6 +30,10 @@ constexpr std::array<std::pair<std::string_view, std::int32_t TokenizerFacts::*>
      {"mask_id", &TokenizerFacts::mask_id}}};
 constexpr std::string_view kMorphemes = "morphemes";
 
+Result<std::string> ReadModelFile(Store& directory, std::string_view name) {
+  return ReadObject(directory, name, IsVocabularyFile(name) ? kMaxWordPieceBytes : kMaxTokenizerModelBytes);
+}
+
 }  // namespace
 
 Json ToJson(const TokenizerFacts& facts) {
@@ -79,8 +83,7 @@ Result<TokenizerFacts> ReadTokenizerFacts(const ArtifactInput& artifact) {
   if (artifact.file.empty())
     return Status(Code::kFailedPrecondition,
                   "the tokenizer says nothing about itself; name a stage of type train_tokenizer, or a file");
-  ASSIGN_OR_RETURN(const std::string bytes,
-                   ReadObject(*artifact.directory, artifact.file, kMaxTokenizerModelBytes));
+  ASSIGN_OR_RETURN(const std::string bytes, ReadModelFile(*artifact.directory, artifact.file));
   if (IsVocabularyFile(artifact.file)) {
     const Result<WordPieceVocabulary> vocabulary = WordPieceVocabulary::Parse(bytes);
     if (!vocabulary.ok()) return Status(vocabulary.status()).Annotate(artifact.file);
@@ -141,11 +144,30 @@ TokenizerFacts FactsOfVocabulary(const WordPieceVocabulary& vocabulary, std::str
 bool IsVocabularyFile(std::string_view name) { return name.ends_with(".txt"); }
 
 Result<std::string> ReadTokenizerModel(const ArtifactInput& artifact, const TokenizerFacts& facts) {
-  Result<std::string> model = ReadObject(*artifact.directory, facts.model, kMaxTokenizerModelBytes);
+  Result<std::string> model = ReadModelFile(*artifact.directory, facts.model);
   if (!model.ok()) return std::move(model).status().Annotate("the tokenizer's model");
   if (DigestOf(*model) == facts.model_digest) return model;
   return Status(Code::kDataLoss, StrCat("the tokenizer's model ", facts.model,
                                         " is not the one that its facts name: it was changed or damaged"));
+}
+
+Result<VocabularyFile> ReadVocabulary(const ArtifactInput& artifact, const TokenizerFacts& facts) {
+  VocabularyFile file;
+  ASSIGN_OR_RETURN(file.bytes, ReadTokenizerModel(artifact, facts));
+  Result<WordPieceVocabulary> pieces = WordPieceVocabulary::Parse(file.bytes);
+  if (!pieces.ok()) return std::move(pieces).status().Annotate(facts.model);
+  file.pieces = std::move(pieces).value();
+  const TokenizerFacts has = FactsOfVocabulary(file.pieces, facts.model, file.bytes);
+  const auto wrong = [&](std::string_view what, std::int64_t said, std::int64_t is) {
+    return Status(Code::kDataLoss, StrCat(facts.model, ": its tokenizer says ", what, " ", said,
+                                          ", and it is ", is, ": they are not of one training; train again"));
+  };
+  if (facts.vocab_size != has.vocab_size) return wrong("vocab_size", facts.vocab_size, has.vocab_size);
+  for (const auto& [name, id] : kSpecialIds)
+    if (facts.*id != has.*id) return wrong(name, facts.*id, has.*id);
+  for (const auto& [name, id] : kBertIds)
+    if (facts.*id != has.*id) return wrong(name, facts.*id, has.*id);
+  return file;
 }
 
 }  // namespace pipeline

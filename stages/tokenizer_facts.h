@@ -67,4 +67,13 @@ bool IsVocabularyFile(std::string_view name);
 /// The bytes of that file, which go with its ids. kDataLoss where they are not those that `facts` name.
 Result<std::string> ReadTokenizerModel(const ArtifactInput& artifact, const TokenizerFacts& facts);
 
+struct VocabularyFile {
+  std::string bytes;
+  WordPieceVocabulary pieces;
+};
+
+/// The vocab.txt of `artifact`. kDataLoss as ReadTokenizerModel, where it is no vocabulary, and where `facts`
+/// say another size or other special pieces than it has.
+Result<VocabularyFile> ReadVocabulary(const ArtifactInput& artifact, const TokenizerFacts& facts);
+
 }  // namespace pipeline

@@ -36,6 +36,7 @@ constexpr std::uint64_t kHeldBytes = 1 << 20;
 constexpr std::uint64_t kSampleBytes = 2 << 20;
 constexpr std::int64_t kComparedVocabulary = 8000;
 constexpr std::uint32_t kLeastPieces = 16;
+constexpr std::int64_t kMostPieces = 1 << 24;  // of a SentencePiece model
 
 struct Settings {
   TrainingSettings training;
@@ -90,8 +91,11 @@ Result<Settings> SettingsOf(const Json& config, const Schema& schema) {
 Status CheckRanges(const Settings& settings) {
   const TrainingSettings& training = settings.training;
   const std::int64_t least = kLeastPieces + (training.byte_fallback ? 256 : 0);
-  if (training.vocab_size < least || training.vocab_size > (1 << 24))
-    return Refuse(StrCat("vocab_size: ", training.vocab_size, " is not between ", least, " and ", 1 << 24,
+  const bool wordpiece = training.model == kWordPieceModel;
+  const std::int64_t most = wordpiece ? std::int64_t{kMaxWordPieces} : kMostPieces;
+  if (training.vocab_size < least || training.vocab_size > most)
+    return Refuse(StrCat("vocab_size: ", training.vocab_size, " is not between ", least, " and ", most,
+                         wordpiece ? ", the most that a vocab.txt may have" : "",
                          training.byte_fallback ? " (256 of them are bytes, for byte_fallback)" : ""));
   if (!(training.character_coverage >= 0.98 && training.character_coverage <= 1))
     return Refuse("character_coverage: not between 0.98 and 1");

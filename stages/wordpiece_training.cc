@@ -6,20 +6,12 @@
 #include <vector>
 
 #include "base/str.h"
-#include "text/utf8.h"
 
 namespace pipeline {
 
 namespace {
 
 constexpr std::uint64_t kBase = std::uint64_t{32} << 20;
-constexpr std::string_view kSpecialPieces[] = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
-constexpr std::size_t kExamples = 5;
-constexpr std::size_t kExampleBytes = 180;
-
-double Ratio(std::uint64_t part, std::uint64_t whole) {
-  return whole == 0 ? 0 : std::round(1e6 * static_cast<double>(part) / static_cast<double>(whole)) / 1e6;
-}
 
 }  // namespace
 
@@ -51,7 +43,7 @@ Result<WordPieceVocabulary> WordPieceTraining::Finish(std::stop_token stop) cons
   if (words_.total() == 0)
     return Status(Code::kFailedPrecondition, "there is no text to train on; is the split `train` empty?");
   WordPieceRules rules;
-  rules.pieces = static_cast<std::size_t>(settings_.vocab_size) - std::size(kSpecialPieces);
+  rules.pieces = static_cast<std::size_t>(settings_.vocab_size) - kSpecialPieces.size();
   rules.fewer_will_do = settings_.fewer_will_do;
   rules.character_coverage = settings_.character_coverage;
   rules.max_characters = static_cast<std::size_t>(settings_.max_piece_length);
@@ -64,42 +56,27 @@ Result<WordPieceVocabulary> WordPieceTraining::Finish(std::stop_token stop) cons
   std::string text;
   for (const std::string_view piece : kSpecialPieces) text += StrCat(piece, "\n");
   for (const std::string& piece : *pieces) text += StrCat(piece, "\n");
+  if (text.size() > kMaxWordPieceBytes)
+    return Status(Code::kFailedPrecondition,
+                  StrCat("vocab_size: ", settings_.vocab_size, " pieces of this text take ",
+                         HumanBytes(text.size()), ", and a vocab.txt at most ",
+                         HumanBytes(kMaxWordPieceBytes), "; take fewer, or a lower max_piece_length"));
   return WordPieceVocabulary::Parse(text);
 }
 
 Json MeasureWordPieces(const WordPieceVocabulary& vocabulary, BertWordKind kind, const HeldLines& held) {
   const WordPieceEncoder encoder(vocabulary, kind);
+  HeldReport report([&](std::uint32_t id) -> std::string_view { return vocabulary[id]; },
+                    [&](std::uint32_t id) { return id == vocabulary.unk(); });
   BertWords words;
   std::vector<std::uint32_t> ids, ends;
-  std::uint64_t tokens = 0, unknown = 0;
-  Json examples = Json::Array{};
   for (std::size_t row = 0; row < held.text.size(); ++row) {
-    const std::string_view line = held.text[row];
     ids.clear(), ends.clear();
-    encoder.Encode(line, held.cuts.empty() ? std::span<const std::uint32_t>() : held.cuts[row], words, ids,
-                   ends);
-    tokens += ids.size();
-    Json pieces = Json::Array{};
-    for (const std::uint32_t id : ids) {
-      if (id == vocabulary.unk()) ++unknown;
-      if (line.size() <= kExampleBytes) pieces.Append(vocabulary[id]);
-    }
-    if (examples.AsArray().size() >= kExamples || ids.empty() || line.size() > kExampleBytes) continue;
-    Json example;
-    example["text"] = line;
-    example["pieces"] = std::move(pieces);
-    examples.Append(std::move(example));
+    encoder.Encode(held.text[row], held.cuts.empty() ? std::span<const std::uint32_t>() : held.cuts[row],
+                   words, ids, ends);
+    report.Add(held.text[row], ids);
   }
-  const std::uint64_t characters = CountCharacters(held.text.joined());
-  Json report;
-  report["lines"] = held.text.size();
-  report["bytes"] = held.text.bytes();
-  report["characters"] = characters;
-  report["tokens"] = tokens;
-  report["characters_per_token"] = Ratio(characters, tokens);
-  report["unknown_rate"] = Ratio(unknown, tokens);
-  report["examples"] = std::move(examples);
-  return report;
+  return report.Finish();
 }
 
 }  // namespace pipeline

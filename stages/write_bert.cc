@@ -1,6 +1,7 @@
 #include "stages/write_bert.h"
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <memory>
 #include <utility>
@@ -32,20 +33,22 @@ constexpr std::int64_t kMostPasses = 1000;
 constexpr std::uint32_t kLeastShards = 8;  // the trainer reads several files at once, each front to back
 constexpr std::uint64_t kSpillBytes = std::uint64_t{32} << 20;
 constexpr std::size_t kBatchBytes = 256 << 10;
+constexpr std::string_view kInstancesOf = "instances_of_";  // a split
 
 struct Settings {
   BertRules rules;
   std::uint32_t passes = 1;
   WholeWords whole_words = WholeWords::kNone;
+  std::vector<std::string> splits = {};
 };
 
 /// Collects a partition; all of its instances are made when it ends.
 class BertSink final : public Sink {
  public:
   BertSink(std::unique_ptr<Sink> rows, PartitionId id, const Settings& settings,
-           const std::vector<bool>& continues, std::size_t splits)
+           const std::vector<bool>& continues)
       : sink_(std::move(rows)), id_(id), settings_(settings) {
-    for (std::size_t split = 0; split < splits; ++split)
+    for (std::size_t split = 0; split < settings.splits.size(); ++split)
       documents_.emplace_back(settings.whole_words, continues);
   }
 
@@ -63,13 +66,14 @@ class BertSink final : public Sink {
     return {};
   }
 
-  Result<PartitionOutput> Commit(const PartitionEnd& end) override {
+  Result<PartitionOutput> Commit(const PartitionEnd& end, std::stop_token stop) override {
     std::map<std::string, std::uint64_t, std::less<>> reasons;
     for (std::size_t split = 0; split < documents_.size(); ++split) {
       BertInstances instances(settings_.rules, documents_[split], id_, static_cast<std::uint8_t>(split));
       std::uint64_t index = 0;
       for (std::uint32_t pass = 0; pass < settings_.passes; ++pass)
         RETURN_IF_ERROR(instances.MakePass(pass, [&](const BertInstance& instance) -> Status {
+          if (stop.stop_requested()) return Status(Code::kCancelled, "stopped");
           rows_.heads.push_back({index++, 0, 0, 0});
           rows_.split.push_back(static_cast<std::uint8_t>(split));
           AppendBertExample(rows_.payload.open_row(), instance, settings_.rules.lengths);
@@ -81,6 +85,7 @@ class BertSink final : public Sink {
         if (by > 0) reasons[name] += by;
       };
       count("instances", made.instances);
+      count(StrCat(kInstancesOf, settings_.splits[split]), made.instances);
       count("masked_ids", made.masks);
       count("random_next", made.random_next);
       count("only_sentence", made.only_sentence);
@@ -89,7 +94,7 @@ class BertSink final : public Sink {
         count("partitions_of_one_document", 1);
     }
     RETURN_IF_ERROR(HandOn());
-    ASSIGN_OR_RETURN(PartitionOutput output, sink_->Commit(end));
+    ASSIGN_OR_RETURN(PartitionOutput output, sink_->Commit(end, std::move(stop)));
     for (const auto& [name, by] : reasons) output.reasons[name] += by;
     return output;
   }
@@ -119,34 +124,39 @@ class BertSink final : public Sink {
 
   const std::unique_ptr<Sink> sink_;
   const PartitionId id_;
-  const Settings settings_;
-  std::vector<BertDocuments> documents_;  // by split
-  Batch rows_;                            // made and not yet handed on
+  const Settings& settings_;
+  std::deque<BertDocuments> documents_;  // by split
+  Batch rows_;                           // made and not yet handed on
 };
 
 class WriteBert final : public SinkStage {
  public:
   WriteBert(const Settings& settings, std::vector<bool> continues, ShardRules shards)
-      : settings_(settings),
-        continues_(std::move(continues)),
-        splits_(shards.splits.size()),
-        output_(std::move(shards)) {}
+      : settings_(settings), continues_(std::move(continues)), output_(std::move(shards)) {}
 
   /// Instances are of whole documents, and B of another one: they are made by the Sink.
   const Transform* encoder() const override { return nullptr; }
   Result<std::unique_ptr<Sink>> OpenPartition(Store& artifact, PartitionId id) const override {
     ASSIGN_OR_RETURN(std::unique_ptr<Sink> rows, output_.OpenPartition(artifact, id));
-    return std::unique_ptr<Sink>(
-        std::make_unique<BertSink>(std::move(rows), id, settings_, continues_, splits_));
+    return std::unique_ptr<Sink>(std::make_unique<BertSink>(std::move(rows), id, settings_, continues_));
   }
   std::uint64_t partition_memory(std::uint64_t text_bytes) const override {
-    // Ids of four bytes, one for three bytes of text at most in scripts of three, and room for a vector to
-    // grow.
-    // Of a small partition the examples of all passes are less than what a spill file may hold.
-    const std::uint64_t examples = (std::uint64_t{1} << 20) + 6 * text_bytes * settings_.passes;
-    return std::min(output_.partition_memory(text_bytes), examples) + 3 * text_bytes;
+    return output_.partition_memory(text_bytes) + 2 * kBatchBytes +
+           settings_.splits.size() * BertDocuments::kMemoryOfAny + BertDocuments::kMemoryOfByte * text_bytes;
   }
-  Status Judge(const ArtifactTotals& totals) const override { return output_.Judge(totals); }
+  Status Judge(const ArtifactTotals& totals) const override {
+    RETURN_IF_ERROR(output_.Judge(totals));
+    std::string failures;
+    for (const std::string& split : settings_.splits) {
+      const auto found = totals.splits.find(split);
+      if (found == totals.splits.end() || totals.counts.reasons.contains(StrCat(kInstancesOf, split)))
+        continue;
+      failures += StrCat(failures.empty() ? "" : "; ", "split '", split, "' has ", found->second.records,
+                         " records and no id in any of them, so that there is no example: they hold white ",
+                         "space and what BERT takes out; give it other text, or leave it out");
+    }
+    return failures.empty() ? Status() : Status(Code::kFailedPrecondition, failures);
+  }
   Result<std::unique_ptr<Publication>> Plan(Store& artifact,
                                             const std::vector<Piece>& pieces) const override {
     return output_.Plan(artifact, pieces);
@@ -155,7 +165,6 @@ class WriteBert final : public SinkStage {
  private:
   const Settings settings_;
   const std::vector<bool> continues_;
-  const std::size_t splits_;
   ShardedOutput output_;
 };
 
@@ -213,8 +222,7 @@ Result<std::unique_ptr<SinkStage>> Make(const StageContext& context) {
     return Status(Code::kFailedPrecondition, "write_bert needs the tokenizer that made its ids");
   ASSIGN_OR_RETURN(const TokenizerFacts facts, ReadTokenizerFacts(tokenizer->second));
   RETURN_IF_ERROR(CheckBertTokenizer(facts).Annotate("write_bert"));
-  ASSIGN_OR_RETURN(std::string bytes, ReadTokenizerModel(tokenizer->second, facts));
-  ASSIGN_OR_RETURN(const WordPieceVocabulary vocabulary, WordPieceVocabulary::Parse(bytes));
+  ASSIGN_OR_RETURN(VocabularyFile vocabulary, ReadVocabulary(tokenizer->second, facts));
 
   Settings settings = SettingsOf(context.config);
   settings.rules.vocab_size = facts.vocab_size;
@@ -222,10 +230,12 @@ Result<std::unique_ptr<SinkStage>> Make(const StageContext& context) {
   settings.rules.sep_id = static_cast<std::uint32_t>(facts.sep_id);
   settings.rules.mask_id = static_cast<std::uint32_t>(facts.mask_id);
   std::vector<bool> continues;
-  for (std::uint32_t id = 0; id < vocabulary.size(); ++id)
-    continues.push_back(vocabulary[id].starts_with(kContinuation));
+  for (std::uint32_t id = 0; id < vocabulary.pieces.size(); ++id)
+    continues.push_back(vocabulary.pieces[id].starts_with(kContinuation));
+  ShardRules rules = RulesOf(context, facts, std::move(vocabulary.bytes));
+  settings.splits = rules.splits;
   return std::unique_ptr<SinkStage>(
-      std::make_unique<WriteBert>(settings, std::move(continues), RulesOf(context, facts, std::move(bytes))));
+      std::make_unique<WriteBert>(settings, std::move(continues), std::move(rules)));
 }
 
 Status Check(const Json& config, Schema& schema) {
@@ -309,6 +319,7 @@ StageType WriteBertType() {
   type.pieces_as_published = true;
   type.check_promised = OfPromisedTokenizer(
       [](const Json&, const Schema&, const TokenizerFacts& facts) { return CheckBertTokenizer(facts); });
+  type.model_memory = [](const Json&) { return 2 * kMaxWordPieceBytes; };  // of vocab.txt, which it publishes
   type.make = SinkFactory(Make);
   return type;
 }

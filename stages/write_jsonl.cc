@@ -258,16 +258,16 @@ ShardRules RulesOf(const StageContext& context) {
   return rules;
 }
 
-class WriteJsonl final : public SinkStage {
+class WriteJsonl final : public ShardedStage {
  public:
   explicit WriteJsonl(const StageContext& context)
-      : encoder_(context.config, context.schema),
-        by_document_(ByDocument(context.config)),
-        output_(RulesOf(context)) {}
+      : ShardedStage(RulesOf(context)),
+        encoder_(context.config, context.schema),
+        by_document_(ByDocument(context.config)) {}
 
   const Transform* encoder() const override { return &encoder_; }
   Result<std::unique_ptr<Sink>> OpenPartition(Store& artifact, PartitionId id) const override {
-    ASSIGN_OR_RETURN(std::unique_ptr<Sink> rows, output_.OpenPartition(artifact, id));
+    ASSIGN_OR_RETURN(std::unique_ptr<Sink> rows, ShardedStage::OpenPartition(artifact, id));
     if (!by_document_) return rows;
     DocumentRules rules;
     rules.between = "\\n";
@@ -277,19 +277,10 @@ class WriteJsonl final : public SinkStage {
     };
     return NewDocumentSink(std::move(rows), std::move(rules));
   }
-  std::uint64_t partition_memory(std::uint64_t text_bytes) const override {
-    return output_.partition_memory(text_bytes);
-  }
-  Status Judge(const ArtifactTotals& totals) const override { return output_.Judge(totals); }
-  Result<std::unique_ptr<Publication>> Plan(Store& artifact,
-                                            const std::vector<Piece>& pieces) const override {
-    return output_.Plan(artifact, pieces);
-  }
 
  private:
   const Encoder encoder_;
   const bool by_document_;
-  ShardedOutput output_;
 };
 
 Status Wrong(std::string why) { return Status(Code::kInvalidArgument, std::move(why)); }

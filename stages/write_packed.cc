@@ -61,11 +61,11 @@ class PackedSink final : public Sink {
     return HandOn();
   }
 
-  Result<PartitionOutput> Commit(const PartitionEnd& end) override {
+  Result<PartitionOutput> Commit(const PartitionEnd& end, std::stop_token stop) override {
     for (const std::unique_ptr<RowPacker>& stream : streams_)
       if (stream) RETURN_IF_ERROR(stream->Finish());
     RETURN_IF_ERROR(HandOn());
-    ASSIGN_OR_RETURN(PartitionOutput output, sink_->Commit(end));
+    ASSIGN_OR_RETURN(PartitionOutput output, sink_->Commit(end, std::move(stop)));
     if (rules_.best_fit && row_ids_ > 0) {
       output.reasons.emplace(kRowIds, row_ids_);
       output.reasons.emplace(kFillIds, fill_ids_);
@@ -203,34 +203,28 @@ ShardRules RulesOf(const StageContext& context, const PackedInfo& info, const Ar
   return rules;
 }
 
-class WritePacked final : public SinkStage {
+class WritePacked final : public ShardedStage {
  public:
-  WritePacked(const PackedRules& rules, ShardRules shards)
-      : rules_(rules), splits_(shards.splits.size()), output_(std::move(shards)) {}
+  WritePacked(const PackedRules& rules, const ShardRules& shards)
+      : ShardedStage(shards), rules_(rules), splits_(shards.splits.size()) {}
 
   /// Rows cross the borders of batches: they are made in order, by the Sink.
   const Transform* encoder() const override { return nullptr; }
   Result<std::unique_ptr<Sink>> OpenPartition(Store& artifact, PartitionId id) const override {
-    ASSIGN_OR_RETURN(std::unique_ptr<Sink> rows, output_.OpenPartition(artifact, id));
+    ASSIGN_OR_RETURN(std::unique_ptr<Sink> rows, ShardedStage::OpenPartition(artifact, id));
     return std::unique_ptr<Sink>(std::make_unique<PackedSink>(std::move(rows), rules_, splits_));
   }
   std::uint64_t partition_memory(std::uint64_t text_bytes) const override {
     // A row, and with segments what is said of each of its ids.
     const std::uint64_t lists = rules_.segments ? 3 : 1;
     const std::uint64_t row = lists * sizeof(std::uint32_t) * (std::uint64_t{rules_.rows.seq_len} + 1);
-    return output_.partition_memory(text_bytes) + row * splits_ +
+    return ShardedStage::partition_memory(text_bytes) + row * splits_ +
            (rules_.best_fit ? BestFitMemory(text_bytes) + kHandOnBytes : 0);
-  }
-  Status Judge(const ArtifactTotals& totals) const override { return output_.Judge(totals); }
-  Result<std::unique_ptr<Publication>> Plan(Store& artifact,
-                                            const std::vector<Piece>& pieces) const override {
-    return output_.Plan(artifact, pieces);
   }
 
  private:
   const PackedRules rules_;
   const std::size_t splits_;
-  ShardedOutput output_;
 };
 
 PackedEncoding EncodingOf(const Json& config) {

@@ -129,18 +129,18 @@ ShardRules RulesOf(const StageContext& context, const ArtifactInput& tokenizer, 
   return rules;
 }
 
-class WriteTfdata final : public SinkStage {
+class WriteTfdata final : public ShardedStage {
  public:
-  WriteTfdata(IdRules rules, ShardRules shards, std::uint64_t eval_ids)
-      : rules_(std::move(rules)),
+  WriteTfdata(IdRules rules, const ShardRules& shards, std::uint64_t eval_ids)
+      : ShardedStage(shards),
+        rules_(std::move(rules)),
         packer_(rules_),
         splits_(shards.splits),
-        eval_ids_(eval_ids),
-        output_(std::move(shards)) {}
+        eval_ids_(eval_ids) {}
 
   const Transform* encoder() const override { return &packer_; }
   Result<std::unique_ptr<Sink>> OpenPartition(Store& artifact, PartitionId id) const override {
-    ASSIGN_OR_RETURN(std::unique_ptr<Sink> rows, output_.OpenPartition(artifact, id));
+    ASSIGN_OR_RETURN(std::unique_ptr<Sink> rows, ShardedStage::OpenPartition(artifact, id));
     DocumentRules documents;
     documents.finish = [this](std::string_view joined, std::string& row) -> Status {
       const bool eos = rules_.eos == "document";
@@ -154,9 +154,6 @@ class WriteTfdata final : public SinkStage {
       return {};
     };
     return NewDocumentSink(std::move(rows), std::move(documents));
-  }
-  std::uint64_t partition_memory(std::uint64_t text_bytes) const override {
-    return output_.partition_memory(text_bytes);
   }
 
   Status Judge(const ArtifactTotals& totals) const override {
@@ -175,17 +172,11 @@ class WriteTfdata final : public SinkStage {
     return failures.empty() ? Status() : Status(Code::kFailedPrecondition, failures);
   }
 
-  Result<std::unique_ptr<Publication>> Plan(Store& artifact,
-                                            const std::vector<Piece>& pieces) const override {
-    return output_.Plan(artifact, pieces);
-  }
-
  private:
   const IdRules rules_;
   const IdPacker packer_;
   const std::vector<std::string> splits_;
   const std::uint64_t eval_ids_;  // that a split other than train must have
-  ShardedOutput output_;
 };
 
 Status CheckTokenizer(const Json& config, const Schema&, const TokenizerFacts& facts) {
@@ -213,9 +204,8 @@ Result<std::unique_ptr<SinkStage>> Make(const StageContext& context) {
   rules.width = PackedIdBytes(facts.vocab_size);
   if (rules.eos != "none") rules.eos_id = static_cast<std::uint32_t>(facts.eos_id);
   const auto eval_ids = static_cast<std::uint64_t>(context.config["eval_ids"].AsInt());
-  ShardRules shards = RulesOf(context, tokenizer->second, facts, rules);
-  return std::unique_ptr<SinkStage>(
-      std::make_unique<WriteTfdata>(std::move(rules), std::move(shards), eval_ids));
+  const ShardRules shards = RulesOf(context, tokenizer->second, facts, rules);
+  return std::unique_ptr<SinkStage>(std::make_unique<WriteTfdata>(std::move(rules), shards, eval_ids));
 }
 
 Status Wrong(std::string why) { return Status(Code::kInvalidArgument, std::move(why)); }

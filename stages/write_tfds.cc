@@ -74,26 +74,14 @@ Status CheckTokenizer(const Json&, const Schema&, const TokenizerFacts& facts) {
                 "max_tokens: a vocab.txt cannot count them; name a SentencePiece model");
 }
 
-class WriteTfds final : public SinkStage {
+class WriteTfds final : public ShardedStage {
  public:
   WriteTfds(const StageContext& context, TfdsRecords records, const TfdsBeside& beside)
-      : output_(TfdsShardRules(context, beside)), encoder_(NewTfdsEncoder(std::move(records))) {}
+      : ShardedStage(TfdsShardRules(context, beside)), encoder_(NewTfdsEncoder(std::move(records))) {}
 
   const Transform* encoder() const override { return encoder_.get(); }
-  Result<std::unique_ptr<Sink>> OpenPartition(Store& artifact, PartitionId id) const override {
-    return output_.OpenPartition(artifact, id);
-  }
-  std::uint64_t partition_memory(std::uint64_t text_bytes) const override {
-    return output_.partition_memory(text_bytes);
-  }
-  Status Judge(const ArtifactTotals& totals) const override { return output_.Judge(totals); }
-  Result<std::unique_ptr<Publication>> Plan(Store& artifact,
-                                            const std::vector<Piece>& pieces) const override {
-    return output_.Plan(artifact, pieces);
-  }
 
  private:
-  ShardedOutput output_;
   const std::unique_ptr<Transform> encoder_;
 };
 

@@ -1,6 +1,7 @@
 #include "text/unicode.h"
 
 #include <unicode/bytestream.h>
+#include <unicode/casemap.h>
 #include <unicode/normalizer2.h>
 #include <unicode/uchar.h>
 #include <unicode/uscript.h>
@@ -151,14 +152,40 @@ Status AppendNormalForm(NormalForm form, std::string_view utf8, std::string& out
   return {};
 }
 
-CodePointSet StableCodePoints(NormalForm form) {
+Status MakeLowerCase(LetterCase letter_case, std::string& text, std::size_t begin) {
+  if (letter_case == LetterCase::kKeep) return {};
+  bool ascii = true;
+  for (std::size_t at = begin; at < text.size(); ++at) {
+    if (text[at] >= 'A' && text[at] <= 'Z') text[at] = static_cast<char>(text[at] - 'A' + 'a');
+    ascii = ascii && static_cast<signed char>(text[at]) >= 0;
+  }
+  if (ascii || letter_case == LetterCase::kLowerAscii) return {};
+  // What a capital sigma becomes goes by the letters around it, capital or small.
+  const std::string_view before = std::string_view(text).substr(begin);
+  if (before.size() > INT_MAX) return Status(Code::kResourceExhausted, "a record of 2 GiB or more");
+  std::string lower;
+  lower.reserve(before.size());
+  AppendSink sink(lower);
+  UErrorCode error = U_ZERO_ERROR;
+  icu::CaseMap::utf8ToLower("", 0, icu::StringPiece(before.data(), static_cast<std::int32_t>(before.size())),
+                            sink, nullptr, error);
+  if (U_FAILURE(error)) return IcuError(error);
+  text.replace(begin, std::string::npos, lower);
+  return {};
+}
+
+CodePointSet StableCodePoints(NormalForm form, LetterCase letter_case) {
   const UProperty quick_check = form == NormalForm::kNfc ? UCHAR_NFC_QUICK_CHECK : UCHAR_NFKC_QUICK_CHECK;
   CodePointSet stable;
   for (UChar32 c = 0; c < 0x10000; ++c) {
     if (U_IS_SURROGATE(c)) continue;
     const bool normal = form == NormalForm::kNone ||
                         (u_getIntPropertyValue(c, quick_check) == UNORM_YES && u_getCombiningClass(c) == 0);
-    if (normal) stable.Add(static_cast<char32_t>(c));
+    const bool changes = letter_case == LetterCase::kLower
+                             ? u_hasBinaryProperty(c, UCHAR_CHANGES_WHEN_LOWERCASED)
+                         : letter_case == LetterCase::kLowerAscii ? c >= 'A' && c <= 'Z'
+                                                                  : false;
+    if (normal && !changes) stable.Add(static_cast<char32_t>(c));
   }
   if (form == NormalForm::kNmtNfkc)
     for (const NmtRule& rule : kNmtRules) stable.Remove(rule.code_point);

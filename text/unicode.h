@@ -14,12 +14,19 @@ namespace pipeline {
 /// The forms of stages/normalize.md.
 enum class NormalForm : std::uint8_t { kNone, kNfc, kNfkc, kNmtNfkc };
 
+/// What becomes of capital letters: nothing; A to Z become small; all do, by the rules of no language in
+/// particular.
+enum class LetterCase : std::uint8_t { kKeep, kLowerAscii, kLower };
+
 /// Appends `utf8` in the form. The two do not overlap; what is no UTF-8 becomes U+FFFD.
 Status AppendNormalForm(NormalForm form, std::string_view utf8, std::string& out);
 
+/// Makes what stands from `begin` on in `text` lower case; no word may begin before it.
+Status MakeLowerCase(LetterCase letter_case, std::string& text, std::size_t begin);
+
 /// The code points that stay as they are and do not join what stands before them: a text made of
-/// them is in the form, whatever it is followed by, up to its last character. Takes milliseconds.
-CodePointSet StableCodePoints(NormalForm form);
+/// them is in the form and case, whatever it is followed by, up to its last character. Takes milliseconds.
+CodePointSet StableCodePoints(NormalForm form, LetterCase letter_case = LetterCase::kKeep);
 
 /// The classes of stages/filter.md. Takes tens of milliseconds.
 CharacterClasses UnicodeClasses();

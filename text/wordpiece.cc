@@ -26,6 +26,10 @@ char32_t TakeCharacter(std::string_view& text) {
 
 }  // namespace
 
+bool IsSpecialPiece(std::string_view piece) {
+  return std::find(kSpecialPieces.begin(), kSpecialPieces.end(), piece) != kSpecialPieces.end();
+}
+
 Result<WordPieceVocabulary> WordPieceVocabulary::Parse(std::string_view text) {
   const auto damaged = [](std::size_t line, std::string_view what) {
     return Status(Code::kDataLoss, StrCat("line ", line, ": ", what));
@@ -75,8 +79,14 @@ std::string WordPieceVocabulary::Serialize() const {
 }
 
 WordPieceEncoder::WordPieceEncoder(const WordPieceVocabulary& vocabulary, BertWordKind kind)
-    : edges_(1024), shift_(54), id_of_(2, kNone), unk_(vocabulary.unk()), kind_(kind) {
-  for (std::uint32_t id = 0; id < vocabulary.size(); ++id) Add(vocabulary[id], id);
+    : edges_(1024), shift_(54), id_of_(1, kNone), unk_(vocabulary.unk()), kind_(kind) {
+  inside_ = Add(kContinuation);
+  for (std::uint32_t id = 0; id < vocabulary.size(); ++id)
+    if (!IsSpecialPiece(vocabulary[id])) id_of_[Add(vocabulary[id])] = id;
+}
+
+std::uint64_t WordPieceEncoder::memory() const {
+  return edges_.capacity() * sizeof(Edge) + id_of_.capacity() * sizeof(std::uint32_t);
 }
 
 /// Where the edge is, or would be.
@@ -86,12 +96,8 @@ std::size_t WordPieceEncoder::SlotOf(std::uint64_t key) const {
   return slot;
 }
 
-void WordPieceEncoder::Add(std::string_view piece, std::uint32_t id) {
+std::uint32_t WordPieceEncoder::Add(std::string_view piece) {
   std::uint32_t node = 0;
-  if (piece.size() > kContinuation.size() && piece.starts_with(kContinuation)) {
-    node = 1;
-    piece.remove_prefix(kContinuation.size());
-  }
   while (!piece.empty()) {
     if (2 * ++used_ > edges_.size()) {
       std::vector<Edge> before(2 * edges_.size());
@@ -110,7 +116,7 @@ void WordPieceEncoder::Add(std::string_view piece, std::uint32_t id) {
     }
     node = edge.child;
   }
-  id_of_[node] = id;
+  return node;
 }
 
 void WordPieceEncoder::Encode(std::string_view line, std::span<const std::uint32_t> cuts, BertWords& words,
@@ -132,7 +138,7 @@ bool WordPieceEncoder::EncodeWord(const BertWords& words, std::vector<std::uint3
   const std::size_t before = ids.size();
   const std::string_view word = words.word();
   for (std::size_t begin = 0; begin < word.size();) {
-    std::uint32_t node = begin == 0 ? 0 : 1;
+    std::uint32_t node = begin == 0 ? 0 : inside_;
     std::uint32_t id = kNone;
     std::size_t end = begin;
     for (std::string_view rest = word.substr(begin); !rest.empty();) {

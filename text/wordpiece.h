@@ -1,6 +1,7 @@
 // BERT's vocabularies, and text as their pieces: greedy, longest match first. Rules: formats/bert.md.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -17,8 +18,13 @@ namespace pipeline {
 inline constexpr std::string_view kContinuation = "##";  // in front of a piece that does not begin a word
 inline constexpr std::size_t kMaxWordPieces = std::size_t{1} << 20;
 inline constexpr std::size_t kMaxWordPieceBytes = std::size_t{16} << 20;  // of a vocabulary
+/// They stand for no text, in the order of the vocabularies that are trained here.
+inline constexpr std::array<std::string_view, 5> kSpecialPieces = {"[PAD]", "[UNK]", "[CLS]", "[SEP]",
+                                                                   "[MASK]"};
 /// A word of more characters is unknown as a whole: transformers' number.
 inline constexpr std::size_t kMaxWordCharacters = 100;
+
+bool IsSpecialPiece(std::string_view piece);
 
 /// The pieces of a vocab.txt, by id.
 class WordPieceVocabulary {
@@ -51,6 +57,8 @@ class WordPieceEncoder {
               std::vector<std::uint32_t>& ids, std::vector<std::uint32_t>& ends) const;
 
   BertWordKind kind() const { return kind_; }
+  /// Bytes that it holds.
+  std::uint64_t memory() const;
 
  private:
   static constexpr std::uint32_t kNone = UINT32_MAX;
@@ -64,15 +72,18 @@ class WordPieceEncoder {
     return std::uint64_t{node} << 21 | code_point;
   }
   std::size_t SlotOf(std::uint64_t key) const;
-  void Add(std::string_view piece, std::uint32_t id);
+  /// The node of `piece`, which is made.
+  std::uint32_t Add(std::string_view piece);
   bool EncodeWord(const BertWords& words, std::vector<std::uint32_t>& ids,
                   std::vector<std::uint32_t>& ends) const;
 
-  // A trie of characters with two roots: 0 for the front of a word, 1 for what continues one.
+  // A trie of the characters of all pieces but the special ones. What continues a word is looked for from the
+  // node of "##" on.
   std::vector<Edge> edges_;  // a table that is hashed by the key; at least half of it is free
   std::size_t used_ = 0;
   int shift_ = 0;                     // of a hash to a place in it
   std::vector<std::uint32_t> id_of_;  // by node; kNone where no piece ends
+  std::uint32_t inside_;              // the node of "##"
   std::uint32_t unk_;
   BertWordKind kind_;
 };

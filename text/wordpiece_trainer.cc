@@ -62,9 +62,11 @@ struct Pair {
 
 class Trainer {
  public:
-  Trainer(const WordCounts& counts, const WordPieceRules& rules) : rules_(rules) { Load(counts.Sorted()); }
+  explicit Trainer(const WordPieceRules& rules) : rules_(rules) {}
 
-  Result<std::vector<std::string>> Run(const std::stop_token& stop) {
+  Result<std::vector<std::string>> Run(const WordCounts& counts, const std::stop_token& stop) {
+    Load(counts.Sorted(), stop);
+    if (stop.stop_requested()) return Status(Code::kCancelled, "stopped");
     const std::size_t characters = symbols_.size();
     if (characters == 0)
       return Status(Code::kFailedPrecondition, "there is no text to train on; is the split `train` empty?");
@@ -94,12 +96,15 @@ class Trainer {
     return std::uint64_t{left} << 32 | right;
   }
 
-  void Load(const std::vector<std::pair<std::string_view, std::uint64_t>>& words) {
+  /// As far as it comes before `stop`.
+  void Load(const std::vector<std::pair<std::string_view, std::uint64_t>>& words,
+            const std::stop_token& stop) {
     const std::map<std::string_view, std::uint64_t> kept = Characters(words);
     // Symbols of characters in the order of their bytes.
     std::map<std::pair<std::string_view, bool>, std::uint32_t> ids;
     const auto every = [&](const auto& take) {
       for (const auto& [word, count] : words) {
+        if (stop.stop_requested()) return;
         bool whole = true;
         ForEachCharacter(word, [&](std::string_view character, bool) {
           whole = whole && kept.find(character) != kept.end();
@@ -246,7 +251,8 @@ class Trainer {
     Pair& pair = pairs_[number];
     const Symbol& left = symbols_[pair.left];
     const Symbol& right = symbols_[pair.right];
-    if (pair.count < kLeastCount || left.characters + right.characters > rules_.max_characters)
+    if (pair.count < kLeastCount || left.characters + right.characters > rules_.max_characters ||
+        IsSpecial(left, right))
       return LetGo(number);
     pair.score =
         (Log2(static_cast<std::uint64_t>(pair.count)) + all_log_ - left.log - right.log) * pair.count;
@@ -256,6 +262,11 @@ class Trainer {
     }
     SiftUp(pair.place);
     SiftDown(pair.place);
+  }
+
+  static bool IsSpecial(const Symbol& left, const Symbol& right) {
+    return !left.inside && left.text.starts_with('[') && right.text.ends_with(']') &&
+           IsSpecialPiece(left.text + right.text);
   }
 
   void LetGo(std::uint32_t number) {
@@ -342,7 +353,7 @@ std::vector<std::pair<std::string_view, std::uint64_t>> WordCounts::Sorted() con
 
 Result<std::vector<std::string>> TrainWordPieces(const WordCounts& counts, const WordPieceRules& rules,
                                                  std::stop_token stop) {
-  return Trainer(counts, rules).Run(stop);
+  return Trainer(rules).Run(counts, stop);
 }
 
 }  // namespace pipeline

@@ -44,9 +44,9 @@ struct WordPieceRules {
   std::size_t max_characters = 16;
 };
 
-/// The pieces, characters first, then in the order in which they were made. One thread; depends on the counts
-/// alone. kFailedPrecondition where there are too few or too many characters, saying what would do;
-/// kCancelled.
+/// The pieces, characters first, then in the order in which they were made, without the special ones, which
+/// the text never makes. One thread; depends on the counts alone. kFailedPrecondition where there are too few
+/// or too many characters, saying what would do; kCancelled.
 Result<std::vector<std::string>> TrainWordPieces(const WordCounts& counts, const WordPieceRules& rules,
                                                  std::stop_token stop);
 

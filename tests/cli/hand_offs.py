@@ -5,12 +5,14 @@ known; what was made well is found good by `verify`, and what was changed since 
     hand_offs.py PIPE [SCENARIO...]
 """
 
+import signal
 import subprocess
 import sys
+import time
 from string import Template
 
 import replan_support as support
-from bad_input import expect
+from bad_input import expect, wait_for
 from replan_support import Place, check, check_says
 
 TEXT = "吾輩は猫である。\n名前はまだ無い。\n\nどこで生れたかとんと見当がつかぬ。\n\n" * 100
@@ -129,9 +131,7 @@ def splits_too_small():
     return "\n  " + "\n  ".join(told)
 
 
-def vocabularies_that_do_not_fit():
-    """A vocab.txt, and what is made for BERT with it: said before a partition is begun; afterwards by `verify`."""
-    pipeline = """pipe: 1
+BERT_FILE = """pipe: 1
 name: bert
 stages:
   source: {{ type: download, url: text.txt }}
@@ -139,10 +139,50 @@ stages:
   tokens: {{ type: encode, input: lines, tokenizer: "{file}" }}
   bert: {{ type: write_bert, input: tokens, out: out/bert, max_predictions: 3, {keys} }}
 """
-    good = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\n.\n"
+BERT_VOCABULARY = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\n.\n"
+
+
+def bert_place(place, text, keys):
+    """What `place` runs from now on."""
+    place.write_file = lambda: None
+    (place.root / "text.txt").write_text(text)
+    (place.root / "vocab.txt").write_text(BERT_VOCABULARY)
+    place.file.write_text(BERT_FILE.format(file=place.root / "vocab.txt", keys=keys))
+
+
+def a_stop_during_the_passes_of_bert():
+    """They are made when a partition ends, a thousand of them here: minutes."""
     with Place() as place:
-        place.write_file = lambda: None
-        (place.root / "text.txt").write_text("a b. b a.\na.\n\nb b. a\n\n" * 50)
+        bert_place(place, "a b. b a.\na. b.\n\nb b. a\n\n" * 20_000, "seq_len: 16, dupe_factor: 1000")
+        child = place.start()
+        wait_for(lambda: list(place.work.rglob("*.1.spill")))
+        child.send_signal(signal.SIGTERM)
+        began = time.monotonic()
+        _, err = child.communicate(timeout=20)
+        seconds = time.monotonic() - began
+        check(child.returncode == 143, f"exit {child.returncode}\n{err.decode()}")
+        check(seconds < 2, f"took {seconds:.1f} s")
+        check_says(place.ok(command="status").out, "cancelled")
+        check("failed\t" not in place.log_text(), "a partition that was stopped is said to have failed")
+        bert_place(place, "a b. b a.\na. b.\n\nb b. a\n\n" * 20, "seq_len: 16, dupe_factor: 2")
+        place.ok()
+        return f"exit 143 after {seconds:.2f} s"
+
+
+def text_without_a_word_of_bert():
+    with Place() as place:
+        bert_place(place, "\u200b\n\n" * 50, "seq_len: 16")
+        run = place.run()
+        expect(run, 1, "stage 'bert': split 'train' has 50 records and no id in any of them")
+        check(not (place.root / "out/bert/bert.json").exists(), "something was published")
+        return run.err.splitlines()[0]
+
+
+def vocabularies_that_do_not_fit():
+    """A vocab.txt, and what is made for BERT with it: said before a partition is begun; afterwards by `verify`."""
+    good = BERT_VOCABULARY
+    with Place() as place:
+        bert_place(place, "a b. b a.\na.\n\nb b. a\n\n" * 50, "")
         vocabulary, told = place.root / "vocab.txt", []
         for text, keys, code, piece in (
                 (good.replace("\n", "\r\n"), "seq_len: 16", 2, "vocab.txt: line 1: ends with CR LF"),
@@ -153,13 +193,13 @@ stages:
                 (good, "seq_len: 4", 2, "seq_len: 4: from 8"),
                 (good, "whole_words: morphemes", 2, "needs the column 'cuts'")):
             vocabulary.write_bytes(text.encode())
-            place.file.write_text(pipeline.format(file=vocabulary, keys=keys))
+            place.file.write_text(BERT_FILE.format(file=vocabulary, keys=keys))
             run = place.run()
             expect(run, code, piece)
             check(not (place.root / "out/bert").exists(), "something was published")
             told.append(run.err.splitlines()[0])
         vocabulary.write_text(good)
-        place.file.write_text(pipeline.format(file=vocabulary, keys="seq_len: 16"))
+        place.file.write_text(BERT_FILE.format(file=vocabulary, keys="seq_len: 16"))
         place.ok()
         out = place.root / "out/bert"
         check(subprocess.run([support.PIPE, "verify", out], capture_output=True, check=False).returncode == 0, "verify finds something in what was just made")
@@ -173,7 +213,7 @@ stages:
 
 SCENARIOS = [
     tokenizers_that_do_not_fit, data_that_the_trainer_does_not_read, names_that_no_reader_finds, labels_outside_the_list,
-    splits_too_small, vocabularies_that_do_not_fit,
+    splits_too_small, vocabularies_that_do_not_fit, a_stop_during_the_passes_of_bert, text_without_a_word_of_bert,
 ]
 
 if __name__ == "__main__":

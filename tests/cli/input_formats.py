@@ -308,9 +308,56 @@ def splits_by_the_names_of_files():
         return ", ".join(f"{name} {count}" for name, count in counts.items())
 
 
+def splits_by_the_names_of_members():
+    """Train and test lie in one download; what has no split is refused, and a split without text."""
+    with Table("reviews.tsv", b"") as place:
+        place.source.unlink()
+        path = place.root / "reviews.tar.gz"
+        place.stages["source"]["url"] = str(path)
+        place.stages["lines"]["splits"] = {"train": "*/train/*", "test": ["*/test/*"]}
+        place.stages["docs"].update(splits={"train": "rest", "validation": 0.1}, of="train")
+
+        def archive(**members):
+            with tarfile.open(path, "w:gz") as made:
+                for name, rows in members.items():
+                    text = tsv(rows)
+                    member = tarfile.TarInfo(f"reviews/{name.replace('_', '/')}")
+                    member.size = len(text)
+                    made.addfile(member, io.BytesIO(text))
+
+        def counts(artifact):
+            info = json.loads((artifact / "dataset_info.json").read_text())
+            return {split["name"]: sum(map(int, split["shardLengths"])) for split in info["splits"]}
+
+        archive(train_a=REVIEWS[:700], test_a=REVIEWS[2000:2500], train_b=REVIEWS[700:2000], test_b=REVIEWS[2500:])
+        place.ok("-j1")
+        want, found = shards(place), counts(place.artifact)
+        check(found["test"] == 1000 and found["train"] + found["validation"] == 2000, found)
+        support.shutil.rmtree(place.out), support.shutil.rmtree(place.work)
+        place.ok("-j3", "--batch-bytes", "3000")
+        check(shards(place) == want, "other bytes")
+        place.ok("--subset", "300")
+        part = counts(place.out / "subset-300" / place.artifact.relative_to(place.out))
+        check(part["test"] == 300 and part["train"] + part["validation"] == 300, part)
+        path.rename(place.root / "other.tar.gz")
+        place.stages["source"]["url"] = str(place.root / "other.tar.gz")
+        check(not any(line.startswith("segment") for line in place.ok("-j1").lines), "the archive's name matters")
+
+        place.stages["source"]["url"] = str(path)
+        place.stages["text"]["version"] = "1.0.1"
+        archive(train_a=REVIEWS[:700], README=REVIEWS[:1], test_a=REVIEWS[2000:])
+        expect(place.run(), 1, "splits: member 'reviews/README' matches the pattern of no split")
+        place.stages["lines"]["members"] = ["*/*/*"]
+        place.ok("-j1")
+        place.stages["text"]["version"] = "1.0.2"
+        archive(train_a=REVIEWS[:700])
+        expect(place.run(), 1, "stage 'lines': splits: 'test': no file and no text in an archive has a name")
+        return ", ".join(f"{name} {count}" for name, count in found.items())
+
+
 SCENARIOS = [labelled_tables, bad_rows, a_stray_quote_in_tsv, labels_nobody_named, a_zip_of_10_gigabytes_of_zeros,
              names_that_lead_elsewhere, damaged_archives, splits_by_the_names_of_files,
-             shards_read_again]
+             splits_by_the_names_of_members, shards_read_again]
 
 if __name__ == "__main__":
     sys.exit(support.main(SCENARIOS))

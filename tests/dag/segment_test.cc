@@ -136,7 +136,7 @@ class Memory final : public SegmentOutput {
       for (std::size_t row = 0; row < batch.size(); ++row) hasher_.UpdateField(batch.text[row]);
       return {};
     }
-    Result<PartitionOutput> Commit(const PartitionEnd&) override {
+    Result<PartitionOutput> Commit(const PartitionEnd&, std::stop_token) override {
       return PartitionOutput{hasher_.Finish(), {}};
     }
 

@@ -119,6 +119,38 @@ TEST(ArchiveTest, PatternsLeaveMembersOut) {
     EXPECT_EQ(ReadArchive(bytes, rules).bytes, "a") << "names are UTF-8 whatever the locale";
 }
 
+TEST(ArchiveTest, BordersSayTheSplitOfAMemberByItsOwnName) {
+  ArchiveRules rules;
+  rules.members = {"*.txt"};
+  std::vector<std::string> asked;
+  rules.split_of = [&](std::string_view name) -> Result<std::uint8_t> {
+    asked.emplace_back(name);
+    if (name == "c.txt") return Status(Code::kInvalidArgument, "no split");
+    return static_cast<std::uint8_t>(name.size());
+  };
+  const auto borders = std::make_shared<MemberBorders>();
+  const std::string bytes = Tar({{"a\x01.txt", "a"}, {"b.md", "b"}, {"d/", "", '5'}, {"c.txt", "c"}});
+  ArchiveText text(
+      std::move(OpenTar(std::make_unique<MemoryReader>(bytes, 512))).value(), rules, [] { return 1u << 20; },
+      bytes.size(), borders);
+  std::string buffer(10, '\0');
+  EXPECT_EQ(*text.Read(buffer), 1u);
+  const auto border = borders->Take(0);
+  ASSERT_TRUE(border);
+  EXPECT_EQ(border->name, "a?.txt");
+  EXPECT_EQ(border->split, 6);
+  EXPECT_EQ(text.Read(buffer).status().message(), "no split");
+  EXPECT_EQ(asked, (std::vector<std::string>{"a\x01.txt", "c.txt"}));
+}
+
+TEST(ArchiveTest, NamesPromiseArchives) {
+  for (const char* name : {"a.tar", "a.tar.xz", "a.b.tar.zst", "a.tgz", "a.tbz2", "a.txz", "a.tzst"})
+    EXPECT_EQ(ArchiveByName(name), ArchiveKind::kTar) << name;
+  EXPECT_EQ(ArchiveByName("a.zip"), ArchiveKind::kZip);
+  for (const char* name : {"", "a", "tar", "a.txt", "a.tar.b.c", "a.gz", "zip"})
+    EXPECT_EQ(ArchiveByName(name), std::nullopt) << name;
+}
+
 TEST(ArchiveTest, CompressedMembersAreDecoded) {
   const std::string text(100'000, 'x');
   const Text tar =

@@ -122,6 +122,29 @@ TEST(RowCutterTest, SectionsBeginAnew) {
   EXPECT_NE(CutAll("ab\xFF\xFE", lines, [] { return 1; }, {}, {2}).error.find("UTF-16LE"), std::string::npos);
 }
 
+TEST(RowCutterTest, WhatIsBehindTheLimitOfASectionIsAsIfItWereNotThere) {
+  const std::string one = "\xEF\xBB\xBF\nh,i\n1,\"a\nb\"\r\n", more = "\n2,b\n3,\"open\n", two = "h,j\n4,c",
+                    late = "\n5,\"open", three = "\xFF\xFE";
+  LineRules rules = Rows(',', true);
+  rules.partition_bytes = 10;
+  for (const std::size_t chunk : {1u, 3u, 1000u}) {
+    const auto cut = [&](const std::string& text, std::vector<std::size_t> sections, std::uint64_t most) {
+      return CutAll(
+          text, rules, [chunk] { return chunk; }, {}, std::move(sections), most);
+    };
+    const Cut limited = cut(one + more + two + late, {0, one.size() + more.size()}, 1);
+    const Cut wanted = cut(one + two, {0, one.size()}, kNoLimit);
+    EXPECT_EQ(limited.error, "");
+    EXPECT_EQ(limited.records, wanted.records) << chunk;
+    EXPECT_EQ(limited.headers, wanted.headers);
+    EXPECT_EQ(limited.documents, 2u);
+    EXPECT_EQ(limited.partitions.size(), wanted.partitions.size());
+    // One of which nothing is wanted may hold anything.
+    EXPECT_EQ(cut(three, {0}, 0).error, "");
+    EXPECT_EQ(cut(three, {0}, 0).records.size(), 0u);
+  }
+}
+
 TEST(RowCutterTest, EveryPartitionCanBeStartedAt) {
   std::mt19937 random(4);
   std::string text = "a,b\n";

@@ -59,6 +59,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::size_t step = 0;
   Check(whole.SameAs(CutAll(
       text, rules, [&] { return 1 + step++ % 7; }, {}, sections)));
+  const auto limited = [&](std::size_t chunk) {
+    return CutAll(
+        text, rules, [chunk] { return chunk; }, {}, sections, size % 3);
+  };
+  const Cut beginnings = limited(1);
+  Check(beginnings.SameAs(limited(7)) && beginnings.SameAs(limited(size)));
+  Check(sections.empty() || beginnings.documents <= sections.size() * (size % 3));
   for (const Cut::Record& record : whole.records) CheckFields(record.bytes, rules.quoted_delimiter != '\0');
   if (!whole.error.empty() || !sections.empty()) return 0;
 

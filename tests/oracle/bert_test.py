@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Examples for BERT, read as run_pretraining.py reads them and held against the text: with the masks taken off, A and B are
-consecutive ids of documents by transformers' BertTokenizer.
+consecutive ids of documents by transformers' BertTokenizer. Then the shares and morphemes of many more, by bert_corpus.py.
 
     bert_test.py PIPE
 """
@@ -16,6 +16,7 @@ os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 import tensorflow as tf  # pylint: disable=wrong-import-position
 from transformers import BertTokenizer  # pylint: disable=wrong-import-position
 
+import bert_corpus  # pylint: disable=wrong-import-position
 from program import ran  # pylint: disable=wrong-import-position
 
 PIPELINE = """
@@ -195,6 +196,12 @@ def main(pipe):
             for what in wrong[:10]:
                 print(f"  {what}", file=sys.stderr)
             failed = failed or bool(wrong) or seen < 800
+        wrong, seen = bert_corpus.check(Path(pipe).resolve(), place, place / "corpus.txt", dictionary="ipadic", vocab_size=600,
+                                        partition="32KiB", dupe=4, lengths=(64, 10))
+        print(f"corpus: {seen} examples, {len(wrong)} wrong")
+        for what in wrong:
+            print(f"  {what}", file=sys.stderr)
+        failed = failed or bool(wrong) or seen < 2000
     return 1 if failed else 0
 
 

@@ -237,20 +237,33 @@ def wiki40b_ja(cut):
 
 def lm1b(cut):
     chance, some = random.Random(6), words(6, 0x61, 900, 2, 6)
-    made, counts = BytesIO(), {"training": 0, "heldout": 0}
+    made, texts = BytesIO(), {"train": Counter(), "test": Counter()}
     with tarfile.open(fileobj=made, mode="w:gz") as archive:
-        for part, folder, file, lines in (("training", "training-monolingual", "news.en-00001-of-00100", 1500),
-                                          ("training", "training-monolingual", "news.en-00002-of-00100", 1500),
-                                          ("heldout", "heldout-monolingual", "news.en.heldout-00000-of-00050", 300)):
-            text = "".join(" ".join(some(chance.randrange(3, 30))) + f" {number} .\n" for number in range(lines)).encode()
-            member = tarfile.TarInfo(f"benchmark/{folder}.tokenized.shuffled/{file}")
-            member.size, counts[part] = len(text), counts[part] + lines
+        for split, file, count in (("test", "heldout-monolingual.tokenized.shuffled/news.en.heldout-00000-of-00050", 200),
+                                   ("train", "training-monolingual.tokenized.shuffled/news.en-00001-of-00100", 1500),
+                                   (None, "README", 3), (None, "heldout-monolingual.tokenized.shuffled/.svn/news.en", 3),
+                                   ("train", "training-monolingual.tokenized.shuffled/news.en-00002-of-00100", 1500),
+                                   ("test", "heldout-monolingual.tokenized.shuffled/news.en.heldout-00049-of-00050", 100)):
+            lines = [" ".join(some(chance.randrange(3, 30))) + f" {number} ." for number in range(count)]
+            if split:
+                texts[split].update(lines)
+            text = "\n".join(lines).encode() + b"\n"
+            member = tarfile.TarInfo(f"1-billion-word-language-modeling-benchmark-r13output/{file}")
+            member.size = len(text)
             archive.addfile(member, BytesIO(text))
-    cut.run("tokenizer", "lm1b_train/1.0.0", "lm1b_heldout/1.0.0", corpus=cut.write("text.tar.gz", made.getvalue()),
-            checksum="none", vocab_size=800)
-    train, test = cut.splits("lm1b_train", "1.0.0"), cut.splits("lm1b_heldout", "1.0.0")
-    cut.holds(list(train) == ["train"] and counts["training"] <= train["train"] < 1.2 * counts["training"], f"train: {train}")
-    cut.holds(list(test) == ["test"] and test["test"] == counts["heldout"], f"test: {test}")
+    corpus = cut.write("text.tar.gz", made.getvalue())
+    cut.run("tokenizer", "lm1b_text/1.0.0", corpus=corpus, checksum="none", vocab_size=800)
+    splits = cut.splits("lm1b_text", "1.0.0")
+    cut.holds(splits == {"test": 300, "train": 3000}, f"train and test are those of the archive: {splits}")
+    for split, wanted in texts.items():
+        shards = (cut.out / "lm1b_text" / "1.0.0").glob(f"lm1b_text-{split}.tfrecord-*")
+        found = Counter(line for shard in shards for line in cut.told("cat", shard).split("\n"))
+        cut.holds(not wanted - found, f"each line of {split} is there")
+    cut.run("tokenizer/subset-150", "subset-150/lm1b_text/1.0.0", options=("--subset", "150"), corpus=corpus,
+            checksum="none", vocab_size=500)
+    info = json.loads((cut.out / "subset-150" / "lm1b_text" / "1.0.0" / "dataset_info.json").read_text(encoding="utf-8"))
+    cut.holds({one["name"]: sum(map(int, one["shardLengths"])) for one in info["splits"]} == {"test": 150, "train": 150},
+              "a trial has the first lines of each split")
 
 
 CUTS = {one.__name__: one for one in (kc_moe_nsmc, bert_ja, jestimator_bert, kc_moe, ttt_tweets, maxtext, wiki40b_ja, lm1b)}
@@ -268,7 +281,7 @@ def fits(cut):
             cut.write(f"wiki40b-{split}.tfrecord-00000-of-00001", b"")
         places = {"corpus": cut.root / "wiki40b-*"}
     elif cut.name == "lm1b":
-        places["checksum"] = "none"
+        places = {"corpus": cut.write("text.tar.gz", b""), "checksum": "none"}
     places["stages.source.text_size"] = SIZES[cut.name]
     said = cut.told("run", "-n", *cut.command(**places))
     return next(line for line in said.splitlines() if line.startswith("peak of disk"))

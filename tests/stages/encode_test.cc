@@ -5,6 +5,7 @@
 #include <map>
 #include <thread>
 
+#include "base/str.h"
 #include "formats/sentencepiece_model.h"
 #include "stages/tokenizer_facts.h"
 #include "tests/stages/tokenizer_fixture.h"
@@ -206,6 +207,34 @@ TEST(EncodeTest, MorphemesAreWordsWhereTheTokenizerSaysSo) {
   const Trained& model = Tokenizer("pipe", true);
   EXPECT_EQ(MakeEncode({model.store, "", model.output.facts}, true, "morphemes").status().code(),
             Code::kFailedPrecondition);
+}
+
+TEST(EncodeTest, AVocabularyThatIsNotWhatItsTokenizerSaysIsRefused) {
+  const auto store = std::make_shared<MemoryStore>();
+  ASSERT_TRUE(WriteObject(*store, "vocab.txt", std::string(kVocabulary), {}).ok());
+  TokenizerFacts facts =
+      FactsOfVocabulary(WordPieceVocabulary::Parse(kVocabulary).value(), "vocab.txt", kVocabulary);
+  facts.vocab_size = 11;
+  EXPECT_EQ(
+      MakeEncode({store, "", ToJson(facts)}).status().message(),
+      "tokens: vocab.txt: its tokenizer says vocab_size 11, and it is 10: they are not of one training; "
+      "train again");
+  facts.model_digest = DigestOf("another");
+  EXPECT_EQ(MakeEncode({store, "", ToJson(facts)}).status().message(),
+            "tokens: the tokenizer's model vocab.txt is not the one that its facts name: it was changed or "
+            "damaged");
+}
+
+TEST(EncodeTest, ALargeVocabularyIsCountedAndAFileThatIsTooLargeIsNotRead) {
+  const auto store = std::make_shared<MemoryStore>();
+  std::string text(kVocabulary);
+  ASSERT_TRUE(WriteObject(*store, "small.txt", text, {}).ok());
+  for (std::size_t i = 0; i < 600'000; ++i) text += StrCat("x", i, "\n");
+  ASSERT_TRUE(WriteObject(*store, "large.txt", text, {}).ok());
+  EXPECT_EQ(MakeEncode({store, "small.txt", {}}).value()->memory(), 0u);
+  EXPECT_GT(MakeEncode({store, "large.txt", {}}).value()->memory(), 0u);
+  ASSERT_TRUE(WriteObject(*store, "huge.txt", std::string(kMaxWordPieceBytes + 1, 'a'), {}).ok());
+  EXPECT_EQ(MakeEncode({store, "huge.txt", {}}).status().code(), Code::kResourceExhausted);
 }
 
 TEST(EncodeTest, FileThatIsNoModelIsNamed) {

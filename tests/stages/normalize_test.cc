@@ -84,6 +84,84 @@ TEST(NormalizeTest, NmtNfkcFollowsSentencePiece) {
   EXPECT_EQ(Normalized("nmt_nfkc", "a\0b"s, "keep"), "a\0b"s);
 }
 
+std::string Lowered(std::string_view letter_case, std::string_view form, const std::string& line) {
+  Json config = Config(form, "collapse", false);
+  config["case"] = letter_case;
+  const auto transform = MakeTransform(NormalizeType(), config);
+  Batch batch = BatchOf({line});
+  ApplyTo(batch, *transform);
+  return LinesOf(batch).at(0);
+}
+
+// From the Unicode Character Database (SpecialCasing.txt) by hand, not from ICU.
+TEST(NormalizeTest, LowerCaseIsThatOfNoLanguage) {
+  const Case cases[] = {
+      {"The QUICK Brown", "the quick brown"},
+      {"日本語ABCですNHK", "日本語abcですnhk"},
+      {"ＮＨＫ㎞ÀÉ", "nhkkmàé"},  // after the form
+      {"ISPARTA İZMİR ılık", "isparta i\u0307zmi\u0307r ılık"},
+      {"ΟΔΥΣΣΕΥΣ", "οδυσσευς"},  // the last sigma of a word
+      {"ΑΣ ΣΑΣ Σ ΑΣ' Α'Σ ΑΣ.Β", "ας σας σ ας' α'ς ασ.β"},
+      {"xx\u0301'Σ", "xx\u0301'ς"},  // which goes by what stands before, however far
+      {"aΣ", "aς"},
+      {"STRASSE STRAẞE", "strasse straße"},
+      {"J\u030c H\u0331", "ǰ ẖ"},  // which compose when they are small
+      {"ДОМ ᏣᎳᎩ 𐐀", "дом \uabb3\uab83\uab79 𐐨"},
+      {"한글 カタカナ", "한글 カタカナ"},
+      {" A  B\u3000", "a b"},
+      {"", ""},
+  };
+  for (const Case& c : cases) EXPECT_EQ(Lowered("lower", "nfkc", c.before), c.after) << c.before;
+  EXPECT_EQ(Lowered("lower", "nfc", "ＮＨＫ"), "ｎｈｋ");
+  EXPECT_EQ(Lowered("lower", "none", "ＮＨＫ J\u030c"), "ｎｈｋ j\u030c");
+  EXPECT_EQ(Lowered("lower", "nmt_nfkc", "▁ＡＢ～Ｃ\x01\u0301"), "ab～\u0107");
+}
+
+TEST(NormalizeTest, LowerAsciiIsAToZAlone) {
+  EXPECT_EQ(Lowered("lower_ascii", "nfkc", "@AZ[`az{ ÉΣİＮ"), "@az[`az{ ÉΣİn");
+  EXPECT_EQ(Lowered("lower_ascii", "nfc", "J\u030c ＮHK"), "ǰ Ｎhk");
+  EXPECT_EQ(Lowered("lower_ascii", "none", "J\u030c日本A"), "j\u030c日本a");
+}
+
+TEST(NormalizeTest, LowerCaseIsTheSameWithAndWithoutShortCuts) {
+  std::mt19937 random(29);
+  const std::vector<std::string> pieces = {"a",  "A",      "É", "Σ", "σ", "'", "\u0301", "\u00ad", "日",
+                                           "が", "\u3099", ".", " ", "İ", "J", "\u030c", "Ａ",     "1"};
+  std::vector<std::string> lines(3000), far;
+  for (std::string& line : lines) {
+    for (std::size_t count = random() % 12; count > 0; --count) line += pieces[random() % pieces.size()];
+    far.push_back("\u00c0 " + line);  // a character that is not stable in front: the whole takes the long way
+  }
+  for (const char* form : {"none", "nfc", "nfkc"}) {
+    Json config = Config(form, "collapse", false);
+    config["case"] = "lower";
+    const auto transform = MakeTransform(NormalizeType(), config);
+    const auto lower = [&transform](const std::vector<std::string>& of) {
+      Batch batch = BatchOf(of);
+      ApplyTo(batch, *transform);
+      return LinesOf(batch);
+    };
+    const std::vector<std::string> once = lower(lines);
+    EXPECT_EQ(lower(once), once);
+    std::vector<std::string> wanted;
+    for (const std::string& line : once) wanted.push_back(line.empty() ? "à" : "à " + line);
+    EXPECT_EQ(lower(far), wanted);
+  }
+}
+
+TEST(NormalizeTest, TheCaseIsInTheRecipeOnlyWhereItIsGiven) {
+  const ConfigKey* found = nullptr;
+  const StageType type = NormalizeType();
+  for (const ConfigKey& key : type.keys)
+    if (key.name == "case") found = &key;
+  ASSERT_NE(found, nullptr);
+  EXPECT_EQ(found->fallback, "~");
+  Json plain = Config("nfkc");
+  EXPECT_FALSE(CanonicalConfig(type.keys, plain).Has("case"));
+  plain["case"] = "lower";
+  EXPECT_EQ(CanonicalConfig(type.keys, plain)["case"].AsString(), "lower");
+}
+
 TEST(NormalizeTest, NoneChangesWhiteSpaceAlone) {
   EXPECT_EQ(Normalized("none", "\u3000Ａ\tか\u3099  B \U0001f431"), "Ａ か\u3099 B \U0001f431");
   EXPECT_EQ(Normalized("none", "\u3000Ａ\t ", "keep"), "\u3000Ａ\t ");

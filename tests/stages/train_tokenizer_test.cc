@@ -380,6 +380,13 @@ TEST(TrainTokenizerTest, WordPieceSaysWhatDoesNotFit) {
             "layout: bert is that of a vocab.txt; write `model: wordpiece`");
   EXPECT_TRUE(refusal("wordpiece", "bert", "spaces").starts_with("boundaries: spaces is for SentencePiece"));
   EXPECT_EQ(refusal("wordpiece", "bert", "auto"), "");
+  TrainingRun most = WordPieceRun("none");
+  Schema schema = TokenizerSchema(most);
+  most.config["vocab_size"] = 1 << 20;
+  EXPECT_TRUE(TrainTokenizerType().check(most.config, schema).ok());
+  most.config["vocab_size"] = (1 << 20) + 1;
+  EXPECT_EQ(TrainTokenizerType().check(most.config, schema).message(),
+            "vocab_size: 1048577 is not between 16 and 1048576, the most that a vocab.txt may have");
 
   TrainingRun run = WordPieceRun("none");
   run.config["vocab_size"] = 16;

@@ -6,7 +6,9 @@
 #include <cmath>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <random>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -28,10 +30,8 @@ using Numbers = std::vector<std::uint32_t>;
 
 std::vector<Numbers> SentencesOf(const BertDocuments& documents, std::size_t document) {
   std::vector<Numbers> sentences;
-  for (std::size_t at = 0; at < documents.sentences(document); ++at) {
-    const auto ids = documents.sentence(document, at);
-    sentences.emplace_back(ids.begin(), ids.end());
-  }
+  for (std::size_t at = 0; at < documents.sentences(document); ++at)
+    documents.Append(documents.sentence(document, at), sentences.emplace_back());
   return sentences;
 }
 
@@ -66,6 +66,19 @@ TEST(BertDocumentsTest, IdsOfOneWordAreJoined) {
   BertDocuments over(WholeWords::kMorphemes, kContinues);
   ASSERT_TRUE(over.Add("abc", Numbers{1, 1}, Numbers{1, 3}, Numbers{2, 3}, 0).ok());
   EXPECT_EQ(SentencesOf(over, 0), (std::vector<Numbers>{{1, 1 | kJoins}}));
+}
+
+TEST(BertDocumentsTest, ManyIdsStayInTheirOrder) {
+  BertDocuments documents(WholeWords::kNone, kContinues);
+  const std::string text(100'001, 'x');
+  Numbers ids(text.size()), ends(text.size());
+  std::iota(ids.begin(), ids.end(), 0U);
+  std::iota(ends.begin(), ends.end(), 1U);
+  ASSERT_TRUE(documents.Add("a", Numbers{7}, Numbers{1}, {}, 3).ok());
+  ASSERT_TRUE(documents.Add(text, ids, ends, {}, 9).ok());
+  EXPECT_EQ(SentencesOf(documents, 0), (std::vector<Numbers>{{7}}));
+  EXPECT_EQ(SentencesOf(documents, 1), (std::vector<Numbers>{ids}));
+  EXPECT_EQ(documents.number(1), 9u);
 }
 
 TEST(BertDocumentsTest, EndsThatDoNotFitAreABug) {
@@ -412,6 +425,19 @@ TEST(WriteBertTest, RefusesTokenizersThatBertCannotUse) {
   EXPECT_TRUE(Refusal(facts).find("it was changed or damaged") != std::string::npos);
 }
 
+TEST(WriteBertTest, RefusesFactsThatAreNotThoseOfTheFile) {
+  TokenizerFacts facts = Facts();
+  facts.vocab_size = 13;
+  EXPECT_EQ(Refusal(facts),
+            "pieces.txt: its tokenizer says vocab_size 13, and it is 12: they are not of one training; train "
+            "again");
+  facts = Facts();
+  facts.mask_id = 5;
+  EXPECT_EQ(
+      Refusal(facts),
+      "pieces.txt: its tokenizer says mask_id 5, and it is 4: they are not of one training; train again");
+}
+
 TEST(WriteBertTest, RefusesKeysThatCannotBe) {
   const auto refusal = [](std::string_view key, Json value) {
     Json config = Config();
@@ -427,6 +453,68 @@ TEST(WriteBertTest, RefusesKeysThatCannotBe) {
   EXPECT_TRUE(
       refusal("whole_words", "morphemes").starts_with("whole_words: morphemes needs the column 'cuts'"));
   EXPECT_EQ(refusal("shards", 8), "");
+}
+
+/// Two documents of two sentences each.
+Status WriteTwoDocuments(Sink& sink) {
+  Batch batch;
+  batch.Clear(1);
+  for (std::uint64_t line = 0; line < 2; ++line) {
+    batch.heads.push_back({line, 0, line, 0});
+    batch.text.Append("あ。お。");
+    batch.ids.Append(Numbers{6, 5, 10, 5});
+    batch.id_ends.Append(Numbers{3, 6, 9, 12});
+    batch.split.push_back(0);
+  }
+  return sink.Write(batch);
+}
+
+TEST(WriteBertTest, AStopEndsItsPasses) {
+  const auto stage = MakeStage(Config(), Facts());
+  ASSERT_TRUE(stage.ok());
+  for (const bool stopped : {true, false}) {
+    MapStore artifact;
+    const auto sink = (*stage)->OpenPartition(artifact, {0, 0});
+    ASSERT_TRUE(WriteTwoDocuments(**sink).ok());
+    std::stop_source stop;
+    if (stopped) stop.request_stop();
+    EXPECT_EQ((*sink)->Commit({}, stop.get_token()).status().code(), stopped ? Code::kCancelled : Code::kOk);
+    EXPECT_EQ(artifact.List("").value().empty(), stopped);
+  }
+}
+
+TEST(WriteBertTest, ASplitWithoutAnExampleIsRefused) {
+  const auto stage = MakeStage(Config(), Facts());
+  ASSERT_TRUE(stage.ok());
+  ArtifactTotals totals;
+  totals.splits["train"] = {.records = 2, .documents = 2, .bytes = 24};
+  EXPECT_TRUE((*stage)->Judge(totals).message().starts_with("split 'train' has no records") ||
+              (*stage)->Judge(totals).message().starts_with("split 'validation' has no records"));
+  totals.splits["validation"] = {.records = 3, .documents = 1, .bytes = 3};
+  MapStore artifact;
+  const auto sink = (*stage)->OpenPartition(artifact, {0, 0});
+  ASSERT_TRUE(WriteTwoDocuments(**sink).ok());
+  const auto output = (*sink)->Commit({});
+  ASSERT_TRUE(output.ok());
+  for (const auto& [reason, by] : output->reasons) totals.counts.Add(reason, by);
+  EXPECT_EQ(totals.counts.reasons["instances_of_train"], totals.counts.reasons["instances"]);
+  const Status refused = (*stage)->Judge(totals);
+  EXPECT_EQ(refused.code(), Code::kFailedPrecondition);
+  EXPECT_EQ(
+      refused.message(),
+      "split 'validation' has 3 records and no id in any of them, so that there is no example: they hold "
+      "white space and what BERT takes out; give it other text, or leave it out");
+  totals.counts.Add("instances_of_validation");
+  EXPECT_TRUE((*stage)->Judge(totals).ok());
+}
+
+// The densest text there is: an id for each byte, or a document for each two bytes.
+TEST(WriteBertTest, CountsTheMemoryOfDenseText) {
+  const auto stage = MakeStage(Config(), Facts());
+  ASSERT_TRUE(stage.ok());
+  const std::uint64_t none = (*stage)->partition_memory(0), text = std::uint64_t{64} << 20;
+  EXPECT_GE((*stage)->partition_memory(text) - none, 8 * text);
+  EXPECT_GE(none, (std::uint64_t{32} << 20) + 2 * BertDocuments::kMemoryOfAny) << "a spill file, two splits";
 }
 
 TEST(WriteBertTest, IdsOfAnotherTokenizerAreRefused) {

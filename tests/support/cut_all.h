@@ -43,9 +43,10 @@ struct Cut {
 };
 
 /// `chunk` says how many bytes to feed next; at least 1. A section ends before each of the offsets
-/// `sections`, which ascend.
+/// `sections`, which ascend; those behind the first of them have `section_documents` at most.
 inline Cut CutAll(std::string_view text, const LineRules& rules, const std::function<std::size_t()>& chunk,
-                  const CutterStart& start = {}, std::vector<std::size_t> sections = {}) {
+                  const CutterStart& start = {}, std::vector<std::size_t> sections = {},
+                  std::uint64_t section_documents = kNoLimit) {
   Cut cut;
   std::size_t fed = start.raw;
   LineCutter cutter(rules, start);
@@ -86,7 +87,9 @@ inline Cut CutAll(std::string_view text, const LineRules& rules, const std::func
         break;
       }
       case LineCutter::Event::kHeader: cut.headers.emplace_back(cutter.record().bytes); break;
-      case LineCutter::Event::kSectionEnd: break;
+      case LineCutter::Event::kSectionEnd:
+        if (section_documents != kNoLimit) cutter.LimitSection(cutter.documents() + section_documents);
+        break;
       case LineCutter::Event::kPartitionEnd: {
         const CutEnd& end = cutter.partition_end();
         cut.partitions.push_back({end.partition, end.raw_end, end.document_end, cutter.TakeCounts()});

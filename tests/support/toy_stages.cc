@@ -115,7 +115,7 @@ class PickSink final : public Sink {
     for (std::size_t row = 0; row < batch.size(); ++row) text_ += StrCat(batch.text[row], "\n");
     return {};
   }
-  Result<PartitionOutput> Commit(const PartitionEnd&) override {
+  Result<PartitionOutput> Commit(const PartitionEnd&, std::stop_token) override {
     ASSIGN_OR_RETURN(StoredObject stored, pipeline::Commit(store_, name_, text_, Condition::ReplaceAny()));
     return PartitionOutput{DigestOf(text_), {std::move(stored)}};
   }

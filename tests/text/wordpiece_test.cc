@@ -91,6 +91,39 @@ TEST(WordPieceTest, AWordWithoutPiecesIsUnknownAsAWhole) {
   EXPECT_EQ(Encode(Vocabulary(), word + "a"), (Encoded{{0}, {101}}));
 }
 
+Numbers EncodeMorphemes(const WordPieceVocabulary& vocabulary, std::string_view text, const Numbers& cuts) {
+  const WordPieceEncoder encoder(vocabulary, BertWordKind::kMorphemes);
+  BertWords words;
+  Encoded encoded;
+  encoder.Encode(text, cuts, words, encoded.ids, encoded.ends);
+  return encoded.ids;
+}
+
+TEST(WordPieceTest, TextIsNeverASpecialPiece) {
+  const auto vocabulary =
+      WordPieceVocabulary::Parse("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n[\n##S\n##E\n##P\n##]\n[SEP]x\n");
+  ASSERT_TRUE(vocabulary.ok());
+  EXPECT_EQ(EncodeMorphemes(*vocabulary, "[SEP]", {5}), (Numbers{5, 6, 7, 8, 9}));
+  EXPECT_EQ(EncodeMorphemes(*vocabulary, "[SEP]x", {6}), (Numbers{10}));
+  EXPECT_EQ(EncodeMorphemes(*vocabulary, "[PAD]", {5}), (Numbers{1}));
+}
+
+TEST(WordPieceTest, AWordThatBeginsLikeAContinuationIsLookedUpAsItIs) {
+  const auto vocabulary = WordPieceVocabulary::Parse("[UNK]\n##a\n##\n##b\n####a\nx\n");
+  ASSERT_TRUE(vocabulary.ok());
+  EXPECT_EQ(EncodeMorphemes(*vocabulary, "##ab", {4}), (Numbers{1, 3}));
+  EXPECT_EQ(EncodeMorphemes(*vocabulary, "##b", {3}), (Numbers{3}));
+  EXPECT_EQ(EncodeMorphemes(*vocabulary, "x##a", {4}), (Numbers{5, 4}));
+}
+
+TEST(WordPieceTest, SaysHowMuchItHolds) {
+  std::string text = "[UNK]\n";
+  for (std::size_t i = 0; i < 100'000; ++i) text += StrCat("x", i, "\n");
+  const WordPieceEncoder encoder(WordPieceVocabulary::Parse(text).value(), BertWordKind::kText);
+  EXPECT_GE(encoder.memory(), 100'000 * (2 * 16 + 4)) << "two places of the table for each node";
+  EXPECT_LT(encoder.memory(), 100'000 * 100);
+}
+
 TEST(WordPieceTest, TextWithoutWordsHasNoIds) {
   EXPECT_EQ(Encode(Vocabulary(), " \u3000\u200b"), (Encoded{}));
 }

@@ -61,6 +61,16 @@ TEST(WordPieceTrainerTest, RepeatedCharactersAreCountedOnce) {
   EXPECT_NE(std::find(pieces.begin(), pieces.end(), "aab"), pieces.end());
 }
 
+TEST(WordPieceTrainerTest, SpecialPiecesAreNotMadeOfText) {
+  const Pieces pieces =
+      Train({{"[MASK]", 50}, {"[SEP]s", 50}, {"x[PAD]", 50}}, {.pieces = 99, .fewer_will_do = true});
+  const auto has = [&pieces](std::string_view piece) {
+    return std::find(pieces.begin(), pieces.end(), piece) != pieces.end();
+  };
+  EXPECT_FALSE(has("[MASK]") || has("[SEP]"));
+  EXPECT_TRUE(has("x[PAD]") || has("##[PAD]")) << "behind something it is no special piece";
+}
+
 TEST(WordPieceTrainerTest, SaysHowManyWouldDo) {
   EXPECT_EQ(
       WhyNot({{"abc", 5}}, {.pieces = 2}),
