@@ -121,6 +121,15 @@ std::uint64_t ModelMemory(const Graph& graph, const PlannedSegment& planned) {
   return bytes;
 }
 
+/// What a partition of the Sink takes. One that is still to be made takes what its type says, or about what
+/// others take.
+std::uint64_t PartitionMemory(const Graph& graph, const SegmentScope& scope) {
+  const std::uint64_t text = scope.source_partition_bytes;
+  if (scope.assembly.sink) return scope.assembly.sink->partition_memory(text);
+  const StageSpec& last = *NodeAt(graph, scope.planned->chain.back()).spec;
+  return last.type->partition_memory ? last.type->partition_memory(last.config, text) : 2 * text;
+}
+
 Status DivideMemory(const Graph& graph, int streams, SegmentScope& scope) {
   std::uint64_t models = ModelMemory(graph, *scope.planned);
   for (const auto& transform : scope.assembly.transforms) models += transform->memory();
@@ -134,10 +143,7 @@ Status DivideMemory(const Graph& graph, int streams, SegmentScope& scope) {
   needs.units = std::max(streams, 1);
   needs.threads = scope.options->threads;
   needs.batch_bytes = scope.options->batch_bytes;
-  // A Sink that is still to be made takes about what others take.
-  needs.partition_bytes = scope.assembly.sink
-                              ? scope.assembly.sink->partition_memory(scope.source_partition_bytes)
-                              : 2 * scope.source_partition_bytes;
+  needs.partition_bytes = PartitionMemory(graph, scope);
   Result<MemoryShare> share = ShareMemory(needs);
   if (!share.ok()) return std::move(share).status().Annotate(stage);
   scope.tokens = share->tokens;

@@ -162,6 +162,9 @@ struct StageType {
   std::function<bool(const Json& config)> varies = {};
   /// Bytes of memory that its model takes, whatever the number of threads; empty for none.
   std::function<std::uint64_t(const Json& config)> model_memory = {};
+  /// Of a Sink: what its partition_memory (records/sink.h) will say, asked while what it takes is still to be
+  /// made; empty where that is no more than two bytes for each of text.
+  std::function<std::uint64_t(const Json& config, std::uint64_t text_bytes)> partition_memory = {};
   /// For the forecast: about how many bytes a Sink publishes of so much text; empty: a little more than that.
   std::function<std::uint64_t(const Json& config, std::uint64_t text_bytes)> published_bytes = {};
   bool pieces_as_published = false;  // what its first pass leaves is about as much

@@ -180,6 +180,7 @@ std::function<double(const StageCounts&)> ShareOf(std::string_view reason) {
 StageType EncodeType() {
   StageType type;
   type.name = "encode";
+  type.version = 2;  // 2: text is never a special piece of a vocab.txt
   type.help = "Turns each line into the ids of a tokenizer, with where in the line each ends.";
   type.reads = {"text"};
   type.ports = {{.name = kTokenizerPort,

@@ -33,6 +33,7 @@ constexpr std::int64_t kMostPasses = 1000;
 constexpr std::uint32_t kLeastShards = 8;  // the trainer reads several files at once, each front to back
 constexpr std::uint64_t kSpillBytes = std::uint64_t{32} << 20;
 constexpr std::size_t kBatchBytes = 256 << 10;
+constexpr std::size_t kUsualSplits = 4;                     // no fewer than there are mostly
 constexpr std::string_view kInstancesOf = "instances_of_";  // a split
 
 struct Settings {
@@ -129,23 +130,27 @@ class BertSink final : public Sink {
   Batch rows_;                           // made and not yet handed on
 };
 
-class WriteBert final : public SinkStage {
+/// Of a partition: the ids of its documents, and a batch of instances that goes on while another is made.
+std::uint64_t DocumentMemory(std::size_t splits, std::uint64_t text_bytes) {
+  return 2 * kBatchBytes + splits * BertDocuments::kMemoryOfAny + BertDocuments::kMemoryOfByte * text_bytes;
+}
+
+class WriteBert final : public ShardedStage {
  public:
   WriteBert(const Settings& settings, std::vector<bool> continues, ShardRules shards)
-      : settings_(settings), continues_(std::move(continues)), output_(std::move(shards)) {}
+      : ShardedStage(std::move(shards)), settings_(settings), continues_(std::move(continues)) {}
 
   /// Instances are of whole documents, and B of another one: they are made by the Sink.
   const Transform* encoder() const override { return nullptr; }
   Result<std::unique_ptr<Sink>> OpenPartition(Store& artifact, PartitionId id) const override {
-    ASSIGN_OR_RETURN(std::unique_ptr<Sink> rows, output_.OpenPartition(artifact, id));
+    ASSIGN_OR_RETURN(std::unique_ptr<Sink> rows, ShardedStage::OpenPartition(artifact, id));
     return std::unique_ptr<Sink>(std::make_unique<BertSink>(std::move(rows), id, settings_, continues_));
   }
   std::uint64_t partition_memory(std::uint64_t text_bytes) const override {
-    return output_.partition_memory(text_bytes) + 2 * kBatchBytes +
-           settings_.splits.size() * BertDocuments::kMemoryOfAny + BertDocuments::kMemoryOfByte * text_bytes;
+    return ShardedStage::partition_memory(text_bytes) + DocumentMemory(settings_.splits.size(), text_bytes);
   }
   Status Judge(const ArtifactTotals& totals) const override {
-    RETURN_IF_ERROR(output_.Judge(totals));
+    RETURN_IF_ERROR(ShardedStage::Judge(totals));
     std::string failures;
     for (const std::string& split : settings_.splits) {
       const auto found = totals.splits.find(split);
@@ -157,15 +162,10 @@ class WriteBert final : public SinkStage {
     }
     return failures.empty() ? Status() : Status(Code::kFailedPrecondition, failures);
   }
-  Result<std::unique_ptr<Publication>> Plan(Store& artifact,
-                                            const std::vector<Piece>& pieces) const override {
-    return output_.Plan(artifact, pieces);
-  }
 
  private:
   const Settings settings_;
   const std::vector<bool> continues_;
-  ShardedOutput output_;
 };
 
 WholeWords WholeWordsOf(const Json& config) {
@@ -303,6 +303,7 @@ std::uint64_t PublishedBytes(const Json& config, std::uint64_t text_bytes) {
 StageType WriteBertType() {
   StageType type;
   type.name = "write_bert";
+  type.version = 2;  // 2: counts the instances of each split
   type.help = "Writes masked examples, in pairs of segments, that google-research/bert trains on.";
   type.keys = Keys();
   type.gives = Flow::kArtifact;
@@ -319,6 +320,9 @@ StageType WriteBertType() {
   type.pieces_as_published = true;
   type.check_promised = OfPromisedTokenizer(
       [](const Json&, const Schema&, const TokenizerFacts& facts) { return CheckBertTokenizer(facts); });
+  type.partition_memory = [](const Json&, std::uint64_t text_bytes) {
+    return kSpillBytes + kSpillBytes / 2 + DocumentMemory(kUsualSplits, text_bytes);
+  };
   type.model_memory = [](const Json&) { return 2 * kMaxWordPieceBytes; };  // of vocab.txt, which it publishes
   type.make = SinkFactory(Make);
   return type;
