@@ -121,7 +121,9 @@ std::variant<Options, Reply> ParseArgs(int argc, char** argv) {
       ->check(CLI::IsMember({"mermaid", "dot"}));
 
   CLI::App* verify = app.add_subcommand(
-      "verify", "Read every record of an artifact again and check all that can be checked");
+      "verify",
+      "Read every record of an artifact again and check all that can be checked; what is good is "
+      "written down beside it, and not read again before a training");
   verify
       ->add_option("PLACE", options.targets,
                    "Directory of an artifact: as `out` names it, or in a work directory")

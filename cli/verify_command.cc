@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -12,6 +13,7 @@
 #include "cli/artifact_place.h"
 #include "cli/exit_code.h"
 #include "cli/signals.h"
+#include "verify/verified.h"
 #include "verify/verify_artifact.h"
 
 namespace pipeline {
@@ -46,16 +48,30 @@ std::string Summary(const VerifyReport& report) {
 /// True when nothing is wrong. Prints in either case.
 bool PrintReport(const std::string& place, const VerifyReport& report) {
   std::uint64_t count = 0;
-  for (const Findings& findings : report.findings) {
-    PrintFindings(place, findings);
-    count += findings.count();
-  }
+  for (const auto* const all : {&report.findings, &report.strays})
+    for (const Findings& findings : *all) {
+      PrintFindings(place, findings);
+      count += findings.count();
+    }
   if (count == 0)
     Print(StrCat(place, ": good: ", Summary(report)));
   else
-    Print(StrCat(place, ": ", Count(count, "finding"), " in ", Count(report.findings.size(), "object"), ": ",
-                 Summary(report)));
+    Print(StrCat(place, ": ", Count(count, "finding"), " in ",
+                 Count(report.findings.size() + report.strays.size(), "object"), ": ", Summary(report)));
   return count == 0;
+}
+
+/// Reads all of it, and writes down what is good for those that read it next.
+Result<VerifyReport> VerifyPlace(const ArtifactPlace& place, int threads, std::stop_token stop) {
+  ASSIGN_OR_RETURN(const Manifest manifest, ReadManifestOf(place, stop));
+  VerifiedObjects verified;
+  Result<VerifyReport> report = VerifyArtifact(*place.store, manifest, {threads, &verified}, stop);
+  if (!report.ok()) return report;  // what is known already stays
+  if (const Status written = WriteVerified(*place.store, manifest, verified, stop); !written.ok())
+    LogInfo(StrCat(place.name,
+                   ": what was verified cannot be written down, and is read again before a training: ",
+                   written.message()));
+  return report;
 }
 
 }  // namespace
@@ -74,10 +90,7 @@ int VerifyCommand(const Options& options) {
   const int threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   int exit_code = kExitDone;
   for (const ArtifactPlace& place : places) {
-    const Result<Manifest> manifest = ReadManifestOf(place, signals.token());
-    const Result<VerifyReport> report =
-        manifest.ok() ? VerifyArtifact(*place.store, *manifest, threads, signals.token())
-                      : Result<VerifyReport>(manifest.status());
+    const Result<VerifyReport> report = VerifyPlace(place, threads, signals.token());
     if (signals.exit_code() != 0) return signals.exit_code();
     if (!report.ok()) LogError(report.status().message());
     if (!report.ok() || !PrintReport(place.name, *report)) exit_code = kExitFailed;

@@ -158,12 +158,13 @@ class Parser {
   }
 
   void ReadPort(Members port, StageType& type) {
-    port.OnlyThese({"name", "help", "required", "or_file"});
+    port.OnlyThese({"name", "help", "required", "or_file", "verify"});
     Port made;
     made.name = Keep(FreeName(port, type));
     made.help = Keep(port.Text("help", false));
     made.required = port.Bool("required", true);
     made.or_file = port.Bool("or_file", false);
+    if (port.Bool("verify", false)) made_->verified_ports[type.name].emplace_back(made.name);
     type.ports.push_back(made);
   }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -21,6 +22,8 @@ struct PluginCommand {
 struct PluginDescription {
   std::vector<StageType> stages;  // without `make` and `check`; named "PLUGIN.TYPE"
   std::vector<PluginCommand> commands;
+  /// By the name of the stage type: ports whose artifacts are verified before a job begins.
+  std::map<std::string_view, std::vector<std::string_view>> verified_ports;
   std::deque<std::string> texts;  // what the string_views of `stages` refer to
 
   PluginDescription() = default;

@@ -10,6 +10,7 @@
 #include "base/crc32c.h"
 #include "base/str.h"
 #include "dag/manifest.h"
+#include "plugins/verified_input.h"
 #include "storage/uri.h"
 
 namespace pipeline {
@@ -98,7 +99,10 @@ class PluginJob final : public JobStage {
         request_(PluginRequest(type, context.config)),
         stage_(context.name),
         artifacts_(context.artifacts),
-        host_(host) {}
+        host_(host) {
+    const auto verified = plugin_->description().verified_ports.find(type.name);
+    if (verified != plugin_->description().verified_ports.end()) verified_ports_ = verified->second;
+  }
 
   Result<std::uint64_t> Memory(const ArtifactTotals&) const override {
     const PluginServices services = {.log = host_.log};
@@ -110,6 +114,7 @@ class PluginJob final : public JobStage {
   }
 
   Result<JobOutput> Run(const JobRequest& request) const override {
+    RETURN_IF_ERROR(VerifyInputs(request));
     const std::string out = Absolute(request.out_uri);
     Commits commits;
     PluginServices services;
@@ -135,6 +140,19 @@ class PluginJob final : public JobStage {
   }
 
  private:
+  Status VerifyInputs(const JobRequest& request) const {
+    for (const std::string_view port : verified_ports_) {
+      const auto found = artifacts_.find(port);
+      if (found == artifacts_.end() || !found->second.file.empty()) continue;
+      const ArtifactInput& input = found->second;
+      const auto note = [this](std::string_view text) {
+        if (host_.note) host_.note(stage_, text);
+      };
+      RETURN_IF_ERROR(VerifyInput(port, *input.directory, Absolute(input.uri), request, note));
+    }
+    return {};
+  }
+
   Json Asked(const JobRequest& request, const std::string& out) const {
     Json asked = request_;
     asked["stage"] = stage_;
@@ -205,6 +223,7 @@ class PluginJob final : public JobStage {
   const Json request_;
   const std::string stage_;
   const std::map<std::string, ArtifactInput, std::less<>> artifacts_;
+  std::vector<std::string_view> verified_ports_;
   const PluginHost& host_;
 };
 

@@ -28,7 +28,7 @@ ROOMS = {
     "stages": ("base", "storage", "text", "records", "formats", "spec", "dag", "shards"),
     "verify": ("base", "storage", "text", "records", "formats", "spec", "dag", "shards", "stages"),
     "plugins": ("base", "storage", "remote", "text", "records", "formats", "spec", "dag", "shards",
-                "stages"),
+                "stages", "verify"),
     "cli": ("base", "storage", "remote", "text", "records", "formats", "spec", "dag", "shards", "stages",
             "verify", "plugins"),
 }

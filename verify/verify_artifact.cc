@@ -3,31 +3,25 @@
 #include <algorithm>
 #include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
-#include <set>
+#include <mutex>
 #include <string_view>
 #include <thread>
 #include <utility>
 
 #include "base/str.h"
 #include "dag/place_log.h"
-#include "formats/packed.h"
-#include "formats/tfds.h"
 #include "records/piece.h"
-#include "verify/verify_bert.h"
-#include "verify/verify_jsonl.h"
+#include "verify/hand_off_check.h"
 #include "verify/verify_object.h"
-#include "verify/verify_packed.h"
 #include "verify/verify_splits.h"
-#include "verify/verify_tfdata.h"
-#include "verify/verify_tfds.h"
 
 namespace pipeline {
 
 namespace {
 
 constexpr std::string_view kPartitionSuffix = ".part";
-constexpr std::uint64_t kMaxDescriptionBytes = std::uint64_t{1} << 30;
 
 /// One object to read.
 struct Task {
@@ -40,40 +34,46 @@ struct Outcome {
   Findings findings;
   ReadCounts counts;
   bool found = false;
+  bool verified = false;  // before; then it was not read
+  bool good = false;
   Status cancelled;
 };
 
 class Verification {
  public:
-  Verification(Store& store, const Manifest& manifest, std::stop_token stop)
+  Verification(Store& store, const Manifest& manifest, const VerifyRules& rules, std::stop_token stop)
       : store_(store),
         manifest_(manifest),
+        rules_(rules),
         stop_(std::move(stop)),
-        tfds_(manifest.lineage.back().type == "write_tfds"),
-        packed_(manifest.lineage.back().type == "write_packed"),
-        jsonl_(manifest.lineage.back().type == "write_jsonl"),
-        tfdata_(manifest.lineage.back().type == "write_tfdata"),
-        bert_(manifest.lineage.back().type == "write_bert") {
+        check_(MakeHandOffCheck({store, manifest, stop_})) {
     for (const ManifestShard& shard : manifest.shards) AddShard(shard);
     for (const Piece& piece : manifest.partitions)
       for (const StoredObject& object : piece.output.objects) AddPiece(piece, object);
+    beside_ = static_cast<std::ptrdiff_t>(tasks_.size());
     for (const StoredObject& object : manifest.sidecars) AddSidecar(object);
     for (const StoredObject& object : manifest.followers) AddSidecar(object);
   }
 
-  Result<VerifyReport> Run(int threads) {
-    if (packed_) ReadPackedInfo();
-    if (tfds_) ReadTfdsCheck();
-    if (tfdata_) ReadTfdataInfo();
-    if (bert_) ReadBertInfo();
+  Result<VerifyReport> Run() {
+    // Before anything is read: what changes meanwhile has another version from then on, and is read again.
+    ASSIGN_OR_RETURN(const std::vector<ObjectInfo> listed, store_.List(""));
+    for (const ObjectInfo& object : listed) there_.emplace(object.name, object);
+    VerifySplits(manifest_, of_manifest_);
+    check_->VerifyManifest(of_manifest_);
     outcomes_.reserve(tasks_.size());
-    for (const Task& task : tasks_)
-      outcomes_.push_back({Findings(task.object.name, Remedy()), {}, false, {}});
+    for (const Task& task : tasks_) {
+      outcomes_.push_back(
+          {Findings(task.object.name, Remedy()), {}, false, WasVerified(task.object), false, {}});
+      if (!outcomes_.back().verified) to_read_ += task.object.bytes;
+    }
+    if (rules_.progress && to_read_ > 0) rules_.progress(0, to_read_);
     std::vector<std::thread> workers;
-    const auto most = std::min(tasks_.size(), static_cast<std::size_t>(std::max(threads, 1)));
+    const auto most = std::min(tasks_.size(), static_cast<std::size_t>(std::max(rules_.threads, 1)));
     for (std::size_t i = 1; i < most; ++i) workers.emplace_back([this] { Work(); });
     Work();
     for (std::thread& worker : workers) worker.join();
+    Remember();
     return Report();
   }
 
@@ -86,16 +86,7 @@ class Verification {
 
   void AddShard(const ManifestShard& shard) {
     tasks_.push_back({shard.object, [&shard, this](const auto& file, Findings& findings, ReadCounts& counts) {
-                        if (tfds_) return VerifyTfdsShard(*file, shard, tfds_check_, stop_, findings, counts);
-                        if (jsonl_) return VerifyJsonlFile(*file, shard, manifest_, stop_, findings, counts);
-                        if (tfdata_info_.ok())
-                          return VerifyTfdataShard(*file, shard, *tfdata_info_, stop_, findings, counts);
-                        if (bert_info_.ok())
-                          return VerifyBertShard(*file, shard, *bert_info_, stop_, findings, counts);
-                        if (packed_info_.ok())
-                          return VerifyPackedShard(store_, *file, shard, *packed_info_, stop_, findings,
-                                                   counts);
-                        return VerifyBytes(*file, shard.object, stop_, findings, counts);
+                        return check_->VerifyShard(*file, shard, findings, counts);
                       }});
   }
 
@@ -112,163 +103,111 @@ class Verification {
     tasks_.push_back(
         {object, [&object, this](const auto& file, Findings& findings, ReadCounts& counts) -> Status {
            RETURN_IF_ERROR(VerifyBytes(*file, object, stop_, findings, counts));
-           if (packed_ && object.name == kPackedInfoFile) CheckPackedInfo(findings);
-           if (tfdata_ && object.name == kTfdataInfoFile) CheckTfdataInfo(findings);
-           if (tfdata_info_.ok() && IsTfdataFile(object.name)) {
-             ASSIGN_OR_RETURN(const std::string bytes,
-                              ReadObject(store_, object.name, kMaxDescriptionBytes, stop_));
-             VerifyTfdataFile(object.name, bytes, *tfdata_info_, findings);
-           }
-           if (bert_ && object.name == kBertInfoFile) return CheckBertInfo(findings);
-           if (!tfds_) return {};
-           const bool info = object.name == kTfdsInfoFile, labels = object.name == kTfdsLabelsFile;
-           if (!info && !labels && object.name != kTfdsFeaturesFile) return {};
-           ASSIGN_OR_RETURN(const std::string text,
-                            ReadObject(store_, object.name, kMaxDescriptionBytes, stop_));
-           if (info)
-             VerifyTfdsInfo(text, manifest_, findings);
-           else if (labels)
-             VerifyTfdsLabels(text, manifest_, tfds_check_.features.labels, findings);
-           else
-             VerifyTfdsFeatures(text, manifest_, findings);
-           return {};
+           return check_->VerifySidecar(object, findings);
          }});
   }
 
-  /// Before the threads start: every shard is held against it.
-  void ReadPackedInfo() {
-    const Result<std::string> text = ReadObject(store_, kPackedInfoFile, kMaxDescriptionBytes, stop_);
-    packed_info_ = text.ok() ? ParsePackedInfo(*text) : text.status();
+  bool WasVerified(const StoredObject& object) const {
+    if (rules_.verified == nullptr) return false;
+    const auto before = rules_.verified->find(object.name);
+    const auto now = there_.find(object.name);
+    return before != rules_.verified->end() && now != there_.end() &&
+           IsVerified(before->second, object, now->second);
   }
 
-  void ReadTfdsCheck() {
-    const auto read = [&](std::string_view name) {
-      return ReadObject(store_, name, kMaxDescriptionBytes, stop_);
-    };
-    tfds_check_.features = FeaturesOf(read(kTfdsFeaturesFile), read(kTfdsLabelsFile), manifest_);
-    Result<std::shared_ptr<const SentencePieceEncoder>> tokenizer = TfdsTokenizer(store_, manifest_, stop_);
-    if (tokenizer.ok())
-      tfds_check_.tokenizer = std::move(tokenizer).value();
-    else
-      tokenizer_ = std::move(tokenizer).status();
-    tfds_check_.max_tokens = TfdsMaxTokens(manifest_);
-  }
-
-  void ReadBertInfo() {
-    const Result<std::string> text = ReadObject(store_, kBertInfoFile, kMaxDescriptionBytes, stop_);
-    bert_info_ = text.ok() ? ParseBertInfo(*text) : text.status();
-  }
-
-  Status CheckBertInfo(Findings& findings) const {
-    if (bert_info_.ok()) return VerifyBertInfo(store_, *bert_info_, manifest_, stop_, findings);
-    findings.Add(StrCat(bert_info_.status().message(), ": the examples cannot be checked without it"));
-    return {};
-  }
-
-  void CheckPackedInfo(Findings& findings) const {
-    if (packed_info_.ok()) return VerifyPackedInfo(*packed_info_, manifest_, findings);
-    findings.Add(StrCat(packed_info_.status().message(), ": the rows cannot be checked without it"));
-  }
-
-  void ReadTfdataInfo() {
-    const Result<std::string> text = ReadObject(store_, kTfdataInfoFile, kMaxDescriptionBytes, stop_);
-    tfdata_info_ = text.ok() ? ParseTfdataInfo(*text) : text.status();
-  }
-
-  void CheckTfdataInfo(Findings& findings) const {
-    if (tfdata_info_.ok()) return VerifyTfdataInfo(*tfdata_info_, manifest_, findings);
-    findings.Add(StrCat(tfdata_info_.status().message(), ": the ids cannot be checked without it"));
-  }
-
+  /// From the last to the first: of what is stopped shards count as verified where their description does.
   void Work() {
     for (std::size_t next = next_++; next < tasks_.size() && !stop_.stop_requested(); next = next_++) {
-      const Task& task = tasks_[next];
-      Outcome& outcome = outcomes_[next];
-      Result<std::unique_ptr<ByteFile>> file = store_.Open(task.object.name);
-      Status status =
-          file.ok() ? task.verify(std::move(file).value(), outcome.findings, outcome.counts) : file.status();
-      outcome.found = status.code() != Code::kNotFound;
-      if (!outcome.found) {
-        outcome.findings = Findings(task.object.name, Remedy(false));
-        outcome.findings.Add("missing");
-      } else if (status.code() == Code::kCancelled) {
-        outcome.cancelled = std::move(status);
-      } else if (!status.ok()) {
-        outcome.findings.Add(StrCat("cannot be read: ", status.message()));
-      }
+      const std::size_t at = tasks_.size() - 1 - next;
+      if (!outcomes_[at].verified) Read(tasks_[at], outcomes_[at]);
     }
+  }
+
+  void Read(const Task& task, Outcome& outcome) {
+    Result<std::unique_ptr<ByteFile>> file = store_.Open(task.object.name);
+    Status status =
+        file.ok() ? task.verify(std::move(file).value(), outcome.findings, outcome.counts) : file.status();
+    outcome.found = status.code() != Code::kNotFound;
+    if (!outcome.found) {
+      outcome.findings = Findings(task.object.name, Remedy(false));
+      outcome.findings.Add("missing");
+    } else if (status.code() == Code::kCancelled) {
+      outcome.cancelled = std::move(status);
+    } else if (!status.ok()) {
+      outcome.findings.Add(StrCat("cannot be read: ", status.message()));
+    }
+    outcome.good = outcome.cancelled.ok() && outcome.findings.count() == 0;
+    if (!rules_.progress) return;
+    const std::scoped_lock lock(mutex_);
+    rules_.progress(done_ += task.object.bytes, to_read_);
+  }
+
+  /// Shards are held against what describes them: where that is wrong, none that was read counts as verified.
+  void Remember() {
+    if (rules_.verified == nullptr) return;
+    const bool described =
+        of_manifest_.count() == 0 &&
+        std::all_of(outcomes_.begin() + beside_, outcomes_.end(),
+                    [](const Outcome& outcome) { return outcome.verified || outcome.good; });
+    VerifiedObjects verified;
+    for (std::size_t at = 0; at < tasks_.size(); ++at) {
+      const StoredObject& object = tasks_[at].object;
+      const auto info = there_.find(object.name);
+      if (info == there_.end() || info->second.version.empty()) continue;
+      if (outcomes_[at].verified || (described && outcomes_[at].good))
+        verified[object.name] = {info->second.version, object.bytes, object.crc32c};
+    }
+    *rules_.verified = std::move(verified);
   }
 
   Result<VerifyReport> Report() {
     if (stop_.stop_requested()) return Status(Code::kCancelled, "stopped");
     VerifyReport report;
-    Findings manifest(std::string(kManifestName), Remedy());
-    if (!tokenizer_.ok())
-      manifest.Add(
-          StrCat(kTfdsTokenizerFile, ": cannot be read, so no line was measured: ", tokenizer_.message()));
-    VerifySplits(manifest_, manifest);
-    if (tfds_)
-      VerifyTfdsManifest(manifest_, manifest);
-    else if (packed_)
-      VerifyPackedManifest(manifest_, manifest);
-    else if (jsonl_)
-      VerifyJsonlManifest(manifest_, manifest);
-    else if (tfdata_)
-      VerifyTfdataManifest(manifest_, manifest);
-    else if (bert_)
-      VerifyBertManifest(manifest_, manifest);
-    else if (!manifest_.shards.empty())
-      manifest.Add(StrCat("made by a stage of type ", manifest_.lineage.back().type,
-                          ", whose records this program cannot check"));
     const auto add = [&report](Findings& findings) {
       if (findings.count() > 0) report.findings.push_back(std::move(findings));
     };
-    add(manifest);
+    add(of_manifest_);
     for (Outcome& outcome : outcomes_) {
       if (!outcome.cancelled.ok()) return std::move(outcome.cancelled);
       report.objects += outcome.found ? 1 : 0;
+      report.verified_before += outcome.verified ? 1 : 0;
       report.bytes += outcome.counts.bytes;
       for (const auto& [split, records] : outcome.counts.records) report.records[split] += records;
       add(outcome.findings);
     }
-    std::set<std::string_view> known = {kManifestName};
-    for (const Task& task : tasks_) known.insert(task.object.name);
-    ASSIGN_OR_RETURN(const std::vector<ObjectInfo> there, store_.List(""));
     // A plugin's job may keep more beside its artifact, as a training its checkpoints: plugins/ABI.md,
     // section 7.
-    const bool of_plugin = manifest_.lineage.back().type.find('.') != std::string::npos;
-    for (const ObjectInfo& object : there) {
-      if (of_plugin) break;
-      if (known.contains(object.name) || object.name.starts_with(kOwnPrefix)) continue;
-      report.findings.emplace_back(object.name, "remove it, or move it elsewhere");
-      report.findings.back().Add("is in no manifest, so not a part of the artifact");
+    if (manifest_.lineage.back().type.find('.') != std::string::npos) return report;
+    for (const Task& task : tasks_) there_.erase(task.object.name);
+    for (const auto& [name, info] : there_) {
+      if (name == kManifestName || name.starts_with(kOwnPrefix)) continue;
+      report.strays.emplace_back(name, "remove it, or move it elsewhere");
+      report.strays.back().Add("is in no manifest, so not a part of the artifact");
     }
     return report;
   }
 
   Store& store_;
   const Manifest& manifest_;
+  const VerifyRules& rules_;
   const std::stop_token stop_;
-  const bool tfds_;
-  TfdsShardCheck tfds_check_;  // of a TFDS data set; read before the threads start
-  Status tokenizer_;           // why its tokenizer cannot be read
-  const bool packed_;
-  const bool jsonl_;
-  const bool tfdata_;
-  const bool bert_;
-  Result<BertInfo> bert_info_ = Status(Code::kNotFound, "not of BERT");     // as packed_info_
-  Result<PackedInfo> packed_info_ = Status(Code::kNotFound, "not packed");  // read before the threads start
-  Result<TfdataInfo> tfdata_info_ = Status(Code::kNotFound, "no directories of ids");  // the same
+  const std::unique_ptr<const HandOffCheck> check_;
+  std::map<std::string, ObjectInfo, std::less<>> there_;  // before anything was read
+  Findings of_manifest_{std::string(kManifestName), Remedy()};
   std::vector<Task> tasks_;
   std::vector<Outcome> outcomes_;  // parallel; each is touched by the thread that took its task
+  std::ptrdiff_t beside_ = 0;      // the first task that is no shard or partition
   std::atomic<std::size_t> next_{0};
+  std::uint64_t to_read_ = 0;  // bytes
+  std::mutex mutex_;
+  std::uint64_t done_ = 0;  // of them; guarded by mutex_
 };
 
 }  // namespace
 
-Result<VerifyReport> VerifyArtifact(Store& store, const Manifest& manifest, int threads,
+Result<VerifyReport> VerifyArtifact(Store& store, const Manifest& manifest, const VerifyRules& rules,
                                     std::stop_token stop) {
-  return Verification(store, manifest, std::move(stop)).Run(threads);
+  return Verification(store, manifest, rules, std::move(stop)).Run();
 }
 
 }  // namespace pipeline

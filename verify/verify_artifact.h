@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <stop_token>
 #include <string>
@@ -11,6 +12,7 @@
 #include "dag/manifest.h"
 #include "storage/store.h"
 #include "verify/findings.h"
+#include "verify/verified.h"
 
 namespace pipeline {
 
@@ -18,14 +20,24 @@ struct VerifyReport {
   std::uint64_t objects = 0;                                  // read, the manifest not counted
   std::uint64_t bytes = 0;                                    // read
   std::map<std::string, std::uint64_t, std::less<>> records;  // read, by split
-  /// Objects with something wrong, in the order of the manifest, then those that it does not name, but for
-  /// what a plugin made, which may keep more at its place.
-  std::vector<Findings> findings;
+  std::uint64_t verified_before = 0;                          // objects that were not read
+  std::vector<Findings> findings;  // of objects with something wrong, in the order of the manifest
+  /// Objects that no manifest names; none where a plugin made the artifact, which may keep more at its place.
+  std::vector<Findings> strays;
 };
 
-/// Reads up to `threads` objects at a time; the report does not depend on how many. kCancelled once `stop`
-/// is set, or why the store cannot be listed; what is wrong with an object is a finding.
-Result<VerifyReport> VerifyArtifact(Store& store, const Manifest& manifest, int threads,
+struct VerifyRules {
+  int threads = 1;  // as many objects are read at a time; the report does not depend on it
+  /// Objects that are as they were when they were verified are not read. Afterwards it has those of the
+  /// artifact with nothing wrong, also where the call fails. Null: all are read.
+  VerifiedObjects* verified = nullptr;
+  /// Bytes that were read of those to read, at first and after each object; by one thread at a time.
+  std::function<void(std::uint64_t done, std::uint64_t of)> progress = {};
+};
+
+/// kCancelled once `stop` is set, or why the store cannot be listed; what is wrong with an object is a
+/// finding.
+Result<VerifyReport> VerifyArtifact(Store& store, const Manifest& manifest, const VerifyRules& rules,
                                     std::stop_token stop);
 
 }  // namespace pipeline

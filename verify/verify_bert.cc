@@ -1,6 +1,4 @@
-#include "verify/verify_bert.h"
-
-#include <algorithm>
+// Examples of BERT. What lies on disk: formats/bert.md.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -8,20 +6,13 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "formats/bert.h"
+#include "stages/bert_info.h"
 #include "text/wordpiece.h"
-#include "verify/shard_names.h"
+#include "verify/hand_off_check.h"
 
 namespace pipeline {
 
 namespace {
-
-constexpr std::uint64_t kMaxConfigBytes = std::uint64_t{1} << 20;
-
-const StoredObject* FindSidecar(const Manifest& manifest, std::string_view name) {
-  const auto found = std::find_if(manifest.sidecars.begin(), manifest.sidecars.end(),
-                                  [&](const StoredObject& object) { return object.name == name; });
-  return found == manifest.sidecars.end() ? nullptr : &*found;
-}
 
 /// Empty where nothing is wrong.
 std::string WrongWith(const BertRow& row, const TokenizerFacts& tokenizer) {
@@ -45,68 +36,82 @@ std::string WrongWith(const BertRow& row, const TokenizerFacts& tokenizer) {
   return {};
 }
 
-}  // namespace
+/// By bert.json.
+class BertCheck final : public HandOffCheck {
+ public:
+  explicit BertCheck(const HandOffPlace& artifact)
+      : HandOffCheck(artifact), info_(Read(kBertInfoFile, ParseBertInfo)) {}
 
-void VerifyBertManifest(const Manifest& manifest, Findings& findings) {
-  VerifyShardNames(manifest, BertShardName, findings);
-  for (const std::string_view needed : {kBertInfoFile, kBertVocabularyFile, kBertConfigFile})
-    if (FindSidecar(manifest, needed) == nullptr) findings.Add(StrCat("names no ", needed));
-}
-
-Status VerifyBertInfo(Store& store, const BertInfo& info, const Manifest& manifest,
-                      const std::stop_token& stop, Findings& findings) {
-  const Json& config = manifest.lineage.back().config;
-  const auto compare = [&](std::string_view key, std::uint32_t is) {
-    if (const std::int64_t said = config[key].AsInt(); said != std::int64_t{is})
-      findings.Add(StrCat(key, " is ", is, " where the manifest says ", said));
-  };
-  compare("seq_len", info.lengths.seq_len);
-  compare("max_predictions", info.lengths.predictions);
-  if (const Status fits = CheckBertTokenizer(info.tokenizer); !fits.ok()) findings.Add(fits.message());
-
-  const StoredObject* const file = FindSidecar(manifest, kBertVocabularyFile);
-  if (file != nullptr && file->digest != info.tokenizer.model_digest)
-    findings.Add(StrCat("the ids were made by a vocabulary with the digest ",
-                        info.tokenizer.model_digest.ToHex(), ", and that of ", file->name, " is ",
-                        file->digest.ToHex()));
-  const Result<std::string> vocabulary = ReadObject(store, kBertVocabularyFile, kMaxWordPieceBytes, stop);
-  if (vocabulary.status().code() == Code::kCancelled) return vocabulary.status();
-  if (vocabulary.ok()) {
-    const auto pieces = WordPieceVocabulary::Parse(*vocabulary);
-    if (!pieces.ok())
-      findings.Add(StrCat(kBertVocabularyFile, ": ", pieces.status().message()));
-    else if (pieces->size() != info.tokenizer.vocab_size)
-      findings.Add(StrCat(kBertVocabularyFile, " has ", pieces->size(), " pieces where ",
-                          info.tokenizer.vocab_size, " are said"));
+  void VerifyManifest(Findings& findings) const override {
+    VerifyShardNames(BertShardName, findings);
+    VerifyNames({kBertInfoFile, kBertVocabularyFile, kBertConfigFile}, findings);
+    VerifyDescription(kBertInfoFile, info_.status(), findings);
   }
-  const Result<std::string> text = ReadObject(store, kBertConfigFile, kMaxConfigBytes, stop);
-  if (text.status().code() == Code::kCancelled) return text.status();
-  if (!text.ok()) return {};  // that it is missing is said elsewhere
-  const Result<Json> model = Json::Parse(*text);
-  if (!model.ok()) {
-    findings.Add(StrCat(kBertConfigFile, ": not JSON: ", model.status().message()));
+
+  /// Of each example its seven features, how they are filled, ids, [CLS] and [SEP].
+  Status VerifyShard(const ByteFile& file, const ManifestShard& shard, Findings& findings,
+                     ReadCounts& counts) const override {
+    if (!info_.ok()) return VerifyBytes(file, shard.object, stop(), findings, counts);
+    const auto wrong = [this](const ShardRecord& record) -> std::string {
+      const Result<BertRow> row = ParseBertExample(record.bytes, info_->lengths);
+      return row.ok() ? WrongWith(*row, info_->tokenizer) : std::string(row.status().message());
+    };
+    return VerifyRecords(file, shard, wrong, stop(), findings, counts);
+  }
+
+  Status VerifySidecar(const StoredObject& object, Findings& findings) const override {
+    if (!info_.ok()) return {};
+    if (object.name == kBertInfoFile) VerifyInfo(findings);
+    if (object.name != kBertVocabularyFile && object.name != kBertConfigFile) return {};
+    ASSIGN_OR_RETURN(const std::string text, Read(object.name));
+    if (object.name == kBertVocabularyFile)
+      VerifyVocabulary(text, findings);
+    else
+      VerifyConfig(text, findings);
     return {};
   }
-  if ((*model)["vocab_size"].AsInt() < std::int64_t{info.tokenizer.vocab_size})
-    findings.Add(StrCat(kBertConfigFile, ": vocab_size is ", (*model)["vocab_size"].AsInt(),
-                        " where there are ids below ", info.tokenizer.vocab_size,
-                        ": a TPU would read beyond its table and say nothing"));
-  if ((*model)["max_position_embeddings"].AsInt() < std::int64_t{info.lengths.seq_len})
-    findings.Add(StrCat(kBertConfigFile, ": max_position_embeddings is ",
-                        (*model)["max_position_embeddings"].AsInt(), " where examples have ",
-                        info.lengths.seq_len, " ids"));
-  return {};
-}
 
-Status VerifyBertShard(const ByteFile& file, const ManifestShard& shard, const BertInfo& info,
-                       const std::stop_token& stop, Findings& findings, ReadCounts& counts) {
-  return VerifyRecords(
-      file, shard,
-      [&info](const ShardRecord& record) -> std::string {
-        const Result<BertRow> row = ParseBertExample(record.bytes, info.lengths);
-        return row.ok() ? WrongWith(*row, info.tokenizer) : std::string(row.status().message());
-      },
-      stop, findings, counts);
+ private:
+  void VerifyInfo(Findings& findings) const {
+    const auto compare = [&](std::string_view key, std::uint32_t is) {
+      if (const std::int64_t said = config()[key].AsInt(); said != std::int64_t{is})
+        findings.Add(StrCat(key, " is ", is, " where the manifest says ", said));
+    };
+    compare("seq_len", info_->lengths.seq_len);
+    compare("max_predictions", info_->lengths.predictions);
+    if (const Status fits = CheckBertTokenizer(info_->tokenizer); !fits.ok()) findings.Add(fits.message());
+    VerifyTokenizer(info_->tokenizer, findings);
+  }
+
+  void VerifyVocabulary(std::string_view text, Findings& findings) const {
+    const auto pieces = WordPieceVocabulary::Parse(text);
+    if (!pieces.ok())
+      findings.Add(pieces.status().message());
+    else if (pieces->size() != info_->tokenizer.vocab_size)
+      findings.Add(StrCat("has ", pieces->size(), " pieces where ", kBertInfoFile, " says ",
+                          info_->tokenizer.vocab_size));
+  }
+
+  void VerifyConfig(std::string_view text, Findings& findings) const {
+    const Result<Json> model = Json::Parse(text);
+    if (!model.ok()) return findings.Add(StrCat("not JSON: ", model.status().message()));
+    if (const std::int64_t ids = (*model)["vocab_size"].AsInt();
+        ids < std::int64_t{info_->tokenizer.vocab_size})
+      findings.Add(StrCat("vocab_size is ", ids, " where there are ids below ", info_->tokenizer.vocab_size,
+                          ": a TPU would read beyond its table and say nothing"));
+    if (const std::int64_t most = (*model)["max_position_embeddings"].AsInt();
+        most < std::int64_t{info_->lengths.seq_len})
+      findings.Add(StrCat("max_position_embeddings is ", most, " where examples have ",
+                          info_->lengths.seq_len, " ids"));
+  }
+
+  const Result<BertInfo> info_;
+};
+
+}  // namespace
+
+std::unique_ptr<const HandOffCheck> MakeBertCheck(const HandOffPlace& artifact) {
+  return std::make_unique<BertCheck>(artifact);
 }
 
 }  // namespace pipeline

@@ -1,5 +1,4 @@
-#include "verify/verify_jsonl.h"
-
+// JSON Lines. What lies on disk: formats/jsonl.md.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,41 +8,56 @@
 #include "stages/write_jsonl.h"
 #include "text/span_corruption.h"
 #include "text/utf8.h"
-#include "verify/shard_names.h"
+#include "verify/hand_off_check.h"
 
 namespace pipeline {
 
 namespace {
 
-std::string WrongWithRow(std::string_view line, const std::vector<std::string>& members, bool pair) {
-  if (!IsCleanUtf8(line)) return "is not UTF-8, or holds NUL";
-  const Result<std::vector<std::string>> texts = ParseJsonlRow(line, members);
-  if (!texts.ok()) return std::string(texts.status().message());
-  if (pair && !JoinSpans((*texts)[0], (*texts)[1]))
-    return "the sentinels of source and target do not belong together";
-  return {};
-}
+/// By the keys of their stage, and nothing else: no object describes them.
+class JsonlCheck final : public HandOffCheck {
+ public:
+  explicit JsonlCheck(const HandOffPlace& artifact)
+      : HandOffCheck(artifact),
+        members_(JsonlMembers(config(), manifest().schema)),
+        pairs_(CorruptsSpans(config())) {}
+
+  void VerifyManifest(Findings& findings) const override {
+    VerifyShardNames(
+        [this](std::string_view split, std::uint32_t number, std::uint32_t count) {
+          return JsonlShardName(JsonlFileOf(config(), split), number, count);
+        },
+        findings);
+  }
+
+  /// That each line is an object of the members that its stage writes, all clean text; of pairs for span
+  /// corruption, that the sentinels of source and target belong together.
+  Status VerifyShard(const ByteFile& file, const ManifestShard& shard, Findings& findings,
+                     ReadCounts& counts) const override {
+    return VerifyLines(
+        file, shard, [this](std::string_view line) { return WrongWith(line); }, stop(), findings, counts);
+  }
+
+  Status VerifySidecar(const StoredObject&, Findings&) const override { return {}; }
+
+ private:
+  std::string WrongWith(std::string_view line) const {
+    if (!IsCleanUtf8(line)) return "is not UTF-8, or holds NUL";
+    const Result<std::vector<std::string>> texts = ParseJsonlRow(line, members_);
+    if (!texts.ok()) return std::string(texts.status().message());
+    if (pairs_ && !JoinSpans((*texts)[0], (*texts)[1]))
+      return "the sentinels of source and target do not belong together";
+    return {};
+  }
+
+  const std::vector<std::string> members_;
+  const bool pairs_;
+};
 
 }  // namespace
 
-void VerifyJsonlManifest(const Manifest& manifest, Findings& findings) {
-  const Json& config = manifest.lineage.back().config;
-  VerifyShardNames(
-      manifest,
-      [&config](std::string_view split, std::uint32_t number, std::uint32_t count) {
-        return JsonlShardName(JsonlFileOf(config, split), number, count);
-      },
-      findings);
-}
-
-Status VerifyJsonlFile(const ByteFile& file, const ManifestShard& shard, const Manifest& manifest,
-                       const std::stop_token& stop, Findings& findings, ReadCounts& counts) {
-  const Json& config = manifest.lineage.back().config;
-  const std::vector<std::string> members = JsonlMembers(config, manifest.schema);
-  const bool pair = CorruptsSpans(config);
-  return VerifyLines(
-      file, shard, [&](std::string_view line) { return WrongWithRow(line, members, pair); }, stop, findings,
-      counts);
+std::unique_ptr<const HandOffCheck> MakeJsonlCheck(const HandOffPlace& artifact) {
+  return std::make_unique<JsonlCheck>(artifact);
 }
 
 }  // namespace pipeline

@@ -1,6 +1,4 @@
-#include "verify/verify_packed.h"
-
-#include <algorithm>
+// Packed rows. What lies on disk: formats/packed.md.
 #include <functional>
 #include <string>
 #include <utility>
@@ -10,31 +8,20 @@
 #include "formats/array_record.h"
 #include "formats/megatron_index.h"
 #include "formats/packed.h"
+#include "stages/packed_info.h"
+#include "verify/hand_off_check.h"
 
 namespace pipeline {
 
 namespace {
 
-constexpr std::uint64_t kMaxIndexBytes = std::uint64_t{1} << 30;
-
-const StoredObject* FindObject(const std::vector<StoredObject>& objects, std::string_view name) {
-  const auto found = std::find_if(objects.begin(), objects.end(),
-                                  [&](const StoredObject& object) { return object.name == name; });
-  return found == objects.end() ? nullptr : &*found;
-}
-
-const PackedShard* FindShard(const PackedInfo& info, const ManifestShard& shard) {
-  for (const PackedSplit& split : info.splits)
-    for (const PackedShard& packed : split.shards)
-      if (split.name == shard.split && packed.object == shard.object.name) return &packed;
-  return nullptr;
-}
+using PackedIndex = std::vector<PackedIndexEntry>;
 
 /// What is wrong with the rows of one shard. One thread at a time.
 class RowCheck {
  public:
   /// `index` is null where it cannot be used; what can be said without it is said.
-  RowCheck(const PackedInfo& info, const std::vector<PackedIndexEntry>* index) : info_(info), index_(index) {}
+  RowCheck(const PackedInfo& info, const PackedIndex* index) : info_(info), index_(index) {}
 
   std::string WrongWith(const ShardRecord& record) {
     const std::uint32_t id_bytes = PackedIdBytes(info_.encoding, info_.tokenizer.vocab_size);
@@ -87,199 +74,198 @@ class RowCheck {
   }
 
   const PackedInfo& info_;
-  const std::vector<PackedIndexEntry>* const index_;
+  const PackedIndex* const index_;
   std::vector<std::uint32_t> ids_;
   PackedSegments segments_;
 };
 
-using WrongWithRecord = std::function<std::string(const ShardRecord& record)>;
+/// By packed.json and the index of each shard.
+class PackedCheck final : public HandOffCheck {
+ public:
+  explicit PackedCheck(const HandOffPlace& artifact)
+      : HandOffCheck(artifact), info_(Read(kPackedInfoFile, ParsePackedInfo)) {}
 
-/// Rows that are nothing but ids, of `row_bytes` each.
-Status VerifyRawRows(const ByteFile& file, const ManifestShard& shard, std::uint64_t row_bytes,
-                     const WrongWithRecord& wrong_with, const std::stop_token& stop, Findings& findings,
-                     ReadCounts& counts) {
-  RETURN_IF_ERROR(VerifyBytes(file, shard.object, stop, findings, counts));
-  const std::uint64_t rows = file.size() / row_bytes;
-  if (rows != shard.records || file.size() % row_bytes != 0)
-    findings.Add(StrCat("has ", file.size(), " bytes, not those of the ", shard.records,
-                        " rows of the manifest, ", row_bytes, " each"));
-  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file.Open(0, stop));
-  std::string bytes(row_bytes, '\0');
-  for (std::uint64_t row = 0; row < rows; ++row) {
-    RETURN_IF_ERROR(ReadExactly(*reader, bytes));
-    ++counts.records[shard.split];
-    if (const std::string wrong = wrong_with({row, row * row_bytes, bytes}); !wrong.empty())
-      findings.Add(StrCat("record ", row, " at byte ", row * row_bytes, ": ", wrong));
+  void VerifyManifest(Findings& findings) const override {
+    const PackedEncoding encoding =
+        PackedEncodingOf(config()["encoding"].AsString()).value_or(PackedEncoding::kExample);
+    VerifyShardNames(
+        [encoding](std::string_view split, std::uint32_t number, std::uint32_t count) {
+          return PackedShardName(split, number, count, encoding);
+        },
+        findings);
+    for (const ManifestShard& shard : manifest().shards)
+      if (Find(PackedIndexOf(shard.object.name, encoding)) == nullptr)
+        findings.Add(StrCat("shard ", shard.object.name, ": names no index of it"));
+    VerifyNames({kPackedInfoFile, kPackedModelFile}, findings);
+    VerifyDescription(kPackedInfoFile, info_.status(), findings);
   }
-  return {};
-}
 
-/// Each record of an ArrayRecord file, also behind a damaged one. Offsets are those of its index.
-Status VerifyArrayRecords(const ByteFile& file, const ManifestShard& shard, const WrongWithRecord& wrong_with,
-                          const std::stop_token& stop, Findings& findings, ReadCounts& counts) {
-  RETURN_IF_ERROR(VerifyBytes(file, shard.object, stop, findings, counts));
-  const Result<std::unique_ptr<ArrayRecordReader>> reader = ArrayRecordReader::Open(file, stop);
-  if (!reader.ok()) {
-    if (reader.status().code() == Code::kCancelled) return reader.status();
-    findings.Add(reader.status().message());
+  /// Length, ids and filling of each row, the index against the rows, and its sums against packed.json.
+  Status VerifyShard(const ByteFile& file, const ManifestShard& shard, Findings& findings,
+                     ReadCounts& counts) const override {
+    if (!info_.ok()) return VerifyBytes(file, shard.object, stop(), findings, counts);
+    if (info_->encoding == PackedEncoding::kMmap) {
+      RETURN_IF_ERROR(VerifyRows(file, shard, nullptr, findings, counts));
+      return VerifyMegatron(shard, findings);
+    }
+    const std::string name = PackedIndexOf(shard.object.name, info_->encoding);
+    const Result<PackedIndex> index = Read(name, ParsePackedIndex);
+    if (!index.ok()) findings.Add(StrCat("its index ", name, " cannot be used: ", index.status().message()));
+    RETURN_IF_ERROR(VerifyRows(file, shard, index.ok() ? &*index : nullptr, findings, counts));
+    if (index.ok()) VerifyTotals(*index, shard, findings);
     return {};
   }
-  if ((*reader)->records() != shard.records)
-    findings.Add(StrCat("has ", (*reader)->records(), " records where the manifest says ", shard.records));
-  std::uint64_t offset = 0;
-  for (std::uint64_t record = 0; record < (*reader)->records(); ++record) {
-    const std::uint64_t at = (*reader)->offset(), size = (*reader)->size();
-    const Result<std::optional<std::string_view>> next = (*reader)->Next();
-    if (next.status().code() == Code::kCancelled) return next.status();
-    std::string wrong(next.status().message());
-    if (next.ok()) {
-      ++counts.records[shard.split];
-      wrong = wrong_with({record, offset, **next});
-    }
-    if (!wrong.empty()) findings.Add(StrCat("record ", record, " at byte ", at, ": ", wrong));
-    offset += size;
+
+  Status VerifySidecar(const StoredObject& object, Findings& findings) const override {
+    if (object.name == kPackedInfoFile && info_.ok()) VerifyInfo(findings);
+    return {};
   }
-  return {};
-}
 
-/// The index of a Megatron data set.
-Status VerifyMegatron(Store& store, const ManifestShard& shard, const PackedInfo& info,
-                      const std::stop_token& stop, Findings& findings) {
-  const std::string name = PackedIndexOf(shard.object.name, info.encoding);
-  const Result<std::string> bytes = ReadObject(store, name, kMaxIndexBytes, stop);
-  if (bytes.status().code() == Code::kCancelled) return bytes.status();
-  const Result<MegatronIndex> index = bytes.ok() ? ParseMegatronIndex(*bytes) : bytes.status();
-  if (!index.ok())
-    findings.Add(StrCat("its index ", name, " cannot be used: ", index.status().message()));
-  else if (index->lengths.size() != shard.records ||
-           *index != MegatronRows(MegatronTypeOf(info.tokenizer.vocab_size), shard.records, info.seq_len + 1))
-    findings.Add(
-        StrCat("its index ", name, " is not that of ", shard.records, " rows of ", info.seq_len + 1, " ids"));
-  return {};
-}
+ private:
+  const PackedShard* FindShard(const ManifestShard& shard) const {
+    for (const PackedSplit& split : info_->splits)
+      for (const PackedShard& packed : split.shards)
+        if (split.name == shard.split && packed.object == shard.object.name) return &packed;
+    return nullptr;
+  }
 
-void CompareTotals(const PackedTotals& found, const PackedTotals& expected, Findings& findings) {
-  const auto compare = [&](std::string_view name, std::uint64_t is, std::uint64_t said) {
-    if (is != said)
-      findings.Add(StrCat("its index counts ", is, " ", name, " where ", kPackedInfoFile, " says ", said));
-  };
-  compare("rows", found.rows, expected.rows);
-  compare("tokens", found.tokens, expected.tokens);
-  compare("bytes", found.bytes, expected.bytes);
-  compare("characters", found.chars, expected.chars);
-}
+  void VerifyInfo(Findings& findings) const {
+    if (const std::int64_t seq_len = config()["seq_len"].AsInt(); seq_len != std::int64_t{info_->seq_len})
+      findings.Add(StrCat("seq_len is ", info_->seq_len, " where the manifest says ", seq_len));
+    const auto compare = [&](std::string_view key, const Json& is, const Json& fallback) {
+      const Json& said = config()[key];
+      const Json& was = said.is_null() ? fallback : said;  // of before the key was there
+      if (is != was) findings.Add(StrCat(key, " is ", is.Dump(), " where the manifest says ", was.Dump()));
+    };
+    compare("encoding", PackedEncodingName(info_->encoding), "example");
+    compare("packing", info_->best_fit ? kBestFitPacking : kStreamPacking, kStreamPacking);
+    compare("segments", info_->segments, false);
+    VerifyTokenizer(info_->tokenizer, findings);
+    std::size_t named = 0, known = 0;
+    for (const PackedSplit& split : info_->splits) named += split.shards.size();
+    for (const ManifestShard& shard : manifest().shards) {
+      const auto add = [&](std::string_view what) {
+        findings.Add(StrCat("shard ", shard.object.name, ": ", what));
+      };
+      const PackedShard* const packed = FindShard(shard);
+      if (packed == nullptr) {
+        add("missing");
+        continue;
+      }
+      ++known;
+      if (packed->totals.rows != shard.records)
+        add(StrCat("has ", packed->totals.rows, " rows where the manifest says ", shard.records));
+      if (packed->index != PackedIndexOf(shard.object.name, info_->encoding))
+        add(StrCat("its index is not named ", packed->index));
+    }
+    if (named > known)
+      findings.Add(StrCat("names ", named, " shards, ", named - known, " of which are not in the manifest"));
+  }
 
-/// The index of `shard`; absent, with a finding, where it is none.
-Result<std::optional<std::vector<PackedIndexEntry>>> ReadIndex(Store& store, const ManifestShard& shard,
-                                                               PackedEncoding encoding,
-                                                               const std::stop_token& stop,
-                                                               Findings& findings) {
-  const std::string name = PackedIndexOf(shard.object.name, encoding);
-  const Result<std::string> bytes = ReadObject(store, name, kMaxIndexBytes, stop);
-  if (bytes.status().code() == Code::kCancelled) return bytes.status();
-  Result<std::vector<PackedIndexEntry>> index = bytes.ok() ? ParsePackedIndex(*bytes) : bytes.status();
-  if (index.ok()) return std::optional(std::move(index).value());
-  findings.Add(StrCat("its index ", name, " cannot be used: ", index.status().message()));
-  return std::optional<std::vector<PackedIndexEntry>>();
-}
+  /// `index` is null where it cannot be used.
+  Status VerifyRows(const ByteFile& file, const ManifestShard& shard, const PackedIndex* index,
+                    Findings& findings, ReadCounts& counts) const {
+    RowCheck check(*info_, index);
+    const auto wrong = [&check](const ShardRecord& record) { return check.WrongWith(record); };
+    if (PackedIdBytes(info_->encoding, info_->tokenizer.vocab_size) > 0)
+      return VerifyRawRows(file, shard, wrong, findings, counts);
+    if (info_->encoding == PackedEncoding::kArrayRecord)
+      return VerifyArrayRecords(file, shard, wrong, findings, counts);
+    return VerifyRecords(file, shard, wrong, stop(), findings, counts);
+  }
 
-PackedEncoding EncodingOf(const Manifest& manifest) {
-  return PackedEncodingOf(manifest.lineage.back().config["encoding"].AsString())
-      .value_or(PackedEncoding::kExample);
-}
+  using WrongWithRecord = std::function<std::string(const ShardRecord& record)>;
+
+  /// Rows that are nothing but ids.
+  Status VerifyRawRows(const ByteFile& file, const ManifestShard& shard, const WrongWithRecord& wrong_with,
+                       Findings& findings, ReadCounts& counts) const {
+    const std::uint64_t row_bytes =
+        std::uint64_t{PackedIdBytes(info_->encoding, info_->tokenizer.vocab_size)} *
+        (std::uint64_t{info_->seq_len} + 1);
+    RETURN_IF_ERROR(VerifyBytes(file, shard.object, stop(), findings, counts));
+    const std::uint64_t rows = file.size() / row_bytes;
+    if (rows != shard.records || file.size() % row_bytes != 0)
+      findings.Add(StrCat("has ", file.size(), " bytes, not those of the ", shard.records,
+                          " rows of the manifest, ", row_bytes, " each"));
+    ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file.Open(0, stop()));
+    std::string bytes(row_bytes, '\0');
+    for (std::uint64_t row = 0; row < rows; ++row) {
+      RETURN_IF_ERROR(ReadExactly(*reader, bytes));
+      ++counts.records[shard.split];
+      if (const std::string wrong = wrong_with({row, row * row_bytes, bytes}); !wrong.empty())
+        findings.Add(StrCat("record ", row, " at byte ", row * row_bytes, ": ", wrong));
+    }
+    return {};
+  }
+
+  /// Each record of an ArrayRecord file, also behind a damaged one. Offsets are those of its index.
+  Status VerifyArrayRecords(const ByteFile& file, const ManifestShard& shard,
+                            const WrongWithRecord& wrong_with, Findings& findings, ReadCounts& counts) const {
+    RETURN_IF_ERROR(VerifyBytes(file, shard.object, stop(), findings, counts));
+    const Result<std::unique_ptr<ArrayRecordReader>> reader = ArrayRecordReader::Open(file, stop());
+    if (!reader.ok()) {
+      if (reader.status().code() == Code::kCancelled) return reader.status();
+      findings.Add(reader.status().message());
+      return {};
+    }
+    if ((*reader)->records() != shard.records)
+      findings.Add(StrCat("has ", (*reader)->records(), " records where the manifest says ", shard.records));
+    std::uint64_t offset = 0;
+    for (std::uint64_t record = 0; record < (*reader)->records(); ++record) {
+      const std::uint64_t at = (*reader)->offset(), size = (*reader)->size();
+      const Result<std::optional<std::string_view>> next = (*reader)->Next();
+      if (next.status().code() == Code::kCancelled) return next.status();
+      std::string wrong(next.status().message());
+      if (next.ok()) {
+        ++counts.records[shard.split];
+        wrong = wrong_with({record, offset, **next});
+      }
+      if (!wrong.empty()) findings.Add(StrCat("record ", record, " at byte ", at, ": ", wrong));
+      offset += size;
+    }
+    return {};
+  }
+
+  /// The index of a Megatron data set.
+  Status VerifyMegatron(const ManifestShard& shard, Findings& findings) const {
+    const std::string name = PackedIndexOf(shard.object.name, info_->encoding);
+    const std::uint32_t ids = info_->seq_len + 1;
+    const Result<MegatronIndex> index = Read(name, ParseMegatronIndex);
+    if (!index.ok())
+      findings.Add(StrCat("its index ", name, " cannot be used: ", index.status().message()));
+    else if (index->lengths.size() != shard.records ||
+             *index != MegatronRows(MegatronTypeOf(info_->tokenizer.vocab_size), shard.records, ids))
+      findings.Add(StrCat("its index ", name, " is not that of ", shard.records, " rows of ", ids, " ids"));
+    return {};
+  }
+
+  void VerifyTotals(const PackedIndex& index, const ManifestShard& shard, Findings& findings) const {
+    const PackedShard* const packed = FindShard(shard);
+    if (packed == nullptr) return;
+    PackedTotals found;
+    found.rows = index.size();
+    for (const PackedIndexEntry& entry : index) {
+      found.tokens += entry.facts.length;
+      found.bytes += entry.facts.bytes;
+      found.chars += entry.facts.chars;
+    }
+    const auto compare = [&](std::string_view name, std::uint64_t is, std::uint64_t said) {
+      if (is != said)
+        findings.Add(StrCat("its index counts ", is, " ", name, " where ", kPackedInfoFile, " says ", said));
+    };
+    compare("rows", found.rows, packed->totals.rows);
+    compare("tokens", found.tokens, packed->totals.tokens);
+    compare("bytes", found.bytes, packed->totals.bytes);
+    compare("characters", found.chars, packed->totals.chars);
+  }
+
+  const Result<PackedInfo> info_;
+};
 
 }  // namespace
 
-void VerifyPackedManifest(const Manifest& manifest, Findings& findings) {
-  const PackedEncoding encoding = EncodingOf(manifest);
-  const ManifestShard* before = nullptr;
-  for (const ManifestShard& shard : manifest.shards) {
-    const std::string& name = shard.object.name;
-    const bool follows = before != nullptr && before->split == shard.split;
-    if (shard.number != (follows ? before->number + 1 : 0) || (follows && shard.count != before->count) ||
-        (!follows && before != nullptr && before->number + 1 != before->count))
-      findings.Add(StrCat("shard ", name, ": number ", shard.number, " of ", shard.count,
-                          " does not follow the one before"));
-    if (const std::string expected = PackedShardName(shard.split, shard.number, shard.count, encoding);
-        name != expected)
-      findings.Add(StrCat("shard ", name, ": its name is not ", expected));
-    if (FindObject(manifest.sidecars, PackedIndexOf(name, encoding)) == nullptr)
-      findings.Add(StrCat("shard ", name, ": names no index of it"));
-    before = &shard;
-  }
-  if (before != nullptr && before->number + 1 != before->count)
-    findings.Add(StrCat("split ", before->split, ": has ", before->number + 1, " shards of ", before->count));
-  for (const std::string_view needed : {kPackedInfoFile, kPackedModelFile})
-    if (FindObject(manifest.sidecars, needed) == nullptr) findings.Add(StrCat("names no ", needed));
-}
-
-void VerifyPackedInfo(const PackedInfo& info, const Manifest& manifest, Findings& findings) {
-  const Json& config = manifest.lineage.back().config;
-  if (const std::int64_t seq_len = config["seq_len"].AsInt(); seq_len != std::int64_t{info.seq_len})
-    findings.Add(StrCat("seq_len is ", info.seq_len, " where the manifest says ", seq_len));
-  const auto compare = [&](std::string_view key, const Json& is, Json was, const Json& fallback) {
-    if (was.is_null()) was = fallback;  // of before the key was there
-    if (is != was) findings.Add(StrCat(key, " is ", is.Dump(), " where the manifest says ", was.Dump()));
-  };
-  compare("encoding", PackedEncodingName(info.encoding), config["encoding"], "example");
-  compare("packing", info.best_fit ? kBestFitPacking : kStreamPacking, config["packing"], kStreamPacking);
-  compare("segments", info.segments, config["segments"], false);
-  const StoredObject* const model = FindObject(manifest.sidecars, info.tokenizer.model);
-  if (model == nullptr)
-    findings.Add(StrCat("the tokenizer's model ", info.tokenizer.model, " is not in the manifest"));
-  else if (model->digest != info.tokenizer.model_digest)
-    findings.Add(StrCat("the ids were made by a tokenizer with the digest ",
-                        info.tokenizer.model_digest.ToHex(), ", and that of ", model->name, " is ",
-                        model->digest.ToHex()));
-  std::size_t known = 0;
-  for (const ManifestShard& shard : manifest.shards) {
-    const PackedShard* const packed = FindShard(info, shard);
-    if (packed == nullptr) {
-      findings.Add(StrCat("shard ", shard.object.name, ": missing"));
-      continue;
-    }
-    ++known;
-    if (packed->totals.rows != shard.records)
-      findings.Add(StrCat("shard ", shard.object.name, ": has ", packed->totals.rows,
-                          " rows where the manifest says ", shard.records));
-    if (packed->index != PackedIndexOf(shard.object.name, info.encoding))
-      findings.Add(StrCat("shard ", shard.object.name, ": its index is not named ", packed->index));
-  }
-  std::size_t named = 0;
-  for (const PackedSplit& split : info.splits) named += split.shards.size();
-  if (named > known)
-    findings.Add(StrCat("names ", named, " shards, ", named - known, " of which are not in the manifest"));
-}
-
-Status VerifyPackedShard(Store& store, const ByteFile& file, const ManifestShard& shard,
-                         const PackedInfo& info, const std::stop_token& stop, Findings& findings,
-                         ReadCounts& counts) {
-  const bool mmap = info.encoding == PackedEncoding::kMmap;
-  std::optional<std::vector<PackedIndexEntry>> index;
-  if (!mmap) {
-    ASSIGN_OR_RETURN(index, ReadIndex(store, shard, info.encoding, stop, findings));
-  }
-  RowCheck check(info, index ? &*index : nullptr);
-  const auto wrong = [&check](const ShardRecord& record) { return check.WrongWith(record); };
-  if (const std::uint64_t id_bytes = PackedIdBytes(info.encoding, info.tokenizer.vocab_size))
-    RETURN_IF_ERROR(VerifyRawRows(file, shard, id_bytes * (std::uint64_t{info.seq_len} + 1), wrong, stop,
-                                  findings, counts));
-  else if (info.encoding == PackedEncoding::kArrayRecord)
-    RETURN_IF_ERROR(VerifyArrayRecords(file, shard, wrong, stop, findings, counts));
-  else
-    RETURN_IF_ERROR(VerifyRecords(file, shard, wrong, stop, findings, counts));
-  if (mmap) return VerifyMegatron(store, shard, info, stop, findings);
-  if (!index) return {};
-  PackedTotals totals;
-  totals.rows = index->size();
-  for (const PackedIndexEntry& entry : *index) {
-    totals.tokens += entry.facts.length;
-    totals.bytes += entry.facts.bytes;
-    totals.chars += entry.facts.chars;
-  }
-  if (const PackedShard* const packed = FindShard(info, shard))
-    CompareTotals(totals, packed->totals, findings);
-  return {};
+std::unique_ptr<const HandOffCheck> MakePackedCheck(const HandOffPlace& artifact) {
+  return std::make_unique<PackedCheck>(artifact);
 }
 
 }  // namespace pipeline

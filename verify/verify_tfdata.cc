@@ -1,143 +1,143 @@
-#include "verify/verify_tfdata.h"
-
-#include <algorithm>
-#include <set>
+// Directories of ids. What lies on disk: formats/tfdata.md.
 #include <string>
+#include <string_view>
 
 #include "base/str.h"
 #include "formats/tfdata.h"
+#include "shards/shard_ranges.h"
+#include "stages/tfdata_info.h"
 #include "stages/write_tfdata.h"
-#include "verify/shard_names.h"
+#include "verify/hand_off_check.h"
 
 namespace pipeline {
 
 namespace {
 
-const TfdataDirectory* FindDirectory(const TfdataInfo& info, std::string_view name) {
-  for (const TfdataSplit& split : info.splits)
-    for (const TfdataDirectory& directory : split.directories)
-      if (directory.name == name) return &directory;
-  return nullptr;
+/// The run that the name of a snapshot names; empty where it names none.
+std::string RunOf(std::string_view snapshot) {
+  const std::size_t begin = snapshot.find('/') + 1;
+  const std::size_t end = snapshot.find('/', begin);
+  return begin == 0 || end == std::string_view::npos ? std::string()
+                                                     : std::string(snapshot.substr(begin, end - begin));
 }
 
-std::set<std::string_view> NamesOf(const std::vector<StoredObject>& objects) {
-  std::set<std::string_view> names;
-  for (const StoredObject& object : objects) names.insert(object.name);
-  return names;
-}
+/// By tfdata.json.
+class TfdataCheck final : public HandOffCheck {
+ public:
+  explicit TfdataCheck(const HandOffPlace& artifact)
+      : HandOffCheck(artifact), info_(Read(kTfdataInfoFile, ParseTfdataInfo)) {}
+
+  void VerifyManifest(Findings& findings) const override {
+    // The run is named by the directory's metadata; here it is taken as it comes.
+    std::size_t at = 0;
+    VerifyShardNames(
+        [&](std::string_view split, std::uint32_t number, std::uint32_t count) {
+          return TfdataSnapshotName(TfdataDirectoryOf(config(), split, number, count),
+                                    RunOf(manifest().shards[at++].object.name));
+        },
+        findings);
+    for (const ManifestShard& shard : manifest().shards)
+      for (const std::string_view needed : {kTfdataMetadataFile, kTfdataSpecFile})
+        VerifyNames({StrCat(TfdataDirectoryOf(shard.object.name), "/", needed)}, findings);
+    VerifyNames({kTfdataInfoFile, kTfdataModelFile}, findings);
+    VerifyDescription(kTfdataInfoFile, info_.status(), findings);
+  }
+
+  /// That each element is an id of the tokenizer.
+  Status VerifyShard(const ByteFile& file, const ManifestShard& shard, Findings& findings,
+                     ReadCounts& counts) const override {
+    if (!info_.ok()) return VerifyBytes(file, shard.object, stop(), findings, counts);
+    ManifestShard elements = shard;  // of which there is one for each id, not for each document
+    const TfdataDirectory* const directory = FindDirectory(TfdataDirectoryOf(shard.object.name));
+    elements.records = directory == nullptr ? shard.object.bytes / kTfdataElementBytes : directory->ids;
+    const auto wrong = [this](const ShardRecord& record) -> std::string {
+      const Result<std::uint32_t> id = ParseTfdataElement(record.bytes);
+      if (!id.ok()) return std::string(id.status().message());
+      if (*id < info_->tokenizer.vocab_size) return {};
+      return StrCat("id ", *id, " where the tokenizer has ", info_->tokenizer.vocab_size, " pieces");
+    };
+    ReadCounts read;
+    RETURN_IF_ERROR(VerifyRecords(file, elements, wrong, stop(), findings, read));
+    counts.bytes += read.bytes;
+    counts.records[shard.split] += shard.records;
+    return {};
+  }
+
+  Status VerifySidecar(const StoredObject& object, Findings& findings) const override {
+    if (!info_.ok()) return {};
+    if (object.name == kTfdataInfoFile) VerifyInfo(findings);
+    const std::size_t slash = object.name.find('/');
+    if (slash == std::string::npos) return {};
+    const std::string_view file = std::string_view(object.name).substr(slash + 1);
+    if (file != kTfdataSpecFile && file != kTfdataMetadataFile) return {};
+    ASSIGN_OR_RETURN(const std::string bytes, Read(object.name));
+    if (file == kTfdataMetadataFile)
+      VerifyMetadata(object.name.substr(0, slash), bytes, findings);
+    else if (bytes != TfdataSpec())
+      findings.Add("does not say that elements are scalars of int32");
+    return {};
+  }
+
+ private:
+  const TfdataDirectory* FindDirectory(std::string_view name) const {
+    for (const TfdataSplit& split : info_->splits)
+      for (const TfdataDirectory& directory : split.directories)
+        if (directory.name == name) return &directory;
+    return nullptr;
+  }
+
+  void VerifyInfo(Findings& findings) const {
+    if (const std::string_view eos = config()["eos"].AsString("document"); info_->eos != eos)
+      findings.Add(StrCat("eos is ", info_->eos, " where the manifest says ", eos));
+    VerifyTokenizer(info_->tokenizer, findings);
+    std::size_t named = 0, known = 0;
+    for (const TfdataSplit& split : info_->splits) named += split.directories.size();
+    for (const ManifestShard& shard : manifest().shards) {
+      const std::string_view name = TfdataDirectoryOf(shard.object.name);
+      const auto add = [&](std::string_view what) { findings.Add(StrCat("directory ", name, ": ", what)); };
+      const TfdataDirectory* const directory = FindDirectory(name);
+      if (directory == nullptr) {
+        add("missing");
+        continue;
+      }
+      ++known;
+      if (directory->documents != shard.records)
+        add(StrCat("has ", directory->documents, " documents where the manifest says ", shard.records));
+      if (shard.object.name != TfdataSnapshotName(name, directory->run_id))
+        add(StrCat("its run is not ", directory->run_id));
+      if (shard.object.bytes != directory->ids * kTfdataElementBytes)
+        add(StrCat("has ", directory->ids, " ids, and its snapshot ", shard.object.bytes, " bytes, not ",
+                   kTfdataElementBytes, " for each"));
+    }
+    if (named > known)
+      findings.Add(
+          StrCat("names ", named, " directories, ", named - known, " of which are not in the manifest"));
+    for (const TfdataSplit& split : info_->splits)
+      if (split.name != kTrainSplit && split.ids() < kTfdataWindow)
+        findings.Add(StrCat("split ", split.name, ": has ", split.ids(),
+                            " ids, and the trainer cuts windows of ", kTfdataWindow));
+  }
+
+  void VerifyMetadata(std::string_view name, std::string_view bytes, Findings& findings) const {
+    const Result<TfdataMetadata> metadata = ParseTfdataMetadata(bytes);
+    if (!metadata.ok()) return findings.Add(metadata.status().message());
+    const TfdataDirectory* const directory = FindDirectory(name);
+    if (directory == nullptr) return findings.Add(StrCat(kTfdataInfoFile, " does not name its directory"));
+    if (metadata->run_id != directory->run_id)
+      findings.Add(StrCat("names the run ", metadata->run_id, " where ", kTfdataInfoFile, " names ",
+                          directory->run_id));
+    if (metadata->elements != directory->ids)
+      findings.Add(
+          StrCat("counts ", metadata->elements, " ids where ", kTfdataInfoFile, " counts ", directory->ids));
+  }
+
+  const Result<TfdataInfo> info_;
+};
 
 }  // namespace
 
-void VerifyTfdataManifest(const Manifest& manifest, Findings& findings) {
-  const Json& config = manifest.lineage.back().config;
-  const auto number_of = [](const ManifestShard& shard) {
-    const std::size_t slash = shard.object.name.find('/');
-    const std::size_t next = shard.object.name.find('/', slash + 1);
-    return slash == std::string::npos || next == std::string::npos
-               ? std::string()
-               : shard.object.name.substr(slash + 1, next - slash - 1);
-  };
-  // The run is named by the directory's metadata; here it is taken as it comes.
-  std::size_t at = 0;
-  VerifyShardNames(
-      manifest,
-      [&](std::string_view split, std::uint32_t number, std::uint32_t count) {
-        return TfdataSnapshotName(TfdataDirectoryOf(config, split, number, count),
-                                  number_of(manifest.shards[at++]));
-      },
-      findings);
-  const std::set<std::string_view> before = NamesOf(manifest.sidecars), after = NamesOf(manifest.followers);
-  for (const ManifestShard& shard : manifest.shards) {
-    const std::string_view directory = TfdataDirectoryOf(shard.object.name);
-    if (!before.contains(StrCat(directory, "/", kTfdataMetadataFile)))
-      findings.Add(StrCat("directory ", directory, ": names no ", kTfdataMetadataFile));
-    if (!after.contains(StrCat(directory, "/", kTfdataSpecFile)))
-      findings.Add(StrCat("directory ", directory, ": names no ", kTfdataSpecFile));
-  }
-  for (const std::string_view needed : {kTfdataInfoFile, kTfdataModelFile})
-    if (!before.contains(needed)) findings.Add(StrCat("names no ", needed));
-}
-
-void VerifyTfdataInfo(const TfdataInfo& info, const Manifest& manifest, Findings& findings) {
-  const Json& config = manifest.lineage.back().config;
-  if (info.eos != config["eos"].AsString("document"))
-    findings.Add(
-        StrCat("eos is ", info.eos, " where the manifest says ", config["eos"].AsString("document")));
-  const auto model = std::find_if(manifest.sidecars.begin(), manifest.sidecars.end(),
-                                  [](const StoredObject& object) { return object.name == kTfdataModelFile; });
-  if (model != manifest.sidecars.end() && model->digest != info.tokenizer.model_digest)
-    findings.Add(StrCat("the ids were made by a tokenizer with the digest ",
-                        info.tokenizer.model_digest.ToHex(), ", and that of ", model->name, " is ",
-                        model->digest.ToHex()));
-  std::size_t named = 0, known = 0;
-  for (const TfdataSplit& split : info.splits) named += split.directories.size();
-  for (const ManifestShard& shard : manifest.shards) {
-    const std::string_view name = TfdataDirectoryOf(shard.object.name);
-    const TfdataDirectory* const directory = FindDirectory(info, name);
-    if (directory == nullptr) {
-      findings.Add(StrCat("directory ", name, ": missing"));
-      continue;
-    }
-    ++known;
-    if (directory->documents != shard.records)
-      findings.Add(StrCat("directory ", name, ": has ", directory->documents,
-                          " documents where the manifest says ", shard.records));
-    if (shard.object.name != TfdataSnapshotName(name, directory->run_id))
-      findings.Add(StrCat("directory ", name, ": its run is not ", directory->run_id));
-    if (shard.object.bytes != directory->ids * kTfdataElementBytes)
-      findings.Add(StrCat("directory ", name, ": has ", directory->ids, " ids, and its snapshot ",
-                          shard.object.bytes, " bytes, not ", kTfdataElementBytes, " for each"));
-  }
-  if (named > known)
-    findings.Add(
-        StrCat("names ", named, " directories, ", named - known, " of which are not in the manifest"));
-  for (const TfdataSplit& split : info.splits)
-    if (split.name != "train" && split.ids() < kTfdataWindow)
-      findings.Add(StrCat("split ", split.name, ": has ", split.ids(),
-                          " ids, and the trainer cuts windows of ", kTfdataWindow));
-}
-
-bool IsTfdataFile(std::string_view name) {
-  const std::string_view last = name.substr(name.rfind('/') + 1);
-  return last.size() < name.size() && (last == kTfdataSpecFile || last == kTfdataMetadataFile);
-}
-
-void VerifyTfdataFile(std::string_view name, std::string_view bytes, const TfdataInfo& info,
-                      Findings& findings) {
-  if (name.ends_with(kTfdataSpecFile)) {
-    if (bytes != TfdataSpec()) findings.Add("does not say that elements are scalars of int32");
-    return;
-  }
-  const Result<TfdataMetadata> metadata = ParseTfdataMetadata(bytes);
-  if (!metadata.ok()) return findings.Add(metadata.status().message());
-  const TfdataDirectory* const directory = FindDirectory(info, name.substr(0, name.find('/')));
-  if (directory == nullptr) return findings.Add(StrCat(kTfdataInfoFile, " does not name its directory"));
-  if (metadata->run_id != directory->run_id)
-    findings.Add(
-        StrCat("names the run ", metadata->run_id, " where ", kTfdataInfoFile, " names ", directory->run_id));
-  if (metadata->elements != directory->ids)
-    findings.Add(
-        StrCat("counts ", metadata->elements, " ids where ", kTfdataInfoFile, " counts ", directory->ids));
-}
-
-Status VerifyTfdataShard(const ByteFile& file, const ManifestShard& shard, const TfdataInfo& info,
-                         const std::stop_token& stop, Findings& findings, ReadCounts& counts) {
-  ManifestShard elements = shard;  // of which there is one for each id, not for each document
-  const TfdataDirectory* const directory = FindDirectory(info, TfdataDirectoryOf(shard.object.name));
-  elements.records = directory == nullptr ? shard.object.bytes / kTfdataElementBytes : directory->ids;
-  ReadCounts read;
-  RETURN_IF_ERROR(VerifyRecords(
-      file, elements,
-      [&info](const ShardRecord& record) -> std::string {
-        const Result<std::uint32_t> id = ParseTfdataElement(record.bytes);
-        if (!id.ok()) return std::string(id.status().message());
-        if (*id < info.tokenizer.vocab_size) return {};
-        return StrCat("id ", *id, " where the tokenizer has ", info.tokenizer.vocab_size, " pieces");
-      },
-      stop, findings, read));
-  counts.bytes += read.bytes;
-  counts.records[shard.split] += shard.records;
-  return {};
+std::unique_ptr<const HandOffCheck> MakeTfdataCheck(const HandOffPlace& artifact) {
+  return std::make_unique<TfdataCheck>(artifact);
 }
 
 }  // namespace pipeline

@@ -1,8 +1,10 @@
-#include "verify/verify_tfds.h"
-
+// A TFDS data set. What lies on disk: formats/tfds.md.
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -12,27 +14,17 @@
 #include "base/str.h"
 #include "formats/sentencepiece_model.h"
 #include "formats/tf_example.h"
+#include "formats/tfds.h"
 #include "formats/tfrecord.h"
+#include "text/sentencepiece_handle.h"
 #include "text/utf8.h"
+#include "verify/hand_off_check.h"
 
 namespace pipeline {
 
 namespace {
 
-constexpr std::uint64_t kMaxModelBytes = std::uint64_t{1} << 30;
 constexpr std::string_view kLabelsSource = "labels";  // what write_tfds calls its file of names
-
-/// The splits as dataset_info.json must have them.
-std::vector<TfdsSplit> SplitsOf(const Manifest& manifest) {
-  std::vector<TfdsSplit> splits;
-  for (const ManifestShard& shard : manifest.shards) {
-    if (splits.empty() || splits.back().name != shard.split) splits.push_back({shard.split, {}, 0});
-    splits.back().shard_lengths.push_back(shard.records);
-    splits.back().bytes +=
-        shard.object.bytes - std::min(shard.object.bytes, kTfRecordOverhead * shard.records);
-  }
-  return splits;
-}
 
 void CompareSplit(const TfdsSplit& found, const TfdsSplit& expected, Findings& findings) {
   const auto add = [&](std::string_view what) { findings.Add(StrCat("split ", found.name, ": ", what)); };
@@ -53,24 +45,23 @@ std::vector<std::string> ListOf(const Json& config, std::string_view key) {
   return list;
 }
 
-/// Whether records have labels, which the configuration names or a file did that it counts by.
-bool HasLabels(const Manifest& manifest) {
-  const LineageStage& stage = manifest.lineage.back();
-  return stage.config.Has("labels") ||
-         std::any_of(stage.sources.begin(), stage.sources.end(),
-                     [](const auto& source) { return source.first == kLabelsSource; });
-}
-
 bool IsOneCharacter(std::string_view text) {
   return !text.empty() && std::all_of(text.begin() + 1, text.end(), IsUtf8Tail);
 }
 
+/// What each record is held against.
+struct ExampleRules {
+  TfdsFeatures features;
+  std::unique_ptr<const SentencePieceEncoder> tokenizer;  // null where lines may have any length
+  std::size_t max_tokens = 0;                             // with the end mark
+};
+
 /// One thread at a time.
 class ExampleCheck {
  public:
-  explicit ExampleCheck(const TfdsShardCheck& check) : check_(check) {
-    std::vector<std::string> names = check.features.texts;
-    if (check.features.labels > 0) names.emplace_back(kTfdsLabelFeature);
+  explicit ExampleCheck(const ExampleRules& rules) : rules_(rules) {
+    std::vector<std::string> names = rules.features.texts;
+    if (rules.features.labels > 0) names.emplace_back(kTfdsLabelFeature);
     std::sort(names.begin(), names.end());
     for (const std::string& name : names) expected_ += StrCat(expected_.empty() ? "" : ", ", name);
   }
@@ -82,13 +73,13 @@ class ExampleCheck {
     std::string names;
     for (const auto& [name, feature] : *example) names += StrCat(names.empty() ? "" : ", ", name);
     if (names != expected_) return StrCat("its features are {", names, "}, not {", expected_, "}");
-    if (check_.features.labels > 0)
+    if (rules_.features.labels > 0)
       if (std::string wrong = OfLabel(example->at(kTfdsLabelFeature)); !wrong.empty()) return wrong;
-    for (const std::string& name : check_.features.texts) {
+    for (const std::string& name : rules_.features.texts) {
       const auto* const texts = std::get_if<TfBytesList>(&example->at(name));
       if (texts == nullptr || texts->size() != 1) return StrCat("its feature ", name, " is not one text");
       if (std::string wrong = WrongWithText(texts->front()); !wrong.empty()) return wrong;
-      if (check_.tokenizer)
+      if (rules_.tokenizer)
         if (std::string wrong = OfLength(texts->front()); !wrong.empty()) return wrong;
     }
     return {};
@@ -99,165 +90,194 @@ class ExampleCheck {
     const auto* const numbers = std::get_if<TfInt64List>(&feature);
     if (numbers == nullptr || numbers->size() != 1)
       return StrCat("its feature ", kTfdsLabelFeature, " is not one number");
-    if (numbers->front() < 0 || static_cast<std::uint64_t>(numbers->front()) >= check_.features.labels)
-      return StrCat("its label is ", numbers->front(), " of ", check_.features.labels);
+    if (numbers->front() < 0 || static_cast<std::uint64_t>(numbers->front()) >= rules_.features.labels)
+      return StrCat("its label is ", numbers->front(), " of ", rules_.features.labels);
     return {};
   }
 
   std::string OfLength(std::string_view text) {
     ids_.clear(), ends_.clear();
-    if (const Status status = check_.tokenizer->Encode(text, scratch_, ids_, ends_); !status.ok())
+    if (const Status status = rules_.tokenizer->Encode(text, scratch_, ids_, ends_); !status.ok())
       return std::string(status.message());
-    if (ids_.size() < check_.max_tokens || IsOneCharacter(text)) return {};
-    return StrCat("its text has ", ids_.size() + 1, " tokens where the trainer takes ", check_.max_tokens);
+    if (ids_.size() < rules_.max_tokens || IsOneCharacter(text)) return {};
+    return StrCat("its text has ", ids_.size() + 1, " tokens where the trainer takes ", rules_.max_tokens);
   }
 
-  const TfdsShardCheck& check_;
+  const ExampleRules& rules_;
   std::string expected_;  // names of all features
   SentencePieceEncoder::Scratch scratch_;
   std::vector<std::uint32_t> ids_, ends_;
 };
 
-/// Whether some object has this name.
-bool Names(const std::vector<StoredObject>& objects, std::string_view name) {
-  return std::any_of(objects.begin(), objects.end(),
-                     [&](const StoredObject& object) { return object.name == name; });
+Result<std::unique_ptr<const SentencePieceEncoder>> LoadTokenizer(std::string_view model) {
+  RETURN_IF_ERROR(SentencePieceModel::Parse(model).status());
+  ASSIGN_OR_RETURN(std::unique_ptr<const SentencePieceEncoder> encoder, SentencePieceEncoder::Load(model));
+  return encoder;
 }
 
-void VerifySums(const Manifest& manifest, Findings& findings) {
-  const bool equal = manifest.lineage.back().config["equal"].AsBool();
-  for (const TfdsSplit& split : SplitsOf(manifest)) {
-    std::uint64_t records = 0;
-    for (const std::uint64_t length : split.shard_lengths) records += length;
-    const auto total = manifest.splits.find(split.name);
-    const std::uint64_t promised = total == manifest.splits.end() ? 0 : total->second.records;
-    // `equal` leaves out the last rows of a split, fewer than it has shards.
-    const std::uint64_t may_lack = equal ? split.shard_lengths.size() - 1 : 0;
-    if (records > promised || promised - records > may_lack)
-      findings.Add(StrCat("split ", split.name, ": its shards have ", records, " records of ", promised));
+/// By features.json, the names of the labels, and the tokenizer that lines were measured with.
+class TfdsCheck final : public HandOffCheck {
+ public:
+  explicit TfdsCheck(const HandOffPlace& artifact) : HandOffCheck(artifact) {
+    rules_.features = ReadFeatures();
+    rules_.max_tokens = static_cast<std::size_t>(config()["max_tokens"].AsInt(0));
+    if (rules_.max_tokens == 0) return;
+    Result<std::unique_ptr<const SentencePieceEncoder>> tokenizer = Read(kTfdsTokenizerFile, LoadTokenizer);
+    if (tokenizer.ok())
+      rules_.tokenizer = std::move(tokenizer).value();
+    else
+      no_tokenizer_ = std::move(tokenizer).status();
   }
-}
+
+  void VerifyManifest(Findings& findings) const override {
+    VerifyShardNames(
+        [this](std::string_view split, std::uint32_t number, std::uint32_t count) {
+          return TfdsShardName(config()["name"].AsString(), split, number, count);
+        },
+        findings);
+    VerifyNames({kTfdsInfoFile, kTfdsFeaturesFile}, findings);
+    if (HasLabels()) VerifyNames({kTfdsLabelsFile}, findings);
+    if (rules_.max_tokens > 0) VerifyNames({kTfdsTokenizerFile}, findings);
+    VerifyDescription(kTfdsTokenizerFile, no_tokenizer_, findings);
+    VerifySums(findings);
+  }
+
+  /// That each record is an Example with the features, clean texts of no more tokens than there may be, and
+  /// the number of a label that there is.
+  Status VerifyShard(const ByteFile& file, const ManifestShard& shard, Findings& findings,
+                     ReadCounts& counts) const override {
+    ExampleCheck check(rules_);
+    return VerifyRecords(
+        file, shard, [&check](const ShardRecord& record) { return check.Of(record.bytes); }, stop(), findings,
+        counts);
+  }
+
+  Status VerifySidecar(const StoredObject& object, Findings& findings) const override {
+    const bool info = object.name == kTfdsInfoFile, labels = object.name == kTfdsLabelsFile;
+    if (!info && !labels && object.name != kTfdsFeaturesFile) return {};
+    ASSIGN_OR_RETURN(const std::string text, Read(object.name));
+    if (info)
+      VerifyInfo(text, findings);
+    else if (labels)
+      VerifyLabels(text, findings);
+    else
+      VerifyFeatures(text, findings);
+    return {};
+  }
+
+ private:
+  /// What features.json says; where it is not what was written, what the manifest and label.labels.txt let
+  /// expect: what was damaged is told where it lies, and not of every record.
+  TfdsFeatures ReadFeatures() const {
+    const StoredObject* const written = Find(kTfdsFeaturesFile);
+    if (const Result<std::string> text = Read(kTfdsFeaturesFile);
+        text.ok() && written != nullptr && written->digest == DigestOf(*text))
+      if (Result<TfdsFeatures> features = ParseTfdsFeatures(*text); features.ok())
+        return std::move(features).value();
+    TfdsFeatures expected;
+    if (config().Has("features"))
+      expected.texts = ListOf(config(), "features");
+    else if (!manifest().schema.field_names.empty())
+      expected.texts = manifest().schema.field_names;
+    expected.labels = config()["labels"].AsArray().size();
+    if (expected.labels > 0) return expected;
+    if (const auto names = Read(kTfdsLabelsFile, ParseTfdsLabels); names.ok())
+      expected.labels = names->size();
+    return expected;
+  }
+
+  /// Whether records have labels, which the configuration names or a file did that it counts by.
+  bool HasLabels() const {
+    const auto& sources = manifest().lineage.back().sources;
+    return config().Has("labels") || std::any_of(sources.begin(), sources.end(), [](const auto& source) {
+             return source.first == kLabelsSource;
+           });
+  }
+
+  /// The splits as dataset_info.json must have them.
+  std::vector<TfdsSplit> Splits() const {
+    std::vector<TfdsSplit> splits;
+    for (const ManifestShard& shard : manifest().shards) {
+      if (splits.empty() || splits.back().name != shard.split) splits.push_back({shard.split, {}, 0});
+      splits.back().shard_lengths.push_back(shard.records);
+      splits.back().bytes +=
+          shard.object.bytes - std::min(shard.object.bytes, kTfRecordOverhead * shard.records);
+    }
+    return splits;
+  }
+
+  void VerifySums(Findings& findings) const {
+    const bool equal = config()["equal"].AsBool();
+    for (const TfdsSplit& split : Splits()) {
+      std::uint64_t records = 0;
+      for (const std::uint64_t length : split.shard_lengths) records += length;
+      const auto total = manifest().splits.find(split.name);
+      const std::uint64_t promised = total == manifest().splits.end() ? 0 : total->second.records;
+      // `equal` leaves out the last rows of a split, fewer than it has shards.
+      const std::uint64_t may_lack = equal ? split.shard_lengths.size() - 1 : 0;
+      if (records > promised || promised - records > may_lack)
+        findings.Add(StrCat("split ", split.name, ": its shards have ", records, " records of ", promised));
+    }
+  }
+
+  void VerifyInfo(std::string_view text, Findings& findings) const {
+    const Result<TfdsInfo> info = ParseTfdsInfo(text);
+    if (!info.ok()) return findings.Add(info.status().message());
+    const auto compare = [&](std::string_view key, std::string_view is, std::string_view said) {
+      if (is != said) findings.Add(StrCat(key, " is ", is, " where the manifest says ", said));
+    };
+    compare("name", info->name, config()["name"].AsString());
+    compare("version", info->version, config()["version"].AsString(info->version));
+    const std::vector<TfdsSplit> expected = Splits();
+    const auto find = [](const std::vector<TfdsSplit>& splits, std::string_view name) {
+      return std::find_if(splits.begin(), splits.end(),
+                          [&](const TfdsSplit& split) { return split.name == name; });
+    };
+    for (const TfdsSplit& split : info->splits) {
+      const auto same = find(expected, split.name);
+      if (same == expected.end())
+        findings.Add(StrCat("split ", split.name, ": has no shards in the manifest"));
+      else
+        CompareSplit(split, *same, findings);
+    }
+    for (const TfdsSplit& split : expected)
+      if (find(info->splits, split.name) == info->splits.end())
+        findings.Add(StrCat("split ", split.name, ": missing"));
+  }
+
+  void VerifyFeatures(std::string_view text, Findings& findings) const {
+    const Result<TfdsFeatures> found = ParseTfdsFeatures(text);
+    if (!found.ok()) return findings.Add(found.status().message());
+    if (config().Has("features")) {
+      std::vector<std::string> expected = ListOf(config(), "features");
+      std::sort(expected.begin(), expected.end());
+      if (found->texts != expected) findings.Add("names other features than the manifest");
+    }
+    const std::size_t labels = config()["labels"].AsArray().size();
+    if (!HasLabels() && found->labels > 0) findings.Add("has labels where the manifest has none");
+    if (HasLabels() && (found->labels == 0 || (labels > 0 && labels != found->labels)))
+      findings.Add(StrCat("has ", found->labels, " labels where the manifest has ",
+                          labels > 0 ? std::to_string(labels) : "those of a file"));
+  }
+
+  void VerifyLabels(std::string_view text, Findings& findings) const {
+    if (config().Has("labels") && text != TfdsLabelsText(ListOf(config(), "labels")))
+      return findings.Add("does not name the labels that the manifest has, in their order");
+    const Result<std::vector<std::string>> names = ParseTfdsLabels(text);
+    if (!names.ok()) return findings.Add(names.status().message());
+    if (names->size() != rules_.features.labels)
+      findings.Add(StrCat("names ", names->size(), " labels where ", kTfdsFeaturesFile, " has ",
+                          rules_.features.labels));
+  }
+
+  ExampleRules rules_;
+  Status no_tokenizer_;  // why it cannot be read
+};
 
 }  // namespace
 
-void VerifyTfdsManifest(const Manifest& manifest, Findings& findings) {
-  const Json& name = manifest.lineage.back().config["name"];
-  const ManifestShard* before = nullptr;
-  for (const ManifestShard& shard : manifest.shards) {
-    const bool follows = before != nullptr && before->split == shard.split;
-    if (shard.number != (follows ? before->number + 1 : 0) || (follows && shard.count != before->count) ||
-        (!follows && before != nullptr && before->number + 1 != before->count))
-      findings.Add(StrCat("shard ", shard.object.name, ": number ", shard.number, " of ", shard.count,
-                          " does not follow the one before"));
-    if (const std::string expected = TfdsShardName(name.AsString(), shard.split, shard.number, shard.count);
-        shard.object.name != expected)
-      findings.Add(StrCat("shard ", shard.object.name, ": TensorFlow Datasets looks for ", expected));
-    before = &shard;
-  }
-  if (before != nullptr && before->number + 1 != before->count)
-    findings.Add(StrCat("split ", before->split, ": has ", before->number + 1, " shards of ", before->count));
-  if (!Names(manifest.sidecars, kTfdsInfoFile)) findings.Add(StrCat("names no ", kTfdsInfoFile));
-  if (HasLabels(manifest) && !Names(manifest.sidecars, kTfdsLabelsFile))
-    findings.Add(StrCat("names no ", kTfdsLabelsFile));
-  if (TfdsMaxTokens(manifest) > 0 && !Names(manifest.sidecars, kTfdsTokenizerFile))
-    findings.Add(StrCat("names no ", kTfdsTokenizerFile));
-  if (!Names(manifest.followers, kTfdsFeaturesFile)) findings.Add(StrCat("names no ", kTfdsFeaturesFile));
-  VerifySums(manifest, findings);
-}
-
-void VerifyTfdsInfo(std::string_view text, const Manifest& manifest, Findings& findings) {
-  const Result<TfdsInfo> info = ParseTfdsInfo(text);
-  if (!info.ok()) return findings.Add(info.status().message());
-  const Json& config = manifest.lineage.back().config;
-  if (info->name != config["name"].AsString())
-    findings.Add(StrCat("name is ", info->name, " where the manifest says ", config["name"].AsString()));
-  if (info->version != config["version"].AsString(info->version))
-    findings.Add(
-        StrCat("version is ", info->version, " where the manifest says ", config["version"].AsString()));
-
-  const std::vector<TfdsSplit> expected = SplitsOf(manifest);
-  for (const TfdsSplit& split : info->splits) {
-    const auto same = std::find_if(expected.begin(), expected.end(),
-                                   [&](const TfdsSplit& other) { return other.name == split.name; });
-    if (same == expected.end())
-      findings.Add(StrCat("split ", split.name, ": has no shards in the manifest"));
-    else
-      CompareSplit(split, *same, findings);
-  }
-  for (const TfdsSplit& split : expected)
-    if (std::none_of(info->splits.begin(), info->splits.end(),
-                     [&](const TfdsSplit& other) { return other.name == split.name; }))
-      findings.Add(StrCat("split ", split.name, ": missing"));
-}
-
-TfdsFeatures FeaturesOf(const Result<std::string>& features_json, const Result<std::string>& labels_text,
-                        const Manifest& manifest) {
-  // What was damaged is told where it lies, and not of every record.
-  const auto is_whole = [&](const StoredObject& object) {
-    return object.name == kTfdsFeaturesFile && object.digest == DigestOf(*features_json);
-  };
-  if (features_json.ok() && std::any_of(manifest.followers.begin(), manifest.followers.end(), is_whole))
-    if (Result<TfdsFeatures> features = ParseTfdsFeatures(*features_json); features.ok())
-      return std::move(features).value();
-  TfdsFeatures expected;
-  const Json& config = manifest.lineage.back().config;
-  if (config.Has("features"))
-    expected.texts = ListOf(config, "features");
-  else if (!manifest.schema.field_names.empty())
-    expected.texts = manifest.schema.field_names;
-  expected.labels = config["labels"].AsArray().size();
-  if (expected.labels > 0 || !labels_text.ok()) return expected;
-  if (const Result<std::vector<std::string>> names = ParseTfdsLabels(*labels_text); names.ok())
-    expected.labels = names->size();
-  return expected;
-}
-
-void VerifyTfdsFeatures(std::string_view text, const Manifest& manifest, Findings& findings) {
-  const Result<TfdsFeatures> found = ParseTfdsFeatures(text);
-  if (!found.ok()) return findings.Add(found.status().message());
-  const Json& config = manifest.lineage.back().config;
-  if (config.Has("features")) {
-    std::vector<std::string> expected = ListOf(config, "features");
-    std::sort(expected.begin(), expected.end());
-    if (found->texts != expected) findings.Add("names other features than the manifest");
-  }
-  const std::size_t labels = config["labels"].AsArray().size();
-  if (!HasLabels(manifest) && found->labels > 0) findings.Add("has labels where the manifest has none");
-  if (HasLabels(manifest) && (found->labels == 0 || (labels > 0 && labels != found->labels)))
-    findings.Add(StrCat("has ", found->labels, " labels where the manifest has ",
-                        labels > 0 ? std::to_string(labels) : "those of a file"));
-}
-
-void VerifyTfdsLabels(std::string_view text, const Manifest& manifest, std::size_t labels,
-                      Findings& findings) {
-  const Json& config = manifest.lineage.back().config;
-  if (config.Has("labels") && text != TfdsLabelsText(ListOf(config, "labels")))
-    return findings.Add("does not name the labels that the manifest has, in their order");
-  const Result<std::vector<std::string>> names = ParseTfdsLabels(text);
-  if (!names.ok()) return findings.Add(names.status().message());
-  if (names->size() != labels)
-    findings.Add(StrCat("names ", names->size(), " labels where ", kTfdsFeaturesFile, " has ", labels));
-}
-
-std::size_t TfdsMaxTokens(const Manifest& manifest) {
-  return static_cast<std::size_t>(manifest.lineage.back().config["max_tokens"].AsInt(0));
-}
-
-Result<std::shared_ptr<const SentencePieceEncoder>> TfdsTokenizer(Store& store, const Manifest& manifest,
-                                                                  const std::stop_token& stop) {
-  if (TfdsMaxTokens(manifest) == 0) return std::shared_ptr<const SentencePieceEncoder>();
-  ASSIGN_OR_RETURN(const std::string bytes, ReadObject(store, kTfdsTokenizerFile, kMaxModelBytes, stop));
-  RETURN_IF_ERROR(SentencePieceModel::Parse(bytes).status());
-  ASSIGN_OR_RETURN(std::unique_ptr<const SentencePieceEncoder> encoder, SentencePieceEncoder::Load(bytes));
-  return std::shared_ptr<const SentencePieceEncoder>(std::move(encoder));
-}
-
-Status VerifyTfdsShard(const ByteFile& file, const ManifestShard& shard, const TfdsShardCheck& check,
-                       const std::stop_token& stop, Findings& findings, ReadCounts& counts) {
-  ExampleCheck wrong(check);
-  return VerifyRecords(
-      file, shard, [&wrong](const ShardRecord& record) { return wrong.Of(record.bytes); }, stop, findings,
-      counts);
+std::unique_ptr<const HandOffCheck> MakeTfdsCheck(const HandOffPlace& artifact) {
+  return std::make_unique<TfdsCheck>(artifact);
 }
 
 }  // namespace pipeline

@@ -7,7 +7,8 @@ std::string_view Description() {
   "name": "train", "version": 1, "kind": "job", "place": "recipe",
   "help": "Trains a language model on packed rows, evaluates it, and exports it.",
   "ports": [
-    {"name": "data", "help": "Rows of token ids, as write_packed makes them, with the splits train and validation."},
+    {"name": "data", "verify": true,
+     "help": "Rows of token ids, as write_packed makes them, with the splits train and validation."},
     {"name": "tokenizer", "help": "The tokenizer that made them."}],
   "keys": [
     {"name": "trainer", "type": "choice", "choices": ["bundled"], "default": "bundled",

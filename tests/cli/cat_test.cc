@@ -12,7 +12,7 @@
 #include "formats/spill_file.h"
 #include "storage/local_store.h"
 #include "tests/cli/run_pipe.h"
-#include "tests/cli/small_artifact.h"
+#include "tests/verify/small_artifact.h"
 
 namespace pipeline {
 namespace {

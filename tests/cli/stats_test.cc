@@ -3,7 +3,7 @@
 #include <string>
 
 #include "tests/cli/run_pipe.h"
-#include "tests/cli/small_artifact.h"
+#include "tests/verify/small_artifact.h"
 
 namespace pipeline {
 namespace {

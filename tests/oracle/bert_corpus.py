@@ -18,6 +18,8 @@ os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 import numpy as np  # pylint: disable=wrong-import-position
 import tensorflow as tf  # pylint: disable=wrong-import-position
 
+from program import ran  # pylint: disable=wrong-import-position
+
 PIPELINE = """
 pipe: 1
 name: examples
@@ -182,11 +184,8 @@ def check(pipe, place, file, **values):
     length, predictions = values.pop("lengths")
     (place / "p.yaml").write_text(PIPELINE.format(url=file, lengths=LENGTHS.format(length, predictions), **values),
                                   encoding="utf-8")
-    ended = subprocess.run([pipe, "run", "p.yaml", "--work", "work"], cwd=place, capture_output=True, text=True, timeout=3600,
-                           check=False)
+    ran(pipe, "run", "p.yaml", "--work", "work", cwd=place, seconds=3600)
     found = Findings(Path(file).name)
-    if ended.returncode:
-        return [f"exit code {ended.returncode}: {ended.stderr[-3000:]}"], 0
     kept, = (place / "work" / "artifacts").glob("tokens-*")
     seen = min(check_shares(place / "none", length, predictions, values["dupe"], found),
                check_morphemes(place / "morphemes", Corpus(pipe, kept), length, predictions, found))

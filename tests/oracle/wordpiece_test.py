@@ -200,7 +200,8 @@ def of_dirt(pipe, place):
     values = {"url": "corpus.txt.xz", "partition": "256KiB", "vocab_size": 2000, "coverage": 0.99, "dictionary": None}
     made = [run(pipe, place, "words", Words, tokenizer="tokenizer", **values),
             run(pipe, place, "file", Words, tokenizer="out-words/tokenizer/vocab.txt", **values),
-            run(pipe, place, "morphemes", Morphemes, tokenizer="tokenizer", **{**values, "vocab_size": 4000, "dictionary": "ipadic"})]
+            run(pipe, place, "morphemes", Morphemes, tokenizer="tokenizer",
+                **{**values, "vocab_size": 4000, "dictionary": "ipadic"})]
     return all(not one.wrong and one.lines > 13000 for one in made)
 
 

@@ -12,13 +12,13 @@
 
 namespace pipeline {
 
-inline std::string SourceFile(std::string_view name) {
+inline std::string PluginSource(std::string_view name) {
   return ReadFile(StrCat(PIPE_SOURCE_DIR, "/plugins/", name));
 }
 
 /// Compiles `source` in `directory`, where nothing of ours is but plugin_abi.h, to pipe_NAME.so there.
 inline std::string CompilePlugin(const TempDir& directory, std::string_view name, std::string_view source) {
-  WriteFile(directory / "plugin_abi.h", SourceFile("plugin_abi.h"));
+  WriteFile(directory / "plugin_abi.h", PluginSource("plugin_abi.h"));
   const std::string text = directory / StrCat(name, ".c");
   const std::string library = directory / StrCat("pipe_", name, ".so");
   WriteFile(text, source);

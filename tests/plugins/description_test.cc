@@ -77,6 +77,17 @@ TEST(PluginDescriptionTest, PlaceOfTheArtifactIsOutUnlessTheRecipeNamesIt) {
             "stages[0].place: 'here' is none of out, recipe");
 }
 
+TEST(PluginDescriptionTest, APortMaySayThatItIsVerified) {
+  const auto parsed = ParseDescription(
+      "p",
+      Stage(R"("ports": [{"name": "a", "verify": true}, {"name": "b", "verify": false}, {"name": "c"}])"));
+  ASSERT_TRUE(parsed.ok()) << parsed.status().message();
+  ASSERT_EQ((*parsed)->verified_ports.size(), 1u);
+  EXPECT_EQ((*parsed)->verified_ports.at("p.s"), std::vector<std::string_view>{"a"});
+  EXPECT_EQ(Refusal(Stage(R"("ports": [{"name": "a", "verify": "yes"}])")).message(),
+            "stages[0].ports[0].verify: must be true or false");
+}
+
 TEST(PluginDescriptionTest, EachMistakeIsNamedWithItsPlace) {
   const std::vector<std::pair<std::string, std::string_view>> bad = {
       {"", "is not JSON"},

@@ -24,7 +24,7 @@ void ExpectRefused(const Result<std::shared_ptr<const Plugin>>& loaded, Code cod
 
 TEST(PluginLoaderTest, HelloBuiltOutOfTreeIsFoundByNameAndByPath) {
   const TempDir directory;
-  const std::string path = CompilePlugin(directory, "hello", SourceFile("hello/hello.c"));
+  const std::string path = CompilePlugin(directory, "hello", PluginSource("hello/hello.c"));
   PluginLoader loader = LoaderOf(directory);
   const auto plugin = loader.Load("hello");
   ASSERT_TRUE(plugin.ok()) << plugin.status().message();

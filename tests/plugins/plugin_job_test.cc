@@ -40,7 +40,7 @@ class PluginJobTest : public testing::Test {
     EXPECT_TRUE(found.ok()) << found.status().message();
     return found.ok() ? *found : nullptr;
   }
-  const StageType* Greet() { return Type("hello", SourceFile("hello/hello.c"), "greet"); }
+  const StageType* Greet() { return Type("hello", PluginSource("hello/hello.c"), "greet"); }
 
   std::unique_ptr<JobStage> Job(const StageType& type, Json config) {
     StageContext context;

@@ -315,7 +315,7 @@ TEST(FileSplitsTest, OneOfThemCanBeDividedFurther) {
   ArtifactTotals totals;
   totals.splits["train"] = {.records = 9, .documents = 9, .bytes = 1};
   totals.splits["test"] = {.records = 90, .documents = 90, .bytes = 1};
-  EXPECT_TRUE((*made)->Judge(totals).message().starts_with("split: split 'validation' has 0 of 9 documents"));
+  EXPECT_TRUE((*made)->Judge(totals).message().starts_with("split 'validation' has 0 of 9 documents"));
 }
 
 TEST(FileSplitsTest, WhatCannotBeDividedIsRefused) {

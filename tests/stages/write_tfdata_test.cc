@@ -7,7 +7,7 @@
 #include "formats/tfdata.h"
 #include "formats/tfrecord.h"
 #include "stages/tfdata_info.h"
-#include "tests/cli/tfdata_artifact.h"
+#include "tests/stages/tfdata_artifact.h"
 
 namespace pipeline {
 namespace {

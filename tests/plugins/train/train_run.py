@@ -152,6 +152,34 @@ def killed_with_its_trainer(place, train):
     check("goes on from the checkpoint at step" in run.err and trained(place, directory) == 20, run.err)
 
 
+def damaged_input(place, train):
+    """What somebody damaged is found before a trainer starts; what was verified and is as it was is not read again."""
+    def trained_anew(why, code=0):
+        train["config"] = {"preset": "tiny", "again": why}
+        before = set(runs(place))
+        run = place.run()
+        check(run.code == code, f"exit {run.code}\n{run.err}")
+        new = [directory for directory in runs(place) if directory not in before]
+        check(code == 0 or not any((directory / "logs").exists() for directory in new), "a trainer was started")
+        return run.err
+
+    shard = min((place.out / "packed").glob("train-*.tfrecord"))
+    record = json.loads((place.out / "packed/.pipe/verified.json").read_text())
+    check(shard.name in record["objects"], record)
+    check("`data`: all " in trained_anew("unchanged"), "read again for nothing")
+    good = shard.read_bytes()
+    shard.write_bytes(good[:30] + bytes([good[30] ^ 1]) + good[31:])
+    err = trained_anew("damaged", code=1)
+    for piece in (f"what stands at `data` is not as it must be: {shard}: record 0 at byte 0: damaged: ",
+                  "`pipe run FILE --force packed` makes the artifact again; 1 more finding, which `pipe verify "):
+        check(piece in err, f"not said: {piece}\n{err}")
+    shard.write_bytes(good)
+    check("`data`: verified 1 of " in trained_anew("mended"), "not that shard alone was read")
+    check("`data`: all " in trained_anew("mended, and read"), "read again for nothing")
+    verified = subprocess.run([support.PIPE, "verify", str(place.out / "packed")], capture_output=True, text=True, check=False)
+    check(verified.returncode == 0 and ": good: read " in verified.stdout, verified.stdout + verified.stderr)
+
+
 def trainers_of(directory):
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
@@ -211,7 +239,7 @@ def main():
         print("report: shows the training")
         commands(place, first)
         print("commands: as they should be")
-        for scenario in (stop_and_go_on, killed_with_its_trainer, missing_environment):
+        for scenario in (damaged_input, stop_and_go_on, killed_with_its_trainer, missing_environment):
             scenario(place, train)
             print(f"{scenario.__name__}: as it should be")
 

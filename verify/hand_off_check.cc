@@ -1,0 +1,99 @@
+#include "verify/hand_off_check.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/str.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::uint64_t kMaxDescriptionBytes = std::uint64_t{1} << 30;
+
+/// Of what is no hand-off, or none that is known here.
+class BytesCheck final : public HandOffCheck {
+ public:
+  using HandOffCheck::HandOffCheck;
+
+  void VerifyManifest(Findings& findings) const override {
+    if (!manifest().shards.empty())
+      findings.Add(StrCat("made by a stage of type ", manifest().lineage.back().type,
+                          ", whose records this program cannot check"));
+  }
+  Status VerifyShard(const ByteFile& file, const ManifestShard& shard, Findings& findings,
+                     ReadCounts& counts) const override {
+    return VerifyBytes(file, shard.object, stop(), findings, counts);
+  }
+  Status VerifySidecar(const StoredObject&, Findings&) const override { return {}; }
+};
+
+struct Kind {
+  std::string_view type;
+  std::unique_ptr<const HandOffCheck> (*make)(const HandOffPlace& artifact);
+};
+constexpr std::array<Kind, 5> kKinds = {{
+    {"write_tfds", MakeTfdsCheck},
+    {"write_packed", MakePackedCheck},
+    {"write_jsonl", MakeJsonlCheck},
+    {"write_tfdata", MakeTfdataCheck},
+    {"write_bert", MakeBertCheck},
+}};
+
+}  // namespace
+
+std::unique_ptr<const HandOffCheck> MakeHandOffCheck(const HandOffPlace& artifact) {
+  for (const Kind& kind : kKinds)
+    if (kind.type == artifact.manifest.lineage.back().type) return kind.make(artifact);
+  return std::make_unique<BytesCheck>(artifact);
+}
+
+Result<std::string> HandOffCheck::Read(std::string_view name) const {
+  return ReadObject(artifact_.store, name, kMaxDescriptionBytes, stop());
+}
+
+const StoredObject* HandOffCheck::Find(std::string_view name) const {
+  for (const auto* const objects : {&manifest().sidecars, &manifest().followers})
+    for (const StoredObject& object : *objects)
+      if (object.name == name) return &object;
+  return nullptr;
+}
+
+void HandOffCheck::VerifyShardNames(const ShardName& name, Findings& findings) const {
+  const ManifestShard* before = nullptr;
+  for (const ManifestShard& shard : manifest().shards) {
+    const bool follows = before != nullptr && before->split == shard.split;
+    if (shard.number != (follows ? before->number + 1 : 0) || (follows && shard.count != before->count) ||
+        (!follows && before != nullptr && before->number + 1 != before->count))
+      findings.Add(StrCat("shard ", shard.object.name, ": number ", shard.number, " of ", shard.count,
+                          " does not follow the one before"));
+    if (const std::string expected = name(shard.split, shard.number, shard.count);
+        shard.object.name != expected)
+      findings.Add(StrCat("shard ", shard.object.name, ": its name is not ", expected));
+    before = &shard;
+  }
+  if (before != nullptr && before->number + 1 != before->count)
+    findings.Add(StrCat("split ", before->split, ": has ", before->number + 1, " shards of ", before->count));
+}
+
+void HandOffCheck::VerifyNames(std::initializer_list<std::string_view> needed, Findings& findings) const {
+  for (const std::string_view name : needed)
+    if (Find(name) == nullptr) findings.Add(StrCat("names no ", name));
+}
+
+void HandOffCheck::VerifyDescription(std::string_view name, const Status& read, Findings& findings) {
+  if (!read.ok())
+    findings.Add(StrCat(name, ": cannot be read, so that no record was checked: ", read.message()));
+}
+
+void HandOffCheck::VerifyTokenizer(const TokenizerFacts& made_by, Findings& findings) const {
+  const StoredObject* const model = Find(made_by.model);
+  if (model == nullptr)
+    findings.Add(StrCat("the tokenizer's model ", made_by.model, " is not in the manifest"));
+  else if (model->digest != made_by.model_digest)
+    findings.Add(StrCat("the ids were made by a tokenizer with the digest ", made_by.model_digest.ToHex(),
+                        ", and that of ", model->name, " is ", model->digest.ToHex()));
+}
+
+}  // namespace pipeline
