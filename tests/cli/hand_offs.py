@@ -64,55 +64,46 @@ def tfds(name="x", keys="", input="lines"):
     return f"  w: {{ type: write_tfds, input: {input}, name: {name}, version: 1.0.0, {keys} out: out/w }}\n"
 
 
-def tokenizers_that_do_not_fit():
-    """Known from the file alone: nothing is trained for hours to be refused then."""
+def refused_by_the_file_alone(*cases):
+    """Each is stages, and what is said of them."""
     told = []
-    for layout in ("pipe", "flax_lm1b", "t5", "jestimator"):
-        with Line(unigram(layout) + BERT) as place:
-            told.append(place.refused(f"a tokenizer of layout '{layout}' has no vocab.txt with [CLS], [SEP] and [MASK]"))
-            check(not place.work.exists(), "work was begun")
-    for stages, piece in (
-            (WORDPIECE + packed("example"), "write_packed ends documents with the id eos"),
-            (WORDPIECE + tfdata(""), "write_tfdata ends each document with the id eos"),
-            (WORDPIECE + tfds(keys="max_tokens: 20, tokenizer: tokenizer,"),
-             "max_tokens: a vocab.txt cannot count them"),
-            (unigram("pipe", 65537) + packed("raw16"),
-             "raw16 has room for ids below 65536, and the tokenizer has 65537 pieces; write `encoding: raw32`"),
-            (unigram("t5", 65500) + packed("raw16"), "the tokenizer has 65600 pieces"),
-            (tfds() + "  tokens: { type: encode, input: lines, tokenizer: w }\n", "a stage of type write_tfds makes no tokenizer")):
+    for stages, piece in cases:
         with Line(stages) as place:
             told.append(place.refused(piece))
             check(not place.work.exists(), "work was begun")
     return "\n  " + "\n  ".join(told)
+
+
+def tokenizers_that_do_not_fit():
+    """Nothing is trained for hours to be refused then."""
+    return refused_by_the_file_alone(
+        *((unigram(layout) + BERT, f"a tokenizer of layout '{layout}' has no vocab.txt with [CLS], [SEP] and [MASK]")
+          for layout in ("pipe", "flax_lm1b", "t5", "jestimator")),
+        (WORDPIECE + packed("example"), "write_packed ends documents with the id eos"),
+        (WORDPIECE + tfdata(""), "write_tfdata ends each document with the id eos"),
+        (WORDPIECE + tfds(keys="max_tokens: 20, tokenizer: tokenizer,"), "max_tokens: a vocab.txt cannot count them"),
+        (unigram("pipe", 65537) + packed("raw16"),
+         "raw16 has room for ids below 65536, and the tokenizer has 65537 pieces; write `encoding: raw32`"),
+        (unigram("t5", 65500) + packed("raw16"), "the tokenizer has 65600 pieces"),
+        (tfds() + "  tokens: { type: encode, input: lines, tokenizer: w }\n", "a stage of type write_tfds makes no tokenizer"))
 
 
 def data_that_the_trainer_does_not_read():
-    told = []
-    for stages, piece in (
-            (SPLIT.substitute(held="validation: 0.2") + TRAINED + packed("mmap") + TRAIN,
-             "data: rows in mmap, which the trainer does not read"),
-            (SPLIT.substitute(held="test: 0.2") + TRAINED + packed("raw16") + TRAIN,
-             "data: there is no split 'validation', only train, test"),
-            (SPLIT.substitute(held="validation: 0.2") + TRAINED + tfds(input="docs") + TRAIN,
-             "data: is made by a stage of type write_tfds, and the trainer reads what `write_packed` makes")):
-        with Line(stages) as place:
-            told.append(place.refused(piece))
-            check(not place.work.exists(), "work was begun")
-    return "\n  " + "\n  ".join(told)
+    docs = SPLIT.substitute(held="validation: 0.2") + TRAINED
+    return refused_by_the_file_alone(
+        (docs + packed("mmap") + TRAIN, "data: rows in mmap, which the trainer does not read"),
+        (docs.replace("validation", "test") + packed("raw16") + TRAIN, "data: there is no split 'validation', only train, test"),
+        (docs + tfds(input="docs") + TRAIN,
+         "data: is made by a stage of type write_tfds, and the trainer reads what `write_packed` makes"))
 
 
 def names_that_no_reader_finds():
-    told = []
-    for stages, piece in (
-            (tfds("Comments"), "finds only names in lower snake case"),
-            (tfds("lm1b"), "lm1b"),
-            (unigram("jestimator") + tfdata("shuffle: none,"), "documents have to come shuffled"),
-            (unigram("jestimator") + tfdata("names: { validation: val },"), "names: there is no split 'validation'"),
-            ("  w: { type: write_jsonl, input: lines, names: { train: ../x }, out: out/w }\n",
-             "names: train: a name of letters")):
-        with Line(stages) as place:
-            told.append(place.refused(piece))
-    return "\n  " + "\n  ".join(told)
+    return refused_by_the_file_alone(
+        (tfds("Comments"), "finds only names in lower snake case"),
+        (tfds("lm1b"), "lm1b"),
+        (unigram("jestimator") + tfdata("shuffle: none,"), "documents have to come shuffled"),
+        (unigram("jestimator") + tfdata("names: { validation: val },"), "names: there is no split 'validation'"),
+        ("  w: { type: write_jsonl, input: lines, names: { train: ../x }, out: out/w }\n", "names: train: a name of letters"))
 
 
 def labels_outside_the_list():
