@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Hand-offs that no reader could use: each is refused with the reason, before anything is made where that can be
-known; what was made well is found good by `verify`, and what was changed since is not.
+known; what was made well is found good by `verify`, and what was changed since is not. A stop ends also the passes of a writer.
 
     hand_offs.py PIPE [SCENARIO...]
 """

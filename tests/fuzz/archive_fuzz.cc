@@ -25,7 +25,7 @@ Decoded DecodeArchive(ArchiveKind kind, const MemoryFile& file, const std::strin
   std::string buffer(piece, '\0');
   while (decoded.text.size() < (1u << 20)) {
     const Result<std::size_t> got = text.Read(buffer);
-    while (const auto border = borders->Take(decoded.text.size())) Check(border->name.size() <= 603);
+    while (const auto border = borders->Take(decoded.text.size())) Require(border->name.size() <= 603);
     if (!got.ok()) decoded.status = got.status();
     if (!got.ok() || *got == 0) return decoded;
     decoded.text.append(buffer, 0, *got);
@@ -41,9 +41,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const ArchiveKind kind : {ArchiveKind::kTar, ArchiveKind::kZip}) {
     const Decoded whole = DecodeArchive(kind, MemoryFile(bytes), bytes, size + 1, 1 << 16);
     const Decoded pieces = DecodeArchive(kind, MemoryFile(bytes, 7), bytes, 7, 1 + size % 1000);
-    Check(whole.status.ok() == pieces.status.ok());
-    Check(whole.status.code() != Code::kInternal);
-    if (whole.status.ok()) Check(whole.text == pieces.text);
+    Require(whole.status.ok() == pieces.status.ok());
+    Require(whole.status.code() != Code::kInternal);
+    if (whole.status.ok()) Require(whole.text == pieces.text);
     DetectArchive(bytes);
   }
   return 0;

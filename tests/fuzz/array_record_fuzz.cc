@@ -1,7 +1,6 @@
 // ArrayRecord: any bytes are read or refused; what was written of any records is read as they were, and a
 // byte that was changed on the way changes no record silently.
 #include <algorithm>
-#include <cstdlib>
 #include <memory>
 #include <span>
 #include <string>
@@ -10,12 +9,9 @@
 #include <vector>
 
 #include "formats/array_record.h"
+#include "tests/fuzz/require.h"
 
 namespace {
-
-void Require(bool holds) {
-  if (!holds) std::abort();
-}
 
 class BytesFile final : public pipeline::ByteFile {
  public:
@@ -86,9 +82,9 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   std::string file;
   for (const std::string& record : records) writer.Append(record, file);
   writer.Finish(file);
-  Require(Read(file) == std::pair(records, true));
+  pipeline::Require(Read(file) == std::pair(records, true));
   file[place * 37 % file.size()] ^= 1;
   const auto [found, good] = Read(file);
-  Require(!good || found == records);
+  pipeline::Require(!good || found == records);
   return 0;
 }

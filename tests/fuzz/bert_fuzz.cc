@@ -1,17 +1,9 @@
 // Examples of BERT: any bytes are read or refused; what was read, written again, is read as the same.
-#include <cstdlib>
 #include <string>
 
 #include "formats/bert.h"
 #include "formats/tfrecord.h"
-
-namespace {
-
-void Require(bool holds) {
-  if (!holds) std::abort();
-}
-
-}  // namespace
+#include "tests/fuzz/require.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   using namespace pipeline;

@@ -1,19 +1,15 @@
 // What every decoder must keep, whatever it is fed.
 #pragma once
 
-#include <cstdlib>
 #include <memory>
 #include <string>
 #include <string_view>
 
 #include "formats/compression.h"
+#include "tests/fuzz/require.h"
 #include "tests/support/memory_file.h"
 
 namespace pipeline {
-
-inline void Check(bool holds) {
-  if (!holds) std::abort();
-}
 
 struct Decoded {
   std::string text;
@@ -35,10 +31,10 @@ inline Decoded DecodeSome(Compression compression, std::string_view bytes, std::
     if (!got.ok()) {
       decoded.status = got.status();
       const Result<std::size_t> again = (*reader)->Read(buffer);
-      Check(!again.ok() && again.status().message() == decoded.status.message());
+      Require(!again.ok() && again.status().message() == decoded.status.message());
       return decoded;
     }
-    Check(*got <= piece);
+    Require(*got <= piece);
     if (*got == 0) return decoded;
     decoded.text.append(buffer, 0, *got);
   }
@@ -52,13 +48,13 @@ inline void CheckDecoder(Compression compression, std::string_view bytes) {
   const Decoded whole = DecodeSome(compression, bytes, bytes.size() + 1, 1 << 16);
   for (const std::size_t chunk : {1u, 5u}) {
     const Decoded pieces = DecodeSome(compression, bytes, chunk, 1 + bytes.size() % 1000);
-    Check(whole.status.ok() == pieces.status.ok());
+    Require(whole.status.ok() == pieces.status.ok());
     if (whole.status.ok()) {
-      Check(whole.text == pieces.text);
+      Require(whole.text == pieces.text);
     } else {
-      Check(whole.status.code() == pieces.status.code() && whole.status.code() != Code::kInternal);
+      Require(whole.status.code() == pieces.status.code() && whole.status.code() != Code::kInternal);
       const std::size_t common = std::min(whole.text.size(), pieces.text.size());
-      Check(whole.text.compare(0, common, pieces.text, 0, common) == 0);
+      Require(whole.text.compare(0, common, pieces.text, 0, common) == 0);
     }
   }
 }

@@ -1,15 +1,7 @@
 // Whatever the bytes: chunks do not matter, nothing is lost, and every partition can be started at.
-#include <cstdlib>
 
+#include "tests/fuzz/require.h"
 #include "tests/support/cut_all.h"
-
-namespace {
-
-void Check(bool holds) {
-  if (!holds) std::abort();
-}
-
-}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace pipeline;
@@ -23,33 +15,33 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view text(reinterpret_cast<const char*>(data) + 4, size - 4);
 
   const Cut whole = CutAll(text, rules, text.size() + 1);
-  Check(whole.SameAs(CutAll(text, rules, 1)));
+  Require(whole.SameAs(CutAll(text, rules, 1)));
   std::size_t step = 0;
-  Check(whole.SameAs(CutAll(text, rules, [&] { return 1 + step++ % 7; })));
+  Require(whole.SameAs(CutAll(text, rules, [&] { return 1 + step++ % 7; })));
   if (!whole.error.empty()) return 0;
 
   // Every byte is in a record, or is a line end, or belongs to the byte order mark.
   std::uint64_t bytes = 0, ends = 0;
   for (const Cut::Record& record : whole.records) bytes += record.bytes.size();
   for (const char byte : text) ends += byte == '\n';
-  Check(bytes <= text.size() && text.size() - bytes >= ends);
-  Check(text.size() - bytes <= 3 + 2 * (ends + 1));
-  Check(whole.partitions.empty() == whole.records.empty());
-  Check(whole.partitions.empty() || whole.partitions.back().raw_end == text.size());
+  Require(bytes <= text.size() && text.size() - bytes >= ends);
+  Require(text.size() - bytes <= 3 + 2 * (ends + 1));
+  Require(whole.partitions.empty() == whole.records.empty());
+  Require(whole.partitions.empty() || whole.partitions.back().raw_end == text.size());
 
   for (std::size_t p = 0; p < whole.partitions.size() && p < 8; ++p) {
     const Cut::Partition& before = whole.partitions[p];
     if (before.counts.document_cut > 0) continue;
     const Cut part =
         CutAll(text, rules, [] { return 3; }, {before.raw_end, before.document_end, before.partition + 1});
-    Check(part.documents == whole.documents);
-    Check(std::equal(part.partitions.begin(), part.partitions.end(),
-                     whole.partitions.end() - static_cast<std::ptrdiff_t>(part.partitions.size()),
-                     whole.partitions.end()));
-    Check(part.records.size() <= whole.records.size() &&
-          std::equal(part.records.begin(), part.records.end(),
-                     whole.records.end() - static_cast<std::ptrdiff_t>(part.records.size()),
-                     whole.records.end()));
+    Require(part.documents == whole.documents);
+    Require(std::equal(part.partitions.begin(), part.partitions.end(),
+                       whole.partitions.end() - static_cast<std::ptrdiff_t>(part.partitions.size()),
+                       whole.partitions.end()));
+    Require(part.records.size() <= whole.records.size() &&
+            std::equal(part.records.begin(), part.records.end(),
+                       whole.records.end() - static_cast<std::ptrdiff_t>(part.records.size()),
+                       whole.records.end()));
   }
   return 0;
 }

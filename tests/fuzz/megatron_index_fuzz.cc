@@ -1,16 +1,8 @@
 // The index of a Megatron data set: any bytes are read or refused; what was read, written again, is the same.
-#include <cstdlib>
 #include <string_view>
 
 #include "formats/megatron_index.h"
-
-namespace {
-
-void Require(bool holds) {
-  if (!holds) std::abort();
-}
-
-}  // namespace
+#include "tests/fuzz/require.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   using namespace pipeline;

@@ -1,5 +1,4 @@
 // Packed rows and indexes: any bytes are read or refused; what was read, written again, is the same.
-#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -7,14 +6,7 @@
 #include "formats/coding.h"
 #include "formats/packed.h"
 #include "formats/tfrecord.h"
-
-namespace {
-
-void Require(bool holds) {
-  if (!holds) std::abort();
-}
-
-}  // namespace
+#include "tests/fuzz/require.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   using namespace pipeline;

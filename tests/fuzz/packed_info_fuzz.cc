@@ -1,16 +1,8 @@
 // What ParsePackedInfo takes, written again, reads as the same.
-#include <cstdlib>
 #include <string_view>
 
 #include "stages/packed_info.h"
-
-namespace {
-
-void Require(bool holds) {
-  if (!holds) std::abort();
-}
-
-}  // namespace
+#include "tests/fuzz/require.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   using namespace pipeline;

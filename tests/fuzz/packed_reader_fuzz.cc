@@ -1,7 +1,6 @@
 // The trainer's reader of rows: any frame is read or refused, as formats/ reads or refuses it where both can
 // say.
 #include <algorithm>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,12 +9,9 @@
 #include "formats/tfrecord.h"
 #include "plugins/train/reader/crc32c.h"
 #include "plugins/train/reader/row.h"
+#include "tests/fuzz/require.h"
 
 namespace {
-
-void Require(bool holds) {
-  if (!holds) std::abort();
-}
 
 constexpr std::uint32_t kVocabulary = 1 << 20;
 

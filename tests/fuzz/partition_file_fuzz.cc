@@ -1,11 +1,11 @@
 // Partition files: any bytes are read or refused; rows made of the bytes come back as they were.
-#include <cstdlib>
 #include <string>
 #include <vector>
 
 #include "formats/coding.h"
 #include "formats/footer.h"
 #include "formats/partition_file.h"
+#include "tests/fuzz/require.h"
 #include "tests/support/map_store.h"
 
 namespace pipeline {
@@ -15,10 +15,6 @@ constexpr FooterKind kKind = {"partition file", "PIPEPART", 1};
 const PartitionColumns kColumns = {{"text", PartitionColumnType::kUtf8},
                                    {"cuts", PartitionColumnType::kU32List},
                                    {"split", PartitionColumnType::kU8}};
-
-void Check(bool holds) {
-  if (!holds) std::abort();
-}
 
 /// Reads all of `bytes`; the records, or -1 where it is refused.
 std::int64_t ReadAll(std::string bytes, PartitionRows& last) {
@@ -54,22 +50,22 @@ void RoundTrip(std::string_view bytes) {
   std::vector<ColumnView> views;
   for (const PartitionRows::Column& column : rows.columns) views.push_back(column.view());
   std::string frames;
-  Check(PartitionFrameEncoder(kColumns).Encode({rows.heads, views}, frames).ok());
+  Require(PartitionFrameEncoder(kColumns).Encode({rows.heads, views}, frames).ok());
   std::string file;
   PartitionFileWriter writer(kColumns, [&file](std::string_view more) {
     file.append(more);
     return Status();
   });
-  Check(writer.Append(frames, {rows.heads, views}).ok());
-  Check(writer.Finish({1, 2, 3, 4}).ok());
+  Require(writer.Append(frames, {rows.heads, views}).ok());
+  Require(writer.Finish({1, 2, 3, 4}).ok());
   PartitionRows read;
-  Check(ReadAll(file, read) == static_cast<std::int64_t>(rows.heads.size()));
+  Require(ReadAll(file, read) == static_cast<std::int64_t>(rows.heads.size()));
   if (rows.heads.empty()) return;
-  Check(read.heads == rows.heads);
+  Require(read.heads == rows.heads);
   for (std::size_t i = 0; i < kColumns.size(); ++i)
-    Check(read.columns[i].bytes == rows.columns[i].bytes && read.columns[i].ends == rows.columns[i].ends &&
-          read.columns[i].numbers == rows.columns[i].numbers &&
-          read.columns[i].values == rows.columns[i].values);
+    Require(read.columns[i].bytes == rows.columns[i].bytes && read.columns[i].ends == rows.columns[i].ends &&
+            read.columns[i].numbers == rows.columns[i].numbers &&
+            read.columns[i].values == rows.columns[i].values);
 }
 
 }  // namespace

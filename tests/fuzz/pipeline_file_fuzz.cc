@@ -2,21 +2,13 @@
 // file.
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <string_view>
 
 #include "spec/graph.h"
 #include "spec/graph_drawing.h"
 #include "spec/pipeline_file.h"
+#include "tests/fuzz/require.h"
 #include "tests/support/fake_stages.h"
-
-namespace {
-
-void Require(bool condition) {
-  if (!condition) std::abort();
-}
-
-}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace pipeline;

@@ -1,24 +1,20 @@
 // Rows with quotes, headers and sections: chunks do not matter, every partition can be started at, and the
 // fields of a row hold all of it.
-#include <cstdlib>
 #include <string>
 
 #include "formats/delimited.h"
+#include "tests/fuzz/require.h"
 #include "tests/support/cut_all.h"
 
 namespace {
 
 using namespace pipeline;
 
-void Check(bool holds) {
-  if (!holds) std::abort();
-}
-
 /// Cut again from its fields a row is the same row, but for quotes that were not needed.
 void CheckFields(std::string_view row, bool quotes) {
   DelimitedRow first(',', quotes);
   if (!first.Split(row, row.size() + 1)) {
-    Check(quotes && row.find('"') != std::string_view::npos);
+    Require(quotes && row.find('"') != std::string_view::npos);
     return;
   }
   std::string again;
@@ -28,11 +24,11 @@ void CheckFields(std::string_view row, bool quotes) {
     for (const char byte : field) again += quotes && byte == '"' ? "\"\"" : std::string(1, byte);
     if (quotes) again += '"';
   }
-  if (!quotes) Check(again == row);
+  if (!quotes) Require(again == row);
   DelimitedRow second(',', quotes);
-  Check(second.Split(again, 2 * row.size() + 2) && second.fields() == first.fields());
+  Require(second.Split(again, 2 * row.size() + 2) && second.fields() == first.fields());
   DelimitedRow some(',', quotes);
-  Check(some.Split(row, 2) && some.size() == first.size() && some.fields().size() <= 2);
+  Require(some.Split(row, 2) && some.size() == first.size() && some.fields().size() <= 2);
 }
 
 }  // namespace
@@ -54,18 +50,18 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
   const Cut whole = CutAll(
       text, rules, [&] { return size; }, {}, sections);
-  Check(whole.SameAs(CutAll(
+  Require(whole.SameAs(CutAll(
       text, rules, [] { return 1; }, {}, sections)));
   std::size_t step = 0;
-  Check(whole.SameAs(CutAll(
+  Require(whole.SameAs(CutAll(
       text, rules, [&] { return 1 + step++ % 7; }, {}, sections)));
   const auto limited = [&](std::size_t chunk) {
     return CutAll(
         text, rules, [chunk] { return chunk; }, {}, sections, size % 3);
   };
   const Cut beginnings = limited(1);
-  Check(beginnings.SameAs(limited(7)) && beginnings.SameAs(limited(size)));
-  Check(sections.empty() || beginnings.documents <= sections.size() * (size % 3));
+  Require(beginnings.SameAs(limited(7)) && beginnings.SameAs(limited(size)));
+  Require(sections.empty() || beginnings.documents <= sections.size() * (size % 3));
   for (const Cut::Record& record : whole.records) CheckFields(record.bytes, rules.quoted_delimiter != '\0');
   if (!whole.error.empty() || !sections.empty()) return 0;
 
@@ -73,9 +69,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const Cut::Partition& before = whole.partitions[p];
     const Cut part =
         CutAll(text, rules, [] { return 3; }, {before.raw_end, before.document_end, before.partition + 1});
-    Check(part.documents == whole.documents && part.headers.empty());
-    Check(part.records.size() <= whole.records.size() &&
-          std::equal(part.records.rbegin(), part.records.rend(), whole.records.rbegin()));
+    Require(part.documents == whole.documents && part.headers.empty());
+    Require(part.records.size() <= whole.records.size() &&
+            std::equal(part.records.rbegin(), part.records.rend(), whole.records.rbegin()));
   }
   return 0;
 }

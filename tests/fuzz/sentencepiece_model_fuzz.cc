@@ -1,17 +1,9 @@
 // A model that is read is written as the same bytes, and stays a model through every change that we make.
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
 #include "formats/sentencepiece_model.h"
-
-namespace {
-
-void Require(bool holds) {
-  if (!holds) std::abort();
-}
-
-}  // namespace
+#include "tests/fuzz/require.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   using namespace pipeline;

@@ -1,23 +1,15 @@
 // Any text that may be cut comes back from its pairs, wherever its units end; any bytes are joined or
 // refused.
-#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "formats/jsonl.h"
+#include "tests/fuzz/require.h"
 #include "text/span_corruption.h"
 #include "text/utf8.h"
 
-namespace {
-
 using namespace pipeline;
-
-void Require(bool holds) {
-  if (!holds) std::abort();
-}
-
-}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);

@@ -1,22 +1,18 @@
 // Spill files: any bytes are read or refused; rows made of the bytes come back as they were.
 #include <algorithm>
-#include <cstdlib>
 #include <string>
 #include <tuple>
 #include <vector>
 
 #include "formats/footer.h"
 #include "formats/spill_file.h"
+#include "tests/fuzz/require.h"
 #include "tests/support/map_store.h"
 
 namespace pipeline {
 namespace {
 
 constexpr FooterKind kKind = {"spill file", "PIPESPIL", 1};
-
-void Check(bool holds) {
-  if (!holds) std::abort();
-}
 
 struct Row {
   std::uint8_t split = 0;
@@ -36,7 +32,7 @@ bool ReadAll(const std::string& bytes, std::vector<Row>& rows) {
   for (const SpillSplit& split : index->splits)
     for (const SpillFrame& frame : split.frames) {
       std::string raw(frame.stored, '\0');
-      Check(ReadAt(file, frame.offset, raw, {}).ok());
+      Require(ReadAt(file, frame.offset, raw, {}).ok());
       if (!OpenSpillFrame(frame, index->compressed, coder, raw).ok()) return false;
       Decoder in(raw);
       for (std::uint32_t i = 0; i < frame.records && in.ok(); ++i) {
@@ -68,14 +64,14 @@ void RoundTrip(std::string_view bytes) {
     if (i == 0 || rows[i - 1].split != row.split) {
       const auto records = std::count_if(rows.begin(), rows.end(),
                                          [&row](const Row& other) { return other.split == row.split; });
-      Check(writer.BeginSplit(row.split, static_cast<std::uint64_t>(records)).ok());
+      Require(writer.BeginSplit(row.split, static_cast<std::uint64_t>(records)).ok());
     }
-    Check(writer.Add({row.hash, row.index, row.sub, row.payload}).ok());
+    Require(writer.Add({row.hash, row.index, row.sub, row.payload}).ok());
   }
-  Check(writer.Finish().ok());
+  Require(writer.Finish().ok());
   std::vector<Row> read;
-  Check(ReadAll(file, read));
-  Check(read == rows);
+  Require(ReadAll(file, read));
+  Require(read == rows);
 }
 
 }  // namespace

@@ -1,17 +1,9 @@
 // What ParseTfExample takes, written again, reads as the same example, and writing that gives the same bytes.
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
 #include "formats/tf_example.h"
-
-namespace {
-
-void Require(bool holds) {
-  if (!holds) std::abort();
-}
-
-}  // namespace
+#include "tests/fuzz/require.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   using namespace pipeline;

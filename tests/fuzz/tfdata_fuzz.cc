@@ -1,19 +1,11 @@
 // Metadata that is read is written again as it was meant; an element that is read is the one that is written;
 // a description that is read comes back.
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
 #include "formats/tfdata.h"
 #include "stages/tfdata_info.h"
-
-namespace {
-
-void Require(bool holds) {
-  if (!holds) std::abort();
-}
-
-}  // namespace
+#include "tests/fuzz/require.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   using namespace pipeline;

@@ -1,17 +1,9 @@
 // What ParseTfdsInfo takes, written again, reads as the same data set.
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
 #include "formats/tfds.h"
-
-namespace {
-
-void Require(bool holds) {
-  if (!holds) std::abort();
-}
-
-}  // namespace
+#include "tests/fuzz/require.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   using namespace pipeline;

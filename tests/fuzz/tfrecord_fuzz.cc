@@ -1,11 +1,11 @@
 // Whatever TfRecordReader takes for records is, framed again, what it was given; and any bytes come
 // back from a frame.
 #include <algorithm>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
 #include "formats/tfrecord.h"
+#include "tests/fuzz/require.h"
 
 namespace {
 
@@ -28,10 +28,6 @@ class UnevenReader final : public ByteReader {
  private:
   std::string_view left_;
 };
-
-void Require(bool holds) {
-  if (!holds) std::abort();
-}
 
 /// What the reader gives, framed again; `ok` says whether it came to the end.
 std::string Again(std::string_view file, bool* ok) {

@@ -1,20 +1,12 @@
 // Up to a NUL a vocabulary, behind it a text: what is taken is written as it was read, and every id of the
 // text, cut anyhow, is one of the vocabulary and ends where a character does.
 #include <algorithm>
-#include <cstdlib>
 #include <string>
 
+#include "tests/fuzz/require.h"
 #include "text/sentence_cutter.h"
 #include "text/utf8.h"
 #include "text/wordpiece.h"
-
-namespace {
-
-void Check(bool holds) {
-  if (!holds) std::abort();
-}
-
-}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace pipeline;
@@ -28,30 +20,30 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     FindSentenceEnds(line, sentences);
     std::uint32_t last = 0;
     for (const std::uint32_t end : sentences) {
-      Check(end > last && end <= line.size());
-      Check(line.data() != text.data() || end == text.size() || !IsUtf8Tail(text[end]));
+      Require(end > last && end <= line.size());
+      Require(line.data() != text.data() || end == text.size() || !IsUtf8Tail(text[end]));
       last = end;
     }
-    Check(last == line.size());
+    Require(last == line.size());
   }
 
   const auto vocabulary = WordPieceVocabulary::Parse(file);
   if (!vocabulary.ok()) return 0;
   const std::string written = vocabulary->Serialize();
-  Check(written == file || written == std::string(file) + "\n");
+  Require(written == file || written == std::string(file) + "\n");
   for (const BertWordKind kind : {BertWordKind::kText, BertWordKind::kMorphemes}) {
     const WordPieceEncoder encoder(*vocabulary, kind);
     BertWords words;
     std::vector<std::uint32_t> ids, ends;
     encoder.Encode(text, sentences, words, ids, ends);
-    Check(ids.size() == ends.size());
+    Require(ids.size() == ends.size());
     std::uint32_t last = 0;
     for (std::size_t at = 0; at < ids.size(); ++at) {
-      Check(ids[at] < vocabulary->size() && ends[at] >= last && ends[at] <= text.size());
-      Check(ends[at] == text.size() || !IsUtf8Tail(text[ends[at]]));
+      Require(ids[at] < vocabulary->size() && ends[at] >= last && ends[at] <= text.size());
+      Require(ends[at] == text.size() || !IsUtf8Tail(text[ends[at]]));
       last = ends[at];
     }
-    Check(ids.empty() || last == text.size());
+    Require(ids.empty() || last == text.size());
   }
   return 0;
 }

@@ -12,14 +12,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::string text, block_text;
   Status status;
   for (const XzBlock& block : index->blocks) {
-    Check(block.raw_offset == text.size() && block.offset + block.bytes <= size);
+    Require(block.raw_offset == text.size() && block.offset + block.bytes <= size);
     status = DecodeXzBlock(block, bytes.substr(block.offset, block.bytes), {}, block_text);
     if (!status.ok()) break;
-    Check(block_text.size() == block.raw_bytes);
+    Require(block_text.size() == block.raw_bytes);
     text += block_text;
   }
   const Decoded streamed = DecodeSome(Compression::kXz, bytes, size + 1, 1 << 16);
-  if (status.ok() && streamed.status.ok()) Check(text == streamed.text);
-  Check(status.ok() || !streamed.status.ok());
+  if (status.ok() && streamed.status.ok()) Require(text == streamed.text);
+  Require(status.ok() || !streamed.status.ok());
   return 0;
 }
