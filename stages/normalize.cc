@@ -41,17 +41,29 @@ class LineRule {
   /// Appends what becomes of `whole`; it may be nothing. Says whether that is something else.
   Result<bool> Append(std::string_view whole, std::string& out) const {
     const std::string_view line = collapse_ ? StripWhiteSpace(whole) : whole;
-    const std::size_t stable = StablePrefix(line);
     const std::size_t begin = out.size();
-    out.append(line.substr(0, stable));
-    if (stable == line.size()) return line.size() != whole.size();
-    RETURN_IF_ERROR(AppendNormalForm(form_, line.substr(stable), out));
-    if (case_ != LetterCase::kKeep) RETURN_IF_ERROR(Lower(out, begin));
-    if (collapse_) TidyWhiteSpace(out, begin, begin + stable);
+    for (std::size_t at = 0; at < line.size();) {
+      const StableRun run = StableRunAt(line, at);
+      if (run.stop == line.size()) {
+        out.append(line.substr(at));
+        if (at == 0) return line.size() != whole.size();
+        break;
+      }
+      out.append(line.substr(at, run.joins - at));
+      at = case_ == LetterCase::kKeep ? WorthCopyingAt(line, run.stop) : line.size();
+      const std::size_t looked_at = out.size();
+      RETURN_IF_ERROR(AppendNormalForm(form_, line.substr(run.joins, at - run.joins), out));
+      if (case_ != LetterCase::kKeep) RETURN_IF_ERROR(Lower(out, begin));
+      if (collapse_) CollapseWhiteSpace(out, looked_at);
+    }
+    if (collapse_) StripSpaces(out, begin);
     return std::string_view(out).substr(begin) != whole;
   }
 
  private:
+  // Fewer bytes are normalised together with what stands around them: each call of ICU has its price.
+  static constexpr std::size_t kWorthCopying = 16;
+
   // What a capital becomes goes by the word that it stands in, stable characters included. A small letter may
   // compose with the marks behind it where the capital does not.
   Status Lower(std::string& out, std::size_t begin) const {
@@ -63,28 +75,44 @@ class LineRule {
     return {};
   }
 
-  /// Bytes that stay as they are whatever follows. Of a line that does not end with them the last
-  /// stable character is left out: what follows may join it. Single spaces inside are stable.
-  std::size_t StablePrefix(std::string_view line) const {
-    std::size_t last = 0;
-    for (std::size_t at = 0; at < line.size();) {
+  /// Bytes that stay as they are.
+  struct StableRun {
+    std::size_t joins;  // the last character: what follows may join it. The stop's, where there is none
+    std::size_t stop;   // where they end, at the end of the line or before what may change
+  };
+
+  /// Single spaces inside are stable.
+  StableRun StableRunAt(std::string_view line, std::size_t at) const {
+    std::size_t last = at;
+    while (at < line.size()) {
       if (const std::size_t run = stable_.ThreeByteRunAt(line, at); run > 0) {
         at += run;
         last = at - 3;
         continue;
       }
       const std::size_t size = stable_.MatchAt(line, at);
-      if (size == 0) return last;
-      if (collapse_ && line[at] == ' ' && line.substr(at + 1, 1) == " ") return last;
+      if (size == 0 || (collapse_ && line[at] == ' ' && line.substr(at + 1, 1) == " ")) return {last, at};
       last = at;
       at += size;
+    }
+    return {last, at};
+  }
+
+  /// The next run that is to be copied, behind the character at `stop`; or the end. It joins nothing that
+  /// stands before it, and does not begin with a space, which may be one of several.
+  std::size_t WorthCopyingAt(std::string_view line, std::size_t stop) const {
+    std::size_t at = stop + Utf8Size(line[stop]);
+    for (std::size_t begin = at; at < line.size();) {
+      const std::size_t size = stable_.MatchAt(line, at);
+      const bool stays = size > 0 && !(collapse_ && begin == at && line[at] == ' ');
+      at += stays ? size : Utf8Size(line[at]);
+      if (!stays) begin = at;
+      if (at - begin >= kWorthCopying) return begin;
     }
     return line.size();
   }
 
-  /// The white-space rule for the line that begins at `begin` and is already in order up to `tidy`.
-  static void TidyWhiteSpace(std::string& out, std::size_t begin, std::size_t tidy) {
-    CollapseWhiteSpace(out, tidy);
+  static void StripSpaces(std::string& out, std::size_t begin) {
     if (out.size() > begin && out.back() == ' ') out.pop_back();
     if (out.size() > begin && out[begin] == ' ') out.erase(begin, 1);
   }

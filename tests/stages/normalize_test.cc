@@ -234,12 +234,14 @@ std::string InSlowMotion(NormalForm form, std::string_view line) {
 TEST(NormalizeTest, ShortCutsChangeNoByte) {
   // Everything that composes, decomposes, vanishes or is white, next to what does none of it.
   const std::vector<std::string> pieces = {
-      "あ",     "か",     "が",     "\u3099", "\u309a", "\u309b", "ｶ",          "ﾞ",         "猫",
-      "ー",     "。",     "a",      "e",      "é",      "\u0301", "\u0323",     "\u0345",    " ",
-      " ",      "\u3000", "\u00a0", "\t",     "\x01",   "\x7f",   "\u0085",     "\u008f",    "\0"s,
-      "Ａ",     "！",     "…",      "～",     "\ufdfa", "\u00a8", "\u200b",     "\u200d",    "\u2581",
-      "\ufffd", "\ufeff", "\u1112", "\u1161", "\u11ab", "한",     "\u0915",     "\u093c",    "\u09c7",
-      "\u09be", "\u0f71", "\u0f72", "\u1680", "\u2028", "👩",      "\U0001d400", "\U000110ba"};
+      "あ", "か", "が", "\u3099", "\u309a", "\u309b", "ｶ", "ﾞ", "猫", "ー", "。", "a", "e", "é", "\u0301",
+      "\u0323", "\u0345", " ", " ", "\u3000", "\u00a0", "\t", "\x01", "\x7f", "\u0085", "\u008f", "\0"s, "Ａ",
+      "！", "…", "～", "\ufdfa", "\u00a8", "\u200b", "\u200d", "\u2581", "\ufffd", "\ufeff", "\u1112",
+      "\u1161", "\u11ab", "한", "\u0915", "\u093c", "\u09c7", "\u09be", "\u0f71", "\u0f72", "\u1680",
+      "\u2028", "👩", "\U0001d400", "\U000110ba",
+      // Runs that are copied between two that are not.
+      "猫が鳴くので起きた", " a run of several words ", "e  and more, after two",
+      "\u3000字下げのある長い行だ"};
   const std::pair<std::string, NormalForm> forms[] = {{"nfc", NormalForm::kNfc},
                                                       {"nfkc", NormalForm::kNfkc},
                                                       {"nmt_nfkc", NormalForm::kNmtNfkc},
@@ -251,6 +253,9 @@ TEST(NormalizeTest, ShortCutsChangeNoByte) {
   for (int i = 0; i < 4000; ++i) {
     std::string line;
     for (auto left = random() % 12; left > 0; --left) line += pieces[random() % pieces.size()];
+    lines.push_back(line);
+    for (auto left = random() % 12; left > 0; --left)  // the last ones, mostly
+      line += pieces[random() % 3 > 0 ? pieces.size() - 1 - random() % 4 : random() % pieces.size()];
     lines.push_back(line);
   }
   for (const auto& [name, form] : forms) {
