@@ -43,7 +43,7 @@ Status CheckShardKeys(const Json& config) {
   for (const std::string_view key : {"shards", "hosts"}) {
     const Json& value = config[key];
     if (value.is_int() && (value.AsInt() < 1 || value.AsInt() > kMost))
-      return Status(Code::kInvalidArgument, StrCat(key, ": ", value.AsInt(), ": from 1 to ", kMost));
+      return Status(Code::kInvalidArgument, StrCat(key, ": ", value.AsInt(), ": must be from 1 to ", kMost));
   }
   if (config["eval_batch"].AsInt(1) < 1)
     return Status(Code::kInvalidArgument,

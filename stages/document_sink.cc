@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/str.h"
+#include "shards/made_rows.h"
 
 namespace pipeline {
 
@@ -12,7 +13,7 @@ namespace {
 class DocumentSink final : public Sink {
  public:
   DocumentSink(std::unique_ptr<Sink> rows, DocumentRules rules)
-      : sink_(std::move(rows)), rules_(std::move(rules)) {}
+      : rows_(std::move(rows)), rules_(std::move(rules)) {}
 
   Status Write(const Batch& batch) override {
     if (batch.payload.size() != batch.size() || (!batch.split.empty() && batch.split.size() != batch.size()))
@@ -30,41 +31,30 @@ class DocumentSink final : public Sink {
       }
       joined_ += batch.payload[row];
     }
-    return HandOn();
+    return {};
   }
 
   Result<PartitionOutput> Commit(const PartitionEnd& end, std::stop_token stop) override {
     RETURN_IF_ERROR(End());
-    RETURN_IF_ERROR(HandOn());
-    return sink_->Commit(end, std::move(stop));
+    return rows_.Commit(end, std::move(stop));
   }
 
  private:
   /// Of the open document.
   Status End() {
     if (!head_) return {};
-    rows_.heads.push_back(*head_);
-    rows_.split.push_back(split_);
-    RETURN_IF_ERROR(rules_.finish(joined_, rows_.payload.open_row()));
-    rows_.payload.CloseRow();
+    RETURN_IF_ERROR(rules_.finish(joined_, rows_.open_row()));
+    RETURN_IF_ERROR(rows_.Close(*head_, split_));
     joined_.clear();
     head_.reset();
     return {};
   }
 
-  Status HandOn() {
-    if (rows_.heads.empty()) return {};
-    RETURN_IF_ERROR(sink_->Write(rows_));
-    rows_.Clear(0);
-    return {};
-  }
-
-  const std::unique_ptr<Sink> sink_;
+  MadeRows rows_;
   const DocumentRules rules_;
   std::optional<RecordHead> head_;  // of the open document
   std::uint8_t split_ = 0;
   std::string joined_;
-  Batch rows_;  // ended and not yet handed on
 };
 
 }  // namespace

@@ -190,8 +190,14 @@ Status CheckInputSplits(const Json& config, const std::vector<std::string>& file
   std::vector<bool> seen(names.size());
   bool archives = false;
   for (const std::string& file : files) {
-    ASSIGN_OR_RETURN(std::optional<std::uint8_t> split, splits.Find(file));
-    if (!split && MayBeArchive(config, file)) {
+    const bool may_be_archive = MayBeArchive(config, file);
+    const auto found = splits.Find(file);
+    if (!found.ok() && may_be_archive)
+      return Status(found.status().code(), StrCat(found.status().message(),
+                                                  "; if it is an archive whose members have splits, write ",
+                                                  "patterns with '/', which no name of a file has"));
+    ASSIGN_OR_RETURN(const std::optional<std::uint8_t> split, found);
+    if (!split && may_be_archive) {
       archives = true;
       continue;
     }

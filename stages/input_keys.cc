@@ -66,7 +66,7 @@ Status CheckInputKeys(const Json& config) {
   RETURN_IF_ERROR(SubsetOf(config).status());
   const std::int64_t ratio = config["max_ratio"].AsInt(200);
   if (ratio < 1 || ratio > kMostRatio)
-    return Status(Code::kInvalidArgument, StrCat("max_ratio: ", ratio, ": from 1 to ", kMostRatio));
+    return Status(Code::kInvalidArgument, StrCat("max_ratio: ", ratio, ": must be from 1 to ", kMostRatio));
   if (config.Has("members") && config["members"].AsArray().empty())
     return Status(Code::kInvalidArgument,
                   "members: an empty list selects nothing; leave the key out to read all");

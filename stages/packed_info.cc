@@ -158,7 +158,7 @@ Result<PackedInfo> ParsePackedInfo(std::string_view text) {
   if (info.encoding == PackedEncoding::kRaw16 && info.tokenizer.vocab_size > kMostOfRaw16)
     return Status(Code::kDataLoss, StrCat("a vocabulary of ", info.tokenizer.vocab_size, " in raw16"));
   if (info.seq_len == 0 || info.seq_len > kMaxSeqLen)
-    return Status(Code::kDataLoss, StrCat("seq_len: ", info.seq_len, ": from 1 to ", kMaxSeqLen));
+    return Status(Code::kDataLoss, StrCat("seq_len: ", info.seq_len, ": must be from 1 to ", kMaxSeqLen));
   if (info.fill_id >= info.tokenizer.vocab_size)
     return Status(Code::kDataLoss, StrCat("fill_id: ", info.fill_id, ", where the vocabulary has ",
                                           info.tokenizer.vocab_size, " pieces"));

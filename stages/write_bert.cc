@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "formats/bert.h"
 #include "formats/tfds.h"
+#include "shards/made_rows.h"
 #include "shards/shard_keys.h"
 #include "stages/bert_documents.h"
 #include "stages/bert_info.h"
@@ -32,7 +33,6 @@ constexpr std::int64_t kMostSeqLen = 65536;
 constexpr std::int64_t kMostPasses = 1000;
 constexpr std::uint32_t kLeastShards = 8;  // the trainer reads several files at once, each front to back
 constexpr std::uint64_t kSpillBytes = std::uint64_t{32} << 20;
-constexpr std::size_t kBatchBytes = 256 << 10;
 constexpr std::size_t kUsualSplits = 4;                     // no fewer than there are mostly
 constexpr std::string_view kInstancesOf = "instances_of_";  // a split
 
@@ -48,7 +48,7 @@ class BertSink final : public Sink {
  public:
   BertSink(std::unique_ptr<Sink> rows, PartitionId id, const Settings& settings,
            const std::vector<bool>& continues)
-      : sink_(std::move(rows)), id_(id), settings_(settings) {
+      : rows_(std::move(rows)), id_(id), settings_(settings) {
     for (std::size_t split = 0; split < settings.splits.size(); ++split)
       documents_.emplace_back(settings.whole_words, continues);
   }
@@ -75,11 +75,8 @@ class BertSink final : public Sink {
       for (std::uint32_t pass = 0; pass < settings_.passes; ++pass)
         RETURN_IF_ERROR(instances.MakePass(pass, [&](const BertInstance& instance) -> Status {
           if (stop.stop_requested()) return Status(Code::kCancelled, "stopped");
-          rows_.heads.push_back({index++, 0, 0, 0});
-          rows_.split.push_back(static_cast<std::uint8_t>(split));
-          AppendBertExample(rows_.payload.open_row(), instance, settings_.rules.lengths);
-          rows_.payload.CloseRow();
-          return rows_.payload.bytes() < kBatchBytes ? Status() : HandOn();
+          AppendBertExample(rows_.open_row(), instance, settings_.rules.lengths);
+          return rows_.Close({index++, 0, 0, 0}, static_cast<std::uint8_t>(split));
         }));
       const BertInstances::Counts& made = instances.counts();
       const auto count = [&reasons](const std::string& name, std::uint64_t by) {
@@ -94,8 +91,7 @@ class BertSink final : public Sink {
       if (documents_[split].size() == 1 && settings_.rules.next_sentence)
         count("partitions_of_one_document", 1);
     }
-    RETURN_IF_ERROR(HandOn());
-    ASSIGN_OR_RETURN(PartitionOutput output, sink_->Commit(end, std::move(stop)));
+    ASSIGN_OR_RETURN(PartitionOutput output, rows_.Commit(end, std::move(stop)));
     for (const auto& [name, by] : reasons) output.reasons[name] += by;
     return output;
   }
@@ -116,23 +112,16 @@ class BertSink final : public Sink {
                          settings_.rules.vocab_size, " pieces: the ids were made by another tokenizer"));
   }
 
-  Status HandOn() {
-    if (rows_.heads.empty()) return {};
-    RETURN_IF_ERROR(sink_->Write(rows_));
-    rows_.Clear(0);
-    return {};
-  }
-
-  const std::unique_ptr<Sink> sink_;
+  MadeRows rows_;
   const PartitionId id_;
   const Settings& settings_;
   std::deque<BertDocuments> documents_;  // by split
-  Batch rows_;                           // made and not yet handed on
 };
 
 /// Of a partition: the ids of its documents, and a batch of instances that goes on while another is made.
 std::uint64_t DocumentMemory(std::size_t splits, std::uint64_t text_bytes) {
-  return 2 * kBatchBytes + splits * BertDocuments::kMemoryOfAny + BertDocuments::kMemoryOfByte * text_bytes;
+  return 2 * kMadeRowsBytes + splits * BertDocuments::kMemoryOfAny +
+         BertDocuments::kMemoryOfByte * text_bytes;
 }
 
 class WriteBert final : public ShardedStage {
@@ -243,7 +232,7 @@ Status Check(const Json& config, Schema& schema) {
   const auto range = [&](std::string_view key, std::int64_t least, std::int64_t most) -> Status {
     const std::int64_t value = config[key].AsInt();
     if (value >= least && value <= most) return {};
-    return refuse(StrCat(key, ": ", value, ": from ", least, " to ", most));
+    return refuse(StrCat(key, ": ", value, ": must be from ", least, " to ", most));
   };
   RETURN_IF_ERROR(range(kSeqLenKey, 8, kMostSeqLen));
   RETURN_IF_ERROR(range(kPredictionsKey, 1, config[kSeqLenKey].AsInt()));

@@ -10,6 +10,7 @@
 #include "formats/array_record.h"
 #include "formats/megatron_index.h"
 #include "formats/packed.h"
+#include "shards/made_rows.h"
 #include "shards/shard_keys.h"
 #include "stages/packed_info.h"
 #include "stages/row_packer.h"
@@ -23,7 +24,6 @@ constexpr std::string_view kSeqLenKey = "seq_len";
 constexpr std::string_view kPackingKey = "packing";
 constexpr std::string_view kEncodingKey = "encoding";
 constexpr std::string_view kSegmentsKey = "segments";
-constexpr std::size_t kHandOnBytes = 1 << 20;  // of rows that a whole partition makes at once
 // What the stage counts.
 constexpr std::string_view kRowIds = "row_ids";
 constexpr std::string_view kFillIds = "fill_ids";
@@ -44,7 +44,7 @@ struct PackedRules {
 class PackedSink final : public Sink {
  public:
   PackedSink(std::unique_ptr<Sink> rows, const PackedRules& rules, std::size_t splits)
-      : sink_(std::move(rows)), rules_(rules), streams_(splits) {}
+      : rows_(std::move(rows)), rules_(rules), streams_(splits) {}
 
   Status Write(const Batch& batch) override {
     RETURN_IF_ERROR(Check(batch));
@@ -58,14 +58,13 @@ class PackedSink final : public Sink {
       RETURN_IF_ERROR(
           stream->Add(batch.ids[row], batch.id_ends[row], batch.text[row], batch.heads[row].document));
     }
-    return HandOn();
+    return {};
   }
 
   Result<PartitionOutput> Commit(const PartitionEnd& end, std::stop_token stop) override {
     for (const std::unique_ptr<RowPacker>& stream : streams_)
       if (stream) RETURN_IF_ERROR(stream->Finish());
-    RETURN_IF_ERROR(HandOn());
-    ASSIGN_OR_RETURN(PartitionOutput output, sink_->Commit(end, std::move(stop)));
+    ASSIGN_OR_RETURN(PartitionOutput output, rows_.Commit(end, std::move(stop)));
     if (rules_.best_fit && row_ids_ > 0) {
       output.reasons.emplace(kRowIds, row_ids_);
       output.reasons.emplace(kFillIds, fill_ids_);
@@ -92,15 +91,12 @@ class PackedSink final : public Sink {
     const auto take = [this, split, index = std::uint64_t{0}](
                           std::span<const std::uint32_t> ids, const PackedRowFacts& facts,
                           std::span<const std::uint32_t> segments) mutable -> Status {
-      rows_.heads.push_back({index++, 0, 0, 0});
-      rows_.split.push_back(split);
       row_ids_ += ids.size();
       fill_ids_ += ids.size() - facts.length;
-      std::string& payload = rows_.payload.open_row();
+      std::string& payload = rows_.open_row();
       AppendPackedRowFacts(payload, facts);
       AppendRow(payload, ids, facts, segments);
-      rows_.payload.CloseRow();
-      return rows_.payload.bytes() < kHandOnBytes ? Status() : HandOn();
+      return rows_.Close({index++, 0, 0, 0}, split);
     };
     return rules_.best_fit ? NewBestFitPacker(rules_.rows, take) : NewStreamPacker(rules_.rows, take);
   }
@@ -117,17 +113,9 @@ class PackedSink final : public Sink {
       AppendPackedExample(payload, ids, wanted);
   }
 
-  Status HandOn() {
-    if (rows_.heads.empty()) return {};
-    RETURN_IF_ERROR(sink_->Write(rows_));
-    rows_.Clear(0);
-    return {};
-  }
-
-  const std::unique_ptr<Sink> sink_;
+  MadeRows rows_;
   const PackedRules rules_;
   std::vector<std::unique_ptr<RowPacker>> streams_;  // by split; null until it occurs
-  Batch rows_;                                       // made and not yet handed on
   std::uint64_t row_ids_ = 0, fill_ids_ = 0;         // of all rows
 };
 
@@ -218,8 +206,8 @@ class WritePacked final : public ShardedStage {
     // A row, and with segments what is said of each of its ids.
     const std::uint64_t lists = rules_.segments ? 3 : 1;
     const std::uint64_t row = lists * sizeof(std::uint32_t) * (std::uint64_t{rules_.rows.seq_len} + 1);
-    return ShardedStage::partition_memory(text_bytes) + row * splits_ +
-           (rules_.best_fit ? BestFitMemory(text_bytes) + kHandOnBytes : 0);
+    return ShardedStage::partition_memory(text_bytes) + kMadeRowsBytes + row * splits_ +
+           (rules_.best_fit ? BestFitMemory(text_bytes) : 0);
   }
 
  private:
@@ -277,7 +265,8 @@ Result<std::unique_ptr<SinkStage>> Make(const StageContext& context) {
 Status Check(const Json& config, Schema&) {
   const std::int64_t seq_len = config[kSeqLenKey].AsInt();
   if (seq_len < 1 || seq_len > kMaxSeqLen)
-    return Status(Code::kInvalidArgument, StrCat(kSeqLenKey, ": ", seq_len, ": from 1 to ", kMaxSeqLen));
+    return Status(Code::kInvalidArgument,
+                  StrCat(kSeqLenKey, ": ", seq_len, ": must be from 1 to ", kMaxSeqLen));
   if (config[kSegmentsKey].AsBool() && !HasExamples(EncodingOf(config)))
     return Status(Code::kInvalidArgument,
                   StrCat(kSegmentsKey, ": rows in ", config[kEncodingKey].AsString(),

@@ -104,7 +104,7 @@ Status CheckMaxTokens(const Json& config, const Schema& schema, bool labelled) {
   const std::int64_t most = config["max_tokens"].AsInt();
   if (most < kLeastTokens || most > kMostTokens)
     return Status(Code::kInvalidArgument,
-                  StrCat("max_tokens: ", most, ": from ", kLeastTokens, " to ", kMostTokens));
+                  StrCat("max_tokens: ", most, ": must be from ", kLeastTokens, " to ", kMostTokens));
   if (!labelled && schema.field_names.empty()) return {};
   return Status(
       Code::kInvalidArgument,

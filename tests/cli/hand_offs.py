@@ -181,7 +181,7 @@ def vocabularies_that_do_not_fit():
                 (good.replace("[UNK]", "[unk]"), "seq_len: 16", 2, "vocab.txt: has no piece [UNK]"),
                 (good.replace("[MASK]\n", ""), "seq_len: 16", 2, "vocab.txt has no piece [MASK]"),
                 ("c\n" + good, "seq_len: 16", 2, "vocab.txt has [PAD] further down"),
-                (good, "seq_len: 4", 2, "seq_len: 4: from 8"),
+                (good, "seq_len: 4", 2, "seq_len: 4: must be from 8"),
                 (good, "whole_words: morphemes", 2, "needs the column 'cuts'")):
             vocabulary.write_bytes(text.encode())
             place.file.write_text(BERT_FILE.format(file=vocabulary, keys=keys))

@@ -13,7 +13,6 @@ import struct
 import sys
 import tarfile
 import time
-import zipfile
 import zlib
 
 import replan_support as support

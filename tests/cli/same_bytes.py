@@ -4,6 +4,7 @@
     same_bytes.py PIPE settings    threads, batches, memory, places
     same_bytes.py PIPE containers  the same text in every compression and archive, and plain
     same_bytes.py PIPE points      killed at every commit point, again and again
+    same_bytes.py PIPE members     killed amid archives whose members belong to different splits
     same_bytes.py PIPE moments     killed from outside in every phase; stopped by signals
     same_bytes.py PIPE damage      intermediates damaged between two runs
 
@@ -11,9 +12,11 @@ A kill counts when the log then holds a unit that is done, and lacks the end of 
 kill nothing in `out` may be visible that is not whole.
 """
 
+import io
 import re
 import signal
 import sys
+import tarfile
 import tempfile
 from collections import Counter
 from pathlib import Path
@@ -27,15 +30,19 @@ vars: {{ out: "" }}
 limits: {{ memory: {memory} }}
 stages:
   source: {{ type: download, url: [{urls}] }}
-  lines: {{ type: decompress, input: source, partition: 128KiB, max_record_bytes: 64KiB }}
+  lines: {{ type: decompress, input: source, partition: 128KiB, max_record_bytes: 64KiB{of_members} }}
   clean: {{ type: normalize, input: lines, form: nfkc }}
-  docs: {{ type: split, input: clean, splits: {{ train: rest, validation: 0.1 }} }}
+  docs: {{ type: split, input: clean, splits: {{ train: rest, validation: 0.1 }}{divided} }}
   text: {{ type: write_tfds, input: docs, name: shuffled, version: 1.0.0, shards: 4, out: "${{out}}" }}
 """
 # A second reader of `docs`, whose records are therefore kept as partition files.
 READER = """\
   again: { type: write_tfds, input: docs, name: in_order, version: 1.0.0, shuffle: none, out: "${out}" }
 """
+
+# The same file over an archive that says by the names of its members what is held out.
+BY_MEMBERS = {"of_members": ', splits: { train: "*/train/*", test: "*/test/*" }', "divided": ", of: train"}
+WHOLE = {"of_members": "", "divided": ""}
 
 # In the order of a run, so that each start still passes the point it is killed at.
 LONG_CHAIN = (
@@ -67,6 +74,11 @@ class Trial:
         self.inputs = write_corpora(root / "corpora", self.texts, "xz, one block")
         self.kills = Counter()
         self.runs = 0
+        self.division = WHOLE
+        self.set_wanted()
+
+    def set_wanted(self):
+        """What a run publishes that nobody disturbs."""
         undisturbed = self.new_run()
         self.check_exit(undisturbed, undisturbed.finish("-j", "2"))
         self.wanted = undisturbed.published()
@@ -80,7 +92,7 @@ class Trial:
         urls = ", ".join(f'"{path}"' for path in inputs or self.inputs)
         self.runs += 1
         return Run(self.program, self.root / f"run-{self.runs}",
-                   FILE.format(memory=memory, urls=urls) + (READER if readers == 2 else ""))
+                   FILE.format(memory=memory, urls=urls, **self.division) + (READER if readers == 2 else ""))
 
     def wanted_of(self, readers):
         return {name: digest for name, digest in self.wanted.items() if readers == 2 or name.startswith("shuffled/")}
@@ -195,6 +207,31 @@ def points(trial):
         fail(f"{sum(trial.kills.values())} counted kills, at least {LEAST_KILLS} are wanted")
 
 
+def members(trial):
+    """A start goes on amid a member, at the border of two, and with partitions that hold parts of both splits."""
+    trial.inputs, trial.division = [trial.root / f"part-{part}.tar.gz" for part in range(2)], BY_MEMBERS
+    for part, path in enumerate(trial.inputs):
+        with tarfile.open(path, "w:gz") as made:
+            for number, size in enumerate((700_000, 30_000, 50_000, 400_000, 0, 600_000)):
+                text = corpus(seed=10 * part + number, size=size)
+                member = tarfile.TarInfo(f"part/{('train', 'test')[number % 2]}/{number}.txt")
+                member.size = len(text)
+                made.addfile(member, io.BytesIO(text))
+    trial.set_wanted()
+    for split in ("train", "validation", "test"):
+        if not any(f"shuffled-{split}." in name for name in trial.wanted):
+            fail(f"an undisturbed run has no split {split}", trial.undisturbed)
+    for readers, options, chain in (
+            (2, ("-j", "2"), LONG_CHAIN),
+            (2, ("-j", "7", "--batch-bytes", "5000"), OTHER_CHAIN),
+            (1, ("-j", "1"), LONG_CHAIN)):
+        run = trial.new_run(readers=readers)
+        kill_along(trial, run, options, chain, trial.wanted_of(readers))
+    trial.print_kills()
+    if sum(trial.kills.values()) < LEAST_KILLS:
+        fail(f"{sum(trial.kills.values())} counted kills, at least {LEAST_KILLS} are wanted")
+
+
 # Settings of the runs that are met at a moment: slow, so that every phase is long enough.
 SLOW = ("-j", "1", "--batch-bytes", "700")
 
@@ -284,5 +321,5 @@ def damage(trial):
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as directory:
-        {"settings": settings, "containers": containers, "points": points,
+        {"settings": settings, "containers": containers, "points": points, "members": members,
          "moments": moments, "damage": damage}[sys.argv[2]](Trial(str(Path(sys.argv[1]).resolve()), Path(directory)))

@@ -88,7 +88,7 @@ TEST(PackedInfoTest, NamesWhatIsWrong) {
   json.Remove("seq_len");
   EXPECT_EQ(WhyNot(json), "seq_len: missing");
   json["seq_len"] = (1 << 20) + 1;
-  EXPECT_EQ(WhyNot(json), "seq_len: 1048577: from 1 to 1048576");
+  EXPECT_EQ(WhyNot(json), "seq_len: 1048577: must be from 1 to 1048576");
   json = good;
   json["fill_id"] = 302;
   EXPECT_EQ(WhyNot(json), "fill_id: 302, where the vocabulary has 302 pieces");

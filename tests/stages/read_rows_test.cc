@@ -261,7 +261,7 @@ TEST(ReadRowsTest, ChecksKeysAndGivesColumns) {
   EXPECT_EQ(why(config), "quoting: JSON has its own; leave the key out");
   config = Config("tsv", {"a"});
   config["max_ratio"] = 0;
-  EXPECT_NE(why(config).find("max_ratio: 0: from 1"), std::string::npos);
+  EXPECT_NE(why(config).find("max_ratio: 0: must be from 1"), std::string::npos);
   config = Config("tsv", {"a"});
   config["members"] = Json::Array{};
   EXPECT_NE(why(config).find("members: an empty list"), std::string::npos);

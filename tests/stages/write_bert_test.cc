@@ -445,9 +445,9 @@ TEST(WriteBertTest, RefusesKeysThatCannotBe) {
     Schema schema;
     return std::string(WriteBertType().check(config, schema).message());
   };
-  EXPECT_EQ(refusal("seq_len", 7), "seq_len: 7: from 8 to 65536");
-  EXPECT_EQ(refusal("max_predictions", 17), "max_predictions: 17: from 1 to 16");
-  EXPECT_EQ(refusal("dupe_factor", 0), "dupe_factor: 0: from 1 to 1000");
+  EXPECT_EQ(refusal("seq_len", 7), "seq_len: 7: must be from 8 to 65536");
+  EXPECT_EQ(refusal("max_predictions", 17), "max_predictions: 17: must be from 1 to 16");
+  EXPECT_EQ(refusal("dupe_factor", 0), "dupe_factor: 0: must be from 1 to 1000");
   EXPECT_EQ(refusal("short_share", 1.5), "short_share: not between 0 and 1");
   EXPECT_EQ(refusal("masked_share", 0.0), "masked_share: nothing would be learnt from 0");
   EXPECT_TRUE(

@@ -397,10 +397,10 @@ TEST(WritePackedTest, RefusesIdsOfAnotherTokenizer) {
 TEST(WritePackedTest, ChecksItsKeys) {
   Schema schema;
   EXPECT_TRUE(WritePackedType().check(Config(1), schema).ok());
-  EXPECT_EQ(WritePackedType().check(Config(0), schema).message(), "seq_len: 0: from 1 to 1048576");
+  EXPECT_EQ(WritePackedType().check(Config(0), schema).message(), "seq_len: 0: must be from 1 to 1048576");
   Json hosts = Config(4);
   hosts["hosts"] = 0;
-  EXPECT_EQ(WritePackedType().check(hosts, schema).message(), "hosts: 0: from 1 to 1000000");
+  EXPECT_EQ(WritePackedType().check(hosts, schema).message(), "hosts: 0: must be from 1 to 1000000");
 }
 
 TEST(WritePackedTest, SegmentsAreInTheMemoryOfAPartition) {

@@ -110,7 +110,7 @@ TEST(WriteTfdsTest, ChecksNamesNumbersAndColumns) {
   EXPECT_NE(WhyNot(version).find("version '1.0'"), std::string::npos);
   Json hosts = Config();
   hosts["hosts"] = 0;
-  EXPECT_EQ(WhyNot(hosts), "hosts: 0: from 1 to 1000000");
+  EXPECT_EQ(WhyNot(hosts), "hosts: 0: must be from 1 to 1000000");
   Schema split = TextSchema();
   split.splits = {"train", "all"};
   EXPECT_NE(WhyNot(Config(), split).find("split 'all'"), std::string::npos);
@@ -296,7 +296,7 @@ TEST(WriteTfdsTest, TokensAreCountedByATokenizer) {
   EXPECT_NE(WhyNotPorts(config, {}).find("only a tokenizer can count them"), std::string::npos);
   Json few = config;
   few["max_tokens"] = 7;
-  EXPECT_EQ(WhyNot(few), "max_tokens: 7: from 8 to 1048576");
+  EXPECT_EQ(WhyNot(few), "max_tokens: 7: must be from 8 to 1048576");
   Json labelled = LabelledConfig();
   labelled["max_tokens"] = 128;
   EXPECT_NE(WhyNot(labelled, LabelledSchema()).find("a record with a label is one example"),
