@@ -211,7 +211,8 @@ class Preparer {
     ASSIGN_OR_RETURN(track.scope.directory, environment_.work_store("artifacts/" + planned.directory));
     ASSIGN_OR_RETURN(track.scope.work, environment_.work_store(""));
     for (const LineageStage& stage : planned.piece_lineage)
-      if (Counts(planned, stage.stage)) track.scope.chain.push_back({stage.stage, stage.recipe});
+      if (const bool read = IsRead(planned, stage.stage); read || IsIn(planned, stage.stage))
+        track.scope.chain.push_back({stage.stage, stage.recipe, read});
     if (planned.state == PlannedSegment::State::kNotSelected) return {};
     if (planned.publishes) {
       ASSIGN_OR_RETURN(track.out, OpenPlace(environment_, planned.place));
@@ -234,11 +235,16 @@ class Preparer {
     }
   }
 
-  /// True for the stages that count in the segment: its chain, and the one whose partitions it reads.
-  bool Counts(const PlannedSegment& planned, const std::string& stage) const {
-    const auto is = [&](int node) { return NodeAt(graph_, node).spec->name == stage; };
-    return std::any_of(planned.chain.begin(), planned.chain.end(), is) ||
-           (planned.origin >= 0 && is(plan_.segments[static_cast<std::size_t>(planned.origin)].node));
+  bool IsIn(const PlannedSegment& planned, const std::string& stage) const {
+    return std::any_of(planned.chain.begin(), planned.chain.end(),
+                       [&](int node) { return NodeAt(graph_, node).spec->name == stage; });
+  }
+
+  /// True for the stage whose partitions the segment reads.
+  bool IsRead(const PlannedSegment& planned, const std::string& stage) const {
+    if (planned.origin < 0) return false;
+    const int origin = plan_.segments[static_cast<std::size_t>(planned.origin)].node;
+    return NodeAt(graph_, origin).spec->name == stage;
   }
 
   /// How much text a partition holds by the configuration of the Source or Gather stage that it began with.

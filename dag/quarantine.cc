@@ -71,9 +71,9 @@ QuarantineWriter& QuarantineWriter::operator=(QuarantineWriter&&) noexcept = def
 Status QuarantineWriter::Add(const std::vector<Quarantined>& records) {
   std::string line;
   for (const Quarantined& record : records) {
-    if (record.stage >= chain_.size())
+    if (record.stage >= chain_.size() || chain_[record.stage].only_read)
       return Status(Code::kInternal, StrCat("quarantine of partition ", PartitionName(id_), ": no stage ",
-                                            record.stage, " in a chain of ", chain_.size()));
+                                            record.stage, " of its own in a chain of ", chain_.size()));
     std::unique_ptr<ObjectWriter>& writer = writers_[record.stage];
     if (!writer) {
       const std::string name = QuarantineName(chain_[record.stage], id_);
@@ -88,6 +88,7 @@ Status QuarantineWriter::Add(const std::vector<Quarantined>& records) {
 
 Status QuarantineWriter::Commit() {
   for (std::size_t stage = 0; stage < chain_.size(); ++stage) {
+    if (chain_[stage].only_read) continue;
     const Status done = writers_[stage] ? writers_[stage]->Commit().status()
                                         : work_->Remove(QuarantineName(chain_[stage], id_));
     RETURN_IF_ERROR(done);

@@ -20,6 +20,9 @@ namespace pipeline {
 struct QuarantineStage {
   std::string stage;
   Digest recipe;
+  /// The segment has it in front of its own stages, to count what it reads: what was set aside while those
+  /// partitions were made is another segment's, and stays.
+  bool only_read = false;
 };
 
 /// "quarantine/clean-0123456789abcdef/0000-00012.jsonl"
@@ -38,7 +41,7 @@ class QuarantineWriter {
   /// Records of each stage come in the order of their index.
   Status Add(const std::vector<Quarantined>& records);
   /// Called before the partition commits. Takes the place of what an earlier try left: a stage without
-  /// any record has no object afterwards.
+  /// any record has no object afterwards, unless it is `only_read`.
   Status Commit();
 
  private:

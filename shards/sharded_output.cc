@@ -1,9 +1,11 @@
 #include "shards/sharded_output.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/str.h"
 #include "shards/corpus_order.h"
+#include "shards/made_rows.h"
 #include "shards/shuffle.h"
 #include "shards/spill_sink.h"
 
@@ -29,17 +31,24 @@ std::uint64_t ShardedOutput::partition_memory(std::uint64_t text_bytes) const {
   // A spill is held whole: the text, and half as much again for what an encoder adds and the index of
   // its records, in lines of 100 bytes.
   if (rules_.shuffle_seed && rules_.spill_bytes > 0) text_bytes = rules_.spill_bytes;
-  return rules_.shuffle_seed ? text_bytes + (text_bytes >> 1) : kSplitMemory * rules_.splits.size();
+  return kMadeRowsBytes +
+         (rules_.shuffle_seed ? text_bytes + (text_bytes >> 1) : kSplitMemory * rules_.splits.size());
 }
 
 Status ShardedOutput::Judge(const ArtifactTotals& totals) const {
+  const auto is_empty = [&totals](const std::string& split) {
+    const auto found = totals.splits.find(split);
+    return found == totals.splits.end() || found->second.records == 0;
+  };
+  if (std::all_of(rules_.splits.begin(), rules_.splits.end(), is_empty))
+    return Status(Code::kFailedPrecondition,
+                  "no record comes to it: the input has none, or all were dropped, which the counts tell");
   std::string failures;
   for (const std::string& split : rules_.splits) {
-    const auto found = totals.splits.find(split);
-    if (found != totals.splits.end() && found->second.records > 0) continue;
+    if (!is_empty(split)) continue;
     failures += StrCat(failures.empty() ? "" : "; ", "split '", split,
-                       "' has no records, and trainers stop at an empty one; give it a larger share, or ",
-                       "leave it out");
+                       "' has no records, and trainers stop at an empty one; give it a larger share (a ",
+                       "trial: a larger --subset), or leave it out");
   }
   return failures.empty() ? Status() : Status(Code::kFailedPrecondition, failures);
 }

@@ -120,8 +120,7 @@ class BertSink final : public Sink {
 
 /// Of a partition: the ids of its documents, and a batch of instances that goes on while another is made.
 std::uint64_t DocumentMemory(std::size_t splits, std::uint64_t text_bytes) {
-  return 2 * kMadeRowsBytes + splits * BertDocuments::kMemoryOfAny +
-         BertDocuments::kMemoryOfByte * text_bytes;
+  return kMadeRowsBytes + splits * BertDocuments::kMemoryOfAny + BertDocuments::kMemoryOfByte * text_bytes;
 }
 
 class WriteBert final : public ShardedStage {
@@ -181,6 +180,7 @@ ShardRules RulesOf(const StageContext& context, const TokenizerFacts& facts, std
   const Json& config = context.config;
   ShardRules rules = ShardRulesOf(config, context.schema.splits);
   rules.object_name = BertShardName;
+  rules.index.emplace();  // rows are not the records that come in
   rules.spill_bytes = kSpillBytes;
   rules.auto_shards = [](std::uint64_t bytes, std::uint64_t records) {
     const auto least = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(records, 1, kLeastShards));
@@ -292,7 +292,7 @@ std::uint64_t PublishedBytes(const Json& config, std::uint64_t text_bytes) {
 StageType WriteBertType() {
   StageType type;
   type.name = "write_bert";
-  type.version = 2;  // 2: counts the instances of each split
+  type.version = 3;  // 2: counts the instances of each split; 3: those of each shard, in corpus order
   type.help = "Writes masked examples, in pairs of segments, that google-research/bert trains on.";
   type.keys = Keys();
   type.gives = Flow::kArtifact;
@@ -310,7 +310,7 @@ StageType WriteBertType() {
   type.check_promised = OfPromisedTokenizer(
       [](const Json&, const Schema&, const TokenizerFacts& facts) { return CheckBertTokenizer(facts); });
   type.partition_memory = [](const Json&, std::uint64_t text_bytes) {
-    return kSpillBytes + kSpillBytes / 2 + DocumentMemory(kUsualSplits, text_bytes);
+    return kMadeRowsBytes + kSpillBytes + kSpillBytes / 2 + DocumentMemory(kUsualSplits, text_bytes);
   };
   type.model_memory = [](const Json&) { return 2 * kMaxWordPieceBytes; };  // of vocab.txt, which it publishes
   type.make = SinkFactory(Make);

@@ -206,7 +206,7 @@ class WritePacked final : public ShardedStage {
     // A row, and with segments what is said of each of its ids.
     const std::uint64_t lists = rules_.segments ? 3 : 1;
     const std::uint64_t row = lists * sizeof(std::uint32_t) * (std::uint64_t{rules_.rows.seq_len} + 1);
-    return ShardedStage::partition_memory(text_bytes) + kMadeRowsBytes + row * splits_ +
+    return ShardedStage::partition_memory(text_bytes) + row * splits_ +
            (rules_.best_fit ? BestFitMemory(text_bytes) : 0);
   }
 

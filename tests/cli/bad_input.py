@@ -118,6 +118,21 @@ def repaired_text():
         return f"{told}; fail: {failed.err.splitlines()[0]}"
 
 
+def what_is_set_aside_outlives_its_readers():
+    """Of partitions that are kept and read, in the same run and in a later one."""
+    with Place() as place:
+        place.source.write_bytes(b"good\nbad \xff byte\n")
+        place.stages["lines"]["keep"] = True
+        place.stages["docs"]["splits"] = {"train": "rest"}
+        place.stages["again"] = {**place.stages["text"], "name": "again"}
+        place.ok("--only", "lines")
+        kept = tree(place.work / "quarantine")
+        check(len(kept) == 1, f"set aside: {kept}")
+        place.ok("-j1")
+        check(tree(place.work / "quarantine") == kept, f"set aside: {kept}, later {tree(place.work / 'quarantine')}")
+        return next(iter(kept))
+
+
 def utf16_with_a_mark():
     with Place() as place:
         place.source.write_bytes(corpus(documents=20).decode().encode("utf-16"))
@@ -163,7 +178,7 @@ def nothing_to_read():
             check(not published(place), "published nothing as something")
             place.stages["docs"]["min_documents"] = 0
             empty = place.run()
-            expect(empty, 1, "stage 'text': split 'train' has no records", "split 'validation' has no records")
+            expect(empty, 1, "stage 'text': no record comes to it: the input has none, or all were dropped")
             check(not published(place), "published an empty split")
             told.append(f"{name}: {run.err.splitlines()[0]}; min_documents 0: {empty.err.splitlines()[0]}")
     return "\n  " + "\n  ".join(told)
@@ -481,7 +496,8 @@ def sources_that_are_not_there():
 
 
 SCENARIOS = [
-    damaged_archives, not_an_archive, repaired_text, utf16_with_a_mark, a_line_of_100_megabytes, nothing_to_read,
+    damaged_archives, not_an_archive, repaired_text, what_is_set_aside_outlives_its_readers, utf16_with_a_mark,
+    a_line_of_100_megabytes, nothing_to_read,
     a_full_disk, outputs_that_cannot_be_written, outputs_that_hold_something_else, artifacts_behind_our_back,
     a_log_cut_anywhere, a_log_of_a_newer_version, two_runs_at_once, signals_drain, mistakes_in_the_file,
     mistakes_on_the_command_line, sources_that_are_not_there,

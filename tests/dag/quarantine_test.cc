@@ -82,10 +82,10 @@ const std::string kCleanName = "quarantine/clean-0123456789abcdef/0002-00003.jso
 
 // The example of dag/quarantine.md, byte for byte.
 constexpr std::string_view kExample =
-    "{\"index\":3,\"reason\":\"altered_nul\",\"text\":\"a\\u0000b\"}\n"
+    "{\"index\":3,\"reason\":\"nul\",\"text\":\"a\\u0000b\"}\n"
     "{\"index\":3,\"sub\":1,\"reason\":\"dropped_empty\",\"text\":\"\"}\n"
     "{\"index\":7,\"reason\":\"invalid_utf8\",\"base64\":\"Yf9i\"}\n";
-const std::vector<Quarantined> kExampleRecords = {{1, 3, 0, "altered_nul", std::string("a\0b", 3)},
+const std::vector<Quarantined> kExampleRecords = {{1, 3, 0, "nul", std::string("a\0b", 3)},
                                                   {1, 3, 1, "dropped_empty", ""},
                                                   {1, 7, 0, "invalid_utf8",
                                                    "a\xff"
@@ -138,6 +138,18 @@ TEST(QuarantineTest, ANewTryReplacesTheOldOneAlsoByNothing) {
   EXPECT_EQ(store.objects[kCleanName], "{\"index\":1,\"reason\":\"a\",\"text\":\"y\"}\n");
   ASSERT_TRUE(WriteQuarantine(store, kChain, {2, 3}, {}).ok());
   EXPECT_TRUE(store.objects.empty());
+}
+
+TEST(QuarantineTest, WhatStandsOfAStageThatIsOnlyReadStays) {
+  SmallStore store;
+  ASSERT_TRUE(WriteQuarantine(store, kChain, {2, 3}, kExampleRecords).ok());
+  const std::vector<QuarantineStage> reader = {{kChain[1].stage, kChain[1].recipe, true}, {"last", {3, 0}}};
+  ASSERT_TRUE(WriteQuarantine(store, reader, {2, 3}, {{1, 1, 0, "a", "y"}}).ok());
+  EXPECT_EQ(store.objects.size(), 2u);
+  ASSERT_TRUE(WriteQuarantine(store, reader, {2, 3}, {}).ok());
+  EXPECT_EQ(store.objects.size(), 1u);
+  EXPECT_EQ(store.objects[kCleanName], kExample);
+  EXPECT_EQ(WriteQuarantine(store, reader, {2, 3}, {{0, 1, 0, "a", "y"}}).code(), Code::kInternal);
 }
 
 TEST(QuarantineTest, AFailedWriteIsReported) {
