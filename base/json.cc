@@ -145,8 +145,12 @@ class Builder final : public nlohmann::json_sax<Library> {
 Result<Json> ParseWith(std::string_view text, Builder builder) {
   const char* const begin = text.data();
   const char* farthest = begin;
-  if (Library::sax_parse(Cursor(begin, &farthest), Cursor(begin + text.size(), &farthest), &builder))
-    return std::move(builder.root);
+  if (Library::sax_parse(Cursor(begin, &farthest), Cursor(begin + text.size(), &farthest), &builder)) {
+    const std::size_t nul = text.find('\0');  // at which the library takes the text to end
+    if (nul == std::string_view::npos) return std::move(builder.root);
+    farthest = begin + nul;
+    builder.error_ = "a NUL byte";
+  }
   const std::string_view before(begin, static_cast<std::size_t>(farthest - begin));
   const auto line = 1 + std::count(before.begin(), before.end(), '\n');
   const std::size_t column = before.size() - (before.rfind('\n') + 1);  // of the last byte that was read

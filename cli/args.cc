@@ -169,7 +169,9 @@ std::variant<Options, Reply> ParseArgs(int argc, char** argv) {
   CLI::App* clean = app.add_subcommand("clean", "Remove intermediates that nothing unfinished needs");
   AddFile(*clean, options), AddSet(*clean, set, options);
   clean->add_flag("-n,--dry-run", options.dry_run, "Say what would be removed");
-  clean->add_flag("--all", options.all, "Remove what unfinished stages could go on from, too");
+  clean->add_flag("--all", options.all,
+                  "All but logs, reports and quarantines: what unfinished stages could go on from, kept and "
+                  "trained, too");
 
   app.add_subcommand("plugins", "List the plugins that are found, with their stages and commands");
   app.add_subcommand("schema", "Print the JSON Schema of pipeline files, for editors");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/str.h"
@@ -13,6 +14,19 @@
 namespace pipeline {
 
 namespace {
+
+/// As a word that can be pasted.
+std::string ForShell(const std::string& word) {
+  static constexpr std::string_view kPlain =
+      "/._-:@%+=,0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+  const auto is_plain = [](char c) {
+    return static_cast<signed char>(c) < 0 || kPlain.find(c) != std::string_view::npos;
+  };
+  if (std::all_of(word.begin(), word.end(), is_plain)) return word;
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
 
 void Print(const std::string& line) { std::printf("%s\n", line.c_str()); }
 
@@ -148,8 +162,8 @@ void PrintResults(const Graph& graph, const Plan& plan, const Environment& envir
     PrintSplits(manifest->splits);
     PrintCounts(*manifest);
     if (segment.publishes)
-      Print(StrCat("  look at it with `pipe cat ", segment.place, " --limit 5`, check it with `pipe verify ",
-                   segment.place, "`"));
+      Print(StrCat("  look at it with `pipe cat ", ForShell(segment.place),
+                   " --limit 5`, check it with `pipe verify ", ForShell(segment.place), "`"));
   }
 }
 

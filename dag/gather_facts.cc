@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "dag/lineages.h"
+#include "dag/own_objects.h"
 #include "dag/publisher.h"
 #include "dag/unit_id.h"
 
@@ -88,8 +89,7 @@ Result<Facts::Published> PublishedAt(const Environment& environment, const std::
   std::map<std::string_view, std::uint64_t> sizes;
   for (const ObjectInfo& object : objects) sizes.emplace(object.name, object.size);
   if (!sizes.contains(kManifestName)) {
-    const auto is_own = [](const ObjectInfo& object) { return object.name.starts_with(kOwnPrefix); };
-    published.foreign = !sizes.contains(kClaimName) && !std::all_of(objects.begin(), objects.end(), is_own);
+    published.foreign = !sizes.contains(kClaimName) && !OwnObjects(objects).empty();
     return published;
   }
   Result<Manifest> manifest = ReadManifest(*store, place);

@@ -265,4 +265,12 @@ std::string ToString(const Difference& difference) {
                 shown(difference.new_value));
 }
 
+std::string Summary(const std::vector<Difference>& differences) {
+  std::string text;
+  for (std::size_t i = 0; i < differences.size() && i < 3; ++i)
+    text += StrCat(i == 0 ? "" : "; ", ToString(differences[i]));
+  if (differences.size() > 3) text += StrCat("; and ", differences.size() - 3, " more");
+  return text;
+}
+
 }  // namespace pipeline

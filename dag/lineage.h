@@ -81,5 +81,7 @@ std::vector<Difference> Compare(const Lineage& old_lineage, const Lineage& new_l
 
 /// "clean: form: nfkc -> nfc"
 std::string ToString(const Difference& difference);
+/// At most three of them, for one line of text.
+std::string Summary(const std::vector<Difference>& differences);
 
 }  // namespace pipeline

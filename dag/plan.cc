@@ -16,15 +16,6 @@ namespace pipeline {
 
 namespace {
 
-/// "clean: config.form: "nfkc" -> "nfc"", at most three, for one line of text.
-std::string Summary(const std::vector<Difference>& differences) {
-  std::string text;
-  for (std::size_t i = 0; i < differences.size() && i < 3; ++i)
-    text += StrCat(i == 0 ? "" : "; ", ToString(differences[i]));
-  if (differences.size() > 3) text += StrCat("; and ", differences.size() - 3, " more");
-  return text;
-}
-
 class Planner {
  public:
   Planner(const Graph& graph, const Facts& facts, const Selection& selection)
@@ -146,8 +137,11 @@ class Planner {
       UpToDate(node, "its manifest stands");
       return true;
     }
-    Refuse(node, StrCat(PlaceOf(node), " holds another recipe (", Summary(differences),
-                        "); raise `version`, name another `out`, or replace it with --force ", Name(node)));
+    const bool versioned = At(node).spec->config.Has("version");
+    Refuse(node,
+           StrCat(PlaceOf(node), " holds another recipe (", Summary(differences), "); ",
+                  versioned ? "raise `version`, " : "", "name another `out`, or replace it with --force ",
+                  Name(node), "; --force of a stage that it is made from makes all behind that again"));
     return true;
   }
 

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "dag/keys.h"
+#include "dag/own_objects.h"
 #include "dag/unit_id.h"
 #include "storage/uri.h"
 
@@ -237,9 +238,9 @@ Status Publisher::RemoveStrays(const Manifest& manifest) const {
   for (const ManifestShard& shard : manifest.shards) known.insert(shard.object.name);
   for (const StoredObject& sidecar : manifest.sidecars) known.insert(sidecar.name);
   for (const StoredObject& follower : manifest.followers) known.insert(follower.name);
-  ASSIGN_OR_RETURN(const std::vector<ObjectInfo> there, out_.List(""));
-  for (const ObjectInfo& object : there) {
-    if (known.contains(object.name) || object.name.starts_with(kOwnPrefix)) continue;
+  ASSIGN_OR_RETURN(std::vector<ObjectInfo> there, out_.List(""));
+  for (const ObjectInfo& object : OwnObjects(std::move(there))) {
+    if (known.contains(object.name)) continue;
     scope_.environment->progress->Note(StrCat("removed ", scope_.planned->place, "/", object.name,
                                               ": left there by an earlier run, not part of the artifact"));
     RETURN_IF_ERROR(out_.Remove(object.name));

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "base/str.h"
-#include "dag/place_log.h"
+#include "dag/own_objects.h"
 #include "records/piece.h"
 #include "verify/hand_off_check.h"
 #include "verify/verify_object.h"
@@ -179,9 +179,11 @@ class Verification {
     // section 7.
     if (manifest_.lineage.back().type.find('.') != std::string::npos) return report;
     for (const Task& task : tasks_) there_.erase(task.object.name);
-    for (const auto& [name, info] : there_) {
-      if (name == kManifestName || name.starts_with(kOwnPrefix)) continue;
-      report.strays.emplace_back(name, "remove it, or move it elsewhere");
+    std::vector<ObjectInfo> left;
+    for (const auto& [name, info] : there_) left.push_back(info);
+    for (const ObjectInfo& stray : OwnObjects(std::move(left))) {
+      if (stray.name == kManifestName) continue;
+      report.strays.emplace_back(stray.name, "remove it, or move it elsewhere");
       report.strays.back().Add("is in no manifest, so not a part of the artifact");
     }
     return report;

@@ -67,7 +67,7 @@ TEST(JsonTest, BuildsFromNothing) {
 
 TEST(JsonTest, SaysWhereAndWhatIsWrong) {
   const struct {
-    const char* text;
+    std::string_view text;
     const char* where;
     const char* why;
   } cases[] = {
@@ -82,6 +82,8 @@ TEST(JsonTest, SaysWhereAndWhatIsWrong) {
       {"1e999", "line 1, column 5: ", "overflow"},
       {"NaN", "line 1, column 1: ", "invalid literal"},
       {"// no comments\n1", "line 1, column 1: ", "invalid literal"},
+      {std::string_view("{}\n\0x", 5), "line 2, column 0: ", "a NUL byte"},
+      {std::string_view("\0", 1), "line 1, column ", "unexpected end of input"},
   };
   for (const auto& test : cases) {
     const Result<Json> parsed = Json::Parse(test.text);

@@ -15,6 +15,11 @@ from scenarios import play, scenario
 from web_server import WebServer
 
 FILE = text_line("trial", shards=2)
+# Three places one below the other; those of a trial lie below each.
+NESTED = text_line("deep", shards=2) + """\
+  outer: { type: write_jsonl, input: docs, shards: 3, out: "${out}" }
+  inner: { type: write_jsonl, input: docs, out: "${out}/inner" }
+"""
 TEXT = corpus(21, 1_500_000)
 DOCUMENTS = 300
 
@@ -71,6 +76,34 @@ class Scenarios:
         for options in ((), ("-j1", "--batch-bytes=2000")):
             found = self.made(f"number{len(options)}", self.whole, "--subset", str(DOCUMENTS), *options)
             self.same(first, found, f"the first {DOCUMENTS} documents, as if there were no others {options}")
+
+    @scenario
+    def the_whole_above_a_trial(self):
+        """Neither takes what is the other's for its own: not for foreign, and not for a leftover."""
+        run = Run(self.program, self.root / "nested", NESTED)
+
+        def start(*options):
+            if run.finish("--set", f"corpus={self.whole}", *options) != 0:
+                fail(f"did not end well with {options}", run)
+            return run.published()
+        trial = start("--subset", "50")
+        places = {name.rpartition("/")[0] for name in trial if name.endswith("/MANIFEST.json")}
+        if places != {"subset-50", "subset-50/deep/1.0.0", "inner/subset-50"}:
+            fail(f"the trial lies in {places}", run)
+        both = start()
+        self.same(trial, {name: digest for name, digest in both.items() if name in trial}, "a trial below the whole")
+        before = {name: digest for name, digest in both.items() if not re.match(r"(train|val)-", name)}
+        again = start("--set", "stages.outer.shards=2", "--force", "outer", "--only", "outer")
+        if "train-00001-of-00002.json" not in again or "train-00002-of-00003.json" in again:
+            fail(f"not replaced: {sorted(again)}", run)
+        del before["MANIFEST.json"]
+        self.same(before, {name: digest for name, digest in again.items() if name in before}, "what lies below")
+        for place in (".", "inner", "deep/1.0.0", *places):
+            if run.verify(run.out / place) != 0:
+                fail(f"verify {place}", run)
+        removed = re.findall(f"removed {re.escape(str(run.out))}/(.*): left", run.messages())
+        if "in no manifest" in run.messages() or not all(re.match("(train|val)-", name) for name in removed):
+            fail(f"taken for leftovers: {removed}", run)
 
     @scenario
     def a_part_of_all(self):
