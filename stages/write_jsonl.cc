@@ -346,7 +346,7 @@ Status Check(const Json& config, Schema& schema) {
   RETURN_IF_ERROR(CheckNames(config, schema));
   if (CorruptsSpans(config)) {
     RETURN_IF_ERROR(CheckSpanRules(SpanRulesOf(config)));
-    if (config["seed"].AsInt() < 0) return Wrong("seed: from 0");
+    if (config["seed"].AsInt() < 0) return Wrong("seed: must be 0 or more");
   } else {
     for (const std::string_view key : {"noise", "mean_span", "max_source", "seed"})
       if (config.Has(key)) return Wrong(StrCat(key, ": has a meaning with `task: span_corruption` only"));

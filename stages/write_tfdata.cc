@@ -230,7 +230,7 @@ Status Check(const Json& config, Schema& schema) {
   for (const std::string& split : schema.splits)
     if (!directories.insert(TfdataDirectoryOf(config, split, 0, 1)).second)
       return Wrong(StrCat("names: '", TfdataDirectoryOf(config, split, 0, 1), "' is taken"));
-  if (config["eval_ids"].AsInt() < 0) return Wrong("eval_ids: from 0");
+  if (config["eval_ids"].AsInt() < 0) return Wrong("eval_ids: must be 0 or more");
   if (!config[kShuffleKey].is_object())
     return Wrong(
         "shuffle: none: the trainer shuffles windows of 512 ids among neighbours alone; documents have to "

@@ -107,7 +107,7 @@ std::string SentinelText(std::size_t number) { return StrCat(kSentinelMark, numb
 
 Status CheckSpanRules(const SpanRules& rules) {
   const auto wrong = [](std::string what) { return Status(Code::kInvalidArgument, std::move(what)); };
-  if (!(rules.noise >= 0.01 && rules.noise <= 0.5)) return wrong("noise: from 0.01 to 0.5");
+  if (!(rules.noise >= 0.01 && rules.noise <= 0.5)) return wrong("noise: must be from 0.01 to 0.5");
   if (!(rules.mean_span >= 1 && rules.mean_span <= 100)) return wrong("mean_span: must be from 1 to 100");
   if (rules.max_source < 8 || rules.max_source > 1 << 16)
     return wrong(StrCat("max_source: ", rules.max_source, ": must be from 8 to ", 1 << 16));

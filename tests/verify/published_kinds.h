@@ -1,6 +1,7 @@
 // One artifact of each kind of hand-off that there is, and how their shards are made of records.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <string>
@@ -140,6 +141,17 @@ inline std::vector<PublishedKind> PublishedKinds() {
                          {"seed", 12345},
                          {"model_size", "tiny"}}),
                    TfRecordLayout(), "\xff"});
+  // In corpus order a shard is one that the first pass left, and somebody has to know how many rows it has.
+  for (const char* name : {"tfds_labels", "packed_example", "bert"})
+    if (const auto made = std::find_if(kinds.begin(), kinds.end(),
+                                       [name](const PublishedKind& kind) { return kind.name == name; });
+        made != kinds.end()) {
+      PublishedKind kind = *made;
+      kind.name += "_in_order";
+      kind.config["shuffle"] = "none";
+      kind.config["shards"] = "auto";
+      kinds.push_back(std::move(kind));
+    }
   return kinds;
 }
 
