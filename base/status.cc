@@ -24,7 +24,7 @@ std::string_view CodeName(Code code) {
 }
 
 Status::Status(Code code, std::string message)
-    : rep_(code == Code::kOk ? nullptr : std::make_unique<Rep>(Rep{code, std::move(message)})) {}
+    : rep_(code == Code::kOk ? nullptr : std::make_unique<Rep>(Rep{code, std::move(message), nullptr})) {}
 
 Status::Status(const Status& other) : rep_(other.rep_ ? std::make_unique<Rep>(*other.rep_) : nullptr) {}
 
@@ -35,6 +35,11 @@ Status& Status::operator=(const Status& other) {
 
 Status Status::Annotate(std::string_view where) && {
   if (rep_) rep_->message.insert(0, std::string(where) + ": ");
+  return std::move(*this);
+}
+
+Status Status::With(std::shared_ptr<const StatusDetail> detail) && {
+  if (rep_) rep_->detail = std::move(detail);
   return std::move(*this);
 }
 

@@ -28,6 +28,15 @@ enum class Code : std::uint8_t {
 /// The name of `code` as logs and machine-readable output write it, e.g. "data_loss".
 std::string_view CodeName(Code code);
 
+/// A fact about a failure that a caller acts on, where the code alone does not tell it. Each fact is a struct
+/// of its own, in the room that states it, derived from this. The message is for people and is never read back.
+struct StatusDetail {
+  StatusDetail() = default;
+  StatusDetail(const StatusDetail&) = default;
+  StatusDetail& operator=(const StatusDetail&) = default;
+  virtual ~StatusDetail() = default;
+};
+
 /// OK, or a code with a message for the person who must act: "where: what: why; what to do".
 class [[nodiscard]] Status {
  public:
@@ -48,10 +57,19 @@ class [[nodiscard]] Status {
   /// Prefixes the message with where it happened: "reading shard 7: <message>". OK stays OK.
   Status Annotate(std::string_view where) &&;
 
+  /// Carries `detail` from here on, in place of one that it had. OK stays OK.
+  Status With(std::shared_ptr<const StatusDetail> detail) &&;
+  /// The detail, where it is a T; else null. Lives as long as this status or a copy of it.
+  template <class T>
+  const T* Detail() const noexcept {
+    return rep_ ? dynamic_cast<const T*>(rep_->detail.get()) : nullptr;
+  }
+
  private:
   struct Rep {
     Code code;
     std::string message;
+    std::shared_ptr<const StatusDetail> detail;  // null where the code says all
   };
   std::unique_ptr<Rep> rep_;  // null is OK: success allocates nothing
 };

@@ -37,6 +37,25 @@ TEST(StatusTest, CopiesAreIndependent) {
   EXPECT_TRUE(first.ok());
 }
 
+struct LineIsBad : StatusDetail {
+  explicit LineIsBad(int number) : line(number) {}
+  int line;
+};
+struct FileIsGone : StatusDetail {};
+
+TEST(StatusTest, ADetailIsFoundByItsTypeAndTravelsWithCopiesAndAnnotations) {
+  const Status status =
+      Status(Code::kDataLoss, "bad").With(std::make_shared<LineIsBad>(7)).Annotate("a.jsonl");
+  const Status copy = status;  // NOLINT(performance-unnecessary-copy-initialization): the copy is the test
+  ASSERT_NE(copy.Detail<LineIsBad>(), nullptr);
+  EXPECT_EQ(copy.Detail<LineIsBad>()->line, 7);
+  EXPECT_EQ(copy.message(), "a.jsonl: bad");
+  EXPECT_EQ(copy.Detail<FileIsGone>(), nullptr);
+  EXPECT_EQ(Status(copy).With(std::make_shared<FileIsGone>()).Detail<LineIsBad>(), nullptr);
+  EXPECT_EQ(Status(Code::kDataLoss, "bad").Detail<LineIsBad>(), nullptr);
+  EXPECT_TRUE(Status().With(std::make_shared<FileIsGone>()).ok());
+}
+
 TEST(StatusTest, SystemErrorsGetTheCodeThatDecidesWhatToDo) {
   EXPECT_EQ(SystemError("open", ENOENT).code(), Code::kNotFound);
   EXPECT_EQ(SystemError("write", ENOSPC).code(), Code::kResourceExhausted);
