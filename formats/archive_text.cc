@@ -5,6 +5,7 @@
 
 #include "base/str.h"
 #include "formats/compression.h"
+#include "formats/known_format.h"
 #include "text/utf8.h"
 
 namespace pipeline {
@@ -43,17 +44,22 @@ class MemberBytes : public ByteReader {
 };
 
 /// The text of a member: decoded by its first bytes. `name` is the member's own.
-Result<std::unique_ptr<ByteReader>> Decoded(std::string_view name, ArchiveReader& archive) {
+Result<std::unique_ptr<ByteReader>> Decoded(std::string_view name, ArchiveReader& archive,
+                                            bool markup_is_text) {
   std::unique_ptr<ByteReader> reader = std::make_unique<MemberBytes>(archive);
   Compression compression = Compression::kPlain;
   for (int layers = 0; layers < 2; ++layers) {
-    ASSIGN_OR_RETURN(std::string front, ReadFront(*reader, kArchiveFrontBytes));
+    ASSIGN_OR_RETURN(std::string front, ReadFront(*reader, std::max(kArchiveFrontBytes, kKnownFormatBytes)));
     if (DetectArchive(front))
       return Status(Code::kUnimplemented,
                     "is an archive inside an archive; unpack it first, or leave it out with `members`");
     if (layers == 0) {
       ASSIGN_OR_RETURN(compression, DetectCompression(front, name));
+    } else {
+      RETURN_IF_ERROR(RefuseNestedCompression(front, compression));
     }
+    if (layers > 0 || compression == Compression::kPlain)
+      RETURN_IF_ERROR(RefuseKnownFormat(front, markup_is_text));
     reader = std::make_unique<Reread>(std::move(front), std::move(reader));
     if (layers > 0 || compression == Compression::kPlain) break;
     ASSIGN_OR_RETURN(reader, NewDecoder(compression, std::move(reader)));
@@ -143,7 +149,7 @@ Result<bool> ArchiveText::OpenMember() {
     }
     member_text_ = text_;
     member_bytes_ = file_bytes_();
-    Result<std::unique_ptr<ByteReader>> text = Decoded(member->name, *archive_);
+    Result<std::unique_ptr<ByteReader>> text = Decoded(member->name, *archive_, rules_.markup_is_text);
     if (!text.ok()) return std::move(text).status().Annotate(StrCat("member '", name_, "'"));
     member_ = std::move(text).value();
     const std::scoped_lock lock(borders_->mutex_);

@@ -20,6 +20,7 @@ struct ArchiveRules {
   std::uint64_t max_ratio = 200;     // bytes of text for each byte of the file
   /// The split of a member that is read, by its name as the archive has it. Empty: they have none.
   std::function<Result<std::uint8_t>(std::string_view name)> split_of;
+  bool markup_is_text = false;  // formats of text that formats/known_formats.md refuses are read, too
 };
 
 /// Where members begin, told from the thread that reads the archive to the one that cuts its text. A

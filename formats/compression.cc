@@ -80,6 +80,14 @@ Result<Compression> DetectCompression(std::string_view front, std::string_view n
   return Compression::kPlain;
 }
 
+Status RefuseNestedCompression(std::string_view front, Compression outer) {
+  ASSIGN_OR_RETURN(const Compression inner, DetectCompression(front, {}));
+  if (inner == Compression::kPlain) return {};
+  return Status(Code::kUnimplemented,
+                StrCat("is ", CompressionName(inner), " data inside ", CompressionName(outer),
+                       " data; one layer is undone: decompress the outer one first"));
+}
+
 Result<std::string> ReadFront(ByteReader& reader, std::size_t most) {
   std::string front(most, '\0');
   std::size_t filled = 0;

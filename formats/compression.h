@@ -27,6 +27,9 @@ inline constexpr std::size_t kMagicBytes = 16;
 /// where it promises a compression that the bytes do not have.
 Result<Compression> DetectCompression(std::string_view front, std::string_view name);
 
+/// kUnimplemented where `front`, which was decoded from `outer`, is compressed itself.
+Status RefuseNestedCompression(std::string_view front, Compression outer);
+
 /// The first `most` bytes of `reader`; fewer where it has no more.
 Result<std::string> ReadFront(ByteReader& reader, std::size_t most);
 

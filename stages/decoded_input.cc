@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/str.h"
+#include "formats/known_format.h"
 #include "stages/block_decoder.h"
 
 namespace pipeline {
@@ -100,25 +101,12 @@ Result<DecodedInput> DecodedInput::Open(const InputFile& input, const InputRules
 
 Status DecodedInput::FindArchive(const InputRules& rules, std::string_view name,
                                  const std::stop_token& stop) {
-  if (rules.archives == Archives::kNone) return {};
   if (rules.archives == Archives::kTar) {
     archive_ = ArchiveKind::kTar;
   } else if (rules.archives == Archives::kZip) {
     archive_ = ArchiveKind::kZip;
   } else {
-    ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> bytes, file_->Open(0, stop));
-    ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, NewDecoder(compression_, std::move(bytes)));
-    const Result<std::string> front = ReadFront(*reader, kArchiveFrontBytes);
-    if (!front.ok() && !IsAboutTheFile(front.status().code())) return front.status();
-    if (!front.ok()) return {};  // and is told when the text is read
-    archive_ = DetectArchive(*front);
-    if (archive_ == ArchiveKind::kZip && compression_ != Compression::kPlain)
-      return Status(Code::kUnimplemented,
-                    StrCat("is a zip inside ", CompressionName(compression_), " data; decompress it first"));
-    if (!archive_ && ArchiveByName(name) == ArchiveKind::kTar)
-      return Status(Code::kDataLoss,
-                    "is named as a tar archive but holds none; fetch the file again, or set "
-                    "archive: none if it is text");
+    RETURN_IF_ERROR(LookAtText(rules, name, stop));
   }
   if (archive_ == ArchiveKind::kZip && compression_ != Compression::kPlain)
     return Status(Code::kInvalidArgument, "a zip cannot be compressed itself; leave out its compression");
@@ -128,6 +116,31 @@ Status DecodedInput::FindArchive(const InputRules& rules, std::string_view name,
   bytes_read_ = std::make_shared<std::atomic<std::uint64_t>>(0);
   file_ = std::make_shared<CountedFile>(std::move(file_), bytes_read_);
   return {};
+}
+
+// What the bytes are once they are decompressed.
+Status DecodedInput::LookAtText(const InputRules& rules, std::string_view name, const std::stop_token& stop) {
+  ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> bytes, file_->Open(0, stop));
+  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, NewDecoder(compression_, std::move(bytes)));
+  const Result<std::string> front = ReadFront(*reader, std::max(kArchiveFrontBytes, kKnownFormatBytes));
+  if (!front.ok() && !IsAboutTheFile(front.status().code())) return front.status();
+  if (!front.ok()) return {};  // and is told when the text is read
+  const std::optional<ArchiveKind> archive = DetectArchive(*front);
+  if (rules.archives == Archives::kDetect) {
+    archive_ = archive;
+    if (archive_ == ArchiveKind::kZip && compression_ != Compression::kPlain)
+      return Status(Code::kUnimplemented,
+                    StrCat("is a zip inside ", CompressionName(compression_), " data; decompress it first"));
+    if (!archive_ && ArchiveByName(name) == ArchiveKind::kTar)
+      return Status(Code::kDataLoss,
+                    "is named as a tar archive but holds none; fetch the file again, or set "
+                    "archive: none if it is text");
+    if (archive_ == ArchiveKind::kTar) return {};
+  } else if (archive) {
+    return {};  // archive: none takes it as it is
+  }
+  if (compression_ != Compression::kPlain) RETURN_IF_ERROR(RefuseNestedCompression(*front, compression_));
+  return RefuseKnownFormat(*front, rules.markup_is_text);
 }
 
 Result<std::unique_ptr<ByteReader>> DecodedInput::Read(std::uint64_t raw_offset,

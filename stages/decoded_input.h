@@ -25,13 +25,15 @@ struct InputRules {
   ArchiveRules archive;
   std::optional<FileSplits> splits;  // of files by their names, or else of their members
   bool from_front = false;           // the end may never come: nothing is looked up there
+  bool markup_is_text = false;       // formats of text that formats/known_formats.md refuses are read, too
 };
 
 /// Immutable; must outlive its readers. Messages do not have the input's name in them.
 class DecodedInput {
  public:
-  /// Looks at the front of the input, and for xz at its index. More than one block of an .xz is decoded on
-  /// up to `threads` threads within `memory` bytes; where one block does not fit, front to back.
+  /// Looks at the front of the input, and for xz at its index; refuses what formats/known_formats.md names.
+  /// More than one block of an .xz is decoded on up to `threads` threads within `memory` bytes; where one
+  /// block does not fit, front to back.
   static Result<DecodedInput> Open(const InputFile& input, const InputRules& rules, int threads,
                                    std::uint64_t memory, const std::stop_token& stop);
 
@@ -46,6 +48,7 @@ class DecodedInput {
  private:
   DecodedInput() = default;
   Status FindArchive(const InputRules& rules, std::string_view name, const std::stop_token& stop);
+  Status LookAtText(const InputRules& rules, std::string_view name, const std::stop_token& stop);
   Result<std::unique_ptr<ByteReader>> ReadBytes(std::uint64_t raw_offset, const std::stop_token& stop) const;
 
   std::shared_ptr<const ByteFile> file_;

@@ -38,6 +38,13 @@ std::vector<ConfigKey> InputKeys(std::string_view compression_key) {
        {"auto", "tar", "zip", "none"}},
       {"members", ValueType::kStrings, "~", Effect::kBytes,
        "Patterns, with * and ?, of the names of the members that are read; without it, all are."},
+      {"content",
+       ValueType::kChoice,
+       "auto",
+       Effect::kNone,
+       "`text` reads the lines of WARC, XML and HTML as they are; `auto` refuses these, as it does PDF, "
+       "Parquet and other formats that are no text.",
+       {"auto", "text"}},
       SubsetKey(),
       {"max_ratio", ValueType::kInteger, "200", Effect::kNone,
        "Above 16 MiB, the most bytes of text that a byte of an archive may stand for."},
@@ -58,6 +65,7 @@ InputRules InputRulesOf(const Json& config, std::string_view compression_key) {
   if (config.Has("splits"))  // which StageType::check has looked at
     if (Result<FileSplits> splits = FileSplits::Make(config["splits"]); splits.ok())
       rules.splits = std::move(splits).value();
+  rules.markup_is_text = rules.archive.markup_is_text = config["content"].AsString() == "text";
   rules.archive.max_ratio = static_cast<std::uint64_t>(config["max_ratio"].AsInt(200));
   return rules;
 }
