@@ -29,8 +29,11 @@ constexpr std::size_t kReadBytes = 1 << 20;
 constexpr int kToBucket = 4, kToHost = 1;
 
 std::string IdentityOf(const FileIdentity& identity) {
-  return StrCat(identity.size, " ", identity.mtime_ns, " ", identity.inode);
+  return StrCat(identity.size, " ", identity.mtime_ns, " ", identity.inode, " ", identity.ctime_ns);
 }
+
+/// The same but for ctime.
+std::string_view WithoutCtime(std::string_view identity) { return identity.substr(0, identity.rfind(' ')); }
 
 /// Names the address without saying it: secrets may stand in a query.
 std::string IdentityOf(const std::string& url, std::uint64_t size, const std::string& version) {
@@ -326,6 +329,17 @@ Result<std::string> SourceFiles::Identity(const std::string& path) {
   }
   ASSIGN_OR_RETURN(const FileIdentity identity, IdentifyFile(path));
   return IdentityOf(identity);
+}
+
+Result<bool> SourceFiles::IsUnchanged(const SourceFile& file, const std::string& before,
+                                      std::stop_token stop) {
+  ASSIGN_OR_RETURN(const std::string now, Identity(file.input.path));
+  if (now == before) return true;
+  if (IsRemote(file.input.path) || WithoutCtime(now) != WithoutCtime(before)) return false;
+  const Result<SourceFile> found = Look(file.input, std::move(stop));
+  if (!found.ok() && found.status().code() != Code::kDataLoss) return found.status();
+  // kDataLoss: it changes at this moment, or is no longer what it is pinned to.
+  return found.ok() && found->digest == file.digest;
 }
 
 }  // namespace pipeline

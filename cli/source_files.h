@@ -40,8 +40,11 @@ class SourceFiles {
   /// Of a remote file: as it was when Look saw it, or fails with kDataLoss.
   Result<std::shared_ptr<ByteFile>> Open(const std::string& path, std::stop_token stop);
   Network network() const { return network_; }
-  /// Size, mtime and inode; of a remote file what Open holds it to.
+  /// Size, mtime, inode and ctime; of a remote file what Open holds it to.
   Result<std::string> Identity(const std::string& path);
+  /// Whether `file`, which had the identity `before`, has the same bytes still. Where ctime alone tells
+  /// another, a local file is hashed again.
+  Result<bool> IsUnchanged(const SourceFile& file, const std::string& before, std::stop_token stop);
 
  private:
   struct Remote {

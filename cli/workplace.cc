@@ -101,6 +101,10 @@ void Workplace::Furnish(const WorkDir& own, SourceFiles::Network network, Progre
     return sources_->Open(file, std::move(stop));
   };
   environment_.file_identity = [this](const std::string& file) { return sources_->Identity(file); };
+  environment_.is_unchanged = [this](const SourceFile& file, const std::string& before,
+                                     std::stop_token stop) {
+    return sources_->IsUnchanged(file, before, std::move(stop));
+  };
   environment_.free_bytes = [path] { return FreeBytes(path); };
   environment_.place_free_bytes = [](const std::string& place) -> Result<std::optional<std::uint64_t>> {
     ASSIGN_OR_RETURN(const Uri uri, Uri::Parse(place));

@@ -30,8 +30,11 @@ struct Environment {
   std::function<Result<std::unique_ptr<Store>>(const std::string& uri)> open_store;
   /// May ask a server, and then stops when it is told to.
   std::function<Result<std::shared_ptr<ByteFile>>(const std::string& path, std::stop_token stop)> open_file;
-  /// Size, mtime and inode of a file in one opaque text; another text means that it was changed.
+  /// Size, times and inode of a file in one opaque text; while it is the same, so are the bytes.
   std::function<Result<std::string>(const std::string& path)> file_identity;
+  /// Whether a file that had this identity has the same bytes still; may read them all to know.
+  std::function<Result<bool>(const SourceFile& file, const std::string& before, std::stop_token stop)>
+      is_unchanged;
   /// Free bytes where the work directory lies.
   std::function<Result<std::uint64_t>()> free_bytes;
   /// Free bytes at the place of an artifact; absent where nobody counts them, as in a bucket.

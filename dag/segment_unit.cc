@@ -268,7 +268,11 @@ std::string StreamUnitOf(const SegmentScope& scope, std::uint32_t number) {
 Status RunStreamUnit(const SegmentScope& scope, Arena& arena, const SourceFile& file, std::uint32_t number,
                      const InputPieces& pieces, const UnitEvents& events, std::stop_token stop) {
   ASSIGN_OR_RETURN(const std::string identity, scope.environment->file_identity(file.input.path));
-  if (!file.identity.empty() && identity != file.identity) return SourceChanged(file.input.path);
+  const auto unchanged_since = [&scope, &file, stop](const std::string& before) -> Status {
+    ASSIGN_OR_RETURN(const bool is_unchanged, scope.environment->is_unchanged(file, before, stop));
+    return is_unchanged ? Status() : SourceChanged(file.input.path);
+  };
+  if (!file.identity.empty()) RETURN_IF_ERROR(unchanged_since(file.identity));
   ASSIGN_OR_RETURN(std::shared_ptr<ByteFile> opened, scope.environment->open_file(file.input.path, stop));
   const auto running =
       std::make_shared<RunningUnit>(StreamUnitOf(scope, number), scope.assembly.stages, opened->size());
@@ -285,10 +289,7 @@ Status RunStreamUnit(const SegmentScope& scope, Arena& arena, const SourceFile& 
   request.decoder_memory = scope.options->memory_bytes / 8;
   request.stop = stop;
   ASSIGN_OR_RETURN(const std::unique_ptr<Source> source, scope.assembly.source->Open(std::move(request)));
-  const auto unchanged = [&]() -> Status {
-    ASSIGN_OR_RETURN(const std::string now, scope.environment->file_identity(file.input.path));
-    return now == identity ? Status() : SourceChanged(file.input.path);
-  };
+  const auto unchanged = [&] { return unchanged_since(identity); };
   return Drain(scope, arena, *source, number, pieces, running, events, unchanged, std::move(stop));
 }
 

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
@@ -17,7 +18,7 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::string_view kFirstLine = "pipe digests 1\n";
+constexpr std::string_view kFirstLine = "pipe digests 2\n";
 constexpr std::uint64_t kMaxCacheBytes = 64 << 20;
 constexpr std::int64_t kStillForMillis = 2000;  // the coarsest mtime in use, FAT's
 constexpr std::size_t kReadBytes = 1 << 20;
@@ -62,7 +63,7 @@ CachedDigests ParseDigestCache(std::string_view text) {
     const std::optional<Digest> digest = Digest::FromHex(NextField(line));
     FileIdentity file;
     if (!digest || !ParseNumber(NextField(line), file.size) || !ParseNumber(NextField(line), file.mtime_ns) ||
-        !ParseNumber(NextField(line), file.inode))
+        !ParseNumber(NextField(line), file.inode) || !ParseNumber(NextField(line), file.ctime_ns))
       continue;
     const Result<Json> path = Json::Parse(line);
     if (!path.ok() || !path->is_string()) continue;
@@ -76,8 +77,8 @@ std::string FormatDigestCache(const CachedDigests& digests) {
   std::string text(kFirstLine);
   for (const auto& [path, cached] : digests) {
     const FileIdentity& file = cached.file;
-    std::string line =
-        StrCat(cached.digest.ToHex(), ' ', file.size, ' ', file.mtime_ns, ' ', file.inode, ' ');
+    std::string line = StrCat(cached.digest.ToHex(), ' ', file.size, ' ', file.mtime_ns, ' ', file.inode, ' ',
+                              file.ctime_ns, ' ');
     AppendJsonString(line, path);
     text += StrCat(Hex8(Crc32c(line)), ' ', line, '\n');
   }
@@ -105,7 +106,12 @@ Result<Digest> DigestCache::DigestOfFile(const std::string& path, const HashProg
     if (progress) progress(done, file->size());
   }
   const Digest digest = hasher.Finish();
-  if (file->identity().mtime_ns / 1'000'000 + kStillForMillis <= began_ms) Remember(file->identity(), digest);
+  ASSIGN_OR_RETURN(const std::int64_t changed, file->ChangeTime());
+  // Else it may have been changed with its old mtime since: this digest is that of the bytes that were read,
+  // and the next one looks again.
+  const std::int64_t latest = std::max(file->identity().mtime_ns, file->identity().ctime_ns);
+  if (changed == file->identity().ctime_ns && latest / 1'000'000 + kStillForMillis <= began_ms)
+    Remember(file->identity(), digest);
   return digest;
 }
 

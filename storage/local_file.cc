@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
+#include "base/crc32c.h"
 #include "base/str.h"
 #include "storage/local_error.h"
 
@@ -14,18 +16,17 @@ namespace pipeline {
 namespace {
 
 constexpr std::size_t kMaxRead = 1 << 20;  // between two looks at the stop token
+constexpr std::size_t kChecksumBytes = 256 << 10;
 
-std::int64_t ModifiedNs(const struct stat& found) {
-  return std::int64_t{found.st_mtim.tv_sec} * 1'000'000'000 + found.st_mtim.tv_nsec;
-}
+std::int64_t InNs(const timespec& time) { return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec; }
 
 Result<FileIdentity> Identify(const std::string& path, const struct stat& found) {
   if (!S_ISREG(found.st_mode))
     return Status(Code::kInvalidArgument,
                   StrCat(path, ": ", S_ISDIR(found.st_mode) ? "is a directory" : "is a device or a pipe",
                          ", where a file was expected"));
-  return FileIdentity{path, static_cast<std::uint64_t>(found.st_size), ModifiedNs(found),
-                      std::uint64_t{found.st_ino}};
+  return FileIdentity{path, static_cast<std::uint64_t>(found.st_size), InNs(found.st_mtim),
+                      std::uint64_t{found.st_ino}, InNs(found.st_ctim)};
 }
 
 class LocalReader final : public ByteReader {
@@ -92,9 +93,25 @@ Status LocalFile::CheckUnchanged() const {
   struct stat found;
   if (fstat(file_.get(), &found) != 0) return LocalError(identity_.path, "cannot look at it", errno);
   const auto size = static_cast<std::uint64_t>(found.st_size);
-  if (size == identity_.size && ModifiedNs(found) == identity_.mtime_ns) return {};
+  if (size == identity_.size && InNs(found.st_mtim) == identity_.mtime_ns) return {};
   return Status(Code::kDataLoss, StrCat(identity_.path, ": changed while it was read (", identity_.size,
                                         " bytes when opened, ", size, " now); run again when it is still"));
+}
+
+Result<std::int64_t> LocalFile::ChangeTime() const {
+  struct stat found;
+  if (fstat(file_.get(), &found) != 0) return LocalError(identity_.path, "cannot look at it", errno);
+  return InNs(found.st_ctim);
+}
+
+Result<std::uint32_t> LocalFile::Checksum(std::stop_token stop) const {
+  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, Open(0, std::move(stop)));
+  std::string piece(kChecksumBytes, '\0');
+  for (std::uint32_t crc = 0;;) {
+    ASSIGN_OR_RETURN(const std::size_t got, reader->Read(piece));
+    if (got == 0) return crc;
+    crc = Crc32c(std::string_view(piece).substr(0, got), crc);
+  }
 }
 
 }  // namespace pipeline

@@ -3,6 +3,10 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <tuple>
 
 #include "base/log.h"
 #include "storage/memory_store.h"
@@ -12,11 +16,14 @@
 namespace pipeline {
 namespace {
 
-/// 1970-01-01T01:00:00Z: long after the files of these tests were "last changed".
+/// An hour from now: long after the files of these tests were changed, whose ctime nobody can set.
 class LateClock final : public Clock {
  public:
   std::chrono::nanoseconds Monotonic() const override { return {}; }
-  std::int64_t UnixMillis() const override { return 3'600'000; }
+  std::int64_t UnixMillis() const override { return now_; }
+
+ private:
+  const std::int64_t now_ = SystemClock().UnixMillis() + 3'600'000;
 };
 
 class DigestCacheTest : public testing::Test {
@@ -69,9 +76,48 @@ TEST_F(DigestCacheTest, AChangedFileIsHashedAgain) {
 }
 
 TEST_F(DigestCacheTest, AFileChangedAMomentAgoIsNotRemembered) {
-  SetModified(3'599);
+  SetModified(clock_.UnixMillis() / 1000 - 1);
   EXPECT_EQ(Look(), hashed_);
   EXPECT_EQ(Look(), hashed_);
+  SetModified(1'000);
+  for (int turn = 0; turn < 2; ++turn) {
+    bool was_read = false;
+    DigestCache cache(store_, "other", SystemClock());  // whose moment is that of the last ctime
+    ASSERT_TRUE(cache.DigestOfFile(path_, [&](auto, auto) { was_read = true; }, {}).ok());
+    EXPECT_TRUE(was_read) << "an old mtime is easily given to a new file";
+  }
+}
+
+TEST_F(DigestCacheTest, AFileOverwrittenWithItsOldTimeIsHashedAgain) {
+  ASSERT_EQ(Look(), hashed_);
+  const FileIdentity before = IdentifyFile(path_).value();
+  std::fstream(path_, std::ios::in | std::ios::out) << "xyz";
+  SetModified(1'000);
+  const FileIdentity after = IdentifyFile(path_).value();
+  ASSERT_EQ(std::tuple(before.size, before.mtime_ns, before.inode),
+            std::tuple(after.size, after.mtime_ns, after.inode));
+  EXPECT_EQ(Look(), std::pair(DigestOf("xyz"), true));
+  EXPECT_EQ(Look(), std::pair(DigestOf("xyz"), false));
+}
+
+TEST_F(DigestCacheTest, ANewModeIsLookedAtOnceAndChangesNothing) {
+  ASSERT_EQ(Look(), hashed_);
+  ASSERT_EQ(chmod(path_.c_str(), 0600), 0);
+  EXPECT_EQ(Look(), hashed_);
+  EXPECT_EQ(Look(), remembered_);
+  ASSERT_EQ(link(path_.c_str(), (dir_ / "backup").c_str()), 0);
+  EXPECT_EQ(Look(), hashed_);
+  EXPECT_EQ(Look(), remembered_);
+}
+
+TEST_F(DigestCacheTest, AFileChangedWhileItIsHashedIsNotRemembered) {
+  DigestCache cache(store_, "digests", clock_);
+  const auto change = [&](auto, auto) {
+    ASSERT_EQ(chmod(path_.c_str(), 0600), 0);
+    ASSERT_EQ(chmod(path_.c_str(), 0644), 0);
+  };
+  ASSERT_TRUE(cache.DigestOfFile(path_, change, {}).ok());
+  EXPECT_EQ(cache.Find(path_).value(), std::nullopt);
 }
 
 TEST_F(DigestCacheTest, APathThroughALinkIsTheSameFile) {
@@ -91,10 +137,12 @@ TEST_F(DigestCacheTest, FindNeverReadsTheFile) {
 
 TEST_F(DigestCacheTest, ReadsAndWritesTheDocumentedExample) {
   const std::string_view example =
-      "pipe digests 1\n"
-      "7480b7d4 06b05ab6733a618578af5f94892f3950 3 1700000000000000007 1310721 \"/d/a b.txt\"\n";
+      "pipe digests 2\n"
+      "1ca53c5d 06b05ab6733a618578af5f94892f3950 3 1700000000000000007 1310721 1700000000500000000 "
+      "\"/d/a b.txt\"\n";
   CachedDigests expected;
-  expected["/d/a b.txt"] = {{"/d/a b.txt", 3, 1'700'000'000'000'000'007, 1'310'721}, DigestOf("abc")};
+  expected["/d/a b.txt"] = {
+      {"/d/a b.txt", 3, 1'700'000'000'000'000'007, 1'310'721, 1'700'000'000'500'000'000}, DigestOf("abc")};
   EXPECT_EQ(ParseDigestCache(example), expected);
   EXPECT_EQ(FormatDigestCache(expected), example);
 }
@@ -102,7 +150,7 @@ TEST_F(DigestCacheTest, ReadsAndWritesTheDocumentedExample) {
 TEST_F(DigestCacheTest, PathsWithQuotesAndLineEndsComeBack) {
   CachedDigests digests;
   for (const std::string path : {"/a\nb", "/\"", "/\\", "/\xe3\x81\x82"})
-    digests[path] = {{path, 1, -1, 2}, DigestOf(path)};
+    digests[path] = {{path, 1, -1, 2, -3}, DigestOf(path)};
   EXPECT_EQ(ParseDigestCache(FormatDigestCache(digests)), digests);
 }
 
@@ -116,7 +164,7 @@ TEST_F(DigestCacheTest, DamagedLinesAreIgnored) {
     DigestCache cache(store_, "digests", clock_);
     EXPECT_EQ(cache.Find(path_).value(), std::nullopt) << "byte " << at;
   }
-  SetCacheText("pipe digests 1\nnonsense\n\n" + good.substr(15));
+  SetCacheText("pipe digests 2\nnonsense\n\n" + good.substr(15));
   EXPECT_EQ(Look(), remembered_) << "a good line after damaged ones";
 }
 
@@ -128,7 +176,17 @@ TEST_F(DigestCacheTest, ATornFileOrAnotherVersionIsStartedAnew) {
     DigestCache cache(store_, "digests", clock_);
     EXPECT_EQ(cache.Find(path_).value(), std::nullopt) << "cut at " << size;
   }
-  SetCacheText("pipe digests 2\n" + good.substr(15));
+  SetCacheText("pipe digests 3\n" + good.substr(15));
+  EXPECT_EQ(Look(), hashed_);
+  EXPECT_EQ(CacheText(), good);
+}
+
+TEST_F(DigestCacheTest, ACacheOfTheFirstVersionCountsAsNone) {
+  ASSERT_EQ(Look(), hashed_);
+  const std::string good = CacheText();
+  SetCacheText(
+      "pipe digests 1\n7480b7d4 06b05ab6733a618578af5f94892f3950 3 1700000000000000007 1310721 \"/d/a "
+      "b.txt\"\n");
   EXPECT_EQ(Look(), hashed_);
   EXPECT_EQ(CacheText(), good);
 }
