@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -22,10 +23,12 @@
 #include "cli/status_display.h"
 #include "dag/manifest.h"
 #include "formats/tfds.h"
+#include "remote/gcs_object.h"
 #include "remote/gcs_reader.h"
 #include "remote/listing.h"
 #include "remote/object_copy.h"
 #include "storage/local_file.h"
+#include "storage/local_names.h"
 #include "storage/uri.h"
 
 namespace pipeline {
@@ -75,6 +78,17 @@ struct Item {
   std::uint64_t size = 0;
 };
 
+/// Something at the place to copy from that is not copied.
+struct LeftOut {
+  std::string place;  // as it is shown
+  std::string why;
+};
+
+struct Items {
+  std::vector<Item> wanted;
+  std::vector<LeftOut> left_out;
+};
+
 struct Target {
   std::unique_ptr<Store> store;
   Uri root;
@@ -101,8 +115,8 @@ bool IsWeb(const Uri& place) {
 }
 
 /// What there is to copy, under the names that it has below `from`; one object has its own last name.
-Result<std::vector<Item>> FindItems(StoreOpener& stores, const std::string& from, bool recursive,
-                                    const std::stop_token& stop) {
+Result<Items> FindItems(StoreOpener& stores, const std::string& from, bool recursive,
+                        const std::stop_token& stop) {
   ASSIGN_OR_RETURN(const Uri uri, Uri::Parse(from));
   std::vector<Listed> found;
   const auto keep = [&](const Listed& listed) -> Status {
@@ -114,17 +128,74 @@ Result<std::vector<Item>> FindItems(StoreOpener& stores, const std::string& from
   if (!listed.ok() && (recursive || found.empty())) return listed;
   const std::string self = IsWeb(uri) ? ShownUrl(from) : uri.ToString();
   const bool is_object = !found.empty() && found.front().place == self && !found.front().is_directory;
-  std::vector<Item> items;
+  Items items;
   if (is_object && found.size() == 1) {
-    items.push_back({IsWeb(uri) ? from : self, std::string(uri.LastPart()), found.front().size});
+    items.wanted.push_back({IsWeb(uri) ? from : self, std::string(uri.LastPart()), found.front().size});
     return items;
   }
   if (!recursive)
     return Status(Code::kInvalidArgument, StrCat(from, ": is a directory; -r copies what is below it"));
   const std::size_t above = self.size() + (self.back() == '/' ? 0 : 1);
-  for (Listed& one : found)
-    if (one.place.size() > above) items.push_back({one.place, one.place.substr(above), one.size});
+  for (Listed& one : found) {
+    if (!one.no_object.empty()) {
+      items.left_out.push_back({std::move(one.place), std::move(one.no_object)});
+    } else if (one.place.size() > above) {
+      items.wanted.push_back({one.place, one.place.substr(above), one.size});
+    } else {
+      items.left_out.push_back(
+          {one.place,
+           "is an object beside a directory of its name; copy it by itself, and the rest from FROM/"});
+    }
+  }
   return items;
+}
+
+/// Whether the target can have an object of this name, by its name alone.
+Status CheckName(const Target& target, std::string_view name) {
+  if (!target.is_bucket) return CheckLocalName(name);
+  return CheckGcsName(target.root.path.empty() ? std::string(name) : StrCat(target.root.path, "/", name));
+}
+
+/// Directories that lack an object: nobody should take what is left there for the whole.
+class Incomplete {
+ public:
+  /// The object `name` is not copied.
+  void Add(std::string_view name) {
+    for (std::size_t slash = name.rfind('/'); slash != std::string_view::npos && slash > 0;
+         slash = name.rfind('/', slash - 1))
+      directories_.emplace(name.substr(0, slash));
+    directories_.emplace();
+  }
+  /// Whether one beside `name`, or below that, is not copied.
+  bool IsBeside(std::string_view name) const {
+    const std::size_t slash = name.rfind('/');
+    return directories_.contains(slash == std::string_view::npos ? std::string_view()
+                                                                 : name.substr(0, slash));
+  }
+
+ private:
+  std::set<std::string, std::less<>> directories_;
+};
+
+/// Takes out what the target cannot have.
+void LeaveOut(const Target& target, Items& items, Incomplete& incomplete) {
+  Incomplete directories;  // of the local target
+  if (!target.is_bucket)
+    for (const Item& item : items.wanted) directories.Add(item.name);
+  std::vector<Item> wanted;
+  for (Item& item : items.wanted) {
+    Status fits = CheckName(target, item.name);
+    if (fits.ok() && !target.is_bucket && directories.IsBeside(StrCat(item.name, "/")))
+      fits = Status(Code::kInvalidArgument,
+                    "others lie below it, and a directory cannot have a file and a directory of one name");
+    if (fits.ok()) {
+      wanted.push_back(std::move(item));
+      continue;
+    }
+    incomplete.Add(item.name);
+    items.left_out.push_back({ShownUrl(item.from), std::string(fits.message())});
+  }
+  items.wanted = std::move(wanted);
 }
 
 /// Opens where the items go; gives a single one the name that it gets there.
@@ -152,6 +223,7 @@ Status Allowed(Status status) { return status.code() == Code::kPermissionDenied 
 /// Ends uploads that a killed process left, and looks at what is there.
 Status PrepareBucket(StoreOpener& stores, Target& target, const std::vector<Item>& items) {
   if (!target.is_bucket) return {};
+  if (items.empty()) return {};
   if (items.size() == 1) {
     // A store at the object: its Sweep need not look at everything that lies beside.
     const std::string place = target.root.Join(items.front().name).ToString();
@@ -167,29 +239,36 @@ Status PrepareBucket(StoreOpener& stores, Target& target, const std::vector<Item
 
 class Copying {
  public:
+  /// `left_out`: how many are not among the items; `incomplete`: by which.
   Copying(StoreOpener& stores, Target& target, const std::vector<Item>& items, bool replaces,
-          std::stop_token stop)
-      : stores_(stores), target_(target), items_(items), replaces_(replaces), stop_(std::move(stop)) {
+          std::size_t left_out, Incomplete incomplete, std::stop_token stop)
+      : stores_(stores),
+        target_(target),
+        items_(items),
+        replaces_(replaces),
+        stop_(std::move(stop)),
+        left_out_(left_out),
+        incomplete_(std::move(incomplete)) {
     std::uint64_t bytes = 0;
     for (const Item& item : items) bytes += item.size;
     progress_ = std::make_shared<RunningUnit>("cp", std::vector<std::string>(), bytes);
   }
 
   const std::shared_ptr<RunningUnit>& progress() const { return progress_; }
-  bool failed() const { return failed_; }
+  bool left_out_any() const { return left_out_ > 0; }
 
   /// All items of one turn, several at a time; false where there is no use in going on.
   bool RunTurn(int turn) {
     next_ = 0;
     const auto work = [this, turn] {
       for (std::size_t at = next_++; at < items_.size() && !ends_ && !stop_.stop_requested(); at = next_++)
-        if (TurnOf(items_[at].name) == turn) Take(items_[at]);
+        if (TurnOf(items_[at].name) == turn) Take(items_[at], turn);
     };
     std::vector<std::jthread> threads;
     for (std::size_t i = 0; i < std::min<std::size_t>(kAtOnce, items_.size()); ++i)
       threads.emplace_back(work);
     threads.clear();
-    return !failed_ && !stop_.stop_requested();
+    return !ends_ && !stop_.stop_requested();
   }
 
   std::string Summary() const {
@@ -198,13 +277,15 @@ class Copying {
     };
     std::string line = StrCat("copied ", objects(copied_), ", ", HumanBytes(copied_bytes_));
     if (there_ > 0) line += StrCat("; ", objects(there_), there_ == 1 ? " was" : " were", " there already");
+    if (left_out_ > 0) line += StrCat("; ", left_out_, left_out_ == 1 ? " was" : " were", " left out");
     return line;
   }
 
  private:
-  void Take(const Item& item) {
+  void Take(const Item& item, int turn) {
     std::atomic<std::uint64_t> read = 0;
-    const Result<CopyOutcome> outcome = Copy(item, read);
+    bool is_of_item = false;
+    const Result<CopyOutcome> outcome = Copy(item, turn, read, is_of_item);
     progress_->input_read -= read;
     const std::scoped_lock lock(mutex_);
     if (outcome.ok()) {
@@ -218,14 +299,32 @@ class Copying {
     const Code code = outcome.status().code();
     if (code == Code::kCancelled && stop_.stop_requested()) return;
     LogError(outcome.status().message());
-    failed_ = true;
+    ++left_out_;
+    incomplete_.Add(item.name);
     // What is wrong with one object says nothing of the next; a server or a disk that fails does.
-    ends_ = code != Code::kAlreadyExists && code != Code::kNotFound && code != Code::kDataLoss &&
-            code != Code::kInvalidArgument && code != Code::kFailedPrecondition;
+    if (!is_of_item)
+      ends_ = code != Code::kAlreadyExists && code != Code::kNotFound && code != Code::kDataLoss &&
+              code != Code::kInvalidArgument && code != Code::kFailedPrecondition;
   }
 
-  Result<CopyOutcome> Copy(const Item& item, std::atomic<std::uint64_t>& read) {
-    ASSIGN_OR_RETURN(CopySource source, OpenSource(item));
+  /// `is_of_item`: a failure has nothing to do with the others.
+  Result<CopyOutcome> Copy(const Item& item, int turn, std::atomic<std::uint64_t>& read, bool& is_of_item) {
+    is_of_item = true;
+    if (turn > 0) {
+      const std::scoped_lock lock(mutex_);
+      if (incomplete_.IsBeside(item.name))
+        return Status(
+            Code::kFailedPrecondition,
+            StrCat(target_.root.Join(item.name).ToString(), ": is left out, since an object beside or ",
+                   "below it was: nobody should take the rest for the whole"));
+    }
+    Result<CopySource> opened = OpenSource(item);
+    if (!opened.ok()) {
+      is_of_item = !IsRemote(item.from) && opened.status().code() == Code::kPermissionDenied;
+      return std::move(opened).status();
+    }
+    CopySource source = std::move(opened).value();
+    is_of_item = false;
     // What servers or the kernel copy by themselves, or what is sent from where it lies, is counted at its
     // end.
     if ((IsRemote(item.from) && !target_.is_bucket) || IsWeb(*Uri::Parse(item.from)))
@@ -273,9 +372,10 @@ class Copying {
   const std::stop_token stop_;
   std::shared_ptr<RunningUnit> progress_;  // shared with the display
   std::atomic<std::size_t> next_ = 0;
-  std::atomic<bool> ends_ = false, failed_ = false;
+  std::atomic<bool> ends_ = false;
   std::mutex mutex_;  // for what follows
-  std::uint64_t copied_ = 0, copied_bytes_ = 0, there_ = 0;
+  std::uint64_t copied_ = 0, copied_bytes_ = 0, there_ = 0, left_out_;
+  Incomplete incomplete_;
 };
 
 int Refuse(const SignalWatch& signals, const Status& why) {
@@ -296,13 +396,18 @@ int CpCommand(const Options& options) {
     const Result<std::unique_ptr<Store>> web = stores.Open(options.target);
     return Refuse(signals, web.ok() ? (*web)->Sweep("") : web.status());  // which says that it is read only
   }
-  Result<std::vector<Item>> items = FindItems(stores, options.from, options.recursive, signals.token());
+  Result<Items> items = FindItems(stores, options.from, options.recursive, signals.token());
   if (!items.ok()) return Refuse(signals, items.status());
-  Result<Target> target = OpenTarget(stores, options, *items);
+  Result<Target> target = OpenTarget(stores, options, items->wanted);
   if (!target.ok()) return Refuse(signals, target.status());
-  if (const Status ready = PrepareBucket(stores, *target, *items); !ready.ok()) return Refuse(signals, ready);
+  Incomplete incomplete;
+  LeaveOut(*target, *items, incomplete);
+  for (const LeftOut& one : items->left_out) LogError(StrCat(one.place, ": is left out: ", one.why));
+  if (const Status ready = PrepareBucket(stores, *target, items->wanted); !ready.ok())
+    return Refuse(signals, ready);
 
-  Copying copying(stores, *target, *items, options.replaces, signals.token());
+  Copying copying(stores, *target, items->wanted, options.replaces, items->left_out.size(),
+                  std::move(incomplete), signals.token());
   copying.progress()->Say("");
   display.Started(copying.progress());
   display.Start();
@@ -313,7 +418,7 @@ int CpCommand(const Options& options) {
     LogInfo("stopped; what was copied stands: the same command goes on with the rest");
     return signals.exit_code();
   }
-  return copying.failed() ? kExitFailed : kExitDone;
+  return copying.left_out_any() ? kExitFailed : kExitDone;
 }
 
 }  // namespace pipeline

@@ -52,6 +52,10 @@ int LsCommand(const Options& options) {
   int exit_code = kExitDone;
   for (const std::string& target : options.targets) {
     const auto print = [&](const Listed& listed) {
+      if (!listed.no_object.empty()) {
+        LogWarning(StrCat(listed.place, ": is not listed: ", listed.no_object));
+        return Status();
+      }
       out.Write(LineOf(listed, options.is_long));
       return out.open() ? Status() : Status(Code::kCancelled, "nobody reads");
     };

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "storage/local_names.h"
+#include "storage/object_name.h"
 #include "storage/percent.h"
 
 namespace pipeline {
@@ -19,6 +20,8 @@ namespace {
 constexpr std::uint64_t kMaxParts = 32;  // of one request to compose
 constexpr int kUploads = 4;              // at a time
 constexpr std::size_t kPieceBytes = 1 << 20;
+constexpr int kMaxTurns = 5;       // of a source that is changed while it is read
+constexpr std::size_t kRoom = 20;  // the numbers in the names of temporaries grow
 
 struct Part {
   std::string name;
@@ -105,6 +108,10 @@ Result<std::optional<GcsObject>> Compose(const GcsPlace& place, const GcsUpload&
 }  // namespace
 
 Result<bool> CanCompose(const GcsPlace& place) {
+  // The names of its parts are longer than its own.
+  const std::size_t above = place.name.rfind('/') + 1;
+  if (above + NewTemporaryName(std::string_view(place.name).substr(above)).size() + kRoom > kMaxNameBytes)
+    return false;
   GcsOperation operation(*place.client, StrCat("gs://", place.bucket), {});
   HttpRequest request;
   request.url = place.client->BucketUrl(
@@ -125,7 +132,12 @@ Result<bool> CanCompose(const GcsPlace& place) {
 Result<std::optional<GcsObject>> ComposeGcsObject(const GcsPlace& place, const GcsUpload& upload,
                                                   Spool& spool, std::uint64_t part_bytes,
                                                   std::stop_token stop) {
-  RETURN_IF_ERROR(spool.Checksum(stop).status());  // once, before several read
+  for (int turn = 0;; ++turn) {
+    RETURN_IF_ERROR(spool.Checksum(stop).status());  // once, before several read
+    ASSIGN_OR_RETURN(const bool is_of_one_state, spool.Settle(stop));
+    if (is_of_one_state) break;  // what changes from now on differs from it
+    if (turn == kMaxTurns) return ChangedAgainAndAgain(spool.Where());
+  }
   std::vector<Part> parts = Divide(place, spool.size(), part_bytes);
   ASSIGN_OR_RETURN(const std::unique_ptr<ByteFile> file, spool.Open());
   std::atomic<std::size_t> next = 0;

@@ -86,8 +86,7 @@ Status GcsStore::Sweep(std::string_view prefix) {
     const std::optional<TemporaryName> part = ParseTemporaryName(last);
     if (!part || !WriterIsGone(*part)) return {};
     const std::string_view above = std::string_view(object.name).substr(0, object.name.size() - last.size());
-    const std::string whole = StrCat(above, part->object);
-    if (whole.compare(0, prefix_.size() + prefix.size(), StrCat(prefix_, prefix)) != 0) return {};
+    if (!MayBelongTo(*part, above, StrCat(prefix_, prefix))) return {};
     return RemoveGcsObject({client_, bucket_, object.name}, {});
   };
   return ListGcsObjects(client_, bucket_, StrCat(prefix_, prefix.substr(0, slash)), remove, {});

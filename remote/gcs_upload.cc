@@ -16,6 +16,7 @@ namespace {
 constexpr std::string_view kJsonType = "application/json; charset=UTF-8";
 /// A session that is lost again and again is a server that does not want this object.
 constexpr int kMaxSessions = 50;
+constexpr int kMaxChanges = 5;
 constexpr std::uint64_t kQuantum = 256 << 10;  // all requests of a session but the last are multiples of it
 
 std::string Where(const GcsUpload& upload) { return StrCat("gs://", upload.bucket, "/", upload.name); }
@@ -157,6 +158,8 @@ class SessionUpload {
       request.headers = {{"Content-Type", upload_.content_type}};
       if (is_last) {
         ASSIGN_OR_RETURN(const std::uint32_t crc, CrcOf(bytes_, operation_.stop()));
+        ASSIGN_OR_RETURN(const bool settled, IsSettled());
+        if (!settled) return StartOver();
         request.headers.push_back({"x-goog-hash", StrCat("crc32c=", FormatGcsCrc(crc))});
       }
       // All bytes are there, and yet it is not done.
@@ -178,8 +181,13 @@ class SessionUpload {
       finished_ = true;
       return std::optional<GcsObject>();
     }
+    if (IsWrongHash(answer.error)) {
+      ASSIGN_OR_RETURN(const bool settled, IsSettled());
+      if (!settled) return StartOver();
+      RETURN_IF_ERROR(Leave());
+      return DamagedOnTheWay(operation_, bytes_);
+    }
     RETURN_IF_ERROR(Leave());
-    if (IsWrongHash(answer.error)) return DamagedOnTheWay(operation_, bytes_);
     if (answer.status == 404 || answer.status == 410)
       return operation_.Unavailable("the upload session is gone");
     return operation_.Failure(answer.error);
@@ -262,6 +270,21 @@ class SessionUpload {
     return std::optional<GcsObject>();
   }
 
+  /// A part of a spool is held against the checksum of the whole by whoever makes one of the parts.
+  Result<bool> IsSettled() {
+    if (bytes_.crc32c) return true;
+    return bytes_.spool.Settle(operation_.stop());
+  }
+
+  /// What was sent is no state of the source: in another session, all of it again.
+  Result<std::optional<GcsObject>> StartOver() {
+    Cancel();
+    session_ = Secret();
+    id_.clear();
+    if (++changes_ > kMaxChanges) return ChangedAgainAndAgain(bytes_.spool.Where());
+    return std::optional<GcsObject>();
+  }
+
   /// Forgets the session, which is over.
   Status Leave() {
     session_ = Secret();
@@ -282,6 +305,7 @@ class SessionUpload {
   Secret session_;  // empty: none is open
   std::string id_;  // of the session, in the file of sessions
   int sessions_ = 0;
+  int changes_ = 0;              // of the source, while it was sent
   std::uint64_t committed_ = 0;  // by the session's own word
   std::uint64_t farthest_ = 0;   // in any session
   bool known_ = false;           // committed_ is what the session has now

@@ -13,7 +13,12 @@ namespace pipeline {
 
 namespace {
 
-constexpr int kMaxTurns = 20;  // of others who replace the object all the time
+constexpr int kMaxTurns = 20;  // of others who replace the object, or change its source, all the time
+
+/// Opened twice, and but for ctime the same: what that may mean is asked when all was read.
+bool AreOneFile(const FileIdentity& a, const FileIdentity& b) {
+  return a.size == b.size && a.mtime_ns == b.mtime_ns && a.inode == b.inode;
+}
 
 }  // namespace
 
@@ -51,14 +56,27 @@ Status GcsWriter::AppendFile(const ByteFile& file, std::stop_token stop) {
   if (local != nullptr && !copy_ && spool_.size() == 0 && local->size() > kSpoolMemoryBytes) {
     // An open file stays readable, also where it is removed; `file` itself may be gone before Commit.
     Result<std::unique_ptr<LocalFile>> own = LocalFile::Open(local->identity().path, local->keeper());
-    if (own.ok() && (*own)->identity() == local->identity()) {
+    if (own.ok() && AreOneFile((*own)->identity(), local->identity())) {
       spool_.Adopt(std::move(own).value());
       return {};
     }
   }
+  if (local != nullptr && local->size() <= kSpoolMemoryBytes) return failed_ = AppendSmall(*local, stop);
   failed_ = Unshare(stop);
   if (failed_.ok()) failed_ = ObjectWriter::AppendFile(file, std::move(stop));
   return failed_;
+}
+
+Status GcsWriter::AppendSmall(const LocalFile& file, const std::stop_token& stop) {
+  std::string bytes(static_cast<std::size_t>(file.size()), '\0');
+  for (int turn = 0; turn < kMaxTurns; ++turn) {
+    ASSIGN_OR_RETURN(const std::int64_t before, file.ChangeTime());
+    ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file.Open(0, stop));
+    RETURN_IF_ERROR(ReadExactly(*reader, bytes));
+    ASSIGN_OR_RETURN(const std::int64_t after, file.ChangeTime());
+    if (before == after) return AppendBytes(bytes);
+  }
+  return ChangedAgainAndAgain(file.identity().path);
 }
 
 Status GcsWriter::Unshare(const std::stop_token& stop) {
@@ -122,7 +140,7 @@ Result<std::optional<GcsObject>> GcsWriter::Send(const std::string& generation, 
     ASSIGN_OR_RETURN(const bool composes, CanCompose(place_));
     if (composes) return ComposeGcsObject(place_, upload, spool_, spooler_->options.part_bytes, stop);
   }
-  return UploadGcsObject(upload, {spool_, 0, spool_.size(), spool_.crc32c()}, stop);
+  return UploadGcsObject(upload, {spool_, 0, spool_.size(), {}}, stop);
 }
 
 Result<std::optional<GcsObject>> GcsWriter::Resolve(const std::stop_token& stop) {

@@ -36,7 +36,7 @@ class GcsWriter final : public ObjectWriter {
 
   Status Append(std::string_view bytes) override;
   /// An object of the same account, as first and only content, is copied by the servers; a large local file
-  /// is read where it lies, and must not be edited before Commit.
+  /// is read where it lies, and sent again from its start where its owner edits it before Commit.
   Status AppendFile(const ByteFile& file, std::stop_token stop) override;
   Result<ObjectInfo> Commit(std::stop_token stop) override;
 
@@ -48,6 +48,8 @@ class GcsWriter final : public ObjectWriter {
   };
 
   Status AppendBytes(std::string_view bytes);
+  /// One state of a file of up to kSpoolMemoryBytes.
+  Status AppendSmall(const LocalFile& file, const std::stop_token& stop);
   /// Reads what would have been copied, since more comes.
   Status Unshare(const std::stop_token& stop);
   Result<ObjectInfo> Upload(const std::stop_token& stop);

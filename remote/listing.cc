@@ -22,34 +22,81 @@ namespace fs = std::filesystem;
 
 using Visit = std::function<Status(const Listed&)>;
 
-/// Whether a store would call it an object, or a directory of some.
-bool IsName(std::string_view name) {
-  if (!name.empty() && name.back() == '/') name.remove_suffix(1);
-  return CheckObjectName(name).ok() && !ParseTemporaryName(name.substr(name.rfind('/') + 1));
+/// A writer's, which is no object yet.
+bool IsUnfinished(std::string_view name) {
+  return ParseTemporaryName(name.substr(name.rfind('/') + 1)).has_value();
 }
 
 bool IsEarlier(const Listed& a, const Listed& b) { return a.place < b.place; }
 
 // --------------------------------------------------------------------------------------- directories
 
-/// What lies right in a directory, as a store sees it: links to directories are none.
-Status ListLevel(const std::string& path, const std::string& above, std::vector<Listed>& entries) {
+/// What keeps a file of this type from being an object; of a link, the type behind it.
+std::string_view WhyNoObject(fs::file_type type, bool is_link) {
+  switch (type) {
+    case fs::file_type::directory: return "a link to a directory, which is not entered";
+    case fs::file_type::fifo: return "a pipe";
+    case fs::file_type::socket: return "a socket";
+    case fs::file_type::block:
+    case fs::file_type::character: return "a device";
+    default: return is_link ? "a link that leads nowhere" : "no file";
+  }
+}
+
+/// Adds what lies in the directory `path`, whose name below the start is `below` (empty, or with a slash at
+/// its end). Under kAll the directories in it are added as such, for the caller to enter.
+Status ListLevel(const std::string& path, const std::string& above, const std::string& below,
+                 std::vector<Listed>& entries) {
   std::error_code error;
   fs::directory_iterator entry(path, error);
   for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
     const std::string name = entry->path().filename().string();
-    if (!IsName(name)) continue;
+    if (IsUnfinished(name)) continue;
     std::error_code gone;
-    if (entry->symlink_status(gone).type() == fs::file_type::directory) {
-      entries.push_back({StrCat(above, name, "/"), true, 0, {}});
-    } else if (const Result<FileIdentity> file = IdentifyFile(StrCat(path, "/", name)); file.ok()) {
-      entries.push_back({StrCat(above, name), false, file->size, {}});
+    const fs::file_type type = entry->symlink_status(gone).type();
+    if (type == fs::file_type::not_found || type == fs::file_type::none) continue;  // removed meanwhile
+    const bool is_directory = type == fs::file_type::directory;
+    Listed found{StrCat(above, below, name, is_directory ? "/" : ""), is_directory, 0, {}, {}};
+    if (!is_directory) {
+      const Result<FileIdentity> file = IdentifyFile(StrCat(path, "/", name));
+      if (const Status named = CheckObjectName(StrCat(below, name)); !named.ok()) {
+        found.no_object = named.message();
+      } else if (file.ok()) {
+        found.size = file->size;
+      } else {
+        const bool is_link = type == fs::file_type::symlink;
+        if (!is_link && file.status().code() == Code::kNotFound) continue;
+        found.no_object = WhyNoObject(is_link ? entry->status(gone).type() : type, is_link);
+      }
     }
+    entries.push_back(std::move(found));
   }
   return error ? LocalError(path, "cannot list", error.value()) : Status();
 }
 
-Status ListDirectory(StoreOpener& stores, const Uri& place, ListDepth depth, const Visit& visit) {
+/// Every object below `path`. A directory in it that cannot be read is told as no object.
+Status ListAll(const std::string& path, const std::string& above, std::vector<Listed>& entries) {
+  std::vector<std::string> pending = {""};  // names below `path`
+  while (!pending.empty()) {
+    const std::string below = std::move(pending.back());
+    pending.pop_back();
+    std::vector<Listed> level;
+    const Status listed = ListLevel(StrCat(path, "/", below), above, below, level);
+    if (!listed.ok() && below.empty()) return listed;
+    if (!listed.ok() && listed.code() != Code::kNotFound)
+      entries.push_back({StrCat(above, below), false, 0, {}, std::string(listed.message())});
+    for (Listed& one : level) {
+      if (one.is_directory) {
+        pending.push_back(one.place.substr(above.size()));
+      } else {
+        entries.push_back(std::move(one));
+      }
+    }
+  }
+  return {};
+}
+
+Status ListDirectory(const Uri& place, ListDepth depth, const Visit& visit) {
   std::error_code error;
   const fs::file_status found = fs::status(place.path, error);
   if (found.type() == fs::file_type::not_found)
@@ -57,24 +104,26 @@ Status ListDirectory(StoreOpener& stores, const Uri& place, ListDepth depth, con
   if (found.type() == fs::file_type::none) return LocalError(place.path, "cannot look at it", error.value());
   if (found.type() != fs::file_type::directory) {
     ASSIGN_OR_RETURN(const FileIdentity file, IdentifyFile(place.path));
-    return visit({place.path, false, file.size, {}});
+    return visit({place.path, false, file.size, {}, {}});
   }
   const std::string above = place.path.back() == '/' ? place.path : StrCat(place.path, "/");
   std::vector<Listed> entries;
-  if (depth == ListDepth::kLevel) {
-    RETURN_IF_ERROR(ListLevel(place.path, above, entries));
-  } else {
-    ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, stores.Open(place.path));
-    ASSIGN_OR_RETURN(const std::vector<ObjectInfo> objects, store->List(""));
-    for (const ObjectInfo& object : objects)
-      entries.push_back({StrCat(above, object.name), false, object.size, object.crc32c});
-  }
+  RETURN_IF_ERROR(depth == ListDepth::kLevel ? ListLevel(place.path, above, "", entries)
+                                             : ListAll(place.path, above, entries));
   std::sort(entries.begin(), entries.end(), IsEarlier);
   for (const Listed& entry : entries) RETURN_IF_ERROR(visit(entry));
   return {};
 }
 
 // --------------------------------------------------------------------------------------- buckets
+
+/// Why no store here has an object of this name; empty: it may.
+std::string WhyNoObject(std::string_view name) {
+  const Status named = CheckGcsName(name);
+  return named.ok() ? std::string() : std::string(named.message());
+}
+
+bool MarksDirectory(const GcsObject& object) { return object.size == 0 && object.name.back() == '/'; }
 
 Status ListBucket(StoreOpener& stores, const Uri& place, bool is_directory, ListDepth depth,
                   const Visit& visit, const std::stop_token& stop) {
@@ -84,16 +133,19 @@ Status ListBucket(StoreOpener& stores, const Uri& place, bool is_directory, List
   if (!place.path.empty() && !is_directory) {
     ASSIGN_OR_RETURN(const std::optional<GcsObject> object,
                      StatGcsObject({client, place.authority, place.path}, stop));
-    if (object) RETURN_IF_ERROR(visit({StrCat(bucket, place.path), false, object->size, object->crc32c}));
+    if (object) RETURN_IF_ERROR(visit({StrCat(bucket, place.path), false, object->size, object->crc32c, {}}));
     any = object.has_value();
   }
   const auto each = [&](const GcsPage& page) -> Status {
     std::vector<Listed> entries;
     for (const GcsObject& object : page.objects)
-      if (IsName(object.name) && object.name.back() != '/')
-        entries.push_back({StrCat(bucket, object.name), false, object.size, object.crc32c});
-    for (const std::string& prefix : page.prefixes)
-      if (IsName(prefix)) entries.push_back({StrCat(bucket, prefix), true, 0, {}});
+      if (!MarksDirectory(object) && !IsUnfinished(object.name))
+        entries.push_back(
+            {StrCat(bucket, object.name), false, object.size, object.crc32c, WhyNoObject(object.name)});
+    for (const std::string& prefix : page.prefixes) {
+      const std::string why = WhyNoObject(prefix.substr(0, prefix.size() - 1));
+      entries.push_back({StrCat(bucket, prefix), why.empty(), 0, {}, why});
+    }
     // Objects and prefixes come apart; pages are in order by themselves.
     std::sort(entries.begin(), entries.end(), IsEarlier);
     for (const Listed& entry : entries) RETURN_IF_ERROR(visit(entry));
@@ -113,7 +165,7 @@ Status ListPlace(StoreOpener& stores, const std::string& place, ListDepth depth,
                  std::stop_token stop) {
   ASSIGN_OR_RETURN(const Uri uri, Uri::Parse(place));
   switch (uri.scheme) {
-    case Uri::Scheme::kFile: return ListDirectory(stores, uri, depth, visit);
+    case Uri::Scheme::kFile: return ListDirectory(uri, depth, visit);
     case Uri::Scheme::kGs: return ListBucket(stores, uri, place.back() == '/', depth, visit, stop);
     case Uri::Scheme::kHttp:
     case Uri::Scheme::kHttps: break;
@@ -124,7 +176,7 @@ Status ListPlace(StoreOpener& stores, const std::string& place, ListDepth depth,
     return store->List("").status();  // which says why not
   }
   ASSIGN_OR_RETURN(const RemoteFile file, OpenRemoteFile(place, Patience::kPlan, std::move(stop)));
-  return visit({shown, false, file.bytes->size(), file.crc32c});
+  return visit({shown, false, file.bytes->size(), file.crc32c, {}});
 }
 
 }  // namespace pipeline

@@ -148,14 +148,24 @@ Result<std::vector<std::string>> FindRemoteFiles(std::string_view pattern, std::
   if (!client.ok()) return std::move(client).status().Annotate(pattern);
   std::vector<std::string> names;
   bool is_name = false;
+  Status unnamed;
   const auto visit = [&](const GcsObject& object) -> Status {
     is_name = is_name || object.name == place.path;
-    if (CheckGcsName(object.name).ok() && MatchesPath(place.path, object.name)) names.push_back(object.name);
+    // An empty one with a slash at its end is how other programs mark a directory.
+    const bool marks_directory = object.size == 0 && object.name.back() == '/';
+    if (marks_directory || !MatchesPath(place.path, object.name)) return {};
+    if (Status named = CheckGcsName(object.name); !named.ok() && unnamed.ok()) unnamed = std::move(named);
+    names.push_back(object.name);
     return {};
   };
   const std::string_view prefix = std::string_view(place.path).substr(0, place.path.find_first_of("*?"));
   RETURN_IF_ERROR(ListGcsObjects(*client, place.authority, prefix, visit, std::move(stop)));
   if (is_name) names = {place.path};
+  if (!is_name && !unnamed.ok())
+    return Status(
+        Code::kInvalidArgument,
+        StrCat(pattern, ": stands for an object that cannot be read under its name: ", unnamed.message(),
+               "; rename it (`gcloud storage mv`), or write the pattern so that it leaves it out"));
   if (names.empty())
     return Status(Code::kNotFound, StrCat(pattern, ": no object has such a name; `gcloud storage ls gs://",
                                           place.authority, "/", prefix, "` shows which there are"));

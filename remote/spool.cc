@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "base/crc32c.h"
 #include "base/str.h"
@@ -94,6 +95,11 @@ Result<std::uint32_t> CrcOf(ByteReader& reader) {
 
 }  // namespace
 
+Status ChangedAgainAndAgain(const std::string& path) {
+  return Status(Code::kDataLoss,
+                StrCat(path, ": was changed again and again while it was sent; run again when it is still"));
+}
+
 Status Spool::Append(std::string_view bytes) {
   if (adopted_) RETURN_IF_ERROR(Unadopt());
   size_ += bytes.size();
@@ -113,6 +119,19 @@ Status Spool::Append(std::string_view bytes) {
 void Spool::Adopt(std::unique_ptr<LocalFile> file) {
   adopted_ = std::move(file);
   size_ = adopted_->size();
+  adopted_ctime_ = adopted_->identity().ctime_ns;
+}
+
+Result<bool> Spool::Settle(const std::stop_token& stop) {
+  if (!adopted_ || adopted_->keeper() == LocalFile::Keeper::kStore) return true;
+  RETURN_IF_ERROR(adopted_->CheckUnchanged());
+  ASSIGN_OR_RETURN(const std::int64_t now, adopted_->ChangeTime());
+  if (std::exchange(adopted_ctime_, now) == now) return true;
+  ASSIGN_OR_RETURN(const std::uint32_t known, Checksum(stop));
+  ASSIGN_OR_RETURN(const std::uint32_t theirs, adopted_->Checksum(stop));
+  if (known == theirs) return true;
+  sum_ = {};
+  return false;
 }
 
 Result<std::uint32_t> Spool::Checksum(const std::stop_token& stop) {
@@ -162,16 +181,18 @@ Result<std::unique_ptr<ByteFile>> Spool::Open() {
   return std::unique_ptr<ByteFile>(std::move(file));
 }
 
+std::string Spool::Where() const {
+  if (adopted_) return adopted_->identity().path;
+  return file_ ? file_->path() : "memory";
+}
+
 Status Spool::Check() {
   ASSIGN_OR_RETURN(const std::uint32_t known, Checksum({}));
   ASSIGN_OR_RETURN(const std::unique_ptr<ByteFile> file, Open());
   ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file->Open(0, {}));
   ASSIGN_OR_RETURN(const std::uint32_t crc, CrcOf(*reader));
   if (file->size() == size_ && crc == known) return {};
-  return Status(Code::kDataLoss, StrCat(adopted_ ? adopted_->identity().path
-                                        : file_  ? file_->path()
-                                                 : "memory",
-                                        ": what was kept for an upload is damaged; check the disk"));
+  return Status(Code::kDataLoss, StrCat(Where(), ": what was kept for an upload is damaged; check the disk"));
 }
 
 }  // namespace pipeline

@@ -23,6 +23,9 @@ struct SpoolSum {
   std::uint32_t crc32c = 0;
 };
 
+/// What a writer says of a file whose owner does not leave it alone.
+Status ChangedAgainAndAgain(const std::string& path);
+
 /// Removed with all that it holds at the end of its scope; what a killed process left is a temporary of the
 /// object kSpoolName, which LocalStore::Sweep removes. One thread at a time; once it was opened and its
 /// checksum is known, several may open and check it.
@@ -44,9 +47,15 @@ class Spool {
   }
   /// The same, after reading what is missing.
   Result<std::uint32_t> Checksum(const std::stop_token& stop);
+  /// False where the owner of an adopted file changed bytes that were read, which the kernel's ctime shows:
+  /// its checksum is that of no state, and is forgotten; all of it is to be read again. To be asked after the
+  /// last read. kDataLoss where size or mtime show a change.
+  Result<bool> Settle(const std::stop_token& stop);
   /// To read what was appended from any offset; lives no longer than the spool, and nothing is appended while
   /// it is read.
   Result<std::unique_ptr<ByteFile>> Open();
+  /// The file that it is in, for messages.
+  std::string Where() const;
   /// kDataLoss where what is read back is not what was appended.
   Status Check();
 
@@ -56,6 +65,7 @@ class Spool {
 
   const std::string directory_;
   std::unique_ptr<LocalFile> adopted_;  // somebody else's, and then all there is; null: what follows
+  std::int64_t adopted_ctime_ = 0;      // up to which its bytes are known to be those that were read
   std::optional<TemporaryFile> file_;
   std::string bytes_;  // all of it, or what is not written yet
   std::uint64_t size_ = 0;

@@ -8,7 +8,9 @@
 #include <charconv>
 #include <fstream>
 
+#include "base/result.h"
 #include "base/str.h"
+#include "storage/object_name.h"
 
 namespace pipeline {
 
@@ -16,6 +18,8 @@ namespace {
 
 constexpr std::string_view kMark = ".tmp.";
 constexpr std::size_t kBootLength = 8;
+/// Of the object's name: the rest of the form takes at most 46 more.
+constexpr std::size_t kMaxNamed = 200, kMinCut = kMaxNamed - 3;
 
 const std::string& BootId() {
   static const std::string id = [] {
@@ -34,13 +38,36 @@ std::optional<std::uint64_t> ParseDecimal(std::string_view digits) {
   return number;
 }
 
+std::string_view CutName(std::string_view object) {
+  if (object.size() <= kMaxNamed) return object;
+  std::size_t end = kMaxNamed;
+  while (end > kMinCut && (static_cast<unsigned char>(object[end]) & 0xc0) == 0x80) --end;
+  return object.substr(0, end);
+}
+
 bool IsHex(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); }
 
 }  // namespace
 
+Status CheckLocalName(std::string_view name) {
+  RETURN_IF_ERROR(CheckObjectName(name));
+  const auto bad = [name](std::string_view why) {
+    return Status(Code::kInvalidArgument, StrCat("object name '", name, "': ", why));
+  };
+  if (ParseTemporaryName(name.substr(name.rfind('/') + 1)))
+    return bad("this form is kept for unfinished files");
+  for (std::string_view left = name; !left.empty();) {
+    const std::size_t end = std::min(left.find('/'), left.size());
+    if (end > kMaxLocalPartBytes)
+      return bad(StrCat("has a part of ", end, " bytes, where a directory takes ", kMaxLocalPartBytes));
+    left.remove_prefix(std::min(end + 1, left.size()));
+  }
+  return {};
+}
+
 std::string NewTemporaryName(std::string_view object) {
   static std::atomic<std::uint64_t> next{0};
-  return StrCat('.', object, kMark, BootId(), '-', getpid(), '-', next.fetch_add(1));
+  return StrCat('.', CutName(object), kMark, BootId(), '-', getpid(), '-', next.fetch_add(1));
 }
 
 std::optional<TemporaryName> ParseTemporaryName(std::string_view name) {
@@ -59,6 +86,13 @@ std::optional<TemporaryName> ParseTemporaryName(std::string_view name) {
     return std::nullopt;
   parsed.pid = static_cast<std::uint32_t>(*pid);
   return parsed;
+}
+
+bool MayBelongTo(const TemporaryName& temporary, std::string_view above, std::string_view prefix) {
+  const std::string front = StrCat(above, temporary.object);
+  const bool was_cut = temporary.object.size() >= kMinCut;
+  const std::string_view compared = was_cut ? prefix.substr(0, front.size()) : prefix;
+  return std::string_view(front).substr(0, compared.size()) == compared;
 }
 
 bool WriterIsGone(const TemporaryName& name) {

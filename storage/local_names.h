@@ -2,21 +2,31 @@
 //
 //   .NAME.tmp.BOOT8-PID-N
 //
-// NAME is the last part of the object's name, which the file lies beside. BOOT8 is the first 8
+// NAME is the last part of the object's name, which the file lies beside; where that has more than 200
+// bytes, its first 200, or up to three fewer, so that no character of UTF-8 is cut. BOOT8 is the first 8
 // characters of the kernel's boot id (8 zeros where there is none), PID the writing process, N a
 // number that counts up in that process. A name of this form is never an object, and is not listed.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "base/status.h"
+
 namespace pipeline {
+
+/// What Linux takes between two slashes.
+inline constexpr std::size_t kMaxLocalPartBytes = 255;
+
+/// kInvalidArgument where an object of a local store cannot have this name: see storage/README.md.
+Status CheckLocalName(std::string_view name);
 
 /// A temporary's name, taken apart.
 struct TemporaryName {
-  std::string_view object;  // NAME; points into what was parsed
+  std::string_view object;  // NAME, perhaps cut; points into what was parsed
   std::string_view boot;
   std::uint32_t pid = 0;
 };
@@ -26,6 +36,10 @@ std::string NewTemporaryName(std::string_view object);
 
 /// Absent where `name`, without directory, is not of the form above.
 std::optional<TemporaryName> ParseTemporaryName(std::string_view name);
+
+/// Whether `temporary`, which lies in the directory `above` (empty, or with a slash at its end), may belong
+/// to an object whose name begins with `prefix`. Where NAME was cut, only its front is compared.
+bool MayBelongTo(const TemporaryName& temporary, std::string_view above, std::string_view prefix);
 
 /// True when the process was started in another boot, or is gone. Only where locks cannot tell: a
 /// number may have been given to another process since.

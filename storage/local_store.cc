@@ -23,14 +23,6 @@ namespace {
 
 std::string_view LastPart(std::string_view name) { return name.substr(name.rfind('/') + 1); }
 
-Status CheckName(std::string_view name) {
-  RETURN_IF_ERROR(CheckObjectName(name));
-  if (ParseTemporaryName(LastPart(name)))
-    return Status(Code::kInvalidArgument,
-                  StrCat("object name '", name, "': this form is kept for unfinished files"));
-  return {};
-}
-
 struct Entry {
   std::string name;  // relative to the root
   unsigned char type;
@@ -112,7 +104,7 @@ std::string LocalStore::PathOf(std::string_view name) const {
 }
 
 Result<std::unique_ptr<ByteFile>> LocalStore::Open(std::string_view name) {
-  RETURN_IF_ERROR(CheckName(name));
+  RETURN_IF_ERROR(CheckLocalName(name));
   Result<std::unique_ptr<LocalFile>> file = LocalFile::Open(PathOf(name), LocalFile::Keeper::kStore);
   if (!file.ok() && file.status().code() == Code::kInvalidArgument)
     return Status(Code::kNotFound, std::string(file.status().message()));  // a directory, or below a file
@@ -121,12 +113,12 @@ Result<std::unique_ptr<ByteFile>> LocalStore::Open(std::string_view name) {
 }
 
 Result<std::unique_ptr<ObjectWriter>> LocalStore::Create(std::string_view name, Condition condition) {
-  RETURN_IF_ERROR(CheckName(name));
+  RETURN_IF_ERROR(CheckLocalName(name));
   return LocalWriter::Create(std::string(name), PathOf(name), std::move(condition));
 }
 
 Result<std::optional<ObjectInfo>> LocalStore::Stat(std::string_view name) {
-  RETURN_IF_ERROR(CheckName(name));
+  RETURN_IF_ERROR(CheckLocalName(name));
   Result<FileIdentity> identity = IdentifyFile(PathOf(name));
   if (identity.ok()) return std::optional(DescribeObject(std::string(name), *identity));
   const Code code = identity.status().code();
@@ -137,7 +129,7 @@ Result<std::optional<ObjectInfo>> LocalStore::Stat(std::string_view name) {
 Result<std::vector<ObjectInfo>> LocalStore::List(std::string_view prefix) {
   std::vector<ObjectInfo> objects;
   RETURN_IF_ERROR(Walk(root_, prefix, [&](std::string name) -> Status {
-    if (!StartsWith(name, prefix) || !CheckName(name).ok()) return {};
+    if (!StartsWith(name, prefix) || !CheckLocalName(name).ok()) return {};
     ASSIGN_OR_RETURN(std::optional<ObjectInfo> info, Stat(name));
     if (info) objects.push_back(std::move(*info));
     return {};
@@ -150,7 +142,7 @@ Result<std::vector<ObjectInfo>> LocalStore::List(std::string_view prefix) {
 }
 
 Status LocalStore::Remove(std::string_view name) {
-  RETURN_IF_ERROR(CheckName(name));
+  RETURN_IF_ERROR(CheckLocalName(name));
   const std::string path = PathOf(name);
   const std::string directory = ParentDirectory(path);
   Result<DirectoryLock> lock = DirectoryLock::Acquire(directory);
@@ -169,9 +161,8 @@ Status LocalStore::Sweep(std::string_view prefix) {
     const std::string_view last = LastPart(name);
     const std::optional<TemporaryName> temporary = ParseTemporaryName(last);
     if (!temporary) return {};
-    const std::string object =
-        StrCat(std::string_view(name).substr(0, name.size() - last.size()), temporary->object);
-    return StartsWith(object, prefix) ? RemoveAbandoned(PathOf(name), *temporary) : Status();
+    const std::string_view above = std::string_view(name).substr(0, name.size() - last.size());
+    return MayBelongTo(*temporary, above, prefix) ? RemoveAbandoned(PathOf(name), *temporary) : Status();
   });
 }
 

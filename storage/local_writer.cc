@@ -3,12 +3,14 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <ctime>
 
 #include "base/commit_point.h"
+#include "base/crc32c.h"
 #include "base/str.h"
 #include "storage/directory.h"
 #include "storage/local_error.h"
@@ -19,6 +21,7 @@ namespace {
 
 constexpr std::size_t kBufferBytes = 256 << 10;
 constexpr std::uint64_t kCopyBytes = 1 << 20;  // between two looks at the stop token
+constexpr int kMaxTurns = 5;                   // of a file whose owner changes it while it is copied
 
 /// Two states of an object must differ in mtime even where the kernel's own stamp stands still.
 Status StampModificationTime(int descriptor, const std::string& path) {
@@ -90,9 +93,38 @@ Status LocalWriter::AppendCopy(const LocalFile& file, const std::stop_token& sto
   RETURN_IF_ERROR(Unshare());
   RETURN_IF_ERROR(Flush());
   empty_ = false;
-  Status copied = CopyFrom(file.descriptor(), file.size(), stop);
-  if (!copied.ok()) return std::move(copied).Annotate(StrCat("copying ", file.identity().path));
-  return file.CheckUnchanged();
+  const off_t begin = lseek(temporary_.descriptor(), 0, SEEK_CUR);
+  if (begin < 0) return LocalError(path_, "cannot tell how long it is", errno);
+  std::int64_t seen = file.identity().ctime_ns;
+  for (int turn = 0; turn < kMaxTurns; ++turn) {
+    Status copied = CopyFrom(file.descriptor(), file.size(), stop);
+    if (!copied.ok()) return std::move(copied).Annotate(StrCat("copying ", file.identity().path));
+    RETURN_IF_ERROR(file.CheckUnchanged());
+    ASSIGN_OR_RETURN(const std::int64_t now, file.ChangeTime());
+    if (now == seen || file.keeper() == LocalFile::Keeper::kStore) return {};
+    // Perhaps another state of it since the middle of the copy.
+    seen = now;
+    ASSIGN_OR_RETURN(const std::uint32_t theirs, file.Checksum(stop));
+    ASSIGN_OR_RETURN(const std::uint32_t ours, ChecksumFrom(begin));
+    if (ours == theirs) return {};
+    if (ftruncate(temporary_.descriptor(), begin) != 0 ||
+        lseek(temporary_.descriptor(), begin, SEEK_SET) != begin)
+      return LocalError(path_, "cannot be cut", errno);
+  }
+  return Status(Code::kDataLoss, StrCat(file.identity().path, ": was changed again and again while it was ",
+                                        "copied; run again when it is still"));
+}
+
+Result<std::uint32_t> LocalWriter::ChecksumFrom(off_t offset) const {
+  std::string piece(kBufferBytes, '\0');
+  for (std::uint32_t crc = 0;;) {
+    const ssize_t got = pread(temporary_.descriptor(), piece.data(), piece.size(), offset);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return LocalError(path_, "cannot read what was written", errno);
+    if (got == 0) return crc;
+    crc = Crc32c(std::string_view(piece).substr(0, static_cast<std::size_t>(got)), crc);
+    offset += got;
+  }
 }
 
 Result<ObjectInfo> LocalWriter::WriteOut() {

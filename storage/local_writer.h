@@ -1,6 +1,9 @@
 // Writes one object of a LocalStore: temporary, fsync, rename. Order and limits: storage/README.md.
 #pragma once
 
+#include <sys/types.h>
+
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -36,6 +39,8 @@ class LocalWriter final : public ObjectWriter {
   Status Write(std::string_view bytes);
   /// Copies `size` bytes from the start of an open file to the end of the temporary.
   Status CopyFrom(int descriptor, std::uint64_t size, const std::stop_token& stop);
+  /// The CRC-32C of what the temporary holds from `offset` on.
+  Result<std::uint32_t> ChecksumFrom(off_t offset) const;
   /// Exchanges a linked temporary for a copy that may be written to.
   Status Unshare();
 

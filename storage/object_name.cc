@@ -28,8 +28,6 @@ Status CheckObjectName(std::string_view name) {
     const std::string_view part = name.substr(begin, end - begin);
     if (part.empty()) return Bad(name, "has an empty part");
     if (part == "." || part == "..") return Bad(name, StrCat("has a part '", part, "'"));
-    if (part.size() > kMaxNamePartBytes)
-      return Bad(name, StrCat("has a part longer than ", kMaxNamePartBytes, " bytes"));
     begin = end + 1;
   }
   return {};

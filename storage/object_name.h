@@ -9,8 +9,6 @@
 namespace pipeline {
 
 inline constexpr std::size_t kMaxNameBytes = 1024;
-/// Leaves room for what a local store puts around a name while it is being written (local_names.h).
-inline constexpr std::size_t kMaxNamePartBytes = 200;
 
 /// kInvalidArgument where `name` is no object name, see storage/README.md.
 Status CheckObjectName(std::string_view name);

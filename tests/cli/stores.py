@@ -35,14 +35,15 @@ class Scenarios:
         self.buckets.make(self.bucket)
         return ()
 
-    def start(self, *words):
+    def start(self, *words, errors="strict"):
         environment = {**self.buckets.emulator(), "TMPDIR": str(self.base)}
         return subprocess.Popen([self.program, *map(str, words)], env=environment, cwd=self.root, text=True,
-                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                                errors=errors, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE)
 
-    def pipe(self, *words, code=0):
+    def pipe(self, *words, code=0, errors="strict"):
         """What it wrote on standard output, and on standard error."""
-        process = self.start(*words)
+        process = self.start(*words, errors=errors)
         out, err = process.communicate(timeout=60)
         check(process.returncode == code, f"pipe {words}: exit {process.returncode}, expected {code}\n{out}{err}")
         check("hidden" not in out + err, f"pipe {words}: shows what is secret\n{out}{err}")

@@ -16,12 +16,13 @@ class ListingTest : public testing::Test {
  protected:
   std::vector<std::string> List(const std::string& place, ListDepth depth) {
     std::vector<std::string> places;
-    const Status listed = ListPlace(stores_, place, depth,
-                                    [&](const Listed& one) {
-                                      places.push_back(one.place);
-                                      return Status();
-                                    },
-                                    {});
+    const Status listed =
+        ListPlace(stores_, place, depth,
+                  [&](const Listed& one) {
+                    places.push_back(StrCat(one.place, one.no_object.empty() ? "" : " is none"));
+                    return Status();
+                  },
+                  {});
     if (!listed.ok()) places.emplace_back(CodeName(listed.code()));
     return places;
   }
@@ -47,15 +48,21 @@ TEST_F(ListingTest, LeavesOutWhatIsNoObject) {
   WriteFile(root + "/a", "whole");
   std::filesystem::create_directory_symlink(root + "/sub", root + "/link");
   std::filesystem::create_symlink(root + "/a", root + "/b");
-  EXPECT_EQ(List(root, ListDepth::kLevel), Places({root + "/a", root + "/b", root + "/sub/"}));
-  EXPECT_EQ(List(root, ListDepth::kAll), Places({root + "/a", root + "/b"}));
+  EXPECT_EQ(List(root, ListDepth::kLevel),
+            Places({root + "/a", root + "/b", root + "/link is none", root + "/sub/"}));
+  EXPECT_EQ(List(root, ListDepth::kAll), Places({root + "/a", root + "/b", root + "/link is none"}));
   EXPECT_EQ(List(root + "/sub", ListDepth::kLevel), Places());
 
   fake_.objects().SetBucket("shelf", {});
   for (const char* name : {"d/", "d//a", "d/.a.tmp.01234567-1-1", "d/a", "d/b/c"})
     fake_.Put("shelf", name, "x");
-  EXPECT_EQ(List("gs://shelf/d", ListDepth::kLevel), Places({"gs://shelf/d/a", "gs://shelf/d/b/"}));
-  EXPECT_EQ(List("gs://shelf/d", ListDepth::kAll), Places({"gs://shelf/d/a", "gs://shelf/d/b/c"}));
+  fake_.Put("shelf", "d/mark/", "");
+  const std::string slash = "gs://shelf/d/ is none";  // it has bytes, and marks no directory
+  EXPECT_EQ(
+      List("gs://shelf/d", ListDepth::kLevel),
+      Places({slash, "gs://shelf/d// is none", "gs://shelf/d/a", "gs://shelf/d/b/", "gs://shelf/d/mark/"}));
+  EXPECT_EQ(List("gs://shelf/d", ListDepth::kAll),
+            Places({slash, "gs://shelf/d//a is none", "gs://shelf/d/a", "gs://shelf/d/b/c"}));
 }
 
 TEST_F(ListingTest, AnObjectAndADirectoryMayHaveOneName) {

@@ -17,6 +17,26 @@ TEST(LocalNamesTest, ParsesWhatItMakes) {
   }
 }
 
+TEST(LocalNamesTest, LongNamesAreCutBetweenCharacters) {
+  std::string kanji;
+  while (kanji.size() < 255) kanji += "\xe6\xbc\xa2";
+  for (const std::string& object :
+       {std::string(255, 'x'), std::string(1024, 'x'), kanji, "a" + kanji.substr(3)}) {
+    const std::string name = NewTemporaryName(object);
+    EXPECT_LE(name.size(), 255u);
+    const auto parsed = ParseTemporaryName(name);
+    ASSERT_TRUE(parsed) << name;
+    EXPECT_EQ(parsed->object, object.substr(0, parsed->object.size()));
+    EXPECT_NE(static_cast<unsigned char>(object[parsed->object.size()]) & 0xc0, 0x80) << "within a character";
+    EXPECT_TRUE(MayBelongTo(*parsed, "d/", "d/" + object));
+    EXPECT_TRUE(MayBelongTo(*parsed, "d/", "d/"));
+    EXPECT_FALSE(MayBelongTo(*parsed, "d/", "d/b"));
+  }
+  const std::string brief = NewTemporaryName("ab");
+  EXPECT_FALSE(MayBelongTo(*ParseTemporaryName(brief), "", "abc")) << "all of its name is known";
+  EXPECT_TRUE(MayBelongTo(*ParseTemporaryName(brief), "", "ab"));
+}
+
 TEST(LocalNamesTest, NoTwoNamesAreEqual) { EXPECT_NE(NewTemporaryName("a"), NewTemporaryName("a")); }
 
 TEST(LocalNamesTest, OtherNamesAreNoTemporaries) {

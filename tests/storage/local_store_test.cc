@@ -1,5 +1,6 @@
 #include "storage/local_store.h"
 
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -20,6 +21,7 @@ namespace {
 class LocalBackend {
  public:
   Store& store() { return store_; }
+  static bool CanName(std::string_view name) { return name.size() < 1000; }
 
  private:
   TempDir dir_;
@@ -131,9 +133,41 @@ TEST_F(LocalStoreTest, SweepTakesWhatAnEarlierProcessWithOurNumberLeft) {
 }
 
 TEST_F(LocalStoreTest, SweepTakesTemporariesOfTheLongestNames) {
-  WriteFile(dir_ / NewTemporaryName(std::string(200, 'x')), "half");
-  ASSERT_TRUE(store_.Sweep("x").ok());
-  EXPECT_EQ(FilesIn(dir_.path()), 0u);
+  const std::string longest(255, 'x');
+  for (const std::string& prefix :
+       {std::string("x"), std::string(200, 'x'), std::string(201, 'x'), longest}) {
+    WriteFile(dir_ / NewTemporaryName(longest), "half");
+    ASSERT_TRUE(store_.Sweep(std::string(250, 'y')).ok());
+    EXPECT_EQ(FilesIn(dir_.path()), 1u) << "of another name";
+    ASSERT_TRUE(store_.Sweep(prefix).ok());
+    EXPECT_EQ(FilesIn(dir_.path()), 0u) << prefix;
+  }
+}
+
+TEST_F(LocalStoreTest, APartLongerThanADirectoryTakesIsNoName) {
+  for (const std::string& name :
+       {std::string(256, 'x'), "a/" + std::string(256, 'x'), std::string(256, 'x') + "/a"}) {
+    EXPECT_EQ(Write(name, "1").code(), Code::kInvalidArgument);
+    EXPECT_EQ(store_.Stat(name).status().code(), Code::kInvalidArgument);
+    EXPECT_EQ(store_.Open(name).status().code(), Code::kInvalidArgument);
+    EXPECT_EQ(store_.Remove(name).code(), Code::kInvalidArgument);
+  }
+}
+
+TEST_F(LocalStoreTest, AFileOverwrittenWithItsOldTimeIsCopiedAsItIs) {
+  const std::string old = PatternBytes(1 << 20), fresh(1 << 20, 'n');
+  WriteFile(dir_ / "theirs", old);
+  const auto file = LocalFile::Open(dir_ / "theirs");
+  ASSERT_TRUE(file.ok());
+  const std::int64_t mtime = (*file)->identity().mtime_ns;
+  WriteFile(dir_ / "theirs", fresh);
+  const timespec times[2] = {{0, UTIME_OMIT}, {mtime / 1'000'000'000, mtime % 1'000'000'000}};
+  ASSERT_EQ(utimensat(AT_FDCWD, (dir_ / "theirs").c_str(), times, 0), 0);
+  EXPECT_TRUE((*file)->CheckUnchanged().ok()) << "nothing but ctime shows it";
+  const auto writer = store_.Create("a", {});
+  ASSERT_TRUE(writer.ok() && (*writer)->Append("front ").ok() && (*writer)->AppendFile(**file, {}).ok() &&
+              (*writer)->Commit().ok());
+  EXPECT_TRUE(ReadFile(dir_ / "a") == "front " + fresh);
 }
 
 TEST_F(LocalStoreTest, TemporariesAreNoObjects) {
