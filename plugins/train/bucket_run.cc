@@ -92,7 +92,9 @@ std::int64_t BucketRun::NewestLocal() const {
     const std::string name = at->path().filename().string();
     std::int64_t step = -1;
     const auto [rest, wrong] = std::from_chars(name.data(), name.data() + name.size(), step);
-    if (wrong == std::errc() && rest == name.data() + name.size()) newest = std::max(newest, step);
+    if (wrong != std::errc() || rest != name.data() + name.size()) continue;
+    if (!IsUnfinished(directory_.Read(StrCat("checkpoints/", name, ".json"))))
+      newest = std::max(newest, step);
   }
   return newest;
 }
@@ -176,7 +178,9 @@ Status BucketRun::Bring(const CheckpointName& name, const CheckpointMarker& mark
   const fs::path place = directory_.Path("checkpoints");
   std::error_code error;
   fs::create_directories(place, error);
-  if (!error) fs::rename(plan.directory, place / StrCat(name.step), error);
+  if (error) return SystemError(place.string(), error.value());
+  RETURN_IF_ERROR(directory_.Write(StrCat("checkpoints/", name.step, ".json"), marker.ToJson()));
+  fs::rename(plan.directory, place / StrCat(name.step), error);
   if (error) return SystemError(place.string(), error.value());
   Json record;
   record["committed"] = name.Path();

@@ -56,24 +56,30 @@ CheckpointName CheckpointMarker::Name() const {
   return {step, DigestOf(ListOf(files).Dump()).ToHex().substr(0, kIdDigits)};
 }
 
-std::string CheckpointMarker::Encode() const {
+Json CheckpointMarker::ToJson() const {
   Json json;
   json["pipe_checkpoint"] = 1;
   json["step"] = step;
   json["files"] = ListOf(files);
   if (best.is_object()) json["best"] = best;
-  return json.DumpPretty();
+  return json;
 }
+
+bool IsUnfinished(const Json& digests) { return digests["unfinished"].AsBool(); }
 
 Result<CheckpointMarker> ParseCheckpointMarker(std::string_view text, std::string_view where) {
   const Result<Json> json = Json::Parse(text);
-  if (!json.ok() || (*json)["pipe_checkpoint"].AsInt() != 1 || !(*json)["step"].is_int() ||
-      !(*json)["files"].is_array() || (*json)["files"].AsArray().empty())
+  return ReadCheckpointMarker(json.ok() ? *json : Json(), where);
+}
+
+Result<CheckpointMarker> ReadCheckpointMarker(const Json& json, std::string_view where) {
+  if (json["pipe_checkpoint"].AsInt() != 1 || !json["step"].is_int() || !json["files"].is_array() ||
+      json["files"].AsArray().empty())
     return Status(Code::kDataLoss, StrCat(where, ": is no marker of a checkpoint, of version 1"));
   CheckpointMarker marker;
-  marker.step = (*json)["step"].AsInt();
-  if ((*json)["best"].is_object()) marker.best = (*json)["best"];
-  for (const Json& entry : (*json)["files"].AsArray()) {
+  marker.step = json["step"].AsInt();
+  if (json["best"].is_object()) marker.best = json["best"];
+  for (const Json& entry : json["files"].AsArray()) {
     ASSIGN_OR_RETURN(FileFacts file, ParseFileFacts(entry, "name", where));
     marker.files.push_back(std::move(file));
   }

@@ -38,9 +38,15 @@ struct CheckpointMarker {
 
   /// By the names, lengths and checksums of the files.
   CheckpointName Name() const;
-  std::string Encode() const;
+  Json ToJson() const;
+  std::string Encode() const { return ToJson().DumpPretty(); }
 };
+/// Of the digests beside a checkpoint on this machine, CONTRACT.md, section 11: whether it was never
+/// finished.
+bool IsUnfinished(const Json& digests);
+
 /// kDataLoss, naming `where`, for what is no marker of a version that we know.
 Result<CheckpointMarker> ParseCheckpointMarker(std::string_view text, std::string_view where);
+Result<CheckpointMarker> ReadCheckpointMarker(const Json& json, std::string_view where);
 
 }  // namespace pipeline

@@ -1,5 +1,6 @@
 #include "plugins/train/checkpoint_mirror.h"
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <system_error>
@@ -56,7 +57,8 @@ CheckpointMirror::CheckpointMirror(BucketCheckpoints& checkpoints, const RunDire
 CheckpointMirror::~CheckpointMirror() { (void)Finish(); }
 
 void CheckpointMirror::Committed(std::int64_t step) {
-  Handed handed{step, StrCat(directory_.Path(kOutgoing), "/", ++handed_)};
+  Handed handed{step, StrCat(directory_.Path(kOutgoing), "/", ++handed_),
+                directory_.Read(StrCat("checkpoints/", step, ".json"))};
   Status linked = LinkTree(StrCat(directory_.Path("checkpoints"), "/", step), handed.directory);
   if (!linked.ok()) {
     // The trainer may have removed it already, for a newer one that is told of next.
@@ -126,13 +128,21 @@ bool CheckpointMirror::GivenUp() {
   return now - *stopped_ > grace_;
 }
 
-Status CheckpointMirror::Measure(CheckpointMarker& marker, const std::string& outgoing) const {
-  ASSIGN_OR_RETURN(const std::vector<std::string> names, FilesBelow(outgoing));
+Status CheckpointMirror::Measure(CheckpointMarker& marker, const Handed& handed) const {
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, FilesBelow(handed.directory));
   marker.files.resize(names.size());
-  return RunSeveral(names.size(), kAtOnce, [&](std::size_t at) -> Status {
-    ASSIGN_OR_RETURN(marker.files[at], MeasureFile(outgoing, names[at], [] { return false; }));
+  RETURN_IF_ERROR(RunSeveral(names.size(), kAtOnce, [&](std::size_t at) -> Status {
+    ASSIGN_OR_RETURN(marker.files[at], MeasureFile(handed.directory, names[at], [] { return false; }));
     return {};
-  });
+  }));
+  if (handed.digests.is_null()) return {};
+  const std::string place = StrCat(directory_.Path("checkpoints"), "/", handed.step);
+  ASSIGN_OR_RETURN(const CheckpointMarker wanted, ReadCheckpointMarker(handed.digests, place + ".json"));
+  for (const FileFacts& file : wanted.files)
+    if (std::find(marker.files.begin(), marker.files.end(), file) == marker.files.end())
+      return Status(Code::kDataLoss, StrCat(place, "/", file.name, ": is not as the trainer wrote it, of ",
+                                            file.bytes, " bytes and CRC-32C ", ShownCrc(file)));
+  return {};
 }
 
 Status CheckpointMirror::Send(const Handed& handed) {
@@ -140,7 +150,7 @@ Status CheckpointMirror::Send(const Handed& handed) {
   CheckpointMarker marker;
   marker.step = handed.step;
   marker.best = directory_.Read("best.json");
-  RETURN_IF_ERROR(Measure(marker, handed.directory));
+  RETURN_IF_ERROR(Measure(marker, handed));
   const std::string path = marker.Name().Path();
   // Before the marker: whoever finds it there after a kill knows it for ours.
   Json record;

@@ -10,6 +10,7 @@
 #include <string>
 #include <thread>
 
+#include "base/json.h"
 #include "base/status.h"
 #include "plugins/train/bucket_checkpoints.h"
 #include "plugins/train/host_call.h"
@@ -39,11 +40,13 @@ class CheckpointMirror {
   struct Handed {
     std::int64_t step = 0;
     std::string directory;  // of links, this one's alone: a step may be committed twice
+    Json digests;           // what its files must be; null: nothing says so
   };
   void Loop();
   void Fared(std::int64_t step, Status how);
   Status Send(const Handed& handed);
-  Status Measure(CheckpointMarker& marker, const std::string& outgoing) const;
+  /// The files as they are, held to what they must be.
+  Status Measure(CheckpointMarker& marker, const Handed& handed) const;
   bool GivenUp();
 
   BucketCheckpoints& checkpoints_;

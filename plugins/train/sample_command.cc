@@ -13,6 +13,7 @@
 #include "base/child_process.h"
 #include "base/str.h"
 #include "plugins/train/command_words.h"
+#include "plugins/train/file_facts.h"
 #include "plugins/train/input_cache.h"
 #include "plugins/train/train_job.h"
 #include "plugins/train/trainer_environment.h"
@@ -25,6 +26,8 @@ namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
 constexpr const char* kFetched = ".pipe/fetched";
+constexpr const char* kExport = "export/";
+constexpr std::uint64_t kMostManifest = 256 << 20;
 
 Status Wrong(std::string why) { return Status(Code::kInvalidArgument, std::move(why)); }
 
@@ -54,6 +57,31 @@ Status Pass(ChildProcess& child, const std::stop_token& stop) {
     if (std::fwrite(buffer.data(), 1, got, stdout) != got || std::fflush(stdout) != 0)
       return SystemError("standard output", errno);
   }
+}
+
+/// Holds the export of a run here to the manifest beside it, as one that is brought here is held to its own.
+Status CheckExport(const std::string& run, const HostCall& call) {
+  const std::string path = run + "/MANIFEST.json";
+  std::error_code error;
+  if (!fs::exists(path, error)) {
+    call.Log(Level::kWarning, StrCat(run, ": has no manifest yet, so nothing says what its export must be"));
+    return {};
+  }
+  ASSIGN_OR_RETURN(const std::string text, call.storage().Read(fs::absolute(path).string(), kMostManifest));
+  const Result<Json> manifest = Json::Parse(text);
+  if (!manifest.ok())
+    return Status(Code::kDataLoss, StrCat(path, ": is not JSON: ", manifest.status().message()));
+  ASSIGN_OR_RETURN(const std::vector<FileFacts> files, FilesOfManifest(*manifest, path));
+  for (const FileFacts& file : files) {
+    if (!file.name.starts_with(kExport)) continue;
+    ASSIGN_OR_RETURN(const FileFacts found, MeasureFile(run, file.name, [&] { return call.stopped(); }));
+    if (found == file) continue;
+    return Status(Code::kDataLoss,
+                  StrCat(run, "/", file.name, ": has ", found.bytes, " bytes of CRC-32C ", ShownCrc(found),
+                         ", and the manifest says ", file.bytes, " of ", ShownCrc(file), "; remove ", run,
+                         "/result.json and run the pipeline: it is exported again"));
+  }
+  return {};
 }
 
 }  // namespace
@@ -116,7 +144,9 @@ Status RunSample(const std::vector<std::string>& arguments, const HostCall& call
   ASSIGN_OR_RETURN(const std::string python, FindPython(words.Flag("--environment", kDefaultEnvironment)));
   if (elsewhere) {
     const std::string cache = words.Flag("--cache", kFetched);
-    ASSIGN_OR_RETURN(run, BringArtifact(run, run + "/MANIFEST.json", "export/", cache, "the model", call));
+    ASSIGN_OR_RETURN(run, BringArtifact(run, run + "/MANIFEST.json", kExport, cache, "the model", call));
+  } else {
+    RETURN_IF_ERROR(CheckExport(run, call));
   }
   std::vector<std::string> asked = {"-m", "pipe_trainer.sample", "--run", fs::absolute(run).string()};
   for (const auto& [flag, value] : words.flags)

@@ -14,19 +14,20 @@ static const uint32_t kNibbles[16] = {0x00000000, 0x105ec76f, 0x20bd8ede, 0x30e3
                                       0x61c69362, 0x7198540d, 0x82f63b78, 0x92a8fc17, 0xa24bb5a6, 0xb21572c9,
                                       0xc38d26c4, 0xd3d3e1ab, 0xe330a81a, 0xf36e6f75};
 
-uint32_t pipe_masked_crc32c_portable(const unsigned char* bytes, size_t size) {
-  uint32_t crc = UINT32_MAX;
+static uint32_t portable(uint32_t so_far, const unsigned char* bytes, size_t size) {
+  uint32_t crc = ~so_far;
   for (size_t at = 0; at < size; ++at) {
     crc ^= bytes[at];
     crc = (crc >> 4) ^ kNibbles[crc & 15];
     crc = (crc >> 4) ^ kNibbles[crc & 15];
   }
-  return mask(~crc);
+  return ~crc;
 }
 
 #if defined(__x86_64__)
-__attribute__((target("sse4.2"))) static uint32_t sse42(const unsigned char* bytes, size_t size) {
-  uint64_t state = UINT32_MAX;
+__attribute__((target("sse4.2"))) static uint32_t sse42(uint32_t so_far, const unsigned char* bytes,
+                                                        size_t size) {
+  uint64_t state = ~so_far;
   for (; size >= 8; bytes += 8, size -= 8) {
     uint64_t word;
     memcpy(&word, bytes, 8);
@@ -34,7 +35,7 @@ __attribute__((target("sse4.2"))) static uint32_t sse42(const unsigned char* byt
   }
   uint32_t narrow = (uint32_t)state;
   for (; size > 0; ++bytes, --size) narrow = _mm_crc32_u8(narrow, *bytes);
-  return mask(~narrow);
+  return ~narrow;
 }
 
 /* cpuid costs as much as a row, and two threads that ask at once find the same answer. */
@@ -48,9 +49,17 @@ static int has_sse42(void) {
 }
 #endif
 
-uint32_t pipe_masked_crc32c(const unsigned char* bytes, size_t size) {
+uint32_t pipe_crc32c(uint32_t so_far, const unsigned char* bytes, size_t size) {
 #if defined(__x86_64__)
-  if (has_sse42()) return sse42(bytes, size);
+  if (has_sse42()) return sse42(so_far, bytes, size);
 #endif
-  return pipe_masked_crc32c_portable(bytes, size);
+  return portable(so_far, bytes, size);
+}
+
+uint32_t pipe_masked_crc32c(const unsigned char* bytes, size_t size) {
+  return mask(pipe_crc32c(0, bytes, size));
+}
+
+uint32_t pipe_masked_crc32c_portable(const unsigned char* bytes, size_t size) {
+  return mask(portable(0, bytes, size));
 }

@@ -8,6 +8,9 @@
 extern "C" {
 #endif
 
+/* Of what `so_far` is the CRC of, followed by these bytes; 0 begins. */
+uint32_t pipe_crc32c(uint32_t so_far, const unsigned char* bytes, size_t size);
+
 /* Masked, as TFRecord stores it. */
 uint32_t pipe_masked_crc32c(const unsigned char* bytes, size_t size);
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plugins/train/reader/crc32c.h"
 #include "plugins/train/reader/sample_order.h"
 #include "plugins/train/reader/shard.h"
 
@@ -43,6 +44,10 @@ static char* copy_of(const char* text, const char* behind) {
 }
 
 uint32_t pipe_reader_abi(void) { return PIPE_READER_ABI; }
+
+uint32_t pipe_reader_crc32c(uint32_t so_far, const void* bytes, size_t size) {
+  return pipe_crc32c(so_far, bytes, size);
+}
 
 static int fill_in(pipe_reader* reader, const pipe_reader_options* options, const pipe_reader_shard* shards,
                    size_t shard_count) {

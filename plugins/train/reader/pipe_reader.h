@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-#define PIPE_READER_ABI 2u
+#define PIPE_READER_ABI 3u
 
 #if defined(__GNUC__)
 #define PIPE_READER_API __attribute__((visibility("default")))
@@ -64,6 +64,11 @@ typedef struct {
 
 /* PIPE_READER_ABI of the library that was loaded. */
 PIPE_READER_API uint32_t pipe_reader_abi(void);
+
+/* CRC-32C of the bytes that `so_far` is that of, 0 for none, and of `size` more, at the speed of the
+ * processor. It has nothing to do with a reader: checkpoints are held to it. Any number of threads at a time.
+ */
+PIPE_READER_API uint32_t pipe_reader_crc32c(uint32_t so_far, const void* bytes, size_t size);
 
 /* Copies what it is given and opens no file: a shard is opened, and its whole index checked, when its first
  * row is wanted. At failure *reader is null and `error`, of `error_size` bytes, says why. */

@@ -138,6 +138,35 @@ TEST_F(BucketStageTest, MachineWithNothingGoesOn) {
   GoesOnFrom(20, 40);
   EXPECT_EQ(Object("export/model.safetensors"), "weights at 40");
   EXPECT_EQ(ReadFile(RunDir() + "/best.json").find("\"step\""), 1u);
+  const std::string digests = RunDir() + "/checkpoints/20.json";
+  const auto marker = ParseCheckpointMarker(ReadFile(digests), digests);
+  ASSERT_TRUE(marker.ok()) << "what was brought here has its digests beside it";
+  EXPECT_EQ(marker->step, 20);
+}
+
+TEST_F(BucketStageTest, DamagedLocalCheckpointIsNotSent) {
+  std::filesystem::create_directories(RunDir() + "/checkpoints/10/state/d");
+  WriteFile(RunDir() + "/checkpoints/10/facts", "10");
+  WriteFile(RunDir() + "/checkpoints/10/state/d/weights", "");
+  CheckpointMarker written;
+  written.step = 10;
+  written.files = {{"facts", 2, Crc32c("11")}, {"state/d/weights", 0, 0}};
+  WriteFile(RunDir() + "/checkpoints/10.json", written.Encode());
+  const Result<JobOutput> output = Run();
+  ASSERT_TRUE(output.ok()) << output.status().message() << log_;
+  EXPECT_TRUE(Logged("checkpoints/10/facts: is not as the trainer wrote it")) << log_;
+  EXPECT_FALSE(Kept().contains(10));
+}
+
+TEST_F(BucketStageTest, UnfinishedLocalCheckpointIsNone) {
+  std::filesystem::create_directories(RunDir() + "/checkpoints/10/state/d");
+  WriteFile(RunDir() + "/checkpoints/10/facts", "10");
+  WriteFile(RunDir() + "/checkpoints/10/state/d/weights", "");
+  WriteFile(RunDir() + "/checkpoints/10.json", R"({"pipe_checkpoint": 1, "step": 10, "unfinished": true})");
+  const Result<JobOutput> output = Run();
+  ASSERT_TRUE(output.ok()) << output.status().message() << log_;
+  EXPECT_FALSE(Logged("on this machine alone")) << log_;
+  EXPECT_FALSE(Kept().contains(10));
 }
 
 TEST_F(BucketStageTest, SameMachineGoesOnFromWhatItHas) {

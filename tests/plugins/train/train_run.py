@@ -202,6 +202,12 @@ def commands(place, first):
     environment = str(place.root / "environment")
     said = pipe("sample", str(first), "--environment", environment, "--prompt", "吾輩は", "--length=8", "--seed", "3", code=0)
     check(json.loads(said) == ["--run", str(first), "--length=8", "--prompt=吾輩は", "--seed=3"], said)
+    model = first / "export/model.safetensors"
+    before = model.read_bytes()
+    model.write_bytes(bytes([before[0] ^ 1]) + before[1:])
+    said = pipe("sample", str(first), "--environment", environment, code=1)
+    check(f"{model}: has {len(before)} bytes of CRC-32C" in said, f"a flipped bit of the export: {said}")
+    model.write_bytes(before)
     newest = max(runs(place), key=lambda directory: (directory / "job.json").stat().st_mtime)
     check(f'"{newest}"' in pipe("sample", str(place.out), "--environment", environment, code=0), "not the newest run")
     for words, piece in ((("sample", str(first), "--length", "many"), "--length: 'many' is no whole number from 1"),

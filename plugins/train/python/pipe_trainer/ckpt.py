@@ -1,29 +1,41 @@
-"""Checkpoints: orbax behind five verbs. A checkpoint is there when it is committed, never before."""
+"""Checkpoints: orbax behind five verbs. A checkpoint is there when its digests are, never before."""
 
 import contextlib
 import errno
 import logging
 import os
+import shutil
 import threading
 import time
 from pathlib import Path
 
 import jax
 from jax.experimental import multihost_utils
+import numpy as np
 import orbax.checkpoint as ocp
 
+from . import digests
 from .devices import first_line
 from .exits import BAD_DATA, TRANSIENT, Ended
 
 
+ASIDE, GONE = "damaged-", "removed-"  # and the step: names of directories
+
+
 class Checkpoints:
-    """`<directory>/<step>/` each: `state` (arrays in parts, as the devices hold them) and `facts` (JSON)."""
+    """`<directory>/<step>/` each: `state` (arrays in parts, as the devices hold them) and `facts` (JSON). Of several
+    processes the first one writes digests and removes; the functions without `_` are called by all of them."""
 
     def __init__(self, directory, keep):
         logging.getLogger("absl").setLevel(logging.WARNING)
         self.directory = Path(directory)
         self.directory.mkdir(parents=True, exist_ok=True)
-        options = ocp.CheckpointManagerOptions(max_to_keep=max(keep, 1), cleanup_tmp_directories=True)
+        self._keep, self._main = max(keep, 1), jax.process_index() == 0
+        if self._main:
+            self._sweep()
+        meet("what was never finished is gone")
+        # Orbax would remove an old one before the new one has its digests.
+        options = ocp.CheckpointManagerOptions(max_to_keep=None, cleanup_tmp_directories=True)
         self._manager = ocp.CheckpointManager(self.directory.absolute(), options=options)
         self._saving, self._failure = None, None
 
@@ -33,13 +45,21 @@ class Checkpoints:
     def steps(self):
         """Committed ones, newest first."""
         self.wait()
-        return sorted(self._manager.all_steps(), reverse=True)
+        meet("the newest checkpoint is committed")
+        self._manager.reload()
+        return self._here()
+
+    def damaged(self):
+        """The names of those that were set aside, here or by an earlier run."""
+        return sorted(path.name for path in self.directory.glob(f"{ASIDE}*") if path.is_dir())
 
     def save(self, step, state, facts, committed):
         """Returns once the state may be changed. `committed` is called with the step when it is safe, on a thread
         of this object, and not at all when the save fails: `wait` tells why then."""
         self.wait()
         with mapped(self.path(step)):
+            if self._main:
+                digests.begin(self.directory / str(step))
             self._manager.save(step, args=ocp.args.Composite(
                 state=ocp.args.StandardSave(state), facts=ocp.args.JsonSave(facts)))
 
@@ -48,6 +68,9 @@ class Checkpoints:
                 with mapped(self.path(step)):
                     self._manager.wait_until_finished()
                     self._manager.check_for_errors()
+                    if self._main:
+                        digests.finish(self.directory / str(step))
+                        self._remove(self._here()[self._keep:])
                 committed(step)
             except Ended as error:
                 self._failure = error
@@ -67,6 +90,20 @@ class Checkpoints:
     def newest(self):
         return self._manager.latest_step()
 
+    def verify(self, step):
+        """False where nothing says what its files must be; raises digests.Damaged, on each process."""
+        answer, why = 0, f"{self.path(step)}: is damaged"
+        if self._main:
+            try:
+                answer = 1 if digests.verify(self.directory / str(step)) else 2
+            except digests.Damaged as error:
+                why = str(error)
+        if jax.process_count() > 1:
+            answer = int(multihost_utils.broadcast_one_to_all(np.int32(answer)))
+        if answer == 0:
+            raise digests.Damaged(why)
+        return answer == 1
+
     def facts(self, step):
         restored = self._manager.restore(step, args=ocp.args.Composite(facts=ocp.args.JsonRestore()))
         return restored["facts"]
@@ -78,11 +115,36 @@ class Checkpoints:
 
     def set_aside(self, step):
         """Keeps a damaged one under another name, out of the way of the next of this step."""
-        if jax.process_index() == 0:
-            os.replace(self.directory / str(step), self.directory / f"damaged-{step}-{time.time_ns()}")
-        if jax.process_count() > 1:
-            multihost_utils.sync_global_devices("set aside")
+        if self._main:
+            here = self.directory / str(step)
+            aside = self.directory / f"{ASIDE}{step}-{time.time_ns()}"
+            os.replace(here, aside)
+            with contextlib.suppress(FileNotFoundError):
+                os.replace(digests.place(here), digests.place(aside))
+        meet("a damaged checkpoint is set aside")
         self._manager.reload()
+
+    def _here(self):
+        """Newest first."""
+        return sorted((int(path.name) for path in self.directory.iterdir()
+                       if path.name.isdecimal() and path.is_dir()), reverse=True)
+
+    def _remove(self, steps):
+        """Each goes as a whole: what has the name of a step has all of its files."""
+        for step in steps:
+            here, gone = self.directory / str(step), self.directory / f"{GONE}{step}"
+            os.replace(here, gone)
+            digests.place(here).unlink(missing_ok=True)
+            shutil.rmtree(gone, ignore_errors=True)
+
+    def _sweep(self):
+        """What a kill left: a checkpoint that was being written or removed, and digests without one."""
+        for path in self.directory.glob(f"{GONE}*"):
+            shutil.rmtree(path, ignore_errors=True)
+        self._remove([step for step in self._here() if digests.is_unfinished(self.directory / str(step))])
+        for path in self.directory.glob("*.json"):
+            if path.stem.isdecimal() and not path.with_suffix("").is_dir():
+                path.unlink(missing_ok=True)
 
     def close(self):
         self._manager.close()
@@ -91,6 +153,12 @@ class Checkpoints:
         """Closes after a failure, of which everything is told already."""
         with contextlib.suppress(Exception):
             self._manager.close()
+
+
+def meet(where):
+    """Several processes go on together."""
+    if jax.process_count() > 1:
+        multihost_utils.sync_global_devices(where)
 
 
 class mapped:
@@ -112,12 +180,14 @@ class mapped:
 
 
 def latest_good(checkpoints, like, check, warn):
-    """(step, state, facts) of the newest checkpoint that can be read, or None where there is none at all.
-    `check(path, facts)` raises for one that must not be gone on with."""
+    """(step, state, facts) of the newest checkpoint whose files are as they were written, or None where there was never
+    one. `check(path, facts)` raises for one that must not be gone on with."""
     steps = checkpoints.steps()
     for step in steps:
         path = checkpoints.path(step)
         try:
+            if not checkpoints.verify(step):
+                warn(f"{path}: has no digests beside it, as an earlier version left them: it is gone on from as it is")
             facts = checkpoints.facts(step)
             check(path, facts)
             return step, checkpoints.restore(step, like), facts
@@ -126,9 +196,10 @@ def latest_good(checkpoints, like, check, warn):
         except Exception as error:  # orbax and tensorstore have no common base for "damaged"
             warn(f"{path}: damaged, going back to the one before: {first_line(error)}")
             checkpoints.set_aside(step)
-    if steps:
-        raise Ended(BAD_DATA, f"{checkpoints.directory}: none of {len(steps)} checkpoints can be read; remove the "
-                              f"directory to start over")
+    damaged = checkpoints.damaged()
+    if damaged:
+        raise Ended(BAD_DATA, f"{checkpoints.directory}: none of {len(damaged)} checkpoints can be read, they are set "
+                              f"aside there as {', '.join(damaged)}; remove the directory to start over")
     return None
 
 

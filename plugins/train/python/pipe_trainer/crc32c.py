@@ -24,9 +24,9 @@ def _tables():
 _PLACES = (np.arange(SEGMENT, dtype=np.int32) * 256)[::-1]
 
 
-def crc32c(data):
-    """Of bytes, or of an array of uint8."""
-    tables, state = _tables(), 0xFFFFFFFF
+def crc32c(data, so_far=0):
+    """Of what `so_far` is the CRC of, followed by bytes, or by an array of uint8."""
+    tables, state = _tables(), so_far ^ 0xFFFFFFFF
     data = np.frombuffer(data, np.uint8)
     for begin in range(0, len(data), SEGMENT):
         segment = data[begin:begin + SEGMENT].astype(np.int32)

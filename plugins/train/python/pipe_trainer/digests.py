@@ -1,0 +1,111 @@
+"""What the files of a checkpoint must be, in a file beside it: CONTRACT.md, section 11."""
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+
+from . import crc32c, native_reader
+from .atomic import sync_directory, write_text
+
+VERSION = 1
+PIECE = 4 << 20
+
+
+class Damaged(Exception):
+    """Names the file, and says what is wrong with it."""
+
+
+def place(checkpoint):
+    return checkpoint.with_name(checkpoint.name + ".json")
+
+
+def begin(checkpoint):
+    """Before its first byte is written: whatever of it is there after a kill is known to be unfinished."""
+    _write(checkpoint, {"unfinished": True})
+
+
+def finish(checkpoint):
+    """Reads every file, brings it to the disk, and says what it is. From then on the checkpoint counts."""
+    files = [{"name": name, "bytes": size, "crc32c": crc}
+             for name in _files(checkpoint) for size, crc in [_measured(checkpoint / name, sync=True)]]
+    for directory, _, _ in os.walk(checkpoint):
+        sync_directory(directory)
+    sync_directory(checkpoint.parent)
+    _write(checkpoint, {"files": files})
+
+
+def is_unfinished(checkpoint):
+    return _read(checkpoint) == {**_head(checkpoint), "unfinished": True}
+
+
+def verify(checkpoint):
+    """False where nothing says what its files must be: it is of an earlier version. Raises Damaged."""
+    said = _read(checkpoint)
+    if said is None:
+        return False
+    try:
+        if {name: said[name] for name in _head(checkpoint)} != _head(checkpoint) or not said["files"]:
+            raise ValueError
+        wanted = [(str(file["name"]), int(file["bytes"]), str(file["crc32c"])) for file in said["files"]]
+    except (KeyError, TypeError, ValueError):
+        raise Damaged(f"{place(checkpoint)}: is not what was written there") from None
+    for name, size, crc in wanted:
+        path = checkpoint / name
+        try:
+            found = _measured(path)
+        except FileNotFoundError:
+            raise Damaged(f"{path}: is gone") from None
+        except OSError as error:
+            raise Damaged(f"{path}: {error.strerror}") from None
+        if found[0] != size:
+            raise Damaged(f"{path}: has {found[0]} bytes, and {size} were written")
+        if found[1] != crc:
+            raise Damaged(f"{path}: has CRC-32C {found[1]}, and {crc} was written")
+    return True
+
+
+def _head(checkpoint):
+    return {"pipe_checkpoint": VERSION, "step": int(checkpoint.name)}
+
+
+def _write(checkpoint, members):
+    write_text(place(checkpoint), json.dumps({**_head(checkpoint), **members}, indent=1))
+
+
+def _read(checkpoint):
+    """None where there is no such file; something that says nothing where it cannot be read."""
+    try:
+        return json.loads(place(checkpoint).read_bytes())
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError):
+        return {}
+
+
+def _files(checkpoint):
+    return sorted(str(Path(directory, name).relative_to(checkpoint))
+                  for directory, _, names in os.walk(checkpoint) for name in names)
+
+
+def _measured(path, sync=False):
+    """(bytes, CRC-32C as it is written)."""
+    add, size, crc = _checksum(), 0, 0
+    buffer = np.empty(PIECE, np.uint8)
+    with open(path, "rb", buffering=0) as file:
+        while got := file.readinto(buffer):
+            crc = add(buffer[:got], crc)
+            size += got
+        if sync:
+            os.fsync(file.fileno())
+    return size, f"{crc:08x}"
+
+
+def _checksum():
+    if native_reader.expected():
+        try:
+            return native_reader.checksum()
+        except OSError:
+            pass  # rows are read without it, too
+    return crc32c.crc32c
