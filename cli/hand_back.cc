@@ -1,11 +1,19 @@
 #include "cli/hand_back.h"
 
+#include <chrono>
+#include <map>
 #include <memory>
+#include <optional>
+#include <set>
+#include <thread>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "base/log.h"
 #include "base/str.h"
 #include "dag/hand_out.h"
+#include "dag/unit_id.h"
 #include "remote/open_store.h"
 
 namespace pipeline {
@@ -14,6 +22,8 @@ namespace {
 
 constexpr std::string_view kNoteName = "handed-out.txt";
 constexpr std::uint64_t kMaxNote = 64 << 10;
+constexpr int kLooks = 4;
+constexpr std::chrono::seconds kBetweenLooks(1);
 
 Status TakeBackOf(Workplace& place, const std::string& hand_out) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenStore(hand_out));
@@ -24,11 +34,68 @@ Status TakeBackOf(Workplace& place, const std::string& hand_out) {
   return taken.status();
 }
 
+/// The objects of the places that records name, with their sizes; each place is listed once.
+class Places {
+ public:
+  explicit Places(const Environment& environment) : environment_(environment) {}
+
+  Result<bool> Hold(const UnitLine& line, const StoredObject& object) {
+    const std::optional<UnitId> unit = ParseUnitId(line.unit);
+    const bool in_work = unit && std::holds_alternative<PartitionId>(unit->part);
+    const auto [known, is_new] = listed_.try_emplace({in_work, line.place});
+    if (is_new) {
+      ASSIGN_OR_RETURN(const std::unique_ptr<Store> store,
+                       in_work ? environment_.work_store(StrCat("artifacts/", line.place))
+                               : OpenPlace(environment_, line.place));
+      ASSIGN_OR_RETURN(const std::vector<ObjectInfo> objects, store->List(""));
+      for (const ObjectInfo& there : objects) known->second.emplace(there.name, there.size);
+    }
+    const auto there = known->second.find(object.name);
+    return there != known->second.end() && there->second == object.bytes;
+  }
+
+ private:
+  const Environment& environment_;
+  std::map<std::pair<bool, std::string>, std::map<std::string, std::uint64_t>> listed_;
+};
+
+/// OK where everything that the records say was done lies here.
+Status CheckPieces(const Workplace& place, Store& store, const std::string& hand_out) {
+  std::vector<std::string> unreadable;
+  ASSIGN_OR_RETURN(const std::vector<UnitRecord> records, HandedBack(store, "", unreadable));
+  std::set<std::string> damaged;  // in front of what is done, and known not to be good
+  Places places(place.environment());
+  for (const UnitRecord& record : records) {
+    if (record.line.state == UnitState::kVoid) damaged.insert(record.line.unit);
+    if (record.line.state != UnitState::kDone || damaged.contains(record.line.unit)) continue;
+    for (const StoredObject& object : record.line.objects) {
+      ASSIGN_OR_RETURN(const bool is_here, places.Hold(record.line, object));
+      if (is_here) continue;
+      return Status(
+          Code::kFailedPrecondition,
+          StrCat(record.line.unit, ": a worker did it, and what it made is not here: ", object.name, " in ",
+                 record.line.place, "; workers need the same work directory (", place.directory().path(),
+                 ") and the same places as `pipe plan`, as a network file system gives them. Bring it here, "
+                 "or remove ",
+                 hand_out, "/done to have it done again"));
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Status TakeBackFrom(Workplace& place, const std::string& hand_out) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Store> work, place.environment().work_store(""));
   RETURN_IF_ERROR(WriteObject(*work, kNoteName, hand_out, Condition::ReplaceAny()).status());
+  ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenStore(hand_out));
+  Status here = CheckPieces(place, *store, hand_out);
+  // Another machine's directory may be seen as it was some seconds ago.
+  for (int look = 1; look < kLooks && here.code() == Code::kFailedPrecondition; ++look) {
+    std::this_thread::sleep_for(kBetweenLooks);
+    here = CheckPieces(place, *store, hand_out);
+  }
+  RETURN_IF_ERROR(here);
   return TakeBackOf(place, hand_out);
 }
 

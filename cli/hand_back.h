@@ -8,7 +8,9 @@
 
 namespace pipeline {
 
-/// Takes back what lies at `hand_out`, and notes that place in the work directory.
+/// Takes back what lies at `hand_out`, and notes that place in the work directory. kFailedPrecondition, and
+/// nothing is taken back, where what a worker says it did is not here: it would be handed out again and
+/// again.
 Status TakeBackFrom(Workplace& place, const std::string& hand_out);
 
 /// The same from the place where `pipe plan` last handed out; OK where it never did.

@@ -131,6 +131,7 @@ int PlanCommand(const Options& options) {
   hand_out.subset = options.subset;
   hand_out.directory = std::filesystem::current_path().string();
   hand_out.work = work;
+  hand_out.holder = (*place)->environment().lease.holder;
   hand_out.group_memory = GroupMemory(run);
   hand_out.files = (*place)->hashed();
   hand_out.units = outcome.offered;

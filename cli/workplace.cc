@@ -2,8 +2,10 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include "base/log.h"
@@ -31,6 +33,25 @@ Result<std::string> HolderOf(Store& work) {
   std::string made = RandomName(32);
   RETURN_IF_ERROR(WriteObject(work, kHolderName, made, Condition::ReplaceAny()).status());
   return made;
+}
+
+/// kInvalidArgument where the directory at that path is not the one in which the plan was made, but, say,
+/// another machine's: what a worker left there nobody would find. Another machine may see a new file late.
+Status CheckShared(const HandOut& hand_out) {
+  constexpr int kLooks = 7;
+  LocalStore work(hand_out.work);
+  Result<std::string> found = ReadObject(work, kHolderName, kMaxHolderBytes);
+  for (int look = 1; look < kLooks && !(found.ok() && *found == hand_out.holder); ++look) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    found = ReadObject(work, kHolderName, kMaxHolderBytes);
+  }
+  if (found.ok() && *found == hand_out.holder) return {};
+  return Status(
+      Code::kInvalidArgument,
+      StrCat(
+          hand_out.work, ": is not the work directory of the plan: its file `", kHolderName, "` ",
+          found.ok() ? "names another one" : "is not there",
+          "; a worker needs the directory itself, under the same path, as a network file system gives it"));
 }
 
 /// How this process holds places that other machines can reach.
@@ -74,6 +95,7 @@ Result<std::unique_ptr<Workplace>> Workplace::Open(const std::string& path, Acce
 
 Result<std::unique_ptr<Workplace>> Workplace::Join(const HandOut& hand_out, const std::string& scratch,
                                                    Progress& progress) {
+  if (!hand_out.holder.empty()) RETURN_IF_ERROR(CheckShared(hand_out));
   std::unique_ptr<Workplace> place(new Workplace(hand_out.work));
   ASSIGN_OR_RETURN(place->log_, RunLog::Open(StrCat(scratch, "/run.log")));
   for (const HandOut::File& file : hand_out.files) place->known_.emplace(file.path, file);

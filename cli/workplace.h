@@ -32,7 +32,8 @@ class Workplace {
       SourceFiles::Network network = SourceFiles::Network::kMayAsk);
 
   /// For a worker: beside others, without the lock, with a log of its own in the directory `scratch`, which
-  /// outlives it, and with the digests of files that `hand_out` has.
+  /// outlives it, and with the digests of files that `hand_out` has. kInvalidArgument where the work
+  /// directory of the plan is not the one that lies here under its path.
   static Result<std::unique_ptr<Workplace>> Join(const HandOut& hand_out, const std::string& scratch,
                                                  Progress& progress);
 

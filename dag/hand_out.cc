@@ -44,6 +44,7 @@ std::string EncodeHandOut(const HandOut& hand_out) {
   json["file"] = hand_out.file;
   json["directory"] = hand_out.directory;
   json["work"] = hand_out.work;
+  if (!hand_out.holder.empty()) json["holder"] = hand_out.holder;
   json["log"] = hand_out.log;
   json["group_memory"] = hand_out.group_memory;
   Json::Array set, files, units;
@@ -76,6 +77,7 @@ Result<HandOut> ParseHandOut(std::string_view text) {
   hand_out.file = fields.Text("file");
   hand_out.directory = fields.Text("directory");
   hand_out.work = fields.Text("work");
+  if (json->Has("holder")) hand_out.holder = fields.Text("holder");
   hand_out.log = fields.Text("log");
   hand_out.group_memory = fields.Number("group_memory");
   for (const Json& pair : fields.Array("set")) {

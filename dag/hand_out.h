@@ -34,7 +34,8 @@ struct HandOut {
   std::string subset{};  // what --subset gave; empty: the whole
   std::string directory;
   std::string work;
-  std::string log;  // object
+  std::string holder{};  // what the file of that name in `work` says; empty in a plan of an earlier version
+  std::string log;       // object
   std::uint64_t group_memory = 0;
   std::vector<File> files;
   std::vector<OfferedUnit> units;

@@ -3,12 +3,15 @@
 
     workers.py PIPE kills     two at a time, killed at commit points and from outside, some of them twins
     workers.py PIPE answers   what a worker says of units that are done, unknown, damaged
+    workers.py PIPE elsewhere what becomes of workers and plans whose work directories are not the same one
 
 A plan is made, its units are run in any order until each has ended well, and so on until a plan says 0.
 """
 
+import json
 import os
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -33,7 +36,7 @@ stages:
 # The commit points that a worker passes: the others are those of `pipe plan`.
 POINTS = ("object.written", "object.synced", "object.visible", "partition.committed", "partition.logged",
           "input.ended", "shard.committed", "shard.logged")
-DONE, TRY_AGAIN, USAGE, NO_INPUT, KILLED = 0, 75, 64, 66, -9
+DONE, TRY_AGAIN, USAGE, NO_INPUT, CONFIG, KILLED = 0, 75, 64, 66, 78, -9
 MOST_ROUNDS = 20
 LEAST_KILLS = 15
 
@@ -189,10 +192,68 @@ def answers(program, root):
     print("as designed")
 
 
+def plan_ends(shared, code, *texts):
+    before = len(shared.messages())
+    planned = shared.call("plan", shared.file, "-o", shared.place, "--work", shared.work, "--set", f"out={shared.out}")
+    planned.communicate(timeout=100)
+    said = shared.messages()[before:]
+    if planned.returncode != code or not all(text in said for text in texts):
+        fail(f"`pipe plan` ended with {planned.returncode}, expected {code} and {texts}:\n{said}", shared)
+
+
+def elsewhere(program, root):
+    """The directory at the path of the work directory is another one, as on a machine that does not share it."""
+    inputs = write_corpora(root / "corpora", [corpus(seed=7, size=200_000)], "plain")
+    shared = new_run(Shared, program, root / "run", inputs)
+    units = shared.plan()
+    own, other = shared.work.with_name("own"), shared.work.with_name("other")
+
+    def swap(away, here):
+        shared.work.rename(away)
+        here.rename(shared.work)
+
+    other.mkdir()
+    swap(own, other)
+    expect(shared, units[0], CONFIG, "is not the work directory of the plan: its file `holder` is not there")
+    (shared.work / "holder").write_text("0" * 32)
+    expect(shared, units[0], CONFIG, "its file `holder` names another one")
+    if left := [path for path in shared.work.rglob("*") if path.name != "holder"]:
+        fail(f"a refused worker left {left}", shared)
+    # A plan of an earlier program holds nobody to it; then the plan finds out.
+    plan = shared.place / "plan.json"
+    text = json.loads(plan.read_text())
+    del text["holder"]
+    plan.write_text(json.dumps(text))
+    expect(shared, units[0], DONE)
+    swap(other, own)
+    records = sorted(shared.place.rglob("done/**/*.json"))
+    for _ in range(2):
+        plan_ends(shared, 2, "docs/0000-00000: a worker did it, and what it made is not here: ", str(shared.work), "/done")
+    if sorted(shared.place.rglob("done/**/*.json")) != records:
+        fail("records were taken back", shared)
+    # What it made is brought here: the work counts.
+    shutil.copytree(other / "artifacts", shared.work / "artifacts", dirs_exist_ok=True)
+    if units[0] in (more := shared.plan()) or not more:
+        fail(f"after bringing the pieces the plan has {more}", shared)
+    # A shard that is not where it was published, as where `out` is a directory of another machine.
+    while not any("-of-" in unit for unit in more):
+        for unit in more:
+            expect(shared, unit, DONE)
+        more = shared.plan()
+    unit = next(unit for unit in more if "-of-" in unit)
+    expect(shared, unit, DONE)
+    shared.out.rename(shared.out.with_name("out-elsewhere"))
+    plan_ends(shared, 2, f"{unit}: a worker did it, and what it made is not here: ")
+    shutil.rmtree(shared.place / "done")
+    if unit not in shared.plan():
+        fail("without the record the unit is not handed out again", shared)
+    print("as designed")
+
+
 def main():
     program, part = os.path.abspath(sys.argv[1]), sys.argv[2]
     with tempfile.TemporaryDirectory() as root:
-        {"kills": kills, "answers": answers}[part](program, Path(root))
+        {"kills": kills, "answers": answers, "elsewhere": elsewhere}[part](program, Path(root))
 
 
 if __name__ == "__main__":

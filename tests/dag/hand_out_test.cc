@@ -46,6 +46,7 @@ TEST(HandOutTest, IsWrittenAsTheDocumentSays) {
   EXPECT_EQ(*back, Example());
   HandOut trial = Example();
   trial.subset = "1%";
+  trial.holder = "0a1b";
   const Result<HandOut> trial_back = ParseHandOut(EncodeHandOut(trial));
   ASSERT_TRUE(trial_back.ok());
   EXPECT_EQ(*trial_back, trial);
