@@ -15,11 +15,18 @@
 #include <condition_variable>
 #include <cstring>
 
+#include "base/group_watch.h"
+#include "base/uninterrupted.h"
+
 namespace pipeline {
 
 namespace {
 
 constexpr int kPollMs = 100;  // how late a stop token may be seen
+// After a child has ended: how long what it started may be silent, and how long the kernel may take to end it
+// then.
+constexpr int kSilentPolls = 10;
+constexpr int kEndingPolls = 5;
 
 struct Pipe {
   FileDescriptor read;
@@ -57,6 +64,7 @@ struct Launch {
   rlim_t descriptors;
   const int* inherited;
   std::size_t inherited_count;
+  const GroupWatch* watch;
 };
 
 /// Leaves no descriptor above stderr open in the program to come, except by exec failing.
@@ -76,9 +84,14 @@ void CloseOthersAtExec(const Launch& launch) {
     _exit(127);
   };
   setpgid(0, 0);
+  launch.watch->Add(getpid());
   if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) give_up();
   if (getppid() != launch.parent) _exit(127);  // it died before the kernel was asked to watch it
-  for (int number = 1; number < NSIG; ++number) signal(number, SIG_DFL);
+  // We ignore SIGHUP where our caller did (nohup), and so does what we start.
+  struct sigaction hangup = {};
+  sigaction(SIGHUP, nullptr, &hangup);
+  for (int number = 1; number < NSIG; ++number)
+    if (number != SIGHUP || hangup.sa_handler != SIG_IGN) signal(number, SIG_DFL);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -118,14 +131,20 @@ class WithoutSigpipe {
   bool was_pending_ = false;
 };
 
+/// Whether `file` can be read or written, after kPollMs at most; kCancelled after `stop`.
+Result<bool> LookAt(int file, short events, const std::stop_token& stop) {
+  if (stop.stop_requested()) return Status(Code::kCancelled, "stopped");
+  pollfd wanted = {file, events, 0};
+  const int ready = poll(&wanted, 1, kPollMs);
+  if (ready < 0 && errno != EINTR) return SystemError("waiting for a child process", errno);
+  return ready > 0;
+}
+
 /// Waits until `file` can be read or written; kCancelled after `stop`.
 Status WaitFor(int file, short events, const std::stop_token& stop) {
   while (true) {
-    if (stop.stop_requested()) return {Code::kCancelled, "stopped"};
-    pollfd wanted = {file, events, 0};
-    const int ready = poll(&wanted, 1, kPollMs);
-    if (ready > 0) return {};
-    if (ready < 0 && errno != EINTR) return SystemError("waiting for a child process", errno);
+    ASSIGN_OR_RETURN(const bool ready, LookAt(file, events, stop));
+    if (ready) return {};
   }
 }
 
@@ -173,6 +192,7 @@ Result<std::unique_ptr<ChildProcess>> ChildProcess::Start(const ChildOptions& op
       .descriptors = std::min<rlim_t>(limit.rlim_cur, 1 << 20),
       .inherited = options.inherited.data(),
       .inherited_count = options.inherited.size(),
+      .watch = &GroupWatch::Get(),
   };
   const pid_t id = fork();
   if (id < 0) return SystemError("starting " + options.argv[0], errno);
@@ -181,11 +201,10 @@ Result<std::unique_ptr<ChildProcess>> ChildProcess::Start(const ChildOptions& op
 
   failed.write = FileDescriptor();
   int why = 0;
-  ssize_t got = 0;
-  do got = read(failed.read.get(), &why, sizeof why);
-  while (got < 0 && errno == EINTR);
+  const ssize_t got = Uninterrupted([&] { return read(failed.read.get(), &why, sizeof why); });
   if (got != 0) {
-    waitpid(id, nullptr, 0);
+    GroupWatch::Get().Remove(id);
+    Uninterrupted([id] { return waitpid(id, nullptr, 0); });
     const std::string where = options.directory.empty() ? "" : " in " + options.directory;
     return SystemError("running " + options.argv[0] + where, got == sizeof why ? why : EIO);
   }
@@ -229,11 +248,17 @@ Status ChildProcess::Write(std::string_view bytes, const std::stop_token& stop) 
 void ChildProcess::CloseInput() { input_ = FileDescriptor(); }
 
 Result<std::size_t> ChildProcess::Read(std::span<char> buffer, const std::stop_token& stop) {
-  while (true) {
-    RETURN_IF_ERROR(WaitFor(output_.get(), POLLIN, stop));
-    const ssize_t got = read(output_.get(), buffer.data(), buffer.size());
-    if (got >= 0) return static_cast<std::size_t>(got);
-    if (errno != EAGAIN && errno != EINTR) return SystemError("reading from a child process", errno);
+  for (int silent = 0;;) {  // polls since the child ended
+    ASSIGN_OR_RETURN(const bool ready, LookAt(output_.get(), POLLIN, stop));
+    if (ready) {
+      const ssize_t got = read(output_.get(), buffer.data(), buffer.size());
+      if (got >= 0) return static_cast<std::size_t>(got);
+      if (errno != EAGAIN && errno != EINTR) return SystemError("reading from a child process", errno);
+    } else if (HasEnded()) {
+      // Something that it started holds the other end.
+      if (++silent == kSilentPolls) Signal(SIGKILL);
+      if (silent == kSilentPolls + kEndingPolls) return std::size_t{0};
+    }
   }
 }
 
@@ -274,8 +299,8 @@ Result<ChildExit> ChildProcess::Reap() {
   {
     // The child was killed or has ended: this does not block Signal for long.
     const std::lock_guard lock(mutex_);
-    do got = waitpid(id_, &how, 0);
-    while (got < 0 && errno == EINTR);
+    GroupWatch::Get().Remove(id_);
+    got = Uninterrupted([&] { return waitpid(id_, &how, 0); });
     reaped_ = true;
   }
   wake_ = FileDescriptor();

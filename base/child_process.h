@@ -43,7 +43,12 @@ struct ChildExit {
 /// A running child with pipes to its stdin and from its stdout; its stderr is read all the time by a
 /// thread of ours and only the end of it kept. It leads a process group of its own, so that a signal
 /// reaches what it starts too, and so that a key on the terminal does not reach it: who owns it decides.
-/// It inherits no other descriptor of ours but those named, no blocked signal and no ignored one.
+/// It inherits no other descriptor of ours but those named, no blocked signal and, but for SIGHUP, no ignored
+/// one.
+///
+/// Its group ends with it, and with us: what it started is killed when it has ended and was silent for a
+/// second, when Wait returns, and when this process dies (base/group_watch.h). What has left the group
+/// (setsid) is out of reach.
 ///
 /// The kernel kills the child when the *thread* that called Start ends, however it ends; that thread
 /// is the one to call Wait. Write, Read and Signal may each be called from a thread of its own.
@@ -61,7 +66,8 @@ class ChildProcess {
   Status Write(std::string_view bytes, const std::stop_token& stop);
   /// The end of its stdin. Not while a Write runs.
   void CloseInput();
-  /// Reads what is there of its stdout, at least one byte; 0 at its end. kCancelled as Write.
+  /// Reads what is there of its stdout, at least one byte; 0 at its end, which is also when the child has
+  /// ended and whatever else holds its stdout says nothing any more. kCancelled as Write. Not after Wait.
   Result<std::size_t> Read(std::span<char> buffer, const std::stop_token& stop);
 
   /// Sends `number` to the whole group; nothing after Wait. Safe from any thread.

@@ -4,9 +4,10 @@
 namespace pipeline {
 
 enum ExitCode : int {
-  kExitDone = 0,     // done, or nothing to do
-  kExitFailed = 1,   // a stage failed, or `verify` found something
-  kExitRefused = 2,  // the command or the file is wrong, the lock is held, limits cannot hold: nothing ran
+  kExitDone = 0,      // done, or nothing to do
+  kExitFailed = 1,    // a stage failed, or `verify` found something
+  kExitRefused = 2,   // the command or the file is wrong, the lock is held, limits cannot hold: nothing ran
+  kExitHangup = 129,  // SIGHUP
   kExitInterrupt = 130,  // SIGINT
   kExitTerminate = 143,  // SIGTERM
 

@@ -7,19 +7,25 @@
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/kill_switch.h"
+#include "cli/process/last_words.h"
+#include "cli/process/standard_output.h"
 #include "stages/training_child.h"
 
 int main(int argc, char** argv) {
   using namespace pipeline;
+  PrepareProcess();
+  SayLastWords(kExitFailed);
   if (argc == 2 && argv[1] == kTrainingCommand) return RunTrainingChild();
   const std::variant<Options, Reply> parsed = ParseArgs(argc, argv);
   if (const Reply* reply = std::get_if<Reply>(&parsed)) {
     std::fputs(reply->text.c_str(), reply->exit_code == 0 ? stdout : stderr);
-    return reply->exit_code;
+    return FinishStandardOutput(reply->exit_code);
   }
+  const Options& options = std::get<Options>(parsed);
+  if (options.command == "worker") SayLastWords(kExitTryAgain);
   if (const Status armed = InstallKillSwitch(); !armed.ok()) {
     LogError(armed.message());
     return kExitRefused;
   }
-  return RunNamedCommand(std::get<Options>(parsed));
+  return FinishStandardOutput(RunNamedCommand(options));
 }

@@ -14,8 +14,11 @@ namespace {
 sigset_t Watched() {
   sigset_t set;
   sigemptyset(&set);
-  sigaddset(&set, SIGINT);
-  sigaddset(&set, SIGTERM);
+  for (const int number : {SIGHUP, SIGINT, SIGTERM}) {
+    // The kernel would keep one that is ignored and blocked for whoever waits for it.
+    struct sigaction now = {};
+    if (sigaction(number, nullptr, &now) != 0 || now.sa_handler != SIG_IGN) sigaddset(&set, number);
+  }
   sigaddset(&set, SIGUSR1);  // from the destructor alone: ends the loop
   return set;
 }
@@ -44,7 +47,7 @@ void SignalWatch::Loop() {
       if (ending_) return;
       continue;
     }
-    const int code = signal == SIGTERM ? kExitTerminate : kExitInterrupt;
+    const int code = signal == SIGTERM ? kExitTerminate : signal == SIGHUP ? kExitHangup : kExitInterrupt;
     // Nothing half-done counts, so leaving on the spot is safe; only work is lost.
     if (exit_code_.exchange(code) != 0) _exit(code);
     LogInfo("stopping: what is finished will be committed; once more to leave at once");

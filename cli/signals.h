@@ -1,4 +1,5 @@
-// Ctrl-C and SIGTERM as a stop token: the first one drains, the second one ends the program at once.
+// Ctrl-C, SIGTERM and the end of the terminal (SIGHUP) as a stop token: the first one drains, the second one
+// ends the program at once.
 #pragma once
 
 #include <atomic>
@@ -7,7 +8,8 @@
 
 namespace pipeline {
 
-/// Made before any other thread, so that only its own thread takes the signals. One per program.
+/// Made before any other thread, so that only its own thread takes the signals. One per program. A signal
+/// that was ignored when the program started stays ignored, as `nohup` wants it.
 class SignalWatch {
  public:
   SignalWatch();

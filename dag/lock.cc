@@ -12,6 +12,7 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "base/uninterrupted.h"
 
 namespace pipeline {
 
@@ -38,7 +39,7 @@ std::string Word(std::string_view text, std::string_view key) {
 
 Owner ReadOwner(int fd) {
   std::array<char, 256> bytes{};
-  const ssize_t got = ::pread(fd, bytes.data(), bytes.size(), 0);
+  const ssize_t got = Uninterrupted([&] { return ::pread(fd, bytes.data(), bytes.size(), 0); });
   const std::string_view text(bytes.data(), got > 0 ? static_cast<std::size_t>(got) : 0);
   for (const char byte : text)
     if (byte != '\n' && (byte < ' ' || byte > '~')) return {};  // nothing that could be shown
@@ -51,8 +52,9 @@ std::string Shown(const Owner& owner) {
 }
 
 Status WriteText(int fd, std::string_view text) {
-  if (::ftruncate(fd, 0) != 0) return SystemError("writing the lock file", errno);
-  if (::pwrite(fd, text.data(), text.size(), 0) < 0) return SystemError("writing the lock file", errno);
+  if (Uninterrupted([fd] { return ::ftruncate(fd, 0); }) != 0 ||
+      Uninterrupted([&] { return ::pwrite(fd, text.data(), text.size(), 0); }) < 0)
+    return SystemError("writing the lock file", errno);
   return {};
 }
 
@@ -69,9 +71,9 @@ WorkLock::~WorkLock() {
 
 Result<std::unique_ptr<WorkLock>> WorkLock::Take(const std::string& work_dir, const Clock& clock) {
   const std::string path = work_dir + "/lock";
-  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  const int fd = Uninterrupted([&] { return ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666); });
   if (fd < 0) return SystemError(path, errno);
-  if (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
+  if (Uninterrupted([fd] { return ::flock(fd, LOCK_EX | LOCK_NB); }) != 0) {
     const int error = errno;
     const Owner owner = ReadOwner(fd);
     ::close(fd);

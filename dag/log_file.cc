@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/str.h"
+#include "base/uninterrupted.h"
 
 namespace pipeline {
 
@@ -42,7 +43,8 @@ Status SyncDirectoryOf(const std::string& path) {
   const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
   const Descriptor opened(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (opened.fd < 0) return SystemError(directory, errno);
-  if (::fsync(opened.fd) != 0) return SystemError(StrCat("making ", directory, " durable"), errno);
+  if (Uninterrupted([&] { return ::fsync(opened.fd); }) != 0)
+    return SystemError(StrCat("making ", directory, " durable"), errno);
   return {};
 }
 
@@ -50,7 +52,7 @@ Status SyncDirectoryOf(const std::string& path) {
 
 LogIo SystemLogIo() {
   return {[](int fd, const char* bytes, std::size_t count) { return ::write(fd, bytes, count); },
-          [](int fd) { return ::fdatasync(fd); }};
+          [](int fd) { return Uninterrupted([fd] { return ::fdatasync(fd); }); }};
 }
 
 LogFile::LogFile(std::string path, int fd, LogIo io) : path_(std::move(path)), fd_(fd), io_(std::move(io)) {}
@@ -58,7 +60,7 @@ LogFile::LogFile(std::string path, int fd, LogIo io) : path_(std::move(path)), f
 LogFile::~LogFile() { ::close(fd_); }
 
 Result<std::unique_ptr<LogFile>> LogFile::OpenForAppend(const std::string& path, LogIo io) {
-  const int fd = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  const int fd = Uninterrupted([&] { return ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC); });
   if (fd < 0) return SystemError(path, errno);
   return std::unique_ptr<LogFile>(new LogFile(path, fd, std::move(io)));
 }
@@ -69,7 +71,7 @@ Status LogFile::Append(std::string_view bytes) {
 }
 
 Result<std::string> ReadWholeFile(const std::string& path) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const Descriptor file(Uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); }));
   if (file.fd < 0) return SystemError(path, errno);
   struct stat info {};
   if (::fstat(file.fd, &info) != 0) return SystemError(path, errno);
@@ -89,7 +91,8 @@ Result<std::string> ReadWholeFile(const std::string& path) {
 Status ReplaceFile(const std::string& path, std::string_view bytes, const LogIo& io) {
   const std::string temporary = path + ".tmp";
   {
-    const Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+    const Descriptor file(Uninterrupted(
+        [&] { return ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666); }));
     if (file.fd < 0) return SystemError(temporary, errno);
     RETURN_IF_ERROR(WriteAll(temporary, file.fd, bytes, io));
   }

@@ -12,6 +12,7 @@
 #include "base/crc32c.h"
 #include "base/json.h"
 #include "base/str.h"
+#include "base/uninterrupted.h"
 #include "storage/directory.h"
 #include "storage/local_error.h"
 #include "storage/local_store.h"
@@ -35,7 +36,7 @@ std::optional<PartState> ReadJournal(Store& store, const std::string& name) {
 }
 
 Status Truncate(const FileDescriptor& file, const std::string& path, std::uint64_t bytes) {
-  if (ftruncate(file.get(), static_cast<off_t>(bytes)) == 0) return {};
+  if (Uninterrupted([&] { return ftruncate(file.get(), static_cast<off_t>(bytes)); }) == 0) return {};
   return LocalError(path, StrCat("cannot be cut to ", bytes, " bytes"), errno);
 }
 
@@ -68,12 +69,12 @@ std::string FormatPartState(const PartState& state) {
 
 Result<std::unique_ptr<PartFile>> PartFile::Open(std::string path, std::string identity, std::uint64_t size) {
   RETURN_IF_ERROR(MakeDirectories(ParentDirectory(path)));
-  FileDescriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666));
+  FileDescriptor file(
+      Uninterrupted([&] { return open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666); }));
   if (!file.is_open()) return LocalError(path, "cannot open", errno);
   // One that is being closed in this process lets go of it at its very end. Where the file system has no
   // locks nothing is lost by that but this wait.
-  while (flock(file.get(), LOCK_EX) != 0 && errno == EINTR) {
-  }
+  (void)Uninterrupted([&] { return flock(file.get(), LOCK_EX); });
   struct stat found;
   if (fstat(file.get(), &found) != 0) return LocalError(path, "cannot look at it", errno);
   if (!S_ISREG(found.st_mode)) return Status(Code::kInvalidArgument, StrCat(path, ": is no regular file"));
@@ -101,7 +102,8 @@ Status PartFile::Append(std::string_view bytes) {
 }
 
 Status PartFile::Sync() {
-  if (fdatasync(file_.get()) != 0) return LocalError(path_, "cannot be made durable", errno);
+  if (Uninterrupted([this] { return fdatasync(file_.get()); }) != 0)
+    return LocalError(path_, "cannot be made durable", errno);
   LocalStore store(ParentDirectory(path_));
   return WriteObject(store, NameOf(path_) + std::string(kJournal), FormatPartState(state_),
                      Condition::ReplaceAny())

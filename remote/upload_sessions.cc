@@ -12,6 +12,7 @@
 
 #include "base/file_descriptor.h"
 #include "base/str.h"
+#include "base/uninterrupted.h"
 #include "storage/directory.h"
 #include "storage/local_error.h"
 #include "storage/local_names.h"
@@ -32,7 +33,8 @@ struct Line {
 /// The file, locked against other processes while it is open.
 Result<FileDescriptor> OpenLocked(const std::string& path, bool make) {
   const auto open_it = [&] {
-    return FileDescriptor(open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | (make ? O_CREAT : 0), 0600));
+    return FileDescriptor(Uninterrupted(
+        [&] { return open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | (make ? O_CREAT : 0), 0600); }));
   };
   FileDescriptor file = open_it();
   if (!file.is_open() && errno == ENOENT && make) {
@@ -40,8 +42,8 @@ Result<FileDescriptor> OpenLocked(const std::string& path, bool make) {
     file = open_it();
   }
   if (!file.is_open()) return LocalError(path, "cannot open", errno);
-  while (flock(file.get(), LOCK_EX) != 0)
-    if (errno != EINTR) break;  // no locks there: one process is the usual case
+  (void)Uninterrupted(
+      [&] { return flock(file.get(), LOCK_EX); });  // no locks there: one process is the usual case
   if (fchmod(file.get(), 0600) != 0) return LocalError(path, "cannot keep it private", errno);
   return file;
 }
@@ -79,7 +81,7 @@ Status WriteLines(const FileDescriptor& file, const std::string& path, const std
     if (written < 0) return LocalError(path, "cannot write", errno);
     at += static_cast<std::size_t>(written);
   }
-  if (ftruncate(file.get(), static_cast<off_t>(text.size())) != 0)
+  if (Uninterrupted([&] { return ftruncate(file.get(), static_cast<off_t>(text.size())); }) != 0)
     return LocalError(path, "cannot cut", errno);
   return {};
 }

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <vector>
 
+#include "base/uninterrupted.h"
 #include "storage/local_error.h"
 
 namespace pipeline {
@@ -14,7 +15,8 @@ namespace pipeline {
 namespace {
 
 FileDescriptor OpenDirectory(const std::string& path) {
-  return FileDescriptor(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  return FileDescriptor(
+      Uninterrupted([&] { return open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
 }
 
 }  // namespace
@@ -51,15 +53,15 @@ Status SyncDirectory(const std::string& path) {
   const FileDescriptor directory = OpenDirectory(path);
   if (!directory.is_open()) return LocalError(path, "cannot open this directory", errno);
   // EINVAL: a file system that writes names through and knows no sync of directories.
-  if (fsync(directory.get()) != 0 && errno != EINVAL) return LocalError(path, "cannot sync", errno);
+  if (Uninterrupted([&] { return fsync(directory.get()); }) != 0 && errno != EINVAL)
+    return LocalError(path, "cannot sync", errno);
   return {};
 }
 
 Result<DirectoryLock> DirectoryLock::Acquire(const std::string& path) {
   FileDescriptor directory = OpenDirectory(path);
   if (!directory.is_open()) return LocalError(path, "cannot open this directory", errno);
-  while (flock(directory.get(), LOCK_EX) != 0 && errno == EINTR) {
-  }
+  (void)Uninterrupted([&] { return flock(directory.get(), LOCK_EX); });
   return DirectoryLock(std::move(directory));
 }
 

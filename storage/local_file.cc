@@ -9,6 +9,7 @@
 
 #include "base/crc32c.h"
 #include "base/str.h"
+#include "base/uninterrupted.h"
 #include "storage/local_error.h"
 
 namespace pipeline {
@@ -77,7 +78,7 @@ Result<FileIdentity> IdentifyFile(const std::string& path) {
 
 Result<std::unique_ptr<LocalFile>> LocalFile::Open(const std::string& path, Keeper keeper) {
   // O_NONBLOCK: a named pipe must be refused, not waited for.
-  FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  FileDescriptor file(Uninterrupted([&] { return open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); }));
   if (!file.is_open()) return LocalError(path, "cannot open", errno);
   struct stat found;
   if (fstat(file.get(), &found) != 0) return LocalError(path, "cannot look at it", errno);

@@ -12,6 +12,7 @@
 #include "base/commit_point.h"
 #include "base/crc32c.h"
 #include "base/str.h"
+#include "base/uninterrupted.h"
 #include "storage/directory.h"
 #include "storage/local_error.h"
 
@@ -131,7 +132,8 @@ Result<ObjectInfo> LocalWriter::WriteOut() {
   RETURN_IF_ERROR(Flush());
   PassCommitPoint("object.written");
   if (!shared_) RETURN_IF_ERROR(StampModificationTime(temporary_.descriptor(), path_));
-  if (fsync(temporary_.descriptor()) != 0) return LocalError(path_, "cannot sync", errno);
+  if (Uninterrupted([this] { return fsync(temporary_.descriptor()); }) != 0)
+    return LocalError(path_, "cannot sync", errno);
   PassCommitPoint("object.synced");
   ASSIGN_OR_RETURN(const FileIdentity identity, IdentifyFile(temporary_.path()));
   RETURN_IF_ERROR(MakeVisible());

@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "base/str.h"
+#include "base/uninterrupted.h"
 #include "storage/directory.h"
 #include "storage/local_error.h"
 
@@ -17,8 +18,8 @@ namespace {
 enum class Lock : std::uint8_t { kHeld, kTaken, kUnsupported };
 
 Lock TryLock(const FileDescriptor& file, int kind) {
-  if (flock(file.get(), kind | LOCK_NB) == 0) return Lock::kHeld;
-  return errno == EWOULDBLOCK || errno == EINTR ? Lock::kTaken : Lock::kUnsupported;
+  if (Uninterrupted([&] { return flock(file.get(), kind | LOCK_NB); }) == 0) return Lock::kHeld;
+  return errno == EWOULDBLOCK ? Lock::kTaken : Lock::kUnsupported;
 }
 
 bool IsStillAt(const FileDescriptor& file, const std::string& path) {
@@ -42,7 +43,8 @@ Result<TemporaryFile> TemporaryFile::Create(const std::string& target) {
   // name; a sweep came between making the file and locking it.
   for (int turn = 0; turn < 1000; ++turn) {
     const std::string path = NewPathBeside(target);
-    FileDescriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    FileDescriptor file(
+        Uninterrupted([&] { return open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666); }));
     if (!file.is_open()) {
       if (errno == EEXIST) continue;
       if (errno != ENOENT || turn > 10) return LocalError(target, "cannot create", errno);
@@ -58,7 +60,8 @@ Result<TemporaryFile> TemporaryFile::Create(const std::string& target) {
 
 std::optional<TemporaryFile> TemporaryFile::Link(const std::string& target, const LocalFile& file) {
   // Opened anew, since the lock must end with this writer and not with `file`.
-  FileDescriptor again(open(PathOf(file.descriptor()).c_str(), O_RDONLY | O_CLOEXEC));
+  FileDescriptor again(
+      Uninterrupted([&] { return open(PathOf(file.descriptor()).c_str(), O_RDONLY | O_CLOEXEC); }));
   if (!again.is_open() || TryLock(again, LOCK_SH) == Lock::kTaken) return std::nullopt;
   std::string path = NewPathBeside(target);
   if (linkat(AT_FDCWD, PathOf(again.get()).c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) != 0)
@@ -71,7 +74,8 @@ TemporaryFile::~TemporaryFile() {
 }
 
 Status RemoveAbandoned(const std::string& path, const TemporaryName& name) {
-  const FileDescriptor file(open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  const FileDescriptor file(
+      Uninterrupted([&] { return open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK); }));
   if (!file.is_open()) {
     const bool not_ours = errno == EACCES || errno == EPERM || errno == EROFS;
     return errno == ENOENT || not_ours ? Status() : LocalError(path, "cannot open", errno);

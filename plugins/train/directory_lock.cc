@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/str.h"
+#include "base/uninterrupted.h"
 
 namespace pipeline {
 
@@ -24,9 +25,9 @@ Result<FileDescriptor> LockDirectory(const std::string& directory) {
   std::filesystem::create_directories(directory, error);
   if (error) return SystemError(StrCat("making the directory ", directory), error.value());
   const std::string lock = directory + "/lock";
-  FileDescriptor file(open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  FileDescriptor file(Uninterrupted([&] { return open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644); }));
   if (!file.is_open()) return SystemError(lock, errno);
-  if (flock(file.get(), LOCK_EX | LOCK_NB) == 0) return file;
+  if (Uninterrupted([&] { return flock(file.get(), LOCK_EX | LOCK_NB); }) == 0) return file;
   if (errno != EWOULDBLOCK) return SystemError(lock, errno);
   return Status(Code::kFailedPrecondition, StrCat(directory, ": another run has it; wait for it or stop it"));
 }

@@ -13,6 +13,7 @@
 #include "base/crc32c.h"
 #include "base/file_descriptor.h"
 #include "base/str.h"
+#include "base/uninterrupted.h"
 
 namespace pipeline {
 
@@ -138,7 +139,8 @@ Status HostStorage::Fetch(const std::string& uri, const FileFacts& wanted, const
     read = Status(Code::kDataLoss,
                   StrCat(uri, ": has ", got.bytes, " bytes of CRC-32C ", ShownCrc(got), ", and should have ",
                          wanted.bytes, " of ", ShownCrc(wanted), ": it was damaged or replaced"));
-  if (read.ok() && (fsync(file.get()) != 0 || std::rename(temporary.c_str(), path.c_str()) != 0))
+  if (read.ok() && (Uninterrupted([&] { return fsync(file.get()); }) != 0 ||
+                    std::rename(temporary.c_str(), path.c_str()) != 0))
     read = SystemError(path, errno);
   if (!read.ok()) unlink(temporary.c_str());
   return read;

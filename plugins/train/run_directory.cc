@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/str.h"
+#include "base/uninterrupted.h"
 #include "plugins/train/directory_lock.h"
 
 namespace pipeline {
@@ -36,7 +37,8 @@ std::int64_t AttemptOf(std::string_view name) {
 
 Status SyncDirectoryOf(const std::string& path) {
   const FileDescriptor directory(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!directory.is_open() || fsync(directory.get()) != 0) return SystemError(path, errno);
+  if (!directory.is_open() || Uninterrupted([&] { return fsync(directory.get()); }) != 0)
+    return SystemError(path, errno);
   return {};
 }
 
@@ -93,7 +95,8 @@ Status RunDirectory::Write(std::string_view name, const Json& json) const {
     if (wrote <= 0) return SystemError(temporary, errno);
     rest.remove_prefix(static_cast<std::size_t>(wrote));
   }
-  if (fsync(file.get()) != 0 || std::rename(temporary.c_str(), path.c_str()) != 0)
+  if (Uninterrupted([&] { return fsync(file.get()); }) != 0 ||
+      std::rename(temporary.c_str(), path.c_str()) != 0)
     return SystemError(temporary, errno);
   return SyncDirectoryOf(path_);
 }

@@ -125,6 +125,33 @@ TEST(ChildProcessTest, WhatItStartedEndsWithIt) {
   EXPECT_EQ(ReadAll(*child), "");  // ends when nobody holds its stdout any more
 }
 
+TEST(ChildProcessTest, ReadingEndsAlthoughWhatItStartedLivesOn) {
+  const auto child = Shell("echo a; sleep 1000 & sleep 1000 &");
+  EXPECT_EQ(ReadAll(*child), "a\n");
+  EXPECT_TRUE(Finish(*child).ok());
+  const auto left = Shell("setsid sh -c 'echo $$; exec sleep 1000' &");  // out of reach, and it holds stdout
+  const std::string id = ReadAll(*left);
+  EXPECT_TRUE(Finish(*left).ok());
+  EXPECT_EQ(kill(static_cast<pid_t>(std::stol(id)), SIGKILL), 0) << id;
+}
+
+TEST(ChildProcessTest, WhatItStartedIsReadAsLongAsItSpeaks) {
+  const auto child = Shell("for i in 1 2 3 4; do sleep 0.4; echo $i; done &");
+  EXPECT_EQ(ReadAll(*child), "1\n2\n3\n4\n");
+  EXPECT_TRUE(Finish(*child).ok());
+}
+
+TEST(ChildProcessTest, IgnoresTheEndOfTheTerminalWhereWeDo) {
+  const auto before = signal(SIGHUP, SIG_IGN);
+  const auto child = Shell("kill -HUP $$; echo still here");
+  signal(SIGHUP, before);
+  EXPECT_EQ(ReadAll(*child), "still here\n");
+  EXPECT_TRUE(Finish(*child).ok());
+  const auto other = Shell("kill -HUP $$; echo still here");
+  EXPECT_EQ(ReadAll(*other), "");
+  EXPECT_EQ(Finish(*other).signal, SIGHUP);
+}
+
 TEST(ChildProcessTest, DestroyingItKillsIt) {
   pid_t id = 0;
   {
