@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kFooter =
     "Exit status: 0 done, 1 a stage failed or verify found something, 2 the command or the file is wrong\n"
-    "and nothing ran, 130 interrupted (SIGINT), 143 terminated (SIGTERM).";
+    "and nothing ran, 129 the terminal ended (SIGHUP), 130 interrupted (SIGINT), 143 terminated (SIGTERM).";
 
 void AddFile(CLI::App& command, Options& options) {
   command.add_option("FILE", options.file, "The pipeline file")->required();
@@ -27,6 +27,8 @@ void AddSet(CLI::App& command, std::vector<std::string>& set, Options& options) 
       .add_option("--subset", options.subset,
                   "A trial: the first N documents of each file, or a part of all; below OUT/subset-VALUE")
       ->type_name("N|P%");
+  command.add_flag("--allow-plugin", options.allow_plugin,
+                   "Load a plugin that the file names by its path also where nothing runs");
   command.add_option("--work", options.work, "Work directory (default ./.pipe/NAME)")
       ->envname("PIPE_WORK")
       ->type_name("DIR");

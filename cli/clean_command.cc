@@ -59,6 +59,11 @@ int CleanCommand(const Options& options) {
   SignalWatch signals;
   const std::unique_ptr<LoadedPipeline> loaded = LoadPipeline(options);
   if (!loaded) return kExitRefused;
+  if (!loaded->spec.unseen.empty() && !options.all) {
+    LogError(StrCat("nothing is removed: what stage '", loaded->spec.unseen.front().name,
+                    "' needs is not known without its plugin; --allow-plugin loads it"));
+    return kExitRefused;
+  }
   StatusDisplay display(false);
   const auto refuse = [](const Status& why) {
     LogError(why.message());

@@ -37,7 +37,11 @@ int Print(std::string_view text) {
 int ValidateCommand(const Options& options) {
   const std::unique_ptr<LoadedPipeline> loaded = LoadPipeline(options);
   if (!loaded) return kExitRefused;
-  return Print(options.file + ": " + std::to_string(loaded->spec.stages.size()) + " stages, no mistakes\n");
+  const std::size_t count = loaded->spec.unseen.size();
+  const std::string unseen =
+      count == 0 ? "" : "; " + std::to_string(count) + " not looked at: --allow-plugin";
+  return Print(options.file + ": " + std::to_string(loaded->spec.stages.size()) + " stages, no mistakes" +
+               unseen + "\n");
 }
 
 int GraphCommand(const Options& options) {

@@ -32,10 +32,11 @@ struct Options {
   std::vector<std::string> targets;  // verify: artifacts; ls, doctor: places
   std::string from;                  // cp: what
   bool recursive = false;            // ls, cp: all that lies below
-  bool is_long = false;              // ls: sizes and checksums
-  bool replaces = false;             // cp: what is there and differs
-  bool json = false;                 // cat, stats, status: JSON instead of text
-  std::uint64_t limit = 0;           // cat: that many records; 0: all
+  bool allow_plugin = false;  // also where nothing runs, a plugin that the file names by a path is loaded
+  bool is_long = false;       // ls: sizes and checksums
+  bool replaces = false;      // cp: what is there and differs
+  bool json = false;          // cat, stats, status: JSON instead of text
+  std::uint64_t limit = 0;    // cat: that many records; 0: all
   std::string graph_format = "mermaid";
   bool all = false;      // clean: everything, not only what nothing needs
   std::string hand_out;  // plan: where it is handed out; worker: where it was

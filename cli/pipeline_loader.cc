@@ -29,6 +29,13 @@ Result<std::string> ReadText(const std::string& path) {
   return text;
 }
 
+/// Whether the file says which code runs: where it is asked to be run, or somebody says so. Whoever only
+/// looks at a file that came from elsewhere runs nothing of it.
+bool MayLoadPlugins(const Options& options) {
+  if (options.allow_plugin || options.command == "plan" || options.command == "worker") return true;
+  return (options.command == "run" || options.command == "retry") && !options.dry_run;
+}
+
 }  // namespace
 
 std::unique_ptr<LoadedPipeline> LoadPipeline(const Options& options, std::string* text) {
@@ -49,7 +56,9 @@ std::unique_ptr<LoadedPipeline> LoadPipelineText(const std::string& text, const 
     const char* value = std::getenv(name.c_str());
     return value ? std::optional<std::string>(value) : std::nullopt;
   };
-  parse.plugin_stage = [&loaded](const std::string& plugin, const std::string& type) {
+  parse.plugin_stage = [&loaded, allowed = MayLoadPlugins(options)](
+                           const std::string& plugin, const std::string& type) -> Result<const StageType*> {
+    if (!allowed && plugin.find('/') != std::string::npos) return nullptr;
     return loaded->plugins.stages().Find(plugin, type);
   };
   ParsedPipeline parsed = ParsePipeline(text, options.file, loaded->registry, parse);
@@ -61,6 +70,9 @@ std::unique_ptr<LoadedPipeline> LoadPipelineText(const std::string& text, const 
       LogError(applied.message());
       return nullptr;
     }
+  for (const UnseenStage& stage : loaded->spec.unseen)
+    LogWarning(StrCat(options.file, ":", stage.at.line, ":", stage.at.column, ": stage '", stage.name,
+                      "': not looked at: --allow-plugin (", stage.why, ")"));
   for (const std::string& warning : loaded->spec.warnings) LogWarning(StrCat(options.file, ": ", warning));
   std::vector<Mistake> mistakes;
   loaded->graph = Graph::Build(loaded->spec.stages, mistakes, &loaded->registry);

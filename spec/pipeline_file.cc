@@ -192,7 +192,23 @@ class FileReader {
     if (stages.entries.empty())
       return Complain(stages.at, "'stages' is empty: a pipeline has at least one stage");
     for (const YamlEntry& entry : stages.entries) ReadStage(entry);
+    LeaveOutReaders();
     Graph::Build(spec_.stages, mistakes_, &registry_);
+  }
+
+  /// Nobody knows what a stage would get from one that was not looked at.
+  void LeaveOutReaders() {
+    for (std::size_t known = 0; known < spec_.unseen.size(); ++known) {
+      const std::string unseen = spec_.unseen[known].name;
+      const auto reads = [&](const StageSpec& stage) {
+        return stage.input == unseen ||
+               std::any_of(stage.ports.begin(), stage.ports.end(),
+                           [&](const PortSpec& port) { return port.value == unseen; });
+      };
+      for (const StageSpec& stage : spec_.stages)
+        if (reads(stage)) spec_.unseen.push_back({stage.name, stage.at, StrCat("it reads '", unseen, "'")});
+      std::erase_if(spec_.stages, reads);
+    }
   }
 
   void ReadStage(const YamlEntry& entry) {
@@ -201,7 +217,9 @@ class FileReader {
     stage.name = entry.key;
     stage.at = entry.key_at;
     if (entry.value.is_map()) {
+      const std::size_t unseen = spec_.unseen.size();
       ReadType(entry.value, stage);
+      if (spec_.unseen.size() != unseen) return;
       ReadInput(entry.value, stage);
       if (stage.type != nullptr) ReadPorts(entry.value, stage);
       if (const YamlNode* keep = entry.value.Find("keep"))
@@ -246,6 +264,11 @@ class FileReader {
       found = options_.plugin_stage(std::string(plugin->AsString()), std::string(type.AsString()));
     if (!found.ok()) return Complain(node.at, StrCat(Name(stage), ": ", found.status().message()));
     stage.type = *found;
+    if (stage.type == nullptr)
+      spec_.unseen.push_back(
+          {stage.name, stage.at,
+           StrCat("its plugin ", plugin->AsString(),
+                  " is named by a path, and this command runs nothing that a file names")});
   }
 
   void ReadInput(const YamlNode& node, StageSpec& stage) {

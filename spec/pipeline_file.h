@@ -42,12 +42,20 @@ struct StageSpec {
   FilePosition input_at;  // of the value of `input`
 };
 
+/// A stage that was left out, since what it is was not asked of its plugin, or since it reads such a one.
+struct UnseenStage {
+  std::string name;
+  FilePosition at;  // of its name
+  std::string why;
+};
+
 struct PipelineSpec {
   std::string name;
   std::string file;                // as the user named it
   std::uint64_t memory_limit = 0;  // bytes; 4 GiB where the file does not say
   std::optional<std::uint64_t> disk_limit;
   std::vector<StageSpec> stages;      // in the order of the file
+  std::vector<UnseenStage> unseen;    // in no list of stages; nothing is said of what they need
   std::vector<std::string> warnings;  // e.g. a var that nothing uses
 };
 
@@ -56,7 +64,7 @@ struct ParseOptions {
   /// The environment; asked only for names listed under `env:`.
   std::function<std::optional<std::string>(const std::string& name)> environment;
   /// The type that a plugin calls `type`, for a stage with `plugin: NAME`; lives as long as the spec.
-  /// Empty where there are no plugins.
+  /// Null: the plugin must not be asked, and the stage is left out. Empty where there are no plugins.
   std::function<Result<const StageType*>(const std::string& plugin, const std::string& type)> plugin_stage =
       {};
 };

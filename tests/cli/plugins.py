@@ -19,6 +19,15 @@ from scenarios import check
 ROOT = Path(__file__).resolve().parents[2]
 FLAGS = "-std=c99 -Wall -Wextra -Werror -pedantic -shared -fPIC -fvisibility=hidden".split()
 
+# Says that it ran, wherever it is loaded.
+SPY = """#include <stdio.h>
+__attribute__((constructor)) static void ran(void) {
+  FILE* file = fopen("ran", "a");
+  if (file == NULL) return;
+  fputs("ran", file);
+  fclose(file);
+}
+"""
 BROKEN = """#include <signal.h>
 #include "plugin_abi.h"
 %(before)s
@@ -99,6 +108,72 @@ def commands(shop):
     shop.run("helo", code=2, err=("no command 'helo'",))
 
 
+def only_what_runs_loads_what_a_file_names(shop):
+    """A plugin named by a path, in the middle of a pipeline, and every command."""
+    support.PIPE = str(shop.pipe)
+    source = shop.root / "spy.c"
+    source.write_text(SPY + (shop.root / "hello.c").read_text())
+    library = shop.build("spy", source.name).rename(shop.root / "spy.so")
+    with support.Place() as place:
+        place.stages["greeting"] = {"type": "greet", "plugin": str(library), "inputs": {"data": "text"},
+                                    "out": str(place.root / "greeting")}
+        place.stages["again"] = {"type": "greet", "plugin": str(library), "inputs": {"data": "greeting"},
+                                 "out": str(place.root / "again")}
+        ran = place.root / "ran"
+
+        def loads(command, *words):
+            run = place.run(*words, command=command)
+            loaded = ran.exists()
+            ran.unlink(missing_ok=True)
+            return run, loaded
+
+        looking = [("validate",), ("graph",), ("graph", "--format", "dot"), ("status",), ("status", "--json"), ("doctor",),
+                   ("report",), ("run", "-n"), ("run", "-n", "--explain"), ("retry", "-n"), ("clean", "-n")]
+        run, loaded = loads("run")  # what is to be looked at
+        check(run.code == 0 and loaded, f"`pipe run` did not load it\n{run.err}")
+        before = support.tree(place.work / "artifacts")
+        for command, *words in looking:
+            told = f"pipe {command} {' '.join(words)}"
+            run, loaded = loads(command, *words)
+            check(not loaded, f"{told} ran what the file names")
+            check(run.code == (2 if command == "clean" else 0), f"{told}: exit {run.code}\n{run.err}")
+            check("stage 'greeting': not looked at: --allow-plugin" in run.err, f"{told}\n{run.err}")
+            check("stage 'again': not looked at: --allow-plugin" in run.err, f"{told}\n{run.err}")
+            run, loaded = loads(command, *words, "--allow-plugin")
+            check(loaded and run.code == 0 and "not looked at" not in run.err, f"{told} --allow-plugin\n{run.err}")
+        run, loaded = loads("clean")
+        check(run.code == 2 and not loaded and support.tree(place.work / "artifacts") == before, run.err)
+        for words in (("cat", place.artifact), ("stats", place.artifact), ("ls", place.root), ("verify", place.artifact),
+                      ("verify", place.root / "greeting"), ("schema",), ("reference",), ("plugins",),
+                      ("cp", place.file, place.root / "copy.yaml")):
+            subprocess.run([shop.pipe, *map(str, words)], cwd=place.root, capture_output=True, timeout=60, check=True)
+            check(not ran.exists(), f"pipe {words[0]} ran what a file names")
+        text = loads("graph")[0].out
+        check("docs" in text and "greeting" not in text, text)
+        for command, *words in (("retry",), ("plan", "-o", str(place.root / "plan")), ("run", "--force", "greeting")):
+            run, loaded = loads(command, *words)
+            check(run.code == 0 and loaded, f"`pipe {command}` did not load it\n{run.err}")
+        for path in (place.work, place.out, place.root / "greeting", place.root / "again"):
+            support.shutil.rmtree(path)
+        loads("plan", "-o", str(place.root / "plan"))
+        unit = support.read(place.root / "plan/units.txt").split()[0]
+        subprocess.run([shop.pipe, "worker", "--plan", place.root / "plan", "--unit", unit], cwd=place.root, check=True,
+                       capture_output=True, timeout=60)
+        check(ran.exists(), "`pipe worker` did not load it")
+        ran.unlink()
+        run, loaded = loads("clean", "--all")
+        check(run.code == 0 and not loaded, run.err)
+        # The same by its name is trusted, wherever it is asked for.
+        library.rename(shop.places / "pipe_hello.so")
+        for name in ("greeting", "again"):
+            place.stages[name]["plugin"] = "hello"
+        for command, *words in (("run",), *looking):
+            run = place.run(*words, command=command, env={"PIPE_PLUGINS": str(shop.places)})
+            check(run.code == 0 and ran.exists(), f"pipe {command}: did not load it by its name\n{run.err}")
+            ran.unlink()
+    shop.build("hello", "hello.c")
+
+
 def mistakes_in_the_file(shop):
     for stage, piece in (
             ("{ type: greet, plugin: helo, data: x, out: o }", "p.yaml:4:36: stage 'greeting': there is no plugin 'helo'"),
@@ -108,7 +183,7 @@ def mistakes_in_the_file(shop):
             ("{ type: greet, plugin: hello, grating: hi, data: x, out: o }", "unknown key 'grating'; did you mean 'greeting'?"),
             ("{ type: greet, plugin: hello, times: often, data: x, out: o }", "'times' must be a whole number"),
             ("{ type: greet, data: x, out: o }", 'there is no stage type "greet"')):
-        shop.run("validate", shop.write(stage), code=2, err=(piece,))
+        shop.run("validate", "--allow-plugin", shop.write(stage), code=2, err=(piece,))
 
 
 def a_job_in_a_pipeline(shop):
@@ -165,7 +240,7 @@ def main():
     pipe = Path(sys.argv[1]).resolve()
     with tempfile.TemporaryDirectory() as root:
         shop = Shop(pipe, root)
-        for scenario in (commands, mistakes_in_the_file, a_job_in_a_pipeline, broken_plugins):
+        for scenario in (commands, only_what_runs_loads_what_a_file_names, mistakes_in_the_file, a_job_in_a_pipeline, broken_plugins):
             scenario(shop)
             print(f"{scenario.__name__}: as it should be")
 
