@@ -38,6 +38,11 @@ Status Status::Annotate(std::string_view where) && {
   return std::move(*this);
 }
 
+Status Status::Reword(std::string message) && {
+  if (rep_) rep_->message = std::move(message);
+  return std::move(*this);
+}
+
 Status Status::With(std::shared_ptr<const StatusDetail> detail) && {
   if (rep_) rep_->detail = std::move(detail);
   return std::move(*this);

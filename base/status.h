@@ -29,7 +29,8 @@ enum class Code : std::uint8_t {
 std::string_view CodeName(Code code);
 
 /// A fact about a failure that a caller acts on, where the code alone does not tell it. Each fact is a struct
-/// of its own, in the room that states it, derived from this. The message is for people and is never read back.
+/// of its own, in the room that states it, derived from this. The message is for people and is never read
+/// back.
 struct StatusDetail {
   StatusDetail() = default;
   StatusDetail(const StatusDetail&) = default;
@@ -56,6 +57,9 @@ class [[nodiscard]] Status {
 
   /// Prefixes the message with where it happened: "reading shard 7: <message>". OK stays OK.
   Status Annotate(std::string_view where) &&;
+
+  /// The same code and detail in other words. OK stays OK.
+  Status Reword(std::string message) &&;
 
   /// Carries `detail` from here on, in place of one that it had. OK stays OK.
   Status With(std::shared_ptr<const StatusDetail> detail) &&;

@@ -6,9 +6,11 @@
 #include <atomic>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <thread>
+#include <variant>
 #include <vector>
 
 #include "base/log.h"
@@ -19,6 +21,8 @@
 #include "cli/workplace.h"
 #include "dag/executor.h"
 #include "dag/hand_out.h"
+#include "dag/segment_unit.h"
+#include "dag/unit_id.h"
 #include "remote/open_store.h"
 #include "storage/local_store.h"
 
@@ -194,10 +198,20 @@ class OneUnit final {
     return HandBack(*store_, {line, segment == nullptr ? "[]" : segment->lineage});
   }
 
+  /// A stage that may not go on fails again however often it is tried. Where shards and artifacts are
+  /// written, the same code says that another worker was quicker.
+  int ExitOfUnit(const Status& why) const {
+    if (why.Detail<SourceChanged>() != nullptr) return kExitNoInput;
+    const std::optional<UnitId> unit = ParseUnitId(options_.unit);
+    const bool reads = unit && (std::holds_alternative<StreamId>(unit->part) ||
+                                std::holds_alternative<PartitionId>(unit->part));
+    return reads && why.code() == Code::kFailedPrecondition ? kExitBadData : ExitOf(why);
+  }
+
   int ExitFor(const RunOutcome& outcome, const RunLog& log, bool damaged) const {
     for (const UnitFailure& failure : outcome.failures)
       LogError(StrCat(failure.unit, ": ", failure.why.message()));
-    if (!outcome.failures.empty()) return ExitOf(outcome.failures.front().why);
+    if (!outcome.failures.empty()) return ExitOfUnit(outcome.failures.front().why);
     if (!outcome.status.ok()) return Fail(options_, outcome.status);
     if (damaged)
       return Fail(options_, Status(Code::kNotFound, "what it reads is damaged; plan again"), kExitNoInput);

@@ -1,6 +1,9 @@
 #include "dag/failures.h"
 
+#include <set>
 #include <utility>
+
+#include "dag/unit_id.h"
 
 namespace pipeline {
 
@@ -31,11 +34,16 @@ void Failures::Fail(Track& track, const std::string& unit, Status why) {
   Record(unit, std::move(why));
 }
 
-void Failures::VoidAll(Track& track, std::string_view why) {
-  track.phase = Track::Phase::kFailed;
-  for (const std::string& unit : track.logged) Log(UnitState::kVoid, unit, 0, std::string(why));
-  track.logged.clear();
-  for (Track* reader : track.readers) VoidAll(*reader, why);
+void Failures::VoidUnsettled(Track& track, std::uint32_t number, std::string_view why) {
+  const std::set<PartitionId> unsettled = track.TakeUnsettled(number);
+  for (const PartitionId id : unsettled) Void(track, id, why);
+}
+
+void Failures::Void(Track& track, PartitionId id, std::string_view why) {
+  track.voided.insert(id);
+  if (track.inputs[id.input].pieces.standing.erase(id.partition) > 0)
+    Log(UnitState::kVoid, ToString(UnitId{track.name(), id}), 0, std::string(why));
+  for (Track* reader : track.readers) Void(*reader, id, why);
 }
 
 }  // namespace pipeline

@@ -25,12 +25,15 @@ class Failures {
   /// A failure of a unit of `track` as a whole. Cancelled units have said why elsewhere.
   void Fail(Track& track, const std::string& unit, Status why);
 
-  /// Takes back all that this run logged of `track` and of what reads it.
-  void VoidAll(Track& track, std::string_view why);
+  /// Takes back what this run logged of input `number` of `track` since its reading began, and what was made
+  /// of that.
+  void VoidUnsettled(Track& track, std::uint32_t number, std::string_view why);
 
   std::vector<UnitFailure> Take() { return std::move(all_); }
 
  private:
+  void Void(Track& track, PartitionId id, std::string_view why);
+
   RunLog& log_;
   const int allowed_;
   std::stop_source& stop_;

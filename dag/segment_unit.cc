@@ -1,6 +1,7 @@
 #include "dag/segment_unit.h"
 
 #include <map>
+#include <memory>
 #include <mutex>
 #include <utility>
 
@@ -194,9 +195,10 @@ Result<bool> Adopt(const SegmentScope& scope, PartitionId id, const Digest& cont
   return true;
 }
 
-Status SourceChanged(const std::string& path) {
+Status ChangedSource(const std::string& path) {
   return Status(Code::kFailedPrecondition,
-                StrCat(path, ": was changed since this run began; what was made of it is void, run again"));
+                StrCat(path, ": was changed since this run began; what was made of it is void, run again"))
+      .With(std::make_shared<SourceChanged>());
 }
 
 /// An input that could be read now failed no more: what is known of its end is said once more.
@@ -236,7 +238,7 @@ class Standing {
   std::map<std::uint32_t, PartitionEnd> ends_;
 };
 
-/// Reads `source`, input `number`, to its end. `unchanged` is asked once it is read.
+/// Reads `source`, input `number`, to its end. `unchanged` is asked once it is read, or could not be.
 Status Drain(const SegmentScope& scope, Arena& arena, Source& source, std::uint32_t number,
              const InputPieces& standing, const std::shared_ptr<RunningUnit>& running,
              const UnitEvents& events, const std::function<Status()>& unchanged, std::stop_token stop) {
@@ -246,7 +248,9 @@ Status Drain(const SegmentScope& scope, Arena& arena, Source& source, std::uint3
       scope, [&planned](PartitionId id) { return PartitionRecipe(planned.keys.recipe, id); }, events, stop);
   scope.environment->progress->Started(running);
   Status outcome = RunSegment(arena, source, SpecOf(scope), committer, running->counters, std::move(stop));
-  if (outcome.ok()) outcome = unchanged();
+  // What failed or was stopped may have been of a source that changed under it.
+  Status still = unchanged();
+  if (outcome.ok() || still.Detail<SourceChanged>() != nullptr) outcome = std::move(still);
   if (outcome.ok()) {
     if (const std::optional<InputEnd> end = source.End(); end && !standing.end) {
       outcome = LogEnd(scope, number, *end);
@@ -270,7 +274,7 @@ Status RunStreamUnit(const SegmentScope& scope, Arena& arena, const SourceFile& 
   ASSIGN_OR_RETURN(const std::string identity, scope.environment->file_identity(file.input.path));
   const auto unchanged_since = [&scope, &file, stop](const std::string& before) -> Status {
     ASSIGN_OR_RETURN(const bool is_unchanged, scope.environment->is_unchanged(file, before, stop));
-    return is_unchanged ? Status() : SourceChanged(file.input.path);
+    return is_unchanged ? Status() : ChangedSource(file.input.path);
   };
   if (!file.identity.empty()) RETURN_IF_ERROR(unchanged_since(file.identity));
   ASSIGN_OR_RETURN(std::shared_ptr<ByteFile> opened, scope.environment->open_file(file.input.path, stop));

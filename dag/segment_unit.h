@@ -17,6 +17,9 @@
 
 namespace pipeline {
 
+/// A source is not any more what the run was planned for: what the run made of it has no known content.
+struct SourceChanged final : StatusDetail {};
+
 /// What all units of one segment share. Outlives them.
 struct SegmentScope {
   const PlannedSegment* planned = nullptr;

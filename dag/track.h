@@ -50,9 +50,11 @@ struct Track {
     std::set<std::uint32_t> begun;    // partitions whose unit was started
   };
   std::vector<Input> inputs;
-  std::set<PartitionId> failed;     // partitions that failed in this run
-  std::set<PartitionId> remade;     // partitions that were found damaged once already
-  std::vector<std::string> logged;  // units logged in this run, for a source that turns out changed
+  std::set<PartitionId> failed;  // partitions that failed in this run
+  std::set<PartitionId> remade;  // partitions that were found damaged once already
+  /// Logged in this run of an input that is still being read: its source may turn out changed.
+  std::set<PartitionId> unsettled;
+  std::set<PartitionId> voided;  // made of a source that turned out changed
 
   // Second pass.
   ArtifactSummary summary;               // of the pieces, judged
@@ -81,6 +83,13 @@ struct Track {
     for (const Input& input : inputs)
       if (!input.pieces.complete()) return false;
     return origin == nullptr || origin->pieces_complete();
+  }
+  /// The partitions of input `number` that are unsettled, which they are no more.
+  std::set<PartitionId> TakeUnsettled(std::uint32_t number) {
+    const auto begin = unsettled.lower_bound({number, 0}), end = unsettled.lower_bound({number + 1, 0});
+    std::set<PartitionId> taken(begin, end);
+    unsettled.erase(begin, end);
+    return taken;
   }
   bool stands(PartitionId id) const { return inputs[id.input].pieces.standing.contains(id.partition); }
   /// Partition `id` of the origin can be read.

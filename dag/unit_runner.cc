@@ -40,9 +40,9 @@ UnitEvents UnitRunner::EventsOf(Track& track) {
     const std::scoped_lock lock(run_.mutex);
     const PartitionId id = standing.piece.id;
     const std::string unit = ToString(UnitId{track.name(), id});
-    if (track.phase == Track::Phase::kFailed)
+    if (track.voided.contains(id))
       return run_.failures.Log(UnitState::kVoid, unit, 0, std::string(kSourceChanged));
-    track.logged.push_back(unit);
+    if (track.origin == nullptr) track.unsettled.insert(id);
     track.inputs[id.input].pieces.standing.insert_or_assign(id.partition, std::move(standing));
     for (Track* reader : track.readers) reader->Offer(id);
     run_.Wake();
@@ -83,13 +83,12 @@ Status UnitRunner::Stream(Track& track, std::uint32_t number) {
   input.running = false;
   // Partitions that failed stay missing: to try them again in this run would fail again.
   if (!outcome.ok() || !track.failed.empty()) input.given_up = true;
+  // What this run made of it is of no known content.
+  if (outcome.Detail<SourceChanged>() != nullptr) run_.failures.VoidUnsettled(track, number, kSourceChanged);
+  if (outcome.ok()) track.TakeUnsettled(number);
   if (!input.given_up && !input.pieces.complete() && remakes == run_.remakes) {
     input.given_up = true;
     return Status(Code::kInternal, "its Source ended without all that was asked of it [this is a bug]");
-  }
-  if (outcome.code() == Code::kFailedPrecondition && track.gather == nullptr && !takes_whole) {
-    // What this run made of it is of no known content.
-    run_.failures.VoidAll(track, kSourceChanged);
   }
   return outcome;
 }

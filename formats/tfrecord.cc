@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cstring>
+#include <memory>
 
 #include "base/crc32c.h"
 #include "base/str.h"
@@ -118,7 +119,8 @@ Status TfRecordReader::Fill(std::size_t count) {
 }
 
 Status TfRecordReader::Fail(Code code, std::string_view what) {
-  failure_ = Status(code, StrCat("record at offset ", offset_, ": ", what));
+  failure_ = Status(code, StrCat("record at offset ", offset_, ": ", what))
+                 .With(std::make_shared<DamagedRecord>(std::string(what)));
   return failure_;
 }
 

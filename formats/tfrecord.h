@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/byte_reader.h"
 #include "base/result.h"
@@ -22,6 +23,12 @@ void AppendTfRecord(std::string& out, std::string_view data);
 /// caller, then AppendTfRecordFooter with the offset in `out` at which those bytes begin.
 void AppendTfRecordHeader(std::string& out, std::uint64_t length);
 void AppendTfRecordFooter(std::string& out, std::size_t data_begin);
+
+/// A record is damaged, or longer than it may be.
+struct DamagedRecord final : StatusDetail {
+  explicit DamagedRecord(std::string words) : why(std::move(words)) {}
+  std::string why;  // for people, without its offset
+};
 
 /// Reads a file front to back and checks both checksums of each record. One thread at a time; the
 /// ByteReader belongs to the caller and outlives it. Holds at most one record and a read-ahead of

@@ -1,6 +1,7 @@
 #include "records/piece.h"
 
 #include <charconv>
+#include <memory>
 
 #include "base/str.h"
 
@@ -37,28 +38,32 @@ std::optional<PartitionId> ParsePieceName(std::string_view object) {
   return PartitionId{*input, *partition};
 }
 
-Status PieceError(std::string_view object, Status why) { return std::move(why).Annotate(object); }
-
-Status PieceErrorOf(std::string_view stage, Status why) {
-  if (DamagedPiece(why)) return {why.code(), StrCat(stage, "/", why.message())};
-  return why.code() == Code::kCancelled ? why : std::move(why).Annotate(stage);
-}
-
-std::optional<PieceOf> DamagedPieceOf(const Status& status) {
-  const std::string_view message = status.message();
-  const std::size_t slash = message.find('/');
-  if (slash == std::string_view::npos) return std::nullopt;
-  const std::optional<PartitionId> id =
-      DamagedPiece(Status(status.code(), std::string(message.substr(slash + 1))));
-  if (!id) return std::nullopt;
-  return PieceOf{std::string(message.substr(0, slash)), *id};
+Status PieceError(std::string_view object, Status why) {
+  const bool damaged = why.code() == Code::kDataLoss || why.code() == Code::kNotFound;
+  const std::optional<PartitionId> id = damaged ? ParsePieceName(object) : std::nullopt;
+  std::string words(why.message());
+  Status where = std::move(why).Annotate(object);
+  if (!id) return where;
+  return std::move(where).With(std::make_shared<DamagedPieceFact>(std::string(), *id, std::move(words)));
 }
 
 std::optional<PartitionId> DamagedPiece(const Status& status) {
-  if (status.code() != Code::kDataLoss && status.code() != Code::kNotFound) return std::nullopt;
-  const std::string_view message = status.message();
-  const std::size_t colon = message.find(": ");
-  return colon == std::string_view::npos ? std::nullopt : ParsePieceName(message.substr(0, colon));
+  const auto* const damaged = status.Detail<DamagedPieceFact>();
+  return damaged == nullptr ? std::nullopt : std::optional(damaged->id);
+}
+
+Status PieceErrorOf(std::string_view stage, Status why) {
+  const auto* const damaged = why.Detail<DamagedPieceFact>();
+  if (damaged == nullptr) return why.code() == Code::kCancelled ? why : std::move(why).Annotate(stage);
+  auto fact = std::make_shared<DamagedPieceFact>(std::string(stage), damaged->id, damaged->why);
+  std::string words = StrCat(stage, "/", why.message());
+  return std::move(why).Reword(std::move(words)).With(std::move(fact));
+}
+
+std::optional<PieceOf> DamagedPieceOf(const Status& status) {
+  const auto* const damaged = status.Detail<DamagedPieceFact>();
+  if (damaged == nullptr || damaged->stage.empty()) return std::nullopt;
+  return PieceOf{damaged->stage, damaged->id};
 }
 
 }  // namespace pipeline

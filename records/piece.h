@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/digest.h"
@@ -38,11 +39,21 @@ std::string PieceName(PartitionId id, std::string_view suffix);
 /// The partition that `object` was named after by PieceName; absent for any other name.
 std::optional<PartitionId> ParsePieceName(std::string_view object);
 
-/// `why` with the object in front, where DamagedPiece finds it.
+/// A piece that was read is missing or damaged, and must be made again.
+struct DamagedPieceFact final : StatusDetail {
+  DamagedPieceFact(std::string stage_name, PartitionId partition, std::string words)
+      : stage(std::move(stage_name)), id(partition), why(std::move(words)) {}
+  std::string stage;  // whose piece it is; empty where only one stage can be meant
+  PartitionId id;
+  std::string why;  // for people, without the name of the object
+};
+
+/// `why` with the object in front. A kDataLoss or kNotFound of an object that PieceName named says from here
+/// on that the piece is damaged.
 Status PieceError(std::string_view object, Status why);
 
-/// The partition that must be made again because of `status`: what PieceError put in front of a
-/// kDataLoss, or of a kNotFound. Absent where the failure is another.
+/// The partition that must be made again because of `status`, as PieceError found it. Absent where the
+/// failure is another.
 std::optional<PartitionId> DamagedPiece(const Status& status);
 
 /// A piece among those of several stages.

@@ -144,7 +144,8 @@ Status ArrivingFile::FetchWhole(std::stop_token stop) {
     if (Status rest = FetchRest(hasher, stop); !rest.ok()) {
       if (refused.ok() || rest.code() == Code::kCancelled) return rest;
       if (rest.code() != Code::kUnavailable) RETURN_IF_ERROR(part_->Forget());
-      return Status(rest.code(), StrCat(refused.message(), "; then ", rest.message()));
+      std::string words = StrCat(refused.message(), "; then ", rest.message());
+      return std::move(rest).Reword(std::move(words));
     }
     if (!hasher) return {};
     ASSIGN_OR_RETURN(const Checksum found, hasher->Finish());

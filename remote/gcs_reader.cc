@@ -99,7 +99,8 @@ class Reader final : public ByteReader {
       if (at_ > 0 && end_ < size)
         return Status(Code::kFailedPrecondition,
                       StrCat(operation_.where(), ": all of it is sent where bytes ", at_, "-", end_ - 1,
-                             " were asked for"));
+                             " were asked for"))
+            .With(std::make_shared<RefusesPart>());
       const auto length = response.Header("content-length");
       if (!length || ParseLength(*length) == size) return std::uint64_t{0};
     }

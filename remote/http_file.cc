@@ -54,6 +54,11 @@ class HttpFile::Reader final : public ByteReader {
                   StrCat(ShownUrl(file_.url_), ": ", why, " at byte ", offset_, " of ", file_.size()));
   }
 
+  Status RefusesThePart(std::string_view with) const {
+    return Status(Code::kFailedPrecondition, StrCat(ShownUrl(file_.url_), ": the server answers with ", with))
+        .With(std::make_shared<RefusesPart>());
+  }
+
   Result<std::size_t> ReadSome(std::span<char> out) {
     if (stop_.stop_requested())
       return Status(Code::kCancelled, StrCat(ShownUrl(file_.url_), ": reading was stopped"));
@@ -96,9 +101,7 @@ class HttpFile::Reader final : public ByteReader {
       RETURN_IF_ERROR(CheckIsFile(response, file_.url_));
       RETURN_IF_ERROR(CheckUnchanged(file_.facts_, response, length, file_.url_));
       if (offset_ > 0 && end_ < file_.size())
-        return Status(Code::kFailedPrecondition,
-                      StrCat(ShownUrl(file_.url_), ": the server answers with all of it where bytes ",
-                             offset_, "-", end_ - 1, " were asked for"));
+        return RefusesThePart(StrCat("all of it where bytes ", offset_, "-", end_ - 1, " were asked for"));
       // The server knows no ranges, or that condition: all of it comes again, and what was read is the same
       // by what was just compared. There is no other way to get at the rest.
       skip_ = offset_;
@@ -107,15 +110,11 @@ class HttpFile::Reader final : public ByteReader {
     }
     if (response.status == 206) {
       const auto range = ParseContentRange(response.Header("content-range").value_or(std::string_view()));
-      if (!range || !range->span)
-        return Status(
-            Code::kFailedPrecondition,
-            StrCat(ShownUrl(file_.url_), ": the server answers with a part and does not say which"));
+      if (!range || !range->span) return RefusesThePart("a part and does not say which");
       RETURN_IF_ERROR(CheckUnchanged(file_.facts_, response, range->size, file_.url_));
       if (range->span->first > offset_ || range->span->last < offset_ || range->span->last >= file_.size())
-        return Status(Code::kFailedPrecondition,
-                      StrCat(ShownUrl(file_.url_), ": the server answers with bytes ", range->span->first,
-                             "-", range->span->last, " where those from ", offset_, " on were asked for"));
+        return RefusesThePart(StrCat("bytes ", range->span->first, "-", range->span->last,
+                                     " where those from ", offset_, " on were asked for"));
       skip_ = offset_ - range->span->first;
       until_ = std::min(range->span->last + 1, end_);
       has_length_ = true;

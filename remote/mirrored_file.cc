@@ -31,7 +31,7 @@ class MirroredFile::Reader final : public ByteReader {
       }
       // That it gives no parts is no reason to ask it no more: all of it may still come from there.
       const bool refuses_part =
-          reader_ && end_ < file_.size() && !got.ok() && got.status().code() == Code::kFailedPrecondition;
+          end_ < file_.size() && !got.ok() && got.status().Detail<RefusesPart>() != nullptr;
       reader_.reset();
       if (refuses_part) return failed_ = std::move(got).status();
       failed_ =

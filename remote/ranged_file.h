@@ -9,11 +9,16 @@
 
 namespace pipeline {
 
+/// A server answers with other bytes than the part that it was asked for; all of the file may still come from
+/// there.
+struct RefusesPart final : StatusDetail {};
+
 class RangedFile : public ByteFile {
  public:
   /// Gives the bytes from `begin` on, and ends before `end`; the server is asked for no more than these.
   /// Where `end` is not that of the file, a server that answers with all of it is refused
-  /// (kFailedPrecondition) but for a part at the front: nobody wants to pass over gigabytes for each part.
+  /// (kFailedPrecondition, RefusesPart) but for a part at the front: nobody wants to pass over gigabytes for
+  /// each part.
   virtual Result<std::unique_ptr<ByteReader>> OpenRange(std::uint64_t begin, std::uint64_t end,
                                                         std::stop_token stop) const = 0;
 

@@ -57,16 +57,17 @@ Status Retry::Again(Status failure, std::optional<std::chrono::milliseconds> ask
   const auto elapsed = std::chrono::duration_cast<milliseconds>(clock_.Monotonic() - since_);
   const milliseconds waited = std::max(elapsed, paused_);
   const auto tried = [&](std::string_view why) {
-    if (failed_ == 1) return StrCat(failure.message(), why);
-    return StrCat(failure.message(), " (tried ", failed_, " times in ", waited.count() / 1000, " s)", why);
+    std::string words(failure.message());
+    if (failed_ > 1) words += StrCat(" (tried ", failed_, " times in ", waited.count() / 1000, " s)");
+    return std::move(failure).Reword(StrCat(words, why));
   };
-  if (failure.code() != Code::kUnavailable) return Status(failure.code(), tried(""));
-  if (failed_ >= policy_.attempts && waited >= policy_.patience) return Status(failure.code(), tried(""));
+  const bool is_over = failed_ >= policy_.attempts && waited >= policy_.patience;
+  if (failure.code() != Code::kUnavailable || is_over) return tried("");
   milliseconds pause = policy_.longest;
   if (failed_ < 32) pause = std::min(pause, policy_.first * (std::int64_t{1} << (failed_ - 1)));
   if (asked && *asked > std::max(policy_.patience, policy_.longest))
-    return Status(failure.code(), tried(StrCat("; the server asks to be left alone for ",
-                                               asked->count() / 1000, " s: run again then")));
+    return tried(
+        StrCat("; the server asks to be left alone for ", asked->count() / 1000, " s: run again then"));
   // All of the range, not its upper half: many who failed at once must not come back at once.
   const auto range = static_cast<std::uint64_t>(std::max<std::int64_t>(pause.count(), 0)) + 1;
   pause = asked ? *asked : milliseconds(NextRandom(state_) % range);

@@ -220,6 +220,7 @@ class ExampleSource : public Source {
   }
 
   Status Damaged(Status why) const {
+    if (why.Detail<DamagedRecord>() == nullptr) return why;  // not about the record, but about the file
     if (why.code() == Code::kResourceExhausted)
       return Status(Code::kFailedPrecondition, StrCat(why.message(), " (max_record_bytes); raise it"));
     if (why.code() == Code::kDataLoss && records_->offset() == 0)

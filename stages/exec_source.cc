@@ -245,9 +245,9 @@ class ExecSource final : public Source {
     if (origin_failed_ || status.code() == Code::kCancelled) return status;
     const std::string said = run_->said().empty() ? std::string("; it said nothing on stderr")
                                                   : StrCat("; its last words: ", run_->said());
-    return Status(status.code(),
-                  StrCat("stage '", rule_.stage, "', partition ", PartitionName(request_.partition),
-                         ", command `", Shown(rule_.command), "`: ", status.message(), said));
+    std::string words = StrCat("stage '", rule_.stage, "', partition ", PartitionName(request_.partition),
+                               ", command `", Shown(rule_.command), "`: ", status.message(), said);
+    return std::move(status).Reword(std::move(words));
   }
 
   const ExecRule& rule_;

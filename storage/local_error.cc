@@ -29,7 +29,9 @@ std::string_view WhatToDo(int error_number) {
 Status LocalError(std::string_view path, std::string_view what, int error_number) {
   Status status = SystemError(StrCat(path, ": ", what), error_number);
   const std::string_view advice = WhatToDo(error_number);
-  return advice.empty() ? status : Status(status.code(), StrCat(status.message(), "; ", advice));
+  if (advice.empty()) return status;
+  std::string words = StrCat(status.message(), "; ", advice);
+  return std::move(status).Reword(std::move(words));
 }
 
 }  // namespace pipeline

@@ -24,11 +24,6 @@ constexpr std::size_t kMaxLineBytes = 256 << 20;  // far beyond what a partition
 // Each costs a new look into the file; a shard in which more records are damaged is lost anyway.
 constexpr int kMaxResumes = 1000;
 
-std::string_view Without(std::string_view message, std::string_view front) {
-  if (message.starts_with(front)) message.remove_prefix(front.size());
-  return message;
-}
-
 void CompareBytes(const MeasuredReader& found, const StoredObject& object, Findings& findings) {
   if (found.bytes() != object.bytes) {
     findings.Add(StrCat("has ", found.bytes(), " bytes where the manifest says ", object.bytes));
@@ -104,8 +99,8 @@ Result<std::optional<std::uint64_t>> VerifyFrames(
       continue;
     }
     if (next.status().code() == Code::kCancelled) return next.status();
-    const std::string_view message = next.status().message();
-    add(message.starts_with("record at offset ") ? message.substr(message.find(": ") + 2) : message);
+    const auto* const damaged = next.status().Detail<DamagedRecord>();
+    add(damaged == nullptr ? next.status().message() : std::string_view(damaged->why));
     ASSIGN_OR_RETURN(const bool resumed, shard.Resume());
     if (resumed) continue;
     findings.Add(StrCat("what follows byte ", at, " cannot be told apart into records"));
@@ -213,7 +208,8 @@ Status VerifyPartition(const std::shared_ptr<const ByteFile>& file, const Piece&
   RETURN_IF_ERROR(VerifyBytes(*file, object, stop, findings, counts));
   const auto damaged = [&](const Status& why) -> Status {
     if (why.code() == Code::kCancelled) return why;
-    findings.Add(Without(why.message(), StrCat(object.name, ": ")));
+    const auto* const fact = why.Detail<DamagedPieceFact>();
+    findings.Add(fact == nullptr ? why.message() : std::string_view(fact->why));
     return {};
   };
   Result<std::unique_ptr<Source>> source =

@@ -54,6 +54,11 @@ TEST(StatusTest, ADetailIsFoundByItsTypeAndTravelsWithCopiesAndAnnotations) {
   EXPECT_EQ(Status(copy).With(std::make_shared<FileIsGone>()).Detail<LineIsBad>(), nullptr);
   EXPECT_EQ(Status(Code::kDataLoss, "bad").Detail<LineIsBad>(), nullptr);
   EXPECT_TRUE(Status().With(std::make_shared<FileIsGone>()).ok());
+  const Status other = Status(status).Reword("worse");
+  EXPECT_EQ(other.message(), "worse");
+  EXPECT_EQ(other.code(), Code::kDataLoss);
+  EXPECT_NE(other.Detail<LineIsBad>(), nullptr);
+  EXPECT_TRUE(Status().Reword("fine").ok());
 }
 
 TEST(StatusTest, SystemErrorsGetTheCodeThatDecidesWhatToDo) {

@@ -107,7 +107,9 @@ ToyOutcome ToyPlace::Run(std::string_view stages, const Selection& selection, in
   options.memory_bytes = memory;
   options.batch_bytes = 64;
   options.share = share;
-  Executor executor(graph, *plan, *facts, (*place)->environment(), options);
+  Environment environment = (*place)->environment();
+  environment.watch = watch;
+  Executor executor(graph, *plan, *facts, environment, options);
   Status ready = executor.Prepare();
   if (ready.ok() && share.of != Share::Of::kOneUnit) ready = executor.ClaimPlaces({});
   if (!ready.ok()) {

@@ -1,0 +1,109 @@
+// What a source that fails, or changes while it is read, takes back of what was made of it.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "tests/support/toy_run.h"
+
+namespace pipeline {
+namespace {
+
+const std::string kText = "  text: { type: write_tfds, input: docs, name: toy, out: \"${out}\" }\n";
+const std::string kSecond = "  more: { type: write_tfds, input: docs, name: more, out: \"${out}\" }\n";
+constexpr int kAll = 100;  // failures that are allowed
+
+/// Calls `then` once, when it first sees a batch of this partition.
+class AtPartition final : public RecordWatch {
+ public:
+  AtPartition(PartitionId id, std::function<void()> then, std::string source = "lines")
+      : id_(id), then_(std::move(then)), source_(std::move(source)) {}
+  std::unique_ptr<Passage> Watch(const Batch& batch, const std::vector<std::string>& stages) override {
+    if (batch.partition == id_ && stages.front() == source_) std::call_once(once_, then_);
+    return nullptr;
+  }
+
+ private:
+  const PartitionId id_;
+  const std::function<void()> then_;
+  const std::string source_;
+  std::once_flag once_;
+};
+
+void Append(const std::string& path, std::string_view text) {
+  std::ofstream file(path, std::ios::app | std::ios::binary);
+  file << text;
+}
+
+TEST(SourceChangeTest, OnlyWhatWasMadeOfTheChangedFileIsVoid) {
+  ToyPlace place;
+  AtPartition changes({1, 1}, [&] { Append(place.path("corpus-1.txt"), "one more\n"); });
+  place.watch = &changes;
+  const ToyOutcome outcome = place.Run(kText, {}, kAll);
+  ASSERT_EQ(outcome.failures.size(), 1u);
+  EXPECT_TRUE(outcome.failures[0].starts_with("text/0001-*: ")) << outcome.failures[0];
+  EXPECT_NE(outcome.failures[0].find("was changed since this run began"), std::string::npos);
+  EXPECT_GT(outcome.Count("done text/0001-"), 1);
+  EXPECT_EQ(outcome.Count("void text/"), outcome.Count("done text/0001-")) << "all of it, and nothing else";
+  EXPECT_EQ(outcome.Count("void text/0001-"), outcome.Count("void text/"));
+  EXPECT_EQ(outcome.Count("end text/0001-*"), 0);
+  EXPECT_EQ(outcome.Count("end text/000"), 2);
+  place.watch = nullptr;
+  const ToyOutcome again = place.Ok(kText);
+  EXPECT_EQ(again.Count("done text/0001-"), again.Count("done text/000")) << "the others stand";
+}
+
+TEST(SourceChangeTest, WhatReadsItsPartitionsIsVoidToo) {
+  ToyPlace place;
+  AtPartition changes({1, 1}, [&] { Append(place.path("corpus-1.txt"), "one more\n"); });
+  place.watch = &changes;
+  const ToyOutcome outcome = place.Run(kText + kSecond, {}, kAll);
+  EXPECT_NE(outcome.code, Code::kOk);
+  for (const std::string stage : {"docs", "text", "more"}) {
+    EXPECT_EQ(outcome.Count("void " + stage + "/"), outcome.Count("done " + stage + "/0001-")) << stage;
+    EXPECT_EQ(outcome.Count("void " + stage + "/0001-"), outcome.Count("void " + stage + "/")) << stage;
+  }
+  place.watch = nullptr;
+  place.Ok(kText + kSecond);
+}
+
+const std::string kLong =
+    "  long: { type: decompress, input: source, partition: 120, max_record_bytes: 1KiB, on_long: fail }\n"
+    "  other: { type: write_tfds, input: long, name: toy, out: \"${out}\" }\n";
+
+/// Puts a line at the end of the second file that is longer than a record may be.
+void MakeLong(const ToyPlace& place) { Append(place.path("corpus-1.txt"), std::string(3000, 'x') + "\n\n"); }
+
+TEST(SourceChangeTest, WhatASourceMadeBeforeItFailedStands) {
+  ToyPlace place;
+  MakeLong(place);
+  const ToyOutcome first = place.Run(kLong, {}, kAll);
+  ASSERT_EQ(first.failures.size(), 1u);
+  EXPECT_NE(first.failures[0].find("longer than max_record_bytes"), std::string::npos) << first.failures[0];
+  EXPECT_GT(first.Count("done other/0001-"), 2);
+  EXPECT_EQ(first.Count("void"), 0);
+  const ToyOutcome again = place.Run(kLong, {}, kAll);
+  EXPECT_EQ(again.failures, first.failures);
+  EXPECT_EQ(again.Count("done other/"), 0) << "what stands is not made again";
+  EXPECT_EQ(again.Count("void"), 0);
+}
+
+TEST(SourceChangeTest, AFailureHidesNoChange) {
+  ToyPlace place;
+  MakeLong(place);
+  AtPartition changes(
+      {1, 1}, [&] { Append(place.path("corpus-1.txt"), "one more\n"); }, "long");
+  place.watch = &changes;
+  const ToyOutcome outcome = place.Run(kLong, {}, kAll);
+  ASSERT_EQ(outcome.failures.size(), 1u);
+  EXPECT_NE(outcome.failures[0].find("was changed since this run began"), std::string::npos);
+  EXPECT_GT(outcome.Count("done other/0001-"), 2);
+  EXPECT_EQ(outcome.Count("void other/"), outcome.Count("done other/0001-"));
+}
+
+}  // namespace
+}  // namespace pipeline
