@@ -2,13 +2,11 @@
 
 #include <array>
 #include <cstdio>
-#include <optional>
-#include <span>
-#include <variant>
+#include <iterator>
+#include <utility>
 
 #include "base/str.h"
-#include "dag/keys.h"
-#include "dag/unit_id.h"
+#include "dag/partition_counts.h"
 
 namespace pipeline {
 
@@ -30,64 +28,26 @@ std::string Number(double value) {
   return text.data();
 }
 
-using Counts = std::map<std::string, StageCounts, std::less<>>;
-
-/// Of every stage that partition `id` of `unit_stage` went through. Where partition files lie between, each
-/// stage is counted by the segment that ran it: who only reads its records sees none that it dropped.
-/// `lineage`: from the source, or the Gather stage, whose partitions these are.
-Counts CountsOf(const RunLog& log, const std::string& unit_stage, std::span<const LineageStage> lineage,
-                PartitionId id) {
-  Counts all;
-  if (const UnitLine* line = log.FindDone(ToString(UnitId{unit_stage, id})))
-    for (const auto& [stage, counts] : line->counts) all.insert_or_assign(stage, counts);
-  for (auto above = lineage.rbegin() + 1; above != lineage.rend(); ++above) {
-    const UnitLine* line = log.FindDone(ToString(UnitId{above->stage, id}));
-    if (line == nullptr || line->recipe != PartitionRecipe(above->recipe, id)) continue;
-    for (const auto& [stage, counts] : line->counts) all.insert_or_assign(stage, counts);
-  }
-  return all;
-}
-
-/// What the log says of an input outside any partition.
-void AddEnds(const RunLog& log, const PieceKeys& keys, Counts& all) {
-  for (std::uint32_t input = 0; input < keys.end_recipes.size(); ++input)
-    if (const UnitLine* line = FindEnd(log, keys, input))
-      for (const auto& [stage, counts] : line->counts) all[stage] += counts;
-}
-
-/// Of the stages in front of a Gather stage, whose own counts are those of what it gives. Its pieces may be
-/// gone, their lines are not.
-void AddGathered(const RunLog& log, const PlannedSegment::Gathered& gathered,
-                 std::span<const LineageStage> lineage, Counts& all) {
-  Counts before;
-  for (const UnitLine* line : log.List(gathered.keys.stage + "/")) {
-    const std::optional<UnitId> unit = ParseUnitId(line->unit);
-    const auto* id = unit ? std::get_if<PartitionId>(&unit->part) : nullptr;
-    const UnitLine* done = id == nullptr ? nullptr : log.FindDone(line->unit);
-    if (done == nullptr || done->recipe != PartitionRecipe(gathered.keys.recipe, *id)) continue;
-    for (const auto& [stage, counts] : CountsOf(log, gathered.keys.stage, lineage, *id))
-      before[stage] += counts;
-  }
-  AddEnds(log, gathered.keys, before);
-  before.erase(gathered.lineage.back().stage);
-  for (const auto& [stage, counts] : before) all[stage] += counts;
-}
-
 }  // namespace
 
 ArtifactSummary Summarize(const RunLog& log, const PlannedSegment& planned,
                           const std::vector<Piece>& pieces) {
   ArtifactSummary summary;
-  std::size_t begin = 0;  // in the lineage: the source, or the Gather stage that numbered what follows
-  for (const PlannedSegment::Gathered& gathered : planned.gathered) {
-    const std::span<const LineageStage> lineage = gathered.lineage;
-    AddGathered(log, gathered, lineage.subspan(begin), summary.counts);
-    begin = gathered.lineage.size() - 1;
+  PartitionCounts counts(log);
+  const auto note = [&summary](std::vector<std::string> lost) {
+    std::move(lost.begin(), lost.end(), std::back_inserter(summary.lost));
+  };
+  // In front of a Gather stage, whose own counts are those of what it gives. Its pieces may be gone, their
+  // lines are not.
+  for (const PieceKeys& gathered : planned.keys.gathered) {
+    PartitionCounts::ByStage before;
+    note(counts.AddAll(gathered, &before));
+    before.erase(gathered.line.back().stage);
+    for (const auto& [stage, of_stage] : before) summary.counts[stage] += of_stage;
   }
-  const auto lineage = std::span<const LineageStage>(planned.lineage).subspan(begin);
   for (const Piece& piece : pieces) {
-    for (const auto& [stage, counts] : CountsOf(log, planned.keys.stage, lineage, piece.id))
-      summary.counts[stage] += counts;
+    if (std::string unit = counts.Add(planned.keys, piece.id, summary.counts); !unit.empty())
+      note({std::move(unit)});
     for (const auto& [split, part] : piece.splits) {
       ArtifactTotals::Split& total = summary.splits[split];
       total.records += part.records;
@@ -95,8 +55,16 @@ ArtifactSummary Summarize(const RunLog& log, const PlannedSegment& planned,
       total.bytes += part.bytes;
     }
   }
-  AddEnds(log, planned.keys, summary.counts);
+  note(counts.AddEnds(planned.keys, &summary.counts));
   return summary;
+}
+
+Status CheckWhole(const ArtifactSummary& summary) {
+  if (summary.lost.empty()) return {};
+  return Status(Code::kDataLoss,
+                StrCat("the run log has lost the lines of ", ListOfUnits(summary.lost),
+                       ", so that the counts are not whole; run again: what they were about is "
+                       "made again"));
 }
 
 Status Judge(const Graph& graph, const std::vector<int>& chain, const Assembly& assembly,

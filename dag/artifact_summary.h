@@ -16,11 +16,15 @@ namespace pipeline {
 struct ArtifactSummary {
   std::map<std::string, ArtifactTotals::Split, std::less<>> splits;
   std::map<std::string, StageCounts, std::less<>> counts;  // by stage, from the source on
+  std::vector<std::string> lost;  // units whose lines the log lost; not empty: the counts are not whole
 };
 
 /// Adds up what the log says of `pieces` and of what lies outside any partition. The same whether
 /// stages ran fused or with partition files between them.
 ArtifactSummary Summarize(const RunLog& log, const PlannedSegment& planned, const std::vector<Piece>& pieces);
+
+/// kDataLoss naming the lines that are lost: on such counts nothing is judged, and nothing is published.
+Status CheckWhole(const ArtifactSummary& summary);
 
 /// Every `expect` of the chain and every Transform's own verdict; all that fail, in one status.
 Status Judge(const Graph& graph, const std::vector<int>& chain, const Assembly& assembly,

@@ -1,8 +1,11 @@
 #include "dag/inputs.h"
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/str.h"
+#include "dag/partition_counts.h"
 
 namespace pipeline {
 
@@ -21,6 +24,17 @@ void CheckInputs(const Graph& graph, const Facts& facts, Plan& plan) {
     (may_be_there ? plan.reports : plan.refusals)
         .push_back(StrCat("stage '", spec(node).name, "': ", why.message()));
   };
+  std::vector<std::string> lost;
+  for (const PlannedSegment& segment : plan.segments)
+    if (segment.state == PlannedSegment::State::kWanted)
+      lost.insert(lost.end(), segment.pieces.lost().begin(), segment.pieces.lost().end());
+  const auto gone = [&lost](Status missing) {
+    if (lost.empty()) return missing;
+    std::string words = StrCat(missing.message(), "; the run log has lost the lines of ", ListOfUnits(lost),
+                               ", without which what is published has no whole counts: put the file back and run "
+                               "again, and what they were about is made again");
+    return std::move(missing).Reword(std::move(words));
+  };
   for (const PlannedSegment& segment : plan.segments) {
     if (segment.state != PlannedSegment::State::kWanted || !segment.copy_from.empty()) continue;
     for (const int at : segment.chain)
@@ -32,7 +46,7 @@ void CheckInputs(const Graph& graph, const Facts& facts, Plan& plan) {
     if (files == facts.files.end()) continue;
     const Status& missing = files->second.missing;
     if (!missing.ok()) {
-      refuse(segment.files, missing, facts.offline && missing.code() == Code::kUnavailable);
+      refuse(segment.files, gone(missing), facts.offline && missing.code() == Code::kUnavailable);
       continue;
     }
     const int reader = segment.chain.front();

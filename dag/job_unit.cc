@@ -262,6 +262,7 @@ Status RunJobUnit(const Graph& graph, const Track& track, std::vector<Piece> pie
   std::optional<Digest> input = track.artifact_input;
   if (const Track* origin = track.origin) {
     ArtifactSummary summary = Summarize(*track.scope.environment->log, *origin->planned, pieces);
+    RETURN_IF_ERROR(CheckWhole(summary));
     records.emplace();
     records->directory = origin->scope.directory.get();
     records->schema = &graph.nodes()[static_cast<std::size_t>(origin->planned->node)].out;

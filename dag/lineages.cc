@@ -152,22 +152,20 @@ PieceKeys Lineages::KeysOf(int node, End end) const {
     const bool gives = type.is_gather() && (line[at] != node || end == End::kGives);
     if (type.is_source() || gives) {
       records = true;
-      keys.end_stages.clear(), keys.end_recipes.clear();
+      keys.end_stages.clear(), keys.end_recipes.clear(), keys.line.clear();
       const auto inputs = static_cast<std::uint32_t>(gives ? 1 : pieces.front().sources.size());
       for (std::uint32_t input = 0; input < inputs; ++input)
         keys.end_recipes.push_back(EndRecipe(Of(line[at]).back().recipe, input));
     }
-    if (records) keys.end_stages.push_back(line[at] == node ? keys.stage : At(line[at]).spec->name);
+    if (gives) {
+      keys.gathered.push_back(KeysOf(line[at], End::kTakesIn));
+      keys.gathered.back().gathered.clear();
+    }
+    if (!records) continue;
+    keys.end_stages.push_back(line[at] == node ? keys.stage : At(line[at]).spec->name);
+    keys.line.push_back({At(line[at]).spec->name, Of(line[at]).back().recipe});
   }
   return keys;
-}
-
-std::vector<PlannedSegment::Gathered> Lineages::GatheredBy(int node, End end) const {
-  std::vector<PlannedSegment::Gathered> gathered;
-  for (const int at : graph_.Lineage(node))
-    if (At(at).spec->type->is_gather() && (at != node || end == End::kGives))
-      gathered.push_back({KeysOf(at, End::kTakesIn), OfPieces(at, End::kTakesIn)});
-  return gathered;
 }
 
 std::string DirectoryOf(const PieceKeys& keys) {

@@ -29,8 +29,6 @@ class Lineages {
   /// Of what the first pass leaves: only some keys of a Sink have a say in it.
   Lineage OfPieces(int node, End end) const;
   PieceKeys KeysOf(int node, End end) const;
-  /// Every Gather stage whose records come to `node` by way of `input`, first to last.
-  std::vector<PlannedSegment::Gathered> GatheredBy(int node, End end) const;
 
   /// Files that are gone, and what is taken for them.
   const std::vector<std::string>& reports() const { return reports_; }

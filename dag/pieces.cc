@@ -1,8 +1,11 @@
 #include "dag/pieces.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "dag/keys.h"
+#include "dag/partition_counts.h"
 #include "dag/unit_id.h"
 
 namespace pipeline {
@@ -78,7 +81,32 @@ Result<Pieces> Pieces::Load(const RunLog& log, const PieceKeys& keys, Store& dir
         standing.end(), id->partition,
         InputPieces::Standing{Piece{*id, {line->digest, line->objects}, line->splits}, line->end});
   }
+  pieces.all_lie_there_ = pieces.complete();
+  pieces.DropUncounted(log, keys);
   return pieces;
+}
+
+void Pieces::DropUncounted(const RunLog& log, const PieceKeys& keys) {
+  PartitionCounts counts(log);
+  for (InputPieces& input : inputs_)
+    std::erase_if(input.standing, [&](const auto& standing) {
+      std::string unit = counts.Lost(keys, standing.second.piece.id);
+      if (unit.empty()) return false;
+      lost_.push_back(std::move(unit));
+      return true;
+    });
+  const auto any = std::find_if(inputs_.begin(), inputs_.end(),
+                                [](const InputPieces& input) { return !input.standing.empty(); });
+  if (any == inputs_.end()) return;
+  std::vector<std::string> lost;
+  for (const PieceKeys& gathered : keys.gathered) {
+    std::vector<std::string> of_this = counts.AddAll(gathered, nullptr);
+    std::move(of_this.begin(), of_this.end(), std::back_inserter(lost));
+  }
+  if (lost.empty()) return;
+  // One that is made again is enough for all to be taken in that is not.
+  any->standing.erase(std::prev(any->standing.end()));
+  std::move(lost.begin(), lost.end(), std::back_inserter(lost_));
 }
 
 }  // namespace pipeline

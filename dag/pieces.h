@@ -36,6 +36,14 @@ struct PieceKeys {
   /// The Source and all stages down to `stage`: any of them may have logged the end of an input.
   std::vector<std::string> end_stages;
   std::vector<Digest> end_recipes;  // one per input
+  struct Counted {
+    std::string stage;
+    Digest recipe;  // of the partition files that it leaves
+  };
+  /// Whose counts are those of a piece: the stage that cut the partitions, and all down to the last.
+  std::vector<Counted> line;
+  /// What every Gather stage further up the line took in, first to last; their own are empty.
+  std::vector<PieceKeys> gathered;
 };
 
 /// The line about the end of `input`; null where it was never read to its end.
@@ -44,7 +52,8 @@ const UnitLine* FindEnd(const RunLog& log, const PieceKeys& keys, std::uint32_t 
 /// One thread at a time.
 class Pieces {
  public:
-  /// Everything that `log` has for `keys` and whose objects lie in `directory` with the right size.
+  /// Everything that `log` has for `keys`, with all the counts that belong to it, and whose objects lie in
+  /// `directory` with the right size.
   static Result<Pieces> Load(const RunLog& log, const PieceKeys& keys, Store& directory);
 
   std::vector<InputPieces>& inputs() { return inputs_; }
@@ -55,10 +64,18 @@ class Pieces {
   std::vector<Piece> all() const;
   /// How many the log names whose objects are gone or have another size.
   std::size_t missing_objects() const { return missing_objects_; }
+  /// Units whose lines the log has lost: pieces that lie there do not stand for want of their counts.
+  const std::vector<std::string>& lost() const { return lost_; }
+  /// True where all are there but for counts.
+  bool all_lie_there() const { return all_lie_there_; }
 
  private:
+  void DropUncounted(const RunLog& log, const PieceKeys& keys);
+
   std::vector<InputPieces> inputs_;
   std::size_t missing_objects_ = 0;
+  std::vector<std::string> lost_;
+  bool all_lie_there_ = false;
 };
 
 }  // namespace pipeline

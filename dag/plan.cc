@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "dag/inputs.h"
 #include "dag/lineages.h"
+#include "dag/partition_counts.h"
 #include "dag/selection.h"
 #include "spec/config.h"
 
@@ -264,7 +265,6 @@ class Planner {
     segment.piece_lineage = pieces;
     segment.chain_lineage.assign(pieces.end() - static_cast<std::ptrdiff_t>(segment.chain.size()),
                                  pieces.end());
-    segment.gathered = lineages_.GatheredBy(node, end);
     segment.keys = lineages_.KeysOf(node, end);
     segment.directory = DirectoryOf(segment.keys);
     segment.place = PlaceOf(node);
@@ -377,7 +377,11 @@ class Planner {
     for (int node = 0; node < Nodes(); ++node) {
       if (!At(node).spec->keep || by_part_.contains({node, End::kGives}) || !judged_.insert(node).second)
         continue;
-      if (GivesRecords(node) || IsJob(node)) RETURN_IF_ERROR(Judge(node).status());
+      if (!GivesRecords(node) && !IsJob(node)) continue;
+      ASSIGN_OR_RETURN(const bool stands, Judge(node));
+      const auto known = pieces_.find({node, End::kGives});
+      if (!stands && known != pieces_.end() && known->second.all_lie_there())
+        UpToDate(node, "all its partitions lie there");
     }
     return {};
   }
@@ -443,6 +447,8 @@ class Planner {
     if (segment.pieces.missing_objects() > 0)
       segment.because.push_back(
           StrCat(segment.pieces.missing_objects(), " of its intermediate objects are gone"));
+    if (const std::vector<std::string>& lost = segment.pieces.lost(); !lost.empty())
+      segment.because.push_back(StrCat("the run log has lost what was counted (", ListOfUnits(lost), ")"));
     if (segment.because.empty())
       segment.because.push_back(Forced(segment.node)
                                     ? StrCat("made from what --force ", selection_.force, " makes again")

@@ -92,11 +92,6 @@ struct PlannedSegment {
         -1;  // the planned segment that makes it; -1: a file, or a stage whose artifact is not there
     std::string file;  // its path, where it is one
   };
-  /// What a Gather stage further up the line took in: its records are counted there.
-  struct Gathered {
-    PieceKeys keys;
-    Lineage lineage;  // of its pieces
-  };
 
   int node = -1;           // the last stage
   std::vector<int> chain;  // from the Source, or the first reader of partition files, to `node`
@@ -105,7 +100,6 @@ struct PlannedSegment {
   int gather = -1;         // the planned segment that took in what the Gather stage at the front of the
                            // chain gives; -1 also where it has all its pieces
   std::vector<Taken> taken;
-  std::vector<Gathered> gathered;
   bool publishes = false;  // it makes an artifact at `place`, a Sink's or a Job's; else it leaves pieces
   bool job = false;        // `chain` is one Job
   bool takes_in = false;   // its last stage is a Gather stage, which takes records in

@@ -37,6 +37,7 @@ struct UnitLine {
   std::uint64_t raw_bytes = 0;                             // end
   std::uint64_t documents = 0;                             // end
   std::map<std::string, StageCounts, std::less<>> counts;  // by stage; end: outside any partition
+  std::string whole_from;   // done, partitions: the first stage whose counts here are all there are
   std::string continues;    // done, jobs: JSON of the keys with Effect::kContinue
   std::string facts;        // done, jobs: JSON of JobOutput::facts
   std::string provisional;  // "SOURCE@ATTEMPT" while what it descends from may be rejected

@@ -178,6 +178,7 @@ bool ParseUnitField(std::string_view key, std::string_view value, UnitLine& line
   if (key == "raw_bytes") return ParseNumber(value, line.raw_bytes);
   if (key == "documents") return ParseNumber(value, line.documents);
   if (key == "counts") return ParseCounts(value, line);
+  if (key == "whole_from") return ParseText(value, line.whole_from);
   if (key == "object") return ParseObject(value, line);
   if (key == "continue") return ParseText(value, line.continues);
   if (key == "facts") return ParseText(value, line.facts);
@@ -275,6 +276,7 @@ std::string EncodeLine(const UnitLine& line) {
     writer.Word(counts.bytes_in).Word(counts.bytes_out);
     for (const auto& [reason, count] : counts.reasons) writer.Word(reason).Word(count);
   }
+  writer.Text("whole_from", line.whole_from);
   for (const StoredObject& object : line.objects) {
     writer.Words("object", object.name).Word(object.bytes);
     writer.Word(Hex32(object.crc32c)).Word(object.digest.ToHex());

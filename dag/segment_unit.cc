@@ -8,6 +8,7 @@
 #include "base/commit_point.h"
 #include "base/str.h"
 #include "dag/keys.h"
+#include "dag/partition_counts.h"
 #include "dag/publisher.h"
 #include "dag/unit_id.h"
 
@@ -55,10 +56,15 @@ std::uint64_t BytesOf(const std::vector<StoredObject>& objects) {
 /// Commits and logs the partitions of one unit.
 class Committer final : public SegmentOutput {
  public:
-  /// `content` gives the content key of a partition.
-  Committer(const SegmentScope& scope, std::function<Digest(PartitionId)> content, const UnitEvents& events,
-            std::stop_token stop)
-      : scope_(scope), content_(std::move(content)), events_(events), stop_(std::move(stop)) {}
+  /// `content` gives the content key of a partition; `whole_from` is the number of the first stage that saw
+  /// all records.
+  Committer(const SegmentScope& scope, std::function<Digest(PartitionId)> content, std::size_t whole_from,
+            const UnitEvents& events, std::stop_token stop)
+      : scope_(scope),
+        content_(std::move(content)),
+        whole_from_(whole_from),
+        events_(events),
+        stop_(std::move(stop)) {}
 
   Result<std::unique_ptr<Sink>> Open(PartitionId id) override {
     RETURN_IF_ERROR(CheckDisk());
@@ -97,6 +103,7 @@ class Committer final : public SegmentOutput {
     for (const auto& [reason, count] : output->reasons) partition.counts.back().Add(reason, count);
     for (std::size_t stage = 0; stage < partition.counts.size(); ++stage)
       line.counts.emplace(scope_.assembly.stages[stage], std::move(partition.counts[stage]));
+    line.whole_from = scope_.assembly.stages[whole_from_];
     RETURN_IF_ERROR(scope_.environment->log->Append(line));
     PassCommitPoint("partition.logged");
 
@@ -150,6 +157,7 @@ class Committer final : public SegmentOutput {
 
   const SegmentScope& scope_;
   const std::function<Digest(PartitionId)> content_;
+  const std::size_t whole_from_;
   const UnitEvents& events_;
   const std::stop_token stop_;
   std::mutex mutex_;
@@ -187,6 +195,7 @@ Result<bool> Adopt(const SegmentScope& scope, PartitionId id, const Digest& cont
   for (const StoredObject& object : known->objects)
     RETURN_IF_ERROR(CopyObject(*from, *scope.directory, object, stop));
   UnitLine line = *known;
+  PartitionCounts(log).Rename(scope.planned->lineage, line);
   line.segment = scope.log_segment;
   line.recipe = PartitionRecipe(scope.planned->keys.recipe, id);
   line.place = scope.planned->directory;
@@ -245,7 +254,8 @@ Status Drain(const SegmentScope& scope, Arena& arena, Source& source, std::uint3
   const PlannedSegment& planned = *scope.planned;
   // What a stream is made of has no digest before it ends: recipe and content are the same.
   Committer committer(
-      scope, [&planned](PartitionId id) { return PartitionRecipe(planned.keys.recipe, id); }, events, stop);
+      scope, [&planned](PartitionId id) { return PartitionRecipe(planned.keys.recipe, id); }, 0, events,
+      stop);
   scope.environment->progress->Started(running);
   Status outcome = RunSegment(arena, source, SpecOf(scope), committer, running->counters, std::move(stop));
   // What failed or was stopped may have been of a source that changed under it.
@@ -333,7 +343,7 @@ Status RunPartitionUnit(const SegmentScope& scope, Arena& arena, Store& origin_d
   const auto running =
       std::make_shared<RunningUnit>(unit, scope.assembly.stages, BytesOf(origin.output.objects));
   Committer committer(
-      scope, [content](PartitionId) { return content; }, events, stop);
+      scope, [content](PartitionId) { return content; }, 1, events, stop);
   scope.environment->progress->Started(running);
   Status outcome = RunSegment(arena, *source, SpecOf(scope), committer, running->counters, std::move(stop));
   scope.environment->progress->Finished(unit, outcome);

@@ -147,6 +147,7 @@ Status UnitRunner::JudgeWhole(const Track& whole) {
     pieces = whole.all_pieces();
   }
   const ArtifactSummary summary = Summarize(*run_.environment.log, *whole.planned, pieces);
+  RETURN_IF_ERROR(CheckWhole(summary));
   for (const Track* above = &whole; above != nullptr; above = above->origin)
     RETURN_IF_ERROR(Judge(run_.graph, above->planned->chain, above->scope.assembly, summary));
   return {};
@@ -224,6 +225,7 @@ Status UnitRunner::PlanShards(Track& track) {
     if (remakes != run_.remakes) return SendBack(track);
     track.summary = std::move(summary);
   }
+  RETURN_IF_ERROR(CheckWhole(track.summary));
   // Before any shard is written. An origin's verdict counts here too: it may be one of an earlier run,
   // or not be spoken yet.
   for (const Track* above = &track; above != nullptr; above = above->origin)

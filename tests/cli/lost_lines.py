@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+"""What the run log has lost is done again: no manifest has other counts than that of a run that nothing disturbed.
+
+    lost_lines.py PIPE [SCENARIO...]
+"""
+
+import json
+import shutil
+import sys
+
+import replan_support as support
+from replan_support import Place, check, check_says, corpus, tree
+
+
+def crc32c(data):
+    crc = 0xffffffff
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82f63b78 if crc & 1 else 0)
+    return crc ^ 0xffffffff
+
+
+def with_several_segments(place):
+    """Kept partitions below kept partitions, records that two stages read, a stage that wants a whole, two sinks."""
+    place.source.write_bytes(corpus(documents=40) + b"\xff broken\n\n")
+    place.stages["lines"].update(partition="8KiB", keep=True)
+    place.stages["clean"]["keep"] = True
+    place.stages["text"]["shards"] = 1
+    place.stages["some"] = {"type": "sample", "input": "docs", "bytes": "4KB"}
+    place.stages["few"] = {**place.stages["text"], "input": "some", "name": "few"}
+
+
+def manifests(place):
+    """What is published, and the counts of what is kept."""
+    found = {name: digest for name, digest in tree(place.out).items() if ".pipe/" not in name}
+    kept = place.work.glob("artifacts/*/MANIFEST.json")
+    return found, {str(path): json.loads(path.read_text())["counts"] for path in kept}
+
+
+class Saved:
+    """A finished place, to which it can be put back."""
+
+    def __init__(self, place):
+        self.place, self.at = place, place.root / "saved"
+        for directory in (place.work, place.out):
+            shutil.copytree(directory, self.at / directory.name)
+        self.lines = (place.work / "run.log").read_bytes().splitlines(keepends=True)
+
+    def back(self, lines, published):
+        for directory in (self.place.work, self.place.out):
+            shutil.rmtree(directory, ignore_errors=True)
+            if published or directory != self.place.out:
+                shutil.copytree(self.at / directory.name, directory)
+        self.place.log.write_bytes(b"".join(lines))
+
+
+def every_line(change, published):
+    with Place() as place:
+        with_several_segments(place)
+        place.ok()
+        wanted, saved = manifests(place), Saved(place)
+        units = 0
+        for at, line in enumerate(saved.lines[1:], 1):
+            saved.back([*saved.lines[:at], *change(line), *saved.lines[at + 1:]], published)
+            run = place.ok("-j2")
+            found = manifests(place)
+            check(found == wanted, f"without the line\n{line.decode()}ran {run.counted()}; other manifests: "
+                                   f"{[name for name in wanted[0] if wanted[0][name] != found[0].get(name)]}")
+            check(not published or not run.units, f"all is published, and ran {run.counted()}")
+            units += sum(run.units.values()) - run.of("shards")
+        check(published or units > len(saved.lines) // 2, f"hardly anything was done again: {units}")
+        return f"{len(saved.lines)} lines, {units} units done again"
+
+
+def flipped(line):
+    return [line[:len(line) // 2] + bytes([line[len(line) // 2] ^ 1]) + line[len(line) // 2 + 1:]]
+
+
+def each_line_deleted_with_nothing_published():
+    return every_line(lambda line: [], False)
+
+
+def each_line_deleted_with_all_published():
+    return every_line(lambda line: [], True)
+
+
+def each_line_damaged_with_nothing_published():
+    return every_line(flipped, False)
+
+
+def each_line_damaged_with_all_published():
+    return every_line(flipped, True)
+
+
+def without_the_source_the_lines_are_named():
+    with Place() as place:
+        with_several_segments(place)
+        place.ok()
+        wanted, saved, text = manifests(place), Saved(place), place.source.read_bytes()
+        above = {"lines": (), "clean": ("lines",), "some.in": ("lines", "clean", "docs")}
+        for stage, gone in above.items():
+            unit = f"{stage}/0000-00001"
+            lost = [line for line in saved.lines if f"unit={unit}\t".encode() not in line]
+            check(len(lost) == len(saved.lines) - 1, f"{unit}: not one line")
+            saved.back(lost, published=False)
+            for before in gone:  # its pieces lie there; what they were made from does not
+                shutil.rmtree(place.pieces(before)[-1])
+            place.source.unlink()
+            run = place.run("--from-log")
+            check(run.code == 2, f"{unit}: exit {run.code}\n{run.err}")
+            check_says(run.err, "no such file", unit, "put the file back")
+            check(not list(place.out.rglob("MANIFEST.json")), "it was published")
+            place.source.write_bytes(text)
+            place.ok()
+            check(manifests(place)[0] == wanted[0], f"{unit}: other bytes once the source was back")
+
+
+def bounds_hold_for_whole_counts():
+    """A partition without its counts would hide what was dropped there."""
+    with Place() as place:
+        place.source.write_bytes(corpus(documents=40))
+        place.stages["lines"]["partition"] = "8KiB"
+        place.stages["clean"].update(keep=True)
+        place.ok()
+        dropped = json.loads((place.artifact / "MANIFEST.json").read_text())["counts"]["clean"]
+        records = dropped["records_out"]
+        lines = place.log.read_bytes().splitlines(keepends=True)
+        place.log.write_bytes(b"".join(line for line in lines if b"unit=clean/0000-00001\t" not in line))
+        shutil.rmtree(place.out)
+        place.stages["clean"]["expect"] = {"records": [records, records]}
+        run = place.ok()
+        check(run.of("partitions", "clean") == 1, run.counted())
+        return run.counted()
+
+
+def renamed_stages_keep_their_counts():
+    with Place() as place:
+        place.ok()
+        wanted = json.loads((place.artifact / "MANIFEST.json").read_text())["counts"]
+        shutil.rmtree(place.out)
+        for old, new in (("clean", "tidy"), ("lines", "rows")):
+            place.stages = {new if name == old else name: spec for name, spec in place.stages.items()}
+            for spec in place.stages.values():
+                if spec.get("input") == old:
+                    spec["input"] = new
+        run = place.ok()
+        check(run.of("partitions") == 0, run.counted())
+        counts = json.loads((place.artifact / "MANIFEST.json").read_text())["counts"]
+        check(counts["tidy"] == wanted["clean"] and counts["rows"] == wanted["lines"] and "clean" not in counts,
+              f"{wanted}\n{counts}")
+
+
+def a_log_of_an_earlier_version_counts_the_same():
+    """Its lines do not say from which stage on they count all."""
+    with Place() as place:
+        with_several_segments(place)
+        place.ok()
+        wanted = manifests(place)
+        first, *written = place.log.read_bytes().splitlines(keepends=True)
+        lines = [first]
+        for line in written:
+            fields = line.rstrip(b"\n").split(b"\t")
+            body = b"\t".join(field for field in fields[:-1] if not field.startswith(b"whole_from="))
+            lines.append(line if len(body) + 10 == len(line) else body + b"\t%08x\n" % crc32c(body))
+        place.log.write_bytes(b"".join(lines))
+        check(b"whole_from=" not in place.log.read_bytes(), "the log is not of an earlier version")
+        shutil.rmtree(place.out)
+        run = place.ok()
+        check(run.of("partitions") == 0, run.counted())
+        check(manifests(place) == wanted, "other manifests")
+
+
+SCENARIOS = [
+    each_line_deleted_with_nothing_published, each_line_deleted_with_all_published,
+    each_line_damaged_with_nothing_published, each_line_damaged_with_all_published,
+    without_the_source_the_lines_are_named, bounds_hold_for_whole_counts, renamed_stages_keep_their_counts,
+    a_log_of_an_earlier_version_counts_the_same,
+]
+
+if __name__ == "__main__":
+    sys.exit(support.main(SCENARIOS))
