@@ -46,6 +46,8 @@ void AddRun(CLI::App& command, Options& options) {
   command.add_option("-j,--jobs", options.threads, "Threads for processing (default: cores)")
       ->type_name("N")
       ->check(CLI::Range(1, 1024));
+  command.add_flag("--from-log", options.selection.from_log,
+                   "Publish anew from a source that is gone, by what earlier runs wrote down of it");
   command.add_flag("--strict", options.selection.strict, "Let other versions of libraries count as a change");
   command.add_option("--batch-bytes", options.batch_bytes, "Text per batch; speed only, never the result")
       ->type_name("BYTES")
@@ -89,6 +91,8 @@ std::variant<Options, Reply> ParseArgs(int argc, char** argv) {
   CLI::App* plan = app.add_subcommand(
       "plan", "Hand out what can run now to workers; say how many units that are, 0 when all is done");
   AddFile(*plan, options), AddSet(*plan, set, options);
+  plan->add_flag("--from-log", options.selection.from_log,
+                 "Publish anew from a source that is gone, by what earlier runs wrote down of it");
   plan->add_option("-o,--output", options.hand_out, "Directory or URI that the plan is written below")
       ->required()
       ->type_name("PLACE");

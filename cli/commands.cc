@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/log.h"
+#include "base/str.h"
 #include "cli/cat_command.h"
 #include "cli/clean_command.h"
 #include "cli/cp_command.h"
@@ -24,6 +25,8 @@
 #include "spec/graph_drawing.h"
 #include "spec/reference.h"
 #include "stages/builtin.h"
+#include "storage/local_file.h"
+#include "storage/uri.h"
 
 namespace pipeline {
 
@@ -34,9 +37,23 @@ int Print(std::string_view text) {
   return kExitDone;
 }
 
+/// What of the files of this machine is not there: a run would need it, the file is none the worse for it.
+void ReportMissing(const Graph& graph) {
+  const auto look = [](const StageSpec& spec, const Status& there) {
+    if (!there.ok()) LogWarning(StrCat("stage '", spec.name, "': ", there.message()));
+  };
+  for (const Node& node : graph.nodes()) {
+    const StageSpec& spec = *node.spec;
+    if (spec.type->local_inputs) look(spec, spec.type->local_inputs(spec.config).status());
+    for (const PortEdge& edge : node.ports)
+      if (edge.node < 0 && !IsRemote(edge.file)) look(spec, IdentifyFile(edge.file).status());
+  }
+}
+
 int ValidateCommand(const Options& options) {
   const std::unique_ptr<LoadedPipeline> loaded = LoadPipeline(options);
   if (!loaded) return kExitRefused;
+  ReportMissing(loaded->graph);
   const std::size_t count = loaded->spec.unseen.size();
   const std::string unseen =
       count == 0 ? "" : "; " + std::to_string(count) + " not looked at: --allow-plugin";

@@ -103,7 +103,7 @@ int PlanCommand(const Options& options) {
 
   const Result<Facts> facts = (*place)->Gather(loaded->graph, signals.token());
   if (!facts.ok()) return signals.exit_code() != 0 ? signals.exit_code() : Refuse(facts.status());
-  const Result<Plan> plan = MakePlan(loaded->graph, *facts, {});
+  const Result<Plan> plan = MakePlan(loaded->graph, *facts, options.selection);
   if (!plan.ok()) return Refuse(plan.status());
   for (const std::string& report : plan->reports) LogWarning(report);
   for (const std::string& refusal : plan->refusals) LogError(StrCat(options.file, ": ", refusal));

@@ -268,6 +268,10 @@ std::string Outputs(const RunRecord& record) {
 
 std::string Notes(const RunRecord& record) {
   std::string items;
+  for (const RecordedStage& stage : record.stages)
+    if (!stage.vanished.empty())
+      items += StrCat("<li><time></time><span>", HtmlText(stage.name),
+                      " went by what an earlier run wrote down: ", Message(stage.vanished), "</span></li>");
   for (std::size_t at = 0; at < std::min(record.notes.size(), kNotes); ++at)
     items += StrCat("<li><time>", Span(record.notes[at].at), "</time><span>", Message(record.notes[at].text),
                     "</span></li>");

@@ -199,6 +199,8 @@ std::vector<RecordedStage> StagesOf(const Graph& graph, const Plan& plan, const 
       stage.files = files->second.files.size();
       for (const SourceFile& file : files->second.files) stage.file_bytes += file.size;
     }
+    if (const auto vanished = plan.vanished.find(stage.name); vanished != plan.vanished.end())
+      stage.vanished = vanished->second;
     stages.push_back(std::move(stage));
   }
   // A stage may have a part in several: what a segment runs goes before what only stands.

@@ -105,6 +105,7 @@ void TakeStage(const Json& json, RunRecord& record) {
   stage.link = TextOf(json, "link");
   stage.files = CountOf(json, "files");
   stage.file_bytes = CountOf(json, "file_bytes");
+  stage.vanished = TextOf(json, "vanished");
   record.stages.push_back(std::move(stage));
 }
 
@@ -231,7 +232,7 @@ std::string EncodeEvent(const RecordedStage& stage) {
   event.Set("name", stage.name).Set("type", stage.type).Set("state", stage.state);
   event.Set("segment", stage.segment).Set("pieces", stage.pieces).Set("quarantine", stage.quarantine);
   event.Set("place", stage.place).Set("link", stage.link);
-  event.Set("files", stage.files).Set("file_bytes", stage.file_bytes);
+  event.Set("files", stage.files).Set("file_bytes", stage.file_bytes).Set("vanished", stage.vanished);
   for (const std::string& input : stage.inputs) event.json()["inputs"].Append(input);
   return event.Line();
 }

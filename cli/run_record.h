@@ -29,6 +29,7 @@ struct RecordedStage {
   std::string link;        // the same from the directory of the record; empty where that is no directory
   std::uint64_t files = 0;
   std::uint64_t file_bytes = 0;
+  std::string vanished;  // what of its files is gone, and what stood in; empty: nothing is
 };
 
 struct RecordedUnit {

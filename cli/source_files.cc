@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/str.h"
+#include "dag/vanished_source.h"
 #include "remote/checksum_hasher.h"
 #include "remote/mirrored_file.h"
 #include "remote/parallel_file.h"
@@ -111,7 +112,13 @@ Result<std::vector<LocalInput>> SourceFiles::Find(const LocalInput& pattern, std
 }
 
 Result<SourceFile> SourceFiles::Look(const LocalInput& input, std::stop_token stop) {
-  if (IsRemote(input.path)) return LookAtRemote(input, std::move(stop));
+  Result<SourceFile> file =
+      IsRemote(input.path) ? LookAtRemote(input, std::move(stop)) : LookAtLocal(input, std::move(stop));
+  if (file.ok() || input.checksum.empty()) return file;
+  return std::move(file).status().With(std::make_shared<PinnedDigest>(DigestOfPinned(input.checksum)));
+}
+
+Result<SourceFile> SourceFiles::LookAtLocal(const LocalInput& input, std::stop_token stop) {
   // Taken before the bytes are: a change in between shows when the file is read.
   ASSIGN_OR_RETURN(const FileIdentity before, IdentifyFile(input.path));
   std::uint64_t told = 0;

@@ -54,6 +54,7 @@ class SourceFiles {
   };
 
   Status CheckPin(const LocalInput& input, const Digest& digest, std::stop_token stop) const;
+  Result<SourceFile> LookAtLocal(const LocalInput& input, std::stop_token stop);
   Result<SourceFile> LookAtRemote(const LocalInput& input, std::stop_token stop);
   Result<Remote> LookAtPinned(const LocalInput& input, std::stop_token stop) const;
   std::optional<PartState> Journal(const LocalInput& input) const;

@@ -163,7 +163,9 @@ class OneUnit final {
 
     const Result<Facts> facts = (*place)->Gather(loaded->graph, signals_.token());
     if (!facts.ok()) return Fail(options_, facts.status());
-    const Result<Plan> plan = MakePlan(loaded->graph, *facts, {});
+    Selection selection;
+    selection.from_log = true;  // whoever planned has said so where it had to be said
+    const Result<Plan> plan = MakePlan(loaded->graph, *facts, selection);
     if (!plan.ok()) return Fail(options_, plan.status());
     if (!plan->refusals.empty())
       return Fail(options_, Status(Code::kInvalidArgument, plan->refusals.front()));

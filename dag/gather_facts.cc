@@ -1,7 +1,6 @@
 #include "dag/gather_facts.h"
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <optional>
 #include <utility>
@@ -13,44 +12,62 @@
 #include "dag/own_objects.h"
 #include "dag/publisher.h"
 #include "dag/unit_id.h"
+#include "dag/vanished_source.h"
+#include "spec/wanted_files.h"
+#include "storage/uri.h"
 
 namespace pipeline {
 
 namespace {
 
-Result<std::vector<LocalInput>> InputsOf(const StageSpec& spec, const FindFiles& find) {
-  ASSIGN_OR_RETURN(std::vector<LocalInput> named, spec.type->local_inputs(spec.config));
-  std::vector<LocalInput> inputs;
-  for (LocalInput& input : named) {
-    std::vector<LocalInput> found;
-    if (input.is_pattern) {
-      ASSIGN_OR_RETURN(found, find(input));
-    } else {
-      found.push_back(std::move(input));
-    }
-    std::move(found.begin(), found.end(), std::back_inserter(inputs));
-  }
-  return inputs;
+/// What a configuration names, as far as it can be told; `missing` is set where something is not there.
+std::vector<LocalInput> NamedBy(const StageSpec& spec, Status& missing) {
+  Result<std::vector<LocalInput>> named = spec.type->local_inputs(spec.config);
+  if (named.ok()) return std::move(*named);
+  missing = std::move(named).status();
+  const auto* const wanted = missing.Detail<WantedFiles>();
+  return wanted == nullptr ? std::vector<LocalInput>() : wanted->wanted;
 }
 
+/// Those that are there are hashed also where others are not: one of them may be another than it was.
 Facts::Files FilesOf(const StageSpec& spec, const HashFile& hash, const FindFiles& find,
                      Status& interrupted) {
   Facts::Files files;
-  Result<std::vector<LocalInput>> inputs = InputsOf(spec, find);
-  if (!inputs.ok()) {
-    if (inputs.status().code() == Code::kCancelled) interrupted = inputs.status();
-    files.missing = std::move(inputs).status();
-    return files;
-  }
-  for (const LocalInput& input : *inputs) {
+  bool asks = true;  // a server that is down is waited for once
+  const auto note = [&](const Status& why) {
+    if (why.code() == Code::kCancelled) interrupted = why;
+    if (why.code() == Code::kUnavailable) asks = false;
+    // What is there and wrong is worse than what is gone.
+    if (files.missing.ok() || (MayBeGone(files.missing) && !MayBeGone(why))) files.missing = why;
+  };
+  const auto look = [&](const LocalInput& input) {
+    Facts::Files::Wanted& wanted = files.wanted.emplace_back();
+    wanted.name = input.name;
+    if (!asks && IsRemote(input.path)) return;
     Result<SourceFile> file = hash(input);
     if (!file.ok()) {
-      if (file.status().code() == Code::kCancelled) interrupted = file.status();
-      files.missing = std::move(file).status();
-      return files;
+      if (const auto* const pinned = file.status().Detail<PinnedDigest>()) wanted.digest = pinned->digest;
+      return note(file.status());
     }
+    wanted.digest = file->digest;
     files.files.push_back(std::move(*file));
+  };
+  for (const LocalInput& input : NamedBy(spec, files.missing)) {
+    if (!interrupted.ok()) break;
+    if (!input.is_pattern) {
+      look(input);
+      continue;
+    }
+    Result<std::vector<LocalInput>> found = std::vector<LocalInput>();
+    if (IsRemote(input.path) && asks) found = find(input);
+    if (!found.ok()) note(found.status());
+    if (!found.ok() || found->empty()) files.wanted.push_back({input.name, true, {}});
+    for (std::size_t at = 0; found.ok() && at < found->size() && interrupted.ok(); ++at) look((*found)[at]);
   }
+  if (files.missing.ok())
+    files.wanted.clear();
+  else
+    files.files.clear();
   return files;
 }
 
@@ -58,6 +75,7 @@ Facts::Files FilesOf(const StageSpec& spec, const HashFile& hash, const FindFile
 Result<std::vector<Facts::TakenFile>> TakenBy(const Node& node, const HashFile& hash) {
   std::vector<Facts::TakenFile> taken;
   const auto add = [&](Facts::TakenFile file, const std::string& path) -> Status {
+    file.file = path.substr(path.rfind('/') + 1);
     const Result<SourceFile> hashed = hash({path, file.name});
     if (hashed.ok())
       file.digest = hashed->digest;
@@ -69,16 +87,25 @@ Result<std::vector<Facts::TakenFile>> TakenBy(const Node& node, const HashFile& 
     return {};
   };
   for (const PortEdge& edge : node.ports)
-    if (edge.node < 0) RETURN_IF_ERROR(add({edge.name, {}, true, false, {}}, edge.file));
+    if (edge.node < 0) RETURN_IF_ERROR(add({edge.name, {}, {}, true, false, {}}, edge.file));
   if (!node.spec->type->files) return taken;
   const Result<std::vector<StageFile>> files = node.spec->type->files(node.spec->config);
   if (!files.ok()) {
-    taken.push_back({"files", {}, false, true, files.status()});
+    taken.push_back({"files", {}, {}, false, true, files.status()});
     return taken;
   }
   for (const StageFile& file : *files)
-    RETURN_IF_ERROR(add({file.name, {}, false, file.of_machine, {}}, file.path));
+    RETURN_IF_ERROR(add({file.name, {}, {}, false, file.of_machine, {}}, file.path));
   return taken;
+}
+
+/// Of the claim that lies there; empty where it does not tell.
+std::string ClaimedRecipe(Store& store) {
+  constexpr std::uint64_t kLargestClaim = 64 << 10;
+  const Result<std::string> text = ReadObject(store, kClaimName, kLargestClaim);
+  if (!text.ok()) return {};
+  const Result<Json> claim = Json::Parse(*text);
+  return claim.ok() && claim->is_object() ? std::string((*claim)["recipe"].AsString()) : std::string();
 }
 
 /// What stands at `place`.
@@ -90,6 +117,7 @@ Result<Facts::Published> PublishedAt(const Environment& environment, const std::
   for (const ObjectInfo& object : objects) sizes.emplace(object.name, object.size);
   if (!sizes.contains(kManifestName)) {
     published.foreign = !sizes.contains(kClaimName) && !OwnObjects(objects).empty();
+    if (sizes.contains(kClaimName)) published.claim_recipe = ClaimedRecipe(*store);
     return published;
   }
   Result<Manifest> manifest = ReadManifest(*store, place);
@@ -154,6 +182,7 @@ Result<Facts> GatherFacts(const Graph& graph, const Environment& environment, co
       ASSIGN_OR_RETURN(const Json json, Json::Parse(last.segment->lineage));
       ASSIGN_OR_RETURN(Lineage lineage, LineageFromJson(json));
       facts.logged.emplace(spec.name, std::move(lineage));
+      if (last.segment->began > 0) facts.logged_when.emplace(spec.name, last.segment->began);
     }
     if (spec.type->is_job())
       if (const UnitLine* job = environment.log->FindDone(ToString(UnitId{spec.name, JobId{}})))

@@ -1,5 +1,7 @@
 #include "dag/inputs.h"
 
+#include <algorithm>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,9 +32,10 @@ void CheckInputs(const Graph& graph, const Facts& facts, Plan& plan) {
       lost.insert(lost.end(), segment.pieces.lost().begin(), segment.pieces.lost().end());
   const auto gone = [&lost](Status missing) {
     if (lost.empty()) return missing;
-    std::string words = StrCat(missing.message(), "; the run log has lost the lines of ", ListOfUnits(lost),
-                               ", without which what is published has no whole counts: put the file back and run "
-                               "again, and what they were about is made again");
+    std::string words =
+        StrCat(missing.message(), "; the run log has lost the lines of ", ListOfUnits(lost),
+               ", without which what is published has no whole counts: put the file back and run "
+               "again, and what they were about is made again");
     return std::move(missing).Reword(std::move(words));
   };
   for (const PlannedSegment& segment : plan.segments) {
@@ -52,6 +55,33 @@ void CheckInputs(const Graph& graph, const Facts& facts, Plan& plan) {
     const int reader = segment.chain.front();
     if (const Status why = CheckInputNames(spec(reader), files->second.files); !why.ok()) refuse(reader, why);
   }
+}
+
+Status CheckVanished(const Graph& graph, const Facts& facts, const std::map<int, VanishedSource>& vanished,
+                     Plan& plan) {
+  if (!plan.refusals.empty() || vanished.empty()) return {};
+  for (const PlannedSegment& segment : plan.segments) {
+    if (segment.state != PlannedSegment::State::kWanted || !segment.publishes) continue;
+    const std::set<int> line = RecordLine(graph, segment.node);
+    const auto gone = std::find_if(vanished.begin(), vanished.end(),
+                                   [&](const auto& source) { return line.contains(source.first); });
+    if (gone == vanished.end()) continue;
+    const auto& name = graph.nodes()[static_cast<std::size_t>(segment.node)].spec->name;
+    const auto known = facts.published.find(name);
+    Facts::Published there;
+    if (known != facts.published.end()) {
+      there = known->second;
+    } else if (facts.at_place) {
+      ASSIGN_OR_RETURN(there, facts.at_place(segment.place));
+    }
+    const bool is_ours = there.manifest ? there.manifest->recipe() == segment.recipe()
+                                        : there.claim_recipe == segment.recipe().ToHex();
+    if (is_ours) continue;
+    plan.refusals.push_back(StrCat("stage '", name, "': ", gone->second.missing, "; an earlier run read ",
+                                   gone->second.recorded, ". Add --from-log if ", segment.place,
+                                   " is to be published from what is left of that"));
+  }
+  return {};
 }
 
 }  // namespace pipeline

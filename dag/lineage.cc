@@ -153,6 +153,7 @@ Json ToJson(const Lineage& lineage) {
       port["name"] = taken.name;
       port["recipe"] = taken.digest.ToHex();
       port["lineage"] = ToJson(taken.lineage);
+      if (!taken.file.empty()) port["file"] = taken.file;
       ports.push_back(std::move(port));
     }
     if (!ports.empty()) json["ports"] = std::move(ports);
@@ -173,6 +174,7 @@ Result<std::vector<LineagePort>> PortsFromJson(const Json::Array& array, const s
     LineagePort port;
     port.name = fields.Text("name");
     port.digest = fields.Hex("recipe");
+    if (element.Has("file")) port.file = fields.Text("file");
     const Json lineage = fields.Array("lineage");
     if (!status.ok()) return status;
     Result<Lineage> made_by = LineageFromJson(lineage);

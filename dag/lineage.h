@@ -43,6 +43,7 @@ struct LineagePort {
   std::string name;
   Digest digest;  // the recipe of the artifact; in a content key, what it holds
   Lineage lineage;
+  std::string file{};  // of one that no stage makes: its name, for people (in no key); empty where old
 
   bool operator==(const LineagePort&) const = default;
 };

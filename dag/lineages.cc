@@ -11,18 +11,43 @@ namespace pipeline {
 
 namespace {
 
-const LineageStage* FindIn(const Lineage& lineage, const LineageStage& stage) {
+/// Whether files stood at the same ports under the same names, as far as that was written down.
+bool TookTheSame(const LineageStage& old, const std::vector<Facts::TakenFile>& taken) {
+  return std::all_of(taken.begin(), taken.end(), [&old](const Facts::TakenFile& file) {
+    if (!file.at_port) return true;
+    return std::any_of(old.ports.begin(), old.ports.end(), [&file](const LineagePort& port) {
+      return port.name == file.name && (port.file.empty() || port.file == file.file);
+    });
+  });
+}
+
+/// The digest that such a file had.
+RecordedFiles TakenThen(const LineageStage& old, const Facts::TakenFile& file) {
+  RecordedFiles then;
+  for (const LineagePort& port : old.ports)
+    if (file.at_port && port.name == file.name) then.emplace_back(file.file, port.digest.ToHex());
+  for (const auto& [name, digest] : old.sources)
+    if (!file.at_port && name == file.name) then.emplace_back(file.file, digest);
+  return then;
+}
+
+/// The first of the same type and configuration under the same name for which `fits` holds.
+const LineageStage* FindIn(const Lineage& lineage, const LineageStage& stage,
+                           const std::function<bool(const LineageStage&)>& fits) {
   for (const LineageStage& old : lineage) {
-    if (old.stage == stage.stage && old.type == stage.type && old.config == stage.config) return &old;
+    if (old.stage == stage.stage && old.type == stage.type && old.config == stage.config && fits(old))
+      return &old;
     for (const LineagePort& port : old.ports)
-      if (const LineageStage* found = FindIn(port.lineage, stage)) return found;
+      if (const LineageStage* found = FindIn(port.lineage, stage, fits)) return found;
   }
   return nullptr;
 }
 
 }  // namespace
 
-Lineages::Lineages(const Graph& graph, const Facts& facts) : graph_(graph), facts_(facts) {
+Lineages::Lineages(const Graph& graph, const Facts& facts, const Selection& selection)
+    : graph_(graph), facts_(facts), needed_(NeededNodes(graph, selection)) {
+  unknown_.resize(graph.nodes().size());
   for (int node = 0; node < static_cast<int>(graph.nodes().size()); ++node) Compute(node);
 }
 
@@ -34,6 +59,7 @@ void Lineages::Compute(int node) {
   if (At(node).input >= 0) {
     lineage = Of(At(node).input);
     input = lineage.back().recipe;
+    unknown_[static_cast<std::size_t>(node)] = unknown(At(node).input);
     for (const auto& [name, digest] : lineage.back().sources) files.push_back(name);
   }
   LineageStage stage;
@@ -42,66 +68,115 @@ void Lineages::Compute(int node) {
   stage.version = spec.type->version;
   stage.config = CanonicalConfig(spec.type->keys, spec.config);
   stage.libraries = spec.type->libraries;
-  if (spec.type->gives == Flow::kFiles) stage.sources = SourcesOf(spec.name, stage);
+  if (spec.type->gives == Flow::kFiles) stage.sources = SourcesOf(node, stage);
   if (spec.type->is_source() && spec.type->taken_from_names) {
     const std::vector<std::string> taken = spec.type->taken_from_names(spec.config, files);
     for (std::size_t at = 0; at < taken.size(); ++at)
       stage.sources.emplace_back(StrCat("name of ", files[at]), taken[at]);
   }
-  AddTaken(At(node), stage);
+  AddTaken(node, stage);
   stage.recipe = RecipeOf(stage, input);
   lineage.push_back(std::move(stage));
   lineages_.push_back(std::move(lineage));
 }
 
-/// What an earlier run wrote down of the same stage; null where none did.
-const LineageStage* Lineages::Recorded(const LineageStage& stage) const {
-  for (const auto& [name, published] : facts_.published)
-    if (published.manifest)
-      if (const LineageStage* found = FindIn(published.manifest->lineage, stage)) return found;
+/// What an earlier run wrote down of the same stage; null where none did. An artifact that is only read goes
+/// on as its manifest has it, whatever its sources were called.
+const LineageStage* Lineages::Recorded(int node, const LineageStage& stage, const Fits& fits) const {
+  const auto find = [&](const Fits& which) -> const LineageStage* {
+    for (const auto& [name, published] : facts_.published)
+      if (published.manifest)
+        if (const LineageStage* found = FindIn(published.manifest->lineage, stage, which)) return found;
+    return nullptr;
+  };
+  if (const LineageStage* found = find(fits)) return found;
   for (const auto& [name, lineage] : facts_.logged)
-    if (const LineageStage* found = FindIn(lineage, stage)) return found;
-  return nullptr;
+    if (const LineageStage* found = FindIn(lineage, stage, fits)) return found;
+  return needed_.contains(node) ? nullptr : find([](const LineageStage&) { return true; });
+}
+
+/// When the log first had the same sources; 0 where it does not know.
+std::int64_t Lineages::WhenRecorded(const LineageStage& old) const {
+  const auto same = [&old](const LineageStage& other) { return other.sources == old.sources; };
+  for (const auto& [name, when] : facts_.logged_when)
+    if (FindIn(facts_.logged.at(name), old, same) != nullptr) return when;
+  return 0;
+}
+
+void Lineages::Report(int node, const Status& missing, const RecordedFiles& recorded, std::int64_t when) {
+  std::string files = Describe(recorded, when);
+  reports_.push_back(StrCat("stage '", At(node).spec->name, "': ", missing.message(),
+                            "; going by what earlier runs wrote down of it", files.empty() ? "" : ": ",
+                            files));
+  vanished_.insert_or_assign(node, VanishedSource{std::string(missing.message()), std::move(files)});
 }
 
 /// The digests of the files, or what an earlier run wrote down of them when they are gone.
-std::vector<std::pair<std::string, std::string>> Lineages::SourcesOf(const std::string& name,
-                                                                     const LineageStage& stage) {
-  std::vector<std::pair<std::string, std::string>> sources;
-  const auto files = facts_.files.find(name);
+RecordedFiles Lineages::SourcesOf(int node, const LineageStage& stage) {
+  RecordedFiles sources;
+  const auto files = facts_.files.find(stage.stage);
   if (files == facts_.files.end()) return sources;
-  if (files->second.missing.ok()) {
+  const Status& missing = files->second.missing;
+  if (missing.ok()) {
     for (const SourceFile& file : files->second.files)
       sources.emplace_back(file.input.name, file.digest.ToHex());
     return sources;
   }
-  const LineageStage* old = Recorded(stage);
-  if (old == nullptr) return sources;
-  reports_.push_back(StrCat("stage '", name, "': ", files->second.missing.message(),
-                            "; going by what earlier runs wrote down of it"));
-  return old->sources;
+  const std::vector<Facts::Files::Wanted>& wanted = files->second.wanted;
+  const LineageStage* old =
+      !MayBeGone(missing) ? nullptr : Recorded(node, stage, [&wanted](const LineageStage& recorded) {
+        return AreThoseWanted(wanted, recorded.sources);
+      });
+  const std::string changed = old == nullptr ? std::string() : ChangedOf(wanted, old->sources);
+  if (old != nullptr && (changed.empty() || !needed_.contains(node))) {
+    Report(node, missing, old->sources, WhenRecorded(*old));
+    return old->sources;
+  }
+  if (facts_.offline && missing.code() == Code::kUnavailable) return sources;  // it may be there
+  std::string why(missing.message());
+  const LineageStage* other =
+      old != nullptr ? old : Recorded(node, stage, [](const LineageStage&) { return true; });
+  if (!changed.empty()) why += StrCat("; and ", changed, " is not the one that was read before");
+  if (other != nullptr)
+    why += StrCat("; an earlier run read ", Describe(other->sources, WhenRecorded(*other)));
+  unknown_[static_cast<std::size_t>(node)] =
+      Status(missing.code(), StrCat("stage '", stage.stage, "': ", why));
+  return sources;
 }
 
 /// Artifacts at ports and files that no stage makes; for one that is gone, what earlier runs wrote down.
-void Lineages::AddTaken(const Node& node, LineageStage& stage) {
+void Lineages::AddTaken(int number, LineageStage& stage) {
+  const Node& node = At(number);
   const auto files = facts_.taken.find(stage.stage);
   const std::vector<Facts::TakenFile> none;
   const std::vector<Facts::TakenFile>& taken = files == facts_.taken.end() ? none : files->second;
+  Status& unknown = unknown_[static_cast<std::size_t>(number)];
   const LineageStage* old = nullptr;
   for (const Facts::TakenFile& file : taken) {
     if (file.missing.ok()) continue;
-    if (old == nullptr) old = Recorded(stage);
-    reports_.push_back(StrCat("stage '", stage.stage, "': ", file.missing.message(),
-                              old == nullptr ? "" : "; going by what earlier runs wrote down of it"));
+    if (old == nullptr && MayBeGone(file.missing))
+      old =
+          Recorded(number, stage, [&](const LineageStage& recorded) { return TookTheSame(recorded, taken); });
+    if (old != nullptr && !file.of_machine)
+      Report(number, file.missing, TakenThen(*old, file), WhenRecorded(*old));
+    else
+      reports_.push_back(StrCat("stage '", stage.stage, "': ", file.missing.message(),
+                                old == nullptr ? "" : "; going by what earlier runs wrote down of it"));
+    if (old == nullptr && !file.of_machine && unknown.ok())
+      unknown = Status(file.missing).Annotate(StrCat("stage '", stage.stage, "'"));
   }
   for (const PortEdge& edge : node.ports) {
-    LineagePort port{edge.name, {}, {}};
+    LineagePort port{edge.name, {}, {}, {}};
     if (edge.node >= 0) {
       port.lineage = Of(edge.node);
       port.digest = port.lineage.back().recipe;
+      if (unknown.ok()) unknown = this->unknown(edge.node);
     }
     for (const Facts::TakenFile& file : taken)
-      if (edge.node < 0 && file.at_port && file.name == edge.name) port.digest = file.digest;
+      if (edge.node < 0 && file.at_port && file.name == edge.name) {
+        port.digest = file.digest;
+        port.file = file.file;
+      }
     if (edge.node < 0 && port.digest == Digest() && old != nullptr)
       for (const LineagePort& before : old->ports)
         if (before.name == port.name) port = before;

@@ -2,12 +2,16 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "dag/lineage.h"
 #include "dag/plan.h"
+#include "dag/vanished_source.h"
 #include "spec/graph.h"
 
 namespace pipeline {
@@ -23,7 +27,7 @@ inline constexpr std::string_view kTakesInSuffix = ".in";
 /// Immutable once made; refers to the graph.
 class Lineages {
  public:
-  Lineages(const Graph& graph, const Facts& facts);
+  Lineages(const Graph& graph, const Facts& facts, const Selection& selection);
 
   const Lineage& Of(int node) const { return lineages_[static_cast<std::size_t>(node)]; }
   /// Of what the first pass leaves: only some keys of a Sink have a say in it.
@@ -32,18 +36,27 @@ class Lineages {
 
   /// Files that are gone, and what is taken for them.
   const std::vector<std::string>& reports() const { return reports_; }
+  /// The same by node.
+  const std::map<int, VanishedSource>& vanished() const { return vanished_; }
+  /// Not OK where what `node` is made from is not there and nothing stands in: its recipe means nothing.
+  const Status& unknown(int node) const { return unknown_[static_cast<std::size_t>(node)]; }
 
  private:
   const Node& At(int node) const { return graph_.nodes()[static_cast<std::size_t>(node)]; }
   void Compute(int node);
-  void AddTaken(const Node& node, LineageStage& stage);
-  std::vector<std::pair<std::string, std::string>> SourcesOf(const std::string& name,
-                                                             const LineageStage& stage);
-  const LineageStage* Recorded(const LineageStage& stage) const;
+  void AddTaken(int number, LineageStage& stage);
+  RecordedFiles SourcesOf(int node, const LineageStage& stage);
+  using Fits = std::function<bool(const LineageStage& old)>;
+  const LineageStage* Recorded(int node, const LineageStage& stage, const Fits& fits) const;
+  std::int64_t WhenRecorded(const LineageStage& old) const;
+  void Report(int node, const Status& missing, const RecordedFiles& recorded, std::int64_t when);
 
   const Graph& graph_;
   const Facts& facts_;
-  std::vector<Lineage> lineages_;  // by node
+  const std::set<int> needed_;     // nodes whose files or records the run may want
+  std::vector<Lineage> lineages_;  // by node, like unknown_
+  std::vector<Status> unknown_;
+  std::map<int, VanishedSource> vanished_;
   std::vector<std::string> reports_;
 };
 

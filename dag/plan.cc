@@ -20,12 +20,14 @@ namespace {
 class Planner {
  public:
   Planner(const Graph& graph, const Facts& facts, const Selection& selection)
-      : graph_(graph), facts_(facts), selection_(selection), lineages_(graph, facts) {}
+      : graph_(graph), facts_(facts), selection_(selection), lineages_(graph, facts, selection) {}
 
   Result<Plan> Make() {
     plan_.refusals = CheckSelection(graph_, selection_);
     if (!plan_.refusals.empty()) return std::move(plan_);
     plan_.reports = lineages_.reports();
+    for (const auto& [node, vanished] : lineages_.vanished())
+      plan_.vanished.emplace(Name(node), StrCat(vanished.missing, "; recorded: ", vanished.recorded));
     for (int node = 0; node < Nodes(); ++node)
       if (IsTerminal(node)) RETURN_IF_ERROR(Demand(node));
     for (std::size_t at = 0; at < demanded_.size(); ++at)  // grows by what the demanded ones take
@@ -35,6 +37,7 @@ class Planner {
     OrderSegments();
     ApplySelection(graph_, selection_, plan_);
     CheckInputs(graph_, facts_, plan_);
+    if (!selection_.from_log) RETURN_IF_ERROR(CheckVanished(graph_, facts_, lineages_.vanished(), plan_));
     return std::move(plan_);
   }
 
@@ -127,6 +130,10 @@ class Planner {
       if (stands) UpToDate(node, "its manifest stands");
       return stands;
     }
+    if (const Status& why = lineages_.unknown(node); !why.ok()) {
+      Refuse(node, why.message());
+      return true;
+    }
     const std::vector<Difference> differences = Compare(there.manifest->lineage, LineageOf(node));
     const bool machine_only =
         !differences.empty() &&
@@ -148,17 +155,7 @@ class Planner {
 
   /// What may not be done to the artifact of `node` matters only to a run that would do it.
   void Refuse(int node, std::string_view why) {
-    for (const std::string* stage : {&selection_.from, &selection_.only})
-      if (!stage->empty() && !MadeFrom(node, *stage)) return;
-    const auto needed_for = [&](const std::string& stage) {
-      return MadeFrom(node, stage) || graph_.MadeFrom(graph_.Find(stage), node);
-    };
-    if (!selection_.until.empty() && !needed_for(selection_.until)) return;
-    if (!selection_.failed.empty() &&
-        std::none_of(graph_.nodes().begin(), graph_.nodes().end(), [&](const Node& other) {
-          return HasFailed(selection_, other.spec->name) && needed_for(other.spec->name);
-        }))
-      return;
+    if (!MayRun(graph_, selection_, node)) return;
     plan_.refusals.push_back(StrCat("stage '", Name(node), "': ", why));
   }
 

@@ -29,14 +29,21 @@ struct SourceFile {
 /// What is true of the world before a run.
 struct Facts {
   struct Files {
-    std::vector<SourceFile> files;
-    Status missing;  // not OK: the source is not on this machine, and why
+    struct Wanted {
+      std::string name;
+      bool is_pattern = false;       // all files whose names it matches; none is there
+      std::optional<Digest> digest;  // of a file that is there
+    };
+    std::vector<SourceFile> files;  // empty where some are missing
+    Status missing;                 // not OK: the source is not on this machine, and why
+    std::vector<Wanted> wanted;     // where some are missing: all, in their order
   };
   std::map<std::string, Files> files;  // by the stage that gives them
   bool offline = false;                // nobody was asked: what is kUnavailable may be there all the same
   /// A file that a stage takes and no stage makes: at a port, or by StageType::files.
   struct TakenFile {
     std::string name;  // of the port, or StageFile::name
+    std::string file;  // the last part of its path
     Digest digest;
     bool at_port = false;
     bool of_machine = false;
@@ -51,6 +58,7 @@ struct Facts {
     bool whole = true;             // every shard is there with the size that the manifest says
     std::string missing;           // the first that is not
     bool foreign = false;          // no manifest of ours, but objects that we did not write
+    std::string claim_recipe;      // of what is unfinished there, in hexadecimal; empty: nothing is told
   };
   std::map<std::string, Published> published;  // by stage; of those with an `out`
   /// The artifact of a publishing stage at the place where the log last saw it published, where that
@@ -62,6 +70,7 @@ struct Facts {
   std::map<std::string, Elsewhere> elsewhere;  // by stage; only whole artifacts
   /// The lineage that the log last had for a stage, for explanations and for sources that are gone.
   std::map<std::string, Lineage> logged;
+  std::map<std::string, std::int64_t> logged_when;  // milliseconds since 1970; of those whose day is known
   /// Where the log last saw the Job of a stage done, and the keys that say how far it went, as JSON.
   struct LastJob {
     Digest recipe;
@@ -76,6 +85,7 @@ struct Facts {
 
 struct Selection {
   std::string from, only, until, force;  // names of stages; empty where not given
+  bool from_log = false;                 // what the log says of a source that is gone may be published anew
   bool strict = false;                   // libraries of another version count
   /// Not empty (`pipe retry`): only segments that end in one of these stages, and what they need.
   std::vector<std::string> failed;
@@ -124,9 +134,10 @@ struct PlannedSegment {
 };
 
 struct Plan {
-  std::vector<PlannedSegment> segments;  // origins before their readers
-  std::vector<std::string> reports;      // differences that are told and not acted on
-  std::vector<std::string> refusals;     // not empty: nothing may run (exit 2)
+  std::vector<PlannedSegment> segments;         // origins before their readers
+  std::vector<std::string> reports;             // differences that are told and not acted on
+  std::map<std::string, std::string> vanished;  // by stage: what of its files is gone, and what stands in
+  std::vector<std::string> refusals;            // not empty: nothing may run (exit 2)
 
   bool nothing_to_do() const;
 };

@@ -160,6 +160,7 @@ bool RunLog::State::ApplySegment(const LineHead& head) {
   std::optional<SegmentLine> segment = DecodeSegment(head);
   if (!segment) return false;
   highest_segment = std::max(highest_segment, segment->number);
+  if (!runs.empty()) segment->began = runs.back().started;
   segment_numbers[segment->lineage] = segment->number;
   segments.insert_or_assign(segment->number, std::move(*segment));
   return true;

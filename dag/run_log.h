@@ -49,6 +49,9 @@ struct UnitLine {
 struct SegmentLine {
   std::uint32_t number = 0;
   std::string lineage;  // JSON: the stages from the source on, with type, version, config, recipe
+  /// When the run began whose line stands before it in the file, in milliseconds since 1970; 0 where none
+  /// does, as after a compaction. Not written.
+  std::int64_t began = 0;
 };
 
 /// One run of the program in this work directory. The only lines with a time or a process in them.

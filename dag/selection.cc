@@ -39,6 +39,22 @@ bool RunsStage(const Graph& graph, const PlannedSegment& segment, const std::str
          (segment.files >= 0 && NameOf(graph, segment.files) == stage);
 }
 
+bool MayRun(const Graph& graph, const Selection& selection, int node) {
+  for (const std::string* stage : {&selection.from, &selection.only}) {
+    const int from = stage->empty() ? -1 : graph.Find(*stage);
+    if (!stage->empty() && (from < 0 || !graph.MadeFrom(node, from))) return false;
+  }
+  const auto needed_for = [&](const std::string& stage) {
+    const int end = graph.Find(stage);
+    return end >= 0 && (graph.MadeFrom(node, end) || graph.MadeFrom(end, node));
+  };
+  if (!selection.until.empty() && !needed_for(selection.until)) return false;
+  return selection.failed.empty() ||
+         std::any_of(graph.nodes().begin(), graph.nodes().end(), [&](const Node& other) {
+           return HasFailed(selection, other.spec->name) && needed_for(other.spec->name);
+         });
+}
+
 void ApplySelection(const Graph& graph, const Selection& selection, Plan& plan) {
   std::vector<PlannedSegment>& all = plan.segments;
   std::vector<bool> selected(all.size(), true);

@@ -18,6 +18,9 @@ bool HasFailed(const Selection& selection, const std::string& stage);
 /// True when the units of `segment` run `stage`, or read the files that it gives.
 bool RunsStage(const Graph& graph, const PlannedSegment& segment, const std::string& stage);
 
+/// True where a run of `selection` may act on what `node` leaves.
+bool MayRun(const Graph& graph, const Selection& selection, int node);
+
 /// Leaves only what is chosen wanted, and refuses what would need more. Segments stand behind what they
 /// need.
 void ApplySelection(const Graph& graph, const Selection& selection, Plan& plan);

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <system_error>
 
 #include "base/checksum.h"
 #include "base/str.h"
 #include "spec/subset.h"
+#include "spec/wanted_files.h"
 #include "storage/percent.h"
 #include "storage/uri.h"
 
@@ -147,6 +149,12 @@ Result<LocalInput> RemoteInput(const Json& config, std::size_t number) {
 Result<std::vector<LocalInput>> LocalInputs(const Json& config) {
   ASSIGN_OR_RETURN(const Subset subset, SubsetOf(config));
   std::vector<LocalInput> inputs;
+  Status missing;  // the first that is not there
+  const auto want = [&](std::string name, bool is_pattern, Status why) {
+    if (missing.ok()) missing = std::move(why);
+    inputs.push_back({name, fs::path(name).filename().string()});
+    inputs.back().is_pattern = is_pattern;
+  };
   const Json::Array& urls = config["url"].AsArray();
   for (std::size_t number = 0; number < urls.size(); ++number) {
     const std::string_view url = urls[number].AsString();
@@ -166,9 +174,10 @@ Result<std::vector<LocalInput>> LocalInputs(const Json& config) {
     if (is_path && HasWildcard(url) && !fs::exists(paths[0], ignored)) {
       ASSIGN_OR_RETURN(paths, Expand(paths[0]));
       if (paths.empty())
-        return Status(Code::kNotFound,
-                      StrCat("download: ", url, ": no file has such a name; relative paths begin ",
-                             "in the directory that pipe was started in"));
+        want(std::string(url), true,
+             Status(Code::kNotFound,
+                    StrCat("download: ", url, ": no file has such a name; relative paths begin ",
+                           "in the directory that pipe was started in")));
     }
     const std::string checksum = ChecksumOf(config, number);
     if (!checksum.empty() && paths.size() > 1)
@@ -176,11 +185,18 @@ Result<std::vector<LocalInput>> LocalInputs(const Json& config) {
                     StrCat("download: ", url, ": stands for ", paths.size(), " files, and a checksum is ",
                            "that of one; name them one by one"));
     for (const std::string& path : paths) {
-      ASSIGN_OR_RETURN(LocalInput input, Input(path));
-      if (!subset.is_beginning()) input.checksum = checksum;
-      inputs.push_back(std::move(input));
+      Result<LocalInput> input = Input(path);
+      if (input.status().code() == Code::kNotFound) {
+        want(path, false, std::move(input).status());
+        if (!subset.is_beginning()) inputs.back().checksum = checksum;
+        continue;
+      }
+      if (!input.ok()) return std::move(input).status();
+      if (!subset.is_beginning()) input->checksum = checksum;
+      inputs.push_back(std::move(*input));
     }
   }
+  if (!missing.ok()) return std::move(missing).With(std::make_shared<WantedFiles>(std::move(inputs)));
   return inputs;
 }
 

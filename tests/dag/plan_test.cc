@@ -277,13 +277,45 @@ TEST(PlanTest, ASourceThatIsGoneMattersOnlyToWhatReadsIt) {
   world.Run();
   world.facts.files["source"].files.clear();
   world.facts.files["source"].missing = Status(Code::kNotFound, "u: no such file");
+  world.facts.files["source"].wanted = {{"u", false, {}}};
   const Plan plan = world.Make();
   EXPECT_TRUE(plan.nothing_to_do());
   EXPECT_TRUE(Says(plan.reports, "u: no such file; going by what earlier runs wrote down"));
+  EXPECT_EQ(plan.vanished.at("source"), "u: no such file; recorded: u, digest " + DigestOf("u").ToHex());
+  const std::map<std::string, Facts::Published> published = world.facts.published;
   world.facts.published.clear();
-  EXPECT_EQ(world.Run(), Lines{"text..a"}) << "its pieces stand";
+  EXPECT_TRUE(Says(world.Make().refusals, "Add --from-log")) << "nobody said so";
+  world.facts.published["a"].claim_recipe = published.at("a").manifest->recipe().ToHex();
+  EXPECT_EQ(world.Make().refusals, Lines{}) << "a run was cut off there";
+  world.facts.published.clear();
+  Selection from_log;
+  from_log.from_log = true;
+  EXPECT_EQ(world.Run(from_log), Lines{"text..a"}) << "its pieces stand";
   world.Edit({Shards("a") + Shards("b")});
   EXPECT_TRUE(Says(world.Make().refusals, "stage 'source': u: no such file"));
+}
+
+TEST(PlanTest, OnlyTheNamesThatWereReadStandInForASource) {
+  World world({Shards("a")});
+  world.Run();
+  Facts::Files& files = world.facts.files["source"];
+  const Facts::Files there = files;
+  files.files.clear();
+  files.missing = Status(Code::kNotFound, "v: no such file");
+  using Wanted = std::vector<Facts::Files::Wanted>;
+  for (const Wanted& wanted : {Wanted{{"v", false, {}}}, Wanted{{"u", false, {}}, {"v", false, {}}}, Wanted{},
+                               Wanted{{"v*", true, {}}}, Wanted{{"u", false, DigestOf("other")}}}) {
+    files.wanted = wanted;
+    EXPECT_TRUE(Says(world.Make().refusals, "stage 'a': stage 'source': v: no such file"));
+    EXPECT_TRUE(Says(world.Make().refusals, "an earlier run read u, digest "));
+  }
+  files.wanted = {{"?", true, {}}};
+  EXPECT_TRUE(world.Make().nothing_to_do());
+  // What is there and wrong is no source that is gone.
+  files.missing = Status(Code::kDataLoss, "u: is not the file that it is pinned to");
+  EXPECT_TRUE(Says(world.Make().refusals, "pinned to"));
+  files = there;
+  EXPECT_TRUE(world.Make().nothing_to_do());
 }
 
 TEST(PlanTest, AStageOfUnknownInputsIsNotUpToDate) {

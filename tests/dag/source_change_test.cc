@@ -41,6 +41,7 @@ void Append(const std::string& path, std::string_view text) {
 
 TEST(SourceChangeTest, OnlyWhatWasMadeOfTheChangedFileIsVoid) {
   ToyPlace place;
+  const std::string then = ReadFile(place.path("corpus-1.txt"));
   AtPartition changes({1, 1}, [&] { Append(place.path("corpus-1.txt"), "one more\n"); });
   place.watch = &changes;
   const ToyOutcome outcome = place.Run(kText, {}, kAll);
@@ -53,6 +54,7 @@ TEST(SourceChangeTest, OnlyWhatWasMadeOfTheChangedFileIsVoid) {
   EXPECT_EQ(outcome.Count("end text/0001-*"), 0);
   EXPECT_EQ(outcome.Count("end text/000"), 2);
   place.watch = nullptr;
+  WriteFile(place.path("corpus-1.txt"), then);
   const ToyOutcome again = place.Ok(kText);
   EXPECT_EQ(again.Count("done text/0001-"), again.Count("done text/000")) << "the others stand";
 }
@@ -84,7 +86,7 @@ TEST(SourceChangeTest, WhatASourceMadeBeforeItFailedStands) {
   const ToyOutcome first = place.Run(kLong, {}, kAll);
   ASSERT_EQ(first.failures.size(), 1u);
   EXPECT_NE(first.failures[0].find("longer than max_record_bytes"), std::string::npos) << first.failures[0];
-  EXPECT_GT(first.Count("done other/0001-"), 2);
+  EXPECT_GT(first.Count("done other/0001-"), 1);
   EXPECT_EQ(first.Count("void"), 0);
   const ToyOutcome again = place.Run(kLong, {}, kAll);
   EXPECT_EQ(again.failures, first.failures);
@@ -101,7 +103,7 @@ TEST(SourceChangeTest, AFailureHidesNoChange) {
   const ToyOutcome outcome = place.Run(kLong, {}, kAll);
   ASSERT_EQ(outcome.failures.size(), 1u);
   EXPECT_NE(outcome.failures[0].find("was changed since this run began"), std::string::npos);
-  EXPECT_GT(outcome.Count("done other/0001-"), 2);
+  EXPECT_GT(outcome.Count("done other/0001-"), 1);
   EXPECT_EQ(outcome.Count("void other/"), outcome.Count("done other/0001-"));
 }
 
