@@ -50,17 +50,26 @@ class TwoProcesses(unittest.TestCase):
         self.assertAlmostEqual(pair[0].result()["final"]["loss"] / alone.result()["final"]["loss"], 1.0, delta=1e-6)
 
     def test_a_stop_of_one_stops_both_at_the_same_step_and_they_go_on(self):
-        pair = self.pair("stopped", steps=40, checkpoint_every=1000)
+        """And they go back together where the newest checkpoint is not as it was written."""
+        pair = self.pair("stopped", steps=40, checkpoint_every=2)
         pair[1].wait_for("step", step=3)
         pair[1].process.send_signal(signal.SIGTERM)
         for run in pair:
             self.assertEqual(run.end(), 42, run.log_end())
         stopped = {run.of("preempt")[0]["step"] for run in pair}
         self.assertEqual(len(stopped), 1)
-        again = self.pair("stopped", steps=stopped.pop() + 2, checkpoint_every=1000)
+        stopped = stopped.pop()
+        checkpoints = pair[0].run_dir / "checkpoints"
+        before = max(int(path.name) for path in checkpoints.iterdir() if path.name.isdecimal() and path.name != str(stopped))
+        path = max((checkpoints / str(stopped)).rglob("*"), key=lambda path: path.stat().st_size * path.is_file())
+        data = path.read_bytes()
+        path.write_bytes(data[:100] + bytes([data[100] ^ 1]) + data[101:])
+        again = self.pair("stopped", steps=stopped + 2, checkpoint_every=1000)
         for run in again:
             self.assertEqual(run.end(), 0, run.log_end())
-            self.assertEqual(len(run.losses()), 2)
+            self.assertEqual([event["step"] for event in run.of("restore")], [before])
+            self.assertEqual(len(run.losses()), stopped + 2 - before)
+        self.assertIn(f"{path}: has CRC-32C", again[0].of("warn")[0]["text"])
 
 
 if __name__ == "__main__":

@@ -69,6 +69,9 @@ class Trainer:
             self.write(b'{"v": 1, "kind": "st')
         elif what == "long_line":
             self.write(b"x" * (3 << 20) + b"\n")
+        elif what == "child":
+            with open(os.path.join(self.run, "child"), "w") as file:
+                file.write(str(subprocess.Popen(["sleep", "1000"], stdout=subprocess.DEVNULL).pid))
         elif what == "grandchild":
             # It leaves the group and keeps both ends open, as a daemon of a library might.
             subprocess.Popen([sys.executable, "-c", "import time; time.sleep(20)"], pass_fds=[self.fd],

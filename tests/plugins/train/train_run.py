@@ -128,8 +128,8 @@ def stop_and_go_on(place, train):
 
 
 def killed_with_its_trainer(place, train):
-    """SIGKILL of pipe takes the trainer with it; the next run goes on."""
-    train["config"] = {"preset": "tiny", "fake": [{"steps": 10**9}, {}], "again": 1}
+    """SIGKILL of pipe takes the trainer with it, and what it started; the next run goes on."""
+    train["config"] = {"preset": "tiny", "fake": [{"steps": 10**9, "noise": ["child"]}, {}], "again": 1}
     train["steps"] = 10**6
     before = set(runs(place))
     place.write_file()
@@ -147,6 +147,10 @@ def killed_with_its_trainer(place, train):
     while time.monotonic() < end and trainers_of(directory):
         time.sleep(0.05)
     check(not trainers_of(directory), "the trainer outlived the program")
+    child = Path(f"/proc/{(directory / 'child').read_text()}/stat")
+    while time.monotonic() < end and child.exists():
+        time.sleep(0.05)
+    check(not child.exists(), "a child of the trainer outlived the program")
     train["steps"] = 20
     run = place.ok()
     check("goes on from the checkpoint at step" in run.err and trained(place, directory) == 20, run.err)
