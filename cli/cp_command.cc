@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <semaphore>
 #include <set>
 #include <thread>
 #include <utility>
@@ -24,11 +25,14 @@
 #include "dag/manifest.h"
 #include "formats/tfds.h"
 #include "remote/gcs_object.h"
+#include "remote/gcs_place.h"
 #include "remote/gcs_reader.h"
 #include "remote/listing.h"
 #include "remote/object_copy.h"
+#include "storage/directory.h"
 #include "storage/local_file.h"
 #include "storage/local_names.h"
+#include "storage/local_store.h"
 #include "storage/uri.h"
 
 namespace pipeline {
@@ -36,7 +40,9 @@ namespace pipeline {
 namespace {
 
 constexpr int kTurns = 3;
-constexpr int kAtOnce = 4;  // objects; each holds 8 MiB on its way to a bucket
+/// Objects: large ones, each of which holds 8 MiB on its way to a bucket, and others, which wait for answers.
+constexpr int kLargeAtOnce = 4, kAtOnce = 16;
+constexpr std::uint64_t kLarge = 1 << 20;
 
 /// Says on the way through how much was read.
 class CountedFile final : public ByteFile {
@@ -76,6 +82,7 @@ struct Item {
   std::string from;  // as it would be typed, with its secrets
   std::string name;  // in the target
   std::uint64_t size = 0;
+  std::optional<GcsObject> object;  // of a bucket: what its list said
 };
 
 /// Something at the place to copy from that is not copied.
@@ -114,6 +121,11 @@ bool IsWeb(const Uri& place) {
   return place.scheme == Uri::Scheme::kHttp || place.scheme == Uri::Scheme::kHttps;
 }
 
+bool IsWeb(const std::string& place) {
+  const Result<Uri> uri = Uri::Parse(place);
+  return uri.ok() && IsWeb(*uri);
+}
+
 /// What there is to copy, under the names that it has below `from`; one object has its own last name.
 Result<Items> FindItems(StoreOpener& stores, const std::string& from, bool recursive,
                         const std::stop_token& stop) {
@@ -130,7 +142,8 @@ Result<Items> FindItems(StoreOpener& stores, const std::string& from, bool recur
   const bool is_object = !found.empty() && found.front().place == self && !found.front().is_directory;
   Items items;
   if (is_object && found.size() == 1) {
-    items.wanted.push_back({IsWeb(uri) ? from : self, std::string(uri.LastPart()), found.front().size});
+    items.wanted.push_back({IsWeb(uri) ? from : self, std::string(uri.LastPart()), found.front().size,
+                            std::move(found.front().object)});
     return items;
   }
   if (!recursive)
@@ -140,7 +153,7 @@ Result<Items> FindItems(StoreOpener& stores, const std::string& from, bool recur
     if (!one.no_object.empty()) {
       items.left_out.push_back({std::move(one.place), std::move(one.no_object)});
     } else if (one.place.size() > above) {
-      items.wanted.push_back({one.place, one.place.substr(above), one.size});
+      items.wanted.push_back({one.place, one.place.substr(above), one.size, std::move(one.object)});
     } else {
       items.left_out.push_back(
           {one.place,
@@ -193,7 +206,8 @@ void LeaveOut(const Target& target, Items& items, Incomplete& incomplete) {
       continue;
     }
     incomplete.Add(item.name);
-    items.left_out.push_back({ShownUrl(item.from), std::string(fits.message())});
+    items.left_out.push_back(
+        {IsWeb(item.from) ? ShownUrl(item.from) : item.from, std::string(fits.message())});
   }
   items.wanted = std::move(wanted);
 }
@@ -220,9 +234,17 @@ Result<Target> OpenTarget(StoreOpener& stores, const Options& options, std::vect
 /// Who may write and not look around leaves that to others.
 Status Allowed(Status status) { return status.code() == Code::kPermissionDenied ? Status() : status; }
 
+/// Removes what killed processes left where something is going to be.
+Status PrepareDirectories(const Target& target, const std::vector<Item>& items) {
+  std::set<std::string> directories;
+  for (const Item& item : items) directories.insert(ParentDirectory(target.root.Join(item.name).path));
+  for (const std::string& directory : directories) RETURN_IF_ERROR(SweepDirectory(directory));
+  return {};
+}
+
 /// Ends uploads that a killed process left, and looks at what is there.
-Status PrepareBucket(StoreOpener& stores, Target& target, const std::vector<Item>& items) {
-  if (!target.is_bucket) return {};
+Status Prepare(StoreOpener& stores, Target& target, const std::vector<Item>& items) {
+  if (!target.is_bucket) return PrepareDirectories(target, items);
   if (items.empty()) return {};
   if (items.size() == 1) {
     // A store at the object: its Sweep need not look at everything that lies beside.
@@ -285,7 +307,9 @@ class Copying {
   void Take(const Item& item, int turn) {
     std::atomic<std::uint64_t> read = 0;
     bool is_of_item = false;
+    if (item.size >= kLarge) large_.acquire();
     const Result<CopyOutcome> outcome = Copy(item, turn, read, is_of_item);
+    if (item.size >= kLarge) large_.release();
     progress_->input_read -= read;
     const std::scoped_lock lock(mutex_);
     if (outcome.ok()) {
@@ -318,19 +342,25 @@ class Copying {
             StrCat(target_.root.Join(item.name).ToString(), ": is left out, since an object beside or ",
                    "below it was: nobody should take the rest for the whole"));
     }
-    Result<CopySource> opened = OpenSource(item);
-    if (!opened.ok()) {
-      is_of_item = !IsRemote(item.from) && opened.status().code() == Code::kPermissionDenied;
-      return std::move(opened).status();
-    }
+    Result<CopyOutcome> outcome = CopyAsListed(item, item.object, read, is_of_item);
+    if (!item.object || outcome.ok() || outcome.status().code() != Code::kDataLoss) return outcome;
+    // Perhaps it was replaced since the list was made; and then it is the new one that is wanted.
+    progress_->input_read -= read.exchange(0);
+    return CopyAsListed(item, std::nullopt, read, is_of_item);
+  }
+
+  /// `object`: as it was listed; absent: it is asked for.
+  Result<CopyOutcome> CopyAsListed(const Item& item, const std::optional<GcsObject>& object,
+                                   std::atomic<std::uint64_t>& read, bool& is_of_item) {
+    Result<CopySource> opened = OpenSource(item, object);
+    is_of_item = !IsRemote(item.from) && opened.status().code() == Code::kPermissionDenied;
+    if (!opened.ok()) return std::move(opened).status();
     CopySource source = std::move(opened).value();
-    is_of_item = false;
     // What servers or the kernel copy by themselves, or what is sent from where it lies, is counted at its
     // end.
     if ((IsRemote(item.from) && !target_.is_bucket) || IsWeb(*Uri::Parse(item.from)))
       source.file = std::make_shared<CountedFile>(source.file, progress_->input_read, read);
     CopyTarget to{*target_.store, item.name, target_.root.Join(item.name).ToString(), replaces_, {}};
-    if (!target_.is_bucket) RETURN_IF_ERROR(target_.store->Sweep(item.name));
     if (!target_.there) {
       ASSIGN_OR_RETURN(to.there, target_.store->Stat(item.name));
     } else if (const auto there = target_.there->find(item.name); there != target_.there->end()) {
@@ -339,7 +369,7 @@ class Copying {
     return CopyObject(source, to, stop_);
   }
 
-  Result<CopySource> OpenSource(const Item& item) {
+  Result<CopySource> OpenSource(const Item& item, const std::optional<GcsObject>& object) {
     ASSIGN_OR_RETURN(const Uri uri, Uri::Parse(item.from));
     CopySource source{ShownUrl(item.from), nullptr, {}};
     if (uri.scheme == Uri::Scheme::kFile) {
@@ -347,10 +377,14 @@ class Copying {
       ASSIGN_OR_RETURN(source.file, Shared(LocalFile::Open(uri.path)));
     } else if (uri.scheme == Uri::Scheme::kGs) {
       // By the opener that the target has, too: only objects of one account are copied by the servers.
-      ASSIGN_OR_RETURN(const std::unique_ptr<Store> bucket, stores_.Open(StrCat("gs://", uri.authority)));
-      ASSIGN_OR_RETURN(source.file, Shared(bucket->Open(uri.path)));
-      if (const auto* object = dynamic_cast<const GcsFile*>(source.file.get()))
-        source.crc32c = object->object().crc32c;
+      ASSIGN_OR_RETURN(std::shared_ptr<GcsClient> client, stores_.Gcs());
+      std::optional<GcsObject> found = object;
+      if (!found) {
+        ASSIGN_OR_RETURN(found, StatGcsObject({client, uri.authority, uri.path}, stop_));
+      }
+      if (!found) return Status(Code::kNotFound, StrCat(item.from, ": no such object"));
+      source.crc32c = found->crc32c;
+      source.file = std::make_shared<GcsFile>(std::move(client), uri.authority, *std::move(found));
     } else {
       ASSIGN_OR_RETURN(RemoteFile file, OpenRemoteFile(item.from, Patience::kRun, stop_));
       source.file = std::move(file.bytes);
@@ -373,6 +407,7 @@ class Copying {
   std::shared_ptr<RunningUnit> progress_;  // shared with the display
   std::atomic<std::size_t> next_ = 0;
   std::atomic<bool> ends_ = false;
+  std::counting_semaphore<kLargeAtOnce> large_{kLargeAtOnce};
   std::mutex mutex_;  // for what follows
   std::uint64_t copied_ = 0, copied_bytes_ = 0, there_ = 0, left_out_;
   Incomplete incomplete_;
@@ -403,7 +438,7 @@ int CpCommand(const Options& options) {
   Incomplete incomplete;
   LeaveOut(*target, *items, incomplete);
   for (const LeftOut& one : items->left_out) LogError(StrCat(one.place, ": is left out: ", one.why));
-  if (const Status ready = PrepareBucket(stores, *target, items->wanted); !ready.ok())
+  if (const Status ready = Prepare(stores, *target, items->wanted); !ready.ok())
     return Refuse(signals, ready);
 
   Copying copying(stores, *target, items->wanted, options.replaces, items->left_out.size(),

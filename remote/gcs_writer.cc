@@ -5,6 +5,7 @@
 #include "base/commit_point.h"
 #include "base/random_name.h"
 #include "base/str.h"
+#include "remote/content_type.h"
 #include "remote/gcs_compose.h"
 #include "remote/gcs_upload.h"
 #include "storage/local_file.h"
@@ -135,7 +136,8 @@ Result<std::string> GcsWriter::Expected(const std::stop_token& stop) const {
 
 Result<std::optional<GcsObject>> GcsWriter::Send(const std::string& generation, const std::stop_token& stop) {
   if (copy_) return RewriteGcsObject(copy_->place, copy_->object, place_, generation, mark_, stop);
-  const GcsUpload upload{*place_.client, spooler_->sessions, place_.bucket, place_.name, mark_, generation};
+  const GcsUpload upload{*place_.client, spooler_->sessions, place_.bucket, place_.name, mark_, generation,
+                         std::string(ContentTypeOf(place_.name))};
   if (spool_.size() > spooler_->options.compose_above) {
     ASSIGN_OR_RETURN(const bool composes, CanCompose(place_));
     if (composes) return ComposeGcsObject(place_, upload, spool_, spooler_->options.part_bytes, stop);

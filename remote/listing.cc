@@ -133,15 +133,16 @@ Status ListBucket(StoreOpener& stores, const Uri& place, bool is_directory, List
   if (!place.path.empty() && !is_directory) {
     ASSIGN_OR_RETURN(const std::optional<GcsObject> object,
                      StatGcsObject({client, place.authority, place.path}, stop));
-    if (object) RETURN_IF_ERROR(visit({StrCat(bucket, place.path), false, object->size, object->crc32c, {}}));
+    if (object)
+      RETURN_IF_ERROR(visit({StrCat(bucket, place.path), false, object->size, object->crc32c, {}, object}));
     any = object.has_value();
   }
   const auto each = [&](const GcsPage& page) -> Status {
     std::vector<Listed> entries;
     for (const GcsObject& object : page.objects)
       if (!MarksDirectory(object) && !IsUnfinished(object.name))
-        entries.push_back(
-            {StrCat(bucket, object.name), false, object.size, object.crc32c, WhyNoObject(object.name)});
+        entries.push_back({StrCat(bucket, object.name), false, object.size, object.crc32c,
+                           WhyNoObject(object.name), object});
     for (const std::string& prefix : page.prefixes) {
       const std::string why = WhyNoObject(prefix.substr(0, prefix.size() - 1));
       entries.push_back({StrCat(bucket, prefix), why.empty(), 0, {}, why});

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/status.h"
+#include "remote/gcs_object.h"
 #include "remote/open_store.h"
 
 namespace pipeline {
@@ -20,6 +21,8 @@ struct Listed {
   /// Why this is neither an object nor a directory here, for people: a link to a directory, a pipe, a name
   /// that no store has. Empty: it is one.
   std::string no_object = {};
+  /// The object of a bucket as its list shows it: it can be read without asking again. Absent elsewhere.
+  std::optional<GcsObject> object = {};
 };
 
 enum class ListDepth : std::uint8_t {

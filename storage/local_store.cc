@@ -166,4 +166,12 @@ Status LocalStore::Sweep(std::string_view prefix) {
   });
 }
 
+Status SweepDirectory(const std::string& path) {
+  ASSIGN_OR_RETURN(const std::vector<Entry> entries, ReadDirectory(path, ""));
+  for (const Entry& entry : entries)
+    if (const std::optional<TemporaryName> temporary = ParseTemporaryName(entry.name))
+      RETURN_IF_ERROR(RemoveAbandoned(StrCat(path, "/", entry.name), *temporary));
+  return {};
+}
+
 }  // namespace pipeline

@@ -32,4 +32,7 @@ class LocalStore final : public Store {
   std::string root_;
 };
 
+/// LocalStore::Sweep of what lies right in one directory, and not below it; OK where there is none.
+Status SweepDirectory(const std::string& path);
+
 }  // namespace pipeline

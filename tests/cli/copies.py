@@ -173,6 +173,41 @@ stages:
         check(sorted(self.files("d")) == ["half/a", "whole/MANIFEST.json", "whole/a"], f"{self.files('d')}")
         check(out.endswith("; 2 were left out\n") and "half/MANIFEST.json: is left out, since" in err, out + err)
 
+    # --- what a bucket is asked for, and told
+
+    @scenario
+    def many_objects_are_not_asked_for_one_by_one(self):
+        for number in range(40):
+            self.buckets.put(self.bucket, f"m/{number:02}", b"x" * number)
+        before = self.buckets.counts()["operations"]
+        self.buckets.fault("storage.objects.get", "return-404")  # whoever asks hears that it is gone
+        self.pipe("cp", "-r", f"gs://{self.bucket}/m/", "down")
+        after = self.buckets.counts()["operations"]
+        more = {name: number - before.get(name, 0) for name, number in after.items() if number != before.get(name, 0)}
+        check(more.get("storage.objects.read") == 40 and sum(more.values()) < 50, f"asked for {more}")
+        check(len(self.files("down")) == 40, "not all came")
+
+    @scenario
+    def an_object_replaced_since_it_was_listed_arrives_new(self):
+        self.buckets.put(self.bucket, "r/a", bytes(200_000))
+        self.buckets.fault("storage.objects.read", "overwrite-after-64K")
+        self.pipe("cp", "-r", f"gs://{self.bucket}/r/", "down")
+        check(self.files("down") == {"a": self.buckets.get(self.bucket, "r/a")}, "not what is there now")
+
+    @scenario
+    def a_bucket_is_told_what_it_holds(self):
+        types = {"a.json": "application/json", "b.html": "text/html; charset=utf-8", "c": "application/octet-stream",
+                 "d.txt": "text/plain; charset=utf-8", "e.yaml": "application/yaml"}
+        (self.root / "t").mkdir()
+        for name in types:
+            (self.root / "t" / name).write_bytes(b"x" * (9_000_000 if name == "d.txt" else 1))
+        self.pipe("cp", "-r", "t", f"gs://{self.bucket}/t")
+        self.pipe("cp", "-r", f"gs://{self.bucket}/t", f"gs://{self.bucket}/u")
+        items = self.buckets.items(self.bucket)
+        for place in ("t", "u"):
+            found = {name: items[f"{place}/{name}"]["contentType"] for name in types}
+            check(found == types, f"{place}: {found}")
+
     # --- sources that change
 
     @scenario
