@@ -66,6 +66,7 @@ Result<std::optional<GcsObject>> UploadPart(const GcsPlace& place, const GcsUplo
   GcsUpload own = upload;
   own.name = part.name;
   own.generation = "0";
+  own.key = {};  // the next process makes parts of its own
   ASSIGN_OR_RETURN(std::optional<GcsObject> made,
                    UploadGcsObject(own, {spool, part.offset, part.size, crc}, stop));
   if (made) return made;

@@ -130,7 +130,7 @@ class SessionUpload {
       if (failure.ok()) continue;  // the session took a part, or ended: on with it
       const Status again = operation_.Again(std::move(failure));
       if (again.ok()) continue;
-      Cancel();
+      if (!LeaveToTheNext(again)) Cancel();
       return again;
     }
   }
@@ -138,6 +138,7 @@ class SessionUpload {
  private:
   /// One request, or the start of a session and one.
   Result<std::optional<GcsObject>> Attempt() {
+    if (session_.empty() && !std::exchange(looked_, true)) RETURN_IF_ERROR(TakeOver());
     if (session_.empty()) {
       ASSIGN_OR_RETURN(const bool started, StartSession());
       if (!started) return std::optional<GcsObject>();
@@ -208,6 +209,27 @@ class SessionUpload {
     }
   }
 
+  /// Goes on with the session of a process that is gone; ends those that were to bring something else here.
+  Status TakeOver() {
+    if (upload_.key.empty()) return {};
+    std::vector<Secret> others;
+    ASSIGN_OR_RETURN(std::optional<TakenSession> taken, upload_.sessions.TakeOver(upload_.key, others));
+    for (const Secret& other : others)
+      if (!CancelGcsSession(upload_.client, other).ok()) break;  // it ends by itself
+    if (!taken) return {};
+    session_ = std::move(taken->uri);
+    id_ = std::move(taken->id);
+    committed_ = 0;
+    known_ = false;
+    return {};
+  }
+
+  /// Whether the session stays open for another process: this one was stopped, or the server does not answer.
+  bool LeaveToTheNext(const Status& why) {
+    const bool is_worth_it = why.code() == Code::kCancelled || why.code() == Code::kUnavailable;
+    return is_worth_it && !upload_.key.empty() && !id_.empty() && upload_.sessions.Leave(id_).ok();
+  }
+
   /// False where the precondition does not hold already.
   Result<bool> StartSession() {
     if (++sessions_ > kMaxSessions)
@@ -229,7 +251,7 @@ class SessionUpload {
     const auto location = answer.response.Header("location");
     if (!location || location->empty()) return operation_.Unavailable("the answer names no upload session");
     session_ = Secret(Reachable(std::string(*location)));
-    ASSIGN_OR_RETURN(id_, upload_.sessions.Begin(session_));
+    ASSIGN_OR_RETURN(id_, upload_.sessions.Begin(session_, upload_.key));
     committed_ = 0;
     known_ = true;
     return true;
@@ -265,6 +287,8 @@ class SessionUpload {
     const bool moved = committed > committed_ || asked;
     farthest_ = std::max(farthest_, committed);
     committed_ = committed;
+    // What another process sent is a part of the checksum, too.
+    if (asked && !bytes_.crc32c) RETURN_IF_ERROR(bytes_.spool.ReadUpTo(committed, operation_.stop()));
     known_ = true;
     if (!moved) return operation_.Unavailable("the bucket took nothing of what was sent");
     return std::optional<GcsObject>();
@@ -305,6 +329,7 @@ class SessionUpload {
   Secret session_;  // empty: none is open
   std::string id_;  // of the session, in the file of sessions
   int sessions_ = 0;
+  bool looked_ = false;          // for a session to go on with
   int changes_ = 0;              // of the source, while it was sent
   std::uint64_t committed_ = 0;  // by the session's own word
   std::uint64_t farthest_ = 0;   // in any session

@@ -25,6 +25,7 @@ struct GcsUpload {
   std::string mark;        // tells this write from all others, see kUploadMark
   std::string generation;  // that must be there; "0": none
   std::string content_type = "application/octet-stream";
+  UploadKey key = {};  // of a session that the next process may go on with
 };
 
 /// The bytes of a spool from `offset` on.

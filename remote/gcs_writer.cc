@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/commit_point.h"
+#include "base/digest.h"
 #include "base/random_name.h"
 #include "base/str.h"
 #include "remote/content_type.h"
@@ -136,8 +137,18 @@ Result<std::string> GcsWriter::Expected(const std::stop_token& stop) const {
 
 Result<std::optional<GcsObject>> GcsWriter::Send(const std::string& generation, const std::stop_token& stop) {
   if (copy_) return RewriteGcsObject(copy_->place, copy_->object, place_, generation, mark_, stop);
-  const GcsUpload upload{*place_.client, spooler_->sessions, place_.bucket, place_.name, mark_, generation,
-                         std::string(ContentTypeOf(place_.name))};
+  GcsUpload upload{*place_.client,
+                   spooler_->sessions,
+                   place_.bucket,
+                   place_.name,
+                   mark_,
+                   generation,
+                   std::string(ContentTypeOf(place_.name))};
+  if (const std::string origin = spool_.Origin(); !origin.empty()) {
+    const std::string& server = place_.client->settings().endpoint.url;
+    upload.key.target = DigestOf(StrCat(server, "\n", place_.Where())).ToHex();
+    upload.key.source = DigestOf(StrCat(generation, "\n", origin)).ToHex();
+  }
   if (spool_.size() > spooler_->options.compose_above) {
     ASSIGN_OR_RETURN(const bool composes, CanCompose(place_));
     if (composes) return ComposeGcsObject(place_, upload, spool_, spooler_->options.part_bytes, stop);

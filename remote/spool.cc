@@ -122,6 +122,24 @@ void Spool::Adopt(std::unique_ptr<LocalFile> file) {
   adopted_ctime_ = adopted_->identity().ctime_ns;
 }
 
+std::string Spool::Origin() const {
+  if (!adopted_ || adopted_->keeper() == LocalFile::Keeper::kStore) return {};
+  const FileIdentity& file = adopted_->identity();
+  return StrCat(file.size, " ", file.mtime_ns, " ", file.inode, " ", file.ctime_ns, " ", file.path);
+}
+
+Status Spool::ReadUpTo(std::uint64_t bytes, const std::stop_token& stop) {
+  if (sum_.bytes >= bytes) return {};
+  ASSIGN_OR_RETURN(const std::unique_ptr<ByteFile> file, Open());
+  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file->Open(sum_.bytes, stop));
+  std::string piece(kCheckBytes, '\0');
+  while (sum_.bytes < bytes) {
+    ASSIGN_OR_RETURN(const std::size_t got, reader->Read(piece));
+    if (got == 0) break;
+  }
+  return {};
+}
+
 Result<bool> Spool::Settle(const std::stop_token& stop) {
   if (!adopted_ || adopted_->keeper() == LocalFile::Keeper::kStore) return true;
   RETURN_IF_ERROR(adopted_->CheckUnchanged());
@@ -135,14 +153,7 @@ Result<bool> Spool::Settle(const std::stop_token& stop) {
 }
 
 Result<std::uint32_t> Spool::Checksum(const std::stop_token& stop) {
-  if (sum_.bytes < size_) {
-    ASSIGN_OR_RETURN(const std::unique_ptr<ByteFile> file, Open());
-    ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file->Open(sum_.bytes, stop));
-    std::string piece(kCheckBytes, '\0');
-    for (std::size_t got = 1; got > 0;) {
-      ASSIGN_OR_RETURN(got, reader->Read(piece));
-    }
-  }
+  RETURN_IF_ERROR(ReadUpTo(size_, stop));
   return sum_.crc32c;
 }
 

@@ -47,6 +47,11 @@ class Spool {
   }
   /// The same, after reading what is missing.
   Result<std::uint32_t> Checksum(const std::stop_token& stop);
+  /// Tells this state of an adopted file from others and from other files, in this process and the next;
+  /// empty for what is gone with this process.
+  std::string Origin() const;
+  /// Reads the first `bytes`, as far as the checksum lacks them.
+  Status ReadUpTo(std::uint64_t bytes, const std::stop_token& stop);
   /// False where the owner of an adopted file changed bytes that were read, which the kernel's ctime shows:
   /// its checksum is that of no state, and is forgotten; all of it is to be read again. To be asked after the
   /// last read. kDataLoss where size or mtime show a change.

@@ -5,14 +5,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <functional>
+#include <cstdint>
 #include <optional>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/file_descriptor.h"
 #include "base/str.h"
 #include "base/uninterrupted.h"
+#include "remote/http_text.h"
 #include "storage/directory.h"
 #include "storage/local_error.h"
 #include "storage/local_names.h"
@@ -25,10 +28,42 @@ constexpr std::uint64_t kMaxFile = 16 << 20;
 /// A temporary's name tells which process made it, and whether that is gone.
 constexpr std::string_view kSession = "session";
 
+/// No process has this number: the session was left.
+constexpr std::string_view kNobody = ".session.tmp.00000000-0-";
+constexpr std::int64_t kKeptSeconds = std::int64_t{6} * 24 * 60 * 60;
+
 struct Line {
   std::string id;
   Secret uri;
+  UploadKey key = {};        // empty: nobody goes on with it
+  std::int64_t started = 0;  // of one with a key: seconds since 1970
 };
+
+std::int64_t Now() { return SystemClock().UnixMillis() / 1000; }
+
+bool IsLeft(const Line& line) { return WriterIsGone(*ParseTemporaryName(line.id)); }
+
+/// Cuts the text up to the next space off `line`.
+std::string_view NextWord(std::string_view& line) {
+  const std::size_t end = std::min(line.find(' '), line.size());
+  const std::string_view word = line.substr(0, end);
+  line.remove_prefix(std::min(end + 1, line.size()));
+  return word;
+}
+
+/// Absent where it is none.
+std::optional<Line> ParseLine(std::string_view text) {
+  Line line;
+  line.id = NextWord(text);
+  line.uri = Secret(std::string(NextWord(text)));
+  if (!ParseTemporaryName(line.id) || line.uri.empty()) return std::nullopt;
+  line.key.target = NextWord(text);
+  line.key.source = NextWord(text);
+  const std::optional<std::uint64_t> started = ParseLength(text);
+  if (!started || line.key.source.empty()) line.key = {};
+  line.started = static_cast<std::int64_t>(started.value_or(0));
+  return line;
+}
 
 /// The file, locked against other processes while it is open.
 Result<FileDescriptor> OpenLocked(const std::string& path, bool make) {
@@ -65,16 +100,18 @@ Result<std::vector<Line>> ReadLines(const FileDescriptor& file, const std::strin
     if (end == std::string_view::npos) break;  // torn: the session was not used yet
     const std::string_view line = left.substr(0, end);
     left.remove_prefix(end + 1);
-    const std::size_t space = line.find(' ');
-    if (space != std::string_view::npos && ParseTemporaryName(line.substr(0, space)))
-      lines.push_back({std::string(line.substr(0, space)), Secret(std::string(line.substr(space + 1)))});
+    if (std::optional<Line> parsed = ParseLine(line)) lines.push_back(*std::move(parsed));
   }
   return lines;
 }
 
 Status WriteLines(const FileDescriptor& file, const std::string& path, const std::vector<Line>& lines) {
   std::string text;
-  for (const Line& line : lines) text.append(line.id).append(" ").append(line.uri.Reveal()).append("\n");
+  for (const Line& line : lines) {
+    text.append(line.id).append(" ").append(line.uri.Reveal());
+    if (!line.key.empty()) text += StrCat(" ", line.key.target, " ", line.key.source, " ", line.started);
+    text.append("\n");
+  }
   for (std::size_t at = 0; at < text.size();) {
     const ssize_t written = pwrite(file.get(), text.data() + at, text.size() - at, static_cast<off_t>(at));
     if (written < 0 && errno == EINTR) continue;
@@ -88,12 +125,12 @@ Status WriteLines(const FileDescriptor& file, const std::string& path, const std
 
 }  // namespace
 
-Result<std::string> UploadSessions::Begin(const Secret& uri) {
+Result<std::string> UploadSessions::Begin(const Secret& uri, const UploadKey& key) {
   const std::scoped_lock lock(mutex_);
   ASSIGN_OR_RETURN(const FileDescriptor file, OpenLocked(path_, true));
   ASSIGN_OR_RETURN(std::vector<Line> lines, ReadLines(file, path_));
   std::string id = NewTemporaryName(kSession);
-  lines.push_back({id, uri});
+  lines.push_back({id, uri, key, Now()});
   RETURN_IF_ERROR(WriteLines(file, path_, lines));
   return id;
 }
@@ -106,6 +143,40 @@ Status UploadSessions::End(std::string_view id) {
   return WriteLines(file, path_, lines);
 }
 
+Status UploadSessions::Leave(std::string_view id) {
+  const std::scoped_lock lock(mutex_);
+  ASSIGN_OR_RETURN(const FileDescriptor file, OpenLocked(path_, true));
+  ASSIGN_OR_RETURN(std::vector<Line> lines, ReadLines(file, path_));
+  for (Line& line : lines)
+    if (line.id == id) line.id = StrCat(kNobody, lines.size());
+  return WriteLines(file, path_, lines);
+}
+
+Result<std::optional<TakenSession>> UploadSessions::TakeOver(const UploadKey& key,
+                                                             std::vector<Secret>& others) {
+  const std::scoped_lock lock(mutex_);
+  std::optional<TakenSession> taken;
+  Result<FileDescriptor> file = OpenLocked(path_, false);
+  if (!file.ok() && file.status().code() == Code::kNotFound) return taken;
+  if (!file.ok()) return std::move(file).status();
+  ASSIGN_OR_RETURN(std::vector<Line> lines, ReadLines(*file, path_));
+  std::vector<Line> kept;
+  for (Line& line : lines) {
+    const bool is_to_it = !line.key.empty() && line.key.target == key.target && IsLeft(line);
+    if (is_to_it && (taken || line.key.source != key.source || line.started + kKeptSeconds < Now())) {
+      others.push_back(std::move(line.uri));
+      continue;
+    }
+    if (is_to_it) {
+      line.id = NewTemporaryName(kSession);
+      taken = TakenSession{line.id, line.uri};
+    }
+    kept.push_back(std::move(line));
+  }
+  if (taken || kept.size() < lines.size()) RETURN_IF_ERROR(WriteLines(*file, path_, kept));
+  return taken;
+}
+
 Result<std::vector<Secret>> UploadSessions::TakeAbandoned() {
   const std::scoped_lock lock(mutex_);
   std::vector<Secret> taken;
@@ -115,7 +186,8 @@ Result<std::vector<Secret>> UploadSessions::TakeAbandoned() {
   ASSIGN_OR_RETURN(std::vector<Line> lines, ReadLines(*file, path_));
   std::vector<Line> kept;
   for (Line& line : lines) {
-    if (WriterIsGone(*ParseTemporaryName(line.id))) {
+    const bool is_of_use = !line.key.empty() && Now() <= line.started + kKeptSeconds;
+    if (!is_of_use && IsLeft(line)) {
       taken.push_back(std::move(line.uri));
     } else {
       kept.push_back(std::move(line));

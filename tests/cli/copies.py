@@ -305,6 +305,43 @@ stages:
         self.pipe(*words, "--force", "text")
         check(words_of("bytes") == {"six"}, "the old file was taken for the new one")
 
+    # --- copies that are killed
+
+    @scenario
+    def a_killed_upload_goes_on(self):
+        """After each kill the next one sends only what the bucket has not taken; a changed source begins anew."""
+        data = random.Random(3).randbytes(48 * MIB)
+        (self.root / "big").write_bytes(data)
+        target = f"gs://{self.bucket}/big"
+        begun = self.operations("storage.objects.insert.start")
+
+        def kill(sign, kib):
+            before = self.operations(CHUNK)
+            self.buckets.fault(CHUNK, f"stall-for-700ms-after-{kib}K")
+            process = self.start("cp", "big", target)
+            # The first request of one that goes on asks how far it is.
+            self.wait_for(process, "in the middle", lambda: self.operations(CHUNK) > before)
+            time.sleep(0.2)
+            process.send_signal(sign)
+            process.communicate(timeout=60)
+            check(process.returncode != 0, "was not killed")
+
+        for number, sign in enumerate((signal.SIGKILL, signal.SIGTERM, signal.SIGKILL, signal.SIGINT)):
+            kill(sign, 2_000 * (number + 1))
+        check(self.pipe("cp", "big", target)[0].startswith("copied 1 object, "), "did not go on")
+        check(self.buckets.get(self.bucket, "big") == data, "other bytes")
+        starts = self.operations("storage.objects.insert.start") - begun
+        check(starts == 1, f"{starts} sessions, where one would do")
+        check(self.buckets.counts()["open_sessions"] == 0, "a session was left open")
+
+        (self.root / "big").write_bytes(data[::-1])
+        target = f"gs://{self.bucket}/other"
+        kill(signal.SIGKILL, 2_000)
+        self.overwrite(self.root / "big", data)
+        self.pipe("cp", "big", target)
+        check(self.buckets.get(self.bucket, "other") == data, "the front of one source and the rest of another")
+        check(self.buckets.counts()["open_sessions"] == 0, "the session of the other source was left open")
+
 
 def main():
     pipe, fake = (Path(word).resolve() for word in sys.argv[1:3])
