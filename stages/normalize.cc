@@ -15,6 +15,8 @@ namespace pipeline {
 
 namespace {
 
+constexpr std::string_view kKeepJamo = "keep_jamo";
+
 LetterCase CaseNamed(std::string_view name) {
   if (name == "lower") return LetterCase::kLower;
   if (name == "lower_ascii") return LetterCase::kLowerAscii;
@@ -31,8 +33,12 @@ NormalForm FormNamed(std::string_view name) {
 /// What the stage does to one line. Immutable: shared by all workers.
 class LineRule {
  public:
-  LineRule(NormalForm form, LetterCase letter_case, bool collapse)
-      : form_(form), case_(letter_case), collapse_(collapse), stable_(StableCodePoints(form, letter_case)) {
+  LineRule(NormalForm form, Jamo jamo, LetterCase letter_case, bool collapse)
+      : form_(form),
+        jamo_(jamo),
+        case_(letter_case),
+        collapse_(collapse),
+        stable_(StableCodePoints(form, letter_case, jamo)) {
     if (!collapse) return;
     for (char32_t c = 0; c < 0x10000; ++c)
       if (IsWhiteSpace(c) && c != ' ') stable_.Remove(c);
@@ -52,7 +58,7 @@ class LineRule {
       out.append(line.substr(at, run.joins - at));
       at = case_ == LetterCase::kKeep ? WorthCopyingAt(line, run.stop) : line.size();
       const std::size_t looked_at = out.size();
-      RETURN_IF_ERROR(AppendNormalForm(form_, line.substr(run.joins, at - run.joins), out));
+      RETURN_IF_ERROR(AppendNormalForm(form_, line.substr(run.joins, at - run.joins), out, jamo_));
       if (case_ != LetterCase::kKeep) RETURN_IF_ERROR(Lower(out, begin));
       if (collapse_) CollapseWhiteSpace(out, looked_at);
     }
@@ -118,6 +124,7 @@ class LineRule {
   }
 
   NormalForm form_;
+  Jamo jamo_;
   LetterCase case_;
   bool collapse_;
   CodePointSet stable_;
@@ -192,8 +199,7 @@ class NormalizeWorker final : public Worker {
 
 class Normalize final : public Transform {
  public:
-  Normalize(NormalForm form, LetterCase letter_case, bool collapse, bool drop_empty)
-      : rule_(form, letter_case, collapse), drop_empty_(drop_empty) {}
+  Normalize(LineRule rule, bool drop_empty) : rule_(std::move(rule)), drop_empty_(drop_empty) {}
 
   Result<std::unique_ptr<Worker>> NewWorker() const override {
     return std::unique_ptr<Worker>(std::make_unique<NormalizeWorker>(rule_, drop_empty_));
@@ -217,6 +223,9 @@ StageType NormalizeType() {
        Effect::kBytes,
        "The Unicode normal form.",
        {"nfc", "nfkc", "nmt_nfkc", "none"}},
+      {kKeepJamo, ValueType::kBoolean, "~", Effect::kBytes,
+       "Keeps compatibility jamo, as in ㅋㅋ and ㅠㅠ; without it NFKC makes conjoining ones of them, which "
+       "join into syllables."},
       {"case",
        ValueType::kChoice,
        "~",
@@ -234,7 +243,11 @@ StageType NormalizeType() {
        "Whether lines that end up empty are dropped."},
   };
   type.libraries = {{"icu", IcuVersion()}};
-  type.check = [](const Json&, Schema& schema) -> Status {
+  type.check = [](const Json& config, Schema& schema) -> Status {
+    const NormalForm form = FormNamed(config["form"].AsString());
+    if (config[kKeepJamo].AsBool() && (form == NormalForm::kNone || form == NormalForm::kNfc))
+      return Status(Code::kInvalidArgument,
+                    StrCat(kKeepJamo, ": this form changes no jamo; leave the key out, or set form: nfkc"));
     if (schema.columns.count("text") == 0)
       return Status(Code::kInvalidArgument,
                     "normalize changes the column 'text', which its input does not have");
@@ -247,9 +260,11 @@ StageType NormalizeType() {
   };
   type.make = TransformFactory([](const StageContext& context) -> Result<std::unique_ptr<Transform>> {
     const Json& config = context.config;
-    return std::unique_ptr<Transform>(std::make_unique<Normalize>(
-        FormNamed(config["form"].AsString()), CaseNamed(config["case"].AsString()),
-        config["whitespace"].AsString() == "collapse", config["drop_empty"].AsBool(true)));
+    LineRule rule(FormNamed(config["form"].AsString()),
+                  config[kKeepJamo].AsBool() ? Jamo::kKeep : Jamo::kCompose,
+                  CaseNamed(config["case"].AsString()), config["whitespace"].AsString() == "collapse");
+    return std::unique_ptr<Transform>(
+        std::make_unique<Normalize>(std::move(rule), config["drop_empty"].AsBool(true)));
   });
   return type;
 }

@@ -4,6 +4,7 @@
 #include <unicode/casemap.h>
 #include <unicode/normalizer2.h>
 #include <unicode/uchar.h>
+#include <unicode/unistr.h>
 #include <unicode/uscript.h>
 #include <unicode/utf16.h>
 #include <unicode/uversion.h>
@@ -106,6 +107,47 @@ Status AppendNmtNfkc(std::string_view utf8, std::string& out) {
   return AppendByIcu(NormalForm::kNfkc, utf8.substr(begin), out);
 }
 
+constexpr char32_t kFirstJamo = 0x3131, kLastJamo = 0x318e;          // Hangul Compatibility Jamo
+constexpr char32_t kFirstHalfJamo = 0xffa0, kLastHalfJamo = 0xffdc;  // their half-width forms, and gaps
+
+constexpr CodePointSet MakeJamoSet() {
+  CodePointSet set;
+  for (char32_t c = kFirstJamo; c <= kLastJamo; ++c) set.Add(c);
+  for (char32_t c = kFirstHalfJamo; c <= kLastHalfJamo; ++c) set.Add(c);
+  return set;
+}
+constexpr CodePointSet kJamoSet = MakeJamoSet();
+
+/// Appends the jamo as it is, and a half-width one in its full width: the first step of its decomposition.
+Status AppendJamo(std::string_view utf8, std::string& out) {
+  const auto bits = [utf8](std::size_t i) { return UChar32{static_cast<unsigned char>(utf8[i])} & 0x3f; };
+  const UChar32 c = (bits(0) & 0xf) << 12 | bits(1) << 6 | bits(2);
+  if (static_cast<char32_t>(c) < kFirstHalfJamo) {
+    out.append(utf8);
+    return {};
+  }
+  UErrorCode error = U_ZERO_ERROR;
+  const icu::Normalizer2* const nfkc = icu::Normalizer2::getNFKCInstance(error);
+  if (U_FAILURE(error)) return IcuError(error);
+  icu::UnicodeString full;
+  if (nfkc->getRawDecomposition(c, full))
+    full.toUTF8String(out);
+  else  // a gap, which is not assigned
+    out.append(utf8);
+  return {};
+}
+
+/// `utf8` in the form, without jamo in it.
+Status AppendForm(NormalForm form, std::string_view utf8, std::string& out) {
+  switch (form) {
+    case NormalForm::kNone: out.append(utf8); return {};
+    case NormalForm::kNfc:
+    case NormalForm::kNfkc: return AppendByIcu(form, utf8, out);
+    case NormalForm::kNmtNfkc: return AppendNmtNfkc(utf8, out);
+  }
+  return {};
+}
+
 /// Of a letter by its script; of one that several scripts share by those that it extends to.
 CharacterClass LetterClass(UChar32 c, bool is_letter) {
   UErrorCode error = U_ZERO_ERROR;
@@ -142,14 +184,18 @@ CharacterClass ClassOf(char32_t code_point) {
 
 CharacterClasses UnicodeClasses() { return CharacterClasses(ClassOf); }
 
-Status AppendNormalForm(NormalForm form, std::string_view utf8, std::string& out) {
-  switch (form) {
-    case NormalForm::kNone: out.append(utf8); return {};
-    case NormalForm::kNfc:
-    case NormalForm::kNfkc: return AppendByIcu(form, utf8, out);
-    case NormalForm::kNmtNfkc: return AppendNmtNfkc(utf8, out);
+Status AppendNormalForm(NormalForm form, std::string_view utf8, std::string& out, Jamo jamo) {
+  if (jamo == Jamo::kCompose || form == NormalForm::kNone || form == NormalForm::kNfc)
+    return AppendForm(form, utf8, out);
+  std::size_t begin = 0;
+  for (std::size_t at = 0; at < utf8.size(); at += Utf8Size(utf8[at])) {
+    const std::size_t size = kJamoSet.MatchAt(utf8, at);
+    if (size == 0) continue;
+    RETURN_IF_ERROR(AppendForm(form, utf8.substr(begin, at - begin), out));
+    RETURN_IF_ERROR(AppendJamo(utf8.substr(at, size), out));
+    begin = at + size;
   }
-  return {};
+  return AppendForm(form, utf8.substr(begin), out);
 }
 
 Status MakeLowerCase(LetterCase letter_case, std::string& text, std::size_t begin) {
@@ -174,7 +220,7 @@ Status MakeLowerCase(LetterCase letter_case, std::string& text, std::size_t begi
   return {};
 }
 
-CodePointSet StableCodePoints(NormalForm form, LetterCase letter_case) {
+CodePointSet StableCodePoints(NormalForm form, LetterCase letter_case, Jamo jamo) {
   const UProperty quick_check = form == NormalForm::kNfc ? UCHAR_NFC_QUICK_CHECK : UCHAR_NFKC_QUICK_CHECK;
   CodePointSet stable;
   for (UChar32 c = 0; c < 0x10000; ++c) {
@@ -189,6 +235,8 @@ CodePointSet StableCodePoints(NormalForm form, LetterCase letter_case) {
   }
   if (form == NormalForm::kNmtNfkc)
     for (const NmtRule& rule : kNmtRules) stable.Remove(rule.code_point);
+  if (jamo == Jamo::kKeep)
+    for (char32_t c = kFirstJamo; c <= kLastJamo; ++c) stable.Add(c);
   return stable;
 }
 

@@ -19,6 +19,7 @@ from program import ran, told
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 SPACE = re.compile("[\x00-\x20\x7f-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]+")
+JAMO = re.compile("([\u3131-\u318e])")  # which the pipeline keeps
 ROWS = 4000
 
 
@@ -35,7 +36,8 @@ def reviews(seed):
 def cleaned(rows):
     wanted = Counter()
     for text, label in rows:
-        clean = SPACE.sub(" ", unicodedata.normalize("NFKC", text)).strip(" ")
+        kept = "".join(part if JAMO.fullmatch(part) else unicodedata.normalize("NFKC", part) for part in JAMO.split(text))
+        clean = SPACE.sub(" ", kept).strip(" ")
         if clean:
             wanted[clean, label] += 1
     return wanted

@@ -149,6 +149,44 @@ TEST(NormalizeTest, LowerCaseIsTheSameWithAndWithoutShortCuts) {
   }
 }
 
+TEST(NormalizeTest, JamoStayWhereAskedTo) {
+  const auto kept = [](std::string_view form, const std::string& line) {
+    Json config = Config(form);
+    config["keep_jamo"] = true;
+    Batch batch = BatchOf({line});
+    ApplyTo(batch, *MakeTransform(NormalizeType(), config));
+    return LinesOf(batch).at(0);
+  };
+  const Case cases[] = {
+      {"ㅋㅋㅠㅠ", "ㅋㅋㅠㅠ"},             // they would be U+110F, U+D050, U+1172
+      {"ㅋㅋ  ㅠㅠ", "ㅋㅋ ㅠㅠ"},          // white space as ever
+      {"ㄱㅏ가ㄳ", "ㄱㅏ가ㄳ"},             // nothing joins them, and they join nothing
+      {"ﾻﾻￂ", "ㅋㅋㅏ"},                    // half-width ones become them
+      {"\u1112\u1161\u11ab", "한"},         // conjoining ones are composed
+      {"㉠ ㈎", "\u1100 (가)"},             // enclosed ones are no jamo of chat
+      {"ㅋＡ①ㅋか\u3099ㅠ", "ㅋA1ㅋがㅠ"},  // everything else follows the form
+      {"e\u0301ㅋ\u0301", "éㅋ\u0301"},     // a mark stays where it is
+      {"\uffbf\uffdd", "\uffbf\uffdd"},     // not assigned
+  };
+  for (const std::string_view form : {"nfkc", "nmt_nfkc"})
+    for (const Case& c : cases) EXPECT_EQ(kept(form, c.before), c.after) << form << " " << c.before;
+  EXPECT_EQ(Normalized("nfkc", "ㅋㅋㅠㅠ"), "\u110f큐\u1172");
+  EXPECT_EQ(Normalized("nfkc", "가ㄳ"), "갃");
+}
+
+TEST(NormalizeTest, KeepingJamoIsInTheRecipeOnlyWhereItIsAskedForAndNoMatterOfFormsThatChangeNone) {
+  const StageType type = NormalizeType();
+  Schema schema = TextSchema();
+  for (const std::string_view form : {"nfc", "none"}) {
+    Json config = Config(form);
+    EXPECT_FALSE(CanonicalConfig(type.keys, config).Has("keep_jamo"));
+    EXPECT_TRUE(type.check(config, schema).ok());
+    config["keep_jamo"] = true;
+    EXPECT_EQ(type.check(config, schema).message(),
+              "keep_jamo: this form changes no jamo; leave the key out, or set form: nfkc");
+  }
+}
+
 TEST(NormalizeTest, TheCaseIsInTheRecipeOnlyWhereItIsGiven) {
   const ConfigKey* found = nullptr;
   const StageType type = NormalizeType();
@@ -224,9 +262,9 @@ TEST(NormalizeTest, AWorkerKeepsNothingOfABatch) {
 }
 
 /// The rules of stages/normalize.md in the order in which they are written, without a short cut.
-std::string InSlowMotion(NormalForm form, std::string_view line) {
+std::string InSlowMotion(NormalForm form, Jamo jamo, std::string_view line) {
   std::string out;
-  EXPECT_TRUE(AppendNormalForm(form, line, out).ok());
+  EXPECT_TRUE(AppendNormalForm(form, line, out, jamo).ok());
   CollapseWhiteSpace(out, 0);
   return std::string(StripWhiteSpace(out));
 }
@@ -237,8 +275,8 @@ TEST(NormalizeTest, ShortCutsChangeNoByte) {
       "あ", "か", "が", "\u3099", "\u309a", "\u309b", "ｶ", "ﾞ", "猫", "ー", "。", "a", "e", "é", "\u0301",
       "\u0323", "\u0345", " ", " ", "\u3000", "\u00a0", "\t", "\x01", "\x7f", "\u0085", "\u008f", "\0"s, "Ａ",
       "！", "…", "～", "\ufdfa", "\u00a8", "\u200b", "\u200d", "\u2581", "\ufffd", "\ufeff", "\u1112",
-      "\u1161", "\u11ab", "한", "\u0915", "\u093c", "\u09c7", "\u09be", "\u0f71", "\u0f72", "\u1680",
-      "\u2028", "👩", "\U0001d400", "\U000110ba",
+      "\u1161", "\u11ab", "한", "ㅋ", "ㅠ", "ㄳ", "ﾻ", "ￂ", "\u3164", "㉠", "가", "\u0915", "\u093c",
+      "\u09c7", "\u09be", "\u0f71", "\u0f72", "\u1680", "\u2028", "👩", "\U0001d400", "\U000110ba",
       // Runs that are copied between two that are not.
       "猫が鳴くので起きた", " a run of several words ", "e  and more, after two",
       "\u3000字下げのある長い行だ"};
@@ -258,12 +296,22 @@ TEST(NormalizeTest, ShortCutsChangeNoByte) {
       line += pieces[random() % 3 > 0 ? pieces.size() - 1 - random() % 4 : random() % pieces.size()];
     lines.push_back(line);
   }
-  for (const auto& [name, form] : forms) {
-    const auto transform = MakeTransform(NormalizeType(), Config(name, "collapse", false));
+  std::vector<std::pair<Json, std::pair<NormalForm, Jamo>>> settings;
+  for (const auto& [name, form] : forms)
+    settings.push_back({Config(name, "collapse", false), {form, Jamo::kCompose}});
+  for (const std::string_view name : {"nfkc", "nmt_nfkc"}) {
+    settings.push_back({Config(name, "collapse", false),
+                        {name == "nfkc" ? NormalForm::kNfkc : NormalForm::kNmtNfkc, Jamo::kKeep}});
+    settings.back().first["keep_jamo"] = true;
+  }
+  for (const auto& [config, rule] : settings) {
+    const auto [form, jamo] = rule;
+    const std::string name = config.Dump();
+    const auto transform = MakeTransform(NormalizeType(), config);
     Batch batch = BatchOf(lines);
     ApplyTo(batch, *transform);
     for (std::size_t i = 0; i < lines.size(); ++i)
-      ASSERT_EQ(batch.text[i], InSlowMotion(form, lines[i]))
+      ASSERT_EQ(batch.text[i], InSlowMotion(form, jamo, lines[i]))
           << name << ": " << testing::PrintToString(lines[i]);
 
     if (form == NormalForm::kNmtNfkc) continue;  // see stages/normalize.md
