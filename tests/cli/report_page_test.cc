@@ -48,8 +48,8 @@ Sample SampleOf(std::string text) { return {std::move(text), {}, false, false}; 
 RunRecord RecordWith(const std::string& evil) {
   RunRecord record = LineOf(1);
   record.begin = {evil, evil, evil, evil, evil, 1769860800000, {{evil, evil}}, 2, 1, 1, 1};
-  record.stages = {{evil, evil, {}, evil, evil, evil, evil, evil, evil, 1, 1},
-                   {evil + "2", evil, {evil}, evil, evil, evil, evil, evil, "", 0, 0}};
+  record.stages = {{evil, evil, {}, evil, evil, evil, evil, evil, evil, 1, 1, evil},
+                   {evil + "2", evil, {evil}, evil, evil, evil, evil, evil, "", 0, 0, ""}};
   for (const RecordedStage& stage : record.stages) {
     record.counts[stage.name].counts = {10, 9, 8, 7, {{evil, 3}}};
     record.counts[stage.name].splits[evil] = {1, 2, 3};
