@@ -8,7 +8,7 @@
 
 #include "base/json.h"
 #include "base/str.h"
-#include "dag/publisher.h"
+#include "dag/place/claim.h"
 #include "records/piece.h"
 #include "remote/open_store.h"
 #include "storage/uri.h"

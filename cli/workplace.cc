@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/random_name.h"
 #include "base/str.h"
+#include "dag/place/host.h"
 #include "remote/open_store.h"
 #include "stages/partition_file.h"
 #include "storage/disk.h"
@@ -54,12 +55,13 @@ Status CheckShared(const HandOut& hand_out) {
           "; a worker needs the directory itself, under the same path, as a network file system gives it"));
 }
 
-/// How this process holds places that other machines can reach.
+/// How this process holds the places where it publishes.
 Result<LeaseTerms> LeaseTermsOf(Store& work) {
   LeaseTerms terms;
   ASSIGN_OR_RETURN(terms.holder, HolderOf(work));
   char host[256] = "?";
   if (gethostname(host, sizeof host - 1) != 0) host[0] = '?';
+  terms.host = HostId();
   terms.who = StrCat(host, ", process ", getpid());
   if (const char* seconds = std::getenv("PIPE_LEASE"); seconds != nullptr && *seconds != '\0') {
     char* end = nullptr;

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "dag/lease.h"
+#include "dag/place/lease.h"
 #include "dag/plan.h"
 #include "dag/progress.h"
 #include "dag/run_log.h"
@@ -39,7 +39,7 @@ struct Environment {
   std::function<Result<std::uint64_t>()> free_bytes;
   /// Free bytes at the place of an artifact; absent where nobody counts them, as in a bucket.
   std::function<Result<std::optional<std::uint64_t>>(const std::string& uri)> place_free_bytes;
-  LeaseTerms lease;       // of runs in this work directory, on places in buckets
+  LeaseTerms lease;       // of runs in this work directory
   std::string scratch;    // path of a directory in which Jobs have a directory of their own each
   std::string kept;       // path of a directory in which Jobs keep copies from one run to the next
   std::string artifacts;  // path of artifacts/ of the work directory

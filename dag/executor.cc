@@ -169,17 +169,22 @@ class Executor::Coordinator {
                    [this, &track, unit = std::move(unit), work = std::move(work)]() -> std::function<void()> {
                      return [this, &track, unit, outcome = work()] {
                        --track.running;
-                       if (!outcome.ok()) run_.failures.Fail(track, unit, outcome);
+                       if (outcome.Detail<LostLease>() != nullptr) {
+                         if (lost_.ok()) lost_ = outcome;
+                         run_.stop.request_stop();
+                       } else if (!outcome.ok()) {
+                         run_.failures.Fail(track, unit, outcome);
+                       }
                        run_.changed.notify_all();
                      };
                    });
   }
 
-  /// Another machine writes where this run does: it stops.
+  /// Another run writes where this one does: it stops.
   void LoseLease(Status why) {
     {
       const std::scoped_lock lock(run_.mutex);
-      lost_ = std::move(why);
+      if (lost_.ok()) lost_ = std::move(why);
     }
     run_.stop.request_stop();
     run_.changed.notify_all();

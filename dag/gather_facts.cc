@@ -10,7 +10,7 @@
 #include "base/str.h"
 #include "dag/lineages.h"
 #include "dag/own_objects.h"
-#include "dag/publisher.h"
+#include "dag/place/claim.h"
 #include "dag/unit_id.h"
 #include "dag/vanished_source.h"
 #include "spec/wanted_files.h"

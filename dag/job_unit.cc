@@ -14,6 +14,9 @@
 #include "dag/artifact_summary.h"
 #include "dag/keys.h"
 #include "dag/manifest.h"
+#include "dag/place/claim.h"
+#include "dag/place/commit_manifest.h"
+#include "dag/place/holds_bytes.h"
 #include "dag/publisher.h"
 #include "dag/unit_id.h"
 #include "records/piece.h"
@@ -147,8 +150,8 @@ class JobRun {
     UnitLine line = *known;
     ASSIGN_OR_RETURN(const std::unique_ptr<Store> from, OpenPlace(*scope_.environment, line.place));
     for (const StoredObject& object : line.objects) {
-      ASSIGN_OR_RETURN(const std::optional<ObjectInfo> there, from->Stat(object.name));
-      if (!there || there->size != object.bytes) return false;
+      ASSIGN_OR_RETURN(const bool holds, HoldsBytes(*from, object, stop_));
+      if (!holds) return false;
     }
     RETURN_IF_ERROR(ClearTheWay());
     if (line.place != planned_.place)
@@ -163,6 +166,8 @@ class JobRun {
 
   /// Takes the manifest away, which would say that all is there, and lays down a claim.
   Status ClearTheWay() {
+    RETURN_IF_ERROR(CheckNotPublished(scope_, out_, stop_));
+    RETURN_IF_ERROR(Confirm());
     if (planned_.replaces) {
       Result<Manifest> manifest = ReadManifest(out_, planned_.place);
       if (manifest.ok()) before_ = std::move(*manifest);
@@ -192,8 +197,13 @@ class JobRun {
     request.out = &out_;
     request.out_uri = UriOfPlace(*scope_.environment, planned_.place);
     request.recipe = planned_.recipe();
-    request.condition = [&versions](const std::string& object) {
+    request.condition = [this, &versions](const std::string& object) {
       const auto found = versions.find(object);
+      if (const auto now = out_.Stat(object); scope_.confirm && now.ok() && *now) {
+        const bool known = found != versions.end() && found->second == (*now)->version;
+        // What landed there meanwhile was written by a run that had lost the place.
+        if (!known && Confirm().ok()) return Condition::Replace((*now)->version);
+      }
       return found == versions.end() ? Condition::CreateOnly() : Condition::Replace(found->second);
     };
     request.scratch = scratch.path();
@@ -229,11 +239,13 @@ class JobRun {
       ASSIGN_OR_RETURN(manifest.continues, Json::Parse(line.continues));
     }
     RETURN_IF_ERROR(RemoveReplaced(manifest));
-    RETURN_IF_ERROR(
-        WriteObject(out_, kManifestName, EncodeManifest(manifest), Condition::ReplaceAny()).status());
+    RETURN_IF_ERROR(Confirm());
+    RETURN_IF_ERROR(CommitManifest(scope_, out_, manifest, stop_));
     PassCommitPoint("manifest.committed");
-    return {};
+    return Confirm();
   }
+
+  Status Confirm() const { return scope_.confirm ? scope_.confirm(stop_) : Status(); }
 
   /// What the replaced artifact had and this one has not. Nothing else: a Job may keep files there from one
   /// run to the next.

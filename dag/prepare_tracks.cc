@@ -8,6 +8,8 @@
 #include "base/str.h"
 #include "dag/keys.h"
 #include "dag/manifest.h"
+#include "dag/place/claim.h"
+#include "dag/place/held_store.h"
 #include "dag/publisher.h"
 #include "storage/uri.h"
 
@@ -310,19 +312,29 @@ Status MakeStages(const Graph& graph, const Plan& plan, int streams, TakenPieces
   return planned.job ? Status() : DivideMemory(graph, streams, scope);
 }
 
-Result<std::unique_ptr<LeaseKeeper>> ClaimPlaces(const PreparedTracks& prepared,
-                                                 const Environment& environment, std::stop_token stop) {
-  std::vector<std::pair<std::string, Store*>> shared;
+Result<std::unique_ptr<LeaseKeeper>> ClaimPlaces(PreparedTracks& prepared, const Environment& environment,
+                                                 std::stop_token stop) {
+  // Those below the work directory are held with it.
+  const auto is_shared = [](const Track& track) {
+    return track.active() && track.out && !track.planned->place.starts_with(kWorkPlace);
+  };
+  std::vector<HeldPlace> shared;
   for (const std::unique_ptr<Track>& track : prepared.tracks)
-    if (track->active() && track->out && IsRemote(track->planned->place))
-      shared.emplace_back(track->planned->place, track->out.get());
+    if (is_shared(*track)) shared.emplace_back(track->planned->place, track->out.get());
   const auto note = [&environment](std::string_view line) { environment.progress->Note(line); };
   ASSIGN_OR_RETURN(
       std::unique_ptr<LeaseKeeper> keeper,
-      LeaseKeeper::Take(std::move(shared), environment.lease, SystemLeaseWait(), note, std::move(stop)));
+      LeaseKeeper::Take(std::move(shared), environment.lease, SystemLeaseWait(), SystemClock(), note, stop));
   for (const std::unique_ptr<Track>& track : prepared.tracks) {
     if (!track->active() || !track->out) continue;
-    if (IsRemote(track->planned->place)) RETURN_IF_ERROR(CheckUnchanged(*track->planned, *track->out));
+    if (is_shared(*track)) {
+      RETURN_IF_ERROR(CheckUnchanged(*track->planned, *track->out));
+      const std::string& place = track->planned->place;
+      LeaseKeeper& held = *keeper;
+      track->scope.confirm = [&held, place](std::stop_token stopped) { return held.Confirm(place, stopped); };
+      track->out = HoldStore(std::move(track->out),
+                             [&held, place](std::stop_token stopped) { return held.Check(place, stopped); });
+    }
     RETURN_IF_ERROR(LayClaim(track->scope, *track->out));
   }
   return keeper;

@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 #include "dag/environment.h"
-#include "dag/lease_keeper.h"
+#include "dag/place/lease_keeper.h"
 #include "dag/plan.h"
 #include "dag/track.h"
 #include "spec/graph.h"
@@ -36,10 +36,11 @@ TakenPieces TakenPiecesOf(const Track& track);
 Status MakeStages(const Graph& graph, const Plan& plan, int streams, TakenPieces pieces, Track& track);
 
 /// Claims the places that will be published: one that cannot be written is better known before hours of
-/// work than after. Before that takes the leases of those that other machines can reach; kFailedPrecondition
-/// where somebody else writes there.
-Result<std::unique_ptr<LeaseKeeper>> ClaimPlaces(const PreparedTracks& prepared,
-                                                 const Environment& environment, std::stop_token stop);
+/// work than after. Before that takes them for itself (dag/place/lease.md); kFailedPrecondition where
+/// somebody else writes there, or has published since the plan was made. What is returned goes before
+/// `prepared` does.
+Result<std::unique_ptr<LeaseKeeper>> ClaimPlaces(PreparedTracks& prepared, const Environment& environment,
+                                                 std::stop_token stop);
 
 /// Lays down in the log how each segment's units are made, for their lines to refer to.
 Status DescribeSegments(const PreparedTracks& prepared, RunLog& log);

@@ -11,6 +11,9 @@
 #include "base/str.h"
 #include "dag/keys.h"
 #include "dag/own_objects.h"
+#include "dag/place/claim.h"
+#include "dag/place/commit_manifest.h"
+#include "dag/place/holds_bytes.h"
 #include "dag/unit_id.h"
 #include "storage/uri.h"
 
@@ -58,14 +61,17 @@ Status Put(Store& store, std::string_view name, std::string_view bytes) {
   return WriteObject(store, name, bytes, condition).status();
 }
 
-}  // namespace
-
-Status LayClaim(const SegmentScope& scope, Store& out) {
-  Json claim;
-  claim["stage"] = scope.planned->keys.stage;
-  claim["recipe"] = scope.planned->recipe().ToHex();
-  return Put(out, kClaimName, claim.DumpPretty());
+/// True where the condition of a write did not hold.
+bool MetAnother(const Status& written) {
+  return (written.code() == Code::kAlreadyExists || written.code() == Code::kFailedPrecondition) &&
+         written.Detail<LostLease>() == nullptr;
 }
+
+Status ConfirmPlace(const SegmentScope& scope, std::stop_token stop) {
+  return scope.confirm ? scope.confirm(std::move(stop)) : Status();
+}
+
+}  // namespace
 
 Publisher::Publisher(const SegmentScope& scope, Store& out) : scope_(scope), out_(out) {}
 Publisher::~Publisher() = default;
@@ -87,9 +93,16 @@ Status Publisher::Begin(const std::vector<Piece>& pieces, std::uint64_t memory_b
   // Another process may be writing there, on a machine whose processes look like dead ones from here.
   if (share == Share::Of::kAll) RETURN_IF_ERROR(out_.Sweep(""));
   if (share != Share::Of::kOneUnit) {
+    RETURN_IF_ERROR(CheckNotPublished(scope_, out_, {}));
+    RETURN_IF_ERROR(ConfirmPlace(scope_, {}));
     if (scope_.planned->replaces) RETURN_IF_ERROR(Withdraw());
     RETURN_IF_ERROR(LayClaim(scope_, out_));
   }
+  ASSIGN_OR_RETURN(const std::optional<Claim> claim, ReadClaim(out_));
+  others_wrote_ = claim && claim->others;
+  if (share == Share::Of::kOneUnit && claim && claim->recipe != scope_.planned->recipe().ToHex())
+    return Status(Code::kFailedPrecondition,
+                  StrCat(scope_.planned->place, ": another run has begun to publish there; plan again"));
 
   ASSIGN_OR_RETURN(const std::vector<ObjectInfo> there, out_.List(""));
   for (const ObjectInfo& object : there) there_.emplace(object.name, object);
@@ -100,7 +113,9 @@ Status Publisher::Begin(const std::vector<Piece>& pieces, std::uint64_t memory_b
     place_log_ = std::make_unique<PlaceLog>(out_, ToJson(scope_.planned->lineage).Dump());
   for (std::size_t at = 0; at < shards.size(); ++at) {
     const UnitLine* line = scope_.environment->log->FindDone(ShardUnitOf(scope_, shards[at]));
-    if (line == nullptr || line->place != scope_.planned->place || !Stands(at, *line)) continue;
+    if (line == nullptr || line->place != scope_.planned->place) continue;
+    ASSIGN_OR_RETURN(const bool stands, Stands(at, *line));
+    if (!stands) continue;
     // Its line may have gone away with the log of what is replaced.
     if (place_log_ && scope_.planned->replaces) RETURN_IF_ERROR(place_log_->Add(*line, {}));
   }
@@ -115,15 +130,22 @@ Status Publisher::Begin(const std::vector<Piece>& pieces, std::uint64_t memory_b
   return {};
 }
 
-bool Publisher::Stands(std::size_t shard, const UnitLine& line) {
+Result<bool> Publisher::Stands(std::size_t shard, const UnitLine& line) {
   const Shard& wanted = publication_->shards()[shard];
   if (scope_.planned->forced || (line.recipe != ShardRecipe(scope_.planned->recipe(), wanted) &&
                                  line.content != ShardContent(scope_.content_stage, wanted)))
     return false;
   std::optional<ShardOutput> output = Standing(wanted, line, there_);
   if (!output) return false;
+  // One that somebody else wrote may be as long.
+  for (const StoredObject& object : line.objects) {
+    if (!others_wrote_) break;
+    ASSIGN_OR_RETURN(const bool holds, HoldsBytes(out_, object, {}));
+    if (!holds) return false;
+  }
   outputs_[shard] = std::move(*output);
-  return stands_[shard] = true;
+  stands_[shard] = true;
+  return true;
 }
 
 Status Publisher::AdoptFromPlace(const std::vector<ObjectInfo>& there) {
@@ -134,7 +156,9 @@ Status Publisher::AdoptFromPlace(const std::vector<ObjectInfo>& there) {
   ASSIGN_OR_RETURN(std::vector<UnitLine> lines, ReadPlaceLog(out_, there));
   for (UnitLine& line : lines) {
     const auto found = missing.find(line.unit);
-    if (found == missing.end() || !Stands(found->second, line)) continue;
+    if (found == missing.end()) continue;
+    ASSIGN_OR_RETURN(const bool stands, Stands(found->second, line));
+    if (!stands) continue;
     missing.erase(found);
     line.segment = scope_.log_segment;
     line.place = scope_.planned->place;
@@ -176,6 +200,7 @@ Status Publisher::Withdraw() {
 }
 
 Condition Publisher::ConditionFor(const std::string& object) const {
+  const std::scoped_lock lock(mutex_);
   const auto found = there_.find(object);
   return found == there_.end() ? Condition::CreateOnly()
                                : Condition::ReplaceUnlessSame(found->second.version);
@@ -222,15 +247,44 @@ Status Publisher::RunGroup(std::size_t group, std::uint64_t memory_bytes, std::s
   };
   Progress& progress = *scope_.environment->progress;
   progress.Started(running);
-  Status outcome = publication_->Run(
-      groups_[group], wanted, [this](const std::string& object) { return ConditionFor(object); }, out_,
-      committed, memory_bytes, stop);
+  Status outcome;
+  do {
+    outcome = publication_->Run(
+        groups_[group], wanted, [this](const std::string& object) { return ConditionFor(object); }, out_,
+        committed, memory_bytes, stop);
+  } while (MetAnother(outcome) && LearnsOfOthers(group, outcome, stop));
   if (place_log_) {
     Status kept = place_log_->Flush(stop);
     if (outcome.ok()) outcome = std::move(kept);
   }
   progress.Finished(running->unit, outcome);
   return outcome;
+}
+
+bool Publisher::LearnsOfOthers(std::size_t group, Status& outcome, const std::stop_token& stop) {
+  if (!scope_.confirm) return false;
+  if (Status ours = scope_.confirm(stop); !ours.ok()) {
+    outcome = std::move(ours);
+    return false;
+  }
+  bool learned = false;
+  for (const std::size_t at : groups_[group]) {
+    const Shard& shard = publication_->shards()[at];
+    for (const std::string& name : {shard.object, shard.index}) {
+      if (name.empty()) continue;
+      const Result<std::optional<ObjectInfo>> now = out_.Stat(name);
+      if (!now.ok() || !*now) continue;
+      const std::scoped_lock lock(mutex_);
+      if (stands_[at]) break;
+      const auto known = there_.find(name);
+      if (known != there_.end() && known->second.version == (*now)->version) continue;
+      if (!learned_.insert(name).second)
+        return false;  // twice: whoever writes there is not one that was late
+      there_.insert_or_assign(name, **now);
+      learned = true;
+    }
+  }
+  return learned;
 }
 
 Status Publisher::RemoveStrays(const Manifest& manifest) const {
@@ -265,16 +319,18 @@ Status Publisher::Finish(const ArtifactSummary& summary, const Schema& schema) {
   for (const Sidecar& sidecar : sidecars.before_manifest) manifest.sidecars.push_back(Stored(sidecar));
   for (const Sidecar& sidecar : sidecars.after_manifest) manifest.followers.push_back(Stored(sidecar));
 
+  RETURN_IF_ERROR(ConfirmPlace(scope_, {}));
   RETURN_IF_ERROR(RemoveStrays(manifest));
   for (const Sidecar& sidecar : sidecars.before_manifest)
     RETURN_IF_ERROR(Put(out_, sidecar.object, sidecar.bytes));
   PassCommitPoint("sidecars.committed");
-  RETURN_IF_ERROR(Put(out_, kManifestName, EncodeManifest(manifest)));
+  RETURN_IF_ERROR(ConfirmPlace(scope_, {}));
+  RETURN_IF_ERROR(CommitManifest(scope_, out_, manifest, {}));
   PassCommitPoint("manifest.committed");
   for (const Sidecar& sidecar : sidecars.after_manifest)
     RETURN_IF_ERROR(Put(out_, sidecar.object, sidecar.bytes));
   PassCommitPoint("artifact.published");
-  return {};
+  return ConfirmPlace(scope_, {});
 }
 
 Status FinishPieces(const SegmentScope& scope, const Schema& schema, const std::vector<Piece>& pieces,
@@ -291,8 +347,9 @@ Status FinishPieces(const SegmentScope& scope, const Schema& schema, const std::
 
 Status CopyObject(Store& from, Store& to, const StoredObject& object, std::stop_token stop) {
   if (stop.stop_requested()) return Status(Code::kCancelled, "stopped");
+  ASSIGN_OR_RETURN(const bool holds, HoldsBytes(to, object, stop));
+  if (holds) return {};
   ASSIGN_OR_RETURN(const std::optional<ObjectInfo> there, to.Stat(object.name));
-  if (there && Holds(*there, object)) return {};
   ASSIGN_OR_RETURN(const std::unique_ptr<ByteFile> file, from.Open(object.name));
   if (file->size() != object.bytes)
     return Status(Code::kDataLoss,
@@ -307,17 +364,24 @@ Status CopyObject(Store& from, Store& to, const StoredObject& object, std::stop_
 Status CopyArtifact(const SegmentScope& scope, Store& from, Store& out, std::stop_token stop) {
   ASSIGN_OR_RETURN(const Manifest manifest, ReadManifest(from, scope.planned->copy_from, stop));
   if (scope.options->share.of == Share::Of::kAll) RETURN_IF_ERROR(out.Sweep(""));
+  RETURN_IF_ERROR(CheckNotPublished(scope, out, stop));
   RETURN_IF_ERROR(LayClaim(scope, out));
-  for (const ManifestShard& shard : manifest.shards)
-    RETURN_IF_ERROR(CopyObject(from, out, shard.object, stop));
-  for (const StoredObject& sidecar : manifest.sidecars) RETURN_IF_ERROR(CopyObject(from, out, sidecar, stop));
+  const auto copy = [&](const StoredObject& object) -> Status {
+    Status copied = CopyObject(from, out, object, stop);
+    if (!MetAnother(copied) || !scope.confirm) return copied;
+    // What landed there meanwhile was written by a run that had lost the place.
+    RETURN_IF_ERROR(scope.confirm(stop));
+    return CopyObject(from, out, object, stop);
+  };
+  for (const ManifestShard& shard : manifest.shards) RETURN_IF_ERROR(copy(shard.object));
+  for (const StoredObject& sidecar : manifest.sidecars) RETURN_IF_ERROR(copy(sidecar));
   PassCommitPoint("sidecars.committed");
-  RETURN_IF_ERROR(Put(out, kManifestName, EncodeManifest(manifest)));
+  RETURN_IF_ERROR(ConfirmPlace(scope, stop));
+  RETURN_IF_ERROR(CommitManifest(scope, out, manifest, stop));
   PassCommitPoint("manifest.committed");
-  for (const StoredObject& follower : manifest.followers)
-    RETURN_IF_ERROR(CopyObject(from, out, follower, stop));
+  for (const StoredObject& follower : manifest.followers) RETURN_IF_ERROR(copy(follower));
   PassCommitPoint("artifact.published");
-  return {};
+  return ConfirmPlace(scope, stop);
 }
 
 }  // namespace pipeline

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -17,12 +18,6 @@
 #include "spec/graph.h"
 
 namespace pipeline {
-
-/// Laid down at a place before the first shard: what lies beside it without a manifest is ours and
-/// unfinished.
-inline constexpr std::string_view kClaimName = ".pipe/claim.json";
-
-Status LayClaim(const SegmentScope& scope, Store& out);
 
 /// One segment's publication in one run. Groups may run at the same time; the rest one at a time.
 class Publisher {
@@ -53,10 +48,13 @@ class Publisher {
   Status CheckRoom(const std::vector<Piece>& pieces) const;
   Status Withdraw();
   /// Whether `shard` stands by what `line` says of it; then its output is known.
-  bool Stands(std::size_t shard, const UnitLine& line);
+  Result<bool> Stands(std::size_t shard, const UnitLine& line);
   /// The same for the shards that do not, by the lines that lie at the place.
   Status AdoptFromPlace(const std::vector<ObjectInfo>& there);
   Condition ConditionFor(const std::string& object) const;
+  /// Whether a group that met another object at the name of a shard can go on and replace it: this run holds
+  /// the place, and whoever wrote it does not. `outcome` is the failure otherwise.
+  bool LearnsOfOthers(std::size_t group, Status& outcome, const std::stop_token& stop);
   Status Log(std::size_t shard, const ShardOutput& output, const std::stop_token& stop);
   Status RemoveStrays(const Manifest& manifest) const;
 
@@ -64,11 +62,13 @@ class Publisher {
   Store& out_;
   std::unique_ptr<Publication> publication_;
   std::vector<std::vector<std::size_t>> groups_;
-  std::unique_ptr<PlaceLog> place_log_;      // null where the place is on this machine
-  std::map<std::string, ObjectInfo> there_;  // what lay at the place when we began, by name
+  std::unique_ptr<PlaceLog> place_log_;  // null where the place is on this machine
+  bool others_wrote_ = false;            // what has the right size may be another's
 
-  mutable std::mutex mutex_;
-  std::vector<ShardOutput> outputs_;  // guarded by mutex_, like stands_; by shard
+  mutable std::mutex mutex_;                 // guards all below
+  std::map<std::string, ObjectInfo> there_;  // what lay at the place when we began, or was met later, by name
+  std::set<std::string> learned_;            // names of those that were met later
+  std::vector<ShardOutput> outputs_;         // by shard
   std::vector<bool> stands_;
 };
 

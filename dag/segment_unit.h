@@ -30,6 +30,9 @@ struct SegmentScope {
   /// hold in place of how those were made: for content keys.
   Lineage contents;
   LineageStage content_stage;
+  /// Whether the place is held by this run: dag/place/lease.md. Empty: nobody else writes there, or this is a
+  /// worker.
+  std::function<Status(std::stop_token)> confirm;
   std::unique_ptr<Store> directory;    // of its pieces
   std::unique_ptr<Store> work;         // the work directory, for quarantines
   std::vector<QuarantineStage> chain;  // the stages that count, as Assembly::stages

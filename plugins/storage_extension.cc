@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/str.h"
+#include "dag/place_log.h"
 #include "plugins/plugin.h"
 #include "shards/measured_writer.h"
 #include "storage/uri.h"
@@ -195,7 +196,9 @@ pipe_code StorageExtension::List(void* self, pipe_text uri,
   const Result<std::vector<ObjectInfo>> objects = (*store)->List("");
   if (!objects.ok()) return storage.Failed(objects.status());
   for (const ObjectInfo& object : *objects)
-    if (visit(user, {object.name.data(), object.name.size()}, object.size) != 0) break;
+    if (!object.name.starts_with(kOwnPrefix) &&
+        visit(user, {object.name.data(), object.name.size()}, object.size) != 0)
+      break;
   return PIPE_OK;
 }
 

@@ -152,11 +152,15 @@ Status LocalWriter::CreateOnly() {
     temporary_.Disown();
     return {};
   }
+  int error = errno;
   // File systems that cannot rename so (NFS) can link; the temporary's name goes with its owner.
-  const bool unsupported = errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP;
-  if (unsupported && link(from, path_.c_str()) == 0) return {};
-  if (errno == EEXIST) return Status(Code::kAlreadyExists, StrCat(path_, ": is there already"));
-  return LocalError(path_, "cannot make it visible", errno);
+  if (error == EINVAL || error == ENOSYS || error == EOPNOTSUPP) {
+    if (link(from, path_.c_str()) == 0) return {};
+    error = errno;
+  }
+  if (HasLanded()) return {};
+  if (error == EEXIST) return Status(Code::kAlreadyExists, StrCat(path_, ": is there already"));
+  return LocalError(path_, "cannot make it visible", error);
 }
 
 Status LocalWriter::Replace() {
@@ -172,10 +176,20 @@ Status LocalWriter::Replace() {
   // Renaming one name of an inode onto another of its names does nothing: it is there already.
   ASSIGN_OR_RETURN(const FileIdentity ours, IdentifyFile(temporary_.path()));
   if (current.ok() && current->inode == ours.inode) return {};
-  if (rename(temporary_.path().c_str(), path_.c_str()) != 0)
-    return LocalError(path_, "cannot make it visible", errno);
-  temporary_.Disown();
-  return {};
+  if (rename(temporary_.path().c_str(), path_.c_str()) == 0) {
+    temporary_.Disown();
+    return {};
+  }
+  const int error = errno;
+  return HasLanded() ? Status() : LocalError(path_, "cannot make it visible", error);
+}
+
+bool LocalWriter::HasLanded() const {
+  struct stat ours, named;
+  if (fstat(temporary_.descriptor(), &ours) != 0 || lstat(path_.c_str(), &named) != 0) return false;
+  if (ours.st_dev != named.st_dev || ours.st_ino != named.st_ino) return false;
+  // Another writer may have linked the same file there.
+  return !shared_ || (lstat(temporary_.path().c_str(), &named) != 0 && errno == ENOENT);
 }
 
 Status LocalWriter::Flush() {

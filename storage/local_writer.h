@@ -35,6 +35,9 @@ class LocalWriter final : public ObjectWriter {
   Status MakeVisible();
   Status CreateOnly();
   Status Replace();
+  /// Whether a rename came about that is said to have failed: network file systems report so when an answer
+  /// is lost.
+  bool HasLanded() const;
   Status Flush();
   Status Write(std::string_view bytes);
   /// Copies `size` bytes from the start of an open file to the end of the temporary.

@@ -1,5 +1,3 @@
-#include "dag/lease.h"
-
 #include <gtest/gtest.h>
 
 #include <condition_variable>
@@ -11,7 +9,8 @@
 #include <vector>
 
 #include "base/json.h"
-#include "dag/lease_keeper.h"
+#include "dag/place/lease_keeper.h"
+#include "dag/place/versioned_lease.h"
 #include "storage/memory_store.h"
 #include "tests/support/fault_store.h"
 
@@ -19,7 +18,18 @@ namespace pipeline {
 namespace {
 
 LeaseTerms TermsOf(const std::string& name) {
-  return {name, name + ", process 1", std::chrono::milliseconds(1000)};
+  return {name, name + ", process 1", "", std::chrono::milliseconds(1000)};
+}
+
+Result<std::unique_ptr<Lease>> TakeLease(Store& store, const std::string& place, const LeaseTerms& terms,
+                                         const std::optional<SeenLease>& silent = std::nullopt) {
+  std::unique_ptr<Lease> lease = std::make_unique<VersionedLease>(store, place, terms);
+  RETURN_IF_ERROR(lease->Take(silent, {}));
+  return lease;
+}
+
+Result<std::optional<SeenLease>> LookAtLease(Store& store) {
+  return VersionedLease(store, "gs://bucket/out", TermsOf("nobody")).Look({});
 }
 
 Json Written(Store& store) {
@@ -47,24 +57,25 @@ class LeaseKeeperTest : public testing::Test {
  protected:
   Result<std::unique_ptr<LeaseKeeper>> Take(const std::string& who, std::stop_token stop = {}) {
     return LeaseKeeper::Take(
-        {{"gs://b/two", &two_}, {"gs://b/one", &one_}}, TermsOf(who), waiting_.wait(),
+        {{"gs://bucket/two", &two_}, {"gs://bucket/one", &one_}}, TermsOf(who), waiting_.wait(), clock_,
         [this](std::string_view line) { notes_.emplace_back(line); }, stop);
   }
   /// As a run that was killed.
   std::unique_ptr<Lease> LeftBy(const std::string& who, Store& store) {
-    auto lease = Lease::Take(store, "gs://b/left", TermsOf(who), std::nullopt, {});
+    auto lease = TakeLease(store, "gs://bucket/left", TermsOf(who));
     EXPECT_TRUE(lease.ok()) << lease.status().message();
     return lease.ok() ? std::move(*lease) : nullptr;
   }
 
   MemoryStore one_, two_;
+  FakeClock clock_;
   Waiting waiting_;
   std::vector<std::string> notes_;
 };
 
 TEST(LeaseTest, SaysWhoHoldsItAndForHowLong) {
   MemoryStore store;
-  const auto lease = Lease::Take(store, "gs://b/out", TermsOf("ours"), std::nullopt, {});
+  const auto lease = TakeLease(store, "gs://bucket/out", TermsOf("ours"));
   ASSERT_TRUE(lease.ok());
   EXPECT_EQ(Written(store).Dump(),
             R"({"every_ms":1000,"holder":"ours","pipe_lease":1,"renewal":0,"who":"ours, process 1"})");
@@ -74,31 +85,31 @@ TEST(LeaseTest, SaysWhoHoldsItAndForHowLong) {
 
 TEST(LeaseTest, IsRefusedToAnotherAndTakenAgainByTheSame) {
   MemoryStore store;
-  const auto ours = Lease::Take(store, "gs://b/out", TermsOf("ours"), std::nullopt, {});
+  const auto ours = TakeLease(store, "gs://bucket/out", TermsOf("ours"));
   ASSERT_TRUE(ours.ok());
-  const auto theirs = Lease::Take(store, "gs://b/out", TermsOf("theirs"), std::nullopt, {});
+  const auto theirs = TakeLease(store, "gs://bucket/out", TermsOf("theirs"));
   EXPECT_EQ(theirs.status().code(), Code::kFailedPrecondition);
-  EXPECT_NE(theirs.status().message().find("gs://b/out: ours, process 1 is writing there"),
+  EXPECT_NE(theirs.status().message().find("gs://bucket/out: ours, process 1 is writing there"),
             std::string::npos);
   LeaseTerms next = TermsOf("ours");
   next.who = "ours, process 2";
-  const auto again = Lease::Take(store, "gs://b/out", next, std::nullopt, {});
+  const auto again = TakeLease(store, "gs://bucket/out", next);
   EXPECT_TRUE(again.ok());
   EXPECT_EQ((*ours)->Renew({}).code(), Code::kFailedPrecondition) << "the run from before has lost it";
 }
 
 TEST(LeaseTest, TheSilentOneIsTakenOverUnlessItChangedSince) {
   MemoryStore store;
-  const auto ours = Lease::Take(store, "gs://b/out", TermsOf("ours"), std::nullopt, {});
+  const auto ours = TakeLease(store, "gs://bucket/out", TermsOf("ours"));
   ASSERT_TRUE(ours.ok());
-  const auto silent = LookAtLease(store, {});
+  const auto silent = LookAtLease(store);
   ASSERT_TRUE(silent.ok() && *silent);
   ASSERT_TRUE((*ours)->Renew({}).ok());
-  EXPECT_EQ(Lease::Take(store, "gs://b/out", TermsOf("theirs"), *silent, {}).status().code(),
+  EXPECT_EQ(TakeLease(store, "gs://bucket/out", TermsOf("theirs"), *silent).status().code(),
             Code::kFailedPrecondition);
-  const auto silent_now = LookAtLease(store, {});
+  const auto silent_now = LookAtLease(store);
   ASSERT_TRUE(silent_now.ok());
-  EXPECT_TRUE(Lease::Take(store, "gs://b/out", TermsOf("theirs"), *silent_now, {}).ok());
+  EXPECT_TRUE(TakeLease(store, "gs://bucket/out", TermsOf("theirs"), *silent_now).ok());
   EXPECT_EQ((*ours)->GiveBack({}).code(), Code::kFailedPrecondition) << "it is not ours to give back";
   EXPECT_EQ(Written(store)["holder"].AsString(), "theirs");
 }
@@ -106,7 +117,7 @@ TEST(LeaseTest, TheSilentOneIsTakenOverUnlessItChangedSince) {
 TEST(LeaseTest, ARenewalWhoseAnswerWasLostIsNoLoss) {
   MemoryStore store;
   FaultStore flaky(store);
-  const auto lease = Lease::Take(flaky, "gs://b/out", TermsOf("ours"), std::nullopt, {});
+  const auto lease = TakeLease(flaky, "gs://bucket/out", TermsOf("ours"));
   ASSERT_TRUE(lease.ok());
   flaky.LoseAnswerOfCommit(1);
   EXPECT_EQ((*lease)->Renew({}).code(), Code::kUnavailable);
@@ -118,7 +129,7 @@ TEST(LeaseTest, ARenewalWhoseAnswerWasLostIsNoLoss) {
 TEST(LeaseTest, IsGivenBackAlsoAfterARenewalWhoseAnswerWasLost) {
   MemoryStore store;
   FaultStore flaky(store);
-  const auto lease = Lease::Take(flaky, "gs://b/out", TermsOf("ours"), std::nullopt, {});
+  const auto lease = TakeLease(flaky, "gs://bucket/out", TermsOf("ours"));
   ASSERT_TRUE(lease.ok());
   flaky.LoseAnswerOfCommit(1);
   EXPECT_FALSE((*lease)->Renew({}).ok());
@@ -130,8 +141,7 @@ TEST(LeaseTest, OneThatCannotBeReadIsHeld) {
   for (const std::string text : {"", "not JSON", "[]", R"({"holder":7})"}) {
     MemoryStore store;
     ASSERT_TRUE(WriteObject(store, kLeaseName, text, Condition::CreateOnly()).ok());
-    EXPECT_EQ(Lease::Take(store, "gs://b/out", TermsOf("ours"), std::nullopt, {}).status().code(),
-              Code::kFailedPrecondition)
+    EXPECT_EQ(TakeLease(store, "gs://bucket/out", TermsOf("ours")).status().code(), Code::kFailedPrecondition)
         << text;
   }
 }
@@ -155,7 +165,7 @@ TEST_F(LeaseKeeperTest, SilentOnesAreWaitedForTogetherAndTakenOver) {
   ASSERT_TRUE(keeper.ok()) << keeper.status().message();
   EXPECT_EQ(waiting_.waited, std::chrono::seconds(4));
   ASSERT_EQ(notes_.size(), 2u);
-  EXPECT_NE(notes_[0].find("gs://b/one: was held by dead, process 1"), std::string::npos) << notes_[0];
+  EXPECT_NE(notes_[0].find("gs://bucket/one: was held by dead, process 1"), std::string::npos) << notes_[0];
   EXPECT_EQ(Written(one_)["holder"].AsString(), "ours");
 }
 
@@ -212,7 +222,7 @@ TEST_F(LeaseKeeperTest, TellsOnceThatOneIsLost) {
   }
   keeper->reset();
   ASSERT_EQ(lost.size(), 1u);
-  EXPECT_NE(lost[0].message().find("gs://b/two: another run has taken it over"), std::string::npos);
+  EXPECT_NE(lost[0].message().find("gs://bucket/two: another run has taken it over"), std::string::npos);
   EXPECT_EQ(Written(two_)["holder"].AsString(), "theirs");
   EXPECT_EQ(Written(one_)["holder"].AsString("?"), "");
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/crc32c.h"
+#include "dag/place/claim.h"
 #include "dag/run_log.h"
 #include "storage/memory_store.h"
 #include "tests/support/fault_store.h"
@@ -109,6 +110,11 @@ class PublisherTest : public testing::Test {
     return publisher.Finish({}, {});
   }
 
+  static std::string VersionOf(Store& out, std::string_view name) {
+    const auto there = out.Stat(name);
+    return there.ok() && *there ? (*there)->version : "";
+  }
+
   TempDir dir_;
   SilentProgress progress_;
   Environment environment_;
@@ -175,6 +181,134 @@ TEST_F(PublisherTest, EveryPowerCutIsGoneOnFromToTheSameObjects) {
     // The claim comes first, then an index and a shard each.
     EXPECT_EQ(standing, static_cast<std::size_t>(std::clamp((at - 2) / 2, 0, 3))) << at;
     EXPECT_EQ(disk.objects(), wanted.objects()) << at;
+  }
+}
+
+/// A store in which an object of somebody else lands just before the first write of that name.
+class LateWriter final : public Store {
+ public:
+  LateWriter(Store& inner, std::string name, std::string bytes)
+      : inner_(inner), name_(std::move(name)), bytes_(std::move(bytes)) {}
+  Result<std::unique_ptr<ByteFile>> Open(std::string_view name) override { return inner_.Open(name); }
+  Result<std::unique_ptr<ObjectWriter>> Create(std::string_view name, Condition condition) override {
+    if (name == name_ && times > 0) {
+      --times;
+      const std::string landed = bytes_ + std::string(static_cast<std::size_t>(times), '.');
+      EXPECT_TRUE(WriteObject(inner_, name, landed, Condition::ReplaceAny()).ok());
+    }
+    return inner_.Create(name, std::move(condition));
+  }
+  Result<std::optional<ObjectInfo>> Stat(std::string_view name) override { return inner_.Stat(name); }
+  Result<std::vector<ObjectInfo>> List(std::string_view prefix) override { return inner_.List(prefix); }
+  Status Remove(std::string_view name) override { return inner_.Remove(name); }
+  Status Sweep(std::string_view prefix) override { return inner_.Sweep(prefix); }
+
+  int times = 1;
+
+ private:
+  Store& inner_;
+  const std::string name_, bytes_;
+};
+
+TEST_F(PublisherTest, AnObjectThatLandedUnderALostLeaseIsReplacedByTheHolderAlone) {
+  MapStore wanted;
+  ASSERT_TRUE(Publish(wanted).ok());
+  for (const std::string name : {"train.1", "train.1.idx", "train.2"}) {
+    std::filesystem::remove(dir_ / "run.log");
+    MapStore disk;
+    LateWriter out(disk, name, "of another recipe");
+    EXPECT_EQ(Publish(out).code(), Code::kAlreadyExists) << name << ": a worker replaces nothing";
+    std::filesystem::remove(dir_ / "run.log");
+    MapStore ours;
+    LateWriter held(ours, name, "of another recipe");
+    int confirmed = 0;
+    scope_.confirm = [&confirmed](std::stop_token) -> Status { return ++confirmed, Status(); };
+    const Status status = Publish(held);
+    ASSERT_TRUE(status.ok()) << name << ": " << status.message();
+    EXPECT_EQ(ours.objects(), wanted.objects()) << name;
+    EXPECT_GT(confirmed, 0);
+    scope_.confirm = nullptr;
+  }
+}
+
+TEST_F(PublisherTest, WhoHasLostThePlaceReplacesNothing) {
+  MapStore disk;
+  LateWriter out(disk, "train.0", "of another recipe");
+  bool lost = false;
+  scope_.confirm = [&](std::stop_token) -> Status {
+    return out.times == 0 || lost ? LeaseIsLost("/out", "another run has taken it over") : Status();
+  };
+  const Status status = Publish(out);
+  EXPECT_NE(status.Detail<LostLease>(), nullptr) << status.message();
+  EXPECT_EQ(disk.objects().at("train.0"), "of another recipe");
+  EXPECT_FALSE(disk.objects().contains(std::string(kManifestName)));
+}
+
+TEST_F(PublisherTest, SomebodyWhoWritesOnAtTheSamePlaceEndsTheRun) {
+  MemoryStore disk;
+  LateWriter out(disk, "train.0", "of another recipe");
+  out.times = 10;
+  scope_.confirm = [](std::stop_token) { return Status(); };
+  EXPECT_FALSE(Publish(out).ok());
+  EXPECT_GT(out.times, 0);
+}
+
+TEST_F(PublisherTest, AManifestOfAnotherRecipeThatCameSinceThePlanIsLeft) {
+  MapStore out;
+  ASSERT_TRUE(Publish(out).ok());
+  const auto published = out.objects();
+  std::filesystem::remove(dir_ / "run.log");
+  planned_.lineage[0].recipe = DigestOf("another recipe");
+  EXPECT_EQ(Publish(out).code(), Code::kFailedPrecondition);
+  EXPECT_EQ(out.objects(), published);
+}
+
+TEST_F(PublisherTest, AManifestThatLandedUnderALostLeaseAndWhoseShardsAreReplacedGoes) {
+  MapStore theirs, wanted;
+  ASSERT_TRUE(Publish(theirs).ok());
+  std::filesystem::remove(dir_ / "run.log");
+  planned_.lineage[0].recipe = DigestOf("another recipe");
+  ASSERT_TRUE(Publish(wanted).ok());
+  for (const bool whole : {false, true}) {
+    std::filesystem::remove(dir_ / "run.log");
+    MapStore out;
+    int confirmed = 0;
+    scope_.confirm = [&](std::stop_token) -> Status {
+      if (++confirmed != 3) return {};  // the last one before the manifest
+      EXPECT_TRUE(out.objects().contains("about.json"));
+      out[std::string(kManifestName)] = theirs.objects().at(std::string(kManifestName));
+      if (!whole) out["train.1"] = "cut";
+      return {};
+    };
+    const Status status = Publish(out);
+    EXPECT_EQ(status.code(), whole ? Code::kFailedPrecondition : Code::kOk) << status.message();
+    const bool ours =
+        out.objects().at(std::string(kManifestName)) == wanted.objects().at(std::string(kManifestName));
+    EXPECT_EQ(ours, !whole);
+  }
+  scope_.confirm = nullptr;
+}
+
+TEST_F(PublisherTest, AShardOfOthersThatIsAsLongDoesNotStand) {
+  MapStore out;
+  ASSERT_TRUE(Publish(out).ok());
+  const auto good = out.objects();
+  ASSERT_TRUE(out.Remove(kManifestName).ok());
+  std::size_t standing = 0;
+  ASSERT_TRUE(Publish(out, &standing).ok());
+  EXPECT_EQ(standing, 3u) << "by its size";
+  ASSERT_TRUE(out.Remove(kManifestName).ok());
+  // Another work directory claims the place, writes one shard and is killed.
+  out["train.1"] = std::string(good.at("train.1").size(), 'x');
+  environment_.lease.holder = "another work directory";
+  ASSERT_TRUE(LayClaim(scope_, out).ok());
+  environment_.lease.holder.clear();
+  ASSERT_TRUE(LayClaim(scope_, out).ok());  // as a run that is killed behind its claim
+  for (const std::size_t stand : {2u, 3u}) {
+    ASSERT_TRUE(Publish(out, &standing).ok());
+    EXPECT_EQ(standing, stand);
+    EXPECT_EQ(out.objects().at("train.1"), good.at("train.1"));
+    ASSERT_TRUE(out.Remove(kManifestName).ok());
   }
 }
 
@@ -283,6 +417,7 @@ TEST_F(BucketPublisherTest, AnotherRecipeTakesTheLogAway) {
   const std::vector<std::string> before = logs();
   planned_.lineage[0].recipe = DigestOf("another recipe");
   planned_.replaces = true;
+  planned_.manifest_version = VersionOf(out, kManifestName);
   ASSERT_TRUE(Publish(out).ok());
   for (const std::string& name : before)
     EXPECT_FALSE(out.Stat(name)->has_value()) << name << " tells of shards that are replaced";

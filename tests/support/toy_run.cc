@@ -139,7 +139,7 @@ ToyOutcome ToyPlace::Ok(std::string_view stages, const Selection& selection) {
 std::vector<std::string> ToyPlace::Files(const std::string& below) const {
   std::vector<std::string> files;
   for (const auto& entry : fs::recursive_directory_iterator(dir_.path() / below))
-    if (entry.is_regular_file() && entry.path().filename() != "claim.json")
+    if (entry.is_regular_file() && entry.path().string().find("/.pipe/") == std::string::npos)
       files.push_back(
           StrCat(fs::relative(entry.path(), dir_.path() / below).string(), "\n", ReadFile(entry.path())));
   std::sort(files.begin(), files.end());

@@ -38,7 +38,7 @@ class ToyPlace {
   /// The same; the test fails where it does not end well.
   ToyOutcome Ok(std::string_view stages, const Selection& selection = {});
 
-  /// Every file below the directory `below`, its name and bytes; claims aside.
+  /// Every file below the directory `below`, its name and bytes; those below `.pipe/` aside.
   std::vector<std::string> Files(const std::string& below) const;
   /// The path of a file in a directory STAGE-* of the work directory.
   std::string Piece(const std::string& stage, const std::string& name) const;

@@ -12,7 +12,7 @@
 
 #include "base/crc32c.h"
 #include "dag/manifest.h"
-#include "dag/publisher.h"
+#include "dag/place/claim.h"
 #include "formats/partition_file.h"
 #include "formats/tf_example.h"
 #include "formats/tfds.h"

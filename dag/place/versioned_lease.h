@@ -1,0 +1,42 @@
+// The lease of a place in a bucket: one object, replaced by version. dag/place/lease.md
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "dag/place/lease.h"
+
+namespace pipeline {
+
+inline constexpr std::string_view kLeaseName = ".pipe/lease.json";
+
+class VersionedLease final : public Lease {
+ public:
+  /// `out` is rooted at `place` and outlives the lease.
+  VersionedLease(Store& out, std::string place, LeaseTerms terms)
+      : out_(out), place_(std::move(place)), terms_(std::move(terms)) {}
+
+  Result<std::optional<SeenLease>> Look(std::stop_token stop) override;
+  /// Nobody holds it, or a run that the lock of the work directory says is dead.
+  bool IsFree(const SeenLease& seen) const override {
+    return seen.holder.empty() || seen.holder == terms_.holder;
+  }
+  Status Take(const std::optional<SeenLease>& silent, std::stop_token stop) override;
+  Status Renew(std::stop_token stop) override;
+  Status Confirm(std::stop_token stop) override { return Renew(std::move(stop)); }
+  Status GiveBack(std::stop_token stop) override;
+
+ private:
+  Status Write(std::string_view holder, const Condition& condition, std::stop_token stop);
+  /// Whether the lease is ours in a version that we do not know: the answer to a renewal never came.
+  Result<bool> FindOurs(std::stop_token stop);
+
+  Store& out_;
+  const std::string place_;
+  const LeaseTerms terms_;
+  std::uint64_t renewal_ = 0;
+  std::string version_;
+};
+
+}  // namespace pipeline
