@@ -34,7 +34,7 @@ class PartitionCounts {
   /// The same for all partitions of a stage and what lies outside of any; every unit whose line is lost.
   /// `all`: null where only these are wanted.
   std::vector<std::string> AddAll(const PieceKeys& keys, ByStage* all);
-  /// What lies outside of any partition.
+  /// Adds what lies outside of any partition.
   std::vector<std::string> AddEnds(const PieceKeys& keys, ByStage* all) const;
 
   /// Gives `line`, which was written for other names of the same stages, the names of `now`.
@@ -42,11 +42,11 @@ class PartitionCounts {
 
  private:
   std::string Walk(const PieceKeys& keys, PartitionId id, ByStage* all);
-  /// Where the whole counts of `line` begin in keys.line, up to `last`; keys.line.size() where it lacks some.
-  /// `names`: of those stages when it was written.
+  /// The place in keys.line where the whole counts of `line` begin, up to `last`; keys.line.size() where it
+  /// lacks some. `names`: of those stages when it was written.
   std::size_t WholeFrom(const PieceKeys& keys, std::size_t last, PartitionId id, const UnitLine& line,
                         const std::vector<std::string>& names) const;
-  /// Of the stages of a segment line, first to last; empty where it was damaged.
+  /// The names of the stages of a segment line, first to last; empty where it was damaged.
   const std::vector<std::string>& NamesIn(std::uint32_t segment);
 
   const RunLog& log_;

@@ -40,9 +40,9 @@ struct PieceKeys {
     std::string stage;
     Digest recipe;  // of the partition files that it leaves
   };
-  /// Whose counts are those of a piece: the stage that cut the partitions, and all down to the last.
+  /// The stages that count a piece: the one that cut the partitions, and all down to the last.
   std::vector<Counted> line;
-  /// What every Gather stage further up the line took in, first to last; their own are empty.
+  /// The pieces that each Gather stage further up the line took in, first to last; their own are empty.
   std::vector<PieceKeys> gathered;
 };
 

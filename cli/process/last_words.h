@@ -1,5 +1,5 @@
-// What the program says when it cannot go on for want of memory or threads, where no failure can be handed up
-// any more.
+// The line that the program prints when it cannot go on for want of memory or threads, where no failure can
+// be handed up any more.
 #pragma once
 
 namespace pipeline {

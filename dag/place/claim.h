@@ -1,5 +1,5 @@
-// Who means to publish at a place: laid down before the first object. What lies beside a claim without a
-// manifest is ours and unfinished. Form: dag/place/lease.md
+// A claim names the run that means to publish at a place; it is laid down before the first object. What lies
+// beside a claim without a manifest is ours and unfinished. Form: dag/place/lease.md
 #pragma once
 
 #include <optional>
