@@ -154,7 +154,7 @@ class SharedFile final : public ByteFile {
 /// By a path or URI, on whatever store.
 Result<std::shared_ptr<const ByteFile>> OpenAnywhere(const std::string& what) {
   if (IsRemote(what)) {
-    ASSIGN_OR_RETURN(RemoteFile file, OpenRemoteFile(what, Patience::kPlan, {}));
+    ASSIGN_OR_RETURN(RemoteFile file, OpenRemoteFile(what, {Patience::kPlan}, {}));
     return std::shared_ptr<const ByteFile>(std::move(file.bytes));
   }
   ASSIGN_OR_RETURN(std::unique_ptr<LocalFile> file, LocalFile::Open(what));

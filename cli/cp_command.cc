@@ -386,7 +386,7 @@ class Copying {
       source.crc32c = found->crc32c;
       source.file = std::make_shared<GcsFile>(std::move(client), uri.authority, *std::move(found));
     } else {
-      ASSIGN_OR_RETURN(RemoteFile file, OpenRemoteFile(item.from, Patience::kRun, stop_));
+      ASSIGN_OR_RETURN(RemoteFile file, OpenRemoteFile(item.from, {Patience::kRun}, stop_));
       source.file = std::move(file.bytes);
       source.crc32c = file.crc32c;
     }

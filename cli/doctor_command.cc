@@ -181,9 +181,12 @@ void CheckWeb(const Use& use, CheckPrinter& printer, const std::stop_token& stop
   means.policy = kBrief;
   const Result<std::unique_ptr<HttpFile>> file = HttpFile::Open(
       NewHttpClient({.connect = kConnect, .stall = kStall, .ca_file = FindCaFile(ProcessEnvironment())}), url,
-      means, stop);
-  printer.Print(file.ok() ? Status() : file.status(),
-                StrCat(ShownUrl(url), ": ", HumanBytes(file.ok() ? (*file)->size() : 0)));
+      {means}, stop);
+  const EncodedBody* const encoded = file.status().Detail<EncodedBody>();  // a run decodes it
+  printer.Print(file.ok() || encoded != nullptr ? Status() : file.status(),
+                encoded != nullptr
+                    ? StrCat(ShownUrl(url), ": is sent encoded (", encoded->facts.coding, ")")
+                    : StrCat(ShownUrl(url), ": ", HumanBytes(file.ok() ? (*file)->size() : 0)));
 }
 
 /// Each bucket once, and its objects.

@@ -5,11 +5,14 @@
 
 #include "base/checksum.h"
 #include "base/clock.h"
+#include "base/damaged_bytes.h"
 #include "base/digest.h"
 #include "base/str.h"
 #include "dag/vanished_source.h"
+#include "formats/content_coding.h"
 #include "remote/checksum_hasher.h"
 #include "remote/mirrored_file.h"
+#include "remote/paced_file.h"
 #include "remote/parallel_file.h"
 #include "remote/part_file.h"
 #include "storage/local_file.h"
@@ -68,6 +71,47 @@ int ConnectionsOf(const LocalInput& input, const std::string& url) {
   if (input.connections > 0) return input.connections;
   return ServerOf(url) == "gs" ? kToBucket : kToHost;
 }
+
+RemoteAsk AskOf(const LocalInput& input, Patience patience) {
+  return {patience, std::chrono::seconds(input.stall), std::chrono::seconds(input.silence)};
+}
+
+/// What is sent encoded only, before anybody fetches it.
+class EncodedRemote final : public RangedFile {
+ public:
+  EncodedRemote(std::uint64_t size, Status why) : size_(size), why_(std::move(why)) {}
+  std::uint64_t size() const override { return size_; }
+  Result<std::unique_ptr<ByteReader>> OpenRange(std::uint64_t, std::uint64_t,
+                                                std::stop_token) const override {
+    return why_;
+  }
+
+ private:
+  const std::uint64_t size_;
+  const Status why_;
+};
+
+/// A body that is one of the transfers from its server, and keeps to a rate.
+class PoliteBody final : public ByteReader {
+ public:
+  PoliteBody(std::unique_ptr<ByteReader> body, std::unique_ptr<ServerGate::Place> place,
+             std::shared_ptr<RateLimit> rate, std::stop_token stop)
+      : place_(std::move(place)), body_(std::move(body)), rate_(std::move(rate)), stop_(std::move(stop)) {}
+  Result<std::size_t> Read(std::span<char> out) override {
+    if (!rate_) return body_->Read(out);
+    RETURN_IF_ERROR(rate_->Wait(stop_));
+    ASSIGN_OR_RETURN(const std::size_t got, body_->Read(out.first(std::min(out.size(), kPoliteBytes))));
+    rate_->Take(got);
+    return got;
+  }
+
+ private:
+  static constexpr std::size_t kPoliteBytes = std::size_t{16} << 10;
+  const std::unique_ptr<ServerGate::Place> place_;
+  const std::unique_ptr<ByteReader> body_;
+  const std::shared_ptr<RateLimit> rate_;  // null: any
+  const std::stop_token stop_;
+};
 
 std::vector<std::string> AddressesOf(const LocalInput& input) {
   std::vector<std::string> urls = {input.path};
@@ -170,7 +214,7 @@ Result<SourceFile> SourceFiles::LookAtRemote(const LocalInput& input, std::stop_
     remote.identity = before->identity;
     remote.size = before->size;
   } else {
-    ASSIGN_OR_RETURN(const RemoteFile found, OpenRemoteFile(input.path, Patience::kPlan, std::move(stop)));
+    ASSIGN_OR_RETURN(const RemoteFile found, Ask(input, Patience::kPlan, std::move(stop)));
     remote.size = found.bytes->size();
     remote.identity = IdentityOf(input.path, remote.size, found.version);
   }
@@ -198,7 +242,9 @@ Result<SourceFiles::Remote> SourceFiles::LookAtPinned(const LocalInput& input, s
   Status first;
   std::optional<std::uint64_t> any;
   for (const std::string& url : AddressesOf(input)) {
-    const Result<RemoteFile> found = OpenRemoteFile(url, Patience::kPlan, stop);
+    LocalInput at = input;
+    at.path = url;
+    const Result<RemoteFile> found = Ask(at, Patience::kPlan, stop);
     if (found.ok()) {
       const std::uint64_t size = found->bytes->size();
       if (!any) any = size;
@@ -235,28 +281,72 @@ Result<std::shared_ptr<ByteFile>> SourceFiles::Open(const std::string& path, std
 
 Result<std::shared_ptr<ByteFile>> SourceFiles::OpenRemote(const std::string& url, std::stop_token stop) {
   bool is_pinned = false;
+  LocalInput input;
   {
     const std::scoped_lock lock(mutex_);
-    const auto looked_at = remotes_.find(url);
-    is_pinned = looked_at != remotes_.end() && !looked_at->second.input.checksum.empty();
+    if (const auto looked_at = remotes_.find(url); looked_at != remotes_.end())
+      input = looked_at->second.input;
+    is_pinned = !input.checksum.empty();
   }
+  input.path = url;
   RemoteFile found;
   if (!is_pinned) {
     // Not under the lock: a server may take minutes. Two units that open one file at once both ask.
-    ASSIGN_OR_RETURN(found, OpenRemoteFile(url, Patience::kRun, std::move(stop)));
+    ASSIGN_OR_RETURN(found, Ask(input, Patience::kRun, stop));
   }
-  const std::scoped_lock lock(mutex_);
-  Remote& remote = remotes_[url];
-  if (!is_pinned && IdentityOf(url, found.bytes->size(), found.version) != remote.identity)
-    return Status(Code::kDataLoss,
-                  StrCat(ShownUrl(url), ": changed since this run was planned; run it again"));
-  std::weak_ptr<ArrivingFile>& shared = arriving_[PartName(remote.input)];
-  if (std::shared_ptr<ArrivingFile> arriving = shared.lock())
-    return std::shared_ptr<ByteFile>(std::move(arriving));
-  ASSIGN_OR_RETURN(std::shared_ptr<ArrivingFile> arriving,
-                   is_pinned ? BeginPinned(remote) : BeginVersion(remote, found));
-  shared = arriving;
+  std::shared_ptr<ArrivingFile> arriving;
+  {
+    const std::scoped_lock lock(mutex_);
+    Remote& remote = remotes_[url];
+    if (!is_pinned && IdentityOf(url, found.bytes->size(), found.version) != remote.identity)
+      return Status(Code::kDataLoss,
+                    StrCat(ShownUrl(url), ": changed since this run was planned; run it again"));
+    std::weak_ptr<ArrivingFile>& shared = arriving_[PartName(remote.input)];
+    if (!remote.is_dropped) arriving = shared.lock();
+    if (!arriving) {  // where it was dropped, after all who read what was there
+      ASSIGN_OR_RETURN(arriving, is_pinned ? BeginPinned(remote) : BeginVersion(remote, found));
+      shared = arriving;
+      remote.came_anew = ReadDropNote(PartPath(remote.input), remote.identity).has_value();
+      remote.is_dropped = false;
+    }
+  }
+  RETURN_IF_ERROR(arriving->WaitUntilSized(std::move(stop)));
   return std::shared_ptr<ByteFile>(std::move(arriving));
+}
+
+/// What is there now; where its server sends it encoded, with readers that fail with EncodedBody.
+Result<RemoteFile> SourceFiles::Ask(const LocalInput& input, Patience patience, std::stop_token stop) const {
+  Result<RemoteFile> found = OpenRemoteFile(input.path, AskOf(input, patience), std::move(stop));
+  const EncodedBody* const encoded = found.status().Detail<EncodedBody>();
+  if (encoded == nullptr) return found;
+  HttpFacts facts = encoded->facts;
+  if (facts.size == 0 && facts.Version().empty() && input.checksum.empty())
+    return Status(Code::kFailedPrecondition,
+                  StrCat(ShownUrl(input.path), ": the server sends it encoded (", facts.coding,
+                         ") and tells neither its size nor a version; pin it by `checksum`, or download it"));
+  // Nobody knows the size of the file; it is not empty.
+  auto bytes = std::make_shared<EncodedRemote>(std::max<std::uint64_t>(facts.size, 1), found.status());
+  std::string version = facts.Version();
+  return RemoteFile{std::move(bytes), std::move(version), {}, false, std::move(facts)};
+}
+
+std::unique_ptr<EncodedFile> SourceFiles::Decoded(const LocalInput& input, std::vector<std::string> urls,
+                                                  std::optional<HttpFacts> wanted) {
+  EncodedFile::Means means;
+  const RemoteAsk ask = AskOf(input, Patience::kRun);
+  means.open = [this, input, ask, wanted](const std::string& url,
+                                          std::stop_token stop) -> Result<EncodedTransfer> {
+    ASSIGN_OR_RETURN(std::unique_ptr<ServerGate::Place> place,
+                     gate_->Enter(ServerOf(url), ConnectionsOf(input, url), stop));
+    ASSIGN_OR_RETURN(EncodedTransfer transfer, OpenEncoded(url, ask, wanted ? &*wanted : nullptr, stop));
+    transfer.sent = std::make_unique<PoliteBody>(std::move(transfer.sent), std::move(place), RateOf(input),
+                                                 std::move(stop));
+    return transfer;
+  };
+  means.undo = NewContentDecoder;
+  means.note = [this](std::string_view line) { progress_.Note(line); };
+  means.retry.policy = PolicyOf(ask);
+  return std::make_unique<EncodedFile>(std::move(urls), std::move(means));
 }
 
 /// Asks nobody: what is here may be all of it.
@@ -265,19 +355,26 @@ Result<std::shared_ptr<ArrivingFile>> SourceFiles::BeginPinned(const Remote& rem
   const bool has_mirrors = !input.mirrors.empty();
   // Opened later, by the thread of the file, which ends before this does.
   const auto open = [this, input, has_mirrors](
-                        const std::string& url,
+                        const std::string& url, std::uint64_t size, bool is_last,
                         std::stop_token stop) -> Result<std::shared_ptr<const RangedFile>> {
-    const Patience patience = has_mirrors ? Patience::kNext : Patience::kRun;
-    ASSIGN_OR_RETURN(RemoteFile found, OpenRemoteFile(url, patience, std::move(stop)));
-    return Politely(std::move(found.bytes), url, input);
+    RemoteAsk ask = AskOf(input, has_mirrors ? Patience::kNext : Patience::kRun);
+    ask.pinned_size = size;
+    ASSIGN_OR_RETURN(RemoteFile found, OpenRemoteFile(url, ask, std::move(stop)));
+    const Standing standing = is_last ? Standing::kLast : Standing::kBeforeOthers;
+    return Politely(std::move(found.bytes), url, input, standing, true);
   };
-  RetryMeans means;
-  if (!has_mirrors) means.policy = {.attempts = 2, .patience = {}};  // after each a reader had its own
+  RetryMeans means{.policy = PolicyOf(AskOf(input, Patience::kRun))};
+  if (!has_mirrors) means.policy.patience = {};  // which its reader had
   auto file = std::make_shared<MirroredFile>(
       AddressesOf(input), remote.size, open, [this](std::string_view line) { progress_.Note(line); }, means);
   Arrival arrival = ArrivalOf(remote);
   ASSIGN_OR_RETURN(arrival.pin, ParseChecksum(input.checksum));
   arrival.distrust = [file](bool all_came_now) { return file->Distrust(all_came_now); };
+  arrival.resize = [file] { return file->TakeOtherSize(); };
+  arrival.decoded = [this, file, input](const Status&) {
+    std::vector<std::string> urls = file->EncodedAddresses();
+    return urls.empty() ? nullptr : Decoded(input, std::move(urls), std::nullopt);
+  };
   auto fetched = std::make_shared<ParallelFile>(std::move(file), ConnectionsOf(input, input.path));
   ASSIGN_OR_RETURN(std::unique_ptr<ArrivingFile> arriving,
                    ArrivingFile::Begin(std::move(fetched), std::move(arrival)));
@@ -293,7 +390,11 @@ Result<std::shared_ptr<ArrivingFile>> SourceFiles::BeginVersion(const Remote& re
   arrival.whole_first = found.version.empty() || has_sum;
   if (has_sum) arrival.crc32c = found.crc32c;
   arrival.ahead = found.bytes;
-  std::shared_ptr<const RangedFile> politely = Politely(found.bytes, url, remote.input);
+  arrival.decoded = [this, input = remote.input, facts = found.facts](const Status& failure) {
+    return failure.Detail<EncodedBody>() != nullptr ? Decoded(input, {input.path}, facts) : nullptr;
+  };
+  std::shared_ptr<const RangedFile> politely =
+      Politely(found.bytes, url, remote.input, Standing::kLast, found.takes_ranges && !found.version.empty());
   // Parts of what nothing tells from another version cannot be put together.
   const bool in_parts = found.takes_ranges && !found.version.empty();
   auto fetched =
@@ -303,10 +404,41 @@ Result<std::shared_ptr<ArrivingFile>> SourceFiles::BeginVersion(const Remote& re
   return std::shared_ptr<ArrivingFile>(std::move(arriving));
 }
 
+std::string SourceFiles::PartPath(const LocalInput& input) const {
+  return StrCat(directory_, "/", PartName(input));
+}
+
+Status SourceFiles::DropDamaged(const std::string& path, const Status& why) {
+  const auto* const damaged = why.Detail<DamagedBytes>();
+  if (!IsRemote(path) || (damaged == nullptr && why.Detail<NoRange>() == nullptr)) return why;
+  const std::uint64_t from = damaged != nullptr ? damaged->begin : 0;
+  {
+    const std::scoped_lock lock(mutex_);
+    const auto found = remotes_.find(path);
+    // The bytes of what is pinned are what they should be.
+    if (found == remotes_.end() || !found->second.input.checksum.empty()) return why;
+    Remote& remote = found->second;
+    const std::string part = PartPath(remote.input);
+    if (ReadDropNote(part, remote.identity)) {
+      if (!remote.came_anew) return {};  // of the bytes that another unit has found damaged
+      return Status(why.code(), StrCat(why.message(),
+                                       "; it was fetched anew once, and is no better: the server's file is "
+                                       "damaged; what came is kept as ",
+                                       part));
+    }
+    RETURN_IF_ERROR(WriteDropNote(part, {remote.identity, from, false}));
+    remote.is_dropped = true;
+    remote.came_anew = false;
+  }
+  progress_.Note(StrCat(why.message(), "; what is here of it is dropped from byte ", from,
+                        " on, and fetched anew once"));
+  return {};
+}
+
 Arrival SourceFiles::ArrivalOf(const Remote& remote) const {
   Arrival arrival;
   arrival.name = ShownUrl(remote.input.path);
-  arrival.path = StrCat(directory_, "/", PartName(remote.input));
+  arrival.path = PartPath(remote.input);
   arrival.identity = remote.identity;
   arrival.progress = [&progress = progress_, name = remote.input.name](std::uint64_t here, std::uint64_t of,
                                                                        bool ended) {
@@ -316,15 +448,25 @@ Arrival SourceFiles::ArrivalOf(const Remote& remote) const {
 }
 
 std::shared_ptr<const RangedFile> SourceFiles::Politely(std::shared_ptr<const RangedFile> file,
-                                                        const std::string& url, const LocalInput& input) {
-  PoliteFile::Manners manners{ServerOf(url), ConnectionsOf(input, url), gate_};
-  if (input.rate > 0) {
-    const std::scoped_lock lock(rates_mutex_);
-    std::shared_ptr<RateLimit>& rate = rates_[input.rate];
-    if (!rate) rate = std::make_shared<RateLimit>(input.rate, SystemClock(), SystemPause());
-    manners.rate = rate;
-  }
+                                                        const std::string& url, const LocalInput& input,
+                                                        Standing standing, bool may_reconnect) {
+  PacedFile::Pace pace;
+  pace.least = {input.least_rate, std::chrono::seconds(input.stall)};
+  pace.name = ShownUrl(url);
+  pace.is_last = standing == Standing::kLast;
+  pace.may_reconnect = may_reconnect;
+  pace.note = [this](std::string_view line) { progress_.Note(line); };
+  file = std::make_shared<PacedFile>(std::move(file), std::move(pace));
+  PoliteFile::Manners manners{ServerOf(url), ConnectionsOf(input, url), gate_, RateOf(input)};
   return std::make_shared<PoliteFile>(std::move(file), std::move(manners));
+}
+
+std::shared_ptr<RateLimit> SourceFiles::RateOf(const LocalInput& input) {
+  if (input.rate == 0) return nullptr;
+  const std::scoped_lock lock(rates_mutex_);
+  std::shared_ptr<RateLimit>& rate = rates_[input.rate];
+  if (!rate) rate = std::make_shared<RateLimit>(input.rate, SystemClock(), SystemPause());
+  return rate;
 }
 
 Result<std::string> SourceFiles::Identity(const std::string& path) {

@@ -39,6 +39,9 @@ class SourceFiles {
   Result<SourceFile> Look(const LocalInput& input, std::stop_token stop);
   /// Of a remote file: as it was when Look saw it, or fails with kDataLoss.
   Result<std::shared_ptr<ByteFile>> Open(const std::string& path, std::stop_token stop);
+  /// As Environment::drop_damaged. Once for each state of a remote file, by whatever run: a note beside the
+  /// part tells the next ones.
+  Status DropDamaged(const std::string& path, const Status& why);
   Network network() const { return network_; }
   /// Size, mtime, inode and ctime; of a remote file what Open holds it to.
   Result<std::string> Identity(const std::string& path);
@@ -51,7 +54,10 @@ class SourceFiles {
     LocalInput input;  // as it was looked at
     std::string identity;
     std::uint64_t size = 0;
+    bool is_dropped = false;  // what is here of it, before it is opened again
+    bool came_anew = false;   // since it was dropped, perhaps by an earlier run
   };
+  enum class Standing : std::uint8_t { kLast, kBeforeOthers };
 
   Status CheckPin(const LocalInput& input, const Digest& digest, std::stop_token stop) const;
   Result<SourceFile> LookAtLocal(const LocalInput& input, std::stop_token stop);
@@ -61,10 +67,15 @@ class SourceFiles {
   Result<std::shared_ptr<ByteFile>> OpenRemote(const std::string& url, std::stop_token stop);
   Result<std::shared_ptr<ArrivingFile>> BeginPinned(const Remote& remote);
   Result<std::shared_ptr<ArrivingFile>> BeginVersion(const Remote& remote, const RemoteFile& found);
+  Result<RemoteFile> Ask(const LocalInput& input, Patience patience, std::stop_token stop) const;
+  std::unique_ptr<EncodedFile> Decoded(const LocalInput& input, std::vector<std::string> urls,
+                                       std::optional<HttpFacts> wanted);
+  std::shared_ptr<RateLimit> RateOf(const LocalInput& input);
+  std::string PartPath(const LocalInput& input) const;
   Arrival ArrivalOf(const Remote& remote) const;
-  /// `file` of `url`, read no faster and by no more than `input` says.
+  /// `file` of `url`, read no faster and by no more than `input` says, and held to its least rate.
   std::shared_ptr<const RangedFile> Politely(std::shared_ptr<const RangedFile> file, const std::string& url,
-                                             const LocalInput& input);
+                                             const LocalInput& input, Standing standing, bool may_reconnect);
 
   const std::string directory_;
   DigestCache& digests_;

@@ -124,6 +124,9 @@ void Workplace::Furnish(const WorkDir& own, SourceFiles::Network network, Progre
   environment_.open_file = [this](const std::string& file, std::stop_token stop) {
     return sources_->Open(file, std::move(stop));
   };
+  environment_.drop_damaged = [this](const std::string& file, const Status& why) {
+    return sources_->DropDamaged(file, why);
+  };
   environment_.file_identity = [this](const std::string& file) { return sources_->Identity(file); };
   environment_.is_unchanged = [this](const SourceFile& file, const std::string& before,
                                      std::stop_token stop) {

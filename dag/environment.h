@@ -30,6 +30,10 @@ struct Environment {
   std::function<Result<std::unique_ptr<Store>>(const std::string& uri)> open_store;
   /// May ask a server, and then stops when it is told to.
   std::function<Result<std::shared_ptr<ByteFile>>(const std::string& path, std::stop_token stop)> open_file;
+  /// A file could not be read (`why`, with DamagedBytes where it could not be decoded). OK: what is kept of
+  /// it was dropped, and it comes anew when it is opened again, after all who have it open now; else what to
+  /// tell of it. Empty: as one that always tells `why`.
+  std::function<Status(const std::string& path, const Status& why)> drop_damaged;
   /// Size, times and inode of a file in one opaque text; while it is the same, so are the bytes.
   std::function<Result<std::string>(const std::string& path)> file_identity;
   /// Whether a file that had this identity has the same bytes still; may read them all to know.

@@ -78,6 +78,8 @@ Status UnitRunner::Stream(Track& track, std::uint32_t number) {
                    : track.gather != nullptr ? ReadGathered(track, standing, events)
                    : takes_whole             ? ReadTaken(track, standing, events)
                                              : ReadFile(track, number, standing, events);
+  const bool reads_file = track.gather == nullptr && !takes_whole && track.planned->files >= 0;
+  if (!outcome.ok() && reads_file) outcome = ReadAnew(track, number, std::move(outcome));
   const std::scoped_lock lock(run_.mutex);
   Track::Input& input = track.inputs[number];
   input.running = false;
@@ -103,6 +105,35 @@ Status UnitRunner::ReadFile(Track& track, std::uint32_t number, const InputPiece
   RETURN_IF_ERROR(source.missing);
   return RunStreamUnit(track.scope, *run_.arena, source.files[number], number, standing, events,
                        run_.stop.get_token());
+}
+
+Status UnitRunner::ReadAnew(Track& track, std::uint32_t number, Status why) {
+  if (!run_.environment.drop_damaged || why.code() == Code::kCancelled) return why;
+  const std::size_t files = static_cast<std::size_t>(track.planned->files);
+  const Facts::Files& source = run_.facts.files.at(run_.graph.nodes()[files].spec->name);
+  if (number >= source.files.size()) return why;
+  RETURN_IF_ERROR(run_.environment.drop_damaged(source.files[number].input.path, why));
+  const std::scoped_lock lock(run_.mutex);
+  VoidInput(track, number, "made of bytes that are fetched anew");
+  ++run_.remakes;
+  if (track.readers.empty()) return {};
+  // Units may read what was void only now: the next run begins with nothing of it.
+  return Status(why.code(), StrCat(why.message(),
+                                   "; what arrived of it is dropped, and what was made of it is "
+                                   "void: run again, and it is fetched anew"));
+}
+
+void UnitRunner::VoidInput(Track& track, std::uint32_t number, std::string_view why) {
+  InputPieces& pieces = track.inputs[number].pieces;
+  for (const auto& [partition, standing] : pieces.standing)
+    run_.failures.Log(UnitState::kVoid, ToString(UnitId{track.name(), standing.piece.id}), 0,
+                      std::string(why));
+  pieces.standing.clear();
+  if (!track.readers.empty()) track.phase = Track::Phase::kFailed;  // what it logs from here on is void
+  for (Track* reader : track.readers) {
+    reader->phase = Track::Phase::kFailed;
+    VoidInput(*reader, number, why);
+  }
 }
 
 Status UnitRunner::ReadGathered(Track& track, const InputPieces& standing, const UnitEvents& events) {

@@ -38,6 +38,10 @@ class UnitRunner {
  private:
   UnitEvents EventsOf(Track& track);
   Status ReadFile(Track& track, std::uint32_t number, const InputPieces& standing, const UnitEvents& events);
+  /// What becomes of a file that could not be read: OK where it comes anew and is read again.
+  Status ReadAnew(Track& track, std::uint32_t number, Status why);
+  /// What stands of input `number`, whoever made it, is of bytes that are not trusted. Under the lock.
+  void VoidInput(Track& track, std::uint32_t number, std::string_view why);
   Status ReadGathered(Track& track, const InputPieces& standing, const UnitEvents& events);
   /// What a Gather stage gives of the pieces that it takes whole, of other tracks.
   Status ReadTaken(Track& track, const InputPieces& standing, const UnitEvents& events);

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
 #include <utility>
 
+#include "base/crc32c.h"
 #include "base/str.h"
+#include "remote/http_facts.h"
 
 namespace pipeline {
 
@@ -34,6 +37,8 @@ class ArrivingFile::Reader final : public ByteReader {
         return got;
       }
       failed_ = std::move(got).status();
+      if (failed_.Detail<StatusDetail>() == nullptr)
+        failed_ = std::move(failed_).With(std::make_shared<NotArrived>());
     }
     return failed_;
   }
@@ -90,7 +95,7 @@ Result<std::unique_ptr<ArrivingFile>> ArrivingFile::Begin(std::shared_ptr<const 
   ASSIGN_OR_RETURN(std::unique_ptr<PartFile> part,
                    PartFile::Open(arrival.path, arrival.identity, remote->size()));
   // Nothing would tell that the rest belongs to another version.
-  if (arrival.whole_first && !arrival.crc32c && !arrival.pin && part->state().bytes < remote->size())
+  if (arrival.whole_first && !arrival.crc32c && !arrival.pin && !part->is_whole())
     RETURN_IF_ERROR(part->Empty());
   std::unique_ptr<ArrivingFile> file(
       new ArrivingFile(std::move(remote), std::move(arrival), std::move(part)));
@@ -103,7 +108,9 @@ ArrivingFile::ArrivingFile(std::shared_ptr<const ByteFile> remote, Arrival arriv
     : remote_(std::move(remote)),
       arrival_(std::move(arrival)),
       part_(std::move(part)),
-      here_(part_->state().bytes) {}
+      size_(part_->state().size),
+      here_(part_->state().bytes),
+      sized_(part_->is_whole() && !arrival_.pin) {}
 
 ArrivingFile::~ArrivingFile() = default;
 
@@ -118,15 +125,24 @@ Status ArrivingFile::WaitUntilWhole(std::stop_token stop) const {
   return failure_;
 }
 
+Status ArrivingFile::WaitUntilSized(std::stop_token stop) const {
+  std::unique_lock lock(mutex_);
+  if (!changed_.wait(lock, stop, [this] { return sized_ || ended_; }))
+    return Status(Code::kCancelled, StrCat(arrival_.name, ": waiting for it was stopped"));
+  return sized_ ? Status() : failure_;
+}
+
 void ArrivingFile::Fetch(std::stop_token stop) {
-  if (arrival_.progress) arrival_.progress(part_->state().bytes, remote_->size(), false);
+  if (arrival_.progress) arrival_.progress(part_->state().bytes, size_, false);
   Status outcome = FetchWhole(stop);
   // What is here is worth keeping, however it ended.
   if (Status synced = part_->Sync(); outcome.ok()) outcome = std::move(synced);
   if (outcome.ok()) outcome = CheckWhole();
-  if (arrival_.progress) arrival_.progress(part_->state().bytes, remote_->size(), true);
+  if (arrival_.progress) arrival_.progress(part_->state().bytes, size_, true);
   const std::scoped_lock lock(mutex_);
   ended_ = true;
+  sized_ = sized_ || outcome.ok();
+  size_ = outcome.ok() ? part_->state().size : size_.load();
   failure_ = std::move(outcome);
   changed_.notify_all();
 }
@@ -137,11 +153,20 @@ Status ArrivingFile::FetchWhole(std::stop_token stop) {
   Status refused;  // why what came before is fetched anew
   for (;;) {
     std::optional<ChecksumHasher> hasher;
+    std::uint32_t crc32c = 0;  // of what is here
     if (arrival_.pin) {
       hasher.emplace(arrival_.pin->kind);
-      RETURN_IF_ERROR(HashWhatIsHere(*hasher, stop));
+      ASSIGN_OR_RETURN(crc32c, HashWhatIsHere(*hasher, stop));
     }
     if (Status rest = FetchRest(hasher, stop); !rest.ok()) {
+      if (rest.code() != Code::kCancelled && arrival_.resize && arrival_.resize()) {
+        all_came_now = all_came_now || part_->state().bytes > remote_->size();
+        RETURN_IF_ERROR(part_->Resize(remote_->size()));
+        continue;
+      }
+      if (const std::unique_ptr<EncodedFile> encoded = Otherwise(rest)) return FetchDecoded(*encoded, stop);
+      if (rest.Detail<NoRest>() != nullptr || rest.Detail<NoRange>() != nullptr)
+        RETURN_IF_ERROR(part_->Forget());  // else the next one fails alike
       if (refused.ok() || rest.code() == Code::kCancelled) return rest;
       if (rest.code() != Code::kUnavailable) RETURN_IF_ERROR(part_->Forget());
       std::string words = StrCat(refused.message(), "; then ", rest.message());
@@ -149,7 +174,8 @@ Status ArrivingFile::FetchWhole(std::stop_token stop) {
     }
     if (!hasher) return {};
     ASSIGN_OR_RETURN(const Checksum found, hasher->Finish());
-    if (found == *arrival_.pin) return {};
+    const bool is_decoded = part_->is_whole() && part_->state().sent == ToString(*arrival_.pin);
+    if (found == *arrival_.pin || (is_decoded && crc32c == part_->state().crc32c)) return {};
     if (!arrival_.distrust || !arrival_.distrust(all_came_now)) {
       RETURN_IF_ERROR(part_->Forget());
       return Status(Code::kDataLoss,
@@ -164,9 +190,32 @@ Status ArrivingFile::FetchWhole(std::stop_token stop) {
   }
 }
 
+/// Not where somebody has taken bytes of it, or counts on its size.
+std::unique_ptr<EncodedFile> ArrivingFile::Otherwise(const Status& failure) const {
+  if (failure.code() == Code::kCancelled || !arrival_.decoded) return nullptr;
+  const std::scoped_lock lock(mutex_);
+  return sized_ ? nullptr : arrival_.decoded(failure);
+}
+
+Status ArrivingFile::FetchDecoded(EncodedFile& encoded, const std::stop_token& stop) {
+  {
+    const std::scoped_lock lock(mutex_);
+    here_ = 0;
+  }
+  const auto came = [this](std::uint64_t bytes) {
+    if (arrival_.progress) arrival_.progress(bytes, std::max(bytes, size_.load()), false);
+  };
+  RETURN_IF_ERROR(encoded.FetchInto(*part_, arrival_.pin, came, stop));
+  size_ = part_->state().size;
+  Publish(size_);
+  return {};
+}
+
 /// Of what an earlier one left, its journal has the crc32c alone.
-Status ArrivingFile::HashWhatIsHere(ChecksumHasher& hasher, const std::stop_token& stop) const {
+Result<std::uint32_t> ArrivingFile::HashWhatIsHere(ChecksumHasher& hasher,
+                                                   const std::stop_token& stop) const {
   std::string piece(kPiece, '\0');
+  std::uint32_t crc32c = 0;
   for (std::uint64_t at = 0; at < part_->state().bytes;) {
     if (stop.stop_requested())
       return Status(Code::kCancelled, StrCat(arrival_.name, ": fetching was stopped"));
@@ -174,15 +223,17 @@ Status ArrivingFile::HashWhatIsHere(ChecksumHasher& hasher, const std::stop_toke
     ASSIGN_OR_RETURN(const std::size_t got,
                      part_->ReadAt(at, std::span(piece).first(static_cast<std::size_t>(wanted))));
     if (got == 0) return Status(Code::kDataLoss, StrCat(part_->path(), ": ends at byte ", at, "; run again"));
-    hasher.Update(std::string_view(piece).substr(0, got));
+    const std::string_view here = std::string_view(piece).substr(0, got);
+    hasher.Update(here);
+    crc32c = Crc32c(here, crc32c);
     at += got;
   }
-  return {};
+  return crc32c;
 }
 
 Status ArrivingFile::FetchRest(std::optional<ChecksumHasher>& hasher, std::stop_token stop) {
+  if (part_->is_whole()) return {};
   const std::uint64_t size = remote_->size();
-  if (part_->state().bytes >= size) return {};
   ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, remote_->Open(part_->state().bytes, stop));
   std::string piece(kPiece, '\0');
   std::uint64_t synced = part_->state().bytes;
@@ -204,7 +255,10 @@ Status ArrivingFile::FetchRest(std::optional<ChecksumHasher>& hasher, std::stop_
     }
     Publish(part_->state().bytes);
   }
-  return {};
+  // Only who asks for more is told that it should have ended here.
+  Status ended = reader->Read(piece).status();
+  if (!ended.ok() && !arrival_.pin && ended.code() != Code::kCancelled) RETURN_IF_ERROR(part_->Forget());
+  return ended;
 }
 
 Status ArrivingFile::CheckWhole() {
@@ -219,9 +273,10 @@ void ArrivingFile::Publish(std::uint64_t bytes) {
   {
     const std::scoped_lock lock(mutex_);
     here_ = bytes;
+    sized_ = sized_ || !arrival_.pin;
   }
   changed_.notify_all();
-  if (arrival_.progress) arrival_.progress(bytes, remote_->size(), false);
+  if (arrival_.progress) arrival_.progress(bytes, size_, false);
 }
 
 }  // namespace pipeline

@@ -1,6 +1,7 @@
 // A file of another machine that can be read here while it is still arriving.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -15,9 +16,13 @@
 #include "base/checksum.h"
 #include "base/result.h"
 #include "remote/checksum_hasher.h"
+#include "remote/encoded_file.h"
 #include "remote/part_file.h"
 
 namespace pipeline {
+
+/// Why a reader failed: not for what the bytes are.
+struct NotArrived final : StatusDetail {};
 
 struct Arrival {
   std::string name;                     // for messages: a URL without what must stay secret
@@ -29,6 +34,12 @@ struct Arrival {
   /// Asked where the whole is not what it is pinned to: whether fetching it again may give another. Empty:
   /// no.
   std::function<bool(bool all_came_now)> distrust = {};
+  /// Asked where what is pinned failed: whether the remote file has another size from now on, with which it
+  /// is worth another attempt. Empty: no.
+  std::function<bool()> resize = {};
+  /// Asked where fetching failed: how the file can be had otherwise, whole and decoded; null: not at all. May
+  /// be empty.
+  std::function<std::unique_ptr<EncodedFile>(const Status& failure)> decoded = {};
   /// What a reader far ahead reads from; null: the remote file.
   std::shared_ptr<const ByteFile> ahead = {};
   /// Told by the arriving thread at its start, after each piece and at its end: bytes here, of all. May be
@@ -42,10 +53,14 @@ struct Arrival {
 class ArrivingFile final : public ByteFile {
  public:
   /// `remote` resumes by itself where a transfer broke off, and fails for good otherwise.
+  /// What is whole here stays, whatever size `remote` has.
   static Result<std::unique_ptr<ArrivingFile>> Begin(std::shared_ptr<const ByteFile> remote, Arrival arrival);
   ~ArrivingFile() override;
 
-  std::uint64_t size() const override { return remote_->size(); }
+  /// Until size() is what it will stay: at once where all is here, for what is pinned or encoded when all of
+  /// it is, else when the first byte came. Or why that will never be.
+  Status WaitUntilSized(std::stop_token stop) const;
+  std::uint64_t size() const override { return size_; }
   Result<std::unique_ptr<ByteReader>> Open(std::uint64_t offset, std::stop_token stop) const override;
 
   /// Until the whole file is here and is what it should be; or why it never will be. kDataLoss: its crc32c or
@@ -59,18 +74,24 @@ class ArrivingFile final : public ByteFile {
   void Fetch(std::stop_token stop);
   Status FetchWhole(std::stop_token stop);
   Status FetchRest(std::optional<ChecksumHasher>& hasher, std::stop_token stop);
-  Status HashWhatIsHere(ChecksumHasher& hasher, const std::stop_token& stop) const;
+  /// All of it by `encoded`; what was here is dropped.
+  Status FetchDecoded(EncodedFile& encoded, const std::stop_token& stop);
+  std::unique_ptr<EncodedFile> Otherwise(const Status& failure) const;
+  /// The crc32c of what is here.
+  Result<std::uint32_t> HashWhatIsHere(ChecksumHasher& hasher, const std::stop_token& stop) const;
   Status CheckWhole();
   void Publish(std::uint64_t bytes);
 
   const std::shared_ptr<const ByteFile> remote_;
   const Arrival arrival_;
   const std::unique_ptr<PartFile> part_;
+  std::atomic<std::uint64_t> size_;
 
   mutable std::mutex mutex_;  // for what follows
   mutable std::condition_variable_any changed_;
   std::uint64_t here_ = 0;  // bytes that readers may take from the part file
-  bool ended_ = false;      // the thread has; `failure_` says how
+  bool sized_ = false;
+  bool ended_ = false;  // the thread has; `failure_` says how
   Status failure_;
 
   std::jthread thread_;  // last: it uses what stands above

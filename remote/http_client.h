@@ -36,6 +36,8 @@ struct HttpRequest {
   /// other than the first is sent no Authorization and no Cookie. With 0 a redirect is an answer like others.
   int redirects = 0;
   bool through_proxy = true;  // that of the environment, if any
+  /// In place of HttpLimits::stall, for this request; 0: that of the client.
+  std::chrono::milliseconds stall{0};
 };
 
 struct HttpResponse {
@@ -55,7 +57,8 @@ class HttpExchange : public ByteReader {
 
 struct HttpLimits {
   std::chrono::milliseconds connect{20'000};
-  /// A transfer in which no byte moved for so long has failed (kUnavailable).
+  /// A transfer in which no byte moved for so long has failed (kUnavailable), and so has one whose answer has
+  /// not begun so long after all of the request was sent, however slowly its headers drip.
   std::chrono::milliseconds stall{60'000};
   /// Bytes a second over all transfers of a client; 0: no limit.
   std::uint64_t bytes_per_second = 0;

@@ -1,6 +1,7 @@
 #include "remote/http_file.h"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 
 #include "base/str.h"
@@ -10,6 +11,12 @@
 
 namespace pipeline {
 
+namespace {
+
+constexpr std::size_t kPassedOver = std::size_t{256} << 10;
+
+}  // namespace
+
 class HttpFile::Reader final : public ByteReader {
  public:
   Reader(const HttpFile& file, std::uint64_t begin, std::uint64_t end, std::stop_token stop)
@@ -17,7 +24,7 @@ class HttpFile::Reader final : public ByteReader {
         offset_(std::min(begin, file.size())),
         end_(std::clamp(end, offset_, file.size())),
         stop_(std::move(stop)),
-        retry_(file.means_) {}
+        retry_(file.means_.retry) {}
 
   Result<std::size_t> Read(std::span<char> out) override {
     while (failed_.ok()) {
@@ -35,8 +42,10 @@ class HttpFile::Reader final : public ByteReader {
       }
       exchange_.reset();
       if (got.ok() && offset_ == until_) continue;  // the server sends what was asked for in parts
+      if (got.ok() && file_.is_pinned_ && is_chunked_) got = Resized(offset_);
       Status failure = got.ok() ? Broken("the transfer ended") : std::move(got).status();
-      if (failure.code() == Code::kUnavailable && has_read_ && file_.facts_.Version().empty())
+      if (failure.code() == Code::kUnavailable && has_read_ && !file_.is_pinned_ &&
+          file_.facts_.Version().empty())
         failed_ =
             Status(Code::kUnavailable,
                    StrCat(failure.message(),
@@ -77,7 +86,7 @@ class HttpFile::Reader final : public ByteReader {
   /// to may hold for an hour only.
   Status Ask() {
     asked_pause_.reset();
-    HttpRequest request{.url = file_.url_, .redirects = kHttpRedirects};
+    HttpRequest request = RequestFor(file_.url_, file_.means_);
     const bool ends_before = end_ < file_.size();
     if (offset_ > 0 || ends_before) {
       request.headers.push_back(
@@ -87,7 +96,7 @@ class HttpFile::Reader final : public ByteReader {
     }
     ASSIGN_OR_RETURN(exchange_, file_.client_->Start(request, stop_));
     const HttpResponse& response = exchange_->response();
-    asked_pause_ = AskedPause(response, file_.means_.clock->UnixMillis());
+    asked_pause_ = AskedPause(response, file_.means_.retry.clock->UnixMillis());
     Status taken = Take(response);
     if (!taken.ok()) exchange_.reset();
     return taken;
@@ -97,9 +106,11 @@ class HttpFile::Reader final : public ByteReader {
     const std::optional<std::uint64_t> length =
         ParseLength(response.Header("content-length").value_or(std::string_view()));
     has_length_ = length.has_value();
+    is_chunked_ = !has_length_ && response.Header("transfer-encoding").has_value();
     if (response.status == 200) {
       RETURN_IF_ERROR(CheckIsFile(response, file_.url_));
-      RETURN_IF_ERROR(CheckUnchanged(file_.facts_, response, length, file_.url_));
+      RETURN_IF_ERROR(CheckIsPlain(response, file_.url_));
+      RETURN_IF_ERROR(CheckIsSame(response, length));
       if (offset_ > 0 && end_ < file_.size())
         return RefusesThePart(StrCat("all of it where bytes ", offset_, "-", end_ - 1, " were asked for"));
       // The server knows no ranges, or that condition: all of it comes again, and what was read is the same
@@ -111,28 +122,53 @@ class HttpFile::Reader final : public ByteReader {
     if (response.status == 206) {
       const auto range = ParseContentRange(response.Header("content-range").value_or(std::string_view()));
       if (!range || !range->span) return RefusesThePart("a part and does not say which");
-      RETURN_IF_ERROR(CheckUnchanged(file_.facts_, response, range->size, file_.url_));
+      RETURN_IF_ERROR(CheckIsPlain(response, file_.url_));
+      RETURN_IF_ERROR(CheckIsSame(response, range->size));
       if (range->span->first > offset_ || range->span->last < offset_ || range->span->last >= file_.size())
         return RefusesThePart(StrCat("bytes ", range->span->first, "-", range->span->last,
                                      " where those from ", offset_, " on were asked for"));
       skip_ = offset_ - range->span->first;
       until_ = std::min(range->span->last + 1, end_);
       has_length_ = true;
+      is_chunked_ = false;
       return {};
     }
+    if (response.status == 416 && file_.is_pinned_)
+      if (const auto range = ParseContentRange(response.Header("content-range").value_or(std::string_view()));
+          range && range->size && *range->size != file_.size())
+        return Resized(*range->size);
     if (response.status == 412 || response.status == 416)
       return Status(Code::kDataLoss, StrCat(ShownUrl(file_.url_), ": changed while it was read: byte ",
-                                            offset_, " is there no more; run it again"));
+                                            offset_, " is there no more; run it again"))
+          .With(std::make_shared<NoRange>());
     return HttpError(response, file_.url_, StrCat("cannot read from byte ", offset_));
+  }
+
+  Status CheckIsSame(const HttpResponse& response, std::optional<std::uint64_t> size) const {
+    if (!file_.is_pinned_) return CheckUnchanged(file_.facts_, response, size, offset_ > 0, file_.url_);
+    return size && *size != file_.size() ? Resized(*size) : Status();
+  }
+
+  Status Resized(std::uint64_t size) const {
+    return Status(Code::kFailedPrecondition, StrCat(ShownUrl(file_.url_), ": has ", size, " bytes, and not ",
+                                                    file_.size(), " as was said before"))
+        .With(std::make_shared<OtherSize>(size));
   }
 
   /// A body without a length may hold more than the file should have.
   Status CheckEnd() {
     if (!exchange_ || has_length_) return {};
-    char more = 0;
-    const Result<std::size_t> got = exchange_->Read({&more, 1});
+    std::string more(file_.is_pinned_ ? kPassedOver : 1, '\0');
+    std::uint64_t bytes = 0;
+    Result<std::size_t> got = exchange_->Read(more);
+    while (got.ok() && *got > 0) {
+      bytes += *got;
+      if (!file_.is_pinned_) break;
+      got = exchange_->Read(more);  // who looks for the size has no other way
+    }
     exchange_.reset();
-    if (!got.ok() || *got == 0) return {};
+    if (bytes == 0) return {};
+    if (file_.is_pinned_) return got.ok() ? Resized(file_.size() + bytes) : std::move(got).status();
     return Status(Code::kDataLoss, StrCat(ShownUrl(file_.url_), ": changed while it was read: it had ",
                                           file_.size(), " bytes and has more; run it again"));
   }
@@ -147,14 +183,25 @@ class HttpFile::Reader final : public ByteReader {
   std::uint64_t skip_ = 0;                  // of the exchange, before `offset_`
   std::uint64_t until_ = 0;                 // where the exchange ends, or the caller's wish does
   bool has_length_ = false;
+  bool is_chunked_ = false;  // its body says where it ends, though not before
   bool has_read_ = false;
   Status failed_;
 };
 
 Result<std::unique_ptr<HttpFile>> HttpFile::Open(std::shared_ptr<HttpClient> client, std::string url,
-                                                 const RetryMeans& means, std::stop_token stop) {
+                                                 const HttpMeans& means, std::stop_token stop) {
   ASSIGN_OR_RETURN(HttpFacts facts, AskFacts(*client, url, means, std::move(stop)));
-  return std::unique_ptr<HttpFile>(new HttpFile(std::move(client), std::move(url), std::move(facts), means));
+  if (!facts.coding.empty()) return EncodedAs(std::move(facts), url);
+  return std::unique_ptr<HttpFile>(
+      new HttpFile(std::move(client), std::move(url), std::move(facts), false, means));
+}
+
+std::unique_ptr<HttpFile> HttpFile::Pinned(std::shared_ptr<HttpClient> client, std::string url,
+                                           std::uint64_t size, const HttpMeans& means) {
+  HttpFacts facts;
+  facts.size = size;
+  return std::unique_ptr<HttpFile>(
+      new HttpFile(std::move(client), std::move(url), std::move(facts), true, means));
 }
 
 Result<std::unique_ptr<ByteReader>> HttpFile::OpenRange(std::uint64_t begin, std::uint64_t end,

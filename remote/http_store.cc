@@ -27,13 +27,14 @@ Result<std::string> HttpStore::UrlOf(std::string_view name) const {
 
 Result<std::unique_ptr<ByteFile>> HttpStore::Open(std::string_view name) {
   ASSIGN_OR_RETURN(std::string url, UrlOf(name));
-  ASSIGN_OR_RETURN(std::unique_ptr<HttpFile> file, HttpFile::Open(client_, std::move(url), means_));
+  ASSIGN_OR_RETURN(std::unique_ptr<HttpFile> file, HttpFile::Open(client_, std::move(url), {means_}));
   return std::unique_ptr<ByteFile>(std::move(file));
 }
 
 Result<std::optional<ObjectInfo>> HttpStore::Stat(std::string_view name) {
   ASSIGN_OR_RETURN(const std::string url, UrlOf(name));
-  Result<HttpFacts> facts = AskFacts(*client_, url, means_, {});
+  Result<HttpFacts> facts = AskFacts(*client_, url, {means_}, {});
+  if (facts.ok() && !facts->coding.empty()) return EncodedAs(*std::move(facts), url);
   if (facts.ok()) return std::optional(ObjectInfo{std::string(name), facts->size, facts->Version(), {}});
   if (facts.status().code() == Code::kNotFound) return std::optional<ObjectInfo>();
   return std::move(facts).status();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <utility>
 
 namespace pipeline {
 
@@ -71,7 +72,59 @@ std::optional<std::int64_t> SecondsOf(std::optional<int> year, std::optional<int
   return std::int64_t{std::chrono::sys_days(date).time_since_epoch().count()} * 86'400 + *seconds;
 }
 
+/// RFC 9110, 8.4.1: two have an older name.
+std::string_view CodingNamed(std::string_view name) {
+  if (name == "x-gzip") return "gzip";
+  return name == "x-compress" ? "compress" : name;
+}
+
+bool EndsIn(std::string_view name, std::string_view coding) {
+  struct Ending {
+    std::string_view coding, end;
+  };
+  constexpr std::array<Ending, 8> kEndings = {{{"gzip", ".gz"},
+                                               {"gzip", ".tgz"},
+                                               {"zstd", ".zst"},
+                                               {"zstd", ".zstd"},
+                                               {"zstd", ".tzst"},
+                                               {"br", ".br"},
+                                               {"deflate", ".zz"},
+                                               {"compress", ".z"}}};
+  return std::any_of(kEndings.begin(), kEndings.end(), [&](const Ending& ending) {
+    return ending.coding == coding && name.ends_with(ending.end);
+  });
+}
+
 }  // namespace
+
+bool IsMetadataServer(std::string_view server) {
+  for (const std::string_view host : {"//169.254.169.254:", "//metadata.google.internal:"})
+    if (server.find(host) != std::string_view::npos) return true;
+  return false;
+}
+
+bool IsIdempotent(std::string_view method) {
+  constexpr std::array<std::string_view, 4> kSuch = {"GET", "HEAD", "PUT", "DELETE"};
+  return std::find(kSuch.begin(), kSuch.end(), method) != kSuch.end();
+}
+
+std::string ContentCoding(const std::vector<std::string_view>& values, std::string_view url) {
+  const std::string name = Lower(url.substr(0, url.find_first_of("?#")));
+  std::string codings;
+  bool is_first = true;
+  for (std::string_view value : values) {
+    while (!value.empty()) {
+      const std::string lower = Lower(Trim(TakeTo(value, ',')));
+      const std::string_view coding = CodingNamed(lower);
+      if (coding.empty() || coding == "identity") continue;
+      const bool is_of_file = std::exchange(is_first, false) && EndsIn(name, coding);
+      if (is_of_file) continue;
+      if (!codings.empty()) codings += ", ";
+      codings += IsToken(coding) ? coding : "what is no name";
+    }
+  }
+  return codings;
+}
 
 std::optional<HeaderLine> ParseHeaderLine(std::string_view line) {
   const std::size_t colon = line.find(':');

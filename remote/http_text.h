@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace pipeline {
 
@@ -16,6 +17,12 @@ struct HeaderLine {
   std::string value;
 };
 std::optional<HeaderLine> ParseHeaderLine(std::string_view line);
+
+/// A server inside of the machine's own network, which hands out credentials; of what HttpServerOf gives.
+bool IsMetadataServer(std::string_view server);
+
+/// Whether a server that got it twice is in the same state as after once.
+bool IsIdempotent(std::string_view method);
 
 /// Whether a request can carry it: no line end and no NUL hidden in it, a name of letters, digits and the
 /// like.
@@ -48,5 +55,10 @@ bool IsStrongTag(std::string_view etag);
 
 /// `text/html; charset=utf-8` as `text/html`.
 std::string MediaType(std::string_view content_type);
+
+/// What was done to a body that is about `url`, by the values of its Content-Encoding in their order: "gzip"
+/// or "br, gzip", the last one on the outside; empty where it comes as it is stored. What the name in `url`
+/// ends in belongs to the file: `x.gz` said to be gzip is as it is stored.
+std::string ContentCoding(const std::vector<std::string_view>& values, std::string_view url);
 
 }  // namespace pipeline

@@ -26,19 +26,6 @@ constexpr long kMaxDiscarded = 64 << 10;        // rather than losing the connec
 constexpr std::chrono::milliseconds kDiscarding(100);
 constexpr long kMaxConnections = 4;  // that one handle keeps
 
-/// A server inside of the machine's own network, which hands out credentials.
-bool IsMetadataServer(const std::string& server) {
-  for (const std::string_view host : {"//169.254.169.254:", "//metadata.google.internal:"})
-    if (server.find(host) != std::string::npos) return true;
-  return false;
-}
-
-/// Whether a server that got it twice is in the same state as after once.
-bool IsIdempotent(std::string_view method) {
-  constexpr std::array<std::string_view, 4> kSuch = {"GET", "HEAD", "PUT", "DELETE"};
-  return std::find(kSuch.begin(), kSuch.end(), method) != kSuch.end();
-}
-
 }  // namespace
 
 class HttpSessions {
@@ -112,7 +99,7 @@ class HttpTransfer::Handle {
       return transfer.has_headers &&
              (transfer.sent == transfer.body_bytes || transfer.response.status >= 300);
     };
-    const Status driven = Drive(is_answered);
+    const Status driven = Drive(is_answered, true);
     transfer.request = nullptr;
     // What broke behind the headers is for the reader of the body.
     if (!driven.ok() && (!is_answered() || driven.code() == Code::kCancelled)) return driven;
@@ -141,7 +128,7 @@ class HttpTransfer::Handle {
       transfer.is_paused = false;
       curl_easy_pause(easy_, CURLPAUSE_CONT);  // hands over what it kept, at once
     }
-    const Status driven = Drive([&] { return transfer.filled > 0; });
+    const Status driven = Drive([&] { return transfer.filled > 0; }, false);
     transfer.target = {};
     if (transfer.filled > 0) return transfer.filled;
     RETURN_IF_ERROR(driven);
@@ -170,10 +157,12 @@ class HttpTransfer::Handle {
   struct Transfer {
     Transfer(const HttpRequest& that, const std::string& its_url)
         : request(&that),
+          stall(that.stall),
           url(its_url),
           body_bytes(that.file != nullptr ? that.body_bytes : that.body.size()) {}
 
     const HttpRequest* request;  // while it is sent
+    const std::chrono::milliseconds stall;
     const std::string url;
     const std::uint64_t body_bytes;
     std::stop_token stop;
@@ -282,11 +271,13 @@ class HttpTransfer::Handle {
     return {};
   }
 
-  /// Until `is_reached`, or the end of the transfer.
+  /// Until `is_reached`, or the end of the transfer. `is_beginning`: headers that drip in are no movement.
   template <class Predicate>
-  Status Drive(Predicate is_reached) {
+  Status Drive(Predicate is_reached, bool is_beginning) {
     Transfer& transfer = *transfer_;
+    const std::chrono::milliseconds stall = transfer.stall.count() > 0 ? transfer.stall : limits_.stall;
     std::chrono::nanoseconds moved_at = SystemClock().Monotonic();
+    bool is_awaited = false;  // the answer, to a request that was sent
     while (!is_reached() && !transfer.is_done) {
       if (transfer.stop.stop_requested()) return Fail(Code::kCancelled, "was stopped");
       if (const Status waited = limit_.Wait(transfer.stop); !waited.ok())
@@ -295,10 +286,13 @@ class HttpTransfer::Handle {
       Perform();
       if (is_reached() || transfer.is_done) break;
       const std::chrono::nanoseconds now = SystemClock().Monotonic();
-      if (transfer.has_moved) moved_at = now;
-      const auto left = std::chrono::ceil<std::chrono::milliseconds>(moved_at + limits_.stall - now);
+      if (transfer.has_moved && !is_awaited) moved_at = now;
+      is_awaited = is_beginning && transfer.begun > 0 && transfer.sent == transfer.body_bytes;
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(moved_at + stall - now);
       if (left <= std::chrono::milliseconds(0))
-        return Fail(Code::kUnavailable, "no byte came or went for ", limits_.stall.count(), " ms");
+        return Fail(Code::kUnavailable, "no ",
+                    is_awaited && transfer.header_bytes > 0 ? "whole answer" : "byte", " came or went for ",
+                    stall.count(), " ms");
       const auto pause = std::min<std::chrono::milliseconds>(left, std::chrono::seconds(10));
       curl_multi_poll(multi_, nullptr, 0, static_cast<int>(pause.count()), nullptr);
     }

@@ -176,7 +176,7 @@ Status ListPlace(StoreOpener& stores, const std::string& place, ListDepth depth,
     ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, stores.Open(place));
     return store->List("").status();  // which says why not
   }
-  ASSIGN_OR_RETURN(const RemoteFile file, OpenRemoteFile(place, Patience::kPlan, std::move(stop)));
+  ASSIGN_OR_RETURN(const RemoteFile file, OpenRemoteFile(place, {Patience::kPlan}, std::move(stop)));
   return visit({shown, false, file.bytes->size(), file.crc32c, {}});
 }
 

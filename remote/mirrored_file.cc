@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "base/str.h"
+#include "remote/http_facts.h"
+#include "remote/paced_file.h"
 #include "storage/uri.h"
 
 namespace pipeline {
@@ -20,7 +22,7 @@ class MirroredFile::Reader final : public ByteReader {
 
   Result<std::size_t> Read(std::span<char> out) override {
     while (failed_.ok()) {
-      if (at_ == end_ || out.empty()) return std::size_t{0};
+      if (at_ == end_ || out.empty()) return AtEnd(out);
       Result<std::size_t> got = ReadSome(out);
       if (got.ok() && *got > 0) {
         retry_.Progress();
@@ -43,6 +45,16 @@ class MirroredFile::Reader final : public ByteReader {
   }
 
  private:
+  /// Where the whole should end, its server may know better.
+  Result<std::size_t> AtEnd(std::span<char> out) {
+    if (!reader_ || out.empty() || end_ < file_.size()) return std::size_t{0};
+    const Status ended = reader_->Read(out).status();
+    reader_.reset();
+    if (ended.Detail<OtherSize>() == nullptr) return std::size_t{0};
+    static_cast<void>(file_.After(address_, ended));
+    return failed_ = ended;
+  }
+
   Result<std::size_t> ReadSome(std::span<char> out) {
     if (!reader_) {
       ASSIGN_OR_RETURN(opened_, file_.FileAt(address_, stop_));
@@ -78,8 +90,8 @@ class MirroredFile::Reader final : public ByteReader {
 
 MirroredFile::MirroredFile(std::vector<std::string> urls, std::uint64_t size, OpenAddress open, Note note,
                            const RetryMeans& means)
-    : size_(size), open_(std::move(open)), note_(std::move(note)), means_(means) {
-  for (std::string& url : urls) addresses_.push_back({std::move(url), nullptr, {}, false});
+    : size_(size), sizes_({size}), open_(std::move(open)), note_(std::move(note)), means_(means) {
+  for (std::string& url : urls) addresses_.emplace_back().url = std::move(url);
 }
 
 Result<std::unique_ptr<ByteReader>> MirroredFile::OpenRange(std::uint64_t begin, std::uint64_t end,
@@ -90,18 +102,21 @@ Result<std::unique_ptr<ByteReader>> MirroredFile::OpenRange(std::uint64_t begin,
 Result<std::shared_ptr<const RangedFile>> MirroredFile::FileAt(std::size_t address,
                                                                std::stop_token stop) const {
   std::string url;
+  bool is_last = false;
   {
     const std::scoped_lock lock(mutex_);
     const Address& known = addresses_[address];
     if (!known.dead.ok()) return known.dead;
     if (known.file) return known.file;
     url = known.url;
+    is_last = known.tolerated || addresses_.size() == 1;
   }
   // Not under the lock: a server may take minutes. Two readers that open one file at once both ask.
-  ASSIGN_OR_RETURN(std::shared_ptr<const RangedFile> file, open_(url, std::move(stop)));
+  ASSIGN_OR_RETURN(std::shared_ptr<const RangedFile> file, open_(url, size_, is_last, std::move(stop)));
   if (file->size() != size_)
-    return Status(Code::kFailedPrecondition,
-                  StrCat(ShownUrl(url), ": has ", file->size(), " bytes, and the file has ", size_));
+    return Status(Code::kFailedPrecondition, StrCat(ShownUrl(url), ": has ", file->size(), " bytes, and not ",
+                                                    size_.load(), " as the others"))
+        .With(std::make_shared<OtherSize>(file->size()));
   const std::scoped_lock lock(mutex_);
   return addresses_[address].file = std::move(file);
 }
@@ -117,14 +132,27 @@ std::optional<std::size_t> MirroredFile::After(std::size_t address, const Status
   {
     const std::scoped_lock lock(mutex_);
     Address& failed = addresses_[address];
+    const auto* const size = failure.Detail<OtherSize>();
+    const bool is_slow = failure.Detail<SlowServer>() != nullptr;
+    if (size != nullptr) failed.other_size = size->size;
+    failed.slow = failed.slow || is_slow;
     // What changed while it was read is opened anew; the bytes are checked at the end.
-    if (failure.code() == Code::kDataLoss)
+    if (size != nullptr || is_slow || failure.code() == Code::kDataLoss)
       failed.file = nullptr;
     else if (failure.code() != Code::kUnavailable && failed.dead.ok())
       failed.dead = failure;
-    for (std::size_t step = 1; step <= addresses_.size() && !next; ++step)
-      if (const std::size_t other = (address + step) % addresses_.size(); addresses_[other].dead.ok())
-        next = other;
+    const auto look = [&](std::size_t steps, bool slow_too) {
+      for (std::size_t step = 1; step <= steps && !next; ++step) {
+        const std::size_t other = (address + step) % addresses_.size();
+        const Address& its = addresses_[other];
+        if (its.dead.ok() && !its.other_size && (slow_too || !its.slow)) next = other;
+      }
+    };
+    look(addresses_.size() - 1, false);
+    look(addresses_.size(), true);
+    if (Address* const chosen = next ? &addresses_[*next] : nullptr;
+        chosen && chosen->slow && !chosen->tolerated)
+      chosen->tolerated = true, chosen->file = nullptr;
     if (next && *next != address && current_ == address) {
       current_ = *next;
       line = StrCat(failure.message(), "; going on at ", ShownUrl(addresses_[*next].url));
@@ -137,6 +165,27 @@ std::optional<std::size_t> MirroredFile::After(std::size_t address, const Status
 void MirroredFile::Gave(std::size_t address) const {
   const std::scoped_lock lock(mutex_);
   addresses_[address].gave = true;
+}
+
+bool MirroredFile::TakeOtherSize() {
+  const std::scoped_lock lock(mutex_);
+  bool is_taken = false;
+  for (std::size_t i = 0; i < addresses_.size() && !is_taken; ++i) {
+    const Address& address = addresses_[i];
+    is_taken = address.other_size && address.dead.ok() && sizes_.insert(*address.other_size).second;
+    if (is_taken) size_ = *address.other_size, current_ = i;
+  }
+  if (!is_taken) return false;
+  for (Address& address : addresses_) address.other_size.reset(), address.file = nullptr;
+  return true;
+}
+
+std::vector<std::string> MirroredFile::EncodedAddresses() const {
+  const std::scoped_lock lock(mutex_);
+  std::vector<std::string> urls;
+  for (const Address& address : addresses_)
+    if (address.dead.Detail<EncodedBody>() != nullptr) urls.push_back(address.url);
+  return urls;
 }
 
 bool MirroredFile::Distrust(bool all_came_from_here) {
@@ -153,7 +202,7 @@ bool MirroredFile::Distrust(bool all_came_from_here) {
   }
   for (std::size_t i = 0; i < addresses_.size() && !addresses_[current_].dead.ok(); ++i)
     current_ = (current_ + 1) % addresses_.size();
-  if (addresses_.size() < 2 || alive == 0) return false;
+  if (alive == 0 || (addresses_.size() < 2 && all_came_from_here)) return false;
   const bool again = (all_came_from_here && gave == 1) || ++mixed_ <= addresses_.size();
   const std::string line = StrCat("what arrived does not have its checksum; it is fetched anew from ",
                                   ShownUrl(addresses_[current_].url));

@@ -9,6 +9,7 @@
 #include "remote/gcs_reader.h"
 #include "remote/gcs_store.h"
 #include "remote/http_client.h"
+#include "remote/http_error.h"
 #include "remote/http_file.h"
 #include "remote/http_store.h"
 #include "storage/local_store.h"
@@ -25,7 +26,7 @@ constexpr RetryPolicy kPlanPolicy{.first = std::chrono::milliseconds(500),
                                   .patience = std::chrono::milliseconds(4'000)};
 
 /// As polite as any; only soon at its end.
-constexpr RetryPolicy kNextPolicy{.attempts = 3, .patience = std::chrono::milliseconds(10'000)};
+constexpr RetryPolicy kNextPolicy{.attempts = 2, .patience = std::chrono::milliseconds(10'000)};
 
 /// A metadata server is near or not there.
 constexpr std::chrono::milliseconds kNearConnect{3'000}, kNearStall{10'000};
@@ -72,16 +73,16 @@ bool MatchesPath(std::string_view pattern, std::string_view name) {
   }
 }
 
-RetryPolicy PolicyOf(Patience patience) {
-  switch (patience) {
+}  // namespace
+
+RetryPolicy PolicyOf(const RemoteAsk& ask) {
+  switch (ask.patience) {
     case Patience::kPlan: return kPlanPolicy;
     case Patience::kNext: return kNextPolicy;
     case Patience::kRun: break;
   }
-  return {};
+  return {.attempts = 1, .patience = ask.silence};
 }
-
-}  // namespace
 
 std::string FindCaFile(const EnvironmentLookup& environment) {
   const std::optional<std::string> of_curl = environment("CURL_CA_BUNDLE");
@@ -127,17 +128,38 @@ Result<std::unique_ptr<Store>> StoreOpener::Open(std::string_view uri) {
 
 Result<std::unique_ptr<Store>> OpenStore(std::string_view uri) { return SharedOpener().Open(uri); }
 
-Result<RemoteFile> OpenRemoteFile(std::string_view uri, Patience patience, std::stop_token stop) {
+Result<RemoteFile> OpenRemoteFile(std::string_view uri, const RemoteAsk& ask, std::stop_token stop) {
   ASSIGN_OR_RETURN(const Uri place, Uri::Parse(uri));
   if (place.scheme == Uri::Scheme::kFile)
     return Status(Code::kInvalidArgument, StrCat(uri, ": is on this machine"));
   if (place.scheme == Uri::Scheme::kGs) return OpenObject(place, std::move(stop));
-  const RetryMeans means{.policy = PolicyOf(patience)};
+  const HttpMeans means{{.policy = PolicyOf(ask)}, ask.stall};
+  if (ask.pinned_size)
+    return RemoteFile{
+        HttpFile::Pinned(SharedHttpClient(), place.ToString(), *ask.pinned_size, means), {}, {}};
   ASSIGN_OR_RETURN(std::shared_ptr<HttpFile> file,
                    HttpFile::Open(SharedHttpClient(), place.ToString(), means, std::move(stop)));
-  std::string version = file->facts().Version();
-  const bool takes_ranges = file->facts().takes_ranges;
-  return RemoteFile{std::move(file), std::move(version), {}, takes_ranges};
+  HttpFacts facts = file->facts();
+  return RemoteFile{std::move(file), facts.Version(), {}, facts.takes_ranges, std::move(facts)};
+}
+
+Result<EncodedTransfer> OpenEncoded(const std::string& uri, const RemoteAsk& ask, const HttpFacts* wanted,
+                                    std::stop_token stop) {
+  ASSIGN_OR_RETURN(std::unique_ptr<HttpExchange> exchange,
+                   SharedHttpClient()->Start(RequestFor(uri, {.stall = ask.stall}), std::move(stop)));
+  const HttpResponse& response = exchange->response();
+  if (response.status != 200) return HttpError(response, uri, "cannot read it");
+  RETURN_IF_ERROR(CheckIsFile(response, uri));
+  EncodedTransfer transfer;
+  const Status plain = CheckIsPlain(response, uri);
+  if (const auto* const encoded = plain.Detail<EncodedBody>()) transfer.coding = encoded->facts.coding;
+  if (wanted != nullptr) {
+    HttpFacts same = *wanted;
+    if (same.coding != transfer.coding) same.etag.clear();  // which names one form of the file
+    RETURN_IF_ERROR(CheckUnchanged(same, response, std::nullopt, false, uri));
+  }
+  transfer.sent = std::move(exchange);
+  return transfer;
 }
 
 Result<std::vector<std::string>> FindRemoteFiles(std::string_view pattern, std::stop_token stop) {

@@ -1,6 +1,7 @@
 // From a place as it stands in a pipeline file to a Store.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -12,8 +13,10 @@
 #include <vector>
 
 #include "base/result.h"
+#include "remote/encoded_file.h"
 #include "remote/gcs_auth.h"
 #include "remote/gcs_client.h"
+#include "remote/http_facts.h"
 #include "remote/ranged_file.h"
 #include "storage/store.h"
 
@@ -59,6 +62,7 @@ struct RemoteFile {
   std::string version;                  // empty: nothing tells one version from another
   std::optional<std::uint32_t> crc32c;  // of the whole; absent where the place does not say
   bool takes_ranges = false;            // its server says so
+  std::optional<HttpFacts> facts = {};  // of a web server
 };
 /// What is at an http(s) or gs:// URI now. kNotFound, and whatever else the place answers; a place that does
 /// not answer is asked again for so long as `patience` says.
@@ -67,7 +71,22 @@ enum class Patience : std::uint8_t {
   kNext,  // another address stands behind this one
   kRun,
 };
-Result<RemoteFile> OpenRemoteFile(std::string_view uri, Patience patience, std::stop_token stop);
+struct RemoteAsk {
+  Patience patience = Patience::kRun;
+  std::chrono::milliseconds stall{0};          // as HttpRequest::stall
+  std::chrono::milliseconds silence{900'000};  // kRun: given up after so long without a byte
+  /// Somebody checks the bytes at their end: a web server is asked nothing before, and the file is as
+  /// HttpFile::Pinned.
+  std::optional<std::uint64_t> pinned_size = {};
+};
+/// kFailedPrecondition with EncodedBody where a web server sends it encoded.
+Result<RemoteFile> OpenRemoteFile(std::string_view uri, const RemoteAsk& ask, std::stop_token stop);
+/// One attempt at all of the file at an http(s) URI, encoded as its server likes. `wanted`: as it was when it
+/// was planned, and else kDataLoss; null: whatever it is.
+Result<EncodedTransfer> OpenEncoded(const std::string& uri, const RemoteAsk& ask, const HttpFacts* wanted,
+                                    std::stop_token stop);
+/// How often, and how long, a server is asked.
+RetryPolicy PolicyOf(const RemoteAsk& ask);
 
 /// The gs:// URIs of all objects that `pattern` describes, by name: in each part of the path * and ? stand
 /// for what they do in a shell. One that has the pattern itself as its name is it. kNotFound where there is

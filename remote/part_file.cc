@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <limits>
 #include <optional>
@@ -23,6 +24,9 @@ namespace {
 
 constexpr std::string_view kJournal = ".json";
 constexpr std::uint64_t kMaxJournalBytes = 64 << 10;
+constexpr std::string_view kNote = ".again.json";
+constexpr std::int64_t kNoteVersion = 1;
+constexpr std::size_t kPiece = std::size_t{1} << 20;
 
 std::string NameOf(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
@@ -55,6 +59,7 @@ Result<PartState> ParsePartState(std::string_view text) {
   state.size = static_cast<std::uint64_t>(size);
   state.bytes = static_cast<std::uint64_t>(bytes);
   state.crc32c = static_cast<std::uint32_t>(crc32c);
+  state.sent = json["sent"].AsString();
   return state;
 }
 
@@ -64,7 +69,41 @@ std::string FormatPartState(const PartState& state) {
   json["size"] = state.size;
   json["bytes"] = state.bytes;
   json["crc32c"] = state.crc32c;
+  if (!state.sent.empty()) json["sent"] = state.sent;
   return json.Dump() + '\n';
+}
+
+Result<DropNote> ParseDropNote(std::string_view text) {
+  ASSIGN_OR_RETURN(const Json json, Json::Parse(text));
+  const std::int64_t from = json["from"].AsInt(-1);
+  if (json["version"].AsInt(-1) != kNoteVersion || !json["identity"].is_string() || from < 0)
+    return Status(Code::kDataLoss, "no note of this version beside a part file");
+  return DropNote{std::string(json["identity"].AsString()), static_cast<std::uint64_t>(from),
+                  json["done"].AsBool()};
+}
+
+std::string FormatDropNote(const DropNote& note) {
+  Json json;
+  json["version"] = kNoteVersion;
+  json["identity"] = note.identity;
+  json["from"] = note.from;
+  json["done"] = note.is_done;
+  return json.Dump() + '\n';
+}
+
+std::optional<DropNote> ReadDropNote(const std::string& path, std::string_view identity) {
+  LocalStore store(ParentDirectory(path));
+  const Result<std::string> text = ReadObject(store, NameOf(path) + std::string(kNote), kMaxJournalBytes);
+  if (!text.ok()) return std::nullopt;
+  Result<DropNote> note = ParseDropNote(*text);
+  if (!note.ok() || note->identity != identity) return std::nullopt;
+  return *std::move(note);
+}
+
+Status WriteDropNote(const std::string& path, const DropNote& note) {
+  LocalStore store(ParentDirectory(path));
+  return WriteObject(store, NameOf(path) + std::string(kNote), FormatDropNote(note), Condition::ReplaceAny())
+      .status();
 }
 
 Result<std::unique_ptr<PartFile>> PartFile::Open(std::string path, std::string identity, std::uint64_t size) {
@@ -81,11 +120,37 @@ Result<std::unique_ptr<PartFile>> PartFile::Open(std::string path, std::string i
   PartState state{std::move(identity), size, 0, 0};
   LocalStore store(ParentDirectory(path));
   const std::optional<PartState> before = ReadJournal(store, NameOf(path) + std::string(kJournal));
-  if (before && before->identity == state.identity && before->size == size &&
+  if (before && before->identity == state.identity &&
+      (before->size == size || before->bytes == before->size) &&
       before->bytes <= static_cast<std::uint64_t>(found.st_size))
     state = *before;
   RETURN_IF_ERROR(Truncate(file, path, state.bytes));
-  return std::unique_ptr<PartFile>(new PartFile(std::move(path), std::move(file), std::move(state)));
+  std::unique_ptr<PartFile> part(new PartFile(std::move(path), std::move(file), std::move(state)));
+  const std::optional<DropNote> note = ReadDropNote(part->path_, part->state_.identity);
+  if (note && !note->is_done) RETURN_IF_ERROR(part->Drop(*note, size));
+  return part;
+}
+
+/// What is before it stays, with its crc32c.
+Status PartFile::Drop(DropNote note, std::uint64_t size) {
+  const std::uint64_t kept = std::min(note.from, state_.bytes);
+  std::uint32_t crc32c = 0;
+  std::string piece(kPiece, '\0');
+  for (std::uint64_t at = 0; at < kept;) {
+    const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(piece.size(), kept - at));
+    ASSIGN_OR_RETURN(const std::size_t got, ReadAt(at, std::span(piece).first(wanted)));
+    if (got == 0) return Status(Code::kDataLoss, StrCat(path_, ": ends at byte ", at, "; run again"));
+    crc32c = Crc32c(std::string_view(piece).substr(0, got), crc32c);
+    at += got;
+  }
+  state_.size = size;
+  state_.bytes = kept;
+  state_.crc32c = crc32c;
+  state_.sent.clear();
+  RETURN_IF_ERROR(Sync());  // first: a journal never says more than the file holds
+  RETURN_IF_ERROR(Truncate(file_, path_, kept));
+  note.is_done = true;
+  return WriteDropNote(path_, note);
 }
 
 Status PartFile::Append(std::string_view bytes) {
@@ -122,8 +187,14 @@ Result<std::size_t> PartFile::ReadAt(std::uint64_t offset, std::span<char> out) 
 Status PartFile::Empty() {
   state_.bytes = 0;
   state_.crc32c = 0;
+  state_.sent.clear();
   RETURN_IF_ERROR(Sync());  // first: a journal never says more than the file holds
   return Truncate(file_, path_, 0);
+}
+
+Status PartFile::Resize(std::uint64_t size) {
+  state_.size = size;
+  return state_.bytes > size ? Empty() : Status();
 }
 
 Status PartFile::Forget() {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,6 +19,7 @@ struct PartState {
   std::uint64_t size = 0;    // of the remote file
   std::uint64_t bytes = 0;   // that are here, from its front
   std::uint32_t crc32c = 0;  // of those
+  std::string sent = {};  // checksum of what was sent, of which these bytes were decoded; empty: nobody asked
   bool operator==(const PartState&) const = default;
 };
 
@@ -25,15 +27,35 @@ struct PartState {
 Result<PartState> ParsePartState(std::string_view text);
 std::string FormatPartState(const PartState& state);
 
+/// What lies beside a part file whose bytes could not be decoded: from which on they are to be dropped, or
+/// were.
+struct DropNote {
+  std::string identity;    // of the remote file
+  std::uint64_t from = 0;  // the first byte that is not trusted
+  bool is_done = false;
+  bool operator==(const DropNote&) const = default;
+};
+
+/// kDataLoss for what is no note of this version.
+Result<DropNote> ParseDropNote(std::string_view text);
+std::string FormatDropNote(const DropNote& note);
+
+/// Of the part file `path` and this state of its remote file; absent where there is none.
+std::optional<DropNote> ReadDropNote(const std::string& path, std::string_view identity);
+Status WriteDropNote(const std::string& path, const DropNote& note);
+
 /// One thread appends; any may read what was appended before. One process at a time: whoever owns the
 /// directory.
 class PartFile {
  public:
-  /// What is there of this identity and size is kept, everything else is dropped. Makes the directory.
+  /// What a note says is to be dropped is dropped. What is there of this identity and size is kept, and what
+  /// is whole of this identity and another size, which `size` then is not; everything else is dropped. Makes
+  /// the directory.
   static Result<std::unique_ptr<PartFile>> Open(std::string path, std::string identity, std::uint64_t size);
 
   /// Those of the appending thread, synced or not.
   const PartState& state() const { return state_; }
+  bool is_whole() const { return state_.bytes == state_.size; }
   const std::string& path() const { return path_; }
 
   Status Append(std::string_view bytes);
@@ -45,8 +67,14 @@ class PartFile {
   Status Forget();
   /// This one begins anew: nothing is here.
   Status Empty();
+  /// The file turned out to have so many bytes; where more are here, it begins anew.
+  Status Resize(std::uint64_t size);
+  /// All of it was decoded, of what has this checksum.
+  void DecodedFrom(std::string sent) { state_.sent = std::move(sent); }
 
  private:
+  Status Drop(DropNote note, std::uint64_t size);
+
   PartFile(std::string path, FileDescriptor file, PartState state)
       : path_(std::move(path)), file_(std::move(file)), state_(std::move(state)) {}
 

@@ -67,6 +67,9 @@ struct LocalInput {
   std::vector<std::string> mirrors = {};  // other addresses of the same bytes; with a checksum only
   int connections = 0;                    // to its server at once; 0: as many as are usual there
   std::uint64_t rate = 0;                 // bytes a second, with all others of this rate together; 0: any
+  std::uint64_t least_rate = 4096;        // bytes a second of one transfer, below which another is tried
+  int stall = 60;     // seconds over which that is measured, and a silent transfer is kept
+  int silence = 900;  // seconds without a byte from anybody, after which it is given up
   /// Only its beginning is read, so that nothing can be held to the checksum of the whole.
   bool in_part = false;
   /// The path stands for all objects of a bucket that it describes; whoever can ask the bucket finds them.

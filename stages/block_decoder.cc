@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/damaged_bytes.h"
+
 namespace pipeline {
 
 namespace {
@@ -103,6 +105,11 @@ class BlockDecoder : public ByteReader {
       waiting_.pop_front();
       lock.unlock();
       slot.status = DecodeXzBlock(*slot.block, slot.bytes, stop, slot.text);
+      if (slot.status.code() == Code::kDataLoss) {
+        const std::uint64_t begin = slot.block->offset;
+        slot.status =
+            std::move(slot.status).With(std::make_shared<DamagedBytes>(begin, begin + slot.block->bytes));
+      }
       lock.lock();
       slot.done = true;
       decoded_.notify_one();

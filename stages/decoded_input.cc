@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "base/damaged_bytes.h"
 #include "base/str.h"
 #include "formats/known_format.h"
 #include "stages/block_decoder.h"
@@ -64,6 +65,26 @@ class Gathered : public ByteReader {
   Result<std::size_t> end_ = std::size_t{1};  // what was read last; 0 at the end
 };
 
+/// Nobody knows which bytes, where nothing is said of it already.
+Status AsDamaged(Status failure) {
+  if (failure.code() != Code::kDataLoss || failure.Detail<StatusDetail>() != nullptr) return failure;
+  return std::move(failure).With(std::make_shared<DamagedBytes>());
+}
+
+/// Of what could not be decoded it says so: a reader of the file that fails has its own reason.
+class Judged : public ByteReader {
+ public:
+  explicit Judged(std::unique_ptr<ByteReader> input) : input_(std::move(input)) {}
+  Result<std::size_t> Read(std::span<char> out) override {
+    Result<std::size_t> got = input_->Read(out);
+    if (got.ok()) return got;
+    return AsDamaged(std::move(got).status());
+  }
+
+ private:
+  const std::unique_ptr<ByteReader> input_;
+};
+
 // What is wrong with the file itself is better told by the streaming decoder, at its place.
 bool IsAboutTheFile(Code code) {
   return code == Code::kDataLoss || code == Code::kResourceExhausted || code == Code::kUnimplemented;
@@ -73,6 +94,13 @@ bool IsAboutTheFile(Code code) {
 
 Result<DecodedInput> DecodedInput::Open(const InputFile& input, const InputRules& rules, int threads,
                                         std::uint64_t memory, const std::stop_token& stop) {
+  Result<DecodedInput> opened = LookAt(input, rules, threads, memory, stop);
+  if (!opened.ok()) return AsDamaged(std::move(opened).status());
+  return opened;
+}
+
+Result<DecodedInput> DecodedInput::LookAt(const InputFile& input, const InputRules& rules, int threads,
+                                          std::uint64_t memory, const std::stop_token& stop) {
   DecodedInput decoded;
   decoded.file_ = input.file;
   if (rules.compression) {
@@ -145,7 +173,11 @@ Status DecodedInput::LookAtText(const InputRules& rules, std::string_view name, 
 
 Result<std::unique_ptr<ByteReader>> DecodedInput::Read(std::uint64_t raw_offset,
                                                        const std::stop_token& stop) const {
-  if (!archive_) return ReadBytes(raw_offset, stop);
+  if (!archive_) {
+    ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> text, ReadBytes(raw_offset, stop));
+    if (compression_ == Compression::kPlain) return text;
+    return std::unique_ptr<ByteReader>(std::make_unique<Judged>(std::move(text)));
+  }
   std::unique_ptr<ArchiveReader> archive;
   if (archive_ == ArchiveKind::kZip) {
     ASSIGN_OR_RETURN(archive, OpenZip(*file_, stop));
@@ -153,9 +185,10 @@ Result<std::unique_ptr<ByteReader>> DecodedInput::Read(std::uint64_t raw_offset,
     ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> bytes, ReadBytes(0, stop));
     ASSIGN_OR_RETURN(archive, OpenTar(std::move(bytes)));
   }
-  return std::unique_ptr<ByteReader>(std::make_unique<Gathered>(std::make_unique<ArchiveText>(
+  auto text = std::make_unique<ArchiveText>(
       std::move(archive), archive_rules_,
-      [read = bytes_read_] { return read->load(std::memory_order_relaxed); }, file_->size(), members_)));
+      [read = bytes_read_] { return read->load(std::memory_order_relaxed); }, file_->size(), members_);
+  return std::unique_ptr<ByteReader>(std::make_unique<Judged>(std::make_unique<Gathered>(std::move(text))));
 }
 
 Result<std::unique_ptr<ByteReader>> DecodedInput::ReadBytes(std::uint64_t raw_offset,

@@ -47,6 +47,8 @@ class DecodedInput {
 
  private:
   DecodedInput() = default;
+  static Result<DecodedInput> LookAt(const InputFile& input, const InputRules& rules, int threads,
+                                     std::uint64_t memory, const std::stop_token& stop);
   Status FindArchive(const InputRules& rules, std::string_view name, const std::stop_token& stop);
   Status LookAtText(const InputRules& rules, std::string_view name, const std::stop_token& stop);
   Result<std::unique_ptr<ByteReader>> ReadBytes(std::uint64_t raw_offset, const std::stop_token& stop) const;

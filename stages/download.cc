@@ -20,6 +20,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kFileScheme = "file://";
+constexpr std::string_view kStall = "stall", kSilence = "silence";
+constexpr std::int64_t kStallSeconds = 60, kSilenceSeconds = 900, kMaxSeconds = 7 * 86'400;
+constexpr std::int64_t kLeastRate = 4 << 10;  // bytes a second
 constexpr std::int64_t kMaxConnections = 32;  // each takes memory, and hosts lock out who takes more
 
 /// "https" of "https://host/path"; empty for a path.
@@ -138,6 +141,9 @@ Result<LocalInput> RemoteInput(const Json& config, std::size_t number) {
   input.is_pattern = uri.scheme == Uri::Scheme::kGs && HasWildcard(uri.path);
   input.connections = static_cast<int>(config["connections"].AsInt());
   input.rate = static_cast<std::uint64_t>(config["rate"].AsInt());
+  input.least_rate = static_cast<std::uint64_t>(config["least_rate"].AsInt(kLeastRate));
+  input.stall = static_cast<int>(config[kStall].AsInt(kStallSeconds));
+  input.silence = static_cast<int>(config[kSilence].AsInt(kSilenceSeconds));
   for (const Json& mirror : config["mirrors"].AsArray()) {
     if (input.in_part) break;  // nothing would tell that it has the same file
     ASSIGN_OR_RETURN(std::string address, AtMirror(std::string(mirror.AsString()), uri));
@@ -255,6 +261,12 @@ Status CheckConfig(const Json& config) {
                   StrCat("connections: ", most, " is not from 1 to ", kMaxConnections));
   if (config["rate"].AsInt(1) < 1)
     return Status(Code::kInvalidArgument, "rate: nothing would ever arrive; leave it out for no limit");
+  if (config["least_rate"].AsInt(kLeastRate) < 0)
+    return Status(Code::kInvalidArgument, "least_rate: is below 0; 0 lets any rate pass");
+  for (const auto& [key, usual] : {std::pair{kStall, kStallSeconds}, {kSilence, kSilenceSeconds}})
+    if (const std::int64_t seconds = config[key].AsInt(usual); seconds < 1 || seconds > kMaxSeconds)
+      return Status(Code::kInvalidArgument,
+                    StrCat(key, ": ", seconds, " is not from 1 to ", kMaxSeconds, " seconds"));
   return {};
 }
 
@@ -280,6 +292,14 @@ StageType DownloadType() {
        "elsewhere."},
       {"rate", ValueType::kBytes, "~", Effect::kNone,
        "Bytes a second at which the files arrive, all together, at most."},
+      {"least_rate", ValueType::kBytes, "4KiB", Effect::kNone,
+       "Bytes a second below which a transfer is begun anew, then left for the next mirror; where there is "
+       "none "
+       "it goes on, and says so."},
+      {kStall, ValueType::kInteger, "60", Effect::kNone,
+       "Seconds over which `least_rate` is measured, and for which a silent transfer is kept."},
+      {kSilence, ValueType::kInteger, "900", Effect::kNone,
+       "Seconds without a byte after which the run fails; what has arrived is kept."},
       {"size", ValueType::kBytes, "~", Effect::kNone,
        "Bytes of all files, for forecasts where nobody can be asked."},
       {"subset", ValueType::kString, "~", Effect::kNone,

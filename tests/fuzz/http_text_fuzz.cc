@@ -32,6 +32,9 @@ void CheckValue(std::string_view value) {
     Require(value.find_first_not_of("0123456789") == std::string_view::npos);
   if (IsStrongTag(value)) Require(value.size() >= 2 && value.find('"', 1) == value.size() - 1);
   Require(MediaType(value).size() <= value.size());
+  const std::string coding = ContentCoding({value}, "https://host/f.gz");
+  Require(coding.find_first_of("\r\n\t:/ABCDEFGHIJKLMNOPQRSTUVWXYZ") == std::string::npos);
+  Require(coding.empty() || coding.back() != ' ');
 }
 
 }  // namespace

@@ -83,7 +83,7 @@ class HttpFileTest : public testing::Test {
     return StrCat(server_->url(), path);
   }
   Result<std::unique_ptr<HttpFile>> Open(std::string_view path = "/dir/ja.txt.xz?sig=hush") {
-    return HttpFile::Open(client_, Url(path), means_);
+    return HttpFile::Open(client_, Url(path), {means_});
   }
   std::unique_ptr<HttpFile> Opened() {
     Result<std::unique_ptr<HttpFile>> file = Open();
@@ -217,7 +217,8 @@ TEST_F(HttpFileTest, AllOfTheFileInPlaceOfAPartIsRefusedButAtTheFront) {
 TEST_F(HttpFileTest, AnAnswerThatBeginsBeforeTheRangeIsCut) {
   const auto file = Opened();
   files_.before = [this](ServedExchange& exchange) {
-    return exchange.Answer(206, {{"Content-Range", "bytes 100-999999/1000000"}}, files_.bytes.substr(100));
+    return exchange.Answer(206, {{"Content-Range", "bytes 100-999999/1000000"}, {"ETag", files_.etag}},
+                           files_.bytes.substr(100));
   };
   EXPECT_TRUE(ReadFrom(*file, 5000) == files_.bytes.substr(5000)) << status_.message();
 }
@@ -378,7 +379,7 @@ TEST_F(HttpFileTest, ARangeThatWasNotAskedForIsRefused) {
   for (const char* range :
        {"", "bytes 600-999999/1000000", "bytes 0-99/1000000", "bytes 500-1000000/*", "lines 1-2/3"}) {
     files_.before = [&](ServedExchange& exchange) {
-      return exchange.Answer(206, {{"Content-Range", range}}, "unseen");
+      return exchange.Answer(206, {{"Content-Range", range}, {"ETag", files_.etag}}, "unseen");
     };
     EXPECT_EQ(ReadFrom(*file, 500), "") << range;
     EXPECT_EQ(status_.code(), Code::kFailedPrecondition) << status_.message();

@@ -101,5 +101,23 @@ TEST(HttpTextTest, ShowsAddressesWithoutTheirSecrets) {
   for (const auto& test : cases) EXPECT_EQ(ShownUrl(test.url), test.shown);
 }
 
+TEST(ContentCoding, IsWhatWasDoneOnTheWay) {
+  EXPECT_EQ(ContentCoding({}, "https://h/f"), "");
+  EXPECT_EQ(ContentCoding({"identity", ""}, "https://h/f"), "");
+  EXPECT_EQ(ContentCoding({" GZip "}, "https://h/f.txt"), "gzip");
+  EXPECT_EQ(ContentCoding({"x-gzip"}, "https://h/f.txt?name=a.gz"), "gzip");
+  EXPECT_EQ(ContentCoding({"br, gzip", "zstd"}, "https://h/f"), "br, gzip, zstd");
+  EXPECT_EQ(ContentCoding({"\"; x"}, "https://h/f"), "what is no name");
+}
+
+TEST(ContentCoding, WhatTheNameEndsInBelongsToTheFile) {
+  EXPECT_EQ(ContentCoding({"gzip"}, "https://h/f.GZ?query"), "");
+  EXPECT_EQ(ContentCoding({"gzip"}, "https://h/f.tgz"), "");
+  EXPECT_EQ(ContentCoding({"gzip"}, "https://h/f.xz"), "gzip");
+  EXPECT_EQ(ContentCoding({"gzip, br"}, "https://h/f.gz"), "br");
+  EXPECT_EQ(ContentCoding({"gzip, gzip"}, "https://h/f.gz"), "gzip");
+  EXPECT_EQ(ContentCoding({"br, gzip"}, "https://h/f.gz"), "br, gzip");
+}
+
 }  // namespace
 }  // namespace pipeline

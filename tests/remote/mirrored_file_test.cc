@@ -6,6 +6,8 @@
 #include <set>
 
 #include "base/str.h"
+#include "remote/http_facts.h"
+#include "remote/paced_file.h"
 #include "tests/storage/store_reading.h"
 #include "tests/support/counted_pause.h"
 #include "tests/support/memory_file.h"
@@ -40,9 +42,10 @@ class PlacedFile final : public RangedFile {
 class MirroredFileTest : public testing::Test {
  protected:
   std::unique_ptr<MirroredFile> Begin(std::uint64_t size = 100'000) {
-    const auto open = [this](const std::string& url,
+    const auto open = [this](const std::string& url, std::uint64_t, bool is_last,
                              std::stop_token) -> Result<std::shared_ptr<const RangedFile>> {
       asked_.push_back(url);
+      lasts_.push_back(is_last);
       const Place& place = places_.at(url);
       if (!place.closed.ok()) return place.closed;
       return std::shared_ptr<const RangedFile>(std::make_shared<PlacedFile>(place));
@@ -63,6 +66,7 @@ class MirroredFileTest : public testing::Test {
   const std::string bytes_ = PatternBytes(100'000);
   std::map<std::string, Place> places_ = {{"https://a/f", {bytes_}}, {"https://b/f", {bytes_}}};
   std::vector<std::string> asked_, notes_;
+  std::vector<bool> lasts_;
   FakeClock clock_;
   CountedPause pause_{&clock_};
   Status status_;
@@ -99,7 +103,39 @@ TEST_F(MirroredFileTest, WhatCannotBeReachedOrIsNotThereIsPassedOver) {
 TEST_F(MirroredFileTest, AFileOfAnotherSizeIsNotIt) {
   places_["https://a/f"].bytes += "more";
   EXPECT_TRUE(ReadFrom(*Begin(), 0) == bytes_) << status_.message();
-  EXPECT_NE(notes_.at(0).find("has 100004 bytes, and the file has 100000"), std::string::npos) << notes_[0];
+  EXPECT_NE(notes_.at(0).find("has 100004 bytes, and not 100000 as the others"), std::string::npos) << notes_[0];
+}
+
+TEST_F(MirroredFileTest, OtherSizesAreTakenOneByOneAndOnce) {
+  places_["https://a/f"].bytes += "more";
+  places_["https://b/f"].bytes += "even more";
+  const auto file = Begin();
+  EXPECT_EQ(ReadFrom(*file, 0), "");
+  EXPECT_NE(status_.Detail<OtherSize>(), nullptr) << status_.message();
+  ASSERT_TRUE(file->TakeOtherSize());
+  EXPECT_EQ(file->size(), 100'004u);
+  EXPECT_TRUE(ReadFrom(*file, 0, 100'004) == bytes_ + "more") << status_.message();
+  EXPECT_FALSE(file->TakeOtherSize());  // nobody has said anything since
+}
+
+TEST_F(MirroredFileTest, ASlowAddressIsAskedAgainWhereNoOtherIsLeft) {
+  places_["https://a/f"].break_at = 30'000;
+  places_["https://a/f"].failure = Status(Code::kUnavailable, "slow").With(std::make_shared<SlowServer>());
+  places_["https://b/f"].break_at = 60'000;
+  places_["https://b/f"].failure = Status(Code::kNotFound, "gone");
+  const auto file = Begin();
+  lasts_.clear();
+  std::string read;
+  const auto reader = file->OpenRange(0, 100'000, {});
+  std::string piece(1000, '\0');
+  for (Result<std::size_t> got = 1; got.ok() && *got > 0;) {
+    got = (*reader)->Read(piece);
+    if (got.ok()) read.append(piece, 0, *got);
+    if (read.size() == 60'000) places_["https://a/f"] = {bytes_};  // it goes on, slowly
+  }
+  EXPECT_TRUE(read == bytes_);
+  EXPECT_EQ(asked_, (std::vector<std::string>{"https://a/f", "https://b/f", "https://a/f"}));
+  EXPECT_EQ(lasts_, (std::vector<bool>{false, false, true}));
 }
 
 TEST_F(MirroredFileTest, GoesRoundAsLongAsThereIsHope) {

@@ -171,7 +171,7 @@ class RangeServer {
 class ParallelHttpTest : public testing::Test {
  protected:
   std::shared_ptr<HttpFile> Open() {
-    auto file = HttpFile::Open(client_, server_->url() + "/f", {.clock = &clock_, .pause = &pause_});
+    auto file = HttpFile::Open(client_, server_->url() + "/f", {{.clock = &clock_, .pause = &pause_}});
     EXPECT_TRUE(file.ok()) << file.status().message();
     return file.ok() ? std::shared_ptr<HttpFile>(std::move(*file)) : nullptr;
   }

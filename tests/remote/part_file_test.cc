@@ -77,20 +77,73 @@ TEST_F(PartFileTest, WhatWasForgottenIsFetchedAnew) {
   EXPECT_EQ(Open()->state().bytes, 0u);
 }
 
+TEST_F(PartFileTest, WhatANoteNamesIsDroppedOnceAndWhatIsBeforeItStays) {
+  {
+    const auto part = Open();
+    ASSERT_TRUE(part->Append("good and bad").ok() && part->Sync().ok());
+  }
+  ASSERT_TRUE(WriteDropNote(path_, {"v1", 4, false}).ok());
+  {
+    const auto part = Open();
+    EXPECT_EQ(part->state(), (PartState{"v1", 100, 4, Crc32c("good"), {}}));
+    EXPECT_EQ(ReadFile(path_), "good");
+    EXPECT_EQ(ReadDropNote(path_, "v1"), (DropNote{"v1", 4, true}));
+    ASSERT_TRUE(part->Append(" and better").ok() && part->Sync().ok());
+  }
+  EXPECT_EQ(Open()->state().bytes, 15u);
+}
+
+TEST_F(PartFileTest, ANoteOfAnotherStateOrVersionCountsAsNone) {
+  {
+    const auto part = Open();
+    ASSERT_TRUE(part->Append("good").ok() && part->Sync().ok());
+  }
+  ASSERT_TRUE(WriteDropNote(path_, {"v0", 0, false}).ok());
+  EXPECT_EQ(Open()->state().bytes, 4u);
+  WriteFile(path_ + ".again.json", R"({"version":2,"identity":"v1","from":0,"done":false})");
+  EXPECT_EQ(Open()->state().bytes, 4u);
+  EXPECT_EQ(ReadDropNote(path_, "v1"), std::nullopt);
+}
+
+TEST_F(PartFileTest, WhatIsWholeCountsWhateverItsServerSays) {
+  {
+    const auto part = Open();
+    ASSERT_TRUE(part->Append("decoded").ok() && part->Resize(7).ok());
+    part->DecodedFrom("sha256:00");
+    ASSERT_TRUE(part->Sync().ok());
+  }
+  const auto part = Open("v1", 3);
+  EXPECT_TRUE(part->is_whole());
+  EXPECT_EQ(part->state(), (PartState{"v1", 7, 7, Crc32c("decoded"), "sha256:00"}));
+}
+
+TEST_F(PartFileTest, AFileThatTurnsOutSmallerThanWhatIsHereBeginsAnew) {
+  const auto part = Open();
+  ASSERT_TRUE(part->Append("bytes").ok() && part->Resize(4).ok());
+  EXPECT_EQ(part->state(), (PartState{"v1", 4, 0, 0, {}}));
+}
+
+TEST(DropNote, EveryCutIsNone) {
+  const std::string text = FormatDropNote({"v1 \"x\"", 5, true});
+  EXPECT_EQ(*ParseDropNote(text), (DropNote{"v1 \"x\"", 5, true}));
+  for (std::size_t bytes = 0; bytes + 2 < text.size(); ++bytes)
+    EXPECT_FALSE(ParseDropNote(text.substr(0, bytes)).ok()) << bytes;
+}
+
 TEST_F(PartFileTest, ADirectoryInItsPlaceIsRefused) {
   std::filesystem::create_directories(path_);
   EXPECT_EQ(PartFile::Open(path_, "v1", 1).status().code(), Code::kInvalidArgument);
 }
 
 TEST(PartState, ReadsWhatItWrote) {
-  const PartState state{"https://host/a \"quoted\"", 1ull << 40, 1ull << 33, 0xffffffffu};
+  const PartState state{"https://host/a \"quoted\"", 1ull << 40, 1ull << 33, 0xffffffffu, "md5:0"};
   const Result<PartState> read = ParsePartState(FormatPartState(state));
   ASSERT_TRUE(read.ok()) << read.status().message();
   EXPECT_EQ(*read, state);
 }
 
 TEST(PartState, EveryCutOfAJournalIsNone) {
-  const std::string text = FormatPartState({"v1", 100, 5, 7});
+  const std::string text = FormatPartState({"v1", 100, 5, 7, {}});
   for (std::size_t bytes = 0; bytes + 2 < text.size(); ++bytes)
     EXPECT_FALSE(ParsePartState(text.substr(0, bytes)).ok()) << bytes;
   EXPECT_FALSE(ParsePartState(R"({"identity":"v1","size":4,"bytes":5,"crc32c":7})").ok());
