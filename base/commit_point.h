@@ -23,6 +23,7 @@ inline constexpr std::string_view kCommitPoints[] = {
     "partition.committed",  // dag: its objects stand, its log line does not
     "partition.logged",     // dag: its log line stands
     "input.ended",          // dag: all partitions of an input logged, its end line not
+    "names.listed",         // dag: objects of these names may come, none of them stands
     "shard.committed",      // dag: shard stands, its log line does not
     "shard.logged",         // dag
     "sidecars.committed",   // dag: the objects before the manifest stand

@@ -27,7 +27,7 @@ std::set<std::string> Needed(const LoadedPipeline& loaded, const Plan& plan) {
   std::set<std::string> needed;
   for (const PlannedSegment& segment : plan.segments) {
     const Node& node = loaded.graph.nodes()[static_cast<std::size_t>(segment.node)];
-    const bool wanted = segment.state == PlannedSegment::State::kWanted;
+    const bool wanted = segment.state != PlannedSegment::State::kUpToDate;
     if (wanted || node.spec->keep || IsKeptForGood(node, segment)) needed.insert(segment.directory);
     if (!wanted) continue;
     for (const int need : NeedsOf(segment))
@@ -80,8 +80,9 @@ int CleanCommand(const Options& options) {
     if (!facts.ok()) return refuse(facts.status());
     const Result<Plan> plan = MakePlan(loaded->graph, *facts, {});
     if (!plan.ok()) return refuse(plan.status());
+    for (const std::string& left_out : plan->left_out) LogWarning(StrCat(options.file, ": ", left_out));
     needed = Needed(*loaded, *plan);
-    needs_sources = !plan->nothing_to_do();
+    needs_sources = !plan->nothing_to_do() || !plan->left_out.empty();
   }
   std::map<std::string, std::uint64_t> removed;  // bytes by directory, or by file of a source
   for (const std::string_view below : {"artifacts", "sources", "kept"}) {

@@ -107,7 +107,8 @@ int PlanCommand(const Options& options) {
   if (!plan.ok()) return Refuse(plan.status());
   for (const std::string& report : plan->reports) LogWarning(report);
   for (const std::string& refusal : plan->refusals) LogError(StrCat(options.file, ": ", refusal));
-  if (!plan->refusals.empty()) return kExitRefused;
+  for (const std::string& left_out : plan->left_out) LogError(StrCat(options.file, ": ", left_out));
+  if (!plan->refusals.empty() || (!plan->left_out.empty() && plan->nothing_to_do())) return kExitRefused;
 
   RunOptions run;
   run.threads = options.threads > 0 ? options.threads
@@ -142,7 +143,7 @@ int PlanCommand(const Options& options) {
   std::printf("%zu\n", outcome.offered.size());
   if (outcome.lost_lease || (outcome.failures.empty() && !outcome.status.ok()))
     LogError(outcome.status.message());
-  return outcome.status.ok() ? kExitDone : kExitFailed;
+  return outcome.status.ok() && plan->left_out.empty() ? kExitDone : kExitFailed;
 }
 
 }  // namespace pipeline

@@ -102,6 +102,8 @@ int RunCommand(const Options& options) {
   for (const std::string& report : plan->reports) LogWarning(report);
   for (const std::string& refusal : plan->refusals) LogError(StrCat(options.file, ": ", refusal));
   if (!plan->refusals.empty()) return kExitRefused;
+  for (const std::string& left_out : plan->left_out) LogError(StrCat(options.file, ": ", left_out));
+  if (!plan->left_out.empty() && plan->nothing_to_do()) return kExitRefused;
 
   const RunOptions run = RunOptionsOf(options, loaded->spec);
   const Forecast forecast = ForecastOf(loaded->graph, *plan, *facts, run.threads);
@@ -148,7 +150,9 @@ int RunCommand(const Options& options) {
   if (outcome.status.ok()) {
     kept.End("done", outcome, samples);
     PrintResults(loaded->graph, *plan, environment);
-    return kExitDone;
+    if (plan->left_out.empty()) return kExitDone;
+    for (const std::string& left_out : plan->left_out) LogError(StrCat(options.file, ": ", left_out));
+    return kExitFailed;
   }
   const bool cancelled = outcome.status.code() == Code::kCancelled && signals.exit_code() != 0;
   if (outcome.lost_lease || (outcome.failures.empty() && !cancelled)) LogError(outcome.status.message());

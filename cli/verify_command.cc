@@ -13,6 +13,7 @@
 #include "cli/artifact_place.h"
 #include "cli/exit_code.h"
 #include "cli/signals.h"
+#include "dag/place/own_objects.h"
 #include "verify/verified.h"
 #include "verify/verify_artifact.h"
 
@@ -47,6 +48,13 @@ std::string Summary(const VerifyReport& report) {
 
 /// True when nothing is wrong. Prints in either case.
 bool PrintReport(const std::string& place, const VerifyReport& report) {
+  if (!report.beside.empty())
+    Print(StrCat(place, ": beside the artifact: ", FirstOf(report.beside), ": no run wrote ",
+                 report.beside.size() == 1 ? "it, and it was" : "them, and they were", " not read"));
+  if (!report.sealed)
+    Print(StrCat(place, ": ", kManifestName,
+                 " is unsealed: an earlier version wrote it, and what it says of totals, "
+                 "counts and facts is held against nothing"));
   std::uint64_t count = 0;
   for (const auto* const all : {&report.findings, &report.strays})
     for (const Findings& findings : *all) {

@@ -9,11 +9,12 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "dag/lineages.h"
-#include "dag/own_objects.h"
 #include "dag/place/claim.h"
+#include "dag/place/own_objects.h"
 #include "dag/unit_id.h"
 #include "dag/vanished_source.h"
 #include "spec/wanted_files.h"
+#include "storage/local_file.h"
 #include "storage/uri.h"
 
 namespace pipeline {
@@ -108,20 +109,72 @@ std::string ClaimedRecipe(Store& store) {
   return claim.ok() && claim->is_object() ? std::string((*claim)["recipe"].AsString()) : std::string();
 }
 
-/// What stands at `place`.
-Result<Facts::Published> PublishedAt(const Environment& environment, const std::string& place) {
+/// The objects of somebody's that the artifact cannot stand beside. The list is read only where there may be
+/// some.
+Result<std::vector<std::string>> InTheWay(const PlaceView& view) {
+  NameSet known;
+  if (view.manifest != nullptr)
+    for (std::string& name : NamesIn(*view.manifest)) known.insert(std::move(name));
+  const auto is_in_the_way = [&view](const std::string& name) { return IsInTheWay(view.tests, name); };
+  std::vector<ObjectInfo> own = OwnObjects(view.there);
+  std::vector<std::string> found;
+  if (std::none_of(own.begin(), own.end(), [&](const ObjectInfo& object) {
+        return !known.contains(object.name) && is_in_the_way(object.name);
+      }))
+    return found;
+  ASSIGN_OR_RETURN(const std::unique_ptr<PlaceNames> list, PlaceNames::Read(view.out, view.there));
+  ASSIGN_OR_RETURN(PlaceContents contents, TellApart(view, *list));
+  std::copy_if(contents.others.begin(), contents.others.end(), std::back_inserter(found), is_in_the_way);
+  return found;
+}
+
+/// A directory of that name is no object, and nothing can take its place. OK where there is none.
+Status InPlaceOfManifest(const std::string& uri) {
+  const Result<Uri> place = Uri::Parse(uri);
+  if (!place.ok() || place->scheme != Uri::Scheme::kFile) return {};
+  const Uri manifest = place->Join(kManifestName);
+  if (IdentifyFile(manifest.path).status().code() != Code::kInvalidArgument) return {};
+  return Status(Code::kDataLoss,
+                StrCat(manifest.ToString(),
+                       ": is no file but a directory or a device; move it elsewhere and run again"));
+}
+
+/// True where a manifest is there and cannot be used; anything else may pass.
+bool SaysDamaged(const Status& status) {
+  return status.code() == Code::kDataLoss || status.code() == Code::kFailedPrecondition ||
+         status.code() == Code::kResourceExhausted;
+}
+
+/// What stands at `place`; `stage` and `tests` are of the stage that publishes there.
+Result<Facts::Published> PublishedAt(const Environment& environment, const std::string& place,
+                                     const std::string& stage = {}, const NameTests& tests = {}) {
   Facts::Published published;
   ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenPlace(environment, place));
   ASSIGN_OR_RETURN(const std::vector<ObjectInfo> objects, store->List(""));
   std::map<std::string_view, std::uint64_t> sizes;
   for (const ObjectInfo& object : objects) sizes.emplace(object.name, object.size);
   if (!sizes.contains(kManifestName)) {
+    if (published.damaged = InPlaceOfManifest(UriOfPlace(environment, place)); !published.damaged.ok()) {
+      published.in_the_way = {std::string(kManifestName)};
+      return published;
+    }
     published.foreign = !sizes.contains(kClaimName) && !OwnObjects(objects).empty();
     if (sizes.contains(kClaimName)) published.claim_recipe = ClaimedRecipe(*store);
+    if (published.foreign) return published;
+    ASSIGN_OR_RETURN(published.in_the_way,
+                     InTheWay({*store, objects, nullptr, tests, environment.log, stage, place}));
     return published;
   }
   Result<Manifest> manifest = ReadManifest(*store, place);
-  if (!manifest.ok()) return std::move(manifest).status();
+  for (const ObjectInfo& object : objects)
+    if (object.name == kManifestName) published.manifest_version = object.version;
+  if (!manifest.ok()) {
+    if (!SaysDamaged(manifest.status())) return std::move(manifest).status();
+    published.damaged = std::move(manifest).status();
+    ASSIGN_OR_RETURN(published.in_the_way,
+                     InTheWay({*store, objects, nullptr, tests, environment.log, stage, place}));
+    return published;
+  }
   const auto check = [&](const StoredObject& object) {
     const auto found = sizes.find(object.name);
     if (found != sizes.end() && found->second == object.bytes) return;
@@ -131,9 +184,9 @@ Result<Facts::Published> PublishedAt(const Environment& environment, const std::
   for (const ManifestShard& shard : manifest->shards) check(shard.object);
   for (const StoredObject& sidecar : manifest->sidecars) check(sidecar);
   for (const StoredObject& follower : manifest->followers) check(follower);
+  ASSIGN_OR_RETURN(published.in_the_way,
+                   InTheWay({*store, objects, &*manifest, tests, environment.log, stage, place}));
   published.manifest = std::move(*manifest);
-  for (const ObjectInfo& object : objects)
-    if (object.name == kManifestName) published.manifest_version = object.version;
   return published;
 }
 
@@ -165,7 +218,8 @@ LastLogged LastOf(const RunLog& log, const std::string& stage) {
 Result<Facts> GatherFacts(const Graph& graph, const Environment& environment, const HashFile& hash,
                           const FindFiles& find) {
   Facts facts;
-  for (const Node& node : graph.nodes()) {
+  for (int number = 0; number < static_cast<int>(graph.nodes().size()); ++number) {
+    const Node& node = graph.nodes()[static_cast<std::size_t>(number)];
     const StageSpec& spec = *node.spec;
     if (spec.type->gives == Flow::kFiles) {
       Status interrupted;
@@ -191,7 +245,7 @@ Result<Facts> GatherFacts(const Graph& graph, const Environment& environment, co
     const std::string place = PlaceOfStage(spec);
     Facts::Published published;
     if (!place.empty()) {
-      ASSIGN_OR_RETURN(published, PublishedAt(environment, place));
+      ASSIGN_OR_RETURN(published, PublishedAt(environment, place, spec.name, NameTestsOf(graph, number)));
     }
     if (!published.manifest && !last.place.empty() && last.place != place) {
       // An older place that cannot be read is no reason to stop: it was only a chance to save work.

@@ -8,6 +8,7 @@
 
 #include "base/str.h"
 #include "dag/partition_counts.h"
+#include "dag/place/own_objects.h"
 
 namespace pipeline {
 
@@ -39,7 +40,16 @@ void CheckInputs(const Graph& graph, const Facts& facts, Plan& plan) {
     return std::move(missing).Reword(std::move(words));
   };
   for (const PlannedSegment& segment : plan.segments) {
-    if (segment.state != PlannedSegment::State::kWanted || !segment.copy_from.empty()) continue;
+    if (segment.state != PlannedSegment::State::kWanted) continue;
+    if (const auto there = facts.published.find(spec(segment.node).name);
+        segment.publishes && there != facts.published.end() && !there->second.in_the_way.empty())
+      refuse(
+          segment.node,
+          Status(Code::kFailedPrecondition,
+                 StrCat(segment.place, ": no run wrote ", FirstOf(there->second.in_the_way),
+                        ", and readers of the artifact would take that for a part of it; move it elsewhere, "
+                        "or name another `out`")));
+    if (!segment.copy_from.empty()) continue;
     for (const int at : segment.chain)
       if (const auto taken = facts.taken.find(spec(at).name); taken != facts.taken.end())
         for (const Facts::TakenFile& file : taken->second)

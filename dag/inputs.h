@@ -15,7 +15,8 @@ namespace pipeline {
 Status CheckInputNames(const StageSpec& stage, const std::vector<SourceFile>& files);
 
 /// Adds to the refusals of `plan` what is wrong with files that its segments have to read: one that is gone
-/// is a matter for nobody else. What may be there all the same is a report.
+/// is a matter for nobody else. What may be there all the same is a report. Refuses also to publish beside
+/// objects that would be written over or taken for a part of the artifact.
 void CheckInputs(const Graph& graph, const Facts& facts, Plan& plan);
 
 /// Refuses what would be published anew from a source that is gone: somebody has to say that it is the one

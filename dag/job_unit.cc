@@ -3,7 +3,6 @@
 #include <filesystem>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -17,6 +16,9 @@
 #include "dag/place/claim.h"
 #include "dag/place/commit_manifest.h"
 #include "dag/place/holds_bytes.h"
+#include "dag/place/leftovers.h"
+#include "dag/place/own_objects.h"
+#include "dag/place/place_names.h"
 #include "dag/publisher.h"
 #include "dag/unit_id.h"
 #include "records/piece.h"
@@ -155,7 +157,8 @@ class JobRun {
     }
     RETURN_IF_ERROR(ClearTheWay());
     if (line.place != planned_.place)
-      for (const StoredObject& object : line.objects) RETURN_IF_ERROR(CopyObject(*from, out_, object, stop_));
+      for (const StoredObject& object : line.objects)
+        RETURN_IF_ERROR(CopyObject(*from, *listed_, object, stop_));
     line.segment = scope_.log_segment;
     line.recipe = planned_.recipe();
     line.content = content_;
@@ -164,15 +167,16 @@ class JobRun {
     return true;
   }
 
-  /// Takes the manifest away, which would say that all is there, and lays down a claim.
+  /// Takes the manifest away, which would say that all is there, and lays down a claim. What it named is
+  /// listed before.
   Status ClearTheWay() {
     RETURN_IF_ERROR(CheckNotPublished(scope_, out_, stop_));
     RETURN_IF_ERROR(Confirm());
-    if (planned_.replaces) {
-      Result<Manifest> manifest = ReadManifest(out_, planned_.place);
-      if (manifest.ok()) before_ = std::move(*manifest);
-      RETURN_IF_ERROR(out_.Remove(kManifestName));
-    }
+    ASSIGN_OR_RETURN(const std::vector<ObjectInfo> there, out_.List(""));
+    ASSIGN_OR_RETURN(names_, PlaceNames::Read(out_, there, stop_));
+    listed_ = ListedStore(out_, *names_);
+    RETURN_IF_ERROR(ListNames(scope_, out_, there, {}, *names_, stop_));
+    if (planned_.replaces) RETURN_IF_ERROR(out_.Remove(kManifestName));
     return LayClaim(scope_, out_);
   }
 
@@ -194,7 +198,7 @@ class JobRun {
       };
       request.input = records_->totals;
     }
-    request.out = &out_;
+    request.out = listed_.get();
     request.out_uri = UriOfPlace(*scope_.environment, planned_.place);
     request.recipe = planned_.recipe();
     request.condition = [this, &versions](const std::string& object) {
@@ -238,7 +242,11 @@ class JobRun {
     if (!line.continues.empty()) {
       ASSIGN_OR_RETURN(manifest.continues, Json::Parse(line.continues));
     }
-    RETURN_IF_ERROR(RemoveReplaced(manifest));
+    // What the replaced artifact had and this one has not. Nothing else: a Job may keep files there from one
+    // run to the next.
+    const std::vector<std::string> objects = NamesIn(manifest);
+    RETURN_IF_ERROR(names_->RemoveOthers(
+        {objects.begin(), objects.end()}, [](std::string_view) {}, stop_));
     RETURN_IF_ERROR(Confirm());
     RETURN_IF_ERROR(CommitManifest(scope_, out_, manifest, stop_));
     PassCommitPoint("manifest.committed");
@@ -247,16 +255,6 @@ class JobRun {
 
   Status Confirm() const { return scope_.confirm ? scope_.confirm(stop_) : Status(); }
 
-  /// What the replaced artifact had and this one has not. Nothing else: a Job may keep files there from one
-  /// run to the next.
-  Status RemoveReplaced(const Manifest& manifest) {
-    std::set<std::string_view> kept;
-    for (const StoredObject& object : manifest.sidecars) kept.insert(object.name);
-    for (const StoredObject& object : before_.sidecars)
-      if (!kept.contains(object.name)) RETURN_IF_ERROR(out_.Remove(object.name));
-    return {};
-  }
-
   const SegmentScope& scope_;
   const PlannedSegment& planned_;
   Store& out_;
@@ -264,7 +262,8 @@ class JobRun {
   const std::string unit_;
   const Digest content_;
   const std::stop_token stop_;
-  Manifest before_;  // what stood there; empty where nothing did
+  std::unique_ptr<PlaceNames> names_;  // null until the way is cleared, as listed_
+  std::unique_ptr<Store> listed_;      // out_
 };
 
 }  // namespace

@@ -13,10 +13,37 @@ namespace pipeline {
 namespace {
 
 constexpr std::string_view kVersionKey = "pipe_manifest";
+constexpr std::string_view kSealKey = "seal";
 constexpr std::uint32_t kVersion = 1;
 constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 30;  // some 5 million entries
 constexpr std::array<std::pair<std::string_view, ColumnType>, 3> kColumnTypes = {
     {{"utf8", ColumnType::kUtf8}, {"u32[]", ColumnType::kU32List}, {"u8", ColumnType::kU8}}};
+
+// ------------------------------------------------------------------------------------------ seal
+
+/// The members of a manifest but the seal, and the digest of what each of them is as canonical JSON.
+using MemberDigests = std::map<std::string, Digest, std::less<>>;
+
+/// Of `value.Dump()`, without making a text of all of a long list.
+Digest DigestOfJson(const Json& value) {
+  if (!value.is_array()) return DigestOf(value.Dump());
+  Hasher hasher;
+  hasher.Update("[");
+  bool first = true;
+  for (const Json& element : value.AsArray()) {
+    if (!std::exchange(first, false)) hasher.Update(",");
+    hasher.Update(element.Dump());
+  }
+  return hasher.Update("]").Finish();
+}
+
+Digest Seal(const MemberDigests& members) {
+  Hasher hasher;
+  hasher.UpdateField("pipe seal v1");
+  for (const auto& [name, digest] : members)
+    hasher.UpdateField(name).UpdateU64(digest.high).UpdateU64(digest.low);
+  return hasher.Finish();
+}
 
 // ------------------------------------------------------------------------------------- encoding
 
@@ -88,36 +115,57 @@ class Writer {
   void Member(std::string_view key, const Json& value) {
     Key(key);
     out_ += value.Dump();
+    values_.emplace(key, DigestOfJson(value));
   }
+  /// `dump` gives the name of an entry, empty in an array, and its value.
   template <class Entries, class Dump>
   void List(std::string_view key, std::string_view brackets, const Entries& entries, const Dump& dump) {
     Key(key);
+    Hasher hasher;
     out_.push_back(brackets[0]);
+    hasher.Update(brackets.substr(0, 1));
     const char* separator = "\n    ";
     for (const auto& entry : entries) {
+      const auto [name, value] = dump(entry);
+      if (*separator == ',') hasher.Update(",");
       out_ += separator;
-      dump(entry, out_);
+      if (!name.empty()) {
+        out_ += StrCat(name, ": ");
+        hasher.Update(name).Update(":");
+      }
+      out_ += value;
+      hasher.Update(value);
       separator = ",\n    ";
     }
     if (entries.begin() != entries.end()) out_ += "\n  ";
     out_.push_back(brackets[1]);
+    values_.emplace(key, hasher.Update(brackets.substr(1, 1)).Finish());
   }
   template <class Entries>
   void Array(std::string_view key, const Entries& entries) {
-    List(key, "[]", entries, [](const auto& entry, std::string& out) { out += ToJson(entry).Dump(); });
+    List(key, "[]", entries,
+         [](const auto& entry) { return std::pair(std::string(), ToJson(entry).Dump()); });
   }
   template <class Map>
   void Object(std::string_view key, const Map& map) {
-    List(key, "{}", map, [](const auto& entry, std::string& out) {
-      AppendJsonString(out, entry.first);
-      out += StrCat(": ", ToJson(entry.second).Dump());
+    List(key, "{}", map, [](const auto& entry) {
+      std::string name;
+      AppendJsonString(name, entry.first);
+      return std::pair(std::move(name), ToJson(entry.second).Dump());
     });
   }
-  std::string Finish() { return std::move(out_) + "\n}\n"; }
+  std::string Finish(bool sealed) {
+    if (sealed) {
+      const std::string seal = Seal(values_).ToHex();
+      Member(kSealKey, seal);
+    }
+    return std::move(out_) + "\n}\n";
+  }
 
  private:
   void Key(std::string_view key) { out_ += StrCat(out_.empty() ? "{\n" : ",\n", "  \"", key, "\": "); }
   std::string out_;
+  MemberDigests values_;
 };
 
 // -------------------------------------------------------------------------------------- reading
@@ -260,6 +308,15 @@ Result<Manifest> ManifestFromJson(const Json& json) {
   const std::string stage = fields.Text("stage");
   const Digest recipe = fields.Hex("recipe");
   const Digest content = fields.Hex("content");
+  manifest.sealed = json.Has(kSealKey);
+  if (manifest.sealed) {
+    MemberDigests members;
+    for (const auto& [name, value] : json.AsObject())
+      if (name != kSealKey) members.emplace(name, DigestOfJson(value));
+    if (fields.Hex(kSealKey) != Seal(members) && status.ok())
+      status =
+          Status(Code::kDataLoss, "seal: not made of the other members: the manifest was edited or damaged");
+  }
   if (!status.ok()) return status;
   if (manifest.lineage.empty()) return Status(Code::kDataLoss, "lineage: empty");
   if (stage != manifest.stage()) return Status(Code::kDataLoss, "stage: not the last of the lineage");
@@ -305,7 +362,7 @@ std::string EncodeManifest(const Manifest& manifest) {
   writer.Member("recipe", manifest.recipe().ToHex());
   writer.Member("content", manifest.ContentRoot().ToHex());
   writer.List("lineage", "[]", ToJson(manifest.lineage).AsArray(),
-              [](const Json& stage, std::string& out) { out += stage.Dump(); });
+              [](const Json& stage) { return std::pair(std::string(), stage.Dump()); });
   writer.Member("schema", ToJson(manifest.schema));
   writer.Object("splits", manifest.splits);
   writer.Object("counts", manifest.counts);
@@ -315,15 +372,21 @@ std::string EncodeManifest(const Manifest& manifest) {
   writer.Array("partitions", manifest.partitions);
   if (!manifest.facts.is_null()) writer.Member("facts", manifest.facts);
   if (!manifest.continues.is_null()) writer.Member("continues", manifest.continues);
-  return writer.Finish();
+  return writer.Finish(manifest.sealed);
 }
 
 Result<Manifest> ParseManifest(std::string_view text, std::string_view file) {
+  constexpr std::string_view kRemedy =
+      "; put back the file as it was, or let `pipe run FILE --force STAGE` make the artifact again";
   Result<Json> json = Json::Parse(text);
-  if (!json.ok()) return Status(Code::kDataLoss, StrCat(file, ": ", json.status().message()));
+  if (!json.ok())
+    return Status(
+        Code::kDataLoss,
+        StrCat(file, ": damaged: ", text.empty() ? "it is empty" : json.status().message(), kRemedy));
   Result<Manifest> manifest = ManifestFromJson(*json);
-  if (!manifest.ok()) return std::move(manifest).status().Annotate(file);
-  return manifest;
+  if (manifest.ok()) return manifest;
+  const Status& why = manifest.status();
+  return Status(why.code(), StrCat(file, ": ", why.message(), why.code() == Code::kDataLoss ? kRemedy : ""));
 }
 
 Result<Manifest> ReadManifest(Store& store, std::string_view place, std::stop_token stop) {

@@ -45,7 +45,8 @@ struct Manifest {
   std::vector<ManifestShard> shards;    // by split and number
   std::vector<Piece> partitions;        // by id
   Json facts;                           // of a Job: an object for readers of the artifact; null without
-  Json continues;  // of a Job: how far it went, its keys with Effect::kContinue; null without
+  Json continues;      // of a Job: how far it went, its keys with Effect::kContinue; null without
+  bool sealed = true;  // its text has a seal, which holds; those of earlier versions have none
 
   const std::string& stage() const { return lineage.back().stage; }
   const Digest& recipe() const { return lineage.back().recipe; }
@@ -56,11 +57,13 @@ struct Manifest {
 /// Names the content of `pieces`, in their order: that of a manifest that has nothing else.
 Digest ContentOf(const std::vector<Piece>& pieces);
 
-/// Equal manifests are equal text; nothing in it depends on time, host or run.
+/// Equal manifests are equal text; nothing in it depends on time, host or run. Sealed unless the manifest was
+/// read from a text without a seal.
 std::string EncodeManifest(const Manifest& manifest);
 
 /// `file` is for messages. kFailedPrecondition where a newer program wrote it; kDataLoss naming the member
-/// where one is missing or wrong, or where the entries are not those that the content root was made of.
+/// where one is missing or wrong, or where the entries are not those that the content root or the seal was
+/// made of; the message says what to do.
 Result<Manifest> ParseManifest(std::string_view text, std::string_view file);
 
 /// Reads the manifest of the artifact that `store` holds; kNotFound where there is none: then there is no

@@ -36,6 +36,7 @@ class Planner {
     RETURN_IF_ERROR(AddKept());
     OrderSegments();
     ApplySelection(graph_, selection_, plan_);
+    LeaveOutDamaged(graph_, plan_);
     CheckInputs(graph_, facts_, plan_);
     if (!selection_.from_log) RETURN_IF_ERROR(CheckVanished(graph_, facts_, lineages_.vanished(), plan_));
     return std::move(plan_);
@@ -414,11 +415,13 @@ class Planner {
     if (segment.forced) segment.because.push_back(StrCat("--force ", selection_.force));
     if (segment.publishes) {
       ASSIGN_OR_RETURN(const Facts::Published* const there, PublishedOf(segment.node));
-      segment.replaces = there != nullptr && there->manifest;
+      const bool damaged = there != nullptr && !there->damaged.ok();
+      if (damaged && !Forced(segment.node)) segment.damaged = there->damaged.message();
+      segment.replaces = there != nullptr && (there->manifest || damaged);
       if (segment.replaces) segment.manifest_version = there->manifest_version;
       if (segment.replaces && !there->whole)
         segment.because.push_back(StrCat("published object ", there->missing, " is gone or was changed"));
-      const Manifest* const manifest = segment.replaces ? &*there->manifest : nullptr;
+      const Manifest* const manifest = segment.replaces && !damaged ? &*there->manifest : nullptr;
       if (const std::string on = Continues(segment.node, manifest); !on.empty())
         segment.because.push_back(on);
     }

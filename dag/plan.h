@@ -57,8 +57,10 @@ struct Facts {
     std::string manifest_version;  // as ObjectInfo has it
     bool whole = true;             // every shard is there with the size that the manifest says
     std::string missing;           // the first that is not
+    Status damaged;                // not OK: a manifest is there that cannot be used, and why
     bool foreign = false;          // no manifest of ours, but objects that we did not write
     std::string claim_recipe;      // of what is unfinished there, in hexadecimal; empty: nothing is told
+    std::vector<std::string> in_the_way;  // objects of somebody's that the artifact cannot stand beside
   };
   std::map<std::string, Published> published;  // by stage; of those with an `out`
   /// The artifact of a publishing stage at the place where the log last saw it published, where that
@@ -116,6 +118,7 @@ struct PlannedSegment {
   bool varies = false;     // what it leaves may come out different when it is made again
   State state = State::kWanted;
   bool forced = false;
+  std::string damaged;           // why what stands at the place cannot be used and is left; empty otherwise
   bool replaces = false;         // what stands at the place goes first: manifest, then the rest
   std::string manifest_version;  // of the manifest that stands at the place; empty: there was none
 
@@ -138,6 +141,8 @@ struct Plan {
   std::vector<std::string> reports;             // differences that are told and not acted on
   std::map<std::string, std::string> vanished;  // by stage: what of its files is gone, and what stands in
   std::vector<std::string> refusals;            // not empty: nothing may run (exit 2)
+  /// What should be made and is not: the rest may run, and that is a failure.
+  std::vector<std::string> left_out;
 
   bool nothing_to_do() const;
 };

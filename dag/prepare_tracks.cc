@@ -218,6 +218,7 @@ class Preparer {
     if (planned.state == PlannedSegment::State::kNotSelected) return {};
     if (planned.publishes) {
       ASSIGN_OR_RETURN(track.out, OpenPlace(environment_, planned.place));
+      track.scope.names = NameTestsOf(graph_, planned.node);
     }
     track.scope.source_partition_bytes = PartitionBytes(planned);
     if (planned.state == PlannedSegment::State::kWanted) track.phase = Track::Phase::kPieces;

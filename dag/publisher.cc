@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "base/commit_point.h"
@@ -10,10 +9,11 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "dag/keys.h"
-#include "dag/own_objects.h"
 #include "dag/place/claim.h"
 #include "dag/place/commit_manifest.h"
 #include "dag/place/holds_bytes.h"
+#include "dag/place/leftovers.h"
+#include "dag/place/own_objects.h"
 #include "dag/unit_id.h"
 #include "storage/uri.h"
 
@@ -92,11 +92,20 @@ Status Publisher::Begin(const std::vector<Piece>& pieces, std::uint64_t memory_b
   const Share::Of share = scope_.options->share.of;
   // Another process may be writing there, on a machine whose processes look like dead ones from here.
   if (share == Share::Of::kAll) RETURN_IF_ERROR(out_.Sweep(""));
-  if (share != Share::Of::kOneUnit) {
+  ASSIGN_OR_RETURN(std::vector<ObjectInfo> there, out_.List(""));
+  ASSIGN_OR_RETURN(names_, PlaceNames::Read(out_, there));
+  if (share == Share::Of::kOneUnit) {
+    // Whoever planned the shards has listed what else is there.
+    RETURN_IF_ERROR(names_->Add(PlannedNames()));
+  } else {
     RETURN_IF_ERROR(CheckNotPublished(scope_, out_, {}));
     RETURN_IF_ERROR(ConfirmPlace(scope_, {}));
+    RETURN_IF_ERROR(ListNames(scope_, out_, there, PlannedNames(), *names_, {}));
     if (scope_.planned->replaces) RETURN_IF_ERROR(Withdraw());
     RETURN_IF_ERROR(LayClaim(scope_, out_));
+    if (scope_.planned->replaces) {
+      ASSIGN_OR_RETURN(there, out_.List(""));
+    }
   }
   ASSIGN_OR_RETURN(const std::optional<Claim> claim, ReadClaim(out_));
   others_wrote_ = claim && claim->others;
@@ -104,7 +113,6 @@ Status Publisher::Begin(const std::vector<Piece>& pieces, std::uint64_t memory_b
     return Status(Code::kFailedPrecondition,
                   StrCat(scope_.planned->place, ": another run has begun to publish there; plan again"));
 
-  ASSIGN_OR_RETURN(const std::vector<ObjectInfo> there, out_.List(""));
   for (const ObjectInfo& object : there) there_.emplace(object.name, object);
   const std::vector<Shard>& shards = publication_->shards();
   outputs_.resize(shards.size());
@@ -167,6 +175,15 @@ Status Publisher::AdoptFromPlace(const std::vector<ObjectInfo>& there) {
   return {};
 }
 
+std::vector<std::string> Publisher::PlannedNames() const {
+  std::vector<std::string> names;
+  for (const Shard& shard : publication_->shards()) {
+    names.push_back(shard.object);
+    if (!shard.index.empty()) names.push_back(shard.index);
+  }
+  return names;
+}
+
 /// What does not fit is better not begun.
 Status Publisher::CheckRoom(const std::vector<Piece>& pieces) const {
   const std::size_t missing = stands_.size() - standing();
@@ -193,6 +210,11 @@ Status Publisher::Withdraw() {
   if (manifest.ok() && manifest->recipe() == scope_.planned->recipe() && !scope_.planned->forced) return {};
   if (manifest.ok())
     for (const StoredObject& follower : manifest->followers) RETURN_IF_ERROR(out_.Remove(follower.name));
+  // Nobody knows which of its objects others take for the sign of completeness.
+  if (!manifest.ok() && manifest.status().code() != Code::kNotFound) {
+    const std::vector<std::string> planned = PlannedNames();
+    RETURN_IF_ERROR(names_->RemoveOthers({planned.begin(), planned.end()}, [](std::string_view) {}));
+  }
   RETURN_IF_ERROR(out_.Remove(kManifestName));
   ASSIGN_OR_RETURN(const std::vector<ObjectInfo> logs, out_.List(kPlaceLogPrefix));
   for (const ObjectInfo& log : logs) RETURN_IF_ERROR(out_.Remove(log.name));
@@ -287,21 +309,6 @@ bool Publisher::LearnsOfOthers(std::size_t group, Status& outcome, const std::st
   return learned;
 }
 
-Status Publisher::RemoveStrays(const Manifest& manifest) const {
-  std::set<std::string_view> known = {kManifestName};
-  for (const ManifestShard& shard : manifest.shards) known.insert(shard.object.name);
-  for (const StoredObject& sidecar : manifest.sidecars) known.insert(sidecar.name);
-  for (const StoredObject& follower : manifest.followers) known.insert(follower.name);
-  ASSIGN_OR_RETURN(std::vector<ObjectInfo> there, out_.List(""));
-  for (const ObjectInfo& object : OwnObjects(std::move(there))) {
-    if (known.contains(object.name)) continue;
-    scope_.environment->progress->Note(StrCat("removed ", scope_.planned->place, "/", object.name,
-                                              ": left there by an earlier run, not part of the artifact"));
-    RETURN_IF_ERROR(out_.Remove(object.name));
-  }
-  return {};
-}
-
 Status Publisher::Finish(const ArtifactSummary& summary, const Schema& schema) {
   ASSIGN_OR_RETURN(const Sidecars sidecars, publication_->Describe(outputs_));
   Manifest manifest;
@@ -320,7 +327,7 @@ Status Publisher::Finish(const ArtifactSummary& summary, const Schema& schema) {
   for (const Sidecar& sidecar : sidecars.after_manifest) manifest.followers.push_back(Stored(sidecar));
 
   RETURN_IF_ERROR(ConfirmPlace(scope_, {}));
-  RETURN_IF_ERROR(RemoveStrays(manifest));
+  RETURN_IF_ERROR(RemoveLeftovers(scope_, out_, manifest, *names_, {}));
   for (const Sidecar& sidecar : sidecars.before_manifest)
     RETURN_IF_ERROR(Put(out_, sidecar.object, sidecar.bytes));
   PassCommitPoint("sidecars.committed");
@@ -362,9 +369,13 @@ Status CopyObject(Store& from, Store& to, const StoredObject& object, std::stop_
 }
 
 Status CopyArtifact(const SegmentScope& scope, Store& from, Store& out, std::stop_token stop) {
-  ASSIGN_OR_RETURN(const Manifest manifest, ReadManifest(from, scope.planned->copy_from, stop));
+  ASSIGN_OR_RETURN(Manifest manifest, ReadManifest(from, scope.planned->copy_from, stop));
+  manifest.sealed = true;
   if (scope.options->share.of == Share::Of::kAll) RETURN_IF_ERROR(out.Sweep(""));
   RETURN_IF_ERROR(CheckNotPublished(scope, out, stop));
+  ASSIGN_OR_RETURN(const std::vector<ObjectInfo> there, out.List(""));
+  ASSIGN_OR_RETURN(const std::unique_ptr<PlaceNames> names, PlaceNames::Read(out, there, stop));
+  RETURN_IF_ERROR(ListNames(scope, out, there, NamesIn(manifest), *names, stop));
   RETURN_IF_ERROR(LayClaim(scope, out));
   const auto copy = [&](const StoredObject& object) -> Status {
     Status copied = CopyObject(from, out, object, stop);
@@ -375,6 +386,8 @@ Status CopyArtifact(const SegmentScope& scope, Store& from, Store& out, std::sto
   };
   for (const ManifestShard& shard : manifest.shards) RETURN_IF_ERROR(copy(shard.object));
   for (const StoredObject& sidecar : manifest.sidecars) RETURN_IF_ERROR(copy(sidecar));
+  RETURN_IF_ERROR(ConfirmPlace(scope, stop));
+  RETURN_IF_ERROR(RemoveLeftovers(scope, out, manifest, *names, stop));
   PassCommitPoint("sidecars.committed");
   RETURN_IF_ERROR(ConfirmPlace(scope, stop));
   RETURN_IF_ERROR(CommitManifest(scope, out, manifest, stop));

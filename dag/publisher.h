@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "dag/artifact_summary.h"
 #include "dag/manifest.h"
+#include "dag/place/place_names.h"
 #include "dag/place_log.h"
 #include "dag/segment_unit.h"
 #include "spec/graph.h"
@@ -47,6 +48,8 @@ class Publisher {
  private:
   Status CheckRoom(const std::vector<Piece>& pieces) const;
   Status Withdraw();
+  /// The shards and their indexes.
+  std::vector<std::string> PlannedNames() const;
   /// Whether `shard` stands by what `line` says of it; then its output is known.
   Result<bool> Stands(std::size_t shard, const UnitLine& line);
   /// The same for the shards that do not, by the lines that lie at the place.
@@ -56,11 +59,11 @@ class Publisher {
   /// the place, and whoever wrote it does not. `outcome` is the failure otherwise.
   bool LearnsOfOthers(std::size_t group, Status& outcome, const std::stop_token& stop);
   Status Log(std::size_t shard, const ShardOutput& output, const std::stop_token& stop);
-  Status RemoveStrays(const Manifest& manifest) const;
 
   const SegmentScope& scope_;
   Store& out_;
   std::unique_ptr<Publication> publication_;
+  std::unique_ptr<PlaceNames> names_;
   std::vector<std::vector<std::size_t>> groups_;
   std::unique_ptr<PlaceLog> place_log_;  // null where the place is on this machine
   bool others_wrote_ = false;            // what has the right size may be another's

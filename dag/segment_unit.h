@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "dag/assembly.h"
 #include "dag/environment.h"
+#include "dag/place/own_objects.h"
 #include "dag/plan.h"
 #include "dag/quarantine.h"
 #include "dag/segment.h"
@@ -33,6 +34,7 @@ struct SegmentScope {
   /// Whether the place is held by this run: dag/place/lease.md. Empty: nobody else writes there, or this is a
   /// worker.
   std::function<Status(std::stop_token)> confirm;
+  NameTests names;                     // of the stage that publishes
   std::unique_ptr<Store> directory;    // of its pieces
   std::unique_ptr<Store> work;         // the work directory, for quarantines
   std::vector<QuarantineStage> chain;  // the stages that count, as Assembly::stages

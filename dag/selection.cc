@@ -103,4 +103,37 @@ void ApplySelection(const Graph& graph, const Selection& selection, Plan& plan) 
   }
 }
 
+void LeaveOutDamaged(const Graph& graph, Plan& plan) {
+  using State = PlannedSegment::State;
+  std::vector<PlannedSegment>& all = plan.segments;
+  std::vector<bool> left(all.size(), false);
+  std::vector<int> readers(all.size(), 0);  // wanted ones, before any was left out
+  const auto leave = [&](std::size_t at, std::string_view why) {
+    left[at] = true;
+    all[at].state = State::kNotSelected;
+    plan.left_out.push_back(StrCat("stage '", NameOf(graph, all[at].node), "' is left out: ", why));
+  };
+  for (std::size_t at = 0; at < all.size(); ++at) {
+    if (all[at].state != State::kWanted) continue;
+    const std::vector<int> needs = NeedsOf(all[at]);
+    for (const int need : needs) ++readers[static_cast<std::size_t>(need)];
+    const auto lacking = std::find_if(needs.begin(), needs.end(),
+                                      [&](int need) { return bool{left[static_cast<std::size_t>(need)]}; });
+    if (!all[at].damaged.empty())
+      leave(at, all[at].damaged);
+    else if (lacking != needs.end())
+      leave(at, StrCat("it needs '", NameOf(graph, all[static_cast<std::size_t>(*lacking)].node), "'"));
+  }
+  if (plan.left_out.empty()) return;
+  // What nobody takes any more is not made either, but for what was to be published for itself.
+  std::vector<int> takers(all.size(), 0);
+  for (std::size_t at = all.size(); at-- > 0;) {
+    const bool for_itself = all[at].publishes && !all[at].place.starts_with(kWorkPlace);
+    if (all[at].state == State::kWanted && readers[at] > 0 && takers[at] == 0 && !for_itself)
+      all[at].state = State::kNotSelected;
+    if (all[at].state != State::kWanted) continue;
+    for (const int need : NeedsOf(all[at])) ++takers[static_cast<std::size_t>(need)];
+  }
+}
+
 }  // namespace pipeline

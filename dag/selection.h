@@ -25,4 +25,8 @@ bool MayRun(const Graph& graph, const Selection& selection, int node);
 /// need.
 void ApplySelection(const Graph& graph, const Selection& selection, Plan& plan);
 
+/// Leaves out, after that, segments at whose place a damaged manifest stands, those that need them, and those
+/// that nothing else needs.
+void LeaveOutDamaged(const Graph& graph, Plan& plan);
+
 }  // namespace pipeline

@@ -116,6 +116,17 @@ using SinkFactory = std::function<Result<std::unique_ptr<SinkStage>>(const Stage
 using GatherFactory = std::function<Result<std::unique_ptr<GatherStage>>(const StageContext&)>;
 using JobFactory = std::function<Result<std::unique_ptr<JobStage>>(const StageContext&)>;
 
+/// How a stage that publishes names objects, relative to the place of its artifact. `splits` are those of the
+/// records that come in.
+struct ObjectNames {
+  using Test = std::function<bool(const Json& config, const std::vector<std::string>& splits,
+                                  std::string_view object)>;
+  /// Whether a name has exactly the form of one of its own, whatever the number of shards. Empty: of none.
+  Test own = {};
+  /// Whether a pattern of names by which others read the artifact takes it in. Empty: they read by none.
+  Test read = {};
+};
+
 struct StageType {
   std::string_view name;      // as written after `type:`
   std::uint32_t version = 1;  // raised whenever the same input would give other bytes
@@ -160,6 +171,7 @@ struct StageType {
   bool place_of_recipe = false;
   /// The files whose digests enter the recipe; empty where there are none.
   std::function<Result<std::vector<StageFile>>(const Json& config)> files = {};
+  ObjectNames names = {};
   /// True where the same input may give other bytes; empty: never. What is made again behind it is not taken
   /// for what was there before.
   std::function<bool(const Json& config)> varies = {};

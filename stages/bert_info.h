@@ -12,6 +12,9 @@
 
 namespace pipeline {
 
+/// Begins the reason by which write_bert counts the instances of a split.
+inline constexpr std::string_view kBertInstancesOf = "instances_of_";
+
 struct BertInfo {
   BertLengths lengths;
   TokenizerFacts tokenizer;  // its model is kBertVocabularyFile

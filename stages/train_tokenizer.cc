@@ -10,6 +10,7 @@
 #include "base/digest.h"
 #include "base/str.h"
 #include "shards/measured_writer.h"
+#include "shards/shard_name.h"
 #include "stages/tokenizer_facts.h"
 #include "stages/tokenizer_report.h"
 #include "stages/tokenizer_training.h"
@@ -389,6 +390,9 @@ StageType TrainTokenizerType(std::string program) {
     return CheckRanges(settings);
   };
   type.promises = Promises;
+  type.names.own = [](const Json&, const std::vector<std::string>&, std::string_view object) {
+    return IsOneOf(object, {kModelFile, kBaseFile, kVocabularyFile, kReportFile, kWordPieceFile});
+  };
   type.make = JobFactory([program](const StageContext& context) -> Result<std::unique_ptr<JobStage>> {
     ASSIGN_OR_RETURN(Settings settings, SettingsOf(context.config, context.schema));
     return std::unique_ptr<JobStage>(

@@ -12,6 +12,7 @@
 #include "formats/tfds.h"
 #include "shards/made_rows.h"
 #include "shards/shard_keys.h"
+#include "shards/shard_name.h"
 #include "stages/bert_documents.h"
 #include "stages/bert_info.h"
 #include "stages/bert_instances.h"
@@ -33,8 +34,7 @@ constexpr std::int64_t kMostSeqLen = 65536;
 constexpr std::int64_t kMostPasses = 1000;
 constexpr std::uint32_t kLeastShards = 8;  // the trainer reads several files at once, each front to back
 constexpr std::uint64_t kSpillBytes = std::uint64_t{32} << 20;
-constexpr std::size_t kUsualSplits = 4;                     // no fewer than there are mostly
-constexpr std::string_view kInstancesOf = "instances_of_";  // a split
+constexpr std::size_t kUsualSplits = 4;  // no fewer than there are mostly
 
 struct Settings {
   BertRules rules;
@@ -83,7 +83,7 @@ class BertSink final : public Sink {
         if (by > 0) reasons[name] += by;
       };
       count("instances", made.instances);
-      count(StrCat(kInstancesOf, settings_.splits[split]), made.instances);
+      count(StrCat(kBertInstancesOf, settings_.splits[split]), made.instances);
       count("masked_ids", made.masks);
       count("random_next", made.random_next);
       count("only_sentence", made.only_sentence);
@@ -142,7 +142,7 @@ class WriteBert final : public ShardedStage {
     std::string failures;
     for (const std::string& split : settings_.splits) {
       const auto found = totals.splits.find(split);
-      if (found == totals.splits.end() || totals.counts.reasons.contains(StrCat(kInstancesOf, split)))
+      if (found == totals.splits.end() || totals.counts.reasons.contains(StrCat(kBertInstancesOf, split)))
         continue;
       failures += StrCat(failures.empty() ? "" : "; ", "split '", split, "' has ", found->second.records,
                          " records and no id in any of them, so that there is no example: they hold white ",
@@ -174,6 +174,11 @@ Settings SettingsOf(const Json& config) {
   settings.passes = static_cast<std::uint32_t>(config[kDupeKey].AsInt());
   settings.whole_words = WholeWordsOf(config);
   return settings;
+}
+
+bool IsOwnName(const Json&, const std::vector<std::string>& splits, std::string_view object) {
+  return IsOneOf(object, {kBertConfigFile, kBertInfoFile, kBertVocabularyFile}) ||
+         IsShardName(object, splits, BertShardName);
 }
 
 ShardRules RulesOf(const StageContext& context, const TokenizerFacts& facts, std::string vocabulary) {
@@ -305,6 +310,9 @@ StageType WriteBertType() {
   type.piece_keys = {kSeqLenKey, kPredictionsKey, kMaskedKey, kDupeKey,   kShortKey,
                      kNextKey,   kWordsKey,       kSeedKey,   kShuffleKey};
   type.check = Check;
+  type.names = {IsOwnName, [](const Json&, const std::vector<std::string>&, std::string_view object) {
+                  return IsLike(object, "", "tfrecord");  // formats/bert.md: `*tfrecord`
+                }};
   type.published_bytes = PublishedBytes;
   type.pieces_as_published = true;
   type.check_promised = OfPromisedTokenizer(

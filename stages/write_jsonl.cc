@@ -10,6 +10,7 @@
 #include "formats/coding.h"
 #include "formats/jsonl.h"
 #include "shards/shard_keys.h"
+#include "shards/shard_name.h"
 #include "shards/sharded_output.h"
 #include "stages/document_sink.h"
 #include "text/span_corruption.h"
@@ -258,6 +259,20 @@ ShardRules RulesOf(const StageContext& context) {
   return rules;
 }
 
+bool IsOwnName(const Json& config, const std::vector<std::string>& splits, std::string_view object) {
+  return IsShardName(object, splits,
+                     [&config](std::string_view split, std::uint32_t number, std::uint32_t count) {
+                       return JsonlShardName(JsonlFileOf(config, split), number, count);
+                     });
+}
+
+/// Where a split has several files, loaders are given `train-*.json`.
+bool IsReadName(const Json& config, const std::vector<std::string>& splits, std::string_view object) {
+  return std::any_of(splits.begin(), splits.end(), [&](const std::string& split) {
+    return IsLike(object, StrCat(JsonlFileOf(config, split), "-"), ".json");
+  });
+}
+
 class WriteJsonl final : public ShardedStage {
  public:
   explicit WriteJsonl(const StageContext& context)
@@ -417,6 +432,7 @@ StageType WriteJsonlType() {
   type.piece_keys = {kShuffleKey, "text_field", "fields",    "label_field", "unit",
                      "task",      "noise",      "mean_span", "max_source",  "seed"};
   type.check = Check;
+  type.names = {IsOwnName, IsReadName};
   type.make = SinkFactory([](const StageContext& context) -> Result<std::unique_ptr<SinkStage>> {
     return std::unique_ptr<SinkStage>(std::make_unique<WriteJsonl>(context));
   });

@@ -12,6 +12,7 @@
 #include "formats/packed.h"
 #include "shards/made_rows.h"
 #include "shards/shard_keys.h"
+#include "shards/shard_name.h"
 #include "stages/packed_info.h"
 #include "stages/row_packer.h"
 #include "stages/tokenizer_facts.h"
@@ -219,6 +220,30 @@ PackedEncoding EncodingOf(const Json& config) {
   return PackedEncodingOf(config[kEncodingKey].AsString()).value_or(PackedEncoding::kExample);
 }
 
+bool IsOwnName(const Json& config, const std::vector<std::string>& splits, std::string_view object) {
+  const PackedEncoding encoding = EncodingOf(config);
+  const auto shard = [encoding](std::string_view split, std::uint32_t number, std::uint32_t count) {
+    return PackedShardName(split, number, count, encoding);
+  };
+  const auto index = [encoding](std::string_view split, std::uint32_t number, std::uint32_t count) {
+    return PackedIndexName(split, number, count, encoding);
+  };
+  return IsOneOf(object, {kPackedInfoFile, kPackedModelFile}) || IsShardName(object, splits, shard) ||
+         IsShardName(object, splits, index);
+}
+
+/// formats/packed.md: a pattern like `train-*.tfrecord*`; all of a directory for Megatron's.
+bool IsReadName(const Json& config, const std::vector<std::string>& splits, std::string_view object) {
+  const PackedEncoding encoding = EncodingOf(config);
+  const std::string shard = PackedShardName("", 0, 1, encoding);
+  const std::string suffix = shard.substr(shard.rfind('.'));
+  return std::any_of(splits.begin(), splits.end(), [&](const std::string& split) {
+    if (encoding == PackedEncoding::kMmap)
+      return object.starts_with(StrCat(split, "/")) && (object.ends_with(".bin") || object.ends_with(".idx"));
+    return IsLike(object, StrCat(split, "-"), "") && object.find(suffix) != std::string_view::npos;
+  });
+}
+
 Status CheckTokenizer(const Json& config, const Schema&, const TokenizerFacts& facts) {
   if (facts.eos_id < 0)
     return Status(Code::kFailedPrecondition,
@@ -317,6 +342,7 @@ StageType WritePackedType() {
   type.piece_keys = {kSeqLenKey, kPackingKey, kEncodingKey, kSegmentsKey, kShuffleKey};
   type.metrics = {{"padding", "Share of the ids that fill rows, with `packing: best_fit`.", Padding}};
   type.check = Check;
+  type.names = {IsOwnName, IsReadName};
   type.check_promised = OfPromisedTokenizer(CheckTokenizer);
   type.make = SinkFactory(Make);
   return type;

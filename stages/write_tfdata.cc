@@ -9,6 +9,7 @@
 #include "formats/coding.h"
 #include "formats/tfdata.h"
 #include "shards/shard_keys.h"
+#include "shards/shard_name.h"
 #include "shards/shard_ranges.h"
 #include "shards/sharded_output.h"
 #include "stages/document_sink.h"
@@ -127,6 +128,32 @@ ShardRules RulesOf(const StageContext& context, const ArtifactInput& tokenizer, 
     return Describe(info, std::move(model), shards, outputs);
   };
   return rules;
+}
+
+bool IsOwnDirectory(const Json& config, const std::vector<std::string>& splits, std::string_view directory) {
+  return IsShardName(directory, splits,
+                     [&config](std::string_view split, std::uint32_t number, std::uint32_t count) {
+                       return TfdataDirectoryOf(config, split, number, count);
+                     });
+}
+
+bool IsOwnName(const Json& config, const std::vector<std::string>& splits, std::string_view object) {
+  if (IsOneOf(object, {kTfdataInfoFile, kTfdataModelFile})) return true;
+  const std::size_t slash = object.find('/');
+  if (slash == std::string_view::npos || !IsOwnDirectory(config, splits, object.substr(0, slash)))
+    return false;
+  return IsOneOf(object.substr(slash + 1), {kTfdataSpecFile, kTfdataMetadataFile}) ||
+         !TfdataDirectoryOf(object).empty();
+}
+
+/// Loaders take all of a directory, and the directories of train by a pattern: formats/tfdata.md.
+bool IsReadName(const Json& config, const std::vector<std::string>& splits, std::string_view object) {
+  const std::size_t slash = object.find('/');
+  if (slash == std::string_view::npos) return false;
+  const std::string_view directory = object.substr(0, slash);
+  return IsOwnDirectory(config, splits, directory) ||
+         (IsLike(directory, StrCat(config["name"].AsString(), "-"), "") &&
+          directory.find("-of-") != std::string_view::npos);
 }
 
 class WriteTfdata final : public ShardedStage {
@@ -276,6 +303,7 @@ StageType WriteTfdataType() {
                  .inherited = true}};
   type.piece_keys = {"eos", kShuffleKey};
   type.check = Check;
+  type.names = {IsOwnName, IsReadName};
   type.published_bytes = [](const Json&, std::uint64_t text_bytes) {
     return static_cast<std::uint64_t>(static_cast<double>(text_bytes) / kTextPerId * kTfdataElementBytes);
   };

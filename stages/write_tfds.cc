@@ -11,6 +11,7 @@
 #include "formats/tfds.h"
 #include "formats/tfrecord.h"
 #include "shards/shard_keys.h"
+#include "shards/shard_name.h"
 #include "stages/label_names.h"
 #include "stages/tfds_encoder.h"
 #include "stages/tokenizer_facts.h"
@@ -166,6 +167,15 @@ Result<std::unique_ptr<SinkStage>> Make(const StageContext& context) {
   return std::unique_ptr<SinkStage>(std::make_unique<WriteTfds>(context, std::move(records), beside));
 }
 
+bool IsOwnName(const Json& config, const std::vector<std::string>& splits, std::string_view object) {
+  const auto shard = [name = config["name"].AsString()](std::string_view split, std::uint32_t number,
+                                                        std::uint32_t count) {
+    return TfdsShardName(name, split, number, count);
+  };
+  return IsOneOf(object, {kTfdsInfoFile, kTfdsFeaturesFile, kTfdsTokenizerFile, kTfdsLabelsFile}) ||
+         IsShardName(object, splits, shard);
+}
+
 }  // namespace
 
 ShardRules TfdsShardRules(const StageContext& context, const TfdsBeside& beside) {
@@ -223,6 +233,10 @@ StageType WriteTfdsType() {
   type.publishes = true;
   type.piece_keys = {kShuffleKey, "labels", "on_unknown_label", "features", "max_tokens"};
   type.check = Check;
+  type.names = {IsOwnName, [](const Json& config, const std::vector<std::string>&, std::string_view object) {
+                  return IsLike(object, StrCat(config["name"].AsString(), "-"), "") &&
+                         object.find(".tfrecord") != std::string_view::npos;
+                }};
   type.check_ports = CheckPorts;
   type.prepare = [](const Json& config) { return LabelNames(config).status(); };
   type.files = LabelFiles;

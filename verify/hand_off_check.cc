@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <map>
 #include <utility>
 
 #include "base/str.h"
@@ -75,6 +77,35 @@ void HandOffCheck::VerifyShardNames(const ShardName& name, Findings& findings) c
   }
   if (before != nullptr && before->number + 1 != before->count)
     findings.Add(StrCat("split ", before->split, ": has ", before->number + 1, " shards of ", before->count));
+}
+
+HandOffCheck::Rows HandOffCheck::RecordsOf(const Manifest& manifest) {
+  Rows rows;
+  for (const auto& [name, split] : manifest.splits) rows[name] = split.records;
+  return rows;
+}
+
+void HandOffCheck::VerifySums(Findings& findings, const Rows& rows) const {
+  struct Sum {
+    std::uint64_t shards = 0, records = 0;
+  };
+  std::map<std::string, Sum, std::less<>> sums;
+  for (const ManifestShard& shard : manifest().shards) {
+    Sum& sum = sums[shard.split];
+    ++sum.shards;
+    sum.records += shard.records;
+  }
+  const bool equal = config()["equal"].AsBool();
+  for (const auto& [name, sum] : sums) {
+    const auto total = rows.find(name);
+    const std::uint64_t promised = total == rows.end() ? 0 : total->second;
+    const std::uint64_t may_lack = equal ? sum.shards - 1 : 0;
+    if (sum.records > promised || promised - sum.records > may_lack)
+      findings.Add(StrCat("split ", name, ": its shards have ", sum.records, " records of ", promised));
+  }
+  for (const auto& [name, promised] : rows)
+    if (promised > 0 && !sums.contains(name))
+      findings.Add(StrCat("split ", name, ": has ", promised, " records and no shard"));
 }
 
 void HandOffCheck::VerifyNames(std::initializer_list<std::string_view> needed, Findings& findings) const {

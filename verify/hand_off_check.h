@@ -1,8 +1,10 @@
 // What the records of a hand-off are held against: one class for each stage that publishes shards.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <map>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -64,6 +66,12 @@ class HandOffCheck {
   using ShardName =
       std::function<std::string(std::string_view split, std::uint32_t number, std::uint32_t count)>;
   void VerifyShardNames(const ShardName& name, Findings& findings) const;
+  /// The shards of each split have all its rows, of which `rows` is how many there are by split; `equal`
+  /// leaves out fewer than it has shards.
+  using Rows = std::map<std::string, std::uint64_t, std::less<>>;
+  void VerifySums(Findings& findings, const Rows& rows) const;
+  /// Where a record is a row.
+  static Rows RecordsOf(const Manifest& manifest);
   void VerifyNames(std::initializer_list<std::string_view> needed, Findings& findings) const;
   /// `read`: whether what the records are checked by could be read.
   static void VerifyDescription(std::string_view name, const Status& read, Findings& findings);

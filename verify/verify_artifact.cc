@@ -11,9 +11,12 @@
 #include <utility>
 
 #include "base/str.h"
-#include "dag/own_objects.h"
+#include "dag/place/own_objects.h"
+#include "dag/place/place_names.h"
 #include "records/piece.h"
+#include "stages/builtin.h"
 #include "verify/hand_off_check.h"
+#include "verify/verify_head.h"
 #include "verify/verify_object.h"
 #include "verify/verify_splits.h"
 
@@ -59,6 +62,7 @@ class Verification {
     // Before anything is read: what changes meanwhile has another version from then on, and is read again.
     ASSIGN_OR_RETURN(const std::vector<ObjectInfo> listed, store_.List(""));
     for (const ObjectInfo& object : listed) there_.emplace(object.name, object);
+    VerifyHead(manifest_, of_manifest_);
     VerifySplits(manifest_, of_manifest_);
     check_->VerifyManifest(of_manifest_);
     outcomes_.reserve(tasks_.size());
@@ -163,6 +167,7 @@ class Verification {
   Result<VerifyReport> Report() {
     if (stop_.stop_requested()) return Status(Code::kCancelled, "stopped");
     VerifyReport report;
+    report.sealed = manifest_.sealed;
     const auto add = [&report](Findings& findings) {
       if (findings.count() > 0) report.findings.push_back(std::move(findings));
     };
@@ -178,15 +183,41 @@ class Verification {
     // A plugin's job may keep more beside its artifact, as a training its checkpoints: plugins/ABI.md,
     // section 7.
     if (manifest_.lineage.back().type.find('.') != std::string::npos) return report;
-    for (const Task& task : tasks_) there_.erase(task.object.name);
-    std::vector<ObjectInfo> left;
-    for (const auto& [name, info] : there_) left.push_back(info);
-    for (const ObjectInfo& stray : OwnObjects(std::move(left))) {
-      if (stray.name == kManifestName) continue;
-      report.strays.emplace_back(stray.name, "remove it, or move it elsewhere");
-      report.strays.back().Add("is in no manifest, so not a part of the artifact");
-    }
+    RETURN_IF_ERROR(FindStrays(report));
     return report;
+  }
+
+  /// Whatever lies there and the manifest does not name.
+  Status FindStrays(VerifyReport& report) {
+    std::vector<ObjectInfo> there;
+    for (const auto& [name, info] : there_) there.push_back(info);
+    ASSIGN_OR_RETURN(const std::unique_ptr<PlaceNames> list, PlaceNames::Read(store_, there, stop_));
+    const Registry registry = BuiltinStages();
+    const LineageStage& made_by = manifest_.lineage.back();
+    NameTests tests;
+    if (const StageType* type = registry.Find(made_by.type))
+      tests = NameTestsOf(*type, made_by.config, manifest_.schema.splits);
+    if (!manifest_.partitions.empty())
+      tests.own = [](std::string_view name) { return ParsePieceName(name).has_value(); };
+    ASSIGN_OR_RETURN(PlaceContents contents, TellApart({store_, there, nullptr, tests}, *list));
+    for (const Task& task : tasks_) there_.erase(task.object.name);
+    const auto add = [&report](const std::string& name, std::string_view remedy, std::string_view what) {
+      report.strays.emplace_back(name, std::string(remedy));
+      report.strays.back().Add(what);
+    };
+    for (const std::string& name : contents.ours)
+      if (there_.contains(name))
+        add(name, "remove it; a run that publishes there does",
+            "an earlier run left it, and it is in no manifest, so not a part of the artifact");
+    for (std::string& name : contents.others) {
+      if (!there_.contains(name)) continue;
+      if (IsInTheWay(tests, name))
+        add(name, "move it elsewhere",
+            "is in no manifest, and readers of the artifact would take it for a part of it");
+      else
+        report.beside.push_back(std::move(name));
+    }
+    return {};
   }
 
   Store& store_;

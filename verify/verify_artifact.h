@@ -20,10 +20,13 @@ struct VerifyReport {
   std::uint64_t objects = 0;                                  // read, the manifest not counted
   std::uint64_t bytes = 0;                                    // read
   std::map<std::string, std::uint64_t, std::less<>> records;  // read, by split
+  bool sealed = true;                                         // Manifest::sealed
   std::uint64_t verified_before = 0;                          // objects that were not read
   std::vector<Findings> findings;  // of objects with something wrong, in the order of the manifest
-  /// Objects that no manifest names; none where a plugin made the artifact, which may keep more at its place.
+  /// Objects that a run left and the manifest does not name, or that readers would take for a part of the
+  /// artifact; none where a plugin made it, which may keep more at its place.
   std::vector<Findings> strays;
+  std::vector<std::string> beside;  // names of other objects, which no run wrote; no findings
 };
 
 struct VerifyRules {

@@ -44,6 +44,8 @@ class BertCheck final : public HandOffCheck {
 
   void VerifyManifest(Findings& findings) const override {
     VerifyShardNames(BertShardName, findings);
+    // Earlier versions did not count them by split.
+    if (const Rows instances = Instances(); !instances.empty()) VerifySums(findings, instances);
     VerifyNames({kBertInfoFile, kBertVocabularyFile, kBertConfigFile}, findings);
     VerifyDescription(kBertInfoFile, info_.status(), findings);
   }
@@ -72,6 +74,15 @@ class BertCheck final : public HandOffCheck {
   }
 
  private:
+  /// By split.
+  Rows Instances() const {
+    Rows rows;
+    if (const auto counts = manifest().counts.find(manifest().stage()); counts != manifest().counts.end())
+      for (const auto& [reason, count] : counts->second.reasons)
+        if (reason.starts_with(kBertInstancesOf)) rows[reason.substr(kBertInstancesOf.size())] = count;
+    return rows;
+  }
+
   void VerifyInfo(Findings& findings) const {
     const auto compare = [&](std::string_view key, std::uint32_t is) {
       if (const std::int64_t said = config()[key].AsInt(); said != std::int64_t{is})

@@ -28,6 +28,7 @@ class JsonlCheck final : public HandOffCheck {
           return JsonlShardName(JsonlFileOf(config(), split), number, count);
         },
         findings);
+    if (!pairs_ && config()["unit"].AsString() == "record") VerifySums(findings, RecordsOf(manifest()));
   }
 
   /// That each line is an object of the members that its stage writes, all clean text; of pairs for span

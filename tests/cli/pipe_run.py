@@ -221,7 +221,7 @@ class Run:
             data = path.read_bytes()
             if path.name == "MANIFEST.json" and not lineage:
                 manifest = json.loads(data)
-                del manifest["lineage"], manifest["recipe"]
+                del manifest["lineage"], manifest["recipe"], manifest["seal"]
                 for counts in manifest["counts"].values():  # how many members there were is about the container
                     for reason in ("members", "members_not_files"):
                         counts.get("reasons", {}).pop(reason, None)

@@ -48,7 +48,7 @@ WHOLE = {"of_members": "", "divided": ""}
 LONG_CHAIN = (
     "partition.logged:1", "object.written:3", "object.synced:4", "object.visible:5", "partition.committed:3",
     "partition.logged:4", "object.visible:2", "input.ended:1", "input.ended:2", "partition.committed:2",
-    "object.written:1", "shard.committed:1", "shard.logged:1", "object.synced:2", "shard.committed:2",
+    "object.written:1", "names.listed:1", "shard.committed:1", "shard.logged:1", "object.synced:2", "shard.committed:2",
     "shard.logged:2", "sidecars.committed:1", "manifest.committed:1", "artifact.published:1",
     "sidecars.committed:1", "manifest.committed:1", "artifact.published:1")
 OTHER_CHAIN = (

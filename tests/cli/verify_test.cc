@@ -74,6 +74,29 @@ TEST(VerifyTest, EditedManifestIsRefused) {
   EXPECT_NE(ran.err.find("the manifest was edited or damaged"), std::string::npos) << ran.err;
 }
 
+TEST(VerifyTest, SaysWhatLiesBesideAndThatAManifestIsUnsealed) {
+  const TempDir dir;
+  std::filesystem::copy(PIPE_SOURCE_DIR "/tests/golden/unsealed", dir / "old");
+  WriteFile(dir / "old/NOTES.md", "mine");
+  const Ran ran = RunPipe({"verify", dir / "old"});
+  EXPECT_EQ(ran.exit_code, 0) << ran.out << ran.err;
+  EXPECT_NE(ran.out.find("old: beside the artifact: NOTES.md: no run wrote it, and it was not read\n"),
+            std::string::npos)
+      << ran.out;
+  EXPECT_NE(ran.out.find("old: MANIFEST.json is unsealed: "), std::string::npos) << ran.out;
+  EXPECT_NE(ran.out.find("old: good: "), std::string::npos) << ran.out;
+
+  std::string text = ReadFile(dir / "old/MANIFEST.json");
+  const std::string version = "\"type\":\"split\",\"version\":1";
+  text.replace(text.find(version) + version.size() - 1, 1, "2");
+  WriteFile(dir / "old/MANIFEST.json", text);
+  const Ran edited = RunPipe({"verify", dir / "old"});
+  EXPECT_EQ(edited.exit_code, 1);
+  EXPECT_NE(edited.out.find("lineage: stage docs: its recipe is not made of what stands beside it"),
+            std::string::npos)
+      << edited.out;
+}
+
 TEST(VerifyTest, SaysWhatAPlaceWithoutManifestIs) {
   const TempDir dir;
   const SmallDataSet set = GoodDataSet(dir / "out");
@@ -109,10 +132,11 @@ TEST(VerifyTest, TakesSeveralPlaces) {
   const TempDir dir;
   const SmallDataSet good = GoodDataSet(dir / "good");
   const SmallDataSet bad = GoodDataSet(dir / "bad");
-  WriteFile(bad.Path("stray"), "");
+  const std::string stray = "tiny-train.tfrecord-stray";
+  WriteFile(bad.Path(stray), "");
   const Ran ran = RunPipe({"verify", bad.place(), good.place()});
   EXPECT_EQ(ran.exit_code, 1);
-  EXPECT_NE(ran.out.find(bad.place() + "/stray: "), std::string::npos);
+  EXPECT_NE(ran.out.find(bad.place() + "/" + stray + ": "), std::string::npos);
   EXPECT_NE(ran.out.find(good.place() + ": good: "), std::string::npos);
 }
 

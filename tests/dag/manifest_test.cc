@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cctype>
+#include <fstream>
+#include <iterator>
 #include <map>
 
 #include "base/str.h"
@@ -39,9 +42,22 @@ constexpr std::string_view kExample =
     {"bytes":50,"count":1,"crc32c":"01234567","digest":"bcb6de5f4ee6088c8d3699fc88ca4984",)"
     R"("number":0,"object":"tiny-train.tfrecord-00000-of-00001","records":2,"split":"train"}
   ],
-  "partitions": []
+  "partitions": [],
+  "seal": "1dc4023d1ed89005c8282496a668e2a1"
 }
 )";
+
+/// The example as an earlier version wrote it.
+std::string Unsealed() {
+  std::string text(kExample);
+  const std::size_t seal = text.find(",\n  \"seal\"");
+  return text.replace(seal, text.rfind('\n', text.size() - 2) - seal, "");
+}
+
+std::string ReadPage(const std::string& path) {
+  std::ifstream file(StrCat(PIPE_SOURCE_DIR "/", path));
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
 
 Manifest Example() {
   const Result<Manifest> manifest = ParseManifest(kExample, "example");
@@ -106,7 +122,41 @@ TEST(ManifestTest, ReadsAndWritesTheExampleOfItsDocument) {
   EXPECT_EQ(manifest.splits.at("train"), (ArtifactTotals::Split{2, 1, 18}));
   EXPECT_EQ(manifest.counts.at("lines").reasons.at("blank"), 1u);
   EXPECT_EQ(manifest.shards[0].object.crc32c, 0x01234567u);
+  EXPECT_TRUE(manifest.sealed);
   EXPECT_EQ(EncodeManifest(manifest), kExample);
+  EXPECT_NE(ReadPage("dag/manifest.md").find(kExample), std::string::npos);
+}
+
+TEST(ManifestTest, EveryDigitThatIsChangedIsFound) {
+  std::string text(kExample);
+  std::size_t digits = 0;
+  for (char& digit : text) {
+    if (!std::isxdigit(static_cast<unsigned char>(digit))) continue;
+    ++digits;
+    const char was = std::exchange(digit, digit == '1' ? '2' : '1');
+    const Result<Manifest> changed = ParseManifest(text, "m");  // without the word `seal` it is told as unsealed
+    EXPECT_FALSE(changed.ok() && changed->sealed) << "the " << digits << "th, at " << &digit - text.data();
+    digit = was;
+  }
+  EXPECT_GT(digits, 300u);
+  EXPECT_EQ(Reason(text), "");
+}
+
+TEST(ManifestTest, TheSealDoesNotDependOnHowTheTextIsLaidOut) {
+  const Result<Json> json = Json::Parse(kExample);
+  ASSERT_TRUE(json.ok());
+  EXPECT_EQ(Reason(json->Dump()), "");
+  EXPECT_EQ(Reason(json->DumpPretty()), "");
+}
+
+TEST(ManifestTest, WhatAnEarlierVersionWroteIsReadAndStaysUnsealed) {
+  const std::string text = ReadPage("tests/golden/unsealed/MANIFEST.json");
+  const Result<Manifest> manifest = ParseManifest(text, "m");
+  ASSERT_TRUE(manifest.ok()) << manifest.status().message();
+  EXPECT_FALSE(manifest->sealed);
+  EXPECT_EQ(manifest->shards.size(), 2u);
+  EXPECT_EQ(EncodeManifest(*manifest), text);
+  EXPECT_EQ(Reason(Unsealed()), "");
 }
 
 TEST(ManifestTest, PartitionsComeBack) {
@@ -180,7 +230,7 @@ void TakeOut(const Json& json, const std::string& path, const std::function<Json
 }
 
 TEST(ManifestTest, EveryMissingMemberIsNamed) {
-  const Result<Json> json = Json::Parse(kExample);
+  const Result<Json> json = Json::Parse(Unsealed());
   ASSERT_TRUE(json.ok());
   std::map<std::string, Json> mutilated;
   TakeOut(
@@ -206,7 +256,7 @@ TEST(ManifestTest, WrongKindsAreNamed) {
                                                       {"\"content\": \"d", "\"content\": \"x"},
                                                       {"\"blank\":1", "\"blank\":\"1\""}};
   for (const auto& [from, to] : changes) {
-    std::string text(kExample);
+    std::string text = Unsealed();
     const std::size_t at = text.find(from);
     ASSERT_NE(at, std::string::npos) << from;
     EXPECT_NE(Reason(text.replace(at, from.size(), to)), "") << to;
@@ -218,7 +268,7 @@ TEST(ManifestTest, AnEditedManifestIsRefused) {
        std::map<std::string, std::string>{{"bcb6de5f", "bcb6de5e"},
                                           {"\"stage\": \"text\"", "\"stage\": \"tex\""},
                                           {": \"e92f", ": \"e92e"}}) {
-    std::string text(kExample);
+    std::string text = Unsealed();
     text.replace(text.find(from), from.size(), to);
     EXPECT_NE(Reason(text), "") << to;
   }
@@ -235,7 +285,7 @@ TEST(ManifestTest, ANewerVersionIsRefused) {
 }
 
 TEST(ManifestTest, UnknownMembersArePassedOver) {
-  std::string text(kExample);
+  std::string text = Unsealed();
   text.replace(text.find("\"number\""), 0, "\"mood\":[{}],");
   text.replace(1, 0, "\"weather\": null,");
   EXPECT_EQ(Reason(text), "");
@@ -252,8 +302,10 @@ TEST(ManifestTest, IsReadFromAStoreAndItsAbsenceIsAnAnswer) {
   OneObjectStore empty("other", "");
   EXPECT_EQ(ReadManifest(empty, "gs://bucket/out").status().code(), Code::kNotFound);
   OneObjectStore damaged("MANIFEST.json", "{}");
-  EXPECT_EQ(ReadManifest(damaged, "gs://bucket/out").status().message(),
-            "gs://bucket/out/MANIFEST.json: pipe_manifest: missing; this is no manifest");
+  EXPECT_EQ(
+      ReadManifest(damaged, "gs://bucket/out").status().message(),
+      "gs://bucket/out/MANIFEST.json: pipe_manifest: missing; this is no manifest; put back the file as it "
+      "was, or let `pipe run FILE --force STAGE` make the artifact again");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "dag/own_objects.h"
+#include "dag/place/own_objects.h"
 
 #include <gtest/gtest.h>
 

@@ -113,6 +113,13 @@ class World {
   Graph graph_;
 };
 
+Selection Only(const std::string& stage, const std::string& force = "") {
+  Selection selection;
+  selection.only = stage;
+  selection.force = force;
+  return selection;
+}
+
 bool Says(const Lines& lines, std::string_view piece) {
   for (const std::string& line : lines)
     if (line.find(piece) != std::string::npos) return true;
@@ -242,6 +249,43 @@ TEST(PlanTest, AForeignPlaceIsRefused) {
   Selection force;
   force.force = "a";
   EXPECT_EQ(world.Make(force).refusals.size(), 1u);
+}
+
+TEST(PlanTest, WhatStandsDamagedIsLeftOutAndTheRestRuns) {
+  World world({Shards("a") + Shards("b")});
+  world.Run();
+  world.facts.published["a"] = {};
+  world.facts.published["a"].damaged = Status(Code::kDataLoss, "o/a/MANIFEST.json: damaged");
+  const Plan plan = world.Make();
+  EXPECT_TRUE(plan.nothing_to_do());
+  EXPECT_EQ(plan.refusals, Lines{});
+  EXPECT_EQ(plan.left_out, Lines{"stage 'a' is left out: o/a/MANIFEST.json: damaged"});
+  world.facts.published.erase("b");
+  EXPECT_EQ(world.In(world.Make(), State::kWanted), Lines{"docs => b"});
+  EXPECT_EQ(world.Make(Only("b")).left_out, Lines{});
+  const Plan forced = world.Make(Only("a", "a"));
+  EXPECT_EQ(forced.left_out, Lines{});
+  EXPECT_EQ(world.In(forced, State::kWanted), Lines{"docs => a"});
+  for (const PlannedSegment& segment : forced.segments)
+    EXPECT_EQ(segment.replaces, segment.state == State::kWanted);
+}
+
+TEST(PlanTest, WhatNobodyElseNeedsIsLeftOutWithIt) {
+  World world({Shards("a") + Shards("b")});
+  world.facts.published["a"].damaged = world.facts.published["b"].damaged =
+      Status(Code::kDataLoss, "damaged");
+  const Plan plan = world.Make();
+  EXPECT_EQ(plan.left_out.size(), 2u);
+  EXPECT_TRUE(plan.nothing_to_do()) << "the partitions for both";
+}
+
+TEST(PlanTest, NothingIsPublishedBesideWhatItsReadersWouldTake) {
+  World world({Shards("a") + Shards("b")});
+  world.Run();
+  world.facts.published["a"] = world.facts.published["b"] = {};
+  world.facts.published["a"].in_the_way = {"mine", "other", "third", "fourth"};
+  EXPECT_TRUE(Says(world.Make().refusals, "no run wrote mine, other, third and 1 more, and"));
+  EXPECT_EQ(world.Make(Only("b")).refusals, Lines{});
 }
 
 TEST(PlanTest, ALostShardIsWantedFromThePieces) {

@@ -12,6 +12,8 @@
 
 #include "base/crc32c.h"
 #include "dag/place/claim.h"
+#include "dag/place/own_objects.h"
+#include "dag/place/place_names.h"
 #include "dag/run_log.h"
 #include "storage/memory_store.h"
 #include "tests/support/fault_store.h"
@@ -29,8 +31,8 @@ StoredObject Stored(const std::string& name, const std::string& bytes) {
 /// Three shards with an index each, which is the shard's name; keeps what it was asked to describe.
 class IndexedShards final : public Publication {
  public:
-  explicit IndexedShards(std::vector<ShardOutput>* described) : described_(described) {
-    for (std::uint32_t number = 0; number < 3; ++number)
+  IndexedShards(std::vector<ShardOutput>* described, std::uint32_t first) : described_(described) {
+    for (std::uint32_t number = first; number < first + 3; ++number)
       shards_.push_back({"train", number, 3, Name(number), DigestOf(Name(number)), Name(number) + ".idx"});
   }
   const std::vector<Shard>& shards() const override { return shards_; }
@@ -63,18 +65,20 @@ class IndexedShards final : public Publication {
 
 class IndexedSink final : public SinkStage {
  public:
-  explicit IndexedSink(std::vector<ShardOutput>* described) : described_(described) {}
+  IndexedSink(std::vector<ShardOutput>* described, std::uint32_t first)
+      : described_(described), first_(first) {}
   const Transform* encoder() const override { return nullptr; }
   Result<std::unique_ptr<Sink>> OpenPartition(Store&, PartitionId) const override {
     return Status(Code::kUnimplemented, "no partitions here");
   }
   std::uint64_t partition_memory(std::uint64_t) const override { return 0; }
   Result<std::unique_ptr<Publication>> Plan(Store&, const std::vector<Piece>&) const override {
-    return std::unique_ptr<Publication>(std::make_unique<IndexedShards>(described_));
+    return std::unique_ptr<Publication>(std::make_unique<IndexedShards>(described_, first_));
   }
 
  private:
   std::vector<ShardOutput>* const described_;
+  const std::uint32_t first_;
 };
 
 class PublisherTest : public testing::Test {
@@ -92,9 +96,30 @@ class PublisherTest : public testing::Test {
     scope_.options = &options_;
     scope_.content_stage = planned_.lineage.back();
     scope_.environment = &environment_;
-    scope_.assembly.sink = std::make_unique<IndexedSink>(&described_);
+    NumberFrom(0);
     scope_.directory = std::make_unique<MapStore>();
     environment_.progress = &progress_;
+  }
+
+  /// What is published from now on has these numbers: other names than before.
+  void NumberFrom(std::uint32_t first) {
+    scope_.assembly.sink = std::make_unique<IndexedSink>(&described_, first);
+  }
+  /// What lies there, but for the list of names, whose parts are called by what is in them.
+  static std::map<std::string, std::string> ObjectsIn(Store& out) {
+    std::map<std::string, std::string> objects;
+    for (const ObjectInfo& object : out.List("").value())
+      if (!object.name.starts_with(kNamesPrefix))
+        objects.emplace(object.name, ReadObject(out, object.name, 1 << 20).value());
+    return objects;
+  }
+  /// All that lies there is listed, or the program's own, or in `others`.
+  static void ExpectListed(Store& out, const NameSet& others = {}) {
+    const auto list = PlaceNames::Read(out, out.List("").value());
+    ASSERT_TRUE(list.ok());
+    for (const ObjectInfo& object : OwnObjects(out.List("").value()))
+      EXPECT_EQ((*list)->Has(object.name), object.name != kManifestName && !others.contains(object.name))
+          << object.name;
   }
 
   /// One run with a log that was opened again. `standing` is what it finds.
@@ -155,13 +180,13 @@ TEST_F(PublisherTest, WhatStandsIsDescribedAgainFromTheLog) {
 TEST_F(PublisherTest, AShardWhoseIndexIsGoneOrCutDoesNotStand) {
   MapStore out;
   ASSERT_TRUE(Publish(out).ok());
-  const auto good = out.objects();
+  const auto good = ObjectsIn(out);
   ASSERT_TRUE(out.Remove("train.0.idx").ok());
   out["train.2.idx"] = "cut";
   std::size_t standing = 0;
   ASSERT_TRUE(Publish(out, &standing).ok());
   EXPECT_EQ(standing, 1u);
-  EXPECT_EQ(out.objects(), good);
+  EXPECT_EQ(ObjectsIn(out), good);
 }
 
 TEST_F(PublisherTest, EveryPowerCutIsGoneOnFromToTheSameObjects) {
@@ -178,9 +203,9 @@ TEST_F(PublisherTest, EveryPowerCutIsGoneOnFromToTheSameObjects) {
     std::size_t standing = 0;
     const Status status = Publish(out, &standing);
     ASSERT_TRUE(status.ok()) << at << ": " << status.message();
-    // The claim comes first, then an index and a shard each.
-    EXPECT_EQ(standing, static_cast<std::size_t>(std::clamp((at - 2) / 2, 0, 3))) << at;
-    EXPECT_EQ(disk.objects(), wanted.objects()) << at;
+    // A list and the claim come first, then an index and a shard each.
+    EXPECT_EQ(standing, static_cast<std::size_t>(std::clamp((at - 3) / 2, 0, 3))) << at;
+    EXPECT_EQ(ObjectsIn(disk), ObjectsIn(wanted)) << at;
   }
 }
 
@@ -310,6 +335,94 @@ TEST_F(PublisherTest, AShardOfOthersThatIsAsLongDoesNotStand) {
     EXPECT_EQ(out.objects().at("train.1"), good.at("train.1"));
     ASSERT_TRUE(out.Remove(kManifestName).ok());
   }
+}
+
+TEST_F(PublisherTest, AnObjectIsListedBeforeItIsThereAndUntilItIsGone) {
+  MapStore counted;
+  ASSERT_TRUE(Publish(counted).ok());
+  const int commits = static_cast<int>(counted.objects().size());
+  for (const FaultStore::Call call : {FaultStore::Call::kCommit, FaultStore::Call::kRemove})
+    for (int at = 1; at <= commits + 1; ++at) {
+      std::filesystem::remove(dir_ / "run.log");
+      MapStore disk;
+      NumberFrom(0);
+      ASSERT_TRUE(Publish(disk).ok());
+      ASSERT_TRUE(disk.Remove(kManifestName).ok());
+      std::filesystem::remove(dir_ / "run.log");
+      NumberFrom(3);
+      FaultStore out(disk);
+      out.CutPowerAt(call, at);
+      (void)Publish(out);
+      ExpectListed(disk);
+      out.RestorePower();
+      std::filesystem::remove(dir_ / "run.log");
+      const Status status = Publish(out);
+      ASSERT_TRUE(status.ok()) << status.message();
+      ExpectListed(disk);
+      EXPECT_FALSE(disk.objects().contains("train.0") || disk.objects().contains("train.2.idx")) << at;
+      EXPECT_TRUE(disk.objects().contains("train.5")) << at;
+    }
+}
+
+TEST_F(PublisherTest, WhatNoRunWroteStays) {
+  MapStore out;
+  ASSERT_TRUE(Publish(out).ok());
+  out["NOTES.md"] = "mine";
+  out["my_model/weights"] = "mine";
+  planned_.replaces = planned_.forced = true;
+  ASSERT_TRUE(Publish(out).ok());
+  NumberFrom(3);
+  planned_.lineage[0].recipe = DigestOf("another recipe");
+  planned_.manifest_version = VersionOf(out, kManifestName);
+  ASSERT_TRUE(Publish(out).ok());
+  EXPECT_EQ(out.objects().at("NOTES.md"), "mine");
+  EXPECT_EQ(out.objects().at("my_model/weights"), "mine");
+  EXPECT_FALSE(out.objects().contains("train.0"));
+  ExpectListed(out, {"NOTES.md", "my_model/weights"});
+}
+
+TEST_F(PublisherTest, WhatCameSinceThePlanIsNotWrittenOver) {
+  MapStore out;
+  ASSERT_TRUE(Publish(out).ok());
+  out["train.4"] = "mine";
+  NumberFrom(3);
+  planned_.lineage[0].recipe = DigestOf("another recipe");
+  planned_.replaces = true;
+  planned_.manifest_version = VersionOf(out, kManifestName);
+  const Status status = Publish(out);
+  EXPECT_EQ(status.code(), Code::kFailedPrecondition);
+  EXPECT_EQ(
+      status.message(),
+      "/out: no run wrote train.4, and this run would write over that; move it elsewhere and run again");
+  EXPECT_EQ(out.objects().at("train.4"), "mine");
+  EXPECT_TRUE(out.objects().contains(std::string(kManifestName))) << "nothing was taken away";
+}
+
+TEST_F(PublisherTest, BeforeTheListItsFormTellsWhatAKilledRunLeft) {
+  scope_.names.own = [](std::string_view object) { return object.starts_with("train."); };
+  MapStore out;
+  out["train.7"] = "left there";
+  out["NOTES.md"] = "mine";
+  ASSERT_TRUE(Publish(out).ok());
+  EXPECT_FALSE(out.objects().contains("train.7"));
+  EXPECT_EQ(out.objects().at("NOTES.md"), "mine");
+  out["train.7"] = "mine";
+  planned_.replaces = planned_.forced = true;
+  ASSERT_TRUE(Publish(out).ok());
+  EXPECT_EQ(out.objects().at("train.7"), "mine") << "now the list tells";
+}
+
+TEST_F(PublisherTest, BehindADamagedManifestNothingStaysThatSaysItIsComplete) {
+  MapStore out;
+  ASSERT_TRUE(Publish(out).ok());
+  out[std::string(kManifestName)] = "{";
+  out["NOTES.md"] = "mine";
+  planned_.replaces = planned_.forced = true;
+  FaultStore disk(out);
+  disk.CutPowerAt(FaultStore::Call::kAppend, 4);
+  EXPECT_FALSE(Publish(disk).ok());
+  EXPECT_FALSE(out.objects().contains("about.json") || out.objects().contains(std::string(kManifestName)));
+  EXPECT_TRUE(out.objects().contains("NOTES.md") && out.objects().contains("train.0"));
 }
 
 class BucketPublisherTest : public PublisherTest {

@@ -25,7 +25,8 @@ inline void Put(const std::string& place, const std::string& object, std::string
   WriteFile(path, bytes);
 }
 
-inline void PutManifest(const std::string& place, const Manifest& manifest) {
+inline void PutManifest(const std::string& place, Manifest manifest) {
+  SetRecipes(manifest.lineage);
   Put(place, std::string(kManifestName), EncodeManifest(manifest));
 }
 
@@ -99,6 +100,7 @@ inline Manifest PublishAt(const std::string& place, const StageType& type, const
     Put(place, sidecar.object, sidecar.bytes);
     manifest.followers.push_back(Stored(sidecar.object, sidecar.bytes));
   }
+  SetRecipes(manifest.lineage);
   PutManifest(place, manifest);
   return manifest;
 }

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,6 +22,12 @@
 #include "tests/support/temp_dir.h"
 
 namespace pipeline {
+
+/// As whoever made it would say them.
+inline void SetRecipes(Lineage& lineage) {
+  std::optional<Digest> recipe;
+  for (LineageStage& stage : lineage) recipe = stage.recipe = RecipeOf(stage, recipe);
+}
 
 inline StoredObject Stored(std::string name, std::string_view bytes) {
   return {std::move(name), bytes.size(), Crc32c(bytes), DigestOf(bytes)};
@@ -88,6 +95,7 @@ class SmallDataSet {
     if (!labels_.empty())
       manifest_.sidecars.push_back(WriteSidecar(kTfdsLabelsFile, TfdsLabelsText(labels_)));
     manifest_.followers = {WriteSidecar(kTfdsFeaturesFile, TfdsFeaturesJson({features_, labels_.size()}))};
+    SetRecipes(manifest_.lineage);
     WriteFile(Path(kManifestName), EncodeManifest(manifest_));
   }
 
@@ -175,6 +183,7 @@ inline Manifest GoodIntermediate(const std::string& place) {
     }
     manifest.partitions.push_back(std::move(piece));
   }
+  SetRecipes(manifest.lineage);
   WriteFile(place + "/" + std::string(kManifestName), EncodeManifest(manifest));
   return manifest;
 }

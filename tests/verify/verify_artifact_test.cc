@@ -73,10 +73,62 @@ TEST(VerifyArtifactTest, WithoutALengthTheRestIsLost) {
 TEST(VerifyArtifactTest, StraysAreNamed) {
   const TempDir dir;
   const SmallDataSet set = GoodDataSet(dir / "out");
-  WriteFile(set.Path("notes.txt"), "mine");
-  EXPECT_EQ(FoundIn(set.place()),
-            std::vector<std::string>{"notes.txt: is in no manifest, so not a part of the "
-                                     "artifact; remove it, or move it elsewhere"});
+  const std::string left = "tiny-train.tfrecord-00006-of-00007", like = "tiny-train.tfrecord-mine";
+  for (const std::string& name : {left, like}) WriteFile(set.Path(name), "mine");
+  EXPECT_EQ(
+      FoundIn(set.place()),
+      (std::vector<std::string>{
+          left + ": an earlier run left it, and it is in no manifest, so not a part of the artifact; remove "
+                 "it; a run that publishes there does",
+          like + ": is in no manifest, and readers of the artifact would take it for a part of it; move it "
+                 "elsewhere"}));
+}
+
+TEST(VerifyArtifactTest, FilesOfAPersonAreNoFindings) {
+  const TempDir dir;
+  const SmallDataSet set = GoodDataSet(dir / "out");
+  std::filesystem::create_directories(set.Path("my_model"));
+  for (const char* name : {"NOTES.md", "my_model/config.json"}) WriteFile(set.Path(name), "mine");
+  const VerifyReport report = Verify(set.place());
+  EXPECT_TRUE(report.findings.empty() && report.strays.empty());
+  EXPECT_EQ(report.beside, (std::vector<std::string>{"NOTES.md", "my_model/config.json"}));
+}
+
+TEST(VerifyArtifactTest, RecipesAreHeldAgainstTheirLineage) {
+  const TempDir dir;
+  SmallDataSet set = GoodDataSet(dir / "out");
+  Manifest manifest = set.manifest();
+  LineagePort port = {"tokenizer", {}, manifest.lineage};
+  port.digest = port.lineage.back().recipe;
+  manifest.lineage.back().ports = {port};
+  SetRecipes(manifest.lineage);
+  const auto found = [&](const Manifest& wrong) {
+    WriteFile(set.Path(kManifestName), EncodeManifest(wrong));
+    return FoundIn(set.place());
+  };
+  EXPECT_EQ(found(manifest), std::vector<std::string>());
+  Manifest wrong = manifest;
+  wrong.lineage.back().config["version"] = "1.0.1";
+  EXPECT_TRUE(Finds(found(wrong), "lineage: stage text: its recipe is not made of what stands beside it"));
+  wrong = manifest;
+  wrong.lineage.back().ports[0].digest = DigestOf("another");
+  SetRecipes(wrong.lineage);
+  EXPECT_TRUE(Finds(found(wrong), "lineage: stage text: its tokenizer is not what its lineage made"));
+  wrong = manifest;
+  wrong.lineage.back().ports[0].lineage.back().version = 7;
+  EXPECT_TRUE(Finds(found(wrong), "lineage: stage text: tokenizer: stage text: its recipe is not made"));
+}
+
+TEST(VerifyArtifactTest, TotalsOfPartitionsAreTheirSums) {
+  const TempDir dir;
+  Manifest manifest = GoodIntermediate(dir / "docs");
+  manifest.splits["train"].documents += 1;
+  manifest.splits["gone"].records = 2;
+  WriteFile(dir / "docs/MANIFEST.json", EncodeManifest(manifest));
+  const std::vector<std::string> lines = FoundIn(dir / "docs");
+  EXPECT_EQ(lines.size(), 2u);
+  EXPECT_TRUE(Finds(lines, "split gone: has 2 records, and its partitions 0"));
+  EXPECT_TRUE(Finds(lines, "split train: has "));
 }
 
 TEST(VerifyArtifactTest, SplitsFeedTheirTrainer) {
@@ -99,6 +151,7 @@ TEST(VerifyArtifactTest, PartitionsAreHeldAgainstTheirPromises) {
   const TempDir dir;
   Manifest manifest = GoodIntermediate(dir / "docs");
   manifest.partitions[1].splits = {{"validation", {1, 1, 5}}};
+  manifest.splits = {{"train", {1, 0, 0}}, {"validation", {2, 1, 5}}};
   WriteFile(dir / "docs/MANIFEST.json", EncodeManifest(manifest));
   const std::vector<std::string> lines = FoundIn(dir / "docs");
   ASSERT_EQ(lines.size(), 2u);
@@ -111,6 +164,7 @@ TEST(VerifyArtifactTest, PartitionsAreHeldAgainstTheirPromises) {
   WriteFile(dir / "docs/0000-00001.part", bytes);
   manifest.partitions[1].output = {digest, {Stored("0000-00001.part", bytes)}};
   manifest.partitions[1].splits = {{"train", {1, 1, 1}}};
+  manifest.splits = {{"train", {2, 1, 1}}, {"validation", {1, 0, 0}}};
   WriteFile(dir / "docs/MANIFEST.json", EncodeManifest(manifest));
   EXPECT_TRUE(Finds(FoundIn(dir / "docs"), "record 0 (index 0): its text is not UTF-8 at byte 1"));
   EXPECT_TRUE(Finds(FoundIn(dir / "docs"), "record 1 (index 1): belongs to split 7 of 2"));

@@ -1,0 +1,208 @@
+#!/usr/bin/env python3
+"""Files of a person at a place where runs publish, and leftovers of runs there: which stay and which go (dag/place/place_names.md).
+
+    place_files.py PIPE FAKE_GCS [NAME...]
+"""
+
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from fake_buckets import BUCKET, FakeBucket
+from pipe_run import Run, differences, hold, text_line
+from replan_support import corpus
+from scenarios import play, scenario
+
+MINE = {"NOTES.md": b"do not touch\n", "my_model/config.json": b"{}\n", "my_model/place-train.tfrecord": b"mine\n"}
+
+
+class Place(Run):
+    """A run whose shards may have another number each time."""
+
+    source = None  # the corpus
+
+    def __init__(self, program, root):
+        super().__init__(program, root, text_line("place", shards='"${n}"').replace('corpus: ""', 'corpus: "", n: 6'))
+
+    def run(self, shards, *options, kill_at=None):
+        return self.finish("--set", f"corpus={self.source}", "--set", f"n={shards}", *options, kill_at=kill_at)
+
+    def forget(self):
+        """The work directory is gone."""
+        shutil.rmtree(self.work, ignore_errors=True)
+
+
+class Directory(Place):
+    def put(self, files):
+        for name, data in files.items():
+            path = self.out / "place/1.0.0" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+
+    def drop(self, name):
+        path = self.out / "place/1.0.0" / name
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+    def there(self):
+        """{name: bytes} of all but our own books."""
+        place = self.out / "place/1.0.0"
+        return {str(path.relative_to(place)): path.read_bytes() for path in place.rglob("*")
+                if path.is_file() and ".pipe" not in path.parts}
+
+    def state(self):
+        """Everything there, with what a write changes."""
+        place = self.out / "place/1.0.0"
+        stats = {path: path.stat() for path in (place, *place.rglob("*"))}
+        return {(str(path), stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns) for path, stat in stats.items()}
+
+    def books(self):
+        return sorted(path.name for path in (self.out / "place/1.0.0/.pipe/names").glob("*"))
+
+
+class Bucket(Place):
+    def __init__(self, program, root, bucket, out):
+        super().__init__(program, root)
+        self.bucket, self.below, self.out = bucket, f"{out}/place/1.0.0/", f"gs://{BUCKET}/{out}"
+
+    def put(self, files):
+        for name, data in files.items():
+            self.bucket.put(BUCKET, f"{self.below}{name}", data)
+
+    def drop(self, name):
+        for found in self.bucket.objects():
+            if found.startswith(f"{self.below}{name}"):
+                self.bucket.remove(found)
+
+    def there(self):
+        return {name.removeprefix(self.below): data for name, (_, data) in self.bucket.objects().items()
+                if name.startswith(self.below) and "/.pipe/" not in name}
+
+    def state(self):
+        """Everything there; a generation is another one after each write."""
+        return {(name, generation) for name, (generation, _) in self.bucket.objects().items() if name.startswith(self.below)}
+
+    def books(self):
+        return sorted(name.rpartition("/")[2] for name in self.bucket.objects() if name.startswith(f"{self.below}.pipe/names/"))
+
+
+class Scenarios:
+    def __init__(self, wanted):
+        self.wanted = wanted  # by number of shards
+
+    def holds(self, place, shards, mine=MINE):
+        found = place.there()
+        wanted = {**self.wanted[shards], **mine}
+        hold(not differences(wanted, found), place, f"other objects: {differences(wanted, found)}")
+
+    def looks(self, place, code, *words):
+        before = len(place.messages())
+        hold(place.verify(f"{place.out}/place/1.0.0") == code, place, f"verify did not end with {code}")
+        told = place.messages()[before:]
+        hold(all(word in told for word in words), place, f"verify did not say {words}")
+
+    @scenario
+    def files_of_a_person_stay(self, place):
+        hold(place.run(6) == 0, place, "failed")
+        place.put(MINE)
+        hold(place.run(6) == 0, place, "failed")
+        self.holds(place, 6)
+        self.looks(place, 0, "NOTES.md, my_model/config.json, my_model/place-train.tfrecord: no run wrote them", ": good:")
+        hold(place.run(6, "--force", "text") == 0, place, "failed")
+        self.holds(place, 6)
+        hold(place.run(3) == 2, place, "another recipe was taken")
+        hold(place.run(3, "--force", "text") == 0, place, "failed")
+        hold("NOTES.md, my_model/config.json, my_model/place-train.tfrecord beside the artifact stay" in place.messages(),
+             place, "what stays was not named")
+        self.holds(place, 3)
+        hold(len(place.books()) == 1, place, f"the list has {len(place.books())} parts")
+
+    @scenario
+    def what_is_up_to_date_is_not_written_to(self, place):
+        """As a medium that can only be read."""
+        hold(place.run(6) == 0, place, "failed")
+        before = place.state()
+        hold(place.run(6) == 0, place, "failed")
+        place.forget()
+        hold(place.run(6) == 0, place, "failed from another work directory")
+        hold(place.state() == before, place, f"something was written: {set(place.state()) ^ set(before)}")
+
+    @scenario
+    def shards_of_a_killed_run_go(self, place):
+        hold(place.run(6, kill_at="shard.logged:4") == -9, place, "was not killed")
+        left = place.there()
+        hold(len(left) >= 4, place, f"it left {left.keys()}")
+        place.forget()
+        place.put(MINE)
+        hold(place.run(3) == 0, place, "failed")
+        self.holds(place, 3)
+        self.looks(place, 0, ": good:")
+
+    @scenario
+    def a_kill_between_list_and_object(self, place):
+        hold(place.run(6, kill_at="names.listed:1") == -9, place, "was not killed")
+        hold(place.there() == {} and place.books(), place, "nothing but the list should be there")
+        place.forget()
+        place.put(MINE)
+        hold(place.run(3, kill_at="shard.committed:2") == -9, place, "was not killed")
+        place.forget()
+        hold(place.run(6) == 0, place, "failed")
+        self.holds(place, 6)
+
+    @scenario
+    def what_readers_would_take_is_refused(self, place):
+        hold(place.run(6) == 0, place, "failed")
+        for name in ("place-train.tfrecord-mine", "place-train.tfrecord-00002-of-00003"):
+            place.put({name: b"mine\n", **MINE})
+            before = place.there()
+            told = len(place.messages())
+            hold(place.run(3, "--force", "text") == 2, place, f"{name} was not refused")
+            hold(f"no run wrote {name}" in place.messages()[told:], place, f"{name} was not named")
+            hold(place.there() == before, place, "something was written")
+            self.looks(place, 1, f"{name}: is in no manifest, and readers of the artifact would take it")
+            hold(place.run(6) == 0, place, "what is up to date writes nothing, and so refuses nothing")
+            place.drop(name)
+        hold(place.run(3, "--force", "text") == 0, place, "failed")
+        self.holds(place, 3)
+
+    @scenario
+    def a_place_from_before_the_list(self, place):
+        """Without its list, and with one that is damaged."""
+        for damaged in (False, True):
+            place.forget()
+            hold(place.run(6, *(("--force", "text") if damaged else ()), kill_at="shard.logged:4") == -9, place,
+                 "was not killed")
+            for part in place.books():
+                place.drop(f".pipe/names/{part}")
+            if damaged:
+                place.put({".pipe/names/0-00000": b"# pipe names v1\nnonsense"})
+            place.put(MINE)
+            place.forget()
+            hold(place.run(3) == 0, place, "failed")
+            self.holds(place, 3)
+            place.drop("MANIFEST.json")
+
+
+def main():
+    pipe, fake, *names = sys.argv[1:]
+    pipe, fake = Path(pipe).resolve(), Path(fake).resolve()
+    with tempfile.TemporaryDirectory() as directory:
+        root = Path(directory)
+        Place.source = root / "corpus.txt"
+        Place.source.write_bytes(corpus())
+
+        def alone(shards):
+            run = Directory(pipe, root / f"alone-{shards}")
+            hold(run.run(shards) == 0, run, "failed")
+            return run.there()
+
+        scenarios = Scenarios({shards: alone(shards) for shards in (3, 6)})
+        play(scenarios, names, lambda name: (Directory(pipe, root / name),))
+        with FakeBucket(fake, root / "bucket") as bucket:
+            os.environ["STORAGE_EMULATOR_HOST"] = bucket.url
+            play(scenarios, names, lambda name: (Bucket(pipe, root / f"{name}-bucket", bucket, name),))
+
+
+if __name__ == "__main__":
+    main()
