@@ -142,6 +142,7 @@ void Workplace::Furnish(const WorkDir& own, SourceFiles::Network network, Progre
   environment_.scratch = directory_.spool();
   environment_.kept = directory_.kept();
   environment_.artifacts = directory_.artifacts();
+  environment_.declared_reasons_only = std::getenv("PIPE_TEST_REASONS") != nullptr;
 }
 
 Result<std::unique_ptr<Store>> Workplace::OpenStoreAt(const std::string& uri) {

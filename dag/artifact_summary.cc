@@ -6,17 +6,35 @@
 #include <utility>
 
 #include "base/str.h"
+#include "dag/input_verdict.h"
 #include "dag/partition_counts.h"
+#include "spec/file_keys.h"
 
 namespace pipeline {
 
 namespace {
+
+double ShareOf(double part, std::uint64_t whole) {
+  return whole == 0 ? 0 : part / static_cast<double>(whole);
+}
+
+/// `documents`: that the stage found, where its reasons count some.
+double ReasonOf(const StageType& type, const std::string& name, const StageCounts& counts,
+                std::uint64_t documents) {
+  const Reason* const reason = FindReason(type.reasons, name);
+  const auto counted = counts.reasons.find(name);
+  if (reason == nullptr || counted == counts.reasons.end()) return 0;
+  if (reason->of == Reason::Of::kDocuments) return ShareOf(static_cast<double>(counted->second), documents);
+  return ShareOf(RecordsCounted(type.reasons, counts, *reason), RecordsTaken(type.reasons, counts));
+}
 
 double MetricOf(const StageType& type, const std::string& metric, const StageCounts& counts) {
   for (const Metric& own : type.metrics)
     if (own.name == metric) return own.value(counts);
   if (metric == "records") return static_cast<double>(counts.records_out);
   if (metric == "bytes") return static_cast<double>(counts.bytes_out);
+  if (metric == kDroppedMetric.name)
+    return ShareOf(RecordsDropped(type.reasons, counts), RecordsTaken(type.reasons, counts));
   // kept_ratio; of nothing, all is kept
   if (counts.records_in == 0) return 1;
   return static_cast<double>(counts.records_out) / static_cast<double>(counts.records_in);
@@ -26,6 +44,17 @@ std::string Number(double value) {
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), "%.6g", value);
   return text.data();
+}
+
+/// Its own verdict, and whether its inputs keep to its bounds together: of many small ones each may have a
+/// few records at fault.
+Status JudgeSource(const SourceStage& source, const StageType& type, const ArtifactTotals& totals) {
+  RETURN_IF_ERROR(source.Judge(totals));
+  for (const FaultBound& bound : source.bounds())
+    if (const std::string broken = BrokenBound(bound, type.reasons, totals.counts); !broken.empty())
+      return Status(Code::kDataLoss, StrCat("in all inputs together ", broken, "; mend them, or raise ",
+                                            bound.key, " if so many are right"));
+  return {};
 }
 
 }  // namespace
@@ -41,7 +70,7 @@ ArtifactSummary Summarize(const RunLog& log, const PlannedSegment& planned,
   // lines are not.
   for (const PieceKeys& gathered : planned.keys.gathered) {
     PartitionCounts::ByStage before;
-    note(counts.AddAll(gathered, &before));
+    note(counts.AddAll(gathered, &before, &summary.documents));
     before.erase(gathered.line.back().stage);
     for (const auto& [stage, of_stage] : before) summary.counts[stage] += of_stage;
   }
@@ -55,7 +84,7 @@ ArtifactSummary Summarize(const RunLog& log, const PlannedSegment& planned,
       total.bytes += part.bytes;
     }
   }
-  note(counts.AddEnds(planned.keys, &summary.counts));
+  note(counts.AddEnds(planned.keys, &summary.counts, &summary.documents));
   return summary;
 }
 
@@ -81,7 +110,7 @@ Status Judge(const Graph& graph, const std::vector<int>& chain, const Assembly& 
     if (const auto counts = summary.counts.find(spec.name); counts != summary.counts.end())
       totals.counts = counts->second;
     if (spec.type->is_source() && assembly.source)
-      if (const Status verdict = assembly.source->Judge(totals); !verdict.ok())
+      if (const Status verdict = JudgeSource(*assembly.source, *spec.type, totals); !verdict.ok())
         fail(StrCat("stage '", spec.name, "': ", verdict.message()));
     // A segment that only stands by may lack its stages: what they take is not there any more.
     if (spec.type->is_transform() && transform < assembly.transforms.size()) {
@@ -93,10 +122,14 @@ Status Judge(const Graph& graph, const std::vector<int>& chain, const Assembly& 
       if (const Status verdict = assembly.sink->Judge(totals); !verdict.ok())
         fail(StrCat("stage '", spec.name, "': ", verdict.message()));
     for (const Expectation& expected : spec.expect) {
-      const double value = MetricOf(*spec.type, expected.metric, totals.counts);
+      const auto documents = summary.documents.find(spec.name);
+      const double value = expected.is_reason
+                               ? ReasonOf(*spec.type, expected.metric, totals.counts,
+                                          documents == summary.documents.end() ? 0 : documents->second)
+                               : MetricOf(*spec.type, expected.metric, totals.counts);
       if (value >= expected.low && value <= expected.high) continue;
-      fail(StrCat("stage '", spec.name, "': ", expected.metric, " is ", Number(value), ", expected ",
-                  Number(expected.low), " to ", Number(expected.high)));
+      fail(StrCat("stage '", spec.name, "': ", expected.is_reason ? "the share of " : "", expected.metric,
+                  " is ", Number(value), ", expected ", Number(expected.low), " to ", Number(expected.high)));
     }
   }
   if (failures.empty()) return {};

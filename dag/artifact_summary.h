@@ -1,6 +1,7 @@
 // Sums over a whole artifact, from the log lines of its partitions, and the verdicts on them.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -16,6 +17,8 @@ namespace pipeline {
 struct ArtifactSummary {
   std::map<std::string, ArtifactTotals::Split, std::less<>> splits;
   std::map<std::string, StageCounts, std::less<>> counts;  // by stage, from the source on
+  /// How many documents a stage found in its inputs; of Sources and Gather stages.
+  std::map<std::string, std::uint64_t, std::less<>> documents;
   std::vector<std::string> lost;  // units whose lines the log lost; not empty: the counts are not whole
 };
 

@@ -47,10 +47,11 @@ Result<Assembly> Assemble(const Graph& graph, const PlannedSegment& planned, con
   const std::map<std::string, ArtifactInput, std::less<>> none;
   const bool materialised = sink != nullptr;
   assembly.sink = std::move(sink);
-  if (!origin.empty()) assembly.stages.push_back(origin);
+  if (!origin.empty()) assembly.stages.push_back(origin), assembly.types.push_back(nullptr);
   for (const int position : planned.chain) {
     const Node& node = graph.nodes()[static_cast<std::size_t>(position)];
     assembly.stages.push_back(node.spec->name);
+    assembly.types.push_back(node.spec->type);
     const auto stage = static_cast<std::uint32_t>(assembly.stages.size() - 1);
     const auto at_ports = artifacts.find(position);
     const auto& taken = at_ports == artifacts.end() ? none : at_ports->second;

@@ -30,6 +30,7 @@ struct Assembly {
   /// Names of the stages that count, in the order of Batch::counts. A segment that reads partition
   /// files has the stage that made them at 0.
   std::vector<std::string> stages;
+  std::vector<const StageType*> types;  // of those; null for the one that made the files
   SegmentSpec spec;
 };
 

@@ -47,6 +47,8 @@ struct Environment {
   std::string scratch;    // path of a directory in which Jobs have a directory of their own each
   std::string kept;       // path of a directory in which Jobs keep copies from one run to the next
   std::string artifacts;  // path of artifacts/ of the work directory
+  /// For tests: a stage that counts what its type does not declare fails its partition.
+  bool declared_reasons_only = false;
 };
 
 /// The store of an artifact: at a URI, or below artifacts/ of the work directory after kWorkPlace.

@@ -64,8 +64,8 @@ const std::vector<std::string>& PartitionCounts::NamesIn(std::uint32_t segment) 
   return known->second;
 }
 
-std::vector<std::string> PartitionCounts::AddAll(const PieceKeys& keys, ByStage* all) {
-  std::vector<std::string> lost = AddEnds(keys, all);
+std::vector<std::string> PartitionCounts::AddAll(const PieceKeys& keys, ByStage* all, Documents* documents) {
+  std::vector<std::string> lost = AddEnds(keys, all, documents);
   for (std::uint32_t input = 0; input < keys.end_recipes.size(); ++input) {
     const UnitLine* const end = FindEnd(log_, keys, input);
     for (std::uint32_t partition = 0; end != nullptr && partition < end->partitions; ++partition)
@@ -75,14 +75,18 @@ std::vector<std::string> PartitionCounts::AddAll(const PieceKeys& keys, ByStage*
   return lost;
 }
 
-std::vector<std::string> PartitionCounts::AddEnds(const PieceKeys& keys, ByStage* all) const {
+std::vector<std::string> PartitionCounts::AddEnds(const PieceKeys& keys, ByStage* all,
+                                                  Documents* documents) const {
   std::vector<std::string> lost;
   for (std::uint32_t input = 0; input < keys.end_recipes.size(); ++input) {
     const UnitLine* const end = FindEnd(log_, keys, input);
     if (end == nullptr) lost.push_back(ToString(UnitId{keys.stage, StreamId{input}}));
-    if (end == nullptr || all == nullptr) continue;
+    if (end == nullptr) continue;
     // Only the stage that cuts partitions has counts there, whatever its name was.
-    for (const auto& [stage, counts] : end->counts) (*all)[keys.line.front().stage] += counts;
+    const std::string& cutter = keys.line.front().stage;
+    if (documents != nullptr) (*documents)[cutter] += end->documents;
+    if (all == nullptr) continue;
+    for (const auto& [stage, counts] : end->counts) (*all)[cutter] += counts;
   }
   return lost;
 }

@@ -21,21 +21,23 @@ class PartitionCounts {
  public:
   using ByStage = std::map<std::string, StageCounts, std::less<>>;  // by the names that stages have now
 
+  using Documents = std::map<std::string, std::uint64_t, std::less<>>;  // that a stage found in its inputs
+
   explicit PartitionCounts(const RunLog& log) : log_(log) {}
 
   /// The unit whose line whole counts of partition `id` need and which is not there; empty where none is
   /// lost.
   std::string Lost(const PieceKeys& keys, PartitionId id) { return Walk(keys, id, nullptr); }
   /// Adds what every stage counted of the partition, from the one that cut it on, and returns what Lost does.
-  /// Where partition files lie between, each stage is counted by the segment that ran it: who only reads its
-  /// records sees none that it dropped.
+  /// Where a partition file lies between two stages, the segment that ran a stage counts it: a segment that
+  /// only reads the file sees none of the records that the stage dropped.
   std::string Add(const PieceKeys& keys, PartitionId id, ByStage& all) { return Walk(keys, id, &all); }
 
   /// The same for all partitions of a stage and what lies outside of any; every unit whose line is lost.
   /// `all`: null where only these are wanted.
-  std::vector<std::string> AddAll(const PieceKeys& keys, ByStage* all);
-  /// Adds what lies outside of any partition.
-  std::vector<std::string> AddEnds(const PieceKeys& keys, ByStage* all) const;
+  std::vector<std::string> AddAll(const PieceKeys& keys, ByStage* all, Documents* documents = nullptr);
+  /// Adds what lies outside of any partition, and the documents of each input.
+  std::vector<std::string> AddEnds(const PieceKeys& keys, ByStage* all, Documents* documents = nullptr) const;
 
   /// Gives `line`, which was written for other names of the same stages, the names of `now`.
   void Rename(const Lineage& now, UnitLine& line);

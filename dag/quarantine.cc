@@ -62,6 +62,19 @@ std::string QuarantineName(const QuarantineStage& stage, PartitionId id) {
                 ".jsonl");
 }
 
+std::string Shown(const Quarantined& record, std::size_t most) {
+  std::string shown;
+  for (std::string_view rest = record.bytes; !rest.empty();) {
+    const std::size_t size = CharacterBytes(rest);
+    if (shown.size() + size > most || shown.size() == most) return shown + "…";
+    const bool control =
+        size <= 1 && (size == 0 || static_cast<unsigned char>(rest[0]) < 0x20 || rest[0] == 0x7f);
+    shown += control ? std::string_view("?") : rest.substr(0, size);
+    rest.remove_prefix(size == 0 ? 1 : size);
+  }
+  return shown;
+}
+
 QuarantineWriter::QuarantineWriter(Store& work, std::vector<QuarantineStage> chain, PartitionId id)
     : work_(&work), chain_(std::move(chain)), id_(id), writers_(chain_.size()) {}
 QuarantineWriter::~QuarantineWriter() = default;

@@ -56,6 +56,10 @@ class QuarantineWriter {
 Status ReadQuarantine(Store& work, std::string_view name,
                       const std::function<Status(const Quarantined&)>& take, std::stop_token stop = {});
 
+/// What was set aside, for messages: its first bytes, at most so many, with `?` for a control character and
+/// for what is no UTF-8.
+std::string Shown(const Quarantined& record, std::size_t most);
+
 /// One line, without its LF; absent where it is not one.
 std::optional<Quarantined> ParseQuarantineLine(std::string_view line);
 

@@ -7,6 +7,7 @@
 
 #include "base/commit_point.h"
 #include "base/str.h"
+#include "dag/input_verdict.h"
 #include "dag/keys.h"
 #include "dag/partition_counts.h"
 #include "dag/publisher.h"
@@ -53,18 +54,29 @@ std::uint64_t BytesOf(const std::vector<StoredObject>& objects) {
   return bytes;
 }
 
+/// Whether the stage at that position of the chain counted what its type says that it counts.
+Status CheckDeclared(const SegmentScope& scope, std::size_t stage, const StageCounts& counts) {
+  const StageType* const type = scope.assembly.types[stage];
+  if (!scope.environment->declared_reasons_only || type == nullptr) return {};
+  const std::string_view reason = UndeclaredReason(type->reasons, counts);
+  if (reason.empty()) return {};
+  return Status(Code::kInternal, StrCat("a stage of type ", type->name, " counted '", reason,
+                                        "', which is not among the reasons of its type [this is a bug]"));
+}
+
 /// Commits and logs the partitions of one unit.
 class Committer final : public SegmentOutput {
  public:
   /// `content` gives the content key of a partition; `whole_from` is the number of the first stage that saw
-  /// all records.
+  /// all records. `verdict` is on the input that is read; null where none is.
   Committer(const SegmentScope& scope, std::function<Digest(PartitionId)> content, std::size_t whole_from,
-            const UnitEvents& events, std::stop_token stop)
+            const UnitEvents& events, std::stop_token stop, InputVerdict* verdict = nullptr)
       : scope_(scope),
         content_(std::move(content)),
         whole_from_(whole_from),
         events_(events),
-        stop_(std::move(stop)) {}
+        stop_(std::move(stop)),
+        verdict_(verdict) {}
 
   Result<std::unique_ptr<Sink>> Open(PartitionId id) override {
     RETURN_IF_ERROR(CheckDisk());
@@ -102,6 +114,9 @@ class Committer final : public SegmentOutput {
     line.end = partition.end;
     for (const auto& [reason, count] : output->reasons) partition.counts.back().Add(reason, count);
     for (std::size_t stage = 0; stage < partition.counts.size(); ++stage)
+      RETURN_IF_ERROR(CheckDeclared(scope_, stage, partition.counts[stage]));
+    const StageCounts of_source = partition.counts.front();
+    for (std::size_t stage = 0; stage < partition.counts.size(); ++stage)
       line.counts.emplace(scope_.assembly.stages[stage], std::move(partition.counts[stage]));
     line.whole_from = scope_.assembly.stages[whole_from_];
     RETURN_IF_ERROR(scope_.environment->log->Append(line));
@@ -109,6 +124,7 @@ class Committer final : public SegmentOutput {
 
     scope_.environment->progress->Logged(unit, partition.records, BytesOf(output->objects));
     events_.logged({Piece{partition.id, std::move(*output), std::move(partition.splits)}, partition.end});
+    if (verdict_ != nullptr) return verdict_->Take(partition.id.partition, of_source);
     return {};
   }
 
@@ -160,11 +176,13 @@ class Committer final : public SegmentOutput {
   const std::size_t whole_from_;
   const UnitEvents& events_;
   const std::stop_token stop_;
+  InputVerdict* const verdict_;
   std::mutex mutex_;
   std::map<PartitionId, QuarantineWriter> quarantines_;  // guarded by mutex_; of partitions not closed yet
 };
 
 Status LogEnd(const SegmentScope& scope, std::uint32_t input, const InputEnd& end) {
+  RETURN_IF_ERROR(CheckDeclared(scope, 0, end.outside));
   PassCommitPoint("input.ended");
   UnitLine line;
   line.state = UnitState::kEnd;
@@ -247,22 +265,29 @@ class Standing {
   std::map<std::uint32_t, PartitionEnd> ends_;
 };
 
-/// Reads `source`, input `number`, to its end. `unchanged` is asked once it is read, or could not be.
+/// Reads `source`, input `number`, to its end. `unchanged` is asked once it is read, or could not be; then
+/// `verdict`, if there is one.
 Status Drain(const SegmentScope& scope, Arena& arena, Source& source, std::uint32_t number,
              const InputPieces& standing, const std::shared_ptr<RunningUnit>& running,
-             const UnitEvents& events, const std::function<Status()>& unchanged, std::stop_token stop) {
+             const UnitEvents& events, const std::function<Status()>& unchanged, InputVerdict* verdict,
+             std::stop_token stop) {
   const PlannedSegment& planned = *scope.planned;
   // What a stream is made of has no digest before it ends: recipe and content are the same.
   Committer committer(
-      scope, [&planned](PartitionId id) { return PartitionRecipe(planned.keys.recipe, id); }, 0, events,
-      stop);
+      scope, [&planned](PartitionId id) { return PartitionRecipe(planned.keys.recipe, id); }, 0, events, stop,
+      verdict);
   scope.environment->progress->Started(running);
   Status outcome = RunSegment(arena, source, SpecOf(scope), committer, running->counters, std::move(stop));
   // What failed or was stopped may have been of a source that changed under it.
   Status still = unchanged();
   if (outcome.ok() || still.Detail<SourceChanged>() != nullptr) outcome = std::move(still);
   if (outcome.ok()) {
-    if (const std::optional<InputEnd> end = source.End(); end && !standing.end) {
+    const std::optional<InputEnd> end = source.End();
+    if (const std::optional<InputEnd>& known = standing.end ? standing.end : end; verdict != nullptr && known)
+      outcome = verdict->End(known->partitions);
+    if (!outcome.ok()) {
+      // The input is not what it should be: it has no end.
+    } else if (end && !standing.end) {
       outcome = LogEnd(scope, number, *end);
       if (outcome.ok()) events.ended(*end);
     } else {
@@ -302,9 +327,11 @@ Status RunStreamUnit(const SegmentScope& scope, Arena& arena, const SourceFile& 
   request.decoder_threads = scope.options->threads;
   request.decoder_memory = scope.options->memory_bytes / 8;
   request.stop = stop;
+  InputVerdict verdict(scope, number, file.input.name, pieces);
+  RETURN_IF_ERROR(verdict.Begin());
   ASSIGN_OR_RETURN(const std::unique_ptr<Source> source, scope.assembly.source->Open(std::move(request)));
   const auto unchanged = [&] { return unchanged_since(identity); };
-  return Drain(scope, arena, *source, number, pieces, running, events, unchanged, std::move(stop));
+  return Drain(scope, arena, *source, number, pieces, running, events, unchanged, &verdict, std::move(stop));
 }
 
 Status RunGatherUnit(const SegmentScope& scope, Arena& arena, Store& pieces_directory,
@@ -322,7 +349,7 @@ Status RunGatherUnit(const SegmentScope& scope, Arena& arena, Store& pieces_dire
   request.stop = stop;
   ASSIGN_OR_RETURN(const std::unique_ptr<Source> source, scope.assembly.gather->Open(std::move(request)));
   return Drain(
-      scope, arena, *source, 0, made, running, events, [] { return Status(); }, std::move(stop));
+      scope, arena, *source, 0, made, running, events, [] { return Status(); }, nullptr, std::move(stop));
 }
 
 Status RunPartitionUnit(const SegmentScope& scope, Arena& arena, Store& origin_directory, const Piece& origin,

@@ -8,6 +8,8 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/byte_reader.h"
 #include "base/result.h"
@@ -50,6 +52,14 @@ struct SourceRequest {
   std::stop_token stop;
 };
 
+/// How many of the records of one input may be at fault.
+struct FaultBound {
+  std::string_view key;   // of the stage, which sets it
+  std::string_view noun;  // what one of the records is called; each is a document, and is told by its number
+  std::vector<std::string_view> reasons;  // for which one is at fault, counted together
+  double share = 1;                       // of the records that were taken in
+};
+
 class SourceStage {
  public:
   virtual ~SourceStage() = default;
@@ -57,6 +67,8 @@ class SourceStage {
   /// The part of reading that needs no order (repairing UTF-8): runs first in the parallel chain
   /// and counts as stage 0, like the Source. Null where there is none.
   virtual const Transform* repair() const { return nullptr; }
+  /// What each input is held to while it is read, and all of them together in the end. Empty: to nothing.
+  virtual std::vector<FaultBound> bounds() const { return {}; }
   /// As Transform::Judge.
   virtual Status Judge(const ArtifactTotals&) const { return {}; }
 };

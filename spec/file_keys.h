@@ -36,6 +36,17 @@ inline constexpr std::array<FileKey, 3> kMetrics = {{
     {"bytes", false, "Bytes of text that the stage gave; a size such as 64MiB."},
 }};
 
+/// The metric of stages that have reasons for which records are gone.
+inline constexpr FileKey kDroppedMetric = {
+    "dropped", false,
+    "Share of the records that the stage took in which it did not pass on, for any reason."};
+
+/// Below `expect`: a map from reasons to [low, high].
+inline constexpr FileKey kReasonsKey = {
+    "reasons", false,
+    "Bounds `reason: [low, high]` on how often a reason was counted, as a share of the records, or of the "
+    "documents, that the stage took in."};
+
 /// Keys below `limits`.
 const std::vector<ConfigKey>& LimitKeys();
 

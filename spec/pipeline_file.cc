@@ -224,7 +224,9 @@ class FileReader {
       if (stage.type != nullptr) ReadPorts(entry.value, stage);
       if (const YamlNode* keep = entry.value.Find("keep"))
         stage.keep = ReadText(stage, "keep", *keep).value_or(Json(false)).AsBool();
-      if (const YamlNode* expect = entry.value.Find(kExpectKey.name)) ReadExpect(*expect, stage);
+      const YamlNode* const expect = entry.value.Find(kExpectKey.name);
+      if (expect != nullptr && stage.type != nullptr)  // else nobody knows what it counts
+        stage.expect = ReadExpectations(*expect, *stage.type, Name(stage), mistakes_);
       if (stage.type != nullptr) ReadTypeKeys(entry.value, stage);
     } else {
       Complain(entry.value.at,
@@ -379,45 +381,6 @@ class FileReader {
     if (!is_new)
       Complain(out->at, StrCat(who, " publishes at the same place as stage '", taken->second,
                                "': give it another 'out'"));
-  }
-
-  void ReadExpect(const YamlNode& node, StageSpec& stage) {
-    const std::string where = StrCat(Name(stage), ": '", kExpectKey.name, "'");
-    if (!node.is_map())
-      return Complain(
-          node.at, StrCat(where, " must be a map of metrics to [low, high], and this is ", Describe(node)));
-    std::vector<std::string_view> names = NamesOf(kMetrics);
-    if (stage.type != nullptr)
-      for (const Metric& metric : stage.type->metrics) names.push_back(metric.name);
-    for (const YamlEntry& entry : node.entries) {
-      if (stage.type == nullptr) break;  // which metrics it has is not known
-      if (std::find(names.begin(), names.end(), entry.key) == names.end()) {
-        Complain(entry.key_at,
-                 StrCat(where, ": unknown metric '", entry.key, "'", DidYouMean(entry.key, names)));
-      } else if (const auto bound = ReadBound(entry, where)) {
-        stage.expect.push_back(*bound);
-      }
-    }
-  }
-
-  std::optional<Expectation> ReadBound(const YamlEntry& entry, const std::string& where) {
-    const std::string what = StrCat(where, ": '", entry.key, "'");
-    const YamlNode& pair = entry.value;
-    if (!pair.is_list() || pair.items.size() != 2) {
-      if (!pair.broken)
-        Complain(pair.at, StrCat(what, " must be [low, high], and this is ",
-                                 pair.is_list() ? "a list of another length" : Describe(pair)));
-      return std::nullopt;
-    }
-    const ValueType type = entry.key == "bytes" ? ValueType::kBytes : ValueType::kNumber;
-    const ConfigKey key = {entry.key, type, "", Effect::kNone, ""};
-    const auto low = ReadValue(key, pair.items[0], what, mistakes_);
-    const auto high = ReadValue(key, pair.items[1], what, mistakes_);
-    if (!low || !high) return std::nullopt;
-    Expectation bound{entry.key, low->AsDouble(), high->AsDouble()};
-    if (bound.low >= 0 && bound.low <= bound.high) return bound;
-    Complain(pair.at, StrCat(what, " must have bounds that are not negative, the lower one first"));
-    return std::nullopt;
   }
 
   const Registry& registry_;

@@ -9,17 +9,11 @@
 #include <vector>
 
 #include "base/json.h"
+#include "spec/expectation.h"
 #include "spec/mistake.h"
 #include "spec/registry.h"
 
 namespace pipeline {
-
-/// A bound on what a stage did to its records, judged over the whole artifact.
-struct Expectation {
-  std::string metric;  // one of kMetrics (spec/file_keys.h) or of the stage's type
-  double low = 0;
-  double high = 0;
-};
 
 /// What the file says of one of the type's ports.
 struct PortSpec {

@@ -1,8 +1,10 @@
 #include "spec/reference.h"
 
 #include <initializer_list>
+#include <span>
 
 #include "base/str.h"
+#include "spec/expectation.h"
 #include "spec/file_keys.h"
 
 namespace pipeline {
@@ -74,10 +76,21 @@ std::string PortTable(const std::vector<Port>& ports) {
   return table;
 }
 
-std::vector<FileKey> MetricRows(const StageType& type) {
-  std::vector<FileKey> rows;
-  for (const Metric& metric : type.metrics) rows.push_back({metric.name, false, metric.help});
-  return rows;
+std::string_view CountedOf(const Reason& reason) {
+  switch (reason.of) {
+    case Reason::Of::kRecords:
+    case Reason::Of::kLookedAt: return reason.fate == Reason::Fate::kDropped ? "records, dropped" : "records";
+    case Reason::Of::kDocuments: return "documents";
+    case Reason::Of::kOther: return "no share";
+  }
+  return "";
+}
+
+std::string ReasonTable(const std::vector<Reason>& reasons) {
+  std::string table = "| reason | share of | |\n| --- | --- | --- |\n";
+  for (const Reason& reason : reasons)
+    table += StrCat("| `", reason.name, "` | ", CountedOf(reason), " | ", Cell(reason.help), " |\n");
+  return table;
 }
 
 std::string_view FlowWords(Flow flow) {
@@ -108,7 +121,10 @@ std::string StageSection(const StageType& type) {
   }
   if (!type.keys.empty()) section += StrCat("\n", KeyTable(type.keys));
   if (!type.ports.empty()) section += StrCat("\n", PortTable(type.ports));
-  if (!type.metrics.empty()) section += StrCat("\n", NameTable("metric", MetricRows(type)));
+  if (!IsCounted(type)) return StrCat(section, "\nCounts no records, and takes no `expect`.\n");
+  if (const auto metrics = MetricsOf(type); metrics.size() > kMetrics.size())
+    section += StrCat("\n", NameTable("metric", std::span(metrics).subspan(kMetrics.size())));
+  if (!type.reasons.empty()) section += StrCat("\n", ReasonTable(type.reasons));
   return section;
 }
 
@@ -160,19 +176,29 @@ void AddKeys(const std::vector<ConfigKey>& keys, Json::Object& properties, Json:
   }
 }
 
-Json ExpectSchema(const std::vector<FileKey>& more) {
-  std::vector<FileKey> rows(kMetrics.begin(), kMetrics.end());
-  rows.insert(rows.end(), more.begin(), more.end());
-  Json::Object metrics;
-  for (const FileKey& metric : rows) {
-    const Json bound = metric.name == "bytes" ? Ref("size") : AnyOf({Type("number"), Ref("reference")});
-    metrics.emplace(metric.name, Map({{"type", "array"},
-                                      {"items", bound},
-                                      {"minItems", 2},
-                                      {"maxItems", 2},
-                                      {"description", metric.help}}));
+Json BoundSchema(Json value, std::string_view help) {
+  return Map({{"type", "array"},
+              {"items", std::move(value)},
+              {"minItems", 2},
+              {"maxItems", 2},
+              {"description", help}});
+}
+
+Json ExpectSchema(const StageType& type) {
+  const Json number = AnyOf({Type("number"), Ref("reference")});
+  Json::Object metrics, reasons;
+  for (const FileKey& metric : MetricsOf(type))
+    metrics.emplace(metric.name, BoundSchema(metric.name == "bytes" ? Ref("size") : number, metric.help));
+  for (const Reason* reason : ReasonsWithShare(type))
+    reasons.emplace(reason->name, BoundSchema(number, reason->help));
+  if (!reasons.empty()) {
+    Json of_reasons = ClosedMap(std::move(reasons), {});
+    of_reasons["description"] = kReasonsKey.help;
+    metrics.emplace(kReasonsKey.name, std::move(of_reasons));
   }
-  return ClosedMap(std::move(metrics), {});
+  Json schema = ClosedMap(std::move(metrics), {});
+  schema["description"] = kExpectKey.help;
+  return schema;
 }
 
 /// Each port as a key and as an entry of `inputs`.
@@ -207,9 +233,7 @@ Json StageSchema(const StageType& type) {
   }
   AddPorts(type.ports, properties);
   properties["type"] = Map({{"const", type.name}, {"description", type.help}});
-  Json expect = type.metrics.empty() ? Ref("expect") : ExpectSchema(MetricRows(type));
-  expect["description"] = kExpectKey.help;
-  properties.emplace(kExpectKey.name, std::move(expect));
+  if (IsCounted(type)) properties.emplace(kExpectKey.name, ExpectSchema(type));
   Json schema = ClosedMap(std::move(properties), std::move(required));
   schema["description"] = type.help;
   return schema;
@@ -244,7 +268,6 @@ Json Definitions(const Registry& registry) {
                          {"compress_spills", AnyOf({Type("boolean"), Ref("reference")})}},
                         {}),
               Ref("reference")})},
-      {"expect", ExpectSchema({})},
   });
   for (const StageType& type : registry.types()) defs[StrCat("stage_", type.name)] = StageSchema(type);
   return defs;
@@ -301,7 +324,9 @@ std::string ReferenceMarkdown(const Registry& registry) {
       "A size is a number of bytes with or without a unit: `4096`, `64MiB` (1024²), `1.5GB` (1000³).\n"
       "\n### `limits`\n\n";
   page += StrCat(KeyTable(LimitKeys()), "\n## Every stage\n\n", KeyTable(StageKeys()), "\n`", kExpectKey.name,
-                 "`: ", kExpectKey.help, "\n\n", NameTable("metric", kMetrics), "\n## Types of stages\n");
+                 "`: ", kExpectKey.help, "\n\n", NameTable("metric", kMetrics), "\n`", kExpectKey.name, ": {",
+                 kReasonsKey.name, ": …}`: ", kReasonsKey.help, " The reasons of each type stand with it.\n",
+                 "\n## Types of stages\n");
   for (const StageType& type : registry.types()) page += StageSection(type);
   return page;
 }

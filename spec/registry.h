@@ -22,6 +22,7 @@
 #include "records/source.h"
 #include "records/transform.h"
 #include "spec/config.h"
+#include "spec/reason.h"
 #include "storage/store.h"
 
 namespace pipeline {
@@ -184,6 +185,7 @@ struct StageType {
   std::function<std::uint64_t(const Json& config, std::uint64_t text_bytes)> published_bytes = {};
   bool pieces_as_published = false;  // what its first pass leaves is about as much
   std::vector<Metric> metrics = {};
+  std::vector<Reason> reasons = {};  // every name that it may count under
   /// The files that a stage without records gives: no unit makes them.
   std::function<Result<std::vector<LocalInput>>(const Json& config)> local_inputs = {};
 

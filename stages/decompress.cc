@@ -85,6 +85,8 @@ StageType DecompressType() {
   type.keys = InputKeys("format");
   type.keys.insert(type.keys.end(), keys.begin(), keys.end());
   type.keys.push_back(FileSplitsKey());
+  type.reasons = LineReasons();
+  for (Reason& reason : RepairReasons()) type.reasons.push_back(std::move(reason));
   type.check = Check;
   type.check_inputs = CheckInputSplits;
   type.taken_from_names = SplitsOfFiles;

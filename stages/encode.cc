@@ -195,6 +195,10 @@ StageType EncodeType() {
                 {"auto", "text", "morphemes"}}};
   type.libraries = {{"sentencepiece", SentencePieceVersion()}};
   type.model_memory = [](const Json&) { return kModelMemory; };
+  type.reasons = {{"space_mark_in_text", "It holds U+2581, which decodes as a space."},
+                  Tally("ids", "Ids."),
+                  Tally("unk_ids", "Ids that stand for what has no piece; see `unk_rate`."),
+                  Tally("byte_ids", "Ids that stand for single bytes; see `byte_rate`.")};
   type.metrics = {{"unk_rate", "Share of the ids that stand for what has no piece.", ShareOf("unk_ids")},
                   {"byte_rate", "Share of the ids that stand for single bytes.", ShareOf("byte_ids")}};
   type.check = [](const Json&, Schema& schema) -> Status {

@@ -94,6 +94,8 @@ StageType ExecType() {
     return files;
   };
   type.varies = [](const Json& config) { return !config["deterministic"].AsBool(); };
+  type.reasons = {{"invalid_utf8", "Invalid UTF-8 in what the command wrote became U+FFFD."},
+                  {"nul", "A NUL in what the command wrote became U+FFFD."}};
   type.make = ReaderFactory([](const StageContext& context) -> Result<std::unique_ptr<ReaderStage>> {
     const Json& config = context.config;
     ExecRule rule;

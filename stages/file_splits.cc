@@ -82,9 +82,11 @@ class SplitSourceStage final : public SourceStage {
         std::make_unique<SplitSource>(std::move(source), *split, splits_.names()[*split]));
   }
   const Transform* repair() const override { return repair_ ? &*repair_ : nullptr; }
+  std::vector<FaultBound> bounds() const override { return stage_->bounds(); }
 
   // Before a run nobody knows what is in an archive.
   Status Judge(const ArtifactTotals& totals) const override {
+    RETURN_IF_ERROR(stage_->Judge(totals));
     std::string empty;
     bool counted = false;
     for (const std::string& name : splits_.names()) {

@@ -243,6 +243,20 @@ std::vector<ConfigKey> FilterKeys() {
   return keys;
 }
 
+std::vector<Reason> FilterReasons() {
+  std::vector<Reason> reasons;
+  for (const ConfigKey& key : FilterKeys()) {
+    const bool is_share = key.type == ValueType::kFractionRange;
+    for (const std::string_view side : {"_low", "_high"})
+      if (is_share)
+        reasons.push_back(
+            Drop(StrCat("dropped_", key.name, side), "Its share was out of the bounds of that key."));
+    if (!is_share && key.name != "repeat_length")
+      reasons.push_back(Drop(StrCat("dropped_", key.name), "It broke the rule of that key."));
+  }
+  return reasons;
+}
+
 Status CheckFilter(const Json& config, Schema&) {
   const auto refuse = [](std::string why) { return Status(Code::kInvalidArgument, std::move(why)); };
   bool any = !config["patterns"].AsArray().empty();
@@ -276,6 +290,7 @@ StageType FilterType() {
   type.help = "Drops records by their length, characters, repetitions and patterns.";
   type.keys = FilterKeys();
   type.reads = {"text"};
+  type.reasons = FilterReasons();
   type.libraries = {{"icu", IcuVersion()}};
   type.check = CheckFilter;
   type.make = TransformFactory([](const StageContext& context) -> Result<std::unique_ptr<Transform>> {

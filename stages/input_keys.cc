@@ -9,6 +9,7 @@ namespace pipeline {
 
 namespace {
 
+constexpr std::string_view kMaxBadRows = "max_bad_rows";
 constexpr std::int64_t kLeastRecord = 1 << 10;
 constexpr std::int64_t kMostRecord = 1 << 30;  // batches count bytes in 32 bits
 constexpr std::int64_t kMostRatio = 1'000'000'000;
@@ -89,6 +90,23 @@ Status CheckCutKeys(const Json& config) {
     if (config.Has(key) && config[key].AsInt() < 1)
       return Status(Code::kInvalidArgument, StrCat(key, ": must be at least 1"));
   return {};
+}
+
+ConfigKey MaxBadRowsKey() {
+  return {kMaxBadRows, ValueType::kNumber, "0.01", Effect::kNone,
+          "The share of rows set aside for being bad, of each file and of all together, above which the run "
+          "fails; up "
+          "to 20 rows never are too many."};
+}
+
+Status CheckMaxBadRows(const Json& config) {
+  const double share = config[kMaxBadRows].AsDouble();
+  if (share >= 0 && share <= 1) return {};
+  return Status(Code::kInvalidArgument, StrCat(kMaxBadRows, ": a share, from 0 to 1"));
+}
+
+FaultBound BadRowsBound(const Json& config, std::vector<std::string_view> reasons) {
+  return {kMaxBadRows, "row", std::move(reasons), config[kMaxBadRows].AsDouble()};
 }
 
 void ReadCutKeys(const Json& config, LineRules& rules) {

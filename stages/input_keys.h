@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "formats/line_cutter.h"
+#include "records/source.h"
 #include "spec/config.h"
 #include "stages/decoded_input.h"
 #include "stages/utf8_repair.h"
@@ -23,5 +24,10 @@ Status CheckInputKeys(const Json& config);
 Status CheckCutKeys(const Json& config);
 void ReadCutKeys(const Json& config, LineRules& rules);
 InvalidUtf8 InvalidUtf8Of(const Json& config);
+
+/// `max_bad_rows`, of stages that have `on_bad_row`.
+ConfigKey MaxBadRowsKey();
+Status CheckMaxBadRows(const Json& config);
+FaultBound BadRowsBound(const Json& config, std::vector<std::string_view> reasons);
 
 }  // namespace pipeline

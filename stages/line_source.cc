@@ -325,6 +325,23 @@ class LineSource : public Source {
 
 }  // namespace
 
+std::vector<Reason> LineReasons() {
+  using enum Reason::Of;
+  using enum Reason::Fate;
+  return {
+      {"long_quarantined", "It was longer than `max_record_bytes` and was set aside.", kLookedAt, kDropped},
+      {"long_split", "It was longer than `max_record_bytes` and became several records.", kLookedAt},
+      {"crlf", "It ended in CR LF.", kLookedAt},
+      {"document_cut", "A partition ended inside it.", kDocuments},
+      {"outside_subset", "It was read and is not in the `subset`.", kRecords, kNotMeant},
+      Tally("blank_lines", "Blank lines, which are no records."),
+      Tally("bom", "Byte order marks, which are no text."),
+      Tally("members", "Members of archives that were read."),
+      Tally("members_not_files", "Members of archives that are directories, links and the like."),
+      Tally("members_left_out", "Members of archives that `members` leaves out."),
+      Tally("split_*", "Files, and members of archives with text, of the split of that name.")};
+}
+
 Result<std::unique_ptr<Source>> OpenLineSource(SourceRequest request, const LineRules& rules,
                                                const InputRules& input, const Subset& subset,
                                                const std::optional<ColumnRules>& columns) {

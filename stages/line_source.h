@@ -4,14 +4,19 @@
 
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "formats/line_cutter.h"
 #include "records/source.h"
+#include "spec/reason.h"
 #include "spec/subset.h"
 #include "stages/decoded_input.h"
 #include "stages/row_columns.h"
 
 namespace pipeline {
+
+/// What such a Source counts of lines, or of rows.
+std::vector<Reason> LineReasons();
 
 /// Opens the input, decoding on threads of its own. Where the input is seekable (plain, or an .xz of
 /// several blocks that fit request.decoder_memory), it begins at the end of the last known partition

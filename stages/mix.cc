@@ -143,6 +143,8 @@ StageType MixType() {
   type.check_ports = [](const Json& config, const std::vector<std::string_view>& ports) {
     return CheckCorpora(config, ports.size());
   };
+  type.reasons = {Tally("left_out", "Records of the corpora that were not taken."),
+                  Tally("copies", "Records that come once more.")};
   type.make = GatherFactory(Make);
   return type;
 }

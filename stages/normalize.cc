@@ -242,6 +242,7 @@ StageType NormalizeType() {
       {"drop_empty", ValueType::kBoolean, "true", Effect::kBytes,
        "Whether lines that end up empty are dropped."},
   };
+  type.reasons = {{"altered", "It is another text now."}, Drop("dropped_empty", "Nothing was left of it.")};
   type.libraries = {{"icu", IcuVersion()}};
   type.check = [](const Json& config, Schema& schema) -> Status {
     const NormalForm form = FormNamed(config["form"].AsString());

@@ -1,5 +1,6 @@
 #include "stages/read_examples.h"
 
+#include <array>
 #include <memory>
 #include <set>
 #include <string>
@@ -17,19 +18,25 @@ namespace pipeline {
 
 namespace {
 
+/// Of a record that is set aside, those that say that the file is not what it was taken for.
+constexpr std::array<std::string_view, 4> kFaults = {"dropped_example", "dropped_no_field",
+                                                     "dropped_wrong_type", "dropped_unknown_label"};
+
 class ReadExamples : public SourceStage {
  public:
-  ReadExamples(ExampleRules rules, std::unique_ptr<const Transform> text)
-      : rules_(std::move(rules)), text_(std::move(text)) {}
+  ReadExamples(ExampleRules rules, std::unique_ptr<const Transform> text, FaultBound bad_rows)
+      : rules_(std::move(rules)), text_(std::move(text)), bad_rows_(std::move(bad_rows)) {}
 
   Result<std::unique_ptr<Source>> Open(SourceRequest request) const override {
     return OpenExampleSource(std::move(request), rules_);
   }
   const Transform* repair() const override { return text_.get(); }
+  std::vector<FaultBound> bounds() const override { return {bad_rows_}; }
 
  private:
   const ExampleRules rules_;
   const std::unique_ptr<const Transform> text_;
+  const FaultBound bad_rows_;
 };
 
 bool AreFields(const Json& config) { return config["columns"].AsString() == "fields"; }
@@ -38,6 +45,7 @@ bool HasMarkers(const Json& config) { return config["markers"].AsString() == "wi
 
 Status Check(const Json& config, Schema& schema) {
   RETURN_IF_ERROR(CheckCutKeys(config));
+  RETURN_IF_ERROR(CheckMaxBadRows(config));
   RETURN_IF_ERROR(SubsetOf(config).status());
   std::set<std::string_view> seen;
   for (const Json& feature : config["text"].AsArray())
@@ -84,7 +92,9 @@ Result<std::unique_ptr<SourceStage>> Make(const StageContext& context) {
     repair = std::make_unique<Wiki40bText>(config["titles"].AsBool(), std::move(text));
   else
     repair = std::make_unique<RowText>(std::move(text));
-  return WithFileSplits(config, std::make_unique<ReadExamples>(std::move(rules), std::move(repair)));
+  return WithFileSplits(
+      config, std::make_unique<ReadExamples>(std::move(rules), std::move(repair),
+                                             BadRowsBound(config, {kFaults.begin(), kFaults.end()})));
 }
 
 }  // namespace
@@ -139,7 +149,18 @@ StageType ReadExamplesType() {
        {"replace", "quarantine", "fail"}},
   };
   type.keys.insert(type.keys.end(), keys.begin(), keys.end());
+  type.keys.push_back(MaxBadRowsKey());
   type.keys.push_back(FileSplitsKey());
+  type.reasons = {
+      Drop("dropped_example", "A record that is no tf.train.Example."),
+      Drop("dropped_no_field", "An example without the text or the label."),
+      Drop("dropped_wrong_type", "An example whose text or label is something else."),
+      Drop("dropped_unknown_label", "An example whose label has no name."),
+  };
+  for (Reason& reason : RowTextReasons()) type.reasons.push_back(std::move(reason));
+  type.reasons.push_back({"outside_subset", "It was read and is not in the `subset`.", Reason::Of::kRecords,
+                          Reason::Fate::kNotMeant});
+  type.reasons.push_back(Tally("split_*", "Files of the split of that name."));
   type.check = Check;
   type.check_inputs = CheckInputSplits;
   type.taken_from_names = SplitsOfFiles;

@@ -1,5 +1,6 @@
 #include "stages/read_rows.h"
 
+#include <array>
 #include <limits>
 #include <memory>
 #include <set>
@@ -15,20 +16,27 @@ namespace pipeline {
 
 namespace {
 
+/// Of a row that is set aside, those that say that the file is not what it was taken for.
+constexpr std::array<std::string_view, 6> kFaults = {"dropped_quotes",     "dropped_columns",
+                                                     "dropped_json",       "dropped_no_field",
+                                                     "dropped_wrong_type", "long_quarantined"};
+
 class ReadRows : public SourceStage {
  public:
   ReadRows(const LineRules& rules, InputRules input, const Subset& subset, std::optional<ColumnRules> columns,
-           RowTextRules text)
+           RowTextRules text, FaultBound bad_rows)
       : rules_(rules),
         input_(std::move(input)),
         subset_(subset),
         columns_(std::move(columns)),
-        text_(std::move(text)) {}
+        text_(std::move(text)),
+        bad_rows_(std::move(bad_rows)) {}
 
   Result<std::unique_ptr<Source>> Open(SourceRequest request) const override {
     return OpenLineSource(std::move(request), rules_, input_, subset_, columns_);
   }
   const Transform* repair() const override { return &text_; }
+  std::vector<FaultBound> bounds() const override { return {bad_rows_}; }
 
  private:
   const LineRules rules_;
@@ -36,6 +44,7 @@ class ReadRows : public SourceStage {
   const Subset subset_;
   const std::optional<ColumnRules> columns_;  // absent for JSON
   const RowText text_;
+  const FaultBound bad_rows_;
 };
 
 bool IsJson(const Json& config) { return config["format"].AsString() == "jsonl"; }
@@ -69,6 +78,7 @@ Status CheckColumns(const Json& config) {
 Status Check(const Json& config, Schema& schema) {
   RETURN_IF_ERROR(CheckInputKeys(config));
   RETURN_IF_ERROR(CheckCutKeys(config));
+  RETURN_IF_ERROR(CheckMaxBadRows(config));
   RETURN_IF_ERROR(CheckColumns(config));
   if (IsJson(config) && config["quoting"].AsString() != "auto")
     return Status(Code::kInvalidArgument, "quoting: JSON has its own; leave the key out");
@@ -110,8 +120,9 @@ Result<std::unique_ptr<SourceStage>> Make(const StageContext& context) {
     if (columns->quotes) rules.quoted_delimiter = columns->delimiter;
   }
   ASSIGN_OR_RETURN(const Subset subset, SubsetOf(config));
-  return WithFileSplits(config, std::make_unique<ReadRows>(rules, InputRulesOf(config, "compression"), subset,
-                                                           std::move(columns), std::move(text)));
+  return WithFileSplits(config, std::make_unique<ReadRows>(
+                                    rules, InputRulesOf(config, "compression"), subset, std::move(columns),
+                                    std::move(text), BadRowsBound(config, {kFaults.begin(), kFaults.end()})));
 }
 
 }  // namespace
@@ -167,7 +178,19 @@ StageType ReadRowsType() {
   };
   type.keys = keys;
   for (ConfigKey& key : InputKeys("compression")) type.keys.push_back(std::move(key));
+  type.keys.push_back(MaxBadRowsKey());
   type.keys.push_back(FileSplitsKey());
+  type.reasons = {
+      Drop("dropped_quotes", "A row of csv whose quotes are wrong."),
+      Drop("dropped_columns", "A row of tsv or csv with other than the columns of the header."),
+      Drop("dropped_json", "A row that is no JSON object."),
+      Drop("dropped_no_field", "A row of JSON without the text or the label."),
+      Drop("dropped_wrong_type", "A row of JSON whose text or label is something else."),
+  };
+  for (auto reasons : {RowTextReasons(), LineReasons()})
+    for (Reason& reason : reasons)
+      if (reason.of != Reason::Of::kDocuments && FindReason(type.reasons, reason.name) == nullptr)
+        type.reasons.push_back(std::move(reason));
   type.check = Check;
   type.check_inputs = CheckInputSplits;
   type.taken_from_names = SplitsOfFiles;

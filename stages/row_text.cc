@@ -216,6 +216,16 @@ class RowTextWorker : public Worker {
 
 }  // namespace
 
+std::vector<Reason> RowTextReasons() {
+  std::vector<Reason> reasons = {
+      Drop("dropped_empty_text", "It had no text."),
+      Drop("dropped_empty_field", "With `columns: fields`, a column of it was empty."),
+  };
+  for (Reason& reason : RepairReasons()) reasons.push_back(std::move(reason));
+  reasons.push_back(Tally("blank_lines", "Blank lines, which are no records."));
+  return reasons;
+}
+
 Result<std::unique_ptr<Worker>> RowText::NewWorker() const {
   ASSIGN_OR_RETURN(std::unique_ptr<Worker> repair, repair_.NewWorker());
   return std::unique_ptr<Worker>(std::make_unique<RowTextWorker>(rules_, std::move(repair)));

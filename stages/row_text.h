@@ -19,6 +19,9 @@ struct RowTextRules {
   InvalidUtf8 invalid = InvalidUtf8::kReplace;
 };
 
+/// What it counts of any rows; of JSON, those in formats/rows.md as well.
+std::vector<Reason> RowTextReasons();
+
 /// Takes rows, each with `sub` 0, and gives records of clean UTF-8.
 class RowText : public Transform {
  public:

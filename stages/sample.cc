@@ -80,6 +80,8 @@ StageType SampleType() {
        "A partition of the sample closes at the end of a document once it holds so much text."},
   };
   type.check = Check;
+  type.reasons = {Tally("sampled_out", "Records that were not drawn."),
+                  Tally("other_split", "Records of other splits.")};
   type.make = GatherFactory([](const StageContext& context) -> Result<std::unique_ptr<GatherStage>> {
     ASSIGN_OR_RETURN(const SampleRules rules, RulesOf(context.config, context.schema));
     ASSIGN_OR_RETURN(std::unique_ptr<SinkStage> pieces, PartitionFileFormat().NewSink(context.schema));

@@ -65,6 +65,13 @@ class RepairWorker : public Worker {
 
 }  // namespace
 
+std::vector<Reason> RepairReasons() {
+  return {{"invalid_utf8", "Invalid UTF-8 in it became U+FFFD."},
+          {"nul", "A NUL in it became U+FFFD."},
+          Drop("dropped_invalid_utf8", "It had invalid UTF-8."),
+          Drop("dropped_nul", "It had a NUL.")};
+}
+
 Result<std::unique_ptr<Worker>> Utf8Repair::NewWorker() const {
   return std::unique_ptr<Worker>(std::make_unique<RepairWorker>(policy_));
 }

@@ -2,12 +2,17 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "records/transform.h"
+#include "spec/reason.h"
 
 namespace pipeline {
 
 enum class InvalidUtf8 : std::uint8_t { kReplace, kQuarantine, kFail };
+
+/// What Utf8Repair counts.
+std::vector<Reason> RepairReasons();
 
 /// Works on column `text`; counts records, not bytes. kReplace: U+FFFD as text/utf8.md says, reasons
 /// `invalid_utf8` and `nul`, the original in the quarantine. kQuarantine: the record goes there, reasons

@@ -303,6 +303,14 @@ StageType WriteBertType() {
   type.gives = Flow::kArtifact;
   type.publishes = true;
   type.reads = {"text", "ids", "id_ends"};
+  type.reasons = {
+      Tally("instances", "Examples that were made."),
+      Tally(StrCat(kBertInstancesOf, "*"), "Those of the split of that name."),
+      Tally("masked_ids", "Ids that are predicted."),
+      Tally("random_next", "Examples whose second segment is of another document."),
+      Tally("only_sentence", "Examples whose document had nothing left for the second segment."),
+      Tally("short_targets", "Examples that were cut shorter at random."),
+      Tally("partitions_of_one_document", "Partitions without another document for a second segment.")};
   type.ports = {{.name = kTokenizerPort,
                  .or_file = true,
                  .help = "The tokenizer that made the ids; left out, the one of the stage that encoded.",

@@ -245,6 +245,9 @@ StageType WriteTfdsType() {
     return StrCat(config["name"].AsString(), "/", config["version"].AsString());
   };
   type.check_promised = OfPromisedTokenizer(CheckTokenizer);
+  type.reasons = {Drop("dropped_unknown_label", "Its label is not among `labels`."),
+                  {"split_long", "It had more than `max_tokens` and became several."},
+                  Tally("over_max_tokens", "Parts that no cut makes short enough.")};
   type.make = SinkFactory(Make);
   return type;
 }

@@ -45,6 +45,9 @@ Registry SmallRegistry() {
   ported.ports = {{"model", true, true, "A model."},
                   {"words", false, false, "Words."},
                   {"heir", false, true, "Handed down.", true}};
+  ported.reasons = {Drop("dropped_short", "It was short."),
+                    {"cut", "It was cut | in two.", Reason::Of::kDocuments},
+                    Tally("ids", "Ids.")};
   ported.metrics = {{"rate", "How often.", [](const StageCounts&) { return 1.0; }}};
   return Registry({type, plain, ported});
 }

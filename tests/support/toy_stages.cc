@@ -232,6 +232,7 @@ StageType MarkType(ToyHand& hand) {
     if (hand.list_path.empty()) return std::vector<StageFile>();
     return std::vector<StageFile>{{"list words", hand.list_path, true}};
   };
+  type.reasons = {{"long", "It is long."}};
   type.metrics = {{"long_rate", "Long records.", [](const StageCounts& counts) {
                      const auto found = counts.reasons.find("long");
                      const auto number = found == counts.reasons.end() ? 0 : found->second;

@@ -1,0 +1,126 @@
+#include "dag/input_verdict.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <optional>
+#include <utility>
+
+#include "base/str.h"
+#include "dag/partition_counts.h"
+#include "dag/unit_id.h"
+
+namespace pipeline {
+
+namespace {
+
+// A bound is judged once so many records show it, and at the end of the input; a few never break it.
+constexpr std::uint64_t kTellingRecords = 100'000;
+constexpr double kAlwaysAllowed = 20;
+constexpr std::size_t kShownBytes = 80;
+
+double Faults(const FaultBound& bound, const std::vector<Reason>& reasons, const StageCounts& counts) {
+  double faults = 0;
+  for (const std::string_view name : bound.reasons)
+    if (const Reason* reason = FindReason(reasons, name)) faults += RecordsCounted(reasons, counts, *reason);
+  return faults;
+}
+
+std::string ShareText(double share) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.6g", share);
+  return text.data();
+}
+
+}  // namespace
+
+std::string BrokenBound(const FaultBound& bound, const std::vector<Reason>& reasons,
+                        const StageCounts& counts) {
+  const double faults = Faults(bound, reasons, counts);
+  const std::uint64_t records = RecordsTaken(reasons, counts);
+  if (faults <= kAlwaysAllowed || faults <= bound.share * static_cast<double>(records)) return {};
+  return StrCat(static_cast<std::uint64_t>(faults + 0.5), " of ", records, " ", bound.noun,
+                "s"
+                " are at fault, more than ",
+                bound.key, " (", ShareText(bound.share), ") allows");
+}
+
+InputVerdict::InputVerdict(const SegmentScope& scope, std::uint32_t number, const std::string& file,
+                           const InputPieces& standing)
+    : scope_(scope),
+      number_(number),
+      file_(file),
+      standing_(standing),
+      bounds_(scope.assembly.source->bounds()),
+      reasons_(scope.assembly.types.front()->reasons),
+      first_(bounds_.size()) {}
+
+Status InputVerdict::Begin() {
+  if (bounds_.empty()) return {};
+  const std::string& source = scope_.assembly.stages.front();
+  PartitionCounts names(*scope_.environment->log);
+  for (const auto& [partition, stands] : standing_.standing) {
+    const UnitLine* const found = scope_.environment->log->FindDone(
+        ToString(UnitId{scope_.planned->keys.stage, PartitionId{number_, partition}}));
+    if (found == nullptr) continue;
+    UnitLine line = *found;
+    names.Rename(scope_.planned->lineage, line);
+    if (const auto counts = line.counts.find(source); counts != line.counts.end())
+      ahead_.insert_or_assign(partition, counts->second);
+  }
+  return Advance();
+}
+
+Status InputVerdict::Take(std::uint32_t partition, const StageCounts& counts) {
+  if (bounds_.empty()) return {};
+  ahead_.insert_or_assign(partition, counts);
+  return Advance();
+}
+
+Status InputVerdict::End(std::uint32_t partitions) { return next_ == partitions ? Judge(0) : Status(); }
+
+Status InputVerdict::Advance() {
+  for (auto found = ahead_.find(next_); found != ahead_.end(); found = ahead_.find(next_)) {
+    for (std::size_t at = 0; at < bounds_.size(); ++at)
+      if (first_[at] == 0 && Faults(bounds_[at], reasons_, found->second) > 0) first_[at] = next_ + 1;
+    sum_ += found->second;
+    ahead_.erase(found);
+    ++next_;
+    RETURN_IF_ERROR(Judge(kTellingRecords));
+  }
+  return {};
+}
+
+Status InputVerdict::Judge(std::uint64_t least_records) {
+  if (RecordsTaken(reasons_, sum_) < least_records) return {};
+  for (std::size_t at = 0; at < bounds_.size(); ++at)
+    if (const std::string broken = BrokenBound(bounds_[at], reasons_, sum_); !broken.empty())
+      return Status(Code::kDataLoss,
+                    StrCat(file_, ": ", broken, FirstFault(bounds_[at], first_[at]), "; mend it, or raise ",
+                           bounds_[at].key, " if so many are right"));
+  return {};
+}
+
+std::string InputVerdict::FirstFault(const FaultBound& bound, std::uint32_t partition) const {
+  if (partition-- == 0) return {};
+  std::optional<Quarantined> first;
+  const std::string name = QuarantineName(scope_.chain.front(), {number_, partition});
+  const Status found = Status(Code::kCancelled, "found");
+  const Status read = ReadQuarantine(*scope_.work, name, [&](const Quarantined& record) -> Status {
+    if (std::find(bound.reasons.begin(), bound.reasons.end(), record.reason) == bound.reasons.end())
+      return {};
+    first = record;
+    return found;
+  });
+  if (!first) return read.ok() || read.code() == Code::kNotFound ? "" : StrCat(" (", read.message(), ")");
+  std::uint64_t before = 0;  // records in front of the partition
+  if (partition > 0)
+    if (const UnitLine* line = scope_.environment->log->FindDone(
+            ToString(UnitId{scope_.planned->keys.stage, PartitionId{number_, partition - 1}})))
+      before = line->end.document_end;
+  return StrCat("; the first is ", bound.noun, " ", before + first->index, " (from 0), ", first->reason, ": ",
+                Shown(*first, kShownBytes), "; all are in ", name.substr(0, name.rfind('/')),
+                " of the work directory");
+}
+
+}  // namespace pipeline

@@ -1,0 +1,189 @@
+#!/usr/bin/env python3
+"""Tables and examples of which much is at fault, and what `expect` says of reasons: what a run refuses, at which point, with
+which words, and that it says the same after kills, in pieces and with any number of threads.
+
+    bad_rows.py PIPE
+"""
+
+import json
+import random
+import sys
+import tempfile
+from pathlib import Path
+
+from pipe_run import Run, fail, hold
+from scenarios import play, scenario
+
+FILE = """\
+pipe: 1
+name: rows
+vars: {{ out: "", corpus: "", bad: 0.01 }}
+stages:
+  source: {{ type: download, url: "${{corpus}}" }}
+  lines: {{ type: read_rows, input: source, format: {format}, text: text, partition: {partition}, max_bad_rows: "${{bad}}"{more} }}
+  clean: {{ type: normalize, input: lines }}
+  text: {{ type: write_tfds, input: clean, name: rows, version: 1.0.0, shards: 2, out: "${{out}}" }}
+"""
+
+
+def rows(count, bad, seed=1):
+    """Of JSON Lines, every so many rows one that is cut short: `bad` says of a number whether it is."""
+    chance = random.Random(seed)
+    made = []
+    for number in range(count):
+        row = json.dumps({"text": f"{number} " + "あいうえお"[:chance.randrange(1, 6)], "more": number}, ensure_ascii=False)
+        made.append(row[:-2] if bad(number) else row)
+    return "\n".join(made) + "\n"
+
+
+class Scenarios:
+
+    def __init__(self, program, root):
+        self.program, self.root = program, root
+
+    def run(self, name, *texts, format="jsonl", partition="64KiB", more=""):  # pylint: disable=redefined-builtin
+        """A run over a file for each text, and the options that it takes."""
+        run = Run(self.program, self.root / name, FILE.format(format=format, partition=partition, more=more))
+        for number, text in enumerate(texts):
+            (run.root / f"part-{number:03}.{format}").write_bytes(text if isinstance(text, bytes) else text.encode())
+        return run
+
+    def end(self, run, *options, code=0, kill_at=None, format="jsonl"):  # pylint: disable=redefined-builtin
+        """What it said, on its way to that exit code."""
+        before = len(run.messages()) if (run.root / "messages").exists() else 0
+        ended = run.finish("--set", f"corpus={run.root}/part-*.{format}", *options, kill_at=kill_at)
+        hold(ended == code, run, f"exit code {ended} instead of {code}")
+        return run.messages()[before:]
+
+    def refused(self, run, *words, **options):
+        said = self.end(run, code=1, **options)
+        for word in words:
+            hold(word in said, run, f"it says {word!r}")
+        hold(not (run.out / "rows" / "1.0.0" / "MANIFEST.json").exists(), run, "nothing is published")
+        return said
+
+    @scenario
+    def broken_rows_end_a_run(self):
+        run = self.run("broken", rows(4000, lambda number: number % 10 != 3))
+        self.refused(run, "part-000.jsonl: 3600 of 4000 rows are at fault, more than max_bad_rows (0.01) allows",
+                     'the first is row 0 (from 0), dropped_json: {"text": "0 ', "raise max_bad_rows if so many are right",
+                     "all are in quarantine/lines-")
+        self.refused(run, "3600 of 4000 rows")
+        hold(run.log().ended("lines/") == 0, run, "the input has no end")
+        self.end(run, "--set", "bad=0.9")
+        manifest = json.loads((run.out / "rows" / "1.0.0" / "MANIFEST.json").read_bytes())
+        hold(manifest["counts"]["lines"]["reasons"]["dropped_json"] == 3600, run, "the rest is published")
+
+    @scenario
+    def a_few_are_no_matter(self):
+        self.end(self.run("twenty", rows(60, lambda number: number < 20)))
+        self.refused(self.run("more", rows(60, lambda number: number < 21)), "21 of 60 rows", "row 0 (from 0)")
+        self.end(self.run("share", rows(4000, lambda number: number % 100 == 50)))
+        self.refused(self.run("above", rows(4000, lambda number: number % 100 == 50 or number == 7)), "41 of 4000 rows",
+                     "row 7 (from 0)")
+
+    @scenario
+    def many_files_with_a_few_each(self):
+        run = self.run("files", *(rows(40, lambda number: number < 10, seed) for seed in range(5)))
+        self.refused(run, "stage 'lines': in all inputs together 50 of 200 rows are at fault, more than max_bad_rows (0.01)")
+        self.end(run, "--set", "bad=0.25")
+
+    @scenario
+    def other_inputs_stand(self):
+        run = self.run("others", rows(3000, lambda number: False, 1), rows(3000, lambda number: number % 2, 2),
+                       rows(3000, lambda number: False, 3))
+        self.refused(run, "part-001.jsonl: 1500 of 3000 rows", "row 1 (from 0)")
+        whole = [run.log().ended(f"text/000{number}") for number in range(3)]
+        hold(whole[1] == 0 and sum(whole) > 0, run, f"the others' ends are logged: {whole}")
+        done = run.log().done("text/0000-")
+        self.end(run, "--set", "bad=0.5")
+        hold(run.log().done("text/0000-") == done, run, "the first file is not read again")
+
+    @scenario
+    def long_before_the_end(self):
+        """The first 100,000 rows show it: what follows is not read."""
+        text = rows(120_000, lambda number: number % 20 == 4)
+        run = self.run("early", text + rows(120_000, lambda number: False, 9), partition="1MiB")
+        said = self.refused(run, " rows are at fault", "row 4 (from 0)")
+        read = int(said.split(" rows are at fault")[0].split()[-1])
+        hold(100_000 <= read < 150_000, run, f"{read} rows were read")
+        parts = run.log().done("text/")
+        self.refused(run, f" of {read} rows are at fault")
+        hold(run.log().done("text/") == parts, run, "and nothing more is read when it is tried again")
+
+    @scenario
+    def the_same_verdict_any_way(self):
+        text = rows(9000, lambda number: number in range(8000, 8150))
+        words = ("part-000.jsonl: 150 of 9000 rows", "row 8000 (from 0)")
+        for number, options in enumerate((("-j1",), ("-j4", "--batch-bytes=700"), ("-j2", "--batch-bytes=100000"))):
+            said = self.end(self.run(f"way-{number}", text, partition="8KiB"), *options, code=1)
+            for word in words:
+                if word not in said:
+                    fail(f"{options}: {word} is not in {said[-2000:]}")
+        run = self.run("kills", text, partition="8KiB")
+        for point in ("partition.committed:3", "partition.logged:5", "object.visible:9", "partition.logged:2"):
+            self.end(run, kill_at=point, code=-9)
+        self.refused(run, *words)
+        self.end(run, "--set", "bad=0.02")
+        whole = self.run("whole", text, partition="8KiB")
+        self.end(whole, "--set", "bad=0.02")
+        hold(run.published(lineage=False) == whole.published(lineage=False), run, "it ends with the same bytes")
+
+    @scenario
+    def tables(self):
+        good = "".join(f"{number}\ttext {number}\n" for number in range(500))
+        bad = "".join(f"{number}\n" for number in range(100))
+        self.refused(self.run("tsv", "id\ttext\n" + good + bad, format="tsv"), "100 of 600 rows", "row 500 (from 0)",
+                     "dropped_columns: 0;", format="tsv")
+        # A quote that nobody closes swallows the rest.
+        swallowed = 'id,text\n' + "".join(f"{number},a\n" for number in range(50)) + "".join(
+            f'{number},"b\n' for number in range(61))
+        self.refused(self.run("csv", swallowed, format="csv"), "dropped_quotes", format="csv")
+        # Nothing in it is no fault.
+        self.end(self.run("empty", "id\ttext\n" + "".join(f"{number}\t\n" for number in range(500)) + good, format="tsv"),
+                 format="tsv")
+
+    @scenario
+    def rows_outside_of_a_subset_do_not_count(self):
+        text = rows(9000, lambda number: number % 2)
+        said = self.end(self.run("subset", text, more=', subset: "10%"'), code=1)
+        counted = int(said.split(" rows are at fault")[0].split()[-1])
+        if not 700 < counted < 1100:
+            fail(f"{counted} rows of a tenth of 9000")
+
+    @scenario
+    def expectations_of_reasons(self):
+        text = rows(2000, lambda number: number % 200 == 5)  # ten
+        run = self.run("reason", text, more=", expect: { reasons: {dropped_json: [0, 0.004]}, dropped: [0, 0.05] }")
+        self.refused(run, "stage 'lines': the share of dropped_json is 0.005, expected 0 to 0.004")
+        run = self.run("dropped", text, more=", expect: { reasons: {dropped_json: [0, 0.005]}, dropped: [0.006, 0.05] }")
+        self.refused(run, "stage 'lines': dropped is 0.005, expected 0.006 to 0.05")
+        self.end(self.run("kept", text, more=", expect: { reasons: {dropped_json: [0, 0.005], crlf: [0, 0]}, dropped: [0, 0.005] }"))
+        for name, more, words in (
+                ("typo", "expect: { reasons: {dropped_jsn: [0, 1]} }", "never counts 'dropped_jsn'; did you mean 'dropped_json'?"),
+                ("other", "expect: { reasons: {dropped_min_chars: [0, 1]} }", "never counts 'dropped_min_chars'"),
+                ("archives", "expect: { reasons: {members: [0, 1]} }", "has no share")):
+            said = self.end(self.run(name, text, more=", " + more), code=2)
+            if words not in said or "pipeline.yaml:6:" not in said:
+                fail(f"{name}: {said}")
+
+    @scenario
+    def documents_have_a_share_of_their_own(self):
+        file = FILE.format(format="jsonl", partition="64KiB", more="").replace(
+            "type: read_rows", "type: decompress").replace("format: jsonl, text: text, ", "").replace(
+                ', max_bad_rows: "${bad}"', ", max_document_bytes: 20KiB, expect: { reasons: {document_cut: [0.25, 0.25]} }")
+        text = "\n\n".join(["short"] * 3 + ["\n".join(["a line of a long document"] * 1000)])
+        run = Run(self.program, self.root / "documents", file)
+        (run.root / "part-000.jsonl").write_text(text, encoding="utf-8")
+        self.end(run)
+        manifest = json.loads((run.out / "rows" / "1.0.0" / "MANIFEST.json").read_bytes())
+        hold(manifest["counts"]["lines"]["reasons"]["document_cut"] == 1, run, "one of four documents was cut")
+
+
+def main(program):
+    with tempfile.TemporaryDirectory() as directory:
+        play(Scenarios(Path(program).resolve(), Path(directory)))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
