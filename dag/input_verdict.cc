@@ -18,6 +18,7 @@ namespace {
 constexpr std::uint64_t kTellingRecords = 100'000;
 constexpr double kAlwaysAllowed = 20;
 constexpr std::size_t kShownBytes = 80;
+constexpr std::size_t kSampleBytes = 64 << 10;
 
 double Faults(const FaultBound& bound, const std::vector<Reason>& reasons, const StageCounts& counts) {
   double faults = 0;
@@ -95,32 +96,42 @@ Status InputVerdict::Judge(std::uint64_t least_records) {
   if (RecordsTaken(reasons_, sum_) < least_records) return {};
   for (std::size_t at = 0; at < bounds_.size(); ++at)
     if (const std::string broken = BrokenBound(bounds_[at], reasons_, sum_); !broken.empty())
-      return Status(Code::kDataLoss,
-                    StrCat(file_, ": ", broken, FirstFault(bounds_[at], first_[at]), "; mend it, or raise ",
-                           bounds_[at].key, " if so many are right"));
+      return Status(Code::kDataLoss, StrCat(file_, ": ", broken, FirstFault(bounds_[at], first_[at]),
+                                            ", or raise ", bounds_[at].key, " if so many are right"));
   return {};
 }
 
 std::string InputVerdict::FirstFault(const FaultBound& bound, std::uint32_t partition) const {
-  if (partition-- == 0) return {};
+  constexpr std::string_view kRemedy = "; mend it";
+  if (partition-- == 0) return std::string(kRemedy);
   std::optional<Quarantined> first;
+  std::string sample;
   const std::string name = QuarantineName(scope_.chain.front(), {number_, partition});
   const Status found = Status(Code::kCancelled, "found");
   const Status read = ReadQuarantine(*scope_.work, name, [&](const Quarantined& record) -> Status {
     if (std::find(bound.reasons.begin(), bound.reasons.end(), record.reason) == bound.reasons.end())
       return {};
-    first = record;
-    return found;
+    if (!first) first = record;
+    if (!bound.advice) return found;
+    sample.append(record.bytes.substr(0, kSampleBytes - sample.size())).append(1, '\n');
+    return sample.size() < kSampleBytes ? Status() : found;
   });
-  if (!first) return read.ok() || read.code() == Code::kNotFound ? "" : StrCat(" (", read.message(), ")");
-  std::uint64_t before = 0;  // records in front of the partition
-  if (partition > 0)
-    if (const UnitLine* line = scope_.environment->log->FindDone(
-            ToString(UnitId{scope_.planned->keys.stage, PartitionId{number_, partition - 1}})))
-      before = line->end.document_end;
-  return StrCat("; the first is ", bound.noun, " ", before + first->index, " (from 0), ", first->reason, ": ",
-                Shown(*first, kShownBytes), "; all are in ", name.substr(0, name.rfind('/')),
-                " of the work directory");
+  const std::string remedy =
+      bound.advice && first ? StrCat("; ", bound.advice(sample)) : std::string(kRemedy);
+  if (!first)
+    return StrCat(read.ok() || read.code() == Code::kNotFound ? "" : StrCat(" (", read.message(), ")"),
+                  remedy);
+  std::string which = StrCat("record ", first->index, " of partition ", partition);
+  if (bound.is_row) {
+    std::uint64_t before = 0;  // rows in front of the partition
+    if (partition > 0)
+      if (const UnitLine* line = scope_.environment->log->FindDone(
+              ToString(UnitId{scope_.planned->keys.stage, PartitionId{number_, partition - 1}})))
+        before = line->end.document_end;
+    which = StrCat(bound.noun, " ", before + first->index);
+  }
+  return StrCat("; the first is ", which, " (from 0), ", first->reason, ": ", Shown(*first, kShownBytes),
+                "; all are in ", name.substr(0, name.rfind('/')), " of the work directory", remedy);
 }
 
 }  // namespace pipeline

@@ -38,7 +38,8 @@ class InputVerdict {
  private:
   Status Advance();
   Status Judge(std::uint64_t least_records);
-  /// "; the first is …", which is in that partition, counted from 1; empty where the quarantine does not say.
+  /// "; the first is …; mend it", as far as the quarantine says it. The first is in that partition, counted
+  /// from 1.
   std::string FirstFault(const FaultBound& bound, std::uint32_t partition) const;
 
   const SegmentScope& scope_;

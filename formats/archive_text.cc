@@ -43,9 +43,10 @@ class MemberBytes : public ByteReader {
   ArchiveReader& archive_;
 };
 
-/// The text of a member: decoded by its first bytes. `name` is the member's own.
+/// The text of a member: decoded by its first bytes, then as `rules` say. `name` is the member's own.
 Result<std::unique_ptr<ByteReader>> Decoded(std::string_view name, ArchiveReader& archive,
-                                            bool markup_is_text) {
+                                            const ArchiveRules& rules,
+                                            std::shared_ptr<EncodingChoice> choice) {
   std::unique_ptr<ByteReader> reader = std::make_unique<MemberBytes>(archive);
   Compression compression = Compression::kPlain;
   for (int layers = 0; layers < 2; ++layers) {
@@ -59,12 +60,12 @@ Result<std::unique_ptr<ByteReader>> Decoded(std::string_view name, ArchiveReader
       RETURN_IF_ERROR(RefuseNestedCompression(front, compression));
     }
     if (layers > 0 || compression == Compression::kPlain)
-      RETURN_IF_ERROR(RefuseKnownFormat(front, markup_is_text));
+      RETURN_IF_ERROR(RefuseKnownFormat(front, rules.markup_is_text));
     reader = std::make_unique<Reread>(std::move(front), std::move(reader));
     if (layers > 0 || compression == Compression::kPlain) break;
     ASSIGN_OR_RETURN(reader, NewDecoder(compression, std::move(reader)));
   }
-  return reader;
+  return NewEncodingReader(std::move(reader), {rules.encoding, {}}, 0, std::move(choice));
 }
 
 }  // namespace
@@ -149,14 +150,15 @@ Result<bool> ArchiveText::OpenMember() {
     }
     member_text_ = text_;
     member_bytes_ = file_bytes_();
-    Result<std::unique_ptr<ByteReader>> text = Decoded(member->name, *archive_, rules_.markup_is_text);
+    const auto choice = std::make_shared<EncodingChoice>();
+    Result<std::unique_ptr<ByteReader>> text = Decoded(member->name, *archive_, rules_, choice);
     if (!text.ok()) return std::move(text).status().Annotate(StrCat("member '", name_, "'"));
     member_ = std::move(text).value();
     const std::scoped_lock lock(borders_->mutex_);
     // One without a byte leaves no trace: however many there are, what is kept stays small.
     if (!borders_->borders_.empty() && borders_->borders_.back().offset == text_)
       borders_->borders_.pop_back();
-    borders_->borders_.push_back({text_, name_, split});
+    borders_->borders_.push_back({text_, name_, split, choice});
     return true;
   }
 }

@@ -12,6 +12,7 @@
 
 #include "base/byte_reader.h"
 #include "formats/archive_reader.h"
+#include "formats/encoding_reader.h"
 
 namespace pipeline {
 
@@ -20,7 +21,8 @@ struct ArchiveRules {
   std::uint64_t max_ratio = 200;     // bytes of text for each byte of the file
   /// The split of a member that is read, by its name as the archive has it. Empty: they have none.
   std::function<Result<std::uint8_t>(std::string_view name)> split_of;
-  bool markup_is_text = false;  // formats of text that formats/known_formats.md refuses are read, too
+  std::optional<Encoding> encoding;  // of each member; absent: its bytes decide
+  bool markup_is_text = false;       // formats of text that formats/known_formats.md refuses are read, too
 };
 
 /// Where members begin, told from the thread that reads the archive to the one that cuts its text. A
@@ -28,9 +30,10 @@ struct ArchiveRules {
 class MemberBorders {
  public:
   struct Border {
-    std::uint64_t offset = 0;  // in the text
-    std::string name;          // printable
-    std::uint8_t split = 0;    // as split_of says
+    std::uint64_t offset = 0;                // in the text
+    std::string name;                        // printable
+    std::uint8_t split = 0;                  // as split_of says
+    std::shared_ptr<EncodingChoice> choice;  // of the member's encoding; null in an empty border
   };
   struct Counts {
     std::uint64_t members = 0;

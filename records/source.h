@@ -54,10 +54,13 @@ struct SourceRequest {
 
 /// How many of the records of one input may be at fault.
 struct FaultBound {
-  std::string_view key;   // of the stage, which sets it
-  std::string_view noun;  // what one of the records is called; each is a document, and is told by its number
+  std::string_view key;                   // of the stage, which sets it
+  std::string_view noun;                  // what one of the records is called
   std::vector<std::string_view> reasons;  // for which one is at fault, counted together
   double share = 1;                       // of the records that were taken in
+  bool is_row = false;                    // each record is a document, and is told by its number in the input
+  /// How to mend them, where it is worth more words than "mend it": some of them, one a line, are `sample`.
+  std::function<std::string(std::string_view sample)> advice = {};
 };
 
 class SourceStage {

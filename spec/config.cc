@@ -42,6 +42,8 @@ Json CanonicalConfig(const std::vector<ConfigKey>& keys, const Json& config) {
   for (const ConfigKey& key : keys) {
     if (key.effect != Effect::kBytes || !config.Has(key.name)) continue;
     const Json& value = config[key.name];
+    // A key that came after the recipes: asking for what happens without it is not asking for anything.
+    if (key.type == ValueType::kChoice && key.fallback == "~" && value.AsString() == "auto") continue;
     // How spills lie on the disk changes no byte of what is published.
     if (key.type == ValueType::kShuffle && value.is_object())
       canonical[key.name] = Json(Json::Object{{"seed", value["seed"]}});

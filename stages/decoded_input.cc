@@ -103,6 +103,7 @@ Result<DecodedInput> DecodedInput::LookAt(const InputFile& input, const InputRul
                                           std::uint64_t memory, const std::stop_token& stop) {
   DecodedInput decoded;
   decoded.file_ = input.file;
+  decoded.fixed_ = rules.encoding;
   if (rules.compression) {
     decoded.compression_ = *rules.compression;
   } else {
@@ -140,6 +141,7 @@ Status DecodedInput::FindArchive(const InputRules& rules, std::string_view name,
     return Status(Code::kInvalidArgument, "a zip cannot be compressed itself; leave out its compression");
   if (!archive_) return {};
   archive_rules_ = rules.archive;
+  archive_rules_.encoding = rules.encoding;
   members_ = std::make_shared<MemberBorders>();
   bytes_read_ = std::make_shared<std::atomic<std::uint64_t>>(0);
   file_ = std::make_shared<CountedFile>(std::move(file_), bytes_read_);
@@ -172,11 +174,13 @@ Status DecodedInput::LookAtText(const InputRules& rules, std::string_view name, 
 }
 
 Result<std::unique_ptr<ByteReader>> DecodedInput::Read(std::uint64_t raw_offset,
+                                                       std::optional<Encoding> known,
+                                                       std::shared_ptr<EncodingChoice> choice,
                                                        const std::stop_token& stop) const {
   if (!archive_) {
-    ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> text, ReadBytes(raw_offset, stop));
-    if (compression_ == Compression::kPlain) return text;
-    return std::unique_ptr<ByteReader>(std::make_unique<Judged>(std::move(text)));
+    ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> bytes, ReadBytes(raw_offset, stop));
+    if (compression_ != Compression::kPlain) bytes = std::make_unique<Judged>(std::move(bytes));
+    return NewEncodingReader(std::move(bytes), {fixed_, known}, raw_offset, std::move(choice));
   }
   std::unique_ptr<ArchiveReader> archive;
   if (archive_ == ArchiveKind::kZip) {

@@ -1,6 +1,7 @@
 #include "stages/decompress.h"
 
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -15,19 +16,28 @@ namespace {
 
 class Decompress : public SourceStage {
  public:
-  Decompress(const LineRules& rules, InputRules input, const Subset& subset, InvalidUtf8 invalid)
-      : rules_(rules), input_(std::move(input)), subset_(subset), repair_(invalid) {}
+  Decompress(const LineRules& rules, InputRules input, const Subset& subset, InvalidUtf8 invalid,
+             std::optional<FaultBound> invalid_lines)
+      : rules_(rules),
+        input_(std::move(input)),
+        subset_(subset),
+        repair_(invalid),
+        invalid_lines_(std::move(invalid_lines)) {}
 
   Result<std::unique_ptr<Source>> Open(SourceRequest request) const override {
     return OpenLineSource(std::move(request), rules_, input_, subset_);
   }
   const Transform* repair() const override { return &repair_; }
+  std::vector<FaultBound> bounds() const override {
+    return invalid_lines_ ? std::vector{*invalid_lines_} : std::vector<FaultBound>();
+  }
 
  private:
   const LineRules rules_;
   const InputRules input_;
   const Subset subset_;
   const Utf8Repair repair_;
+  const std::optional<FaultBound> invalid_lines_;
 };
 
 Status Check(const Json& config, Schema& schema) {
@@ -44,8 +54,9 @@ Result<std::unique_ptr<SourceStage>> Make(const StageContext& context) {
   rules.documents = config["documents"].AsString() == "line" ? Documents::kLine : Documents::kBlankLine;
   rules.max_document_bytes = static_cast<std::uint64_t>(config["max_document_bytes"].AsInt());
   ASSIGN_OR_RETURN(const Subset subset, SubsetOf(config));
-  return WithFileSplits(config, std::make_unique<Decompress>(rules, InputRulesOf(config, "format"), subset,
-                                                             InvalidUtf8Of(config)));
+  return WithFileSplits(config,
+                        std::make_unique<Decompress>(rules, InputRulesOf(config, "format"), subset,
+                                                     InvalidUtf8Of(config), InvalidLinesBound(config)));
 }
 
 }  // namespace

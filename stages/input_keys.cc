@@ -4,6 +4,7 @@
 
 #include "base/str.h"
 #include "spec/subset.h"
+#include "text/encoding_guess.h"
 
 namespace pipeline {
 
@@ -13,6 +14,8 @@ constexpr std::string_view kMaxBadRows = "max_bad_rows";
 constexpr std::int64_t kLeastRecord = 1 << 10;
 constexpr std::int64_t kMostRecord = 1 << 30;  // batches count bytes in 32 bits
 constexpr std::int64_t kMostRatio = 1'000'000'000;
+constexpr std::string_view kInvalidLines = "invalid_lines";
+constexpr double kInvalidShare = 0.01;
 
 }  // namespace
 
@@ -46,6 +49,15 @@ std::vector<ConfigKey> InputKeys(std::string_view compression_key) {
        "`text` reads the lines of WARC, XML and HTML as they are; `auto` refuses these, as it does PDF, "
        "Parquet and other formats that are no text.",
        {"auto", "text"}},
+      {"encoding",
+       ValueType::kChoice,
+       "~",
+       Effect::kBytes,
+       "The encoding of the text; `auto`, as without the key, looks at the bytes of each file or member.",
+       {"auto", "utf-8", "shift_jis", "cp932", "euc-jp", "iso-2022-jp", "cp949", "utf-16le", "utf-16be"}},
+      {kInvalidLines, ValueType::kNumber, "0.01", Effect::kNone,
+       "The share of lines with invalid UTF-8 or NUL, of each file and of all together, above which the run "
+       "fails; up to 20 lines never are too many."},
       SubsetKey(),
       {"max_ratio", ValueType::kInteger, "200", Effect::kNone,
        "Above 16 MiB, the most bytes of text that a byte of an archive may stand for."},
@@ -66,6 +78,7 @@ InputRules InputRulesOf(const Json& config, std::string_view compression_key) {
   if (config.Has("splits"))  // which StageType::check has looked at
     if (Result<FileSplits> splits = FileSplits::Make(config["splits"]); splits.ok())
       rules.splits = std::move(splits).value();
+  rules.encoding = EncodingByName(config["encoding"].AsString());
   rules.markup_is_text = rules.archive.markup_is_text = config["content"].AsString() == "text";
   rules.archive.max_ratio = static_cast<std::uint64_t>(config["max_ratio"].AsInt(200));
   return rules;
@@ -76,6 +89,8 @@ Status CheckInputKeys(const Json& config) {
   const std::int64_t ratio = config["max_ratio"].AsInt(200);
   if (ratio < 1 || ratio > kMostRatio)
     return Status(Code::kInvalidArgument, StrCat("max_ratio: ", ratio, ": must be from 1 to ", kMostRatio));
+  if (const double share = config[kInvalidLines].AsDouble(kInvalidShare); !(share >= 0 && share <= 1))
+    return Status(Code::kInvalidArgument, StrCat(kInvalidLines, ": a share, from 0 to 1"));
   if (config.Has("members") && config["members"].AsArray().empty())
     return Status(Code::kInvalidArgument,
                   "members: an empty list selects nothing; leave the key out to read all");
@@ -106,7 +121,27 @@ Status CheckMaxBadRows(const Json& config) {
 }
 
 FaultBound BadRowsBound(const Json& config, std::vector<std::string_view> reasons) {
-  return {kMaxBadRows, "row", std::move(reasons), config[kMaxBadRows].AsDouble()};
+  return {kMaxBadRows, "row", std::move(reasons), config[kMaxBadRows].AsDouble(), true};
+}
+
+std::optional<FaultBound> InvalidLinesBound(const Json& config) {
+  if (InvalidUtf8Of(config) == InvalidUtf8::kFail) return std::nullopt;
+  const std::optional<Encoding> fixed = EncodingByName(config["encoding"].AsString());
+  const auto advice = [decodes =
+                           fixed.value_or(Encoding::kUtf8) != Encoding::kUtf8](std::string_view sample) {
+    std::string fitting;
+    for (const Encoding encoding : decodes ? std::vector<Encoding>() : FittingEncodings(sample))
+      fitting += StrCat(fitting.empty() ? "" : " or ", EncodingName(encoding));
+    return fitting.empty()
+               ? std::string("set encoding if it is another one, or convert the text to UTF-8")
+               : StrCat("these lines fit ", fitting, ": set encoding, or split the file where it changes");
+  };
+  return FaultBound{kInvalidLines,
+                    "line",
+                    {"invalid_utf8", "nul", "dropped_invalid_utf8", "dropped_nul"},
+                    config[kInvalidLines].AsDouble(kInvalidShare),
+                    false,
+                    advice};
 }
 
 void ReadCutKeys(const Json& config, LineRules& rules) {

@@ -1,6 +1,7 @@
 // The keys that stages which read files have in common.
 #pragma once
 
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -29,5 +30,9 @@ InvalidUtf8 InvalidUtf8Of(const Json& config);
 ConfigKey MaxBadRowsKey();
 Status CheckMaxBadRows(const Json& config);
 FaultBound BadRowsBound(const Json& config, std::vector<std::string_view> reasons);
+
+/// `invalid_lines`, of stages that have InputKeys and repair UTF-8 by Utf8Repair's reasons; absent where
+/// `invalid_utf8` is a failure.
+std::optional<FaultBound> InvalidLinesBound(const Json& config);
 
 }  // namespace pipeline

@@ -29,16 +29,24 @@ void AddReasons(const CutCounts& cut, StageCounts& counts) {
   add("document_cut", cut.document_cut);
 }
 
+/// Counts lines that were decoded: "decoded_shift_jis".
+std::string CountName(Encoding encoding) {
+  std::string name = StrCat("decoded_", EncodingName(encoding));
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
 class LineSource : public Source {
  public:
   LineSource(SourceRequest request, const LineRules& rules, DecodedInput input, const Subset& subset,
-             const std::optional<FileSplits>& splits, const std::optional<ColumnRules>& columns)
+             const InputRules& opened, const std::optional<ColumnRules>& columns)
       : request_(std::move(request)),
         rules_(rules),
         subset_(subset),
         input_(std::move(input)),
-        splits_(splits),
-        of_splits_(splits ? splits->names().size() : 0),
+        splits_(opened.splits),
+        of_splits_(splits_ ? splits_->names().size() : 0),
+        fixed_(opened.encoding),
         cutter_(rules),
         columns_(columns ? std::optional<RowColumns>(*columns) : std::nullopt),
         stop_with_(request_.stop, [this] { stop_.request_stop(); }) {}
@@ -50,12 +58,15 @@ class LineSource : public Source {
     done_ = IsPastLast(first);
     if (done_) return {};
     std::unique_ptr<ByteReader> reader;
-    if (input_.seekable()) {
-      ASSIGN_OR_RETURN(reader, ReaderBefore(first));
+    if (input_.seekable() && first > 0) {
+      ASSIGN_OR_RETURN(const std::optional<Encoding> known, EncodingBefore(KnownEnd(first - 1)->raw_end));
+      if (known.value_or(Encoding::kUtf8) == Encoding::kUtf8) {
+        ASSIGN_OR_RETURN(reader, ReaderBefore(first, known));
+      }
     }
     if (begins_inside_ && rules_.header) RETURN_IF_ERROR(LookAtFront());
     if (reader == nullptr) {
-      ASSIGN_OR_RETURN(reader, input_.Read(0, stop_.get_token()));
+      ASSIGN_OR_RETURN(reader, input_.Read(0, std::nullopt, choice_, stop_.get_token()));
     }
     text_ = std::make_unique<ReadAhead>(std::move(reader), stop_);
     return {};
@@ -77,14 +88,29 @@ class LineSource : public Source {
     return request_.known_end ? request_.known_end(partition) : std::nullopt;
   }
 
+  // What the bytes in front of `border` decide on; absent where all of them are ASCII.
+  Result<std::optional<Encoding>> EncodingBefore(std::uint64_t border) {
+    if (fixed_) return fixed_;
+    const auto choice = std::make_shared<EncodingChoice>();
+    ASSIGN_OR_RETURN(const auto reader, input_.Read(0, std::nullopt, choice, stop_.get_token()));
+    std::string buffer(kFrontBytes, '\0');
+    for (std::uint64_t at = 0; at < border && !choice->made();) {
+      ASSIGN_OR_RETURN(const std::size_t got, reader->Read(buffer));
+      if (got == 0) break;
+      at += got;
+    }
+    const std::optional<EncodingChoice::Made> made = choice->made();
+    return made && made->offset < border ? std::optional(made->encoding) : std::nullopt;
+  }
+
   // A reader at the latest known border at or before `partition` that ends a document, with the cutter
-  // set to it; null where there is none.
-  Result<std::unique_ptr<ByteReader>> ReaderBefore(std::uint32_t partition) {
+  // set to it; null where there is none. `known` as EncodingBefore says it.
+  Result<std::unique_ptr<ByteReader>> ReaderBefore(std::uint32_t partition, std::optional<Encoding> known) {
     for (; partition > 0; --partition) {
       const std::optional<PartitionEnd> end = KnownEnd(partition - 1);
       if (!end || end->raw_end < kBorderBytes) continue;
       ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> reader,
-                       input_.Read(end->raw_end - kBorderBytes, stop_.get_token()));
+                       input_.Read(end->raw_end - kBorderBytes, known, choice_, stop_.get_token()));
       std::string before(kBorderBytes, '\0');
       RETURN_IF_ERROR(ReadExactly(*reader, before));
       if (!EndsDocument(before, rules_.documents)) continue;
@@ -128,6 +154,7 @@ class LineSource : public Source {
             return Finish(batch);
           }
           cutter_.TakeCounts();
+          RETURN_IF_ERROR(CheckBorder(end));
           break;
         }
         case Event::kInputEnd: {
@@ -147,6 +174,25 @@ class LineSource : public Source {
       held_.reset();
     }
     return false;
+  }
+
+  // Of a partition that is passed over: that it is the one which an earlier run made.
+  Status CheckBorder(const CutEnd& cut) const {
+    const std::optional<PartitionEnd> known = KnownEnd(cut.partition);
+    if (!known || (known->raw_end == cut.raw_end && known->document_end == cut.document_end)) return {};
+    return Status(Code::kInvalidArgument,
+                  StrCat("partition ", cut.partition, " ended at byte ", known->raw_end,
+                         " of the text when an earlier run made it, and ends at byte ", cut.raw_end,
+                         " now: that run read another encoding; run with --force to make all of it again"));
+  }
+
+  // The encoding of the line of the held event; absent where it is UTF-8, or ASCII in front of the first byte
+  // that decided.
+  std::optional<Encoding> Decoded() const {
+    if (fixed_) return *fixed_ == Encoding::kUtf8 ? std::nullopt : fixed_;
+    if (!made_ || made_->encoding == Encoding::kUtf8) return std::nullopt;
+    return cutter_.raw_bytes() > member_.offset + made_->offset ? std::optional(made_->encoding)
+                                                                : std::nullopt;
   }
 
   // Whether the record of the held event belongs into another batch.
@@ -169,8 +215,9 @@ class LineSource : public Source {
       batch.text.Append(record.bytes);
     } else {
       ASSIGN_OR_RETURN(reason, columns_->Take(record.bytes, record.document, batch.text, batch.label));
-      if (!reason.empty()) bad_rows_.Add(reason);
+      if (!reason.empty()) reasons_.Add(reason);
     }
+    if (const std::optional<Encoding> decoded = Decoded()) reasons_.Add(CountName(*decoded));
     if (reason.empty()) {
       batch.heads.push_back({record.index, 0, record.document, record.key});
       if (splits_) batch.split.push_back(member_.split);
@@ -190,7 +237,7 @@ class LineSource : public Source {
     counts.bytes_out = batch.text.bytes();
     AddReasons(cut, counts);
     if (outside_subset_ > 0) counts.Add("outside_subset", std::exchange(outside_subset_, 0));
-    counts += std::exchange(bad_rows_, {});
+    counts += std::exchange(reasons_, {});
     return true;
   }
 
@@ -198,6 +245,7 @@ class LineSource : public Source {
   void BeginMember() {
     if (splits_) of_splits_[member_.split].documents = DocumentsOfSplit();
     member_ = std::move(next_member_);
+    made_.reset();
     member_document_ = cutter_.documents();
     if (!splits_) return;
     const std::uint64_t had = of_splits_[member_.split].documents;
@@ -243,11 +291,18 @@ class LineSource : public Source {
       cutter_.FinishInput();
       return {};
     }
+    if (!made_) FindChoice();
     if (splits_ && fed_ == member_.offset) ++of_splits_[member_.split].members;
     cutter_.Feed(pending_.substr(0, bytes));
     pending_.remove_prefix(bytes);
     fed_ += bytes;
     return {};
+  }
+
+  // What was decided on is known once its bytes are here.
+  void FindChoice() {
+    const EncodingChoice* const choice = input_.members() == nullptr ? choice_.get() : member_.choice.get();
+    if (choice != nullptr) made_ = choice->made();
   }
 
   Status InMember(Status status) const {
@@ -270,7 +325,8 @@ class LineSource : public Source {
   // The header, and what stands before the first record. Having begun after them, one must look.
   Status LookAtFront() {
     LineCutter cutter(rules_);
-    ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, input_.Read(0, stop_.get_token()));
+    ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader,
+                     input_.Read(0, Encoding::kUtf8, nullptr, stop_.get_token()));
     std::string buffer(kFrontBytes, '\0');
     while (true) {
       ASSIGN_OR_RETURN(const Event event, cutter.Next());
@@ -302,9 +358,12 @@ class LineSource : public Source {
   const DecodedInput input_;
   const std::optional<FileSplits> splits_;  // of the members of an archive
   std::vector<OfSplit> of_splits_;
+  const std::optional<Encoding> fixed_;  // absent: the bytes decide
+  const std::shared_ptr<EncodingChoice> choice_ = std::make_shared<EncodingChoice>();  // of a file
+  std::optional<EncodingChoice::Made> made_;  // of the file, or the member; where it is known
   LineCutter cutter_;
   std::optional<RowColumns> columns_;
-  StageCounts bad_rows_;              // since the last batch
+  StageCounts reasons_;               // of rows and records, since the last batch
   std::uint64_t outside_subset_ = 0;  // records, since then
   std::stop_source stop_;
   std::stop_callback<std::function<void()>> stop_with_;
@@ -332,6 +391,7 @@ std::vector<Reason> LineReasons() {
       {"long_quarantined", "It was longer than `max_record_bytes` and was set aside.", kLookedAt, kDropped},
       {"long_split", "It was longer than `max_record_bytes` and became several records.", kLookedAt},
       {"crlf", "It ended in CR LF.", kLookedAt},
+      {"decoded_*", "It was decoded from another encoding than UTF-8.", kLookedAt},
       {"document_cut", "A partition ended inside it.", kDocuments},
       {"outside_subset", "It was read and is not in the `subset`.", kRecords, kNotMeant},
       Tally("blank_lines", "Blank lines, which are no records."),
@@ -363,7 +423,7 @@ Result<std::unique_ptr<Source>> OpenLineSource(SourceRequest request, const Line
   LineRules cut = rules;
   if (!opened.splits) cut.max_documents = subset.documents;  // else of each split
   auto source = std::make_unique<LineSource>(std::move(request), cut, std::move(decoded).value(), subset,
-                                             opened.splits, columns);
+                                             opened, columns);
   if (Status status = source->Start(); !status.ok()) return std::move(status).Annotate(name);
   return std::unique_ptr<Source>(std::move(source));
 }

@@ -24,19 +24,19 @@ constexpr std::array<std::string_view, 6> kFaults = {"dropped_quotes",     "drop
 class ReadRows : public SourceStage {
  public:
   ReadRows(const LineRules& rules, InputRules input, const Subset& subset, std::optional<ColumnRules> columns,
-           RowTextRules text, FaultBound bad_rows)
+           RowTextRules text, std::vector<FaultBound> bounds)
       : rules_(rules),
         input_(std::move(input)),
         subset_(subset),
         columns_(std::move(columns)),
         text_(std::move(text)),
-        bad_rows_(std::move(bad_rows)) {}
+        bounds_(std::move(bounds)) {}
 
   Result<std::unique_ptr<Source>> Open(SourceRequest request) const override {
     return OpenLineSource(std::move(request), rules_, input_, subset_, columns_);
   }
   const Transform* repair() const override { return &text_; }
-  std::vector<FaultBound> bounds() const override { return {bad_rows_}; }
+  std::vector<FaultBound> bounds() const override { return bounds_; }
 
  private:
   const LineRules rules_;
@@ -44,7 +44,7 @@ class ReadRows : public SourceStage {
   const Subset subset_;
   const std::optional<ColumnRules> columns_;  // absent for JSON
   const RowText text_;
-  const FaultBound bad_rows_;
+  const std::vector<FaultBound> bounds_;
 };
 
 bool IsJson(const Json& config) { return config["format"].AsString() == "jsonl"; }
@@ -120,9 +120,11 @@ Result<std::unique_ptr<SourceStage>> Make(const StageContext& context) {
     if (columns->quotes) rules.quoted_delimiter = columns->delimiter;
   }
   ASSIGN_OR_RETURN(const Subset subset, SubsetOf(config));
-  return WithFileSplits(config, std::make_unique<ReadRows>(
-                                    rules, InputRulesOf(config, "compression"), subset, std::move(columns),
-                                    std::move(text), BadRowsBound(config, {kFaults.begin(), kFaults.end()})));
+  std::vector<FaultBound> bounds = {BadRowsBound(config, {kFaults.begin(), kFaults.end()})};
+  if (std::optional<FaultBound> invalid = InvalidLinesBound(config)) bounds.push_back(*std::move(invalid));
+  return WithFileSplits(config,
+                        std::make_unique<ReadRows>(rules, InputRulesOf(config, "compression"), subset,
+                                                   std::move(columns), std::move(text), std::move(bounds)));
 }
 
 }  // namespace

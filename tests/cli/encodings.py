@@ -11,6 +11,7 @@ import gzip
 import io
 import lzma
 import random
+import re
 import struct
 import sys
 import tarfile
@@ -162,8 +163,212 @@ def the_name_of_a_file_says_nothing():
         expect(place.run("-j1"), 1, "corpus.txt: is a PDF document")
 
 
+# --- Encodings
+
+JAPANESE = ["昨日は友達と駅の近くの寺に行きました。", "明日の会議の資料を午前中に送ってください。", "「雨が降りそうだね」と母が言った。",
+            "新しい図書館には子供の本がたくさんある。", "電車が遅れて、約束の時間に間に合わなかった。"]
+KOREAN = ["어제 친구랑 영화를 봤는데 정말 재미있었어요.", "내일 회의 자료를 오전에 보내 주세요.", "비가 올 것 같다고 어머니가 말했다.",
+          "새로 생긴 도서관에는 어린이 책이 많다.", "지하철이 늦어서 약속 시간에 늦었다."]
+
+
+def text_of(sentences, lines=400):
+    return "".join(f"{number} {sentences[number % 5]}{sentences[number * 7 % 5]}\n" for number in range(lines))
+
+
+# A name, the text, Python's codec, and the value of `encoding`; absent for UTF-8.
+ENCODINGS = [("Shift_JIS", JAPANESE, "cp932", "shift_jis"), ("EUC-JP", JAPANESE, "euc-jp", "euc-jp"),
+             ("ISO-2022-JP", JAPANESE, "iso-2022-jp", "iso-2022-jp"), ("CP949", KOREAN, "cp949", "cp949"),
+             ("EUC-KR", KOREAN, "euc-kr", "cp949"), ("UTF-16LE", JAPANESE, "utf-16le", "utf-16le"),
+             ("UTF-16BE", KOREAN, "utf-16be", "utf-16be"), ("UTF-16 with a mark", KOREAN, "utf-16", "utf-16le"),
+             ("UTF-8 with a mark", JAPANESE, "utf-8-sig", None), ("UTF-8", KOREAN, "utf-8", None)]
+
+
+def shards(place):
+    return {name: digest for name, digest in support.tree(place.artifact).items() if "tfrecord" in name}
+
+
+def partitions(place, stage="text"):
+    """The last line of each partition, by its name."""
+    lines = [(support.fields(line), line) for line in place.log_text().splitlines() if line.startswith("done\t")]
+    return {line["unit"]: {**line, "whole": whole} for line, whole in lines
+            if line["unit"].startswith(f"{stage}/00") and "-of-" not in line["unit"]}
+
+
+def decoded(place):
+    """What the log says of each partition, in their order: the encoding that its lines were decoded from."""
+    found = [re.findall(r"decoded_(\w+) ", line["whole"] + " ") for _, line in sorted(partitions(place).items())]
+    return [names[0] if names else None for names in found]
+
+
+def published_as_utf8(text):
+    with Input(text.encode()) as place:
+        place.ok("-j1")
+        return shards(place)
+
+
+def every_encoding_gives_what_utf8_gives():
+    wants = {}
+    for what, sentences, codec, choice in ENCODINGS:
+        text = text_of(sentences)
+        if text not in wants:
+            wants[text] = published_as_utf8(text)
+        for keys in ({}, {"encoding": choice or "utf-8"}):
+            with Input(text.encode(codec)) as place:
+                place.stages["lines"].update(keys)
+                place.ok("-j3", "--batch-bytes", "3000")
+                check(shards(place) == wants[text], f"{what}, {keys}: other bytes")
+                said = set(decoded(place))
+                check(said == {choice and choice.replace("-", "_")}, f"{what}: the log says {said}")
+    return f"{len(ENCODINGS)} encodings"
+
+
+def members_have_encodings_of_their_own():
+    texts = {"a": text_of(JAPANESE, 100), "b": text_of(KOREAN, 100), "c": text_of(JAPANESE, 77), "d": text_of(KOREAN, 30)}
+    codecs = ("cp932", "cp949", "utf-8", "utf-16be")
+    with Input(tar_of(**{name: text.encode() for name, text in texts.items()})) as place:
+        place.stages["lines"]["partition"] = "4KiB"
+        place.ok("-j1")
+        want = shards(place)
+    for pack in (lambda data: data, lzma.compress):
+        with Input(pack(tar_of(**{name: text.encode(codec) for (name, text), codec in zip(texts.items(), codecs)}))) as place:
+            place.stages["lines"]["partition"] = "4KiB"
+            place.ok("-j3", "--batch-bytes", "3000")
+            check(shards(place) == want, "other bytes")
+            forget_partitions(place, keep=3)
+            place.ok("-j2")
+            check(shards(place) == want, "other bytes when resumed")
+
+
+def forget_partitions(place, keep):
+    """As if the run had been killed when `keep` partitions were logged; the directory has them all."""
+    support.shutil.rmtree(place.out)
+    lines, kept, seen = place.log_text().splitlines(keepends=True), [], 0
+    for line in lines:
+        unit = support.fields(line).get("unit", "")
+        if unit.startswith("text/"):
+            seen += 1
+            if seen > keep or "-of-" in unit or unit.endswith("*"):
+                continue
+        kept.append(line)
+    place.log.write_text("".join(kept))
+
+
+def a_resumed_run_reads_what_the_first_one_read():
+    text = text_of(JAPANESE, 3000)
+    want = published_as_utf8(text)
+    with Input(text.encode("cp932")) as place:
+        place.stages["lines"]["partition"] = "16KiB"
+        place.ok("-j1")
+        check(shards(place) == want, "other bytes")
+        before = partitions(place)
+        check(len(before) > 10, before)
+        forget_partitions(place, keep=4)
+        place.ok("-j2")
+        check(shards(place) == want, "other bytes when resumed")
+        check({unit: line["digest"] for unit, line in partitions(place).items()}
+              == {unit: line["digest"] for unit, line in before.items()}, "other partitions")
+        place.stages["lines"]["encoding"] = "auto"  # what it is without the key
+        run = place.ok("-j1")
+        check(not run.units, f"ran again: {run.counted()}")
+
+
+def ascii_in_front_decides_nothing():
+    ascii_lines = "plain text, a line of it, which says nothing about the encoding\n" * 2000
+    text = ascii_lines + text_of(KOREAN, 400)
+    want = published_as_utf8(text)
+    for codec, choice in (("cp949", "cp949"), ("utf-8", None)):
+        with Input(text.encode(codec)) as place:
+            place.stages["lines"]["partition"] = "16KiB"
+            place.ok("-j1")
+            check(shards(place) == want, f"{codec}: other bytes")
+            said = decoded(place)
+            check(said[0] is None and said[-1] == choice, said)
+            for keep in (2, len(said) - 1):
+                forget_partitions(place, keep)
+                place.ok("-j2")
+                check(shards(place) == want, f"{codec}: other bytes when resumed behind {keep} partitions")
+    return f"{len(said)} partitions"
+
+
+def two_that_fit_alike_are_named():
+    # The same bytes are せせせせ in EUC-JP.
+    with Input(("ㅋㅋㅋㅋ\n" * 50).encode("cp949")) as place:
+        run = place.run("-j1")
+        expect(run, 1, "input: is no UTF-8, and fits ", "cp949", "euc-jp", "alike; set encoding")
+        check(not place.published(), "published it")
+        place.stages["lines"]["encoding"] = "cp949"
+        place.ok("-j1")
+        return run.err.splitlines()[0]
+
+
+# --- Damaged lines
+
+def lines_with(damaged, of, first=17):
+    text = [f"{number} {JAPANESE[number % 5]}\n".encode() for number in range(of)]
+    for number in range(damaged):
+        text[first - 1 + number * 3] = b"caf\xe9 au lait\n"
+    return b"".join(text)
+
+
+def too_many_damaged_lines_end_it():
+    with Input(lines_with(20, 400)) as place:  # 5 %, but no more than 20
+        place.ok("-j1")
+    with Input(lines_with(21, 2100)) as place:  # 1 %
+        place.ok("-j1")
+    told = []
+    for policy in ("replace", "quarantine"):
+        with Input(lines_with(21, 2099)) as place:
+            place.stages["lines"].update(partition="16KiB", invalid_utf8=policy)
+            for args in (("-j1",), ("-j3", "--batch-bytes", "3000")):  # the second run is resumed
+                run = place.run(*args)
+                expect(run, 1, "input: 21 of 2099 lines are at fault, more than invalid_lines (0.01) allows",
+                       "the first is record 16 of partition 0 (from 0), invalid_utf8: caf? au lait; all are in quarantine/",
+                       "set encoding if it is another one, or convert the text to UTF-8, or raise invalid_lines")
+                check(not place.published(), "published it")
+                told.append(run.err.splitlines()[0])
+            place.stages["lines"]["invalid_lines"] = 0.02
+            run = place.ok("-j1")
+            check(run.of("partitions") == 0, f"made again what stands: {run.counted()}")
+    return told[0]
+
+
+def a_hundred_thousand_lines_are_enough():
+    """The end is far away, and damaged: it is never reached."""
+    text = lines_with(1500, 110_000) + b"good\n" * 1_000_000
+    with Input(gzip.compress(text, 1)[:-1000]) as place:
+        place.stages["lines"].update(partition="1MiB")
+        run = place.run("-j2")
+        expect(run, 1, "lines are at fault, more than invalid_lines (0.01) allows")
+        lines = int(re.search(r"1500 of (\d+) lines", run.err).group(1))
+        check(100_000 <= lines < 150_000, f"found it after {lines} lines")
+
+
+def what_other_inputs_finished_stands():
+    with Input(lines_with(0, 500), "a.txt") as place:
+        (place.root / "b.txt").write_bytes(text_of(JAPANESE, 500).encode("cp932") + b"\x80\n" * 30)
+        place.stages["source"]["url"] = [str(place.root / "a.txt"), str(place.root / "b.txt")]
+        run = place.run("-j1", "-k", "5")
+        expect(run, 1, "b.txt: 30 of 530 lines are at fault", "set encoding if it is another one")
+        place.stages["lines"]["invalid_lines"] = 0.1
+        run = place.ok("-j1")
+        check(run.of("ends") == 1 and run.of("partitions") == 0, f"made again what stands: {run.counted()}")
+        counts = place.out
+        check(counts.exists(), "nothing was published")
+
+
+def encodings_that_damaged_lines_fit_are_named():
+    text = lines_with(0, 20_000) + text_of(JAPANESE, 400).encode("euc-jp")
+    with Input(text) as place:
+        run = place.run("-j1")
+        expect(run, 1, "400 of 20400 lines", "these lines fit euc-jp: set encoding, or split the file where it changes")
+        return run.err.splitlines()[0]
+
+
 SCENARIOS = [formats_are_refused_by_name, text_formats_pass_where_they_are_asked_for, rows_are_looked_at_too,
-             the_name_of_a_file_says_nothing]
+             the_name_of_a_file_says_nothing, every_encoding_gives_what_utf8_gives, members_have_encodings_of_their_own,
+             a_resumed_run_reads_what_the_first_one_read, ascii_in_front_decides_nothing, two_that_fit_alike_are_named,
+             too_many_damaged_lines_end_it, a_hundred_thousand_lines_are_enough, what_other_inputs_finished_stands,
+             encodings_that_damaged_lines_fit_are_named]
 
 if __name__ == "__main__":
     sys.exit(support.main(SCENARIOS))

@@ -40,7 +40,8 @@ def corpus(seed, size):
                 line += chance.choice(DIRT) + "あと"
             raw = line.encode()
             if chance.random() < 0.02:
-                raw += chance.choice(BROKEN) + "壊れ".encode()
+                broken = chance.choice(BROKEN)
+                raw += (b"" if len(out) % 5 < 3 else broken) + "壊れ".encode()  # fewer than `invalid_lines`
             out.append(raw + (b"\r\n" if chance.random() < 0.1 else b"\n"))
             made += len(out[-1])
         out.append(b"\n" * chance.randrange(1, 4))

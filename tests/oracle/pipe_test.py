@@ -30,7 +30,7 @@ def corpus(seed):
             if chance.random() < 0.2:
                 line += chance.choice(DIRT) + "あと"
             line = line.encode()
-            if chance.random() < 0.05:
+            if chance.random() < 0.008:  # below `invalid_lines`
                 line += chance.choice(BROKEN) + "壊れ".encode()
             out.append(line + (b"\r\n" if chance.random() < 0.1 else b"\n"))
         out.append(b"\n" * chance.randrange(1, 3))

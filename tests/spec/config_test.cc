@@ -60,6 +60,19 @@ TEST(CanonicalConfigTest, KeepsOnlyWhatHasASayInTheBytes) {
   EXPECT_EQ(CanonicalConfig({}, config).Dump(), "{}");
 }
 
+TEST(CanonicalConfigTest, ALaterKeyThatIsLeftToTheProgramLeavesRecipesAsTheyWere) {
+  const std::vector<ConfigKey> keys = {
+      {"encoding", ValueType::kChoice, "~", Effect::kBytes, "", {"auto", "utf-8"}},
+      {"archive", ValueType::kChoice, "auto", Effect::kBytes, "", {"auto", "tar"}},
+  };
+  const auto canonical = [&keys](std::string_view encoding) {
+    return CanonicalConfig(keys, Json(Json::Object{{"encoding", Json(encoding)}, {"archive", Json("auto")}}))
+        .Dump();
+  };
+  EXPECT_EQ(canonical("auto"), R"({"archive":"auto"})");
+  EXPECT_EQ(canonical("utf-8"), R"({"archive":"auto","encoding":"utf-8"})");
+}
+
 TEST(CanonicalConfigTest, HowSpillsAreStoredIsNoPartOfAShuffle) {
   const std::vector<ConfigKey> keys = {{"shuffle", ValueType::kShuffle, "{seed: 0}", Effect::kBytes, ""}};
   const auto canonical = [&](Json shuffle) {

@@ -120,6 +120,7 @@ std::string Corpus(std::size_t bytes) {
 
 Json SmallPartitions() {
   Json config = DefaultConfig();
+  config["invalid_lines"] = Json(1.0);  // a Corpus has many
   config["partition"] = Json(20'000);
   return config;
 }
@@ -214,20 +215,87 @@ TEST(DecompressTest, ResumesWithWhatIsWantedWhereverThatIs) {
 }
 
 TEST(DecompressTest, SeekableInputIsNotDecodedFromItsStart) {
-  const std::string text = Corpus(200'000);
-  const Json config = SmallPartitions();
+  const std::string text = Corpus(4'000'000);
+  Json config = SmallPartitions();
+  config["partition"] = Json(100'000);
   const Outcome whole = RunSource(config, RequestFor(text));
-  // Damage at the start, which a resume has no reason to read.
+  const auto last = static_cast<std::uint32_t>(whole.partitions.size() - 1);
+  // Damage behind the bytes that decide the encoding, which a resume has no reason to read.
   std::string bytes = XzCompress(text, 10'000);
-  bytes[200] = static_cast<char>(bytes[200] ^ 1);
+  const std::size_t damage = bytes.size() * 7 / 10;
+  bytes[damage] = static_cast<char>(bytes[damage] ^ 1);
+  EXPECT_FALSE(RunSource(config, RequestFor(bytes)).status.ok());
   SourceRequest request = RequestFor(bytes);
-  request.wanted = [](std::uint32_t p) { return p == 4; };
+  request.wanted = [last](std::uint32_t p) { return p == last; };
   request.known_end = [&](std::uint32_t p) { return std::optional(whole.partitions.at(p).end); };
-  request.last_wanted = 4;
+  request.last_wanted = last;
   const Outcome outcome = RunSource(config, std::move(request));
   ASSERT_TRUE(outcome.status.ok()) << outcome.status.message();
   ASSERT_EQ(outcome.partitions.size(), 1u);
-  EXPECT_TRUE(outcome.partitions.at(4) == whole.partitions.at(4));
+  EXPECT_TRUE(outcome.partitions.at(last) == whole.partitions.at(last));
+}
+
+// As an earlier run logged the first `done` partitions of `whole`.
+void PassOver(const Outcome& whole, std::uint32_t done, SourceRequest& request) {
+  request.wanted = [done](std::uint32_t p) { return p >= done; };
+  request.known_end = [&whole, done](std::uint32_t p) {
+    return p < done ? std::optional(whole.partitions.at(p).end) : std::nullopt;
+  };
+}
+
+std::string Times(const std::string& line, int times) {
+  std::string lines;
+  for (int i = 0; i < times; ++i) lines += line;
+  return lines;
+}
+
+TEST(DecompressTest, DecodedTextIsWhatItsUtf8IsAlsoWhereItIsResumed) {
+  const std::string utf8 = "日本語の文です。\n\n",
+                    sjis = "\x93\xFA\x96\x7B\x8C\xEA\x82\xCC\x95\xB6\x82\xC5\x82\xB7\x81\x42\n\n";
+  for (const int ascii : {0, 1000}) {
+    const std::string front = Times("nothing that tells\n\n", ascii);
+    const Json config = SmallPartitions();
+    const Outcome whole = RunSource(config, RequestFor(front + Times(sjis, 4000)));
+    const Outcome wanted = RunSource(config, RequestFor(front + Times(utf8, 4000)));
+    std::uint64_t decoded = 0;  // which a text in UTF-8 has none of
+    for (const auto& [p, partition] : whole.partitions) {
+      const auto found = partition.counts.reasons.find("decoded_shift_jis");
+      if (found != partition.counts.reasons.end()) decoded += found->second;
+    }
+    Outcome compared = whole;
+    for (auto& [p, partition] : compared.partitions) partition.counts.reasons.erase("decoded_shift_jis");
+    ExpectSame(compared, wanted, "decoded");
+    const auto partitions = static_cast<std::uint32_t>(whole.partitions.size());
+    for (const std::string& text : {utf8, sjis})
+      for (std::uint32_t done = 0; done <= partitions; ++done) {
+        const Outcome& before = text == utf8 ? wanted : whole;
+        SourceRequest request = RequestFor(front + Times(text, 4000));
+        PassOver(before, done, request);
+        const Outcome rest = RunSource(config, std::move(request));
+        ASSERT_TRUE(rest.status.ok()) << rest.status.message();
+        ASSERT_EQ(rest.partitions.size(), partitions - done);
+        for (const auto& [p, partition] : rest.partitions) {
+          ASSERT_TRUE(partition == before.partitions.at(p)) << p << " behind " << done;
+        }
+      }
+    EXPECT_EQ(decoded, 4000u);
+  }
+}
+
+// A version that knew no encodings took it for UTF-8 and went by other offsets.
+TEST(DecompressTest, PartitionsThatWereReadInAnotherEncodingAreNotMixedWithIt) {
+  const std::string sjis =
+      Times("\x93\xFA\x96\x7B\x8C\xEA\x82\xCC\x95\xB6\x82\xC5\x82\xB7\x81\x42\n\n", 4000);
+  Json config = SmallPartitions();
+  config["encoding"] = Json("utf-8");
+  const Outcome before = RunSource(config, RequestFor(sjis));
+  config["encoding"] = Json("auto");
+  for (const std::string& bytes : {sjis, GzipCompress(sjis)}) {
+    SourceRequest request = RequestFor(bytes);
+    PassOver(before, 2, request);
+    EXPECT_NE(RunSource(config, std::move(request)).status.message().find("that run read another encoding"),
+              std::string::npos);
+  }
 }
 
 TEST(DecompressTest, NothingWantedReadsNothing) {
@@ -285,8 +353,8 @@ TEST(DecompressTest, ErrorsNameTheInputTheOffsetAndWhatToDo) {
   config["format"] = Json("xz");
   EXPECT_EQ(RunSource(config, RequestFor("garbage, whatever it may be", "ja")).status.message(),
             "ja: damaged xz data at byte 12: no stream header stands here; fetch the file again");
-  EXPECT_EQ(RunSource(DefaultConfig(), RequestFor("\xFF\xFE"
-                                                  "a\0"s,
+  EXPECT_EQ(RunSource(DefaultConfig(), RequestFor("\xFF\xFE\0\0"
+                                                  "a\0\0\0"s,
                                                   "u.txt"))
                 .status.code(),
             Code::kInvalidArgument);

@@ -231,9 +231,9 @@ TEST(FileSplitsTest, MembersWithoutASplitOrWithTwoAreRefused) {
 }
 
 TEST(FileSplitsTest, ABeginningHasTheFirstDocumentsOfEachSplit) {
-  const std::vector<TestMember> members = {{"train/1", "a\n"},         {"train/2", "\n\nb\nc\nd\n"},
-                                           {"train/3", "e\n\xFF\xFE"}, {"test/1", "f\ng\nh"},
-                                           {"train/4", "i\n"},         {"test/damaged", "\xFF\xFE"}};
+  const std::vector<TestMember> members = {
+      {"train/1", "a\n"},    {"train/2", "\n\nb\nc\nd\n"}, {"train/3", "e\n\xFF\xFE"},
+      {"test/1", "f\ng\nh"}, {"train/4", "i\n"},           {"test/damaged", std::string("\xFF\xFE\0\0", 4)}};
   Json config = LineConfig();
   config["subset"] = "2";
   for (const std::size_t batch : {1u, 1u << 18}) {

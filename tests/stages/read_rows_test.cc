@@ -289,12 +289,12 @@ TEST(ArchivedLinesTest, ArchivesOfTextAreReadByDecompress) {
   EXPECT_NE(read(GzipCompress("text"), "a.tgz").status.message().find("named as a tar archive"),
             std::string::npos);
   EXPECT_EQ(read(Zip({{"u",
-                       "\xFF\xFE"
-                       "a\0"s}}),
+                       "\xFF\xFE\0\0"
+                       "a\0\0\0"s}}),
                  "a.zip")
                 .status.message()
                 .substr(0, 37),
-            "a.zip: member 'u': text is UTF-16LE, ");
+            "a.zip: member 'u': text is UTF-32LE, ");
   EXPECT_NE(read(GzipCompress(Zip({{"a", "b"}})), "a").status.message().find("zip inside gzip"),
             std::string::npos);
   config["archive"] = "none";

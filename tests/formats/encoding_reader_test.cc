@@ -1,0 +1,137 @@
+#include "formats/encoding_reader.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "tests/support/memory_file.h"
+
+namespace pipeline {
+namespace {
+
+using namespace std::string_literals;
+
+struct Text {
+  std::string utf8;
+  Status status;
+  std::optional<EncodingChoice::Made> made;
+};
+
+Text Read(const std::string& bytes, const EncodingRules& rules = {}, std::size_t chunk = 1 << 20,
+          std::size_t piece = 1 << 20, std::uint64_t offset = 0) {
+  Text text;
+  const auto choice = std::make_shared<EncodingChoice>();
+  const auto reader = NewEncodingReader(std::make_unique<MemoryReader>(bytes, chunk), rules, offset, choice);
+  std::string buffer(piece, '\0');
+  while (true) {
+    const Result<std::size_t> got = reader->Read(buffer);
+    text.status = got.status();
+    if (!got.ok() || *got == 0) break;
+    text.utf8.append(buffer, 0, *got);
+  }
+  text.made = choice->made();
+  return text;
+}
+
+std::string Times(const std::string& line, std::size_t times) {
+  std::string lines;
+  for (std::size_t i = 0; i < times; ++i) lines += line;
+  return lines;
+}
+
+const std::string kSjis =
+    "\x93\xFA\x96\x7B\x8C\xEA\x82\xCC\x95\xB6\x82\xC5\x82\xB7\x81\x42\n";  // 日本語の文です。
+const std::string kUtf8 = "日本語の文です。\n";
+const std::string kAscii =
+    "plain text of a hundred bytes or so, which says nothing about what may follow it in the file ...\n";
+
+TEST(EncodingReaderTest, Utf8AndAsciiComeThroughAsTheyAre) {
+  for (const std::string& bytes : {""s, "a"s, kAscii, Times(kAscii, 40'000), Times(kUtf8, 100'000),
+                                   Times(kAscii, 20'000) + Times(kUtf8, 3) + "\xE6\x97", "b\xFF\n"s}) {
+    const Text text = Read(bytes);
+    ASSERT_TRUE(text.status.ok());
+    EXPECT_TRUE(text.utf8 == bytes);
+    if (text.made) {
+      EXPECT_EQ(text.made->encoding, Encoding::kUtf8);
+    }
+  }
+  EXPECT_FALSE(Read(Times(kAscii, 40'000)).made);
+}
+
+TEST(EncodingReaderTest, TheFirstMebibyteThatTellsDecides) {
+  for (const std::size_t lines : {0u, 1u, 10'000u, 30'000u}) {
+    const std::string front = Times(kAscii, lines);
+    const Text text = Read(front + Times(kSjis, 100'000));
+    ASSERT_TRUE(text.status.ok());
+    EXPECT_TRUE(text.utf8 == front + Times(kUtf8, 100'000)) << lines;
+    ASSERT_TRUE(text.made);
+    EXPECT_EQ(text.made->encoding, Encoding::kShiftJis);
+    EXPECT_EQ(text.made->offset, front.size());
+  }
+  // Whatever comes later: it was decided.
+  const std::string first = Times(kUtf8, 50'000), later = Times(kSjis, 100'000);
+  EXPECT_TRUE(Read(first + later).utf8 == first + later);
+}
+
+TEST(EncodingReaderTest, PiecesDoNotMatter) {
+  const std::string front = Times(kAscii, 11'000);
+  for (const std::string& bytes :
+       {Times(kSjis, 20'000), front + Times(kSjis, 2'000), front + Times(kUtf8, 2'000),
+        "\xFF\xFE\x42\x30\x0A\x00"s, front + "\x1B$B$\"\x1B(B\n"}) {
+    const Text whole = Read(bytes);
+    for (const std::size_t chunk : {13u, 4096u})
+      for (const std::size_t piece : {11u, 65536u}) {
+        const Text pieces = Read(bytes, {}, chunk, piece);
+        ASSERT_TRUE(pieces.utf8 == whole.utf8) << chunk << ' ' << piece;
+        ASSERT_EQ(pieces.made->encoding, whole.made->encoding);
+        ASSERT_EQ(pieces.made->offset, whole.made->offset);
+      }
+  }
+}
+
+TEST(EncodingReaderTest, WhatAnEarlierRunKnewIsTakenOver) {
+  const std::string front = Times(kAscii, 30'000), bytes = front + Times(kSjis, 1000);
+  EXPECT_TRUE(Read(bytes, {{}, Encoding::kShiftJis}).utf8 == Read(bytes).utf8);
+  EXPECT_TRUE(Read(bytes, {{}, Encoding::kUtf8}).utf8 == bytes);
+  EXPECT_EQ(Read("\x42\x30", {{}, Encoding::kUtf16Le}).utf8, "あ");
+  // All in front of an offset was ASCII: what follows decides as it would have.
+  const std::size_t at = front.size() / 2 + 1;
+  const Text rest = Read(bytes.substr(at), {}, 1 << 20, 1 << 20, at);
+  EXPECT_TRUE(rest.utf8 == Read(bytes).utf8.substr(at));
+  ASSERT_TRUE(rest.made);
+  EXPECT_EQ(rest.made->offset, front.size());
+}
+
+TEST(EncodingReaderTest, SomebodySaysSo) {
+  EXPECT_EQ(Read(kSjis, {Encoding::kShiftJis, {}}).utf8, kUtf8);
+  EXPECT_EQ(Read(kSjis, {Encoding::kUtf8, {}}).utf8, kSjis);
+  EXPECT_EQ(Read("a\0"s, {Encoding::kUtf16Le, {}}).utf8, "a");
+  EXPECT_FALSE(Read(kUtf8, {Encoding::kUtf16Le, Encoding::kUtf8}).made);  // nobody found it out
+}
+
+TEST(EncodingReaderTest, ACharacterThatTheTextEndsInIsIllegal) {
+  EXPECT_EQ(Read(Times(kSjis, 5) + "\x93").utf8, Times(kUtf8, 5) + "\xFF");
+}
+
+TEST(EncodingReaderTest, WhatStandsInFrontOfDamageIsGivenOut) {
+  for (const std::string& front : {kAscii, Times(kUtf8, 10), Times(kSjis, 10)}) {
+    const auto reader = NewEncodingReader(
+        std::make_unique<MemoryReader>(front, 1000, std::stop_token(), Status(Code::kDataLoss, "torn")), {},
+        0, nullptr);
+    std::string buffer(1 << 20, '\0'), utf8;
+    Result<std::size_t> got = std::size_t{0};
+    while ((got = reader->Read(buffer)).ok() && *got > 0) utf8.append(buffer, 0, *got);
+    EXPECT_EQ(got.status().code(), Code::kDataLoss);
+    EXPECT_EQ(utf8, front == Times(kSjis, 10) ? Times(kUtf8, 10) : front);
+  }
+  // A connection that ends says nothing about the bytes behind it.
+  const auto reader = NewEncodingReader(
+      std::make_unique<MemoryReader>(kSjis, 1000, std::stop_token(), Status(Code::kUnavailable, "torn")), {},
+      0, nullptr);
+  std::string buffer(100, '\0');
+  EXPECT_EQ(reader->Read(buffer).status().code(), Code::kUnavailable);
+}
+
+}  // namespace
+}  // namespace pipeline

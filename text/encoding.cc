@@ -1,0 +1,129 @@
+#include "text/encoding.h"
+
+#include <unicode/ucnv.h>
+#include <unicode/utf16.h>
+
+#include <utility>
+
+#include "base/str.h"
+#include "text/unicode.h"
+
+namespace pipeline {
+
+namespace {
+
+struct Named {
+  std::string_view name;
+  const char* converter;  // of ICU
+};
+
+const Named& NamesOf(Encoding encoding) {
+  static constexpr std::array<Named, kEncodings.size()> kNames = {
+      {{"utf-8", "UTF-8"},
+       {"shift_jis", "ibm-943_P15A-2003"},
+       {"euc-jp", "euc-jp-2007"},
+       {"iso-2022-jp", "ISO_2022,locale=ja,version=3"},
+       {"cp949", "windows-949-2000"},
+       {"utf-16le", "UTF-16LE"},
+       {"utf-16be", "UTF-16BE"}}};
+  return kNames[static_cast<std::size_t>(encoding)];
+}
+
+void AppendUtf8(UChar32 c, std::string& out) {
+  if (c < 0x80) {
+    out += static_cast<char>(c);
+  } else if (c < 0x800) {
+    out += static_cast<char>(0xC0 | c >> 6);
+    out += static_cast<char>(0x80 | (c & 0x3F));
+  } else if (c < 0x10000) {
+    out += static_cast<char>(0xE0 | c >> 12);
+    out += static_cast<char>(0x80 | (c >> 6 & 0x3F));
+    out += static_cast<char>(0x80 | (c & 0x3F));
+  } else {
+    out += static_cast<char>(0xF0 | c >> 18);
+    out += static_cast<char>(0x80 | (c >> 12 & 0x3F));
+    out += static_cast<char>(0x80 | (c >> 6 & 0x3F));
+    out += static_cast<char>(0x80 | (c & 0x3F));
+  }
+}
+
+/// IBM's tables permute three control characters.
+UChar32 ControlOfIbm943(UChar32 c) { return c == 0x1C ? 0x1A : c == 0x7F ? 0x1C : c == 0x1A ? 0x7F : c; }
+
+}  // namespace
+
+struct EncodingDecoder::State {
+  explicit State(Encoding of) : encoding(of) {}
+  ~State() { ucnv_close(converter); }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
+  void Append(const UChar* begin, const UChar* end, std::string& out) {
+    for (; begin != end; ++begin) {
+      UChar32 c = *begin;
+      if (U16_IS_LEAD(c)) {
+        high = *begin;
+        continue;
+      }
+      if (U16_IS_TRAIL(c)) {  // ICU gives pairs
+        c = U16_GET_SUPPLEMENTARY(high, c);
+      } else if (encoding == Encoding::kShiftJis) {
+        c = ControlOfIbm943(c);
+      }
+      AppendUtf8(c, out);
+    }
+  }
+
+  const Encoding encoding;
+  UConverter* converter = nullptr;
+  UChar high = 0;  // of a pair whose other half is to come
+};
+
+std::string_view EncodingName(Encoding encoding) { return NamesOf(encoding).name; }
+
+std::optional<Encoding> EncodingByName(std::string_view name) {
+  for (const Encoding encoding : kEncodings)
+    if (EncodingName(encoding) == name) return encoding;
+  if (name == "cp932") return Encoding::kShiftJis;
+  return std::nullopt;
+}
+
+EncodingDecoder::EncodingDecoder(std::unique_ptr<State> state) : state_(std::move(state)) {}
+EncodingDecoder::EncodingDecoder(EncodingDecoder&&) noexcept = default;
+EncodingDecoder& EncodingDecoder::operator=(EncodingDecoder&&) noexcept = default;
+EncodingDecoder::~EncodingDecoder() = default;
+
+Result<EncodingDecoder> EncodingDecoder::New(Encoding encoding) {
+  auto state = std::make_unique<State>(encoding);
+  UErrorCode error = U_ZERO_ERROR;
+  state->converter = ucnv_open(NamesOf(encoding).converter, &error);
+  if (U_SUCCESS(error))
+    ucnv_setToUCallBack(state->converter, UCNV_TO_U_CALLBACK_STOP, nullptr, nullptr, nullptr, &error);
+  if (U_FAILURE(error))
+    return Status(Code::kUnimplemented,
+                  StrCat("ICU ", IcuVersion(), " has no table of ", EncodingName(encoding), " (",
+                         u_errorName(error), "); install all of its data"));
+  return EncodingDecoder(std::move(state));
+}
+
+Status EncodingDecoder::Decode(std::string_view bytes, bool last, std::string& utf8) {
+  constexpr std::size_t kUnits = 4096;
+  std::array<UChar, kUnits> units;
+  const char* from = bytes.data();
+  const char* const end = from + bytes.size();
+  while (true) {
+    UErrorCode error = U_ZERO_ERROR;
+    UChar* to = units.data();
+    ucnv_toUnicode(state_->converter, &to, units.data() + kUnits, &from, end, nullptr, last ? 1 : 0, &error);
+    state_->Append(units.data(), to, utf8);
+    if (error == U_BUFFER_OVERFLOW_ERROR) continue;
+    if (U_SUCCESS(error)) return {};
+    if (error != U_ILLEGAL_CHAR_FOUND && error != U_INVALID_CHAR_FOUND && error != U_TRUNCATED_CHAR_FOUND &&
+        error != U_ILLEGAL_ESCAPE_SEQUENCE && error != U_UNSUPPORTED_ESCAPE_SEQUENCE)
+      return Status(Code::kInternal, StrCat("ICU ", IcuVersion(), ": ", u_errorName(error)));
+    utf8 += kIllegalSequence;
+    if (error == U_TRUNCATED_CHAR_FOUND) return {};
+  }
+}
+
+}  // namespace pipeline

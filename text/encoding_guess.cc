@@ -1,0 +1,271 @@
+#include "text/encoding_guess.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <utility>
+
+#include "base/str.h"
+#include "text/frequent_characters.h"
+#include "text/utf8.h"
+
+namespace pipeline {
+
+namespace {
+
+using namespace std::string_view_literals;
+
+// The numbers of text/encodings.md.
+constexpr double kFits = 0.5;
+constexpr double kAlike = 0.9;
+constexpr double kIllegal = -4;
+constexpr double kRareKanji = 0.3;
+constexpr double kHalfWidth = 0.7;
+constexpr double kOtherLanguage = 0.8;
+constexpr std::uint64_t kMostDamagedLines = 20;
+constexpr std::uint64_t kLinesPerDamaged = 100;
+
+bool IsAmong(std::u16string_view sorted, char32_t c) {
+  return c <= 0xFFFF && std::binary_search(sorted.begin(), sorted.end(), static_cast<char16_t>(c));
+}
+
+bool IsIn(char32_t c, char32_t first, char32_t last) { return c >= first && c <= last; }
+
+bool IsPunctuation(char32_t c) {
+  return IsIn(c, 0x2010, 0x2027) || IsIn(c, 0x3000, 0x301F) || c == 0x30FB || c == 0x30FC ||
+         IsIn(c, 0xFF01, 0xFF5E);
+}
+
+double Japanese(char32_t c) {
+  if (IsIn(c, 0x3041, 0x309E) || IsIn(c, 0x30A1, 0x30FE) || IsPunctuation(c)) return 1;
+  if (IsIn(c, 0x4E00, 0x9FFF) || c == 0x3005) return IsAmong(kFrequentKanji, c) ? 1 : kRareKanji;
+  return 0;
+}
+
+double Korean(char32_t c) {
+  if (IsPunctuation(c)) return 1;
+  if (IsIn(c, 0xAC00, 0xD7A3)) return IsAmong(kFrequentHangul, c) ? 1 : 0.2;
+  if (c == 0x314B || c == 0x314E || c == 0x3160 || c == 0x315C) return 1;  // ㅋ ㅎ ㅠ ㅜ: laughing, crying
+  return IsIn(c, 0x3131, 0x318E) ? 0.2 : 0;
+}
+
+/// What a piece of text, decoded, is made of.
+struct Makeup {
+  std::uint64_t ascii = 0;       // that text has
+  std::uint64_t others = 0;      // neither ASCII nor illegal
+  std::uint64_t illegal = 0;     // sequences
+  std::uint64_t strange = 0;     // control characters, private ones and the like
+  std::uint64_t line_feeds = 0;  // of `ascii`
+  std::uint64_t swapped = 0;     // of `others`: as LF is in the other byte order
+  std::uint64_t half_width = 0;  // of `others`: katakana
+  std::uint64_t rare_kanji = 0;  // of `others`
+  std::uint64_t low = 0;         // of `others`: below U+2000, or punctuation
+  double japanese = 0;           // points
+  double korean = 0;
+
+  double Mean(double points) const {
+    const auto all = static_cast<double>(others + illegal);
+    return all == 0 ? 0 : (points + kIllegal * static_cast<double>(illegal)) / all;
+  }
+};
+
+Makeup MakeupOf(std::string_view decoded) {
+  Makeup makeup;
+  std::array<char32_t, 1024> characters;
+  while (!decoded.empty()) {
+    std::string_view clean = decoded.substr(0, decoded.find(kIllegalSequence));
+    decoded.remove_prefix(clean.size());
+    while (!clean.empty()) {
+      const std::size_t count = DecodeUtf8(clean, characters);
+      for (const char32_t c : std::span(characters).first(count)) {
+        if (c < 0x80) {
+          const bool is_text = c >= 0x20 || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == 0x1B;
+          ++(is_text ? makeup.ascii : makeup.strange);
+          if (c == '\n') ++makeup.line_feeds;
+          continue;
+        }
+        ++makeup.others;
+        if (IsIn(c, 0x0A00, 0x0AFF)) ++makeup.swapped;
+        if (IsIn(c, 0x80, 0x9F) || IsIn(c, 0xE000, 0xF8FF) || IsIn(c, 0xFFF0, 0xFFFF)) ++makeup.strange;
+        if (c < 0x2000 || IsPunctuation(c)) ++makeup.low;
+        if (IsIn(c, 0xFF66, 0xFF9F)) ++makeup.half_width;
+        const double points = Japanese(c);
+        if (points == kRareKanji) ++makeup.rare_kanji;
+        makeup.japanese += points;
+        makeup.korean += Korean(c);
+      }
+    }
+    while (!decoded.empty() && decoded.front() == kIllegalSequence) {
+      ++makeup.illegal;
+      decoded.remove_prefix(1);
+    }
+  }
+  // Bytes of Chinese, read as Shift_JIS, are half-width katakana amid rare kanji.
+  if (makeup.rare_kanji * 10 <= makeup.others)
+    makeup.japanese += kHalfWidth * static_cast<double>(makeup.half_width);
+  return makeup;
+}
+
+Result<Makeup> MakeupAs(Encoding encoding, std::string_view bytes) {
+  ASSIGN_OR_RETURN(EncodingDecoder decoder, EncodingDecoder::New(encoding));
+  std::string decoded;
+  RETURN_IF_ERROR(decoder.Decode(bytes, false, decoded));
+  return MakeupOf(decoded);
+}
+
+/// How well an encoding fits; below kFits not at all.
+struct Fit {
+  Encoding encoding = Encoding::kUtf8;
+  double score = 0;
+};
+
+Result<Fit> FitOf(Encoding encoding, std::string_view bytes) {
+  ASSIGN_OR_RETURN(const Makeup makeup, MakeupAs(encoding, bytes));
+  return Fit{encoding, makeup.Mean(encoding == Encoding::kCp949 ? makeup.korean : makeup.japanese)};
+}
+
+Result<Fit> FitOfUtf16(Encoding encoding, std::string_view bytes) {
+  ASSIGN_OR_RETURN(const Makeup makeup, MakeupAs(encoding, bytes));
+  const auto all = static_cast<double>(makeup.ascii + makeup.others);
+  const bool is_no_text = makeup.illegal * 1000 > makeup.others || makeup.swapped * 4 > makeup.line_feeds ||
+                          makeup.strange * 100 > makeup.ascii + makeup.others;
+  if (makeup.ascii == 0 || is_no_text) return Fit{encoding, 0};
+  const auto ascii = static_cast<double>(makeup.ascii);
+  const double low = (ascii + static_cast<double>(makeup.low)) / all;
+  const double score = (ascii + std::max(makeup.japanese, makeup.korean)) / all;
+  // Of all its characters, so that a line end in the right byte order counts, too.
+  return Fit{encoding, std::max(score, low >= kOtherLanguage ? low : 0)};
+}
+
+/// The best one first.
+std::vector<Fit> Fitting(std::vector<Fit> fits) {
+  std::erase_if(fits, [](const Fit& fit) { return fit.score < kFits; });
+  std::stable_sort(fits.begin(), fits.end(), [](const Fit& a, const Fit& b) { return a.score > b.score; });
+  return fits;
+}
+
+/// Of those that are no UTF-16 and have bytes from 80 on.
+Result<std::vector<Fit>> FitsOfBytes(std::string_view bytes) {
+  std::vector<Fit> fits;
+  for (const Encoding encoding : {Encoding::kShiftJis, Encoding::kEucJp, Encoding::kCp949}) {
+    ASSIGN_OR_RETURN(const Fit fit, FitOf(encoding, bytes));
+    fits.push_back(fit);
+  }
+  return Fitting(std::move(fits));
+}
+
+Result<Encoding> Best(const std::vector<Fit>& fits) {
+  if (fits.empty()) return Encoding::kUtf8;
+  if (fits.size() == 1 || fits[1].score < kAlike * fits[0].score) return fits[0].encoding;
+  return Status(Code::kInvalidArgument,
+                StrCat("is no UTF-8, and fits ", EncodingName(fits[0].encoding), " and ",
+                       EncodingName(fits[1].encoding), " alike; set encoding: to the one that it has"));
+}
+
+/// The byte order mark at the front; absent where there is none, or one that leaves the text as it is.
+std::optional<Encoding> ByMark(std::string_view sample) {
+  if (sample.starts_with("\xFF\xFE\0\0"sv) || sample.starts_with("\0\0\xFE\xFF"sv)) return Encoding::kUtf8;
+  if (sample.starts_with("\xFF\xFE")) return Encoding::kUtf16Le;
+  if (sample.starts_with("\xFE\xFF")) return Encoding::kUtf16Be;
+  if (sample.starts_with("\xEF\xBB\xBF")) return Encoding::kUtf8;
+  return std::nullopt;
+}
+
+bool MayBeIso2022Jp(std::string_view sample) {
+  if (std::any_of(sample.begin(), sample.end(), [](char byte) { return static_cast<signed char>(byte) < 0; }))
+    return false;
+  constexpr std::array kEscapes = {"\x1B$@"sv, "\x1B$B"sv, "\x1B$(D"sv, "\x1B(I"sv};
+  return std::any_of(kEscapes.begin(), kEscapes.end(), [sample](std::string_view escape) {
+    return sample.find(escape) != std::string_view::npos;
+  });
+}
+
+/// Without what may be the beginning of a character at its end.
+std::string_view WithoutTorn(std::string_view sample) {
+  for (std::size_t back = 1; back <= 3 && back <= sample.size(); ++back) {
+    const auto byte = static_cast<unsigned char>(sample[sample.size() - back]);
+    if (byte >= 0xC0) return sample.substr(0, sample.size() - back);
+    if (byte < 0x80) break;
+  }
+  return sample;
+}
+
+bool IsUtf8Enough(std::string_view sample) {
+  std::uint64_t lines = 0, damaged_lines = 0, characters = 0, damage = 0;
+  std::string repaired;
+  for (std::string_view rest = WithoutTorn(sample); !rest.empty();) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    if (line.empty()) continue;
+    ++lines;
+    if (IsCleanUtf8(line)) {
+      characters += static_cast<std::uint64_t>(std::count_if(
+          line.begin(), line.end(), [](char byte) { return static_cast<unsigned char>(byte) >= 0xC0; }));
+      continue;
+    }
+    repaired.clear();
+    const Utf8Damage found = RepairUtf8(line, repaired);
+    damaged_lines += found.invalid_utf8 > 0 ? 1 : 0;
+    damage += found.invalid_utf8;
+    const auto leads =
+        static_cast<std::uint64_t>(std::count_if(repaired.begin(), repaired.end(), [](char byte) {
+          return static_cast<unsigned char>(byte) >= 0xC0;
+        }));
+    characters += leads - found.invalid_utf8 - found.nul;
+  }
+  return damaged_lines * kLinesPerDamaged <= lines ||
+         (damaged_lines <= kMostDamagedLines && characters >= damage);
+}
+
+}  // namespace
+
+std::size_t FindDecidingByte(std::string_view bytes, bool nul) {
+  // A byte is 0 where subtracting 1 from it borrows; none is above 7F here.
+  constexpr std::uint64_t kOnes = 0x0101010101010101, kHighs = 0x8080808080808080, kEscapes = 0x1B * kOnes;
+  std::size_t at = 0;
+  for (std::uint64_t word = 0; at + sizeof(word) <= bytes.size(); at += sizeof(word)) {
+    std::memcpy(&word, bytes.data() + at, sizeof(word));
+    const std::uint64_t found = word | ((word ^ kEscapes) - kOnes) | (nul ? word - kOnes : 0);
+    if ((found & kHighs) != 0) break;
+  }
+  for (; at < bytes.size(); ++at)
+    if (static_cast<signed char>(bytes[at]) < 0 || bytes[at] == '\x1B' || (nul && bytes[at] == '\0'))
+      return at;
+  return std::string_view::npos;
+}
+
+Result<std::optional<Encoding>> GuessWideEncoding(std::string_view front) {
+  if (const std::optional<Encoding> marked = ByMark(front)) return marked;
+  if (front.find('\0') == std::string_view::npos) return std::optional<Encoding>();
+  std::vector<Fit> fits;
+  for (const Encoding encoding : {Encoding::kUtf16Le, Encoding::kUtf16Be}) {
+    ASSIGN_OR_RETURN(const Fit fit, FitOfUtf16(encoding, front));
+    fits.push_back(fit);
+  }
+  fits = Fitting(std::move(fits));
+  if (fits.empty()) return std::optional<Encoding>();
+  ASSIGN_OR_RETURN(const Encoding best, Best(fits));
+  return std::optional(best);
+}
+
+Result<Encoding> GuessEncoding(std::string_view sample) {
+  if (MayBeIso2022Jp(sample)) {
+    ASSIGN_OR_RETURN(const Makeup makeup, MakeupAs(Encoding::kIso2022Jp, sample));
+    if (makeup.others > 0 && makeup.illegal * 100 <= makeup.others) return Encoding::kIso2022Jp;
+  }
+  if (IsUtf8Enough(sample)) return Encoding::kUtf8;
+  ASSIGN_OR_RETURN(const std::vector<Fit> fits, FitsOfBytes(sample));
+  return Best(fits);
+}
+
+std::vector<Encoding> FittingEncodings(std::string_view bytes) {
+  std::vector<Encoding> names;
+  const Result<std::vector<Fit>> fits = FitsOfBytes(bytes);
+  if (!fits.ok()) return names;
+  for (const Fit& fit : *fits) names.push_back(fit.encoding);
+  return names;
+}
+
+}  // namespace pipeline
