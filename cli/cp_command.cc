@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/digest.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "cli/exit_code.h"
@@ -27,9 +28,11 @@
 #include "remote/gcs_object.h"
 #include "remote/gcs_place.h"
 #include "remote/gcs_reader.h"
+#include "remote/http_text.h"
 #include "remote/listing.h"
 #include "remote/object_copy.h"
 #include "storage/directory.h"
+#include "storage/kept_part.h"
 #include "storage/local_file.h"
 #include "storage/local_names.h"
 #include "storage/local_store.h"
@@ -361,6 +364,13 @@ class Copying {
     if ((IsRemote(item.from) && !target_.is_bucket) || IsWeb(*Uri::Parse(item.from)))
       source.file = std::make_shared<CountedFile>(source.file, progress_->input_read, read);
     CopyTarget to{*target_.store, item.name, target_.root.Join(item.name).ToString(), replaces_, {}};
+    if (!target_.is_bucket) to.part = KeptPartPath(target_.root.Join(item.name).path);
+    to.went_on = [&](std::uint64_t bytes) {
+      LogInfo(StrCat(to.shown, ": ", HumanBytes(bytes), " of ", HumanBytes(item.size),
+                     " are here from a copy before; this one goes on behind them"));
+      progress_->input_read += bytes;
+      read += bytes;
+    };
     if (!target_.there) {
       ASSIGN_OR_RETURN(to.there, target_.store->Stat(item.name));
     } else if (const auto there = target_.there->find(item.name); there != target_.there->end()) {
@@ -384,11 +394,15 @@ class Copying {
       }
       if (!found) return Status(Code::kNotFound, StrCat(item.from, ": no such object"));
       source.crc32c = found->crc32c;
+      source.version = StrCat(client->settings().endpoint.url, " ", item.from, " ", found->generation);
       source.file = std::make_shared<GcsFile>(std::move(client), uri.authority, *std::move(found));
     } else {
       ASSIGN_OR_RETURN(RemoteFile file, OpenRemoteFile(item.from, {Patience::kRun}, stop_));
       source.file = std::move(file.bytes);
       source.crc32c = file.crc32c;
+      // Secrets may stand in the address.
+      if (file.facts && IsStrongTag(file.facts->etag))
+        source.version = StrCat(DigestOf(item.from).ToHex(), " ", source.file->size(), " ", file.facts->etag);
     }
     return source;
   }

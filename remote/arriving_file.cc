@@ -92,8 +92,8 @@ class ArrivingFile::Reader final : public ByteReader {
 
 Result<std::unique_ptr<ArrivingFile>> ArrivingFile::Begin(std::shared_ptr<const ByteFile> remote,
                                                           Arrival arrival) {
-  ASSIGN_OR_RETURN(std::unique_ptr<PartFile> part,
-                   PartFile::Open(arrival.path, arrival.identity, remote->size()));
+  const auto open = arrival.among_others ? &PartFile::OpenAmongOthers : &PartFile::Open;
+  ASSIGN_OR_RETURN(std::unique_ptr<PartFile> part, open(arrival.path, arrival.identity, remote->size()));
   // Nothing would tell that the rest belongs to another version.
   if (arrival.whole_first && !arrival.crc32c && !arrival.pin && !part->is_whole())
     RETURN_IF_ERROR(part->Empty());
@@ -133,8 +133,9 @@ Status ArrivingFile::WaitUntilSized(std::stop_token stop) const {
 }
 
 void ArrivingFile::Fetch(std::stop_token stop) {
+  Status outcome = CheckKept(stop);
   if (arrival_.progress) arrival_.progress(part_->state().bytes, size_, false);
-  Status outcome = FetchWhole(stop);
+  if (outcome.ok()) outcome = FetchWhole(stop);
   // What is here is worth keeping, however it ended.
   if (Status synced = part_->Sync(); outcome.ok()) outcome = std::move(synced);
   if (outcome.ok()) outcome = CheckWhole();
@@ -147,6 +148,17 @@ void ArrivingFile::Fetch(std::stop_token stop) {
   changed_.notify_all();
 }
 
+Status ArrivingFile::CheckKept(const std::stop_token& stop) {
+  if (!arrival_.among_others || part_->state().bytes == 0) return {};
+  ASSIGN_OR_RETURN(const std::uint32_t crc32c, HashWhatIsHere(nullptr, stop));
+  if (crc32c == part_->state().crc32c) return {};
+  RETURN_IF_ERROR(part_->Empty());
+  const std::scoped_lock lock(mutex_);
+  here_ = 0;
+  sized_ = false;
+  return {};
+}
+
 /// All of it, and where it is pinned, what it is pinned to.
 Status ArrivingFile::FetchWhole(std::stop_token stop) {
   bool all_came_now = part_->state().bytes == 0;
@@ -156,7 +168,7 @@ Status ArrivingFile::FetchWhole(std::stop_token stop) {
     std::uint32_t crc32c = 0;  // of what is here
     if (arrival_.pin) {
       hasher.emplace(arrival_.pin->kind);
-      ASSIGN_OR_RETURN(crc32c, HashWhatIsHere(*hasher, stop));
+      ASSIGN_OR_RETURN(crc32c, HashWhatIsHere(&*hasher, stop));
     }
     if (Status rest = FetchRest(hasher, stop); !rest.ok()) {
       if (rest.code() != Code::kCancelled && arrival_.resize && arrival_.resize()) {
@@ -212,7 +224,7 @@ Status ArrivingFile::FetchDecoded(EncodedFile& encoded, const std::stop_token& s
 }
 
 /// Of what an earlier one left, its journal has the crc32c alone.
-Result<std::uint32_t> ArrivingFile::HashWhatIsHere(ChecksumHasher& hasher,
+Result<std::uint32_t> ArrivingFile::HashWhatIsHere(ChecksumHasher* hasher,
                                                    const std::stop_token& stop) const {
   std::string piece(kPiece, '\0');
   std::uint32_t crc32c = 0;
@@ -224,7 +236,7 @@ Result<std::uint32_t> ArrivingFile::HashWhatIsHere(ChecksumHasher& hasher,
                      part_->ReadAt(at, std::span(piece).first(static_cast<std::size_t>(wanted))));
     if (got == 0) return Status(Code::kDataLoss, StrCat(part_->path(), ": ends at byte ", at, "; run again"));
     const std::string_view here = std::string_view(piece).substr(0, got);
-    hasher.Update(here);
+    if (hasher != nullptr) hasher->Update(here);
     crc32c = Crc32c(here, crc32c);
     at += got;
   }

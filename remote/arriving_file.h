@@ -31,6 +31,9 @@ struct Arrival {
   bool whole_first = false;             // nothing is given before all of it is here and checked
   std::optional<std::uint32_t> crc32c;  // of the whole, where its server said what it must be
   std::optional<Checksum> pin = {};     // of the whole, where a person said it; as `whole_first`
+  /// The part file lies where others work, too: PartFile::OpenAmongOthers, and what an earlier process left
+  /// is read again and held against its journal before it counts.
+  bool among_others = false;
   /// Asked where the whole is not what it is pinned to: whether fetching it again may give another. Empty:
   /// no.
   std::function<bool(bool all_came_now)> distrust = {};
@@ -72,13 +75,15 @@ class ArrivingFile final : public ByteFile {
 
   ArrivingFile(std::shared_ptr<const ByteFile> remote, Arrival arrival, std::unique_ptr<PartFile> part);
   void Fetch(std::stop_token stop);
+  /// Drops what is kept and no longer what arrived.
+  Status CheckKept(const std::stop_token& stop);
   Status FetchWhole(std::stop_token stop);
   Status FetchRest(std::optional<ChecksumHasher>& hasher, std::stop_token stop);
   /// All of it by `encoded`; what was here is dropped.
   Status FetchDecoded(EncodedFile& encoded, const std::stop_token& stop);
   std::unique_ptr<EncodedFile> Otherwise(const Status& failure) const;
-  /// The crc32c of what is here.
-  Result<std::uint32_t> HashWhatIsHere(ChecksumHasher& hasher, const std::stop_token& stop) const;
+  /// The crc32c of what is here; `hasher`, where there is one, takes the same bytes.
+  Result<std::uint32_t> HashWhatIsHere(ChecksumHasher* hasher, const std::stop_token& stop) const;
   Status CheckWhole();
   void Publish(std::uint64_t bytes);
 

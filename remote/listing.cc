@@ -23,9 +23,7 @@ namespace fs = std::filesystem;
 using Visit = std::function<Status(const Listed&)>;
 
 /// A writer's, which is no object yet.
-bool IsUnfinished(std::string_view name) {
-  return ParseTemporaryName(name.substr(name.rfind('/') + 1)).has_value();
-}
+bool IsUnfinished(std::string_view name) { return IsUnfinishedName(name.substr(name.rfind('/') + 1)); }
 
 bool IsEarlier(const Listed& a, const Listed& b) { return a.place < b.place; }
 

@@ -5,7 +5,10 @@
 
 #include "base/crc32c.h"
 #include "base/str.h"
+#include "remote/arriving_file.h"
 #include "remote/retry.h"
+#include "storage/kept_part.h"
+#include "storage/local_file.h"
 
 namespace pipeline {
 
@@ -44,10 +47,48 @@ Result<bool> AreEqual(const CopySource& from, const CopyTarget& to, const Object
   return ours == theirs;
 }
 
+/// All of the source, in a part beside where the object is going to be; null where none is kept.
+Result<std::unique_ptr<LocalFile>> FetchIntoPart(const CopySource& from, const CopyTarget& to,
+                                                 const std::stop_token& stop) {
+  if (to.part.empty() || from.version.empty() || from.file->size() < kKeepsPartFrom)
+    return std::unique_ptr<LocalFile>();
+  Arrival arrival;
+  arrival.name = from.name;
+  arrival.path = to.part;
+  arrival.identity = from.version;
+  arrival.crc32c = from.crc32c;
+  arrival.among_others = true;
+  std::uint64_t kept = 0;  // written by the thread of the file, and read when that has ended
+  arrival.progress = [&to, &kept, is_first = true](std::uint64_t here, std::uint64_t, bool) mutable {
+    kept = here;
+    if (std::exchange(is_first, false) && here > 0 && to.went_on) to.went_on(here);
+  };
+  Result<std::unique_ptr<ArrivingFile>> file = ArrivingFile::Begin(from.file, std::move(arrival));
+  // Then it is read as it comes, once more.
+  if (file.status().Detail<PartIsTaken>() != nullptr) return std::unique_ptr<LocalFile>();
+  if (!file.ok()) return file.status();
+  Status arrived = (*file)->WaitUntilWhole(stop);
+  // While the part is still ours: whoever takes it before it is linked is noticed.
+  if (arrived.ok()) return LocalFile::Open(to.part, LocalFile::Keeper::kStore);
+  (*file).reset();
+  // What is of another version than is there now, or other than it should be, is of no use to the next one.
+  if (kept == 0 || arrived.code() == Code::kDataLoss) {
+    static_cast<void>(RemoveKeptPart(to.part));
+  } else if (arrived.code() == Code::kUnavailable || arrived.code() == Code::kResourceExhausted) {
+    std::string words =
+        StrCat(arrived.message(), "; what has arrived is kept, and the same command goes on with it");
+    return std::move(arrived).Reword(std::move(words));
+  }
+  return arrived;
+}
+
 Status Write(const CopySource& from, const CopyTarget& to, const Condition& condition,
              const std::stop_token& stop) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<LocalFile> part, FetchIntoPart(from, to, stop));
+  const ByteFile* file = from.file.get();
+  if (part != nullptr) file = part.get();
   ASSIGN_OR_RETURN(const std::unique_ptr<ObjectWriter> writer, to.store.Create(to.name, condition));
-  RETURN_IF_ERROR(writer->AppendFile(*from.file, stop));
+  RETURN_IF_ERROR(writer->AppendFile(*file, stop));
   if (stop.stop_requested()) return Status(Code::kCancelled, StrCat(to.shown, ": writing was stopped"));
   ASSIGN_OR_RETURN(const ObjectInfo made, writer->Commit(stop));
   if (made.size == from.file->size() && (!made.crc32c || !from.crc32c || made.crc32c == from.crc32c))
@@ -56,9 +97,7 @@ Status Write(const CopySource& from, const CopyTarget& to, const Condition& cond
                 StrCat(to.shown, ": is not what was read from ", from.name, "; replace it with --force"));
 }
 
-}  // namespace
-
-Result<CopyOutcome> CopyObject(const CopySource& from, const CopyTarget& to, std::stop_token stop) {
+Result<CopyOutcome> Copy(const CopySource& from, const CopyTarget& to, const std::stop_token& stop) {
   std::optional<ObjectInfo> there = to.there;
   Retry retry(RetryMeans{.policy = kDamagedOnTheWay});
   for (bool looked = false;;) {
@@ -79,6 +118,16 @@ Result<CopyOutcome> CopyObject(const CopySource& from, const CopyTarget& to, std
     }
     RETURN_IF_ERROR(retry.Again(std::move(written), std::nullopt, stop));
   }
+}
+
+}  // namespace
+
+Result<CopyOutcome> CopyObject(const CopySource& from, const CopyTarget& to, std::stop_token stop) {
+  Result<CopyOutcome> outcome = Copy(from, to, stop);
+  // Also what was left of a copy of something else: nobody goes on with it here. What cannot be removed now
+  // is found by a Sweep.
+  if (outcome.ok() && !to.part.empty()) static_cast<void>(RemoveKeptPart(to.part));
+  return outcome;
 }
 
 }  // namespace pipeline

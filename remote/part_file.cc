@@ -15,8 +15,11 @@
 #include "base/str.h"
 #include "base/uninterrupted.h"
 #include "storage/directory.h"
+#include "storage/kept_part.h"
 #include "storage/local_error.h"
+#include "storage/local_file.h"
 #include "storage/local_store.h"
+#include "storage/local_writer.h"
 
 namespace pipeline {
 
@@ -30,9 +33,22 @@ constexpr std::size_t kPiece = std::size_t{1} << 20;
 
 std::string NameOf(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
+/// Not by a store: the journal of a kept part has a name that no store has.
+Result<std::string> ReadJournalText(const std::string& path, bool must_be_ours) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<LocalFile> file, LocalFile::Open(path, LocalFile::Keeper::kStore));
+  struct stat found;
+  if (fstat(file->descriptor(), &found) != 0) return LocalError(path, "cannot look at it", errno);
+  if (file->size() > kMaxJournalBytes || (must_be_ours && found.st_uid != geteuid()))
+    return Status(Code::kDataLoss, StrCat(path, ": no journal of ours"));
+  std::string text(static_cast<std::size_t>(file->size()), '\0');
+  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file->Open(std::uint64_t{0}, std::stop_token()));
+  if (!text.empty()) RETURN_IF_ERROR(ReadExactly(*reader, text));
+  return text;
+}
+
 /// Absent where there is no journal that could be gone by.
-std::optional<PartState> ReadJournal(Store& store, const std::string& name) {
-  const Result<std::string> text = ReadObject(store, name, kMaxJournalBytes);
+std::optional<PartState> ReadJournal(const std::string& path, bool must_be_ours) {
+  const Result<std::string> text = ReadJournalText(path, must_be_ours);
   if (!text.ok()) return std::nullopt;
   Result<PartState> state = ParsePartState(*text);
   if (!state.ok()) return std::nullopt;
@@ -114,12 +130,23 @@ Result<std::unique_ptr<PartFile>> PartFile::Open(std::string path, std::string i
   // One that is being closed in this process lets go of it at its very end. Where the file system has no
   // locks nothing is lost by that but this wait.
   (void)Uninterrupted([&] { return flock(file.get(), LOCK_EX); });
+  return OpenAt(std::move(file), std::move(path), std::move(identity), size, false);
+}
+
+Result<std::unique_ptr<PartFile>> PartFile::OpenAmongOthers(std::string path, std::string identity,
+                                                            std::uint64_t size) {
+  ASSIGN_OR_RETURN(FileDescriptor file, OpenKeptPart(path));
+  return OpenAt(std::move(file), std::move(path), std::move(identity), size, true);
+}
+
+Result<std::unique_ptr<PartFile>> PartFile::OpenAt(FileDescriptor file, std::string path,
+                                                   std::string identity, std::uint64_t size,
+                                                   bool must_be_ours) {
   struct stat found;
   if (fstat(file.get(), &found) != 0) return LocalError(path, "cannot look at it", errno);
   if (!S_ISREG(found.st_mode)) return Status(Code::kInvalidArgument, StrCat(path, ": is no regular file"));
   PartState state{std::move(identity), size, 0, 0};
-  LocalStore store(ParentDirectory(path));
-  const std::optional<PartState> before = ReadJournal(store, NameOf(path) + std::string(kJournal));
+  const std::optional<PartState> before = ReadJournal(StrCat(path, kJournal), must_be_ours);
   if (before && before->identity == state.identity &&
       (before->size == size || before->bytes == before->size) &&
       before->bytes <= static_cast<std::uint64_t>(found.st_size))
@@ -169,10 +196,11 @@ Status PartFile::Append(std::string_view bytes) {
 Status PartFile::Sync() {
   if (Uninterrupted([this] { return fdatasync(file_.get()); }) != 0)
     return LocalError(path_, "cannot be made durable", errno);
-  LocalStore store(ParentDirectory(path_));
-  return WriteObject(store, NameOf(path_) + std::string(kJournal), FormatPartState(state_),
-                     Condition::ReplaceAny())
-      .status();
+  const std::string journal = StrCat(path_, kJournal);
+  ASSIGN_OR_RETURN(const std::unique_ptr<ObjectWriter> writer,
+                   LocalWriter::Create(NameOf(journal), journal, Condition::ReplaceAny()));
+  RETURN_IF_ERROR(writer->Append(FormatPartState(state_)));
+  return writer->Commit({}).status();
 }
 
 Result<std::size_t> PartFile::ReadAt(std::uint64_t offset, std::span<char> out) const {

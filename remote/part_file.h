@@ -52,6 +52,10 @@ class PartFile {
   /// is whole of this identity and another size, which `size` then is not; everything else is dropped. Makes
   /// the directory.
   static Result<std::unique_ptr<PartFile>> Open(std::string path, std::string identity, std::uint64_t size);
+  /// The same of a part that lies where others work, too (storage/kept_part.h): as OpenKeptPart, and bytes
+  /// whose journal belongs to another user are not gone on with.
+  static Result<std::unique_ptr<PartFile>> OpenAmongOthers(std::string path, std::string identity,
+                                                           std::uint64_t size);
 
   /// Those of the appending thread, synced or not.
   const PartState& state() const { return state_; }
@@ -73,6 +77,8 @@ class PartFile {
   void DecodedFrom(std::string sent) { state_.sent = std::move(sent); }
 
  private:
+  static Result<std::unique_ptr<PartFile>> OpenAt(FileDescriptor file, std::string path, std::string identity,
+                                                  std::uint64_t size, bool must_be_ours);
   Status Drop(DropNote note, std::uint64_t size);
 
   PartFile(std::string path, FileDescriptor file, PartState state)

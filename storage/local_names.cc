@@ -8,6 +8,7 @@
 #include <charconv>
 #include <fstream>
 
+#include "base/digest.h"
 #include "base/result.h"
 #include "base/str.h"
 #include "storage/object_name.h"
@@ -17,7 +18,10 @@ namespace pipeline {
 namespace {
 
 constexpr std::string_view kMark = ".tmp.";
+constexpr std::string_view kPartMark = ".tmp.part-";
+constexpr std::string_view kJournal = ".json";
 constexpr std::size_t kBootLength = 8;
+constexpr std::size_t kDigestLength = 16;
 /// Of the object's name: the rest of the form takes at most 46 more.
 constexpr std::size_t kMaxNamed = 200, kMinCut = kMaxNamed - 3;
 
@@ -54,7 +58,7 @@ Status CheckLocalName(std::string_view name) {
   const auto bad = [name](std::string_view why) {
     return Status(Code::kInvalidArgument, StrCat("object name '", name, "': ", why));
   };
-  if (ParseTemporaryName(name.substr(name.rfind('/') + 1)))
+  if (IsUnfinishedName(name.substr(name.rfind('/') + 1)))
     return bad("this form is kept for unfinished files");
   for (std::string_view left = name; !left.empty();) {
     const std::size_t end = std::min(left.find('/'), left.size());
@@ -88,9 +92,30 @@ std::optional<TemporaryName> ParseTemporaryName(std::string_view name) {
   return parsed;
 }
 
+std::string KeptPartName(std::string_view object) {
+  return StrCat('.', CutName(object), kPartMark, DigestOf(object).ToHex().substr(0, kDigestLength));
+}
+
+std::optional<std::string_view> ParseKeptPart(std::string_view name) {
+  if (name.size() > kJournal.size() && name.substr(name.size() - kJournal.size()) == kJournal)
+    name.remove_suffix(kJournal.size());
+  const std::size_t mark = name.rfind(kPartMark);
+  if (name.empty() || name.front() != '.' || mark == std::string_view::npos || mark < 2) return std::nullopt;
+  const std::string_view digest = name.substr(mark + kPartMark.size());
+  if (digest.size() != kDigestLength || !std::all_of(digest.begin(), digest.end(), IsHex))
+    return std::nullopt;
+  return name.substr(1, mark - 1);
+}
+
+bool IsUnfinishedName(std::string_view name) { return ParseTemporaryName(name) || ParseKeptPart(name); }
+
 bool MayBelongTo(const TemporaryName& temporary, std::string_view above, std::string_view prefix) {
-  const std::string front = StrCat(above, temporary.object);
-  const bool was_cut = temporary.object.size() >= kMinCut;
+  return MayBelongTo(temporary.object, above, prefix);
+}
+
+bool MayBelongTo(std::string_view named, std::string_view above, std::string_view prefix) {
+  const std::string front = StrCat(above, named);
+  const bool was_cut = named.size() >= kMinCut;
   const std::string_view compared = was_cut ? prefix.substr(0, front.size()) : prefix;
   return std::string_view(front).substr(0, compared.size()) == compared;
 }

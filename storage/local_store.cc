@@ -11,6 +11,7 @@
 
 #include "base/str.h"
 #include "storage/directory.h"
+#include "storage/kept_part.h"
 #include "storage/local_error.h"
 #include "storage/local_file.h"
 #include "storage/local_names.h"
@@ -159,18 +160,23 @@ Status LocalStore::Remove(std::string_view name) {
 Status LocalStore::Sweep(std::string_view prefix) {
   return Walk(root_, prefix, [&](const std::string& name) -> Status {
     const std::string_view last = LastPart(name);
+    const std::string_view above = std::string_view(name).substr(0, name.size() - last.size());
+    if (const std::optional<std::string_view> named = ParseKeptPart(last))
+      return MayBelongTo(*named, above, prefix) ? RemoveOldPart(PathOf(name)) : Status();
     const std::optional<TemporaryName> temporary = ParseTemporaryName(last);
     if (!temporary) return {};
-    const std::string_view above = std::string_view(name).substr(0, name.size() - last.size());
     return MayBelongTo(*temporary, above, prefix) ? RemoveAbandoned(PathOf(name), *temporary) : Status();
   });
 }
 
 Status SweepDirectory(const std::string& path) {
   ASSIGN_OR_RETURN(const std::vector<Entry> entries, ReadDirectory(path, ""));
-  for (const Entry& entry : entries)
+  for (const Entry& entry : entries) {
+    const std::string at = StrCat(path, "/", entry.name);
     if (const std::optional<TemporaryName> temporary = ParseTemporaryName(entry.name))
-      RETURN_IF_ERROR(RemoveAbandoned(StrCat(path, "/", entry.name), *temporary));
+      RETURN_IF_ERROR(RemoveAbandoned(at, *temporary));
+    if (ParseKeptPart(entry.name)) RETURN_IF_ERROR(RemoveOldPart(at));
+  }
   return {};
 }
 

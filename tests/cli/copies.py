@@ -4,6 +4,7 @@
     copies.py PIPE FAKE_GCS
 """
 
+import json
 import os
 import random
 import shutil
@@ -18,8 +19,10 @@ from pathlib import Path
 import stores
 from fake_buckets import FakeBuckets
 from scenarios import check, play, scenario
+from web_server import WebServer
 
 MIB = 1 << 20
+READ = "storage.objects.read"
 CHUNK = "storage.objects.insert.chunk"
 
 
@@ -44,6 +47,13 @@ class Scenarios(stores.Scenarios):
             check(process.poll() is None, f"ended before {what}: {process.returncode}")
             check(time.monotonic() < limit, f"never {what}")
             time.sleep(0.002)
+
+    def freeze(self, process):
+        """Returns when no thread of it runs any more."""
+        process.send_signal(signal.SIGSTOP)
+        tasks = Path(f"/proc/{process.pid}/task")
+        while any((task / "stat").read_text().rpartition(")")[2].split()[0] != "T" for task in tasks.iterdir()):
+            time.sleep(0.001)
 
     def overwrite(self, path, data):
         """In place, with the old mtime put back: size, inode and mtime tell nothing."""
@@ -221,7 +231,7 @@ stages:
             self.buckets.fault(CHUNK, "stall-for-400ms-after-300K")
             process = self.start("cp", "--force", "big", f"gs://{self.bucket}/big")
             self.wait_for(process, "in the middle", lambda: self.operations(CHUNK) > before)
-            process.send_signal(signal.SIGSTOP)
+            self.freeze(process)
             touches()
             process.send_signal(signal.SIGCONT)
             out, err = process.communicate(timeout=60)
@@ -246,7 +256,7 @@ stages:
 
             while not is_half_written():
                 pass
-            process.send_signal(signal.SIGSTOP)  # a copy that the file system shares may be over by now
+            self.freeze(process)  # a copy that the file system shares may be over by now
             self.overwrite(path, new)
             process.send_signal(signal.SIGCONT)
             out, err = process.communicate(timeout=60)
@@ -341,6 +351,191 @@ stages:
         self.pipe("cp", "big", target)
         check(self.buckets.get(self.bucket, "other") == data, "the front of one source and the rest of another")
         check(self.buckets.counts()["open_sessions"] == 0, "the session of the other source was left open")
+
+    # --- downloads that are killed
+
+    def part_of(self, name):
+        """The part beside the file of that name, and its journal; None where there is none."""
+        target = self.root / name
+        found = list(target.parent.glob(f".{target.name}.tmp.part-*[0-9a-f]"))
+        check(len(found) < 2, f"several parts: {found}")
+        journal = found and Path(f"{found[0]}.json")
+        return (found[0], json.loads(journal.read_text(encoding="utf-8"))) if found and journal.exists() else None
+
+    def here(self, name):
+        part = self.part_of(name)
+        return part[1]["bytes"] if part else 0
+
+    def parts(self):
+        return [path for path in self.root.rglob(".*") if ".tmp." in path.name]
+
+    def served_to(self, *words, **more):
+        """What a copy that is not disturbed says, and how many bytes of objects it was sent."""
+        before = self.buckets.counts()["read_bytes"]
+        out, err = self.pipe(*words, **more)
+        check(out.startswith("copied 1 object, "), out + err)
+        return err, self.buckets.counts()["read_bytes"] - before
+
+    def stop_download(self, sign, source, target, kib, least):
+        """Ends a copy when so many KiB have come, and so many bytes at least are safe; how many are."""
+        self.buckets.fault(READ, f"stall-for-2500ms-after-{kib}K")
+        before = self.operations(READ)
+        process = self.start("cp", source, target)
+        self.wait_for(process, "in the middle", lambda: self.operations(READ) > before)
+        if sign == signal.SIGKILL:
+            self.wait_for(process, "safe", lambda: self.here(target) >= least)
+        else:
+            time.sleep(0.6)
+        process.send_signal(sign)
+        process.communicate(timeout=60)
+        check(process.returncode != 0, "was not stopped")
+        check(not (self.root / target).exists(), "half of it is shown")
+        check(self.here(target) >= least, f"{self.here(target)} bytes are kept")
+        return self.here(target)
+
+    @scenario
+    def a_killed_download_goes_on(self):
+        block = random.Random(5).randbytes(4 * MIB)
+        data = b"".join(block[number:] + block[:number] for number in range(28))  # 112 MiB
+        self.buckets.put(self.bucket, "big", data)
+        source = f"gs://{self.bucket}/big"
+        kept = self.stop_download(signal.SIGKILL, source, "d/big", 80 << 10, 64 * MIB)
+        # It is no file for anybody.
+        check(self.pipe("ls", "-r", "d")[0] == "" and self.pipe("cp", "-r", "d", "e")[0].startswith("copied 0"), "shown")
+        check(not list((self.root / "e").rglob("*")), "copied")
+        more = self.stop_download(signal.SIGTERM, source, "d/big", 16 << 10, kept + 8 * MIB)
+        check((self.root / "d").stat().st_nlink >= 2 and len(self.parts()) == 2, f"left: {self.parts()}")
+        err, served = self.served_to("cp", source, "d/big")
+        check(served == len(data) - more, f"{served} bytes were sent again, {more} were here")
+        check("goes on behind them" in err, err)
+        check((self.root / "d/big").read_bytes() == data and not self.parts(), f"left: {self.parts()}")
+        check((self.root / "d/big").stat().st_nlink == 1, "the part is still there under another name")
+
+    @scenario
+    def what_is_kept_of_another_version_or_damaged_is_not_published(self):
+        data = random.Random(6).randbytes(4 * MIB) * 8
+        source = f"gs://{self.bucket}/big"
+        for name in ("replaced", "flipped", "cut", "journal", "stored"):
+            self.buckets.put(self.bucket, "big", data)
+            kept = self.stop_download(signal.SIGTERM, source, name, 20 << 10, 16 * MIB)
+            part = self.part_of(name)[0]
+            now, more = data, len(data)
+            if name == "replaced":
+                now = data[::-1]
+                self.buckets.put(self.bucket, "big", now)
+            elif name == "flipped":
+                with part.open("r+b") as file:
+                    file.seek(3 * MIB)
+                    file.write(bytes([data[3 * MIB] ^ 1]))
+            elif name == "cut":
+                os.truncate(part, MIB)
+            elif name == "journal":
+                Path(f"{part}.json").write_text("{", encoding="utf-8")
+            else:
+                # Wrong bytes whose journal says that they are right: the checksum of the object finds them.
+                journal = self.part_of(name)[1]
+                part.write_bytes(bytes(4 * MIB))
+                journal.update(bytes=4 * MIB, crc32c=crc32c_of_zeros(4 * MIB))
+                Path(f"{part}.json").write_text(json.dumps(journal), encoding="utf-8")
+                more += len(data) - 4 * MIB
+            served = self.served_to("cp", source, name)[1]
+            check((self.root / name).read_bytes() == now, f"{name}: other bytes")
+            check(served == more, f"{name}: {served} bytes were sent, expected {more}; {kept} were kept")
+            check(not self.parts(), f"{name}: left {self.parts()}")
+
+    @scenario
+    def a_killed_download_from_the_web_goes_on(self):
+        data = random.Random(7).randbytes(40 * MIB)
+        server = WebServer(data, "big")
+
+        def stop(sign, name, tag):
+            server.etag = tag
+            server.here(24 * MIB)
+            process = self.start("cp", f"{server.url}?{stores.SECRET}", name)
+            self.wait_for(process, "in the middle", server.is_waiting)
+            if sign == signal.SIGKILL:
+                time.sleep(2.1)  # what has come is made safe every two seconds
+                server.here(26 * MIB)
+                self.wait_for(process, "safe", lambda: self.here(name) > 0)
+            process.send_signal(sign)
+            process.communicate(timeout=60)
+            check(process.returncode != 0 and not (self.root / name).exists(), "was not stopped")
+            server.break_off()
+            server.here(len(data))
+            server.requests.clear()
+            return self.here(name)
+
+        def begins(name):
+            check(self.pipe("cp", f"{server.url}?{stores.SECRET}", name)[0].startswith("copied 1 object, "), "no copy")
+            check((self.root / name).read_bytes() == server.data and not self.parts(), f"left: {self.parts()}")
+            return [first for method, first in server.requests if method == "GET"]
+
+        kept = stop(signal.SIGKILL, "killed", '"1"')
+        check(kept >= 24 * MIB and begins("killed") == [kept], f"{server.requests}, and {kept} bytes were kept")
+        check(stop(signal.SIGTERM, "changed", '"1"') > 0, "nothing is kept")
+        server.data, server.etag = data[::-1], '"2"'
+        check(begins("changed") == [0], f"{server.requests}")
+        check(stop(signal.SIGTERM, "weak", 'W/"2"') == 0, "kept, although the next one may be another version")
+        check(begins("weak") == [0], f"{server.requests}")
+        server.stop()
+
+    @scenario
+    def what_nobody_goes_on_with_is_removed(self):
+        data = random.Random(8).randbytes(4 * MIB) * 6
+        self.buckets.put(self.bucket, "big", data)
+        (self.root / "small").write_bytes(b"x")
+        source = f"gs://{self.bucket}/big"
+        # Something else comes there.
+        self.stop_download(signal.SIGTERM, source, "d/a", 18 << 10, 16 * MIB)
+        self.pipe("cp", "small", "d/a")
+        check(not self.parts(), f"left: {self.parts()}")
+        # Six days are over.
+        self.stop_download(signal.SIGTERM, source, "d/b", 18 << 10, 16 * MIB)
+        for days in (5, 7):
+            for path in self.parts():
+                os.utime(path, (time.time() - days * 86_400,) * 2)
+            self.pipe("cp", "small", f"d/c{days}")
+            check(len(self.parts()) == (2 if days == 5 else 0), f"after {days} days: {self.parts()}")
+        # A journal whose part is gone.
+        self.stop_download(signal.SIGTERM, source, "d/e", 18 << 10, 16 * MIB)
+        part = self.part_of("d/e")[0]
+        part.unlink()
+        os.utime(f"{part}.json", (0, 0))
+        self.pipe("cp", "small", "d/c")
+        check(not self.parts(), f"left: {self.parts()}")
+
+    @scenario
+    def two_downloads_to_one_place_do_not_mix(self):
+        data = random.Random(9).randbytes(4 * MIB) * 8
+        self.buckets.put(self.bucket, "big", data)
+        self.buckets.put(self.bucket, "other", data[::-1])
+        for other in ("big", "other"):
+            self.buckets.fault(READ, f"stall-for-1500ms-after-{20 << 10}K")
+            before = self.operations(READ)
+            first = self.start("cp", f"gs://{self.bucket}/big", f"at-{other}")
+            self.wait_for(first, "in the middle", lambda: self.operations(READ) > before)
+            time.sleep(0.3)
+            self.pipe("cp", f"gs://{self.bucket}/{other}", f"at-{other}")
+            out, err = first.communicate(timeout=60)
+            check(first.returncode == (0 if other == "big" else 1), f"{first.returncode}: {out}{err}")
+            check((self.root / f"at-{other}").read_bytes() == self.buckets.get(self.bucket, other), "a mixture")
+            check(other == "other" or out.endswith("1 object was there already\n"), out)
+        self.pipe("cp", "--force", f"gs://{self.bucket}/big", "at-other")
+        check((self.root / "at-other").read_bytes() == data and not self.parts(), f"left: {self.parts()}")
+
+
+def crc32c_of_zeros(count):
+    """CRC-32C of so many bytes 0."""
+    table = []
+    for byte in range(256):
+        value = byte
+        for _ in range(8):
+            value = (value >> 1) ^ (0x82F63B78 & -(value & 1))
+        table.append(value)
+    value = 0xFFFFFFFF
+    for _ in range(count):
+        value = table[value & 0xFF] ^ (value >> 8)
+    return value ^ 0xFFFFFFFF
 
 
 def main():

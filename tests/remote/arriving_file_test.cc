@@ -7,6 +7,7 @@
 
 #include "base/crc32c.h"
 #include "base/str.h"
+#include "storage/kept_part.h"
 #include "tests/support/memory_file.h"
 #include "tests/support/temp_dir.h"
 
@@ -132,6 +133,35 @@ TEST_F(ArrivingFileTest, GivesWhatIsHereBeforeTheRest) {
   EXPECT_TRUE(status_.ok()) << status_.message();
   EXPECT_TRUE(file->WaitUntilWhole({}).ok());
   EXPECT_EQ(remote_->opened(), std::vector<std::uint64_t>{0});
+}
+
+TEST_F(ArrivingFileTest, AmongOthersWhatIsKeptIsHeldAgainstItsJournal) {
+  const auto begin = [this] {
+    Arrival arrival{.name = "https://host/file", .path = KeptPartPath(path_), .identity = "v1", .crc32c = {}};
+    arrival.among_others = true;
+    return ArrivingFile::Begin(remote_, std::move(arrival)).value();
+  };
+  for (const bool flips : {false, true}) {
+    remote_->Allow(3 * kMib);
+    {
+      const auto file = begin();
+      Read(*file, 3 * kMib - 1, 1, status_);
+      ASSERT_TRUE(status_.ok());
+    }
+    if (flips) {
+      std::string bytes = ReadFile(KeptPartPath(path_));
+      bytes[kMib] = static_cast<char>(bytes[kMib] ^ 1);
+      WriteFile(KeptPartPath(path_), bytes);
+    }
+    remote_->Allow(size_);
+    {
+      const auto file = begin();
+      EXPECT_TRUE(file->WaitUntilWhole({}).ok());
+    }
+    EXPECT_EQ(remote_->opened().back(), flips ? 0 : 3 * kMib);
+    EXPECT_TRUE(ReadFile(KeptPartPath(path_)) == SlowFile::Bytes(0, size_));
+    ASSERT_TRUE(RemoveKeptPart(KeptPartPath(path_)).ok());
+  }
 }
 
 TEST_F(ArrivingFileTest, TheNextOneGoesOnWhereThisOneEnded) {

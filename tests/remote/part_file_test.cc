@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/crc32c.h"
+#include "storage/kept_part.h"
 #include "tests/support/temp_dir.h"
 
 namespace pipeline {
@@ -75,6 +76,20 @@ TEST_F(PartFileTest, WhatWasForgottenIsFetchedAnew) {
     EXPECT_EQ(Read(*part, 0), "wrong");
   }
   EXPECT_EQ(Open()->state().bytes, 0u);
+}
+
+TEST_F(PartFileTest, AmongOthersItHasANameThatNoStoreHas) {
+  const std::string path = KeptPartPath(dir_ / "big");
+  {
+    const auto part = PartFile::OpenAmongOthers(path, "v1", 100);
+    ASSERT_TRUE(part.ok()) << part.status().message();
+    ASSERT_TRUE((*part)->Append("bytes").ok() && (*part)->Sync().ok());
+    const Status second = PartFile::OpenAmongOthers(path, "v1", 100).status();
+    EXPECT_NE(second.Detail<PartIsTaken>(), nullptr) << second.message();
+  }
+  EXPECT_EQ(PartFile::OpenAmongOthers(path, "v1", 100).value()->state(),
+            (PartState{"v1", 100, 5, Crc32c("bytes")}));
+  EXPECT_EQ(PartFile::OpenAmongOthers(path, "v2", 100).value()->state().bytes, 0u);
 }
 
 TEST_F(PartFileTest, WhatANoteNamesIsDroppedOnceAndWhatIsBeforeItStays) {

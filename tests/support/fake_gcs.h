@@ -5,7 +5,7 @@
 //   POST /retry_test, GET and DELETE /retry_test/ID    as Google's storage testbench
 //   GET  /fake/counts    {"scenarios": {"A": 3, …}, "overwritten": 0, "open_sessions": 0, "requests": 99,
 //                         "buckets": {"b": {"objects": 1, "made": 2, "most_made": 1, "overwritten": 0}},
-//                         "operations": {"storage.objects.list": 2, …}, …}
+//                         "operations": {"storage.objects.list": 2, …}, "read_bytes": 4096, …}
 //   GET  /fake/secrets   {"tokens": [that were sent], "sessions": [ids that were given]}
 //   POST /fake/faults    {"storage.objects.read": ["return-503", …], …}: the next requests are struck
 //   POST /fake/hold?after=N   waits until N more moments have come (fake_moments.h); {"held": true}, or false

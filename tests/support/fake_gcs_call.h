@@ -1,6 +1,7 @@
 // One request to a fake Google Cloud Storage, taken apart, and the operations that answer it.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -28,6 +29,7 @@ struct FakeGcsWorld {
   FakeGcsFaults faults;
   const Clock* dates = nullptr;  // for the header Date; null: answers bear none
   FakeMoments moments;
+  std::atomic<std::uint64_t> read_bytes = 0;  // of objects, sent
 };
 
 struct FakeGcsCall {

@@ -42,6 +42,7 @@ Json FakeGcs::Counts() const {
     }
   }
   counts["requests"] = requests;
+  counts["read_bytes"] = static_cast<std::int64_t>(world_.read_bytes);
   counts["moments"] = static_cast<std::int64_t>(world_.moments.passed());
   return counts;
 }

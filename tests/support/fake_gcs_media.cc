@@ -100,6 +100,7 @@ void Send(const FakeGcsCall& call, const FakeObject& object, const Span& span) {
     }
     call.world.moments.Pass();
     if (!call.exchange.Write(std::string_view(piece.data(), got))) return;
+    call.world.read_bytes += got;
     at += got;
     left -= got;
   }

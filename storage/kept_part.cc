@@ -1,0 +1,95 @@
+#include "storage/kept_part.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <memory>
+
+#include "base/clock.h"
+#include "base/str.h"
+#include "base/uninterrupted.h"
+#include "storage/directory.h"
+#include "storage/local_error.h"
+#include "storage/local_names.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::string_view kJournal = ".json";
+constexpr int kMaxTurns = 100;
+
+Status Taken(const std::string& path) {
+  return Status(Code::kFailedPrecondition, StrCat(path, ": somebody else works at it"))
+      .With(std::make_shared<PartIsTaken>());
+}
+
+FileDescriptor OpenAt(const std::string& path, int flags) {
+  return FileDescriptor(Uninterrupted(
+      [&] { return open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | flags, 0666); }));
+}
+
+bool IsStillAt(const struct stat& found, const std::string& path) {
+  struct stat named;
+  return lstat(path.c_str(), &named) == 0 && found.st_dev == named.st_dev && found.st_ino == named.st_ino;
+}
+
+Status Unlink(const std::string& path) {
+  if (unlink(path.c_str()) == 0 || errno == ENOENT) return {};
+  return LocalError(path, "cannot remove", errno);
+}
+
+bool IsOld(const struct stat& found) {
+  return found.st_mtim.tv_sec + kKeptSeconds < SystemClock().UnixMillis() / 1000;
+}
+
+}  // namespace
+
+std::string KeptPartPath(const std::string& target) {
+  return StrCat(ParentDirectory(target), "/", KeptPartName(target.substr(target.rfind('/') + 1)));
+}
+
+Result<FileDescriptor> OpenKeptPart(const std::string& path) {
+  RETURN_IF_ERROR(MakeDirectories(ParentDirectory(path)));
+  // More than one turn: whoever had it has removed it since it was opened here, or it was published.
+  for (int turn = 0; turn < kMaxTurns; ++turn) {
+    FileDescriptor file = OpenAt(path, O_CREAT);
+    const bool is_not_ours = errno == EACCES || errno == EPERM || errno == ELOOP || errno == EISDIR;
+    if (!file.is_open()) return is_not_ours ? Taken(path) : LocalError(path, "cannot open", errno);
+    if (Uninterrupted([&] { return flock(file.get(), LOCK_EX | LOCK_NB); }) != 0) return Taken(path);
+    struct stat found;
+    if (fstat(file.get(), &found) != 0) return LocalError(path, "cannot look at it", errno);
+    if (!S_ISREG(found.st_mode) || found.st_uid != geteuid()) return Taken(path);
+    if (!IsStillAt(found, path)) continue;
+    if (found.st_nlink == 1) return file;
+    RETURN_IF_ERROR(Unlink(path));  // its bytes are another file's, too, and must not be written to
+  }
+  return Taken(path);
+}
+
+Status RemoveKeptPart(const std::string& path) {
+  const FileDescriptor file = OpenAt(path, 0);
+  if (!file.is_open()) return errno == ENOENT ? Unlink(StrCat(path, kJournal)) : Status();  // or not ours
+  if (Uninterrupted([&] { return flock(file.get(), LOCK_EX | LOCK_NB); }) != 0 && errno == EWOULDBLOCK)
+    return {};
+  struct stat found;
+  if (fstat(file.get(), &found) != 0 || !IsStillAt(found, path)) return {};
+  RETURN_IF_ERROR(Unlink(StrCat(path, kJournal)));  // first: a part without one counts for nothing
+  return Unlink(path);
+}
+
+Status RemoveOldPart(const std::string& path) {
+  struct stat found;
+  if (lstat(path.c_str(), &found) != 0 || !IsOld(found) || found.st_uid != geteuid()) return {};
+  const bool is_journal =
+      path.size() > kJournal.size() && path.substr(path.size() - kJournal.size()) == kJournal;
+  if (!is_journal) return RemoveKeptPart(path);
+  // A journal goes with its part.
+  if (lstat(path.substr(0, path.size() - kJournal.size()).c_str(), &found) == 0) return {};
+  return Unlink(path);
+}
+
+}  // namespace pipeline
