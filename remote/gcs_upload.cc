@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "base/crc32c.h"
 #include "base/json.h"
@@ -18,6 +19,11 @@ constexpr std::string_view kJsonType = "application/json; charset=UTF-8";
 constexpr int kMaxSessions = 50;
 constexpr int kMaxChanges = 5;
 constexpr std::uint64_t kQuantum = 256 << 10;  // all requests of a session but the last are multiples of it
+/// Of what is sent from another machine the checksum is noted each time that so many bytes were read: whoever
+/// goes on with the session reads no more of the front than that again. The bucket has less than was read by
+/// what the network holds.
+constexpr std::uint64_t kNoteEvery = 8 << 20;
+constexpr std::size_t kMaxNotes = 16;
 
 std::string Where(const GcsUpload& upload) { return StrCat("gs://", upload.bucket, "/", upload.name); }
 
@@ -55,7 +61,7 @@ bool IsWrongHash(const GcsError& error) {
 }
 
 Status DamagedOnTheWay(GcsOperation& operation, const GcsUploadBytes& bytes) {
-  RETURN_IF_ERROR(bytes.spool.Check());
+  RETURN_IF_ERROR(bytes.spool.Check(operation.stop()));
   return operation.Unavailable("the bytes were damaged on their way there");
 }
 
@@ -116,7 +122,13 @@ Result<std::optional<GcsObject>> UploadWhole(const GcsUpload& upload, const GcsU
 class SessionUpload {
  public:
   SessionUpload(const GcsUpload& upload, const GcsUploadBytes& bytes, std::stop_token stop)
-      : upload_(upload), bytes_(bytes), operation_(upload.client, Where(upload), std::move(stop)) {}
+      : upload_(upload), bytes_(bytes), operation_(upload.client, Where(upload), std::move(stop)) {
+    if (!upload_.key.empty() && bytes_.spool.is_remote())
+      bytes_.spool.Watch(kNoteEvery, [this](const SpoolSum& sum) { Note(sum); });
+  }
+  ~SessionUpload() { bytes_.spool.Watch(0, {}); }
+  SessionUpload(const SessionUpload&) = delete;
+  SessionUpload& operator=(const SessionUpload&) = delete;
 
   Result<std::optional<GcsObject>> Run() {
     ASSIGN_OR_RETURN(file_, bytes_.spool.Open());
@@ -186,6 +198,7 @@ class SessionUpload {
       ASSIGN_OR_RETURN(const bool settled, IsSettled());
       if (!settled) return StartOver();
       RETURN_IF_ERROR(Leave());
+      sums_.clear();
       return DamagedOnTheWay(operation_, bytes_);
     }
     RETURN_IF_ERROR(Leave());
@@ -219,9 +232,17 @@ class SessionUpload {
     if (!taken) return {};
     session_ = std::move(taken->uri);
     id_ = std::move(taken->id);
+    sums_ = std::move(taken->sums);
     committed_ = 0;
     known_ = false;
     return {};
+  }
+
+  /// Where that fails, the next process reads more.
+  void Note(const SpoolSum& sum) {
+    sums_.push_back(sum);
+    if (sums_.size() > kMaxNotes) sums_.erase(sums_.begin());
+    if (!id_.empty()) static_cast<void>(upload_.sessions.Note(id_, sums_));
   }
 
   /// Whether the session stays open for another process: this one was stopped, or the server does not answer.
@@ -288,7 +309,11 @@ class SessionUpload {
     farthest_ = std::max(farthest_, committed);
     committed_ = committed;
     // What another process sent is a part of the checksum, too.
-    if (asked && !bytes_.crc32c) RETURN_IF_ERROR(bytes_.spool.ReadUpTo(committed, operation_.stop()));
+    if (asked && !bytes_.crc32c) {
+      for (const SpoolSum& sum : sums_)
+        if (sum.bytes <= committed) bytes_.spool.GoOnFrom(sum);
+      RETURN_IF_ERROR(bytes_.spool.ReadUpTo(committed, operation_.stop()));
+    }
     known_ = true;
     if (!moved) return operation_.Unavailable("the bucket took nothing of what was sent");
     return std::optional<GcsObject>();
@@ -326,8 +351,9 @@ class SessionUpload {
   const GcsUploadBytes& bytes_;
   GcsOperation operation_;
   std::unique_ptr<ByteFile> file_;
-  Secret session_;  // empty: none is open
-  std::string id_;  // of the session, in the file of sessions
+  Secret session_;              // empty: none is open
+  std::string id_;              // of the session, in the file of sessions
+  std::vector<SpoolSum> sums_;  // of the source: those that were noted
   int sessions_ = 0;
   bool looked_ = false;          // for a session to go on with
   int changes_ = 0;              // of the source, while it was sent

@@ -49,7 +49,8 @@ Status GcsWriter::AppendFile(const ByteFile& file, std::stop_token stop) {
   if (!failed_.ok() || file.size() == 0) return failed_;
   if (stop.stop_requested())
     return failed_ = Status(Code::kCancelled, StrCat(place_.Where(), ": writing was stopped"));
-  const auto* object = dynamic_cast<const GcsFile*>(&file);
+  const auto* versioned = dynamic_cast<const VersionedFile*>(&file);
+  const auto* object = dynamic_cast<const GcsFile*>(versioned != nullptr ? &versioned->file() : &file);
   if (object != nullptr && object->client() == place_.client && !copy_ && spool_.size() == 0) {
     copy_ = Copy{{object->client(), object->bucket(), object->object().name}, object->object()};
     return {};
@@ -62,6 +63,10 @@ Status GcsWriter::AppendFile(const ByteFile& file, std::stop_token stop) {
       spool_.Adopt(std::move(own).value());
       return {};
     }
+  }
+  if (versioned != nullptr && !copy_ && spool_.size() == 0 && versioned->size() > kSpoolMemoryBytes) {
+    spool_.Adopt(*versioned);
+    return {};
   }
   if (local != nullptr && local->size() <= kSpoolMemoryBytes) return failed_ = AppendSmall(*local, stop);
   failed_ = Unshare(stop);
@@ -144,12 +149,15 @@ Result<std::optional<GcsObject>> GcsWriter::Send(const std::string& generation, 
                    mark_,
                    generation,
                    std::string(ContentTypeOf(place_.name))};
-  if (const std::string origin = spool_.Origin(); !origin.empty()) {
+  const std::string origin = spool_.Origin();
+  if (!origin.empty()) {
     const std::string& server = place_.client->settings().endpoint.url;
     upload.key.target = DigestOf(StrCat(server, "\n", place_.Where())).ToHex();
     upload.key.source = DigestOf(StrCat(generation, "\n", origin)).ToHex();
   }
-  if (spool_.size() > spooler_->options.compose_above) {
+  // What another process may go on with goes up in one session, however large it is: one that was killed
+  // would leave parts, which begin again.
+  if (origin.empty() && spool_.size() > spooler_->options.compose_above) {
     ASSIGN_OR_RETURN(const bool composes, CanCompose(place_));
     if (composes) return ComposeGcsObject(place_, upload, spool_, spooler_->options.part_bytes, stop);
   }

@@ -16,7 +16,8 @@ namespace pipeline {
 
 struct GcsWriterOptions {
   std::string spool;  // a directory for what is on its way; made when it is needed
-  /// An object larger than this goes up in parts, several at a time, which are then made one.
+  /// An object larger than this goes up in parts, several at a time, which are then made one; but for what is
+  /// sent from where it lies, whose one session another process can go on with.
   std::uint64_t compose_above = std::uint64_t{64} << 30;
   std::uint64_t part_bytes = std::uint64_t{4} << 30;  // more where 32 of them would not do
 };
@@ -36,7 +37,8 @@ class GcsWriter final : public ObjectWriter {
 
   Status Append(std::string_view bytes) override;
   /// An object of the same account, as first and only content, is copied by the servers; a large local file
-  /// is read where it lies, and sent again from its start where its owner edits it before Commit.
+  /// is read where it lies, and sent again from its start where its owner edits it before Commit; so is a
+  /// large VersionedFile, of which a copy is kept until then.
   Status AppendFile(const ByteFile& file, std::stop_token stop) override;
   Result<ObjectInfo> Commit(std::stop_token stop) override;
 

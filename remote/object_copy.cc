@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "remote/arriving_file.h"
 #include "remote/retry.h"
+#include "remote/versioned_file.h"
 #include "storage/kept_part.h"
 #include "storage/local_file.h"
 
@@ -85,7 +86,8 @@ Result<std::unique_ptr<LocalFile>> FetchIntoPart(const CopySource& from, const C
 Status Write(const CopySource& from, const CopyTarget& to, const Condition& condition,
              const std::stop_token& stop) {
   ASSIGN_OR_RETURN(const std::unique_ptr<LocalFile> part, FetchIntoPart(from, to, stop));
-  const ByteFile* file = from.file.get();
+  const VersionedFile versioned(from.file, from.name, from.version, from.crc32c);
+  const ByteFile* file = from.version.empty() ? from.file.get() : &versioned;
   if (part != nullptr) file = part.get();
   ASSIGN_OR_RETURN(const std::unique_ptr<ObjectWriter> writer, to.store.Create(to.name, condition));
   RETURN_IF_ERROR(writer->AppendFile(*file, stop));

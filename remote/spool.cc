@@ -48,42 +48,6 @@ class BytesFile final : public ByteFile {
   const std::string_view bytes_;
 };
 
-/// Sums what it comes by for the first time.
-class SummingReader final : public ByteReader {
- public:
-  SummingReader(std::unique_ptr<ByteReader> reader, std::uint64_t offset, SpoolSum& sum)
-      : reader_(std::move(reader)), at_(offset), sum_(sum) {}
-  Result<std::size_t> Read(std::span<char> out) override {
-    ASSIGN_OR_RETURN(const std::size_t got, reader_->Read(out));
-    if (at_ <= sum_.bytes && sum_.bytes < at_ + got) {
-      const auto known = static_cast<std::size_t>(sum_.bytes - at_);
-      sum_.crc32c = Crc32c(std::string_view(out.data(), got).substr(known), sum_.crc32c);
-      sum_.bytes = at_ + got;
-    }
-    at_ += got;
-    return got;
-  }
-
- private:
-  const std::unique_ptr<ByteReader> reader_;
-  std::uint64_t at_;
-  SpoolSum& sum_;
-};
-
-class AdoptedFile final : public ByteFile {
- public:
-  AdoptedFile(const LocalFile& file, SpoolSum& sum) : file_(file), sum_(sum) {}
-  std::uint64_t size() const override { return file_.size(); }
-  Result<std::unique_ptr<ByteReader>> Open(std::uint64_t offset, std::stop_token stop) const override {
-    ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> reader, file_.Open(offset, std::move(stop)));
-    return std::unique_ptr<ByteReader>(std::make_unique<SummingReader>(std::move(reader), offset, sum_));
-  }
-
- private:
-  const LocalFile& file_;
-  SpoolSum& sum_;
-};
-
 Result<std::uint32_t> CrcOf(ByteReader& reader) {
   std::string piece(kCheckBytes, '\0');
   for (std::uint32_t crc = 0;;) {
@@ -95,13 +59,49 @@ Result<std::uint32_t> CrcOf(ByteReader& reader) {
 
 }  // namespace
 
+/// Sums what it comes by for the first time.
+class SummingReader final : public ByteReader {
+ public:
+  SummingReader(std::unique_ptr<ByteReader> reader, std::uint64_t offset, Spool& spool)
+      : reader_(std::move(reader)), at_(offset), spool_(spool) {}
+  Result<std::size_t> Read(std::span<char> out) override {
+    ASSIGN_OR_RETURN(const std::size_t got, reader_->Read(out));
+    spool_.Sum(at_, std::string_view(out.data(), got));
+    at_ += got;
+    return got;
+  }
+
+ private:
+  const std::unique_ptr<ByteReader> reader_;
+  std::uint64_t at_;
+  Spool& spool_;
+};
+
+namespace {
+
+class AdoptedFile final : public ByteFile {
+ public:
+  AdoptedFile(const ByteFile& file, Spool& spool) : file_(file), spool_(spool) {}
+  std::uint64_t size() const override { return file_.size(); }
+  Result<std::unique_ptr<ByteReader>> Open(std::uint64_t offset, std::stop_token stop) const override {
+    ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> reader, file_.Open(offset, std::move(stop)));
+    return std::unique_ptr<ByteReader>(std::make_unique<SummingReader>(std::move(reader), offset, spool_));
+  }
+
+ private:
+  const ByteFile& file_;
+  Spool& spool_;
+};
+
+}  // namespace
+
 Status ChangedAgainAndAgain(const std::string& path) {
   return Status(Code::kDataLoss,
                 StrCat(path, ": was changed again and again while it was sent; run again when it is still"));
 }
 
 Status Spool::Append(std::string_view bytes) {
-  if (adopted_) RETURN_IF_ERROR(Unadopt());
+  if (adopted_ || remote_) RETURN_IF_ERROR(Unadopt());
   size_ += bytes.size();
   sum_ = {size_, Crc32c(bytes, sum_.crc32c)};
   if (bytes_.size() + bytes.size() <= (file_ ? kWriteBytes : kSpoolMemoryBytes)) {
@@ -122,7 +122,33 @@ void Spool::Adopt(std::unique_ptr<LocalFile> file) {
   adopted_ctime_ = adopted_->identity().ctime_ns;
 }
 
+void Spool::Adopt(const VersionedFile& file) {
+  remote_ = file;
+  size_ = remote_->size();
+  if (remote_->crc32c()) sum_ = {size_, *remote_->crc32c()};
+}
+
+void Spool::GoOnFrom(const SpoolSum& sum) {
+  if (sum.bytes > sum_.bytes && sum.bytes <= size_) sum_ = sum;
+}
+
+void Spool::Watch(std::uint64_t every, std::function<void(const SpoolSum&)> told) {
+  told_ = std::move(told);
+  told_every_ = every;
+  told_at_ = sum_.bytes;
+}
+
+void Spool::Sum(std::uint64_t offset, std::string_view bytes) {
+  if (offset > sum_.bytes || offset + bytes.size() <= sum_.bytes) return;
+  sum_.crc32c = Crc32c(bytes.substr(static_cast<std::size_t>(sum_.bytes - offset)), sum_.crc32c);
+  sum_.bytes = offset + bytes.size();
+  if (!told_ || sum_.bytes < told_at_ + told_every_) return;
+  told_at_ = sum_.bytes;
+  told_(sum_);
+}
+
 std::string Spool::Origin() const {
+  if (remote_) return StrCat("remote ", remote_->size(), " ", remote_->version());
   if (!adopted_ || adopted_->keeper() == LocalFile::Keeper::kStore) return {};
   const FileIdentity& file = adopted_->identity();
   return StrCat(file.size, " ", file.mtime_ns, " ", file.inode, " ", file.ctime_ns, " ", file.path);
@@ -158,10 +184,12 @@ Result<std::uint32_t> Spool::Checksum(const std::stop_token& stop) {
 }
 
 Status Spool::Unadopt() {
-  const std::unique_ptr<LocalFile> file = std::move(adopted_);
+  const std::unique_ptr<LocalFile> local = std::move(adopted_);
+  const std::optional<VersionedFile> remote = std::exchange(remote_, std::nullopt);
+  const ByteFile* const file = remote ? static_cast<const ByteFile*>(&*remote) : local.get();
   size_ = 0;
   sum_ = {};
-  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file->Open(std::uint64_t{0}, std::stop_token()));
+  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file->Open(0, {}));
   std::string piece(kWriteBytes, '\0');
   for (;;) {
     ASSIGN_OR_RETURN(const std::size_t got, reader->Read(piece));
@@ -181,7 +209,8 @@ Status Spool::Write(std::string_view bytes) {
 }
 
 Result<std::unique_ptr<ByteFile>> Spool::Open() {
-  if (adopted_) return std::unique_ptr<ByteFile>(std::make_unique<AdoptedFile>(*adopted_, sum_));
+  if (adopted_) return std::unique_ptr<ByteFile>(std::make_unique<AdoptedFile>(*adopted_, *this));
+  if (remote_) return std::unique_ptr<ByteFile>(std::make_unique<AdoptedFile>(*remote_, *this));
   if (!file_) return std::unique_ptr<ByteFile>(std::make_unique<BytesFile>(bytes_));
   if (!bytes_.empty()) {
     RETURN_IF_ERROR(Write(bytes_));
@@ -194,11 +223,16 @@ Result<std::unique_ptr<ByteFile>> Spool::Open() {
 
 std::string Spool::Where() const {
   if (adopted_) return adopted_->identity().path;
+  if (remote_) return remote_->name();
   return file_ ? file_->path() : "memory";
 }
 
-Status Spool::Check() {
-  ASSIGN_OR_RETURN(const std::uint32_t known, Checksum({}));
+Status Spool::Check(const std::stop_token& stop) {
+  if (remote_) {
+    sum_ = {};
+    return Checksum(stop).status();
+  }
+  ASSIGN_OR_RETURN(const std::uint32_t known, Checksum(stop));
   ASSIGN_OR_RETURN(const std::unique_ptr<ByteFile> file, Open());
   ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file->Open(0, {}));
   ASSIGN_OR_RETURN(const std::uint32_t crc, CrcOf(*reader));

@@ -17,6 +17,7 @@
 #include "base/uninterrupted.h"
 #include "remote/http_text.h"
 #include "storage/directory.h"
+#include "storage/kept_part.h"
 #include "storage/local_error.h"
 #include "storage/local_names.h"
 
@@ -30,13 +31,13 @@ constexpr std::string_view kSession = "session";
 
 /// No process has this number: the session was left.
 constexpr std::string_view kNobody = ".session.tmp.00000000-0-";
-constexpr std::int64_t kKeptSeconds = std::int64_t{6} * 24 * 60 * 60;
 
 struct Line {
   std::string id;
   Secret uri;
   UploadKey key = {};        // empty: nobody goes on with it
   std::int64_t started = 0;  // of one with a key: seconds since 1970
+  std::vector<SpoolSum> sums = {};
 };
 
 std::int64_t Now() { return SystemClock().UnixMillis() / 1000; }
@@ -51,6 +52,27 @@ std::string_view NextWord(std::string_view& line) {
   return word;
 }
 
+/// Those up to the first that is none.
+std::vector<SpoolSum> ParseSums(std::string_view text) {
+  std::vector<SpoolSum> sums;
+  while (!text.empty()) {
+    const std::string_view sum = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(sum.size() + 1, text.size()));
+    const std::size_t colon = std::min(sum.find(':'), sum.size());
+    const std::optional<std::uint64_t> bytes = ParseLength(sum.substr(0, colon));
+    const std::optional<std::uint64_t> crc32c = ParseLength(sum.substr(std::min(colon + 1, sum.size())));
+    if (!bytes || !crc32c || *crc32c > UINT32_MAX) break;
+    sums.push_back({*bytes, static_cast<std::uint32_t>(*crc32c)});
+  }
+  return sums;
+}
+
+std::string FormatSums(const std::vector<SpoolSum>& sums) {
+  std::string text;
+  for (const SpoolSum& sum : sums) text += StrCat(text.empty() ? " " : ",", sum.bytes, ":", sum.crc32c);
+  return text;
+}
+
 /// Absent where it is none.
 std::optional<Line> ParseLine(std::string_view text) {
   Line line;
@@ -59,7 +81,8 @@ std::optional<Line> ParseLine(std::string_view text) {
   if (!ParseTemporaryName(line.id) || line.uri.empty()) return std::nullopt;
   line.key.target = NextWord(text);
   line.key.source = NextWord(text);
-  const std::optional<std::uint64_t> started = ParseLength(text);
+  const std::optional<std::uint64_t> started = ParseLength(NextWord(text));
+  line.sums = ParseSums(text);
   if (!started || line.key.source.empty()) line.key = {};
   line.started = static_cast<std::int64_t>(started.value_or(0));
   return line;
@@ -109,7 +132,8 @@ Status WriteLines(const FileDescriptor& file, const std::string& path, const std
   std::string text;
   for (const Line& line : lines) {
     text.append(line.id).append(" ").append(line.uri.Reveal());
-    if (!line.key.empty()) text += StrCat(" ", line.key.target, " ", line.key.source, " ", line.started);
+    if (!line.key.empty())
+      text += StrCat(" ", line.key.target, " ", line.key.source, " ", line.started, FormatSums(line.sums));
     text.append("\n");
   }
   for (std::size_t at = 0; at < text.size();) {
@@ -130,9 +154,18 @@ Result<std::string> UploadSessions::Begin(const Secret& uri, const UploadKey& ke
   ASSIGN_OR_RETURN(const FileDescriptor file, OpenLocked(path_, true));
   ASSIGN_OR_RETURN(std::vector<Line> lines, ReadLines(file, path_));
   std::string id = NewTemporaryName(kSession);
-  lines.push_back({id, uri, key, Now()});
+  lines.push_back({id, uri, key, Now(), {}});
   RETURN_IF_ERROR(WriteLines(file, path_, lines));
   return id;
+}
+
+Status UploadSessions::Note(std::string_view id, const std::vector<SpoolSum>& sums) {
+  const std::scoped_lock lock(mutex_);
+  ASSIGN_OR_RETURN(const FileDescriptor file, OpenLocked(path_, true));
+  ASSIGN_OR_RETURN(std::vector<Line> lines, ReadLines(file, path_));
+  for (Line& line : lines)
+    if (line.id == id) line.sums = sums;
+  return WriteLines(file, path_, lines);
 }
 
 Status UploadSessions::End(std::string_view id) {
@@ -169,7 +202,7 @@ Result<std::optional<TakenSession>> UploadSessions::TakeOver(const UploadKey& ke
     }
     if (is_to_it) {
       line.id = NewTemporaryName(kSession);
-      taken = TakenSession{line.id, line.uri};
+      taken = TakenSession{line.id, line.uri, line.sums};
     }
     kept.push_back(std::move(line));
   }

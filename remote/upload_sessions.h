@@ -10,13 +10,14 @@
 
 #include "base/result.h"
 #include "remote/secret.h"
+#include "remote/spool.h"
 
 namespace pipeline {
 
 /// What an upload is of, so that another process can go on with it. Empty: none can.
 struct UploadKey {
   std::string target;  // names the object: its server, bucket and name
-  std::string source;  // names one state of a local file, and the generation that the upload replaces
+  std::string source;  // names one state of a file, and the generation that the upload replaces
 
   bool empty() const { return target.empty(); }
 };
@@ -25,12 +26,14 @@ struct UploadKey {
 struct TakenSession {
   std::string id;  // what to call End with
   Secret uri;
+  std::vector<SpoolSum> sums;  // as they were noted
 };
 
 /// A line of the file is "ID URI", or "ID URI TARGET SOURCE STARTED" for a session that another process may
-/// go on with: two digests in hex, and seconds since 1970. ID is a name of storage/local_names.h for
-/// `session`. What is no such line is left out. Empty when no session is open. Safe from any thread and
-/// beside other processes of one machine.
+/// go on with: two digests in hex, and seconds since 1970; behind them may stand checksums of the front of
+/// the source, "BYTES:CRC32C,…" in decimal. ID is a name of storage/local_names.h for `session`. What is no
+/// such line is left out. Empty when no session is open. Safe from any thread and beside other processes of
+/// one machine.
 class UploadSessions {
  public:
   /// `path`: of the file, whose directory is made when it is needed.
@@ -38,6 +41,9 @@ class UploadSessions {
 
   /// Notes a session before anything is sent to it; what to call End with.
   Result<std::string> Begin(const Secret& uri, const UploadKey& key = {});
+  /// The checksums of the front of the source, for whoever goes on with the session and cannot read all of
+  /// that again; in place of those that were noted before.
+  Status Note(std::string_view id, const std::vector<SpoolSum>& sums);
   Status End(std::string_view id);
   /// The session stays open for whoever uploads the same next, in this process or another.
   Status Leave(std::string_view id);

@@ -352,6 +352,52 @@ stages:
         check(self.buckets.get(self.bucket, "other") == data, "the front of one source and the rest of another")
         check(self.buckets.counts()["open_sessions"] == 0, "the session of the other source was left open")
 
+    @scenario
+    def a_killed_upload_from_the_web_goes_on(self):
+        """The source is read from near where the session is, and from its start where it is another one."""
+        data = random.Random(4).randbytes(64 * MIB)
+        server = WebServer(data, "big")
+        begun = self.operations("storage.objects.insert.start")
+
+        def kill(sign, target, kib):
+            before = self.operations(CHUNK)
+            self.buckets.fault(CHUNK, f"stall-for-900ms-after-{kib}K")
+            process = self.start("cp", f"{server.url}?{stores.SECRET}", target)
+            self.wait_for(process, "in the middle", lambda: self.operations(CHUNK) > before)
+            time.sleep(0.4)
+            process.send_signal(sign)
+            process.communicate(timeout=60)
+            check(process.returncode != 0, "was not killed")
+
+        def first_bytes(target):
+            """Where the transfers of a copy that is not disturbed begin."""
+            server.requests.clear()
+            check(self.pipe("cp", f"{server.url}?{stores.SECRET}", target)[0].startswith("copied 1 object, "), "no copy")
+            return [first for method, first in server.requests if method == "GET"]
+
+        there = f"gs://{self.bucket}/big"
+        kill(signal.SIGKILL, there, 20_000)
+        kill(signal.SIGTERM, there, 10_000)
+        begins = first_bytes(there)
+        # 30,000 KiB are there; the checksum of the front was noted at most 8 MiB (and a piece) before.
+        check(begins and min(begins) > 20 * MIB, f"read from {begins}")
+        check(self.buckets.get(self.bucket, "big") == data, "other bytes")
+        starts = self.operations("storage.objects.insert.start") - begun
+        check(starts == 1, f"{starts} sessions, where one would do")
+        check(not list(self.base.glob("pipe-spool-*/.object*")), "the source was copied to this machine first")
+
+        # Another version, or one that nothing tells from another.
+        there = f"gs://{self.bucket}/other"
+        kill(signal.SIGKILL, there, 20_000)
+        server.data, server.etag = data[::-1], '"2"'
+        check(min(first_bytes(there)) == 0, "gone on with another version")
+        check(self.buckets.get(self.bucket, "other") == data[::-1], "the front of one and the rest of another")
+        server.etag = 'W/"2"'
+        check(min(first_bytes(f"gs://{self.bucket}/weak")) == 0, "of a weak tag")
+        check(self.buckets.get(self.bucket, "weak") == data[::-1], "of a weak tag")
+        check(self.buckets.counts()["open_sessions"] == 0, "a session was left open")
+        server.stop()
+
     # --- downloads that are killed
 
     def part_of(self, name):

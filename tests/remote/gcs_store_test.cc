@@ -8,10 +8,12 @@
 #include "base/str.h"
 #include "remote/open_store.h"
 #include "remote/upload_sessions.h"
+#include "remote/versioned_file.h"
 #include "storage/local_file.h"
 #include "storage/local_names.h"
 #include "tests/remote/gcs_fixture.h"
 #include "tests/storage/store_conformance.h"
+#include "tests/support/memory_file.h"
 
 namespace pipeline {
 
@@ -29,6 +31,14 @@ INSTANTIATE_TYPED_TEST_SUITE_P(Gcs, StoreReading, GcsBackend);
 INSTANTIATE_TYPED_TEST_SUITE_P(Gcs, StoreConformance, GcsBackend);
 
 namespace {
+
+/// The program is stopped as soon as it waits.
+class StoppedPause final : public Pause {
+ public:
+  Status For(std::chrono::milliseconds, std::stop_token) override {
+    return Status(Code::kCancelled, "stopped");
+  }
+};
 
 class GcsStoreTest : public testing::Test, public GcsFixture {
  protected:
@@ -204,6 +214,40 @@ TEST_F(GcsStoreTest, ALargeLocalFileIsSentFromWhereItLies) {
   EXPECT_EQ(edited.code(), Code::kDataLoss) << edited.message();
   EXPECT_NE(edited.message().find("changed while it was read"), std::string::npos) << edited.message();
   EXPECT_EQ(Stored("edited"), "absent");
+}
+
+TEST_F(GcsStoreTest, WhatWasLeftGoesOnInItsSession) {
+  compose_above = 10 << 20;  // an object this large is one session all the same
+  part_bytes = 2 << 20;
+  const std::string bytes = PatternBytes(40 << 20);
+  const std::string path = spool / "file";
+  WriteFile(path, bytes);
+  const auto remote = std::make_shared<MemoryFile>(bytes);
+  const auto file = [&](std::string_view kind) -> std::unique_ptr<ByteFile> {
+    if (kind == "local") return LocalFile::Open(path).value();
+    const auto crc32c = kind == "bucket" ? std::optional(Crc32c(bytes)) : std::nullopt;
+    return std::make_unique<VersionedFile>(remote, "https://host/f", "v1", crc32c);
+  };
+  for (const std::string kind : {"local", "web", "bucket"}) {
+    const int begun = Requests("insert.start");
+    {
+      StoppedPause stopped;
+      GcsSettings settings = Settings();
+      settings.means.pause = &stopped;
+      const auto writer = Open(settings)->Create(kind, Condition::CreateOnly()).value();
+      ASSERT_TRUE(writer->AppendFile(*file(kind), {}).ok());
+      Fault("storage.objects.insert.chunk", "return-503-after-30000K");
+      EXPECT_EQ(writer->Commit().status().code(), Code::kCancelled);
+    }
+    const auto writer = Open()->Create(kind, Condition::CreateOnly()).value();
+    ASSERT_TRUE(writer->AppendFile(*file(kind), {}).ok());
+    const Result<ObjectInfo> info = writer->Commit();
+    ASSERT_TRUE(info.ok()) << kind << ": " << info.status().message();
+    EXPECT_TRUE(Stored(kind) == bytes) << kind;
+    EXPECT_EQ(Requests("insert.start") - begun, 1) << kind;
+  }
+  EXPECT_EQ(Requests("compose"), 0);
+  EXPECT_EQ(Sessions(), "");
 }
 
 TEST_F(GcsStoreTest, SweepEndsTheSessionsOfTheDead) {

@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "base/crc32c.h"
 #include "storage/local_store.h"
 #include "tests/storage/store_reading.h"
+#include "tests/support/memory_file.h"
 #include "tests/support/temp_dir.h"
 
 namespace pipeline {
@@ -92,6 +95,54 @@ TEST(SpoolTest, AFileIsReadWhereItLies) {
   ASSERT_TRUE(file.ok());
   EXPECT_TRUE(BytesFrom(**file, 0) == bytes + "more");
   EXPECT_EQ(FilesIn(dir / "s"), 1u);
+}
+
+TEST(SpoolTest, AFileOfAnotherMachineIsReadAsOftenAsItIsWanted) {
+  const TempDir dir;
+  const std::string bytes = PatternBytes(9 << 20);
+  const auto remote = std::make_shared<MemoryFile>(bytes);
+  {
+    Spool spool(dir / "s");
+    spool.Adopt({remote, "https://host/f", "v1", {}});
+    EXPECT_TRUE(spool.is_remote());
+    EXPECT_NE(spool.Origin().find("v1"), std::string::npos);
+    EXPECT_EQ(spool.Where(), "https://host/f");
+    std::vector<SpoolSum> sums;
+    spool.Watch(4 << 20, [&](const SpoolSum& sum) { sums.push_back(sum); });
+    const auto file = spool.Open();
+    ASSERT_TRUE(file.ok());
+    EXPECT_TRUE(BytesFrom(**file, 0) == bytes);
+    EXPECT_EQ(spool.crc32c(), Crc32c(bytes));
+    ASSERT_EQ(sums.size(), 2u);
+    for (const SpoolSum& sum : sums) {
+      EXPECT_GE(sum.bytes, 4u << 20);
+      EXPECT_EQ(sum.crc32c, Crc32c(std::string_view(bytes).substr(0, sum.bytes)));
+    }
+    ASSERT_TRUE(spool.Append("more").ok());
+    EXPECT_FALSE(spool.is_remote());
+    EXPECT_EQ(spool.crc32c(), Crc32c(bytes + "more"));
+  }
+  // As another process goes on.
+  Spool spool(dir / "s");
+  spool.Adopt({remote, "https://host/f", "v1", {}});
+  const std::size_t front = 5 << 20;
+  spool.GoOnFrom({front, Crc32c(std::string_view(bytes).substr(0, front))});
+  spool.GoOnFrom({7, 7});  // less than is known
+  const auto file = spool.Open();
+  ASSERT_TRUE(file.ok());
+  EXPECT_TRUE(BytesFrom(**file, front) == bytes.substr(front));
+  EXPECT_EQ(spool.crc32c(), Crc32c(bytes));
+  // What it went by was wrong.
+  Spool wrong(dir / "s");
+  wrong.Adopt({remote, "https://host/f", "v1", {}});
+  wrong.GoOnFrom({bytes.size(), 7});
+  EXPECT_TRUE(wrong.Check().ok());
+  EXPECT_EQ(wrong.crc32c(), Crc32c(bytes));
+  // Its place says it: nothing has to be read for it.
+  Spool known(dir / "s");
+  known.Adopt({remote, "gs://b/f", "v1", Crc32c(bytes)});
+  EXPECT_EQ(known.crc32c(), Crc32c(bytes));
+  EXPECT_EQ(FilesIn(dir / "s"), 0u);
 }
 
 TEST(SpoolTest, AFileThatIsEditedMeanwhileIsTold) {
