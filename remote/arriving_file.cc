@@ -136,8 +136,12 @@ void ArrivingFile::Fetch(std::stop_token stop) {
   Status outcome = CheckKept(stop);
   if (arrival_.progress) arrival_.progress(part_->state().bytes, size_, false);
   if (outcome.ok()) outcome = FetchWhole(stop);
-  // What is here is worth keeping, however it ended.
-  if (Status synced = part_->Sync(); outcome.ok()) outcome = std::move(synced);
+  // What is here is worth keeping, however it ended. A full disk has no room for the journal either;
+  // elsewhere than among others somebody may be reading the end.
+  Status synced = part_->Sync();
+  if (synced.code() == Code::kResourceExhausted && arrival_.among_others)
+    static_cast<void>(part_->Shorten());  // or the next one begins anew
+  if (outcome.ok()) outcome = std::move(synced);
   if (outcome.ok()) outcome = CheckWhole();
   if (arrival_.progress) arrival_.progress(part_->state().bytes, size_, true);
   const std::scoped_lock lock(mutex_);

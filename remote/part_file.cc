@@ -30,6 +30,7 @@ constexpr std::uint64_t kMaxJournalBytes = 64 << 10;
 constexpr std::string_view kNote = ".again.json";
 constexpr std::int64_t kNoteVersion = 1;
 constexpr std::size_t kPiece = std::size_t{1} << 20;
+constexpr std::uint64_t kMarkEvery = std::uint64_t{4} << 20;
 
 std::string NameOf(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
@@ -190,6 +191,10 @@ Status PartFile::Append(std::string_view bytes) {
     state_.bytes += written;
     bytes.remove_prefix(written);
   }
+  if (state_.bytes >= mark_.bytes + kMarkEvery) {
+    before_ = mark_;
+    mark_ = front();
+  }
   return {};
 }
 
@@ -200,7 +205,24 @@ Status PartFile::Sync() {
   ASSIGN_OR_RETURN(const std::unique_ptr<ObjectWriter> writer,
                    LocalWriter::Create(NameOf(journal), journal, Condition::ReplaceAny()));
   RETURN_IF_ERROR(writer->Append(FormatPartState(state_)));
-  return writer->Commit({}).status();
+  RETURN_IF_ERROR(writer->Commit({}).status());
+  safe_ = front();
+  return {};
+}
+
+Status PartFile::Shorten() {
+  if (before_.bytes > safe_.bytes) {  // not behind the journal, which must not say more than the file holds
+    RETURN_IF_ERROR(CutTo(before_));
+    if (Sync().ok()) return {};
+  }
+  return CutTo(safe_);
+}
+
+Status PartFile::CutTo(Front front) {
+  state_.bytes = front.bytes;
+  state_.crc32c = front.crc32c;
+  mark_ = before_ = {};
+  return Truncate(file_, path_, front.bytes);
 }
 
 Result<std::size_t> PartFile::ReadAt(std::uint64_t offset, std::span<char> out) const {
@@ -213,6 +235,7 @@ Result<std::size_t> PartFile::ReadAt(std::uint64_t offset, std::span<char> out) 
 }
 
 Status PartFile::Empty() {
+  mark_ = before_ = {};
   state_.bytes = 0;
   state_.crc32c = 0;
   state_.sent.clear();

@@ -65,6 +65,9 @@ class PartFile {
   Status Append(std::string_view bytes);
   /// What was appended is safe from now on.
   Status Sync();
+  /// After a Sync that failed for want of room: gives up some MiB at the end and makes the rest safe, or
+  /// gives up all that was not safe before.
+  Status Shorten();
   /// Reads some of what was appended at `offset`; safe from any thread.
   Result<std::size_t> ReadAt(std::uint64_t offset, std::span<char> out) const;
   /// The next one begins anew. What is here can still be read.
@@ -81,12 +84,22 @@ class PartFile {
                                                   std::uint64_t size, bool must_be_ours);
   Status Drop(DropNote note, std::uint64_t size);
 
+  /// The first bytes, and their checksum.
+  struct Front {
+    std::uint64_t bytes = 0;
+    std::uint32_t crc32c = 0;
+  };
+  Status CutTo(Front front);
+  Front front() const { return {state_.bytes, state_.crc32c}; }
+
   PartFile(std::string path, FileDescriptor file, PartState state)
-      : path_(std::move(path)), file_(std::move(file)), state_(std::move(state)) {}
+      : path_(std::move(path)), file_(std::move(file)), state_(std::move(state)), safe_(front()) {}
 
   const std::string path_;
   const FileDescriptor file_;
   PartState state_;
+  Front safe_;           // by the journal that is there
+  Front mark_, before_;  // some MiB behind the end: the later of two, and the earlier
 };
 
 }  // namespace pipeline

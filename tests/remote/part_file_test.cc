@@ -78,6 +78,29 @@ TEST_F(PartFileTest, WhatWasForgottenIsFetchedAnew) {
   EXPECT_EQ(Open()->state().bytes, 0u);
 }
 
+TEST_F(PartFileTest, GivesUpItsEndWhereThereIsNoRoomForItsJournal) {
+  const std::string piece(1'000'000, 'x');
+  std::string all;
+  {
+    const auto part = Open("v1", 30'000'000);
+    for (int i = 0; i < 20; ++i) ASSERT_TRUE(part->Append(piece).ok());
+    ASSERT_TRUE(part->Shorten().ok());
+    EXPECT_LT(part->state().bytes, 20'000'000u);
+    EXPECT_GT(part->state().bytes, 10'000'000u);
+    all = piece;
+    while (all.size() < part->state().bytes) all += piece;
+    all.resize(part->state().bytes);
+    EXPECT_EQ(part->state().crc32c, Crc32c(all));
+    EXPECT_TRUE(ReadFile(path_) == all);
+  }
+  // Nothing is given up that was safe.
+  const auto part = Open("v1", 30'000'000);
+  ASSERT_EQ(part->state().bytes, all.size());
+  ASSERT_TRUE(part->Append(piece).ok() && part->Shorten().ok());
+  EXPECT_EQ(part->state(), (PartState{"v1", 30'000'000, all.size(), Crc32c(all)}));
+  EXPECT_TRUE(ReadFile(path_) == all);
+}
+
 TEST_F(PartFileTest, AmongOthersItHasANameThatNoStoreHas) {
   const std::string path = KeptPartPath(dir_ / "big");
   {
