@@ -213,6 +213,7 @@ class Scenarios:
 
     @scenario
     def one_transfer_at_a_time_from_a_host(self, server):
+        server.looks_twice = True
         run = self.run("polite")
         run.file.write_text(run.file.read_text().replace('"${corpus}"', f'["{server.url}", "{server.url}?again"]'))
         hold(run.finish() == 0, run, "failed")

@@ -18,6 +18,7 @@ class WebServer:
         self.answers = {}  # by path: (status, headers) in place of the file
         self.is_gone = False
         self.at_once = self.most_at_once = 0  # bodies that are sent
+        self.looks_twice = False  # before it counts two at once
         self._here, self._broken, self._waiting, self._changed = len(data), 0, 0, threading.Condition()
         self.requests = []  # (method, first byte)
         self.sent = 0
@@ -61,6 +62,8 @@ class WebServer:
                 self.send_header("Content-Length", str(told))
                 self.end_headers()
                 if body:
+                    if server.looks_twice:
+                        server.wait_for_the_others()
                     server.count(1)
                     self.counted = True
                     try:
@@ -113,9 +116,15 @@ class WebServer:
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
         self._thread.start()
 
+    def wait_for_the_others(self):
+        """A client that went away is noticed by its next write; one that stays is still there a second later."""
+        with self._changed:
+            self._changed.wait_for(lambda: self.at_once == 0, timeout=1)
+
     def count(self, more):
         with self._changed:
             self.at_once += more
+            self._changed.notify_all()
             self.most_at_once = max(self.most_at_once, self.at_once)
 
     def here(self, size):
