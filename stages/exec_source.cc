@@ -212,10 +212,9 @@ class ExecSource final : public Source {
     batch.text.CloseRow();
     const RecordHead& head = batch.heads.back();
     StageCounts& counts = batch.counts[request_.stage];
-    if (damage.invalid_utf8 > 0) counts.Add("invalid_utf8");
-    if (damage.nul > 0) counts.Add("nul");
-    batch.quarantine.push_back(
-        {request_.stage, head.index, head.sub, damage.invalid_utf8 > 0 ? "invalid_utf8" : "nul", text_});
+    const std::string_view reason = damage.invalid_utf8 > 0 ? "invalid_utf8" : "nul";
+    counts.Add(reason);
+    batch.quarantine.push_back({request_.stage, head.index, head.sub, std::string(reason), text_});
   }
 
   /// How many records the command has been given. Not to be held locked while the run is abandoned: the

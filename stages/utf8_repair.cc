@@ -42,10 +42,10 @@ class RepairWorker : public Worker {
         const bool dropped = policy_ == InvalidUtf8::kQuarantine;
         repaired_.clear();
         const Utf8Damage damage = RepairUtf8(text, repaired_);
-        if (damage.invalid_utf8 > 0) counts.Add(dropped ? "dropped_invalid_utf8" : "invalid_utf8");
-        if (damage.nul > 0) counts.Add(dropped ? "dropped_nul" : "nul");
-        batch.quarantine.push_back({stage, head.index, head.sub,
-                                    damage.invalid_utf8 > 0 ? "invalid_utf8" : "nul", std::string(text)});
+        // A record counts once: shares of records are made of these counts.
+        const std::string_view reason = damage.invalid_utf8 > 0 ? "invalid_utf8" : "nul";
+        counts.Add(dropped ? StrCat("dropped_", reason) : reason);
+        batch.quarantine.push_back({stage, head.index, head.sub, std::string(reason), std::string(text)});
         if (dropped) continue;
       }
       text_.Append(clean < text.size() ? std::string_view(repaired_) : text);
@@ -67,9 +67,9 @@ class RepairWorker : public Worker {
 
 std::vector<Reason> RepairReasons() {
   return {{"invalid_utf8", "Invalid UTF-8 in it became U+FFFD."},
-          {"nul", "A NUL in it became U+FFFD."},
+          {"nul", "A NUL in it became U+FFFD; it had no invalid UTF-8."},
           Drop("dropped_invalid_utf8", "It had invalid UTF-8."),
-          Drop("dropped_nul", "It had a NUL.")};
+          Drop("dropped_nul", "It had a NUL, and no invalid UTF-8.")};
 }
 
 Result<std::unique_ptr<Worker>> Utf8Repair::NewWorker() const {

@@ -16,8 +16,8 @@ std::vector<Reason> RepairReasons();
 
 /// Works on column `text`; counts records, not bytes. kReplace: U+FFFD as text/utf8.md says, reasons
 /// `invalid_utf8` and `nul`, the original in the quarantine. kQuarantine: the record goes there, reasons
-/// `dropped_invalid_utf8` and `dropped_nul`. Only reasons are counted: the Segment knows what went in and
-/// came out.
+/// `dropped_invalid_utf8` and `dropped_nul`. One that has both counts as invalid UTF-8 alone. Only reasons
+/// are counted: the Segment knows what went in and came out.
 class Utf8Repair : public Transform {
  public:
   explicit Utf8Repair(InvalidUtf8 policy) : policy_(policy) {}
