@@ -206,9 +206,10 @@ class JobRun {
       if (const auto now = out_.Stat(object); scope_.confirm && now.ok() && *now) {
         const bool known = found != versions.end() && found->second == (*now)->version;
         // What landed there meanwhile was written by a run that had lost the place.
-        if (!known && Confirm().ok()) return Condition::Replace((*now)->version);
+        if (!known && Confirm().ok()) return Condition::ReplaceUnlessSame((*now)->version);
       }
-      return found == versions.end() ? Condition::CreateOnly() : Condition::Replace(found->second);
+      // Somebody who puts the same bytes there meanwhile does no harm.
+      return found == versions.end() ? Condition::CreateOnly() : Condition::ReplaceUnlessSame(found->second);
     };
     request.scratch = scratch.path();
     request.kept = scope_.environment->kept;

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <optional>
 
 #include "dag/manifest.h"
 #include "tests/support/toy_run.h"
@@ -115,6 +116,20 @@ TEST(JobTest, ALostManifestIsWrittenFromTheLog) {
   place.Ok(kLearn);
   EXPECT_EQ(place.hand.learnt, 2);
   EXPECT_EQ(ReadFile(manifest), bytes);
+}
+
+TEST(JobTest, AnObjectThatSomebodyReplacedByTheSameBytesIsNoFailure) {
+  ToyPlace place;
+  place.Ok(kLearn);
+  std::optional<Condition::Kind> kind;
+  place.hand.in_learn = [&kind](const JobRequest& request) -> Status {
+    kind = request.condition("model").kind;
+    return {};
+  };
+  Selection force;
+  force.force = "model";
+  place.Ok(kLearn, force);
+  EXPECT_EQ(kind, Condition::Kind::kReplaceUnlessSame);
 }
 
 TEST(JobTest, WhatItNeedsIsHeldAgainstTheLimit) {
