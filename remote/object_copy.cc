@@ -110,7 +110,8 @@ Result<CopyOutcome> Copy(const CopySource& from, const CopyTarget& to, const std
         return Status(Code::kAlreadyExists, StrCat(to.shown, ": is there already, with other bytes than ",
                                                    from.name, "; --force replaces it"));
     }
-    const Condition condition = there ? Condition::Replace(there->version) : Condition::CreateOnly();
+    const Condition condition =
+        there ? Condition::ReplaceUnlessSame(there->version) : Condition::CreateOnly();
     Status written = Write(from, to, condition, stop);
     if (written.ok()) return CopyOutcome::kCopied;
     if (written.code() == Code::kAlreadyExists && !std::exchange(looked, true)) {
