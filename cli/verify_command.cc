@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/first_of.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "cli/artifact_place.h"

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/first_of.h"
 #include "base/str.h"
 #include "dag/input_verdict.h"
 #include "dag/partition_counts.h"
@@ -91,7 +92,7 @@ ArtifactSummary Summarize(const RunLog& log, const PlannedSegment& planned,
 Status CheckWhole(const ArtifactSummary& summary) {
   if (summary.lost.empty()) return {};
   return Status(Code::kDataLoss,
-                StrCat("the run log has lost the lines of ", ListOfUnits(summary.lost),
+                StrCat("the run log has lost the lines of ", FirstOf(summary.lost),
                        ", so that the counts are not whole; run again: what they were about is "
                        "made again"));
 }

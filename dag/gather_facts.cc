@@ -100,13 +100,10 @@ Result<std::vector<Facts::TakenFile>> TakenBy(const Node& node, const HashFile& 
   return taken;
 }
 
-/// Of the claim that lies there; empty where it does not tell.
+/// The recipe of the claim that lies there; empty where it does not tell.
 std::string ClaimedRecipe(Store& store) {
-  constexpr std::uint64_t kLargestClaim = 64 << 10;
-  const Result<std::string> text = ReadObject(store, kClaimName, kLargestClaim);
-  if (!text.ok()) return {};
-  const Result<Json> claim = Json::Parse(*text);
-  return claim.ok() && claim->is_object() ? std::string((*claim)["recipe"].AsString()) : std::string();
+  const Result<std::optional<Claim>> claim = ReadClaim(store);
+  return claim.ok() && *claim ? (*claim)->recipe : std::string();
 }
 
 /// The objects of somebody's that the artifact cannot stand beside. The list is read only where there may be

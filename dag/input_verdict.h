@@ -23,8 +23,8 @@ std::string BrokenBound(const FaultBound& bound, const std::vector<Reason>& reas
 /// the run was stopped. One thread at a time.
 class InputVerdict {
  public:
-  /// Of input `number` of a segment with a Source, whose file is called `file`; `standing` are its partitions
-  /// that the log has. All are borrowed.
+  /// The verdict on input `number` of a segment with a Source, whose file is called `file`; `standing` are
+  /// the partitions of it that the log has. All are borrowed.
   InputVerdict(const SegmentScope& scope, std::uint32_t number, const std::string& file,
                const InputPieces& standing);
 

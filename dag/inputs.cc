@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/first_of.h"
 #include "base/str.h"
 #include "dag/partition_counts.h"
 #include "dag/place/own_objects.h"
@@ -34,7 +35,7 @@ void CheckInputs(const Graph& graph, const Facts& facts, Plan& plan) {
   const auto gone = [&lost](Status missing) {
     if (lost.empty()) return missing;
     std::string words =
-        StrCat(missing.message(), "; the run log has lost the lines of ", ListOfUnits(lost),
+        StrCat(missing.message(), "; the run log has lost the lines of ", FirstOf(lost),
                ", without which what is published has no whole counts: put the file back and run "
                "again, and what they were about is made again");
     return std::move(missing).Reword(std::move(words));

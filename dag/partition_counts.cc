@@ -106,13 +106,4 @@ void PartitionCounts::Rename(const Lineage& now, UnitLine& line) {
   if (!line.whole_from.empty()) line.whole_from = name(line.whole_from);
 }
 
-std::string ListOfUnits(const std::vector<std::string>& units) {
-  constexpr std::size_t kShown = 3;
-  std::string text;
-  for (std::size_t at = 0; at < units.size() && at < kShown; ++at)
-    text += StrCat(at == 0 ? "" : ", ", units[at]);
-  if (units.size() > kShown) text += StrCat(" and ", units.size() - kShown, " more");
-  return text;
-}
-
 }  // namespace pipeline

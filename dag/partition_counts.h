@@ -29,8 +29,8 @@ class PartitionCounts {
   /// lost.
   std::string Lost(const PieceKeys& keys, PartitionId id) { return Walk(keys, id, nullptr); }
   /// Adds what every stage counted of the partition, from the one that cut it on, and returns what Lost does.
-  /// Where a partition file lies between two stages, the segment that ran a stage counts it: a segment that
-  /// only reads the file sees none of the records that the stage dropped.
+  /// The segment that ran a stage counts it, also where a partition file lies behind the stage: a segment
+  /// that only reads the file sees none of the records that the stage dropped.
   std::string Add(const PieceKeys& keys, PartitionId id, ByStage& all) { return Walk(keys, id, &all); }
 
   /// The same for all partitions of a stage and what lies outside of any; every unit whose line is lost.
@@ -54,8 +54,5 @@ class PartitionCounts {
   const RunLog& log_;
   std::map<std::uint32_t, std::vector<std::string>> names_;  // by segment line
 };
-
-/// At most three of them, for one line of text.
-std::string ListOfUnits(const std::vector<std::string>& units);
 
 }  // namespace pipeline

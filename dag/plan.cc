@@ -1,11 +1,11 @@
 #include "dag/plan.h"
 
 #include <algorithm>
-#include <functional>
 #include <numeric>
 #include <set>
 #include <utility>
 
+#include "base/first_of.h"
 #include "base/str.h"
 #include "dag/inputs.h"
 #include "dag/lineages.h"
@@ -448,7 +448,7 @@ class Planner {
       segment.because.push_back(
           StrCat(segment.pieces.missing_objects(), " of its intermediate objects are gone"));
     if (const std::vector<std::string>& lost = segment.pieces.lost(); !lost.empty())
-      segment.because.push_back(StrCat("the run log has lost what was counted (", ListOfUnits(lost), ")"));
+      segment.because.push_back(StrCat("the run log has lost what was counted (", FirstOf(lost), ")"));
     if (segment.because.empty())
       segment.because.push_back(Forced(segment.node)
                                     ? StrCat("made from what --force ", selection_.force, " makes again")

@@ -141,7 +141,7 @@ struct Plan {
   std::vector<std::string> reports;             // differences that are told and not acted on
   std::map<std::string, std::string> vanished;  // by stage: what of its files is gone, and what stands in
   std::vector<std::string> refusals;            // not empty: nothing may run (exit 2)
-  /// What should be made and is not: the rest may run, and that is a failure.
+  /// Stages that should run and do not, and why: the rest may run, and the run ends as a failure.
   std::vector<std::string> left_out;
 
   bool nothing_to_do() const;

@@ -33,7 +33,7 @@ struct SeenLease {
 struct LostLease final : StatusDetail {};
 /// kFailedPrecondition with that fact.
 Status LeaseIsLost(std::string_view place, std::string_view why);
-/// What a run is told that finds another one at `place`.
+/// The answer to a run that finds another one at `place`.
 Status HeldByAnother(std::string_view place, std::string_view who);
 
 /// `every_ms` of a lease as it counts; the usual where it is absent or out of bounds.

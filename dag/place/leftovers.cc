@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/first_of.h"
 #include "base/str.h"
 #include "dag/place/own_objects.h"
 

@@ -86,12 +86,4 @@ bool IsInTheWay(const NameTests& tests, std::string_view object) {
   return (tests.own && tests.own(object)) || (tests.read && tests.read(object));
 }
 
-std::string FirstOf(const std::vector<std::string>& names) {
-  constexpr std::size_t kShown = 3;
-  std::string text;
-  for (std::size_t at = 0; at < names.size() && at < kShown; ++at)
-    text += StrCat(at == 0 ? "" : ", ", names[at]);
-  return names.size() <= kShown ? text : StrCat(text, " and ", names.size() - kShown, " more");
-}
-
 }  // namespace pipeline

@@ -24,7 +24,7 @@ std::vector<ObjectInfo> OwnObjects(std::vector<ObjectInfo> listed);
 struct NameTests {
   std::function<bool(std::string_view object)> own, read;
 };
-/// What is given outlives the tests.
+/// The type, or the graph, outlives the tests.
 NameTests NameTestsOf(const StageType& type, const Json& config, const std::vector<std::string>& splits);
 NameTests NameTestsOf(const Graph& graph, int node);
 
@@ -36,7 +36,7 @@ struct PlaceContents {
   std::vector<std::string> ours;    // of the artifact, or left by runs
   std::vector<std::string> others;  // somebody's
 };
-/// What lies at a place, and what is known of it.
+/// The objects at a place, and the facts that tell them apart.
 struct PlaceView {
   Store& out;
   const std::vector<ObjectInfo>& there;  // all that lies there
@@ -53,8 +53,5 @@ Result<PlaceContents> TellApart(const PlaceView& view, const PlaceNames& list);
 /// True for the name of an object of somebody's that the stage would write over, or that those would read who
 /// read its artifact by a pattern.
 bool IsInTheWay(const NameTests& tests, std::string_view object);
-
-/// "a, b, c and 4 more"
-std::string FirstOf(const std::vector<std::string>& names);
 
 }  // namespace pipeline

@@ -16,9 +16,9 @@ import sys
 import tempfile
 import time
 
-from pipe_run import Run, corpus, differences, fail, hold
+from pipe_run import Run, corpus, hold
+from rivals import RECIPES, winner
 
-RECIPES = ("one", "two")
 LEASE = 0.3  # s
 
 
@@ -68,18 +68,6 @@ class Machines:
                                      f"out={run.out}", "-j", "2"], env=environment, stdin=subprocess.DEVNULL,
                                     stdout=messages, stderr=messages)
 
-    def published(self, what, runs):
-        """The recipe whose artifact lies there, all of it and nothing else."""
-        published = runs[0].published()
-        for recipe in RECIPES:
-            if published == self.alone[recipe]:
-                return recipe
-        for recipe in RECIPES:
-            print(f"against {recipe}:", *differences(self.alone[recipe], published)[:12], sep="\n  ")
-        for run in runs:
-            print(f"--- {run.file.parent.name}\n{run.messages()[-1500:]}")
-        return fail(f"{what}: what lies there is of neither recipe")
-
     def pair(self, place):
         recipes = self.chance.sample(RECIPES, 2)
         return recipes, [self.run(place, recipe) for recipe in recipes]
@@ -91,7 +79,7 @@ class Machines:
         codes = [process.wait(timeout=100) for process in (first, self.start(runs[1]))]
         what = f"{place}, {recipes}: {codes}"
         hold(sorted(codes) == [0, 2], runs[codes[0] in (0, 2)], f"{what}: one has to win, the other to be refused")
-        hold(self.published(what, runs) == recipes[codes.index(0)], runs[0], f"{what}: another won")
+        hold(winner(what, self.alone, runs) == recipes[codes.index(0)], runs[0], f"{what}: another won")
         return what
 
     def one_is_killed(self, place):
@@ -104,7 +92,7 @@ class Machines:
         what = f"{place}, {recipes}, {'killed' if killed else 'done'}: {code}"
         done = "MANIFEST.json" in str(list(runs[0].out.rglob("*")))
         hold(code == 0 or (code == 2 and done), runs[1], f"{what}: did not finish")
-        self.published(what, runs)
+        winner(what, self.alone, runs)
         return what
 
     def one_is_held_up(self, place):
@@ -119,7 +107,7 @@ class Machines:
         what = f"{place}, {recipes}: {codes}"
         hold(codes in ([0, 2], [1, 0], [2, 0], [1, 2]), runs[0], f"{what}: no such ends are possible")
         if codes != [1, 2]:
-            hold(self.published(what, runs) == recipes[codes.index(0)], runs[0], f"{what}: another won")
+            hold(winner(what, self.alone, runs) == recipes[codes.index(0)], runs[0], f"{what}: another won")
         return what
 
 

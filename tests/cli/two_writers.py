@@ -13,9 +13,9 @@ import sys
 import tempfile
 import time
 
-from pipe_run import Run, corpus, differences, fail, hold
+from pipe_run import Run, corpus, differences, hold
+from rivals import RECIPES, winner
 
-RECIPES = ("one", "two")
 REASONS = ("is writing there", "holds another recipe", "has published or removed")
 
 
@@ -57,18 +57,6 @@ class Duel:
     def start(self, run):
         return run.start("-j", str(self.threads))
 
-    def published(self, what, runs):
-        """The recipe whose artifact lies there, all of it and nothing else."""
-        published = runs[0].published()
-        for recipe in RECIPES:
-            if published == self.alone[recipe]:
-                return recipe
-        for recipe in RECIPES:
-            print(f"against {recipe}:", *differences(self.alone[recipe], published)[:12], sep="\n  ")
-        for run in runs:
-            print(f"--- {run.file.parent.name}\n{run.messages()[-1500:]}")
-        return fail(f"{what}: what lies there is of neither recipe")
-
     def fight(self, number, chance, kills):
         """One start of both. What happened, for people."""
         recipes = chance.sample(RECIPES, 2)
@@ -95,7 +83,7 @@ class Duel:
             hold(code != 2 or any(reason in run.messages() for reason in REASONS), run, f"{what}: no reason is said")
         hold(codes.count(0) < 2, runs[0], f"{what}: two winners")
         if 0 in codes:
-            won = self.published(what, runs)
+            won = winner(what, self.alone, runs)
             hold(won == recipes[codes.index(0)], runs[0], f"{what}: the artifact is that of {won}")
             return f"{what}: {won} won"
         return self.go_on(what, place, recipes, runs, chance)
@@ -114,7 +102,7 @@ class Duel:
         if code == 2:
             following = runs[recipes.index(recipe) ^ 1]
             hold(self.start(following).wait(timeout=100) == 0, following, f"{what}: has to finish")
-        return f"{what}: {self.published(what, [following, *runs])} finished"
+        return f"{what}: {winner(what, self.alone, [following, *runs])} finished"
 
 
 def main(program, starts=20, seed=1):
