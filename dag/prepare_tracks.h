@@ -37,8 +37,8 @@ Status MakeStages(const Graph& graph, const Plan& plan, int streams, TakenPieces
 
 /// Claims the places that will be published: one that cannot be written is better known before hours of
 /// work than after. Before that takes them for itself (dag/place/lease.md); kFailedPrecondition where
-/// somebody else writes there, or has published since the plan was made. What is returned goes before
-/// `prepared` does.
+/// somebody else writes there, or has published since the plan was made. Once for `prepared`: from then on its
+/// stores ask what is returned, which goes before `prepared` does, and nothing is written to them after it.
 Result<std::unique_ptr<LeaseKeeper>> ClaimPlaces(PreparedTracks& prepared, const Environment& environment,
                                                  std::stop_token stop);
 

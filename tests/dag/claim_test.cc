@@ -72,13 +72,21 @@ TEST_F(ClaimTest, RefusesWhatAnotherRunPublishedSinceThePlan) {
   EXPECT_EQ(Holder(), "") << "given back";
 }
 
-TEST_F(ClaimTest, RefusesAnotherManifestThanThatOfThePlan) {
+TEST_F(ClaimTest, TakesThePlaceWhoseManifestIsThatOfThePlan) {
   planned_.manifest_version = WriteManifest("as planned");
   EXPECT_EQ(Claim(), Code::kOk);
+}
+
+TEST_F(ClaimTest, RefusesAnotherManifestThanThatOfThePlan) {
+  planned_.manifest_version = WriteManifest("as planned");
   WriteManifest("another");
   EXPECT_EQ(Claim(), Code::kFailedPrecondition);
+}
+
+TEST_F(ClaimTest, RefusesAPlaceWhoseManifestWasWithdrawnSinceThePlan) {
+  planned_.manifest_version = WriteManifest("as planned");
   ASSERT_TRUE(out_->Remove(kManifestName).ok());
-  EXPECT_EQ(Claim(), Code::kFailedPrecondition) << "withdrawn";
+  EXPECT_EQ(Claim(), Code::kFailedPrecondition);
 }
 
 }  // namespace
