@@ -72,7 +72,7 @@ ArtifactSummary Summarize(const RunLog& log, const PlannedSegment& planned,
   for (const PieceKeys& gathered : planned.keys.gathered) {
     PartitionCounts::ByStage before;
     note(counts.AddAll(gathered, &before, &summary.documents));
-    before.erase(gathered.line.back().stage);
+    if (!gathered.line.empty()) before.erase(gathered.line.back().stage);  // empty: a mix, which has several
     for (const auto& [stage, of_stage] : before) summary.counts[stage] += of_stage;
   }
   for (const Piece& piece : pieces) {
