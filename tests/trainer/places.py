@@ -8,9 +8,10 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 PACKAGE = ROOT / "plugins/train/python"
 sys.path[:0] = [str(PACKAGE), str(Path(__file__).parent)]
 
-# CTest names the library of its own build; by hand the newest one is taken.
-if "PIPE_READER_LIBRARY" not in os.environ:
-    built = [*ROOT.glob("build/*/plugins/train/reader/libpipe_reader.so"),
-             *ROOT.glob("build/*/bin/plugins/train/libpipe_reader.so")]
-    if built:
-        os.environ["PIPE_READER_LIBRARY"] = str(max(built, key=lambda path: path.stat().st_mtime))
+# CTest names the libraries of its own build; by hand the newest ones are taken.
+for name in ("reader", "pieces"):
+    if f"PIPE_{name.upper()}_LIBRARY" not in os.environ:
+        built = [*ROOT.glob(f"build/*/plugins/train/{name}/libpipe_{name}.so"),
+                 *ROOT.glob(f"build/*/bin/plugins/train/libpipe_{name}.so")]
+        if built:
+            os.environ[f"PIPE_{name.upper()}_LIBRARY"] = str(max(built, key=lambda path: path.stat().st_mtime))

@@ -1,11 +1,15 @@
-"""A SentencePiece model in the layout `pipe`, trained here once per process from a few lines."""
+"""A SentencePiece model in the layout `pipe`: words of a few lines, their characters, and the bytes."""
 
+import collections
 import functools
 import tempfile
 from pathlib import Path
 
+import piece_models
+
 LINES = ["猫が鳴く。", "犬が走る。", "猫と犬が庭を走る。", "ファイルを開く。", "ファイルを閉じる。",
          "the cat sleeps", "the dog runs  fast"]
+WORDS = ["ファイル", "が", "を", "走る。", "▁", "the", "▁dog", "▁cat"]
 VOCAB = 300
 INFO = {"bos_id": 1, "eos_id": 2, "layout": "pipe", "model": "tokenizer.model", "model_digest": "0" * 32,
         "newline_id": 4, "pad_id": 0, "unk_id": 3, "vocab_size": VOCAB}
@@ -13,12 +17,10 @@ INFO = {"bos_id": 1, "eos_id": 2, "layout": "pipe", "model": "tokenizer.model", 
 
 @functools.lru_cache(maxsize=1)
 def path():
-    import sentencepiece
-
-    directory = tempfile.mkdtemp(prefix="pipe-tokenizer-")
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(LINES * 20), model_prefix=f"{directory}/tokenizer", vocab_size=VOCAB,
-        byte_fallback=True, pad_id=0, bos_id=1, eos_id=2, unk_id=3, user_defined_symbols=["\n"],
-        normalization_rule_name="identity", add_dummy_prefix=False, remove_extra_whitespaces=False,
-        character_coverage=1.0, hard_vocab_limit=False, minloglevel=2)
-    return Path(directory, "tokenizer.model")
+    characters = collections.Counter("".join(LINES).replace(" ", ""))
+    texts = list(dict.fromkeys([*WORDS, *(character for character, _ in characters.most_common())]))
+    room = VOCAB - len(piece_models.SPECIAL) - len(piece_models.BYTES)
+    model = piece_models.model_of([(text, -1.0 - place / 4) for place, text in enumerate(texts[:room])])
+    place = Path(tempfile.mkdtemp(prefix="pipe-tokenizer-"), "tokenizer.model")
+    place.write_bytes(model)
+    return place

@@ -9,6 +9,7 @@ import numpy as np
 
 from . import config as configs
 from . import model_card, safetensors
+from .pieces import piece_texts
 from .text import form_of
 
 FACTS = "pipe.json"  # what our own reader wants beyond Hugging Face's files
@@ -109,8 +110,6 @@ def write(params, config, tokenizer, facts, directory, dtype="F32"):
     """The whole directory, or nothing: it stands under its name when everything is written.
 
     `tokenizer`: that of packed.json with `path`, the file tokenizer.model. `facts`: of model_card.text."""
-    import sentencepiece
-
     if config.family != "llama":
         raise NotExportable(f"a model of family {config.family} has no counterpart in transformers; "
                             f"its checkpoints stay usable")
@@ -119,7 +118,7 @@ def write(params, config, tokenizer, facts, directory, dtype="F32"):
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
     shutil.copyfile(tokenizer["path"], part / "tokenizer.model")
-    pieces = sentencepiece.SentencePieceProcessor(model_file=str(part / "tokenizer.model")).id_to_piece
+    pieces = piece_texts((part / "tokenizer.model").read_bytes()).__getitem__
     ids = {key: value for key, value in tokenizer.items() if key != "path"}
     settings, special = tokenizer_files(ids, pieces, config.seq_len)
     llama = llama_config(config, ids, dtype)

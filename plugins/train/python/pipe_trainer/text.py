@@ -2,6 +2,8 @@
 
 import unicodedata
 
+from .pieces import Pieces
+
 FORMS = {"nfkc": "NFKC", "nfc": "NFC"}
 
 
@@ -17,9 +19,7 @@ class Text:
     """`info`: the ids of packed.json (`eos_id`, `newline_id`, …), -1 for those that the tokenizer lacks."""
 
     def __init__(self, model_path, info, form=None):
-        import sentencepiece
-
-        self._model = sentencepiece.SentencePieceProcessor(model_file=str(model_path))
+        self._model = Pieces(model_path)
         self._form = form
         self.eos, self.newline = info["eos_id"], info["newline_id"]
 

@@ -1,0 +1,76 @@
+// No exception passes these functions: Python stands behind them.
+#include "plugins/train/pieces/pipe_pieces.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "text/sentencepiece_handle.h"
+
+struct pipe_pieces {
+  std::unique_ptr<const pipeline::SentencePieceEncoder> encoder;
+};
+
+namespace {
+
+constexpr std::int64_t kRefused = -1;
+
+/// `body`, or what stands for a failure where memory is full.
+template <class Value, class Body>
+Value Guarded(Value failed, const Body& body) {
+  try {
+    return body();
+  } catch (...) {
+    return failed;
+  }
+}
+
+void Say(std::string_view why, char* error, std::size_t room) {
+  (void)std::snprintf(error, room, "%.*s", static_cast<int>(why.size()), why.data());
+}
+
+}  // namespace
+
+extern "C" {
+
+std::uint32_t pipe_pieces_abi(void) { return PIPE_PIECES_ABI; }
+
+pipe_pieces* pipe_pieces_open(const char* model, std::size_t bytes, char* error, std::size_t error_bytes) {
+  Say("memory is full", error, error_bytes);
+  return Guarded<pipe_pieces*>(nullptr, [&]() -> pipe_pieces* {
+    auto encoder = pipeline::SentencePieceEncoder::Load({model, bytes});
+    if (encoder.ok()) return new pipe_pieces{std::move(encoder).value()};
+    Say(encoder.status().message(), error, error_bytes);
+    return nullptr;
+  });
+}
+
+void pipe_pieces_close(pipe_pieces* pieces) { delete pieces; }
+
+std::int64_t pipe_pieces_encode(const pipe_pieces* pieces, const char* line, std::size_t bytes,
+                                std::uint32_t* ids, std::size_t room) {
+  return Guarded(kRefused, [&] {
+    pipeline::SentencePieceEncoder::Scratch scratch;
+    std::vector<std::uint32_t> found, ends;
+    if (!pieces->encoder->Encode({line, bytes}, scratch, found, ends).ok()) return kRefused;
+    std::copy_n(found.begin(), std::min(room, found.size()), ids);
+    return static_cast<std::int64_t>(found.size());
+  });
+}
+
+std::int64_t pipe_pieces_decode(const pipe_pieces* pieces, const std::uint32_t* ids, std::size_t count,
+                                char* text, std::size_t room) {
+  return Guarded(kRefused, [&] {
+    const pipeline::Result<std::string> found = pieces->encoder->Decode(std::span(ids, count));
+    if (!found.ok()) return kRefused;
+    std::copy_n(found->begin(), std::min(room, found->size()), text);
+    return static_cast<std::int64_t>(found->size());
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,110 @@
+"""Pieces of a tokenizer: libpipe_pieces by ctypes (pieces/pipe_pieces.h), and their texts.
+
+The library is that of the stage `encode`. A wheel would not do: those of SentencePiece 0.1 end with Python 3.11, and
+0.2 decides otherwise between ways of equal scores."""
+
+import ctypes
+import os
+from pathlib import Path
+
+from .exits import ENVIRONMENT, Ended
+
+ABI = 1
+LIBRARY = "libpipe_pieces.so"
+ERROR_BYTES = 512
+
+
+def library_path():
+    """PIPE_PIECES_LIBRARY where it is set, else beside the package, where the plugin installs it."""
+    named = os.environ.get("PIPE_PIECES_LIBRARY")
+    return Path(named) if named else Path(__file__).resolve().parent.parent / LIBRARY
+
+
+def load():
+    """The library. Ended where this machine cannot load it."""
+    path = library_path()
+    try:
+        library = ctypes.CDLL(str(path))
+        found = library.pipe_pieces_abi()
+    except (OSError, AttributeError) as error:
+        raise Ended(ENVIRONMENT, f"{path}: prompts and samples need this library, and it cannot be loaded: {error}; "
+                                 f"build pipe again, or leave out `prompts`") from error
+    if found != ABI:
+        raise Ended(ENVIRONMENT, f"{path}: has version {found}, and this trainer wants {ABI}; build pipe again")
+    handle, size = ctypes.c_void_p, ctypes.c_size_t
+    library.pipe_pieces_open.argtypes = [ctypes.c_char_p, size, ctypes.c_char_p, size]
+    library.pipe_pieces_open.restype = handle
+    library.pipe_pieces_close.argtypes = [handle]
+    library.pipe_pieces_close.restype = None
+    for call, given, made in ((library.pipe_pieces_encode, ctypes.c_char_p, ctypes.POINTER(ctypes.c_uint32)),
+                              (library.pipe_pieces_decode, ctypes.POINTER(ctypes.c_uint32), ctypes.c_char_p)):
+        call.argtypes, call.restype = [handle, given, size, made, size], ctypes.c_int64
+    return library
+
+
+class Pieces:
+    """Text to ids and back. RuntimeError for a model or an id that the library refuses."""
+
+    def __init__(self, model_path):
+        self._library = load()
+        model, error = Path(model_path).read_bytes(), ctypes.create_string_buffer(ERROR_BYTES)
+        self._handle = self._library.pipe_pieces_open(model, len(model), error, ERROR_BYTES)
+        if not self._handle:
+            raise RuntimeError(f"{model_path}: {error.value.decode(errors='replace')}")
+
+    def __del__(self):
+        if getattr(self, "_handle", None):
+            self._library.pipe_pieces_close(self._handle)
+
+    def encode(self, line):
+        data = line.encode("utf-8", "replace")
+        return list(self._all(self._library.pipe_pieces_encode, data, len(data), ctypes.c_uint32))
+
+    def decode(self, ids):
+        given = (ctypes.c_uint32 * len(ids))(*ids)
+        text = bytes(self._all(self._library.pipe_pieces_decode, given, len(ids), ctypes.c_char))
+        return text.decode("utf-8", "replace")
+
+    def _all(self, call, given, count, kind):
+        """What `call` makes of `given`: asked once more where the first room was too small."""
+        room = 4 * count + 16
+        while True:
+            made = (kind * room)()
+            found = call(self._handle, given, count, made, room)
+            if found < 0:
+                raise RuntimeError("the tokenizer lacks one of the ids that it was given")
+            if found <= room:
+                return made[:found]
+            room = found
+
+
+def piece_texts(model):
+    """The texts of a model's pieces, by id: field 1 of each field 1 (formats/sentencepiece_model.md)."""
+    return [dict(fields(piece)).get(1, b"").decode("utf-8") for number, piece in fields(model) if number == 1]
+
+
+def fields(data):
+    """(number, value) of each field of a message. ValueError where it is none."""
+    at = 0
+
+    def varint():
+        nonlocal at
+        value = shift = 0
+        while at < len(data) and shift < 64:
+            byte = data[at]
+            at, value, shift = at + 1, value | (byte & 127) << shift, shift + 7
+            if byte < 128:
+                return value
+        raise ValueError(f"tokenizer.model: damaged at byte {at}")
+
+    while at < len(data):
+        tag = varint()
+        if tag & 7 == 0:
+            yield tag >> 3, varint()
+            continue
+        length = {1: 8, 2: None, 5: 4}.get(tag & 7, -1)
+        length = varint() if length is None else length
+        if length < 0 or at + length > len(data):
+            raise ValueError(f"tokenizer.model: damaged at byte {at}")
+        yield tag >> 3, data[at:at + length]
+        at += length
