@@ -13,14 +13,16 @@ namespace pipeline {
 namespace {
 
 constexpr const char* kUsage =
-    "pipe trainer setup [--dir DIR] [--extra cpu|cuda|tpu] [--python PROGRAM], or pipe trainer check [--dir "
+    "pipe trainer setup [--dir DIR] [--extra cpu|cuda|tpu] [--python PATH], or pipe trainer check [--dir "
     "DIR]";
 
 Status SetUp(const CommandWords& words, const HostCall& call) {
   EnvironmentSetup setup;
   setup.directory = words.Flag("--dir", kDefaultEnvironment);
   setup.extra = words.Flag("--extra", setup.extra);
-  setup.python = words.Flag("--python", setup.python);
+  setup.python = words.Flag("--python", "");
+  if (words.flags.contains("--python") && setup.python.empty())
+    return Status(Code::kInvalidArgument, "--python: must name an interpreter");
   if (setup.directory.empty()) return Status(Code::kInvalidArgument, "--dir: must name a directory");
   ASSIGN_OR_RETURN(const bool stood, SetUpEnvironment(setup, call));
   std::printf("%s: %s\n", setup.directory.c_str(), stood ? "is right already" : "made");

@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -11,6 +12,7 @@
 #include <utility>
 
 #include "base/str.h"
+#include "plugins/train/python_choice.h"
 #include "plugins/train/trainer_environment.h"
 
 namespace pipeline {
@@ -24,7 +26,8 @@ constexpr const char* kUnfinished = "unfinished";
 constexpr auto kGrace = 5s;
 constexpr std::size_t kShownLines = 15;
 /// What the trainer imports from others; a wheel that does not fit this machine shows here.
-constexpr const char* kImports = "import jax, numpy, optax, orbax.checkpoint, sentencepiece";
+constexpr const char* kImports = "import jax, numpy, optax, orbax.checkpoint";
+constexpr std::array<const char*, 2> kTpuNodes = {"/dev/accel0", "/dev/vfio/0"};
 
 Status WriteMark(const std::string& directory, std::string_view mark) {
   const std::string path = StrCat(directory, "/", kMadeFrom);
@@ -77,29 +80,53 @@ Status ClearDirectory(const std::string& directory) {
   return WriteMark(directory, kUnfinished);
 }
 
+/// An environment for TPUs is of use elsewhere, too: it compiles for them. Training in it is not.
+void WarnWithoutTpu(const std::string& extra, const HostCall& call) {
+  std::error_code error;
+  if (extra != "tpu" || std::any_of(kTpuNodes.begin(), kTpuNodes.end(),
+                                    [&](const char* node) { return fs::exists(node, error); }))
+    return;
+  call.Log(Level::kWarning,
+           "this machine has no TPU (no /dev/accel0, no /dev/vfio/0), so that nothing is trained here in an "
+           "environment made with `--extra tpu`; leave `--extra` out for one that trains on the CPU");
+}
+
+/// Whether what stands is right already. An interpreter that is named must be of its version.
+bool Stands(const EnvironmentSetup& setup, const std::string& version) {
+  const EnvironmentMark mark = ReadMark(setup.directory);
+  return mark.extra == setup.extra && (version.empty() || mark.version.empty() || mark.version == version) &&
+         FindPython(setup.directory).ok();
+}
+
 }  // namespace
 
 Result<bool> SetUpEnvironment(const EnvironmentSetup& setup, const HostCall& call) {
   ASSIGN_OR_RETURN(const std::string mark, MarkOf(setup.extra));
   std::error_code error;
-  std::ifstream file(StrCat(setup.directory, "/", kMadeFrom));
-  std::string there;
-  if (std::getline(file, there) && there == mark && FindPython(setup.directory).ok()) return true;
+  PythonChoice choice;
+  if (!setup.python.empty()) {
+    ASSIGN_OR_RETURN(choice, ChoosePython(setup.python, call));
+  }
+  if (Stands(setup, choice.version)) return true;
+  if (setup.python.empty()) {
+    ASSIGN_OR_RETURN(choice, ChoosePython({}, call));
+  }
+  WarnWithoutTpu(setup.extra, call);
   RETURN_IF_ERROR(ClearDirectory(setup.directory));
   const std::string python = fs::absolute(setup.directory, error).string() + "/bin/python";
   const std::string log = setup.directory + "/setup.log";
   const std::string requirements = StrCat(BundledDirectory(), "/requirements-", setup.extra, ".txt");
-  call.Log(Level::kInfo,
-           StrCat("making the environment ", setup.directory, " from requirements-", setup.extra, ".txt"));
-  RETURN_IF_ERROR(
-      RunStep(StrCat(setup.python, " -m venv"), {setup.python, "-m", "venv", setup.directory}, log, call));
+  call.Log(Level::kInfo, StrCat("making the environment ", setup.directory, " from requirements-",
+                                setup.extra, ".txt with ", choice.program, ", Python ", choice.version));
+  RETURN_IF_ERROR(RunStep(StrCat(choice.program, " -m venv"), {choice.program, "-m", "venv", setup.directory},
+                          log, call));
   RETURN_IF_ERROR(RunStep("pip install",
                           {python, "-m", "pip", "install", "--disable-pip-version-check", "--no-input",
-                           "--require-hashes", "--no-deps", "-r", requirements},
+                           "--only-binary=:all:", "--require-hashes", "--no-deps", "-r", requirements},
                           log, call));
   RETURN_IF_ERROR(
       RunStep("the first import", {python, "-c", kImports}, setup.directory + "/import.log", call));
-  RETURN_IF_ERROR(WriteMark(setup.directory, mark));
+  RETURN_IF_ERROR(WriteMark(setup.directory, StrCat(mark, " ", choice.version)));
   return false;
 }
 

@@ -11,7 +11,7 @@ namespace pipeline {
 struct EnvironmentSetup {
   std::string directory;
   std::string extra = "cpu";
-  std::string python = "python3";  // that the environment is made with
+  std::string python;  // that the environment is made with; empty: one that is found
 };
 
 /// True where there is nothing to do. kFailedPrecondition for a directory that is somebody's own.

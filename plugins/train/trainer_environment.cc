@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 #include <utility>
 
 #include "base/digest.h"
@@ -45,7 +46,24 @@ Status Unfit(std::string_view directory, std::string_view what, std::string_view
   return Status(Code::kFailedPrecondition, StrCat(directory, ": ", what, "; make it with: ", command));
 }
 
+/// Another interpreter under the old name, as an upgrade of the system leaves it; the packages are not for
+/// it.
+std::string OtherVersion(const std::string& python, const std::string& version) {
+  constexpr std::string_view kName = "python";
+  std::error_code error;
+  const std::string name = fs::canonical(python, error).filename().string();
+  if (error || version.empty() || !name.starts_with("python3.")) return {};
+  const std::string found = name.substr(kName.size());
+  return found == version ? std::string() : found;
+}
+
 }  // namespace
+
+EnvironmentMark ReadMark(const std::string& directory) {
+  EnvironmentMark mark;
+  std::istringstream(Content(StrCat(directory, "/", kMadeFrom))) >> mark.extra >> mark.digest >> mark.version;
+  return mark;
+}
 
 std::string BundledDirectory() {
   Dl_info found = {};
@@ -91,16 +109,21 @@ Result<std::string> FindPython(const std::string& directory) {
     return Unfit(directory, "no environment for the trainer: it has no bin/python",
                  SetupCommand(directory, "cpu"));
   }
-  std::string mark = Content(directory + "/" + kMadeFrom);
-  while (!mark.empty() && mark.back() == '\n') mark.pop_back();
-  const std::string extra = mark.substr(0, mark.find(' '));
-  const Result<std::string> wanted = MarkOf(extra);
-  if (there && wanted.ok() && *wanted == mark) return python;
+  const EnvironmentMark mark = ReadMark(directory);
+  const Result<std::string> wanted = MarkOf(mark.extra);
+  if (!wanted.ok())
+    return Unfit(directory, "the environment of the trainer is unfinished", SetupCommand(directory, "cpu"));
+  const std::string again = SetupCommand(directory, mark.extra);
+  if (*wanted != StrCat(mark.extra, " ", mark.digest))
+    return Unfit(directory,
+                 "the environment of the trainer was made from other requirements than this program's",
+                 again);
+  const std::string other = there ? OtherVersion(python, mark.version) : std::string();
+  if (there && other.empty()) return python;
   return Unfit(directory,
-               wanted.ok()
-                   ? "the environment of the trainer was made from other requirements than this program's"
-                   : "the environment of the trainer is unfinished",
-               SetupCommand(directory, wanted.ok() ? extra : "cpu"));
+               StrCat("the environment of the trainer was made with Python ", mark.version,
+                      other.empty() ? std::string(", which is gone") : StrCat(", and has ", other, " now")),
+               again);
 }
 
 TrainerCommand PythonCommand(const std::string& python, std::vector<std::string> words) {

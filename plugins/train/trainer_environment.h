@@ -16,9 +16,16 @@ inline constexpr const char* kDefaultEnvironment = ".pipe/trainer";
 /// What lies beside this plugin: pipe_trainer/, requirements-*.txt, libpipe_reader.so.
 std::string BundledDirectory();
 
+/// What `made-from` says: the extra, the digest of its requirements, the version of Python. Those of the
+/// program before have no version; all are empty where there is no such file.
+struct EnvironmentMark {
+  std::string extra, digest, version;
+};
+EnvironmentMark ReadMark(const std::string& directory);
+
 /// The extras that there are requirements for, e.g. {"cpu"}.
 std::vector<std::string> Extras();
-/// What `made-from` says of an environment made from the requirements of `extra`. kInvalidArgument names
+/// The extra and the digest of an environment made from the requirements of `extra`. kInvalidArgument names
 /// those there are.
 Result<std::string> MarkOf(const std::string& extra);
 

@@ -5,6 +5,7 @@
 """
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -13,8 +14,11 @@ import tempfile
 import time
 from pathlib import Path
 
-# Stands for python3 and for the interpreter of what it makes; what it was asked goes to $SAID.
+# Stands for python3 and for the interpreter of what it makes; what it was asked goes to $SAID, but for its version.
 FAKE = """#!/bin/sh
+case "$*" in
+  "-c import sys, importlib"*) echo ${VERSION:-3 11 1}; exit ;;
+esac
 echo "$@" >> "$SAID"
 case "$*" in
   "-m venv "*) mkdir -p "$3/bin" && cp "$0" "$3/bin/python" ;;
@@ -60,6 +64,66 @@ class Shop:
         return self.said.read_text().splitlines()
 
 
+def chosen(shop, setup, made):
+    """Which Python it is: the one that is named, or the first on PATH that fits; anything else is refused with what helps."""
+    # What the version before wrote counts as long as its requirements are the same; another Python is another environment.
+    now = made.read_text()
+    made.write_text(now.rsplit(" ", 1)[0] + "\n")
+    shop.run("check", code=0, says="right")
+    check(shop.run(*setup, code=0, says="is right already") == [], "made it again for nothing")
+    made.write_text(now)
+    check(len(shop.run(*setup, code=0, says=".pipe/trainer: made", VERSION="3 12 1")) == 3, "not made again for 3.12")
+    check(made.read_text().endswith(" 3.12\n"), made.read_text())
+    check(shop.run("setup", code=0, says="is right already", PATH="/nowhere") == [], "it looked for a Python")
+
+    # The interpreter is gone, or another one has its name.
+    python = made.parent / "bin/python"
+    real = shop.root / "python3.12"
+    python.rename(real)
+    python.symlink_to(real)
+    shop.run("check", code=0, says="right")
+    other = real.rename(shop.root / "python3.13")
+    shop.run("check", code=1, says="was made with Python 3.12, which is gone; make it with: pipe trainer setup\n")
+    python.unlink()
+    python.symlink_to(other)
+    shop.run("check", code=1, says="was made with Python 3.12, and has 3.13 now; make it with: pipe trainer setup\n")
+    check(len(shop.run(*setup, code=0, says="made")) == 3, "not made again")
+
+    install = "install one: apt install python3.11 python3.11-venv; or name one: --python PATH"
+    for version, what in (("3 10 1", "is Python 3.10"), ("3 14 1", "is Python 3.14"), ("2 7 0", "is Python 2.7")):
+        said = shop.run(*setup, "--dir", "new", code=1, says=f"{shop.python} {what}; {install}", VERSION=version)
+        check(said == [] and not (shop.root / "new").exists(), f"{version}: something was begun")
+    shop.run(*setup, "--dir", "new", code=1, says="apt install python3.12-venv", VERSION="3 12 0")
+    shop.run(*setup, "--dir", "new", code=1, says="it does not tell its version", VERSION="Python")
+
+    path = shop.root / "path"
+    path.mkdir()
+    shop.run("setup", "--dir", "new", code=1, says=f"no python3 is on PATH; {install}", PATH=str(path))
+
+    def offer(name, version):
+        file = path / name
+        file.write_text(FAKE.replace("${VERSION:-3 11 1}", version).replace("#!/bin/sh\n", "#!/bin/sh\nPATH=/usr/bin:/bin\n"))
+        file.chmod(0o755)
+
+    def taken(says, code=0):
+        return shop.run("setup", "--dir", "found", code=code, says=says, PATH=str(path))
+
+    offer("python3", "3 10 1")
+    taken("wants Python 3.11, 3.12 and 3.13, and python3 is Python 3.10; install one: apt install python3.11", code=1)
+    offer("python3.12", "3 12 0")
+    taken("python3 is Python 3.10, python3.12 is Python 3.12 without ensurepip; install one: apt install python3.12-venv;", code=1)
+    (path / "python3.13").write_text("#!/bin/sh\nexit 127\n")  # as a wrapper for what is not installed
+    (path / "python3.13").chmod(0o755)
+    offer("python3.11", "3 11 1")
+    taken("with python3.11, Python 3.11")
+    offer("python3.12", "3 12 1")
+    shutil.rmtree(shop.root / "found")
+    taken("with python3.12, Python 3.12")
+    offer("python3", "3 11 1")
+    shutil.rmtree(shop.root / "found")
+    taken("with python3, Python 3.11")
+
+
 def main():
     library = Path(sys.argv[1]).resolve().parent / "plugins/pipe_train.so"
     symbols = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True).stdout
@@ -75,10 +139,12 @@ def main():
         check(said[1].startswith("-m pip install") and "--require-hashes --no-deps -r" in said[1] and
               said[1].endswith("/plugins/train/requirements-cpu.txt") and "index" not in said[1], said)
         check(said[2].startswith("-c import jax"), said)
-        check(made.read_text().startswith("cpu ") and len(made.read_text()) == 37, made.read_text())
+        check(re.fullmatch(r"cpu [0-9a-f]{32} 3\.11\n", made.read_text()), made.read_text())
+        check("--only-binary=:all:" in said[1], said)
         shop.run("check", code=0, says=".pipe/trainer: right, its interpreter is")
         check(shop.run(*setup, code=0, says="is right already") == [], "made it again for nothing")
 
+        chosen(shop, setup, made)
         shop.lock("cpu", "jax==2\n")
         shop.run("check", code=1, says="made from other requirements than this program's; make it with: pipe trainer setup\n")
         shop.run(*setup, code=1, says="hashes do not match", PIP_FAILS="1")
@@ -92,6 +158,8 @@ def main():
         shop.lock("tpu", "jax[tpu]==2\n")
         shop.run(*setup, "--extra", "cuda", code=2, says="there are no requirements for 'cuda'; there are: cpu, tpu")
         shop.run(*setup, "--extra=tpu", "--dir", "elsewhere", code=0, says="elsewhere: made")
+        if not any(os.path.exists(node) for node in ("/dev/accel0", "/dev/vfio/0")):
+            shop.run(*setup, "--extra=tpu", "--dir", "warned", code=0, says="this machine has no TPU (no /dev/accel0")
         shop.lock("tpu", "jax[tpu]==3\n")
         shop.run("check", "--dir", "elsewhere", code=1, says="pipe trainer setup --dir 'elsewhere' --extra tpu\n")
 
