@@ -81,7 +81,8 @@ void Narrator::Progress(const Json& event) {
 
 /// What takes its time and is no step.
 void Narrator::Phase(const Json& event) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kSaid = {{{"init", "starting"},
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kSaid = {{{"init", "starting"},
+                                                                                   {"wait", "waiting"},
                                                                                    {"compile", "compiling"},
                                                                                    {"eval", "evaluating"},
                                                                                    {"checkpoint", "saving"},

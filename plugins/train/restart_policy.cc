@@ -36,6 +36,7 @@ Verdict RestartPolicy::Judge(const AttemptEnd& end) {
     case 42: return Again(end, false);
     case 69:
     case 75: return Again(end, true);
+    case 76: return Held(end);
     case 64: return Failed(Code::kInvalidArgument, end, "the job or its `config` is wrong");
     case 65: return Failed(Code::kDataLoss, end, "the data is damaged, or other data than before");
     case 78: return Failed(Code::kFailedPrecondition, end, "the environment cannot run it");
@@ -50,6 +51,12 @@ Verdict RestartPolicy::Judge(const AttemptEnd& end) {
       return Failed(Code::kInternal, end, "a bug of the trainer");
     default: return Failed(Code::kInternal, end, "CONTRACT.md has no such exit code");
   }
+}
+
+/// The other program decides how long it takes; that is no attempt of ours.
+Verdict RestartPolicy::Held(const AttemptEnd& end) {
+  if (!end.progressed) --barren_;
+  return {Kind::kAgain, kLongestWait, Code::kOk, end.cause};
 }
 
 Verdict RestartPolicy::Again(const AttemptEnd& end, bool waits) {

@@ -37,6 +37,7 @@ class RestartPolicy {
   Verdict Judge(const AttemptEnd& end);
 
  private:
+  Verdict Held(const AttemptEnd& end);
   Verdict Again(const AttemptEnd& end, bool waits);
 
   const std::int64_t restarts_;

@@ -62,6 +62,22 @@ TEST(RestartPolicyTest, BudgetCountsAttemptsInARowWithoutACheckpoint) {
             "it ended: given up after 3 attempts in a row without a new checkpoint (`restarts: 2`)");
 }
 
+TEST(RestartPolicyTest, DeviceOfAnotherProgramIsWaitedForAndCostsNoAttempt) {
+  RestartPolicy policy(1);
+  EXPECT_EQ(policy.Judge(Ended(75)).kind, Kind::kAgain);
+  for (int minute = 0; minute < 500; ++minute) {
+    const Verdict held = policy.Judge(Ended(76));
+    EXPECT_EQ(held.kind, Kind::kAgain);
+    EXPECT_EQ(held.wait, 60s);
+    EXPECT_EQ(held.why, "it ended");
+  }
+  EXPECT_EQ(policy.Judge(Ended(75)).kind, Kind::kFail) << "the budget is what it was before";
+  AttemptEnd stopped = Ended(76);
+  stopped.stopped = true;
+  EXPECT_EQ(RestartPolicy(0).Judge(stopped).kind, Kind::kStopped);
+  EXPECT_EQ(RestartPolicy(0).Judge(Ended(76)).kind, Kind::kAgain);
+}
+
 TEST(RestartPolicyTest, WaitsDoubleUpToAMinuteAndBeginAnewAfterProgress) {
   RestartPolicy policy(100);
   for (const auto wait : {1s, 2s, 4s, 8s, 16s, 32s, 60s, 60s}) EXPECT_EQ(policy.Judge(Ended(75)).wait, wait);

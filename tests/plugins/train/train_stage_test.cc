@@ -132,6 +132,16 @@ INSTANTIATE_TEST_SUITE_P(
         ExitCase{R"([{"then": "bad_result"}])", Code::kInternal, "result.json: is no JSON object", 2},
         ExitCase{R"([{"steps": 10}])", Code::kOk, "", 2}));
 
+TEST_F(TrainStageTest, DeviceOfAnotherProgramIsWaitedForWithoutAnAttempt) {
+  config_["patience"] = 0.02;
+  config_["restarts"] = 0;
+  const std::string held =
+      R"j({"steps": 0, "then": "exit", "code": 76, "message": "the TPU is held by process 7 (python x.py)"})j";
+  Does(StrCat("[", held, ", ", held, ", {}]"));
+  Done(3);
+  EXPECT_TRUE(Logged("(the TPU is held by process 7 (python x.py)); starting it again in 2 s")) << log_;
+}
+
 TEST_F(TrainStageTest, FailureShowsTheLastWordsAndNamesTheLog) {
   Does(R"([{"steps": 0, "then": "exit", "code": 65}])");
   Fails(Code::kDataLoss, "run/logs/attempt-1.log", 1);

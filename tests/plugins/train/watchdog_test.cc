@@ -57,6 +57,19 @@ TEST_P(WatchdogPhaseTest, HasHalfAnHourEachTime) {
 INSTANTIATE_TEST_SUITE_P(All, WatchdogPhaseTest,
                          testing::Values("compile", "eval", "checkpoint", "export", "done", "another"));
 
+TEST(WatchdogTest, WaitingForAnotherProgramMayTakeForEver) {
+  Watchdog dog(1, 0s);
+  dog.Hear(Phase("wait"), 5s);
+  Beat(dog, 5s, 100'005s);
+  EXPECT_FALSE(dog.Hangs(100'005s));
+  EXPECT_EQ(dog.Hangs(100'066s), "said nothing for 61 s in phase 'wait'");
+  dog.Hear(Phase("init"), 100'010s);
+  Beat(dog, 100'010s, 100'610s);
+  EXPECT_FALSE(dog.Hangs(100'610s)) << "what begins then has its whole time";
+  dog.Hear(Event("hb"), 100'611s);
+  EXPECT_EQ(dog.Hangs(100'611s), "was in phase 'init' for 601 s");
+}
+
 TEST(WatchdogTest, HeartbeatsDoNotHideAStepThatNeverEnds) {
   Watchdog dog(1, 0s);
   dog.Hear(Phase("step"), 0s);

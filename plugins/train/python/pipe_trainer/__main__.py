@@ -46,7 +46,9 @@ def train(arguments, events, stop):
     job = jobs.read(arguments.job, arguments.set)
     limit_threads(job.threads, int(os.environ.get("PIPE_WORKER_INDEX") or 0))
     try:
-        from . import devices
+        from . import chip, devices
+        if int(os.environ.get("PIPE_WORKER_COUNT") or 1) == 1:  # several would wait for each other
+            chip.wait(os.environ, events, stop)
         devices.start(os.environ, lambda text: events.emit("warn", text=text))
         from .run import run
     except ImportError as error:

@@ -5,6 +5,7 @@ import os
 import sys
 from pathlib import Path
 
+from . import chip
 from .exits import NO_DEVICE, TRANSIENT, Ended
 
 
@@ -27,14 +28,22 @@ def start(environ, warn):
     except (RuntimeError, ValueError) as error:
         raise Ended(TRANSIENT, f"{environ.get('PIPE_COORDINATOR')}: the {workers} workers did not find each other: "
                                f"{first_line(error)}") from error
-    try:
-        jax.devices()
-    except RuntimeError as error:
-        raise Ended(NO_DEVICE, f"JAX_PLATFORMS={environ.get('JAX_PLATFORMS', '')}: {first_line(error)}") from error
+    find(environ)
     accelerators = ("accel0", "nvidia0", "vfio/0")
     if jax.default_backend() == "cpu" and any(os.path.exists(f"/dev/{name}") for name in accelerators):
         warn("this machine has an accelerator and JAX uses none of it; `pipe trainer setup` makes an environment "
              "that does")
+
+
+def find(environ):
+    """Makes JAX find its devices. Ended where it finds none, or where another program has them."""
+    import jax
+    chip.check(environ)
+    try:
+        jax.devices()
+    except RuntimeError as error:
+        why = f"JAX_PLATFORMS={environ.get('JAX_PLATFORMS', '')}: {first_line(error)}"
+        raise chip.refusal(str(error)) or Ended(NO_DEVICE, why) from error
 
 
 def configure(cache):

@@ -7,6 +7,7 @@ BAD_DATA = 65
 NO_DEVICE = 69
 BUG = 70
 TRANSIENT = 75
+HELD = 76  # another program has the device
 ENVIRONMENT = 78
 DIVERGED = 86
 

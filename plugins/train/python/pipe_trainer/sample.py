@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -80,17 +81,22 @@ def options_of(argv):
 
 def main(argv):
     options = options_of(argv)
-    from . import export
+    from . import devices, export
+    from .exits import Ended
     from .safetensors import SafetensorsError
     from .text import Text
 
     try:
+        devices.find(os.environ)
         place = export_of(options.run)
         params, config, facts = export.read(place)
         text = Text(place / "tokenizer.model", facts["tokenizer"], facts.get("form"))
     except (OSError, RuntimeError, SafetensorsError, json.JSONDecodeError, KeyError) as error:
         print(f"pipe_trainer.sample: {error}", file=sys.stderr)
         return 65
+    except Ended as error:
+        print(f"pipe_trainer.sample: {error}", file=sys.stderr)
+        return error.code
     made = continuation(params, config, text, options.prompt, options.length, temperature=options.temperature,
                         top_p=options.top_p, seed=options.seed)
     sys.stdout.reconfigure(encoding="utf-8")

@@ -1,0 +1,104 @@
+"""Whether this machine has a TPU, and which process holds it: libtpu lets one in at a time, by a lock on a file."""
+
+import os
+import time
+from importlib import util
+from pathlib import Path
+
+from .exits import ENVIRONMENT, HELD, NO_DEVICE, RESUMABLE, Ended
+
+LOCK = "/tmp/libtpu_lockfile"
+NODES = ("accel[0-9]*", "vfio/[0-9]*")
+# Each lets several processes have libtpu at once, with chips of their own.
+SHARED = ("ALLOW_MULTIPLE_LIBTPU_LOAD", "TPU_CHIPS_PER_PROCESS_BOUNDS", "TPU_PROCESS_BOUNDS", "TPU_VISIBLE_CHIPS",
+          "TPU_VISIBLE_DEVICES")
+LOCKED_WORDS = ("already in use by", "multi-process lockfile")  # libtpu's, where another process has the lock
+BUSY_WORDS = ("Device or resource busy",)  # the kernel's, where another has the chip
+POLL_SECONDS = 0.2
+TELL_SECONDS = 600.0
+
+
+def is_wanted(environ):
+    """Whether JAX will ask for a TPU: the environment was made for one, and nothing says otherwise."""
+    return "tpu" in (environ.get("JAX_PLATFORMS") or "tpu").split(",") and util.find_spec("libtpu") is not None
+
+
+def nodes(dev="/dev"):
+    return sorted(str(path) for pattern in NODES for path in Path(dev).glob(pattern))
+
+
+def check(environ, dev="/dev"):
+    """Ended where an environment for TPUs stands on a machine that has none. JAX would take the CPU without a word."""
+    if environ.get("JAX_PLATFORMS") or not is_wanted(environ) or nodes(dev):
+        return
+    raise Ended(ENVIRONMENT, "this machine has no TPU (no /dev/accel0, no /dev/vfio/0), and the environment of the "
+                             "trainer was made with `--extra tpu`; make one for this machine: pipe trainer setup, or "
+                             "set JAX_PLATFORMS=cpu to use this one on the CPU")
+
+
+def locked_by(lock=None, locks="/proc/locks"):
+    """The processes that have the file locked. It is not opened: closing it would free a lock of this process."""
+    try:
+        at = os.stat(lock or LOCK)
+        lines = Path(locks).read_text(encoding="ascii").splitlines()
+    except OSError:
+        return []
+    place = f"{os.major(at.st_dev):02x}:{os.minor(at.st_dev):02x}:{at.st_ino}"
+    return sorted({int(words[4]) for words in map(str.split, lines)
+                   if len(words) > 5 and words[1] != "->" and words[5] == place} - {os.getpid()})
+
+
+def opened_by(places, proc="/proc"):
+    """The processes that have one of `places` open, of those that this user may look into."""
+    found = set()
+    for entry in Path(proc).glob("[0-9]*/fd/*"):
+        try:
+            if os.readlink(entry) in places:
+                found.add(int(entry.parts[-3]))
+        except OSError:
+            continue
+    return sorted(found - {os.getpid()})
+
+
+def named(pids, proc="/proc"):
+    return ", ".join(one(pid, proc) for pid in pids) or "a process that is not to be seen from here"
+
+
+def one(pid, proc="/proc"):
+    try:
+        words = Path(proc, str(pid), "cmdline").read_bytes().split(b"\0")
+    except OSError:
+        words = []
+    command = " ".join(b" ".join(words).decode(errors="replace").split())
+    return f"process {pid} ({command[:160] or 'its command cannot be read'})"
+
+
+def wait(environ, events, stop, lock=None, poll=POLL_SECONDS, tell=TELL_SECONDS):
+    """Returns when no process has the lock. Ended(42) when asked to stop meanwhile."""
+    if not is_wanted(environ) or any(environ.get(name) for name in SHARED):
+        return
+    told = None
+    while pids := locked_by(lock):
+        if told is None:
+            events.phase("wait")
+        if told is None or time.monotonic() - told >= tell:
+            told = time.monotonic()
+            events.emit("warn", text=f"the TPU of this machine is held by {named(pids)}; waiting until it ends")
+        if stop.asked:
+            raise Ended(RESUMABLE, f"stopped while waiting for the TPU, which is held by {named(pids)}")
+        time.sleep(poll)
+    if told is not None:
+        events.phase("init")
+
+
+def refusal(text, lock=None, dev="/dev"):
+    """What JAX's message says of the chip, as Ended; None where it is about something else."""
+    locked, busy = (any(word in text for word in words) for words in (LOCKED_WORDS, BUSY_WORDS))
+    pids = locked_by(lock) or (opened_by({*nodes(dev)}) if busy else [])
+    if busy or (locked and pids):
+        return Ended(HELD, f"the TPU of this machine is held by {named(pids)}; end it, or wait until it ends")
+    if locked:
+        place = lock or LOCK
+        return Ended(NO_DEVICE, f"{place}: libtpu cannot lock this file, and no process is seen that has it locked; "
+                                f"where it is another user's, remove it: sudo rm {place}")
+    return None
