@@ -98,6 +98,21 @@ class ChipTest(Chip):
             other = subprocess.run([sys.executable, "-c", HOLDER.format(call="lockf"), self.lock], capture_output=True)
             self.assertIn(b"BlockingIOError", other.stderr)
 
+    def test_locks_of_a_table_are_read_whatever_else_is_in_it(self):
+        Path(self.lock).touch()
+        at = os.stat(self.lock)
+        place = f"{os.major(at.st_dev):02x}:{os.minor(at.st_dev):02x}:{at.st_ino}"
+        table = self.place / "locks"
+        for lines, pids in ((f"1: POSIX  ADVISORY  WRITE 812 {place} 0 EOF\n1: -> POSIX  ADVISORY  WRITE 813 {place} 0 EOF\n", [812]),
+                            (f"1: OFDLCK ADVISORY  WRITE -1 {place} 0 EOF\n", [0]),
+                            (f"2: FLOCK ADVISORY READ 9 {place}0 0 EOF\n\n: :\nx\n3: LEASE\n", []),
+                            (f"1: POSIX ADVISORY WRITE {os.getpid()} {place} 0 EOF\n", []), ("", [])):
+            table.write_text(lines)
+            self.assertEqual(chip.locked_by(self.lock, table), pids, lines)
+        self.assertEqual(chip.locked_by(self.lock, self.place / "none"), [])
+        self.assertEqual(chip.named([0]), "a process that is not to be seen from here")
+        self.assertEqual(chip.named([2**30]), f"process {2**30} (its command cannot be read)")
+
     def test_waits_until_the_holder_ends_and_tells_so(self):
         process, told = self.holder(), Told()
         threading.Timer(0.5, process.kill).start()

@@ -44,8 +44,8 @@ def locked_by(lock=None, locks="/proc/locks"):
     except OSError:
         return []
     place = f"{os.major(at.st_dev):02x}:{os.minor(at.st_dev):02x}:{at.st_ino}"
-    return sorted({int(words[4]) for words in map(str.split, lines)
-                   if len(words) > 5 and words[1] != "->" and words[5] == place} - {os.getpid()})
+    held = [words[4] for words in map(str.split, lines) if len(words) > 5 and words[1] != "->" and words[5] == place]
+    return sorted({int(pid) if pid.isdecimal() else 0 for pid in held} - {os.getpid()})  # 0: nobody from here
 
 
 def opened_by(places, proc="/proc"):
@@ -61,10 +61,12 @@ def opened_by(places, proc="/proc"):
 
 
 def named(pids, proc="/proc"):
-    return ", ".join(one(pid, proc) for pid in pids) or "a process that is not to be seen from here"
+    return ", ".join(one(pid, proc) for pid in pids or [0])
 
 
 def one(pid, proc="/proc"):
+    if not pid:
+        return "a process that is not to be seen from here"
     try:
         words = Path(proc, str(pid), "cmdline").read_bytes().split(b"\0")
     except OSError:
