@@ -62,6 +62,11 @@ Result<StoredObject> Measure(Store& store, const std::string& name, const std::s
   return object;
 }
 
+/// Whether what is there now is what was committed, as far as a place can say.
+bool IsThere(const StoredObject& committed, const ObjectInfo& now) {
+  return now.size == committed.bytes && now.crc32c.value_or(committed.crc32c) == committed.crc32c;
+}
+
 /// What one run of a job has committed and removed below `out`, by name.
 class Commits {
  public:
@@ -125,6 +130,10 @@ class PluginJob final : public JobStage {
     services.condition = [&](const std::string& uri) -> std::optional<Condition> {
       const std::string_view name = Below(out, uri);
       if (name.empty()) return std::nullopt;
+      // Its own object a job may replace.
+      if (const auto own = commits.Find(std::string(name)))
+        if (const auto now = request.out->Stat(name); now.ok() && *now && IsThere(*own, **now))
+          return Condition::ReplaceUnlessSame((*now)->version);
       // The version that the run knows of is gone with the object.
       return commits.Removed(name) ? Condition::CreateOnly() : request.condition(std::string(name));
     };

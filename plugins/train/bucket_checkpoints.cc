@@ -58,14 +58,52 @@ Result<CheckpointMarker> BucketCheckpoints::Open(const CheckpointName& name) {
       break;
     }
   if (!marker.ok()) Pass(name);
+  if (marker.ok()) pins_[name.Path()] = marker->pinned;
   return marker;
+}
+
+Result<std::vector<std::string>> BucketCheckpoints::PinsOf(const CheckpointName& name) {
+  if (const auto known = pins_.find(name.Path()); known != pins_.end()) return known->second;
+  const std::string where = StrCat(uri_, "/", name.Marker());
+  const Result<std::string> text = storage_.Read(where, kMostMarker);
+  // One that is gone, or that nobody can read, is kept for nothing.
+  if (!text.ok() && text.status().code() != Code::kNotFound) return text.status();
+  const Result<CheckpointMarker> marker = ParseCheckpointMarker(text.ok() ? *text : std::string(), where);
+  return pins_[name.Path()] = marker.ok() ? marker->pinned : std::vector<std::string>();
+}
+
+Result<std::map<std::string, CheckpointName>> BucketCheckpoints::PinnedOf(
+    const std::vector<CheckpointName>& committed) {
+  std::map<std::string, CheckpointName> pinned;
+  for (const CheckpointName& name : committed) {
+    if (unusable_.contains(name.Path())) continue;
+    ASSIGN_OR_RETURN(const std::vector<std::string> pins, PinsOf(name));
+    for (const std::string& pin : pins) pinned.emplace(pin, name);
+  }
+  return pinned;
+}
+
+Result<std::vector<CheckpointName>> BucketCheckpoints::Pinned() {
+  ASSIGN_OR_RETURN(const std::vector<CheckpointName> committed, Committed());
+  ASSIGN_OR_RETURN(const auto pinned, PinnedOf(committed));
+  std::vector<CheckpointName> found;
+  for (const auto& [pin, name] : pinned)
+    if (std::find(found.begin(), found.end(), name) == found.end()) found.push_back(name);
+  std::sort(found.begin(), found.end(),
+            [](const CheckpointName& a, const CheckpointName& b) { return a.step < b.step; });
+  return found;
 }
 
 Status BucketCheckpoints::Commit(const CheckpointMarker& marker, const std::string& directory,
                                  const std::function<bool()>& give_up) {
   const CheckpointName name = marker.Name();
   RETURN_IF_ERROR(Look());
-  if (objects_.contains(name.Marker()) && !unusable_.contains(name.Path())) return {};
+  const bool whole = objects_.contains(name.Marker()) && !unusable_.contains(name.Path());
+  if (whole) {
+    ASSIGN_OR_RETURN(const std::vector<std::string> pins, PinsOf(name));
+    if (pins == marker.pinned) return {};
+    return Mark(marker);
+  }
   std::vector<const FileFacts*> missing;
   for (const FileFacts& file : marker.files) {
     const auto there = objects_.find(StrCat(name.Path(), "/", file.name));
@@ -79,18 +117,58 @@ Status BucketCheckpoints::Commit(const CheckpointMarker& marker, const std::stri
                         PIPE_CREATE_ONLY | PIPE_AFTER_STOP, give_up);
   }));
   if (give_up()) return Status(Code::kCancelled, StrCat(Uri(name), ": given up"));
-  if (objects_.contains(name.Marker())) RETURN_IF_ERROR(storage_.Remove(StrCat(uri_, "/", name.Marker())));
-  RETURN_IF_ERROR(storage_.PutText(marker.Encode(), StrCat(uri_, "/", name.Marker()),
-                                   PIPE_CREATE_ONLY | PIPE_AFTER_STOP));
+  RETURN_IF_ERROR(Mark(marker));
   unusable_.erase(name.Path());
+  return {};
+}
+
+Status BucketCheckpoints::Mark(const CheckpointMarker& marker) {
+  const CheckpointName name = marker.Name();
+  const std::uint32_t condition = objects_.contains(name.Marker()) ? PIPE_REPLACE : PIPE_CREATE_ONLY;
+  RETURN_IF_ERROR(
+      storage_.PutText(marker.Encode(), StrCat(uri_, "/", name.Marker()), condition | PIPE_AFTER_STOP));
+  pins_[name.Path()] = marker.pinned;
   return {};
 }
 
 Status BucketCheckpoints::Prune() {
   ASSIGN_OR_RETURN(const std::vector<CheckpointName> committed, Committed());
+  ASSIGN_OR_RETURN(const auto pinned, PinnedOf(committed));
   std::set<std::string> kept;
   for (const CheckpointName& name : committed)
     if (kept.size() < keep_ && !unusable_.contains(name.Path())) kept.insert(name.Path());
+  for (const auto& [pin, name] : pinned) kept.insert(name.Path());
+  for (const CheckpointName& name : committed)
+    if (kept.contains(name.Path())) RETURN_IF_ERROR(Unpin(name, pinned));
+  return RemoveAllBut(committed, kept);
+}
+
+/// Where a newer one is kept under a name of this one, this one is no longer.
+Status BucketCheckpoints::Unpin(const CheckpointName& name,
+                                const std::map<std::string, CheckpointName>& pinned) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> pins, PinsOf(name));
+  const auto elsewhere = [&](const std::string& pin) { return !(pinned.at(pin) == name); };
+  if (std::none_of(pins.begin(), pins.end(), elsewhere)) return {};
+  ASSIGN_OR_RETURN(CheckpointMarker marker, Open(name));
+  std::erase_if(marker.pinned, elsewhere);
+  return Mark(marker);
+}
+
+Result<CheckpointName> BucketCheckpoints::RemoveBeyond(std::int64_t step) {
+  ASSIGN_OR_RETURN(const std::vector<CheckpointName> committed, Committed());
+  std::set<std::string> kept;
+  CheckpointName newest;
+  for (const CheckpointName& name : committed) {
+    if (name.step > step) continue;
+    if (kept.empty()) newest = name;
+    kept.insert(name.Path());
+  }
+  RETURN_IF_ERROR(RemoveAllBut(committed, kept));
+  return newest;
+}
+
+Status BucketCheckpoints::RemoveAllBut(const std::vector<CheckpointName>& committed,
+                                       const std::set<std::string>& kept) {
   // A marker goes before what it names: whatever has one is whole.
   for (const CheckpointName& name : committed)
     if (!kept.contains(name.Path())) RETURN_IF_ERROR(storage_.Remove(StrCat(uri_, "/", name.Marker())));

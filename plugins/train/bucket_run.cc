@@ -50,7 +50,7 @@ Json PublishedJob(Json job_file, const TrainJob& job) {
 }
 
 Json WithoutExtent(Json job_file) {
-  for (const char* member : {"steps", "threads", "run_dir"}) job_file.Remove(member);
+  for (const char* member : {"steps", "steps_before", "threads", "run_dir"}) job_file.Remove(member);
   if (job_file["data"].is_object()) job_file["data"].Remove("dir");
   if (job_file["tokenizer"].is_object()) job_file["tokenizer"].Remove("model");
   return job_file;
@@ -74,8 +74,10 @@ Result<std::optional<BucketRun::Published>> BucketRun::FindPublished(const Json&
   }
   if (books != 3) return none;
   ASSIGN_OR_RETURN(published.result, ReadJson(storage_, job_.run_uri + "/result.json"));
-  if (published.result["steps"].AsInt() < job_.steps()) return none;
   ASSIGN_OR_RETURN(const Json before, ReadJson(storage_, job_.run_uri + "/job.json"));
+  if (!ReachesSteps(published.result, job_.steps(),
+                    job_.stops_early() && before["steps"] == job_file["steps"]))
+    return none;
   if (!before.is_object() || WithoutExtent(before) != WithoutExtent(job_file)) return none;
   const bool exported = published.result["export"].is_string();
   if (exported && published.objects.empty()) return none;
@@ -84,8 +86,8 @@ Result<std::optional<BucketRun::Published>> BucketRun::FindPublished(const Json&
   return std::optional(std::move(published));
 }
 
-std::int64_t BucketRun::NewestLocal() const {
-  std::int64_t newest = -1;
+std::vector<std::int64_t> BucketRun::LocalSteps() const {
+  std::vector<std::int64_t> steps;
   std::error_code error;
   for (fs::directory_iterator at(directory_.Path("checkpoints"), error), end; !error && at != end;
        at.increment(error)) {
@@ -93,10 +95,15 @@ std::int64_t BucketRun::NewestLocal() const {
     std::int64_t step = -1;
     const auto [rest, wrong] = std::from_chars(name.data(), name.data() + name.size(), step);
     if (wrong != std::errc() || rest != name.data() + name.size()) continue;
-    if (!IsUnfinished(directory_.Read(StrCat("checkpoints/", name, ".json"))))
-      newest = std::max(newest, step);
+    if (!IsUnfinished(directory_.Read(StrCat("checkpoints/", name, ".json")))) steps.push_back(step);
   }
-  return newest;
+  std::sort(steps.begin(), steps.end());
+  return steps;
+}
+
+std::int64_t BucketRun::NewestLocal() const {
+  const std::vector<std::int64_t> steps = LocalSteps();
+  return steps.empty() ? -1 : steps.back();
 }
 
 Status BucketRun::Empty(const std::string& but) const {
@@ -107,7 +114,7 @@ Status BucketRun::Empty(const std::string& but) const {
   for (const fs::path& path : found) {
     const std::string name = path.filename().string();
     if (std::find(std::begin(kOwn), std::end(kOwn), name) != std::end(kOwn)) continue;
-    if (name == but) continue;  // FetchFiles looks at what is in it
+    if (!but.empty() && name.starts_with(but)) continue;
     RETURN_IF_ERROR(RemoveAll(path));
   }
   return {};
@@ -141,21 +148,53 @@ Result<bool> BucketRun::LocalIsGood() {
 }
 
 Status BucketRun::Restore() {
+  RETURN_IF_ERROR(Empty(kIncoming));  // FetchFiles looks at what is in those
+  // By it a trainer knows how many steps a checkpoint of an earlier version was for.
+  ASSIGN_OR_RETURN(const Json published, ReadJson(storage_, job_.run_uri + "/job.json"));
+  if (published.is_object()) RETURN_IF_ERROR(directory_.Write("job.json", published));
+  ASSIGN_OR_RETURN(const Incoming newest, FetchNewest());
+  std::vector<Incoming> fetched = {newest};
+  RETURN_IF_ERROR(FetchPinned(fetched));
+  if (newest.marker.best.is_object()) RETURN_IF_ERROR(directory_.Write("best.json", newest.marker.best));
+  for (const Incoming& one : fetched) RETURN_IF_ERROR(Install(one));
+  Json record;
+  record["committed"] = newest.name.Path();
+  return directory_.Write(kBucketRecord, record);
+}
+
+Result<BucketRun::Incoming> BucketRun::FetchNewest() {
   for (; next_ < candidates_.size(); ++next_) {
     const CheckpointName& name = candidates_[next_];
-    const Result<CheckpointMarker> marker = checkpoints_.Open(name);
-    const Status brought = marker.ok() ? Bring(name, *marker) : marker.status();
-    if (brought.ok() || !Useless(brought.code())) return brought;
+    Result<CheckpointMarker> marker = Fetch(name);
+    if (marker.ok()) return Incoming{name, std::move(*marker)};
+    if (!Useless(marker.status().code())) return std::move(marker).status();
     checkpoints_.Pass(name);
-    call_.Log(Level::kWarning,
-              StrCat(checkpoints_.Uri(name), ": damaged, going back to the one before: ", brought.message()));
+    call_.Log(Level::kWarning, StrCat(checkpoints_.Uri(name), ": damaged, going back to the one before: ",
+                                      marker.status().message()));
   }
   return Status(Code::kDataLoss, StrCat(checkpoints_.uri(), ": none of ", candidates_.size(),
                                         " checkpoints can be read; remove them to start over"));
 }
 
-Status BucketRun::Bring(const CheckpointName& name, const CheckpointMarker& marker) {
-  RETURN_IF_ERROR(Empty(kIncoming + name.id));
+Status BucketRun::FetchPinned(std::vector<Incoming>& fetched) {
+  ASSIGN_OR_RETURN(const std::vector<CheckpointName> pinned, checkpoints_.Pinned());
+  for (const CheckpointName& name : pinned) {
+    if (name.step >= fetched.front().name.step) continue;
+    Result<CheckpointMarker> marker = Fetch(name);
+    if (!marker.ok() && !Useless(marker.status().code())) return std::move(marker).status();
+    if (marker.ok()) {
+      fetched.push_back({name, std::move(*marker)});
+      continue;
+    }
+    checkpoints_.Pass(name);
+    call_.Log(Level::kWarning,
+              StrCat(checkpoints_.Uri(name), ": damaged, and kept no longer: ", marker.status().message()));
+  }
+  return {};
+}
+
+Result<CheckpointMarker> BucketRun::Fetch(const CheckpointName& name) {
+  ASSIGN_OR_RETURN(CheckpointMarker marker, checkpoints_.Open(name));
   FetchPlan plan;
   plan.from = checkpoints_.Uri(name);
   plan.files = marker.files;
@@ -174,23 +213,43 @@ Status BucketRun::Bring(const CheckpointName& name, const CheckpointMarker& mark
                                call_.Emit(progress);
                              }};
   RETURN_IF_ERROR(FetchFiles(plan, means));
-  if (marker.best.is_object()) RETURN_IF_ERROR(directory_.Write("best.json", marker.best));
+  return marker;
+}
+
+Status BucketRun::Install(const Incoming& fetched) const {
   const fs::path place = directory_.Path("checkpoints");
   std::error_code error;
   fs::create_directories(place, error);
   if (error) return SystemError(place.string(), error.value());
-  RETURN_IF_ERROR(directory_.Write(StrCat("checkpoints/", name.step, ".json"), marker.ToJson()));
-  fs::rename(plan.directory, place / StrCat(name.step), error);
-  if (error) return SystemError(place.string(), error.value());
-  Json record;
-  record["committed"] = name.Path();
-  return directory_.Write(kBucketRecord, record);
+  const std::int64_t step = fetched.name.step;
+  RETURN_IF_ERROR(directory_.Write(StrCat("checkpoints/", step, ".json"), fetched.marker.ToJson()));
+  fs::rename(directory_.Path(kIncoming + fetched.name.id), place / StrCat(step), error);
+  return error ? SystemError(place.string(), error.value()) : Status();
 }
 
-void BucketRun::BeginMirror() {
+Result<std::vector<std::int64_t>> BucketRun::UnsentPins() {
+  std::vector<std::int64_t> steps;
+  for (const std::int64_t step : LocalSteps()) {
+    const std::string name = StrCat("checkpoints/", step, ".json");
+    const Result<CheckpointMarker> here = ReadCheckpointMarker(directory_.Read(name), directory_.Path(name));
+    if (!here.ok() || here->pinned.empty()) continue;
+    const bool there = std::find(candidates_.begin(), candidates_.end(), here->Name()) != candidates_.end();
+    if (there) {
+      ASSIGN_OR_RETURN(const std::vector<std::string> pins, checkpoints_.PinsOf(here->Name()));
+      if (pins == here->pinned) continue;
+    }
+    steps.push_back(step);
+  }
+  return steps;
+}
+
+Status BucketRun::BeginMirror() {
+  ASSIGN_OR_RETURN(const std::vector<std::int64_t> pinned, UnsentPins());
   mirror_ = std::make_unique<CheckpointMirror>(checkpoints_, directory_, call_,
                                                std::chrono::seconds(job_.grace_s()));
-  if (unsent_) mirror_->Committed(NewestLocal());
+  for (const std::int64_t step : pinned) mirror_->Committed(step);
+  if (unsent_ && (pinned.empty() || pinned.back() != NewestLocal())) mirror_->Committed(NewestLocal());
+  return {};
 }
 
 Status BucketRun::FinishMirror() {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/json.h"
 #include "base/result.h"
@@ -34,12 +35,13 @@ class BucketRun {
   /// Holds the local checkpoints against those in the bucket, which decides. True: the run directory is good
   /// to go on in as it is; false: Restore comes first. Where the bucket was emptied, so is the directory.
   Result<bool> LocalIsGood();
-  /// Brings the newest checkpoint that can be used.
+  /// Brings the newest checkpoint that can be used, and those that are pinned.
   Status Restore();
 
   /// From now on what the trainer commits is brought to the bucket.
-  void BeginMirror();
+  Status BeginMirror();
   void Committed(std::int64_t step) { mirror_->Committed(step); }
+  void WentBack(std::int64_t step) { mirror_->WentBack(step); }
   /// Until the last checkpoint is in the bucket, after BeginMirror.
   Status FinishMirror();
 
@@ -47,9 +49,24 @@ class BucketRun {
   Status Publish(const std::vector<std::string>& objects, const Json& job_file) const;
 
  private:
+  /// Of the finished checkpoints on this machine, in order.
+  std::vector<std::int64_t> LocalSteps() const;
   std::int64_t NewestLocal() const;
+  /// But what is this machine's own, and names that begin with `but`.
   Status Empty(const std::string& but) const;
-  Status Bring(const CheckpointName& name, const CheckpointMarker& marker);
+  struct Incoming {
+    CheckpointName name;
+    CheckpointMarker marker;
+  };
+  /// The newest candidate that can be used.
+  Result<Incoming> FetchNewest();
+  /// The pinned ones but that; absent those that cannot be used.
+  Status FetchPinned(std::vector<Incoming>& fetched);
+  /// Its files, in a directory of their own.
+  Result<CheckpointMarker> Fetch(const CheckpointName& name);
+  Status Install(const Incoming& fetched) const;
+  /// Steps that this machine has pinned and the bucket has not.
+  Result<std::vector<std::int64_t>> UnsentPins();
 
   const TrainJob& job_;
   const RunDirectory& directory_;

@@ -1,6 +1,8 @@
 #include "plugins/train/checkpoint_marker.h"
 
+#include <algorithm>
 #include <charconv>
+#include <iterator>
 
 #include "base/digest.h"
 #include "base/str.h"
@@ -62,7 +64,20 @@ Json CheckpointMarker::ToJson() const {
   json["step"] = step;
   json["files"] = ListOf(files);
   if (best.is_object()) json["best"] = best;
+  for (const std::string& name : pinned) json["pinned"].Append(name);
   return json;
+}
+
+Result<std::vector<std::string>> ParsePins(const Json& json, std::string_view where) {
+  std::vector<std::string> pins;
+  if (!json.Has("pinned")) return pins;
+  const Status wrong(Code::kDataLoss, StrCat(where, ": `pinned` is no list of the names that there are"));
+  if (!json["pinned"].is_array()) return wrong;
+  for (const Json& name : json["pinned"].AsArray()) {
+    if (std::find(std::begin(kPins), std::end(kPins), name.AsString()) == std::end(kPins)) return wrong;
+    pins.emplace_back(name.AsString());
+  }
+  return pins;
 }
 
 bool IsUnfinished(const Json& digests) { return digests["unfinished"].AsBool(); }
@@ -79,6 +94,7 @@ Result<CheckpointMarker> ReadCheckpointMarker(const Json& json, std::string_view
   CheckpointMarker marker;
   marker.step = json["step"].AsInt();
   if (json["best"].is_object()) marker.best = json["best"];
+  ASSIGN_OR_RETURN(marker.pinned, ParsePins(json, where));
   for (const Json& entry : json["files"].AsArray()) {
     ASSIGN_OR_RETURN(FileFacts file, ParseFileFacts(entry, "name", where));
     marker.files.push_back(std::move(file));

@@ -31,16 +31,26 @@ struct CheckpointObject {
 /// Absent for a name that is not ours.
 std::optional<CheckpointObject> ParseCheckpointObject(std::string_view name);
 
+/// Names that a checkpoint is kept under, however many are newer; one checkpoint of each.
+inline constexpr std::string_view kBest = "best";
+inline constexpr std::string_view kBeforeDecay = "before_decay";
+inline constexpr std::string_view kPins[] = {kBest, kBeforeDecay};
+
 struct CheckpointMarker {
   std::int64_t step = 0;
-  std::vector<FileFacts> files;  // by name
-  Json best;                     // best.json of the run as it was then; null: there was none
+  std::vector<FileFacts> files;     // by name
+  Json best;                        // the best evaluation of the run until then; null: there was none
+  std::vector<std::string> pinned;  // of kPins: under these names it is never removed
 
   /// By the names, lengths and checksums of the files.
   CheckpointName Name() const;
   Json ToJson() const;
   std::string Encode() const { return ToJson().DumpPretty(); }
 };
+/// Those of `pinned` in a marker, or in the digests beside a checkpoint on this machine; kDataLoss, naming
+/// `where`, for what is no list of names that we know.
+Result<std::vector<std::string>> ParsePins(const Json& json, std::string_view where);
+
 /// Of the digests beside a checkpoint on this machine, CONTRACT.md, section 11: whether it was never
 /// finished.
 bool IsUnfinished(const Json& digests);

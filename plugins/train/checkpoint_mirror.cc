@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <iterator>
+#include <set>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -39,6 +41,12 @@ Status LinkTree(const std::string& from, const std::string& to) {
   return {};
 }
 
+/// Of a path that a checkpoint has below checkpoints/; -1 for none.
+std::int64_t StepOf(const std::string& path) {
+  const std::optional<CheckpointObject> object = ParseCheckpointObject(path + ".json");
+  return object ? object->checkpoint.step : -1;
+}
+
 void RemoveTree(const std::string& path) {
   std::error_code ignored;  // the next run takes it away
   fs::remove_all(path, ignored);
@@ -56,9 +64,9 @@ CheckpointMirror::CheckpointMirror(BucketCheckpoints& checkpoints, const RunDire
 
 CheckpointMirror::~CheckpointMirror() { (void)Finish(); }
 
-void CheckpointMirror::Committed(std::int64_t step) {
+void CheckpointMirror::Hand(std::int64_t step, bool went_back) {
   Handed handed{step, StrCat(directory_.Path(kOutgoing), "/", ++handed_),
-                directory_.Read(StrCat("checkpoints/", step, ".json"))};
+                directory_.Read(StrCat("checkpoints/", step, ".json")), went_back};
   Status linked = LinkTree(StrCat(directory_.Path("checkpoints"), "/", step), handed.directory);
   if (!linked.ok()) {
     // The trainer may have removed it already, for a newer one that is told of next.
@@ -67,13 +75,33 @@ void CheckpointMirror::Committed(std::int64_t step) {
     RemoveTree(handed.directory);
     return Fared(step, std::move(linked));
   }
-  std::optional<Handed> passed;
+  std::vector<Handed> passed;
   {
     const std::scoped_lock lock(mutex_);
-    passed = std::exchange(waiting_, std::move(handed));
+    waiting_.push_back(std::move(handed));
+    passed = TakeSuperseded();
+    if (went_back) last_step_ = -1;
   }
   changed_.notify_all();
-  if (passed) RemoveTree(passed->directory);
+  for (const Handed& old : passed) RemoveTree(old.directory);
+}
+
+std::vector<CheckpointMirror::Handed> CheckpointMirror::TakeSuperseded() {
+  const auto back =
+      std::find_if(waiting_.rbegin(), waiting_.rend(), [](const Handed& one) { return one.went_back; });
+  std::vector<Handed> kept, passed;
+  std::set<std::string> pinned;  // by those behind
+  for (auto at = waiting_.rbegin(); at != waiting_.rend(); ++at) {
+    const Result<std::vector<std::string>> pins = ParsePins(at->digests, "");
+    bool needed = kept.empty() || at->went_back;
+    if (pins.ok())
+      for (const std::string& pin : *pins) needed |= pinned.insert(pin).second;
+    // Behind `back` nothing counts that was there before it.
+    const bool left = back != waiting_.rend() && at > back;
+    (needed && !left ? kept : passed).push_back(std::move(*at));
+  }
+  waiting_.assign(std::make_move_iterator(kept.rbegin()), std::make_move_iterator(kept.rend()));
+  return passed;
 }
 
 Status CheckpointMirror::Finish() {
@@ -90,14 +118,21 @@ void CheckpointMirror::Loop() {
   std::unique_lock lock(mutex_);
   while (true) {
     // `grace` counts from the stop, also where nothing is on its way then.
-    while (!changed_.wait_for(lock, kLook, [this] { return waiting_ || closing_; }))
+    while (!changed_.wait_for(lock, kLook, [this] { return !waiting_.empty() || closing_; }))
       if (!stopped_ && call_.stopped()) stopped_ = SystemClock().Monotonic();
-    if (!waiting_) return;
-    const Handed handed = *std::exchange(waiting_, std::nullopt);
+    if (waiting_.empty()) return;
+    Handed handed = std::move(waiting_.front());
+    waiting_.erase(waiting_.begin());
     const std::int64_t step = handed.step;
     lock.unlock();
-    Status sent = Send(handed);
-    RemoveTree(handed.directory);
+    // While those that are not gone on from are there, a newer one would be taken for older than them.
+    Status sent = back_ && !handed.went_back ? Send(*back_) : Status();
+    if (back_ && sent.ok()) RemoveTree(std::exchange(back_, std::nullopt)->directory);
+    if (sent.ok()) sent = Send(handed);
+    if (!sent.ok() && handed.went_back)
+      back_ = std::move(handed);
+    else
+      RemoveTree(handed.directory);
     if (!sent.ok())
       call_.Log(Level::kWarning,
                 sent.code() == Code::kCancelled
@@ -149,17 +184,26 @@ Status CheckpointMirror::Send(const Handed& handed) {
   const std::chrono::nanoseconds begin = SystemClock().Monotonic();
   CheckpointMarker marker;
   marker.step = handed.step;
-  marker.best = directory_.Read("best.json");
+  ASSIGN_OR_RETURN(marker.pinned, ParsePins(handed.digests, StrCat("checkpoints/", handed.step, ".json")));
+  const bool best = std::find(marker.pinned.begin(), marker.pinned.end(), kBest) != marker.pinned.end();
+  marker.best =
+      best && handed.digests["best"].is_object() ? handed.digests["best"] : directory_.Read("best.json");
   RETURN_IF_ERROR(Measure(marker, handed));
   const std::string path = marker.Name().Path();
+  const bool newest = handed.went_back || StepOf(committed_) <= handed.step;
   // Before the marker: whoever finds it there after a kill knows it for ours.
   Json record;
   record["committed"] = committed_;
-  record["sending"] = path;
+  if (newest) record["sending"] = path;
   RETURN_IF_ERROR(directory_.Write(kBucketRecord, record));
   RETURN_IF_ERROR(checkpoints_.Commit(marker, handed.directory, [this] { return GivenUp(); }));
-  committed_ = path;
-  record["committed"] = path;
+  if (handed.went_back) {
+    ASSIGN_OR_RETURN(const CheckpointName left, checkpoints_.RemoveBeyond(handed.step));
+    committed_ = left.Path();
+  } else if (newest) {
+    committed_ = path;
+  }
+  record["committed"] = committed_;
   record.Remove("sending");
   RETURN_IF_ERROR(directory_.Write(kBucketRecord, record));
   Json kept;

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "base/json.h"
 #include "base/status.h"
@@ -18,7 +19,8 @@
 
 namespace pipeline {
 
-/// Has a thread of its own, which sends one checkpoint after the other; where several wait, the newest.
+/// Has a thread of its own, which sends one checkpoint after the other; where several wait, the newest, and
+/// the newest that is pinned under each name.
 /// Committed and Finish are called by one thread.
 class CheckpointMirror {
  public:
@@ -30,8 +32,11 @@ class CheckpointMirror {
   CheckpointMirror(const CheckpointMirror&) = delete;
   CheckpointMirror& operator=(const CheckpointMirror&) = delete;
 
-  /// The trainer has committed checkpoints/STEP of the run directory. Soon back: links, and sends nothing.
-  void Committed(std::int64_t step);
+  /// The trainer has committed checkpoints/STEP of the run directory, or pinned it. Soon back: links, and
+  /// sends nothing.
+  void Committed(std::int64_t step) { Hand(step, false); }
+  /// The trainer goes on from this checkpoint, and from none of the later ones.
+  void WentBack(std::int64_t step) { Hand(step, true); }
   /// Until the last that was committed is in the bucket: OK, or why it is not. Called once; the other
   /// functions are not called any more.
   Status Finish();
@@ -41,7 +46,11 @@ class CheckpointMirror {
     std::int64_t step = 0;
     std::string directory;  // of links, this one's alone: a step may be committed twice
     Json digests;           // what its files must be; null: nothing says so
+    bool went_back = false;
   };
+  void Hand(std::int64_t step, bool went_back);
+  /// Those of `waiting_` that need not be sent any more: each is older than another that does for it.
+  std::vector<Handed> TakeSuperseded();
   void Loop();
   void Fared(std::int64_t step, Status how);
   Status Send(const Handed& handed);
@@ -56,15 +65,18 @@ class CheckpointMirror {
 
   std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
-  std::optional<Handed> waiting_;
+  std::vector<Handed> waiting_;  // as they were handed over
   bool closing_ = false;
   std::int64_t last_step_ = -1;  // of the newest that was sent, or could not be, and how it fared
   Status last_;
   std::optional<std::chrono::nanoseconds> stopped_;  // since when the run is seen to be stopped
 
-  int handed_ = 0;         // so far, for the thread that calls Committed
-  std::string committed_;  // path of the newest in the bucket, for the thread alone
-  std::jthread thread_;    // last: it uses the others
+  int handed_ = 0;  // so far, for the thread that calls Committed
+  // For the thread alone:
+  std::string committed_;  // path of the newest in the bucket
+  std::optional<Handed>
+      back_;             // what it went back to, until that is in the bucket and the later ones are not
+  std::jthread thread_;  // last: it uses the others
 };
 
 }  // namespace pipeline

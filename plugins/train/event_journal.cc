@@ -15,7 +15,8 @@ namespace {
 constexpr int kMostASecond = 2000;
 constexpr std::size_t kMostForHost = 60 << 10;  // the host takes 64 KiB
 /// Kinds that say how far it is and why it ended: kept in any flood.
-constexpr std::array<std::string_view, 5> kDeciding = {"phase", "restore", "ckpt_commit", "error", "bye"};
+constexpr std::array<std::string_view, 7> kDeciding = {"phase",    "restore", "extend", "ckpt_commit",
+                                                       "ckpt_pin", "error",   "bye"};
 
 bool Decides(std::string_view kind) {
   return std::find(kDeciding.begin(), kDeciding.end(), kind) != kDeciding.end();

@@ -180,6 +180,9 @@ Json JobFile(const TrainJob& job, const HandOff& hand_off) {
   file["tokenizer"]["vocab_size"] = hand_off.vocab_size;
   for (const std::string_view key : kHandedOn)
     if (job.settings.Has(key)) file[key] = job.settings[key];
+  // A key that is off is none: the job is that of the version before.
+  if (job.settings["keep_best"].AsBool()) file["keep_best"] = true;
+  if (job.stops_early()) file["early_stop"] = job.settings["early_stop"];
   if (!file["config"].is_object()) file["config"] = Json(Json::Object{});
   file["threads"] = job.threads;
   file["lineage"]["data"] = hand_off.data_lineage;

@@ -57,6 +57,12 @@ void Narrator::Hear(const Json& event) {
                 event["tokens_per_step"].AsInt(), " tokens, ", Number(event["epochs"].AsDouble(), 2),
                 " epochs"));
   if (kind == "restore") Note(StrCat("goes on from the checkpoint at step ", event["step"].AsInt()));
+  if (kind == "extend")
+    Note(StrCat("more steps: goes back from step ", event["from"].AsInt(),
+                " to the checkpoint before the rate fell, at step ", event["to"].AsInt()));
+  if (kind == "early_stop")
+    Note(StrCat("stopped early at step ", event["step"].AsInt(), ": ",
+                Readable(event["reason"].AsString(), 300)));
   if (kind == "sample")
     Note(StrCat("step ", event["step"].AsInt(), ": ", Readable(event["prompt"].AsString(), kMostText), " | ",
                 Readable(event["text"].AsString(), kMostText)));

@@ -107,7 +107,15 @@ Status RunDirectory::Remove(std::string_view name) const {
   return SystemError(path, errno);
 }
 
-Status RunDirectory::CheckResult(std::int64_t steps) const {
+bool ReachesSteps(const Json& result, std::int64_t steps, bool may_stop_early) {
+  if (!result["steps"].is_int()) return false;
+  if (result["steps"].AsInt() >= steps) return true;
+  const Json& stopped = result["stopped_early"];
+  return may_stop_early && stopped["step"].is_int() && stopped["step"].AsInt() == result["steps"].AsInt() &&
+         stopped["reason"].is_string();
+}
+
+Status RunDirectory::CheckResult(std::int64_t steps, bool may_stop_early) const {
   const std::string path = Path("result.json");
   std::error_code error;
   const auto wrong = [&](std::string_view what) { return Status(Code::kInternal, StrCat(path, ": ", what)); };
@@ -115,7 +123,7 @@ Status RunDirectory::CheckResult(std::int64_t steps) const {
   const Json result = Read("result.json");
   if (!result.is_object()) return wrong("is no JSON object");
   if (!result["steps"].is_int()) return wrong("has no whole number `steps`");
-  if (result["steps"].AsInt() < steps)
+  if (!ReachesSteps(result, steps, may_stop_early))
     return wrong(StrCat("says ", result["steps"].AsInt(), " steps, and ", steps, " were asked for"));
   if (!Read("config.json").is_object())
     return Status(Code::kInternal, StrCat(Path("config.json"), ": is no JSON object, or not there"));

@@ -16,6 +16,9 @@ namespace pipeline {
 /// The file that says which checkpoint of a bucket this directory goes on from: CONTRACT.md, section 10.
 inline constexpr const char* kBucketRecord = "bucket.json";
 
+/// Whether a result.json is that of a whole training: CONTRACT.md, section 8.
+bool ReachesSteps(const Json& result, std::int64_t steps, bool may_stop_early);
+
 class RunDirectory {
  public:
   /// Makes it and what it needs, and takes its lock until the end of this object. kFailedPrecondition:
@@ -33,8 +36,9 @@ class RunDirectory {
   Status Write(std::string_view name, const Json& json) const;
   Status Remove(std::string_view name) const;
 
-  /// What is wrong with result.json for a training of so many steps; OK where nothing is.
-  Status CheckResult(std::int64_t steps) const;
+  /// What is wrong with result.json for a training of so many steps; OK where nothing is. Fewer will do
+  /// where `may_stop_early` and it says that the training did.
+  Status CheckResult(std::int64_t steps, bool may_stop_early) const;
   /// What makes up the artifact, in the order of the manifest. After CheckResult.
   Result<std::vector<std::string>> Objects() const;
 

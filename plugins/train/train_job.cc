@@ -11,7 +11,7 @@ struct Least {
   std::int64_t least;
 };
 constexpr Least kLeast[] = {
-    {"steps", 1},    {"log_every", 1}, {"eval_every", 1}, {"checkpoint_every", 1}, {"processes", 1},
+    {"steps", 1},    {"log_every", 1}, {"eval_every", 0}, {"checkpoint_every", 1}, {"processes", 1},
     {"restarts", 0}, {"grace", 1},     {"seed", 0},       {"keep_checkpoints", 1}};
 constexpr std::int64_t kMostProcesses = 64;
 
@@ -30,6 +30,25 @@ Result<std::string> Place(const Json& place, std::string_view what) {
   return std::string(uri);
 }
 
+/// `early_stop: { patience: 5, min_delta: 0.001 }`; {} is none.
+Status CheckEarlyStop(const Json& settings) {
+  const Json& rule = settings["early_stop"];
+  if (rule.is_null()) return {};
+  if (!rule.is_object()) return Wrong("early_stop: must be a map, such as { patience: 5 }");
+  if (rule.AsObject().empty()) return {};
+  for (const auto& [key, value] : rule.AsObject())
+    if (key != "patience" && key != "min_delta")
+      return Wrong(StrCat("early_stop.", key, ": there is no such key; there are patience and min_delta"));
+  if (!rule["patience"].is_int() || rule["patience"].AsInt() < 1)
+    return Wrong("early_stop.patience: must say after how many evaluations, 1 or more");
+  if (rule.Has("min_delta") && !(rule["min_delta"].is_number() && rule["min_delta"].AsDouble() >= 0))
+    return Wrong("early_stop.min_delta: must be a number, 0 or more");
+  if (settings.Has("eval_every") && settings["eval_every"].AsInt() == 0)
+    return Wrong(
+        "early_stop: judges evaluations, and with eval_every: 0 there is only the last; say eval_every");
+  return {};
+}
+
 }  // namespace
 
 bool IsElsewhere(std::string_view uri) { return uri.starts_with(kBucket); }
@@ -42,6 +61,7 @@ Status CheckSettings(const Json& settings) {
     return Wrong(StrCat("processes: at most ", kMostProcesses, " on one machine"));
   if (!settings["config"].is_object() && !settings["config"].is_null())
     return Wrong("config: must be a map, such as { preset: tiny }");
+  RETURN_IF_ERROR(CheckEarlyStop(settings));
   if (settings.Has("patience") && !(settings["patience"].AsDouble() > 0))
     return Wrong("patience: must be above 0");
   if (settings.Has("environment") && settings["environment"].AsString().empty())

@@ -30,6 +30,9 @@ struct TrainJob {
   std::int64_t restarts() const { return settings["restarts"].AsInt(3); }
   std::int64_t grace_s() const { return settings["grace"].AsInt(30); }
   double patience() const { return settings["patience"].AsDouble(1); }
+  bool stops_early() const {
+    return settings["early_stop"].is_object() && !settings["early_stop"].AsObject().empty();
+  }
   std::string environment() const { return std::string(settings["environment"].AsString()); }
   int threads = 1;
 };

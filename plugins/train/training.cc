@@ -58,20 +58,23 @@ class TrainingRun {
 
   /// True when an earlier run left all that is asked for.
   bool Stands() const {
-    return directory_.CheckResult(job_.steps()).ok() &&
-           WithoutExtent(directory_.Read("job.json")) == WithoutExtent(JobFile(job_, hand_off_));
+    const Json before = directory_.Read("job.json"), now = JobFile(job_, hand_off_);
+    // Of more steps, or fewer, it might not have stopped where it did.
+    const bool may_stop_early = job_.stops_early() && before["steps"] == now["steps"];
+    return directory_.CheckResult(job_.steps(), may_stop_early).ok() &&
+           WithoutExtent(before) == WithoutExtent(now);
   }
 
   Status Run(const std::string& python) {
     // What stands there is of fewer steps: only this training's own may count.
     RETURN_IF_ERROR(directory_.Remove("result.json"));
-    RETURN_IF_ERROR(directory_.Write("job.json", JobFile(job_, hand_off_)));
+    RETURN_IF_ERROR(directory_.Write("job.json", JobAfter(directory_.Read("job.json"))));
     EventJournal journal(directory_.Path("events.jsonl"), call_);
     RestartPolicy policy(job_.restarts());
     while (true) {
       ASSIGN_OR_RETURN(AttemptEnd end, RunAttempt(python, journal));
       if (end.code == 0 && end.signal == 0)
-        if (const Status good = directory_.CheckResult(job_.steps()); !good.ok()) {
+        if (const Status good = directory_.CheckResult(job_.steps(), job_.stops_early()); !good.ok()) {
           end.code = 70;
           end.cause = StrCat("the trainer ended with exit code 0 and left no good result: ", good.message());
         }
@@ -85,6 +88,15 @@ class TrainingRun {
   }
 
  private:
+  /// The job, with the `steps` that checkpoints of a version were for which did not write that down: those of
+  /// the last job of it.
+  Json JobAfter(const Json& before) const {
+    Json job = JobFile(job_, hand_off_);
+    const Json& steps = before.Has("steps_before") ? before["steps_before"] : before["steps"];
+    if (steps.is_int()) job["steps_before"] = steps;
+    return job;
+  }
+
   AttemptPlan PlanAttempt(std::int64_t number, const std::string& python,
                           const std::string& coordinator) const {
     AttemptPlan plan;
@@ -118,16 +130,17 @@ class TrainingRun {
       coordinator = StrCat("127.0.0.1:", port);
     }
     const AttemptPlan plan = PlanAttempt(number, python, coordinator);
-    const std::int64_t committed_before = committed_;
+    std::int64_t committed_before = committed_;
     bool progressed = false;
     Attempt attempt(plan, call_, [&](const Json& event) {
       const std::string_view kind = event["kind"].AsString();
       const std::int64_t step = event["step"].AsInt(-1);
       if (kind == "restore") committed_ = std::max(committed_, step);
       if (kind == "ckpt_commit" && step > committed_) committed_ = step, progressed = step > committed_before;
+      // What lay beyond counts no longer.
+      if (kind == "extend") committed_ = committed_before = event["to"].AsInt(-1);
       journal.Keep(event, SystemClock().Monotonic());
-      if (bucket_ != nullptr && kind == "ckpt_commit" && event["worker"].AsInt() == 0)
-        bucket_->Committed(step);
+      if (bucket_ != nullptr && event["worker"].AsInt() == 0) Mirror(kind, event);
       // Every worker says the same of a training; one of them is told of.
       if (event["worker"].AsInt() == 0) narrator_.Hear(event);
     });
@@ -144,6 +157,12 @@ class TrainingRun {
     tail_ = attempt.Tail();
     if (end.code != 0 || end.signal != 0) AddError(number, attempt.decided(), end);
     return end;
+  }
+
+  void Mirror(std::string_view kind, const Json& event) const {
+    const std::int64_t step = event["step"].AsInt(-1);
+    if (kind == "ckpt_commit" || kind == "ckpt_pin") bucket_->Committed(step);
+    if (kind == "extend" && event["to"].is_int()) bucket_->WentBack(event["to"].AsInt());
   }
 
   /// What the trainer itself says of why it ended.
@@ -193,6 +212,7 @@ Json AnswerOf(const Json& result, const std::vector<std::string>& objects) {
   Json& facts = answer["facts"];
   facts["steps"] = result["steps"];
   if (result["tokens"].is_int()) facts["tokens"] = result["tokens"];
+  if (result["stopped_early"]["step"].is_int()) facts["stopped_early"] = result["stopped_early"]["step"];
   for (const auto& [name, value] : result["final"].AsObject())
     if (value.is_number()) facts["final"][name] = value;
   return answer;
@@ -224,7 +244,7 @@ class Training {
     else
       RETURN_IF_ERROR(Train(run, good));
     if (bucket_ && stands) {
-      bucket_->BeginMirror();
+      RETURN_IF_ERROR(bucket_->BeginMirror());
       RETURN_IF_ERROR(bucket_->FinishMirror());
     }
     ASSIGN_OR_RETURN(const std::vector<std::string> objects, directory_.Objects());
@@ -245,7 +265,7 @@ class Training {
     if (!good) RETURN_IF_ERROR(bucket_->Restore());
     if (bucket_) {
       narrator.Note(StrCat("logs, events and TensorBoard files are in ", job_.run_dir));
-      bucket_->BeginMirror();
+      RETURN_IF_ERROR(bucket_->BeginMirror());
     }
     narrator.Hear(
         Json(Json::Object{{"kind", "phase"}, {"name", "init"}}));  // it takes a while to say so itself

@@ -133,9 +133,9 @@ class Digests(unittest.TestCase):
         seen = []
         finish = digests.finish
 
-        def watch(checkpoint):
+        def watch(checkpoint, *pinned):
             seen.append(sorted(path.name for path in checkpoints.iterdir() if path.name.isdecimal()))
-            finish(checkpoint)
+            finish(checkpoint, *pinned)
 
         digests.finish = watch
         try:

@@ -8,16 +8,19 @@ to one.
 
 import numpy as np
 
+from . import tally
 from .evaluate import Sums, score, target_mask
 
-TRAIN_TARGETS = 20_000_000  # 8 bytes each, sorted in memory; the rows are in an order without order
 ROWS_AT_ONCE = 1024
 
 
-def compute(train_rows, eval_rows, vocab, train_targets=TRAIN_TARGETS, eval_count=None):
-    """A dict for each baseline: `name`, `nats_per_token`, what evaluate.score gives, and the `train_targets`
-    that were counted. `eval_count`: score the first rows alone."""
-    counts = Counts(pairs_of(train_rows, vocab, train_targets), vocab)
+def compute(train_rows, eval_rows, vocab, train_targets=None, eval_count=None):
+    """A dict for each baseline: `name`, `nats_per_token`, what evaluate.score gives, and how many `train_targets`
+    were counted, of how many (`train_targets_of`): the first ones; rows are in an order without order. None counts all
+    that memory and time allow. `eval_count`: score the first rows alone."""
+    pairs = (pair_codes(batch, vocab) for batch in batches(train_rows, train_rows.count))
+    codes, times, counted = tally.count(pairs, vocab, train_targets)
+    counts = Counts(codes, times, vocab)
     sums, scored = Sums(), []
     for batch in batches(eval_rows, eval_count or eval_rows.count):
         sums.add(batch, 0.0, eval_rows.tokenizer["unk_id"])
@@ -30,7 +33,7 @@ def compute(train_rows, eval_rows, vocab, train_targets=TRAIN_TARGETS, eval_coun
         sums.nats = float(-(times * np.log(probabilities)).sum())
         scores = score(sums)
         found[name] = {"name": name, "nats_per_token": scores.pop("loss"), **scores,
-                       "train_targets": counts.total}
+                       "train_targets": counted, "train_targets_of": train_rows.targets}
     return list(found.values())
 
 
@@ -45,17 +48,6 @@ def pair_codes(batch, vocab):
     return batch.tokens[:, :-1][mask].astype(np.int64) * vocab + batch.tokens[:, 1:][mask]
 
 
-def pairs_of(rows, vocab, most):
-    """The codes of the first `most` targets, or a little more: rows are taken whole."""
-    parts, size = [], 0
-    for batch in batches(rows, rows.count):
-        parts.append(pair_codes(batch, vocab))
-        size += len(parts[-1])
-        if size >= most:
-            break
-    return np.concatenate(parts)
-
-
 def discount(counts):
     """Half where nothing comes once, so that something is left for what was never seen."""
     ones, twos = np.count_nonzero(counts == 1), np.count_nonzero(counts == 2)
@@ -63,12 +55,10 @@ def discount(counts):
 
 
 class Counts:
-    def __init__(self, codes, vocab):
-        codes = np.sort(codes)
-        begins = np.flatnonzero(np.concatenate(([True], codes[1:] != codes[:-1])))
-        self.vocab, self.total = vocab, len(codes)
-        self._codes = codes[begins]
-        self._pairs = np.diff(begins, append=len(codes))
+    def __init__(self, codes, times, vocab):
+        """`codes` of pairs, each once and in order; how often each came."""
+        self.vocab, self.total = vocab, int(times.sum())
+        self._codes, self._pairs = codes, times
         before, after = np.divmod(self._codes, vocab)
         self._as_target = np.bincount(after, self._pairs, vocab)
         self._as_context = np.bincount(before, self._pairs, vocab)

@@ -53,14 +53,14 @@ class Checkpoints:
         """The names of those that were set aside, here or by an earlier run."""
         return sorted(path.name for path in self.directory.glob(f"{ASIDE}*") if path.is_dir())
 
-    def save(self, step, state, facts, committed):
+    def save(self, step, state, facts, committed, pinned=(), best=None):
         """Returns once the state may be changed. `committed` is called with the step when it is safe, on a thread
-        of this object, and not at all when the save fails: `wait` tells why then."""
+        of this object, and not at all when the save fails: `wait` tells why then. `pinned`, `best`: digests.pin."""
         self.wait()
         with mapped(self.path(step)):
             if self._main:
                 digests.begin(self.directory / str(step))
-            self._manager.save(step, args=ocp.args.Composite(
+            self._manager.save(step, force=True, args=ocp.args.Composite(
                 state=ocp.args.StandardSave(state), facts=ocp.args.JsonSave(facts)))
 
         def settle():
@@ -69,8 +69,8 @@ class Checkpoints:
                     self._manager.wait_until_finished()
                     self._manager.check_for_errors()
                     if self._main:
-                        digests.finish(self.directory / str(step))
-                        self._remove(self._here()[self._keep:])
+                        digests.finish(self.directory / str(step), pinned, best)
+                        self._prune()
                 committed(step)
             except Ended as error:
                 self._failure = error
@@ -90,6 +90,36 @@ class Checkpoints:
     def newest(self):
         return self._manager.latest_step()
 
+    def pin(self, step, name, best=None):
+        """Keeps a committed one under this name, and no other one under it."""
+        self.wait()
+        if self._main:
+            here = self.directory / str(step)
+            with mapped(digests.place(here)):
+                digests.pin(here, {*digests.pins(here), name}, best)
+                self._prune()
+
+    def pinned(self, name):
+        """The step of the one that is kept under this name; None where there is none."""
+        self.wait()
+        step = agree(self._pinned(self._here()).get(name, -1) if self._main else -1)
+        return None if step < 0 else step
+
+    def best(self):
+        """The scores that one is pinned for, with their step. None where none is, and for all but the first process."""
+        self.wait()
+        step = self._pinned(self._here()).get(digests.BEST) if self._main else None
+        return None if step is None else digests.best(self.directory / str(step))
+
+    def drop_beyond(self, step):
+        """What a training left that this one does not go on with."""
+        self.wait()
+        if self._main:
+            with mapped(self.directory):
+                self._remove([later for later in self._here() if later > step])
+        meet("what lies beyond is gone")
+        self._manager.reload()  # it saves no step that it believes to be there
+
     def verify(self, step):
         """False where nothing says what its files must be; raises digests.Damaged, on each process."""
         answer, why = 0, f"{self.path(step)}: is damaged"
@@ -98,8 +128,7 @@ class Checkpoints:
                 answer = 1 if digests.verify(self.directory / str(step)) else 2
             except digests.Damaged as error:
                 why = str(error)
-        if jax.process_count() > 1:
-            answer = int(multihost_utils.broadcast_one_to_all(np.int32(answer)))
+        answer = agree(answer)
         if answer == 0:
             raise digests.Damaged(why)
         return answer == 1
@@ -128,6 +157,22 @@ class Checkpoints:
         """Newest first."""
         return sorted((int(path.name) for path in self.directory.iterdir()
                        if path.name.isdecimal() and path.is_dir()), reverse=True)
+
+    def _pinned(self, steps):
+        """{name: step}: of several with one name, which a kill may leave, the newest counts."""
+        return {name: step for step in sorted(steps) for name in digests.pins(self.directory / str(step))}
+
+    def _prune(self):
+        here = self._here()
+        pinned = self._pinned(here)
+        held = {*here[:self._keep], *pinned.values()}
+        for step in held:
+            place = self.directory / str(step)
+            names = digests.pins(place)
+            mine = [name for name in names if pinned[name] == step]
+            if len(mine) < len(names):
+                digests.pin(place, mine)
+        self._remove([step for step in here if step not in held])
 
     def _remove(self, steps):
         """Each goes as a whole: what has the name of a step has all of its files."""
@@ -161,6 +206,13 @@ def meet(where):
         multihost_utils.sync_global_devices(where)
 
 
+def agree(number):
+    """What the first process says, on each of them. Whoever reads files that it changes sees another state."""
+    if jax.process_count() == 1:
+        return int(number)
+    return int(multihost_utils.broadcast_one_to_all(np.int32(number)))
+
+
 class mapped:
     """Gives a failed save its exit code."""
 
@@ -171,7 +223,7 @@ class mapped:
         return self
 
     def __exit__(self, kind, error, _):
-        if error is None or isinstance(error, (Ended, KeyboardInterrupt, SystemExit)):
+        if error is None or isinstance(error, Ended) or not isinstance(error, Exception):
             return False
         full = getattr(error, "errno", None) == errno.ENOSPC or "No space left" in str(error) \
             or "RESOURCE_EXHAUSTED" in str(error)
@@ -179,28 +231,58 @@ class mapped:
         raise Ended(TRANSIENT, f"{self._where}: cannot be written: {why}") from error
 
 
-def latest_good(checkpoints, like, check, warn):
+def latest_good(checkpoints, like, check, warn, instead=lambda step, facts: None):
     """(step, state, facts) of the newest checkpoint whose files are as they were written, or None where there was never
-    one. `check(path, facts)` raises for one that must not be gone on with."""
+    one. `check(path, facts)` raises for one that must not be gone on with; `instead(step, facts)` may name an earlier one
+    that is taken for it."""
     steps = checkpoints.steps()
-    for step in steps:
-        path = checkpoints.path(step)
-        try:
-            if not checkpoints.verify(step):
-                warn(f"{path}: has no digests beside it, as an earlier version left them: it is gone on from as it is")
-            facts = checkpoints.facts(step)
-            check(path, facts)
-            return step, checkpoints.restore(step, like), facts
-        except Ended:
-            raise
-        except Exception as error:  # orbax and tensorstore have no common base for "damaged"
-            warn(f"{path}: damaged, going back to the one before: {first_line(error)}")
-            checkpoints.set_aside(step)
+    while steps:
+        step, facts = steps[0], _facts_of(checkpoints, steps[0], check, warn)
+        if facts is not None:
+            earlier = instead(step, facts)
+            if earlier is not None:
+                step, facts = earlier, _facts_of(checkpoints, earlier, check, warn)
+        state = None if facts is None else _unless_damaged(
+            checkpoints, step, warn, lambda step=step: checkpoints.restore(step, like))
+        if state is not None:
+            return step, state, facts
+        steps = checkpoints.steps()
     damaged = checkpoints.damaged()
     if damaged:
         raise Ended(BAD_DATA, f"{checkpoints.directory}: none of {len(damaged)} checkpoints can be read, they are set "
                               f"aside there as {', '.join(damaged)}; remove the directory to start over")
     return None
+
+
+def good(checkpoints, step, like, warn):
+    """The state of this checkpoint; None where it is not as it was written."""
+    if _facts_of(checkpoints, step, lambda path, facts: None, warn) is None:
+        return None
+    return _unless_damaged(checkpoints, step, warn, lambda: checkpoints.restore(step, like))
+
+
+def _facts_of(checkpoints, step, check, warn):
+    path = checkpoints.path(step)
+
+    def look():
+        if not checkpoints.verify(step):
+            warn(f"{path}: has no digests beside it, as an earlier version left them: it is gone on from as it is")
+        facts = checkpoints.facts(step)
+        check(path, facts)
+        return facts
+    return _unless_damaged(checkpoints, step, warn, look)
+
+
+def _unless_damaged(checkpoints, step, warn, read):
+    """What `read` gives; None for a checkpoint that cannot be read, which is set aside."""
+    try:
+        return read()
+    except Ended:
+        raise
+    except Exception as error:  # orbax and tensorstore have no common base for "damaged"
+        warn(f"{checkpoints.path(step)}: damaged, going back to the one before: {first_line(error)}")
+        checkpoints.set_aside(step)
+        return None
 
 
 def abstract(state, shardings):

@@ -11,6 +11,8 @@ from .atomic import sync_directory, write_text
 
 VERSION = 1
 PIECE = 4 << 20
+BEST, BEFORE_DECAY = "best", "before_decay"
+PINS = (BEST, BEFORE_DECAY)  # names under which a checkpoint is never removed
 
 
 class Damaged(Exception):
@@ -26,18 +28,43 @@ def begin(checkpoint):
     _write(checkpoint, {"unfinished": True})
 
 
-def finish(checkpoint):
-    """Reads every file, brings it to the disk, and says what it is. From then on the checkpoint counts."""
+def finish(checkpoint, pinned=(), best=None):
+    """Reads every file, brings it to the disk, and says what it is. From then on the checkpoint counts. `best`: the
+    scores of one that is pinned for them."""
     files = [{"name": name, "bytes": size, "crc32c": crc}
              for name in _files(checkpoint) for size, crc in [_measured(checkpoint / name, sync=True)]]
     for directory, _, _ in os.walk(checkpoint):
         sync_directory(directory)
     sync_directory(checkpoint.parent)
-    _write(checkpoint, {"files": files})
+    _write(checkpoint, {"files": files, **_pins(pinned, best)})
 
 
 def is_unfinished(checkpoint):
     return _read(checkpoint) == {**_head(checkpoint), "unfinished": True}
+
+
+def pins(checkpoint):
+    """The names that it is pinned under; none where its digests cannot be read."""
+    said = _read(checkpoint)
+    names = said.get("pinned") if isinstance(said, dict) else None
+    return tuple(name for name in PINS if isinstance(names, list) and name in names)
+
+
+def best(checkpoint):
+    """The scores that it is pinned for; None where nothing says them."""
+    said = _read(checkpoint)
+    scores = said.get("best") if BEST in pins(checkpoint) else None
+    usable = isinstance(scores, dict) and isinstance(scores.get("loss"), (int, float))
+    return {**scores, "step": int(checkpoint.name)} if usable else None
+
+
+def pin(checkpoint, pinned, scores=None):
+    """From now on it is pinned under these names and no others. One of an earlier version gets its digests now."""
+    said = _read(checkpoint)
+    if not isinstance(said, dict) or "files" not in said:
+        finish(checkpoint, pinned, scores)
+    else:
+        _write(checkpoint, {"files": said["files"], **_pins(pinned, scores or said.get("best"))})
 
 
 def verify(checkpoint):
@@ -47,6 +74,8 @@ def verify(checkpoint):
         return False
     try:
         if {name: said[name] for name in _head(checkpoint)} != _head(checkpoint) or not said["files"]:
+            raise ValueError
+        if not isinstance(said.get("pinned", []), list) or not set(said.get("pinned", [])) <= set(PINS):
             raise ValueError
         wanted = [(str(file["name"]), int(file["bytes"]), str(file["crc32c"])) for file in said["files"]]
     except (KeyError, TypeError, ValueError):
@@ -68,6 +97,11 @@ def verify(checkpoint):
 
 def _head(checkpoint):
     return {"pipe_checkpoint": VERSION, "step": int(checkpoint.name)}
+
+
+def _pins(names, scores):
+    names = [name for name in PINS if name in names]
+    return {**({"pinned": names} if names else {}), **({"best": scores} if BEST in names and scores else {})}
 
 
 def _write(checkpoint, members):

@@ -1,5 +1,5 @@
 """Against single bad steps: an update whose loss or gradient is not finite, or far above those before it, is left
-out. How many were, and what then, is decided by the loop."""
+out; a gradient that clipping holds does no harm. How many were, and what then, is decided by the loop."""
 
 import jax.numpy as jnp
 
@@ -8,6 +8,11 @@ def fresh(config):
     """Part of the state, so that a resumed run judges as an uninterrupted one."""
     return {"losses": jnp.zeros(config.window), "norms": jnp.zeros(config.window),
             "skipped": jnp.zeros(config.window, bool), "seen": jnp.int32(0)}
+
+
+def unheld(norm, clip):
+    """What of the norm of a gradient clipping at `clip` leaves to judge: whether it is finite. 0 clips nothing."""
+    return jnp.where(jnp.isfinite(norm), 0.0, norm) if clip else norm
 
 
 def judge(config, watch, loss, norm):

@@ -4,7 +4,7 @@ import json
 
 import jax
 
-from . import baselines, evaluate, feed, sharding, step
+from . import baselines, evaluate, feed, sharding, step, tally
 from .atomic import write_text
 
 
@@ -38,7 +38,7 @@ class HeldOut:
 
     def baselines(self, path):
         """Counted once for a run: the rows of a run do not change."""
-        key = {"data": self.setup.rows.digest, "rows": self.limit}
+        key = {"data": self.setup.rows.digest, "rows": self.limit, "counted": tally.bounds()}
         try:
             kept = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError):

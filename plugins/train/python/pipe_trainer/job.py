@@ -10,7 +10,8 @@ from .config import PRESETS, SECTIONS, Config
 from .exits import BadJob
 
 PLAIN = {"seed": (int, 0), "steps": (int, 1), "log_every": (int, 1), "eval_every": (int, 0),
-         "checkpoint_every": (int, 1), "keep_checkpoints": (int, 1), "threads": (int, 0)}  # type, least
+         "checkpoint_every": (int, 1), "keep_checkpoints": (int, 1), "threads": (int, 0),
+         "steps_before": (int, 0)}  # type, least
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,9 @@ class Job:
     eval_every: int = 500         # 0: at the end alone
     checkpoint_every: int = 500
     keep_checkpoints: int = 3
+    keep_best: bool = False
+    early_stop: dict = field(default_factory=dict)  # patience, min_delta; {}: never
+    steps_before: int = 0         # of an earlier job in this run directory; 0: nobody knows
     prompts: tuple = ()
     export: bool = True
     threads: int = 0              # 0: all
@@ -87,8 +91,10 @@ def parse(raw, mistakes=()):
     prompts = values.get("prompts", [])
     if not isinstance(prompts, list) or not all(isinstance(prompt, str) for prompt in prompts):
         mistakes.append("job.prompts: wants a list of texts")
-    if not isinstance(values.get("export", True), bool):
-        mistakes.append(f"job.export: wants true or false, and is {show(values['export'])}")
+    for key in ("export", "keep_best"):
+        if not isinstance(values.get(key, True), bool):
+            mistakes.append(f"job.{key}: wants true or false, and is {show(values[key])}")
+    mistakes += early_stop_mistakes(values)
     if not isinstance(raw.get("run_dir"), str):
         mistakes.append("job.run_dir: wants a directory")
     config = parse_config(raw.get("config", {}), mistakes)
@@ -96,6 +102,21 @@ def parse(raw, mistakes=()):
         raise BadJob(mistakes)
     values.update(run_dir=Path(raw["run_dir"]), prompts=tuple(prompts), config=config)
     return Job(**values)
+
+
+def early_stop_mistakes(values):
+    rule = values.get("early_stop", {})
+    if not isinstance(rule, dict):
+        yield f"job.early_stop: wants a map such as {{\"patience\": 5}}, and is {show(rule)}"
+    elif rule:
+        yield from unknown(rule, ("patience", "min_delta"), "job.early_stop")
+        if not is_a(rule.get("patience"), int) or rule["patience"] < 1:
+            yield (f"job.early_stop.patience: wants a whole number of evaluations, at least 1, and is "
+                   f"{show(rule.get('patience'))}")
+        if not is_a(rule.get("min_delta", 0), float) or rule.get("min_delta", 0) < 0:
+            yield f"job.early_stop.min_delta: wants a number of at least 0, and is {show(rule['min_delta'])}"
+        if values.get("eval_every") == 0:
+            yield "job.early_stop: judges evaluations, and with eval_every: 0 there is only the last; say eval_every"
 
 
 def parse_config(raw, mistakes):

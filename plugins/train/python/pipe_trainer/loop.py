@@ -6,10 +6,13 @@ from typing import NamedTuple
 import jax
 
 from . import ckpt, model, optim, step
+from .continuation import Continuation
+from .digests import BEFORE_DECAY, BEST
 from .exits import DIVERGED, RESUMABLE, Ended
 from .feed import Feed
 from .programs import Programs
 from .resume import check, facts_of
+from .selection import Selection
 from .throughput import Throughput
 
 
@@ -28,12 +31,15 @@ class Loop:
         self.events, self.clock, self.stop, self._evaluate = events, clock, stop, evaluate
         self.programs = Programs(setup)
         self.checkpoints = ckpt.Checkpoints(self.job.run_dir / "checkpoints", self.job.keep_checkpoints)
+        self.continuation = Continuation(self.job)
+        self.selection = Selection(self.job, self.checkpoints)
         self.feed = Feed(setup.rows, setup.mesh, self.config.batch)
         self.done = 0        # steps
         self.consumed = 0    # samples: the only state of the data
         self.rewinds, self.rate_scale = 0, 1.0
         self.evaluated = None  # the newest scores, with their step
         self._diverging = False
+        self._saved = None   # step of the newest checkpoint
         self._unread = None  # the Report of the last step
 
     @property
@@ -47,31 +53,54 @@ class Loop:
 
     def begin(self):
         """At the newest checkpoint, or with a fresh state."""
-        found = self._newest()
+        passed = []  # steps of checkpoints that an earlier one is taken for
+        found = self._newest(passed)
         if found is None:
             self.state = self.programs.fresh()
             return
         self.done, self.state, facts = found
+        self._saved = self.done
+        self.continuation.restore(self.done, facts)
+        self.selection.restore(facts)
         self.consumed, self.rewinds = facts["samples_consumed"], facts["rewinds"]
         self.rate_scale = facts["rate_scale"]
         self.events.step = self.done
+        if passed and passed[-1] != self.done:
+            self.checkpoints.drop_beyond(self.done)
+            self.selection.forget_beyond(self.done)
+            self.events.emit("extend", **{"from": passed[-1], "to": self.done})
         self.events.emit("restore", path=self.checkpoints.path(self.done))
+        if self.continuation.keeps(self.done) and self.done < self.job.steps:
+            if self.checkpoints.pinned(BEFORE_DECAY) != self.done:
+                self._pin(BEFORE_DECAY)
 
-    def _newest(self):
+    def _newest(self, passed=None):
+        """`passed`, where more steps than before may be asked for: gets the steps of what is not gone on from."""
+        def instead(step, facts):
+            earlier = None if passed is None else self.continuation.instead(self.checkpoints, step, facts)
+            if earlier is not None:
+                passed.append(step)
+            return earlier
         return ckpt.latest_good(self.checkpoints, self.programs.like,
-                                lambda where, facts: check(self.setup, where, facts),
-                                lambda text: self.events.emit("warn", text=text))
+                                lambda where, facts: check(self.setup, where, facts), self._warn, instead)
+
+    def _warn(self, text):
+        self.events.emit("warn", text=text)
 
     def run(self):
-        """Up to the last step. Ends by Ended(42) when asked to stop."""
-        if self.done >= self.job.steps:
+        """Up to the last step, or until evaluations get no better. Ends by Ended(42) when asked to stop."""
+        if self.over:
             return
+        if self.selection.missed(self.done) and self._saved == self.done:
+            self.evaluate()
+            if self.over:
+                return
         self.throughput = Throughput(self.setup, self.state["params"], self.clock)
         self._phase("compile")
         batch = self._load()
         self.programs.compile(self.state, batch)
         self._phase("step")
-        while self.done < self.job.steps:
+        while not self.over:
             read = self._unread
             self._take(batch)
             batch = self._load(self._unread.metrics)
@@ -91,6 +120,7 @@ class Loop:
         """Starts the next step; its metrics are read when the one behind it runs."""
         rate = self.rate_scale * optim.learning_rate(self.config.optimizer, self.config.schedule, self.done,
                                                      self.job.steps)
+        self.continuation.takes(self.done)
         self.state, metrics = self.programs.train(self.state, batch, rate, self.stop.asked)
         self.done += 1
         self.consumed += self.config.batch.rows
@@ -123,7 +153,8 @@ class Loop:
         return bool(values["stop"])
 
     def _due(self):
-        return self.done == self.job.steps or self._comes(self.job.checkpoint_every) or self._comes(self.job.eval_every)
+        return (self.done == self.job.steps or self._comes(self.job.checkpoint_every)
+                or self._comes(self.job.eval_every) or self.continuation.keeps(self.done))
 
     def _comes(self, every):
         return every and self.done % every == 0
@@ -131,11 +162,13 @@ class Loop:
     def _between(self):
         """What is due between this step and the next."""
         last = self.done == self.job.steps
-        if last or self._comes(self.job.checkpoint_every):
+        if last or self._comes(self.job.checkpoint_every) or self.continuation.keeps(self.done):
             self.save()
         if last or self._comes(self.job.eval_every):
             self.evaluate()
-        if last:
+        if self.over:
+            if self._saved != self.done:
+                self.save()
             self.checkpoints.wait()
         else:
             self._phase("step")
@@ -147,16 +180,47 @@ class Loop:
         if scores is None:
             self._preempt()
         self.evaluated = {"step": self.done, **scores}
+        self.selection.note(self.done, scores, self._keep_as_best)
 
-    def save(self):
+    @property
+    def over(self):
+        return self.done >= self.job.steps or self.selection.ended
+
+    def _keep_as_best(self, scores):
+        if self._saved == self.done:
+            self._pin(BEST, scores)
+        else:
+            self.save((BEST,), scores)
+            self.checkpoints.wait()
+
+    def _pin(self, name, scores=None):
+        self.checkpoints.pin(self.done, name, scores)
+        self.events.emit("ckpt_pin", path=self.checkpoints.path(self.done), pinned=name)
+
+    def take_best(self):
+        """The parameters of the best checkpoint, where one is kept and can be read, for those of the last; its step."""
+        step = self.checkpoints.pinned(BEST) if self.job.keep_best else None
+        if step is None or step == self.done:
+            return self.done
+        self.state = None  # there is no room for two
+        self.state = ckpt.good(self.checkpoints, step, self.programs.like, self._warn)
+        if self.state is not None:
+            return step
+        self.state = self.checkpoints.restore(self.done, self.programs.like)
+        return self.done
+
+    def save(self, pinned=(), best=None):
         self._phase("checkpoint")
         with self.clock.enter("checkpoint"):
             path = self.checkpoints.path(self.done)
             self.events.emit("ckpt_begin", path=path)
             facts = facts_of(self.setup, samples_consumed=self.consumed, rewinds=self.rewinds,
-                             rate_scale=self.rate_scale)
+                             rate_scale=self.rate_scale, **self.continuation.facts(), **self.selection.facts())
+            if self.continuation.keeps(self.done):
+                pinned = (*pinned, BEFORE_DECAY)
             self.checkpoints.save(self.done, self.state, facts,
-                                  lambda number: self.events.emit("ckpt_commit", path=path, step=number))
+                                  lambda number: self.events.emit("ckpt_commit", path=path, step=number), pinned, best)
+            self._saved = self.done
 
     def _rewind(self):
         """Back to the newest checkpoint, but on with the samples behind those that did the harm; the next batch."""
@@ -170,6 +234,8 @@ class Loop:
         with self.clock.enter("lost"):
             found = self._newest()
             self.done, self.state = found[:2] if found else (0, self.programs.fresh())
+            self._saved = self.done if found else None
+            self.continuation.restore(self.done, found and found[2])
         self.state = self.programs.forgive(self.state)
         self.rate_scale *= limits.lr_factor
         self.events.emit("rewind", **{"from": at, "to": self.done})

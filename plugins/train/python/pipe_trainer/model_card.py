@@ -54,6 +54,10 @@ def measured(facts):
     said = (f"{evaluation['targets']:,} targets, {evaluation['bytes']:,} bytes, {evaluation['chars']:,} "
             f"characters of held-out text. A line end counts as one byte and one character. Bits compare across "
             f"tokenizers, nats per token do not.")
+    counted = next((item for item in facts.get("baselines", ()) if item.get("train_targets_of")), None)
+    if counted and counted["train_targets"] < counted["train_targets_of"]:
+        said += (f" The unigram and the bigram were counted on {counted['train_targets']:,} of "
+                 f"{counted['train_targets_of']:,} training targets.")
     if evaluation.get("unk_rate"):
         said += f" {evaluation['unk_rate']:.2%} of the targets are unknown ids, so that bits would mislead."
     return f"## Measured\n\n{table(('', 'nats/token', 'bits/byte', 'bits/character'), cells)}\n{said}\n"

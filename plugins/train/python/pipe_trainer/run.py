@@ -13,6 +13,7 @@ from .events import Clock
 from .held_out import HeldOut
 from .loop import Loop
 from .samples import Samples
+from .selection import read_json
 from .selfcheck import check_attention
 from .setup import prepare
 
@@ -33,7 +34,6 @@ def run(job, events, stop):
     if main:
         write_text(job.run_dir / "config.json", json.dumps(whole, indent=1))
     held_out = HeldOut(setup, events)
-    best = Best(job.run_dir / "best.json")
     samples = Samples(setup, setup.rows.model_path, events)
 
     def evaluate(params):
@@ -41,8 +41,6 @@ def run(job, events, stop):
         if scores is None:
             return None
         events.emit("eval", split=job.data["validation"], **scores)
-        if main:
-            best.note(loop.done, scores)
         if job.prompts:
             whole = loop.whole_parameters()  # together, on every process
             if main:
@@ -64,31 +62,47 @@ def run(job, events, stop):
         loop.run()
         if loop.evaluated is None:  # every step was taken before
             loop.evaluate()
-        finish(loop, clock, counted, best.scores, samples.latest)
+        finish(loop, clock, counted, samples)
     except BaseException:
         loop.checkpoints.abandon()
         raise
     loop.checkpoints.close()
 
 
-def finish(loop, clock, counted, best, samples):
+def finish(loop, clock, counted, samples):
     """The export and result.json, by the first process."""
     job, setup, events = loop.job, loop.setup, loop.events
+    best = loop.selection.best
     facts = {"name": job.name, "recipe": job.recipe, "seed": job.seed, "steps": loop.done, "tokens": loop.tokens,
              "params": loop.plan()["params"], "config": asdict(setup.config), "evaluation": loop.evaluated,
-             "baselines": counted, "lineage": job.lineage, "samples": samples}
-    exported = None
+             "baselines": counted, "lineage": job.lineage, "samples": samples.latest}
+    summary = {"steps": loop.done, "tokens": loop.tokens, "final": loop.evaluated, "best": best,
+               "baselines": {item["name"]: item for item in counted}, "samples": samples.latest,
+               "checkpoint": f"checkpoints/{loop.done}", "export": None}
+    if loop.done < job.steps:
+        summary["stopped_early"] = {"step": loop.done, "reason": loop.selection.reason}
+        events.emit("early_stop", reason=loop.selection.reason)
     if job.export:
         events.phase("export")
         with clock.enter("export"):
-            exported = write_export(loop, facts)
-    summary = {"steps": loop.done, "tokens": loop.tokens, "final": loop.evaluated, "best": best,
-               "baselines": {item["name"]: item for item in counted}, "samples": samples,
-               "checkpoint": f"checkpoints/{loop.done}", "export": exported, "goodput": clock.goodput()}
+            step = loop.take_best()
+            if step != loop.done:
+                facts.update(of_best(loop, step, best, samples))
+                summary["export_step"] = step
+            summary["export"] = write_export(loop, facts)
+    summary["goodput"] = clock.goodput()
     if jax.process_index() == 0:
         write_text(job.run_dir / "result.json", json.dumps(summary, indent=1, ensure_ascii=False))
     events.phase("done")
     events.emit("bye", summary=summary)
+
+
+def of_best(loop, step, best, samples):
+    """What the card says of an export that is not of the last step."""
+    whole = loop.whole_parameters() if loop.job.prompts else None
+    written = samples.written(whole) if loop.job.prompts and not jax.process_index() else []
+    tokens = loop.checkpoints.facts(step)["samples_consumed"] * loop.config.model.seq_len
+    return {"steps": step, "tokens": tokens, "evaluation": best, "samples": written}
 
 
 def write_export(loop, facts):
@@ -106,25 +120,3 @@ def write_export(loop, facts):
         return None
     events.emit("export", path=str(place))
     return place.name
-
-
-class Best:
-    """The best evaluation of a run, over all its attempts."""
-
-    def __init__(self, path):
-        self._path = path
-        self.scores = read_json(path)
-
-    def note(self, number, scores):
-        if self.scores is None or scores["loss"] < self.scores["loss"]:
-            self.scores = {"step": number, **scores}
-            write_text(self._path, json.dumps(self.scores))
-
-
-def read_json(path):
-    """None where there is no whole object."""
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return value if isinstance(value, dict) else None

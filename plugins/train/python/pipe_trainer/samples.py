@@ -14,11 +14,14 @@ class Samples:
         self.latest = []
 
     def __call__(self, params):
+        self.latest = self.written(params)
+        for sample in self.latest:
+            self._events.emit("sample", **sample)
+
+    def written(self, params):
         wanted = self._config.eval
-        self.latest = [
+        return [
             {"prompt": prompt, "text": continuation(
                 params, self._config.model, self._text, prompt, wanted.sample_tokens, temperature=wanted.temperature,
                 top_p=wanted.top_p, seed=self._job.seed, compute=self._compute)}
             for prompt in self._job.prompts if wanted.sample_tokens]
-        for sample in self.latest:
-            self._events.emit("sample", **sample)

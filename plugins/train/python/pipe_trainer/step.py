@@ -53,7 +53,8 @@ def make_train_step(config, attend, compute, positions):
         params = state["params"]
         (mean_loss, grads), total = gradients(params, tokens, lengths)
         norm = optax.tree.norm(grads)
-        watch, take = guard.judge(config.guard, state["guard"], mean_loss, norm)
+        watch, take = guard.judge(config.guard, state["guard"], mean_loss,
+                                  guard.unheld(norm, config.optimizer.clip))
         if config.optimizer.clip:
             grads = jax.tree.map(lambda grad: grad * jnp.minimum(1.0, config.optimizer.clip / norm), grads)
         directions, kept = optimizer.update(grads, state["optimizer"], params)

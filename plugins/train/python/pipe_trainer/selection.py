@@ -1,0 +1,138 @@
+"""What evaluations decide: which one is the best, which checkpoint is kept for it, whether more steps are of use."""
+
+import json
+import math
+
+import jax
+
+from . import ckpt
+from .atomic import write_text
+
+
+class EarlyStop:
+    """Evaluations in a row that are no better than the best before them. `rule`: of the job, {} for none."""
+
+    def __init__(self, rule, steps):
+        self._rule, self._steps = rule, steps
+        self._best, self._since = None, 0
+
+    def restore(self, kept):
+        """Where more is asked for than when it stopped, or by another rule, the count begins anew."""
+        if kept is None or kept["rule"] != self._rule:
+            return
+        self._best = kept["best"]
+        self._since = kept["since"] if kept["steps"] == self._steps else 0
+
+    def note(self, step, loss):
+        if not self._rule:
+            return
+        if math.isfinite(loss) and (self._best is None or loss < self._best["loss"] - self._rule.get("min_delta", 0.0)):
+            self._best, self._since = {"step": step, "loss": loss}, 0
+        else:
+            self._since += 1
+
+    @property
+    def reason(self):
+        """One line, once it is time."""
+        if not self._rule or self._since < self._rule["patience"]:
+            return None
+        below = f"{self._best['loss']:.4f}, of step {self._best['step']}" if self._best else "infinity"
+        return (f"in {self._since} evaluations the loss did not fall by more than {self._rule.get('min_delta', 0.0):g} "
+                f"below {below}")
+
+    def facts(self):
+        if not self._rule:
+            return None
+        return {"rule": self._rule, "steps": self._steps, "best": self._best, "since": self._since}
+
+
+class Best:
+    """The best evaluation of a run, over all its attempts: best.json."""
+
+    def __init__(self, path):
+        self._path = path
+        self.scores = read_json(path)
+
+    def note(self, number, scores):
+        if self.scores is None or scores["loss"] < self.scores["loss"]:
+            self.write({"step": number, **scores})
+
+    def write(self, scores):
+        self.scores = scores
+        write_text(self._path, json.dumps(scores))
+
+    def forget_beyond(self, step):
+        if self.scores is not None and self.scores.get("step", 0) > step:
+            self.scores = None
+            self._path.unlink(missing_ok=True)
+
+
+class Selection:
+    """The first process decides, the others are told."""
+
+    def __init__(self, job, checkpoints):
+        self._job, self._checkpoints = job, checkpoints
+        self._main = jax.process_index() == 0
+        self._best = Best(job.run_dir / "best.json")
+        self._early = EarlyStop(job.early_stop, job.steps)
+        self._evaluated = None  # step of the newest evaluation
+        self._ended = False
+
+    def restore(self, facts):
+        self._evaluated = facts.get("evaluated")
+        self._early.restore(facts.get("early_stop"))
+        self._ended = bool(ckpt.agree(self._early.reason is not None)) if self._job.early_stop else False
+
+    def forget_beyond(self, step):
+        if self._main:
+            self._best.forget_beyond(step)
+
+    def missed(self, step):
+        """Whether an evaluation decides something that a kill, or a stop, cut off at this step."""
+        decides = self._job.keep_best or bool(self._job.early_stop)
+        return decides and self._evaluated != step and self._job.eval_every > 0 and step % self._job.eval_every == 0
+
+    def note(self, step, scores, keep):
+        """`keep(scores)` is called, on every process, where the checkpoint of this step is to be kept as the best."""
+        if self._evaluated != step:
+            self._early.note(step, scores["loss"])
+        self._evaluated = step
+        if self._job.keep_best:
+            if ckpt.agree(self._main and self._beats_kept(scores)):
+                keep(scores)
+                if self._main:
+                    self._best.write({"step": step, **scores})
+        elif self._main:
+            self._best.note(step, scores)
+        if self._job.early_stop:
+            self._ended = bool(ckpt.agree(self._early.reason is not None))
+
+    def _beats_kept(self, scores):
+        kept = self._checkpoints.best()
+        return math.isfinite(scores["loss"]) and (kept is None or scores["loss"] < kept["loss"])
+
+    @property
+    def ended(self):
+        """Whether training ends before its last step."""
+        return self._ended
+
+    @property
+    def reason(self):
+        return self._early.reason
+
+    @property
+    def best(self):
+        """The scores of the best evaluation; where a checkpoint is kept for the best, of that one."""
+        return (self._checkpoints.best() if self._job.keep_best else None) or self._best.scores
+
+    def facts(self):
+        return {"evaluated": self._evaluated, "early_stop": self._early.facts()}
+
+
+def read_json(path):
+    """None where there is no whole object."""
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return value if isinstance(value, dict) else None

@@ -1,0 +1,101 @@
+"""Trainings that go on: a loop with evaluations of the test's choice, killed where the test says, in one process."""
+
+import contextlib
+import json
+import os
+import shutil
+from pathlib import Path
+from types import SimpleNamespace
+from unittest import mock
+
+import session
+
+from pipe_trainer import atomic, ckpt, digests
+from pipe_trainer import events as told
+from pipe_trainer.loop import Loop
+from pipe_trainer.setup import prepare
+from pipe_trainer.signals import Stop
+
+WSD = {"schedule": {"name": "wsd", "warmup": 0, "decay": 0.4}}
+
+
+def job(place, **members):
+    return session.small_job(place, members.pop("config", WSD), **{
+        "steps": 10, "checkpoint_every": 4, "keep_checkpoints": 1, **members})
+
+
+def trained(job_, rows, losses=None, stop_at=None):
+    """The loop after its last step, with its events. `losses`: of evaluations, by step; the step itself by default.
+    `stop_at`: the step after which it is asked to stop."""
+    events, stop = session.Recorder(), Stop()
+
+    class Stopped(Loop):
+        def _take(self, batch):
+            super()._take(batch)
+            stop.asked = stop.asked or self.done == stop_at
+
+    loop = Stopped(prepare(job_, rows, rows), events, told.Clock(), stop,
+                   lambda params: {"loss": float((losses or {}).get(loop.done, loop.done))})
+    try:
+        loop.begin()
+        loop.run()
+        if loop.evaluated is None:
+            loop.evaluate()
+    finally:
+        loop.checkpoints.abandon()
+    return loop
+
+
+def kept(place):
+    """{step: the names that it is pinned under} of the checkpoints there, each held to be whole."""
+    found = {}
+    for path in sorted(Path(place, "checkpoints").iterdir()):
+        if path.name.isdecimal():
+            assert digests.verify(path), path
+            found[int(path.name)] = list(digests.pins(path))
+    return found
+
+
+def without_members(place, *members):
+    """Makes checkpoints those of the version before: markers without `pinned`, facts without these members."""
+    for path in Path(place, "checkpoints").iterdir():
+        if not path.name.isdecimal():
+            continue
+        facts = path / "facts/metadata"
+        said = json.loads(facts.read_text())
+        facts.write_text(json.dumps({key: value for key, value in said.items() if key not in members}))
+        digests.finish(path)
+
+
+class Killed(BaseException):
+    """Nothing catches it."""
+
+
+@contextlib.contextmanager
+def killed_at(number):
+    """The change of files with this number, and every later one, is not made. Gives an object that says whether it
+    came to that (`killed`)."""
+    made = SimpleNamespace(count=0, killed=False)
+
+    def counted(change):
+        def checked(*arguments, **named):
+            if made.count >= number:
+                made.killed = True
+                raise Killed(f"{change.__name__} {arguments}")
+            made.count += 1
+            return change(*arguments, **named)
+        return checked
+
+    class Os:
+        replace = staticmethod(counted(os.replace))
+
+        def __getattr__(self, name):
+            return getattr(os, name)
+
+    class Shutil:
+        rmtree = staticmethod(counted(shutil.rmtree))
+
+    with mock.patch.object(atomic, "os", Os()), mock.patch.object(ckpt, "os", Os()), \
+            mock.patch.object(ckpt, "shutil", Shutil()), mock.patch("threading.excepthook", lambda arguments: None), \
+            mock.patch.object(Path, "unlink", counted(Path.unlink)):
+        yield made
