@@ -5,12 +5,13 @@ import tempfile
 import time
 import unittest
 from collections import Counter, defaultdict
+from unittest import mock
 
 import numpy as np
 
 import places  # noqa: F401
 import packed_rows
-from pipe_trainer import baselines, evaluate
+from pipe_trainer import baselines, evaluate, tally
 from pipe_trainer.data import Batch, Rows
 
 VOCAB = 30
@@ -78,13 +79,13 @@ class BaselinesTest(unittest.TestCase):
             self.assertEqual((scores["targets"], scores["bytes"], scores["chars"]), (150, 450, 150))
             self.assertAlmostEqual(scores["bits_per_char"], scores["nats_per_token"] / math.log(2), places=12)
             self.assertAlmostEqual(scores["bits_per_byte"], scores["bits_per_char"] / 3, places=12)
-            self.assertEqual(scores["train_targets"], 700)
+            self.assertEqual((scores["train_targets"], scores["train_targets_of"]), (700, 700))
         self.assertLess(found["bigram_kn"]["nats_per_token"], 0.9 * found["unigram"]["nats_per_token"])
 
     def test_probabilities_of_every_context_sum_to_one(self):
         for train in (markov(700, 3), markov(5, 3), [2, 7], [2, 7, 7, 7, 7], [2, 5, 6] * 40):
             codes = np.array([before * VOCAB + after for before, after in zip(train, train[1:])])
-            counts = baselines.Counts(codes, VOCAB)
+            counts = baselines.Counts(*np.unique(codes, return_counts=True), VOCAB)
             every = np.arange(VOCAB)
             self.assertAlmostEqual(counts.unigram(every).sum(), 1, places=12)
             for before in range(VOCAB):
@@ -94,13 +95,33 @@ class BaselinesTest(unittest.TestCase):
 
     def test_filled_ids_are_no_targets(self):
         train = markov(705, 1)  # the last row of 16 is filled
-        codes = baselines.pairs_of(self.rows(train, train)[0], VOCAB, 10**6)
-        self.assertEqual(sorted(codes.tolist()), sorted(a * VOCAB + b for a, b in zip(train, train[1:])))
+        rows = self.rows(train, train)[0]
+        codes, times, counted = tally.count((baselines.pair_codes(batch, VOCAB) for batch in baselines.batches(rows, rows.count)), VOCAB)
+        self.assertEqual(np.repeat(codes, times).tolist(), sorted(a * VOCAB + b for a, b in zip(train, train[1:])))
+        self.assertEqual(counted, 705)
+
+    def test_both_ways_of_counting_agree_however_it_comes_in_parts(self):
+        codes = np.random.default_rng(0).zipf(1.3, 20000) % VOCAB ** 2
+        expected = np.unique(codes, return_counts=True)
+        for table in (VOCAB ** 2, 0):
+            for at_once in (1, 700, 10 ** 6):
+                with mock.patch.multiple(tally, TABLE=table, AT_ONCE=at_once):
+                    *found, counted = tally.count(np.array_split(codes, 40), VOCAB)
+                for ours, theirs in zip(found, expected):
+                    np.testing.assert_array_equal(ours, theirs)
+                self.assertEqual(counted, 20000)
+
+    def test_counting_ends_where_memory_or_time_do_and_says_so(self):
+        parts = np.array_split(np.arange(1000) % 500, 10)
+        for bounds, expected in (({"PAIRS": 300}, 300), ({"SORTED": 250}, 300), ({}, 1000)):
+            with mock.patch.multiple(tally, TABLE=0, AT_ONCE=1, **bounds):
+                with mock.patch.object(tally._Sorted, "most", tally.SORTED):
+                    self.assertEqual(tally.count(iter(parts), VOCAB)[2], expected, bounds)
 
     def test_no_more_targets_are_counted_than_asked_for(self):
         rows = self.rows(markov(100000, 1), markov(50, 1))
         few = baselines.compute(*rows, VOCAB, train_targets=20000, eval_count=2)[0]
-        self.assertEqual((few["train_targets"], few["targets"]), (2 * 1024 * 16, 32))
+        self.assertEqual((few["train_targets"], few["train_targets_of"], few["targets"]), (2 * 1024 * 16, 100000, 32))
 
     def test_five_million_targets_of_a_large_vocabulary_are_quick(self):
         chance, vocab = np.random.default_rng(0), 32000
@@ -110,7 +131,7 @@ class BaselinesTest(unittest.TestCase):
             tokenizer = {"unk_id": -1}
 
             def __init__(self, tokens):
-                self.tokens, self.count = tokens, len(tokens)
+                self.tokens, self.count, self.targets = tokens, len(tokens), tokens[:, 1:].size
 
             def in_order(self, first, n):
                 part = self.tokens[first:first + n]

@@ -12,7 +12,7 @@ import numpy as np
 import places
 import tiny_tokenizer
 from pipe_trainer import config as configs
-from pipe_trainer import export, model, model_card, safetensors
+from pipe_trainer import export, model, model_card, safetensors, sentencepiece_model
 
 FACTS = {
     "name": "train", "recipe": "ab" * 16, "seed": 1, "steps": 20, "tokens": 4096, "params": 12345,
@@ -149,7 +149,46 @@ class ExportTest(unittest.TestCase):
             self.assertIn(said, card)
         self.assertEqual(sorted(path.name for path in self.place.iterdir()), [
             "README.md", "config.json", "generation_config.json", "model.safetensors", "pipe.json",
-            "special_tokens_map.json", "tokenizer.model", "tokenizer_config.json"])
+            "special_tokens_map.json", "tokenizer.json", "tokenizer.model", "tokenizer_config.json"])
+
+    def test_the_tokenizer_carries_the_normaliser_of_the_corpus(self):
+        """That transformers makes our ids of it: tests/oracle/export_tokenizer_test.py."""
+        self.write(config_of())
+        whole = json.loads((self.place / "tokenizer.json").read_text(encoding="utf-8"))
+        self.assertEqual([step["type"] for step in whole["normalizer"]["normalizers"]], ["NFKC", "Replace"])
+        self.assertEqual((whole["model"]["type"], whole["model"]["byte_fallback"], len(whole["model"]["vocab"])),
+                         ("Unigram", True, 300))
+        self.assertEqual([(token["content"], token["special"]) for token in whole["added_tokens"]],
+                         [("<pad>", True), ("<s>", True), ("</s>", True), ("<unk>", True), ("\n", False)])
+        self.assertIn("brings a prompt to NFKC", (self.place / "README.md").read_text(encoding="utf-8"))
+
+    def test_pieces_are_those_that_the_library_says(self):
+        import sentencepiece
+        library = sentencepiece.SentencePieceProcessor(model_file=str(tiny_tokenizer.path()))
+        ours = sentencepiece_model.read(tiny_tokenizer.path().read_bytes())
+        for number, (text, score, kind) in enumerate(ours.pieces):
+            self.assertEqual((text, score), (library.id_to_piece(number), library.get_score(number)))
+            self.assertEqual(kind == sentencepiece_model.BYTE, library.is_byte(number))
+            self.assertEqual(kind == sentencepiece_model.CONTROL, library.is_control(number))
+        self.assertEqual((ours.dummy_prefix, ours.squeeze, ours.byte_fallback), (False, False, True))
+
+    def test_damaged_tokenizers_never_crash(self):
+        whole, make = tiny_tokenizer.path().read_bytes(), np.random.default_rng(0)
+        for _ in range(300):
+            data = bytearray(whole[:int(make.integers(0, 3000))])
+            for at in make.integers(0, max(len(data), 1), 3):
+                data[at:at + 1] = bytes([int(make.integers(0, 256))])
+            try:
+                sentencepiece_model.read(bytes(data))
+            except sentencepiece_model.BadModel:
+                pass
+
+    def test_a_card_names_who_normalises_where_there_is_no_tokenizer_json(self):
+        card = model_card.text(config_of(), tiny_tokenizer.INFO, {"form": "NFKC", "tokenizer_json": False})
+        self.assertIn("Bring a prompt to NFKC first", card)
+        few = [{**FACTS["baselines"][0], "train_targets": 10, "train_targets_of": 2000}]
+        self.assertIn("counted on 10 of 2,000 training targets",
+                      model_card.text(config_of(), tiny_tokenizer.INFO, {**FACTS, "baselines": few}))
 
     def test_a_card_without_facts_says_only_what_is_known(self):
         card = model_card.text(config_of(), tiny_tokenizer.INFO, {})

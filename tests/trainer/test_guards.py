@@ -84,6 +84,24 @@ class Guards(unittest.TestCase):
         self.assertEqual(ended.exception.code, exits.DIVERGED)
         self.assertIn("config.optimizer.lr", str(ended.exception))
 
+    def taken(self, clip, norms):
+        """Whether each step was, of gradients of these norms and a steady loss."""
+        config, watch, taken = Guard(window=8), guard.fresh(Guard(window=8)), []
+        judge = jax.jit(lambda watch, norm: guard.judge(config, watch, jnp.float32(1.0), guard.unheld(norm, clip)))
+        for norm in norms:
+            watch, take = judge(watch, jnp.float32(norm))
+            taken.append(bool(take))
+        return taken
+
+    def test_a_gradient_that_clipping_holds_is_left_out_only_where_it_is_not_finite(self):
+        norms = [0.2 + 0.001 * (number % 3) for number in range(20)] + [1.7, 300.0, float("inf"), 0.2, float("nan"), 0.2]
+        self.assertEqual(self.taken(1.0, norms)[20:], [True, True, False, True, False, True])
+        self.assertEqual(self.taken(0.7, [0.9] * 20 + [50.0] * 3), [True] * 23)
+
+    def test_a_gradient_that_nothing_clips_is_judged(self):
+        norms = [0.2 + 0.001 * (number % 3) for number in range(20)] + [1.7, 0.2]
+        self.assertEqual(self.taken(0.0, norms)[20:], [False, True])
+
     def test_a_lasting_new_level_is_taken_in_the_end(self):
         watch, config = guard.fresh(Guard(window=8)), Guard(window=8)
         judge = jax.jit(lambda watch, loss: guard.judge(config, watch, loss, jnp.float32(1.0)))

@@ -71,6 +71,23 @@ class TwoProcesses(unittest.TestCase):
             self.assertEqual(len(run.losses()), stopped + 2 - before)
         self.assertIn(f"{path}: has CRC-32C", again[0].of("warn")[0]["text"])
 
+    def test_more_steps_go_back_together_and_end_together(self):
+        config = {**runs.TINY, "schedule": {"name": "wsd", "warmup": 0, "decay": 0.5}, "mesh": {"fsdp": 2}}
+        judged = {"config": config, "keep_best": True, "eval_every": 2, "keep_checkpoints": 1,
+                  "early_stop": {"patience": 3, "min_delta": 100.0}}
+        for run in self.pair("longer", **judged):
+            self.assertEqual(run.end(), 0, run.log_end())
+        pair = self.pair("longer", **{**judged, "steps": 20})
+        for run in pair:
+            self.assertEqual(run.end(), 0, run.log_end())
+            self.assertEqual([(event["from"], event["to"]) for event in run.of("extend")], [(6, 3)])
+            self.assertEqual([event["step"] for event in run.of("restore")], [3])
+            self.assertEqual(sorted(run.losses()), list(range(4, max(run.losses()) + 1)))
+        self.assertEqual(pair[0].losses(), pair[1].losses())
+        self.assertEqual(pair[0].result()["stopped_early"]["step"], max(pair[0].losses()))
+        pinned = [path for path in (pair[0].run_dir / "checkpoints").glob("*.json") if '"best"' in path.read_text()]
+        self.assertEqual(len(pinned), 1)
+
 
 if __name__ == "__main__":
     unittest.main()

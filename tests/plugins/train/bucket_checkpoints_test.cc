@@ -22,9 +22,10 @@ bool Never() { return false; }
 class BucketCheckpointsTest : public testing::Test {
  protected:
   /// A checkpoint of some files in a directory of its own.
-  CheckpointMarker Make(std::int64_t step) {
+  CheckpointMarker Make(std::int64_t step, std::vector<std::string> pinned = {}) {
     CheckpointMarker marker;
     marker.step = step;
+    marker.pinned = std::move(pinned);
     for (const auto& [name, bytes] : {std::pair("facts", StrCat(step)), std::pair("state/a", std::string()),
                                       std::pair("state/d/b", std::string(3000, static_cast<char>(step)))}) {
       const std::filesystem::path path = std::filesystem::path(Local(step)) / name;
@@ -36,12 +37,33 @@ class BucketCheckpointsTest : public testing::Test {
   }
   std::string Local(std::int64_t step) const { return StrCat(local_.path().string(), "/", step); }
 
-  Status Keep(std::int64_t step, std::int64_t keep = 2) {
+  Status Keep(std::int64_t step, std::int64_t keep = 2, std::vector<std::string> pinned = {}) {
     StorageCall call(faulty_);
     const HostStorage storage = call.storage();
     BucketCheckpoints checkpoints("gs://bkt/run/checkpoints", keep, storage);
-    RETURN_IF_ERROR(checkpoints.Commit(Make(step), Local(step), Never));
+    RETURN_IF_ERROR(checkpoints.Commit(Make(step, std::move(pinned)), Local(step), Never));
     return checkpoints.Prune();
+  }
+
+  /// "STEP: PIN PIN; …" of what has a marker, each of which is whole.
+  std::string Kept() {
+    (void)Newest();
+    StorageCall call(faulty_);
+    const HostStorage storage = call.storage();
+    BucketCheckpoints checkpoints("gs://bkt/run/checkpoints", 2, storage);
+    const auto committed = checkpoints.Committed();
+    std::string kept;
+    for (auto name = committed->rbegin(); name != committed->rend(); ++name) {
+      const auto pins = checkpoints.PinsOf(*name);
+      kept += StrCat(kept.empty() ? "" : "; ", name->step, ":");
+      for (const std::string& pin : *pins) kept += " " + pin;
+    }
+    return kept;
+  }
+  Status Back(std::int64_t step) {
+    StorageCall call(faulty_);
+    const HostStorage storage = call.storage();
+    return BucketCheckpoints("gs://bkt/run/checkpoints", 2, storage).RemoveBeyond(step).status();
   }
 
   /// What a machine with nothing goes on from: the step of the newest that is whole; -1 where there is none.
@@ -79,6 +101,72 @@ TEST_F(BucketCheckpointsTest, NewestAreKeptAndOlderOnesRemoved) {
   EXPECT_EQ(Newest(), 100);
   EXPECT_EQ(Objects(), 8u) << "two of three files and a marker";
   EXPECT_TRUE(Keep(20).ok()) << "what is there is there";
+}
+
+TEST_F(BucketCheckpointsTest, PinnedOnesStayAndThereIsOneOfEach) {
+  ASSERT_TRUE(Keep(1, 1, {"before_decay"}).ok());
+  ASSERT_TRUE(Keep(2, 1, {"best"}).ok());
+  for (const std::int64_t step : {3, 4}) ASSERT_TRUE(Keep(step, 1).ok());
+  EXPECT_EQ(Kept(), "1: before_decay; 2: best; 4:");
+  const std::size_t objects = Objects();
+  ASSERT_TRUE(Keep(4, 1, {"best"}).ok());
+  EXPECT_EQ(Kept(), "1: before_decay; 4: best");
+  EXPECT_EQ(Objects(), objects - 4) << "only its marker was replaced";
+  ASSERT_TRUE(Keep(5, 2, {"best"}).ok());
+  EXPECT_EQ(Kept(), "1: before_decay; 4:; 5: best")
+      << "one that is kept for another reason is pinned no longer";
+  ASSERT_TRUE(Back(4).ok());
+  EXPECT_EQ(Kept(), "1: before_decay; 4:");
+}
+
+/// Power goes at each call in turn that changes something.
+TEST_F(BucketCheckpointsTest, KilledAtAnyMomentThePinnedOnesAreThere) {
+  ASSERT_TRUE(Keep(1, 1, {"before_decay"}).ok());
+  ASSERT_TRUE(Keep(2, 1, {"best"}).ok());
+  std::int64_t best = 2, step = 2;
+  int killed = 0;
+  for (const Call kind : {Call::kCommit, Call::kRemove})
+    for (int at = 1;; ++at) {
+      ASSERT_LT(at, 50);
+      ++step;
+      faulty_.CutPowerAt(kind, at);
+      Status kept = Keep(step, 1);  // as a checkpoint is saved, evaluated and pinned
+      if (kept.ok()) kept = Keep(step, 1, {"best"});
+      faulty_.RestorePower();
+      StorageCall call(faulty_);
+      const HostStorage storage = call.storage();
+      BucketCheckpoints checkpoints("gs://bkt/run/checkpoints", 1, storage);
+      const auto pinned = checkpoints.Pinned();
+      ASSERT_TRUE(pinned.ok());
+      ASSERT_EQ(pinned->size(), 2u) << Kept();
+      EXPECT_EQ(pinned->front().step, 1);
+      EXPECT_TRUE(pinned->back().step == best || pinned->back().step == step) << Kept();
+      best = pinned->back().step;
+      EXPECT_GE(Newest(), best);
+      if (kept.ok()) break;
+      ++killed;
+    }
+  EXPECT_EQ(Kept(), StrCat("1: before_decay; ", step, ": best"));
+  EXPECT_GE(killed, 9);
+}
+
+TEST_F(BucketCheckpointsTest, KilledWhileLaterOnesGoWhatItWentBackToIsThere) {
+  int killed = 0;
+  for (int at = 1;; ++at) {
+    ASSERT_LT(at, 50);
+    ASSERT_TRUE(Keep(1, 2, {"before_decay"}).ok());
+    for (const std::int64_t step : {8, 9}) ASSERT_TRUE(Keep(step, 2).ok());
+    faulty_.CutPowerAt(Call::kRemove, at);
+    const Status back = Back(1);
+    faulty_.RestorePower();
+    EXPECT_GE(Newest(), 1);
+    EXPECT_TRUE(Kept().starts_with("1: before_decay")) << Kept();
+    if (back.ok()) break;
+    ++killed;
+  }
+  EXPECT_EQ(Kept(), "1: before_decay");
+  EXPECT_EQ(Objects(), 4u);
+  EXPECT_EQ(killed, 8);
 }
 
 TEST_F(BucketCheckpointsTest, WhatIsNotOursStays) {
@@ -169,6 +257,32 @@ TEST(CheckpointMarkerTest, IsReadAsItWasWritten) {
   CheckpointMarker other = marker;
   other.files[0].crc32c = 0x13;
   EXPECT_NE(other.Name().id, marker.Name().id);
+  EXPECT_FALSE(marker.ToJson().Has("pinned")) << "as the version before wrote it";
+  marker.pinned = {"best", "before_decay"};
+  EXPECT_EQ(ParseCheckpointMarker(marker.Encode(), "here")->pinned, marker.pinned);
+  EXPECT_EQ(marker.Name(), read->Name()) << "the name is that of the content";
+}
+
+TEST(CheckpointMarkerTest, MarkerOfTheVersionBeforeIsRead) {
+  const auto read = ParseCheckpointMarker(
+      R"({"best": {"loss": 3.5, "step": 20}, "files": [{"bytes": 2, "crc32c": "00000012", "name": "facts"}],
+          "pipe_checkpoint": 1, "step": 20})",
+      "here");
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_TRUE(read->pinned.empty());
+}
+
+TEST(CheckpointMarkerTest, PinsThatAreNoneAreRefused) {
+  for (const std::string_view pinned :
+       {R"("best")", R"(["worst"])", "[7]", "{}", "7", R"(["best", ""])", R"([["best"]])"}) {
+    const auto read = ParseCheckpointMarker(
+        StrCat(
+            R"({"pipe_checkpoint": 1, "step": 2, "files": [{"name": "x", "bytes": 1, "crc32c": "00000000"}],
+                   "pinned": )",
+            pinned, "}"),
+        "here");
+    EXPECT_EQ(read.status().code(), Code::kDataLoss) << pinned;
+  }
 }
 
 TEST(CheckpointMarkerTest, WhatLeadsElsewhereIsRefused) {

@@ -213,6 +213,95 @@ TEST_F(BucketStageTest, TheNewestInTheBucketWins) {
   GoesOnFrom(40, 60);
 }
 
+/// On a machine that has nothing, and on the one before.
+TEST_F(BucketStageTest, MoreStepsGoBackToThePinnedCheckpoint) {
+  config_["config"]["decay"] = 12;
+  config_["keep_checkpoints"] = 1;
+  Done(1);
+  EXPECT_EQ(Kept(), (std::set<std::int64_t>{12, 20}));
+  Elsewhere();
+  GoesOnFrom(12, 30);
+  EXPECT_EQ(Kept(), (std::set<std::int64_t>{12, 30})) << "20 is not gone on from";
+  GoesOnFrom(12, 40);
+  EXPECT_EQ(Kept(), (std::set<std::int64_t>{12, 40}));
+}
+
+/// The bucket may have what lies beyond, or not any more.
+TEST_F(BucketStageTest, KilledInAnExtensionTheNextMachineDoesTheSame) {
+  config_["config"]["decay"] = 12;
+  config_["keep_checkpoints"] = 1;
+  config_["restarts"] = 0;
+  for (const char* where : {"extend", "ckpt_commit"}) {
+    Does(R"([{}])");
+    config_["steps"] = 20;
+    for (const std::string& name : Everything())
+      if (name.starts_with("home/run/")) fake.objects().Remove(kFakeBucket, name, std::nullopt, {});
+    Elsewhere();
+    ASSERT_TRUE(Run().ok()) << log_;
+    Does(StrCat(R"([{}, {"then": "crash", "at": ")", where, R"("}])"));
+    config_["steps"] = 40;
+    EXPECT_FALSE(Run().ok()) << where;
+    EXPECT_TRUE(Kept().contains(12)) << where;
+    Elsewhere();
+    Does(R"([{}])");
+    ASSERT_TRUE(Run().ok()) << where << log_;
+    EXPECT_TRUE(Noted("goes on from the checkpoint at step 12\n") ||
+                Noted("goes on from the checkpoint at step 15\n"))
+        << where << notes_;
+    EXPECT_EQ(Kept(), (std::set<std::int64_t>{12, 40})) << where;
+  }
+}
+
+TEST_F(BucketStageTest, TheBestIsKeptThereAndBroughtToTheNextMachine) {
+  config_["keep_best"] = true;
+  config_["keep_checkpoints"] = 1;
+  config_["config"]["losses"] = *Json::Parse(R"({"10": 3, "20": 4, "30": 2, "40": 5})");
+  Done(1);
+  EXPECT_EQ(Kept(), (std::set<std::int64_t>{10, 20}));
+  EXPECT_EQ(Object("export/model.safetensors"), "weights at 10");
+  Elsewhere();
+  config_["steps"] = 25;
+  ASSERT_TRUE(Run().ok()) << log_;
+  EXPECT_TRUE(std::filesystem::exists(RunDir() + "/checkpoints/10/facts"));
+  EXPECT_EQ(Object("export/model.safetensors"), "weights at 10");
+  config_["steps"] = 40;
+  ASSERT_TRUE(Run().ok()) << log_;
+  EXPECT_EQ(Kept(), (std::set<std::int64_t>{30, 40}));
+  EXPECT_EQ(Object("export/model.safetensors"), "weights at 30");
+}
+
+TEST_F(BucketStageTest, PinThatAKillKeptFromTheBucketIsSentByTheNextRun) {
+  config_["keep_best"] = true;
+  config_["keep_checkpoints"] = 1;
+  config_["restarts"] = 0;
+  config_["config"]["losses"] = *Json::Parse(R"({"10": 3})");
+  Done(1);
+  for (const std::string& name : Everything())
+    if (name.starts_with("home/run/checkpoints/10/") && name.ends_with(".json")) {
+      Json marker = *Json::Parse(fake.Get(kFakeBucket, name));
+      marker.Remove("pinned");
+      fake.Put(kFakeBucket, name, marker.Dump());
+    }
+  config_["steps"] = 25;
+  ASSERT_TRUE(Run().ok()) << log_;
+  EXPECT_EQ(Kept(), (std::set<std::int64_t>{10, 25}));
+}
+
+TEST_F(BucketStageTest, ResultThatStoppedEarlyStandsOnEveryMachine) {
+  config_["early_stop"]["patience"] = 2;
+  config_["steps"] = 100;
+  ASSERT_TRUE(Run().ok()) << log_;
+  EXPECT_EQ(Newest(), 30);
+  Elsewhere();
+  const Result<JobOutput> again = Run();
+  ASSERT_TRUE(again.ok()) << again.status().message();
+  EXPECT_EQ(again->facts["steps"].AsInt(), 30);
+  EXPECT_EQ(events_["hello"], 0);
+  config_["steps"] = 120;
+  ASSERT_TRUE(Run().ok()) << log_;
+  EXPECT_EQ(Newest(), 60);
+}
+
 TEST_F(BucketStageTest, EmptiedBucketMeansAnew) {
   Done(1);
   for (const std::string& name : Everything())

@@ -13,6 +13,10 @@
     worker: K      only this worker behaves so; the others train on until they are stopped
 
 `config: {weights: BYTES}`: how large a checkpoint is; its bytes are those of its step, whoever writes them.
+
+`config: {decay: N}`: keeps the checkpoint of step N as `before_decay`, and goes back to it where more steps are asked for
+than the newest was for (a file of it says so). With `keep_best` of the job the loss of an evaluation is that of
+`config: {losses: {STEP: LOSS}}`, 9 where there is none; with `early_stop` it ends when `patience` evaluations are no better.
 """
 
 import json
@@ -25,6 +29,15 @@ import sys
 import time
 
 
+def crc32c(data):
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    return crc ^ 0xFFFFFFFF
+
+
 class Trainer:
     def __init__(self, job):
         self.job = job
@@ -35,6 +48,7 @@ class Trainer:
         self.seq = 0
         self.step = 0
         self.stopping = False
+        self.ended, self.lowest, self.since = False, None, 0
         self.weights = job["config"].get("weights", 100)
         behaviours = job["config"].get("fake", [{}])
         self.does = behaviours[min(self.attempt, len(behaviours)) - 1]
@@ -77,6 +91,78 @@ class Trainer:
             subprocess.Popen([sys.executable, "-c", "import time; time.sleep(20)"], pass_fds=[self.fd],
                              start_new_session=True)
 
+    def marker(self, step, change):
+        """What stands beside a checkpoint, with its pins changed; no other has a pin that this one gets."""
+        place = os.path.join(self.run, "checkpoints")
+        names = sorted(os.path.relpath(os.path.join(root, name), f"{place}/{step}")
+                       for root, _, files in os.walk(f"{place}/{step}") for name in files)
+        files = []
+        for name in names:
+            data = open(f"{place}/{step}/{name}", "rb").read()
+            files.append({"name": name, "bytes": len(data), "crc32c": f"{crc32c(data):08x}"})
+        said = self.pins(step)
+        change(said)
+        with open(f"{place}/{step}.json.part", "w") as file:
+            json.dump({"pipe_checkpoint": 1, "step": step, "files": files, **said}, file)
+        os.rename(f"{place}/{step}.json.part", f"{place}/{step}.json")
+
+    def pins(self, step):
+        try:
+            with open(os.path.join(self.run, "checkpoints", f"{step}.json")) as file:
+                return {key: value for key, value in json.load(file).items() if key in ("pinned", "best")}
+        except OSError:
+            return {}
+
+    def pin(self, name, **members):
+        def add(said):
+            said["pinned"] = sorted({*said.get("pinned", []), name})
+            said.update(members)
+
+        def drop(said):
+            said["pinned"] = [other for other in said["pinned"] if other != name]
+            if not said["pinned"]:
+                said.clear()
+
+        self.marker(self.step, add)
+        for step in self.steps():
+            if step != self.step and name in self.pins(step).get("pinned", []):
+                self.marker(step, drop)
+        self.say("ckpt_pin", path=f"checkpoints/{self.step}", pinned=name)
+        self.crash("ckpt_pin")
+
+    def crash(self, where):
+        """SIGKILL of the trainer, `then: crash` behind this event."""
+        if self.does.get("then") == "crash" and self.does["at"] == where:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def prune(self):
+        steps = self.steps()
+        for old in steps[self.job.get("keep_checkpoints", 1):]:
+            if not self.pins(old).get("pinned"):
+                self.remove(old)
+
+    def remove(self, step):
+        shutil.rmtree(os.path.join(self.run, "checkpoints", str(step)))
+        if os.path.exists(os.path.join(self.run, "checkpoints", f"{step}.json")):
+            os.remove(os.path.join(self.run, "checkpoints", f"{step}.json"))
+
+    def go_back(self):
+        """Before the decay, where more steps are asked for than the newest checkpoint was for."""
+        newest, decay = self.steps()[0], self.job["config"].get("decay")
+        if decay is None or newest <= decay:
+            return
+        with open(os.path.join(self.run, "checkpoints", str(newest), "horizon")) as file:
+            if int(file.read()) >= self.job["steps"]:
+                return
+        if decay not in self.steps():
+            self.end(64, "there is no checkpoint before the decay")
+        self.step = decay
+        for step in self.steps():
+            if step > decay:
+                self.remove(step)
+        self.say("extend", **{"from": newest, "to": decay})
+        self.crash("extend")
+
     def checkpoint(self):
         self.say("ckpt_begin", path=f"checkpoints/{self.step}")
         if self.worker == 0:  # it writes for all
@@ -84,14 +170,17 @@ class Trainer:
             shutil.rmtree(path, ignore_errors=True)
             shutil.rmtree(path + ".part", ignore_errors=True)
             os.makedirs(path + ".part/state/d")
+            horizon = [("horizon", str(self.job["steps"]).encode())] if "decay" in self.job["config"] else []
             for name, data in (("facts", str(self.step).encode()), ("state/empty", b""),
-                               ("state/d/weights", random.Random(self.step).randbytes(self.weights))):
+                               ("state/d/weights", random.Random(self.step).randbytes(self.weights)), *horizon):
                 with open(f"{path}.part/{name}", "wb") as file:
                     file.write(data)
             os.rename(path + ".part", path)
-            for old in self.steps()[self.job.get("keep_checkpoints", 1):]:
-                shutil.rmtree(os.path.join(self.run, "checkpoints", str(old)))
+            if self.step == self.job["config"].get("decay"):
+                self.marker(self.step, lambda said: said.update(pinned=["before_decay"]))
+            self.prune()
         self.say("ckpt_commit", path=f"checkpoints/{self.step}")
+        self.crash("ckpt_commit")
 
     def steps(self):
         """Those with a checkpoint, newest first."""
@@ -135,6 +224,7 @@ class Trainer:
             self.noise(what)
         self.say("hello", versions={}, devices=[], backend="fake", config=self.job["config"])
         if self.steps():
+            self.go_back()
             self.restore()
         total = self.job["steps"]
         self.say("plan", params=1234567, flops_per_token=1.0, tokens_per_step=2048, steps=total, epochs=1.25)
@@ -149,7 +239,8 @@ class Trainer:
             if self.step % self.job["log_every"] == 0:
                 self.say("step", loss=8 / (1 + self.step / 10), tokens=2048, tokens_per_s=51234.0, grad_norm=1.0,
                          lr=1e-3, data_wait=0.001, mfu=None, skipped=0)
-            if self.step % self.job["eval_every"] == 0 or self.step == total:
+            judged = self.job["eval_every"] and self.step % self.job["eval_every"] == 0
+            if judged or self.step == total:
                 self.phase("eval")
                 if self.worker == 0:
                     with open(os.path.join(self.run, "best.json"), "w") as file:
@@ -163,9 +254,34 @@ class Trainer:
                 self.phase("checkpoint")
                 self.checkpoint()
                 self.phase("step")
+            if judged or self.step == total:
+                self.judge()
+            if self.ended:
+                break
             if self.does.get("steps", 0) >= 10**9:
                 self.sleep(0.05)
         getattr(self, "then_" + self.does.get("then", "end"))()
+
+    def judge(self):
+        """An evaluation behind the checkpoint of its step, if there is one."""
+        loss = self.job["config"].get("losses", {}).get(str(self.step), 9)
+        kept = [self.pins(step)["best"]["loss"] for step in self.steps() if "best" in self.pins(step).get("pinned", [])]
+        self.since = 0 if self.lowest is None or loss < self.lowest else self.since + 1
+        self.lowest = loss if self.lowest is None else min(loss, self.lowest)
+        if self.job.get("keep_best") and loss < min(kept, default=10):
+            if self.step not in self.steps():
+                self.checkpoint()
+            self.pin("best", best={"step": self.step, "loss": loss})
+            self.prune()
+        rule = self.job.get("early_stop")
+        self.ended = bool(rule) and self.since >= rule["patience"]
+        if self.ended and self.step not in self.steps():
+            self.checkpoint()
+        if self.ended:
+            self.crash("early_stop")
+
+    def then_crash(self):
+        self.then_end()
 
     def then_end(self):
         self.phase("export")
@@ -178,7 +294,8 @@ class Trainer:
             exported = "export"
             os.makedirs(os.path.join(self.run, "export"), exist_ok=True)
             with open(os.path.join(self.run, "export", "model.safetensors"), "w") as file:
-                file.write(f"weights at {self.step}")
+                best = [step for step in self.steps() if "best" in self.pins(step).get("pinned", [])]
+                file.write(f"weights at {best[0] if best else self.step}")
         self.result(exported)
         self.say("bye", summary={"goodput": {"step": 0.9, "eval": 0.06, "init": 0.04}})
 
@@ -187,7 +304,9 @@ class Trainer:
         with open(path + ".part", "w") as file:
             json.dump({"steps": self.step, "final": {"bits_per_char": 4.5, "loss": 3.0}, "best": {}, "baselines": {},
                        "checkpoint": f"checkpoints/{self.step}", "export": exported, "goodput": {"step": 0.9},
-                       "tokens": 2048 * self.step}, file)
+                       "tokens": 2048 * self.step,
+                       **({"stopped_early": {"step": self.step, "reason": "it got no better"}} if self.ended else {})},
+                      file)
         os.rename(path + ".part", path)
 
     def then_hang(self):
@@ -222,6 +341,10 @@ class Trainer:
         self.then_end()
         with open(os.path.join(self.run, "result.json"), "w") as file:
             file.write('{"steps": ')
+
+    def then_early(self):
+        self.step, self.ended = 17, True
+        self.then_end()
 
     def then_no_result(self):
         pass

@@ -63,6 +63,69 @@ TEST_F(TrainStageTest, MoreStepsGoOnFromTheLastCheckpoint) {
   EXPECT_EQ(ReadFile(root_ / "run/export/model.safetensors"), "weights at 40");
 }
 
+TEST_F(TrainStageTest, OnlyTheLastEvaluationIsMadeWhereNoOtherIsAskedFor) {
+  config_["eval_every"] = 0;
+  Done(1);
+  EXPECT_EQ(events_["eval"], 1);
+}
+
+TEST_F(TrainStageTest, ResultThatStoppedEarlyStandsUntilStepsOrTheRuleChange) {
+  config_["early_stop"]["patience"] = 2;
+  config_["steps"] = 100;
+  const auto stops_at = [&](int step, int attempts) {
+    const Result<JobOutput> output = Run();
+    ASSERT_TRUE(output.ok()) << output.status().message() << log_;
+    EXPECT_EQ(output->facts["steps"].AsInt(), step);
+    EXPECT_EQ(output->facts["stopped_early"].AsInt(-1), step);
+    EXPECT_EQ(Attempts(), attempts);
+  };
+  stops_at(30, 1);
+  stops_at(30, 1);
+  config_["steps"] = 20;  // fewer than there are
+  ASSERT_TRUE(Run().ok());
+  EXPECT_EQ(Attempts(), 1);
+  config_["steps"] = 120;
+  stops_at(60, 2);
+  config_["early_stop"]["patience"] = 1;
+  stops_at(80, 3);
+  config_["early_stop"] = Json(Json::Object{});
+  Done(4);
+}
+
+TEST_F(TrainStageTest, TrainerThatStopsEarlyUnaskedHasNoGoodResult) {
+  Does(R"([{"then": "early"}])");
+  Fails(Code::kInternal, "says 17 steps, and 20 were asked for", 2);
+}
+
+TEST_F(TrainStageTest, JobWithoutTheNewKeysIsThatOfTheVersionBefore) {
+  Done(1);
+  Json job = *Json::Parse(ReadFile(root_ / "run/job.json"));
+  for (const char* key : {"keep_best", "early_stop", "steps_before"}) EXPECT_FALSE(job.Has(key)) << key;
+  config_["keep_best"] = false;
+  config_["early_stop"] = Json(Json::Object{});
+  Done(1);
+  config_["steps"] = 40;
+  Done(2);
+  EXPECT_EQ((*Json::Parse(ReadFile(root_ / "run/job.json")))["steps_before"].AsInt(), 20);
+  config_["steps"] = 60;
+  Done(3);
+  EXPECT_EQ((*Json::Parse(ReadFile(root_ / "run/job.json")))["steps_before"].AsInt(), 20);
+}
+
+/// What lay beyond the checkpoint that it went back to is no measure of what it gets on.
+TEST_F(TrainStageTest, CheckpointsBehindAnExtensionAreProgress) {
+  config_["config"]["decay"] = 12;
+  config_["steps"] = 20;
+  Done(1);
+  config_["steps"] = 40;
+  config_["restarts"] = 0;
+  Does(R"([{}, {"steps": 5, "then": "signal", "signal": 9}, {}])");
+  Done(3);
+  EXPECT_NE(notes_.find("goes back from step 20 to the checkpoint before the rate fell, at step 12"),
+            std::string::npos)
+      << notes_;
+}
+
 TEST_F(TrainStageTest, OtherPromptsOnTheSameStepsRunTheTrainerOnceMore) {
   Done(1);
   config_["prompts"] = Json(Json::Array{Json("春")});
@@ -351,9 +414,14 @@ TEST_F(TrainStageTest, WhatItCouldNotUseIsRefusedBeforeItIsMade) {
 TEST_F(TrainStageTest, CheckJudgesTheKeys) {
   Schema schema;
   EXPECT_TRUE(type_->check(config_, schema).ok());
-  for (const auto& [key, value] : {std::pair("steps", Json(0)), std::pair("processes", Json(0)),
-                                   std::pair("processes", Json(65)), std::pair("restarts", Json(-1)),
-                                   std::pair("patience", Json(0.0)), std::pair("environment", Json(""))}) {
+  for (const auto& [key, value] :
+       {std::pair("steps", Json(0)), std::pair("processes", Json(0)), std::pair("processes", Json(65)),
+        std::pair("restarts", Json(-1)), std::pair("patience", Json(0.0)), std::pair("environment", Json("")),
+        std::pair("early_stop", Json(3)), std::pair("early_stop", *Json::Parse("{\"patience\": 0}")),
+        std::pair("early_stop", *Json::Parse("{\"min_delta\": 1}")),
+        std::pair("early_stop", *Json::Parse("{\"patience\": 1, \"min_delta\": -1}")),
+        std::pair("early_stop", *Json::Parse("{\"patience\": 1, \"delta\": 1}")),
+        std::pair("eval_every", Json(-1))}) {
     Json wrong = config_;
     wrong[key] = value;
     const Status status = type_->check(wrong, schema);

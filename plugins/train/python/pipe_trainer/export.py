@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from . import config as configs
-from . import model_card, safetensors
+from . import model_card, safetensors, tokenizer_json
 from .pieces import piece_texts
 from .text import form_of
 
@@ -99,7 +99,7 @@ def tokenizer_files(tokenizer, pieces, seq_len):
              if tokenizer[f"{name}_id"] >= 0}
     special = {"bos_token": named.get("eos"), **{f"{name}_token": piece for name, piece in named.items()}}
     special = {name: piece for name, piece in special.items() if piece is not None}
-    settings = {"tokenizer_class": "LlamaTokenizer", "legacy": True,  # the library itself, without protobuf
+    settings = {"tokenizer_class": "PreTrainedTokenizerFast",  # what tokenizer.json says, and nothing else
                 "add_bos_token": True,
                 "add_eos_token": False, "add_prefix_space": False, "clean_up_tokenization_spaces": False,
                 "model_max_length": seq_len}
@@ -121,6 +121,10 @@ def write(params, config, tokenizer, facts, directory, dtype="F32"):
     pieces = piece_texts((part / "tokenizer.model").read_bytes()).__getitem__
     ids = {key: value for key, value in tokenizer.items() if key != "path"}
     settings, special = tokenizer_files(ids, pieces, config.seq_len)
+    form = form_of(facts.get("lineage"))
+    whole = tokenizer_json.document((part / "tokenizer.model").read_bytes(), ids, form)
+    if whole is None:  # nothing but the library itself reads it
+        settings = {**settings, "tokenizer_class": "LlamaTokenizer", "legacy": True}
     llama = llama_config(config, ids, dtype)
     begin = {key: llama[key] for key in ("bos_token_id", "eos_token_id", "pad_token_id")}
     documents = {
@@ -128,11 +132,12 @@ def write(params, config, tokenizer, facts, directory, dtype="F32"):
         "generation_config.json": {**begin, "do_sample": True, "temperature": 0.8, "top_p": 0.95},
         "tokenizer_config.json": settings,
         "special_tokens_map.json": special,
-        FACTS: {"tokenizer": ids, "form": form_of(facts.get("lineage"))},
+        FACTS: {"tokenizer": ids, "form": form},
+        **({"tokenizer.json": whole} if whole else {}),
     }
     for name, value in documents.items():
         (part / name).write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    (part / "README.md").write_text(model_card.text(config, ids, facts), encoding="utf-8")
+    (part / "README.md").write_text(model_card.text(config, ids, {**facts, "form": form, "tokenizer_json": bool(whole)}), encoding="utf-8")
     safetensors.write(part / "model.safetensors", list(tensors_of(params, config)), dtype)
     replace(part, directory)
 

@@ -8,8 +8,8 @@ NAMES = {"uniform": "uniform", "unigram": "unigram, add-one", "bigram_kn": "bigr
 def text(config, tokenizer, facts):
     """`facts`, each of which may be missing: `name`, `recipe`, `seed`, `steps`, `tokens`, `params`, `config`
     (resolved), `evaluation` (of evaluate.score), `baselines` (of baselines.compute), `lineage` (of the job),
-    `samples` (of `prompt` and `text`)."""
-    parts = [head(facts), shape(config, tokenizer, facts), measured(facts), use(tokenizer), lineage(facts)]
+    `samples` (of `prompt` and `text`), `form` (the Unicode form of the corpus), `tokenizer_json` (whether there is one)."""
+    parts = [head(facts), shape(config, tokenizer, facts), measured(facts), use(tokenizer, facts), lineage(facts)]
     return "\n".join(part for part in parts if part)
 
 
@@ -63,10 +63,23 @@ def measured(facts):
     return f"## Measured\n\n{table(('', 'nats/token', 'bits/byte', 'bits/character'), cells)}\n{said}\n"
 
 
-def use(tokenizer):
+def normalised(facts):
+    """Who brings a prompt to the form of the corpus."""
+    if facts.get("tokenizer_json"):
+        first = f"brings a prompt to {facts['form']}, the form of the corpus, and then" if facts.get("form") else ""
+        return (f" `tokenizer.json` {first} makes the ids that training saw, but where two ways to cut a text are equally "
+                f"likely. What reads `tokenizer.model` instead brings the text to that form itself.").replace("  ", " ")
+    if "tokenizer_json" in facts:
+        form = f"Bring a prompt to {facts['form']} first: nothing here does. " if facts.get("form") else ""
+        return f" {form}transformers does not know this kind of tokenizer: make ids with `sentencepiece`."
+    return ""
+
+
+def use(tokenizer, facts):
     said = "A document begins with the end mark `</s>`, which the tokenizer settings put before a prompt."
     if tokenizer.get("newline_id", -1) >= 0:
         said += " Lines end with an id of their own."
+    said += normalised(facts)
     return f"""## Use
 
 {said}

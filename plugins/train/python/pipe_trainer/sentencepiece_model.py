@@ -1,0 +1,83 @@
+"""What stands in a file tokenizer.model: pieces, and how text becomes them. Of sentencepiece_model.proto as far as an
+export needs it."""
+
+import struct
+from dataclasses import dataclass
+
+UNIGRAM, BPE = 1, 2
+NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = 1, 2, 3, 4, 5, 6
+
+
+class BadModel(ValueError):
+    """No such file."""
+
+
+@dataclass(frozen=True)
+class Model:
+    pieces: list  # (text, score, type)
+    kind: int
+    byte_fallback: bool
+    charsmap: bytes  # of the normaliser inside; empty: it changes no character
+    dummy_prefix: bool
+    squeeze: bool    # spaces at the ends, and several in a row
+    escape: bool     # a space is ▁
+
+
+def read(data):
+    try:
+        top = list(fields(data))
+        trainer, normalizer = (merged(top, number) for number in (2, 3))
+        pieces = []
+        for number, value in top:
+            if number == 1:
+                piece = dict(fields(value))
+                pieces.append((piece[1].decode("utf-8"), struct.unpack("<f", piece.get(2, bytes(4)))[0], piece.get(3, NORMAL)))
+        return Model(pieces, trainer.get(3, UNIGRAM), bool(trainer.get(35, 0)), normalizer.get(2, b""),
+                     bool(normalizer.get(3, 1)), bool(normalizer.get(4, 1)), bool(normalizer.get(5, 1)))
+    except (IndexError, KeyError, ValueError, AttributeError, TypeError, struct.error) as error:
+        raise BadModel(f"no model of SentencePiece: {error}") from None
+
+
+def merged(top, number):
+    """A message that comes in parts is that of its parts, the later members before the earlier ones."""
+    found = {}
+    for at, value in top:
+        if at == number:
+            found.update(fields(value))
+    return found
+
+
+def fields(data):
+    """(number, value) of each field of a message of protobuf: an int, or bytes."""
+    at = 0
+    while at < len(data):
+        tag, at = varint(data, at)
+        number, kind = tag >> 3, tag & 7
+        if kind == 0:
+            value, at = varint(data, at)
+        elif kind in (1, 5):
+            value, at = taken(data, at, 8 if kind == 1 else 4)
+        elif kind == 2:
+            size, at = varint(data, at)
+            value, at = taken(data, at, size)
+        else:
+            raise ValueError(f"a field of kind {kind}")
+        yield number, value
+
+
+def taken(data, at, size):
+    if at + size > len(data):
+        raise ValueError("it ends too early")
+    return data[at:at + size], at + size
+
+
+def varint(data, at):
+    value = shift = 0
+    while True:
+        byte = data[at]
+        value |= (byte & 0x7F) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 0x80:
+            return value, at
+        if shift > 63:
+            raise ValueError("a number without an end")

@@ -1,0 +1,74 @@
+"""tokenizer.json of an export: the tokenizer as the library `tokenizers` reads it, with the normaliser of the corpus.
+
+Without it transformers reads tokenizer.model itself, as a BPE whatever it is, and changes no character first.
+"""
+
+import base64
+
+from . import sentencepiece_model as models
+
+NEWLINE = "\n"
+
+
+def document(data, tokenizer, form):
+    """None for a model that has no counterpart there. `data`: tokenizer.model; `form`: text.form_of."""
+    model = models.read(data)
+    if model.kind not in (models.UNIGRAM, models.BPE):
+        return None
+    eos, pieces = tokenizer["eos_id"], model.pieces
+    begins = [{"SpecialToken": {"id": pieces[eos][0], "type_id": 0}}] if eos >= 0 else []
+    special = {pieces[eos][0]: {"id": pieces[eos][0], "ids": [eos], "tokens": [pieces[eos][0]]}} if eos >= 0 else {}
+    return {
+        "version": "1.0", "truncation": None, "padding": None,
+        "added_tokens": [added(number, text, kind) for number, (text, _, kind) in enumerate(pieces)
+                         if kind in (models.CONTROL, models.UNKNOWN, models.USER_DEFINED)],
+        "normalizer": {"type": "Sequence", "normalizers": normalizers(model, form)},
+        "pre_tokenizer": None,
+        "post_processor": {"type": "TemplateProcessing", "single": [*begins, {"Sequence": {"id": "A", "type_id": 0}}],
+                           "pair": [*begins, {"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 1}}],
+                           "special_tokens": special},
+        "decoder": {"type": "Sequence", "decoders": [
+            {"type": "Replace", "pattern": {"String": "▁"}, "content": " "}, {"type": "ByteFallback"}, {"type": "Fuse"},
+            *([{"type": "Strip", "content": " ", "start": 1, "stop": 0}] if model.dummy_prefix else [])]},
+        "model": unigram(model) if model.kind == models.UNIGRAM else bpe(model),
+    }
+
+
+def added(number, text, kind):
+    return {"id": number, "content": text, "single_word": False, "lstrip": False, "rstrip": False, "normalized": False,
+            "special": kind != models.USER_DEFINED}
+
+
+def normalizers(model, form):
+    """That of the corpus, then that of the model."""
+    steps = [{"type": form}] if form else []
+    if model.charsmap:
+        steps.append({"type": "Precompiled", "precompiled_charsmap": base64.b64encode(model.charsmap).decode()})
+    if model.squeeze:
+        steps += [{"type": "Strip", "strip_left": True, "strip_right": True},
+                  {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "}]
+    if model.dummy_prefix:
+        steps.append({"type": "Prepend", "prepend": "▁" if model.escape else " "})
+    if model.escape:
+        steps.append({"type": "Replace", "pattern": {"String": " "}, "content": "▁"})
+    return steps
+
+
+def unigram(model):
+    unknown = next((number for number, piece in enumerate(model.pieces) if piece[2] == models.UNKNOWN), None)
+    return {"type": "Unigram", "unk_id": unknown, "byte_fallback": model.byte_fallback,
+            "vocab": [[text, score] for text, score, _ in model.pieces]}
+
+
+def bpe(model):
+    """Two pieces become one in the order of its score: SentencePiece writes no list of merges."""
+    ids = {text: number for number, (text, _, kind) in enumerate(model.pieces) if kind == models.NORMAL}
+    merges = []
+    for text, number in ids.items():
+        pairs = [(text[:cut], text[cut:]) for cut in range(1, len(text)) if text[:cut] in ids and text[cut:] in ids]
+        merges += [(-model.pieces[number][1], number, ids[left], ids[right], left, right) for left, right in pairs]
+    unknown = next((text for text, _, kind in model.pieces if kind == models.UNKNOWN), None)
+    return {"type": "BPE", "dropout": None, "unk_token": unknown, "continuing_subword_prefix": None,
+            "end_of_word_suffix": None, "fuse_unk": True, "byte_fallback": model.byte_fallback, "ignore_merges": False,
+            "vocab": {text: number for number, (text, _, _) in enumerate(model.pieces)},
+            "merges": [list(merge[4:]) for merge in sorted(merges)]}

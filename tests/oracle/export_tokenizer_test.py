@@ -1,0 +1,71 @@
+"""Text through the tokenizer of an export as transformers reads it, held to the ids that `pipe sample` and a training make
+of it: text that NFKC changes, lines, spaces, what no piece covers.
+
+    export_tokenizer_test.py
+"""
+
+import random
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path[:0] = [str(ROOT / "plugins/train/python"), str(ROOT / "tests/trainer")]
+
+import numpy as np  # noqa: E402
+import sentencepiece  # noqa: E402
+import tiny_tokenizer  # noqa: E402
+from pipe_trainer import config as configs  # noqa: E402
+from pipe_trainer import export  # noqa: E402
+from pipe_trainer.text import Text  # noqa: E402
+from transformers import AutoTokenizer  # noqa: E402
+
+CHANGED = ["ＡＢＣ①ｶﾅ", "ﾊﾞﾊﾟ㍿ﬁ", "猫が鳴く。\n犬が走る。", " the  cat ", "👍", "\n\n", "", "か\u3099e\u0301"]
+CHARACTERS = "猫犬が鳴く。走る庭をABC①ｶﾅﾊﾞＡＢＣthe cat dog sleeps  \n👍é㍿ﬁ"
+
+
+class Exported(unittest.TestCase):
+    def setUp(self):
+        place = tempfile.TemporaryDirectory()
+        self.addCleanup(place.cleanup)
+        self.place = Path(place.name)
+
+    def trained(self, kind, **options):
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter([*tiny_tokenizer.LINES, "カナABC1 テスト"] * 20), model_prefix=str(self.place / "tokenizer"),
+            vocab_size=360, model_type=kind, byte_fallback=True, pad_id=0, bos_id=1, eos_id=2, unk_id=3,
+            user_defined_symbols=["\n"], character_coverage=1.0, hard_vocab_limit=False, minloglevel=2,
+            **{"normalization_rule_name": "identity", "add_dummy_prefix": False, "remove_extra_whitespaces": False, **options})
+        return self.place / "tokenizer.model"
+
+    def same_ids(self, kind, form, **options):
+        path = self.trained(kind, **options)
+        size = sentencepiece.SentencePieceProcessor(model_file=str(path)).vocab_size()
+        config = configs.Model(layers=1, d=16, heads=2, ff=16, vocab=size, seq_len=4096).complete()
+        params = {"embed": np.zeros((config.padded_vocab, 16), np.float32), "final_norm": np.ones(16, np.float32),
+                  "blocks": {name: np.zeros((1, *shape), np.float32) for name, shape in export.block_shapes(config).items()}}
+        info = {**tiny_tokenizer.INFO, "vocab_size": size}
+        lineage = {"data": {"lineage": [{"type": "normalize", "config": {"form": form.lower()}}] if form else []}}
+        export.write(params, config, {**info, "path": path}, {"lineage": lineage}, self.place / "export")
+        theirs, ours = AutoTokenizer.from_pretrained(self.place / "export"), Text(path, info, form)
+        make = random.Random(1)
+        made = ["".join(make.choice(CHARACTERS) for _ in range(make.randint(1, 30))) for _ in range(300)]
+        for text in [*CHANGED, *made]:
+            self.assertEqual(theirs(text)["input_ids"], ours.prompt_ids(text), repr(text))
+        return theirs
+
+    def test_ids_of_a_unigram_and_of_a_bpe(self):
+        for kind in ("unigram", "bpe"):
+            for form in ("NFKC", "NFC", None):
+                theirs = self.same_ids(kind, form)
+        text = "猫が 鳴く。\n犬👍"
+        self.assertEqual(theirs.decode(theirs(text)["input_ids"], skip_special_tokens=True), text)
+
+    def test_ids_of_a_model_that_changes_text_itself(self):
+        self.same_ids("unigram", "NFKC", normalization_rule_name="nmt_nfkc", add_dummy_prefix=True,
+                      remove_extra_whitespaces=True)
+
+
+if __name__ == "__main__":
+    unittest.main()
