@@ -157,6 +157,8 @@ Status BucketRun::Restore() {
   RETURN_IF_ERROR(FetchPinned(fetched));
   if (newest.marker.best.is_object()) RETURN_IF_ERROR(directory_.Write("best.json", newest.marker.best));
   for (const Incoming& one : fetched) RETURN_IF_ERROR(Install(one));
+  for (const CheckpointName& other : candidates_)  // what an earlier start began to bring
+    RETURN_IF_ERROR(RemoveAll(directory_.Path(kIncoming + other.id)));
   Json record;
   record["committed"] = newest.name.Path();
   return directory_.Write(kBucketRecord, record);

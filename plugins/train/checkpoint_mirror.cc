@@ -129,6 +129,7 @@ void CheckpointMirror::Loop() {
     Status sent = back_ && !handed.went_back ? Send(*back_) : Status();
     if (back_ && sent.ok()) RemoveTree(std::exchange(back_, std::nullopt)->directory);
     if (sent.ok()) sent = Send(handed);
+    if (handed.went_back && back_) RemoveTree(std::exchange(back_, std::nullopt)->directory);
     if (!sent.ok() && handed.went_back)
       back_ = std::move(handed);
     else

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """A training whose data, checkpoints and results lie in a bucket, with the real trainer: it goes on on a machine that has
-nothing, and every loss is that of a training in a directory that nothing interrupted.
+nothing, and every loss is that of a training in a directory that nothing interrupted. More steps start before the decay.
 
     bucket_training.py PIPE FAKE_GCS ENVIRONMENT
 """
@@ -19,7 +19,8 @@ import replan_support as support  # noqa: E402
 from fake_buckets import BUCKET, FakeBucket  # noqa: E402
 
 CONFIG = {"preset": "tiny", "model": {"layers": 2, "d": 32, "heads": 2, "ff": 64}, "batch": {"rows": 4},
-          "schedule": {"name": "const"}}  # others depend on how many steps there are in all
+          "schedule": {"name": "wsd", "warmup": 0, "decay": 0.4}}
+DECAYS = {20: 12, 30: 18}  # from where on, by steps
 
 
 def check(good, what):
@@ -68,7 +69,8 @@ def main():
         out = f"gs://{BUCKET}/models"
         train = pipeline(place, out, environment)
         check(place.ok().of("jobs", "train") == 1, "the run in a bucket")
-        check(losses(place) == {step: wanted[step] for step in range(1, 21)}, "the first losses are others")
+        check({step: losses(place)[step] for step in range(1, 13)} == {step: wanted[step] for step in range(1, 13)},
+              "the losses before the decay are others")
         check(sorted(events(place, "ckpt_kept"))[-1] == 20, events(place, "ckpt_kept"))
         before = bucket.objects()
         run = next(name for name in before if name.endswith("/result.json")).removesuffix("/result.json")
@@ -79,7 +81,7 @@ def main():
         markers = [name for name in before if name.startswith(f"{run}/checkpoints/") and name.count("/") == 5
                    and name.endswith(".json")]
         kept = sorted(int(name.split("/")[4]) for name in markers)
-        check(kept[-1:] == [20] and len(kept) <= 2, markers)  # of several that wait the newest is sent
+        check(kept[-1:] == [20] and DECAYS[20] in kept and len(kept) <= 3, markers)  # of several that wait the newest is sent
         words = [str(pipe), "verify", f"{out}/packed", f"gs://{BUCKET}/{run}"]
         verified = subprocess.run(words, capture_output=True, text=True, timeout=60)
         check(verified.returncode == 0, verified.stdout + verified.stderr)
@@ -89,13 +91,15 @@ def main():
         train["steps"] = 30
         again = place.ok("--only", "train")
         check(again.of("jobs", "train") == 1 and sum(again.units.values()) == 1, again.counted())
-        check("goes on from the checkpoint at step 20" in again.err, again.err)
-        check(losses(place) == {step: wanted[step] for step in range(21, 31)}, "the losses behind are others")
+        check("goes on from the checkpoint at step 12" in again.err, again.err)
+        check(losses(place) == {step: wanted[step] for step in range(13, 31)}, "the losses behind are others")
         after = bucket.objects()
+        steps = {int(name.split("/")[4]) for name in after if name.startswith(f"{run}/checkpoints/")}
+        check({DECAYS[30], 30} <= steps and DECAYS[20] not in steps, f"not as it should be: {steps}")
         written = {name for name in after if after[name] != before.get(name) and "/.pipe/" not in name}
         check(all(name.startswith(run) for name in written), written)
         check(json.loads(after[f"{run}/result.json"][1])["steps"] == 30, "an old result")
-        print("10 more on a machine with nothing: from step 20, and the losses are those without an interruption")
+        print("10 more on a machine with nothing: from step 12, and the losses are those of 30 steps at once")
 
         said = subprocess.run([str(pipe), "sample", out, "--environment", str(environment), "--length", "8"],
                               cwd=place.root, capture_output=True, timeout=100)

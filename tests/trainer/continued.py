@@ -4,13 +4,15 @@ import contextlib
 import json
 import os
 import shutil
+import tempfile
+import unittest
 from pathlib import Path
 from types import SimpleNamespace
 from unittest import mock
 
 import session
 
-from pipe_trainer import atomic, ckpt, digests
+from pipe_trainer import atomic, ckpt, digests, exits
 from pipe_trainer import events as told
 from pipe_trainer.loop import Loop
 from pipe_trainer.setup import prepare
@@ -99,3 +101,29 @@ def killed_at(number):
             mock.patch.object(ckpt, "shutil", Shutil()), mock.patch("threading.excepthook", lambda arguments: None), \
             mock.patch.object(Path, "unlink", counted(Path.unlink)):
         yield made
+
+
+class Runs(unittest.TestCase):
+    def setUp(self):
+        place = tempfile.TemporaryDirectory()
+        self.addCleanup(place.cleanup)
+        self.place = Path(place.name)
+        self.rows = session.random_rows()
+
+    def train(self, name="run", losses=None, stop_at=None, **members):
+        return trained(job(self.place / name, **members), self.rows, losses, stop_at)
+
+    def stopped(self, at, **members):
+        with self.assertRaises(exits.Ended) as ended:
+            self.train(stop_at=at, **members)
+        self.assertEqual(ended.exception.code, exits.RESUMABLE)
+
+    def refused(self, words, **members):
+        with self.assertRaises(exits.Ended) as ended:
+            self.train(**members)
+        self.assertEqual(ended.exception.code, exits.BAD_JOB)
+        self.assertIn(words, str(ended.exception))
+        self.assertEqual(len(str(ended.exception).splitlines()), 1)
+
+    def restored(self, loop):
+        return [event["step"] for event in loop.events.of("restore")]

@@ -233,8 +233,8 @@ class mapped:
 
 def latest_good(checkpoints, like, check, warn, instead=lambda step, facts: None):
     """(step, state, facts) of the newest checkpoint whose files are as they were written, or None where there was never
-    one. `check(path, facts)` raises for one that must not be gone on with; `instead(step, facts)` may name an earlier one
-    that is taken for it."""
+    one. `check(path, facts)` raises for one that must not be gone on with; `instead(step, facts)` may name an earlier
+    one that is taken for it."""
     steps = checkpoints.steps()
     while steps:
         step, facts = steps[0], _facts_of(checkpoints, steps[0], check, warn)

@@ -137,7 +137,8 @@ def write(params, config, tokenizer, facts, directory, dtype="F32"):
     }
     for name, value in documents.items():
         (part / name).write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    (part / "README.md").write_text(model_card.text(config, ids, {**facts, "form": form, "tokenizer_json": bool(whole)}), encoding="utf-8")
+    card = model_card.text(config, ids, {**facts, "form": form, "tokenizer_json": bool(whole)})
+    (part / "README.md").write_text(card, encoding="utf-8")
     safetensors.write(part / "model.safetensors", list(tensors_of(params, config)), dtype)
     replace(part, directory)
 

@@ -8,7 +8,8 @@ NAMES = {"uniform": "uniform", "unigram": "unigram, add-one", "bigram_kn": "bigr
 def text(config, tokenizer, facts):
     """`facts`, each of which may be missing: `name`, `recipe`, `seed`, `steps`, `tokens`, `params`, `config`
     (resolved), `evaluation` (of evaluate.score), `baselines` (of baselines.compute), `lineage` (of the job),
-    `samples` (of `prompt` and `text`), `form` (the Unicode form of the corpus), `tokenizer_json` (whether there is one)."""
+    `samples` (of `prompt` and `text`), `form` (the Unicode form of the corpus), `tokenizer_json` (whether there is
+    one)."""
     parts = [head(facts), shape(config, tokenizer, facts), measured(facts), use(tokenizer, facts), lineage(facts)]
     return "\n".join(part for part in parts if part)
 
@@ -67,8 +68,10 @@ def normalised(facts):
     """Who brings a prompt to the form of the corpus."""
     if facts.get("tokenizer_json"):
         first = f"brings a prompt to {facts['form']}, the form of the corpus, and then" if facts.get("form") else ""
-        return (f" `tokenizer.json` {first} makes the ids that training saw, but where two ways to cut a text are equally "
-                f"likely. What reads `tokenizer.model` instead brings the text to that form itself.").replace("  ", " ")
+        said = (f" `tokenizer.json` {first} makes the ids that training saw, but where two ways to cut a text are "
+                f"equally likely.")
+        other = " Who takes `tokenizer.model` instead brings the text to that form first." if first else ""
+        return said.replace("  ", " ") + other
     if "tokenizer_json" in facts:
         form = f"Bring a prompt to {facts['form']} first: nothing here does. " if facts.get("form") else ""
         return f" {form}transformers does not know this kind of tokenizer: make ids with `sentencepiece`."

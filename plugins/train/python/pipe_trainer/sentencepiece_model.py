@@ -31,7 +31,8 @@ def read(data):
         for number, value in top:
             if number == 1:
                 piece = dict(fields(value))
-                pieces.append((piece[1].decode("utf-8"), struct.unpack("<f", piece.get(2, bytes(4)))[0], piece.get(3, NORMAL)))
+                score = struct.unpack("<f", piece.get(2, bytes(4)))[0]
+                pieces.append((piece[1].decode("utf-8"), score, piece.get(3, NORMAL)))
         return Model(pieces, trainer.get(3, UNIGRAM), bool(trainer.get(35, 0)), normalizer.get(2, b""),
                      bool(normalizer.get(3, 1)), bool(normalizer.get(4, 1)), bool(normalizer.get(5, 1)))
     except (IndexError, KeyError, ValueError, AttributeError, TypeError, struct.error) as error:

@@ -7,7 +7,7 @@ import base64
 
 from . import sentencepiece_model as models
 
-NEWLINE = "\n"
+FIRST = {"Sequence": {"id": "A", "type_id": 0}}
 
 
 def document(data, tokenizer, form):
@@ -17,16 +17,16 @@ def document(data, tokenizer, form):
         return None
     eos, pieces = tokenizer["eos_id"], model.pieces
     begins = [{"SpecialToken": {"id": pieces[eos][0], "type_id": 0}}] if eos >= 0 else []
-    special = {pieces[eos][0]: {"id": pieces[eos][0], "ids": [eos], "tokens": [pieces[eos][0]]}} if eos >= 0 else {}
+    special = {pieces[number][0]: {"id": pieces[number][0], "ids": [number], "tokens": [pieces[number][0]]}
+               for number in (eos,) if number >= 0}
     return {
         "version": "1.0", "truncation": None, "padding": None,
         "added_tokens": [added(number, text, kind) for number, (text, _, kind) in enumerate(pieces)
                          if kind in (models.CONTROL, models.UNKNOWN, models.USER_DEFINED)],
         "normalizer": {"type": "Sequence", "normalizers": normalizers(model, form)},
         "pre_tokenizer": None,
-        "post_processor": {"type": "TemplateProcessing", "single": [*begins, {"Sequence": {"id": "A", "type_id": 0}}],
-                           "pair": [*begins, {"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 1}}],
-                           "special_tokens": special},
+        "post_processor": {"type": "TemplateProcessing", "special_tokens": special, "single": [*begins, FIRST],
+                           "pair": [*begins, FIRST, {"Sequence": {"id": "B", "type_id": 1}}]},
         "decoder": {"type": "Sequence", "decoders": [
             {"type": "Replace", "pattern": {"String": "▁"}, "content": " "}, {"type": "ByteFallback"}, {"type": "Fuse"},
             *([{"type": "Strip", "content": " ", "start": 1, "stop": 0}] if model.dummy_prefix else [])]},
