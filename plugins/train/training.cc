@@ -88,8 +88,8 @@ class TrainingRun {
   }
 
  private:
-  /// The job, with the `steps` that checkpoints of a version were for which did not write that down: those of
-  /// the last job of it.
+  /// The job, with the `steps` of the first job that was here before it: checkpoints of earlier versions do
+  /// not say for how many steps they were.
   Json JobAfter(const Json& before) const {
     Json job = JobFile(job_, hand_off_);
     const Json& steps = before.Has("steps_before") ? before["steps_before"] : before["steps"];
@@ -138,7 +138,8 @@ class TrainingRun {
       if (kind == "restore") committed_ = std::max(committed_, step);
       if (kind == "ckpt_commit" && step > committed_) committed_ = step, progressed = step > committed_before;
       // What lay beyond counts no longer.
-      if (kind == "extend") committed_ = committed_before = event["to"].AsInt(-1);
+      if (kind == "extend" && event["worker"].AsInt() == 0)
+        committed_ = committed_before = event["to"].AsInt(-1);
       journal.Keep(event, SystemClock().Monotonic());
       if (bucket_ != nullptr && event["worker"].AsInt() == 0) Mirror(kind, event);
       // Every worker says the same of a training; one of them is told of.

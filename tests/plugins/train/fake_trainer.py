@@ -250,7 +250,7 @@ class Trainer:
                 for prompt in self.job["prompts"]:
                     self.say("sample", prompt=prompt, text=f"{prompt}は猫である<b>")
                 self.phase("step")
-            if self.step % self.job["checkpoint_every"] == 0 or self.step == total:
+            if self.step % self.job["checkpoint_every"] == 0 or self.step in (total, self.job["config"].get("decay")):
                 self.phase("checkpoint")
                 self.checkpoint()
                 self.phase("step")
