@@ -7,8 +7,10 @@
 #include "base/str.h"
 #include "cli/exit_code.h"
 #include "cli/output.h"
+#include "cli/pipeline_loader.h"
 #include "cli/plugins.h"
 #include "cli/signals.h"
+#include "plugins/plugin_view.h"
 
 namespace pipeline {
 
@@ -27,6 +29,28 @@ bool HasCommand(const Plugin& plugin, const std::string& name) {
   const auto& commands = plugin.description().commands;
   return std::any_of(commands.begin(), commands.end(),
                      [&](const PluginCommand& command) { return command.name == name; });
+}
+
+/// {"stages": [...]} of the plugin `name` in the file that `request` names. Mistakes of the file are told on
+/// standard error.
+Result<Json> StagesForPlugin(const std::string& name, const Json& request) {
+  Options options;
+  options.command = "run";  // whoever names a file to a command of a plugin has that plugin run on it
+  options.dry_run = true;   // but no other that the file names by a path
+  options.file = request["file"].AsString();
+  for (const auto& [var, value] : request["set"].AsObject())
+    options.set.emplace_back(var, std::string(value.AsString()));
+  const std::unique_ptr<LoadedPipeline> loaded = LoadPipeline(options);
+  if (!loaded)
+    return Status(Code::kInvalidArgument, StrCat(options.file, ": cannot be read, or has mistakes"));
+  Json stages{Json::Array{}};
+  const std::string prefix = StrCat(name, ".");
+  for (std::size_t node = 0; node < loaded->graph.nodes().size(); ++node)
+    if (std::string_view(loaded->graph.nodes()[node].spec->type->name).starts_with(prefix))
+      stages.Append(StageForPlugin(loaded->graph, static_cast<int>(node)));
+  Json answer;
+  answer["stages"] = std::move(stages);
+  return answer;
 }
 
 }  // namespace
@@ -67,6 +91,9 @@ int RunPluginCommand(const Options& options) {
     services.open_store = plugins.host().open_store;
     services.event = [&](const Json& event) {
       if (event["kind"].AsString() == "note") services.log(Level::kInfo, event["text"].AsString());
+    };
+    services.pipeline = [name = (*plugin)->name()](const Json& request) {
+      return StagesForPlugin(name, request);
     };
     services.stop = signals.token();
     const Result<int> code = (*plugin)->RunCommand(options.words, services);

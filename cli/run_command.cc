@@ -19,6 +19,7 @@
 #include "cli/workplace.h"
 #include "dag/executor.h"
 #include "dag/unit_id.h"
+#include "plugins/plugin_view.h"
 
 namespace pipeline {
 
@@ -49,13 +50,20 @@ RunOptions RunOptionsOf(const Options& options, const PipelineSpec& spec) {
 }
 
 /// Whether this machine has what the stages that run need; the first that lacks something.
-Status PrepareStages(const Graph& graph, const Plan& plan) {
+Status PrepareStages(const Options& options, const Graph& graph, const Plan& plan) {
   for (const PlannedSegment& segment : plan.segments) {
     if (segment.state != PlannedSegment::State::kWanted || !segment.copy_from.empty()) continue;
     for (const int node : segment.chain) {
       const StageSpec& spec = *graph.nodes()[static_cast<std::size_t>(node)].spec;
-      if (spec.type->prepare)
-        RETURN_IF_ERROR(spec.type->prepare(spec.config).Annotate(StrCat("stage '", spec.name, "'")));
+      if (!spec.type->prepare) continue;
+      Json dry_run;
+      if (options.dry_run) {
+        dry_run = StageForPlugin(graph, node);
+        dry_run["file"] = options.file;
+        dry_run["set"] = Json(Json::Object{});
+        for (const auto& [name, value] : options.set) dry_run["set"][name] = value;
+      }
+      RETURN_IF_ERROR(spec.type->prepare(spec.config, dry_run).Annotate(StrCat("stage '", spec.name, "'")));
     }
   }
   return {};
@@ -122,7 +130,7 @@ int RunCommand(const Options& options) {
   Executor executor(loaded->graph, *plan, *facts, environment, run);
   const Status prepared = executor.Prepare();  // before -n ends: it also says whether the limits hold
   if (!prepared.ok()) return Refuse(prepared);
-  const Status ready = PrepareStages(loaded->graph, *plan);
+  const Status ready = PrepareStages(options, loaded->graph, *plan);
   if (options.dry_run) {
     if (!ready.ok()) LogWarning(ready.message());
     return kExitDone;

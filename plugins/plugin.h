@@ -32,6 +32,9 @@ struct PluginServices {
   std::function<std::optional<Condition>(const std::string& uri)> condition = {};
   /// Told after a commit; the object's name is the last part of the URI.
   std::function<void(const std::string& uri, const StoredObject& object)> committed = {};
+  /// For `pipe.pipeline/1`: the plugin's stages of a pipeline file; empty: there is no such extension in this
+  /// call.
+  std::function<Result<Json>(const Json& request)> pipeline = {};
   /// Told after an object was removed, by its whole URI.
   std::function<void(const std::string& uri)> removed = {};
   std::stop_token stop = {};

@@ -15,7 +15,7 @@ extern "C" {
 #endif
 
 #define PIPE_ABI_MAJOR 1u /* another one is another language: such a plugin is refused */
-#define PIPE_ABI_MINOR 3u /* raised when a member of a struct or of an answer, or an extension, is added */
+#define PIPE_ABI_MINOR 4u /* raised when a member of a struct or of an answer, or an extension, is added */
 
 #define PIPE_EXPORT __attribute__((visibility("default")))
 
@@ -144,6 +144,16 @@ typedef struct pipe_storage_1 {
   pipe_code (*remove)(void* ctx, pipe_text uri);
 } pipe_storage_1;
 
+#define PIPE_PIPELINE_1 "pipe.pipeline/1" /* since 1.4, during a command */
+typedef struct pipe_pipeline_1 {
+  uint32_t struct_size;
+  uint32_t reserved;
+  void* ctx;
+  /* [one] Reads the pipeline file that `request` names, and calls `take` once with the stages of this plugin
+   * in it. PIPE_INVALID_ARGUMENT where it has mistakes, which are told. */
+  pipe_code (*read)(void* ctx, pipe_text request, void (*take)(void* user, pipe_text json), void* user);
+} pipe_pipeline_1;
+
 /* ---- Offered by a plugin: pipe_plugin.extension -------------------------------------------------------- */
 
 #define PIPE_COMMANDS_1 "pipe.commands/1"
@@ -160,7 +170,8 @@ typedef struct pipe_prepare_1 {
   uint32_t struct_size;
   uint32_t reserved;
   /* [any] Looks whether this machine has what `run` needs beside its inputs: programs, environments, devices.
-   * Asked before a run starts anything, with the request of `check`; may read, changes nothing. */
+   * Asked before a run starts anything, with the request of `check`; may read, changes nothing. Since 1.4 the
+   * request of `run -n` has `dry_run`. */
   pipe_code (*prepare)(const pipe_call* call, pipe_text request);
 } pipe_prepare_1;
 

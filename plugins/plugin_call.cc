@@ -37,6 +37,7 @@ bool IsEvent(const Json& json) {
 PluginCall::PluginCall(const PluginServices& services) : services_(services) {
   abi_ = {sizeof abi_, PIPE_ABI_MINOR, this, Stopped, Reply, Fail, WriteLog, Extension};
   events_ = {sizeof events_, 0, this, Emit};
+  pipeline_ = {sizeof pipeline_, 0, this, ReadPipeline};
   if (services.open_store) storage_ = std::make_unique<StorageExtension>(services);
 }
 
@@ -71,6 +72,7 @@ void PluginCall::WriteLog(void* self, std::int32_t level, pipe_text line) {
 const void* PluginCall::Extension(void* self, const char* id) {
   const std::string_view wanted = id != nullptr ? id : "";
   if (wanted == PIPE_EVENTS_1) return &Self(self).events_;
+  if (wanted == PIPE_PIPELINE_1 && Self(self).services_.pipeline) return &Self(self).pipeline_;
   if (wanted == PIPE_STORAGE_1 && Self(self).storage_) return Self(self).storage_->abi();
   return nullptr;
 }
@@ -80,6 +82,17 @@ pipe_code PluginCall::Emit(void* self, pipe_text text) {
   const Result<Json> json = Json::Parse(ViewOf(text));
   if (!json.ok() || !IsEvent(*json)) return PIPE_INVALID_ARGUMENT;
   if (Self(self).services_.event) Self(self).services_.event(*json);
+  return PIPE_OK;
+}
+
+pipe_code PluginCall::ReadPipeline(void* self, pipe_text request, void (*take)(void* user, pipe_text json),
+                                   void* user) {
+  const Result<Json> asked = Json::Parse(ViewOf(request));
+  if (!asked.ok() || take == nullptr) return PIPE_INVALID_ARGUMENT;
+  const Result<Json> stages = Self(self).services_.pipeline(*asked);
+  if (!stages.ok()) return static_cast<pipe_code>(stages.status().code());
+  const std::string text = stages->Dump();
+  take(user, {text.data(), text.size()});
   return PIPE_OK;
 }
 

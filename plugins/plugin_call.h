@@ -39,10 +39,13 @@ class PluginCall {
   static void WriteLog(void* self, std::int32_t level, pipe_text line);
   static const void* Extension(void* self, const char* id);
   static pipe_code Emit(void* self, pipe_text json);
+  static pipe_code ReadPipeline(void* self, pipe_text request, void (*take)(void* user, pipe_text json),
+                                void* user);
 
   const PluginServices& services_;
   pipe_call abi_ = {};
   pipe_events_1 events_ = {};
+  pipe_pipeline_1 pipeline_ = {};
   std::unique_ptr<StorageExtension> storage_;  // null where there is none
 
   std::mutex mutex_;  // guards the texts during the call

@@ -49,9 +49,11 @@ Result<const StageType*> PluginStages::Find(const std::string& plugin_name, cons
     for (const std::string& split : promise.schema.splits) maker["splits"].Append(split);
     return plugin->Check(request, services).status();
   };
-  type.prepare = [plugin, &type, &host](const Json& config) -> Status {
+  type.prepare = [plugin, &type, &host](const Json& config, const Json& dry_run) -> Status {
     const PluginServices services = {.log = host.log};
-    return plugin->Prepare(PluginRequest(type, config), services);
+    Json request = PluginRequest(type, config);
+    if (dry_run.is_object()) request["dry_run"] = dry_run;
+    return plugin->Prepare(request, services);
   };
   type.make =
       JobFactory([plugin, &type, &host](const StageContext& context) -> Result<std::unique_ptr<JobStage>> {

@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "plugins/train/command_words.h"
 #include "plugins/train/environment_setup.h"
+#include "plugins/train/fit_command.h"
 #include "plugins/train/sample_command.h"
 #include "plugins/train/trainer_environment.h"
 
@@ -14,7 +15,7 @@ namespace {
 
 constexpr const char* kUsage =
     "pipe trainer setup [--dir DIR] [--extra cpu|cuda|tpu] [--python PATH], or pipe trainer check [--dir "
-    "DIR]";
+    "DIR], or pipe trainer fit FILE [--on v3-8]";
 
 Status SetUp(const CommandWords& words, const HostCall& call) {
   EnvironmentSetup setup;
@@ -39,6 +40,8 @@ Status Check(const CommandWords& words) {
 }
 
 Status RunTrainer(const std::vector<std::string>& arguments, const HostCall& call) {
+  if (!arguments.empty() && arguments.front() == "fit")
+    return RunFit({arguments.begin() + 1, arguments.end()}, call);
   ASSIGN_OR_RETURN(const CommandWords words, ParseCommandWords(arguments, {"--dir", "--extra", "--python"}));
   if (words.alone.size() == 1 && words.alone.front() == "setup") return SetUp(words, call);
   if (words.alone.size() == 1 && words.alone.front() == "check") return Check(words);

@@ -43,7 +43,7 @@ std::string_view Description() {
     {"name": "patience", "type": "number", "default": "1", "effect": "none",
      "help": "Factor on the times after which the trainer is taken for hanging."}]}],
  "commands": [
-  {"name": "trainer", "help": "Makes or checks the trainer's environment: setup, check."},
+  {"name": "trainer", "help": "The trainer's environment, setup and check; fit says whether a model fits a slice of TPUs, before it is rented."},
   {"name": "sample", "help": "Writes text with a model that `train` made."}]})json";
 }
 

@@ -1,5 +1,7 @@
 #include "plugins/train/host_call.h"
 
+#include "base/str.h"
+
 namespace pipeline {
 
 bool HostCall::stopped() const { return call_.stopped(call_.ctx) != 0; }
@@ -14,6 +16,25 @@ void HostCall::Log(Level level, std::string_view line) const {
 void HostCall::Emit(const Json& event) const {
   const auto* const events = static_cast<const pipe_events_1*>(call_.extension(call_.ctx, PIPE_EVENTS_1));
   if (events != nullptr) events->emit(events->ctx, TextOf(event.Dump()));
+}
+
+Result<Json> HostCall::Stages(const std::string& file, const Json& set) const {
+  const auto* const pipeline =
+      static_cast<const pipe_pipeline_1*>(call_.extension(call_.ctx, PIPE_PIPELINE_1));
+  if (pipeline == nullptr)
+    return Status(Code::kUnimplemented,
+                  "this program does not read pipeline files for a plugin; name the job.json of a run");
+  Json request;
+  request["file"] = file;
+  request["set"] = set;
+  std::string answer;
+  const auto take = [](void* user, pipe_text json) { static_cast<std::string*>(user)->assign(ViewOf(json)); };
+  const std::string asked = request.Dump();
+  const pipe_code code = pipeline->read(pipeline->ctx, TextOf(asked), take, &answer);
+  if (code != PIPE_OK)
+    return Status(Code::kInvalidArgument, StrCat(file, ": cannot be read, or has mistakes"));
+  ASSIGN_OR_RETURN(const Json stages, Json::Parse(answer));
+  return stages["stages"];
 }
 
 void HostCall::Reply(const Json& answer) const { call_.reply(call_.ctx, TextOf(answer.Dump())); }

@@ -1,6 +1,7 @@
 // What the program does for one call into this plugin: plugins/plugin_abi.h with the types of ours.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "base/json.h"
@@ -23,6 +24,9 @@ class HostCall {
   void Reply(const Json& answer) const;
   /// Says why, and gives the code for it.
   pipe_code Fail(const Status& why) const;
+  /// The stages `train` of a pipeline file, as plugins/ABI.md, section 12, has them; `set` as --set has it.
+  /// The host tells mistakes. kUnimplemented where it cannot read one for a plugin.
+  Result<Json> Stages(const std::string& file, const Json& set) const;
   /// The host's stores; valid as long as this.
   HostStorage storage() const { return HostStorage(call_); }
 

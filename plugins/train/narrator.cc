@@ -56,6 +56,7 @@ void Narrator::Hear(const Json& event) {
     Note(StrCat(Short(event["params"].AsDouble()), " parameters; ", event["steps"].AsInt(), " steps of ",
                 event["tokens_per_step"].AsInt(), " tokens, ", Number(event["epochs"].AsDouble(), 2),
                 " epochs"));
+  if (kind == "fit") Note(Readable(event["text"].AsString(), kMostText));
   if (kind == "restore") Note(StrCat("goes on from the checkpoint at step ", event["step"].AsInt()));
   if (kind == "extend")
     Note(StrCat("more steps: goes back from step ", event["from"].AsInt(),

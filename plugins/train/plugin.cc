@@ -7,6 +7,7 @@
 #include "plugins/plugin_abi.h"
 #include "plugins/train/commands.h"
 #include "plugins/train/description.h"
+#include "plugins/train/fit_question.h"
 #include "plugins/train/hand_off.h"
 #include "plugins/train/host_call.h"
 #include "plugins/train/train_job.h"
@@ -50,8 +51,10 @@ pipe_code Forecast(const pipe_call* call, pipe_text) {
 }
 
 pipe_code Prepare(const pipe_call* call, pipe_text request) {
-  return Guarded(call, [&](const HostCall&) -> Status {
+  return Guarded(call, [&](const HostCall& host) -> Status {
     ASSIGN_OR_RETURN(const Json asked, Json::Parse(ViewOf(request)));
+    if (asked["dry_run"].is_object())
+      for (const std::string& line : KeptFit(asked["dry_run"])) host.Log(Level::kInfo, line);
     return FindPython(std::string(asked["config"]["environment"].AsString(kDefaultEnvironment))).status();
   });
 }

@@ -2,28 +2,24 @@
 
 #include <algorithm>
 #include <charconv>
-#include <chrono>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
-#include <thread>
 #include <utility>
 
-#include "base/child_process.h"
 #include "base/str.h"
 #include "plugins/train/command_words.h"
 #include "plugins/train/file_facts.h"
 #include "plugins/train/input_cache.h"
 #include "plugins/train/train_job.h"
 #include "plugins/train/trainer_environment.h"
+#include "plugins/train/trainer_output.h"
 
 namespace pipeline {
 
 namespace {
 
 namespace fs = std::filesystem;
-using namespace std::chrono_literals;
 
 constexpr const char* kFetched = ".pipe/fetched";
 constexpr const char* kExport = "export/";
@@ -47,16 +43,6 @@ Status CheckNumber(const CommandWords& words, std::string_view flag, double leas
   if (number && (digits || !whole)) return {};
   return Wrong(StrCat(flag, ": '", found->second, "' is no ", whole ? "whole " : "", "number from ",
                       static_cast<std::int64_t>(least), " to ", static_cast<std::int64_t>(most)));
-}
-
-Status Pass(ChildProcess& child, const std::stop_token& stop) {
-  std::vector<char> buffer(1 << 16);
-  while (true) {
-    ASSIGN_OR_RETURN(const std::size_t got, child.Read(buffer, stop));
-    if (got == 0) return {};
-    if (std::fwrite(buffer.data(), 1, got, stdout) != got || std::fflush(stdout) != 0)
-      return SystemError("standard output", errno);
-  }
 }
 
 /// Holds the export of a run here to the manifest beside it, as one that is brought here is held to its own.
@@ -151,28 +137,7 @@ Status RunSample(const std::vector<std::string>& arguments, const HostCall& call
   std::vector<std::string> asked = {"-m", "pipe_trainer.sample", "--run", fs::absolute(run).string()};
   for (const auto& [flag, value] : words.flags)
     if (flag != "--environment" && flag != "--cache") asked.push_back(StrCat(flag, "=", value));
-  const TrainerCommand command = PythonCommand(python, std::move(asked));
-  ChildOptions options;
-  options.argv = command.argv;
-  options.environment = ChangedEnvironment(command.set, command.unset);
-  ASSIGN_OR_RETURN(const std::unique_ptr<ChildProcess> child, ChildProcess::Start(options));
-  child->CloseInput();
-  std::stop_source stop;
-  const std::jthread watch([&](const std::stop_token& off) {
-    while (!off.stop_requested() && !stop.stop_requested()) {
-      if (call.stopped()) stop.request_stop();
-      std::this_thread::sleep_for(50ms);
-    }
-  });
-  const Status passed = Pass(*child, stop.get_token());
-  if (!passed.ok()) stop.request_stop();  // nobody reads on
-  const Result<ChildExit> exit = child->Wait(stop.get_token(), 2s);
-  if (!passed.ok()) return passed;
-  if (!exit.ok()) return exit.status();
-  if (exit->ok()) return {};
-  const std::string said = child->StderrTail();
-  return Status(exit->code == 64 ? Code::kInvalidArgument : Code::kInternal,
-                StrCat("the trainer ", exit->Describe(), said.empty() ? "" : ": ", said));
+  return PrintTrainer(python, std::move(asked), {}, call);
 }
 
 }  // namespace pipeline

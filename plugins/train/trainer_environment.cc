@@ -126,6 +126,11 @@ Result<std::string> FindPython(const std::string& directory) {
                again);
 }
 
+std::string ExtraOf(const std::string& directory) {
+  const std::string mark = Content(StrCat(directory, "/", kMadeFrom));
+  return mark.find(' ') == std::string::npos ? std::string() : mark.substr(0, mark.find(' '));
+}
+
 TrainerCommand PythonCommand(const std::string& python, std::vector<std::string> words) {
   TrainerCommand command;
   command.argv = std::move(words);

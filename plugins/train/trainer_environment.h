@@ -33,6 +33,9 @@ Result<std::string> MarkOf(const std::string& extra);
 /// where it is missing, unfinished or made from other requirements.
 Result<std::string> FindPython(const std::string& directory);
 
+/// The extra that an environment was made with; empty where nothing says so.
+std::string ExtraOf(const std::string& directory);
+
 /// `python` with `words`, and the environment variables that let it find the bundled code and nothing else.
 TrainerCommand PythonCommand(const std::string& python, std::vector<std::string> words);
 

@@ -2,12 +2,14 @@
 
 Every field can be set by the `config` of a job. A field without a value there takes that of the preset, then
 the default written here. Fields that another object knows (vocabulary, length of a row) are None until
-`complete`.
+`complete`. Fields that `auto` chooses (`Config.auto` names them) hold the values that they have where the memory of
+no device bounds them.
 """
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 
 VOCAB_MULTIPLE = 128  # tiles of an accelerator; the logits of the padding are masked
+AUTO = "auto"
 
 
 def at_least(low, default):
@@ -22,8 +24,13 @@ def share(default):
     return field(default=default, metadata={"low": 0.0, "high": 1.0})
 
 
-def one_of(*choices):
-    return field(default=choices[0], metadata={"choices": choices})
+def one_of(*choices, auto=False):
+    return field(default=choices[0], metadata={"choices": choices, "auto": auto})
+
+
+def chosen(low, default):
+    """A number that may also be left to `auto`."""
+    return field(default=default, metadata={"low": low, "auto": True})
 
 
 @dataclass(frozen=True)
@@ -43,7 +50,7 @@ class Model:
     init_std: float = above(0.0, 0.02)
     compute: str = one_of("auto", "float32", "bfloat16")  # auto: bfloat16 where the device has it in hardware
     attention: str = one_of("auto", "reference", "dense", "splash", "cudnn")
-    remat: str = one_of("none", "dots", "full")  # what is computed again for the gradient
+    remat: str = one_of("none", "dots", "full", auto=True)  # what is computed again for the gradient
     unroll: int | None = at_least(1, None)    # layers in one piece of program; None: all up to 4, else 1
     loss_chunk: int | None = at_least(0, None)  # positions of a row whose logits exist at a time; 0: all
     eos: int = at_least(0, 2)                 # begins a document; that of the tokenizer
@@ -82,14 +89,14 @@ class Schedule:
 @dataclass(frozen=True)
 class BatchSize:
     rows: int = at_least(1, 8)   # of one step, over all devices
-    micro: int = at_least(1, 1)  # pieces that a step is computed in, one after the other
+    micro: int = chosen(1, 1)    # pieces that a step is computed in, one after the other
 
 
 @dataclass(frozen=True)
 class MeshShape:
-    data: int | None = at_least(1, None)  # None: the devices that the other two leave
-    fsdp: int = at_least(1, 1)
-    tensor: int = at_least(1, 1)
+    data: int | None = chosen(1, None)  # None: the devices that the other two leave
+    fsdp: int = chosen(1, 1)
+    tensor: int = chosen(1, 1)
 
 
 @dataclass(frozen=True)
@@ -126,9 +133,19 @@ class Config:
     data: DataUse = DataUse()
     guard: Guard = Guard()
     eval: Eval = Eval()
+    auto: tuple = ()  # keys that are chosen by the memory of the devices, as (section, name)
 
 
-SECTIONS = {part.name: part.type for part in fields(Config)}
+SECTIONS = {part.name: part.type for part in fields(Config) if is_dataclass(part.type)}
+CHOSEN = {name: tuple(part.name for part in fields(kind) if part.metadata.get("auto"))
+          for name, kind in SECTIONS.items()}
+
+
+def of_dict(values):
+    """The inverse of dataclasses.asdict, also after a way through JSON."""
+    return Config(**{name: kind(**values[name]) for name, kind in SECTIONS.items()},
+                  auto=tuple(tuple(key) for key in values.get("auto", ())))
+
 
 PRESETS = {
     "tiny": {
@@ -160,6 +177,19 @@ PRESETS = {
         "model": {"layers": 20, "d": 2048, "heads": 16, "kv_heads": 4, "head_dim": 128, "ff": 5632,
                   "remat": "dots"},
         "optimizer": {"lr": 6e-4},
+        "batch": {"rows": 512},
+    },
+    # For v4-32, v5e-64 and larger.
+    "ja-3b": {
+        "model": {"layers": 28, "d": 3072, "heads": 24, "kv_heads": 8, "head_dim": 128, "ff": 8192,
+                  "remat": "full"},
+        "optimizer": {"lr": 4e-4},
+        "batch": {"rows": 512},
+    },
+    "ja-7b": {
+        "model": {"layers": 32, "d": 4096, "heads": 32, "kv_heads": 8, "head_dim": 128, "ff": 14336,
+                  "remat": "full"},
+        "optimizer": {"lr": 3e-4},
         "batch": {"rows": 512},
     },
 }

@@ -51,7 +51,13 @@ def configure(cache):
     jax.config.update("jax_compilation_cache_dir", cache)
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)
-    jax.config.update("jax_threefry_partitionable", True)  # numbers that do not depend on the mesh
+    random_numbers()
+
+
+def random_numbers():
+    """Such that do not depend on the mesh."""
+    import jax
+    jax.config.update("jax_threefry_partitionable", True)
 
 
 def cache_place():

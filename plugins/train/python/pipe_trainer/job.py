@@ -6,7 +6,7 @@ import types
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
-from .config import PRESETS, SECTIONS, Config
+from .config import AUTO, CHOSEN, PRESETS, SECTIONS, Config
 from .exits import BadJob
 
 PLAIN = {"seed": (int, 0), "steps": (int, 1), "log_every": (int, 1), "eval_every": (int, 0),
@@ -128,16 +128,22 @@ def parse_config(raw, mistakes):
     preset = PRESETS.get(name) if isinstance(name, str) else None
     if preset is None:
         mistakes.append(f"config.preset: {show(name)}{meant(name, PRESETS)}; there are {', '.join(PRESETS)}")
-    sections = {}
+    sections, auto = {}, []
     for section, kind in SECTIONS.items():
         given = raw.get(section) or {}
+        if section == "mesh" and given in ({}, AUTO):
+            given = dict.fromkeys(CHOSEN["mesh"], AUTO)
         if not isinstance(given, dict):
             mistakes.append(f"config.{section}: wants a map, and is {show(given)}")
             given = {}
         bounds = {part.name: part for part in fields(kind)}
         mistakes += unknown(given, bounds, f"config.{section}")
         values = dict((preset or {}).get(section, {}))
-        for key in (key for key in given if key in bounds):
+        whole = section == "mesh"  # one axis of it decides about the others
+        for key in CHOSEN[section]:
+            if given.get(key, None if whole else AUTO) == AUTO:
+                auto.append((section, key))
+        for key in (key for key in given if key in bounds and (section, key) not in auto):
             wrong = misfit(bounds[key], given[key])
             if wrong:
                 mistakes.append(f"config.{section}.{key}: {wrong}, and is {show(given[key])}"
@@ -145,7 +151,7 @@ def parse_config(raw, mistakes):
             else:
                 values[key] = float(given[key]) if bounds[key].type is float else given[key]
         sections[section] = kind(**values)
-    config = Config(**sections)
+    config = Config(**sections, auto=tuple(auto))
     mistakes += disagreements(config.model.complete())
     return replace(config, model=config.model.complete())
 
@@ -168,11 +174,12 @@ def misfit(part, value):
     if value is None and type(None) in kinds:
         return None
     bounds = part.metadata
+    free = f" or {AUTO}" if bounds.get("auto") else ""
     if "choices" in bounds:
-        return None if value in bounds["choices"] else f"wants one of {', '.join(bounds['choices'])}"
+        return None if value in bounds["choices"] else f"wants one of {', '.join(bounds['choices'])}{free}"
     kind = kinds[0]
     if not is_a(value, kind):
-        return f"wants {NAMES[kind]}"
+        return f"wants {NAMES[kind]}{free}"
     if "low" in bounds and value < bounds["low"]:
         return f"wants at least {bounds['low']}"
     if "above" in bounds and value <= bounds["above"]:

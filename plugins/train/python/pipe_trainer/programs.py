@@ -6,19 +6,28 @@ import numpy as np
 from . import ckpt, guard, sharding, step
 
 
+def state_of(setup):
+    """The state of a run as shapes, and where its parts lie."""
+    shapes = jax.eval_shape(lambda: step.new_state(setup.config, jax.random.key(0)))
+    return shapes, sharding.of_state(setup.mesh, shapes)
+
+
+def train_program(setup, layout):
+    """A step, for devices that are there or are not."""
+    mesh = setup.mesh
+    rows, copies, each = sharding.of_batch(mesh, axis=1), sharding.copies(mesh), sharding.of_devices(mesh)
+    return jax.jit(step.make_train_step(setup.config, setup.attend, setup.compute, setup.positions),
+                   in_shardings=(layout, rows, rows, copies, each), out_shardings=(layout, copies), donate_argnums=0)
+
+
 class Programs:
     def __init__(self, setup):
         self._setup, mesh = setup, setup.mesh
-        shapes = jax.eval_shape(lambda: step.new_state(setup.config, jax.random.key(0)))
-        layout = sharding.of_state(mesh, shapes)
+        shapes, layout = state_of(setup)
         self.like = ckpt.abstract(shapes, layout)  # what a checkpoint is restored to
-        self._copies = sharding.copies(mesh)
-        rows, each = sharding.of_batch(mesh, axis=1), sharding.of_devices(mesh)
+        self._copies, each = sharding.copies(mesh), sharding.of_devices(mesh)
         self._fresh = jax.jit(lambda key: step.new_state(setup.config, key), out_shardings=layout)
-        self._train = jax.jit(
-            step.make_train_step(setup.config, setup.attend, setup.compute, setup.positions),
-            in_shardings=(layout, rows, rows, self._copies, each), out_shardings=(layout, self._copies),
-            donate_argnums=0)
+        self._train = train_program(setup, layout)
         self._forgive = jax.jit(guard.forgive, out_shardings=layout["guard"])
         self._whole = jax.jit(lambda tree: tree, out_shardings=self._copies)
         count = mesh.devices.size
@@ -47,7 +56,9 @@ class Programs:
         return jax.device_put(np.float32(value), self._copies)
 
     def whole(self, params):
-        """A copy on every process. On a single device they are that already."""
+        """A copy on every process. On a single device they are that already; no other need hold all of them."""
         if self._setup.mesh.devices.size == 1:
             return params
-        return jax.device_get(self._whole(params))
+        if jax.process_count() == 1:
+            return jax.device_get(params)
+        return jax.tree.map(lambda leaf: jax.device_get(self._whole(leaf)), params)

@@ -2,11 +2,12 @@
 
 import json
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 import jax
 
-from . import devices, export
+from . import devices, export, memory
 from .atomic import write_text
 from .board import Board
 from .events import Clock
@@ -21,27 +22,31 @@ from .setup import prepare
 def run(job, events, stop):
     clock = Clock()
     events.emit("phase", name="init")
-    setup = prepare(job)
+    setup = prepare(job, tell=partial(compiling, events))
     whole = asdict(setup.config)
     events.emit("hello", versions=devices.versions(), devices=[str(device) for device in jax.devices()],
                 backend=jax.default_backend(), processes=jax.process_count(), attention=setup.attention,
-                reader=setup.rows.reader, config=whole)
+                reader=setup.rows.reader, config=whole, fit=setup.fit)
     if setup.lack:
         events.emit("warn", text=setup.lack)
     check_attention(setup)
     job.run_dir.mkdir(parents=True, exist_ok=True)
     main = jax.process_index() == 0
     if main:
-        write_text(job.run_dir / "config.json", json.dumps(whole, indent=1))
+        write_text(job.run_dir / "config.json", json.dumps({**whole, "fit": setup.fit}, indent=1))
     held_out = HeldOut(setup, events)
     samples = Samples(setup, setup.rows.model_path, events)
+    prompts_fit = job.prompts and memory.holds_whole(setup)
+    if job.prompts and not prompts_fit:
+        events.emit("warn", text="no samples are written: one device cannot hold the whole model beside its part of "
+                                 "the training; `pipe sample` writes them from the export")
 
     def evaluate(params):
         scores = held_out.score(params, lambda: loop.asked)
         if scores is None:
             return None
         events.emit("eval", split=job.data["validation"], **scores)
-        if job.prompts:
+        if prompts_fit:
             whole = loop.whole_parameters()  # together, on every process
             if main:
                 samples(whole)
@@ -69,6 +74,12 @@ def run(job, events, stop):
     loop.checkpoints.close()
 
 
+def compiling(events, text):
+    """A program that is compiled to see whether it fits has the time of that phase."""
+    events.phase("compile")
+    events.emit("fit", text=text)
+
+
 def finish(loop, clock, counted, samples):
     """The export and result.json, by the first process."""
     job, setup, events = loop.job, loop.setup, loop.events
@@ -91,6 +102,7 @@ def finish(loop, clock, counted, samples):
                 summary["export_step"] = step
             summary["export"] = write_export(loop, facts)
     summary["goodput"] = clock.goodput()
+    summary["fit"] = setup.fit
     if jax.process_index() == 0:
         write_text(job.run_dir / "result.json", json.dumps(summary, indent=1, ensure_ascii=False))
     events.phase("done")
@@ -99,8 +111,9 @@ def finish(loop, clock, counted, samples):
 
 def of_best(loop, step, best, samples):
     """What the card says of an export that is not of the last step."""
-    whole = loop.whole_parameters() if loop.job.prompts else None
-    written = samples.written(whole) if loop.job.prompts and not jax.process_index() else []
+    samples_fit = loop.job.prompts and memory.holds_whole(loop.setup)
+    whole = loop.whole_parameters() if samples_fit else None
+    written = samples.written(whole) if samples_fit and not jax.process_index() else []
     tokens = loop.checkpoints.facts(step)["samples_consumed"] * loop.config.model.seq_len
     return {"steps": step, "tokens": tokens, "evaluation": best, "samples": written}
 

@@ -2,19 +2,18 @@
 
 from dataclasses import dataclass, replace
 
+import jax
 import jax.numpy as jnp
 
-from . import attention, data, loss, sharding
+from . import attention, data, loss, search, sharding
 from .config import Config
 from .exits import BAD_DATA, BadJob, Ended
 
 
 @dataclass(frozen=True)
-class Setup:
-    job: object
+class Arrangement:
+    """A config on devices."""
     config: Config       # nothing in it is None
-    rows: object         # data.Rows of the split that is trained on
-    eval_rows: object
     mesh: object
     compute: object      # the type of activations
     attend: object
@@ -23,11 +22,27 @@ class Setup:
     positions: int       # of a row, whose logits exist at a time
 
 
-def prepare(job, rows=None, eval_rows=None, devices=None):
+@dataclass(frozen=True)
+class Setup(Arrangement):
+    job: object
+    rows: object         # data.Rows of the split that is trained on
+    eval_rows: object
+    fit: dict            # what `auto` chose, and the memory that it was chosen by
+
+
+def prepare(job, rows=None, eval_rows=None, devices=None, tell=lambda text: None):
+    """`tell`: called with a line before each program that is compiled to see whether it fits."""
     rows = rows or data.Rows(job.data["dir"], job.data["train"], job.seed, job.config.data.native)
     eval_rows = eval_rows or data.Rows(job.data["dir"], job.data["validation"], job.seed, job.config.data.native)
     check_tokenizer(job.tokenizer, rows.tokenizer)
-    config = fill_in(job.config, rows)
+    devices = jax.devices() if devices is None else devices
+    config, fit = search.resolve(fill_in(job.config, rows), devices, job.run_dir, tell)
+    arranged = arrange(config, devices)
+    return Setup(**vars(arranged), job=job, rows=rows, eval_rows=eval_rows, fit=fit)
+
+
+def arrange(config, devices):
+    """With every number that follows from the mesh; BadJob where it does not come out even."""
     mesh = sharding.make_mesh(config.mesh, devices)
     found = list(sharding.mistakes(config, mesh))
     if found:
@@ -41,7 +56,7 @@ def prepare(job, rows=None, eval_rows=None, devices=None):
     compute = compute_type(config.model, platform)
     name, attend, lack = attention.choose(config.model, platform, mesh, compute)
     positions = loss.positions_at_a_time(config.model, max(batch, config.eval.batch) // shards)
-    return Setup(job, config, rows, eval_rows, mesh, compute, attend, name, lack, positions)
+    return Arrangement(config, mesh, compute, attend, name, lack, positions)
 
 
 def compute_type(model, platform):

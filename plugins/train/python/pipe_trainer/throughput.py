@@ -10,6 +10,11 @@ PEAK_TFLOPS = {
 }
 
 
+def peak_tflops(kind):
+    """None for a kind that nobody has published it of."""
+    return next((value for name, value in PEAK_TFLOPS.items() if kind.startswith(name)), None)
+
+
 class Throughput:
     """Counts since the last report: steps by the loop, seconds by its clock."""
 
@@ -17,7 +22,7 @@ class Throughput:
         self._tokens = setup.config.batch.rows * setup.config.model.seq_len
         self._flops = model.flops_per_token(setup.config.model, params)[0]
         kind = setup.mesh.devices.flat[0].device_kind
-        peak = next((value for name, value in PEAK_TFLOPS.items() if kind.startswith(name)), None)
+        peak = peak_tflops(kind)
         self._peak = peak and peak * 1e12 * setup.mesh.devices.size
         self._clock = clock
         self.steps, self.waited, self._before = 0, 0.0, self._seconds()

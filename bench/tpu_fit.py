@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+"""Which preset fits which slice of TPUs, compiled ahead of time: the page plugins/train/tpu_fit.md.
+
+    tpu_fit.py --kept DIR --page FILE [--minutes N] [--seed N] [--only PRESET/SLICE/SEQ_LEN]
+
+Run by a Python with requirements-tpu.txt, and pipe_trainer in PYTHONPATH. Each answer is kept in DIR by preset, slice,
+length of rows and versions, and not asked again. At the end a tenth of them, which the seed decides, is: a choice
+must compile to the same figures.
+"""
+
+import argparse
+import json
+import random
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from pipe_trainer import candidates, compiled, fit, job, search, slices
+from pipe_trainer.atomic import write_text
+from pipe_trainer.config import PRESETS
+
+# In the order in which a table that is cut short is of most use.
+SLICES = ("v3-8", "v2-8", "v5e-8", "v4-8", "v6e-8", "v2-32", "v5e-4", "v5e-1", "v3-32", "v4-32", "v5e-16", "v5e-64",
+          "v5p-8", "v6e-1", "v6e-4")
+LENGTHS = (1024, 4096)
+ORDER = ("ja-0.1b", "ja-1b", "lm1b", "tiny", "ja-3b", "ja-7b", "quickstart")
+VOCAB = 32000
+CLOSE = 0.01  # of a figure; libtpu compiles with threads
+
+
+@dataclass(frozen=True)
+class Case:
+    preset: str
+    slice: str
+    seq_len: int
+
+    def __str__(self):
+        return f"{self.preset}/{self.slice}/{self.seq_len}"
+
+    def config(self):
+        mistakes = []
+        config = job.parse_config({"preset": self.preset}, mistakes)
+        if mistakes:
+            raise SystemExit(f"tpu_fit.py: {mistakes}")
+        return fit.shaped(config, self.seq_len, VOCAB)
+
+
+def cases():
+    """The models that were asked for first, on every slice, before the same with longer rows."""
+    presets = [*ORDER, *(name for name in PRESETS if name not in ORDER)]
+    return [Case(preset, name, length) for length in LENGTHS for preset in presets for name in SLICES]
+
+
+class Kept:
+    def __init__(self, directory):
+        self._directory, self._versions = directory, search.versions()
+        directory.mkdir(parents=True, exist_ok=True)
+
+    def path(self, case):
+        return self._directory / f"{case.preset}-{case.slice}-{case.seq_len}.json"
+
+    def read(self, case):
+        """None where there is no answer of these versions."""
+        try:
+            found = json.loads(self.path(case).read_text(encoding="utf-8"))
+            return found if found["versions"] == self._versions else None
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def write(self, case, found):
+        write_text(self.path(case), json.dumps(found, indent=1))
+
+
+def same(case, found):
+    """Compiles the choice of an answer again; why it differs, or None."""
+    choice = found["choice"]
+    candidate = candidates.Candidate(choice["batch.micro"], choice["model.remat"], **choice["mesh"])
+    figure = compiled.elsewhere(candidate.of(case.config()), slices.parse(case.slice))
+    shown = figure.shown()
+    for name in ("peak_gib", "arguments_gib", "temporaries_gib"):
+        if name not in shown or abs(shown[name] - found[name]) > CLOSE * found[name]:
+            return f"{case}: {name} was {found[name]} and is {shown.get(name, figure.error)}"
+    return None
+
+
+def page(answers, missing, checked):
+    versions = search.versions()
+    lines = ["# Which preset fits which slice of TPUs", "",
+             "Made by `./dev tpu-fit`: libtpu compiles a step ahead of time for chips that are not here, and says what it "
+             "takes of each",
+             "device. So a row says that a model starts and fits, and how; not how fast it is. A vocabulary of "
+             f"{VOCAB:,}, the preset's `batch.rows`;",
+             "`auto` chose micro-batches, recomputation and mesh. By " + ", ".join(
+                 f"{name} {value}" for name, value in versions.items()) + ".", "",
+             "| preset | slice | rows of | choice | GiB a device | of | arguments | temporaries | TFLOP a step | |",
+             "|---|---|---|---|---|---|---|---|---|---|"]
+    for case, found in answers:
+        start = f"| {case.preset} | {case.slice} | {case.seq_len:,} |"
+        if found["fits"]:
+            lines.append(f"{start} {found['shown']} | {found['peak_gib']:.2f} | {found['usable_gib']:.2f} | "
+                         f"{found['arguments_gib']:.2f} | {found['temporaries_gib']:.2f} | "
+                         f"{found['step_tflop']:,.0f} | fits |")
+        else:
+            holds = found.get("holds")
+            held = f"by estimate {holds} holds it" if holds else "no slice holds it"
+            lines.append(f"{start} - | {least(found)} | {found['usable_gib']:.2f} | - | - | - | "
+                         f"{held if least(found) != '-' else found['why']} |")
+    lines += ["", "A slice that does not fit has the least that was tried in the fifth column."]
+    if checked:
+        lines.append(f"Compiled again, and the same: {', '.join(checked)}.")
+    if missing:
+        lines += ["", f"Not made yet, {len(missing)} of {len(missing) + len(answers)}: "
+                  + ", ".join(map(str, missing)) + "."]
+    return "\n".join(lines) + "\n"
+
+
+def least(found):
+    peaks = [one["peak_gib"] for one in found["tried"] if "peak_gib" in one]
+    return f"{min(peaks):.2f}" if peaks else "-"
+
+
+def options_of(argv):
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--kept", type=Path, required=True)
+    parser.add_argument("--page", type=Path, required=True)
+    parser.add_argument("--minutes", type=float, default=60, help="after which no further case is begun")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", default="", help="cases that begin so, such as ja-0.1b/v3-8")
+    parser.add_argument("--no-check", action="store_true", help="a piece of a longer run")
+    return parser.parse_args(argv)
+
+
+def main(argv):
+    options = options_of(argv)
+    kept, until = Kept(options.kept), time.monotonic() + 60 * options.minutes
+    for case in cases():
+        if not str(case).startswith(options.only) or kept.read(case) or time.monotonic() > until:
+            continue
+        found = fit.answer(case.config(), slices.parse(case.slice))
+        if any("compiler could not be started" in one.get("error", "") for one in found["tried"]):
+            raise SystemExit(f"tpu_fit.py: {found['tried']}")
+        kept.write(case, found)
+        print(f"{case}: {found.get('shown', 'does not fit')}, {found.get('peak_gib', least(found))} of "
+              f"{found['usable_gib']} GiB, {found['programs']} programs in {found['seconds']:.0f} s", flush=True)
+    answers = [(case, kept.read(case)) for case in cases()]
+    there = [(case, found) for case, found in answers if found]
+    fitting = [pair for pair in there if pair[1]["fits"]]
+    again = [] if options.no_check else random.Random(options.seed).sample(fitting, -(-len(fitting) // 10))
+    wrong = [why for why in (same(*pair) for pair in again) if why]
+    write_text(options.page, page(there, [case for case, found in answers if not found],
+                                  [str(case) for case, _ in again] if not wrong else []))
+    print(f"{options.page}: {len(there)} of {len(answers)} cases; {len(again)} compiled again (seed {options.seed})")
+    for why in wrong:
+        print(f"tpu_fit.py: {why}", file=sys.stderr)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

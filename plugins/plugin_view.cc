@@ -1,0 +1,40 @@
+#include "plugins/plugin_view.h"
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace pipeline {
+
+namespace {
+
+const Node& At(const Graph& graph, int node) { return graph.nodes()[static_cast<std::size_t>(node)]; }
+
+Json MakerOf(const Node& maker) {
+  const StageSpec& spec = *maker.spec;
+  Json made;
+  made["type"] = spec.type->name;
+  made["config"] = spec.config;
+  made["facts"] = spec.type->promises ? spec.type->promises(spec.config, maker.in) : Json(Json::Object{});
+  made["splits"] = Json(Json::Array{});
+  for (const std::string& split : maker.in.splits) made["splits"].Append(split);
+  made["out"] = spec.out;
+  return made;
+}
+
+}  // namespace
+
+Json StageForPlugin(const Graph& graph, int node) {
+  const Node& found = At(graph, node);
+  Json stage;
+  stage["stage"] = found.spec->name;
+  const std::string_view type = found.spec->type->name;
+  stage["type"] = type.substr(type.find('.') + 1);
+  stage["config"] = found.spec->config;
+  stage["makers"] = Json(Json::Object{});
+  for (const PortEdge& port : found.ports)
+    if (port.node >= 0) stage["makers"][port.name] = MakerOf(At(graph, port.node));
+  return stage;
+}
+
+}  // namespace pipeline

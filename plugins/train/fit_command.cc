@@ -1,0 +1,138 @@
+#include "plugins/train/fit_command.h"
+
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "base/str.h"
+#include "plugins/train/command_words.h"
+#include "plugins/train/fit_question.h"
+#include "plugins/train/trainer_environment.h"
+#include "plugins/train/trainer_output.h"
+
+namespace pipeline {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kUsage =
+    "pipe trainer fit FILE [--set NAME=VALUE]... [--stage NAME] [--on v3-8,v5e-4] [--price PER_HOUR] "
+    "[--environment DIR]; FILE is a pipeline file, or the job.json of a run";
+constexpr const char* kTpuEnvironment = ".pipe/trainer-tpu";
+constexpr std::uint64_t kMostPacked = 256 << 20;
+
+Status Wrong(std::string why) { return Status(Code::kInvalidArgument, std::move(why)); }
+
+/// Takes the pairs behind --set out of `words`.
+Result<Json> TakeSettings(std::vector<std::string>& words) {
+  Json set{Json::Object{}};
+  std::vector<std::string> others;
+  for (std::size_t at = 0; at < words.size(); ++at) {
+    std::string pair;
+    if (words[at].starts_with("--set="))
+      pair = words[at].substr(6);
+    else if (words[at] == "--set" && at + 1 < words.size())
+      pair = words[++at];
+    else {
+      others.push_back(words[at]);
+      continue;
+    }
+    const std::size_t equals = pair.find('=');
+    if (equals == 0 || equals == std::string::npos)
+      return Wrong(StrCat("--set ", pair, ": expected NAME=VALUE"));
+    set[pair.substr(0, equals)] = pair.substr(equals + 1);
+  }
+  words = std::move(others);
+  return set;
+}
+
+Result<Json> OneStage(const Json& stages, const std::string& file, const std::string& name) {
+  std::string names;
+  const Json* found = nullptr;
+  std::size_t count = 0;
+  for (const Json& stage : stages.AsArray()) {
+    if (stage["type"].AsString() != "train") continue;
+    names += StrCat(names.empty() ? "" : ", ", stage["stage"].AsString());
+    if (!name.empty() && stage["stage"].AsString() != name) continue;
+    found = &stage;
+    ++count;
+  }
+  if (count == 1) return *found;
+  if (names.empty()) return Wrong(StrCat(file, ": has no stage `train`"));
+  return Wrong(StrCat(file, ": ",
+                      name.empty() ? "has several stages `train`; name one by --stage: "
+                                   : StrCat("has no stage `train` called ", name, "; there are: "),
+                      names));
+}
+
+/// What the keys of a stage do not tell is told by what was made: rows of that length have the vocabulary
+/// that the model will have.
+void FillFromRows(Json& question, const Json& stage, const HostCall& call) {
+  const std::string out(stage["makers"]["data"]["out"].AsString());
+  if (out.empty()) return;
+  const Result<std::string> text = call.storage().Read(
+      out.starts_with("gs://") ? StrCat(out, "/packed.json") : fs::absolute(out + "/packed.json").string(),
+      kMostPacked);
+  const Result<Json> packed = text.ok() ? Json::Parse(*text) : Result<Json>(text.status());
+  if (!packed.ok()) return;
+  const std::int64_t length = (*packed)["seq_len"].AsInt();
+  const std::int64_t vocab = (*packed)["tokenizer"]["vocab_size"].AsInt();
+  if (length < 1 || vocab < 1 || question["seq_len"].AsInt(length) != length) return;
+  question["seq_len"] = length;
+  question["vocab"] = vocab;
+}
+
+/// That with libtpu: what was named, else the one for this, else the stage's own.
+Result<std::string> PythonWithTpu(const std::string& named, std::string_view of_stage) {
+  if (!named.empty()) return FindPython(named);
+  std::error_code error;
+  if (fs::exists(kTpuEnvironment, error)) return FindPython(kTpuEnvironment);
+  const std::string own(of_stage.empty() ? kDefaultEnvironment : of_stage);
+  if (ExtraOf(own) == "tpu") return FindPython(own);
+  return Status(
+      Code::kFailedPrecondition,
+      StrCat("libtpu compiles for slices that are not here, and neither ", kTpuEnvironment, " nor ", own,
+             " has it; make it with: pipe trainer setup --dir ", kTpuEnvironment, " --extra tpu"));
+}
+
+}  // namespace
+
+Status RunFit(const std::vector<std::string>& arguments, const HostCall& call) {
+  std::vector<std::string> rest = arguments;
+  ASSIGN_OR_RETURN(const Json set, TakeSettings(rest));
+  ASSIGN_OR_RETURN(const CommandWords words,
+                   ParseCommandWords(rest, {"--stage", "--on", "--price", "--environment"}));
+  if (words.alone.size() != 1) return Wrong(kUsage);
+  const std::string& file = words.alone.front();
+  std::vector<std::string> asked = {"-m", "pipe_trainer.fit"};
+  std::string input;
+  std::string environment;
+  if (file.ends_with(".json")) {
+    if (!set.AsObject().empty() || words.flags.contains("--stage"))
+      return Wrong(StrCat(file, ": is no pipeline file, so --set and --stage mean nothing"));
+    asked.push_back(fs::absolute(file).string());
+  } else {
+    ASSIGN_OR_RETURN(const Json stages, call.Stages(file, set));
+    ASSIGN_OR_RETURN(const Json stage, OneStage(stages, file, words.Flag("--stage", "")));
+    environment = stage["config"]["environment"].AsString();
+    Json question = FitQuestion(stage);
+    const std::string answers = FitAnswers(question);
+    FillFromRows(question, stage, call);
+    for (const char* member : {"seq_len", "vocab"})
+      if (!question.Has(member))
+        return Status(Code::kFailedPrecondition,
+                      StrCat(file, ": ", member,
+                             " of the rows is not known before they are made: run the pipeline as far "
+                             "as ",
+                             stage["stage"].AsString()));
+    input = question.Dump();
+    asked.insert(asked.end(), {"-", "--keep", fs::absolute(answers).string(), "--mark", FitMark()});
+  }
+  if (words.flags.contains("--on")) asked.insert(asked.end(), {"--on", words.Flag("--on", "")});
+  if (words.flags.contains("--price")) asked.insert(asked.end(), {"--price", words.Flag("--price", "")});
+  ASSIGN_OR_RETURN(const std::string python, PythonWithTpu(words.Flag("--environment", ""), environment));
+  return PrintTrainer(python, std::move(asked), input, call);
+}
+
+}  // namespace pipeline

@@ -1,0 +1,81 @@
+#include "plugins/train/fit_question.h"
+
+#include <fstream>
+#include <iterator>
+#include <string_view>
+
+#include "base/digest.h"
+#include "base/str.h"
+#include "plugins/train/trainer_environment.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::string_view kTpu = "tpu";
+constexpr std::size_t kMostAnswers = 1 << 20;
+constexpr std::size_t kMostShown = 8;
+
+Json ReadAnswers(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text(kMostAnswers, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  const Result<Json> kept = Json::Parse(text);
+  return kept.ok() && (*kept)["mark"].AsString() == FitMark() ? (*kept)["answers"] : Json();
+}
+
+/// As a shell takes it.
+std::string Quoted(std::string_view word) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,@%+";
+  if (!word.empty() && word.find_first_not_of(kPlain) == std::string_view::npos) return std::string(word);
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+std::string FitCommand(const Json& stage) {
+  std::string command = StrCat("pipe trainer fit ", Quoted(stage["file"].AsString()));
+  for (const auto& [name, value] : stage["set"].AsObject())
+    command += StrCat(" --set ", Quoted(StrCat(name, "=", value.AsString())));
+  return command + " --on v3-8";
+}
+
+}  // namespace
+
+Json FitQuestion(const Json& stage) {
+  Json question;
+  const Json& settings = stage["config"];
+  question["config"] = settings["config"].is_object() ? settings["config"] : Json(Json::Object{});
+  if (const std::int64_t steps = settings["steps"].AsInt(); steps > 0) question["steps"] = steps;
+  const Json& makers = stage["makers"];
+  if (const std::int64_t length = makers["data"]["config"]["seq_len"].AsInt(); length > 0)
+    question["seq_len"] = length;
+  if (const std::int64_t vocab = makers["tokenizer"]["facts"]["vocab_size"].AsInt(); vocab > 0)
+    question["vocab"] = vocab;
+  return question;
+}
+
+std::string FitMark() {
+  const Result<std::string> mark = MarkOf(std::string(kTpu));
+  return mark.ok() ? *mark : std::string();
+}
+
+std::string FitAnswers(const Json& question) {
+  return StrCat(".pipe/fit/", DigestOf(question.Dump()).ToHex(), ".json");
+}
+
+std::vector<std::string> KeptFit(const Json& stage) {
+  const Json answers = ReadAnswers(FitAnswers(FitQuestion(stage)));
+  std::vector<std::string> lines;
+  for (const auto& [slice, answer] : answers.AsObject())
+    if (lines.size() < kMostShown)
+      lines.push_back(StrCat("stage '", stage["stage"].AsString(), "': ", answer.AsString()));
+  if (lines.empty())
+    lines.push_back(StrCat("stage '", stage["stage"].AsString(),
+                           "': whether it fits a TPU, and how long it takes there: ", FitCommand(stage)));
+  return lines;
+}
+
+}  // namespace pipeline

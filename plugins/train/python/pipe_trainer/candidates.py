@@ -1,0 +1,199 @@
+"""Micro-batches, recomputation and meshes that a step could have, with estimates of what each takes and costs.
+
+The estimates only decide what is compiled first; whether it fits is the compiler's word. They count bytes and
+operations of a device, and their constants are fitted to compiled steps (tests/trainer/fit_figures.json).
+"""
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from . import loss, sharding
+from .config import AUTO
+from .exits import BadJob
+
+REMAT = ("none", "dots", "full")
+# A byte from a device's memory, and one from its neighbours, in operations that the device could have done instead.
+OPERATIONS_PER_BYTE = 240
+OPERATIONS_PER_LINK_BYTE = 1400
+OPERATIONS_PER_EXCHANGE = 2e9  # that a device waits for until the first byte comes
+EXCHANGES = 7  # matrices of a layer, each gathered by itself
+MOST_TENSOR = 8
+
+# Fitted: whole states beside the state itself, and the share of the logits' piece that is there several times.
+GRADIENTS = 1.1
+ACCUMULATED = 1.0
+PIECES = 2.0
+WORKING = 1.2
+FIXED = 48 << 20
+
+
+@dataclass(frozen=True)
+class Candidate:
+    micro: int
+    remat: str
+    data: int
+    fsdp: int
+    tensor: int
+
+    def of(self, config):
+        """The config with these values."""
+        return replace(config, model=replace(config.model, remat=self.remat),
+                       batch=replace(config.batch, micro=self.micro),
+                       mesh=replace(config.mesh, data=self.data, fsdp=self.fsdp, tensor=self.tensor))
+
+    def shown(self):
+        return {"batch.micro": self.micro, "model.remat": self.remat,
+                "mesh": {"data": self.data, "fsdp": self.fsdp, "tensor": self.tensor}}
+
+    def __str__(self):
+        mesh = ", ".join(f"{axis} {getattr(self, axis)}" for axis in sharding.AXES if getattr(self, axis) > 1)
+        return f"micro {self.micro}, remat {self.remat}, mesh {mesh or 'data 1'}"
+
+
+def divisors(number):
+    return [size for size in range(1, number + 1) if number % size == 0]
+
+
+def meshes(config, count):
+    """(data, fsdp, tensor) of `count` devices, as far as keys with a number leave it open; those with the fewest
+    parts first. BadJob where no number of devices would come out even."""
+    free = {name for section, name in config.auto if section == "mesh"}
+    model, given = config.model, config.mesh
+    found = []
+    for tensor in divisors(count) if "tensor" in free else (given.tensor,):
+        for fsdp in divisors(count // tensor) if "fsdp" in free else (given.fsdp,):
+            data = count // (tensor * fsdp)
+            if data * tensor * fsdp != count or ("data" not in free and given.data not in (None, data)):
+                continue
+            found.append((data, fsdp, tensor))
+    if not found:
+        fixed = ", ".join(f"mesh.{axis} {getattr(given, axis)}" for axis in sharding.AXES
+                          if axis not in free and getattr(given, axis) is not None)
+        raise BadJob([f"config.mesh: {fixed} beside {AUTO}, and there {'is' if count == 1 else 'are'} {count} "
+                      f"device{'s' * (count > 1)}; take numbers whose product divides {count}, or leave mesh to "
+                      f"{AUTO}"])
+    even = [mesh for mesh in found if mesh[2] <= MOST_TENSOR or "tensor" not in free]
+    whole = [mesh for mesh in even if all(size % parts == 0 for size, parts in (
+        (model.d, mesh[1]), (model.heads, mesh[2]), (model.kv_heads, mesh[2]), (model.ff, mesh[2]),
+        (model.padded_vocab, mesh[2])))]
+    return sorted(whole or found, key=lambda mesh: (mesh[2], mesh[1]))
+
+
+def unbounded(config, count):
+    """The config where no memory bounds it: what is chosen has its first value."""
+    free = {name for section, name in config.auto if section == "mesh"}
+    if not free:
+        return config
+    data, fsdp, tensor = meshes(config, count)[0]
+    return replace(config, mesh=replace(config.mesh, data=data, fsdp=fsdp, tensor=tensor))
+
+
+def every(config, count):
+    """All that come out even; none where the rows of a step do not, whatever is chosen."""
+    rows, found = config.batch.rows, []
+    micros = divisors(rows) if ("batch", "micro") in config.auto else (config.batch.micro,)
+    remats = REMAT if ("model", "remat") in config.auto else (config.model.remat,)
+    for data, fsdp, tensor in meshes(config, count):
+        for micro in micros:
+            if rows % micro == 0 and rows // micro % (data * fsdp) == 0:
+                found += [Candidate(micro, remat, data, fsdp, tensor) for remat in remats]
+    return found
+
+
+def ladder(config, count):
+    """From the fastest to the one that takes least, each less memory than every one before it, by estimate."""
+    rungs = []
+    for candidate in sorted(every(config, count), key=lambda one: (cost(config, one), bytes_of(config, one))):
+        if not rungs or bytes_of(config, candidate) < bytes_of(config, rungs[-1]):
+            rungs.append(candidate)
+    return rungs
+
+
+@lru_cache(maxsize=64)
+def parameters(model):
+    """(of a layer, of the embedding, of a head that is not the embedding)."""
+    width = model.head_dim * (model.heads * 2 + model.kv_heads * 2)
+    layer = model.d * width + model.d * model.ff * (2 if model.family == "lm1b" else 3) + 2 * model.d
+    table = model.padded_vocab * model.d
+    return layer, table, 0 if model.tied else table
+
+
+def count(model):
+    layer, table, head = parameters(model)
+    return layer * model.layers + table + head
+
+
+def kept(model, remat, tensor):
+    """Bytes of a layer that wait for its gradient, for each token, in 16 bits."""
+    d, ff = model.d, model.ff / tensor
+    q, kv = model.heads * model.head_dim / tensor, 2 * model.kv_heads * model.head_dim / tensor
+    if remat == "full":
+        return 2 * d
+    if remat == "dots":
+        return 2 * (3 * d + q + kv + (1 if model.family == "lm1b" else 2) * ff)
+    return 2 * (6 * d + 2 * q + 1.5 * kv + q + (2 if model.family == "lm1b" else 3) * ff)
+
+
+@lru_cache(maxsize=4096)
+def bytes_of(config, candidate):
+    """Of a device, at the widest moment of a step."""
+    model, shards = config.model, candidate.data * candidate.fsdp
+    rows = config.batch.rows // candidate.micro // shards
+    tokens, parts = rows * model.seq_len, candidate.fsdp * candidate.tensor
+    wide = 1 if model.compute != "float32" else 2
+    layer, table, head = parameters(model)
+    state = 12 * count(model) / parts
+    gradients = 4 * count(model) / parts * (GRADIENTS + (ACCUMULATED if candidate.micro > 1 else 0))
+    gathered = 2 * wide * (2 * layer + 2 * table) / candidate.tensor + 4 * table / candidate.tensor
+    waiting = kept(model, candidate.remat, candidate.tensor) * wide * tokens * model.layers
+    working = WORKING * kept(model, "none", candidate.tensor) * wide * tokens
+    positions = loss.positions_at_a_time(model, max(rows, 1))
+    logits = PIECES * 4 * rows * positions * model.padded_vocab / candidate.tensor + 4 * wide * tokens * model.d
+    return int(state + gradients + gathered + waiting + max(working, logits) + FIXED)
+
+
+def operations(model, tokens):
+    """(of a step of so many tokens, of the scores among them); as model.flops_per_token counts, causal."""
+    layer, table, _ = parameters(model)
+    scores = 6 * model.layers * model.heads * model.head_dim * model.seq_len * tokens
+    return 6 * (layer * model.layers + table) * tokens + scores, scores
+
+
+@lru_cache(maxsize=4096)
+def cost(config, candidate):
+    """A step on a device, in operations: those of the model, those done again, and what bytes cost meanwhile."""
+    model, devices = config.model, candidate.data * candidate.fsdp * candidate.tensor
+    layer, table, head = parameters(model)
+    whole, scores = operations(model, config.batch.rows * model.seq_len)
+    again = {"none": 0.0, "dots": 0.04 * whole + scores / 3, "full": whole / 3}[candidate.remat]
+    passes = 4 if candidate.remat == "full" else 3
+    held = count(model) / (candidate.fsdp * candidate.tensor)
+    read = 2 * passes * count(model) / candidate.tensor + 16 * held
+    tokens = config.batch.rows * model.seq_len / candidate.micro / (candidate.data * candidate.fsdp)
+    read += 2 * passes * model.layers * kept(model, "none", candidate.tensor) * tokens / 2
+    around = 8 * held * (candidate.data - 1) / candidate.data
+    around += (2 * (passes - 1) + 4) * count(model) / candidate.tensor * (candidate.fsdp - 1) / candidate.fsdp
+    around += 2 * passes * model.layers * tokens * model.d * 2 * (candidate.tensor - 1) / candidate.tensor * 2
+    calls = model.layers * passes * (EXCHANGES * (candidate.fsdp > 1) + 2 * (candidate.tensor > 1))
+    return ((whole + again) / devices + candidate.micro * (read * OPERATIONS_PER_BYTE
+            + around * OPERATIONS_PER_LINK_BYTE + calls * OPERATIONS_PER_EXCHANGE))
+
+
+def smallest(config, all_slices):
+    """The first slice that some candidate fits by estimate, or None. Numbers of the mesh are left open: they are for
+    the devices that did not suffice."""
+    from .memory import SHARE
+    open_mesh = replace(config, auto=tuple({*config.auto, *(("mesh", axis) for axis in sharding.AXES)}))
+    for one in all_slices:
+        rungs = ladder(open_mesh, one.devices)
+        if rungs and min(bytes_of(open_mesh, rung) for rung in rungs) <= one.bytes * SHARE:
+            return one
+    return None
+
+
+def seconds(config, candidate, peak_tflops, share):
+    """Of a step: the model's operations and those done again, at a share of a published peak."""
+    whole, scores = operations(config.model, config.batch.rows * config.model.seq_len)
+    again = {"none": 0.0, "dots": scores / 3, "full": whole / 3}[candidate.remat]
+    devices = candidate.data * candidate.fsdp * candidate.tensor
+    return (whole + again) / devices / (peak_tflops * 1e12 * share)

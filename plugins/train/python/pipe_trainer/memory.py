@@ -1,0 +1,70 @@
+"""How much a device holds, and what a compiled program takes of it."""
+
+import re
+from dataclasses import asdict, dataclass
+
+from . import slices
+
+GIB = slices.GIB
+SHARE = 0.96  # of a device, for the step; rows on their way, metrics and gaps take the rest
+
+
+def of_device(device):
+    """Bytes that programs may take; None where nothing bounds them, as on a CPU, or nothing says so."""
+    if device.platform == "cpu":
+        return None
+    generation = slices.generation_of(device.device_kind)
+    try:
+        told = (device.memory_stats() or {}).get("bytes_limit")
+    except Exception:  # a device that is not there tells nothing, each version of JAX with another error
+        told = None
+    if told or generation is None:
+        return told
+    return int(slices.GENERATIONS[generation].gib * GIB)
+
+
+def holds_whole(setup):
+    """Whether a device has room for all parameters, as samples need them, beside its part of the state."""
+    from .candidates import count
+    usable, size = of_device(setup.mesh.devices.flat[0]), 4 * count(setup.config.model)
+    parts = setup.mesh.shape["fsdp"] * setup.mesh.shape["tensor"]
+    return usable is None or setup.mesh.devices.size == 1 or size + 3 * size / parts <= usable * SHARE
+
+
+@dataclass(frozen=True)
+class Figure:
+    """What the compiler says of a step, of each device."""
+    peak: int | None = None         # bytes; of a program that does not fit, what it would take
+    arguments: int | None = None
+    temporaries: int | None = None
+    flops: float | None = None      # as the compiler counts them: the body of a loop once
+    seconds: float = 0.0            # that it took to compile
+    error: str | None = None        # it did not compile, for another reason than memory
+    died: bool = False              # the compiler itself
+
+    def fits(self, usable):
+        return self.error is None and self.peak is not None and self.peak <= usable * SHARE
+
+    def shown(self):
+        """For hello, config.json and result.json."""
+        return {f"{name}_gib": round(value / GIB, 6) for name, value in asdict(self).items()
+                if name in ("peak", "arguments", "temporaries") and value is not None}
+
+
+UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+NUMBER = r"([\d.]+)\s*([KMG]?)i?B?"
+TOO_MUCH = (re.compile(rf"Used {NUMBER} of [\d.]+", re.I), re.compile(rf"Total hbm usage >= {NUMBER}", re.I),
+            re.compile(rf"allocat\w* {NUMBER}", re.I))
+
+
+def taken(text):
+    """Bytes that the message of a compiler without enough memory speaks of; None where it names none."""
+    for pattern in TOO_MUCH:
+        found = pattern.search(text)
+        if found:
+            return int(float(found[1]) * UNITS[found[2].upper()])
+    return None
+
+
+def is_too_much(text):
+    return "RESOURCE_EXHAUSTED" in text or "Ran out of memory" in text or "out of memory" in text.lower()

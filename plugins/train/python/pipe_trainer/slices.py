@@ -1,0 +1,103 @@
+"""Names of TPU slices: how many devices each has, what one of them holds, and what libtpu calls the slice."""
+
+import re
+from dataclasses import dataclass
+
+from .exits import BadJob
+
+GIB = 1 << 30
+
+
+@dataclass(frozen=True)
+class Generation:
+    """A device is what JAX counts: a core of v2 and v3, a chip of the others."""
+    kind: str             # beginning of device_kind
+    gib: float            # of a device, what a program may take of it
+    per_name: int         # what the number of a name counts for each chip: 2 where that is cores
+    per_chip: int         # devices
+    per_host: int         # chips of a machine
+    shapes: dict          # chips: the slice as libtpu has it
+
+
+FLAT = {1: "1x1", 4: "2x2", 8: "2x4", 16: "4x4", 32: "4x8", 64: "8x8", 128: "8x16", 256: "16x16"}
+SQUARE = {4: "2x2", 16: "4x4", 32: "4x8", 64: "8x8", 128: "8x16", 256: "16x16"}
+CUBE = {4: "2x2x1", 8: "2x2x2", 16: "2x2x4", 32: "2x4x4", 64: "4x4x4", 128: "4x4x8", 256: "4x8x8"}
+GENERATIONS = {
+    "v2": Generation("TPU v2", 7.48, 2, 2, 4, SQUARE),
+    "v3": Generation("TPU v3", 15.48, 2, 2, 4, SQUARE),
+    "v4": Generation("TPU v4", 30.75, 2, 1, 4, CUBE),
+    "v5e": Generation("TPU v5 lite", 15.75, 1, 1, 8, FLAT),
+    "v5p": Generation("TPU v5", 94.75, 2, 1, 4, CUBE),
+    "v6e": Generation("TPU v6 lite", 31.25, 1, 1, 8, FLAT),
+}
+OTHER_NAMES = {"v5litepod": "v5e", "v6litepod": "v6e"}
+OTHER_KINDS = {"TPU v5e": "v5e", "TPU v5p": "v5p", "TPU v6e": "v6e"}
+
+
+@dataclass(frozen=True)
+class Slice:
+    generation: str
+    chips: int
+
+    @property
+    def _facts(self):
+        return GENERATIONS[self.generation]
+
+    @property
+    def name(self):
+        return f"{self.generation}-{self.chips * self._facts.per_name}"
+
+    @property
+    def devices(self):
+        return self.chips * self._facts.per_chip
+
+    @property
+    def hosts(self):
+        return -(-self.chips // self._facts.per_host)
+
+    @property
+    def topology(self):
+        return f"{self.generation}:{self._facts.shapes[self.chips]}"
+
+    @property
+    def bytes(self):
+        """Of a device."""
+        return int(self._facts.gib * GIB)
+
+
+def parse(name):
+    """v3-8, v5litepod-4 and the like."""
+    found = re.fullmatch(r"(v\d+[a-z]*)-(\d{1,6})", name)
+    generation = found and OTHER_NAMES.get(found[1], found[1])
+    if generation not in GENERATIONS:
+        raise BadJob([f"--on {name[:40]}: is no slice of {', '.join(GENERATIONS)}, such as v3-8 or v5e-4"])
+    facts = GENERATIONS[generation]
+    chips, rest = divmod(int(found[2]), facts.per_name)
+    if rest or chips not in facts.shapes:
+        raise BadJob([f"--on {name}: there is no such slice; there are "
+                      + ", ".join(Slice(generation, size).name for size in facts.shapes)])
+    return Slice(generation, chips)
+
+
+def generation_of(kind):
+    """Of a device_kind; None for what is no TPU that is known here."""
+    if kind in OTHER_KINDS:
+        return OTHER_KINDS[kind]
+    found = [name for name, facts in GENERATIONS.items() if kind.startswith(facts.kind)]
+    return max(found, key=lambda name: len(GENERATIONS[name].kind), default=None)
+
+
+def of_devices(kind, count):
+    """The slice that `count` devices of a kind are; None where they are none."""
+    generation = generation_of(kind)
+    if generation is None:
+        return None
+    chips, rest = divmod(count, GENERATIONS[generation].per_chip)
+    return Slice(generation, chips) if not rest and chips in GENERATIONS[generation].shapes else None
+
+
+def every(generation=None):
+    """From the smallest memory as a whole to the largest."""
+    found = [Slice(name, chips) for name, facts in GENERATIONS.items() for chips in facts.shapes
+             if generation in (None, name)]
+    return sorted(found, key=lambda one: (one.devices * one.bytes, one.devices))

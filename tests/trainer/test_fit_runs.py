@@ -1,0 +1,88 @@
+"""Whole runs that choose by memory, as processes on a CPU whose memory is taken to be bounded."""
+
+import json
+import tempfile
+import unittest
+from pathlib import Path
+
+import places
+
+import runs
+from runs import Run
+
+MIB = 1 << 20
+BOUNDED = "from pipe_trainer import memory\nmemory.of_device = lambda device: {bytes}\n"
+
+
+class Bounded(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        place = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(place.cleanup)
+        cls.place = Path(place.name)
+        cls.data = runs.make_rows(cls.place / "rows")
+
+    def run_in(self, name, mib, **members):
+        """Python imports sitecustomize by itself before anything else."""
+        patch = self.place / f"memory-{mib}"
+        patch.mkdir(exist_ok=True)
+        (patch / "sitecustomize.py").write_text(BOUNDED.format(bytes=int(mib * MIB)))
+        environ = {"PYTHONPATH": f"{patch}:{places.PACKAGE}", **members.pop("environ", {})}
+        run = Run(self.place / name, self.data, environ=environ, **{"steps": 4, **members})
+        self.addCleanup(run.process.kill)
+        return run
+
+    def told(self, run, kept, first):
+        fit = run.of("hello")[0]["fit"]
+        self.assertEqual(fit["kept"], kept)
+        self.assertEqual(json.loads((run.run_dir / "config.json").read_text())["fit"], fit)
+        self.assertEqual(run.result()["fit"], fit)
+        self.assertEqual(bool(run.of("fit")), not kept)
+        self.assertEqual(run.of("hello")[0]["config"]["batch"]["micro"], fit["chosen"]["batch.micro"])
+        self.assertEqual([event["step"] for event in run.of("restore")], [] if first else [4])
+        return fit
+
+    def test_a_choice_is_told_and_kept_and_another_machine_goes_on_with_its_own(self):
+        first = self.run_in("run", 2000)
+        self.assertEqual(first.end(), 0, first.log_end())
+        wide = self.told(first, kept=False, first=True)
+        self.assertEqual((wide["chosen"]["batch.micro"], wide["chosen"]["model.remat"]), (1, "none"))
+
+        again = self.run_in("run", 2000, steps=8)
+        self.assertEqual(again.end(), 0, again.log_end())
+        self.assertEqual({**self.told(again, kept=True, first=False), "kept": False}, wide)
+
+        # The figure of another machine, as a bucket's run directory would have none.
+        (again.run_dir / "fit.json").unlink()
+        tight = wide["peak_gib"] * 1024 / 0.96 * 0.98
+        smaller = self.run_in("run", tight, steps=12)
+        self.assertEqual(smaller.end(), 0, smaller.log_end())
+        fit = smaller.of("hello")[0]["fit"]
+        self.assertNotEqual(fit["chosen"], wide["chosen"])
+        self.assertLess(fit["peak_gib"], wide["peak_gib"])
+        self.assertEqual([event["step"] for event in smaller.of("restore")], [8])
+        self.assertEqual(smaller.result()["tokens"], 12 * 4 * runs.SEQ_LEN)  # rows of a step are what they were
+
+    def test_nothing_fits(self):
+        run = self.run_in("none", 0.01)
+        self.assertEqual(run.end(), 64, run.log_end())
+        message = json.loads(run.error_file.read_text())["message"]
+        self.assertEqual(len(message.splitlines()), 1)
+        self.assertIn("is the smallest that was tried", message)
+
+    def test_two_processes_take_the_same_way(self):
+        from test_two_processes import free_port
+        port = free_port()
+        pair = [self.run_in("two", 2000, config={**runs.TINY, "mesh": "auto"}, environ={
+            "PIPE_WORKER_COUNT": "2", "PIPE_WORKER_INDEX": str(index), "PIPE_COORDINATOR": f"127.0.0.1:{port}"})
+            for index in range(2)]
+        for run in pair:
+            self.assertEqual(run.end(), 0, run.log_end())
+        fits = [run.of("hello")[0]["fit"] for run in pair]
+        self.assertEqual(fits[0], fits[1])
+        self.assertEqual(fits[0]["devices"], "cpu x 2")
+        self.assertTrue((pair[0].run_dir / "fit.json").is_file())
+
+
+if __name__ == "__main__":
+    unittest.main()

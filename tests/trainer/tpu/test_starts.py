@@ -1,0 +1,49 @@
+"""A step of each kind of model compiles for each generation of TPUs, whose chips are not here: test_starts.py SLICE.
+
+With two layers and few rows: kernels and types are those of a whole model, and programs do not grow with depth.
+"""
+
+import os
+import sys
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+import places  # noqa: E402, F401
+
+from pipe_trainer import candidates, compiled, devices, exits, fit, job, slices  # noqa: E402
+
+os.environ.update(compiled.WITHOUT_CHIPS)
+SLICES = ("v2-8", "v3-8", "v4-8", "v5e-8", "v6e-8")
+PRESETS = ("tiny", "lm1b", "ja-0.1b")
+
+
+def starts(slice_, preset):
+    mistakes = []
+    config = job.parse_config({"preset": preset, "model": {"layers": 2}, "batch": {"rows": slice_.devices}}, mistakes)
+    if mistakes:
+        raise exits.BadJob(mistakes)
+    config = fit.shaped(config, 1024, 32000)
+    first = candidates.ladder(config, slice_.devices)[0]
+    return compiled.figure_of(first.of(config), compiled.topology(slice_))
+
+
+class Starts(unittest.TestCase):
+    asked = SLICES
+
+    def test_each_preset_compiles_and_fits(self):
+        devices.random_numbers()
+        for name in self.asked:
+            slice_ = slices.parse(name)
+            for preset in PRESETS:
+                with self.subTest(slice=name, preset=preset):
+                    figure = starts(slice_, preset)
+                    self.assertIsNone(figure.error)
+                    self.assertTrue(figure.fits(slice_.bytes), figure)
+                    print(f"{name} {preset}: {figure.peak / slices.GIB:.2f} GiB, {figure.seconds:.0f} s", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        Starts.asked = [sys.argv.pop()]
+    unittest.main()
