@@ -253,7 +253,7 @@ Json Definitions(const Registry& registry) {
                       {"propertyNames", Ref("name")},
                       {"minProperties", 1},
                       {"additionalProperties",
-                       AnyOf({Map({{"type", "number"}, {"exclusiveMinimum", 0}, {"maximum", 1}}),
+                       AnyOf({Map({{"type", "number"}, {"minimum", 0}, {"maximum", 1}}),
                               Map({{"const", "rest"}}), Ref("reference")})}})},
       {"fraction_range",
        Map({{"type", "array"},

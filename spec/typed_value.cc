@@ -147,12 +147,12 @@ class Reader {
         rest = splits.size();
       } else if (const MaybeJson number = Number(entry.value, "a fraction or 'rest' for each split")) {
         fraction = number->AsDouble();
-        if (!(fraction > 0 && fraction <= 1)) {
-          Refuse(entry.value.at,
-                 StrCat("must give '", entry.key, "' a fraction above 0 and up to 1, and this is ",
-                        Describe(entry.value)));
+        if (!(fraction >= 0 && fraction <= 1)) {
+          Refuse(entry.value.at, StrCat("must give '", entry.key, "' a fraction from 0 to 1, and this is ",
+                                        Describe(entry.value)));
           whole = false;
         }
+        if (fraction == 0) continue;  // `--set validation=0`: nothing is held out, and there is no such split
       } else {
         whole = false;
       }

@@ -101,11 +101,16 @@ Status CheckFeatures(const Json& config, const Schema& schema, bool labelled) {
                 StrCat(status.message(), "; name the fields with the key `features`"));
 }
 
+/// The longest line in ids; 0 where lines may have any length, by an absent key or one that says so.
+std::int64_t MaxTokens(const Json& config) { return config["max_tokens"].AsInt(0); }
+
 Status CheckMaxTokens(const Json& config, const Schema& schema, bool labelled) {
-  const std::int64_t most = config["max_tokens"].AsInt();
+  const std::int64_t most = MaxTokens(config);
+  if (most == 0) return {};
   if (most < kLeastTokens || most > kMostTokens)
     return Status(Code::kInvalidArgument,
-                  StrCat("max_tokens: ", most, ": must be from ", kLeastTokens, " to ", kMostTokens));
+                  StrCat("max_tokens: ", most, ": must be from ", kLeastTokens, " to ", kMostTokens,
+                         ", or 0 for lines of any length"));
   if (!labelled && schema.field_names.empty()) return {};
   return Status(
       Code::kInvalidArgument,
@@ -132,19 +137,20 @@ Status Check(const Json& config, Schema& schema) {
                   "`label` of a stage that reads rows");
   RETURN_IF_ERROR(CheckLabelKeys(config));
   RETURN_IF_ERROR(CheckFeatures(config, schema, labelled));
-  if (config.Has("max_tokens")) RETURN_IF_ERROR(CheckMaxTokens(config, schema, labelled));
+  RETURN_IF_ERROR(CheckMaxTokens(config, schema, labelled));
   return CheckShardKeys(config);
 }
 
 Status CheckPorts(const Json& config, const std::vector<std::string_view>& ports) {
   const bool given = std::find(ports.begin(), ports.end(), kTokenizerPort) != ports.end();
-  if (config.Has("max_tokens") && !given)
+  if (MaxTokens(config) != 0 && !given)
     return Status(Code::kInvalidArgument,
                   "max_tokens: only a tokenizer can count them; name the trainer's, e.g. "
                   "`tokenizer: ./sentencepiece.model`");
   if (given && !config.Has("max_tokens"))
     return Status(Code::kInvalidArgument,
-                  "tokenizer: has nothing to count; say how long a line may be, e.g. `max_tokens: 256`");
+                  "tokenizer: has nothing to count; say how long a line may be, e.g. `max_tokens: 256`, or that "
+                  "lines may have any length, `max_tokens: 0`");
   return {};
 }
 
@@ -157,12 +163,12 @@ Result<std::unique_ptr<SinkStage>> Make(const StageContext& context) {
   ASSIGN_OR_RETURN(beside.labels, LabelNames(config));
   records.labels = beside.labels;
   records.fail = config["on_unknown_label"].AsString() != "quarantine";
-  if (config.Has("max_tokens")) {
+  if (MaxTokens(config) != 0) {
     ASSIGN_OR_RETURN(beside.tokenizer, ReadTokenizer(context));
     auto encoder = SentencePieceEncoder::Load(beside.tokenizer);
     if (!encoder.ok()) return std::move(encoder).status().Annotate(StrCat(context.name, ": tokenizer"));
     records.tokenizer = std::move(encoder).value();
-    records.max_tokens = static_cast<std::size_t>(config["max_tokens"].AsInt());
+    records.max_tokens = static_cast<std::size_t>(MaxTokens(config));
   }
   return std::unique_ptr<SinkStage>(std::make_unique<WriteTfds>(context, std::move(records), beside));
 }
@@ -220,8 +226,7 @@ StageType WriteTfdsType() {
        {"quarantine", "fail"}},
       {"max_tokens", ValueType::kInteger, "~", Effect::kBytes,
        "The trainer's longest line in ids of `tokenizer`, its end mark included; longer lines are split at "
-       "the "
-       "ends of sentences instead of being dropped there."},
+       "the ends of sentences instead of being dropped there. 0: lines of any length."},
   };
   type.keys.insert(type.keys.end(), keys.begin(), keys.end());
   AppendShardKeys(type.keys);
@@ -240,7 +245,7 @@ StageType WriteTfdsType() {
   type.check_ports = CheckPorts;
   type.prepare = [](const Json& config) { return LabelNames(config).status(); };
   type.files = LabelFiles;
-  type.model_memory = [](const Json& config) { return config.Has("max_tokens") ? kModelMemory : 0; };
+  type.model_memory = [](const Json& config) { return MaxTokens(config) != 0 ? kModelMemory : 0; };
   type.place = [](const Json& config) {
     return StrCat(config["name"].AsString(), "/", config["version"].AsString());
   };

@@ -80,7 +80,7 @@ class Story:
         run = self.machine("second")
         hold(run.finish(patience=PATIENCE) == 0, run, "failed")
         self.nothing_rewritten(run)
-        places = [f"{OUT}/tokenizer", f"{OUT}/packed", f"{OUT}/cc100_ja/1.0.0"]
+        places = [f"{OUT}/tokenizer", f"{OUT}/packed", f"{OUT}/cc100_ja/1.1.0"]
         for place in places:
             hold(run.verify(place) == 0, run, f"{place} does not verify")
         self.tell(f"ended elsewhere, verified {len(places)} artifacts; units done: {run.stages_run()}")
@@ -93,7 +93,7 @@ class Story:
         self.tell("a third machine has nothing to do")
 
     def makes_what_is_missing(self):
-        name = next(name for name in self.before if "/cc100_ja/1.0.0/" in name and "-validation.tfrecord" in name)
+        name = next(name for name in self.before if "/cc100_ja/1.1.0/" in name and "-validation.tfrecord" in name)
         self.bucket.remove(name)
         lost = self.before.pop(name)
         run = self.machine("fourth")

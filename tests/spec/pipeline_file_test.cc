@@ -203,20 +203,24 @@ TEST(PipelineFileTest, SplitsAddUpToOne) {
             (Lines{"p.yaml:6:40: stage 'c': 'splits' has fractions that leave nothing for 'rest'"}));
   EXPECT_EQ(MistakesOfDivide("{ a: rest, b: rest }"),
             (Lines{"p.yaml:6:54: stage 'c': 'splits' has 'rest' twice"}));
+  EXPECT_EQ(MistakesOfDivide("{ a: rest, b: 0 }"), Lines{});
+  EXPECT_EQ(MistakesOfDivide("{ a: 0 }"),
+            (Lines{"p.yaml:6:40: stage 'c': 'splits' has fractions that add up to less than 1: give one "
+                   "split 'rest'"}));
   EXPECT_EQ(MistakesOfDivide("{}"), (Lines{"p.yaml:6:40: stage 'c': 'splits' names no split"}));
   EXPECT_EQ(
       MistakesOfDivide("0.5"),
       (Lines{"p.yaml:6:40: stage 'c': 'splits' must be a map of names to fractions, and this is \"0.5\""}));
   EXPECT_EQ(
-      MistakesOfDivide("{ A: 0, b: most, c: -1 }"),
+      MistakesOfDivide("{ A: 2, b: most, c: -1 }"),
       (Lines{
           "p.yaml:6:42: stage 'c': 'splits' has a split with a bad name: a name is at most 64 small letters, "
           "digits "
           "and '_', and begins with a letter",
-          "p.yaml:6:45: stage 'c': 'splits' must give 'A' a fraction above 0 and up to 1, and this is \"0\"",
+          "p.yaml:6:45: stage 'c': 'splits' must give 'A' a fraction from 0 to 1, and this is \"2\"",
           "p.yaml:6:51: stage 'c': 'splits' must be a fraction or 'rest' for each split, and this is "
           "\"most\"",
-          "p.yaml:6:60: stage 'c': 'splits' must give 'c' a fraction above 0 and up to 1, and this is "
+          "p.yaml:6:60: stage 'c': 'splits' must give 'c' a fraction from 0 to 1, and this is "
           "\"-1\""}));
 }
 

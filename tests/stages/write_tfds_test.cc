@@ -296,13 +296,28 @@ TEST(WriteTfdsTest, TokensAreCountedByATokenizer) {
   EXPECT_NE(WhyNotPorts(config, {}).find("only a tokenizer can count them"), std::string::npos);
   Json few = config;
   few["max_tokens"] = 7;
-  EXPECT_EQ(WhyNot(few), "max_tokens: 7: must be from 8 to 1048576");
+  EXPECT_EQ(WhyNot(few), "max_tokens: 7: must be from 8 to 1048576, or 0 for lines of any length");
   Json labelled = LabelledConfig();
   labelled["max_tokens"] = 128;
   EXPECT_NE(WhyNot(labelled, LabelledSchema()).find("a record with a label is one example"),
             std::string::npos);
   config["features"] = Json::Array{"a", "b"};
   EXPECT_NE(WhyNot(config, PairSchema(false)).find("a record with several texts is one"), std::string::npos);
+}
+
+TEST(WriteTfdsTest, ALimitOfZeroTokensIsNone) {
+  Json config = Config();
+  config["max_tokens"] = 0;
+  EXPECT_EQ(WhyNot(config), "");
+  EXPECT_EQ(WhyNotPorts(config, {"tokenizer"}), "");
+  EXPECT_EQ(WhyNotPorts(config, {}), "");
+  EXPECT_EQ(WriteTfdsType().model_memory(config), 0u);
+  // No tokenizer is read, and none lies beside the shards.
+  const auto stage = std::get<SinkFactory>(WriteTfdsType().make)({"text", config, TextSchema()});
+  ASSERT_TRUE(stage.ok()) << stage.status().message();
+  Batch batch = BatchOf({std::string(3000, 'x')});
+  EXPECT_EQ(ApplyTo(batch, *(*stage)->encoder()).reasons.count("split_long"), 0u);
+  EXPECT_EQ(batch.size(), 1u);
 }
 
 TEST(WriteTfdsTest, LinesThatAreTooLongAreSplit) {

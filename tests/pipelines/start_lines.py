@@ -1,0 +1,36 @@
+"""The commands by which the heads of pipelines/ start their trainers."""
+
+import re
+import shlex
+from pathlib import Path
+
+PIPELINES = Path(__file__).resolve().parents[2] / "pipelines"
+PROGRAMS = ("python ", "python3 ", "pipe cp ", "export ", "sed ")
+
+
+def commands(name):
+    """[[word, ...], ...] of what stands behind `# Train:`, in its order."""
+    head = (PIPELINES / f"{name}.yaml").read_text(encoding="utf-8").split("\npipe: ")[0]
+    lines = [line[1:].strip() for line in head.split("\n")]
+    starts = [at for at, line in enumerate(lines) if line.startswith("Train:")]
+    if not starts:
+        return []
+    lines = [lines[starts[0]].removeprefix("Train:").strip(), *lines[starts[0] + 1:]]
+    found, whole = [], ""
+    for line in lines:
+        line = re.sub(r"\s{2,}\(.*$", "", line)  # a remark behind a command
+        if not whole and not line.startswith(PROGRAMS):
+            continue
+        whole += line.removesuffix("\\")
+        if not line.endswith("\\"):
+            found.append(shlex.split(whole))
+            whole = ""
+    if whole:
+        raise ValueError(f"{name}: a command does not end: {whole}")
+    return found
+
+
+def places(name):
+    """What the commands read below OUT: paths and patterns, without the `OUT/`."""
+    return sorted({found for command in commands(name) for word in command
+                   for found in re.findall(r"OUT/([^\s,'\"]+)", word)})
