@@ -31,6 +31,7 @@ class Bzip2Reader : public StreamDecoder {
  private:
   Result<bool> Step(std::string_view& in, bool last, std::span<char>& out) override {
     if (!in_stream_) {
+      if (streams_ > 0) RETURN_IF_ERROR(PassPadding(in));
       if (in.empty()) {
         if (last && streams_ == 0) return Status(Code::kDataLoss, "there is nothing");
         return last;

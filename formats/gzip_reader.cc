@@ -29,12 +29,11 @@ class GzipReader : public StreamDecoder {
  private:
   Result<bool> Step(std::string_view& in, bool last, std::span<char>& out) override {
     if (!in_member_) {
-      if (members_ > 0) PassPadding(in);
+      if (members_ > 0) RETURN_IF_ERROR(PassPadding(in));
       if (in.empty()) {
         if (last && members_ == 0) return Status(Code::kDataLoss, "there is nothing");
         return last;
       }
-      if (padded_) return Status(Code::kDataLoss, "other bytes follow the padding");
       isal_inflate_init(state_.get());
       state_->crc_flag = ISAL_GZIP_NO_HDR_VER;
       isal_gzip_header_init(&header_);
@@ -65,17 +64,10 @@ class GzipReader : public StreamDecoder {
     return false;
   }
 
-  void PassPadding(std::string_view& in) {
-    const std::size_t zeros = std::min(in.find_first_not_of('\0'), in.size());
-    padded_ = padded_ || zeros > 0;
-    in.remove_prefix(zeros);
-  }
-
   const std::unique_ptr<inflate_state> state_;
   isal_gzip_header header_;
   bool in_member_ = false;
   bool in_header_ = false;
-  bool padded_ = false;
   std::uint64_t members_ = 0;
 };
 

@@ -25,6 +25,7 @@ class Lz4Reader : public StreamDecoder {
  private:
   // A block without the header of the next one: the library drops what it decoded in a call that fails.
   Result<bool> Step(std::string_view& in, bool last, std::span<char>& out) override {
+    if (frames_ > 0 && !frame_begun_) RETURN_IF_ERROR(PassPadding(in));
     const std::size_t wanted = hint_ > kBlockHeader ? hint_ - kBlockHeader : hint_;
     std::size_t taken = std::min(in.size(), wanted);
     std::size_t given = out.size();

@@ -1,5 +1,6 @@
 #include "formats/stream_decoder.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/str.h"
@@ -43,6 +44,14 @@ Result<std::size_t> StreamDecoder::Read(std::span<char> out) {
   const std::size_t given = out.size() - left.size();
   if (given == 0 && !failure_.ok()) return failure_;
   return given;
+}
+
+Status StreamDecoder::PassPadding(std::string_view& in) {
+  const std::size_t zeros = std::min(in.find_first_not_of('\0'), in.size());
+  padded_ = padded_ || zeros > 0;
+  in.remove_prefix(zeros);
+  if (!padded_ || in.empty()) return {};
+  return Status(Code::kDataLoss, "other bytes follow the padding");
 }
 
 }  // namespace pipeline

@@ -27,6 +27,10 @@ class StreamDecoder : public ByteReader {
   /// message is the reason alone.
   virtual Result<bool> Step(std::string_view& in, bool last, std::span<char>& out) = 0;
 
+  /// Behind a whole stream: passes over the zero bytes with which tapes and block devices fill up a file.
+  /// kDataLoss where anything else follows them.
+  Status PassPadding(std::string_view& in);
+
  private:
   const std::string_view format_;
   const std::unique_ptr<ByteReader> input_;
@@ -35,6 +39,7 @@ class StreamDecoder : public ByteReader {
   std::uint64_t taken_ = 0;   // from the input, for messages
   bool hungry_ = true;        // the last step left room in its output: it held nothing back
   bool input_ended_ = false;
+  bool padded_ = false;
   bool ended_ = false;
   Status failure_;
 };

@@ -31,6 +31,7 @@ class ZstdReader : public StreamDecoder {
   // it decoded in a call that fails.
   Result<bool> Step(std::string_view& in, bool last, std::span<char>& out) override {
     if (!frame_begun_) {
+      if (frames_ > 0 && header_.empty()) RETURN_IF_ERROR(PassPadding(in));
       ASSIGN_OR_RETURN(frame_begun_, TakeHeader(in));
       if (!frame_begun_) {
         if (!last) return false;

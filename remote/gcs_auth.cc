@@ -21,7 +21,6 @@ using std::chrono::seconds;
 constexpr seconds kRefreshAhead{225};  // as Google's own libraries
 constexpr seconds kClockTolerance{300};
 constexpr std::uint64_t kMaxFile = 1 << 20;
-constexpr std::string_view kLogin = "gcloud auth application-default login";
 
 /// Whether what is sent there stays on this machine.
 bool IsThisMachine(const std::string& url) {
@@ -126,11 +125,9 @@ Result<GcsCredentials> FindGcsCredentials(const EnvironmentLookup& environment, 
   if (auto host = FindMetadataHost(environment, tools, stop, product_file))
     return GcsCredentials{MetadataAccount{std::move(*host)}, "metadata server"};
   if (stop.stop_requested()) return Status(Code::kCancelled, "looking for credentials was stopped");
-  return Status(
-      Code::kNotFound,
-      StrCat("Google Cloud Storage: no credentials on this machine; run: ", kLogin,
-             " (gcloud auth login alone does not make them), or set GOOGLE_APPLICATION_CREDENTIALS to the "
-             "key file of a service account"));
+  return Status(Code::kNotFound,
+                StrCat("Google Cloud Storage: no credentials on this machine; ", kMakeCredentials))
+      .With(std::make_shared<NoCredentials>());
 }
 
 GcsAuth::GcsAuth(GcsCredentials credentials, GcsTokenTools tools)

@@ -34,9 +34,17 @@ struct GcsEndpoint {
 /// which keeps credentials and so must be https or this machine; else Google.
 Result<GcsEndpoint> FindGcsEndpoint(const EnvironmentLookup& environment);
 
+/// How somebody who has no credentials gets some; behind what was refused, or could not be found.
+inline constexpr std::string_view kMakeCredentials =
+    "run: gcloud auth application-default login (gcloud auth login alone does not make them), or set "
+    "GOOGLE_APPLICATION_CREDENTIALS to the key file of a service account";
+
+/// Nobody said who we are: there are no credentials, not bad ones. What is public can be read all the same.
+struct NoCredentials final : StatusDetail {};
+
 /// Application Default Credentials: GOOGLE_APPLICATION_CREDENTIALS, which must be good where it is set; the
 /// file of `gcloud auth application-default login`; the metadata server. Anonymous at an emulator. kNotFound
-/// with the command to run where there are none. `product_file` tells whose machine this is.
+/// with NoCredentials and the command to run where there are none. `product_file` tells whose machine this is.
 Result<GcsCredentials> FindGcsCredentials(const EnvironmentLookup& environment, const GcsEndpoint& endpoint,
                                           const GcsTokenTools& tools, std::stop_token stop = {},
                                           const std::string& product_file = "/sys/class/dmi/id/product_name");

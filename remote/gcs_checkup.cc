@@ -117,8 +117,13 @@ bool GcsCheckup::CheckIdentity() {
   GcsTokenTools tools{http, NearClient()};
   tools.means.policy = kBrief;
   Result<GcsCredentials> credentials = FindGcsCredentials(environment_, settings.endpoint, tools, stop_);
-  if (!credentials.ok()) return wrong("credentials", credentials.status());
-  if (settings.endpoint.emulator) {
+  if (!credentials.ok() && credentials.status().Detail<NoCredentials>() != nullptr) {
+    tell_(CheckLevel::kWarning, StrCat("credentials: ", credentials.status().message(),
+                                       "; without them only what is public can be read"));
+    credentials = GcsCredentials{AnonymousAccess{}, "anonymous"};
+  } else if (!credentials.ok()) {
+    return wrong("credentials", credentials.status());
+  } else if (settings.endpoint.emulator) {
     tell_(CheckLevel::kOk,
           StrCat("credentials: none are sent: STORAGE_EMULATOR_HOST names ", settings.endpoint.url));
   } else {

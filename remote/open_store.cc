@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "base/log.h"
 #include "base/str.h"
 #include "remote/gcs_place.h"
 #include "remote/gcs_reader.h"
@@ -102,7 +103,12 @@ Result<std::shared_ptr<GcsClient>> StoreOpener::Gcs() {
   const GcsTokenTools tools{http, NewHttpClient({.connect = kNearConnect, .stall = kNearStall})};
   std::optional<GcsCredentials> credentials = options_.credentials;
   if (!credentials) {
-    ASSIGN_OR_RETURN(credentials, FindGcsCredentials(options_.environment, settings.endpoint, tools));
+    Result<GcsCredentials> found = FindGcsCredentials(options_.environment, settings.endpoint, tools);
+    if (!found.ok() && found.status().Detail<NoCredentials>() != nullptr) {
+      LogInfo("Google Cloud Storage: no credentials on this machine; only what is public can be read");
+      found = GcsCredentials{AnonymousAccess{}, "anonymous"};
+    }
+    ASSIGN_OR_RETURN(credentials, std::move(found));
   }
   gcs_ = std::make_shared<GcsClient>(std::move(settings), std::move(http),
                                      std::make_shared<GcsAuth>(*std::move(credentials), tools));

@@ -41,8 +41,8 @@ class StoreOpener {
   explicit StoreOpener(StoreOptions options = {}) : options_(std::move(options)) {}
 
   /// The store rooted at a path, a `file://`, gs:// or http(s) URI; whether it is there, and can be written
-  /// to, shows at the first use. Fails with kInvalidArgument for what is no place; where credentials are
-  /// missing or bad, as FindGcsCredentials.
+  /// to, shows at the first use. Fails with kInvalidArgument for what is no place; where credentials are bad,
+  /// as FindGcsCredentials. Where there are none, what is public can be read.
   Result<std::unique_ptr<Store>> Open(std::string_view uri);
   /// What all buckets are reached by, looked for at the first call.
   Result<std::shared_ptr<GcsClient>> Gcs();

@@ -363,14 +363,39 @@ TEST_F(GcsStoreTest, OpensByUri) {
   EXPECT_EQ(Everything(), std::vector<std::string>{"some/where/a"});
 }
 
-TEST_F(GcsStoreTest, NamesTheUriWhereThereAreNoCredentials) {
+TEST_F(GcsStoreTest, WhatIsPublicIsReadWithoutCredentials) {
+  StoreOptions options;
+  options.spool = spool / "s";
+  options.environment = [this](const char* name) -> std::optional<std::string> {
+    if (std::string_view(name) == "NO_GCE_CHECK") return "true";
+    return std::string_view(name) == "CLOUDSDK_API_ENDPOINT_OVERRIDES_STORAGE" ? std::optional(fake.url())
+                                                                               : std::nullopt;
+  };
+  Write(*Open(), "a", "bytes");
+  {
+    const auto store = StoreOpener(options).Open("gs://bucket/out");
+    ASSERT_TRUE(store.ok()) << store.status().message();
+    EXPECT_TRUE((*store)->Stat("a").ok());
+  }
+  // Another bucket is not public: its message names it, and what to do.
+  fake.RequireToken([](std::string_view) { return true; });
+  const auto store = StoreOpener(options).Open("gs://bucket/out");
+  ASSERT_TRUE(store.ok()) << store.status().message();
+  const Status refused = (*store)->Stat("a").status();
+  EXPECT_EQ(refused.code(), Code::kPermissionDenied);
+  EXPECT_EQ(refused.message().substr(0, 39), "gs://bucket/out/a: is not public, and t") << refused.message();
+  EXPECT_NE(refused.message().find("GOOGLE_APPLICATION_CREDENTIALS"), std::string::npos);
+}
+
+TEST_F(GcsStoreTest, CredentialsThatAreNamedAndGoneAreNotPassedOver) {
   StoreOptions options;
   options.environment = [](const char* name) -> std::optional<std::string> {
-    return std::string_view(name) == "NO_GCE_CHECK" ? std::optional<std::string>("true") : std::nullopt;
+    return std::string_view(name) == "GOOGLE_APPLICATION_CREDENTIALS" ? std::optional<std::string>("/none.json")
+                                                                      : std::nullopt;
   };
   const Status none = StoreOpener(options).Open("gs://bucket/p").status();
   EXPECT_EQ(none.code(), Code::kNotFound);
-  EXPECT_EQ(none.message().substr(0, 15), "gs://bucket/p: ");
+  EXPECT_EQ(none.message().substr(0, 46), "gs://bucket/p: GOOGLE_APPLICATION_CREDENTIALS:") << none.message();
 }
 
 }  // namespace
