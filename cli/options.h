@@ -36,7 +36,7 @@ struct Options {
   bool is_long = false;       // ls: sizes and checksums
   bool replaces = false;      // cp: what is there and differs
   bool json = false;          // cat, stats, status: JSON instead of text
-  std::uint64_t limit = 0;    // cat: that many records; 0: all
+  std::uint64_t limit = UINT64_MAX;  // cat: that many records
   std::string graph_format = "mermaid";
   bool all = false;      // clean: everything, not only what nothing needs
   std::string hand_out;  // plan: where it is handed out; worker: where it was

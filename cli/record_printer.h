@@ -13,13 +13,13 @@ namespace pipeline {
 /// One thread at a time.
 class RecordPrinter {
  public:
-  /// `limit`: that many records; 0: all.
+  /// `limit`: that many records at most.
   RecordPrinter(Output& out, bool json, std::uint64_t limit) : out_(out), json_(json), limit_(limit) {}
 
   /// Whether the caller is to use Object instead of Line.
   bool json() const { return json_; }
   /// Nobody wants more.
-  bool done() const { return !out_.open() || (limit_ > 0 && printed_ >= limit_); }
+  bool done() const { return !out_.open() || printed_ >= limit_; }
 
   /// A line end inside `text` is written as \n.
   void Line(std::string_view text);

@@ -256,6 +256,7 @@ TEST(CatTest, PrintsTextLineByLine) {
   WriteFile(dir / "text", "日本語の文章\n\nend");
   EXPECT_EQ(RunPipe({"cat", dir / "text"}).out, "日本語の文章\n\nend\n");
   EXPECT_EQ(RunPipe({"cat", dir / "text", "--limit", "1"}).out, "日本語の文章\n");
+  EXPECT_EQ(RunPipe({"cat", dir / "text", "--limit", "0"}).out, "");
   EXPECT_EQ(RunPipe({"cat", dir / "text", "--json"}).out,
             "{\"line\":1,\"text\":\"日本語の文章\"}\n{\"line\":2,\"text\":\"\"}\n"
             "{\"line\":3,\"text\":\"end\"}\n");
