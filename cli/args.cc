@@ -12,6 +12,14 @@ namespace pipeline {
 
 namespace {
 
+/// Why `path` cannot be a work directory; empty where it may. The program would make a directory of that name.
+std::string WhyNoWork(const std::string& path) {
+  if (path.find("://") != std::string::npos)
+    return StrCat(path, ": a work directory lies on a disk of this machine; give a path");
+  if (path.starts_with('~')) return StrCat(path, ": no shell replaced the ~; write the path in full");
+  return {};
+}
+
 constexpr std::string_view kFooter =
     "Exit status: 0 done, 1 a stage failed or verify found something, 2 the command or the file is wrong\n"
     "and nothing ran, 129 the terminal ended (SIGHUP), 130 interrupted (SIGINT), 143 terminated (SIGTERM).";
@@ -31,6 +39,7 @@ void AddSet(CLI::App& command, std::vector<std::string>& set, Options& options) 
                    "Load a plugin that the file names by its path also where nothing runs");
   command.add_option("--work", options.work, "Work directory (default ./.pipe/NAME)")
       ->envname("PIPE_WORK")
+      ->check(CLI::Validator(WhyNoWork, ""))
       ->type_name("DIR");
 }
 

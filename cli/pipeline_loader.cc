@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "cli/dictionary_places.h"
+#include "cli/process/machine_memory.h"
 #include "spec/subset.h"
 #include "stages/builtin.h"
 #include "storage/local_file.h"
@@ -34,6 +35,23 @@ Result<std::string> ReadText(const std::string& path) {
 bool MayLoadPlugins(const Options& options) {
   if (options.allow_plugin || options.command == "plan" || options.command == "worker") return true;
   return (options.command == "run" || options.command == "retry") && !options.dry_run;
+}
+
+/// False, after saying so, where a run would hold more memory than there is: it would be killed hours later.
+bool FitsMachine(const Options& options, const PipelineSpec& spec) {
+  const bool may_run = options.command == "run" || options.command == "retry";
+  const bool runs = (may_run && !options.dry_run) || options.command == "worker";
+  const bool tells = may_run || options.command == "validate" || options.command == "plan" || options.command == "doctor";
+  if (!runs && !tells) return true;
+  const MachineMemory memory = FindMachineMemory();
+  if (Fits(spec.memory_limit, memory)) return true;
+  const std::string what = StrCat(options.file, ": limits.memory of ", HumanBytes(spec.memory_limit), " is more than the ",
+                                  HumanBytes(memory.bytes), " that ", memory.of, " has; set a smaller one");
+  if (runs)
+    LogError(what);
+  else
+    LogWarning(what);
+  return !runs;
 }
 
 }  // namespace
@@ -77,7 +95,7 @@ std::unique_ptr<LoadedPipeline> LoadPipelineText(const std::string& text, const 
   std::vector<Mistake> mistakes;
   loaded->graph = Graph::Build(loaded->spec.stages, mistakes, &loaded->registry);
   for (const Mistake& mistake : mistakes) LogError(ToString(mistake, options.file));
-  if (!mistakes.empty()) return nullptr;
+  if (!mistakes.empty() || !FitsMachine(options, loaded->spec)) return nullptr;
   return loaded;
 }
 
