@@ -1,10 +1,12 @@
 #include "stages/row_text.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "base/json.h"
 #include "base/str.h"
+#include "formats/loose_json.h"
 #include "stages/row_columns.h"
 #include "text/utf8.h"
 
@@ -75,7 +77,10 @@ class RowTextWorker : public Worker {
 
   // Appends to text_ and label_ unless the row is bad.
   Bad TakeRow(std::string_view row) {
-    const Result<Json> object = Json::ParseMembers(row, wanted_);
+    Result<Json> object = Json::ParseMembers(row, wanted_);
+    if (!object.ok())
+      if (const std::optional<std::string> strict = StrictInUnwanted(row, wanted_))
+        object = Json::ParseMembers(*strict, wanted_);
     if (!object.ok()) return {"dropped_json", std::string(object.status().message())};
     for (const std::string& name : wanted_)
       if (!object->Has(name)) return {"dropped_no_field", StrCat("no member '", name, "'")};

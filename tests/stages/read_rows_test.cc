@@ -126,6 +126,15 @@ TEST(ReadRowsTest, JsonRowsThatAreBadAreSetAsideWithTheirReason) {
             "row 0 (from 0): line 1, column ");
 }
 
+TEST(ReadRowsTest, MembersThatNobodyReadsMayHoldWhatPythonWrites) {
+  const SourceOutcome outcome = Read(Config("jsonl", {"text"}),
+                                     "{\"score\": NaN, \"text\": \"a\"}\n{\"text\": \"b\", \"user\": {\"name\": \"\\ud83d\"}}\n"
+                                     "{\"x\": 1, \"x\": 2, \"text\": \"c\"}\n{\"text\": NaN}\n{\"x\": nan, \"text\": \"d\"}\n");
+  ASSERT_TRUE(outcome.status.ok()) << outcome.status.message();
+  EXPECT_EQ(outcome.texts, (Strings{"a", "b", "c"}));
+  EXPECT_EQ(outcome.partitions.at(0).counts.reasons, (Reasons{{"dropped_json", 2}}));
+}
+
 TEST(ReadRowsTest, HeadersAreHeldAgainstTheColumns) {
   const auto why = [](Json::Array text, const std::string& rows) {
     return std::string(Read(Config("tsv", std::move(text)), rows, "a.tsv").status.message());

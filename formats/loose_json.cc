@@ -1,0 +1,122 @@
+#include "formats/loose_json.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::size_t kEscape = 6;  // \uXXXX
+constexpr std::array<std::string_view, 3> kNumbers = {"NaN", "-Infinity", "Infinity"};
+
+/// The 16 bits of an escape \uXXXX at the front of `text`; absent where there is none.
+std::optional<unsigned> UnitAt(std::string_view text) {
+  if (text.size() < kEscape || text[0] != '\\' || text[1] != 'u') return std::nullopt;
+  unsigned unit = 0;
+  for (const char c : text.substr(2, 4)) {
+    const char low = static_cast<char>(c | 0x20);
+    if (c >= '0' && c <= '9')
+      unit = unit << 4 | static_cast<unsigned>(c - '0');
+    else if (low >= 'a' && low <= 'f')
+      unit = unit << 4 | static_cast<unsigned>(low - 'a' + 10);
+    else
+      return std::nullopt;
+  }
+  return unit;
+}
+
+bool IsHigh(std::optional<unsigned> unit) { return unit && *unit >= 0xd800 && *unit < 0xdc00; }
+bool IsLow(std::optional<unsigned> unit) { return unit && *unit >= 0xdc00 && *unit < 0xe000; }
+
+class Rewriter {
+ public:
+  Rewriter(std::string_view object, std::span<const std::string> wanted) : rest_(object), wanted_(wanted) {}
+
+  std::optional<std::string> Run() {
+    while (!rest_.empty()) Step();
+    if (!changed_) return std::nullopt;
+    return std::move(out_);
+  }
+
+ private:
+  void Step() {
+    const char c = rest_.front();
+    switch (c) {
+      case '"': {
+        const std::string_view text = TakeString();
+        if (depth_ == 1 && at_name_)
+          loose_ = text.find('\\') == std::string_view::npos &&
+                   std::find(wanted_.begin(), wanted_.end(), text) == wanted_.end();
+        return;
+      }
+      case '{':
+      case '[':
+        ++depth_;
+        at_name_ = c == '{' && depth_ == 1;
+        break;
+      case '}':
+      case ']':
+        if (depth_ > 0) --depth_;
+        break;
+      case ':':
+      case ',':
+        if (depth_ == 1) at_name_ = c == ',';
+        break;
+      default:
+        if (depth_ >= 1 && loose_ && !at_name_)
+          for (const std::string_view number : kNumbers)
+            if (rest_.starts_with(number)) {
+              out_ += "null";
+              rest_.remove_prefix(number.size());
+              changed_ = true;
+              return;
+            }
+    }
+    Copy(1);
+  }
+
+  /// Copies a string with its quotes, or makes it strict; gives what stands between them.
+  std::string_view TakeString() {
+    const bool is_loose = loose_ && !(depth_ == 1 && at_name_);
+    const std::string_view from = rest_.substr(1);
+    Copy(1);
+    while (!rest_.empty() && rest_.front() != '"') {
+      const std::optional<unsigned> unit = UnitAt(rest_);
+      if (is_loose && IsHigh(unit) && IsLow(UnitAt(rest_.substr(kEscape)))) {
+        Copy(2 * kEscape);
+      } else if (is_loose && (IsHigh(unit) || IsLow(unit))) {
+        out_ += "\\ufffd";
+        rest_.remove_prefix(kEscape);
+        changed_ = true;
+      } else {
+        Copy(rest_.front() == '\\' && rest_.size() > 1 ? 2 : 1);
+      }
+    }
+    const std::string_view text = from.substr(0, from.size() - rest_.size());
+    if (!rest_.empty()) Copy(1);
+    return text;
+  }
+
+  void Copy(std::size_t bytes) {
+    out_ += rest_.substr(0, bytes);
+    rest_.remove_prefix(bytes);
+  }
+
+  std::string_view rest_;
+  const std::span<const std::string> wanted_;
+  std::string out_;
+  std::size_t depth_ = 0;
+  bool at_name_ = false;  // at depth 1: a name is to come
+  bool loose_ = false;    // the value at depth 1 is of a member that nobody reads
+  bool changed_ = false;
+};
+
+}  // namespace
+
+std::optional<std::string> StrictInUnwanted(std::string_view object, std::span<const std::string> wanted) {
+  return Rewriter(object, wanted).Run();
+}
+
+}  // namespace pipeline
