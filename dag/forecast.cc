@@ -154,7 +154,15 @@ class Forecaster {
     if (all) return counted;
     for (const int at : graph_.Lineage(segment.node))
       if (at != segment.node || !segment.takes_in)
-        if (const auto bytes = GatheredBytes(at)) return *bytes;
+        if (const auto bytes = GatheredBytes(at)) {
+          const std::uint64_t before = TextBefore(segment);  // a sample has no more than there is
+          return before > 0 ? std::min(*bytes, before) : *bytes;
+        }
+    return TextBefore(segment);
+  }
+
+  /// Of what the stages that read bring, whatever is drawn from it later. 0: nothing tells.
+  std::uint64_t TextBefore(const PlannedSegment& segment) const {
     if (const auto mixed = MixedBytes(segment)) return *mixed;
     return InSubset(segment, AllTextOf(segment));
   }

@@ -1,7 +1,7 @@
 /* A whole plugin: a stage that greets an artifact, and a command that greets you. It uses every extension of
  * the ABI, so that it is also the ABI's test. Built with plugin_abi.h alone:
  *
- *   cc -std=c99 -shared -fPIC -fvisibility=hidden -o pipe_hello.so hello.c
+ *   cc -std=c99 -shared -fPIC -fvisibility=hidden -I plugins -o pipe_hello.so plugins/hello/hello.c
  */
 #include <stdio.h>
 #include <stdlib.h>

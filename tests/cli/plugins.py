@@ -7,6 +7,7 @@ they are broken.
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -72,6 +73,17 @@ class Shop:
         subprocess.run([os.environ.get("CC", "cc"), *FLAGS, "-o", library, source], cwd=self.root, check=True, timeout=60)
         return library
 
+    def build_as_the_page_says(self):
+        """The first command of ABI.md, in a clone."""
+        clone = self.root / "clone"
+        for name in ("plugin_abi.h", "hello/hello.c"):
+            (clone / "plugins" / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / "plugins" / name, clone / "plugins" / name)
+        page = (ROOT / "plugins" / "ABI.md").read_text(encoding="utf-8")
+        line = next(line for line in page.splitlines() if line.startswith("    cc "))
+        subprocess.run(shlex.split(line), cwd=clone, check=True, timeout=60)
+        return Path(shutil.move(clone / "pipe_hello.so", self.places))
+
     def build_broken(self, name):
         source = self.root / f"{name}.c"
         source.write_text(BROKEN % {"before": "", "json": "{}", "symbol": "pipe_plugin_entry",
@@ -98,7 +110,7 @@ class Shop:
 def commands(shop):
     shop.run("plugins", code=0, out=("train 1.0.0", "command  pipe trainer"))  # what comes with the program
     shop.run("hello", "you", code=2, err=("no command 'hello'",))
-    library = shop.build("hello", "hello.c")
+    library = shop.build_as_the_page_says()
     symbols = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True)
     check([line.split()[-1] for line in symbols.stdout.splitlines()] == ["pipe_plugin_entry"], symbols.stdout)
     shop.run("plugins", code=0, out=("hello 1.0.0", "stage    greet", "command  pipe hello"))

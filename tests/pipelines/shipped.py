@@ -7,6 +7,7 @@ comes out passes `pipe verify`, and has the names and numbers that its trainer g
 
 import json
 import random
+import re
 import struct
 import subprocess
 import sys
@@ -270,6 +271,12 @@ CUTS = {one.__name__: one for one in (kc_moe_nsmc, bert_ja, jestimator_bert, kc_
 ELSEWHERE = {"cc100_ja", "quickstart"}  # tests/pipelines/moves.py, tests/oracle/pipe_test.py
 
 
+def number_of(size):
+    """The bytes of `82GB` or `14.0 GiB`."""
+    digits, unit = re.fullmatch(r"([0-9.]+) ?([KMGT]?)i?B", size).groups()
+    return float(digits) * (1024 if "i" in size else 1000) ** " KMGT".index(unit or " ")
+
+
 def fits(cut):
     """No mistake, and no more disk or memory than it says, at the size that it is meant for."""
     cut.told("validate", f"pipelines/{cut.name}.yaml")
@@ -284,6 +291,9 @@ def fits(cut):
         places = {"corpus": cut.write("text.tar.gz", b""), "checksum": "none"}
     places["stages.source.text_size"] = SIZES[cut.name]
     said = cut.told("run", "-n", *cut.command(**places))
+    there = number_of(SIZES[cut.name])
+    for read in re.findall(r"about ([0-9.]+ [KMGT]?i?B) of text", said):
+        cut.holds(number_of(read) <= 1.05 * there, f"no stage reads more text than there is, {SIZES[cut.name]}:\n{said}")
     return next(line for line in said.splitlines() if line.startswith("peak of disk"))
 
 
