@@ -5,6 +5,8 @@
 #include <mutex>
 #include <utility>
 
+#include "base/terminal_text.h"
+
 namespace pipeline {
 
 namespace {
@@ -36,6 +38,7 @@ void Log(Level level, std::string_view message) {
   std::string line(message);
   std::replace_if(
       line.begin(), line.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  line = TerminalText(line);
   Target& target = TheTarget();
   const std::scoped_lock lock(target.mutex);
   if (target.sink) target.sink(level, line);

@@ -17,7 +17,8 @@ using LogSink = std::function<void(Level level, std::string_view message)>;
 /// mutable global of the program besides the signal flag: set by cli/ before threads start.
 LogSink SetLogSink(LogSink sink);
 
-/// Line ends inside `message` are written as spaces: a log line is one line.
+/// Line ends inside `message` are written as spaces: a log line is one line. Other control characters are
+/// `?`.
 void Log(Level level, std::string_view message);
 
 inline void LogInfo(std::string_view message) { Log(Level::kInfo, message); }

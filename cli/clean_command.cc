@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "base/terminal_text.h"
 #include "cli/exit_code.h"
 #include "cli/signals.h"
 #include "cli/status_display.h"
@@ -95,7 +96,7 @@ int CleanCommand(const Options& options) {
   }
   std::uint64_t total = 0;
   for (const auto& [directory, bytes] : removed) {
-    std::printf("%s %s: %s\n", options.dry_run ? "would remove" : "removed", directory.c_str(),
+    std::printf("%s %s: %s\n", options.dry_run ? "would remove" : "removed", TerminalText(directory).c_str(),
                 HumanBytes(bytes).c_str());
     total += bytes;
   }

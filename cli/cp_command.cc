@@ -20,6 +20,7 @@
 #include "base/digest.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "base/terminal_text.h"
 #include "cli/exit_code.h"
 #include "cli/signals.h"
 #include "cli/status_display.h"
@@ -462,7 +463,7 @@ int CpCommand(const Options& options) {
   display.Start();
   for (int turn = 0; turn < kTurns && copying.RunTurn(turn);) ++turn;
   display.Stop();
-  std::printf("%s\n", copying.Summary().c_str());
+  std::printf("%s\n", TerminalText(copying.Summary()).c_str());
   if (signals.exit_code() != 0) {
     LogInfo("stopped; what was copied stands: the same command goes on with the rest");
     return signals.exit_code();

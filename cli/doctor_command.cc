@@ -19,6 +19,7 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "base/terminal_text.h"
 #include "cli/dictionary_places.h"
 #include "cli/exit_code.h"
 #include "cli/pipeline_loader.h"
@@ -62,7 +63,7 @@ class CheckPrinter {
 
   void Print(CheckLevel level, std::string_view line) {
     constexpr std::array<std::string_view, 3> kWords = {"ok       ", "warning  ", "wrong    "};
-    const std::string text = StrCat(kWords[static_cast<std::size_t>(level)], line, "\n");
+    const std::string text = StrCat(kWords[static_cast<std::size_t>(level)], TerminalText(line), "\n");
     const std::scoped_lock lock(mutex_);
     std::fwrite(text.data(), 1, text.size(), stdout);
     std::fflush(stdout);  // the next check may take its time

@@ -3,6 +3,7 @@
 #include <variant>
 
 #include "base/log.h"
+#include "base/terminal_text.h"
 #include "cli/args.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
@@ -18,7 +19,7 @@ int main(int argc, char** argv) {
   if (argc == 2 && argv[1] == kTrainingCommand) return RunTrainingChild();
   const std::variant<Options, Reply> parsed = ParseArgs(argc, argv);
   if (const Reply* reply = std::get_if<Reply>(&parsed)) {
-    std::fputs(reply->text.c_str(), reply->exit_code == 0 ? stdout : stderr);
+    std::fputs(TerminalText(reply->text).c_str(), reply->exit_code == 0 ? stdout : stderr);
     return FinishStandardOutput(reply->exit_code);
   }
   const Options& options = std::get<Options>(parsed);

@@ -8,10 +8,11 @@
 
 namespace pipeline {
 
-/// One thread at a time. The process must ignore SIGPIPE.
+/// One thread at a time. The process must ignore SIGPIPE. A terminal gets no control characters
+/// (base/terminal_text.h), a file or a pipe gets every byte.
 class Output {
  public:
-  explicit Output(int descriptor) : descriptor_(descriptor) {}
+  explicit Output(int descriptor);
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
 
@@ -22,9 +23,10 @@ class Output {
   Status Finish();
 
  private:
-  void Flush();
+  void Flush(bool all);
 
   const int descriptor_;
+  const bool is_terminal_;
   std::string buffer_;
   bool open_ = true;
   Status failure_;

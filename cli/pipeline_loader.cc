@@ -41,12 +41,14 @@ bool MayLoadPlugins(const Options& options) {
 bool FitsMachine(const Options& options, const PipelineSpec& spec) {
   const bool may_run = options.command == "run" || options.command == "retry";
   const bool runs = (may_run && !options.dry_run) || options.command == "worker";
-  const bool tells = may_run || options.command == "validate" || options.command == "plan" || options.command == "doctor";
+  const bool tells =
+      may_run || options.command == "validate" || options.command == "plan" || options.command == "doctor";
   if (!runs && !tells) return true;
   const MachineMemory memory = FindMachineMemory();
   if (Fits(spec.memory_limit, memory)) return true;
-  const std::string what = StrCat(options.file, ": limits.memory of ", HumanBytes(spec.memory_limit), " is more than the ",
-                                  HumanBytes(memory.bytes), " that ", memory.of, " has; set a smaller one");
+  const std::string what =
+      StrCat(options.file, ": limits.memory of ", HumanBytes(spec.memory_limit), " is more than the ",
+             HumanBytes(memory.bytes), " that ", memory.of, " has; set a smaller one");
   if (runs)
     LogError(what);
   else

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/str.h"
+#include "base/terminal_text.h"
 #include "dag/artifact_summary.h"
 #include "dag/environment.h"
 #include "dag/manifest.h"
@@ -28,7 +29,7 @@ std::string ForShell(const std::string& word) {
   return quoted + "'";
 }
 
-void Print(const std::string& line) { std::printf("%s\n", line.c_str()); }
+void Print(const std::string& line) { std::printf("%s\n", TerminalText(line).c_str()); }
 
 std::string ChainText(const Graph& graph, const PlannedSegment& segment, const Plan& plan) {
   std::string text;

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "base/terminal_text.h"
 #include "cli/exit_code.h"
 #include "cli/output.h"
 #include "cli/pipeline_loader.h"
@@ -103,14 +104,14 @@ int RunPluginCommand(const Options& options) {
   }
   // One of these may be the plugin that was meant.
   for (const std::string& message : refused) LogWarning(message);
-  std::fprintf(stderr, "%s\n", options.otherwise.c_str());
+  std::fprintf(stderr, "%s\n", TerminalText(options.otherwise).c_str());
   return kExitRefused;
 }
 
 int ProbePluginCommand(const Options& options) {
   const Result<std::shared_ptr<const Plugin>> plugin = Plugin::Load(options.target);
   if (plugin.ok()) return kExitDone;
-  std::fprintf(stderr, "%s\n", std::string(plugin.status().message()).c_str());
+  std::fprintf(stderr, "%s\n", TerminalText(plugin.status().message()).c_str());
   return kProbeRefused;
 }
 

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "base/terminal_text.h"
 #include "cli/exit_code.h"
 #include "cli/pipeline_loader.h"
 #include "dag/run_log.h"
@@ -105,12 +106,13 @@ int StatusCommand(const Options& options) {
     std::printf("%s", json.DumpPretty().c_str());
     return kExitDone;
   }
-  std::printf("%s: work directory %s\n", loaded->spec.name.c_str(), directory.path().c_str());
+  std::printf("%s: work directory %s\n", loaded->spec.name.c_str(), TerminalText(directory.path()).c_str());
   if (runs.empty())
     std::printf("nothing ran yet; `pipe run %s` begins\n", options.file.c_str());
   else
-    std::printf("%s\n", ToText(runs.back()).c_str());
-  for (const auto& [stage, status] : stages) std::printf("%s: %s\n", stage.c_str(), ToText(status).c_str());
+    std::printf("%s\n", TerminalText(ToText(runs.back())).c_str());
+  for (const auto& [stage, status] : stages)
+    std::printf("%s: %s\n", stage.c_str(), TerminalText(ToText(status)).c_str());
   return kExitDone;
 }
 

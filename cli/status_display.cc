@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/str.h"
+#include "base/terminal_text.h"
 #include "dag/unit_id.h"
 
 namespace pipeline {
@@ -201,7 +202,7 @@ void StatusDisplay::Draw() {
   }
   const std::size_t width = TerminalWidth();
   std::string text;
-  for (std::string& line : lines) text += Fit(std::move(line), width) + "\n";
+  for (const std::string& line : lines) text += Fit(TerminalText(line), width) + "\n";
   Erase();
   std::fputs(text.c_str(), stderr);
   std::fflush(stderr);

@@ -11,6 +11,7 @@
 #include "base/first_of.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "base/terminal_text.h"
 #include "cli/artifact_place.h"
 #include "cli/exit_code.h"
 #include "cli/signals.h"
@@ -22,7 +23,7 @@ namespace pipeline {
 
 namespace {
 
-void Print(std::string_view line) { std::printf("%.*s\n", static_cast<int>(line.size()), line.data()); }
+void Print(std::string_view line) { std::printf("%s\n", TerminalText(line).c_str()); }
 
 std::string Count(std::uint64_t number, std::string_view noun) {
   return StrCat(number, " ", noun, number == 1 ? "" : "s");

@@ -44,7 +44,8 @@ struct NoCredentials final : StatusDetail {};
 
 /// Application Default Credentials: GOOGLE_APPLICATION_CREDENTIALS, which must be good where it is set; the
 /// file of `gcloud auth application-default login`; the metadata server. Anonymous at an emulator. kNotFound
-/// with NoCredentials and the command to run where there are none. `product_file` tells whose machine this is.
+/// with NoCredentials and the command to run where there are none. `product_file` tells whose machine this
+/// is.
 Result<GcsCredentials> FindGcsCredentials(const EnvironmentLookup& environment, const GcsEndpoint& endpoint,
                                           const GcsTokenTools& tools, std::stop_token stop = {},
                                           const std::string& product_file = "/sys/class/dmi/id/product_name");

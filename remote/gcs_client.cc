@@ -99,9 +99,9 @@ Status GcsOperation::Refused(const HttpResponse& response, const std::optional<S
   if (const auto date = response.Header("date"))
     if (const auto seconds = ParseHttpDate(*date)) clock_is_wrong = client_.auth().NoteServerTime(*seconds);
   if (!token)
-    return Status(Code::kPermissionDenied,
-                  StrCat(where_, ": is not public, and there are no credentials on this machine; ",
-                         kMakeCredentials));
+    return Status(
+        Code::kPermissionDenied,
+        StrCat(where_, ": is not public, and there are no credentials on this machine; ", kMakeCredentials));
   client_.auth().Reject(*token);
   if (!std::exchange(refused_, true)) {
     at_once_ = true;

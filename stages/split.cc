@@ -208,7 +208,8 @@ StageType SplitType() {
   type.help = "Decides for each document, by its first bytes, which split it belongs to.";
   type.keys = {
       {"splits", ValueType::kSplits, "", Effect::kBytes,
-       "Names of the splits and the fraction of all documents that each gets; one may be `rest`, and a fraction of 0 "
+       "Names of the splits and the fraction of all documents that each gets; one may be `rest`, and a "
+       "fraction of 0 "
        "leaves a split out."},
       {"of", ValueType::kString, "~", Effect::kBytes,
        "Where the files had splits already: the one that is divided; the others stay as they are."},

@@ -108,9 +108,8 @@ Status CheckMaxTokens(const Json& config, const Schema& schema, bool labelled) {
   const std::int64_t most = MaxTokens(config);
   if (most == 0) return {};
   if (most < kLeastTokens || most > kMostTokens)
-    return Status(Code::kInvalidArgument,
-                  StrCat("max_tokens: ", most, ": must be from ", kLeastTokens, " to ", kMostTokens,
-                         ", or 0 for lines of any length"));
+    return Status(Code::kInvalidArgument, StrCat("max_tokens: ", most, ": must be from ", kLeastTokens,
+                                                 " to ", kMostTokens, ", or 0 for lines of any length"));
   if (!labelled && schema.field_names.empty()) return {};
   return Status(
       Code::kInvalidArgument,
@@ -148,9 +147,10 @@ Status CheckPorts(const Json& config, const std::vector<std::string_view>& ports
                   "max_tokens: only a tokenizer can count them; name the trainer's, e.g. "
                   "`tokenizer: ./sentencepiece.model`");
   if (given && !config.Has("max_tokens"))
-    return Status(Code::kInvalidArgument,
-                  "tokenizer: has nothing to count; say how long a line may be, e.g. `max_tokens: 256`, or that "
-                  "lines may have any length, `max_tokens: 0`");
+    return Status(
+        Code::kInvalidArgument,
+        "tokenizer: has nothing to count; say how long a line may be, e.g. `max_tokens: 256`, or that "
+        "lines may have any length, `max_tokens: 0`");
   return {};
 }
 

@@ -29,7 +29,8 @@ std::optional<std::uint64_t> Number(const std::string& text) {
   return number;
 }
 
-/// Takes the least of what `file` says in the directory `group` of the hierarchy at `mount`, and in those above.
+/// Takes the least of what `file` says in the directory `group` of the hierarchy at `mount`, and in those
+/// above.
 void Lower(const std::string& mount, std::string group, const char* file, MachineMemory& memory) {
   for (;;) {
     const std::optional<std::string> line = FirstLine(StrCat(mount, group, "/", file));

@@ -1,5 +1,7 @@
 #include "plugins/train/trainer_output.h"
 
+#include <unistd.h>
+
 #include <chrono>
 #include <cstdio>
 #include <memory>
@@ -9,6 +11,7 @@
 
 #include "base/child_process.h"
 #include "base/str.h"
+#include "base/terminal_text.h"
 #include "plugins/train/trainer_environment.h"
 
 namespace pipeline {
@@ -22,10 +25,13 @@ constexpr int kBadWords = 64;
 
 Status Pass(ChildProcess& child, const std::stop_token& stop) {
   std::vector<char> buffer(1 << 16);
+  const bool is_terminal = isatty(STDOUT_FILENO) == 1;
   while (true) {
     ASSIGN_OR_RETURN(const std::size_t got, child.Read(buffer, stop));
     if (got == 0) return {};
-    if (std::fwrite(buffer.data(), 1, got, stdout) != got || std::fflush(stdout) != 0)
+    const std::string shown =
+        is_terminal ? TerminalText({buffer.data(), got}) : std::string(buffer.data(), got);
+    if (std::fwrite(shown.data(), 1, shown.size(), stdout) != shown.size() || std::fflush(stdout) != 0)
       return SystemError("standard output", errno);
   }
 }

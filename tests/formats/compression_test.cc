@@ -148,7 +148,8 @@ TEST(CompressionTest, ZerosBehindTheEndArePassedOver) {
   const std::string text = Text(300);
   for (const Compression compression : kPacked)
     for (const std::size_t chunk : {1u, 7u, 1u << 20}) {
-      const Decoded decoded = Decode(compression, Compressed(compression, text) + std::string(512, '\0'), chunk);
+      const Decoded decoded =
+          Decode(compression, Compressed(compression, text) + std::string(512, '\0'), chunk);
       EXPECT_TRUE(decoded.status.ok()) << decoded.status.message();
       EXPECT_EQ(decoded.text, text);
     }
@@ -228,7 +229,8 @@ TEST(CompressionTest, OtherBytesAfterTheEndAreRefused) {
     EXPECT_EQ(decoded.status.code(), Code::kDataLoss) << CompressionName(compression);
     const std::string padded = Compressed(compression, "text") + std::string(4, '\0');
     for (const std::string& behind : {"x"s, Compressed(compression, "more")}) {
-      if (compression == Compression::kXz && behind != "x") continue;  // its streams may have padding between them
+      if (compression == Compression::kXz && behind != "x")
+        continue;  // its streams may have padding between them
       EXPECT_EQ(Decode(compression, padded + behind, 1).status.code(), Code::kDataLoss)
           << CompressionName(compression);
     }

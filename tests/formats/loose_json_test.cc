@@ -11,7 +11,9 @@ namespace {
 
 const std::vector<std::string> kWanted = {"text", "label"};
 
-std::string Strict(std::string_view object) { return StrictInUnwanted(object, kWanted).value_or("as it was"); }
+std::string Strict(std::string_view object) {
+  return StrictInUnwanted(object, kWanted).value_or("as it was");
+}
 
 TEST(LooseJsonTest, NumbersThatJsonHasNotBecomeNull) {
   EXPECT_EQ(Strict(R"({"score": NaN, "text": "a"})"), R"({"score": null, "text": "a"})");
@@ -34,14 +36,16 @@ TEST(LooseJsonTest, WantedMembersStayAsTheyAre) {
 }
 
 TEST(LooseJsonTest, AnythingElseStaysAsItIs) {
-  for (const std::string_view text : {"", "{", "{\"a", "{\"a\":\"\\", "NaN", "[NaN]", "}}}", "{\"a\":\"\\ud8", "{\"a\" NaN"})
+  for (const std::string_view text :
+       {"", "{", "{\"a", "{\"a\":\"\\", "NaN", "[NaN]", "}}}", "{\"a\":\"\\ud8", "{\"a\" NaN"})
     EXPECT_EQ(Strict(text), "as it was") << text;
   EXPECT_EQ(Strict(R"({"a":"b","text":"NaN"})"), "as it was");
   EXPECT_EQ(Strict(R"({"NaN":1,"\ud83d":2})"), "as it was");
 }
 
 TEST(LooseJsonTest, AStrictParserTakesTheResult) {
-  const std::string text = Strict(R"({"id": 7, "scores": [NaN, 1.5], "user": {"name": "x\udfff"}, "text": "あ"})");
+  const std::string text =
+      Strict(R"({"id": 7, "scores": [NaN, 1.5], "user": {"name": "x\udfff"}, "text": "あ"})");
   const Result<Json> json = Json::Parse(text);
   ASSERT_TRUE(json.ok()) << json.status().message();
   EXPECT_EQ((*json)["text"].AsString(), "あ");

@@ -390,8 +390,9 @@ TEST_F(GcsStoreTest, WhatIsPublicIsReadWithoutCredentials) {
 TEST_F(GcsStoreTest, CredentialsThatAreNamedAndGoneAreNotPassedOver) {
   StoreOptions options;
   options.environment = [](const char* name) -> std::optional<std::string> {
-    return std::string_view(name) == "GOOGLE_APPLICATION_CREDENTIALS" ? std::optional<std::string>("/none.json")
-                                                                      : std::nullopt;
+    return std::string_view(name) == "GOOGLE_APPLICATION_CREDENTIALS"
+               ? std::optional<std::string>("/none.json")
+               : std::nullopt;
   };
   const Status none = StoreOpener(options).Open("gs://bucket/p").status();
   EXPECT_EQ(none.code(), Code::kNotFound);

@@ -127,9 +127,10 @@ TEST(ReadRowsTest, JsonRowsThatAreBadAreSetAsideWithTheirReason) {
 }
 
 TEST(ReadRowsTest, MembersThatNobodyReadsMayHoldWhatPythonWrites) {
-  const SourceOutcome outcome = Read(Config("jsonl", {"text"}),
-                                     "{\"score\": NaN, \"text\": \"a\"}\n{\"text\": \"b\", \"user\": {\"name\": \"\\ud83d\"}}\n"
-                                     "{\"x\": 1, \"x\": 2, \"text\": \"c\"}\n{\"text\": NaN}\n{\"x\": nan, \"text\": \"d\"}\n");
+  const SourceOutcome outcome =
+      Read(Config("jsonl", {"text"}),
+           "{\"score\": NaN, \"text\": \"a\"}\n{\"text\": \"b\", \"user\": {\"name\": \"\\ud83d\"}}\n"
+           "{\"x\": 1, \"x\": 2, \"text\": \"c\"}\n{\"text\": NaN}\n{\"x\": nan, \"text\": \"d\"}\n");
   ASSERT_TRUE(outcome.status.ok()) << outcome.status.message();
   EXPECT_EQ(outcome.texts, (Strings{"a", "b", "c"}));
   EXPECT_EQ(outcome.partitions.at(0).counts.reasons, (Reasons{{"dropped_json", 2}}));
