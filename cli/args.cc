@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <sstream>
 #include <string_view>
+#include <utility>
 
 #include "base/str.h"
 #include "cli/exit_code.h"
@@ -21,6 +22,8 @@ std::string WhyNoWork(const std::string& path) {
   return {};
 }
 
+constexpr const char* kHelp =
+    "pipe turns raw text on the web into a trained language model: one file names the stages.";
 constexpr std::string_view kFooter =
     "Exit status: 0 done, 1 a stage failed or verify found something, 2 the command or the file is wrong\n"
     "and nothing ran, 129 the terminal ended (SIGHUP), 130 interrupted (SIGINT), 143 terminated (SIGTERM).";
@@ -78,12 +81,8 @@ void AddSelection(CLI::App& command, Options& options) {
       ->type_name("STAGE");
 }
 
-}  // namespace
-
-std::variant<Options, Reply> ParseArgs(int argc, char** argv) {
-  Options options;
-  std::vector<std::string> set;
-  CLI::App app("pipe turns raw text on the web into a trained language model: one file names the stages.");
+/// Every word that there is; what is parsed goes to `options` and `set`, which outlive `app`.
+void Define(CLI::App& app, Options& options, std::vector<std::string>& set) {
   app.name("pipe");
   app.set_version_flag("--version", StrCat("pipe ", PIPE_VERSION));
   app.require_subcommand(1);
@@ -192,8 +191,71 @@ std::variant<Options, Reply> ParseArgs(int argc, char** argv) {
   app.add_subcommand("plugins", "List the plugins that are found, with their stages and commands");
   app.add_subcommand("schema", "Print the JSON Schema of pipeline files, for editors");
   app.add_subcommand("reference", "Print the reference page of all stages and their keys");
+  CLI::App* completion = app.add_subcommand(
+      "completion", "Print what completes these words in a shell: source <(pipe completion bash)");
+  completion->add_option("SHELL", options.target, "bash, zsh or fish")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  app.add_subcommand("manual", "Print the manual page: pipe manual | man -l -");
   CLI::App* probe = app.add_subcommand("__probe-plugin")->group("");  // hidden: see plugins/loader.h
   probe->add_option("PATH", options.target)->required();
+}
+
+/// What CLI11 knows of one word. Its type is "N", "N:INT in [1 - 1024]" or "TEXT:{text,json}".
+CommandWord WordOf(const CLI::Option& option) {
+  CommandWord word;
+  for (const std::string& name : option.get_snames()) word.flags.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) word.flags.push_back("--" + name);
+  word.help = option.get_description();
+  word.required = option.get_required();
+  word.repeats = option.get_items_expected_max() > 1;
+  const std::string type = option.get_type_name();
+  if (const std::size_t open = type.find('{'); open != std::string::npos) {
+    std::stringstream choices(type.substr(open + 1, type.find('}') - open - 1));
+    for (std::string choice; std::getline(choices, choice, ',');) word.choices.push_back(choice);
+  }
+  if (option.get_positional())
+    word.value = option.get_name(true);
+  else if (option.get_items_expected_max() > 0)
+    word.value = type.substr(0, type.find(':'));
+  if (!word.choices.empty() && !option.get_positional()) word.value = "WORD";
+  return word;
+}
+
+}  // namespace
+
+CommandTable TheCommandTable() {
+  Options options;
+  std::vector<std::string> set;
+  CLI::App app(kHelp);
+  Define(app, options, set);
+  CommandTable table{app.get_description(), app.get_footer(), {}};
+  for (const CLI::App* command : app.get_subcommands({})) {
+    if (command->get_group().empty()) continue;  // hidden
+    CommandEntry entry{command->get_name(), command->get_description(), {}};
+    for (const bool by_place : {true, false})
+      for (const CLI::Option* option : command->get_options())
+        if (option->get_positional() == by_place && option != command->get_help_ptr())
+          entry.words.push_back(WordOf(*option));
+    table.commands.push_back(std::move(entry));
+  }
+  return table;
+}
+
+std::variant<Options, Reply> ParseArgs(int argc, char** argv) {
+  Options options;
+  std::vector<std::string> set;
+  CLI::App app(kHelp);
+  Define(app, options, set);
+
+  std::string help_word = "--help";
+  std::vector<char*> asked = {argv[0]};  // `pipe help COMMAND` is `pipe COMMAND --help`
+  if (argc > 1 && std::string_view(argv[1]) == "help") {
+    asked.insert(asked.end(), argv + 2, argv + argc);
+    asked.push_back(help_word.data());
+    argc = static_cast<int>(asked.size());
+    argv = asked.data();
+  }
 
   // CLI11 would only say that a command is missing.
   std::vector<std::string> names;

@@ -4,6 +4,7 @@
 #include <string>
 #include <variant>
 
+#include "cli/help/command_table.h"
 #include "cli/options.h"
 
 namespace pipeline {
@@ -15,5 +16,8 @@ struct Reply {
 };
 
 std::variant<Options, Reply> ParseArgs(int argc, char** argv);
+
+/// Every command with its words, but for those that only the program itself gives.
+CommandTable TheCommandTable();
 
 }  // namespace pipeline

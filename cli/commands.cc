@@ -7,11 +7,14 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "cli/args.h"
 #include "cli/cat_command.h"
 #include "cli/clean_command.h"
 #include "cli/cp_command.h"
 #include "cli/doctor_command.h"
 #include "cli/exit_code.h"
+#include "cli/help/completion.h"
+#include "cli/help/manual_page.h"
 #include "cli/ls_command.h"
 #include "cli/pipeline_loader.h"
 #include "cli/plan_command.h"
@@ -72,6 +75,14 @@ int SchemaCommand(const Options&) { return Print(PipelineSchema(BuiltinStages())
 
 int ReferenceCommand(const Options&) { return Print(ReferenceMarkdown(BuiltinStages())); }
 
+int CompletionCommand(const Options& options) {
+  const CommandTable table = TheCommandTable();
+  if (options.target == "zsh") return Print(ZshCompletion(table));
+  return Print(options.target == "fish" ? FishCompletion(table) : BashCompletion(table));
+}
+
+int ManualCommand(const Options&) { return Print(ManualPage(TheCommandTable(), PIPE_VERSION)); }
+
 struct Command {
   std::string_view name;
   int (*run)(const Options&);
@@ -95,6 +106,8 @@ constexpr std::array kCommands = {
     Command{"report", ReportCommand},
     Command{"schema", SchemaCommand},
     Command{"reference", ReferenceCommand},
+    Command{"completion", CompletionCommand},
+    Command{"manual", ManualCommand},
     Command{"plugins", PluginsCommand},
     Command{"__probe-plugin", ProbePluginCommand},
     Command{"of a plugin", RunPluginCommand},

@@ -1,0 +1,170 @@
+#include "cli/help/completion.h"
+
+#include <string_view>
+
+#include "base/str.h"
+
+namespace pipeline {
+
+namespace {
+
+std::string Joined(const std::vector<std::string>& parts, std::string_view between) {
+  std::string text;
+  for (const std::string& part : parts) text += StrCat(text.empty() ? "" : between, part);
+  return text;
+}
+
+/// `text` with `before` in front of each of `special`.
+std::string Escaped(std::string_view text, std::string_view special, std::string_view before) {
+  std::string out;
+  for (const char c : text) {
+    if (special.find(c) != std::string_view::npos) out += before;
+    out += c;
+  }
+  return out;
+}
+
+/// In single quotes as bash and zsh take it.
+std::string Quoted(std::string_view text) {
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+bool IsPlace(const CommandWord& word) { return word.flags.empty(); }
+
+std::vector<std::string> Names(const CommandTable& table) {
+  std::vector<std::string> names;
+  for (const CommandEntry& command : table.commands) names.push_back(command.name);
+  return names;
+}
+
+/// One alternative of _arguments, without quotes: `*{-n,--dry-run}[help]:N:(a b)`.
+std::string ZshSpec(const CommandWord& word) {
+  const std::string help = Escaped(word.help, "[]:\\", "\\");
+  std::string action = ":";
+  if (!word.choices.empty())
+    action = StrCat(":(", Joined(word.choices, " "), ")");
+  else if (IsPlace(word) || word.value == "DIR" || word.value == "PLACE")
+    action = ":_files";
+  if (IsPlace(word)) return Quoted(StrCat(word.repeats ? "*" : "", ":", help, action));
+  const std::string tail = StrCat("[", help, "]", word.value.empty() ? "" : StrCat(":", word.value, action));
+  if (word.flags.size() == 1) return Quoted(StrCat(word.repeats ? "*" : "", word.flags.front(), tail));
+  const std::string both = StrCat("{", Joined(word.flags, ","), "}");
+  return word.repeats ? StrCat("'*'", both, Quoted(tail))
+                      : StrCat(Quoted(StrCat("(", Joined(word.flags, " "), ")")), both, Quoted(tail));
+}
+
+}  // namespace
+
+std::string BashCompletion(const CommandTable& table) {
+  std::string values, options;
+  for (const CommandEntry& command : table.commands) {
+    std::vector<std::string> flags = {"--help"};
+    for (const CommandWord& word : command.words) {
+      std::vector<std::string> cases;
+      for (const std::string& flag : word.flags) cases.push_back(StrCat(command.name, ":", flag));
+      flags.insert(flags.end(), word.flags.begin(), word.flags.end());
+      if (IsPlace(word) && !word.choices.empty())
+        values += StrCat("    ", command.name, ":", command.name, ") [[ $word == -* ]] || words='",
+                         Joined(word.choices, " "), "' ;;\n");
+      if (word.value.empty() || cases.empty()) continue;
+      if (!word.choices.empty())
+        values += StrCat("    ", Joined(cases, " | "), ") words='", Joined(word.choices, " "), "' ;;\n");
+      else
+        values += StrCat("    ", Joined(cases, " | "), ") return ;;\n");
+    }
+    options += StrCat("      ", command.name, ") words='", Joined(flags, " "), "' ;;\n");
+  }
+  return StrCat(R"(# Completion of pipe for bash. To have it now: source <(pipe completion bash)
+# For good: pipe completion bash > ~/.local/share/bash-completion/completions/pipe
+_pipe() {
+  local word=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]-} words=
+  COMPREPLY=()
+  # A value is completed behind its option. What has no words of its own is a file: -o default.
+  ((COMP_CWORD > 1)) && case $command:${COMP_WORDS[COMP_CWORD - 1]} in
+)",
+                values, R"(  esac
+  if ((COMP_CWORD == 1)); then
+    words=')",
+                Joined(Names(table), " "), R"( help --help --version'
+  elif [[ -z $words && $word == -* ]]; then
+    case $command in
+)",
+                options, R"(    esac
+  fi
+  local IFS=$' \n'
+  [[ -z $words ]] || COMPREPLY=($(compgen -W "$words" -- "$word"))
+}
+complete -o default -o bashdefault -F _pipe pipe
+)");
+}
+
+std::string ZshCompletion(const CommandTable& table) {
+  std::string commands, cases;
+  for (const CommandEntry& command : table.commands) {
+    commands += StrCat("    ", Quoted(StrCat(command.name, ":", command.help)), "\n");
+    cases += StrCat("    ", command.name, ") _arguments ", Quoted("(- *)--help[its words]"));
+    for (const CommandWord& word : command.words) cases += StrCat(" \\\n      ", ZshSpec(word));
+    cases += " ;;\n";
+  }
+  return StrCat(R"(#compdef pipe
+# Completion of pipe for zsh. To have it now: source <(pipe completion zsh)
+# For good: pipe completion zsh > DIRECTORY/_pipe, where DIRECTORY is in fpath
+_pipe() {
+  local -a commands=(
+)",
+                commands, R"(    'help:Show the words of a command'
+  )
+  if ((CURRENT == 2)); then
+    _describe command commands
+    return
+  fi
+  local command=$words[2]
+  shift words
+  ((CURRENT--))
+  case $command in
+)",
+                cases, R"(    help) _describe command commands ;;
+    *) _files ;;
+  esac
+}
+if [[ ${funcstack[1]} == _pipe ]]; then
+  _pipe "$@"
+else
+  compdef _pipe pipe
+fi
+)");
+}
+
+std::string FishCompletion(const CommandTable& table) {
+  const auto quoted = [](std::string_view text) { return StrCat("'", Escaped(text, "'\\", "\\"), "'"); };
+  std::string script =
+      "# Completion of pipe for fish. To have it now: pipe completion fish | source\n"
+      "# For good: pipe completion fish > ~/.config/fish/completions/pipe.fish\n"
+      "complete -c pipe -n __fish_use_subcommand -f -a help -d 'Show the words of a command'\n";
+  for (const CommandEntry& command : table.commands) {
+    script += StrCat("complete -c pipe -n __fish_use_subcommand -f -a ", command.name, " -d ",
+                     quoted(command.help), "\n");
+    const std::string here = StrCat("complete -c pipe -n '__fish_seen_subcommand_from ", command.name, "'");
+    for (const CommandWord& word : command.words) {
+      if (IsPlace(word)) {
+        if (!word.choices.empty())
+          script +=
+              StrCat(here, " -f -a ", quoted(Joined(word.choices, " ")), " -d ", quoted(word.help), "\n");
+        continue;
+      }
+      std::string line = here;
+      for (const std::string& flag : word.flags)
+        line += flag.starts_with("--") ? StrCat(" -l ", flag.substr(2)) : StrCat(" -s ", flag.substr(1));
+      if (!word.choices.empty())
+        line += StrCat(" -x -a ", quoted(Joined(word.choices, " ")));
+      else if (!word.value.empty())
+        line += " -r";
+      script += StrCat(line, " -d ", quoted(word.help), "\n");
+    }
+  }
+  return script;
+}
+
+}  // namespace pipeline

@@ -1,0 +1,14 @@
+// The manual page pipe(1).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "cli/help/command_table.h"
+
+namespace pipeline {
+
+/// As man(7) has it; `version` stands in its footer.
+std::string ManualPage(const CommandTable& table, std::string_view version);
+
+}  // namespace pipeline

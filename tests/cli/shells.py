@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""Help, completion in bash, zsh and fish, and the manual page: all from one table, tried in those shells and by `man`.
+
+    shells.py PIPE
+"""
+
+import os
+import pty
+import re
+import select
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+from scenarios import check
+
+# What stands in front of the cursor, and what one may go on with.
+TRIALS = (("pipe ver", {"verify"}), ("pipe run --log", {"--log-format"}), ("pipe run --log-format ", {"text", "json"}),
+          ("pipe completion ", {"bash", "zsh", "fish"}), ("pipe graph --format mer", {"mermaid"}))
+
+
+def said(*command, **more):
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=60, check=False, **more)
+    check(done.returncode == 0, f"{command}: exit {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def commands_of(pipe):
+    """{command: flags} as --help prints them."""
+    listed = said(pipe, "--help").partition("Subcommands:")[2]
+    names = re.findall(r"^  ([a-z]+) ", listed, re.MULTILINE)
+    check(len(names) > 15 and "run" in names, f"--help lists {names}")
+    flags = {name: set(re.findall(r"(?<=[ ,])--[a-z-]+(?=[ ,\n])", said(pipe, name, "--help"))) for name in names}
+    check("--dry-run" in flags["run"], f"run has {flags['run']}")
+    return flags
+
+
+def bash(script, line):
+    words = line.split(" ")
+    program = f'source "$0"; COMP_WORDS=({" ".join(words)} {"" if words[-1] else chr(39) * 2}); ' \
+              f'COMP_CWORD={len(words) - 1}; _pipe; printf "%s\\n" "${{COMPREPLY[@]}}"'
+    return set(said("bash", "-c", program, script).split())
+
+
+def fish(script, line):
+    return {found.split("\t")[0] for found in said("fish", "-c", 'source $argv[1]; complete -C "$argv[2]"', script, line,
+                                                  env={**os.environ, "HOME": str(script.parent)}).splitlines()}
+
+
+class Zsh:
+    """One on a terminal of its own, since its completion needs a line to edit."""
+
+    def __init__(self, script):
+        pid, self.terminal = pty.fork()
+        if pid == 0:
+            os.environ.update(TERM="dumb", HOME=str(script.parent), COLUMNS="200", LINES="60", PS1="", RPS1="")
+            os.chdir(script.parent)
+            os.execvp("zsh", ["zsh", "-f", "-i"])
+        self.send("PS1=; unsetopt prompt_cr prompt_sp zle_bracketed_paste; autoload -Uz compinit; compinit -u -D\n"
+                  f"source {script}; zstyle ':completion:*' list-rows-first yes; LISTMAX=1000; echo rea''dy\n")
+        self.until("ready")
+
+    def send(self, text):
+        os.write(self.terminal, text.encode())
+
+    def until(self, wanted, seconds=20):
+        """What it prints up to `wanted`."""
+        seen, end = "", time.monotonic() + seconds
+        while wanted not in seen:
+            ready = select.select([self.terminal], [], [], max(end - time.monotonic(), 0))[0]
+            check(ready, f"zsh does not print {wanted}: {seen!r}")
+            seen += os.read(self.terminal, 65536).decode(errors="replace")
+        return seen
+
+    def complete(self, line):
+        """The listing that Ctrl-D asks for, or the line with its only match behind it."""
+        self.send(line + "\x04")  # delete-char-or-list
+        time.sleep(0.5)
+        self.send("\t\x15echo en''d\n")
+        return self.until("end")
+
+
+def main(pipe):
+    flags = commands_of(pipe)
+    check(said(pipe, "help", "run") == said(pipe, "run", "--help"), "`pipe help run` is not `pipe run --help`")
+    check(said(pipe, "help") == said(pipe, "--help"), "`pipe help` is not `pipe --help`")
+    with tempfile.TemporaryDirectory() as directory:
+        scripts = {}
+        for shell in ("bash", "zsh", "fish"):
+            scripts[shell] = Path(directory) / f"pipe.{shell}"
+            scripts[shell].write_text(said(pipe, "completion", shell), encoding="utf-8")
+            said(shell, "-n", scripts[shell])
+        for name, options in flags.items():
+            found = bash(scripts["bash"], f"pipe {name} --")
+            check(found == options | {"--help"}, f"bash completes {name} with {sorted(found ^ (options | {'--help'}))} too many or too few")
+            found = {word for word in fish(scripts["fish"], f"pipe {name} --") if word.startswith("--")}
+            check(options - {"--help"} <= found, f"fish does not complete {name} with {sorted(options - found)}")
+        zsh = Zsh(scripts["zsh"])
+        for line, wanted in TRIALS:
+            for shell, found in (("bash", bash(scripts["bash"], line)), ("fish", fish(scripts["fish"], line))):
+                check(found == wanted, f"{shell}: '{line}' goes on with {found}, not {wanted}")
+            listed = zsh.complete(line)
+            check(all(word in listed for word in wanted), f"zsh: '{line}' does not go on with {wanted}: {listed!r}")
+        page = Path(directory) / "pipe.1"
+        page.write_text(said(pipe, "manual"), encoding="utf-8")
+        shown = subprocess.run(["man", "--warnings", "-l", page], capture_output=True, text=True, timeout=60, check=True,
+                               env={**os.environ, "MANWIDTH": "200", "MANPAGER": "cat", "LC_ALL": "C.UTF-8"})
+        check(not shown.stderr, f"man warns: {shown.stderr}")
+        text = re.sub(".\b", "", shown.stdout)
+        for name, options in flags.items():
+            check(f"pipe {name}" in text, f"the manual page lacks {name}")
+            check(all(option in text for option in options - {"--help"}), f"the manual page lacks words of {name}")
+    print(f"{len(flags)} commands with {sum(map(len, flags.values()))} words in help, three shells and a manual page")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
