@@ -11,7 +11,7 @@ from unittest import mock
 import places
 import piece_models
 import tiny_tokenizer
-from pipe_trainer import exits, pieces
+from pipe_trainer import exits, pieces, sentencepiece_model
 
 
 class PiecesTest(unittest.TestCase):
@@ -43,7 +43,7 @@ class PiecesTest(unittest.TestCase):
 
     def test_texts_of_pieces_are_those_that_were_written(self):
         table = [(f"語{number}", -float(number)) for number in range(300)]
-        texts = pieces.piece_texts(piece_models.model_of(table))
+        texts = [text for text, _, _ in sentencepiece_model.read(piece_models.model_of(table)).pieces]
         self.assertEqual(texts[:5], ["<pad>", "<s>", "</s>", "<unk>", "\n"])
         self.assertEqual(texts[261:], [text for text, _ in table])
 
@@ -60,7 +60,7 @@ class PiecesTest(unittest.TestCase):
             for damaged in (model[:at], model[:at] + bytes([model[at] ^ 0x80]) + model[at + 1:],
                             model[:at] + b"\xff" + model[at + 1:]):
                 try:
-                    pieces.piece_texts(damaged)
+                    sentencepiece_model.read(damaged)
                 except ValueError:
                     pass
 

@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from . import config as configs
-from . import model_card, safetensors, tokenizer_json
-from .pieces import piece_texts
+from . import model_card, safetensors, sentencepiece_model, tokenizer_json
 from .text import form_of
 
 FACTS = "pipe.json"  # what our own reader wants beyond Hugging Face's files
@@ -118,11 +117,12 @@ def write(params, config, tokenizer, facts, directory, dtype="F32"):
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
     shutil.copyfile(tokenizer["path"], part / "tokenizer.model")
-    pieces = piece_texts((part / "tokenizer.model").read_bytes()).__getitem__
+    model_bytes = (part / "tokenizer.model").read_bytes()
+    pieces = [piece for piece, _, _ in sentencepiece_model.read(model_bytes).pieces].__getitem__
     ids = {key: value for key, value in tokenizer.items() if key != "path"}
     settings, special = tokenizer_files(ids, pieces, config.seq_len)
     form = form_of(facts.get("lineage"))
-    whole = tokenizer_json.document((part / "tokenizer.model").read_bytes(), ids, form)
+    whole = tokenizer_json.document(model_bytes, ids, form)
     if whole is None:  # nothing but the library itself reads it
         settings = {**settings, "tokenizer_class": "LlamaTokenizer", "legacy": True}
     llama = llama_config(config, ids, dtype)

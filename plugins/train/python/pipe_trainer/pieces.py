@@ -1,4 +1,4 @@
-"""Pieces of a tokenizer: libpipe_pieces by ctypes (pieces/pipe_pieces.h), and their texts.
+"""Text to ids and back: libpipe_pieces by ctypes (pieces/pipe_pieces.h).
 
 The library is that of the stage `encode`. A wheel would not do: those of SentencePiece 0.1 end with Python 3.11, and
 0.2 decides otherwise between ways of equal scores."""
@@ -76,35 +76,3 @@ class Pieces:
             if found <= room:
                 return made[:found]
             room = found
-
-
-def piece_texts(model):
-    """The texts of a model's pieces, by id: field 1 of each field 1 (formats/sentencepiece_model.md)."""
-    return [dict(fields(piece)).get(1, b"").decode("utf-8") for number, piece in fields(model) if number == 1]
-
-
-def fields(data):
-    """(number, value) of each field of a message. ValueError where it is none."""
-    at = 0
-
-    def varint():
-        nonlocal at
-        value = shift = 0
-        while at < len(data) and shift < 64:
-            byte = data[at]
-            at, value, shift = at + 1, value | (byte & 127) << shift, shift + 7
-            if byte < 128:
-                return value
-        raise ValueError(f"tokenizer.model: damaged at byte {at}")
-
-    while at < len(data):
-        tag = varint()
-        if tag & 7 == 0:
-            yield tag >> 3, varint()
-            continue
-        length = {1: 8, 2: None, 5: 4}.get(tag & 7, -1)
-        length = varint() if length is None else length
-        if length < 0 or at + length > len(data):
-            raise ValueError(f"tokenizer.model: damaged at byte {at}")
-        yield tag >> 3, data[at:at + length]
-        at += length
