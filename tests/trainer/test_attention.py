@@ -1,16 +1,21 @@
 """The kernels against the reference, as far as a CPU goes, and the check that every run begins with."""
 
 import dataclasses
+import tempfile
 import unittest
+from pathlib import Path
 from unittest import mock
 
+import runs
 import session
 
 import jax
 import jax.numpy as jnp
 
-from pipe_trainer import attention, exits, kernels, selfcheck
+from pipe_trainer import attention, exits, job, kernels, run, selfcheck, signals
 from pipe_trainer.setup import prepare
+
+REFERENCE = attention.reference
 
 
 def setup_of(**model):
@@ -20,7 +25,49 @@ def setup_of(**model):
 
 def blind(q, k, v, segments):
     """Wrong as kernels are wrong: documents see each other."""
-    return attention.reference(q, k, v, jnp.zeros_like(segments))
+    return REFERENCE(q, k, v, jnp.zeros_like(segments))
+
+
+def nothing(q, k, v, segments):
+    return jnp.nan * REFERENCE(q, k, v, segments)
+
+
+def not_compiled(q, k, v, segments):
+    raise jax.errors.JaxRuntimeError("INTERNAL: Mosaic failed to compile TPU kernel: E2001: matmul RHS bf16")
+
+
+def too_large(q, k, v, segments):
+    raise jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: Ran out of memory in memory space hbm.")
+
+
+def inputs_of(setup):
+    model = setup.config.model
+    q, k, v = (jnp.ones((1, model.seq_len, heads, model.head_dim), setup.compute)
+               for heads in (model.heads, model.kv_heads, model.kv_heads))
+    return q, k, v, jnp.zeros((1, model.seq_len), jnp.int32)
+
+
+def kernel_types(form, setup):
+    """The types of q, k and v where the kernel takes them."""
+    found = set()
+
+    def walk(jaxpr):
+        for equation in jaxpr.eqns:
+            if equation.primitive.name == "pallas_call":
+                found.update(var.aval.dtype.type for var in equation.invars if jnp.issubdtype(var.aval.dtype, jnp.floating))
+            for part in jax.tree.leaves(tuple(equation.params.values()), is_leaf=lambda leaf: hasattr(leaf, "eqns") or hasattr(leaf, "jaxpr")):
+                inner = getattr(part, "jaxpr", part)
+                if hasattr(inner, "eqns") and equation.primitive.name != "pallas_call":
+                    walk(inner)
+
+    with jax.set_mesh(setup.mesh):
+        walk(jax.make_jaxpr(form)(*inputs_of(setup)).jaxpr)
+    return {jnp.dtype(kind) for kind in found}
+
+
+class Told(session.Recorder):
+    def listen(self, listener):
+        pass
 
 
 class Attention(unittest.TestCase):
@@ -30,13 +77,62 @@ class Attention(unittest.TestCase):
         for name, value in selfcheck.cosines(dataclasses.replace(setup, attend=form)).items():
             self.assertGreater(value, 0.99999, name)
 
-    def test_the_check_finds_a_kernel_that_mixes_documents(self):
+    def test_splash_computes_in_float32_where_a_chip_multiplies_nothing_else(self):
+        setup = setup_of(seq_len=128, layers=1, heads=2, kv_heads=1, d=32, compute="bfloat16")
+        for kind, inside in (("TPU v2", jnp.float32), ("TPU v3", jnp.float32), ("TPU v4", jnp.bfloat16),
+                             ("TPU v5 lite", jnp.bfloat16)):
+            form = kernels.splash(setup.config.model, setup.mesh, interpret=True, kind=kind)
+            self.assertEqual(kernel_types(form, setup), {jnp.dtype(inside)}, kind)
+        form = kernels.splash(setup.config.model, setup.mesh, interpret=True, kind="TPU v3")
+        for name, value in selfcheck.cosines(dataclasses.replace(setup, attend=form)).items():
+            self.assertGreater(value, 0.9999, name)
+
+    def test_splash_keeps_no_float32_copy_of_its_input(self):
+        setup = setup_of(seq_len=128, layers=1, heads=2, kv_heads=1, d=32, compute="bfloat16")
+        q, k, v, segments = inputs_of(setup)
+        form = kernels.splash(setup.config.model, setup.mesh, interpret=True, kind="TPU v3")
+        with jax.set_mesh(setup.mesh):
+            kept = jax.eval_shape(lambda *qkv: jax.vjp(lambda *qkv: form(*qkv, segments), *qkv)[1], q, k, v)
+        wide = [leaf.shape for leaf in jax.tree.leaves(kept) if leaf.dtype == jnp.float32 and len(leaf.shape) == 4]
+        self.assertLessEqual(len(wide), 1, wide)  # the output
+
+    def test_a_check_that_fails_falls_back_to_the_reference_and_says_why(self):
         setup = setup_of()
-        selfcheck.check_attention(setup)
-        with self.assertRaises(exits.Ended) as ended:
-            selfcheck.check_attention(dataclasses.replace(setup, attend=blind, attention="blind"))
-        self.assertEqual(ended.exception.code, exits.BUG)
-        self.assertIn("attention blind disagrees", str(ended.exception))
+        self.assertIs(selfcheck.check_attention(setup), setup)
+        for form, why in ((blind, "blind on cpu disagrees with its reference: cosines output 0."),
+                          (nothing, "disagrees with its reference: cosines output nan"),
+                          (not_compiled, "fails: INTERNAL: Mosaic failed to compile TPU kernel"),
+                          (too_large, "fails: RESOURCE_EXHAUSTED")):
+            found = selfcheck.check_attention(dataclasses.replace(setup, attend=form, attention=form.__name__))
+            self.assertEqual((found.attention, found.attend), ("reference", attention.reference), form)
+            self.assertIn(why, found.lack)
+
+    def test_a_form_whose_reference_does_not_fit_is_kept_and_said_to_be_unchecked(self):
+        setup = setup_of()
+        with mock.patch.object(attention, "reference", too_large):
+            found = selfcheck.check_attention(setup)
+        self.assertEqual((found.attention, found.attend), ("dense", attention.dense))
+        self.assertIn("is not checked: its reference fails: RESOURCE_EXHAUSTED", found.lack)
+
+    def test_what_fails_for_one_process_fails_for_all(self):
+        with mock.patch.object(jax, "process_count", lambda: 2), \
+                mock.patch.object(selfcheck.multihost_utils, "process_allgather", lambda mine: [mine, 1]):
+            self.assertEqual(selfcheck.together(lambda: "mine"), (None, "fails for worker 1"))
+        with mock.patch.object(jax, "process_count", lambda: 2), \
+                mock.patch.object(selfcheck.multihost_utils, "process_allgather", lambda mine: [mine, 0]):
+            self.assertEqual(selfcheck.together(lambda: "mine"), ("mine", None))
+
+    def test_a_run_whose_kernel_fails_says_what_it_uses_and_ends_well(self):
+        chosen = mock.patch.object(attention, "choose", lambda *_: ("splash", not_compiled, None))
+        with tempfile.TemporaryDirectory() as place, chosen:
+            data = runs.make_rows(Path(place) / "rows")
+            events = Told()
+            run.run(job.parse({"pipe_job": 1, "run_dir": f"{place}/run", "steps": 2, "export": False, "config": runs.TINY,
+                               "data": {"dir": str(data), "train": "train", "validation": "validation"}}),
+                    events, signals.Stop())
+        self.assertEqual([event["attention"] for event in events.of("hello")], ["reference"])
+        self.assertIn("splash on cpu fails: INTERNAL: Mosaic", events.of("warn")[0]["text"])
+        self.assertEqual(events.of("bye")[0]["summary"]["steps"], 2)
 
     def test_a_kernel_that_is_not_here_is_refused_by_name_and_replaced_otherwise(self):
         for name in ("splash", "cudnn"):

@@ -1,5 +1,7 @@
 """Attention of other people's making: splash on a TPU, cuDNN on a GPU. Both move about between versions of JAX."""
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 from jax.sharding import PartitionSpec as P
@@ -8,14 +10,17 @@ from .sharding import ROWS
 
 LANES = 128  # width of a TPU's registers: heads are filled up to it, rows are cut by it
 BLOCK = 512  # positions that a kernel takes at a time
+FLOAT32_ALONE = ("TPU v2", "TPU v3")  # Mosaic has no product of matrices in bfloat16 for them (E2001)
+KEPT = "attention"  # name of what splash keeps of its own for the gradient
 
 
 class NotHere(Exception):
     """A kernel that this JAX, this device or this shape does not have."""
 
 
-def splash(config, mesh, interpret=False):
-    """Pallas' kernel for a TPU, on each device's rows and heads. `interpret`: slowly, on any device."""
+def splash(config, mesh, interpret=False, kind=None):
+    """Pallas' kernel for a TPU, on each device's rows and heads. `interpret`: slowly, on any device; `kind`: as if the
+    devices were of it."""
     try:
         from jax.experimental.pallas.ops.tpu.splash_attention import splash_attention_kernel as kernel
         from jax.experimental.pallas.ops.tpu.splash_attention import splash_attention_mask as masks
@@ -30,14 +35,20 @@ def splash(config, mesh, interpret=False):
     sizes = kernel.BlockSizes(block_q=block, block_kv=block, block_kv_compute=block, block_q_dkv=block,
                               block_kv_dkv=block, block_kv_dkv_compute=block, block_q_dq=block, block_kv_dq=block)
 
+    wide = (kind or mesh.devices.flat[0].device_kind).startswith(FLOAT32_ALONE)
+
+    # The gradient keeps q, k and v as they come: not in float32, not filled up.
+    @partial(jax.checkpoint, policy=jax.checkpoint_policies.save_only_these_names(KEPT))
     def local(q, k, v, segments):
-        attend = kernel.make_splash_mha(mask, block_sizes=sizes, head_shards=1, q_seq_shards=1, interpret=interpret)
+        attend = kernel.make_splash_mha(mask, block_sizes=sizes, head_shards=1, q_seq_shards=1, interpret=interpret,
+                                        residual_checkpoint_name=KEPT)
 
         def row(q, k, v, segments):
             return attend(q, k, v, segment_ids=kernel.SegmentIds(segments, segments))
-        width = q.shape[-1]
-        q, k, v = (filled(x.swapaxes(1, 2)) for x in (q * width ** -0.5, k, v))
-        return jax.vmap(row)(q, k, v, segments)[..., :width].swapaxes(1, 2)
+        given, width = q.dtype, q.shape[-1]
+        inside = jnp.float32 if wide else given
+        q, k, v = (filled(x.astype(inside).swapaxes(1, 2)) for x in (q * width ** -0.5, k, v))
+        return jax.vmap(row)(q, k, v, segments)[..., :width].swapaxes(1, 2).astype(given)
 
     part = P(ROWS, None, "tensor", None)
     return jax.shard_map(local, mesh=mesh, in_specs=(part, part, part, P(ROWS, None)), out_specs=part, check_vma=False)

@@ -22,14 +22,13 @@ from .setup import prepare
 def run(job, events, stop):
     clock = Clock()
     events.emit("phase", name="init")
-    setup = prepare(job, tell=partial(compiling, events))
+    setup = check_attention(prepare(job, tell=partial(compiling, events)))
     whole = asdict(setup.config)
     events.emit("hello", versions=devices.versions(), devices=[str(device) for device in jax.devices()],
                 backend=jax.default_backend(), processes=jax.process_count(), attention=setup.attention,
                 reader=setup.rows.reader, config=whole, fit=setup.fit)
     if setup.lack:
         events.emit("warn", text=setup.lack)
-    check_attention(setup)
     job.run_dir.mkdir(parents=True, exist_ok=True)
     main = jax.process_index() == 0
     if main:

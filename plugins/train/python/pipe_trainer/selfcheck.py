@@ -1,49 +1,91 @@
-"""Before the first step: does attention on this device do what the plain form says? Wrong kernels are silent."""
+"""Before the first step: does attention on this device do what the plain form says? Wrong kernels are silent, and
+others do not compile for every generation of a device."""
+
+from dataclasses import replace
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.experimental import multihost_utils
 
 from . import attention, sharding
-from .exits import BUG, Ended
+from .devices import first_line
 
 ENOUGH = 0.999  # cosine; two right forms in 16 bits are nearer
 
 
 def check_attention(setup):
-    """Raises when the output or a gradient of the form points elsewhere than that of the reference."""
+    """The setup with a form that can be relied on: its own, or the reference where that fails or disagrees here, with
+    the reason in `lack`. Several processes decide the same."""
     if setup.attention == "reference":
-        return
-    found = cosines(setup)
-    if not all(value >= ENOUGH for value in found.values()):  # NaN is not
-        raise Ended(BUG, f"attention {setup.attention} disagrees with its reference on {setup.mesh.devices.flat[0]}: "
-                         f"cosines {', '.join(f'{name} {value:.4f}' for name, value in found.items())}; set "
-                         f"config.model.attention: reference, and report it")
+        return setup
+    ours, why = together(lambda: computed(setup, setup.attend))
+    if why is None:
+        theirs, unknown = together(lambda: computed(setup, attention.reference))
+        if unknown is not None:  # it would end the run, too
+            return replace(setup, lack=f"attention {setup.attention} is not checked: its reference {unknown}")
+        _, why = together(lambda: disagreement(cosines_of(ours, theirs)))
+    if why is None:
+        return setup
+    return replace(setup, attention="reference", attend=attention.reference,
+                   lack=f"attention is slower than it could be: {setup.attention} on "
+                        f"{setup.mesh.devices.flat[0].device_kind} {why}; report it")
 
 
-def cosines(setup):
-    """Of output and gradients, on rows of several documents."""
+class Disagrees(Exception):
+    """Says how."""
+
+
+def together(action):
+    """(what it gives, None), or (None, why): an exception of any process is one of all."""
+    value = why = None
+    try:
+        value = action()
+    except Disagrees as error:
+        why = f"disagrees with its reference: {error}"
+    except Exception as error:  # a compiler, a runtime and a kernel have no common base for theirs
+        why = f"fails: {first_line(error)}"
+    if jax.process_count() > 1:
+        failed = np.asarray(multihost_utils.process_allgather(np.int32(why is not None))).ravel()
+        if failed.any() and why is None:
+            value, why = None, f"fails for worker {int(failed.argmax())}"
+    return value, why
+
+
+def computed(setup, form):
+    """Output and gradients on rows of several documents. No process runs what another cannot compile."""
     model, mesh = setup.config.model, setup.mesh
     shape = mesh.shape["data"] * mesh.shape["fsdp"], model.seq_len
     keys = jax.random.split(jax.random.key(0), 5)
 
     def random(key, heads):
-        return jax.random.normal(key, (*shape, heads, model.head_dim), setup.compute)
+        return np.asarray(jax.random.normal(key, (*shape, heads, model.head_dim), setup.compute))
     q, k, v, out = (random(key, heads) for key, heads in
                     zip(keys, (model.heads, model.kv_heads, model.kv_heads, model.heads)))
-    segments = jnp.cumsum(jax.random.bernoulli(keys[4], 0.05, shape), axis=-1, dtype=jnp.int32)
+    segments = np.cumsum(np.asarray(jax.random.bernoulli(keys[4], 0.05, shape)), axis=-1, dtype=np.int32)
 
-    def of(form):
-        def run(q, k, v):
-            mixed, pull = jax.vjp(lambda *qkv: form(*qkv, segments), q, k, v)
-            return mixed, *pull(out)
-        with jax.set_mesh(mesh):
-            return jax.jit(run, out_shardings=sharding.copies(mesh))(q, k, v)
+    def run(q, k, v, out, segments):
+        mixed, pull = jax.vjp(lambda *qkv: form(*qkv, segments), q, k, v)
+        return mixed, *pull(out)
 
-    return {name: cosine(ours, theirs) for name, ours, theirs in
-            zip(("output", "d_q", "d_k", "d_v"), of(setup.attend), of(attention.reference))}
+    copies = sharding.copies(mesh)
+    with jax.set_mesh(mesh):
+        program, why = together(lambda: jax.jit(run, in_shardings=copies, out_shardings=copies).lower(
+            q, k, v, out, segments).compile())
+        if why is not None:
+            raise RuntimeError(why.removeprefix("fails: "))
+        return [np.asarray(jax.device_get(array), np.float64).ravel() for array in program(q, k, v, out, segments)]
 
 
-def cosine(a, b):
-    a, b = (np.asarray(jax.device_get(x), np.float64).ravel() for x in (a, b))
-    return float(a @ b / (np.linalg.norm(a) * np.linalg.norm(b)))
+def cosines(setup):
+    return cosines_of(computed(setup, setup.attend), computed(setup, attention.reference))
+
+
+def cosines_of(ours, theirs):
+    return {name: float(a @ b / (np.linalg.norm(a) * np.linalg.norm(b)))
+            for name, a, b in zip(("output", "d_q", "d_k", "d_v"), ours, theirs)}
+
+
+def disagreement(found):
+    if not all(value >= ENOUGH for value in found.values()):  # NaN is not
+        raise Disagrees("cosines " + ", ".join(f"{name} {value:.4f}" for name, value in found.items()))
