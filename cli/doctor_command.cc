@@ -140,8 +140,7 @@ void CheckStages(const LoadedPipeline& loaded, std::vector<Use>& uses, CheckPrin
     const auto tell = [&](Status status, std::string_view good) {
       printer.Print(std::move(status).Annotate(stage), StrCat(stage, ": ", good));
     };
-    if (spec.type->prepare)
-      tell(spec.type->prepare(spec.config, Json()), "has what it needs of this machine");
+    if (spec.type->prepare) tell(spec.type->prepare(spec.config), "has what it needs of this machine");
     if (spec.type->files) tell(spec.type->files(spec.config).status(), "its files are here");
     if (spec.type->local_inputs) {
       const Result<std::vector<LocalInput>> inputs = spec.type->local_inputs(spec.config);

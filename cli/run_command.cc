@@ -49,21 +49,26 @@ RunOptions RunOptionsOf(const Options& options, const PipelineSpec& spec) {
   return run;
 }
 
+Json AboutDryRun(const Options& options, const Graph& graph, int node) {
+  Json about = StageForPlugin(graph, node);
+  about["file"] = options.file;
+  about["set"] = Json(Json::Object{});
+  for (const auto& [name, value] : options.set) about["set"][name] = value;
+  return about;
+}
+
 /// Whether this machine has what the stages that run need; the first that lacks something.
 Status PrepareStages(const Options& options, const Graph& graph, const Plan& plan) {
   for (const PlannedSegment& segment : plan.segments) {
     if (segment.state != PlannedSegment::State::kWanted || !segment.copy_from.empty()) continue;
     for (const int node : segment.chain) {
       const StageSpec& spec = *graph.nodes()[static_cast<std::size_t>(node)].spec;
-      if (!spec.type->prepare) continue;
-      Json dry_run;
-      if (options.dry_run) {
-        dry_run = StageForPlugin(graph, node);
-        dry_run["file"] = options.file;
-        dry_run["set"] = Json(Json::Object{});
-        for (const auto& [name, value] : options.set) dry_run["set"][name] = value;
-      }
-      RETURN_IF_ERROR(spec.type->prepare(spec.config, dry_run).Annotate(StrCat("stage '", spec.name, "'")));
+      Status ready;
+      if (options.dry_run && spec.type->prepare_dry_run)
+        ready = spec.type->prepare_dry_run(spec.config, AboutDryRun(options, graph, node));
+      else if (spec.type->prepare)
+        ready = spec.type->prepare(spec.config);
+      RETURN_IF_ERROR(std::move(ready).Annotate(StrCat("stage '", spec.name, "'")));
     }
   }
   return {};

@@ -49,10 +49,14 @@ Result<const StageType*> PluginStages::Find(const std::string& plugin_name, cons
     for (const std::string& split : promise.schema.splits) maker["splits"].Append(split);
     return plugin->Check(request, services).status();
   };
-  type.prepare = [plugin, &type, &host](const Json& config, const Json& dry_run) -> Status {
+  type.prepare = [plugin, &type, &host](const Json& config) -> Status {
+    const PluginServices services = {.log = host.log};
+    return plugin->Prepare(PluginRequest(type, config), services);
+  };
+  type.prepare_dry_run = [plugin, &type, &host](const Json& config, const Json& about) -> Status {
     const PluginServices services = {.log = host.log};
     Json request = PluginRequest(type, config);
-    if (dry_run.is_object()) request["dry_run"] = dry_run;
+    request["dry_run"] = about;
     return plugin->Prepare(request, services);
   };
   type.make =

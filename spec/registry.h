@@ -163,9 +163,11 @@ struct StageType {
   std::function<std::vector<std::string>(const Json& config, const std::vector<std::string>& files)>
       taken_from_names = {};
   /// Whether this machine has what the stage needs beside its inputs; asked before a run starts anything.
-  /// Empty: nothing is needed. `dry_run` is null where the stage is going to run, and else says what is known
-  /// of it: the file and what makes its inputs.
-  std::function<Status(const Json& config, const Json& dry_run)> prepare = {};
+  /// Empty: nothing is needed.
+  std::function<Status(const Json& config)> prepare = {};
+  /// Asked in its place where nothing is going to run: `about` has the file and what makes the inputs. Empty:
+  /// as `prepare`.
+  std::function<Status(const Json& config, const Json& about)> prepare_dry_run = {};
   /// Where below `out` the artifact lies, e.g. "NAME/VERSION"; empty means `out` itself.
   std::function<std::string(const Json& config)> place = {};
   /// The artifact lies in OUT/runs/STAGE-RECIPE16 instead: what is asked for differently has a place of its
