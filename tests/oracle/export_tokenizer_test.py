@@ -17,7 +17,7 @@ import numpy as np  # noqa: E402
 import sentencepiece  # noqa: E402
 import tiny_tokenizer  # noqa: E402
 from pipe_trainer import config as configs  # noqa: E402
-from pipe_trainer import export  # noqa: E402
+from pipe_trainer import export, sentencepiece_model  # noqa: E402
 from pipe_trainer.text import Text  # noqa: E402
 from transformers import AutoTokenizer  # noqa: E402
 
@@ -65,6 +65,17 @@ class Exported(unittest.TestCase):
     def test_ids_of_a_model_that_changes_text_itself(self):
         self.same_ids("unigram", "NFKC", normalization_rule_name="nmt_nfkc", add_dummy_prefix=True,
                       remove_extra_whitespaces=True)
+
+    def test_pieces_are_those_that_the_library_says(self):
+        for path in (tiny_tokenizer.path(), self.trained("bpe", normalization_rule_name="nmt_nfkc", add_dummy_prefix=True)):
+            library = sentencepiece.SentencePieceProcessor(model_file=str(path))
+            ours = sentencepiece_model.read(path.read_bytes())
+            self.assertEqual(len(ours.pieces), library.vocab_size())
+            for number, (text, score, kind) in enumerate(ours.pieces):
+                self.assertEqual((text, score), (library.id_to_piece(number), library.get_score(number)))
+                self.assertEqual(kind == sentencepiece_model.BYTE, library.is_byte(number))
+                self.assertEqual(kind == sentencepiece_model.CONTROL, library.is_control(number))
+        self.assertEqual((ours.dummy_prefix, ours.byte_fallback), (True, True))
 
 
 if __name__ == "__main__":
