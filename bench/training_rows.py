@@ -31,6 +31,8 @@ def training(bench):
                   statistics.median(values), None,
                   note=f"{spread(values)}; aim 0.8; {statistics.median(one['tokens_per_s'] for one in ours):,.0f} a second")
         fastest = max(fastest, *(one["tokens_per_s"] for one in ours))
+    for name, found in json_of(bench, bench.trainer, HERE / "step_choices.py").items():
+        bench.row(f"time of a training step, {name}", found["ratio"], None, note=found["spread"])
     read = json_of(bench, bench.trainer, HERE / "reader_rows.py", "--json")["native shuffled"]
     bench.row("tokens/s of the reader on one core / of the trainer, 4 layers of 128", read / fastest, 20,
               note=f"{read / 1e6:.0f} M a second")

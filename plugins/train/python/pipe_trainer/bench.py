@@ -39,31 +39,47 @@ def timed(run, steps):
     return (time.perf_counter() - start) / steps
 
 
+class Training:
+    """The same made rows at each step, on one device."""
+
+    def __init__(self, config):
+        import jax
+        import jax.numpy as jnp
+
+        from . import attention, loss, sharding, step
+        from .setup import compute_type
+
+        self.mesh = sharding.make_mesh(replace(config.mesh, data=1), jax.devices()[:1])
+        platform, shape, rows = jax.default_backend(), config.model, config.batch.rows
+        self.compute = compute_type(shape, platform)
+        self.attention, attend, _ = attention.choose(shape, platform, self.mesh, self.compute)
+        positions = loss.positions_at_a_time(shape, rows)
+        self._program = jax.jit(step.make_train_step(config, attend, self.compute, positions), donate_argnums=0)
+        key = jax.random.key(0)
+        self.state = step.new_state(config, key)
+        tokens = jax.random.randint(key, (1, rows, shape.seq_len + 1), 5, shape.vocab)
+        self._given = tokens, jnp.full((1, rows), shape.seq_len + 1), jnp.float32(1e-3), jnp.zeros(1)
+
+    def __call__(self, steps):
+        import jax
+
+        with jax.set_mesh(self.mesh):
+            for _ in range(steps):
+                self.state, metrics = self._program(self.state, *self._given)
+            jax.block_until_ready(metrics)
+
+
 def measure(config, options):
     import jax
     import jax.numpy as jnp
 
-    from . import attention, loss, model, sharding, step
-    from .setup import compute_type
+    from . import model
 
-    mesh = sharding.make_mesh(replace(config.mesh, data=1), jax.devices()[:1])
-    platform, shape, rows = jax.default_backend(), config.model, config.batch.rows
-    compute = compute_type(shape, platform)
-    name, attend, _ = attention.choose(shape, platform, mesh, compute)
-    program = jax.jit(step.make_train_step(config, attend, compute, loss.positions_at_a_time(shape, rows)),
-                      donate_argnums=0)
+    train, shape, rows = Training(config), config.model, config.batch.rows
     key = jax.random.key(0)
-    held = {"state": step.new_state(config, key)}
-    tokens = jax.random.randint(key, (1, rows, shape.seq_len + 1), 5, shape.vocab)
-    lengths, rate, stop = jnp.full((1, rows), shape.seq_len + 1), jnp.float32(1e-3), jnp.zeros(1)
-    left = jax.random.normal(key, (rows * shape.seq_len, shape.d), compute)
-    right = jax.random.normal(key, (shape.d, shape.ff), compute)
+    left = jax.random.normal(key, (rows * shape.seq_len, shape.d), train.compute)
+    right = jax.random.normal(key, (shape.d, shape.ff), train.compute)
     product = jax.jit(jnp.matmul)
-
-    def train(steps):
-        for _ in range(steps):
-            held["state"], metrics = program(held["state"], tokens, lengths, rate, stop)
-        jax.block_until_ready(metrics)
 
     def multiply(steps):
         for _ in range(steps):
@@ -71,16 +87,15 @@ def measure(config, options):
         jax.block_until_ready(out)
 
     def both(steps):
-        with jax.set_mesh(mesh):
-            return timed(train, steps), timed(multiply, 20 * steps)
+        return timed(train, steps), timed(multiply, 20 * steps)
 
     compile_seconds, _ = both(1)
     turns = [both(options.steps) for _ in range(options.turns)]
     step_seconds, product_seconds = (min(turn[part] for turn in turns) for part in range(2))
-    flops = model.flops_per_token(shape, held["state"]["params"])[0] * rows * shape.seq_len
+    flops = model.flops_per_token(shape, train.state["params"])[0] * rows * shape.seq_len
     product_rate = 2 * left.shape[0] * shape.d * shape.ff / product_seconds
-    return {"device": jax.devices()[0].device_kind, "attention": name, "config": options.config,
-            "params": model.count(held["state"]["params"]), "tokens_per_step": rows * shape.seq_len,
+    return {"device": jax.devices()[0].device_kind, "attention": train.attention, "config": options.config,
+            "params": model.count(train.state["params"]), "tokens_per_step": rows * shape.seq_len,
             "compile_s": round(compile_seconds, 2), "step_ms": round(1e3 * step_seconds, 2),
             "tokens_per_s": round(rows * shape.seq_len / step_seconds),
             "model_gflops": round(flops / step_seconds / 1e9, 1), "product_gflops": round(product_rate / 1e9, 1),

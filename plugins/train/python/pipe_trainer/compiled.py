@@ -50,7 +50,7 @@ def figure_of(config, devices_):
     others = jax.ShapeDtypeStruct((), jnp.float32), jax.ShapeDtypeStruct((mesh.devices.size,), jnp.float32)
     try:
         with jax.set_mesh(mesh):
-            program = train_program(setup, layout).lower(state, *batch, *others).compile()
+            program = train_program(setup, layout, seed=0).lower(state, *batch, *others).compile()
     except Exception as error:  # a compiler's errors have many types
         text = f"{type(error).__name__}: {error}"
         seconds = time.monotonic() - began

@@ -24,6 +24,10 @@ def share(default):
     return field(default=default, metadata={"low": 0.0, "high": 1.0})
 
 
+def part(default):
+    return field(default=default, metadata={"low": 0.0, "below": 1.0})
+
+
 def one_of(*choices, auto=False):
     return field(default=choices[0], metadata={"choices": choices, "auto": auto})
 
@@ -49,6 +53,7 @@ class Model:
     norm_eps: float = above(0.0, 1e-5)
     init_std: float = above(0.0, 0.02)
     compute: str = one_of("auto", "float32", "bfloat16")  # auto: bfloat16 where the device has it in hardware
+    gradients: str = one_of("float32", "compute")  # the type in which they are summed, over devices as well
     attention: str = one_of("auto", "reference", "dense", "splash", "cudnn")
     remat: str = one_of("none", "dots", "full", auto=True)  # what is computed again for the gradient
     unroll: int | None = at_least(1, None)    # layers in one piece of program; None: all up to 4, else 1
@@ -76,6 +81,14 @@ class Optimizer:
     eps: float = above(0.0, 1e-8)
     weight_decay: float = at_least(0.0, 0.1)  # of matrices; norms and biases have none
     clip: float = at_least(0.0, 1.0)          # greatest norm of the gradient; 0: any
+
+
+@dataclass(frozen=True)
+class Regularizers:
+    dropout: float = part(0.0)          # of embeddings and of what each half of a layer adds, in training alone
+    label_smoothing: float = part(0.0)  # of a target's chance, for all other ids
+    z_loss: float = at_least(0.0, 0.0)  # times the square of the logarithm of the softmax's normaliser
+    ema: float = part(0.0)              # decay of a moving average of the weights, which is evaluated and exported
 
 
 @dataclass(frozen=True)
@@ -127,6 +140,7 @@ class Eval:
 class Config:
     model: Model = Model()
     optimizer: Optimizer = Optimizer()
+    regularizers: Regularizers = Regularizers()
     schedule: Schedule = Schedule()
     batch: BatchSize = BatchSize()
     mesh: MeshShape = MeshShape()
@@ -164,6 +178,7 @@ PRESETS = {
         "model": {"family": "lm1b", "layers": 6, "d": 512, "heads": 8, "ff": 2048, "tied": False,
                   "norm_eps": 1e-6},
         "optimizer": {"lr": 1.6e-3, "b2": 0.98, "eps": 1e-9, "clip": 0.0},
+        "regularizers": {"dropout": 0.1},
         "schedule": {"name": "rsqrt", "warmup": 1000},
         "batch": {"rows": 256},
     },

@@ -182,6 +182,8 @@ def misfit(part, value):
         return f"wants {NAMES[kind]}{free}"
     if "low" in bounds and value < bounds["low"]:
         return f"wants at least {bounds['low']}"
+    if "below" in bounds and value >= bounds["below"]:
+        return f"wants less than {bounds['below']}"
     if "above" in bounds and value <= bounds["above"]:
         return f"wants more than {bounds['above']}"
     if "high" in bounds and value > bounds["high"]:

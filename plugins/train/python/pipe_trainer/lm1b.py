@@ -1,12 +1,14 @@
-"""The seed's decoder: LayerNorm, ReLU, sinusoids, no dropout. To compare with; not exported.
+"""The seed's decoder: LayerNorm, ReLU, sinusoids; dropout where it has it, except of the shares of attention and of
+the last bias. To compare with; not exported.
 
 Embeddings have a variance of one and sinusoids are added to them, as there.
 """
 
 import jax
 import jax.numpy as jnp
-from jax import lax
 
+from .norms import layer_norm
+from .primitives import add_bias, project
 from .sharding import constrain
 
 
@@ -35,23 +37,18 @@ def init(config, key):
     }
 
 
-def block(config, attend, segments, project):
-    """hidden, layer to hidden."""
-    def one(hidden, layer):
+def block(config, attend, segments):
+    """hidden, layer, drop to hidden."""
+    def one(hidden, layer, drop):
         normed = layer_norm(hidden, layer["attn_norm"], layer["attn_norm_bias"], config.norm_eps)
         q, k, v = (project(normed, layer[name], 1) for name in ("wq", "wk", "wv"))
-        hidden = constrain(hidden + project(attend(q, k, v, segments), layer["wo"], 2), "hidden")
+        mixed = project(attend(q, k, v, segments), layer["wo"], 2)
+        hidden = constrain(hidden + drop(mixed, "attention"), "hidden")
         normed = layer_norm(hidden, layer["mlp_norm"], layer["mlp_norm_bias"], config.norm_eps)
-        wide = jax.nn.relu(project(normed, layer["w_up"], 1) + layer["up_bias"])
-        return constrain(hidden + project(wide, layer["w_down"], 1) + layer["down_bias"], "hidden")
+        wide = drop(jax.nn.relu(add_bias(project(normed, layer["w_up"], 1), layer["up_bias"])), "wide")
+        hidden = hidden + drop(project(wide, layer["w_down"], 1), "mlp")
+        return constrain(add_bias(hidden, layer["down_bias"]), "hidden")
     return one
-
-
-def layer_norm(x, scale, bias, eps):
-    wide = x.astype(jnp.float32)
-    centred = wide - jnp.mean(wide, axis=-1, keepdims=True)
-    variance = jnp.mean(centred * centred, axis=-1, keepdims=True)
-    return (centred * lax.rsqrt(variance + eps)).astype(x.dtype) * scale + bias
 
 
 def sinusoids(positions, d):

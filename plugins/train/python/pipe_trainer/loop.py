@@ -11,6 +11,7 @@ from .digests import BEFORE_DECAY, BEST
 from .exits import DIVERGED, RESUMABLE, Ended
 from .feed import Feed
 from .programs import Programs
+from .regularizers import evaluated
 from .resume import check, facts_of
 from .selection import Selection
 from .throughput import Throughput
@@ -176,7 +177,7 @@ class Loop:
     def evaluate(self):
         self._phase("eval")
         with self.clock.enter("eval"):
-            scores = self._evaluate(self.state["params"])
+            scores = self._evaluate(evaluated(self.state))
         if scores is None:
             self._preempt()
         self.evaluated = {"step": self.done, **scores}
@@ -259,7 +260,7 @@ class Loop:
 
     def whole_parameters(self):
         """On each process, in one piece."""
-        return self.programs.whole(self.state["params"])
+        return self.programs.whole(evaluated(self.state))
 
     def plan(self):
         causal, full = model.flops_per_token(self.config.model, self.state["params"])

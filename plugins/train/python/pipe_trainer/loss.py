@@ -11,6 +11,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from .model import masked_logits
+from .regularizers import Objective
 
 LOGITS_AT_A_TIME = 1 << 26  # elements on a device, float32
 
@@ -26,9 +27,16 @@ def positions_at_a_time(config, rows_per_device):
     return max(size for size in range(1, max(wanted, 1) + 1) if length % size == 0)
 
 
-@partial(jax.custom_vjp, nondiff_argnums=(0, 1))
-def cross_entropy(config, positions, head, hidden, targets, weights):
-    """The sum of weighted nats. hidden [B, T, d], head [d, Vp], targets and weights [B, T]."""
+def cross_entropy(config, positions, head, hidden, targets, weights, objective=Objective()):
+    """The sum of weighted nats. hidden [B, T, d], head [d, Vp], targets and weights [B, T]. Its gradient is that of
+    `objective`, which adds label smoothing and z-loss: nats compare between runs, what is minimised would not."""
+    return summed(config, positions, objective, head, hidden, targets, weights)
+
+
+@partial(jax.custom_vjp, nondiff_argnums=(0, 1, 2))
+def summed(config, positions, objective, head, hidden, targets, weights):
+    del objective
+    head = head.astype(hidden.dtype)
 
     def add(total, piece):
         logits = masked_logits(config, piece[0], head)
@@ -37,15 +45,17 @@ def cross_entropy(config, positions, head, hidden, targets, weights):
     return lax.scan(add, jnp.float32(0), pieces(positions, hidden, targets, weights))[0]
 
 
-def forward_and_gradient(config, positions, head, hidden, targets, weights):
+def forward_and_gradient(config, positions, objective, head, hidden, targets, weights):
+    narrow = head.astype(hidden.dtype)
+
     def add(carry, piece):
         total, d_head = carry
         h, y, w = piece
-        logits = masked_logits(config, h, head)
+        logits = masked_logits(config, h, narrow)
         loss, shifted, normalizer = nats(logits, y)
-        target = jnp.arange(config.padded_vocab) == y[..., None]
-        d_logits = ((jnp.exp(shifted) / normalizer - target) * w[..., None]).astype(h.dtype)
-        d_h = jnp.matmul(d_logits, head.T)
+        d_logits = slope(config, objective, logits, shifted, normalizer, y)
+        d_logits = (d_logits * w[..., None]).astype(h.dtype)
+        d_h = jnp.matmul(d_logits, narrow.T)
         flat = h.reshape(-1, h.shape[-1]), d_logits.reshape(-1, d_logits.shape[-1])
         d_head = d_head + jnp.matmul(flat[0].T, flat[1], preferred_element_type=jnp.float32)
         return (total + jnp.sum(loss * w), d_head), d_h
@@ -55,13 +65,27 @@ def forward_and_gradient(config, positions, head, hidden, targets, weights):
     return total, (d_head.astype(head.dtype), jnp.moveaxis(d_hidden, 0, 1).reshape(hidden.shape))
 
 
-def backward(config, positions, gradient, scale):
-    del config, positions
+def slope(config, objective, logits, shifted, normalizer, targets):
+    """The gradient of one target's part of the objective by its logits."""
+    chances = jnp.exp(shifted) / normalizer
+    ids = jnp.arange(config.padded_vocab)
+    wanted = ids == targets[..., None]
+    if objective.label_smoothing:  # the target gives a part of its chance to all others in equal shares
+        others = jnp.where(ids < config.vocab, objective.label_smoothing / (config.vocab - 1), 0.0)
+        wanted = jnp.where(wanted, 1.0 - objective.label_smoothing, others)
+    if objective.z_loss:  # z_loss times the square of the normaliser's logarithm
+        log_normalizer = jnp.max(logits, axis=-1, keepdims=True) + jnp.log(normalizer)
+        chances = chances * (1.0 + 2.0 * objective.z_loss * log_normalizer)
+    return chances - wanted
+
+
+def backward(config, positions, objective, gradient, scale):
+    del config, positions, objective
     d_head, d_hidden = gradient
     return d_head * scale.astype(d_head.dtype), d_hidden * scale.astype(d_hidden.dtype), None, None
 
 
-cross_entropy.defvjp(forward_and_gradient, backward)
+summed.defvjp(forward_and_gradient, backward)
 
 
 def nats(logits, targets):

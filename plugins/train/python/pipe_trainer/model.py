@@ -4,13 +4,17 @@ Parameters are a dict of float32 arrays, those of the blocks stacked over layers
 is told.
 """
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
 from . import attention, lm1b
-from .primitives import project, swiglu
+from .norms import rms_norm
+from .primitives import lookup, project, swiglu
+from .regularizers import no_dropout
 from .sharding import constrain
 
 MASKED = -1e30
@@ -55,56 +59,68 @@ def documents(config, x):
     return jnp.cumsum(begins, axis=-1, dtype=jnp.int32), (index - start).astype(jnp.int32)
 
 
-def forward(params, config, x, attend=attention.reference, compute=jnp.float32):
-    """[B, T] ids to [B, T, d] hidden states after the last norm. `attend`: a form of `attention`."""
+def forward(params, config, x, attend=attention.reference, compute=jnp.float32, drop=no_dropout):
+    """[B, T] ids to [B, T, d] hidden states after the last norm. `attend`: a form of `attention`; `drop`: of
+    `regularizers`."""
     segments, positions = documents(config, x)
-    hidden = constrain(params["embed"].astype(compute), "table")[x]
+    hidden = lookup(params["embed"], x, compute)
     if config.family == "lm1b":
         hidden = hidden + lm1b.sinusoids(positions, config.d).astype(compute)
-        block = lm1b.block(config, attend, segments, project)
+        block = lm1b.block(config, attend, segments)
     else:
         block = llama_block(config, attend, segments, rope_angles(config, positions))
-    hidden = through_layers(block, constrain(hidden, "hidden"), params["blocks"], config, compute)
-    scale = params["final_norm"].astype(compute)
+    hidden = constrain(drop(hidden, "embedding"), "hidden")
+    hidden = through_layers(block, hidden, params["blocks"], config, compute, drop)
+    last = for_gradients({name: leaf for name, leaf in params.items() if name.startswith("final")}, config, compute)
     if config.family == "lm1b":
-        return lm1b.layer_norm(hidden, scale, params["final_norm_bias"].astype(compute), config.norm_eps)
-    return rms_norm(hidden, scale, config.norm_eps)
+        return lm1b.layer_norm(hidden, last["final_norm"], last["final_norm_bias"], config.norm_eps)
+    return rms_norm(hidden, last["final_norm"], config.norm_eps)
 
 
 def llama_block(config, attend, segments, angles):
-    """hidden, layer to hidden."""
-    def one(hidden, layer):
+    """hidden, layer, drop to hidden."""
+    def one(hidden, layer, drop):
         normed = rms_norm(hidden, layer["attn_norm"], config.norm_eps)
         q = rotate(project(normed, layer["wq"], 1), angles)
         k = rotate(project(normed, layer["wk"], 1), angles)
         v = project(normed, layer["wv"], 1)
-        hidden = constrain(hidden + project(attend(q, k, v, segments), layer["wo"], 2), "hidden")
+        mixed = project(attend(q, k, v, segments), layer["wo"], 2)
+        hidden = constrain(hidden + drop(mixed, "attention"), "hidden")
         normed = rms_norm(hidden, layer["mlp_norm"], config.norm_eps)
         gated = swiglu(project(normed, layer["w_gate"], 1), project(normed, layer["w_up"], 1))
-        return constrain(hidden + project(gated, layer["w_down"], 1), "hidden")
+        return constrain(hidden + drop(project(gated, layer["w_down"], 1), "mlp"), "hidden")
     return one
 
 
-def through_layers(block, hidden, blocks, config, compute):
+def for_gradients(tree, config, compute):
+    """Parameters in the type in which their gradients are summed, over positions and over devices. What is float32
+    here becomes `compute` inside the operation that uses it."""
+    if config.gradients == "float32":
+        return tree
+    return jax.tree.map(lambda leaf: leaf.astype(compute), tree)
+
+
+def through_layers(block, hidden, blocks, config, compute, drop):
     """A scan, so that programs do not grow with depth; a layer's parameters become `compute` when it is reached."""
-    def one(hidden, layer):
-        return block(hidden, jax.tree.map(lambda leaf: leaf.astype(compute), layer))
+    def one(hidden, layer, number):
+        return block(hidden, for_gradients(layer, config, compute), partial(drop, layer=number))
 
     if config.remat == "full":
         one = jax.checkpoint(one)
     elif config.remat == "dots":
         one = jax.checkpoint(one, policy=jax.checkpoint_policies.dots_with_no_batch_dims_saveable)
-    return lax.scan(lambda carry, layer: (one(carry, layer), None), hidden, blocks, unroll=config.unroll)[0]
+    layers = blocks, jnp.arange(config.layers)
+    return lax.scan(lambda carry, layer: (one(carry, *layer), None), hidden, layers, unroll=config.unroll)[0]
 
 
-def head_matrix(params, compute):
+def head_matrix(params):
     """[d, Vp]."""
-    return (params["head"] if "head" in params else params["embed"].T).astype(compute)
+    return params["head"] if "head" in params else params["embed"].T
 
 
 def logits(params, config, hidden):
     """[..., d] to float32 [..., Vp]; ids that fill the vocabulary up are impossible."""
-    return masked_logits(config, hidden, head_matrix(params, hidden.dtype))
+    return masked_logits(config, hidden, head_matrix(params).astype(hidden.dtype))
 
 
 def masked_logits(config, hidden, head):
@@ -112,11 +128,6 @@ def masked_logits(config, hidden, head):
     if config.padded_vocab == config.vocab:
         return scores
     return jnp.where(jnp.arange(config.padded_vocab) < config.vocab, scores, MASKED)
-
-
-def rms_norm(x, scale, eps):
-    wide = x.astype(jnp.float32)
-    return (wide * lax.rsqrt(jnp.mean(wide * wide, axis=-1, keepdims=True) + eps)).astype(x.dtype) * scale
 
 
 def rope_angles(config, positions):

@@ -1,8 +1,17 @@
-"""Products and gates with gradients written out: those that are derived make copies and passes that a CPU feels."""
+"""Products, gates and the lookup with gradients written out: those that are derived make copies and passes that a CPU
+feels, and sums in 16 bits.
+
+A parameter comes in the type in which its gradient is wanted, and is used in the type of x.
+"""
 
 import math
+from functools import partial
 
 import jax
+import jax.numpy as jnp
+
+from .norms import over_positions
+from .sharding import constrain
 
 
 def project(x, weight, contracted):
@@ -16,15 +25,41 @@ def project(x, weight, contracted):
 @jax.custom_vjp
 def matmul(x, weight):
     """Of two matrices."""
-    return x @ weight
+    return x @ weight.astype(x.dtype)
 
 
 def matmul_backward(kept, d_y):
     x, weight = kept
-    return d_y @ weight.T, x.T @ d_y  # as derived, the second would be a transposed product of two copies
+    # As derived, the second would be a transposed product of two copies.
+    return d_y @ weight.astype(x.dtype).T, jnp.matmul(x.T, d_y, preferred_element_type=weight.dtype)
 
 
-matmul.defvjp(lambda x, weight: (x @ weight, (x, weight)), matmul_backward)
+matmul.defvjp(lambda x, weight: (matmul(x, weight), (x, weight)), matmul_backward)
+
+
+@jax.custom_vjp
+def add_bias(x, bias):
+    return x + bias.astype(x.dtype)
+
+
+add_bias.defvjp(lambda x, bias: (add_bias(x, bias), bias), lambda bias, d_y: (d_y, over_positions(d_y, bias)))
+
+
+@partial(jax.custom_vjp, nondiff_argnums=(2,))
+def lookup(table, ids, compute):
+    """Rows of the table in the type `compute`. The gradient is summed in float32: of an id that occurs thousands of
+    times a sum in bfloat16 loses what is added last."""
+    return constrain(table.astype(compute), "table")[ids]
+
+
+def lookup_backward(compute, kept, d_rows):
+    del compute
+    table, ids = kept
+    d_table = jnp.zeros(table.shape, jnp.float32).at[ids].add(d_rows.astype(jnp.float32))
+    return constrain(d_table, "table").astype(table.dtype), None
+
+
+lookup.defvjp(lambda table, ids, compute: (lookup(table, ids, compute), (table, ids)), lookup_backward)
 
 
 @jax.custom_vjp

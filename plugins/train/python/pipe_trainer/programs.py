@@ -12,11 +12,11 @@ def state_of(setup):
     return shapes, sharding.of_state(setup.mesh, shapes)
 
 
-def train_program(setup, layout):
-    """A step, for devices that are there or are not."""
+def train_program(setup, layout, seed):
+    """A step, for devices that are there or are not; `seed` of its masks."""
     mesh = setup.mesh
     rows, copies, each = sharding.of_batch(mesh, axis=1), sharding.copies(mesh), sharding.of_devices(mesh)
-    return jax.jit(step.make_train_step(setup.config, setup.attend, setup.compute, setup.positions),
+    return jax.jit(step.make_train_step(setup.config, setup.attend, setup.compute, setup.positions, seed),
                    in_shardings=(layout, rows, rows, copies, each), out_shardings=(layout, copies), donate_argnums=0)
 
 
@@ -27,7 +27,7 @@ class Programs:
         self.like = ckpt.abstract(shapes, layout)  # what a checkpoint is restored to
         self._copies, each = sharding.copies(mesh), sharding.of_devices(mesh)
         self._fresh = jax.jit(lambda key: step.new_state(setup.config, key), out_shardings=layout)
-        self._train = train_program(setup, layout)
+        self._train = train_program(setup, layout, setup.job.seed)
         self._forgive = jax.jit(guard.forgive, out_shardings=layout["guard"])
         self._whole = jax.jit(lambda tree: tree, out_shardings=self._copies)
         count = mesh.devices.size

@@ -5,20 +5,22 @@ from dataclasses import asdict
 from .exits import BAD_DATA, BAD_JOB, Ended
 
 # How a model is computed, not what it is.
-FREE = ("attention", "compute", "remat", "unroll", "loss_chunk")
+FREE = ("attention", "compute", "gradients", "remat", "unroll", "loss_chunk")
 
 
 def facts_of(setup, **progress):
     model = {key: value for key, value in asdict(setup.config.model).items() if key not in FREE}
-    return {"model": model, "optimizer": setup.config.optimizer.name, "data": setup.rows.digest,
+    return {"model": model, "optimizer": setup.config.optimizer.name,
+            "ema": setup.config.regularizers.ema > 0, "data": setup.rows.digest,
             "seed": setup.job.seed, **progress}
 
 
 def check(setup, where, facts):
     """Raises for the checkpoint of another model, or of other rows."""
     now = facts_of(setup)
-    for key, value in {**now["model"], "optimizer": now["optimizer"]}.items():
-        before = facts["optimizer"] if key == "optimizer" else facts["model"].get(key)
+    made = {**facts["model"], "optimizer": facts["optimizer"], "ema": facts.get("ema", False)}
+    for key, value in {**now["model"], "optimizer": now["optimizer"], "ema": now["ema"]}.items():
+        before = made.get(key)
         if before != value:
             raise Ended(BAD_JOB, f"{where}: was made with {key} {before}, and the job says {value}; go back to that, "
                                  "or take another run directory")
