@@ -1,10 +1,12 @@
 """A step of each kind of model compiles for each generation of TPUs, whose chips are not here: test_starts.py SLICE.
 
-With two layers and few rows: kernels and types are those of a whole model, and programs do not grow with depth.
+With two layers, few rows and few ids: kernels and types are those of a whole model, and programs do not grow with
+depth.
 """
 
 import os
 import sys
+import time
 import unittest
 from pathlib import Path
 
@@ -23,7 +25,7 @@ def starts(slice_, preset):
     config = job.parse_config({"preset": preset, "model": {"layers": 2}, "batch": {"rows": slice_.devices}}, mistakes)
     if mistakes:
         raise exits.BadJob(mistakes)
-    config = fit.shaped(config, 1024, 32000)
+    config = fit.shaped(config, 512, 8000)
     first = candidates.ladder(config, slice_.devices)[0]
     return compiled.figure_of(first.of(config), compiled.topology(slice_))
 
@@ -40,7 +42,8 @@ class Starts(unittest.TestCase):
                     figure = starts(slice_, preset)
                     self.assertIsNone(figure.error)
                     self.assertTrue(figure.fits(slice_.bytes), figure)
-                    print(f"{name} {preset}: {figure.peak / slices.GIB:.2f} GiB, {figure.seconds:.0f} s", file=sys.stderr)
+                    print(f"{name} {preset}: {figure.peak / slices.GIB:.2f} GiB, {figure.seconds:.0f} s, of the processor "
+                          f"{time.process_time():.0f} s so far", file=sys.stderr)
 
 
 if __name__ == "__main__":
