@@ -110,8 +110,10 @@ def page(answers, missing, checked):
     if checked:
         lines.append(f"Compiled again, and the same: {', '.join(checked)}.")
     if missing:
-        lines += ["", f"Not made yet, {len(missing)} of {len(missing) + len(answers)}: "
-                  + ", ".join(map(str, missing)) + "."]
+        lines += ["", f"Not made yet, {len(missing)} of {len(missing) + len(answers)}; `./dev tpu-fit` goes on with them:", ""]
+        for preset, length in dict.fromkeys((case.preset, case.seq_len) for case in missing):
+            names = [case.slice for case in missing if (case.preset, case.seq_len) == (preset, length)]
+            lines.append(f"* {preset}, rows of {length:,}: {', '.join(names)}")
     return "\n".join(lines) + "\n"
 
 
