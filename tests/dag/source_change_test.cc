@@ -101,8 +101,10 @@ TEST(SourceChangeTest, AFailureHidesNoChange) {
       {1, 1}, [&] { Append(place.path("corpus-1.txt"), "one more\n"); }, "long");
   place.watch = &changes;
   const ToyOutcome outcome = place.Run(kLong, {}, kAll);
-  ASSERT_EQ(outcome.failures.size(), 1u);
-  EXPECT_NE(outcome.failures[0].find("was changed since this run began"), std::string::npos);
+  // One, or two where the other line was still reading it.
+  ASSERT_FALSE(outcome.failures.empty());
+  for (const std::string& failure : outcome.failures)
+    EXPECT_NE(failure.find("was changed since this run began"), std::string::npos) << failure;
   EXPECT_GT(outcome.Count("done other/0001-"), 1);
   EXPECT_EQ(outcome.Count("void other/"), outcome.Count("done other/0001-"));
 }
