@@ -114,7 +114,7 @@ class Extension(Runs):
     def test_killed_at_changes_of_files_in_an_extension(self):
         self.train()
         whole = self.train("whole", steps=15, keep_best=True, eval_every=5)
-        for at in range(0, 40, 3):
+        for at in range(0, 40, 5):
             name = f"killed-{at}"
             shutil.copytree(self.place / "run", self.place / name)
             try:
