@@ -473,18 +473,17 @@ def mistakes_on_the_command_line():
         expect(place.run("-k", "none"), 2, "-k")
         expect(place.run("--fast"), 2, "--fast")
         expect(place.run(command="runn"), 2, "no command 'runn'", "did you mean 'run'?")
+        place.head["limits"] = {"memory": "500TiB"}
+        expect(place.run(), 2, "p.yaml: limits.memory of 500.0 TiB is more than the")
+        told = place.run(command="validate")
+        check(told.code == 0 and "limits.memory of 500.0 TiB" in told.err, f"validate does not say it: {told.err}")
+        told = place.run("-n")
+        check(told.code == 0 and "limits.memory of 500.0 TiB" in told.err, f"-n does not say it: {told.err}")
         check(not place.work.exists(), "made a work directory")
         place.head["limits"] = {"memory": "1MiB"}
         expect(place.run(), 2, "limits.memory")
         place.head["limits"] = {"disk": "1KiB"}
         expect(place.run(), 2, "limits.disk")
-        place.head["limits"] = {"memory": "500TiB"}
-        expect(place.run(), 2, "p.yaml: limits.memory of 500.0 TiB is more than the")
-        check(not place.work.exists(), "made a work directory")
-        told = place.run(command="validate")
-        check(told.code == 0 and "limits.memory of 500.0 TiB" in told.err, f"validate does not say it: {told.err}")
-        told = place.run("-n")
-        check(told.code == 0 and "limits.memory of 500.0 TiB" in told.err, f"-n does not say it: {told.err}")
         del place.head["limits"]
         run = place.ok("--set", "form=nfc", "--set", "stages.text.shards=1")
         check(run.of("shards") == 2, run.counted())
