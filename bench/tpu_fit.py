@@ -26,7 +26,7 @@ SLICES = ("v3-8", "v2-8", "v5e-8", "v4-8", "v6e-8", "v2-32", "v5e-4", "v5e-1", "
 LENGTHS = (1024, 4096)
 ORDER = ("ja-0.1b", "ja-1b", "lm1b", "tiny", "ja-3b", "ja-7b", "quickstart")
 VOCAB = 32000
-CLOSE = 0.01  # of a figure; libtpu compiles with threads
+CLOSE = 0.01  # share of a figure; libtpu compiles with threads
 
 
 @dataclass(frozen=True)
@@ -87,9 +87,9 @@ def same(case, found):
 def page(answers, missing, checked):
     versions = search.versions()
     lines = ["# Which preset fits which slice of TPUs", "",
-             "Made by `./dev tpu-fit`: libtpu compiles a step ahead of time for chips that are not here, and says what it "
-             "takes of each",
-             "device. So a row says that a model starts and fits, and how; not how fast it is. A vocabulary of "
+             "Made by `./dev tpu-fit`: libtpu compiles a step ahead of time for chips that are not here, and tells the memory "
+             "that it takes",
+             "on each device. So a row says that a model starts and fits, and how; not how fast it is. A vocabulary of "
              f"{VOCAB:,}, the preset's `batch.rows`;",
              "`auto` chose micro-batches, recomputation and mesh. By " + ", ".join(
                  f"{name} {value}" for name, value in versions.items()) + ".", "",

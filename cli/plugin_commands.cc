@@ -36,7 +36,7 @@ bool HasCommand(const Plugin& plugin, const std::string& name) {
 /// standard error.
 Result<Json> StagesForPlugin(const std::string& name, const Json& request) {
   Options options;
-  options.command = "run";  // whoever names a file to a command of a plugin has that plugin run on it
+  options.command = "run";  // the command of a plugin may run that plugin on the file
   options.dry_run = true;   // but no other that the file names by a path
   options.file = request["file"].AsString();
   for (const auto& [var, value] : request["set"].AsObject())

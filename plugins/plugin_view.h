@@ -1,4 +1,4 @@
-// What a plugin may know of a stage in a pipeline file: plugins/ABI.md, sections 11 and 12.
+// The facts of a stage in a pipeline file that its plugin may know: plugins/ABI.md, sections 11 and 12.
 #pragma once
 
 #include "base/json.h"
@@ -6,7 +6,7 @@
 
 namespace pipeline {
 
-/// {"stage", "type", "config", "makers"} of the stage at `node`: by port what makes an input.
+/// {"stage", "type", "config", "makers"} of the stage at `node`: the makers of its inputs, by port.
 Json StageForPlugin(const Graph& graph, int node);
 
 }  // namespace pipeline

@@ -66,7 +66,7 @@ Result<Json> OneStage(const Json& stages, const std::string& file, const std::st
                       names));
 }
 
-/// What the keys of a stage do not tell is told by what was made: rows of that length have the vocabulary
+/// Rows that are made already tell facts that the keys do not: those of the same length have the vocabulary
 /// that the model will have.
 void FillFromRows(Json& question, const Json& stage, const HostCall& call) {
   const std::string out(stage["makers"]["data"]["out"].AsString());
@@ -83,7 +83,8 @@ void FillFromRows(Json& question, const Json& stage, const HostCall& call) {
   question["vocab"] = vocab;
 }
 
-/// That with libtpu: what was named, else the one for this, else the stage's own.
+/// The interpreter of an environment with libtpu: the one that was named, else the one for this command, else
+/// the stage's own.
 Result<std::string> PythonWithTpu(const std::string& named, std::string_view of_stage) {
   if (!named.empty()) return FindPython(named);
   std::error_code error;

@@ -9,7 +9,7 @@
 
 namespace pipeline {
 
-/// `words` behind `fit`. What is found goes to standard output. kInvalidArgument for wrong words.
+/// `words` behind `fit`. The answer goes to standard output. kInvalidArgument for wrong words.
 Status RunFit(const std::vector<std::string>& words, const HostCall& call);
 
 }  // namespace pipeline

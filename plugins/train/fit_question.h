@@ -1,4 +1,4 @@
-// Whether a model fits: what the trainer is asked, and answers that are kept for `run -n`. CONTRACT.md,
+// Whether a model fits: the question to the trainer, and answers that are kept for `run -n`. CONTRACT.md,
 // section 9.
 #pragma once
 
@@ -17,7 +17,7 @@ Json FitQuestion(const Json& stage);
 /// Where answers to a question are kept, below the working directory.
 std::string FitAnswers(const Json& question);
 
-/// What the figures of this program's trainer are marked with.
+/// The mark of figures that this program's trainer finds.
 std::string FitMark();
 
 /// For people, of a dry run: the kept answers, or the command that finds them.

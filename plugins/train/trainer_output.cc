@@ -20,7 +20,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int kNotSo = 1;  // it has done what was asked, and the answer is no
+constexpr int kNotSo = 1;  // it has done its work, and the answer is no
 constexpr int kBadWords = 64;
 
 Status Pass(ChildProcess& child, const std::stop_token& stop) {

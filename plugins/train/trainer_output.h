@@ -10,8 +10,8 @@
 
 namespace pipeline {
 
-/// Runs `python` with `words` and `input`, and passes on what it prints until it ends. kInvalidArgument where
-/// it ends with 64, kFailedPrecondition where it ends with 1; a message has what it said on standard error.
+/// Runs `python` with `words` and `input`, and passes its output on until it ends. kInvalidArgument where
+/// it ends with 64, kFailedPrecondition where it ends with 1; a message has the end of its standard error.
 Status PrintTrainer(const std::string& python, std::vector<std::string> words, std::string_view input,
                     const HostCall& call);
 

@@ -1,4 +1,4 @@
-"""What `auto` chooses by memory, keeps, and refuses: with compilers of the test's own, and that of a CPU."""
+"""`auto` chooses by memory, keeps its choice, and refuses: with compilers of the test's own, and that of a CPU."""
 
 import contextlib
 import dataclasses
@@ -30,7 +30,7 @@ def config_of(raw, seq_len=1024, vocab=32000):
 
 
 def compiler(factor, asked=None, limit=None):
-    """Takes `factor` times what is estimated."""
+    """Takes `factor` times the estimate."""
     def measure(config, candidate):
         if asked is not None:
             asked.append(candidate)

@@ -61,7 +61,7 @@ class Bounded(unittest.TestCase):
         self.assertNotEqual(fit["chosen"], wide["chosen"])
         self.assertLess(fit["peak_gib"], wide["peak_gib"])
         self.assertEqual([event["step"] for event in smaller.of("restore")], [8])
-        self.assertEqual(smaller.result()["tokens"], 12 * 4 * runs.SEQ_LEN)  # rows of a step are what they were
+        self.assertEqual(smaller.result()["tokens"], 12 * 4 * runs.SEQ_LEN)  # rows of a step are as many as before
 
     def test_nothing_fits(self):
         run = self.run_in("none", 0.01)

@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-# Stands for the interpreter of an environment: notes what it was asked, answers, and keeps an answer where it is told to.
+# Stands for the interpreter of an environment: notes the question, answers, and keeps an answer where it is told to.
 FAKE = """#!/usr/bin/env python3
 import json, os, sys
 words = sys.argv[1:]
@@ -99,7 +99,7 @@ def main():
         shop.lock("jax==2\n")
         shop.run(*dry, "--set", "preset=ja-1b", code=0, says="pipe trainer fit line.yaml")
 
-        # What was made knows better how large the vocabulary is, where its rows are those of the file.
+        # Rows that are there know better how large the vocabulary is, where they are those of the file.
         packed = shop.root / "out/packed"
         packed.mkdir(parents=True)
         for length, vocab in ((1024, 31990), (512, 32000)):
@@ -126,7 +126,7 @@ def main():
         shop.fit("line.yaml", *SET, "--stage", "tain", code=2, says="has no stage `train` called tain; there are: train")
         (shop.root / "none.yaml").write_text("pipe: 1\nname: n\nstages: { s: { type: files, paths: [corpus.txt] } }\n")
         shop.fit("none.yaml", code=2, says="none.yaml")
-    print("a question is asked, its answer kept and shown, and what is wrong refused")
+    print("a question is asked, its answer kept and shown, and wrong words refused")
 
 
 if __name__ == "__main__":

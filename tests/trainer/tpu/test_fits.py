@@ -1,6 +1,6 @@
 """A whole preset on a whole slice, as `pipe trainer fit` answers it: test_fits.py SLICE.
 
-The compiler runs in a process of its own, as it does there; what it says is held to the page of all slices.
+The compiler runs in a process of its own, as it does there.
 """
 
 import contextlib

@@ -1,6 +1,6 @@
-"""Micro-batches, recomputation and meshes that a step could have, with estimates of what each takes and costs.
+"""Micro-batches, recomputation and meshes that a step could have, with estimates of memory and cost.
 
-The estimates only decide what is compiled first; whether it fits is the compiler's word. They count bytes and
+The estimates only decide which is compiled first; whether it fits is the compiler's word. They count bytes and
 operations of a device, and their constants are fitted to compiled steps (tests/trainer/fit_figures.json).
 """
 
@@ -80,7 +80,7 @@ def meshes(config, count):
 
 
 def unbounded(config, count):
-    """The config where no memory bounds it: what is chosen has its first value."""
+    """The config where no memory bounds it: keys that are left to `auto` have their first value."""
     free = {name for section, name in config.auto if section == "mesh"}
     if not free:
         return config
@@ -89,7 +89,7 @@ def unbounded(config, count):
 
 
 def every(config, count):
-    """All that come out even; none where the rows of a step do not, whatever is chosen."""
+    """All that come out even; none where the rows of a step never do."""
     rows, found = config.batch.rows, []
     micros = divisors(rows) if ("batch", "micro") in config.auto else (config.batch.micro,)
     remats = REMAT if ("model", "remat") in config.auto else (config.model.remat,)
@@ -136,7 +136,7 @@ def kept(model, remat, tensor):
 
 @lru_cache(maxsize=4096)
 def bytes_of(config, candidate):
-    """Of a device, at the widest moment of a step."""
+    """The memory of a device at the widest moment of a step."""
     model, shards = config.model, candidate.data * candidate.fsdp
     rows = config.batch.rows // candidate.micro // shards
     tokens, parts = rows * model.seq_len, candidate.fsdp * candidate.tensor
@@ -161,7 +161,7 @@ def operations(model, tokens):
 
 @lru_cache(maxsize=4096)
 def cost(config, candidate):
-    """A step on a device, in operations: those of the model, those done again, and what bytes cost meanwhile."""
+    """A step on a device, in operations: those of the model, those done again, and those that moving bytes costs."""
     model, devices = config.model, candidate.data * candidate.fsdp * candidate.tensor
     layer, table, head = parameters(model)
     whole, scores = operations(model, config.batch.rows * model.seq_len)
@@ -192,7 +192,7 @@ def smallest(config, all_slices):
 
 
 def seconds(config, candidate, peak_tflops, share):
-    """Of a step: the model's operations and those done again, at a share of a published peak."""
+    """Time of a step: the model's operations and those done again, at a share of a published peak."""
     whole, scores = operations(config.model, config.batch.rows * config.model.seq_len)
     again = {"none": 0.0, "dots": scores / 3, "full": whole / 3}[candidate.remat]
     devices = candidate.data * candidate.fsdp * candidate.tensor

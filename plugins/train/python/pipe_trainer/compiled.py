@@ -1,4 +1,4 @@
-"""A step compiled with shapes alone, for what the compiler says of its memory.
+"""A step compiled with shapes alone, for the compiler's figure of its memory.
 
 `python -m pipe_trainer.compiled` does it in a process of its own, for a slice of TPUs that need not be there: JSON
 {"config": …, "slice": "v3-8"} on standard input, memory.Figure as JSON on standard output. A compiler that crashes,
@@ -19,10 +19,10 @@ from . import devices, slices
 from .exits import BadJob
 from .memory import Figure, is_too_much, taken
 
-MOST_SECONDS = 20 * 60  # of one program
+MOST_SECONDS = 20 * 60  # for one program
 LONGEST = 300           # characters of a compiler's message
 
-# libtpu asks no metadata server what this machine is, and does not claim a chip.
+# libtpu asks no metadata server about this machine, and claims no chip.
 WITHOUT_CHIPS = {"JAX_PLATFORMS": "cpu", "TPU_SKIP_MDS_QUERY": "1", "ALLOW_MULTIPLE_LIBTPU_LOAD": "1"}
 
 
@@ -31,7 +31,7 @@ class NoTopology(Exception):
 
 
 def figure_of(config, devices_):
-    """Compiles the step of a config, in which nothing is None but what follows from the mesh, in this process."""
+    """Compiles the step of a config, whose shape is complete, in this process."""
     import jax
     import jax.numpy as jnp
 
@@ -84,7 +84,7 @@ def elsewhere(config, slice_):
 
 
 def outcome(code, out, err, seconds):
-    """What a child left, as a figure."""
+    """The figure that a child left, or the way it ended."""
     lines = out.splitlines()
     with contextlib.suppress(ValueError, TypeError, KeyError, IndexError):
         answer = json.loads(lines[-1])

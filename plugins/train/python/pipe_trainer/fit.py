@@ -15,7 +15,7 @@ from .memory import GIB
 from .throughput import peak_tflops
 
 # Shares of the published peak that training reached: the seed's 0.1b on v3-8, small models on v6e, and on the
-# others what the scaling book calls reasonable.
+# others the share that the scaling book calls reasonable.
 SHARES = {"v2": 0.34, "v3": 0.34, "v6e": 0.25}
 SHARE = 0.40
 NOT_FITTING = 1
@@ -80,7 +80,7 @@ def shaped(config, seq_len, vocab):
 
 
 def answer(config, slice_, measure=compiled.elsewhere):
-    """What is known of a config on a slice, as JSON."""
+    """All that is known of a config on a slice, as JSON."""
     found = search.walk(config, slice_.devices, slice_.bytes,
                         lambda candidate: measure(candidate.of(config), slice_))
     known = {"slice": slice_.name, "devices": slice_.devices, "hosts": slice_.hosts,
@@ -134,8 +134,8 @@ def text_of(found, steps, per_hour):
                      f"{per_hour:g} an hour")
     others = [one for one in found["tried"] if one["candidate"] != found["shown"]]
     for one in others:
-        what = one.get("error") or f"{one['peak_gib']:.2f} GiB"
-        line("also tried", f"{one['candidate']}: {what}")
+        found_out = one.get("error") or f"{one['peak_gib']:.2f} GiB"
+        line("also tried", f"{one['candidate']}: {found_out}")
     line("compiled", f"{found['programs']} program{'s' * (found['programs'] > 1)} in {found['seconds']:.0f} s by "
                      + ", ".join(f"{name} {value}" for name, value in found["versions"].items() if name != "step"))
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""How much a device holds, and what a compiled program takes of it."""
+"""How much a device holds, and how much of it a compiled program takes."""
 
 import re
 from dataclasses import asdict, dataclass
@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from . import slices
 
 GIB = slices.GIB
-SHARE = 0.96  # of a device, for the step; rows on their way, metrics and gaps take the rest
+SHARE = 0.96  # a step may have so much of a device; rows on their way, metrics and gaps take the rest
 
 
 def of_device(device):
@@ -33,8 +33,8 @@ def holds_whole(setup):
 
 @dataclass(frozen=True)
 class Figure:
-    """What the compiler says of a step, of each device."""
-    peak: int | None = None         # bytes; of a program that does not fit, what it would take
+    """The compiler's account of a step, for each device."""
+    peak: int | None = None         # bytes; also of a program that does not fit
     arguments: int | None = None
     temporaries: int | None = None
     flops: float | None = None      # as the compiler counts them: the body of a loop once

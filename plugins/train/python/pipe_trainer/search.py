@@ -18,13 +18,13 @@ from .exits import BAD_JOB, ENVIRONMENT, BadJob, Ended
 from .memory import GIB, Figure
 
 MOST_COMPILES = 6
-MOST_DEATHS = 2  # of the compiler, before the machine is blamed
+MOST_DEATHS = 2  # ends of the compiler itself, before the machine is blamed
 KEPT = "fit.json"
 
 
 @dataclass
 class Walk:
-    """What was compiled on the way, by rung of the ladder."""
+    """The figures found on the way, by rung of the ladder."""
     rungs: list
     usable: int
     figures: dict = field(default_factory=dict)
@@ -64,7 +64,7 @@ def first_below(estimates, bound, first=0):
 
 
 def next_smaller(rung, estimates, figure, usable, left):
-    """The estimate is held to what the compiler said: a ladder has more rungs than there is time."""
+    """The estimate is held to the compiler's figure: a ladder has more rungs than there is time."""
     if left == 1:
         return len(estimates) - 1
     ratio = figure.peak / estimates[rung] if figure.peak else 1.0
@@ -72,7 +72,7 @@ def next_smaller(rung, estimates, figure, usable, left):
 
 
 def resolve(config, devices, run_dir, tell=lambda text: None):
-    """(the config with what was chosen in it, what is told of it). `tell` gets a line before each compilation."""
+    """(the config with the choice in it, the facts that are told of it). `tell` gets a line before each compilation."""
     count = len(devices)
     usable = memory.of_device(devices[0]) if config.auto else None
     if usable is None:
@@ -92,7 +92,7 @@ def resolve(config, devices, run_dir, tell=lambda text: None):
 
     found = walk(config, count, usable, measure)
     if not found.rungs:
-        return candidates.unbounded(config, count), told(config, None, usable, where)  # `arrange` says what is uneven
+        return candidates.unbounded(config, count), told(config, None, usable, where)  # `arrange` names the uneven key
     if found.best is None:
         raise refusal(config, found, where, slices.of_devices(devices[0].device_kind, count))
     candidate, figure = found.rungs[found.best], found.figures[found.best]
@@ -113,7 +113,7 @@ def measured(config, devices):
 
 
 def agreed(value):
-    """What the first process read or found, on all of them: a search takes the same way everywhere."""
+    """The value of the first process on all of them: a search takes the same way everywhere."""
     import jax
     if jax.process_count() == 1:
         return value
@@ -137,7 +137,7 @@ def told(config, figure, usable, where, kept=False):
 
 
 def refusal(config, found, where, slice_):
-    """Why nothing fits, in one line, with what would."""
+    """Why nothing fits, in one line, with a slice that would hold it."""
     tried = [figure for _, figure in found.tried]
     if all(figure.error for figure in tried):
         figure = tried[-1]
@@ -173,7 +173,7 @@ def key_of(config, where):
 
 
 def versions():
-    """Whatever has a say in the compiled step: libraries, and the modules that it is made of."""
+    """Everything with a say in the compiled step: libraries, and the modules that it is made of."""
     from importlib import metadata
     found = {name: value for name, value in machine.versions().items() if name in ("jax", "jaxlib", "optax")}
     with contextlib.suppress(metadata.PackageNotFoundError):
@@ -205,7 +205,7 @@ def keep(path, key, candidate, figure):
 
 
 def read_kept(path, key):
-    """None for what is not there, is damaged, or was found for something else."""
+    """None for a file that is not there, is damaged, or was written for another run."""
     try:
         kept = json.loads(path.read_text(encoding="utf-8"))
         if kept["pipe_fit"] != 1 or any(kept[name] != value for name, value in key.items()):

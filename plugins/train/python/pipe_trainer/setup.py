@@ -27,7 +27,7 @@ class Setup(Arrangement):
     job: object
     rows: object         # data.Rows of the split that is trained on
     eval_rows: object
-    fit: dict            # what `auto` chose, and the memory that it was chosen by
+    fit: dict            # the choice of `auto`, and the memory behind it
 
 
 def prepare(job, rows=None, eval_rows=None, devices=None, tell=lambda text: None):

@@ -1,4 +1,4 @@
-"""Names of TPU slices: how many devices each has, what one of them holds, and what libtpu calls the slice."""
+"""Names of TPU slices: how many devices each has, the memory of one, and the slice's name in libtpu."""
 
 import re
 from dataclasses import dataclass
@@ -10,10 +10,10 @@ GIB = 1 << 30
 
 @dataclass(frozen=True)
 class Generation:
-    """A device is what JAX counts: a core of v2 and v3, a chip of the others."""
+    """A device is one as JAX counts them: a core of v2 and v3, a chip of the others."""
     kind: str             # beginning of device_kind
-    gib: float            # of a device, what a program may take of it
-    per_name: int         # what the number of a name counts for each chip: 2 where that is cores
+    gib: float            # of a device, for a program
+    per_name: int         # units of a name's number for each chip: 2 where they are cores
     per_chip: int         # devices
     per_host: int         # chips of a machine
     shapes: dict          # chips: the slice as libtpu has it
@@ -61,7 +61,7 @@ class Slice:
 
     @property
     def bytes(self):
-        """Of a device."""
+        """The memory of a device."""
         return int(self._facts.gib * GIB)
 
 
@@ -80,7 +80,7 @@ def parse(name):
 
 
 def generation_of(kind):
-    """Of a device_kind; None for what is no TPU that is known here."""
+    """The generation of a device_kind; None for a device that is no TPU known here."""
     if kind in OTHER_KINDS:
         return OTHER_KINDS[kind]
     found = [name for name, facts in GENERATIONS.items() if kind.startswith(facts.kind)]
