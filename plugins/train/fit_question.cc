@@ -6,6 +6,7 @@
 
 #include "base/digest.h"
 #include "base/str.h"
+#include "plugins/train/event_lines.h"
 #include "plugins/train/trainer_environment.h"
 
 namespace pipeline {
@@ -15,6 +16,7 @@ namespace {
 constexpr std::string_view kTpu = "tpu";
 constexpr std::size_t kMostAnswers = 1 << 20;
 constexpr std::size_t kMostShown = 8;
+constexpr std::size_t kMostText = 200;
 
 Json ReadAnswers(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -71,7 +73,8 @@ std::vector<std::string> KeptFit(const Json& stage) {
   std::vector<std::string> lines;
   for (const auto& [slice, answer] : answers.AsObject())
     if (lines.size() < kMostShown)
-      lines.push_back(StrCat("stage '", stage["stage"].AsString(), "': ", answer.AsString()));
+      lines.push_back(
+          StrCat("stage '", stage["stage"].AsString(), "': ", Readable(answer.AsString(), kMostText)));
   if (lines.empty())
     lines.push_back(StrCat("stage '", stage["stage"].AsString(),
                            "': whether it fits a TPU, and how long it takes there: ", FitCommand(stage)));

@@ -27,7 +27,7 @@ GENERATIONS = {
     "v3": Generation("TPU v3", 15.48, 2, 2, 4, SQUARE),
     "v4": Generation("TPU v4", 30.75, 2, 1, 4, CUBE),
     "v5e": Generation("TPU v5 lite", 15.75, 1, 1, 8, FLAT),
-    "v5p": Generation("TPU v5", 94.75, 2, 1, 4, CUBE),
+    "v5p": Generation("TPU v5", 95.0, 2, 1, 4, CUBE),
     "v6e": Generation("TPU v6 lite", 31.25, 1, 1, 8, FLAT),
 }
 OTHER_NAMES = {"v5litepod": "v5e", "v6litepod": "v6e"}
