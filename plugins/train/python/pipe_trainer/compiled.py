@@ -108,7 +108,8 @@ def topology(slice_):
     """The devices of a slice that need not be there."""
     from jax.experimental import topologies
     try:
-        return topologies.get_topology_desc(platform="tpu", topology_name=slice_.topology).devices
+        there = topologies.get_topology_desc(platform="tpu", topology_name=slice_.topology, **slice_.chip_options)
+        return there.devices
     except Exception as error:  # no libtpu, one that knows no such slice, a lock: each has its own type
         raise NoTopology(f"{slice_.name}: {devices.first_line(error)}") from error
 

@@ -60,6 +60,11 @@ class Slice:
         return f"{self.generation}:{self._facts.shapes[self.chips]}"
 
     @property
+    def chip_options(self):
+        """Words of libtpu's topology: without them the two cores of a v4 or a v5p are a device each."""
+        return {"chip_config_name": "megacore"} if self._facts.per_name > self._facts.per_chip else {}
+
+    @property
     def bytes(self):
         """The memory of a device."""
         return int(self._facts.gib * GIB)
