@@ -200,13 +200,22 @@ bool IsOfArtifact(const UnitLine& line) {
 }
 
 LastLogged LastOf(const RunLog& log, const std::string& stage) {
+  const std::string prefix = stage + "/";
+  std::pair<std::uint32_t, std::string> newest;                   // segment and unit
+  std::vector<std::pair<std::uint32_t, std::string>> not_pieces;  // whose names begin with a number
+  log.ForEach(prefix, [&](std::string_view unit, std::uint32_t segment) {
+    if (segment > newest.first) newest = {segment, std::string(unit)};
+    const char first = unit.size() > prefix.size() ? unit[prefix.size()] : '0';
+    if (first < '0' || first > '9') not_pieces.emplace_back(segment, unit);
+  });
   LastLogged last;
-  std::uint32_t newest = 0;
-  for (const UnitLine* line : log.List(stage + "/")) {
-    if (!line->place.empty() && line->segment >= newest && IsOfArtifact(*line)) last.place = line->place;
-    if (line->segment > newest) newest = line->segment;
+  // A line that cannot be decoded says nothing, the number of its segment neither.
+  if (newest.first > 0 && log.Find(newest.second) != nullptr) last.segment = log.FindSegment(newest.first);
+  std::sort(not_pieces.begin(), not_pieces.end());
+  for (auto unit = not_pieces.rbegin(); unit != not_pieces.rend() && last.place.empty(); ++unit) {
+    const UnitLine* const line = log.Find(unit->second);
+    if (line != nullptr && IsOfArtifact(*line)) last.place = line->place;
   }
-  last.segment = log.FindSegment(newest);
   return last;
 }
 

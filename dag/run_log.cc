@@ -38,6 +38,7 @@ std::optional<std::uint32_t> VersionOf(std::string_view text) {
 struct Kept {
   std::string_view text;         // without its LF; owned by State::texts
   std::string_view provisional;  // unescaped; owned by State::texts
+  std::uint32_t segment = 0;
   mutable std::unique_ptr<UnitLine> decoded = {};
 
   /// Null when a field does not parse: the unit then counts as not done.
@@ -152,7 +153,7 @@ bool RunLog::State::ApplyUnit(const LineHead& head, UnitState unit_state, std::s
   UnitEntry& entry = units[*unit];
   std::optional<Kept>& place = unit_state == UnitState::kFailed ? entry.failed : entry.standing;
   if (unit_state != UnitState::kFailed) entry.failed.reset();
-  place = Kept{line, *provisional};
+  place = Kept{line, *provisional, head.segment};
   return true;
 }
 
@@ -289,6 +290,13 @@ std::vector<const UnitLine*> RunLog::List(std::string_view prefix) const {
   for (const auto& [unit, entry] : found)
     if (const UnitLine* line = entry->last().line()) lines.push_back(line);
   return lines;
+}
+
+void RunLog::ForEach(std::string_view prefix,
+                     const std::function<void(std::string_view unit, std::uint32_t segment)>& visit) const {
+  const std::scoped_lock lock(state_->mutex);
+  for (const auto& [unit, entry] : state_->units)
+    if (unit.substr(0, prefix.size()) == prefix) visit(unit, entry.last().segment);
 }
 
 const SegmentLine* RunLog::FindSegment(std::uint32_t number) const {

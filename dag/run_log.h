@@ -87,6 +87,10 @@ class RunLog {
   const UnitLine* FindDone(std::string_view unit) const;
   /// All units beginning with `prefix`, last lines, by name.
   std::vector<const UnitLine*> List(std::string_view prefix) const;
+  /// Calls `visit` with each unit that begins with `prefix` and the segment of its last line, in no order: of
+  /// 100,000 lines none is decoded. `visit` asks this log nothing.
+  void ForEach(std::string_view prefix,
+               const std::function<void(std::string_view unit, std::uint32_t segment)>& visit) const;
   /// Null where its line was damaged: what it described is then unknown.
   const SegmentLine* FindSegment(std::uint32_t number) const;
   /// Every run, in the order they began.

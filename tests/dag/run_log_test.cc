@@ -233,6 +233,26 @@ TEST_F(RunLogTest, VoidTakesBackOneUnitAndLeavesTheEndLine) {
   EXPECT_NE(log->FindDone("a/0000-*"), nullptr);
 }
 
+TEST_F(RunLogTest, EachUnitIsVisitedWithTheSegmentOfItsLastLine) {
+  const auto log = OpenLog();
+  const auto append = [&](std::string unit, std::uint32_t segment, UnitState state) {
+    UnitLine line = Done(std::move(unit));
+    line.segment = segment;
+    line.state = state;
+    EXPECT_TRUE(log->Append(line).ok());
+  };
+  append("b/1", 1, UnitState::kDone);
+  append("b/1", 3, UnitState::kDone);
+  append("b/2", 2, UnitState::kDone);
+  append("b/2", 4, UnitState::kFailed);
+  append("b/3", 5, UnitState::kDone);
+  append("b/3", 5, UnitState::kVoid);
+  append("bb/1", 6, UnitState::kDone);
+  std::map<std::string, std::uint32_t> seen;
+  log->ForEach("b/", [&](std::string_view unit, std::uint32_t segment) { seen.emplace(unit, segment); });
+  EXPECT_EQ(seen, (std::map<std::string, std::uint32_t>{{"b/1", 3}, {"b/2", 4}}));
+}
+
 TEST_F(RunLogTest, ListIsSortedAndKeepsToItsPrefix) {
   const auto log = OpenLog();
   for (const char* unit : {"b/0000-00001", "a/-", "b/0000-00000", "bb/-"})
