@@ -206,8 +206,15 @@ class Child(unittest.TestCase):
         for text, gib in (("RESOURCE_EXHAUSTED: Ran out of memory in memory space hbm. Used 14.50G of 7.48G hbm.", 14.5),
                           ("Used 512.00M of 7.48G hbm", 0.5),
                           ("RESOURCE_EXHAUSTED: Out of memory while trying to allocate 2147483648 bytes.", 2.0),
+                          ("RESOURCE_EXHAUSTED: Ran out of memory on HBM, the total memory required for HLO temporaries (7.95G) "
+                           "exceeds available HBM (7.48G).", 7.95),
                           ("INTERNAL: something else", None)):
             self.assertEqual(memory.taken(text), gib and int(gib * GIB))
+
+    def test_whose_memory_is_full(self):
+        for text, device in (("Ran out of memory in memory space vmem", True), ("exceeds available HBM (7.48G)", True),
+                             ("RESOURCE_EXHAUSTED: Out of memory allocating 8 bytes", False), ("std::bad_alloc", False)):
+            self.assertEqual(memory.is_of_device(text), device, text)
 
 
 class Names(unittest.TestCase):

@@ -37,6 +37,14 @@ def rows(count=4, seed=0):
     return jnp.asarray(batch.tokens), jnp.asarray(lengths)
 
 
+def products(program):
+    """How many products of matrices are written in a program; the body of a loop counts once."""
+    inner = [part for equation in program.eqns for value in equation.params.values()
+             for part in (value if isinstance(value, (list, tuple)) else [value])]
+    return (sum(equation.primitive.name == "dot_general" for equation in program.eqns)
+            + sum(products(getattr(part, "jaxpr", part)) for part in inner if hasattr(getattr(part, "jaxpr", part), "eqns")))
+
+
 class WhatIsSeen(unittest.TestCase):
     def test_a_token_changes_nothing_before_it_and_nothing_in_another_document(self):
         for shape in (SMALL, SEED_SHAPE):
@@ -121,6 +129,18 @@ class EqualForms(unittest.TestCase):
     def test_layers_computed_again_or_scanned_are_the_same(self):
         for change in ({"remat": "dots"}, {"remat": "full"}, {"unroll": 1}):
             self.same(gradient_of(dataclasses.replace(SMALL, **change), *self.batch)(self.params), 1e-5)
+
+    def test_remat_decides_which_products_are_made_again(self):
+        """`dots` keeps those with parameters, so that the scores of attention alone are made again; `full` keeps none."""
+        for shape, projections in ((SMALL, 7), (SEED_SHAPE, 6)):
+            params = model.init(shape, jax.random.key(0))
+            made = {}
+            for remat in ("none", "dots", "full"):
+                changed = dataclasses.replace(shape, remat=remat)
+                program = jax.make_jaxpr(jax.grad(lambda params, changed=changed: loss_of(changed, params, *self.batch)))(params)
+                made[remat] = products(program.jaxpr)
+            self.assertLessEqual(made["dots"] - made["none"], 2, (shape.family, made))
+            self.assertGreaterEqual(made["full"] - made["none"], projections, (shape.family, made))
 
     def test_bfloat16_is_near(self):
         self.same(gradient_of(SMALL, *self.batch, compute=jnp.bfloat16)(self.params), 0.03)

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from . import devices, slices
 from .exits import BadJob
-from .memory import Figure, is_too_much, taken
+from .memory import Figure, is_of_device, is_too_much, taken
 
 MOST_SECONDS = 20 * 60  # for one program
 LONGEST = 300           # characters of a compiler's message
@@ -56,7 +56,8 @@ def figure_of(config, devices_):
         seconds = time.monotonic() - began
         if is_too_much(text) and taken(text) is not None:
             return Figure(peak=taken(text), seconds=seconds)
-        return Figure(error=" ".join(text.split())[:LONGEST], died=is_too_much(text), seconds=seconds)
+        return Figure(error=" ".join(text.split())[:LONGEST], died=is_too_much(text) and not is_of_device(text),
+                      seconds=seconds)
     held = program.memory_analysis()
     cost = program.cost_analysis() or {}
     cost = cost[0] if isinstance(cost, list) else cost

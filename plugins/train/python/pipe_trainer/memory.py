@@ -54,7 +54,8 @@ class Figure:
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 NUMBER = r"([\d.]+)\s*([KMG]?)i?B?"
 TOO_MUCH = (re.compile(rf"Used {NUMBER} of [\d.]+", re.I), re.compile(rf"Total hbm usage >= {NUMBER}", re.I),
-            re.compile(rf"allocat\w* {NUMBER}", re.I))
+            re.compile(rf"allocat\w* {NUMBER}", re.I),
+            re.compile(rf"total memory required for [\w ]+\({NUMBER}\) exceeds available HBM", re.I))
 
 
 def taken(text):
@@ -68,3 +69,8 @@ def taken(text):
 
 def is_too_much(text):
     return "RESOURCE_EXHAUSTED" in text or "Ran out of memory" in text or "out of memory" in text.lower()
+
+
+def is_of_device(text):
+    """Whether a message that is_too_much speaks of a device's memory, not of this machine's."""
+    return re.search(r"\bHBM\b|memory space \w+|\bvmem\b", text, re.I) is not None

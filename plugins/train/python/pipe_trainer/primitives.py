@@ -25,6 +25,10 @@ def project(x, weight, contracted):
 @jax.custom_vjp
 def matmul(x, weight):
     """Of two matrices."""
+    return product(x, weight)
+
+
+def product(x, weight):
     return x @ weight.astype(x.dtype)
 
 
@@ -34,7 +38,8 @@ def matmul_backward(kept, d_y):
     return d_y @ weight.astype(x.dtype).T, jnp.matmul(x.T, d_y, preferred_element_type=weight.dtype)
 
 
-matmul.defvjp(lambda x, weight: (matmul(x, weight), (x, weight)), matmul_backward)
+# Not `matmul`: `remat: dots` keeps results of products, and a function with a gradient of its own is none to it.
+matmul.defvjp(lambda x, weight: (product(x, weight), (x, weight)), matmul_backward)
 
 
 @jax.custom_vjp
