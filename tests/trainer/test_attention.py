@@ -12,7 +12,7 @@ import session
 import jax
 import jax.numpy as jnp
 
-from pipe_trainer import attention, exits, job, kernels, run, selfcheck, signals
+from pipe_trainer import attention, exits, job, kernels, memory, run, search, selfcheck, signals
 from pipe_trainer.setup import prepare
 
 REFERENCE = attention.reference
@@ -38,6 +38,11 @@ def not_compiled(q, k, v, segments):
 
 def too_large(q, k, v, segments):
     raise jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: Ran out of memory in memory space hbm.")
+
+
+def choice_that_fails(config, *others, choose=attention.choose):
+    """`auto` takes a kernel that does not compile."""
+    return ("splash", not_compiled, None) if config.attention == "auto" else choose(config, *others)
 
 
 def inputs_of(setup):
@@ -123,7 +128,7 @@ class Attention(unittest.TestCase):
             self.assertEqual(selfcheck.together(lambda: "mine"), ("mine", None))
 
     def test_a_run_whose_kernel_fails_says_what_it_uses_and_ends_well(self):
-        chosen = mock.patch.object(attention, "choose", lambda *_: ("splash", not_compiled, None))
+        chosen = mock.patch.object(attention, "choose", choice_that_fails)
         with tempfile.TemporaryDirectory() as place, chosen:
             data = runs.make_rows(Path(place) / "rows")
             events = Told()
@@ -133,6 +138,21 @@ class Attention(unittest.TestCase):
         self.assertEqual([event["attention"] for event in events.of("hello")], ["reference"])
         self.assertIn("splash on cpu fails: INTERNAL: Mosaic", events.of("warn")[0]["text"])
         self.assertEqual(events.of("bye")[0]["summary"]["steps"], 2)
+
+    def test_auto_chooses_by_the_memory_of_the_form_that_is_left(self):
+        rows, searched = session.random_rows(8), []
+
+        def measured(config, devices):
+            searched.append(config.model.attention)
+            return memory.Figure(peak=5)
+        with tempfile.TemporaryDirectory() as place, mock.patch.object(attention, "choose", choice_that_fails), \
+                mock.patch.object(memory, "of_device", lambda device: memory.GIB), \
+                mock.patch.object(search, "measured", measured):
+            setup = prepare(session.small_job(place), rows, rows, check=selfcheck.check_attention)
+            again = prepare(session.small_job(place), rows, rows, check=selfcheck.check_attention)
+        self.assertEqual(searched, ["reference"])
+        self.assertEqual((setup.attention, setup.attend, again.fit["kept"]), ("reference", attention.reference, True))
+        self.assertIn("splash on cpu fails: INTERNAL: Mosaic", setup.lack)
 
     def test_a_kernel_that_is_not_here_is_refused_by_name_and_replaced_otherwise(self):
         for name in ("splash", "cudnn"):

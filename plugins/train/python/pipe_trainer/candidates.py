@@ -88,6 +88,12 @@ def unbounded(config, count):
     return replace(config, mesh=replace(config.mesh, data=data, fsdp=fsdp, tensor=tensor))
 
 
+def first(config, count):
+    """The config with the first candidate that comes out even, whatever it takes."""
+    found = every(config, count) if config.auto else []
+    return found[0].of(config) if found else unbounded(config, count)
+
+
 def every(config, count):
     """All that come out even; none where the rows of a step never do."""
     rows, found = config.batch.rows, []

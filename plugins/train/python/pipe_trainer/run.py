@@ -22,7 +22,7 @@ from .setup import prepare
 def run(job, events, stop):
     clock = Clock()
     events.emit("phase", name="init")
-    setup = check_attention(prepare(job, tell=partial(compiling, events)))
+    setup = prepare(job, tell=partial(compiling, events), check=check_attention)
     whole = asdict(setup.config)
     events.emit("hello", versions=devices.versions(), devices=[str(device) for device in jax.devices()],
                 backend=jax.default_backend(), processes=jax.process_count(), attention=setup.attention,

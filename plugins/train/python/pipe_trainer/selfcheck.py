@@ -15,8 +15,8 @@ ENOUGH = 0.999  # cosine; two right forms in 16 bits are nearer
 
 
 def check_attention(setup):
-    """The setup with a form that can be relied on: its own, or the reference where that fails or disagrees here, with
-    the reason in `lack`. Several processes decide the same."""
+    """The arrangement with a form that can be relied on: its own, or the reference where that fails or disagrees here,
+    with the reason in `lack`. Several processes decide the same."""
     if setup.attention == "reference":
         return setup
     ours, why = together(lambda: computed(setup, setup.attend))

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import jax
 import jax.numpy as jnp
 
-from . import attention, data, loss, search, sharding
+from . import attention, candidates, data, loss, search, sharding
 from .config import Config
 from .exits import BAD_DATA, BadJob, Ended
 
@@ -30,15 +30,29 @@ class Setup(Arrangement):
     fit: dict            # the choice of `auto`, and the memory behind it
 
 
-def prepare(job, rows=None, eval_rows=None, devices=None, tell=lambda text: None):
-    """`tell`: called with a line before each program that is compiled to see whether it fits."""
+def prepare(job, rows=None, eval_rows=None, devices=None, tell=lambda text: None, check=None):
+    """`tell`: called with a line before each program that is compiled to see whether it fits. `check`: gives an
+    arrangement with a form of attention that can be relied on; before `auto` chooses, because a form has its memory."""
     rows = rows or data.Rows(job.data["dir"], job.data["train"], job.seed, job.config.data.native)
     eval_rows = eval_rows or data.Rows(job.data["dir"], job.data["validation"], job.seed, job.config.data.native)
     check_tokenizer(job.tokenizer, rows.tokenizer)
     devices = jax.devices() if devices is None else devices
-    config, fit = search.resolve(fill_in(job.config, rows), devices, job.run_dir, tell)
+    config, lack = fill_in(job.config, rows), None
+    if check is not None:
+        config, lack = relied_on(config, devices, check)
+    config, fit = search.resolve(config, devices, job.run_dir, tell)
     arranged = arrange(config, devices)
+    arranged = replace(arranged, lack=lack or arranged.lack)
     return Setup(**vars(arranged), job=job, rows=rows, eval_rows=eval_rows, fit=fit)
+
+
+def relied_on(config, devices, check):
+    """(the config with another form of attention where its own fails the check, why)."""
+    arranged = arrange(candidates.first(config, len(devices)), devices)
+    checked = check(arranged)
+    if checked.attention != arranged.attention:
+        config = replace(config, model=replace(config.model, attention=checked.attention))
+    return config, checked.lack
 
 
 def arrange(config, devices):
