@@ -73,17 +73,21 @@ class Killed(BaseException):
     """Nothing catches it."""
 
 
+def kill():
+    raise Killed
+
+
 @contextlib.contextmanager
-def killed_at(number):
-    """The change of files with this number, and every later one, is not made. Gives an object that says whether it
-    came to that (`killed`)."""
+def killed_at(number, kill=kill):
+    """The change of files with this number, and every later one, is not made; None: all are. Gives an object that says
+    whether it came to that (`killed`), and how many were made (`count`)."""
     made = SimpleNamespace(count=0, killed=False)
 
     def counted(change):
         def checked(*arguments, **named):
-            if made.count >= number:
+            if number is not None and made.count >= number:
                 made.killed = True
-                raise Killed(f"{change.__name__} {arguments}")
+                kill()
             made.count += 1
             return change(*arguments, **named)
         return checked

@@ -67,8 +67,8 @@ class Loop:
         self.rate_scale = facts["rate_scale"]
         self.events.step = self.done
         if passed and passed[-1] != self.done:
+            self.selection.forget_beyond(self.done)  # first: behind a kill nothing else says that it is to be done
             self.checkpoints.drop_beyond(self.done)
-            self.selection.forget_beyond(self.done)
             self.events.emit("extend", **{"from": passed[-1], "to": self.done})
         self.events.emit("restore", path=self.checkpoints.path(self.done))
         if self.continuation.keeps(self.done) and self.done < self.job.steps:
