@@ -19,12 +19,13 @@ OPERATIONS_PER_EXCHANGE = 2e9  # that a device waits for until the first byte co
 EXCHANGES = 7  # matrices of a layer, each gathered by itself
 MOST_TENSOR = 8
 
-# Fitted: whole states beside the state itself, and the share of the logits' piece that is there several times.
+# Fitted, as multiples of the bytes that shapes give.
 GRADIENTS = 1.1
-ACCUMULATED = 1.0
-PIECES = 2.0
-WORKING = 1.2
-FIXED = 48 << 20
+ACCUMULATED = 2.7                             # gradients of the micro-batches before, and copies on their way
+WAITING = {"none": 1.0, "dots": 1.15, "full": 2.8}
+WORKING = 0.75
+LOGITS = 1.45
+FIXED = 80 << 20
 
 
 @dataclass(frozen=True)
@@ -136,8 +137,8 @@ def kept(model, remat, tensor):
     if remat == "full":
         return 2 * d
     if remat == "dots":
-        return 2 * (3 * d + q + kv + (1 if model.family == "lm1b" else 2) * ff)
-    return 2 * (6 * d + 2 * q + 1.5 * kv + q + (2 if model.family == "lm1b" else 3) * ff)
+        return 2 * (3 * d + q + kv + 2 * ff)
+    return 2 * (6 * d + 3 * q + 1.5 * kv + (4 if model.family == "lm1b" else 3) * ff)
 
 
 @lru_cache(maxsize=4096)
@@ -147,15 +148,13 @@ def bytes_of(config, candidate):
     rows = config.batch.rows // candidate.micro // shards
     tokens, parts = rows * model.seq_len, candidate.fsdp * candidate.tensor
     wide = 1 if model.compute != "float32" else 2
-    layer, table, head = parameters(model)
-    state = 12 * count(model) / parts
+    state = (16 if config.regularizers.ema else 12) * count(model) / parts
     gradients = 4 * count(model) / parts * (GRADIENTS + (ACCUMULATED if candidate.micro > 1 else 0))
-    gathered = 2 * wide * (2 * layer + 2 * table) / candidate.tensor + 4 * table / candidate.tensor
-    waiting = kept(model, candidate.remat, candidate.tensor) * wide * tokens * model.layers
+    waiting = WAITING[candidate.remat] * kept(model, candidate.remat, candidate.tensor) * wide * tokens * model.layers
     working = WORKING * kept(model, "none", candidate.tensor) * wide * tokens
     positions = loss.positions_at_a_time(model, max(rows, 1))
-    logits = PIECES * 4 * rows * positions * model.padded_vocab / candidate.tensor + 4 * wide * tokens * model.d
-    return int(state + gradients + gathered + waiting + max(working, logits) + FIXED)
+    logits = LOGITS * 4 * rows * positions * model.padded_vocab / candidate.tensor
+    return int(state + gradients + waiting + working + logits + FIXED)
 
 
 def operations(model, tokens):
