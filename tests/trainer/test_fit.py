@@ -85,6 +85,10 @@ class Candidates(unittest.TestCase):
         for preset in PRESETS:
             rungs = candidates.ladder(config_of({"preset": preset}), 8)
             config = config_of({"preset": preset})
+            parted = max(candidates.every(config, 8), key=lambda one: (one.fsdp * one.tensor, one.micro, one.remat == "full"))
+            self.assertIn(parted, rungs)
+            if candidates.bytes_of(config, rungs[-1]) > candidates.bytes_of(config, rungs[-2]):
+                self.assertEqual(rungs.pop(), parted)
             taken = [candidates.bytes_of(config, rung) for rung in rungs]
             costs = [candidates.cost(config, rung) for rung in rungs]
             self.assertEqual(taken, sorted(taken, reverse=True))

@@ -108,12 +108,15 @@ def every(config, count):
 
 
 def ladder(config, count):
-    """From the fastest to the one that takes least, each less memory than every one before it, by estimate."""
-    rungs = []
-    for candidate in sorted(every(config, count), key=lambda one: (cost(config, one), bytes_of(config, one))):
+    """From the fastest to the one that takes least, each less memory than every one before it, by estimate; then, where
+    that is another one, the one in the most parts."""
+    rungs, all_ = [], every(config, count)
+    for candidate in sorted(all_, key=lambda one: (cost(config, one), bytes_of(config, one))):
         if not rungs or bytes_of(config, candidate) < bytes_of(config, rungs[-1]):
             rungs.append(candidate)
-    return rungs
+    # Nothing is refused by an estimate alone.
+    parted = max(all_, key=lambda one: (one.fsdp * one.tensor, one.micro, REMAT.index(one.remat)), default=None)
+    return rungs if parted is None or parted in rungs else [*rungs, parted]
 
 
 @lru_cache(maxsize=64)
