@@ -33,6 +33,13 @@ def starts(slice_, preset):
 class Starts(unittest.TestCase):
     asked = SLICES
 
+    def test_the_compiler_knows_every_slice_that_has_a_name(self):
+        for slice_ in slices.every():
+            with self.subTest(slice=slice_.name):
+                found = compiled.topology(slice_)
+                self.assertEqual(len(found), slice_.devices)
+                self.assertEqual(slices.of_devices(found[0].device_kind, len(found)), slice_)
+
     def test_each_preset_compiles_and_fits(self):
         devices.random_numbers()
         for name in self.asked:

@@ -61,8 +61,10 @@ class Slice:
 
     @property
     def chip_options(self):
-        """Words of libtpu's topology: without them the two cores of a v4 or a v5p are a device each."""
-        return {"chip_config_name": "megacore"} if self._facts.per_name > self._facts.per_chip else {}
+        """Words of libtpu's topology: without them the two cores of a v4 or a v5p are a device each, and a machine has
+        four chips."""
+        words = {"chip_config_name": "megacore"} if self._facts.per_name > self._facts.per_chip else {}
+        return words | ({"chips_per_host_bounds": [1, 1, 1]} if self.chips == 1 else {})
 
     @property
     def bytes(self):
