@@ -28,6 +28,14 @@ std::string Decimal(double number) {
   return std::string(text.data(), end);
 }
 
+constexpr std::array<std::string_view, 4> kBoundariesNames = {"none", "spaces", "cuts", "cuts_in_words"};
+
+/// The trainers that load such a layout put a space in front of each line.
+WordStarts WordStartsOf(const TrainingSettings& settings) {
+  if (settings.boundaries != Boundaries::kCutsInWords) return WordStarts::kDropped;
+  return settings.layout->keeps_text ? WordStarts::kBehindSpace : WordStarts::kBehindSpaceOrLine;
+}
+
 /// What the library and the map take for so many distinct morphemes.
 std::uint64_t MorphemeMemory(std::uint64_t distinct) { return 32 * kMiB + distinct * 750; }
 
@@ -44,15 +52,22 @@ std::optional<std::int64_t> NumberBehind(std::string_view text, std::string_view
 }  // namespace
 
 std::string_view BoundariesName(Boundaries boundaries) {
-  constexpr std::array<std::string_view, 3> kNames = {"none", "spaces", "cuts"};
-  return kNames[static_cast<std::size_t>(boundaries)];
+  return kBoundariesNames[static_cast<std::size_t>(boundaries)];
+}
+
+std::optional<Boundaries> BoundariesNamed(std::string_view name) {
+  const auto found = std::find(kBoundariesNames.begin(), kBoundariesNames.end(), name);
+  if (found == kBoundariesNames.end()) return std::nullopt;
+  return static_cast<Boundaries>(found - kBoundariesNames.begin());
 }
 
 // Measured on Japanese prose, each a little above what was seen.
 std::uint64_t TrainingMemory(const TrainingSettings& settings, std::uint64_t text_bytes,
                              std::uint64_t lines) {
-  if (settings.boundaries == Boundaries::kCuts) {
-    const double distinct = 2 * 18 * std::sqrt(static_cast<double>(text_bytes));
+  if (OfDistinctMorphemes(settings.boundaries)) {
+    const double kinds =
+        settings.boundaries == Boundaries::kCuts ? 1 : 2;  // at the front of words, and inside
+    const double distinct = kinds * 2 * 18 * std::sqrt(static_cast<double>(text_bytes));
     return MorphemeMemory(static_cast<std::uint64_t>(distinct));
   }
   if (settings.model == "char") return 32 * kMiB + text_bytes * 6 + lines * 40;
@@ -66,7 +81,11 @@ std::uint64_t TrainingMemory(const TrainingSettings& settings, std::uint64_t tex
 
 TokenizerTraining::TokenizerTraining(std::string program, const TrainingSettings& settings,
                                      std::uint64_t memory, std::stop_token stop)
-    : program_(std::move(program)), settings_(settings), memory_(memory), stop_(std::move(stop)) {}
+    : program_(std::move(program)),
+      settings_(settings),
+      memory_(memory),
+      stop_(std::move(stop)),
+      morphemes_(WordStartsOf(settings)) {}
 
 Result<std::unique_ptr<TokenizerTraining>> TokenizerTraining::Start(std::string program,
                                                                     const TrainingSettings& settings,
@@ -75,12 +94,13 @@ Result<std::unique_ptr<TokenizerTraining>> TokenizerTraining::Start(std::string 
                                                                     std::stop_token stop) {
   std::unique_ptr<TokenizerTraining> training(
       new TokenizerTraining(std::move(program), settings, memory, std::move(stop)));
-  if (settings.boundaries != Boundaries::kCuts) RETURN_IF_ERROR(training->StartChild(text_bytes > kHugeText));
+  if (!OfDistinctMorphemes(settings.boundaries))
+    RETURN_IF_ERROR(training->StartChild(text_bytes > kHugeText));
   return training;
 }
 
 Status TokenizerTraining::StartChild(bool huge) {
-  const bool morphemes = settings_.boundaries == Boundaries::kCuts;
+  const bool morphemes = OfDistinctMorphemes(settings_.boundaries);
   std::map<std::string, std::string> options = LayoutOptions(*settings_.layout, morphemes);
   options["model_type"] = settings_.model;
   options["vocab_size"] = std::to_string(settings_.vocab_size);
@@ -110,7 +130,7 @@ static std::uint64_t TextThatFits(const TrainingSettings& settings, std::uint64_
 
 Status TokenizerTraining::CheckMemory() const {
   if (memory_ == 0) return {};
-  const std::uint64_t needed = settings_.boundaries == Boundaries::kCuts
+  const std::uint64_t needed = OfDistinctMorphemes(settings_.boundaries)
                                    ? std::max(MorphemeMemory(morphemes_.distinct()), 4 * morphemes_.memory())
                                    : TrainingMemory(settings_, counts_.bytes, counts_.lines);
   if (needed <= memory_) return {};
@@ -125,7 +145,7 @@ Status TokenizerTraining::Add(std::string_view line, std::span<const std::uint32
   ++counts_.lines;
   counts_.bytes += line.size();
   RETURN_IF_ERROR(CheckMemory());
-  if (settings_.boundaries == Boundaries::kCuts) {
+  if (OfDistinctMorphemes(settings_.boundaries)) {
     morphemes_.Add(line, cuts);
     return {};
   }
@@ -142,7 +162,7 @@ Status TokenizerTraining::Add(std::string_view line, std::span<const std::uint32
 }
 
 Result<SentencePieceModel> TokenizerTraining::Finish() {
-  if (settings_.boundaries == Boundaries::kCuts) {
+  if (OfDistinctMorphemes(settings_.boundaries)) {
     RETURN_IF_ERROR(StartChild(false));
     counts_.morphemes = morphemes_.total();
     const Status fed = morphemes_.Feed([this](std::string_view sentence) {
@@ -150,7 +170,7 @@ Result<SentencePieceModel> TokenizerTraining::Finish() {
       return child_->Add(sentence);
     });
     if (!fed.ok()) return Explain(fed);
-    morphemes_ = {};
+    morphemes_ = MorphemeCounts();
   }
   if (counts_.sentences == 0)
     return Status(Code::kFailedPrecondition, "there is no text to train on; is the split `train` empty?");

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -17,10 +18,13 @@
 namespace pipeline {
 
 /// What a sentence is for the trainer, and so what no piece crosses.
-enum class Boundaries : std::uint8_t { kNone, kSpaces, kCuts };
+enum class Boundaries : std::uint8_t { kNone, kSpaces, kCuts, kCutsInWords };
 
-/// "none", "spaces", "cuts".
+/// "none", "spaces", "cuts", "cuts_in_words".
 std::string_view BoundariesName(Boundaries boundaries);
+std::optional<Boundaries> BoundariesNamed(std::string_view name);
+/// Whether the sentences of the trainer are distinct morphemes.
+constexpr bool OfDistinctMorphemes(Boundaries boundaries) { return boundaries >= Boundaries::kCuts; }
 
 struct TrainingSettings {
   const TokenizerLayout* layout = nullptr;
@@ -43,7 +47,7 @@ class TokenizerTraining {
     std::uint64_t lines = 0;
     std::uint64_t bytes = 0;
     std::uint64_t sentences = 0;           // that the trainer got
-    std::uint64_t morphemes = 0;           // kCuts alone: all of them; each distinct one is a sentence
+    std::uint64_t morphemes = 0;           // all of them, where each distinct one is a sentence
     std::uint64_t cuts_in_long_lines = 0;  // and at reserved marks
   };
 
@@ -72,8 +76,8 @@ class TokenizerTraining {
   TrainingSettings settings_;
   std::uint64_t memory_;
   std::stop_token stop_;
-  std::unique_ptr<TrainingChild> child_;  // kCuts: from Finish on
-  MorphemeCounts morphemes_;              // kCuts
+  std::unique_ptr<TrainingChild> child_;  // of distinct morphemes from Finish on
+  MorphemeCounts morphemes_;              // where those are the sentences
   Counts counts_;
 };
 

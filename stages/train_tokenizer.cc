@@ -67,22 +67,20 @@ Result<Settings> SettingsOf(const Json& config, const Schema& schema) {
   if (wordpiece != (training.layout->name == kBertLayout))
     return Refuse(wordpiece ? "layout: a model of WordPiece has the ids that BERT wants; write `layout: bert`"
                             : "layout: bert is that of a vocab.txt; write `model: wordpiece`");
-  if (boundaries == "auto")
-    training.boundaries = has_cuts && !words ? Boundaries::kCuts : Boundaries::kNone;
-  else if (boundaries != "none")
-    training.boundaries = boundaries == "cuts" ? Boundaries::kCuts : Boundaries::kSpaces;
+  training.boundaries =
+      BoundariesNamed(boundaries).value_or(has_cuts && !words ? Boundaries::kCuts : Boundaries::kNone);
   if (training.boundaries != Boundaries::kNone && !has_cuts)
     return Refuse(StrCat("boundaries: ", boundaries,
                          " needs the column 'cuts', which its input does not have; put "
                          "segment_words in front of it, or write `boundaries: none`"));
-  if (wordpiece && training.boundaries == Boundaries::kSpaces)
-    return Refuse(
-        "boundaries: spaces is for SentencePiece; the words of WordPiece are morphemes with `cuts`, those of "
-        "BERT with `none`");
+  if (wordpiece && training.boundaries != Boundaries::kCuts && training.boundaries != Boundaries::kNone)
+    return Refuse(StrCat("boundaries: ", boundaries,
+                         " is for SentencePiece; the words of WordPiece are morphemes with `cuts`, those of "
+                         "BERT with `none`"));
   if (wordpiece) {
     training.byte_fallback = settings.compare = false;
   }
-  if (words && training.boundaries == Boundaries::kCuts)
+  if (words && OfDistinctMorphemes(training.boundaries))
     return Refuse(
         "boundaries: a model of words finds in a text only what stands between spaces, and morphemes "
         "do not; take `model: unigram`");
@@ -258,19 +256,28 @@ class TrainTokenizer final : public JobStage {
     report["lines"] = counts.lines;
     report["bytes"] = counts.bytes;
     report["sentences"] = counts.sentences;
-    if (settings_.training.boundaries == Boundaries::kCuts) report["morphemes"] = counts.morphemes;
+    if (OfDistinctMorphemes(settings_.training.boundaries)) report["morphemes"] = counts.morphemes;
     report["cuts_in_long_lines"] = counts.cuts_in_long_lines;
     report["lines_kept_aside"] = intake.held.text.size();
     report["lines_of_other_splits"] = intake.other_splits;
     return report;
   }
 
-  /// Characters per token of three small tokenizers that differ in `boundaries` alone.
+  /// What is compared: the three choices that there were before `cuts_in_words`, and that one where it was
+  /// made, so that the report of an older recipe stays as it is.
+  std::vector<Boundaries> Compared() const {
+    std::vector<Boundaries> compared = {Boundaries::kCuts, Boundaries::kSpaces, Boundaries::kNone};
+    if (settings_.training.boundaries == Boundaries::kCutsInWords)
+      compared.insert(compared.begin(), Boundaries::kCutsInWords);
+    return compared;
+  }
+
+  /// Characters per token of small tokenizers that differ in `boundaries` alone.
   Result<Json> Compare(const Intake& intake, const std::stop_token& stop) const {
     Json report;
     report["sample_bytes"] = intake.sample.text.bytes();
     report["vocab_size"] = std::min(kComparedVocabulary, settings_.training.vocab_size);
-    for (const Boundaries boundaries : {Boundaries::kCuts, Boundaries::kSpaces, Boundaries::kNone}) {
+    for (const Boundaries boundaries : Compared()) {
       TrainingSettings small = settings_.training;
       small.boundaries = boundaries;
       small.vocab_size = report["vocab_size"].AsInt();
@@ -351,10 +358,11 @@ std::vector<ConfigKey> Keys() {
        ValueType::kChoice,
        "auto",
        Effect::kBytes,
-       "What no piece crosses: morphemes (cuts), morphemes that then count as words (spaces), or only "
-       "spaces; "
-       "auto is cuts where the column is there, else none.",
-       {"auto", "cuts", "spaces", "none"}},
+       "What no piece crosses: morphemes, a space being a piece of its own (cuts) or the front of the "
+       "morpheme "
+       "behind it (cuts_in_words, for scripts with spaces); morphemes that then count as words (spaces); or "
+       "only spaces (none). auto is cuts where the column is there, else none.",
+       {"auto", "cuts", "cuts_in_words", "spaces", "none"}},
       {"byte_fallback", ValueType::kBoolean, "true", Effect::kBytes,
        "Whether a character without a piece becomes its UTF-8 bytes instead of the unknown piece; not with "
        "`wordpiece`."},

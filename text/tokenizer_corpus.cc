@@ -100,6 +100,12 @@ Result<std::uint64_t> JoinMorphemes(std::string_view line, std::span<const std::
 
 void MorphemeCounts::Add(std::string_view line, std::span<const std::uint32_t> cuts) {
   std::size_t begin = 0;
+  bool begins_word = starts_ == WordStarts::kBehindSpaceOrLine;
+  const auto count = [&](std::string_view morpheme) {
+    if (morpheme.empty()) return;
+    Count(morpheme, begins_word);
+    begins_word = false;
+  };
   for (const std::uint32_t end : cuts) {
     std::string_view morpheme = line.substr(begin, end - begin);
     begin = end;
@@ -109,17 +115,18 @@ void MorphemeCounts::Add(std::string_view line, std::span<const std::uint32_t> c
         ++at;
         continue;
       }
-      Count(morpheme.substr(0, at));
+      count(morpheme.substr(0, at));
+      begins_word = starts_ != WordStarts::kDropped && !morpheme.substr(at).starts_with(kReservedMark);
       morpheme.remove_prefix(at + separator);
       at = 0;
     }
-    Count(morpheme);
+    count(morpheme);
   }
 }
 
-void MorphemeCounts::Count(std::string_view morpheme) {
-  if (morpheme.empty()) return;
+void MorphemeCounts::Count(std::string_view morpheme, bool begins_word) {
   ++total_;
+  if (begins_word) morpheme = marked_.assign(1, ' ').append(morpheme);
   const auto found = counts_.find(morpheme);
   if (found != counts_.end()) {
     ++found->second;

@@ -30,11 +30,20 @@ Result<std::uint64_t> CutIntoSentences(std::string_view line, std::size_t limit,
 Result<std::uint64_t> JoinMorphemes(std::string_view line, std::span<const std::uint32_t> cuts,
                                     std::size_t limit, const TakeSentence& take);
 
+/// What a morpheme that begins a word is counted as.
+enum class WordStarts : std::uint8_t {
+  kDropped,            // the same as inside of a word
+  kBehindSpace,        // another one, with a space in front, where white space is in front of it
+  kBehindSpaceOrLine,  // and where a line begins
+};
+
 /// Counts distinct morphemes. A trainer that takes each of them as a sentence with its count learns the
 /// same as from all of them, in a fraction of the memory: a corpus has about 18 √bytes.
 class MorphemeCounts {
  public:
-  /// A morpheme is cut at spaces, tabs, U+2581 and reserved marks, which no piece may hold.
+  explicit MorphemeCounts(WordStarts starts = WordStarts::kDropped) : starts_(starts) {}
+
+  /// A morpheme is cut at spaces, tabs, U+2581 and reserved marks, which no piece may hold but in front.
   void Add(std::string_view line, std::span<const std::uint32_t> cuts);
 
   std::size_t distinct() const { return counts_.size(); }
@@ -44,7 +53,7 @@ class MorphemeCounts {
 
   /// Each morpheme with its count, sorted, as the library's lines "TEXT\tCOUNT". The library learns as
   /// pieces what is followed by different things, so that a morpheme that always ends where it ends would
-  /// never be one: one occurrence of each is followed by a space.
+  /// never be one: one occurrence of each is followed by a space. Another space in front begins a word.
   Status Feed(const TakeSentence& take) const;
 
  private:
@@ -52,8 +61,10 @@ class MorphemeCounts {
     using is_transparent = void;
     std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
   };
-  void Count(std::string_view morpheme);
+  void Count(std::string_view morpheme, bool begins_word);
 
+  WordStarts starts_;
+  std::string marked_;  // a morpheme with its space
   std::unordered_map<std::string, std::uint64_t, Hash, std::equal_to<>> counts_;
   std::uint64_t total_ = 0;
   std::uint64_t memory_ = 0;

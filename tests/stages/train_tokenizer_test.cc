@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/digest.h"
+#include "base/str.h"
 #include "formats/sentencepiece_model.h"
 #include "tests/stages/tokenizer_fixture.h"
 #include "tests/support/temp_dir.h"
@@ -89,9 +90,53 @@ TEST(TrainTokenizerTest, NoPieceCrossesAMorphemeOrBeginsAWord) {
   EXPECT_FALSE(words.count("猫が"));
 }
 
+TEST(TrainTokenizerTest, TheFirstMorphemeOfAWordHoldsItsSpaceWithCutsInWords) {
+  std::vector<Line> lines;
+  for (const Line& line : SmallCorpus()) {  // every other morpheme begins a word
+    std::vector<std::string> morphemes;
+    std::uint32_t begin = 0;
+    for (const std::uint32_t end : line.cuts) {
+      const std::string morpheme = line.text.substr(begin, end - begin);
+      begin = end;
+      if (morpheme == " ") continue;
+      morphemes.push_back(morphemes.size() % 2 == 0 && !morphemes.empty() ? " " + morpheme : morpheme);
+    }
+    lines.push_back(LineOf(morphemes));
+  }
+  const auto bare = [&](std::string_view boundaries, std::string_view layout) {
+    TrainingRun run;
+    run.config = TokenizerConfig(layout, boundaries);
+    run.config["vocab_size"] = boundaries == "cuts" ? 336 : 370;
+    const Trained trained = Train(lines, run);
+    const SentencePieceModel model = ModelOf(trained);
+    const std::set<std::string> pieces = TextsOf(model);
+    EXPECT_FALSE(pieces.count("猫が")) << boundaries;
+    EXPECT_EQ(pieces.count("\u2581猫"), boundaries == "cuts_in_words" ? 1u : 0u);
+    EXPECT_TRUE(pieces.count("\u2581"));
+    for (const std::string& piece : pieces)
+      EXPECT_EQ(piece.find("\u2581", 1), std::string::npos) << "a space inside of " << piece;
+    const auto encoder = SentencePieceEncoder::Load(trained.Object("tokenizer.model"));
+    SentencePieceEncoder::Scratch scratch;
+    std::vector<std::uint32_t> ids, ends;
+    for (const Line& line : lines) {
+      EXPECT_TRUE((*encoder)->Encode(line.text, scratch, ids, ends).ok());
+      if (layout == "pipe") {
+        EXPECT_EQ(DecodedAgain(**encoder, line.text), line.text);
+      }
+    }
+    const auto count =
+        std::count_if(ids.begin(), ids.end(), [&](auto id) { return model.pieces()[id].text == "\u2581"; });
+    return static_cast<double>(count) / static_cast<double>(ids.size());
+  };
+  for (const std::string_view layout : {"pipe", "t5"}) {
+    EXPECT_GT(bare("cuts", layout), 0.2);
+    EXPECT_LT(bare("cuts_in_words", layout), 0.05) << "so few pieces are too few for all morphemes twice";
+  }
+}
+
 TEST(TrainTokenizerTest, SameModelWhateverTheThreadsTheBatchesAndThePlace) {
   const std::vector<Line> lines = SmallCorpus();
-  for (const std::string boundaries : {"cuts", "none"}) {
+  for (const std::string boundaries : {"cuts", "cuts_in_words", "none"}) {
     TrainingRun run;
     run.config = TokenizerConfig("pipe", boundaries);
     run.config["compare_boundaries"] = true;
@@ -114,7 +159,7 @@ TEST(TrainTokenizerTest, EveryLineComesBackFromItsIds) {
        {" 前の空白", "後ろの空白 ", "二つ  の空白", "鱻という珍しい字", "絵文字👩\u200d👧", "行\nの中",
         "タブ\tも", "<s>ではない", "<0xE3>も字", "ｱ１㍿", "e\u0301", "\u2585", " ", ""})
     lines.push_back(LineOf({text}));
-  for (const std::string boundaries : {"cuts", "spaces", "none"}) {
+  for (const std::string boundaries : {"cuts", "cuts_in_words", "spaces", "none"}) {
     TrainingRun run;
     run.config = TokenizerConfig("pipe", boundaries);
     run.config["vocab_size"] = 355;
@@ -284,6 +329,14 @@ TEST(TrainTokenizerTest, ReportComparesTheBoundariesOnLinesKeptAside) {
   for (const char* boundaries : {"cuts", "spaces", "none"})
     EXPECT_GT(report["comparison"]["characters_per_token"][boundaries].AsDouble(), 1.0) << boundaries;
   EXPECT_FALSE(report["held_out"].Has("normalizer"));
+  EXPECT_FALSE(report["comparison"]["characters_per_token"].Has("cuts_in_words")) << "the report of old";
+
+  run.config["boundaries"] = "cuts_in_words";
+  const Json words = Json::Parse(Train(lines, run).Object("report.json")).value();
+  EXPECT_EQ(words["training"]["boundaries"].AsString(), "cuts_in_words");
+  EXPECT_GT(words["training"]["morphemes"].AsInt(), words["training"]["sentences"].AsInt());
+  for (const char* boundaries : {"cuts_in_words", "cuts", "spaces", "none"})
+    EXPECT_GT(words["comparison"]["characters_per_token"][boundaries].AsDouble(), 1.0) << boundaries;
 
   run.config = TokenizerConfig("flax_lm1b");
   std::vector<Line> wide = lines;
@@ -304,6 +357,10 @@ TEST(TrainTokenizerTest, ConfigurationThatCannotWorkIsRefusedAtItsPlace) {
   Json words = TokenizerConfig("pipe", "cuts");
   words["model"] = "word";
   EXPECT_NE(why_not(words, true).find("between spaces"), std::string::npos);
+  words["boundaries"] = "cuts_in_words";
+  EXPECT_NE(why_not(words, true).find("between spaces"), std::string::npos);
+  EXPECT_NE(why_not(TokenizerConfig("pipe", "cuts_in_words"), false).find("segment_words"),
+            std::string::npos);
   Json few = TokenizerConfig();
   few["vocab_size"] = 200;
   EXPECT_NE(why_not(few, true).find("vocab_size: 200"), std::string::npos);
@@ -378,7 +435,9 @@ TEST(TrainTokenizerTest, WordPieceSaysWhatDoesNotFit) {
             "layout: a model of WordPiece has the ids that BERT wants; write `layout: bert`");
   EXPECT_EQ(refusal("unigram", "bert", "none"),
             "layout: bert is that of a vocab.txt; write `model: wordpiece`");
-  EXPECT_TRUE(refusal("wordpiece", "bert", "spaces").starts_with("boundaries: spaces is for SentencePiece"));
+  for (const std::string boundaries : {"spaces", "cuts_in_words"})
+    EXPECT_TRUE(refusal("wordpiece", "bert", boundaries)
+                    .starts_with(StrCat("boundaries: ", boundaries, " is for SentencePiece")));
   EXPECT_EQ(refusal("wordpiece", "bert", "auto"), "");
   TrainingRun most = WordPieceRun("none");
   Schema schema = TokenizerSchema(most);

@@ -98,5 +98,33 @@ TEST(MorphemeCountsTest, SeparatesWhatNoPieceMayHold) {
   EXPECT_EQ(sentences.all, (std::vector<std::string>{"a\t1", "b\t1", "c\t1", "d\t1", "\u2582\t1"}));
 }
 
+TEST(MorphemeCountsTest, TheFirstMorphemeOfAWordIsAnotherOneWithItsSpace) {
+  const std::string line = "\uac00\ub294 \uac00 \uac00\ub294";  // three words, five morphemes
+  const std::vector<std::uint32_t> cuts = {3, 6, 10, 14, 17};
+  const auto fed = [&](WordStarts starts) {
+    MorphemeCounts counts(starts);
+    counts.Add(line, cuts);
+    EXPECT_EQ(counts.total(), 5u);
+    Sentences sentences;
+    EXPECT_TRUE(counts.Feed(sentences.take).ok());
+    return sentences.all;
+  };
+  using List = std::vector<std::string>;
+  EXPECT_EQ(fed(WordStarts::kDropped), (List{"\uac00\t2", "\uac00 \t1", "\ub294\t1", "\ub294 \t1"}));
+  EXPECT_EQ(fed(WordStarts::kBehindSpace),
+            (List{" \uac00\t1", " \uac00 \t1", "\uac00\t1", "\ub294\t1", "\ub294 \t1"}));
+  EXPECT_EQ(fed(WordStarts::kBehindSpaceOrLine),
+            (List{" \uac00\t2", " \uac00 \t1", "\ub294\t1", "\ub294 \t1"}));
+}
+
+TEST(MorphemeCountsTest, ASpaceBeginsAWordWhereverInAMorphemeItStandsAndAReservedMarkDoesNot) {
+  MorphemeCounts counts(WordStarts::kBehindSpace);
+  const std::string line = "  a b\tc\u2581d\u2585\u2582 ";
+  counts.Add(line, std::vector<std::uint32_t>{static_cast<std::uint32_t>(line.size())});
+  Sentences sentences;
+  ASSERT_TRUE(counts.Feed(sentences.take).ok());
+  EXPECT_EQ(sentences.all, (std::vector<std::string>{" a\t1", " b\t1", " c\t1", " d\t1", "\u2582\t1"}));
+}
+
 }  // namespace
 }  // namespace pipeline
