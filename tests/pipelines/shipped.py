@@ -149,7 +149,9 @@ def kc_moe_nsmc(cut):
 
 
 def bert_ja(cut):
-    text = cut.write("text.txt", "\n\n".join(japanese(1, 400)))
+    # An ideograph is a word of its own to BERT: with kana there are words of several characters.
+    kana = {0x4e00 + 13 * number: 0x3042 + number for number in range(80)}
+    text = cut.write("text.txt", "\n\n".join(japanese(1, 400)).translate(kana))
     cut.run("tokenizer", "pretraining_data", corpus=text, vocab_size=500, validation=0.1, dupe_factor=2, model_size="tiny")
     made = cut.out / "pretraining_data"
     cut.holds(len(list(made.glob("train-*tfrecord"))) >= 8, "there are eight shards of train, which end in tfrecord")
