@@ -1,0 +1,120 @@
+#!/usr/bin/env bash
+# fresh.sh [COMMAND...]: each command of `./dev help` first on a fresh machine: a root of Debian 12 made by debootstrap, with bash, git
+# and certificates, and the committed state of this clone in /project. `build` and `quickstart` run on Debian 13 as well. A line for each,
+# the output in build/log/fresh-SUITE-COMMAND.log; 1 where one failed. Whatever may run for long has its shortest argument.
+#
+#   COMMAND            these alone; SUITE:COMMAND, such as trixie:build, on that suite
+#   FRESH_ROOT=DIR     where roots are made, each of some GB; without it build/fresh
+#   FRESH_MIRROR=URL   where Debian comes from; without it debootstrap knows
+#   FRESH_PREPARE=CMD  run with the path of each new root, before anything is done in it: for a proxy's certificate, say
+#   FRESH_KEEP=1       keeps the roots of commands that succeeded; those that failed are kept until they run again
+#
+# As root, for debootstrap, chroot and mounts, which live in a namespace of their own and end with the command.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+
+place=$(realpath -m "${FRESH_ROOT:-build/fresh}")
+logs=$PWD/build/log
+failed=()
+
+fail() {
+  printf 'fresh: %s\n' "$*" >&2
+  exit 2
+}
+
+# minutes_of COMMAND: what it may take on two cores, most of it compiling.
+minutes_of() {
+  case $1 in
+    help) echo 1 ;;
+    dictionaries | lock-oracle | lock-trainer) echo 20 ;;
+    build | lint) echo 60 ;;
+    quickstart) echo 90 ;;
+    *) echo 180 ;;
+  esac
+}
+
+# words_of COMMAND: the command with the arguments that make it short; nothing where this script does not know it.
+words_of() {
+  case $1 in
+    help | build | dictionaries | quickstart | lint | lock-oracle | lock-trainer) echo "$1" ;;
+    test | asan) echo "$1 ^house" ;;
+    fuzz) echo 'fuzz 1' ;;
+    bench) echo 'bench --only planning --pairs 1' ;;
+    tpu-fit) echo 'tpu-fit 0' ;;
+    soak) echo 'soak 1' ;;
+    fresh) echo 'fresh --list' ;;
+  esac
+}
+
+# make_base SUITE: the root that others are copied from.
+make_base() {
+  local base=$place/$1.base
+  [[ -e $base.made ]] && return
+  rm -rf "$base"
+  mkdir -p "$place"
+  debootstrap --variant=minbase --include=ca-certificates,git,bash "$1" "$base" ${FRESH_MIRROR:+"$FRESH_MIRROR"} &&
+    { [[ -z ${FRESH_PREPARE-} ]] || "$FRESH_PREPARE" "$base"; } && touch "$base.made"
+}
+
+# run_in ROOT WORD...: ./dev WORD... in /project there.
+run_in() {
+  local root=$1
+  shift
+  cp /etc/resolv.conf /etc/hosts "$root/etc/" && rm -rf "$root/project" && git clone -q . "$root/project" || return
+  # shellcheck disable=SC2016
+  root=$root unshare --mount --propagation private --kill-child --fork bash -c '
+    for m in proc sys dev; do mount --rbind "/$m" "$root/$m"; done
+    mapfile -t kept < <(env | grep -iE "^(https?_proxy|no_proxy|ssl_cert_file|requests_ca_bundle|pip_[a-z_]*|jobs)=")
+    exec env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 "${kept[@]}" \
+      chroot "$root" bash -c "cd /project && exec ./dev \"\$@\"" _ "$@"' _ "$@"
+}
+
+# try_one SUITE COMMAND
+try_one() {
+  local root=$place/$1-$2 log=$logs/fresh-$1-$2.log start=$SECONDS code=0 words
+  read -ra words <<<"$(words_of "$2")"
+  printf '%-10s %-34s ' "$1" "./dev ${words[*]}"
+  rm -rf "$root"
+  {
+    make_base "$1" && cp -a --reflink=auto "$place/$1.base" "$root" &&
+      timeout -k 30 "$(minutes_of "$2")m" bash -c 'run_in "$@"' _ "$root" "${words[@]}"
+  } >"$log" 2>&1 </dev/null || code=$?
+  if ((code)); then
+    printf 'FAILED (%d, %d s): %s, in %s\n' "$code" $((SECONDS - start)) "$log" "$root"
+    tail -n 8 "$log" | sed 's/^/  /'
+    failed+=("$1:$2")
+  else
+    printf 'done (%d s)\n' $((SECONDS - start))
+    [[ -n ${FRESH_KEEP-} ]] || rm -rf "$root"
+  fi
+}
+
+mapfile -t commands < <(./dev help | sed -nE 's/^  ([a-z][a-z-]*)( .*)?$/\1/p')
+tries=(bookworm:help)
+for command in "${commands[@]}"; do
+  [[ -n $(words_of "$command") ]] || fail "./dev help has a command \"$command\" that this script does not know"
+  tries+=("bookworm:$command")
+done
+tries+=(trixie:build trixie:quickstart)
+if [[ ${1-} == --list ]]; then
+  printf '%s\n' "${tries[@]}"
+  exit
+fi
+((EUID == 0)) || fail 'must be root, for debootstrap and chroot'
+command -v debootstrap >/dev/null || fail 'debootstrap is missing; install it: apt-get install -y debootstrap'
+if (($#)); then
+  wanted=()
+  for command; do
+    [[ $command == *:* ]] || command=bookworm:$command
+    [[ -n $(words_of "${command#*:}") ]] || fail "there is no command \"${command#*:}\"; --list lists them"
+    wanted+=("$command")
+  done
+  tries=("${wanted[@]}")
+fi
+mkdir -p "$logs"
+export -f run_in
+for try in "${tries[@]}"; do try_one "${try%%:*}" "${try#*:}"; done
+((${#failed[@]} == 0)) || {
+  printf 'failed: %s\n' "${failed[*]}"
+  exit 1
+}
