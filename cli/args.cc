@@ -33,7 +33,9 @@ void AddFile(CLI::App& command, Options& options) {
 }
 
 void AddSet(CLI::App& command, std::vector<std::string>& set, Options& options) {
-  command.add_option("--set", set, "Set a var, or stages.STAGE.KEY, to another value")
+  command
+      .add_option("--set", set,
+                  "Set a var, stages.STAGE.KEY or limits.KEY (limits.memory=8GiB) to another value")
       ->type_name("NAME=VALUE");
   command
       .add_option("--subset", options.subset,

@@ -46,9 +46,9 @@ bool FitsMachine(const Options& options, const PipelineSpec& spec) {
   if (!runs && !tells) return true;
   const MachineMemory memory = FindMachineMemory();
   if (Fits(spec.memory_limit, memory)) return true;
-  const std::string what =
-      StrCat(options.file, ": limits.memory of ", HumanBytes(spec.memory_limit), " is more than the ",
-             HumanBytes(memory.bytes), " that ", memory.of, " has; set a smaller one");
+  const std::string what = StrCat(options.file, ": limits.memory of ", HumanBytes(spec.memory_limit),
+                                  " is more than the ", HumanBytes(memory.bytes), " that ", memory.of,
+                                  " has; set a smaller one, in the file or with --set limits.memory=SIZE");
   if (runs)
     LogError(what);
   else

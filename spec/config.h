@@ -42,6 +42,8 @@ struct ConfigKey {
   Effect effect;
   std::string_view help;  // one sentence for the reference page
   std::vector<std::string_view> choices = {};
+  /// The key of which this one tells: where --set changes that one alone, this one is as if left out.
+  std::string_view tells_of = {};
 };
 
 /// A stage's configuration: every key of its table that has a value, in the JSON form above.

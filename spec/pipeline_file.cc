@@ -16,6 +16,7 @@ namespace pipeline {
 namespace {
 
 constexpr std::string_view kStagesPrefix = "stages.";
+constexpr std::string_view kLimitsPrefix = "limits.";
 
 template <class Table>
 std::vector<std::string_view> NamesOf(const Table& table) {
@@ -34,6 +35,12 @@ void ClearPositions(YamlNode& node) {
   node.at = {};
   for (YamlNode& item : node.items) ClearPositions(item);
   for (YamlEntry& entry : node.entries) entry.key_at = {}, ClearPositions(entry.value);
+}
+
+bool HoldsSet(const YamlNode& node) {
+  return node.is_set || std::any_of(node.items.begin(), node.items.end(), HoldsSet) ||
+         std::any_of(node.entries.begin(), node.entries.end(),
+                     [](const YamlEntry& entry) { return HoldsSet(entry.value); });
 }
 
 /// `out` with single slashes and none at the end, so that one place has one spelling; the two
@@ -139,6 +146,8 @@ class FileReader {
         Complain({}, StrCat("--set ", name, ": ", bad->what));
       else if (name.compare(0, kStagesPrefix.size(), kStagesPrefix) == 0)
         SetStageKey(root, name, value);
+      else if (name.starts_with(kLimitsPrefix))
+        SetLimit(root, name, value);
       else
         overrides.emplace_back(name, value);
     }
@@ -162,15 +171,27 @@ class FileReader {
       return Complain({},
                       StrCat("--set ", name, ": there is no stage '", stage, "'", DidYouMean(stage, names)));
     }
-    if (!node->is_map()) return;  // reported with the stage
+    if (node->is_map()) SetKey(*node, key, name, text);  // what is none is reported with the stage
+  }
+
+  void SetLimit(YamlNode& root, const std::string& name, const std::string& text) {
+    if (root.Find("limits") == nullptr) root.entries.push_back({"limits", {}, {}});
+    YamlNode& limits = *root.Find("limits");
+    if (limits.is_null()) limits.kind = YamlNode::Kind::kMap;
+    if (limits.is_map()) SetKey(limits, name.substr(kLimitsPrefix.size()), name, text);
+  }
+
+  /// `name`: as it stands behind --set.
+  void SetKey(YamlNode& node, const std::string& key, const std::string& name, const std::string& text) {
     ParsedYaml value = ParseYaml(text);
     for (const Mistake& mistake : value.mistakes) Complain({}, StrCat("--set ", name, ": ", mistake.message));
     if (!value.root) return;
     ClearPositions(*value.root);
-    if (YamlNode* present = node->Find(key))
+    value.root->is_set = true;
+    if (YamlNode* present = node.Find(key))
       *present = std::move(*value.root);
     else
-      node->entries.push_back({key, {}, std::move(*value.root)});
+      node.entries.push_back({key, {}, std::move(*value.root)});
   }
 
   void ReadLimits(const YamlNode& limits) {
@@ -352,7 +373,16 @@ class FileReader {
     for (const ConfigKey& key : StageKeys()) also.push_back(key.name);
     const auto config = ReadConfig(stage.type->keys, node.entries, also, Name(stage), stage.at, mistakes_);
     if (config) stage.config = *config;
+    for (const ConfigKey& key : stage.type->keys)
+      if (config && TellsOfAnother(key, node)) stage.config.Remove(key.name);
     ReadOut(node, stage);
+  }
+
+  /// Whether the file says this of a value in whose place --set put another.
+  static bool TellsOfAnother(const ConfigKey& key, const YamlNode& node) {
+    const YamlNode* const told = node.Find(key.name);
+    const YamlNode* const of = key.tells_of.empty() ? nullptr : node.Find(key.tells_of);
+    return told != nullptr && of != nullptr && HoldsSet(*of) && !HoldsSet(*told);
   }
 
   void ReadOut(const YamlNode& node, StageSpec& stage) {

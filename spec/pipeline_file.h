@@ -54,7 +54,7 @@ struct PipelineSpec {
 };
 
 struct ParseOptions {
-  std::vector<std::pair<std::string, std::string>> set;  // --set NAME=V and --set stages.S.KEY=V
+  std::vector<std::pair<std::string, std::string>> set;  // --set NAME=V, stages.S.KEY=V, limits.KEY=V
   /// The environment; asked only for names listed under `env:`.
   std::function<std::optional<std::string>(const std::string& name)> environment;
   /// The type that a plugin calls `type`, for a stage with `plugin: NAME`; lives as long as the spec.

@@ -43,9 +43,11 @@ Variables::Variables(const YamlNode* vars, const YamlNode* env, const ParseOptio
                           DidYouMean(name, KeysOf(variables_))));
       continue;
     }
+    const bool is_other = found->second.value.text != text;
     found->second.value = {};
     found->second.value.kind = YamlNode::Kind::kScalar;
     found->second.value.text = text;
+    found->second.value.is_set = is_other;
   }
   if (vars == nullptr) return;
   for (const YamlEntry& entry : vars->entries) {  // in the order of the file, so that a circle has one name
@@ -183,6 +185,7 @@ void Variables::ExpandScalar(YamlNode& node) {
     if (value != nullptr) {
       expanded += value->text;
       node.secret = node.secret || value->secret;
+      node.is_set = node.is_set || value->is_set;
     } else {
       node.broken = true;
     }

@@ -27,6 +27,7 @@ struct YamlNode {
   // What Variables leaves behind when it replaced `text`.
   std::string written;  // the text before; empty where nothing was replaced
   bool secret = false;  // holds a value of the environment, which no message may show
+  bool is_set = false;  // --set gave it, or a variable in it, another text than the file
   bool broken = false;  // could not be replaced, which has been reported: there is no value
 
   bool is_null() const { return kind == Kind::kNull; }

@@ -300,13 +300,25 @@ StageType DownloadType() {
        "Seconds over which `least_rate` is measured, and for which a silent transfer is kept."},
       {kSilence, ValueType::kInteger, "900", Effect::kNone,
        "Seconds without a byte after which the run fails; what has arrived is kept."},
-      {"size", ValueType::kBytes, "~", Effect::kNone,
-       "Bytes of all files, for forecasts where nobody can be asked."},
+      {"size",
+       ValueType::kBytes,
+       "~",
+       Effect::kNone,
+       "Bytes of all files, for forecasts where nobody can be asked; as if left out where --set changes "
+       "`url`.",
+       {},
+       "url"},
       {"subset", ValueType::kString, "~", Effect::kNone,
        "Where the reader has a number here, so has this: a file that is read in part is held to no "
        "`checksum`, "
        "and has no `mirrors`; see --subset."},
-      {"text_size", ValueType::kBytes, "~", Effect::kNone, "Bytes of the text in them, for forecasts."},
+      {"text_size",
+       ValueType::kBytes,
+       "~",
+       Effect::kNone,
+       "Bytes of the text in them, for forecasts; as if left out where --set changes `url`.",
+       {},
+       "url"},
   };
   type.takes = Flow::kNothing;
   type.gives = Flow::kFiles;

@@ -190,6 +190,39 @@ TEST(SetTest, ChangesOrAddsAKeyOfAStage) {
   ASSERT_EQ(spec.stages[2].expect.size(), 1u);
 }
 
+TEST(SetTest, ChangesOrAddsALimit) {
+  const std::string stages = "stages: { a: { type: fetch, url: u } }\n";
+  ParseOptions options;
+  options.set = {{"limits.memory", "8GiB"}, {"limits.disk", "2GiB"}};
+  for (const std::string limits : {"", "limits: {}\n", "limits:\n", "limits: { memory: 1GiB }\n"}) {
+    const PipelineSpec spec = ParseFake("pipe: 1\nname: n\n" + limits + stages, options);
+    EXPECT_EQ(spec.memory_limit, std::uint64_t{8} << 30) << limits;
+    EXPECT_EQ(spec.disk_limit, std::uint64_t{2} << 30) << limits;
+  }
+  options.set = {{"limits.memory", "0"}, {"limits.dusk", "1GiB"}, {"limits.", "1GiB"}};
+  EXPECT_EQ(MistakesIn("pipe: 1\nname: n\n" + stages, options),
+            (Lines{"p.yaml: limits: unknown key 'dusk'; did you mean 'disk'? (given with --set)",
+                   "p.yaml: limits: unknown key '' (given with --set)"}));
+}
+
+TEST(SetTest, WhatTheFileSaysOfAnotherValueIsForgotten) {
+  const std::string text =
+      "pipe: 1\nname: n\nvars: { corpus: c.xz, bytes: 15GB }\n"
+      "stages: { a: { type: fetch, url: \"x/${corpus}\", size: \"${bytes}\" } }\n";
+  const auto config = [&](std::vector<std::pair<std::string, std::string>> set) {
+    ParseOptions options;
+    options.set = std::move(set);
+    return ParseFake(text, options).stages.at(0).config.Dump();
+  };
+  EXPECT_EQ(config({}), R"({"size":15000000000,"url":"x/c.xz"})");
+  EXPECT_EQ(config({{"corpus", "d"}}), R"({"url":"x/d"})");
+  EXPECT_EQ(config({{"stages.a.url", "d"}}), R"({"url":"d"})");
+  EXPECT_EQ(config({{"corpus", "c.xz"}}), R"({"size":15000000000,"url":"x/c.xz"})");
+  EXPECT_EQ(config({{"corpus", "d"}, {"bytes", "5"}}), R"({"size":5,"url":"x/d"})");
+  EXPECT_EQ(config({{"corpus", "d"}, {"stages.a.size", "15GB"}}), R"({"size":15000000000,"url":"x/d"})");
+  EXPECT_EQ(config({{"bytes", "5"}}), R"({"size":5,"url":"x/c.xz"})");
+}
+
 TEST(SetTest, ItsMistakesHaveNoPlaceInTheFile) {
   ParseOptions options;
   options.set = {{"validaton", "1"},          {"stages.sourc.url", "x"},    {"stages.source", "x"},

@@ -18,7 +18,7 @@ StageType Fetch() {
   type.name = "fetch";
   type.help = "Fetches a file.";
   type.keys = {{"url", ValueType::kString, "", Effect::kBytes, "Where the file is."},
-               {"size", ValueType::kBytes, "~", Effect::kNone, "Its size, for forecasts."},
+               {"size", ValueType::kBytes, "~", Effect::kNone, "Its size, for forecasts.", {}, "url"},
                {"pin", ValueType::kString, "~", Effect::kBytes, "What it must be."}};
   type.takes = Flow::kNothing;
   type.gives = Flow::kFiles;
