@@ -9,8 +9,10 @@
 #include <cstdio>
 #include <map>
 #include <sstream>
+#include <tuple>
 
 #include "base/json.h"
+#include "spec/open_quote.h"
 
 namespace pipeline {
 
@@ -204,6 +206,28 @@ class TreeBuilder final : public YAML::EventHandler {
   int documents_ = 0;
 };
 
+Mistake NeverClosed(std::string_view text, const LineMap& lines, const OpenQuote& quote) {
+  return {lines.At(quote.opens),
+          StrCat("the quote ", text.substr(quote.opens, 1), " that opens here is never closed")};
+}
+
+/// What the parser found at `at`, or the quote before that place for which it found it.
+Mistake NotYaml(std::string_view text, const LineMap& lines, FilePosition at, std::string_view why) {
+  const std::optional<OpenQuote> quote = FindOpenQuote(text);
+  const FilePosition opens = quote ? lines.At(quote->opens) : FilePosition();
+  if (!quote || std::tie(at.line, at.column) < std::tie(opens.line, opens.column))
+    return {at, StrCat("not YAML: ", why)};
+  const std::string_view mark = text.substr(quote->opens, 1);
+  if (!quote->closes) return NeverClosed(text, lines, *quote);
+  const FilePosition closes = lines.At(*quote->closes);
+  if (closes.line > opens.line)
+    return {opens, StrCat("the quote ", mark, " that opens here is closed on line ", closes.line,
+                          " only, where another was meant to open: close it where its text ends")};
+  return {closes,
+          StrCat("text stands behind the quote ", mark,
+                 " that closes here: a quote inside a text is written ", mark == "'" ? "''" : "\\\"")};
+}
+
 }  // namespace
 
 const YamlNode* YamlNode::Find(std::string_view key) const {
@@ -258,10 +282,13 @@ ParsedYaml ParseYaml(std::string_view text) {
     }
     parsed.root = builder.TakeRoot();
     if (parsed.root->at.line == 0) parsed.root->at = {1, 1};
+    // The parser takes the end of the text for the end of a quoted one.
+    if (const auto quote = FindOpenQuote(text); quote && !quote->closes)
+      parsed.mistakes.push_back(NeverClosed(text, lines, *quote));
   } catch (const Stop& stop) {
     parsed.mistakes.push_back(stop.mistake);
   } catch (const YAML::Exception& error) {
-    parsed.mistakes.push_back({builder.At(error.mark), StrCat("not YAML: ", error.msg)});
+    parsed.mistakes.push_back(NotYaml(text, lines, builder.At(error.mark), error.msg));
   } catch (const std::exception& error) {
     parsed.mistakes.push_back({{1, 1}, StrCat("not YAML: ", error.what())});
   }

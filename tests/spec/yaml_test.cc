@@ -88,6 +88,38 @@ TEST(YamlTest, SyntaxErrorsHaveTheirPlace) {
   EXPECT_EQ(MistakeIn("a: @x\n"), "f:1:4: not YAML: unknown token");
 }
 
+TEST(YamlTest, AQuoteThatIsNotClosedIsNamedWhereItOpens) {
+  EXPECT_EQ(MistakeIn("a: 1\nb: \"${c}\nd: 2\n"), "f:2:4: the quote \" that opens here is never closed");
+  EXPECT_EQ(MistakeIn("a: [1, 'x]\nb: 1\n"), "f:1:8: the quote ' that opens here is never closed");
+  EXPECT_EQ(MistakeIn("a: \"b\\\"\n"), "f:1:4: the quote \" that opens here is never closed");
+  EXPECT_EQ(MistakeIn("\"a: 1\n"), "f:1:1: the quote \" that opens here is never closed");
+  const std::string late = " only, where another was meant to open: close it where its text ends";
+  EXPECT_EQ(MistakeIn("# it's\na: it's 5\" long\nb: \"${c}\nd: 2\nout: \"${out}\"\n"),
+            "f:3:4: the quote \" that opens here is closed on line 5" + late);
+  EXPECT_EQ(MistakeIn("s:\n  a: { url: \"x }\n  b: { url: \"y\" }\n"),
+            "f:2:13: the quote \" that opens here is closed on line 3" + late);
+  EXPECT_EQ(MistakeIn("a:\n  - run: |\n      say \"hi\n    b: 'x\n  - c: 'y'\n"),
+            "f:4:8: the quote ' that opens here is closed on line 5" + late);
+  EXPECT_EQ(MistakeIn("a: 'it's'\n"),
+            "f:1:7: text stands behind the quote ' that closes here: a quote inside a text is written ''");
+  EXPECT_EQ(MistakeIn("a: \"b\" c\n"),
+            "f:1:6: text stands behind the quote \" that closes here: a quote inside a text is written \\\"");
+}
+
+TEST(YamlTest, QuotesThatAreClosedAreNotBlamed) {
+  EXPECT_EQ(MistakeIn("a: \"x\n  y\"\nb: c: d\n"), "f:3:5: not YAML: illegal map value");
+  EXPECT_EQ(MistakeIn("b: c: d\na: \"x\n"), "f:1:5: not YAML: illegal map value");
+  EXPECT_EQ(MistakeIn("'a': {\"b\": 'c', \"d\":\"e\"} # it's\nb: c: d\n"),
+            "f:2:5: not YAML: illegal map value");
+  EXPECT_EQ(MistakeIn("a: |\n  \"\nb: >-\n\n  it's\nc: d: e\n"), "f:6:5: not YAML: illegal map value");
+  EXPECT_EQ(MistakeIn("- |\n \"x\n- &n \"y\"\n- it's: 'a''b'\n- b: c: d\n"),
+            "f:5:7: not YAML: illegal map value");
+  Parse("a: \"x\n  y\"\nb: 'it''s'\nc: it's\nd: \"5\\\" long\"\n");
+  Parse("a: it\n  \"goes on\n\n  'so\nb: 1\n");
+  Parse("- it\n  'goes on\n- [a\n  \"b, {c: d\n  'e}]\n- |\n  \"\n- >\n '\n");
+  Parse("a: b # \"\n# '\nc: d\n");
+}
+
 TEST(YamlTest, WhatAPipelineFileHasNoUseForIsRefused) {
   EXPECT_EQ(MistakeIn("a: !!int 5\n"),
             "f:1:4: tags ('!...') have no meaning in a pipeline file: leave it out");
