@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
+#include <cstdlib>
 
 namespace pipeline {
 
@@ -29,6 +31,38 @@ std::optional<unsigned> UnitAt(std::string_view text) {
 
 bool IsHigh(std::optional<unsigned> unit) { return unit && *unit >= 0xd800 && *unit < 0xdc00; }
 bool IsLow(std::optional<unsigned> unit) { return unit && *unit >= 0xdc00 && *unit < 0xe000; }
+
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
+/// Takes the digits off the front of `text`, and says whether there were any.
+bool TakeDigits(std::string_view& text) {
+  const std::size_t before = text.size();
+  while (!text.empty() && IsDigit(text.front())) text.remove_prefix(1);
+  return text.size() < before;
+}
+
+/// The number at the front of `text`, as RFC 8259 writes it; empty where there is none.
+std::string_view NumberAt(std::string_view text) {
+  std::string_view rest = text;
+  if (rest.starts_with('-')) rest.remove_prefix(1);
+  const bool is_zero = rest.starts_with('0');
+  const std::size_t digits = rest.size();
+  if (!TakeDigits(rest) || (is_zero && digits - rest.size() > 1)) return {};
+  if (rest.starts_with('.')) {
+    rest.remove_prefix(1);
+    if (!TakeDigits(rest)) return {};
+  }
+  if (rest.starts_with('e') || rest.starts_with('E')) {
+    rest.remove_prefix(1);
+    if (rest.starts_with('+') || rest.starts_with('-')) rest.remove_prefix(1);
+    if (!TakeDigits(rest)) return {};
+  }
+  return text.substr(0, text.size() - rest.size());
+}
+
+bool IsTooLarge(std::string_view number) {
+  return !number.empty() && std::isinf(std::strtod(std::string(number).c_str(), nullptr));
+}
 
 class Rewriter {
  public:
@@ -65,7 +99,17 @@ class Rewriter {
         if (depth_ == 1) at_name_ = c == ',';
         break;
       default:
-        if (depth_ >= 1 && loose_ && !at_name_)
+        if (depth_ >= 1 && loose_ && !at_name_) {
+          if (const std::string_view number = NumberAt(rest_); !number.empty()) {
+            if (IsTooLarge(number)) {
+              out_ += "null";
+              rest_.remove_prefix(number.size());
+              changed_ = true;
+            } else {
+              Copy(number.size());
+            }
+            return;
+          }
           for (const std::string_view number : kNumbers)
             if (rest_.starts_with(number)) {
               out_ += "null";
@@ -73,6 +117,7 @@ class Rewriter {
               changed_ = true;
               return;
             }
+        }
     }
     Copy(1);
   }

@@ -132,7 +132,7 @@ Result<std::unique_ptr<SourceStage>> Make(const StageContext& context) {
 StageType ReadRowsType() {
   StageType type;
   type.name = "read_rows";
-  type.version = 2;  // 2: NaN and lone surrogates in members that nobody reads
+  type.version = 3;  // members that nobody reads may hold, from 2 NaN and lone surrogates, from 3 any number
   type.help = "Reads tables, compressed or archived or neither, as records: a row is a document.";
   type.takes = Flow::kFiles;
   type.gives = Flow::kRecords;

@@ -21,6 +21,17 @@ TEST(LooseJsonTest, NumbersThatJsonHasNotBecomeNull) {
             R"({"a":[1,null,{"text":null}],"text":"NaN"})");
 }
 
+TEST(LooseJsonTest, NumbersThatNoDoubleHoldsBecomeNull) {
+  EXPECT_EQ(Strict(R"({"a": 1e999, "b": [-2.5E+400], "text": "a"})"),
+            R"({"a": null, "b": [null], "text": "a"})");
+  EXPECT_EQ(Strict(R"({"a": 1e-999, "b": 1e308, "c": 123456789012345678901234567890, "d": -0})"),
+            "as it was");
+  EXPECT_EQ(Strict(R"({"text": 1e999})"), "as it was");
+  for (const std::string_view text :
+       {R"({"a": 01e999})", R"({"a": 1.e999})", R"({"a": 1e999e})", R"({"a": .1e999})"})
+    EXPECT_FALSE(Json::Parse(StrictInUnwanted(text, kWanted).value_or(std::string(text))).ok()) << text;
+}
+
 TEST(LooseJsonTest, LoneSurrogatesBecomeReplacementCharacters) {
   EXPECT_EQ(Strict(R"({"name":"\ud83d","text":"a"})"), R"({"name":"\ufffd","text":"a"})");
   EXPECT_EQ(Strict(R"({"name":"\ud83d\ude00 \ude00 \\ud83d","text":"a"})"),

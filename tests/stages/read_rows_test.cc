@@ -130,9 +130,10 @@ TEST(ReadRowsTest, MembersThatNobodyReadsMayHoldWhatPythonWrites) {
   const SourceOutcome outcome =
       Read(Config("jsonl", {"text"}),
            "{\"score\": NaN, \"text\": \"a\"}\n{\"text\": \"b\", \"user\": {\"name\": \"\\ud83d\"}}\n"
-           "{\"x\": 1, \"x\": 2, \"text\": \"c\"}\n{\"text\": NaN}\n{\"x\": nan, \"text\": \"d\"}\n");
+           "{\"x\": 1, \"x\": {\"y\": 1, \"y\": 2, \"text\": 3}, \"text\": \"c\"}\n{\"text\": NaN}\n"
+           "{\"x\": nan, \"text\": \"d\"}\n{\"x\": 1e400, \"text\": \"e\"}\n");
   ASSERT_TRUE(outcome.status.ok()) << outcome.status.message();
-  EXPECT_EQ(outcome.texts, (Strings{"a", "b", "c"}));
+  EXPECT_EQ(outcome.texts, (Strings{"a", "b", "c", "e"}));
   EXPECT_EQ(outcome.partitions.at(0).counts.reasons, (Reasons{{"dropped_json", 2}}));
 }
 
