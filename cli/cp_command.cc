@@ -32,11 +32,13 @@
 #include "remote/http_text.h"
 #include "remote/listing.h"
 #include "remote/object_copy.h"
+#include "remote/open_store.h"
 #include "storage/directory.h"
 #include "storage/kept_part.h"
 #include "storage/local_file.h"
 #include "storage/local_names.h"
 #include "storage/local_store.h"
+#include "storage/own_directory.h"
 #include "storage/uri.h"
 
 namespace pipeline {
@@ -114,11 +116,6 @@ int TurnOf(std::string_view name) {
   const std::string_view last = name.substr(name.rfind('/') + 1);
   if (last == kManifestName) return 2;
   return last == kTfdsInfoFile || last == kTfdsFeaturesFile ? 1 : 0;
-}
-
-std::string SpoolDirectory() {
-  const char* named = std::getenv("TMPDIR");
-  return StrCat(named != nullptr && *named != '\0' ? named : "/var/tmp", "/pipe-spool-", getuid());
 }
 
 bool IsWeb(const Uri& place) {
@@ -441,11 +438,16 @@ int CpCommand(const Options& options) {
   StatusDisplay display(false);
   const Result<Uri> to = Uri::Parse(options.target);
   if (!to.ok()) return Refuse(signals, to.status());
-  StoreOpener stores(StoreOptions{.spool = SpoolDirectory()});
+  StoreOpener stores;
   if (IsWeb(*to)) {
     const Result<std::unique_ptr<Store>> web = stores.Open(options.target);
     return Refuse(signals, web.ok() ? (*web)->Sweep("") : web.status());  // which says that it is read only
   }
+  if (to->scheme == Uri::Scheme::kGs)
+    if (const Status spool = MakeOwnDirectory(OwnSpool(ProcessEnvironment())); !spool.ok()) {
+      LogError(spool.message());
+      return kExitRefused;
+    }
   Result<Items> items = FindItems(stores, options.from, options.recursive, signals.token());
   if (!items.ok()) return Refuse(signals, items.status());
   Result<Target> target = OpenTarget(stores, options, items->wanted);

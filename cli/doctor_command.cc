@@ -45,7 +45,6 @@ constexpr RetryPolicy kBrief{.first = std::chrono::milliseconds(200),
                              .attempts = 3,
                              .patience = std::chrono::milliseconds(3'000)};
 constexpr std::chrono::milliseconds kConnect{5'000}, kStall{15'000};
-constexpr std::string_view kSpool = "/var/tmp";  // of one probe, which fits into memory
 
 /// One line per check on standard output. What is warned about meanwhile counts as one, too. Safe from any
 /// thread; one per program.
@@ -196,7 +195,7 @@ void CheckBuckets(const std::vector<Use>& uses, CheckPrinter& printer, const std
   const auto tell = [&](CheckLevel level, const std::string& line) {
     printer.Print(needed ? level : std::min(level, CheckLevel::kWarning), line);
   };
-  GcsCheckup checkup(ProcessEnvironment(), std::string(kSpool), tell, stop);
+  GcsCheckup checkup(ProcessEnvironment(), OwnSpool(ProcessEnvironment()), tell, stop);
   if (!checkup.CheckIdentity()) return;
   std::map<std::string, const Use*> buckets;  // the place where it is written to, if there is one
   for (const Use& use : uses) {

@@ -25,6 +25,7 @@
 #include "dag/unit_id.h"
 #include "remote/open_store.h"
 #include "storage/local_store.h"
+#include "storage/own_directory.h"
 
 namespace pipeline {
 
@@ -64,12 +65,20 @@ class Scratch {
     const std::filesystem::path parent =
         below.empty() ? std::filesystem::temp_directory_path(error) : std::filesystem::path(below);
     if (!error) path_ = std::filesystem::absolute(parent / StrCat("pipe-worker-", getpid()), error);
-    if (!error) std::filesystem::remove_all(path_, error);
-    if (!error) std::filesystem::create_directories(path_, error);
-    if (error) status_ = SystemError(StrCat("making the directory ", path_.string()), error.value());
+    if (error) {
+      status_ = SystemError(StrCat("making the directory ", path_.string()), error.value());
+      return;
+    }
+    status_ =
+        MakeOwnDirectory(path_);  // that of a worker which died with this number is ours, and is emptied
+    if (!status_.ok()) return;
+    for (const auto& left : std::filesystem::directory_iterator(path_, error))
+      if (std::filesystem::remove_all(left, error); error) break;
+    if (error) status_ = SystemError(StrCat("emptying the directory ", path_.string()), error.value());
   }
   ~Scratch() {
-    std::error_code ignored;  // nothing needs it any more, and nothing depends on its going
+    if (!status_.ok()) return;  // it may be somebody else's
+    std::error_code ignored;    // nothing needs it any more, and nothing depends on its going
     std::filesystem::remove_all(path_, ignored);
   }
   Scratch(const Scratch&) = delete;
@@ -137,7 +146,8 @@ class OneUnit final {
       return Fail(options_, Status(hand_out.status()).Annotate(options_.hand_out),
                   hand_out.status().code() == Code::kNotFound ? kExitUsage : kExitConfig);
     const Scratch scratch(options_.scratch);
-    if (!scratch.status().ok()) return Fail(options_, scratch.status(), kExitTryAgain);
+    if (const Status& made = scratch.status(); !made.ok())
+      return Fail(options_, made, made.code() == Code::kPermissionDenied ? kExitPermission : kExitTryAgain);
     if (chdir(hand_out->directory.c_str()) != 0)
       LogWarning(StrCat(hand_out->directory, ": is not on this machine; relative paths will not be found"));
     return RunIn(*hand_out, scratch.path());

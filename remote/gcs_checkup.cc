@@ -249,7 +249,7 @@ void GcsCheckup::CheckListing(const Uri& place, Use use) {
 }
 
 void GcsCheckup::CheckWriting(const Uri& place) {
-  GcsStore store(client_, place.authority, place.path, GcsWriterOptions{.spool = spool_});
+  GcsStore store(client_, place.authority, place.path, GcsWriterOptions{.spool = spool_, .is_own = true});
   const std::string name = StrCat(kProbe, RandomName(24));
   const std::string shown = StrCat(place.ToString(), "/", name);
   const std::string grant = GrantCommand(place.authority, "roles/storage.objectUser");

@@ -22,7 +22,7 @@ using CheckTeller = std::function<void(CheckLevel level, std::string line)>;
 /// Asks with little patience. One thread at a time.
 class GcsCheckup {
  public:
-  /// `spool`: for the probe on its way.
+  /// `spool`: for the probe on its way, by MakeOwnDirectory.
   GcsCheckup(EnvironmentLookup environment, std::string spool, CheckTeller tell, std::stop_token stop);
 
   /// Where credentials are, and whether they give a token. False where buckets need not be asked.

@@ -46,6 +46,7 @@ Result<std::unique_ptr<ByteFile>> GcsStore::Open(std::string_view name) {
 
 Result<std::unique_ptr<ObjectWriter>> GcsStore::Create(std::string_view name, Condition condition) {
   ASSIGN_OR_RETURN(GcsPlace place, PlaceOf(name));
+  RETURN_IF_ERROR(spooler_->Prepare());
   return std::unique_ptr<ObjectWriter>(
       std::make_unique<GcsWriter>(std::string(name), std::move(place), std::move(condition), spooler_));
 }
@@ -74,6 +75,7 @@ Status GcsStore::Remove(std::string_view name) {
 }
 
 Status GcsStore::Sweep(std::string_view prefix) {
+  RETURN_IF_ERROR(spooler_->Prepare());
   ASSIGN_OR_RETURN(const std::vector<Secret> sessions, spooler_->sessions.TakeAbandoned());
   // One that cannot be ended ends by itself within a week, unseen and free of charge.
   for (const Secret& session : sessions)

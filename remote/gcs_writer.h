@@ -10,12 +10,15 @@
 #include "remote/gcs_reader.h"
 #include "remote/spool.h"
 #include "remote/upload_sessions.h"
+#include "storage/own_directory.h"
 #include "storage/store.h"
 
 namespace pipeline {
 
 struct GcsWriterOptions {
   std::string spool;  // a directory for what is on its way; made when it is needed
+  /// It lies where others may write, and is used as MakeOwnDirectory leaves it alone.
+  bool is_own = false;
   /// An object larger than this goes up in parts, several at a time, which are then made one; but for what is
   /// sent from where it lies, whose one session another process can go on with.
   std::uint64_t compose_above = std::uint64_t{64} << 30;
@@ -26,6 +29,8 @@ struct GcsWriterOptions {
 struct GcsSpooler {
   explicit GcsSpooler(GcsWriterOptions with)
       : options(std::move(with)), sessions(options.spool + "/sessions") {}
+  /// Before anything is put into the spool or read from it.
+  Status Prepare() const { return options.is_own ? MakeOwnDirectory(options.spool) : Status(); }
   const GcsWriterOptions options;
   UploadSessions sessions;
 };

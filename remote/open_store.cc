@@ -1,5 +1,7 @@
 #include "remote/open_store.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -90,6 +92,11 @@ std::string FindCaFile(const EnvironmentLookup& environment) {
   return of_curl ? *of_curl : environment("SSL_CERT_FILE").value_or(std::string());
 }
 
+std::string OwnSpool(const EnvironmentLookup& environment) {
+  const std::string named = environment("TMPDIR").value_or(std::string());
+  return StrCat(named.empty() ? "/var/tmp" : named, "/pipe-spool-", geteuid());
+}
+
 Result<std::shared_ptr<GcsClient>> StoreOpener::Gcs() {
   const std::scoped_lock lock(mutex_);  // also while credentials are looked for: the others need them too
   if (gcs_) return gcs_;
@@ -123,7 +130,9 @@ Result<std::unique_ptr<Store>> StoreOpener::Open(std::string_view uri) {
       Result<std::shared_ptr<GcsClient>> client = Gcs();
       if (!client.ok()) return std::move(client).status().Annotate(uri);
       return std::unique_ptr<Store>(std::make_unique<GcsStore>(
-          std::move(client).value(), place.authority, place.path, GcsWriterOptions{.spool = options_.spool}));
+          std::move(client).value(), place.authority, place.path,
+          options_.spool.empty() ? GcsWriterOptions{.spool = OwnSpool(options_.environment), .is_own = true}
+                                 : GcsWriterOptions{.spool = options_.spool}));
     }
     case Uri::Scheme::kHttp:
     case Uri::Scheme::kHttps:

@@ -23,7 +23,7 @@
 namespace pipeline {
 
 struct StoreOptions {
-  std::string spool = "/var/tmp/pipe-spool";  // for what is on its way to a bucket
+  std::string spool = {};  // for what is on its way to a bucket; empty: OwnSpool of the environment
   /// Pays for requests to buckets whose owner does not; empty: PIPE_USER_PROJECT of the environment, if any.
   std::string user_project = {};
   RetryMeans means = {};  // of requests to buckets; whose clock and pause outlive the stores
@@ -34,6 +34,10 @@ struct StoreOptions {
 
 /// Whose word certificates are believed by, where people say it for curl and for OpenSSL; empty: nowhere.
 std::string FindCaFile(const EnvironmentLookup& environment);
+
+/// A directory for this user alone, $TMPDIR/pipe-spool-UID, in /var/tmp where nobody named one. Whoever puts
+/// something into it has it made by MakeOwnDirectory.
+std::string OwnSpool(const EnvironmentLookup& environment);
 
 /// Opens stores that share connections, an identity and its token. Safe from any thread.
 class StoreOpener {
