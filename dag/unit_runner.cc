@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "dag/artifact_summary.h"
 #include "dag/job_unit.h"
+#include "dag/nothing_left.h"
 #include "dag/unit_id.h"
 #include "records/piece.h"
 
@@ -179,8 +180,18 @@ Status UnitRunner::JudgeWhole(const Track& whole) {
   }
   const ArtifactSummary summary = Summarize(*run_.environment.log, *whole.planned, pieces);
   RETURN_IF_ERROR(CheckWhole(summary));
-  for (const Track* above = &whole; above != nullptr; above = above->origin)
-    RETURN_IF_ERROR(Judge(run_.graph, above->planned->chain, above->scope.assembly, summary));
+  return JudgeLine(whole, summary);
+}
+
+Status UnitRunner::JudgeLine(const Track& last, const ArtifactSummary& summary) const {
+  for (const Track* above = &last; above != nullptr; above = above->origin) {
+    Status verdict = Judge(run_.graph, above->planned->chain, above->scope.assembly, summary);
+    if (verdict.ok()) continue;
+    std::string why;
+    for (const Track* at = above; at != nullptr && why.empty(); at = at->origin)
+      why = NothingLeft(run_.graph, at->scope, summary);
+    return why.empty() ? verdict : Status(verdict.code(), StrCat(verdict.message(), ": ", why));
+  }
   return {};
 }
 
@@ -259,8 +270,7 @@ Status UnitRunner::PlanShards(Track& track) {
   RETURN_IF_ERROR(CheckWhole(track.summary));
   // Before any shard is written. An origin's verdict counts here too: it may be one of an earlier run,
   // or not be spoken yet.
-  for (const Track* above = &track; above != nullptr; above = above->origin)
-    RETURN_IF_ERROR(Judge(run_.graph, above->planned->chain, above->scope.assembly, track.summary));
+  RETURN_IF_ERROR(JudgeLine(track, track.summary));
   if (!track.planned->publishes) return Finish(track, pieces, Track::Phase::kPlanning);
   auto publisher = std::make_shared<Publisher>(track.scope, *track.out);
   Status begun = publisher->Begin(pieces, GroupMemory(run_.options));

@@ -49,6 +49,9 @@ class UnitRunner {
   /// The verdict on what is about to be read as a whole: a run that found it wanting may be over, its pieces
   /// stand.
   Status JudgeWhole(const Track& whole);
+  /// The verdicts of `last` and of the tracks before it on the line, the nearest that is none; where no
+  /// record came to the end, with what became of them.
+  Status JudgeLine(const Track& last, const ArtifactSummary& summary) const;
 
   /// A failure of who read pieces of `producer` as a whole: a damaged one is made again, and the reader waits
   /// for it; anything else stays a failure. `remade`: those that were made again before it began.

@@ -121,6 +121,8 @@ Result<std::unique_ptr<SourceStage>> Make(const StageContext& context) {
   }
   ASSIGN_OR_RETURN(const Subset subset, SubsetOf(config));
   std::vector<FaultBound> bounds = {BadRowsBound(config, {kFaults.begin(), kFaults.end()})};
+  if (text.json)
+    bounds.front().advice = [rules = text](std::string_view rows) { return MembersAdvice(rows, rules); };
   if (std::optional<FaultBound> invalid = InvalidLinesBound(config)) bounds.push_back(*std::move(invalid));
   return WithFileSplits(config,
                         std::make_unique<ReadRows>(rules, InputRulesOf(config, "compression"), subset,

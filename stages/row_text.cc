@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "base/json.h"
@@ -21,12 +22,16 @@ bool HasLineEnds(const BytesColumn& text) {
   return false;
 }
 
+std::vector<std::string> WantedOf(const RowTextRules& rules) {
+  std::vector<std::string> wanted = rules.text;
+  if (!rules.label.empty()) wanted.push_back(rules.label);
+  return wanted;
+}
+
 class RowTextWorker : public Worker {
  public:
   RowTextWorker(const RowTextRules& rules, std::unique_ptr<Worker> repair)
-      : rules_(rules), wanted_(rules.text), repair_(std::move(repair)) {
-    if (!rules.label.empty()) wanted_.push_back(rules.label);
-  }
+      : rules_(rules), wanted_(WantedOf(rules)), repair_(std::move(repair)) {}
 
   Status Apply(Batch& batch, std::uint32_t stage, StageCounts& counts) override {
     RETURN_IF_ERROR(repair_->Apply(batch, stage, counts));
@@ -234,6 +239,29 @@ std::vector<Reason> RowTextReasons() {
 Result<std::unique_ptr<Worker>> RowText::NewWorker() const {
   ASSIGN_OR_RETURN(std::unique_ptr<Worker> repair, repair_.NewWorker());
   return std::unique_ptr<Worker>(std::make_unique<RowTextWorker>(rules_, std::move(repair)));
+}
+
+std::string MembersAdvice(std::string_view rows, const RowTextRules& rules) {
+  constexpr std::size_t kMostShown = 20;
+  const std::vector<std::string> wanted = WantedOf(rules);
+  std::set<std::string> seen, missing;
+  while (!rows.empty()) {
+    const std::string_view row = rows.substr(0, rows.find('\n'));
+    rows.remove_prefix(std::min(row.size() + 1, rows.size()));
+    const Result<Json> object = Json::Parse(row);
+    if (!object.ok() || !object->is_object()) continue;
+    for (const auto& [name, value] : object->AsObject())
+      if (seen.size() < kMostShown) seen.insert(name);
+    for (const std::string& name : wanted)
+      if (!object->Has(name)) missing.insert(name);
+  }
+  if (missing.empty()) return "mend it";
+  std::string names, columns;
+  for (const std::string& name : missing) names += StrCat(names.empty() ? "'" : ", '", name, "'");
+  for (const std::string& name : seen) columns += StrCat(columns.empty() ? "'" : ", '", name, "'");
+  return StrCat("these rows lack ", names,
+                columns.empty() ? " and have no columns" : " and have the columns ", columns,
+                ": name those in the keys `text` and `label`, or mend the rows");
 }
 
 }  // namespace pipeline

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "records/transform.h"
@@ -21,6 +22,10 @@ struct RowTextRules {
 
 /// What it counts of any rows; of JSON, those in formats/rows.md as well.
 std::vector<Reason> RowTextReasons();
+
+/// How to mend rows of JSON at fault, of which `rows` are some, one a line: where a member is missing, the
+/// members that they have.
+std::string MembersAdvice(std::string_view rows, const RowTextRules& rules);
 
 /// Takes rows, each with `sub` 0, and gives records of clean UTF-8.
 class RowText : public Transform {

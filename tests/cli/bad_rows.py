@@ -83,6 +83,18 @@ class Scenarios:
                      "row 7 (from 0)")
 
     @scenario
+    def nothing_left_names_reasons_and_columns(self):
+        run = self.run("columns", "".join(f'{{"id": {number}, "content": "猫"}}\n' for number in range(12)))
+        self.refused(run, "stage 'text': no record comes to it", "stage 'lines' took in 12 and gave 0 (dropped_no_field 12",
+                     'the first, dropped_no_field: {"id": 0, "content"', "these rows lack 'text' and have the columns "
+                     "'content', 'id': name those in the keys `text`")
+        run = self.run("many", "".join(f'{{"id": {number}, "content": "猫"}}\n' for number in range(50)))
+        self.refused(run, "50 of 50 rows are at fault", "have the columns 'content', 'id'")
+        run = self.run("filtered", rows(12, lambda number: False), more="}\n  filter: { type: filter, input: lines, min_chars: 500")
+        run.file.write_text(run.file.read_text().replace("normalize, input: lines", "normalize, input: filter"))
+        self.refused(run, "stage 'filter' took in 12 and gave 0 (dropped_min_chars 12")
+
+    @scenario
     def many_files_with_a_few_each(self):
         run = self.run("files", *(rows(40, lambda number: number < 10, seed) for seed in range(5)))
         self.refused(run, "stage 'lines': in all inputs together 50 of 200 rows are at fault, more than max_bad_rows (0.01)")

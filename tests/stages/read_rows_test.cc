@@ -6,6 +6,7 @@
 
 #include "base/digest.h"
 #include "stages/decompress.h"
+#include "stages/row_text.h"
 #include "tests/stages/sources.h"
 #include "tests/support/archive.h"
 #include "tests/support/compress.h"
@@ -124,6 +125,23 @@ TEST(ReadRowsTest, JsonRowsThatAreBadAreSetAsideWithTheirReason) {
             "row 1 (from 0): 'text' is no string; mend it, or set on_bad_row: quarantine");
   EXPECT_EQ(Read(config, "{\"text\": \"torn").status.message().substr(0, 31),
             "row 0 (from 0): line 1, column ");
+}
+
+TEST(ReadRowsTest, AdviceNamesTheColumnsThatRowsHave) {
+  RowTextRules rules;
+  rules.text = {"text"};
+  rules.label = "label";
+  EXPECT_EQ(
+      MembersAdvice("{\"content\": \"a\", \"id\": 1}\n{\"cut\": \n{\"text\": \"b\", \"label\": 1}\n", rules),
+      "these rows lack 'label', 'text' and have the columns 'content', 'id', 'label', 'text': name those in "
+      "the keys "
+      "`text` and `label`, or mend the rows");
+  EXPECT_EQ(MembersAdvice("{}\n", rules),
+            "these rows lack 'label', 'text' and have no columns: name those in the keys `text` and `label`, "
+            "or mend the "
+            "rows");
+  EXPECT_EQ(MembersAdvice("{\"text\": 5, \"label\": 1}\n", rules), "mend it");
+  EXPECT_EQ(MembersAdvice("[\n\n5\nnull", rules), "mend it");
 }
 
 TEST(ReadRowsTest, MembersThatNobodyReadsMayHoldWhatPythonWrites) {

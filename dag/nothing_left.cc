@@ -1,0 +1,77 @@
+#include "dag/nothing_left.h"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "base/str.h"
+#include "dag/quarantine.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::size_t kShownBytes = 80;
+constexpr std::size_t kSampleBytes = 64 << 10;
+
+bool AnyLeft(const ArtifactSummary& summary) {
+  return std::any_of(summary.splits.begin(), summary.splits.end(),
+                     [](const auto& split) { return split.second.records > 0; });
+}
+
+/// The records that a stage let go, by reason.
+std::string ReasonsOf(const StageType& type, const StageCounts& counts) {
+  std::string text;
+  for (const auto& [name, count] : counts.reasons)
+    if (const Reason* reason = FindReason(type.reasons, name);
+        count > 0 && reason != nullptr && reason->fate != Reason::Fate::kStays)
+      text += StrCat(text.empty() ? "" : ", ", name, " ", count);
+  return text;
+}
+
+/// "; the first, REASON: BYTES; how to mend them" of what the first partition of the stage has set aside.
+std::string FirstOf(const SegmentScope& scope, std::string_view stage) {
+  const auto chained = std::find_if(scope.chain.begin(), scope.chain.end(),
+                                    [&](const QuarantineStage& one) { return one.stage == stage; });
+  if (chained == scope.chain.end()) return {};
+  std::vector<FaultBound> bounds;
+  if (scope.assembly.source && chained == scope.chain.begin()) bounds = scope.assembly.source->bounds();
+  std::optional<Quarantined> first;
+  std::string sample;
+  (void)ReadQuarantine(*scope.work, QuarantineName(*chained, {}), [&](const Quarantined& record) -> Status {
+    if (!first) first = record;
+    sample.append(record.bytes.substr(0, kSampleBytes - sample.size())).append(1, '\n');
+    return sample.size() < kSampleBytes ? Status() : Status(Code::kCancelled, "enough");
+  });
+  if (!first) return {};
+  std::string text = StrCat("; the first, ", first->reason, ": ", Shown(*first, kShownBytes));
+  for (const FaultBound& bound : bounds)
+    if (bound.advice &&
+        std::find(bound.reasons.begin(), bound.reasons.end(), first->reason) != bound.reasons.end())
+      text += StrCat("; ", bound.advice(sample));
+  return text;
+}
+
+}  // namespace
+
+std::string NothingLeft(const Graph& graph, const SegmentScope& scope, const ArtifactSummary& summary) {
+  if (AnyLeft(summary)) return {};
+  std::string text;
+  for (const int at : graph.Lineage(scope.planned->chain.back())) {
+    const StageSpec& spec = *graph.nodes()[static_cast<std::size_t>(at)].spec;
+    const auto found = summary.counts.find(spec.name);
+    if (found == summary.counts.end()) continue;
+    const StageCounts& counts = found->second;
+    const std::string reasons = ReasonsOf(*spec.type, counts);
+    if (counts.records_in == 0 && reasons.empty()) {
+      if (spec.type->is_source()) text += StrCat("; stage '", spec.name, "' found no record in its input");
+      continue;
+    }
+    if (counts.records_out >= counts.records_in && reasons.empty()) continue;
+    text += StrCat("; stage '", spec.name, "' took in ", counts.records_in, " and gave ", counts.records_out,
+                   reasons.empty() ? "" : StrCat(" (", reasons, FirstOf(scope, spec.name), ")"));
+  }
+  return text.empty() ? text : text.substr(2);
+}
+
+}  // namespace pipeline
