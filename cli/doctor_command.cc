@@ -11,9 +11,11 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -24,6 +26,10 @@
 #include "cli/exit_code.h"
 #include "cli/pipeline_loader.h"
 #include "cli/signals.h"
+#include "cli/status_display.h"
+#include "cli/workplace.h"
+#include "dag/forecast.h"
+#include "dag/plan.h"
 #include "remote/gcs_checkup.h"
 #include "remote/http_file.h"
 #include "remote/open_store.h"
@@ -99,8 +105,31 @@ Status AddUse(std::vector<Use>& uses, const std::string& place, bool writes, boo
 
 // --------------------------------------------------------------------------------------- this machine
 
-/// Whether the directory can be written to, or made, and how much fits.
-void CheckDirectory(const std::string& what, const std::string& path, std::uint64_t wanted,
+/// What a run of the pipeline would add to the disk of its work directory, planned as `run -n` plans it;
+/// absent where it cannot be planned yet, which the other checks tell why.
+std::optional<std::uint64_t> DiskNeed(const Options& options, const LoadedPipeline& loaded,
+                                      const std::stop_token& stop) {
+  StatusDisplay display(false);
+  const LogSink former = SetLogSink([](Level, std::string_view) {});
+  const auto need = [&]() -> std::optional<std::uint64_t> {
+    const Result<std::unique_ptr<Workplace>> place = Workplace::Open(
+        WorkPath(options, loaded.spec), Workplace::Access::kRead, display, SourceFiles::Network::kOffline);
+    if (!place.ok()) return std::nullopt;
+    const Result<Facts> facts = (*place)->Gather(loaded.graph, stop);
+    if (!facts.ok()) return std::nullopt;
+    const Result<Plan> plan = MakePlan(loaded.graph, *facts, {});
+    if (!plan.ok()) return std::nullopt;
+    const int threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+    const std::uint64_t bytes = ForecastOf(loaded.graph, *plan, *facts, threads).peak_disk_bytes;
+    return bytes == 0 && !plan->nothing_to_do() ? std::nullopt : std::optional(bytes);  // no size is known
+  }();
+  SetLogSink(former);
+  return need;
+}
+
+/// Whether the directory can be written to, or made, and how much fits. `need`: of a run, where that is
+/// known.
+void CheckDirectory(const std::string& what, const std::string& path, std::optional<std::uint64_t> need,
                     CheckPrinter& printer) {
   std::error_code ignored;  // then it is looked at further up
   fs::path there = fs::absolute(path, ignored);
@@ -112,9 +141,11 @@ void CheckDirectory(const std::string& what, const std::string& path, std::uint6
   const Result<std::uint64_t> free = FreeBytes(path);
   if (!free.ok()) return printer.Print(free.status(), "");
   const std::string line = StrCat(what, " ", path, ": ", HumanBytes(*free), " free");
-  if (*free >= wanted) return printer.Print(CheckLevel::kOk, line);
-  printer.Print(CheckLevel::kWarning, StrCat(line, " where ", HumanBytes(wanted),
-                                             " may be needed; free some, or name another place"));
+  if (*free < need.value_or(kLittleDisk))
+    return printer.Print(CheckLevel::kWarning,
+                         StrCat(line, " where ", need ? "about " : "", HumanBytes(need.value_or(kLittleDisk)),
+                                " may be needed; free some, or name another place"));
+  printer.Print(CheckLevel::kOk, need ? StrCat(line, ", about ", HumanBytes(*need), " needed") : line);
 }
 
 void CheckDictionaries(CheckPrinter& printer) {
@@ -162,7 +193,7 @@ void CheckStages(const LoadedPipeline& loaded, std::vector<Use>& uses, CheckPrin
 // --------------------------------------------------------------------------------------- places
 
 void CheckHere(const Use& use, CheckPrinter& printer) {
-  if (!use.is_object) return CheckDirectory("directory", use.place.path, kLittleDisk, printer);
+  if (!use.is_object) return CheckDirectory("directory", use.place.path, std::nullopt, printer);
   std::error_code error;
   const std::uint64_t size = fs::file_size(use.place.path, error);
   if (error) return printer.Print(LocalError(use.place.path, "cannot be read", error.value()), "");
@@ -247,13 +278,20 @@ int DoctorCommand(const Options& options) {
       return kExitRefused;
     }
   }
+  const std::optional<std::uint64_t> need =
+      loaded ? DiskNeed(options, *loaded, signals.token()) : std::nullopt;
+  if (signals.exit_code() != 0) return signals.exit_code();
   CheckPrinter printer;
   if (loaded) {
     const std::string work = WorkPath(options, loaded->spec);
-    CheckDirectory("work directory", work, loaded->spec.disk_limit.value_or(kLittleDisk), printer);
+    CheckDirectory("work directory", work, need, printer);
+    if (const auto limit = loaded->spec.disk_limit; limit && need && *need > *limit)
+      printer.Print(CheckLevel::kWrong,
+                    StrCat("limits.disk of ", HumanBytes(*limit), " cannot hold the about ",
+                           HumanBytes(*need), " that a run takes at its peak; raise it"));
     CheckStages(*loaded, uses, printer);
   } else if (uses.empty()) {
-    CheckDirectory("work directory", options.work.empty() ? ".pipe" : options.work, kLittleDisk, printer);
+    CheckDirectory("work directory", options.work.empty() ? ".pipe" : options.work, std::nullopt, printer);
     CheckDictionaries(printer);
   }
   bool any_bucket = uses.empty() && !loaded;

@@ -157,6 +157,13 @@ stages:
     says(found["ok"], "gs://shelf/in/c.txt: 5 B")
     says(found["ok"], "gs://shelf/out: can be written to")
     says(found["ok"], "stage 'words': its files are here")
+    # The need counts, not what the run may take at most.
+    one = ("p.yaml", "--set", "stages.source.url=c.txt", "--set", "limits.disk=900TiB")
+    says(doctor.look(environment, *one)["ok"], "work directory .pipe/tiny", " free, about ", " needed")
+    huge = doctor.look(environment, *one, "--set", "stages.source.text_size=100TiB")
+    says(huge["warning"], "work directory .pipe/tiny", " free where about ", " may be needed")
+    tight = doctor.look(environment, *one, "--set", "limits.disk=1", code=1)
+    says(tight["wrong"], "limits.disk of 1 B cannot hold the about ", "raise it")
     check("hidden" not in found["all"], found["all"])
     check(list(buckets.items("shelf")) == ["in/c.txt"], "left something behind")
     check(not (doctor.root / ".pipe").exists(), "made a work directory")
