@@ -75,13 +75,19 @@ int SchemaCommand(const Options&) { return Print(PipelineSchema(BuiltinStages())
 
 int ReferenceCommand(const Options&) { return Print(ReferenceMarkdown(BuiltinStages())); }
 
+CommandTable WholeCommandTable() {
+  CommandTable table = TheCommandTable();
+  AddPluginCommands(table);
+  return table;
+}
+
 int CompletionCommand(const Options& options) {
-  const CommandTable table = TheCommandTable();
+  const CommandTable table = WholeCommandTable();
   if (options.target == "zsh") return Print(ZshCompletion(table));
   return Print(options.target == "fish" ? FishCompletion(table) : BashCompletion(table));
 }
 
-int ManualCommand(const Options&) { return Print(ManualPage(TheCommandTable(), PIPE_VERSION)); }
+int ManualCommand(const Options&) { return Print(ManualPage(WholeCommandTable(), PIPE_VERSION)); }
 
 struct Command {
   std::string_view name;

@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "base/terminal_text.h"
 #include "cli/exit_code.h"
+#include "cli/help/command_help.h"
 #include "cli/output.h"
 #include "cli/pipeline_loader.h"
 #include "cli/plugins.h"
@@ -26,10 +27,12 @@ std::string Section(const Plugin& plugin) {
   return text;
 }
 
-bool HasCommand(const Plugin& plugin, const std::string& name) {
+/// Null where it has none of that name.
+const PluginCommand* FindCommand(const Plugin& plugin, const std::string& name) {
   const auto& commands = plugin.description().commands;
-  return std::any_of(commands.begin(), commands.end(),
-                     [&](const PluginCommand& command) { return command.name == name; });
+  const auto found = std::find_if(commands.begin(), commands.end(),
+                                  [&](const PluginCommand& command) { return command.name == name; });
+  return found == commands.end() ? nullptr : &*found;
 }
 
 /// {"stages": [...]} of the plugin `name` in the file that `request` names. Mistakes of the file are told on
@@ -54,7 +57,41 @@ Result<Json> StagesForPlugin(const std::string& name, const Json& request) {
   return answer;
 }
 
+CommandEntry EntryOf(const PluginCommand& command) {
+  CommandEntry entry{command.name, command.help, {}};
+  for (const bool by_place : {true, false})
+    for (const PluginWord& word : command.words)
+      if (word.flags.empty() == by_place)
+        entry.words.push_back({word.flags, word.value, word.choices, word.help, word.required, word.repeats});
+  for (const PluginCommand& below : command.commands) entry.commands.push_back(EntryOf(below));
+  return entry;
+}
+
+/// What stands behind a flag may be its value.
+bool AsksForHelp(const std::vector<std::string>& words) {
+  for (std::size_t at = 1; at < words.size(); ++at)
+    if ((words[at] == "--help" || words[at] == "-h") && !words[at - 1].starts_with('-')) return true;
+  return false;
+}
+
+/// Of the command that `words` name, or of the one behind it.
+std::string HelpFor(const PluginCommand& command, const std::vector<std::string>& words) {
+  const CommandEntry entry = EntryOf(command);
+  for (const CommandEntry& below : entry.commands)
+    if (words.size() > 1 && words[1] == below.name)
+      return CommandHelp(below, StrCat("pipe ", entry.name, " "));
+  return CommandHelp(entry, "pipe ");
+}
+
 }  // namespace
+
+void AddPluginCommands(CommandTable& table) {
+  Plugins plugins;
+  for (const std::string& path : plugins.loader().List())
+    if (const Result<std::shared_ptr<const Plugin>> plugin = plugins.loader().Load(path); plugin.ok())
+      for (const PluginCommand& command : (*plugin)->description().commands)
+        table.commands.push_back(EntryOf(command));
+}
 
 int PluginsCommand(const Options&) {
   Plugins plugins;
@@ -86,7 +123,12 @@ int RunPluginCommand(const Options& options) {
       refused.emplace_back(plugin.status().message());
       continue;
     }
-    if (!HasCommand(**plugin, options.words.front())) continue;
+    const PluginCommand* const command = FindCommand(**plugin, options.words.front());
+    if (command == nullptr) continue;
+    if (command->has_words && AsksForHelp(options.words)) {
+      std::fputs(TerminalText(HelpFor(*command, options.words)).c_str(), stdout);
+      return kExitDone;
+    }
     PluginServices services;
     services.log = plugins.host().log;
     services.open_store = plugins.host().open_store;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <optional>
 #include <utility>
 
@@ -120,7 +121,7 @@ class Parser {
     for (std::size_t at = 0; const Json& stage : all.List("stages"))
       ReadStage(Members(stage, all.Inner("stages", at++), status_));
     for (std::size_t at = 0; const Json& command : all.List("commands"))
-      ReadCommand(Members(command, all.Inner("commands", at++), status_));
+      ReadCommand(Members(command, all.Inner("commands", at++), status_), made_->commands, 0);
     if (!status_.ok()) return std::move(status_);
     return std::move(made_);
   }
@@ -218,12 +219,48 @@ class Parser {
     return name;
   }
 
-  void ReadCommand(Members command) {
-    command.OnlyThese({"name", "help"});
+  void ReadCommand(Members command, std::vector<PluginCommand>& commands, int depth) {
+    command.OnlyThese({"name", "help", "words", "commands"});
     PluginCommand made = {command.Name("name"), command.Text("help", true)};
-    for (const PluginCommand& other : made_->commands)
+    for (const PluginCommand& other : commands)
       if (other.name == made.name) command.Complain("name", StrCat("'", made.name, "' is there twice"));
-    made_->commands.push_back(std::move(made));
+    made.has_words = command.Has("words") || command.Has("commands");
+    for (std::size_t at = 0; const Json& word : command.List("words"))
+      made.words.push_back(ReadWord(Members(word, command.Inner("words", at++), status_)));
+    if (depth > 0 && command.Has("commands")) command.Complain("commands", "only one level of them is known");
+    for (std::size_t at = 0; depth == 0 && at < command.List("commands").size(); ++at)
+      ReadCommand(Members(command.List("commands")[at], command.Inner("commands", at), status_),
+                  made.commands, depth + 1);
+    commands.push_back(std::move(made));
+  }
+
+  static std::vector<std::string> Texts(Members& of, std::string_view name) {
+    std::vector<std::string> texts;
+    for (const Json& text : of.List(name)) {
+      if (!IsPlainWord(text.AsString())) of.Complain(name, "must be words without white space");
+      texts.emplace_back(text.AsString());
+    }
+    return texts;
+  }
+
+  /// What a shell's completion can take.
+  static bool IsPlainWord(std::string_view word) {
+    return !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
+      return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+             std::string_view("-_=,.:/|%+@").find(c) != std::string_view::npos;
+    });
+  }
+
+  static PluginWord ReadWord(Members word) {
+    word.OnlyThese({"flags", "value", "choices", "help", "required", "repeats"});
+    PluginWord made = {Texts(word, "flags"),    word.Text("value", false),    Texts(word, "choices"),
+                       word.Text("help", true), word.Bool("required", false), word.Bool("repeats", false)};
+    for (const std::string& flag : made.flags)
+      if (!flag.starts_with('-')) word.Complain("flags", StrCat("'", flag, "' does not begin with -"));
+    if (made.flags.empty() && made.value.empty()) word.Complain("value", "a word without flags needs one");
+    if (!made.value.empty() && !IsPlainWord(made.value))
+      word.Complain("value", "must be a word without white space");
+    return made;
   }
 
   const std::string_view plugin_;

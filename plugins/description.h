@@ -13,9 +13,21 @@
 
 namespace pipeline {
 
+struct PluginWord {
+  std::vector<std::string> flags;    // none: it is told by its place
+  std::string value;                 // empty: a flag without one
+  std::vector<std::string> choices;  // none: anything
+  std::string help;
+  bool required = false;
+  bool repeats = false;
+};
+
 struct PluginCommand {
   std::string name;
   std::string help;
+  bool has_words = false;  // says its words, so that the host answers --help
+  std::vector<PluginWord> words = {};
+  std::vector<PluginCommand> commands = {};  // that stand behind it
 };
 
 /// Owns what its stage types point at: neither moves nor changes once parsed.

@@ -15,7 +15,7 @@ extern "C" {
 #endif
 
 #define PIPE_ABI_MAJOR 1u /* another one is another language: such a plugin is refused */
-#define PIPE_ABI_MINOR 4u /* raised when a member of a struct or of an answer, or an extension, is added */
+#define PIPE_ABI_MINOR 5u /* raised when a member of a struct or of an answer, or an extension, is added */
 
 #define PIPE_EXPORT __attribute__((visibility("default")))
 

@@ -1,5 +1,6 @@
 // Every command with its words, as --help, completion and the manual page show it. Made by cli/args.cc from
-// the definitions that parse them, so that no word is written down twice.
+// the definitions that parse them, and by cli/plugin_commands.cc from what plugins say of theirs, so that no
+// word is written down twice.
 #pragma once
 
 #include <string>
@@ -19,7 +20,8 @@ struct CommandWord {
 struct CommandEntry {
   std::string name;
   std::string help;
-  std::vector<CommandWord> words;  // first those that are told by their place, in their order
+  std::vector<CommandWord> words;           // first those that are told by their place, in their order
+  std::vector<CommandEntry> commands = {};  // that stand behind it, as `setup` behind `trainer`
 };
 
 struct CommandTable {

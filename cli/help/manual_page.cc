@@ -29,8 +29,8 @@ std::string Head(const CommandWord& word) {
   return head;
 }
 
-std::string Usage(const CommandEntry& command) {
-  std::string usage = StrCat("pipe ", command.name);
+std::string Usage(const CommandEntry& command, std::string_view called) {
+  std::string usage = StrCat(called, command.name);
   bool options = false;
   for (const CommandWord& word : command.words) {
     options = options || !word.flags.empty();
@@ -39,6 +39,18 @@ std::string Usage(const CommandEntry& command) {
     usage += word.required ? StrCat(" ", place) : StrCat(" [", place, "]");
   }
   return StrCat(usage, options ? " [OPTION ...]" : "");
+}
+
+/// The command, or those behind it.
+std::string Section(const CommandEntry& command, std::string_view called) {
+  std::string page;
+  for (const CommandEntry& below : command.commands)
+    page += Section(below, StrCat(called, command.name, " "));
+  if (!page.empty()) return page;
+  page = StrCat(".SS ", Line(Usage(command, called)), Line(StrCat(command.help, ".")));
+  for (const CommandWord& word : command.words)
+    page += StrCat(".TP\n.B ", Line(Head(word)), Line(StrCat(word.help, ".")));
+  return page;
 }
 
 }  // namespace
@@ -51,11 +63,7 @@ std::string ManualPage(const CommandTable& table, std::string_view version) {
       StrCat(".TH PIPE 1 \"\" \"pipe ", version, "\" \"pipe\"\n.SH NAME\npipe \\- ", Line(does),
              ".SH SYNOPSIS\n.B pipe\n.I COMMAND\n[\n.I WORD\n\\&... ]\n.br\n.B pipe help\n[\n.I COMMAND\n]\n"
              ".SH COMMANDS\n");
-  for (const CommandEntry& command : table.commands) {
-    page += StrCat(".SS ", Line(Usage(command)), Line(StrCat(command.help, ".")));
-    for (const CommandWord& word : command.words)
-      page += StrCat(".TP\n.B ", Line(Head(word)), Line(StrCat(word.help, ".")));
-  }
+  for (const CommandEntry& command : table.commands) page += Section(command, "pipe ");
   page += StrCat(".SH EXIT STATUS\n", Line(table.footer));
   page += StrCat(
       ".SH ENVIRONMENT\n.TP\n.B PIPE_WORK\n", Line("The work directory, where --work is not given."),

@@ -1,8 +1,10 @@
 #include "plugins/train/commands.h"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "base/str.h"
+#include "plugins/train/command_table.h"
 #include "plugins/train/command_words.h"
 #include "plugins/train/environment_setup.h"
 #include "plugins/train/fit_command.h"
@@ -12,10 +14,6 @@
 namespace pipeline {
 
 namespace {
-
-constexpr const char* kUsage =
-    "pipe trainer setup [--dir DIR] [--extra cpu|cuda|tpu] [--python PATH], or pipe trainer check [--dir "
-    "DIR], or pipe trainer fit FILE [--on v3-8]";
 
 Status SetUp(const CommandWords& words, const HostCall& call) {
   EnvironmentSetup setup;
@@ -31,8 +29,6 @@ Status SetUp(const CommandWords& words, const HostCall& call) {
 }
 
 Status Check(const CommandWords& words) {
-  if (words.flags.contains("--extra") || words.flags.contains("--python"))
-    return Status(Code::kInvalidArgument, kUsage);
   const std::string directory = words.Flag("--dir", kDefaultEnvironment);
   ASSIGN_OR_RETURN(const std::string python, FindPython(directory));
   std::printf("%s: right, its interpreter is %s\n", directory.c_str(), python.c_str());
@@ -42,10 +38,13 @@ Status Check(const CommandWords& words) {
 Status RunTrainer(const std::vector<std::string>& arguments, const HostCall& call) {
   if (!arguments.empty() && arguments.front() == "fit")
     return RunFit({arguments.begin() + 1, arguments.end()}, call);
-  ASSIGN_OR_RETURN(const CommandWords words, ParseCommandWords(arguments, {"--dir", "--extra", "--python"}));
+  const bool checks = std::find(arguments.begin(), arguments.end(), "check") != arguments.end();
+  ASSIGN_OR_RETURN(
+      const CommandWords words,
+      ParseCommandWords(arguments, FlagsOf(TrainCommandOf("trainer", checks ? "check" : "setup"))));
   if (words.alone.size() == 1 && words.alone.front() == "setup") return SetUp(words, call);
   if (words.alone.size() == 1 && words.alone.front() == "check") return Check(words);
-  return Status(Code::kInvalidArgument, kUsage);
+  return Status(Code::kInvalidArgument, UsageOf(TrainCommandOf("trainer")));
 }
 
 }  // namespace

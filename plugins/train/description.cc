@@ -1,9 +1,15 @@
 #include "plugins/train/description.h"
 
+#include <string>
+
+#include "base/str.h"
+#include "plugins/train/command_table.h"
+
 namespace pipeline {
 
-std::string_view Description() {
-  return R"json({"stages": [{
+namespace {
+
+constexpr std::string_view kStages = R"json({"stages": [{
   "name": "train", "version": 1, "kind": "job", "place": "recipe",
   "help": "Trains a language model on packed rows, evaluates it, and exports it.",
   "ports": [
@@ -41,10 +47,13 @@ std::string_view Description() {
     {"name": "grace", "type": "integer", "default": "30", "effect": "none",
      "help": "Seconds that the trainer has to save and end when it is stopped."},
     {"name": "patience", "type": "number", "default": "1", "effect": "none",
-     "help": "Factor on the times after which the trainer is taken for hanging."}]}],
- "commands": [
-  {"name": "trainer", "help": "The trainer's environment, setup and check; fit says whether a model fits a slice of TPUs, before it is rented."},
-  {"name": "sample", "help": "Writes text with a model that `train` made."}]})json";
+     "help": "Factor on the times after which the trainer is taken for hanging."}]}])json";
+
+}  // namespace
+
+std::string_view Description() {
+  static const std::string description = StrCat(kStages, ", \"commands\": ", TrainCommandsJson(), "}");
+  return description;
 }
 
 }  // namespace pipeline

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/str.h"
+#include "plugins/train/command_table.h"
 #include "plugins/train/command_words.h"
 #include "plugins/train/fit_question.h"
 #include "plugins/train/trainer_environment.h"
@@ -16,9 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kUsage =
-    "pipe trainer fit FILE [--set NAME=VALUE]... [--stage NAME] [--on v3-8,v5e-4] [--price PER_HOUR] "
-    "[--environment DIR]; FILE is a pipeline file, or the job.json of a run";
 constexpr const char* kTpuEnvironment = ".pipe/trainer-tpu";
 constexpr std::uint64_t kMostPacked = 256 << 20;
 
@@ -102,9 +100,11 @@ Result<std::string> PythonWithTpu(const std::string& named, std::string_view of_
 Status RunFit(const std::vector<std::string>& arguments, const HostCall& call) {
   std::vector<std::string> rest = arguments;
   ASSIGN_OR_RETURN(const Json set, TakeSettings(rest));
-  ASSIGN_OR_RETURN(const CommandWords words,
-                   ParseCommandWords(rest, {"--stage", "--on", "--price", "--environment"}));
-  if (words.alone.size() != 1) return Wrong(kUsage);
+  const TrainCommand& command = TrainCommandOf("trainer", "fit");
+  ASSIGN_OR_RETURN(const CommandWords words, ParseCommandWords(rest, FlagsOf(command)));
+  if (words.alone.size() != 1)
+    return Wrong(
+        StrCat(UsageOf(command, "pipe trainer "), "; FILE is a pipeline file, or the job.json of a run"));
   const std::string& file = words.alone.front();
   std::vector<std::string> asked = {"-m", "pipe_trainer.fit"};
   std::string input;

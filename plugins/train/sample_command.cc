@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/str.h"
+#include "plugins/train/command_table.h"
 #include "plugins/train/command_words.h"
 #include "plugins/train/file_facts.h"
 #include "plugins/train/input_cache.h"
@@ -112,13 +113,9 @@ Result<std::string> FindRunElsewhere(const std::string& place, const HostStorage
 }
 
 Status RunSample(const std::vector<std::string>& arguments, const HostCall& call) {
-  ASSIGN_OR_RETURN(const CommandWords words,
-                   ParseCommandWords(arguments, {"--prompt", "--length", "--temperature", "--top-p", "--seed",
-                                                 "--environment", "--cache"}));
-  if (words.alone.size() != 1)
-    return Wrong(
-        "pipe sample RUN_DIR [--prompt TEXT] [--length N] [--temperature T] [--top-p P] [--seed S] "
-        "[--environment DIR] [--cache DIR]");
+  const TrainCommand& command = TrainCommandOf("sample");
+  ASSIGN_OR_RETURN(const CommandWords words, ParseCommandWords(arguments, FlagsOf(command)));
+  if (words.alone.size() != 1) return Wrong(UsageOf(command));
   RETURN_IF_ERROR(CheckNumber(words, "--length", 1, 1'000'000, true));
   RETURN_IF_ERROR(CheckNumber(words, "--temperature", 0, 100, false));
   RETURN_IF_ERROR(CheckNumber(words, "--top-p", 0, 1, false));

@@ -19,7 +19,14 @@ from scenarios import check
 
 # What stands in front of the cursor, and what one may go on with.
 TRIALS = (("pipe ver", {"verify"}), ("pipe run --log", {"--log-format"}), ("pipe run --log-format ", {"text", "json"}),
-          ("pipe completion ", {"bash", "zsh", "fish"}), ("pipe graph --format mer", {"mermaid"}))
+          ("pipe completion ", {"bash", "zsh", "fish"}), ("pipe graph --format mer", {"mermaid"}),
+          ("pipe trainer ", {"setup", "check", "fit"}), ("pipe trainer setup --ext", {"--extra"}),
+          ("pipe trainer setup --extra ", {"cpu", "cuda", "tpu"}), ("pipe trainer fit --pr", {"--price"}),
+          ("pipe sample --prom", {"--prompt"}))
+# Of the plugin that trains.
+TRAINER = {"trainer setup": {"--dir", "--extra", "--python"}, "trainer check": {"--dir"},
+           "trainer fit": {"--set", "--stage", "--on", "--price", "--environment"},
+           "sample": {"--prompt", "--length", "--temperature", "--top-p", "--seed", "--environment", "--cache"}}
 
 
 def said(*command, **more):
@@ -87,6 +94,15 @@ def main(pipe):
     flags = commands_of(pipe)
     check(said(pipe, "help", "run") == said(pipe, "run", "--help"), "`pipe help run` is not `pipe run --help`")
     check(said(pipe, "help") == said(pipe, "--help"), "`pipe help` is not `pipe --help`")
+    for name, options in TRAINER.items():
+        told = said(pipe, *name.split(), "--help")
+        check(said(pipe, "help", *name.split()) == told == said(pipe, *name.split(), "-h"), f"`pipe help {name}` is another")
+        found = set(re.findall(r"^  (?:-h,)?(--[a-z-]+)", told, re.MULTILINE))
+        check(told.splitlines()[1].startswith(f"Usage: pipe {name} [OPTIONS]"), told)
+        check(found == options | {"--help"}, f"pipe {name} --help shows {found}")
+        flags[name] = options
+    told = said(pipe, "trainer", "--help")
+    check(all(re.search(f"^  {name} ", told, re.MULTILINE) for name in ("setup", "check", "fit")), told)
     with tempfile.TemporaryDirectory() as directory:
         scripts = {}
         for shell in ("bash", "zsh", "fish"):

@@ -65,6 +65,25 @@ TEST(PluginDescriptionTest, StagesAndCommandsMayBeLeftOut) {
   EXPECT_TRUE(Refusal(Stage(R"("keys": [])")).ok());
 }
 
+TEST(PluginDescriptionTest, CommandsSayTheirWordsAndThoseBehindThem) {
+  const auto parsed = ParseDescription(
+      "p", R"({"commands": [{"name": "a", "help": "h", "commands": [{"name": "b", "help": "i", "words": [
+               {"value": "FILE", "help": "j", "required": true},
+               {"flags": ["-x", "--extra"], "value": "WORD", "choices": ["cpu", "tpu"], "help": "k", "repeats": true}]}]},
+             {"name": "c", "help": "l"}]})");
+  ASSERT_TRUE(parsed.ok()) << parsed.status().message();
+  const PluginCommand& a = (*parsed)->commands[0];
+  EXPECT_TRUE(a.has_words);
+  ASSERT_EQ(a.commands.size(), 1u);
+  const std::vector<PluginWord>& words = a.commands[0].words;
+  ASSERT_EQ(words.size(), 2u);
+  EXPECT_TRUE(words[0].flags.empty() && words[0].required && !words[0].repeats);
+  EXPECT_EQ(words[1].flags, (std::vector<std::string>{"-x", "--extra"}));
+  EXPECT_EQ(words[1].choices, (std::vector<std::string>{"cpu", "tpu"}));
+  EXPECT_TRUE(words[1].repeats);
+  EXPECT_FALSE((*parsed)->commands[1].has_words) << "whose --help is its own";
+}
+
 TEST(PluginDescriptionTest, PlaceOfTheArtifactIsOutUnlessTheRecipeNamesIt) {
   for (const auto& [member, of_recipe] :
        {std::pair("\"keys\": []", false), std::pair("\"place\": \"out\"", false),
@@ -121,6 +140,16 @@ TEST(PluginDescriptionTest, EachMistakeIsNamedWithItsPlace) {
        "stages[0].keys[0].default: the value must be a"},
       {R"({"commands": [{"name": "a", "help": "h"}, {"name": "a", "help": "h"}]})",
        "commands[1].name: 'a' is there twice"},
+      {R"({"commands": [{"name": "a", "help": "h", "words": [{"help": "h"}]}]})",
+       "commands[0].words[0].value: a word without flags needs one"},
+      {R"({"commands": [{"name": "a", "help": "h", "words": [{"flags": ["x"], "help": "h"}]}]})",
+       "commands[0].words[0].flags: 'x' does not begin with -"},
+      {R"({"commands": [{"name": "a", "help": "h", "words": [{"flags": ["--x';rm"], "help": "h"}]}]})",
+       "commands[0].words[0].flags: must be words without white space"},
+      {R"({"commands": [{"name": "a", "help": "h", "words": [{"value": "A B", "help": "h"}]}]})",
+       "commands[0].words[0].value: must be a word without white space"},
+      {R"({"commands": [{"name": "a", "help": "h", "commands": [{"name": "b", "help": "h", "commands": []}]}]})",
+       "commands[0].commands[0].commands: only one level of them is known"},
   };
   for (const auto& [json, what] : bad) {
     const Status status = Refusal(json);

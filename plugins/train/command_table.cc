@@ -1,0 +1,125 @@
+#include "plugins/train/command_table.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/json.h"
+#include "base/str.h"
+
+namespace pipeline {
+
+namespace {
+
+const TrainCommand* Find(const std::vector<TrainCommand>& commands, std::string_view name) {
+  const auto found = std::find_if(commands.begin(), commands.end(),
+                                  [name](const TrainCommand& command) { return command.name == name; });
+  return found == commands.end() ? nullptr : &*found;
+}
+
+Json ToJson(const TrainCommand& command) {
+  Json json;
+  json["name"] = command.name;
+  json["help"] = command.help;
+  for (const TrainWord& word : command.words) {
+    Json made;
+    if (!word.flag.empty()) made["flags"] = Json::Array{Json(word.flag)};
+    made["value"] = word.value;
+    made["help"] = word.help;
+    for (const std::string_view choice : word.choices) made["choices"].Append(Json(choice));
+    if (word.required) made["required"] = true;
+    if (word.repeats) made["repeats"] = true;
+    json["words"].Append(std::move(made));
+  }
+  for (const TrainCommand& below : command.commands) json["commands"].Append(ToJson(below));
+  return json;
+}
+
+}  // namespace
+
+const std::vector<TrainCommand>& TrainCommands() {
+  static const TrainWord kEnvironment = {"--environment", "DIR",
+                                         "The environment that runs it (default .pipe/trainer)"};
+  static const TrainWord kDirectory = {"--dir", "DIR", "Where the environment is (default .pipe/trainer)"};
+  static const std::vector<TrainCommand> kCommands = {
+      {"trainer",
+       "The trainer's environment, and whether a model fits a slice of TPUs",
+       {},
+       {{"setup",
+         "Make the Python environment of the bundled trainer, every file held to its digest",
+         {kDirectory,
+          {"--extra",
+           "WORD",
+           "What it computes on: a CPU (the default), a GPU, a TPU",
+           {"cpu", "cuda", "tpu"}},
+          {"--python", "PATH",
+           "The interpreter to make it with, of Python 3.11 to 3.13 (default: one that is found)"}}},
+        {"check", "Say whether the environment is whole, and where its interpreter is", {kDirectory}},
+        {"fit",
+         "Say before a TPU is rented whether a model fits it, in which pieces, and about how long it takes",
+         {{"", "FILE", "A pipeline file, or the job.json of a run", {}, true},
+          {"--set",
+           "NAME=VALUE",
+           "Set a var, stages.STAGE.KEY or limits.KEY to another value",
+           {},
+           false,
+           true},
+          {"--stage", "NAME", "The stage `train` that is meant, where the file has several"},
+          {"--on", "SLICES", "The slices to try, such as v3-8,v5e-4"},
+          {"--price", "PER_HOUR", "Of a slice, so that the cost is said, too"},
+          {"--environment", "DIR",
+           "An environment with libtpu (default .pipe/trainer-tpu, else that of the stage)"}}}}},
+      {"sample",
+       "Write text that the model of a finished training goes on with",
+       {{"",
+         "RUN",
+         "The run's directory, the place that `train` published to, or the URI of either",
+         {},
+         true},
+        {"--prompt", "TEXT", "What the text begins with"},
+        {"--length", "N", "How many ids are written"},
+        {"--temperature", "T", "0 takes the likeliest id each time, more takes others as well"},
+        {"--top-p", "P", "Only the likeliest ids that have this share together"},
+        {"--seed", "S", "Another one gives another text"},
+        kEnvironment,
+        {"--cache", "DIR", "Where the model of a bucket is kept (default .pipe/fetched)"}}},
+  };
+  return kCommands;
+}
+
+const TrainCommand& TrainCommandOf(std::string_view name, std::string_view below) {
+  const TrainCommand* command = Find(TrainCommands(), name);
+  if (command != nullptr && !below.empty()) command = Find(command->commands, below);
+  if (command == nullptr) std::abort();
+  return *command;
+}
+
+std::vector<std::string_view> FlagsOf(const TrainCommand& command) {
+  std::vector<std::string_view> flags;
+  for (const TrainWord& word : command.words)
+    if (!word.flag.empty()) flags.push_back(word.flag);
+  return flags;
+}
+
+std::string UsageOf(const TrainCommand& command, std::string_view before) {
+  const std::string called = StrCat(before, command.name);
+  std::string usage;
+  if (command.commands.empty()) usage = called;
+  for (const TrainWord& word : command.words) {
+    std::string value(word.value);
+    for (std::size_t at = 0; at < word.choices.size(); ++at)
+      value = StrCat(at == 0 ? "" : StrCat(value, "|"), word.choices[at]);
+    const std::string shown = word.flag.empty() ? value : StrCat(word.flag, " ", value);
+    usage += word.required ? StrCat(" ", shown) : StrCat(" [", shown, "]", word.repeats ? "..." : "");
+  }
+  for (const TrainCommand& below : command.commands)
+    usage += StrCat(usage.empty() ? "" : "; or ", UsageOf(below, StrCat(called, " ")));
+  return usage;
+}
+
+std::string TrainCommandsJson() {
+  Json commands{Json::Array{}};
+  for (const TrainCommand& command : TrainCommands()) commands.Append(ToJson(command));
+  return commands.Dump();
+}
+
+}  // namespace pipeline
