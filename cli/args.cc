@@ -145,6 +145,17 @@ void Define(CLI::App& app, Options& options, std::vector<std::string>& set) {
       ->add_option("PLACE", options.targets,
                    "Directory of an artifact: as `out` names it, or in a work directory")
       ->required();
+  verify
+      ->add_option("--max-tokens", options.max_tokens,
+                   "A trainer's longest line, its end mark included: how much of a TFDS data set of texts it "
+                   "drops; by default that which the data set was written for")
+      ->check(CLI::Range(1, 1 << 30))
+      ->type_name("N");
+  verify
+      ->add_option("--tokenizer", options.tokenizer,
+                   "Its SentencePiece model, or the directory of a tokenizer; by default the one beside the "
+                   "data set")
+      ->type_name("PLACE");
 
   CLI::App* cat = app.add_subcommand("cat", "Print the records of an artifact or of one of its objects");
   cat->add_option("WHAT", options.target,

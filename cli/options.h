@@ -30,6 +30,8 @@ struct Options {
   // Commands of their own.
   std::string target;                // cat, stats: an artifact, or one object; cp: where to
   std::vector<std::string> targets;  // verify: artifacts; ls, doctor: places
+  std::string tokenizer;             // verify: that of a trainer; empty: the one beside the data set
+  std::uint64_t max_tokens = 0;      // verify: the longest line of a trainer; 0: that of the data set
   std::string from;                  // cp: what
   bool recursive = false;            // ls, cp: all that lies below
   bool allow_plugin = false;  // also where nothing runs, a plugin that the file names by a path is loaded

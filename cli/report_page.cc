@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/str.h"
+#include "cli/hand_off/length_loss.h"
 #include "cli/html.h"
 #include "cli/report_graph.h"
 #include "cli/report_style.h"
@@ -323,7 +324,7 @@ std::string ReportPage(const RunRecord& record) {
       {"set-aside", "Dropped, altered and set aside", ReasonTable(record)},
       {"samples", "Before and after", SampleSection(record)},
       {"text", "What the text is made of", ProfileSection(record)},
-      {"outputs", "Outputs", Outputs(record)},
+      {"outputs", "Outputs", Outputs(record) + LengthLossHtml(record)},
       {"notes", "Notes", Notes(record)},
       {"versions", "Versions and files", Facts(record)},
   };

@@ -12,6 +12,7 @@
 
 #include "base/str.h"
 #include "cli/command_line.h"
+#include "cli/hand_off/length_loss.h"
 #include "dag/quarantine.h"
 #include "dag/unit_id.h"
 #include "dag/work_dir.h"
@@ -194,6 +195,7 @@ std::vector<RecordedStage> StagesOf(const Graph& graph, const Plan& plan, const 
       const std::string place = PlaceIn(plan, graph, node);
       stage.place = WithoutSecret(place);
       stage.link = LinkTo(place, directory);
+      stage.longest_line = LongestLineOf(stage.type, node.spec->config, node.in);
     }
     if (const auto files = facts.files.find(stage.name); files != facts.files.end()) {
       stage.files = files->second.files.size();

@@ -106,6 +106,7 @@ void TakeStage(const Json& json, RunRecord& record) {
   stage.files = CountOf(json, "files");
   stage.file_bytes = CountOf(json, "file_bytes");
   stage.vanished = TextOf(json, "vanished");
+  stage.longest_line = TextOf(json, "longest_line");
   record.stages.push_back(std::move(stage));
 }
 
@@ -233,6 +234,7 @@ std::string EncodeEvent(const RecordedStage& stage) {
   event.Set("segment", stage.segment).Set("pieces", stage.pieces).Set("quarantine", stage.quarantine);
   event.Set("place", stage.place).Set("link", stage.link);
   event.Set("files", stage.files).Set("file_bytes", stage.file_bytes).Set("vanished", stage.vanished);
+  event.Set("longest_line", stage.longest_line);
   for (const std::string& input : stage.inputs) event.json()["inputs"].Append(input);
   return event.Line();
 }

@@ -30,6 +30,8 @@ struct RecordedStage {
   std::uint64_t files = 0;
   std::uint64_t file_bytes = 0;
   std::string vanished;  // what of its files is gone, and what stood in; empty: nothing is
+  std::string longest_line =
+      {};  // of a TFDS data set, in tokens, or "any"; empty: of none, or nobody wrote it down
 };
 
 struct RecordedUnit {

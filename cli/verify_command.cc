@@ -14,8 +14,10 @@
 #include "base/terminal_text.h"
 #include "cli/artifact_place.h"
 #include "cli/exit_code.h"
+#include "cli/hand_off/length_loss.h"
 #include "cli/signals.h"
 #include "dag/place/own_objects.h"
+#include "verify/hand_off_check.h"
 #include "verify/verified.h"
 #include "verify/verify_artifact.h"
 
@@ -63,6 +65,7 @@ bool PrintReport(const std::string& place, const VerifyReport& report) {
       PrintFindings(place, findings);
       count += findings.count();
     }
+  if (const std::string loss = LengthLossLine(report); !loss.empty()) Print(StrCat(place, ": ", loss));
   if (count == 0)
     Print(StrCat(place, ": good: ", Summary(report)));
   else
@@ -72,16 +75,35 @@ bool PrintReport(const std::string& place, const VerifyReport& report) {
 }
 
 /// Reads all of it, and writes down what is good for those that read it next.
-Result<VerifyReport> VerifyPlace(const ArtifactPlace& place, int threads, std::stop_token stop) {
+Result<VerifyReport> VerifyPlace(const ArtifactPlace& place, int threads, const LengthFilter& filter,
+                                 std::stop_token stop) {
   ASSIGN_OR_RETURN(const Manifest manifest, ReadManifestOf(place, stop));
   VerifiedObjects verified;
-  Result<VerifyReport> report = VerifyArtifact(*place.store, manifest, {threads, &verified}, stop);
+  VerifyRules rules;
+  rules.threads = threads, rules.verified = &verified, rules.filter = &filter;
+  Result<VerifyReport> report = VerifyArtifact(*place.store, manifest, rules, stop);
   if (!report.ok()) return report;  // what is known already stays
   if (const Status written = WriteVerified(*place.store, manifest, verified, stop); !written.ok())
     LogInfo(StrCat(place.name,
                    ": what was verified cannot be written down, and is read again before a training: ",
                    written.message()));
   return report;
+}
+
+/// Why the loss of the trainer that somebody asks about cannot be counted; empty where it can, or where the
+/// place says by itself what is wrong with it.
+std::string WhyNotCounted(const ArtifactPlace& place, const Options& options, const LengthFilter& filter,
+                          const std::stop_token& stop) {
+  const Result<Manifest> manifest = ReadManifestOf(place, stop);
+  if (!manifest.ok() || MakeHandOffCheck({*place.store, *manifest, stop, &filter})->CountsAbove() > 0)
+    return {};
+  if (options.max_tokens == 0)
+    return "--tokenizer counts nothing where a data set has no greatest length; name the trainer's, e.g. "
+           "--max-tokens 128";
+  if (options.tokenizer.empty())
+    return "--max-tokens needs a tokenizer, and none lies beside a data set here; name the trainer's by "
+           "--tokenizer";
+  return "--max-tokens counts the lines of a TFDS data set with one text and no label, which this is not";
 }
 
 }  // namespace
@@ -97,10 +119,22 @@ int VerifyCommand(const Options& options) {
     }
     places.push_back(std::move(place).value());
   }
+  const Result<LengthFilter> filter =
+      ReadLengthFilter(options.tokenizer, options.max_tokens, signals.token());
+  if (!filter.ok()) {
+    LogError(filter.status().message());
+    return kExitRefused;
+  }
+  if (options.max_tokens > 0 || !options.tokenizer.empty())
+    for (const ArtifactPlace& place : places)
+      if (const std::string why = WhyNotCounted(place, options, *filter, signals.token()); !why.empty()) {
+        LogError(StrCat(place.name, ": ", why));
+        return kExitRefused;
+      }
   const int threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   int exit_code = kExitDone;
   for (const ArtifactPlace& place : places) {
-    const Result<VerifyReport> report = VerifyPlace(place, threads, signals.token());
+    const Result<VerifyReport> report = VerifyPlace(place, threads, *filter, signals.token());
     if (signals.exit_code() != 0) return signals.exit_code();
     if (!report.ok()) LogError(report.status().message());
     if (!report.ok() || !PrintReport(place.name, *report)) exit_code = kExitFailed;

@@ -24,6 +24,7 @@ struct HandOffPlace {
   Store& store;
   const Manifest& manifest;
   std::stop_token stop;
+  const LengthFilter* filter = nullptr;  // that somebody asks about; null: the artifact's own
 };
 
 /// Reads what describes the records when it is made, and is safe from any thread from then on.
@@ -40,6 +41,8 @@ class HandOffCheck {
   /// A shard: its bytes, and every record of it. Fails as the functions of verify_object.h.
   virtual Status VerifyShard(const ByteFile& file, const ManifestShard& shard, Findings& findings,
                              ReadCounts& counts) const = 0;
+  /// Of how many tokens on VerifyShard counts a line as long; 0: it counts none.
+  virtual std::size_t CountsAbove() const { return 0; }
   /// What an object beside the shards says; its bytes were measured by the caller. Fails where it cannot be
   /// read.
   virtual Status VerifySidecar(const StoredObject& object, Findings& findings) const = 0;
@@ -49,6 +52,7 @@ class HandOffCheck {
   const std::stop_token& stop() const { return artifact_.stop; }
   /// Of the stage that made the artifact.
   const Json& config() const { return manifest().lineage.back().config; }
+  const LengthFilter* filter() const { return artifact_.filter; }
 
   /// The whole of an object beside the shards.
   Result<std::string> Read(std::string_view name) const;

@@ -49,7 +49,7 @@ class Verification {
         manifest_(manifest),
         rules_(rules),
         stop_(std::move(stop)),
-        check_(MakeHandOffCheck({store, manifest, stop_})) {
+        check_(MakeHandOffCheck({store, manifest, stop_, rules.filter})) {
     for (const ManifestShard& shard : manifest.shards) AddShard(shard);
     for (const Piece& piece : manifest.partitions)
       for (const StoredObject& object : piece.output.objects) AddPiece(piece, object);
@@ -168,6 +168,7 @@ class Verification {
     if (stop_.stop_requested()) return Status(Code::kCancelled, "stopped");
     VerifyReport report;
     report.sealed = manifest_.sealed;
+    report.max_tokens = check_->CountsAbove();
     const auto add = [&report](Findings& findings) {
       if (findings.count() > 0) report.findings.push_back(std::move(findings));
     };
@@ -177,6 +178,7 @@ class Verification {
       report.objects += outcome.found ? 1 : 0;
       report.verified_before += outcome.verified ? 1 : 0;
       report.bytes += outcome.counts.bytes;
+      report.lengths += outcome.counts.lengths;
       for (const auto& [split, records] : outcome.counts.records) report.records[split] += records;
       add(outcome.findings);
     }

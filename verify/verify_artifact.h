@@ -12,6 +12,7 @@
 #include "dag/manifest.h"
 #include "storage/store.h"
 #include "verify/findings.h"
+#include "verify/length_filter.h"
 #include "verify/verified.h"
 
 namespace pipeline {
@@ -20,6 +21,8 @@ struct VerifyReport {
   std::uint64_t objects = 0;                                  // read, the manifest not counted
   std::uint64_t bytes = 0;                                    // read
   std::map<std::string, std::uint64_t, std::less<>> records;  // read, by split
+  std::size_t max_tokens = 0;                                 // which lines were held against; 0: none
+  LengthCounts lengths;                                       // of the lines read
   bool sealed = true;                                         // Manifest::sealed
   std::uint64_t verified_before = 0;                          // objects that were not read
   std::vector<Findings> findings;  // of objects with something wrong, in the order of the manifest
@@ -36,6 +39,8 @@ struct VerifyRules {
   VerifiedObjects* verified = nullptr;
   /// Bytes that were read of those to read, at first and after each object; by one thread at a time.
   std::function<void(std::uint64_t done, std::uint64_t of)> progress = {};
+  /// A trainer whose loss is counted on the way; null: the one that the artifact was written for.
+  const LengthFilter* filter = nullptr;
 };
 
 /// kCancelled once `stop` is set, or why the store cannot be listed; what is wrong with an object is a

@@ -12,6 +12,7 @@
 #include "base/byte_reader.h"
 #include "dag/manifest.h"
 #include "verify/findings.h"
+#include "verify/length_filter.h"
 
 namespace pipeline {
 
@@ -19,6 +20,7 @@ namespace pipeline {
 struct ReadCounts {
   std::uint64_t bytes = 0;
   std::map<std::string, std::uint64_t, std::less<>> records;  // by split
+  LengthCounts lengths;  // where a hand-off counts them: HandOffCheck::CountsAbove
 };
 
 // Each fails with kCancelled alone; all else is a finding. Records and bytes count from 0.

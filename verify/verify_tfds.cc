@@ -54,6 +54,9 @@ struct ExampleRules {
   TfdsFeatures features;
   std::unique_ptr<const SentencePieceEncoder> tokenizer;  // null where lines may have any length
   std::size_t max_tokens = 0;                             // with the end mark
+  // A trainer's filter, whose loss is counted.
+  const SentencePieceEncoder* filter = nullptr;
+  std::size_t filter_tokens = 0;
 };
 
 /// One thread at a time.
@@ -79,11 +82,12 @@ class ExampleCheck {
       const auto* const texts = std::get_if<TfBytesList>(&example->at(name));
       if (texts == nullptr || texts->size() != 1) return StrCat("its feature ", name, " is not one text");
       if (std::string wrong = WrongWithText(texts->front()); !wrong.empty()) return wrong;
-      if (rules_.tokenizer)
-        if (std::string wrong = OfLength(texts->front()); !wrong.empty()) return wrong;
+      if (std::string wrong = OfLength(texts->front()); !wrong.empty()) return wrong;
     }
     return {};
   }
+
+  const LengthCounts& lengths() const { return lengths_; }
 
  private:
   std::string OfLabel(const TfFeature& feature) const {
@@ -96,14 +100,28 @@ class ExampleCheck {
   }
 
   std::string OfLength(std::string_view text) {
-    ids_.clear(), ends_.clear();
-    if (const Status status = rules_.tokenizer->Encode(text, scratch_, ids_, ends_); !status.ok())
-      return std::string(status.message());
-    if (ids_.size() < rules_.max_tokens || IsOneCharacter(text)) return {};
-    return StrCat("its text has ", ids_.size() + 1, " tokens where the trainer takes ", rules_.max_tokens);
+    std::size_t tokens = 0;
+    const SentencePieceEncoder* counted_by = nullptr;
+    const auto count = [&](const SentencePieceEncoder& encoder) -> Status {
+      if (counted_by == &encoder) return {};
+      ids_.clear(), ends_.clear();
+      RETURN_IF_ERROR(encoder.Encode(text, scratch_, ids_, ends_));
+      tokens = ids_.size() + 1;
+      counted_by = &encoder;
+      return {};
+    };
+    if (rules_.filter != nullptr) {
+      if (const Status status = count(*rules_.filter); !status.ok()) return std::string(status.message());
+      lengths_.Add(tokens, rules_.filter_tokens);
+    }
+    if (!rules_.tokenizer) return {};
+    if (const Status status = count(*rules_.tokenizer); !status.ok()) return std::string(status.message());
+    if (tokens <= rules_.max_tokens || IsOneCharacter(text)) return {};
+    return StrCat("its text has ", tokens, " tokens where the trainer takes ", rules_.max_tokens);
   }
 
   const ExampleRules& rules_;
+  LengthCounts lengths_;
   std::string expected_;  // names of all features
   SentencePieceEncoder::Scratch scratch_;
   std::vector<std::uint32_t> ids_, ends_;
@@ -121,13 +139,11 @@ class TfdsCheck final : public HandOffCheck {
   explicit TfdsCheck(const HandOffPlace& artifact) : HandOffCheck(artifact) {
     rules_.features = ReadFeatures();
     rules_.max_tokens = static_cast<std::size_t>(config()["max_tokens"].AsInt(0));
-    if (rules_.max_tokens == 0) return;
-    Result<std::unique_ptr<const SentencePieceEncoder>> tokenizer = Read(kTfdsTokenizerFile, LoadTokenizer);
-    if (tokenizer.ok())
-      rules_.tokenizer = std::move(tokenizer).value();
-    else
-      no_tokenizer_ = std::move(tokenizer).status();
+    if (rules_.max_tokens > 0) ReadTokenizer();
+    SetFilter();
   }
+
+  std::size_t CountsAbove() const override { return rules_.filter != nullptr ? rules_.filter_tokens : 0; }
 
   void VerifyManifest(Findings& findings) const override {
     VerifyShardNames(
@@ -147,9 +163,11 @@ class TfdsCheck final : public HandOffCheck {
   Status VerifyShard(const ByteFile& file, const ManifestShard& shard, Findings& findings,
                      ReadCounts& counts) const override {
     ExampleCheck check(rules_);
-    return VerifyRecords(
+    const Status status = VerifyRecords(
         file, shard, [&check](const ShardRecord& record) { return check.Of(record.bytes); }, stop(), findings,
         counts);
+    counts.lengths += check.lengths();
+    return status;
   }
 
   Status VerifySidecar(const StoredObject& object, Findings& findings) const override {
@@ -166,6 +184,23 @@ class TfdsCheck final : public HandOffCheck {
   }
 
  private:
+  void ReadTokenizer() {
+    Result<std::unique_ptr<const SentencePieceEncoder>> tokenizer = Read(kTfdsTokenizerFile, LoadTokenizer);
+    if (tokenizer.ok())
+      rules_.tokenizer = std::move(tokenizer).value();
+    else
+      no_tokenizer_ = std::move(tokenizer).status();
+  }
+
+  /// A trainer that filters by length takes one text and nothing beside it.
+  void SetFilter() {
+    if (rules_.features.texts.size() != 1 || rules_.features.labels > 0) return;
+    const LengthFilter* const asked = filter();
+    rules_.filter_tokens = asked != nullptr && asked->max_tokens > 0 ? asked->max_tokens : rules_.max_tokens;
+    if (rules_.filter_tokens == 0) return;
+    rules_.filter = asked != nullptr && asked->tokenizer ? asked->tokenizer.get() : rules_.tokenizer.get();
+  }
+
   /// What features.json says; where it is not what was written, what the manifest and label.labels.txt let
   /// expect: what was damaged is told where it lies, and not of every record.
   TfdsFeatures ReadFeatures() const {

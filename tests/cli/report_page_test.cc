@@ -48,7 +48,7 @@ Sample SampleOf(std::string text) { return {std::move(text), {}, false, false}; 
 RunRecord RecordWith(const std::string& evil) {
   RunRecord record = LineOf(1);
   record.begin = {evil, evil, evil, evil, evil, 1769860800000, {{evil, evil}}, 2, 1, 1, 1};
-  record.stages = {{evil, evil, {}, evil, evil, evil, evil, evil, evil, 1, 1, evil},
+  record.stages = {{evil, evil, {}, evil, evil, evil, evil, evil, evil, 1, 1, evil, evil},
                    {evil + "2", evil, {evil}, evil, evil, evil, evil, evil, "", 0, 0, ""}};
   for (const RecordedStage& stage : record.stages) {
     record.counts[stage.name].counts = {10, 9, 8, 7, {{evil, 3}}};
@@ -211,6 +211,29 @@ TEST(HtmlTest, NumbersAreShortAndExactWhereTheyCanBe) {
   EXPECT_EQ(Span(125.4), "2 m 05 s");
   EXPECT_EQ(Span(12'000), "3 h 20 m");
   EXPECT_EQ(Span(200'000), "2 d 7 h");
+}
+
+TEST(ReportPageTest, SaysWhatATrainerDropsThatFiltersByLength) {
+  RunRecord record = LineOf(1);
+  RecordedStage& stage = record.stages.front();
+  stage.name = "text", stage.type = "write_tfds", stage.place = "out/a <b>";
+  record.counts["text"].counts = {1000, 1300, 0, 0, {{"split_long", 250}}};
+  EXPECT_EQ(Occurrences(ReportPage(record), "a trainer that drops"), 0U) << "a record of old says no limit";
+  stage.longest_line = "128";
+  EXPECT_NE(
+      ReportPage(record).find("<b>text</b>: a trainer that drops lines of more than 128 tokens drops none of "
+                              "this data set. Lines that were longer, 250 of 1,000 (25.0 %), were split into "
+                              "several: it would have dropped them."),
+      std::string::npos);
+  record.counts["text"].counts.reasons = {{"over_max_tokens", 2}};
+  EXPECT_NE(
+      ReportPage(record).find("drops 2 parts of it, each a character of more tokens. No line was longer."),
+      std::string::npos);
+  stage.longest_line = "any";
+  EXPECT_NE(ReportPage(record).find(
+                "<code>pipe verify out/a &lt;b&gt; --tokenizer MODEL --max-tokens N</code> says "
+                "how much."),
+            std::string::npos);
 }
 
 }  // namespace

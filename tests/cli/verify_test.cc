@@ -5,6 +5,7 @@
 #include <string>
 
 #include "tests/cli/run_pipe.h"
+#include "tests/stages/tokenizer_fixture.h"
 #include "tests/verify/small_artifact.h"
 
 namespace pipeline {
@@ -21,6 +22,43 @@ TEST(VerifyTest, GoodArtifactEndsWithASummary) {
   EXPECT_EQ(ran.err, "");
   EXPECT_EQ(ran.out, set.place() + ": good: read 5 objects, 4 records (train 3, validation 1), " +
                          HumanBytes(bytes) + "\n");
+}
+
+TEST(VerifyTest, SaysWhatATrainerDropsThatFiltersByLength) {
+  const TempDir dir;
+  SmallDataSet set(dir / "out");
+  set.AddSplit("train", {{TextExample("猫が猫が"), TextExample("猫が猫が猫が"), TextExample("猫が")}});
+  set.Finish();
+  const Trained trained = Train(SmallCorpus());
+  const std::string model = dir / "tokenizer/tokenizer.model";
+  std::filesystem::create_directories(dir / "tokenizer");
+  WriteFile(model, trained.Object("tokenizer.model"));
+
+  const Ran ran = RunPipe({"verify", set.place(), "--tokenizer", model, "--max-tokens", "5"});
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_NE(
+      ran.out.find("out: a trainer that drops lines of more than 5 tokens drops 1 of 3 lines (33.3 %) and "
+                   "7 of 15 tokens (46.7 %)\n"),
+      std::string::npos)
+      << ran.out;
+  EXPECT_NE(ran.out.find("out: good: "), std::string::npos) << ran.out;
+  const Ran none = RunPipe({"verify", set.place(), "--tokenizer", dir / "tokenizer", "--max-tokens", "1000"});
+  EXPECT_NE(none.out.find("of more than 1000 tokens drops none of 3 lines\n"), std::string::npos) << none.out;
+  EXPECT_EQ(RunPipe({"verify", set.place()}).out.find("a trainer"), std::string::npos);
+
+  const auto refused = [&](std::vector<std::string> words, std::string_view why) {
+    words.insert(words.begin(), "verify");
+    const Ran said = RunPipe(words);
+    EXPECT_EQ(said.exit_code, 2) << why;
+    EXPECT_NE(said.err.find(why), std::string::npos) << said.err;
+  };
+  refused({set.place(), "--max-tokens", "5"}, "name the trainer's by --tokenizer");
+  refused({set.place(), "--tokenizer", model}, "--max-tokens 128");
+  GoodIntermediate(dir / "docs");
+  refused({dir / "docs", "--tokenizer", model, "--max-tokens", "5"}, "which this is not");
+  refused({set.place(), "--tokenizer", dir / "missing.model", "--max-tokens", "5"}, "--tokenizer ");
+  refused({set.place(), "--tokenizer", set.Path(kTfdsInfoFile), "--max-tokens", "5"}, "--tokenizer ");
+  EXPECT_EQ(RunPipe({"verify", set.place(), "--max-tokens", "0"}).exit_code, 2);
 }
 
 TEST(VerifyTest, PrintsTwentyFindingsOfAnObjectAndCountsTheRest) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/stages/tokenizer_fixture.h"
 #include "tests/verify/found.h"
 #include "tests/verify/small_artifact.h"
 
@@ -161,7 +162,49 @@ TEST(VerifyTfdsTest, ManifestIsHeldAgainstItself) {
   set.Finish();
   const std::vector<std::string> lines = FoundIn(set.place());
   EXPECT_TRUE(Finds(lines, "MANIFEST.json: split train: has 1 shards of 2"));
-  EXPECT_TRUE(Finds(lines, "tiny-train.tfrecord-00001-of-00002: an earlier run left it, and it is in no manifest"));
+  EXPECT_TRUE(
+      Finds(lines, "tiny-train.tfrecord-00001-of-00002: an earlier run left it, and it is in no manifest"));
+}
+
+/// What is counted of the lines of `set` for a trainer with `filter`.
+VerifyReport CountedFor(const SmallDataSet& set, const LengthFilter& filter) {
+  LocalStore store(set.place());
+  const Result<Manifest> manifest = ReadManifest(store, set.place());
+  EXPECT_TRUE(manifest.ok()) << manifest.status().message();
+  VerifyRules rules;
+  rules.threads = 2, rules.filter = &filter;
+  Result<VerifyReport> report = VerifyArtifact(store, *manifest, rules, {});
+  EXPECT_TRUE(report.ok()) << report.status().message();
+  return report.ok() ? std::move(report).value() : VerifyReport();
+}
+
+TEST(VerifyTfdsTest, SaysWhatATrainerDropsThatFiltersByLength) {
+  const Trained trained = Train(SmallCorpus());
+  ASSERT_TRUE(trained.status.ok()) << trained.status.message();
+  const std::shared_ptr<const SentencePieceEncoder> shared =
+      SentencePieceEncoder::Load(trained.Object("tokenizer.model")).value();
+  const TempDir dir;
+  SmallDataSet set(dir / "out");
+  // 猫 and が are a piece each; the end mark is one more.
+  set.AddSplit("train", {{TextExample("猫が"), TextExample("猫が猫が猫が")}, {TextExample("猫が猫が")}});
+  set.AddSplit("validation", {{TextExample("猫が猫が猫が猫が")}});
+  set.Finish();
+  EXPECT_EQ(Verify(set.place()).max_tokens, 0u) << "nobody asked, and no greatest length is known";
+  EXPECT_EQ(CountedFor(set, {nullptr, 5}).max_tokens, 0u) << "no tokenizer";
+  EXPECT_EQ(CountedFor(set, {shared, 0}).max_tokens, 0u) << "no limit";
+  const VerifyReport report = CountedFor(set, {shared, 5});
+  EXPECT_TRUE(report.findings.empty());
+  EXPECT_EQ(report.max_tokens, 5u);
+  EXPECT_EQ(report.lengths.lines, 4u);
+  EXPECT_EQ(report.lengths.tokens, 3u + 7u + 5u + 9u);
+  EXPECT_EQ(report.lengths.long_lines, 2u);
+  EXPECT_EQ(report.lengths.long_tokens, 7u + 9u);
+
+  SmallDataSet labelled(dir / "labels");
+  labelled.SetLabels({"no", "yes"}, true);
+  labelled.AddSplit("train", {{LabelledExample("猫が", {1})}});
+  labelled.Finish();
+  EXPECT_EQ(CountedFor(labelled, {shared, 2}).max_tokens, 0u) << "no such trainer takes labels";
 }
 
 }  // namespace

@@ -1,0 +1,33 @@
+// What a trainer drops of a data set because it is longer than it takes, as `verify` and the report say it.
+#pragma once
+
+#include <cstdint>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "cli/run_record.h"
+#include "records/schema.h"
+#include "verify/length_filter.h"
+#include "verify/verify_artifact.h"
+
+namespace pipeline {
+
+/// By --tokenizer, a SentencePiece model or the directory of one that a stage trained, and --max-tokens, 0
+/// for none. kInvalidArgument, kNotFound or kDataLoss with the reason.
+Result<LengthFilter> ReadLengthFilter(const std::string& tokenizer, std::uint64_t max_tokens,
+                                      std::stop_token stop);
+
+/// "a trainer that drops lines of more than 128 tokens drops 2 of 9 lines (22.2 %) and 300 of 500 tokens
+/// (60 %)"; empty where nothing was counted.
+std::string LengthLossLine(const VerifyReport& report);
+
+/// RecordedStage::longest_line of a stage with such a configuration.
+std::string LongestLineOf(std::string_view type, const Json& config, const Schema& schema);
+
+/// What such a trainer drops of the data sets that a run published, in HTML: a sentence each.
+std::string LengthLossHtml(const RunRecord& record);
+
+}  // namespace pipeline
