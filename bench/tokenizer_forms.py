@@ -47,7 +47,7 @@ class Place:
         ended = subprocess.run([self.options.pipe, "run", file, "--work", self.root / f"work-{Path(text).name}"], check=False,
                                stdin=subprocess.DEVNULL, capture_output=True, text=True)
         if ended.returncode:
-            raise RuntimeError((ended.stdout + ended.stderr).strip().rpartition("\n")[2])
+            raise RuntimeError(next((line for line in ended.stderr.split("\n") if "vocab_size" in line), ended.stderr))
         return values["out"]
 
     def rows(self, text):
