@@ -186,11 +186,12 @@ void Define(CLI::App& app, Options& options, std::vector<std::string>& set) {
                      "Places to read and write, or the pipeline file that names them");
   AddSet(*doctor, set, options);
 
-  CLI::App* stats =
-      app.add_subcommand("stats", "Say how long the texts of an artifact are, and of which characters");
+  CLI::App* stats = app.add_subcommand(
+      "stats", "Say how many records, documents, characters and ids an artifact has, and how long they are");
   stats
-      ->add_option("WHAT", options.target,
-                   "Directory of an artifact with texts, or one of its shards or partition files")
+      ->add_option(
+          "WHAT", options.target,
+          "Directory of an artifact, one of its shards or partition files, or a file of text or JSON Lines")
       ->required();
   stats->add_flag("--json", options.json, "As JSON, with every count");
 

@@ -19,6 +19,7 @@
 #include "formats/tfrecord.h"
 #include "records/piece.h"
 #include "remote/open_store.h"
+#include "stages/tfdata_info.h"
 #include "storage/local_file.h"
 #include "storage/uri.h"
 #include "text/utf8.h"
@@ -168,6 +169,14 @@ std::shared_ptr<const PackedInfo> InfoOf(Store& store) {
   return info.ok() ? std::make_shared<const PackedInfo>(std::move(info).value()) : nullptr;
 }
 
+/// The id behind each document or line of a data set of write_tfdata; absent where none stands there.
+std::optional<std::uint32_t> EndOf(Store& store) {
+  const Result<std::string> text = ReadObject(store, kTfdataInfoFile, kMaxInfoBytes);
+  const Result<TfdataInfo> info = text.ok() ? ParseTfdataInfo(*text) : Result<TfdataInfo>(text.status());
+  if (!info.ok() || info->eos == "none" || info->tokenizer.eos_id < 0) return std::nullopt;
+  return static_cast<std::uint32_t>(info->tokenizer.eos_id);
+}
+
 /// packed.json in the directory of the shard at `path`, or in the one above: null where there is none.
 std::shared_ptr<const PackedInfo> InfoBeside(std::string_view path) {
   for (int up = 0; up < 2; ++up) {
@@ -235,9 +244,11 @@ std::vector<CatObject> ObjectsOfArtifact(const std::string& place, const std::sh
   const ObjectKind shards = type == "write_jsonl"    ? ObjectKind::kText
                             : type == "write_tfdata" ? ObjectKind::kTokenIds
                                                      : ObjectKind::kShard;
+  const std::optional<std::uint32_t> end_id = shards == ObjectKind::kTokenIds ? EndOf(*store) : std::nullopt;
   for (const ManifestShard& shard : manifest.shards) {
     CatObject& object = add(shard.object.name, shards);
     object.rows = rows;
+    object.end_id = end_id;
     object.split = shard.split;
     object.shard = shard.number;
     const std::string index = CountsOf(shard.object.name, rows);

@@ -37,9 +37,10 @@ struct CatObject {
   /// kShard: the index beside it (formats/packed.md); empty where there is none.
   std::function<Result<std::unique_ptr<ByteFile>>()> open_index;
   std::shared_ptr<const PackedInfo> rows;  // kShard: of packed rows, where their packed.json is known
-  std::optional<PartitionId> partition;    // kQuarantine
-  std::string stage;                       // kQuarantine; empty where unknown
-  std::vector<std::string> split_names;    // kPartition, by number; empty where unknown
+  std::optional<std::uint32_t> end_id;  // kTokenIds: stands behind each document or line, where that is known
+  std::optional<PartitionId> partition;  // kQuarantine
+  std::string stage;                     // kQuarantine; empty where unknown
+  std::vector<std::string> split_names;  // kPartition, by number; empty where unknown
 };
 
 /// The objects of an artifact, of a directory of partitions, spills or quarantine, or the one object that

@@ -84,19 +84,24 @@ void TextStats::Add(std::string_view text) {
   characters_.Add(length);
 }
 
+Json Histogram::ToJson() const {
+  Json json;
+  json["sum"] = sum();
+  json["min"] = min();
+  json["mean"] = mean();
+  json["max"] = max();
+  for (const auto& [name, fraction] : kQuantiles) json["quantiles"][name] = Quantile(fraction);
+  json["histogram"] = Json(Json::Array{});
+  for (const Range& range : Octaves())
+    json["histogram"].Append(Json(Json::Array{Json(range.low), Json(range.high), Json(range.count)}));
+  return json;
+}
+
 Json TextStats::ToJson() const {
   Json json;
   json["records"] = characters_.count();
   json["bytes"] = bytes_;
-  Json& length = json["characters"];
-  length["sum"] = characters_.sum();
-  length["min"] = characters_.min();
-  length["mean"] = characters_.mean();
-  length["max"] = characters_.max();
-  for (const auto& [name, fraction] : kQuantiles) length["quantiles"][name] = characters_.Quantile(fraction);
-  length["histogram"] = Json(Json::Array{});
-  for (const Histogram::Range& range : characters_.Octaves())
-    length["histogram"].Append(Json(Json::Array{Json(range.low), Json(range.high), Json(range.count)}));
+  json["characters"] = characters_.ToJson();
   for (std::size_t i = 0; i < kCharacterClasses; ++i) {
     const auto character_class = static_cast<CharacterClass>(i);
     json["classes"][NameOf(character_class)] = counts_[character_class];

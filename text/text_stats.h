@@ -33,6 +33,9 @@ class Histogram {
   /// Powers of two that have numbers, and those between them: 0, 1, 2-3, 4-7, ...
   std::vector<Range> Octaves() const;
 
+  /// {"sum", "min", "mean", "max", "quantiles": {"0.5": ...}, "histogram": [[low, high, count], ...]}
+  Json ToJson() const;
+
  private:
   std::vector<std::uint64_t> bins_;  // up to the last that has a number
   std::uint64_t count_ = 0;
@@ -54,8 +57,7 @@ class TextStats {
   const Histogram& characters() const { return characters_; }  // of each text
   const ClassCounts& classes() const { return counts_; }
 
-  /// {"records", "bytes", "characters": {"sum", "min", "mean", "max", "quantiles": {"0.5": ...}, "histogram":
-  /// [[low, high, count], ...]}, "classes": {"hiragana": count, ...}}
+  /// {"records", "bytes", "characters": as Histogram::ToJson, "classes": {"hiragana": count, ...}}
   Json ToJson() const;
 
  private:

@@ -1,0 +1,56 @@
+// What a hand-off holds, in numbers: records and documents, texts with their characters, ids.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/json.h"
+#include "text/text_stats.h"
+
+namespace pipeline {
+
+/// One thread at a time.
+class HandOffStats {
+ public:
+  /// `classes` outlives it.
+  explicit HandOffStats(const CharacterClasses& classes) : texts_(classes) {}
+
+  /// The text of a record; clean UTF-8.
+  void AddText(std::string_view text) { texts_.Add(text); }
+  /// How many ids a record has.
+  void AddIds(std::uint64_t ids) { ids_.Add(ids); }
+  /// Text that was counted when its ids were made, and is not there any more.
+  void AddCounted(std::uint64_t characters, std::uint64_t bytes) {
+    counted_characters_ += characters, counted_bytes_ += bytes;
+  }
+  void AddDocuments(std::uint64_t documents) { documents_ = documents_.value_or(0) + documents; }
+  /// Of each record, in their order: a document may go on in the next partition of its input.
+  void AddDocumentOf(std::uint32_t input, std::uint64_t document) {
+    const std::pair<std::uint32_t, std::uint64_t> at(input, document);
+    AddDocuments(std::exchange(last_document_, at) == at ? 0 : 1);
+  }
+  bool knows_documents() const { return documents_.has_value(); }
+
+  std::uint64_t records() const { return std::max(texts_.characters().count(), ids_.count()); }
+
+  /// For people: a head line, then lengths and classes of characters.
+  std::string ToText() const;
+  /// As TextStats::ToJson, with "documents" where they are known; "ids": {"sum", "min", "mean", "max",
+  /// "quantiles", "histogram"} where there are ids, and then "characters" and "classes" only where there are
+  /// texts as well, else "characters" and "bytes" as numbers where an index counted them.
+  Json ToJson() const;
+
+ private:
+  std::optional<std::uint64_t> documents_;  // absent: nothing tells
+  std::optional<std::pair<std::uint32_t, std::uint64_t>> last_document_;
+  TextStats texts_;
+  Histogram ids_;
+  std::uint64_t counted_characters_ = 0;
+  std::uint64_t counted_bytes_ = 0;
+};
+
+}  // namespace pipeline
