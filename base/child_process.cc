@@ -16,6 +16,7 @@
 #include <cstring>
 
 #include "base/group_watch.h"
+#include "base/process_use.h"
 #include "base/uninterrupted.h"
 
 namespace pipeline {
@@ -148,6 +149,10 @@ Status WaitFor(int file, short events, const std::stop_token& stop) {
   }
 }
 
+double Seconds(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+}
+
 /// Sleeps that long, or until `stop`.
 void SleepUnlessStopped(std::chrono::milliseconds time, const std::stop_token& stop) {
   std::mutex mutex;
@@ -208,6 +213,7 @@ Result<std::unique_ptr<ChildProcess>> ChildProcess::Start(const ChildOptions& op
     const std::string where = options.directory.empty() ? "" : " in " + options.directory;
     return SystemError("running " + options.argv[0] + where, got == sizeof why ? why : EIO);
   }
+  ChildLedger::Get().Began(id, ChildOwner::Current());
   return std::unique_ptr<ChildProcess>(new ChildProcess(id, std::move(input.write), std::move(output.read),
                                                         std::move(error.read), std::move(wake.write),
                                                         options.stderr_bytes, std::move(wake.read)));
@@ -296,18 +302,26 @@ Result<ChildExit> ChildProcess::Wait(const std::stop_token& stop, std::chrono::m
 Result<ChildExit> ChildProcess::Reap() {
   int how = 0;
   pid_t got = 0;
+  rusage usage{};
+  ProcessBytes bytes;
   {
     // The child was killed or has ended: this does not block Signal for long.
     const std::lock_guard lock(mutex_);
     GroupWatch::Get().Remove(id_);
-    got = Uninterrupted([&] { return waitpid(id_, &how, 0); });
+    siginfo_t ended{};
+    // What it read and wrote can be asked until it was waited for.
+    Uninterrupted([&] { return waitid(P_PID, static_cast<id_t>(id_), &ended, WEXITED | WNOWAIT); });
+    bytes = BytesOfProcess(id_);
+    got = Uninterrupted([&] { return wait4(id_, &how, 0, &usage); });
     reaped_ = true;
   }
+  const ProcessUse use = {Seconds(usage.ru_utime) + Seconds(usage.ru_stime), bytes.read, bytes.written};
+  ChildLedger::Get().Ended(id_, use);
   wake_ = FileDescriptor();
   if (drain_.joinable()) drain_.join();
   if (got != id_) return SystemError("waiting for a child process", errno);
-  if (WIFSIGNALED(how)) return ChildExit{.code = 0, .signal = WTERMSIG(how)};
-  return ChildExit{.code = WEXITSTATUS(how), .signal = 0};
+  if (WIFSIGNALED(how)) return ChildExit{.code = 0, .signal = WTERMSIG(how), .use = use};
+  return ChildExit{.code = WEXITSTATUS(how), .signal = 0, .use = use};
 }
 
 void ChildProcess::Drain(const FileDescriptor& from, const FileDescriptor& until) {

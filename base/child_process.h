@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/child_ledger.h"
 #include "base/file_descriptor.h"
 #include "base/result.h"
 
@@ -35,6 +36,7 @@ struct ChildOptions {
 struct ChildExit {
   int code = 0;    // what it returned; 0 where a signal ended it
   int signal = 0;  // that ended it; 0 where it returned
+  ProcessUse use = {};
   bool ok() const { return code == 0 && signal == 0; }
   /// "ended with exit code 3", "was ended by signal 9 (Killed)".
   std::string Describe() const;
@@ -49,6 +51,9 @@ struct ChildExit {
 /// Its group ends with it, and with us: what it started is killed when it has ended and was silent for a
 /// second, when Wait returns, and when this process dies (base/group_watch.h). What has left the group
 /// (setsid) is out of reach.
+///
+/// It stands in the ledger of children (base/child_ledger.h) from Start until it was waited for, under the
+/// owner of the thread that called Start.
 ///
 /// The kernel kills the child when the *thread* that called Start ends, however it ends; that thread
 /// is the one to call Wait. Write, Read and Signal may each be called from a thread of its own.
@@ -70,6 +75,8 @@ class ChildProcess {
   /// ended and whatever else holds its stdout says nothing any more. kCancelled as Write. Not after Wait.
   Result<std::size_t> Read(std::span<char> buffer, const std::stop_token& stop);
 
+  /// That of its group, too.
+  pid_t id() const { return id_; }
   /// Sends `number` to the whole group; nothing after Wait. Safe from any thread.
   void Signal(int number);
   /// True once Wait would not have to wait. The thread that calls Wait.

@@ -1,0 +1,58 @@
+#include "base/child_ledger.h"
+
+#include <utility>
+
+namespace pipeline {
+
+namespace {
+
+std::string& Owner() {
+  thread_local std::string owner;
+  return owner;
+}
+
+}  // namespace
+
+ChildOwner::ChildOwner(std::string owner) : former_(std::exchange(Owner(), std::move(owner))) {}
+ChildOwner::~ChildOwner() { Owner() = std::move(former_); }
+std::string ChildOwner::Current() { return Owner(); }
+
+ChildLedger& ChildLedger::Get() {
+  static ChildLedger ledger;
+  return ledger;
+}
+
+void ChildLedger::Began(pid_t child, const std::string& owner) {
+  const std::scoped_lock lock(mutex_);
+  living_.insert_or_assign(child, owner);
+}
+
+void ChildLedger::Ended(pid_t child, const ProcessUse& use) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = living_.find(child);
+  if (found == living_.end()) return;
+  ended_[found->second] += use;
+  living_.erase(found);
+}
+
+std::map<pid_t, std::string> ChildLedger::Living() const {
+  const std::scoped_lock lock(mutex_);
+  return living_;
+}
+
+ProcessUse ChildLedger::EndedOf(const std::string& owner) const {
+  const std::scoped_lock lock(mutex_);
+  const auto found = ended_.find(owner);
+  return found == ended_.end() ? ProcessUse() : found->second;
+}
+
+ProcessUse ChildLedger::TakeEnded(const std::string& owner) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = ended_.find(owner);
+  if (found == ended_.end()) return {};
+  const ProcessUse use = found->second;
+  ended_.erase(found);
+  return use;
+}
+
+}  // namespace pipeline
