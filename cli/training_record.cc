@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -55,6 +56,13 @@ void Take(const Json& event, RecordedTraining& training) {
   } else if (kind == "sample") {
     training.samples.push_back({StepOf(event), TextOf(event["prompt"]), TextOf(event["text"])});
     if (training.samples.size() > kSamples) training.samples.erase(training.samples.begin());
+  } else if (kind == "restore" && event["step"].is_int()) {
+    if (training.steps.empty() && training.restored < 0) training.restored = StepOf(event);
+    GoBack(StepOf(event), training);
+  } else if (kind == "extend" && event["to"].is_int()) {
+    const std::int64_t to = std::max<std::int64_t>(event["to"].AsInt(), 0);
+    if (training.steps.empty()) training.restored = to;
+    GoBack(to, training);
   } else if (kind == "bye") {
     const Json& goodput = event["summary"]["goodput"];
     for (const auto& [name, value] : (goodput.Has("seconds") ? goodput["seconds"] : goodput).AsObject())
@@ -64,6 +72,37 @@ void Take(const Json& event, RecordedTraining& training) {
 }
 
 }  // namespace
+
+void GoBack(std::int64_t step, RecordedTraining& training) {
+  const auto later = [step](const auto& item) { return item.step > step; };
+  std::erase_if(training.steps, later);
+  std::erase_if(training.evaluations, later);
+  std::erase_if(training.samples, later);
+}
+
+void Prepend(RecordedTraining earlier, RecordedTraining& training) {
+  GoBack(training.restored, earlier);
+  const auto join = [](auto& before, auto& after, std::size_t most) {
+    before.insert(before.end(), std::make_move_iterator(after.begin()), std::make_move_iterator(after.end()));
+    Thin(before, most);
+    after = std::move(before);
+  };
+  join(earlier.steps, training.steps, kSteps);
+  join(earlier.evaluations, training.evaluations, kScores);
+  earlier.samples.insert(earlier.samples.end(), training.samples.begin(), training.samples.end());
+  if (earlier.samples.size() > kSamples)
+    earlier.samples.erase(earlier.samples.begin(),
+                          earlier.samples.end() - static_cast<std::ptrdiff_t>(kSamples));
+  training.samples = std::move(earlier.samples);
+  for (RecordedTraining::Score& score : earlier.baselines) {
+    const auto same = [&](const RecordedTraining::Score& other) { return other.name == score.name; };
+    if (std::none_of(training.baselines.begin(), training.baselines.end(), same) &&
+        training.baselines.size() < kScores)
+      training.baselines.push_back(std::move(score));
+  }
+  for (const auto& [name, value] : earlier.goodput) training.goodput[name] += value;
+  training.restored = earlier.restored;
+}
 
 std::vector<RecordedTraining> ReadTrainings(std::istream& lines) {
   std::vector<RecordedTraining> trainings;
@@ -83,7 +122,7 @@ std::vector<RecordedTraining> ReadTrainings(std::istream& lines) {
     Take((*json)["event"], *training);
   }
   std::erase_if(trainings, [](const RecordedTraining& training) {
-    return training.steps.empty() && training.evaluations.empty();
+    return training.steps.empty() && training.evaluations.empty() && training.restored < 0;
   });
   return trainings;
 }

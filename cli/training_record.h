@@ -30,12 +30,19 @@ struct RecordedTraining {
   };
 
   std::string stage;
-  std::vector<Step> steps;  // thinned out where there are many
+  std::int64_t restored = -1;  // the step of the checkpoint that it went on from, at first; -1: none
+  std::vector<Step> steps;     // thinned out where there are many
   std::vector<Score> evaluations;
   std::vector<Score> baselines;
   std::vector<Sample> samples;            // the last ones
   std::map<std::string, double> goodput;  // seconds, or shares, by what the time went to
 };
+
+/// What came after `step` in `training` counts no longer: it went back there.
+void GoBack(std::int64_t step, RecordedTraining& training);
+
+/// `training` with what came of it in an earlier run, up to the checkpoint that it went on from.
+void Prepend(RecordedTraining earlier, RecordedTraining& training);
 
 /// Reads lines of EventFile; passes over what is none, and over what it does not know. By stage, only those
 /// that trained. Memory does not depend on how many there are.

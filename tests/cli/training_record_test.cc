@@ -53,6 +53,32 @@ TEST(TrainingRecordTest, PassesOverWhatItDoesNotKnowAndATornLine) {
   EXPECT_EQ(trainings[0].steps.size(), 1u);
 }
 
+std::vector<std::int64_t> StepsOf(const RecordedTraining& training) {
+  std::vector<std::int64_t> steps;
+  for (const auto& step : training.steps) steps.push_back(step.step);
+  return steps;
+}
+
+std::string Step(int step) { return Line(StrCat(R"({"kind":"step","step":)", step, R"(,"loss":1.5})")); }
+
+TEST(TrainingRecordTest, WhatATrainerWentBackBehindCountsOnce) {
+  const auto trainings = Read(Step(10) + Step(20) + Step(30) + Line(R"({"kind":"restore","step":20})") +
+                              Step(30) + Line(R"({"kind":"extend","from":30,"to":10})") + Step(15));
+  EXPECT_EQ(StepsOf(trainings.at(0)), (std::vector<std::int64_t>{10, 15}));
+  EXPECT_EQ(trainings[0].restored, -1) << "it began at the beginning";
+}
+
+TEST(TrainingRecordTest, ResumedTrainingHasWhatCameBefore) {
+  auto first = Read(Line(R"({"kind":"baseline","name":"bigram_kn","nats_per_token":4.5})") + Step(10) +
+                    Step(20) + Step(30));
+  auto second = Read(Line(R"({"kind":"restore","step":20})") + Step(30) + Step(40));
+  EXPECT_EQ(second.at(0).restored, 20);
+  Prepend(first.at(0), second[0]);
+  EXPECT_EQ(StepsOf(second[0]), (std::vector<std::int64_t>{10, 20, 30, 40}));
+  EXPECT_EQ(second[0].baselines.size(), 1u);
+  EXPECT_EQ(second[0].restored, -1) << "nothing is missing any more";
+}
+
 TEST(TrainingRecordTest, LongTrainingIsThinnedOutAndStaysWhole) {
   std::string lines;
   for (int step = 1; step <= 10'000; ++step)
