@@ -74,6 +74,7 @@ class FileReader {
     if (mistakes_.empty()) {
       for (const Mistake& unused : variables_->Unused())
         spec_.warnings.push_back(ToString(unused, spec_.file));
+      spec_.variables = variables_->Texts();
       parsed.spec = std::move(spec_);
       return parsed;
     }

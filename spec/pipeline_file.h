@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -48,7 +49,9 @@ struct PipelineSpec {
   std::string file;                // as the user named it
   std::uint64_t memory_limit = 0;  // bytes; 4 GiB where the file does not say
   std::optional<std::uint64_t> disk_limit;
-  std::vector<StageSpec> stages;      // in the order of the file
+  std::vector<StageSpec> stages;  // in the order of the file
+  /// What each variable stands for; `env:NAME` of the environment. There may be secrets among them.
+  std::map<std::string, std::string> variables;
   std::vector<UnseenStage> unseen;    // in no list of stages; nothing is said of what they need
   std::vector<std::string> warnings;  // e.g. a var that nothing uses
 };

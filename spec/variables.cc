@@ -217,6 +217,14 @@ std::vector<Mistake> Variables::Unused() const {
   return unused;
 }
 
+std::map<std::string, std::string> Variables::Texts() const {
+  std::map<std::string, std::string> texts;
+  for (const auto& [name, variable] : variables_) texts.emplace(name, variable.value.text);
+  for (const auto& [name, value] : environment_)
+    if (value) texts.emplace(StrCat(kEnvPrefix, name), value->text);
+  return texts;
+}
+
 std::string Variables::WithoutSecrets(std::string message) const {
   constexpr std::size_t kShortestSecret = 4;  // replacing "1" everywhere would hide nothing but the message
   for (const auto& [name, value] : environment_) {

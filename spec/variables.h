@@ -29,6 +29,9 @@ class Variables {
   /// Variables that nothing used so far.
   std::vector<Mistake> Unused() const;
 
+  /// What each variable stands for; `env:NAME` of the environment, where it was asked.
+  std::map<std::string, std::string> Texts() const;
+
   /// `message` with every secret it holds replaced by its reference: for texts that others wrote.
   std::string WithoutSecrets(std::string message) const;
 
