@@ -124,7 +124,12 @@ class SampleCollector::Looking final : public Passage {
     const std::scoped_lock lock(collector_.mutex_);
     Seen& seen = collector_.seen_[{stages_[stage], stages_.back()}];
     seen.ran = seen.ran || stage > 0;
+    const bool has_text = batch.text.size() == batch.heads.size();
     for (Record& record : records_) {
+      if (!has_text) {  // the record goes on in another form: it is not gone
+        record.last = {};
+        continue;
+      }
       Whole now = At(batch, record.index);
       if (now.there) seen.text.profile.Add(now.text, record.weight);
       if (stage > 0 && record.last.there) Compare(batch.partition, record, now, seen.text);
