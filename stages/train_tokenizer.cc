@@ -175,6 +175,8 @@ class TrainTokenizer final : public JobStage {
     ASSIGN_OR_RETURN(const Intake intake,
                      Read(request, training->counts(),
                           [&](std::string_view line, auto cuts) { return training->Add(line, cuts); }));
+    Say(request, StrCat("training ", settings_.training.vocab_size, " pieces on ",
+                        HumanBytes(training->counts().bytes), " of text"));
     ASSIGN_OR_RETURN(SentencePieceModel model, training->Finish());
 
     Json report;
@@ -182,6 +184,7 @@ class TrainTokenizer final : public JobStage {
     report["word_initial_share"] = ShareOfWordInitialPieces(model);
     report["training"] = TrainingReport(training->counts(), intake);
     if (compares()) {
+      Say(request, "comparing the choices for `boundaries`");
       ASSIGN_OR_RETURN(report["comparison"], Compare(intake, request.stop));
     }
     return Publish(std::move(model), std::move(report), request);
@@ -192,6 +195,8 @@ class TrainTokenizer final : public JobStage {
     ASSIGN_OR_RETURN(const Intake intake,
                      Read(request, training.counts(),
                           [&](std::string_view line, auto cuts) { return training.Add(line, cuts); }));
+    Say(request, StrCat("training ", settings_.training.vocab_size, " pieces on ",
+                        HumanBytes(training.counts().bytes), " of text"));
     ASSIGN_OR_RETURN(const WordPieceVocabulary vocabulary, training.Finish(request.stop));
     Json report;
     report["held_out"] = MeasureWordPieces(vocabulary, training.kind(), intake.held);
@@ -207,6 +212,12 @@ class TrainTokenizer final : public JobStage {
     RETURN_IF_ERROR(Write(request, kWordPieceFile, bytes, output));
     RETURN_IF_ERROR(Write(request, kReportFile, report.DumpPretty(), output));
     return output;
+  }
+
+  /// What is done now, of which nobody knows how far it is.
+  static void Say(const JobRequest& request, std::string_view what) {
+    if (request.progress) request.progress(0, 0);
+    if (request.say) request.say(what);
   }
 
   /// Gives every line of the split `train` to `add`, but for those that are kept aside.
@@ -241,7 +252,7 @@ class TrainTokenizer final : public JobStage {
           Keep(line, cuts, intake.sample);
         RETURN_IF_ERROR(add(line, cuts));
       }
-      if (request.progress) request.progress(counts.bytes, all);
+      if (request.progress) request.progress(counts.bytes + intake.held.text.bytes(), all);
     }
   }
 
