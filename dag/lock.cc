@@ -1,11 +1,13 @@
 #include "dag/lock.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/file.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <fstream>
 #include <string_view>
 #include <utility>
@@ -67,6 +69,17 @@ WorkLock::~WorkLock() {
   if (!written.ok()) LogWarning(written.message());
   ::flock(fd_, LOCK_UN);  // a forked child may hold the descriptor open
   ::close(fd_);
+}
+
+bool WorkLock::IsHeld(const std::string& work_dir) {
+  const std::string path = work_dir + "/lock";
+  const int fd = Uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); });
+  if (fd < 0) return false;
+  const Owner owner = ReadOwner(fd);
+  ::close(fd);
+  if (owner.state != "running" || owner.boot != BootId()) return false;
+  const long pid = std::strtol(owner.pid.c_str(), nullptr, 10);
+  return pid > 0 && (::kill(static_cast<pid_t>(pid), 0) == 0 || errno == EPERM);
 }
 
 Result<std::unique_ptr<WorkLock>> WorkLock::Take(const std::string& work_dir, const Clock& clock) {

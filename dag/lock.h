@@ -20,6 +20,9 @@ class WorkLock {
   /// kFailedPrecondition when a living process holds it, naming that process. Taking over from an
   /// owner that died is logged in one line.
   static Result<std::unique_ptr<WorkLock>> Take(const std::string& work_dir, const Clock& clock);
+  /// Whether a process of this machine works there, by what the file says; takes no lock, so that no run is
+  /// kept from beginning.
+  static bool IsHeld(const std::string& work_dir);
   ~WorkLock();
   WorkLock(const WorkLock&) = delete;
   WorkLock& operator=(const WorkLock&) = delete;

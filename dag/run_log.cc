@@ -292,6 +292,14 @@ std::vector<const UnitLine*> RunLog::List(std::string_view prefix) const {
   return lines;
 }
 
+std::vector<std::string> RunLog::FailedUnits(std::string_view prefix) const {
+  const std::scoped_lock lock(state_->mutex);
+  std::vector<std::string> failed;
+  for (const auto& [unit, entry] : state_->units)
+    if (entry.failed && unit.starts_with(prefix)) failed.emplace_back(unit);
+  return failed;
+}
+
 void RunLog::ForEach(std::string_view prefix,
                      const std::function<void(std::string_view unit, std::uint32_t segment)>& visit) const {
   const std::scoped_lock lock(state_->mutex);

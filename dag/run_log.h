@@ -91,6 +91,8 @@ class RunLog {
   /// 100,000 lines none is decoded. `visit` asks this log nothing.
   void ForEach(std::string_view prefix,
                const std::function<void(std::string_view unit, std::uint32_t segment)>& visit) const;
+  /// Units that begin with `prefix` and whose last line says that they failed, in no order; as cheap.
+  std::vector<std::string> FailedUnits(std::string_view prefix) const;
   /// Null where its line was damaged: what it described is then unknown.
   const SegmentLine* FindSegment(std::uint32_t number) const;
   /// Every run, in the order they began.
