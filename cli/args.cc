@@ -129,6 +129,12 @@ void Define(CLI::App& app, Options& options, std::vector<std::string>& set) {
       "report", "Write the page about the last run again, from what the run left, and say where it is");
   AddFile(*report, options), AddSet(*report, set, options);
 
+  CLI::App* runs = app.add_subcommand(
+      "runs", "List the runs, the newest first: outcome, time, processors, memory, and how each was called");
+  AddFile(*runs, options), AddSet(*runs, set, options);
+  runs->add_option("-l,--limit", options.limit, "That many runs")->type_name("N");
+  runs->add_flag("--json", options.json, "As JSON, with the path of each report");
+
   CLI::App* validate = app.add_subcommand("validate", "Check the pipeline file and say every mistake in it");
   AddFile(*validate, options), AddSet(*validate, set, options);
 

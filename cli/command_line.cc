@@ -29,11 +29,6 @@ std::string LastWord(std::string_view name) {
   return word;
 }
 
-bool IsSecret(std::string_view name) {
-  const std::string word = LastWord(name);
-  return std::find(kSecretWords.begin(), kSecretWords.end(), word) != kSecretWords.end();
-}
-
 bool IsPlain(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) || (c & 0x80) != 0 ||
          std::string_view("-_./:=@%+,*?&").find(c) != std::string_view::npos;
@@ -64,11 +59,16 @@ std::string Shown(const std::string& word) {
   // --set=NAME=VALUE
   const std::string value = word.substr(equals + 1);
   if (name.starts_with("--")) return StrCat(name, "=", Shown(value));
-  if (IsSecret(name)) return StrCat(name, "=", kHidden);
+  if (IsSecretName(name)) return StrCat(name, "=", kHidden);
   return StrCat(name, "=", WithoutSecret(value));
 }
 
 }  // namespace
+
+bool IsSecretName(std::string_view name) {
+  const std::string word = LastWord(name);
+  return std::find(kSecretWords.begin(), kSecretWords.end(), word) != kSecretWords.end();
+}
 
 std::string WithoutSecret(std::string_view value) {
   const std::size_t scheme = value.find("://");

@@ -11,6 +11,9 @@ namespace pipeline {
 /// for a secret, the user part of URLs and their queries become `***`.
 std::string CommandLine(const std::vector<std::string>& words);
 
+/// Whether the last word of `name` is one for a secret: `api_token`, `stages.fetch.apiKey`.
+bool IsSecretName(std::string_view name);
+
 /// The same for a path or URI alone.
 std::string WithoutSecret(std::string_view value);
 

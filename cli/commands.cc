@@ -15,6 +15,7 @@
 #include "cli/exit_code.h"
 #include "cli/help/completion.h"
 #include "cli/help/manual_page.h"
+#include "cli/history/runs_command.h"
 #include "cli/ls_command.h"
 #include "cli/pipeline_loader.h"
 #include "cli/plan_command.h"
@@ -110,6 +111,7 @@ constexpr std::array kCommands = {
     Command{"worker", WorkerCommand},
     Command{"stats", StatsCommand},
     Command{"report", ReportCommand},
+    Command{"runs", RunsCommand},
     Command{"schema", SchemaCommand},
     Command{"reference", ReferenceCommand},
     Command{"completion", CompletionCommand},

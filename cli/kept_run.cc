@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "cli/history/stage_recipes.h"
 #include "cli/report_command.h"
 #include "cli/run_facts.h"
 #include "storage/local_store.h"
@@ -31,7 +32,10 @@ Status KeptRun::Begin(const std::string& command, const LoadedPipeline& loaded, 
   DescribeMachine(loaded.graph, begin);
   const std::string directory = place_.directory().run(line_.id);
   stages_ = StagesOf(loaded.graph, plan, facts, directory);
-  recorder_.Begin(directory, begin, stages_, place_.environment().free_bytes);
+  AddRecipes(loaded.graph, plan, SecretsIn(loaded.spec.variables), stages_);
+  standing_ = StandingCounts(plan, facts);
+  recorder_.Begin(directory, begin, stages_);
+  recorder_.Stands(standing_);
   return {};
 }
 
@@ -56,6 +60,7 @@ std::string KeptRun::Closing(SampleCollector& samples) {
   record.stages = stages_;
   LocalStore work(place_.directory().path());
   AddOutcome(place_.log(), work, record);
+  AddStanding(standing_, record);
   std::string lines;
   for (const auto& [stage, text] : samples.Take()) lines += EncodeEvent(stage, text);
   for (const auto& [stage, counts] : record.counts) lines += EncodeEvent(stage, counts);

@@ -35,6 +35,7 @@ class KeptRun {
   RunRecorder& recorder_;
   RunLine line_;
   std::vector<RecordedStage> stages_;
+  std::map<std::string, RecordedCounts> standing_;  // by stage, of what stood when it began
 };
 
 }  // namespace pipeline

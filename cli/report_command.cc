@@ -1,16 +1,19 @@
 #include "cli/report_command.h"
 
 #include <cstdio>
-#include <fstream>
+#include <map>
+#include <utility>
 
 #include "base/log.h"
 #include "base/str.h"
-#include "cli/event_file.h"
 #include "cli/exit_code.h"
+#include "cli/history/run_before.h"
+#include "cli/history/whole_training.h"
 #include "cli/pipeline_loader.h"
 #include "cli/report_page.h"
 #include "cli/run_facts.h"
 #include "cli/run_recorder.h"
+#include "dag/lock.h"
 #include "dag/log_file.h"
 #include "storage/local_store.h"
 
@@ -40,10 +43,13 @@ Result<std::string> WriteReport(const WorkDir& work, const RunLog& log, const st
   if (!record.ok()) return std::move(record).status().Annotate(path);
   if (!record->end) {
     LocalStore root(work.path());
+    const std::map<std::string, RecordedCounts> stood = std::exchange(record->counts, {});
     AddOutcome(log, root, *record);
+    AddStanding(stood, *record);
+    record->alive = WorkLock::IsHeld(work.path());
   }
-  std::ifstream said(StrCat(work.run(id), "/", kPluginEventsName));
-  record->trainings = ReadTrainings(said);
+  record->before = FindRunBefore(work, log, id, *record);
+  record->trainings = FindTrainings(work, log, id, *record);
   LocalStore store(work.run(id));
   RETURN_IF_ERROR(WriteObject(store, kPageName, ReportPage(*record), Condition::ReplaceAny()).status());
   return StrCat(work.run(id), "/", kPageName);

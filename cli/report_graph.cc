@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/str.h"
+#include "cli/history/stage_state.h"
 #include "cli/html.h"
 #include "cli/text_profile.h"
 
@@ -58,9 +59,6 @@ class Drawing {
   explicit Drawing(const RunRecord& record) : record_(record) {
     for (std::size_t at = 0; at < record.stages.size(); ++at)
       index_.emplace(record.stages[at].name, static_cast<int>(at));
-    if (record.end)
-      for (const auto& failure : record.end->failures)
-        failed_.insert(failure.first.substr(0, failure.first.find('/')));
     MakeColumns();
     Arrange();
     Break();
@@ -252,22 +250,21 @@ class Drawing {
 
   std::string Box(int at) const {
     const RecordedStage& stage = record_.stages[static_cast<std::size_t>(at)];
-    std::string kind = failed_.contains(stage.name)                                           ? "failed"
-                       : stage.state == "run" || stage.state == "copy" || stage.state.empty() ? "ran"
-                                                                                              : "stood";
+    const std::string state = StateOf(record_, stage);
+    const bool stood = state == "up to date" || state == "not selected" || state == "not reached";
+    std::string kind = state == "failed" ? "failed" : stood ? "stood" : "ran";
     if (!stage.place.empty()) kind += " out";
     const std::string x = Num(Left(at)), y = Num(Middle(at) - kHeight / 2.0);
     return StrCat("<a href=\"#stage-", at, "\"><g class=\"stage ", kind, "\" transform=\"translate(", x, " ",
-                  y, ")\"><title>", HtmlText(stage.name), ": ", HtmlText(stage.type), ", ",
-                  HtmlText(failed_.contains(stage.name) ? "failed" : stage.state), "</title><rect width=\"",
-                  kWidth, "\" height=\"", kHeight, "\" rx=\"7\"/>", "<text class=\"name\" x=\"13\" y=\"23\">",
-                  HtmlText(Fitted(stage.name, 15)), "</text><text class=\"type\" x=\"13\" y=\"41\">",
-                  HtmlText(Fitted(stage.type, 19)), "</text></g></a>\n");
+                  y, ")\"><title>", HtmlText(stage.name), ": ", HtmlText(stage.type), ", ", HtmlText(state),
+                  "</title><rect width=\"", kWidth, "\" height=\"", kHeight, "\" rx=\"7\"/>",
+                  "<text class=\"name\" x=\"13\" y=\"23\">", HtmlText(Fitted(stage.name, 15)),
+                  "</text><text class=\"type\" x=\"13\" y=\"41\">", HtmlText(Fitted(stage.type, 19)),
+                  "</text></g></a>\n");
   }
 
   const RunRecord& record_;
   std::map<std::string, int> index_;
-  std::set<std::string, std::less<>> failed_;
   std::vector<int> column_;
   std::vector<double> middle_;
   std::vector<std::vector<Item>> items_;  // by column

@@ -8,6 +8,9 @@
 #include "base/digest.h"
 #include "base/str.h"
 #include "cli/hand_off/length_loss.h"
+#include "cli/history/report_recipes.h"
+#include "cli/history/report_units.h"
+#include "cli/history/stage_state.h"
 #include "cli/html.h"
 #include "cli/report_graph.h"
 #include "cli/report_style.h"
@@ -81,6 +84,14 @@ std::string Tile(std::string_view label, std::string_view value, std::string_vie
 /// Exact while that is easy to read.
 std::string Counted(std::uint64_t number) { return number < 1'000'000 ? Grouped(number) : Short(number); }
 
+/// Records that left the stage; of one that only writes what comes, those that it wrote.
+std::uint64_t LeftOf(const RecordedCounts& counts) {
+  if (counts.counts.records_out > 0 || counts.counts.records_in > 0) return counts.counts.records_out;
+  std::uint64_t written = 0;
+  for (const auto& [name, split] : counts.splits) written += split.records;
+  return written;
+}
+
 /// What the whole run comes to.
 std::string Tiles(const RunRecord& record) {
   std::uint64_t published = 0, shards = 0, records = 0, text = 0, source_records = 0;
@@ -88,7 +99,8 @@ std::string Tiles(const RunRecord& record) {
     const RecordedCounts* counts = CountsOf(record, stage.name);
     if (counts == nullptr) continue;
     if (source_records == 0) source_records = counts->counts.records_in, text = counts->counts.bytes_out;
-    records = counts->counts.records_out;  // of the last stage that counts
+    if (const std::uint64_t left = LeftOf(*counts); left > 0)
+      records = left;  // of the last stage that counts
     if (stage.place.empty()) continue;
     published += counts->shard_bytes;
     shards += counts->shards;
@@ -98,16 +110,18 @@ std::string Tiles(const RunRecord& record) {
   std::uint64_t peak = record.end ? record.end->peak_rss : 0;
   for (const RecordedMoment& moment : record.moments) peak = std::max(peak, moment.rss);
   const auto rate = static_cast<std::uint64_t>(static_cast<double>(last.text) / duration);
-  return StrCat("<dl class=\"tiles\">\n",
-                Tile("Duration", Span(duration), StrCat(Plural(record.units.size(), "unit"))),
-                Tile("Records out", Counted(records), StrCat("of ", Counted(source_records), " read")),
-                Tile("Text", HumanBytes(text), StrCat(HumanBytes(rate), "/s in this run")),
-                Tile("Published", HumanBytes(published), Plural(shards, "shard")),
-                Tile("Cores busy", Fixed(last.cpu / duration, 2), StrCat("of ", record.begin.cores)),
-                Tile("Peak memory", HumanBytes(peak),
-                     record.begin.memory_limit > 0 ? StrCat("limit ", HumanBytes(record.begin.memory_limit))
-                                                   : std::string()),
-                "</dl>\n");
+  return StrCat(
+      "<dl class=\"tiles\">\n", Tile("Duration", Span(duration), StrCat(Plural(record.units.size(), "unit"))),
+      Tile("Records out", Counted(records), StrCat("of ", Counted(source_records), " read")),
+      Tile("Text", HumanBytes(text), StrCat(HumanBytes(rate), "/s in this run")),
+      Tile("Published", HumanBytes(published), Plural(shards, "shard")),
+      Tile("Cores busy", Fixed(last.cpu / duration, 2),
+           StrCat("of ", record.begin.cores, last.child_cpu > 0 ? ", " : "",
+                  last.child_cpu > 0 ? Percent(last.child_cpu, last.cpu) + " by child processes" : "")),
+      Tile("Peak memory", HumanBytes(peak),
+           record.begin.memory_limit > 0 ? StrCat("limit ", HumanBytes(record.begin.memory_limit))
+                                         : std::string()),
+      "</dl>\n");
 }
 
 std::string Failures(const RunRecord& record) {
@@ -143,6 +157,12 @@ std::map<std::string, double> BusyOf(const RunRecord& record) {
   return busy;
 }
 
+/// A share where records went on or did not; of a stage that makes more of them, how many of each.
+std::string Kept(const StageCounts& sums) {
+  const auto in = static_cast<double>(sums.records_in), out = static_cast<double>(sums.records_out);
+  return out <= in ? Percent(out, in) : StrCat("&times; ", Fixed(out / in, 2));
+}
+
 std::string StageTable(const RunRecord& record) {
   const std::map<std::string, double> busy = BusyOf(record);
   double busiest = 0;
@@ -152,16 +172,16 @@ std::string StageTable(const RunRecord& record) {
     const RecordedStage& stage = record.stages[at];
     rows += StrCat("<tr id=\"stage-", at, "\"><th scope=\"row\"><b>", HtmlText(stage.name), "</b> <span>",
                    stage.type == stage.name ? "" : HtmlText(stage.type), "</span></th><td class=\"state\">",
-                   HtmlText(stage.state), "</td>");
+                   HtmlText(StateOf(record, stage)), "</td>");
     const RecordedCounts* counts = CountsOf(record, stage.name);
     if (counts != nullptr && counts->counts.records_in > 0) {
       const StageCounts& sums = counts->counts;
       rows += Number(sums.records_in) + Number(sums.records_out);
-      const double kept = static_cast<double>(sums.records_out) / static_cast<double>(sums.records_in);
-      rows += StrCat("<td>", Percent(kept, 1), "</td><td>", HumanBytes(sums.bytes_in), "</td><td>",
+      rows += StrCat("<td>", Kept(sums), "</td><td>", HumanBytes(sums.bytes_in), "</td><td>",
                      HumanBytes(sums.bytes_out), "</td>");
     } else {
-      rows += "<td></td><td></td><td></td><td></td>";
+      const std::uint64_t left = counts == nullptr ? 0 : LeftOf(*counts);
+      rows += StrCat("<td></td>", left > 0 ? Number(left) : std::string("<td></td>"), "<td></td><td></td>");
       rows += StrCat("<td>", stage.file_bytes > 0 ? HumanBytes(stage.file_bytes) : std::string(), "</td>");
     }
     const auto spent = busy.find(stage.name);
@@ -191,29 +211,30 @@ std::string Examples(const RunRecord& record, const std::string& stage, const st
   return items.empty() ? items : StrCat("<ul class=\"examples\">", items, "</ul>");
 }
 
-/// A share, or where a record has several of it (ids), how many.
-std::string PerRecord(std::uint64_t count, std::uint64_t records) {
-  const auto part = static_cast<double>(count), whole = static_cast<double>(records);
-  return count <= records || records == 0 ? Percent(part, whole)
-                                          : StrCat(Fixed(part / whole, 1), " a record");
+/// Of those in, where the count is of these records; ids, files and lines have no share of them.
+std::string ShareOf(std::string_view fate, std::uint64_t count, std::uint64_t records) {
+  if (fate == "tally" || count > records) return {};
+  return Percent(static_cast<double>(count), static_cast<double>(records));
 }
 
-std::string ReasonTable(const RunRecord& record) {
+/// The counts that say that records were `wanted` ("dropped"), or, where that is empty, all others.
+std::string ReasonTable(const RunRecord& record, std::string_view wanted, std::string_view without) {
   std::string rows;
   std::size_t shown = 0, all = 0;
   for (const RecordedStage& stage : record.stages) {
     const RecordedCounts* counts = CountsOf(record, stage.name);
     if (counts == nullptr) continue;
     for (const auto& [reason, count] : counts->counts.reasons) {
-      if (count == 0 || ++all > kReasons) continue;
+      const std::string_view fate = FateOf(stage, reason);
+      if (count == 0 || (wanted.empty() ? fate == "dropped" : fate != wanted) || ++all > kReasons) continue;
       ++shown;
       rows +=
           StrCat("<tr><th scope=\"row\"><b>", HtmlText(stage.name), "</b></th><td class=\"text\"><code>",
                  HtmlText(reason), "</code>", Examples(record, stage.name, reason), "</td>", Number(count),
-                 "<td>", HtmlText(PerRecord(count, counts->counts.records_in)), "</td></tr>\n");
+                 "<td>", HtmlText(ShareOf(fate, count, counts->counts.records_in)), "</td></tr>\n");
     }
   }
-  if (rows.empty()) return "<p class=\"lead\">No stage dropped, altered or set aside anything.</p>\n";
+  if (rows.empty()) return without.empty() ? std::string() : StrCat("<p class=\"lead\">", without, "</p>\n");
   if (all > shown) rows += StrCat("<tr><td>and ", Grouped(all - shown), " more reasons</td></tr>");
   return StrCat(
       "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Reasons\"><table "
@@ -321,10 +342,14 @@ std::string ReportPage(const RunRecord& record) {
       {"over-time", "Over time", TimeCharts(record)},
       {"training", "Training", TrainingSection(record.trainings)},
       {"numbers", "Stages in numbers", record.stages.empty() ? std::string() : StageTable(record)},
-      {"set-aside", "Dropped, altered and set aside", ReasonTable(record)},
+      {"took", "What it took", UnitSection(record)},
+      {"dropped", "Dropped", ReasonTable(record, "dropped", "No stage dropped a record.")},
+      {"set-aside", "Altered, set aside and counted", ReasonTable(record, "", {})},
       {"samples", "Before and after", SampleSection(record)},
       {"text", "What the text is made of", ProfileSection(record)},
       {"outputs", "Outputs", Outputs(record) + LengthLossHtml(record)},
+      {"made-of", "How it was made", RecipeSection(record)},
+      {"before", "The run before", BeforeSection(record)},
       {"notes", "Notes", Notes(record)},
       {"versions", "Versions and files", Facts(record)},
   };

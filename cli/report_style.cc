@@ -138,6 +138,11 @@ td.zero { color: var(--soft); }
 td .bar { display: inline-block; width: 56px; height: 6px; margin-left: 9px; border-radius: 3px; background: var(--rule); vertical-align: 1px; overflow: hidden; text-align: left; }
 td .bar i { display: block; height: 100%; border-radius: 3px; background: var(--accent); }
 table.reasons th, table.reasons td { vertical-align: baseline; }
+details { border-top: 1px solid var(--rule); padding: 9px 0; font-size: 13px; }
+details summary { cursor: pointer; overflow-wrap: anywhere; }
+details[open] summary { margin-bottom: 10px; }
+.wide + details { border-top: 0; margin-top: 8px; }
+ul.differences li { font-family: var(--mono); font-size: 12.5px; padding: 2px 0; overflow-wrap: anywhere; }
 table.numbers { width: auto; min-width: 40%; }
 
 .sample { white-space: pre-wrap; overflow-wrap: anywhere; font-size: 14px; line-height: 1.75; }

@@ -219,21 +219,24 @@ std::vector<Chart> ChartsOf(const RunRecord& record, double duration) {
 
   Chart& cores =
       charts.emplace_back(Chart{"Cores", Unit::kCores, {}, static_cast<double>(record.begin.cores)});
+  const bool children = record.moments.back().child_cpu > 0;
   cores.series.push_back({"busy", rates([](const RecordedMoment& at) { return at.cpu; }), {}});
-  cores.series.front().summary = Fixed(Mean(cores.series.front().values), 2);
+  if (children)
+    cores.series.push_back({"children", rates([](const RecordedMoment& at) { return at.child_cpu; }), {}});
+  for (Series& series : cores.series) series.summary = Fixed(Mean(series.values), 2);
 
   Chart& memory = charts.emplace_back(Chart{"Memory", Unit::kBytes, {}, 0});
   memory.series.push_back({"resident", levels([](const RecordedMoment& at) { return at.rss; }), {}});
-  Values& resident = memory.series.front().values;
-  memory.series.front().summary = Bytes(*std::max_element(resident.begin(), resident.end()));
+  if (children)
+    memory.series.push_back({"children", levels([](const RecordedMoment& at) { return at.child_rss; }), {}});
+  for (Series& series : memory.series)
+    series.summary = Bytes(*std::max_element(series.values.begin(), series.values.end()));
 
-  // What is free hardly moves on a large disk; what went since the beginning does.
-  const std::uint64_t free = record.moments.front().disk_free;
-  if (free == 0) return charts;
-  const auto taken = [free](const RecordedMoment& at) { return free - std::min(free, at.disk_free); };
-  Chart& disk = charts.emplace_back(Chart{"Disk", Unit::kBytes, {}, 1 << 20});
-  disk.series.push_back({"taken", levels(taken), {}});
+  // What the disk lost meanwhile is not said: others write there, too.
+  Chart& disk = charts.emplace_back(Chart{"Written", Unit::kBytes, {}, 1 << 20});
   disk.series.push_back({"committed", levels([](const RecordedMoment& at) { return at.written; }), {}});
+  if (record.moments.back().to_disk > 0)
+    disk.series.push_back({"to disks", levels([](const RecordedMoment& at) { return at.to_disk; }), {}});
   for (Series& series : disk.series) series.summary = Bytes(series.values.back());
   return charts;
 }
@@ -283,6 +286,7 @@ std::string Bar(const RecordedUnit& unit, std::size_t lane, double duration) {
   std::string title = StrCat(unit.unit, ": ", Span(unit.end - unit.begin), " from ", Span(unit.begin));
   if (unit.records > 0) title += StrCat(", ", Grouped(unit.records), " records");
   if (!unit.failed.empty()) title += ", failed";
+  if (unit.stopped) title += ", stopped";
   return StrCat("<i", unit.failed.empty() ? "" : " class=\"failed\"",
                 " style=\"left:", Share(unit.begin, duration),
                 ";width:", Share(unit.end - unit.begin, duration), ";top:", lane * kLaneHeight,

@@ -154,6 +154,7 @@ int RunCommand(const Options& options) {
   EventFile events(StrCat((*place)->directory().run(kept.id()), "/", kPluginEventsName), SystemClock());
   loaded->plugins.StoreWith(environment.open_store);
   loaded->plugins.TellTo(events, display);
+  display.Expect(StageLine(loaded->spec.stages, loaded->graph, *plan));
   display.Start();
   const RunOutcome outcome = executor.Run(signals.token());
   display.Stop();

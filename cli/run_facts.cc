@@ -229,6 +229,34 @@ void DescribeMachine(const Graph& graph, RecordedBegin& begin) {
   if (uname(&system) == 0) begin.system = StrCat(system.sysname, " ", system.release, " ", system.machine);
 }
 
+std::map<std::string, RecordedCounts> StandingCounts(const Plan& plan, const Facts& facts) {
+  std::map<std::string, RecordedCounts> standing;
+  for (const PlannedSegment& segment : plan.segments) {
+    if (segment.state != PlannedSegment::State::kUpToDate || !segment.publishes) continue;
+    const auto published = facts.published.find(segment.keys.stage);
+    if (published == facts.published.end() || !published->second.manifest) continue;
+    const Manifest& manifest = *published->second.manifest;
+    if (manifest.recipe() != segment.recipe()) continue;
+    for (const auto& [stage, counts] : manifest.counts) standing[stage].counts = counts;
+    if (manifest.shards.empty()) continue;
+    RecordedCounts& last = standing[segment.keys.stage];
+    last.splits = manifest.splits;
+    last.shards = manifest.shards.size();
+    last.shard_bytes = 0;
+    for (const ManifestShard& shard : manifest.shards) last.shard_bytes += shard.object.bytes;
+  }
+  return standing;
+}
+
+void AddStanding(const std::map<std::string, RecordedCounts>& standing, RunRecord& record) {
+  for (const auto& [stage, stands] : standing) {
+    RecordedCounts& counts = record.counts[stage];
+    if (counts.counts == StageCounts()) counts.counts = stands.counts;
+    if (counts.splits.empty()) counts.splits = stands.splits;
+    if (counts.shards == 0) counts.shards = stands.shards, counts.shard_bytes = stands.shard_bytes;
+  }
+}
+
 void AddOutcome(const RunLog& log, Store& work, RunRecord& record) {
   std::set<std::string> segments;
   for (const RecordedStage& stage : record.stages) {

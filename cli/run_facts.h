@@ -2,6 +2,7 @@
 // and the quarantine have of them when it ends.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,13 @@ std::vector<RecordedStage> StagesOf(const Graph& graph, const Plan& plan, const 
 
 /// The machine, and the versions that have a say; `begin` keeps the rest.
 void DescribeMachine(const Graph& graph, RecordedBegin& begin);
+
+/// What manifests say of all that was counted on the way to what stands published, by stage: a run that made
+/// nothing of it has no line of it in its plan.
+std::map<std::string, RecordedCounts> StandingCounts(const Plan& plan, const Facts& facts);
+
+/// `record` with `standing` where it says nothing of a stage's records.
+void AddStanding(const std::map<std::string, RecordedCounts>& standing, RunRecord& record);
 
 /// Fills `counts` and `examples` of `record` for its stages. What cannot be read is left out.
 void AddOutcome(const RunLog& log, Store& work, RunRecord& record);

@@ -107,6 +107,15 @@ void TakeStage(const Json& json, RunRecord& record) {
   stage.file_bytes = CountOf(json, "file_bytes");
   stage.vanished = TextOf(json, "vanished");
   stage.longest_line = TextOf(json, "longest_line");
+  stage.version = CountOf(json, "version");
+  if (json["config"].is_object()) stage.config = json["config"];
+  stage.recipe = TextOf(json, "recipe");
+  for (const auto& [name, version] : json["libraries"].AsObject())
+    stage.libraries.emplace(name, version.AsString());
+  for (const auto& [name, fate] : json["reasons"].AsObject()) stage.reasons.emplace(name, fate.AsString());
+  for (const Json& source : json["sources"].AsArray())
+    if (source.AsArray().size() == 2)
+      stage.sources.emplace_back(source.AsArray()[0].AsString(), source.AsArray()[1].AsString());
   record.stages.push_back(std::move(stage));
 }
 
@@ -120,12 +129,28 @@ void TakeUnit(const Json& json, RunRecord& record) {
   unit.text = CountOf(json, "text");
   for (const auto& [stage, seconds] : json["busy"].AsObject()) unit.busy.emplace(stage, SecondsOf(seconds));
   unit.failed = TextOf(json, "failed");
+  unit.stopped = json["stopped"].AsBool();
+  // Before there was a word for it, a stop was written as a failure with this text.
+  if (unit.failed == "stopped") unit.stopped = true, unit.failed.clear();
+  unit.cpu = SecondsOf(json, "cpu");
+  unit.child_cpu = SecondsOf(json, "child_cpu");
+  unit.child_rss = CountOf(json, "child_rss");
+  unit.child_read = CountOf(json, "child_read");
+  unit.child_written = CountOf(json, "child_written");
   record.units.push_back(std::move(unit));
 }
 
 void TakeLogged(const Json& json, RunRecord& record) {
   record.logged.push_back(
       {TextOf(json, "unit"), SecondsOf(json, "at"), CountOf(json, "records"), CountOf(json, "bytes")});
+}
+
+void TakeReached(const Json& json, RunRecord& record) {
+  record.reached.emplace(TextOf(json, "stage"), SecondsOf(json, "at"));
+}
+
+void TakeComplete(const Json& json, RunRecord& record) {
+  record.completed.insert_or_assign(TextOf(json, "stage"), SecondsOf(json, "at"));
 }
 
 void TakeMoment(const Json& json, RunRecord& record) {
@@ -136,8 +161,10 @@ void TakeMoment(const Json& json, RunRecord& record) {
   moment.written = CountOf(json, "written");
   moment.cpu = SecondsOf(json, "cpu");
   moment.rss = CountOf(json, "rss");
-  moment.disk_free = CountOf(json, "disk_free");
+  moment.to_disk = CountOf(json, "to_disk");
   moment.units = CountOf(json, "units");
+  moment.child_cpu = std::min(moment.cpu, SecondsOf(json, "child_cpu"));
+  moment.child_rss = std::min(moment.rss, CountOf(json, "child_rss"));
   if (record.moments.empty() || record.moments.back().at <= moment.at) record.moments.push_back(moment);
 }
 
@@ -166,6 +193,7 @@ void TakePair(const Json& json, RunRecord& record) {
 
 void TakeCounts(const Json& json, RunRecord& record) {
   RecordedCounts& counts = record.counts[TextOf(json, "stage")];
+  counts = {};
   counts.counts.records_in = CountOf(json, "records_in");
   counts.counts.records_out = CountOf(json, "records_out");
   counts.counts.bytes_in = CountOf(json, "bytes_in");
@@ -202,11 +230,11 @@ struct Taker {
   std::string_view kind;
   void (*take)(const Json&, RunRecord&);
 };
-constexpr std::array kTakers = {Taker{"stage", TakeStage},     Taker{"unit", TakeUnit},
-                                Taker{"logged", TakeLogged},   Taker{"sample", TakeMoment},
-                                Taker{"note", TakeNote},       Taker{"text", TakeText},
-                                Taker{"pair", TakePair},       Taker{"counts", TakeCounts},
-                                Taker{"example", TakeExample}, Taker{"end", TakeEnd}};
+constexpr std::array kTakers = {
+    Taker{"stage", TakeStage},     Taker{"unit", TakeUnit},         Taker{"logged", TakeLogged},
+    Taker{"sample", TakeMoment},   Taker{"note", TakeNote},         Taker{"text", TakeText},
+    Taker{"pair", TakePair},       Taker{"counts", TakeCounts},     Taker{"example", TakeExample},
+    Taker{"reached", TakeReached}, Taker{"complete", TakeComplete}, Taker{"end", TakeEnd}};
 
 /// Absent where it is no object with a kind.
 std::optional<Json> EventOf(std::string_view line) {
@@ -216,6 +244,15 @@ std::optional<Json> EventOf(std::string_view line) {
 }
 
 }  // namespace
+
+std::string_view FateOf(const RecordedStage& stage, std::string_view reason) {
+  for (const auto& [name, fate] : stage.reasons)
+    if (name == reason ||
+        (name.ends_with('*') && reason.starts_with(std::string_view(name).substr(0, name.size() - 1))))
+      return fate;
+  if (reason.starts_with("dropped_")) return "dropped";
+  return stage.reasons.empty() ? "stays" : "tally";
+}
 
 std::string EncodeEvent(const RecordedBegin& begin) {
   Event event("run");
@@ -236,6 +273,15 @@ std::string EncodeEvent(const RecordedStage& stage) {
   event.Set("files", stage.files).Set("file_bytes", stage.file_bytes).Set("vanished", stage.vanished);
   event.Set("longest_line", stage.longest_line);
   for (const std::string& input : stage.inputs) event.json()["inputs"].Append(input);
+  event.Set("version", stage.version).Set("config", stage.config).Set("recipe", stage.recipe);
+  for (const auto& [name, version] : stage.libraries) event.json()["libraries"][name] = version;
+  for (const auto& [name, fate] : stage.reasons) event.json()["reasons"][name] = fate;
+  for (const auto& [name, digest] : stage.sources) {
+    Json source;
+    source.Append(name);
+    source.Append(digest);
+    event.json()["sources"].Append(std::move(source));
+  }
   return event.Line();
 }
 
@@ -247,7 +293,9 @@ std::string EncodeEvent(const RecordedUnit& unit) {
   busy.json().Remove("event");
   for (const auto& [stage, seconds] : unit.busy) busy.Set(stage, seconds);
   if (!busy.json().AsObject().empty()) event.json()["busy"] = busy.json();
-  return event.Set("failed", unit.failed).Line();
+  event.Set("cpu", unit.cpu).Set("child_cpu", unit.child_cpu).Set("child_rss", unit.child_rss);
+  event.Set("child_read", unit.child_read).Set("child_written", unit.child_written);
+  return event.Set("failed", unit.failed).Set("stopped", unit.stopped).Line();
 }
 
 std::string EncodeEvent(const RecordedLogging& logged) {
@@ -262,7 +310,8 @@ std::string EncodeEvent(const RecordedLogging& logged) {
 std::string EncodeEvent(const RecordedMoment& moment) {
   Event event("sample");
   event.Set("at", moment.at).Set("read", moment.read).Set("text", moment.text).Set("written", moment.written);
-  event.Set("cpu", moment.cpu).Set("rss", moment.rss).Set("disk_free", moment.disk_free);
+  event.Set("cpu", moment.cpu).Set("rss", moment.rss).Set("to_disk", moment.to_disk);
+  event.Set("child_cpu", moment.child_cpu).Set("child_rss", moment.child_rss);
   return event.Set("units", moment.units).Line();
 }
 
@@ -277,6 +326,14 @@ std::string EncodeEvent(const RecordedExample& example) {
       .Set("text", example.text)
       .Set("cut", example.cut)
       .Line();
+}
+
+std::string EncodeReached(std::string_view stage, double at) {
+  return Event("reached").Set("stage", std::string(stage)).Set("at", at).Line();
+}
+
+std::string EncodeComplete(std::string_view stage, double at) {
+  return Event("complete").Set("stage", std::string(stage)).Set("at", at).Line();
 }
 
 std::string EncodeEvent(const RecordedEnd& end) {

@@ -1,14 +1,12 @@
 #include "cli/run_recorder.h"
 
-#include <sys/resource.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <system_error>
 #include <utility>
 
+#include "base/child_ledger.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/str.h"
@@ -22,32 +20,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kFirstPeriod{50};
 constexpr int kSamplesPerPeriod = 1'024;  // then it doubles
-
-double Seconds(const timeval& time) {
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
-}
-
-double CpuSeconds() {
-  rusage usage{};
-  if (getrusage(RUSAGE_SELF, &usage) != 0) return 0;
-  return Seconds(usage.ru_utime) + Seconds(usage.ru_stime);
-}
-
-std::uint64_t PeakRss() {
-  rusage usage{};
-  if (getrusage(RUSAGE_SELF, &usage) != 0) return 0;
-  return static_cast<std::uint64_t>(usage.ru_maxrss) << 10;
-}
-
-/// 0 where the system does not tell.
-std::uint64_t ResidentBytes() {
-  std::FILE* const file = std::fopen("/proc/self/statm", "re");
-  if (file == nullptr) return 0;
-  unsigned long whole = 0, resident = 0;
-  const int read = std::fscanf(file, "%lu %lu", &whole, &resident);
-  std::fclose(file);
-  return read == 2 ? std::uint64_t{resident} * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)) : 0;
-}
+constexpr double kTold = 1;               // seconds from one RunNow to the next, at least
 
 std::uint64_t ReadBy(const RunningUnit& unit) { return unit.input_read.load(std::memory_order_relaxed); }
 std::uint64_t TextOf(const RunningUnit& unit) {
@@ -67,7 +40,9 @@ RecordedUnit UnitOf(const RunningUnit& unit, double begin, double end, const Sta
     const double seconds = static_cast<double>(busy[stage].load(std::memory_order_relaxed)) / 1e9;
     if (seconds > 0) record.busy[stage < unit.stages.size() ? unit.stages[stage] : "committing"] = seconds;
   }
-  if (!outcome.ok()) record.failed = std::string(outcome.message());
+  record.cpu = static_cast<double>(unit.counters.cpu_ns.load(std::memory_order_relaxed)) / 1e9;
+  record.stopped = outcome.code() == Code::kCancelled;
+  if (!outcome.ok() && !record.stopped) record.failed = std::string(outcome.message());
   return record;
 }
 
@@ -78,8 +53,7 @@ RunRecorder::~RunRecorder() { End("failed", {}, {}); }
 double RunRecorder::Now() const { return duration<double>(SystemClock().Monotonic() - began_).count(); }
 
 void RunRecorder::Begin(const std::string& directory, const RecordedBegin& begin,
-                        const std::vector<RecordedStage>& stages,
-                        std::function<Result<std::uint64_t>()> free_bytes) {
+                        const std::vector<RecordedStage>& stages) {
   std::error_code error;
   std::filesystem::create_directories(directory, error);
   const std::string path = StrCat(directory, "/", kRecordName);
@@ -91,13 +65,18 @@ void RunRecorder::Begin(const std::string& directory, const RecordedBegin& begin
                       "; the run goes on, without a report"));
     return;
   }
-  free_bytes_ = std::move(free_bytes);
-  cpu_before_ = CpuSeconds();
+  directory_ = directory;
+  before_ = tree_.Look(true);
   began_ = SystemClock().Monotonic();
   recording_ = true;
   Write(EncodeEvent(begin));
   for (const RecordedStage& stage : stages) Write(EncodeEvent(stage));
   thread_ = std::thread([this] { Loop(); });
+}
+
+void RunRecorder::Stands(const std::map<std::string, RecordedCounts>& counts) {
+  const std::scoped_lock lock(mutex_);
+  for (const auto& [stage, stood] : counts) Write(EncodeEvent(stage, stood));
 }
 
 bool RunRecorder::End(std::string outcome, std::vector<std::pair<std::string, std::string>> failures,
@@ -109,11 +88,12 @@ bool RunRecorder::End(std::string outcome, std::vector<std::pair<std::string, st
   }
   ended_.notify_all();
   thread_.join();
-  Look();
+  Look(true);
+  RemoveNow(directory_);
   RecordedEnd end;
   end.at = Now();
   end.outcome = std::move(outcome);
-  end.peak_rss = PeakRss();
+  end.peak_rss = std::max(peak_rss_, ProcessTree::PeakOfOne());
   end.failures = std::move(failures);
   const std::scoped_lock lock(mutex_);
   Write(closing);
@@ -122,15 +102,32 @@ bool RunRecorder::End(std::string outcome, std::vector<std::pair<std::string, st
   return !failed_;
 }
 
+void RunRecorder::StageBegan(std::string_view stage) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (reached_.insert(std::string(stage)).second) Write(EncodeReached(stage, Now()));
+  }
+  next_.StageBegan(stage);
+}
+
+void RunRecorder::StageDone(std::string_view stage) {
+  {
+    const std::scoped_lock lock(mutex_);
+    Write(EncodeComplete(stage, Now()));
+  }
+  next_.StageDone(stage);
+}
+
 void RunRecorder::Started(std::shared_ptr<const RunningUnit> unit) {
   {
     const std::scoped_lock lock(mutex_);
-    running_.push_back({unit, Now()});
+    running_.push_back({unit, Now(), 0});
   }
   next_.Started(std::move(unit));
 }
 
 void RunRecorder::Finished(std::string_view unit, const Status& outcome) {
+  const ProcessUse children = ChildLedger::Get().TakeEnded(std::string(unit));
   {
     const std::scoped_lock lock(mutex_);
     const auto found = std::find_if(running_.begin(), running_.end(),
@@ -138,7 +135,12 @@ void RunRecorder::Finished(std::string_view unit, const Status& outcome) {
     if (found != running_.end()) {
       read_ += ReadBy(*found->unit);
       text_ += TextOf(*found->unit);
-      Write(EncodeEvent(UnitOf(*found->unit, found->since, Now(), outcome)));
+      RecordedUnit record = UnitOf(*found->unit, found->since, Now(), outcome);
+      record.child_cpu = children.cpu;
+      record.child_read = children.read;
+      record.child_written = children.written;
+      record.child_rss = found->child_rss;
+      Write(EncodeEvent(record));
       running_.erase(found);
     }
   }
@@ -155,6 +157,10 @@ void RunRecorder::Logged(std::string_view unit, std::uint64_t records, std::uint
 }
 
 void RunRecorder::Advanced(std::string_view stage, std::uint64_t done, std::uint64_t of) {
+  {
+    const std::scoped_lock lock(mutex_);
+    shards_.insert_or_assign(std::string(stage), std::pair(done, of));
+  }
   next_.Advanced(stage, done, of);
 }
 
@@ -181,23 +187,63 @@ void RunRecorder::Loop() {
   }
 }
 
-/// Memory and disk are asked for without the lock: a network's disk may be slow.
-void RunRecorder::Look() {
+/// Processes are looked at without the lock: there may be many.
+void RunRecorder::Look(bool fresh) {
+  const TreeUse& tree = tree_.Look(fresh);
+  std::unique_lock lock(mutex_);
   RecordedMoment moment;
-  moment.rss = ResidentBytes();
-  if (const Result<std::uint64_t> free = free_bytes_(); free.ok()) moment.disk_free = *free;
-  const std::scoped_lock lock(mutex_);
   moment.at = Now();
-  moment.cpu = CpuSeconds() - cpu_before_;
+  moment.cpu = tree.cpu - before_.cpu;
+  moment.child_cpu = tree.child_cpu - before_.child_cpu;
+  moment.rss = tree.resident;
+  moment.child_rss = tree.child_resident;
+  moment.to_disk = tree.to_disk - before_.to_disk;
   moment.read = read_;
   moment.text = text_;
   moment.written = written_;
-  for (const Running& running : running_) {
+  for (Running& running : running_) {
     moment.read += ReadBy(*running.unit);
     moment.text += TextOf(*running.unit);
+    if (const auto own = tree.own.find(running.unit->unit); own != tree.own.end())
+      running.child_rss = std::max(running.child_rss, own->second.resident);
   }
   moment.units = running_.size();
+  peak_rss_ = std::max(peak_rss_, moment.rss);
   Write(EncodeEvent(moment));
+  if (!recording_ || moment.at - told_at_ < kTold) return;
+  told_at_ = moment.at;
+  const RunNow now = NowOf(moment, tree);
+  lock.unlock();
+  WriteNow(directory_, now);
+}
+
+RunNow RunRecorder::NowOf(const RecordedMoment& moment, const TreeUse& tree) const {
+  RunNow now;
+  now.at = moment.at;
+  now.cpu = moment.cpu;
+  now.rss = moment.rss;
+  now.to_disk = moment.to_disk;
+  now.written = moment.written;
+  now.shards.insert(shards_.begin(), shards_.end());
+  for (const Running& running : running_) {
+    const RunningUnit& unit = *running.unit;
+    RunNow::Unit& shown = now.units.emplace_back();
+    shown.unit = unit.unit;
+    shown.since = running.since;
+    shown.records = unit.counters.records.load(std::memory_order_relaxed);
+    shown.text = TextOf(unit);
+    const bool job = unit.of.load(std::memory_order_relaxed) > 0;
+    shown.done = job ? unit.done.load(std::memory_order_relaxed) : ReadBy(unit);
+    shown.of =
+        job ? unit.of.load(std::memory_order_relaxed) : unit.input_bytes.load(std::memory_order_relaxed);
+    shown.said = unit.said();
+    shown.child_cpu = ChildLedger::Get().EndedOf(unit.unit).cpu;
+    if (const auto own = tree.own.find(unit.unit); own != tree.own.end()) {
+      shown.child_cpu += own->second.cpu;
+      shown.child_rss = own->second.resident;
+    }
+  }
+  return now;
 }
 
 void RunRecorder::Write(const std::string& lines) {

@@ -5,16 +5,19 @@
 #include <condition_variable>
 #include <cstdint>
 #include <cstdio>
-#include <functional>
 #include <list>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
 
 #include "base/result.h"
+#include "cli/live/run_now.h"
+#include "cli/process/process_tree.h"
 #include "cli/run_record.h"
 #include "dag/progress.h"
 
@@ -30,13 +33,18 @@ class RunRecorder final : public Progress {
   explicit RunRecorder(Progress& next) : next_(next) {}
   ~RunRecorder() override;
 
-  /// Makes `directory` and begins a record there; from now on a thread looks at memory and disk.
+  /// Makes `directory` and begins a record there; from now on a thread looks at this process and its
+  /// children.
   void Begin(const std::string& directory, const RecordedBegin& begin,
-             const std::vector<RecordedStage>& stages, std::function<Result<std::uint64_t>()> free_bytes);
+             const std::vector<RecordedStage>& stages);
+  /// What stood when the run began, by stage; after Begin.
+  void Stands(const std::map<std::string, RecordedCounts>& counts);
   /// Stops the thread, adds `closing`, whole lines, and the end. False where the record is not whole.
   bool End(std::string outcome, std::vector<std::pair<std::string, std::string>> failures,
            const std::string& closing);
 
+  void StageBegan(std::string_view stage) override;
+  void StageDone(std::string_view stage) override;
   void Started(std::shared_ptr<const RunningUnit> unit) override;
   void Finished(std::string_view unit, const Status& outcome) override;
   void Logged(std::string_view unit, std::uint64_t records, std::uint64_t bytes) override;
@@ -48,17 +56,22 @@ class RunRecorder final : public Progress {
   struct Running {
     std::shared_ptr<const RunningUnit> unit;
     double since = 0;
+    std::uint64_t child_rss = 0;  // the most of its child processes that was seen
   };
 
   double Now() const;
   void Loop();
-  void Look();
+  void Look(bool fresh = false);
+  /// What `status` shows of a run that goes on. Under the lock.
+  RunNow NowOf(const RecordedMoment& moment, const TreeUse& tree) const;
   void Write(const std::string& lines);
 
   Progress& next_;
   std::chrono::nanoseconds began_{0};
-  double cpu_before_ = 0;  // seconds of this process before the run
-  std::function<Result<std::uint64_t>()> free_bytes_;
+  std::string directory_;
+  ProcessTree tree_;    // looked at by the thread, and by who ends the run when there is none
+  TreeUse before_;      // the run
+  double told_at_ = 0;  // when RunNow was written last; as tree_
 
   std::mutex mutex_;  // guards all below
   std::condition_variable ended_;
@@ -66,6 +79,9 @@ class RunRecorder final : public Progress {
   bool failed_ = false;
   std::FILE* file_ = nullptr;
   std::list<Running> running_;
+  std::set<std::string, std::less<>> reached_;
+  std::map<std::string, std::pair<std::uint64_t, std::uint64_t>, std::less<>> shards_;  // by stage
+  std::uint64_t peak_rss_ = 0;
   std::uint64_t read_ = 0;  // by units that ended
   std::uint64_t text_ = 0;
   std::uint64_t written_ = 0;

@@ -15,6 +15,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "base/terminal_text.h"
+#include "cli/live/columns.h"
 #include "dag/unit_id.h"
 
 namespace pipeline {
@@ -23,11 +24,9 @@ namespace {
 
 using std::chrono::duration;
 using std::chrono::milliseconds;
-using std::chrono::steady_clock;
 
 constexpr milliseconds kTerminalPeriod{250};
 constexpr milliseconds kPipePeriod{10'000};
-constexpr double kWindowSeconds = 5;  // rates are of about the last so many seconds
 
 std::string Duration(double seconds) {
   const auto whole = static_cast<std::uint64_t>(std::max(seconds, 0.0));
@@ -36,15 +35,31 @@ std::string Duration(double seconds) {
   return StrCat(whole, "s");
 }
 
-std::size_t TerminalWidth() {
+struct TerminalSize {
+  std::size_t columns = 80, rows = 24;
+};
+
+TerminalSize SizeOfTerminal() {
   winsize size{};
-  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
-  return size.ws_col;
+  TerminalSize found;
+  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0) return found;
+  if (size.ws_col > 0) found.columns = size.ws_col;
+  if (size.ws_row > 0) found.rows = size.ws_row;
+  return found;
 }
 
-std::string Fit(std::string line, std::size_t width) {
-  if (line.size() > width) line = line.substr(0, width - 3) + "...";
-  return line;
+/// "45% eta 3m20s ": nothing of what is not known.
+std::string Share(std::uint64_t done, std::uint64_t of, const Pace& pace, Pace::Time now) {
+  if (of == 0) return {};
+  const auto share =
+      static_cast<int>(100 * static_cast<double>(std::min(done, of)) / static_cast<double>(of));
+  std::string text = StrCat(share, "% ");
+  if (const std::optional<double> left = pace.Left(now, of)) text += StrCat("eta ", Duration(*left), " ");
+  return text;
+}
+
+std::string PerSecond(const Pace& pace, Pace::Time now) {
+  return StrCat(HumanBytes(static_cast<std::uint64_t>(pace.Rate(now))), "/s");
 }
 
 /// The stage that was busiest since the last look, as the one to make faster.
@@ -67,14 +82,9 @@ std::string Limiting(const RunningUnit& unit, std::vector<std::uint64_t>& last_b
 /// A running unit with what is needed for its rate.
 struct StatusDisplay::Shown {
   std::shared_ptr<const RunningUnit> unit;
-  steady_clock::time_point since = steady_clock::now();
-  steady_clock::time_point last = since;
-  std::uint64_t last_read = 0;
-  std::uint64_t last_text = 0;
-  double read_rate = 0;  // bytes per second, smoothed
-  double text_rate = 0;
-  std::uint64_t first_read = 0;  // the first that was heard of, and when: what a Job counts comes in strides
-  std::optional<steady_clock::time_point> first_at;
+  Pace::Time since = SystemClock().Monotonic();
+  Pace read;  // of a Job: as it counts
+  Pace text;
   std::vector<std::uint64_t> last_busy;
 };
 
@@ -82,10 +92,7 @@ struct StatusDisplay::Shown {
 struct StatusDisplay::Arrival {
   std::uint64_t here = 0;
   std::uint64_t of = 0;
-  std::uint64_t last = 0;  // when the rate was last looked at, and how much was here
-  steady_clock::time_point last_at = steady_clock::now();
-  double rate = 0;  // bytes per second, smoothed
-  bool has_rate = false;
+  Pace pace;
 };
 
 StatusDisplay::StatusDisplay(bool json) : json_(json), terminal_(!json && isatty(STDERR_FILENO) == 1) {
@@ -100,9 +107,15 @@ StatusDisplay::~StatusDisplay() {
   SetLogSink(std::move(former_sink_));
 }
 
+void StatusDisplay::Expect(StageLine stages) {
+  const std::scoped_lock lock(mutex_);
+  stages_ = std::move(stages);
+}
+
 void StatusDisplay::Start() {
   const std::scoped_lock lock(mutex_);
   running_ = true;
+  began_ = SystemClock().Monotonic();
   thread_ = std::thread([this] { Loop(); });
   pthread_setname_np(thread_.native_handle(), "pipe-status");
 }
@@ -117,6 +130,17 @@ void StatusDisplay::Stop() {
   thread_.join();
   const std::scoped_lock lock(mutex_);
   Erase();
+}
+
+void StatusDisplay::StageBegan(std::string_view stage) {
+  const std::scoped_lock lock(mutex_);
+  stages_.Began(stage);
+}
+
+void StatusDisplay::StageDone(std::string_view stage) {
+  const std::scoped_lock lock(mutex_);
+  stages_.Done(stage);
+  if (const auto found = shards_.find(stage); found != shards_.end()) shards_.erase(found);
 }
 
 void StatusDisplay::Started(std::shared_ptr<const RunningUnit> unit) {
@@ -147,7 +171,10 @@ void StatusDisplay::Logged(std::string_view unit, std::uint64_t records, std::ui
 
 void StatusDisplay::Advanced(std::string_view stage, std::uint64_t done, std::uint64_t of) {
   const std::scoped_lock lock(mutex_);
-  shards_.insert_or_assign(std::string(stage), std::pair(done, of));
+  Shards& shards = shards_[std::string(stage)];
+  shards.done = done;
+  shards.of = of;
+  shards.pace.Note(SystemClock().Monotonic(), done);
 }
 
 void StatusDisplay::Arriving(std::string_view file, std::uint64_t here, std::uint64_t of, bool ended) {
@@ -157,13 +184,11 @@ void StatusDisplay::Arriving(std::string_view file, std::uint64_t here, std::uin
     if (found != arrivals_.end()) arrivals_.erase(found);
     return;
   }
-  if (found == arrivals_.end()) {
-    found = arrivals_.emplace(file, std::make_unique<Arrival>()).first;
-    found->second->last = here;  // what an earlier run fetched is no speed of this one
-  }
+  if (found == arrivals_.end()) found = arrivals_.emplace(file, std::make_unique<Arrival>()).first;
   found->second->here = here;
   found->second->of = of;
-  found->second->last = std::min(found->second->last, here);  // less is here where it begins anew
+  // The first that is heard of is no speed: an earlier run may have fetched it.
+  found->second->pace.Note(SystemClock().Monotonic(), here);
 }
 
 void StatusDisplay::Note(std::string_view line) { LogInfo(line); }
@@ -200,9 +225,16 @@ void StatusDisplay::Draw() {
     for (const std::string& line : lines) WriteMessage(Level::kInfo, line);
     return;
   }
-  const std::size_t width = TerminalWidth();
+  const TerminalSize size = SizeOfTerminal();
+  // What has scrolled away cannot be taken back.
+  const std::size_t most = std::max<std::size_t>(size.rows, 3) - 1;
+  if (lines.size() > most) {
+    const std::size_t more = lines.size() - most + 1;
+    lines.resize(most - 1);
+    lines.push_back(StrCat("and ", more, " more"));
+  }
   std::string text;
-  for (const std::string& line : lines) text += Fit(TerminalText(line), width) + "\n";
+  for (const std::string& line : lines) text += FitColumns(TerminalText(line), size.columns) + "\n";
   Erase();
   std::fputs(text.c_str(), stderr);
   std::fflush(stderr);
@@ -210,86 +242,58 @@ void StatusDisplay::Draw() {
 }
 
 std::vector<std::string> StatusDisplay::Lines() {
+  const Pace::Time now = SystemClock().Monotonic();
   std::vector<std::string> lines;
-  for (const auto& [file, arrival] : arrivals_) lines.push_back(LineOf(file, *arrival));
-  const auto now = steady_clock::now();
+  const std::string stages = stages_.Text();
+  lines.push_back(
+      StrCat(Duration(duration<double>(now - began_).count()), stages.empty() ? "" : "  ", stages));
+  for (const auto& [file, arrival] : arrivals_) lines.push_back(LineOf(file, *arrival, now));
   for (const std::unique_ptr<Shown>& shown : units_) {
     // Shards are told of by stage, below.
     const std::optional<UnitId> unit = ParseUnitId(shown->unit->unit);
     if (unit && std::holds_alternative<ShardId>(unit->part)) continue;
-    const double seconds = duration<double>(now - shown->last).count();
-    if (seconds <= 0) continue;
-    lines.push_back(LineOf(*shown, seconds));
-    shown->last = now;
+    lines.push_back(LineOf(*shown, now));
   }
-  for (const auto& [stage, progress] : shards_)
-    if (progress.first < progress.second)
-      lines.push_back(StrCat("[", stage, "] shard ", progress.first, " of ", progress.second));
+  for (auto& [stage, shards] : shards_)
+    if (shards.done < shards.of) lines.push_back(LineOf(stage, shards, now));
   return lines;
 }
 
-std::string StatusDisplay::LineOf(std::string_view file, Arrival& arrival) {
-  const auto now = steady_clock::now();
-  const double seconds = duration<double>(now - arrival.last_at).count();
-  if (seconds > 0) {
-    const double rate = static_cast<double>(arrival.here - arrival.last) / seconds;
-    const double weight = arrival.has_rate ? std::min(1.0, seconds / kWindowSeconds) : 1.0;
-    arrival.rate += weight * (rate - arrival.rate);
-    arrival.has_rate = true;
-    arrival.last = arrival.here;
-    arrival.last_at = now;
-  }
-  std::string line = StrCat("[", file, "] ");
-  if (arrival.of > 0) line += StrCat(arrival.here * 100 / arrival.of, "% ");
-  if (arrival.rate >= 1)
-    line += StrCat("eta ", Duration(static_cast<double>(arrival.of - arrival.here) / arrival.rate), " ");
-  return line + StrCat(HumanBytes(arrival.here), " of ", HumanBytes(arrival.of), " arrived, ",
-                       HumanBytes(static_cast<std::uint64_t>(arrival.rate)), "/s");
+std::string StatusDisplay::LineOf(std::string_view stage, Shards& shards, Pace::Time now) {
+  return StrCat("[", stage, "] ", Share(shards.done, shards.of, shards.pace, now), "shard ", shards.done,
+                " of ", shards.of);
 }
 
-/// What a Job says of itself, with the time that is left by its pace so far.
-std::string StatusDisplay::LineOfJob(Shown& shown, const std::string& said) {
-  const std::uint64_t done = shown.unit->input_read.load(std::memory_order_relaxed);
-  const std::uint64_t all = shown.unit->input_bytes.load(std::memory_order_relaxed);
-  const auto now = steady_clock::now();
-  if (!shown.first_at && done > 0) shown.first_at = now, shown.first_read = done;
-  std::string line;
-  if (all > 0) line = StrCat(std::min(done, all) * 100 / all, "% ");
-  if (shown.first_at && done > shown.first_read && done < all) {
-    const double pace =
-        static_cast<double>(done - shown.first_read) / duration<double>(now - *shown.first_at).count();
-    line += StrCat("eta ", Duration(static_cast<double>(all - done) / pace), " ");
-  }
-  return line + said;
+std::string StatusDisplay::LineOf(std::string_view file, Arrival& arrival, Pace::Time now) {
+  return StrCat("[", file, "] ", Share(arrival.here, arrival.of, arrival.pace, now), HumanBytes(arrival.here),
+                " of ", HumanBytes(arrival.of), " arrived, ", PerSecond(arrival.pace, now));
 }
 
-std::string StatusDisplay::LineOf(Shown& shown, double seconds) const {
+/// What a Job says of itself, with the time that is left by its pace.
+std::string StatusDisplay::LineOfJob(Shown& shown, const std::string& said, Pace::Time now) {
+  const std::uint64_t done = shown.unit->done.load(std::memory_order_relaxed);
+  const std::uint64_t of = shown.unit->of.load(std::memory_order_relaxed);
+  shown.read.Note(now, done);
+  return StrCat(Share(done, of, shown.read, now), Duration(duration<double>(now - shown.since).count()), " ",
+                said);
+}
+
+std::string StatusDisplay::LineOf(Shown& shown, Pace::Time now) {
   const RunningUnit& unit = *shown.unit;
-  const std::uint64_t read = unit.input_read.load(std::memory_order_relaxed);
-  const std::uint64_t text = unit.counters.text_bytes.load(std::memory_order_relaxed);
-  const double weight = std::min(1.0, seconds / kWindowSeconds);
-  const bool first = shown.last == shown.since;
-  const auto smooth = [&](double& rate, std::uint64_t bytes) {
-    const double now = static_cast<double>(bytes) / seconds;
-    rate = first ? now : rate + weight * (now - rate);
-  };
-  smooth(shown.read_rate, read - shown.last_read);
-  smooth(shown.text_rate, text - shown.last_text);
-  shown.last_read = read;
-  shown.last_text = text;
-
   std::string line = StrCat("[", unit.unit, "] ");
-  if (const std::string said = unit.said(); !said.empty()) return line + LineOfJob(shown, said);
-  if (const std::uint64_t all = unit.input_bytes.load(std::memory_order_relaxed); all > 0 && read > 0) {
-    const std::uint64_t bounded = std::min(read, all);
-    line += StrCat(bounded * 100 / all, "% ");
-    if (shown.read_rate > 0)
-      line += StrCat("eta ", Duration(static_cast<double>(all - bounded) / shown.read_rate), " ");
-  }
-  line +=
-      StrCat(HumanBytes(text), " of text, ", HumanBytes(static_cast<std::uint64_t>(shown.text_rate)), "/s");
+  if (const std::string said = unit.said(); !said.empty()) return line + LineOfJob(shown, said, now);
+  const std::uint64_t text = unit.counters.text_bytes.load(std::memory_order_relaxed);
+  const bool job = unit.of.load(std::memory_order_relaxed) > 0;
+  const std::uint64_t done =
+      job ? unit.done.load(std::memory_order_relaxed) : unit.input_read.load(std::memory_order_relaxed);
+  const std::uint64_t all =
+      job ? unit.of.load(std::memory_order_relaxed) : unit.input_bytes.load(std::memory_order_relaxed);
+  shown.read.Note(now, done);
+  shown.text.Note(now, text);
+  if (done > 0) line += Share(done, all, shown.read, now);
+  line += StrCat(HumanBytes(text), " of text, ", PerSecond(shown.text, now));
   if (const std::uint64_t closed = unit.counters.partitions.load(std::memory_order_relaxed); closed > 0)
-    line += StrCat(", ", closed, " partitions");
+    line += StrCat(", ", closed, closed == 1 ? " partition" : " partitions");
   const std::string limiting = Limiting(unit, shown.last_busy);
   if (!limiting.empty()) line += StrCat(", limited by ", limiting);
   return line;

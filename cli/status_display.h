@@ -2,7 +2,9 @@
 // standard output elsewhere; everything here goes to standard error.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -13,6 +15,8 @@
 #include <vector>
 
 #include "base/log.h"
+#include "cli/live/pace.h"
+#include "cli/live/stage_line.h"
 #include "dag/progress.h"
 
 namespace pipeline {
@@ -24,10 +28,14 @@ class StatusDisplay final : public Progress {
   explicit StatusDisplay(bool json);
   ~StatusDisplay() override;
 
+  /// Which stages there are to come; before Start.
+  void Expect(StageLine stages);
   /// Draws until Stop: four times a second on a terminal, a line every ten seconds in a pipe.
   void Start();
   void Stop();
 
+  void StageBegan(std::string_view stage) override;
+  void StageDone(std::string_view stage) override;
   void Started(std::shared_ptr<const RunningUnit> unit) override;
   void Finished(std::string_view unit, const Status& outcome) override;
   void Logged(std::string_view unit, std::uint64_t records, std::uint64_t bytes) override;
@@ -38,15 +46,20 @@ class StatusDisplay final : public Progress {
  private:
   struct Shown;
   struct Arrival;
+  struct Shards {
+    std::uint64_t done = 0, of = 0;
+    Pace pace;
+  };
 
   void Loop();
   void Draw();
   void Erase();
   void WriteMessage(Level level, std::string_view message);
   std::vector<std::string> Lines();
-  std::string LineOf(Shown& shown, double seconds) const;
-  static std::string LineOf(std::string_view file, Arrival& arrival);
-  static std::string LineOfJob(Shown& shown, const std::string& said);
+  static std::string LineOf(Shown& shown, Pace::Time now);
+  static std::string LineOf(std::string_view file, Arrival& arrival, Pace::Time now);
+  static std::string LineOf(std::string_view stage, Shards& shards, Pace::Time now);
+  static std::string LineOfJob(Shown& shown, const std::string& said, Pace::Time now);
 
   const bool json_;
   const bool terminal_;
@@ -56,8 +69,10 @@ class StatusDisplay final : public Progress {
   std::condition_variable ended_;
   bool running_ = false;
   std::vector<std::unique_ptr<Shown>> units_;
-  std::map<std::string, std::pair<std::uint64_t, std::uint64_t>, std::less<>> shards_;  // by stage
-  std::map<std::string, std::unique_ptr<Arrival>, std::less<>> arrivals_;               // by file
+  Pace::Time began_{0};
+  StageLine stages_;
+  std::map<std::string, Shards, std::less<>> shards_;                      // by stage
+  std::map<std::string, std::unique_ptr<Arrival>, std::less<>> arrivals_;  // by file
   std::size_t lines_drawn_ = 0;
   std::thread thread_;
 };

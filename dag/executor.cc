@@ -167,6 +167,7 @@ class Executor::Coordinator {
     ++track.running;
     threads_.Start(run_.mutex, load,
                    [this, &track, unit = std::move(unit), work = std::move(work)]() -> std::function<void()> {
+                     run_.environment.progress->StageBegan(track.name());
                      return [this, &track, unit, outcome = work()] {
                        --track.running;
                        if (outcome.Detail<LostLease>() != nullptr) {

@@ -13,8 +13,12 @@ void Failures::Log(UnitState state, const std::string& unit, std::uint32_t segme
   line.unit = unit;
   line.segment = segment;
   line.reason = std::move(reason);
+  Log(line);
+}
+
+void Failures::Log(const UnitLine& line) {
   if (Status logged = log_.Append(line); !logged.ok()) {
-    Record(unit, std::move(logged));
+    Record(line.unit, std::move(logged));
     stop_.request_stop();
   }
 }

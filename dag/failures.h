@@ -20,6 +20,7 @@ class Failures {
 
   /// A line about a unit without more to it; that it cannot be written ends the run.
   void Log(UnitState state, const std::string& unit, std::uint32_t segment, std::string reason);
+  void Log(const UnitLine& line);
   /// False when the run is to stop.
   bool Record(const std::string& unit, Status why);
   /// A failure of a unit of `track` as a whole. Cancelled units have said why elsewhere.

@@ -7,7 +7,9 @@
 #include <system_error>
 #include <utility>
 
+#include "base/child_ledger.h"
 #include "base/commit_point.h"
+#include "base/cpu_watch.h"
 #include "base/json.h"
 #include "base/str.h"
 #include "dag/artifact_summary.h"
@@ -35,6 +37,12 @@ struct JobRecords {
   ArtifactTotals totals;
 };
 
+std::uint64_t BytesOf(const Piece& piece) {
+  std::uint64_t bytes = 0;
+  for (const StoredObject& object : piece.output.objects) bytes += object.bytes;
+  return bytes;
+}
+
 /// All pieces one after the other, as one Source. Notes which of them is damaged.
 class AllPieces final : public Source {
  public:
@@ -58,6 +66,7 @@ class AllPieces final : public Source {
       unit_->counters.records.fetch_add(batch.size(), std::memory_order_relaxed);
       unit_->counters.text_bytes.fetch_add(batch.text.bytes(), std::memory_order_relaxed);
       if (*more) return true;
+      unit_->input_read.fetch_add(BytesOf(records_.pieces[next_ - 1]), std::memory_order_relaxed);
       source_.reset();
     }
   }
@@ -187,8 +196,11 @@ class JobRun {
     ASSIGN_OR_RETURN(const std::vector<ObjectInfo> there, out_.List(""));
     std::map<std::string, std::string> versions;
     for (const ObjectInfo& object : there) versions.emplace(object.name, object.version);
+    std::uint64_t bytes = 0;
+    if (records_ != nullptr)
+      for (const Piece& piece : records_->pieces) bytes += BytesOf(piece);
     const auto running =
-        std::make_shared<RunningUnit>(unit_, std::vector<std::string>{planned_.keys.stage}, 0);
+        std::make_shared<RunningUnit>(unit_, std::vector<std::string>{planned_.keys.stage}, bytes);
 
     JobRequest request;
     if (records_ != nullptr) {
@@ -216,13 +228,17 @@ class JobRun {
     request.memory_bytes = scope_.options->memory_bytes;
     request.threads = scope_.options->threads;
     request.progress = [running](std::uint64_t done, std::uint64_t of) {
-      running->input_bytes.store(of, std::memory_order_relaxed);
-      running->input_read.store(done, std::memory_order_relaxed);
+      running->of.store(of, std::memory_order_relaxed);
+      running->done.store(done, std::memory_order_relaxed);
     };
     request.say = [running](std::string_view line) { running->Say(line); };
     request.stop = stop_;
     scope_.environment->progress->Started(running);
-    Result<JobOutput> output = scope_.assembly.job->Run(request);
+    const ChildOwner owner(unit_);
+    Result<JobOutput> output = [&] {
+      const CpuWatch watch(running->counters.cpu_ns);
+      return scope_.assembly.job->Run(request);
+    }();
     scope_.environment->progress->Finished(unit_, output.status());
     return output;
   }

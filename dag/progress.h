@@ -23,6 +23,7 @@ struct SegmentProgress {
   std::atomic<std::uint64_t> text_bytes{0};  // text that reached the Sink
   std::atomic<std::uint64_t> records{0};
   std::atomic<std::uint64_t> partitions{0};  // closed
+  std::atomic<std::uint64_t> cpu_ns{0};      // of the processors, by the unit's own threads in its stages
   /// Time spent inside each stage, summed over threads; the last one is waiting for the closing
   /// thread. The stage that is always busy is the one that limits.
   std::vector<std::atomic<std::uint64_t>> busy_ns;
@@ -34,6 +35,9 @@ struct RunningUnit {
   std::vector<std::string> stages;            // names for SegmentProgress::busy_ns
   std::atomic<std::uint64_t> input_bytes{0};  // size of what it reads, as stored; 0 if unknown
   std::atomic<std::uint64_t> input_read{0};
+  /// How far a Job is, as it counts itself: bytes, steps. `of` is 0 where it does not know.
+  std::atomic<std::uint64_t> done{0};
+  std::atomic<std::uint64_t> of{0};
   SegmentProgress counters;
 
   /// How a Job goes, in a line of its own; the next one replaces it. Safe from any thread, as said() is.
@@ -78,6 +82,10 @@ class RecordWatch {
 class Progress {
  public:
   virtual ~Progress() = default;
+  /// The first work on `stage`, the last one of its segment, in this run. May be said again.
+  virtual void StageBegan(std::string_view stage) = 0;
+  /// All that the run wanted of it is there.
+  virtual void StageDone(std::string_view stage) = 0;
   /// `unit` stays valid and is updated until it is dropped by both sides.
   virtual void Started(std::shared_ptr<const RunningUnit> unit) = 0;
   virtual void Finished(std::string_view unit, const Status& outcome) = 0;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/commit_point.h"
+#include "base/cpu_watch.h"
 #include "base/crc32c.h"
 #include "base/json.h"
 #include "base/str.h"
@@ -247,9 +248,12 @@ Status Publisher::Log(std::size_t shard, const ShardOutput& output, const std::s
   PassCommitPoint("shard.logged");
   if (place_log_) RETURN_IF_ERROR(place_log_->Add(line, stop));
   scope_.environment->progress->Logged(line.unit, output.records, output.object.bytes);
-  const std::scoped_lock lock(mutex_);
-  outputs_[shard] = output;
-  stands_[shard] = true;
+  {
+    const std::scoped_lock lock(mutex_);
+    outputs_[shard] = output;
+    stands_[shard] = true;
+  }
+  scope_.environment->progress->Advanced(scope_.planned->keys.stage, standing(), shards());
   return {};
 }
 
@@ -271,6 +275,7 @@ Status Publisher::RunGroup(std::size_t group, std::uint64_t memory_bytes, std::s
   progress.Started(running);
   Status outcome;
   do {
+    const CpuWatch watch(running->counters.cpu_ns);
     outcome = publication_->Run(
         groups_[group], wanted, [this](const std::string& object) { return ConditionFor(object); }, out_,
         committed, memory_bytes, stop);

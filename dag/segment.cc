@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/closer.h"
+#include "base/cpu_watch.h"
 #include "base/str.h"
 
 namespace pipeline {
@@ -82,8 +83,12 @@ class SegmentRun {
         output_(output),
         progress_(progress),
         stop_(std::move(stop)),
-        closer_([&output](ClosedPartition partition) { return output.Close(std::move(partition)); },
-                spec.closings) {
+        closer_(
+            [&output, &progress](ClosedPartition partition) {
+              const CpuWatch watch(progress.cpu_ns);
+              return output.Close(std::move(partition));
+            },
+            spec.closings) {
     for (std::size_t i = 0; i < spec.tokens; ++i) batches_.Return(std::make_unique<Batch>());
   }
 
@@ -94,11 +99,14 @@ class SegmentRun {
         tbb::parallel_pipeline(
             spec_.tokens,
             tbb::make_filter<void, Batch*>(filter_mode::serial_in_order, [this](tbb::flow_control& flow) {
+              const CpuWatch watch(progress_.cpu_ns);
               return Read(flow);
             }) & tbb::make_filter<Batch*, Batch*>(filter_mode::parallel, [this](Batch* batch) {
+              const CpuWatch watch(progress_.cpu_ns);
               Process(*batch);
               return batch;
             }) & tbb::make_filter<Batch*, void>(filter_mode::serial_in_order, [this](Batch* batch) {
+              const CpuWatch watch(progress_.cpu_ns);
               Collect(*batch);
               batches_.Return(std::unique_ptr<Batch>(batch));
             }));
@@ -121,7 +129,7 @@ class SegmentRun {
     if (stop_.stop_requested()) {
       more = Status(Code::kCancelled, "stopped");
     } else {
-      const Stopwatch watch(progress_.busy_ns[0]);
+      const Stopwatch watch(progress_.busy_ns[spec_.source_stage]);
       more = source_.Next(*batch);
     }
     batch->sequence = next_sequence_++;

@@ -69,6 +69,7 @@ class SegmentOutput {
 struct SegmentSpec {
   std::vector<Link> links;          // repair, transforms, encoder: in the order of the chain
   std::uint32_t stages = 1;         // how many stages count, the Source's is 0
+  std::uint32_t source_stage = 0;   // whose time it is that the Source takes
   std::vector<std::string> splits;  // names for Batch::split; one name where no stage splits
   std::size_t tokens = 4;           // batches alive at the same time: the bound on memory
   std::size_t closings = 2;         // partitions that may wait for the closing thread

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <utility>
 
+#include "base/child_ledger.h"
 #include "base/commit_point.h"
 #include "base/str.h"
 #include "dag/input_verdict.h"
@@ -306,6 +307,7 @@ std::string StreamUnitOf(const SegmentScope& scope, std::uint32_t number) {
 
 Status RunStreamUnit(const SegmentScope& scope, Arena& arena, const SourceFile& file, std::uint32_t number,
                      const InputPieces& pieces, const UnitEvents& events, std::stop_token stop) {
+  const ChildOwner owner(StreamUnitOf(scope, number));
   ASSIGN_OR_RETURN(const std::string identity, scope.environment->file_identity(file.input.path));
   const auto unchanged_since = [&scope, &file, stop](const std::string& before) -> Status {
     ASSIGN_OR_RETURN(const bool is_unchanged, scope.environment->is_unchanged(file, before, stop));
@@ -337,6 +339,7 @@ Status RunStreamUnit(const SegmentScope& scope, Arena& arena, const SourceFile& 
 Status RunGatherUnit(const SegmentScope& scope, Arena& arena, Store& pieces_directory,
                      std::vector<Piece> pieces, const InputPieces& made, const UnitEvents& events,
                      std::stop_token stop) {
+  const ChildOwner owner(StreamUnitOf(scope, 0));
   std::uint64_t bytes = 0;
   for (const Piece& piece : pieces) bytes += BytesOf(piece.output.objects);
   const auto running = std::make_shared<RunningUnit>(StreamUnitOf(scope, 0), scope.assembly.stages, bytes);
@@ -348,13 +351,18 @@ Status RunGatherUnit(const SegmentScope& scope, Arena& arena, Store& pieces_dire
   request.batch_bytes = scope.options->batch_bytes;
   request.stop = stop;
   ASSIGN_OR_RETURN(const std::unique_ptr<Source> source, scope.assembly.gather->Open(std::move(request)));
-  return Drain(
-      scope, arena, *source, 0, made, running, events, [] { return Status(); }, nullptr, std::move(stop));
+  // Its Source tells nobody how far it is.
+  const auto read_all = [&running, bytes] {
+    running->input_read.store(bytes, std::memory_order_relaxed);
+    return Status();
+  };
+  return Drain(scope, arena, *source, 0, made, running, events, read_all, nullptr, std::move(stop));
 }
 
 Status RunPartitionUnit(const SegmentScope& scope, Arena& arena, Store& origin_directory, const Piece& origin,
                         const Schema& origin_schema, const UnitEvents& events, std::stop_token stop) {
   const std::string unit = ToString(UnitId{scope.planned->keys.stage, origin.id});
+  const ChildOwner owner(unit);
   const Digest content =
       PartitionContent(scope.contents, RecordsContent(origin.output.digest, origin_schema), origin.id);
   ASSIGN_OR_RETURN(const bool adopted, Adopt(scope, origin.id, content, events, stop));
@@ -371,8 +379,11 @@ Status RunPartitionUnit(const SegmentScope& scope, Arena& arena, Store& origin_d
       std::make_shared<RunningUnit>(unit, scope.assembly.stages, BytesOf(origin.output.objects));
   Committer committer(
       scope, [content](PartitionId) { return content; }, 1, events, stop);
+  SegmentSpec spec = SpecOf(scope);
+  if (scope.assembly.reader) spec.source_stage = 1;  // it waits for what it sent the records through
   scope.environment->progress->Started(running);
-  Status outcome = RunSegment(arena, *source, SpecOf(scope), committer, running->counters, std::move(stop));
+  Status outcome = RunSegment(arena, *source, spec, committer, running->counters, std::move(stop));
+  if (outcome.ok()) running->input_read.store(running->input_bytes, std::memory_order_relaxed);
   scope.environment->progress->Finished(unit, outcome);
   return outcome;
 }

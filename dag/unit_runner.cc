@@ -331,6 +331,19 @@ Status UnitRunner::Finish(Track& track, const std::vector<Piece>& pieces, Track:
   return Done(track);
 }
 
+void UnitRunner::ForgetFailures(const Track& track) {
+  RunLog& log = *run_.environment.log;
+  for (const std::string& unit : log.FailedUnits(track.name() + "/")) {
+    const UnitLine* done = log.FindDone(unit);
+    const UnitLine again = done == nullptr ? UnitLine() : *done;
+    const std::scoped_lock lock(run_.mutex);
+    if (done == nullptr)
+      run_.failures.Log(UnitState::kVoid, unit, 0, "done since");
+    else
+      run_.failures.Log(again);  // what stood before stands still
+  }
+}
+
 Status UnitRunner::Copy(Track& track) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Store> from, OpenPlace(run_.environment, track.planned->copy_from));
   RETURN_IF_ERROR(CopyArtifact(track.scope, *from, *track.out, run_.stop.get_token()));
@@ -343,15 +356,13 @@ Status UnitRunner::Done(Track& track) {
     if (track.phase != Track::Phase::kFinishing) return {};
     track.phase = Track::Phase::kDone;
   }
+  run_.environment.progress->StageDone(track.name());
   const std::string& place = track.planned->place;
   run_.environment.progress->Note(place.empty() || place.starts_with(kWorkPlace)
                                       ? StrCat("stage '", track.name(), "' is complete")
                                       : StrCat("stage '", track.name(), "' published ", place));
-  const std::string unit = ToString(UnitId{track.name(), JobId{}});
-  const UnitLine* last = run_.environment.log->Find(unit);
+  ForgetFailures(track);
   const std::scoped_lock lock(run_.mutex);
-  if (last != nullptr && last->state == UnitState::kFailed)
-    run_.failures.Log(UnitState::kVoid, unit, 0, "done since");
   track.Advance(Track::Phase::kFinishing, Track::Phase::kDone);
   return {};
 }

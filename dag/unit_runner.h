@@ -66,6 +66,8 @@ class UnitRunner {
 
   Status Finish(Track& track, const std::vector<Piece>& pieces, Track::Phase from);
   Status Done(Track& track);
+  /// What of its units failed once, in this run or before, was made good: all of `track` is there.
+  void ForgetFailures(const Track& track);
 
   RunState& run_;
 };

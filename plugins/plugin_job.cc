@@ -1,12 +1,15 @@
 #include "plugins/plugin_job.h"
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
+#include <limits>
 #include <mutex>
 #include <set>
 #include <string_view>
 #include <utility>
 
+#include "base/child_ledger.h"
 #include "base/crc32c.h"
 #include "base/str.h"
 #include "dag/manifest.h"
@@ -25,6 +28,18 @@ std::string OneLine(std::string_view text) {
   for (char& c : line)
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
   return line;
+}
+
+/// A child that the plugin started, or that has ended: it stands among ours for `owner`.
+void TakeProcess(const Json& event, const std::string& owner) {
+  const std::int64_t id = event["pid"].AsInt();
+  if (id <= 1 || id > std::numeric_limits<pid_t>::max()) return;
+  if (!event["ended"].AsBool()) return ChildLedger::Get().Began(static_cast<pid_t>(id), owner);
+  ProcessUse use;
+  use.cpu = std::clamp(event["cpu"].AsDouble(), 0.0, 1e12);
+  use.read = static_cast<std::uint64_t>(std::max<std::int64_t>(event["read"].AsInt(), 0));
+  use.written = static_cast<std::uint64_t>(std::max<std::int64_t>(event["written"].AsInt(), 0));
+  ChildLedger::Get().Ended(static_cast<pid_t>(id), use);
 }
 
 /// A place as a plugin gets it: an absolute path or a URL.
@@ -126,7 +141,10 @@ class PluginJob final : public JobStage {
     services.log = host_.log;
     services.open_store = host_.open_store;
     services.stop = request.stop;
-    services.event = [&](const Json& event) { Tell(event, request); };
+    services.event = [&, owner = ChildOwner::Current()](const Json& event) {
+      if (event["kind"].AsString() == "process") return TakeProcess(event, owner);
+      Tell(event, request);
+    };
     services.condition = [&](const std::string& uri) -> std::optional<Condition> {
       const std::string_view name = Below(out, uri);
       if (name.empty()) return std::nullopt;

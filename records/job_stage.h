@@ -33,7 +33,8 @@ struct JobRequest {
   std::string kept;                // path of a directory that stays and that Jobs share; may not be made yet
   std::uint64_t memory_bytes = 0;  // what it said it would take is no more than this
   int threads = 1;
-  std::function<void(std::uint64_t done, std::uint64_t of)> progress;  // bytes; `of` 0 if unknown
+  std::function<void(std::uint64_t done, std::uint64_t of)>
+      progress;                                         // as it counts itself; `of` 0 if unknown
   std::function<void(std::string_view line)> say = {};  // how it goes, in words; the next line replaces it
   std::stop_token stop;
 };

@@ -18,8 +18,12 @@ constexpr std::chrono::milliseconds kGrace(500);
 }  // namespace
 
 CommandRun::CommandRun(std::vector<std::string> argv, std::chrono::milliseconds timeout, Feed feed,
-                       const std::stop_token& stop)
-    : argv_(std::move(argv)), timeout_(timeout), feed_(std::move(feed)), wanted_stop_(stop) {
+                       const std::stop_token& stop, std::string owner)
+    : argv_(std::move(argv)),
+      timeout_(timeout),
+      feed_(std::move(feed)),
+      owner_(std::move(owner)),
+      wanted_stop_(stop) {
   relay_.emplace(stop, [this] { stop_.request_stop(); });
   thread_ = std::jthread([this] { RunChild(); });
 }
@@ -64,6 +68,7 @@ void CommandRun::Progress() {
 
 void CommandRun::RunChild() {
   Status outcome;
+  const ChildOwner owner(owner_);
   Result<std::unique_ptr<ChildProcess>> started =
       ChildProcess::Start({.argv = argv_, .stderr_bytes = kStderrBytes});
   if (started.ok()) {

@@ -29,8 +29,9 @@ class CommandRun {
   using Feed = std::function<Result<bool>(std::string& bytes)>;
 
   /// Starts. `timeout` counts while Read waits and the command neither takes nor gives a byte.
+  /// `owner`: of the child, base/child_ledger.h.
   CommandRun(std::vector<std::string> argv, std::chrono::milliseconds timeout, Feed feed,
-             const std::stop_token& stop);
+             const std::stop_token& stop, std::string owner = {});
   /// Kills what is still running.
   ~CommandRun();
   CommandRun(const CommandRun&) = delete;
@@ -54,6 +55,7 @@ class CommandRun {
   const std::vector<std::string> argv_;
   const std::chrono::milliseconds timeout_;
   const Feed feed_;
+  const std::string owner_;
   const std::stop_token wanted_stop_;
   std::stop_source stop_;  // of both threads: the caller's stop, a time-out, a failure
 

@@ -88,7 +88,10 @@ struct FeedState {
 class ExecSource final : public Source {
  public:
   ExecSource(const ExecRule& rule, ReaderRequest request)
-      : rule_(rule), request_(std::move(request)), unanswered_(rule.max_unanswered) {}
+      : rule_(rule),
+        request_(std::move(request)),
+        owner_(ChildOwner::Current()),
+        unanswered_(rule.max_unanswered) {}
   // The run's threads use the rest.
   ~ExecSource() override { run_.reset(); }
 
@@ -96,7 +99,8 @@ class ExecSource final : public Source {
     if (closed_) return false;
     if (!run_)
       run_ = std::make_unique<CommandRun>(
-          rule_.command, rule_.timeout, [this](std::string& bytes) { return Feed(bytes); }, request_.stop);
+          rule_.command, rule_.timeout, [this](std::string& bytes) { return Feed(bytes); }, request_.stop,
+          owner_);
     batch.partition = request_.partition;
     while (!at_end_ && batch.text.bytes() + batch.size() < request_.batch_bytes) {
       if (Status status = Fill(batch); !status.ok()) return status;
@@ -251,6 +255,7 @@ class ExecSource final : public Source {
 
   const ExecRule& rule_;
   const ReaderRequest request_;
+  const std::string owner_;  // of the command, among our children
   Unanswered unanswered_;
   FeedState feed_;
 

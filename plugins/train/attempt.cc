@@ -29,6 +29,11 @@ Result<AttemptEnd> Attempt::Run() {
   for (const TrainerCommand& command : plan_.commands) {
     Worker& worker = workers_.emplace_back();
     ASSIGN_OR_RETURN(worker.process, TrainerProcess::Start(command));
+    worker.id = worker.process->id();
+    Json begun;
+    begun["kind"] = "process";
+    begun["pid"] = static_cast<std::int64_t>(worker.id);
+    call_.Emit(begun);
     worker.watchdog = std::make_unique<Watchdog>(plan_.patience, SystemClock().Monotonic());
   }
   while (running()) {
@@ -72,6 +77,16 @@ void Attempt::Reap(std::size_t index) {
   Worker& worker = workers_[index];
   const Result<ChildExit> exit = worker.process->Finish(TakeFrom(worker));
   worker.ended = true;
+  Json ended;
+  ended["kind"] = "process";
+  ended["pid"] = static_cast<std::int64_t>(worker.id);
+  ended["ended"] = true;
+  if (exit.ok()) {
+    ended["cpu"] = exit->use.cpu;
+    ended["read"] = exit->use.read;
+    ended["written"] = exit->use.written;
+  }
+  call_.Emit(ended);
   worker.exit = exit.ok() ? *exit : ChildExit{.code = 70, .signal = 0};
   // The first that failed is the cause; what is ended for its sake is not.
   if (!has_decided_ && !worker.exit.ok()) has_decided_ = true, decided_ = index;

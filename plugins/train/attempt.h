@@ -48,6 +48,7 @@ class Attempt {
   struct Worker {
     std::unique_ptr<TrainerProcess> process;
     std::unique_ptr<Watchdog> watchdog;
+    pid_t id = 0;
     bool ended = false;
     ChildExit exit;
   };

@@ -38,6 +38,7 @@ class TrainerProcess {
   int channel() const { return channel_.get(); }
   /// Gives what has come, at most some 256 KiB of it; never blocks.
   void ReadEvents(const Take& take);
+  pid_t id() const { return child_->id(); }
   bool HasEnded() const { return child_->HasEnded(); }
   void Signal(int number) { child_->Signal(number); }
   /// After HasEnded, or to wait for it: kills what is left of the group, and gives what is left in the

@@ -18,7 +18,6 @@
 #include "storage/memory_store.h"
 #include "tests/support/fault_store.h"
 #include "tests/support/map_store.h"
-#include "tests/support/silent_progress.h"
 #include "tests/support/temp_dir.h"
 
 namespace pipeline {
@@ -81,6 +80,23 @@ class IndexedSink final : public SinkStage {
   const std::uint32_t first_;
 };
 
+/// Keeps how many shards were told to be there.
+class ToldShards final : public Progress {
+ public:
+  void StageBegan(std::string_view) override {}
+  void StageDone(std::string_view) override {}
+  void Started(std::shared_ptr<const RunningUnit>) override {}
+  void Finished(std::string_view, const Status&) override {}
+  void Logged(std::string_view, std::uint64_t, std::uint64_t) override {}
+  void Advanced(std::string_view, std::uint64_t done, std::uint64_t of) override {
+    told.push_back(std::to_string(done) + " of " + std::to_string(of));
+  }
+  void Arriving(std::string_view, std::uint64_t, std::uint64_t, bool) override {}
+  void Note(std::string_view) override {}
+
+  std::vector<std::string> told;
+};
+
 class PublisherTest : public testing::Test {
  protected:
   PublisherTest() {
@@ -141,7 +157,7 @@ class PublisherTest : public testing::Test {
   }
 
   TempDir dir_;
-  SilentProgress progress_;
+  ToldShards progress_;
   Environment environment_;
   RunOptions options_;
   PlannedSegment planned_;
@@ -159,6 +175,12 @@ TEST_F(PublisherTest, AnIndexIsASidecarOfTheManifest) {
   for (const StoredObject& sidecar : manifest->sidecars) names.push_back(sidecar.name);
   EXPECT_EQ(names, (std::vector<std::string>{"train.0.idx", "train.1.idx", "train.2.idx", "about.json"}));
   EXPECT_TRUE(out.objects().contains("train.1.idx")) << "no stray";
+}
+
+TEST_F(PublisherTest, EachShardIsToldWhenItIsThere) {
+  MapStore out;
+  ASSERT_TRUE(Publish(out).ok());
+  EXPECT_EQ(progress_.told, (std::vector<std::string>{"1 of 3", "2 of 3", "3 of 3"})) << "not group by group";
 }
 
 TEST_F(PublisherTest, WhatStandsIsDescribedAgainFromTheLog) {

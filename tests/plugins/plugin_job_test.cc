@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/child_ledger.h"
 #include "base/crc32c.h"
 #include "base/digest.h"
 #include "remote/open_store.h"
@@ -217,6 +218,31 @@ TEST_F(PluginAnswerTest, WordsOfAProgressAreShownOnOneLine) {
   ASSERT_TRUE(output.ok()) << output.status().message();
   EXPECT_EQ(progress_, "3/9 ");
   EXPECT_EQ(said_, "step 3  [2J");
+}
+
+TEST_F(PluginAnswerTest, ItsChildrenCountForTheUnitThatRunsIt) {
+  std::filesystem::create_directory(directory_ / "out");
+  WriteFile(directory_ / "out/own.bin", "abc");
+  const ChildOwner owner("train/-");
+  const auto output = After(R"(
+    const char* told[] = {"{\"kind\": \"process\", \"pid\": 99999001}",
+                          "{\"kind\": \"process\", \"pid\": 99999002}",
+                          "{\"kind\": \"process\", \"pid\": 1}",
+                          "{\"kind\": \"process\", \"pid\": -7}",
+                          "{\"kind\": \"process\", \"pid\": \"me\", \"ended\": 3}",
+                          "{\"kind\": \"process\", \"pid\": 99999001, \"ended\": true, \"cpu\": 2.5, \"read\": -4, \"written\": 7}"};
+    unsigned at;
+    for (at = 0; at < sizeof told / sizeof told[0]; ++at) events->emit(events->ctx, text_of(told[at]));
+    call->reply(call->ctx, text_of("{\"objects\": [\"own.bin\"]}"));
+    return PIPE_OK;)");
+  ASSERT_TRUE(output.ok()) << output.status().message();
+  EXPECT_EQ(ChildLedger::Get().Living(), (std::map<pid_t, std::string>{{99999002, "train/-"}}));
+  ChildLedger::Get().Ended(99999002, {});
+  const ProcessUse use = ChildLedger::Get().TakeEnded("train/-");
+  EXPECT_EQ(use.cpu, 2.5);
+  EXPECT_EQ(use.read, 0u);
+  EXPECT_EQ(use.written, 7u);
+  EXPECT_EQ(events_.find("process"), std::string::npos) << "it is no line of the file";
 }
 
 class PluginWrongAnswerTest : public PluginAnswerTest,

@@ -11,6 +11,8 @@ namespace pipeline {
 
 class SilentProgress final : public Progress {
  public:
+  void StageBegan(std::string_view) override {}
+  void StageDone(std::string_view) override {}
   void Started(std::shared_ptr<const RunningUnit>) override {}
   void Finished(std::string_view, const Status&) override {}
   void Logged(std::string_view, std::uint64_t, std::uint64_t) override {}

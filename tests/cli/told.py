@@ -1,0 +1,373 @@
+#!/usr/bin/env python3
+"""What report, `status`, `runs` and the live line tell of a run with child processes, held against /proc, getrusage of the
+whole tree, and the manifests: a failure, a stop in the middle of a training, and the run that goes on.
+
+    told.py PIPE
+"""
+
+import ctypes
+import fcntl
+import json
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import threading
+import time
+from pathlib import Path
+
+import replan_support as support
+from replan_support import check
+
+FAKE_TRAINER = Path(__file__).resolve().parents[1] / "plugins/train/fake_trainer.py"
+TICKS, PAGE, MIB = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGESIZE"), 1 << 20
+
+# Takes half a second of the processor and 80 MiB for each partition, in a child of its own child.
+SHOUT = """import os, sys, time
+pid = os.fork()
+if pid == 0:
+    held, end = bytearray(80 << 20), time.process_time() + 0.5
+    held[::4096] = b"x" * len(held[::4096])
+    while time.process_time() < end:
+        pass
+    os._exit(0)
+text = sys.stdin.read()
+os.waitpid(pid, 0)
+if {fails!r} in text:
+    sys.exit("cannot shout this")
+sys.stdout.write(text.upper())
+"""
+# The trainer: a second of the processor and 150 MiB for two seconds before it does as it is told.
+TRAINER = f"""#!{sys.executable}
+import os, sys, time
+held, end = bytearray(150 << 20), time.process_time() + 1
+held[::4096] = b"x" * len(held[::4096])
+while time.process_time() < end:
+    pass
+time.sleep(1)
+del held
+os.execv({str(FAKE_TRAINER)!r}, [{str(FAKE_TRAINER)!r}, *sys.argv[1:]])
+"""
+
+
+def pipeline(place, fails):
+    environment = place.root / "environment"
+    (environment / "bin").mkdir(parents=True)
+    (environment / "bin/python").write_text(TRAINER)
+    (environment / "bin/python").chmod(0o755)
+    script = place.root / "shout.py"
+    script.write_text(SHOUT.format(fails=fails))
+    del place.stages["text"], place.stages["clean"]
+    place.stages["lines"]["partition"] = "64KiB"
+    place.stages.update({  # not in the order in which they read each other
+        "train": {"type": "train", "plugin": "train", "inputs": {"data": "packed", "tokenizer": "tokenizer"},
+                  "config": {"preset": "tiny", "fake": [{"steps": 10**9}, {}]}, "steps": 10**6, "log_every": 2,
+                  "checkpoint_every": 5, "environment": str(environment), "grace": 5, "out": str(place.out), "seed": 4711},
+        "shout": {"type": "exec", "input": "lines", "command": [sys.executable, str(script)], "files": [str(script)]},
+        "docs": {"type": "split", "input": "shout", "splits": {"train": "rest", "validation": 0.1}},
+        "tokenizer": {"type": "train_tokenizer", "input": "docs", "vocab_size": 320, "out": str(place.out / "tokenizer")},
+        "tokens": {"type": "encode", "input": "docs", "tokenizer": "tokenizer"},
+        "packed": {"type": "write_packed", "input": "tokens", "seq_len": 32, "shards": 4, "out": str(place.out / "packed")},
+    })
+    return script
+
+
+def processes_below(root):
+    """{pid: (seconds of the processors with those of children waited for, resident bytes)} of `root` and all below it."""
+    seen = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            words = path.read_text().rpartition(") ")[2].split()
+        except OSError:
+            continue
+        seen[int(path.parent.name)] = (int(words[1]), sum(map(int, words[11:15])) / TICKS, int(words[21]) * PAGE)
+    wanted, grown = {root}, True
+    while grown:
+        more = {pid for pid, (parent, _, _) in seen.items() if parent in wanted} - wanted
+        grown = bool(more)
+        wanted |= more
+    return {pid: seen[pid][1:] for pid in wanted if pid in seen}
+
+
+def adopt_orphans():
+    """Whoever loses its parent below this process becomes its child, so that none is in no sum of the kernel."""
+    set_child_subreaper = 36
+    check(ctypes.CDLL(None, use_errno=True).prctl(set_child_subreaper, 1, 0, 0, 0) == 0, "prctl")
+
+
+def seconds_of_orphans():
+    """What those took that were given to this process; waits until none lives."""
+    seconds, end = 0.0, time.monotonic() + 20
+    while time.monotonic() < end:
+        try:
+            pid, _, usage = os.wait4(-1, os.WNOHANG)
+        except ChildProcessError:
+            return seconds
+        if pid == 0:
+            time.sleep(0.02)
+        else:
+            seconds += usage.ru_utime + usage.ru_stime
+    raise support.Wrong("something that the run started outlived it")
+
+
+def written_to_disk():
+    """By this process and all that it waited for."""
+    return int(re.search(r"^write_bytes: (\d+)", Path("/proc/self/io").read_text(), re.M)[1])
+
+
+class Told:
+    """One run, measured from outside, and what it left about itself."""
+
+    def __init__(self, place, act=None):
+        place.write_file()
+        wrote, self.peak, self.acted = written_to_disk(), 0, None
+        with open(place.root / "messages", "wb") as messages:
+            process = subprocess.Popen(place.arguments("run"), stdout=messages, stderr=messages, cwd=place.root,
+                                       env={**os.environ, "PIPE_TEST_REASONS": "1"})
+        over = threading.Event()
+        watch = threading.Thread(target=self.watch, args=(process.pid, over))
+        watch.start()
+        try:
+            if act:
+                self.acted = act(process)
+            _, status, usage = os.wait4(process.pid, 0)
+        finally:
+            over.set()
+            watch.join()
+        process.returncode = os.waitstatus_to_exitcode(status)  # it was waited for
+        self.code = process.returncode
+        self.err = (place.root / "messages").read_text()
+        self.cpu = usage.ru_utime + usage.ru_stime + seconds_of_orphans()
+        self.largest = usage.ru_maxrss << 10
+        self.wrote = written_to_disk() - wrote
+        self.directory = max((place.work / "runs").iterdir(), key=lambda path: int(path.name.split("-")[0]))
+        self.events = [json.loads(line) for line in (self.directory / "events.jsonl").open()]
+        self.page = (self.directory / "report.html").read_text()
+
+    def watch(self, pid, over):
+        while not over.wait(0.05):
+            self.peak = max(self.peak, sum(resident for _, resident in processes_below(pid).values()))
+
+    def of(self, kind):
+        return [event for event in self.events if event["event"] == kind]
+
+    def units(self, stage):
+        return [unit for unit in self.of("unit") if unit["unit"].startswith(stage + "/")]
+
+    def states(self):
+        """{stage: state} of the table."""
+        found = re.findall(r'<tr id="stage-\d+"><th scope="row"><b>(.*?)</b>.*?<td class="state">(.*?)</td>', self.page)
+        return dict(found)
+
+
+def near(told, wanted, slack, what):
+    check(abs(told - wanted) <= slack, f"{what}: told {told}, and it is {wanted} (within {slack})")
+
+
+def held(run, what):
+    """The sums of a run against the kernel's."""
+    last, end = run.of("sample")[-1], run.of("end")[0]
+    near(last["cpu"], run.cpu, 0.6, f"{what}: seconds of the processors")  # but for the start and the planning
+    check(last.get("child_cpu", 0) <= last["cpu"], f"{what}: {last}")
+    units = sum(unit.get("cpu", 0) + unit.get("child_cpu", 0) for unit in run.of("unit"))
+    check(units <= last["cpu"] + 0.1, f"{what}: units take {units}, and all of the run {last['cpu']}")
+    check(end["peak_rss"] >= max(run.largest, 0.85 * run.peak), f"{what}: {end['peak_rss']} of {run.peak}, {run.largest}")
+    check(end["peak_rss"] <= 1.3 * max(run.peak, run.largest) + 32 * MIB, f"{what}: {end['peak_rss']} of {run.peak}")
+    near(last.get("to_disk", 0), run.wrote, 2 * MIB + 0.1 * run.wrote, f"{what}: bytes for disks")
+    near(last.get("written", 0), sum(event.get("bytes", 0) for event in run.of("logged")), 0, f"{what}: committed")
+    check(not (run.directory / "now.json").exists(), f"{what}: says what it does, and it is over")
+    for share in re.findall(r"([\d.,]+) %", re.sub(r"<(style|script).*?</\1>", "", run.page, flags=re.S)):
+        check(float(share.replace(",", "")) <= 100, f"{what}: a share of {share} %")
+
+
+def status(place, *words):
+    return place.ok(*words, command="status").out
+
+
+def a_failure(place):
+    run = Told(place)
+    check(run.code == 1, f"exit {run.code}\n{run.err}")
+    held(run, "failure")
+    states = run.states()
+    check(states == {"source": "done", "lines": "done", "shout": "failed", "docs": "stopped", "tokenizer": "not reached",
+                     "tokens": "not reached", "packed": "not reached", "train": "not reached"}, states)
+    text = status(place)
+    check("failed: docs/0000-0000" in text and "cannot shout this" in text, text)
+    order = re.findall(r"^(\w+): ", text, re.M)[1:]  # behind the name of the pipeline
+    check(order == list(place.stages), f"{order}\n{text}")
+    check("tokenizer: not reached" in text, text)
+    return run
+
+
+def checkpoints(place):
+    return sorted(int(path.name) for path in place.out.glob("runs/*/checkpoints/*") if path.name.isdecimal())
+
+
+def a_stop(place):
+    """Once it trains and a checkpoint is there."""
+    def act(process):
+        end = time.monotonic() + 60
+        while True:
+            check(process.poll() is None and time.monotonic() < end, "it never trained\n" + support.read(place.root / "messages"))
+            told = json.loads(status(place, "--json"))
+            now = told.get("last_run", {}).get("now", {})
+            if any(unit["unit"] == "train/-" and unit["child_rss"] > 100 * MIB for unit in now.get("units", [])):
+                tree = processes_below(process.pid)
+                text = status(place)
+                while not checkpoints(place):
+                    check(process.poll() is None and time.monotonic() < end, "no checkpoint\n" + support.read(place.root / "messages"))
+                    time.sleep(0.02)
+                process.send_signal(signal.SIGINT)
+                return told, sum(cpu for cpu, _ in tree.values()), sum(resident for _, resident in tree.values()), text
+            time.sleep(0.05)
+
+    run = Told(place, act)
+    check(run.code == 130, f"exit {run.code}\n{run.err}")
+    held(run, "stop")
+    told, cpu, resident, text = run.acted
+    now = told["last_run"]["now"]
+    check(told["last_run"]["running"] and told["order"] == list(place.stages), told)
+    near(now["cpu"], cpu, 2.0, "status: seconds of the processors")  # what it tells may be a second old
+    check(0.5 * resident <= now["rss"] <= 1.5 * resident + 64 * MIB, f"status: {now['rss']} of {resident}")
+    for piece in ("running as pid ", "cores busy", "train: running", "  now: train/-, ", "child processes ", "shout: done"):
+        check(piece in text, f"status does not say {piece!r}:\n{text}")
+    check("failed" not in text, f"status tells a failure that this run made good:\n{text}")
+    check("cannot shout" not in status(place), status(place))
+    states = run.states()
+    check({states.pop(name) for name in ("train",)} == {"stopped"} and set(states.values()) == {"done", "up to date"}, states)
+    check(">Stopped<" in run.page and '"stage failed"' not in run.page, "a stop is told as a failure")
+    (train,) = run.units("train")
+    check(train.get("stopped") and "failed" not in train, train)
+    check(train["child_cpu"] >= 0.9 and train["child_rss"] >= 150 * MIB, train)
+    (tokenizer,) = run.units("tokenizer")
+    check(tokenizer["child_cpu"] > 0 and tokenizer["child_read"] > 10_000 and tokenizer["child_written"] > 1_000, tokenizer)
+    shouts = run.units("docs")
+    check(len(shouts) > 1 and all(unit["child_cpu"] >= 0.45 for unit in shouts), shouts)
+    check(any(unit.get("child_rss", 0) >= 80 * MIB for unit in shouts), shouts)
+    text = sum(len(line) for line in place.source.read_bytes().splitlines(True))
+    near(sum(unit["child_written"] for unit in shouts), text, 0.1 * text, "bytes that the command wrote")
+    check(all(unit["child_read"] > 10_000 and unit["busy"]["shout"] > 0.4 for unit in shouts), shouts)
+    return run
+
+
+def going_on(place):
+    steps = checkpoints(place)[-1] + 20
+    place.stages["train"].update(steps=steps)
+    run = Told(place)
+    check(run.code == 0, f"exit {run.code}\n{run.err}")
+    held(run, "going on")
+    states = run.states()
+    check(states.pop("train") == "done" and set(states.values()) == {"up to date"}, states)
+    lines = sum(1 for line in place.source.read_bytes().splitlines() if line)
+    counts = {event["stage"]: event for event in run.of("counts")}
+    check(counts["lines"]["records_out"] == lines and counts["shout"]["records_out"] == lines, counts)
+    packed = json.loads((place.out / "packed/MANIFEST.json").read_text())
+    check(counts["packed"]["shards"] == len(packed["shards"]), counts["packed"])
+    objects = packed["shards"] + [object for object in packed["sidecars"] if "-of-" in object["object"]]  # with their indexes
+    check(counts["packed"]["shard_bytes"] == sum(object["bytes"] for object in objects), counts["packed"])
+    for stage, said in packed["counts"].items():
+        for name in ("records_in", "records_out"):
+            check(counts[stage].get(name, 0) == said.get(name, 0), f"{stage}: {counts[stage]}, and the manifest has {said}")
+    # What it was, and what differs from the run before.
+    for piece in ('id="made-of"', "seed 4711", "<dt>Recipe</dt>", "corpus.txt <code>", 'id="before"', ">stopped<",
+                  f"train: steps: 1000000 -&gt; {steps}", 'id="took"', "Children's memory"):
+        check(piece in run.page, f"not on the page: {piece}")
+    resumed = [json.loads(line)["event"] for line in (run.directory / "plugin_events.jsonl").open()]
+    check(any(event["kind"] == "restore" for event in resumed), "it began anew")
+    curve = run.page[run.page.index('class="loss"'):]
+    check(re.search(r'text-anchor="middle">(\d+)<', curve)[1] in "0 1 2 5 10 20".split(), "the curve begins where it went on")
+    text = status(place)
+    check("failed" not in text and "train: done, in " in text and "shout: up to date" in text, text)
+    return run
+
+
+def runs(place, *made):
+    listed = json.loads(place.ok("--json", command="runs").out)
+    check([run["outcome"] for run in listed] == ["done", "cancelled", "failed"], listed)
+    for said, run in zip(listed, reversed(made)):
+        near(said["cpu"], run.cpu, 0.6, "runs: seconds of the processors")
+        check(said["report"] == str(run.directory / "report.html") or Path(said["report"]).samefile(run.directory / "report.html"), said)
+    text = place.ok(command="runs").out
+    check(len(text.splitlines()) == 4 and text.startswith("RUN "), text)
+    check(len(place.ok("-l", "1", command="runs").out.splitlines()) == 2, "--limit is passed over")
+
+
+def secrets(place):
+    place.stages["train"]["config"] = {"preset": "tiny"}
+    place.stages["tokenizer"]["out"], place.stages["packed"]["out"] = str(place.root / "hush/t"), str(place.root / "hush/p")
+    place.stages["shout"]["command"] += ["--token", "${api_token}", "--header", "Authorization: Bearer hush-2"]
+    place.head["vars"] = {"api_token": "hush-1"}
+    run = Told(place)
+    check(run.code == 0, run.err)
+    told = run.page + json.dumps(run.events) + status(place) + status(place, "--json") + place.ok(command="runs").out + run.err
+    check("hush-" not in told, "a secret is told")
+    check("***" in run.page, "nothing was there to be hidden")
+    del place.head["vars"]
+
+
+def live(pipe):
+    """The live line on terminals of three widths: none wider, elapsed time, stage, shards that move."""
+    for columns in (40, 80, 200):
+        with support.Place() as place:
+            script = place.root / "slow.py"
+            script.write_text("import sys, time\ntext = sys.stdin.read()\ntime.sleep(0.7)\nsys.stdout.write(text)\n")
+            place.stages["lines"]["partition"] = "64KiB"
+            place.stages["slow"] = {"type": "exec", "input": "clean",
+                                                               "command": [sys.executable, str(script)]}
+            place.stages["docs"]["input"] = "slow"
+            place.write_file()
+            main, side = pty.openpty()
+            fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+            process = subprocess.Popen([pipe, "run", str(place.file), "--work", str(place.work)], stdin=subprocess.DEVNULL,
+                                       stdout=subprocess.DEVNULL, stderr=side, cwd=place.root)
+            os.close(side)
+            shown, end = b"", time.monotonic() + 40
+            while time.monotonic() < end:
+                if select.select([main], [], [], 0.1)[0]:
+                    try:
+                        part = os.read(main, 65536)
+                    except OSError:
+                        break
+                    shown += part
+                    if not part:
+                        break
+            os.close(main)
+            check(process.wait(timeout=20) == 0, shown.decode(errors="replace"))
+            frames = re.split(r"\x1b\[\d+A\x1b\[J", shown.decode())
+            drawn = [line for frame in frames for line in frame.replace("\r", "").split("\n") if line.startswith("[") or " of " in line]
+            heads = [line for line in drawn if re.match(r"\d+s  (stages? [\d, -]+ of \d+: |\d+ of \d+ stages done)", line)
+                     or (columns == 40 and re.match(r"\d+s  stage", line))]
+            check(heads, f"{columns} columns: no elapsed time and stage in\n" + "\n".join(drawn))
+            wide = [line for line in drawn if len(line) > columns and not line.startswith("stage '")]
+            check(not wide, f"{columns} columns: {wide}")
+            check(any(line.startswith("[docs/") or line.startswith("[text/") for line in drawn), "\n".join(drawn))
+            check(not re.search(r"eta \d+h", "\n".join(drawn)), "an end that nobody knows:\n" + "\n".join(drawn))
+            print(f"live, {columns} columns: {heads[-1]!r}")
+
+
+def main():
+    support.PIPE = str(Path(sys.argv[1]).resolve())
+    adopt_orphans()
+    with support.Place() as place:
+        script = pipeline(place, "第70章")
+        failed = a_failure(place)
+        print("a failure: as the kernel has it")
+        script.write_text(SHOUT.format(fails="nothing that is there"))
+        stopped = a_stop(place)
+        print("a stop: as the kernel has it")
+        done = going_on(place)
+        print("going on: as the kernel and the manifests have it")
+        runs(place, failed, stopped, done)
+        print("runs: as they were")
+        secrets(place)
+        print("secrets: none")
+    live(support.PIPE)
+
+
+if __name__ == "__main__":
+    main()
