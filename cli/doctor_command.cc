@@ -113,7 +113,7 @@ std::optional<std::uint64_t> DiskNeed(const Options& options, const LoadedPipeli
   const LogSink former = SetLogSink([](Level, std::string_view) {});
   const auto need = [&]() -> std::optional<std::uint64_t> {
     const Result<std::unique_ptr<Workplace>> place = Workplace::Open(
-        WorkPath(options, loaded.spec), Workplace::Access::kRead, display, SourceFiles::Network::kOffline);
+        WorkPath(options, loaded.spec), Workplace::Access::kLook, display, SourceFiles::Network::kOffline);
     if (!place.ok()) return std::nullopt;
     const Result<Facts> facts = (*place)->Gather(loaded.graph, stop);
     if (!facts.ok()) return std::nullopt;

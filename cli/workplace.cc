@@ -4,7 +4,9 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <optional>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -87,7 +89,11 @@ Result<std::unique_ptr<Workplace>> Workplace::Open(const std::string& path, Acce
   } else {
     ASSIGN_OR_RETURN(place->log_, RunLog::OpenReadOnly(directory.log()));
   }
-  place->root_ = std::make_unique<LocalStore>(path);
+  std::error_code ignored;
+  if (access == Access::kLook && !std::filesystem::exists(path, ignored))
+    place->root_ = std::make_unique<MemoryStore>();
+  else
+    place->root_ = std::make_unique<LocalStore>(path);
   if (access == Access::kWrite) {
     ASSIGN_OR_RETURN(place->environment_.lease, LeaseTermsOf(*place->root_));
   }

@@ -24,7 +24,8 @@ namespace pipeline {
 
 class Workplace {
  public:
-  enum class Access : std::uint8_t { kRead, kWrite };
+  /// kLook: as kRead, and what it hashes is not written down where there is no work directory yet.
+  enum class Access : std::uint8_t { kLook, kRead, kWrite };
 
   /// With kWrite: makes the directory and takes its lock (kFailedPrecondition where another run has it).
   static Result<std::unique_ptr<Workplace>> Open(
