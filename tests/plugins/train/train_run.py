@@ -219,7 +219,7 @@ def commands(place, first):
     for words, piece in ((("sample", str(first), "--length", "many"), "--length: 'many' is no whole number from 1"),
                          (("sample", str(first), "--lenght", "3"), "there is no --lenght; did you mean --length?"),
                          (("sample", str(first), "--prompt"), "--prompt wants a value"),
-                         (("sample",), "pipe sample RUN_DIR"),
+                         (("sample",), "pipe sample RUN "),
                          (("trainer",), "pipe trainer setup"), (("trainer", "set-up"), "pipe trainer setup"),
                          (("trainer", "setup", "--extra", "abacus"), "there are no requirements for 'abacus'")):
         check(piece in pipe(*words, code=2), f"{words}: not said: {piece}")
