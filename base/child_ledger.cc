@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/mutex.h"
+
 namespace pipeline {
 
 namespace {
@@ -23,12 +25,12 @@ ChildLedger& ChildLedger::Get() {
 }
 
 void ChildLedger::Began(pid_t child, const std::string& owner) {
-  const std::scoped_lock lock(mutex_);
+  const Lock lock(mutex_);
   living_.insert_or_assign(child, owner);
 }
 
 void ChildLedger::Ended(pid_t child, const ProcessUse& use) {
-  const std::scoped_lock lock(mutex_);
+  const Lock lock(mutex_);
   const auto found = living_.find(child);
   if (found == living_.end()) return;
   ended_[found->second] += use;
@@ -36,18 +38,18 @@ void ChildLedger::Ended(pid_t child, const ProcessUse& use) {
 }
 
 std::map<pid_t, std::string> ChildLedger::Living() const {
-  const std::scoped_lock lock(mutex_);
+  const Lock lock(mutex_);
   return living_;
 }
 
 ProcessUse ChildLedger::EndedOf(const std::string& owner) const {
-  const std::scoped_lock lock(mutex_);
+  const Lock lock(mutex_);
   const auto found = ended_.find(owner);
   return found == ended_.end() ? ProcessUse() : found->second;
 }
 
 ProcessUse ChildLedger::TakeEnded(const std::string& owner) {
-  const std::scoped_lock lock(mutex_);
+  const Lock lock(mutex_);
   const auto found = ended_.find(owner);
   if (found == ended_.end()) return {};
   const ProcessUse use = found->second;

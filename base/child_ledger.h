@@ -5,9 +5,10 @@
 
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <string>
 #include <vector>
+
+#include "base/mutex.h"
 
 namespace pipeline {
 
@@ -56,9 +57,9 @@ class ChildLedger {
   ProcessUse TakeEnded(const std::string& owner);
 
  private:
-  mutable std::mutex mutex_;  // guards what follows
-  std::map<pid_t, std::string> living_;
-  std::map<std::string, ProcessUse> ended_;  // by owner
+  mutable Mutex mutex_;
+  std::map<pid_t, std::string> living_ GUARDED_BY(mutex_);
+  std::map<std::string, ProcessUse> ended_ GUARDED_BY(mutex_);  // by owner
 };
 
 }  // namespace pipeline

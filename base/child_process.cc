@@ -12,10 +12,10 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <condition_variable>
 #include <cstring>
 
 #include "base/group_watch.h"
+#include "base/mutex.h"
 #include "base/process_use.h"
 #include "base/uninterrupted.h"
 
@@ -155,10 +155,10 @@ double Seconds(const timeval& time) {
 
 /// Sleeps that long, or until `stop`.
 void SleepUnlessStopped(std::chrono::milliseconds time, const std::stop_token& stop) {
-  std::mutex mutex;
-  std::condition_variable_any never;
-  std::unique_lock lock(mutex);
-  never.wait_for(lock, stop, time, [] { return false; });
+  Mutex mutex;
+  ConditionVariable never;
+  Lock lock(mutex);
+  never.WaitFor(lock, stop, time, [] { return false; });
 }
 
 }  // namespace
@@ -269,7 +269,7 @@ Result<std::size_t> ChildProcess::Read(std::span<char> buffer, const std::stop_t
 }
 
 void ChildProcess::Signal(int number) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (!reaped_) kill(-id_, number);
 }
 
@@ -306,7 +306,7 @@ Result<ChildExit> ChildProcess::Reap() {
   ProcessBytes bytes;
   {
     // The child was killed or has ended: this does not block Signal for long.
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     GroupWatch::Get().Remove(id_);
     siginfo_t ended{};
     // What it read and wrote can be asked until it was waited for.
@@ -335,7 +335,7 @@ void ChildProcess::Drain(const FileDescriptor& from, const FileDescriptor& until
     if (ready[1].revents != 0 && (late += buffer.size()) > (64 << 10)) return;
     const ssize_t got = read(from.get(), buffer.data(), buffer.size());
     if (got > 0) {
-      const std::lock_guard lock(mutex_);
+      const Lock lock(mutex_);
       stderr_.append(buffer.data(), static_cast<std::size_t>(got));
       if (stderr_.size() > 2 * stderr_bytes_) {
         stderr_.erase(0, stderr_.size() - stderr_bytes_);
@@ -348,7 +348,7 @@ void ChildProcess::Drain(const FileDescriptor& from, const FileDescriptor& until
 }
 
 std::string ChildProcess::StderrTail() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   std::string_view tail = stderr_;
   bool cut = stderr_cut_;
   if (tail.size() > stderr_bytes_) tail.remove_prefix(tail.size() - stderr_bytes_), cut = true;

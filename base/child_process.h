@@ -6,7 +6,6 @@
 #include <chrono>
 #include <cstddef>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <stop_token>
@@ -17,6 +16,7 @@
 
 #include "base/child_ledger.h"
 #include "base/file_descriptor.h"
+#include "base/mutex.h"
 #include "base/result.h"
 
 namespace pipeline {
@@ -101,10 +101,10 @@ class ChildProcess {
   const pid_t id_;       // also of the group
   const std::size_t stderr_bytes_;
 
-  mutable std::mutex mutex_;
-  bool reaped_ = false;  // afterwards id_ may be somebody else's
-  std::string stderr_;   // at most twice stderr_bytes_
-  bool stderr_cut_ = false;
+  mutable Mutex mutex_;
+  bool reaped_ GUARDED_BY(mutex_) = false;  // afterwards id_ may be somebody else's
+  std::string stderr_ GUARDED_BY(mutex_);   // at most twice stderr_bytes_
+  bool stderr_cut_ GUARDED_BY(mutex_) = false;
 
   std::jthread drain_;  // last: it uses the others
 };

@@ -1,14 +1,13 @@
 // The thread that finishes what one thread after the other made, in order, while the next one is being made.
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <thread>
 #include <utility>
 
+#include "base/mutex.h"
 #include "base/status.h"
 
 namespace pipeline {
@@ -24,11 +23,11 @@ class Closer {
   /// Drops what waits and has not begun.
   ~Closer() {
     {
-      const std::scoped_lock lock(mutex_);
+      const Lock lock(mutex_);
       dropped_ = finished_ = true;
       queue_.clear();
     }
-    changed_.notify_all();
+    changed_.NotifyAll();
     thread_.join();
   }
   Closer(const Closer&) = delete;
@@ -37,56 +36,58 @@ class Closer {
   /// Blocks while as many wait as may; with none, until this one is closed. The first error of `close`, once
   /// there is one.
   Status Add(Item item) {
-    std::unique_lock lock(mutex_);
-    changed_.wait(
-        lock, [this] { return queue_.size() < waiting_ || !first_error_.ok() || (waiting_ == 0 && !busy_); });
+    Lock lock(mutex_);
+    changed_.Wait(lock, [this]() REQUIRES(mutex_) {
+      return queue_.size() < waiting_ || !first_error_.ok() || (waiting_ == 0 && !busy_);
+    });
     if (!first_error_.ok()) return first_error_;
     queue_.push_back(std::move(item));
-    changed_.notify_all();
+    changed_.NotifyAll();
     if (waiting_ == 0) AwaitIdle(lock);
     return first_error_;
   }
 
   /// Waits until all is closed; the first error.
   Status Finish() {
-    std::unique_lock lock(mutex_);
+    Lock lock(mutex_);
     AwaitIdle(lock);
     return first_error_;
   }
 
  private:
-  void AwaitIdle(std::unique_lock<std::mutex>& lock) {
-    changed_.wait(lock, [this] { return (queue_.empty() && !busy_) || !first_error_.ok(); });
+  void AwaitIdle(Lock& lock) REQUIRES(mutex_) {
+    changed_.Wait(lock,
+                  [this]() REQUIRES(mutex_) { return (queue_.empty() && !busy_) || !first_error_.ok(); });
   }
 
   void Loop() {
-    std::unique_lock lock(mutex_);
+    Lock lock(mutex_);
     while (true) {
-      changed_.wait(lock, [this] { return finished_ || !queue_.empty(); });
+      changed_.Wait(lock, [this]() REQUIRES(mutex_) { return finished_ || !queue_.empty(); });
       if (queue_.empty()) return;
       Item next = std::move(queue_.front());
       queue_.pop_front();
       if (!first_error_.ok() || dropped_) continue;
       busy_ = true;
       lock.unlock();
-      changed_.notify_all();
+      changed_.NotifyAll();
       Status closed = close_(std::move(next));
       lock.lock();
       busy_ = false;
       if (!closed.ok() && first_error_.ok()) first_error_ = std::move(closed);
-      changed_.notify_all();
+      changed_.NotifyAll();
     }
   }
 
   const std::function<Status(Item)> close_;
   const std::size_t waiting_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<Item> queue_;  // guarded by mutex_, like all below
-  bool busy_ = false;
-  bool finished_ = false;
-  bool dropped_ = false;
-  Status first_error_;
+  Mutex mutex_;
+  ConditionVariable changed_;
+  std::deque<Item> queue_ GUARDED_BY(mutex_);
+  bool busy_ GUARDED_BY(mutex_) = false;
+  bool finished_ GUARDED_BY(mutex_) = false;
+  bool dropped_ GUARDED_BY(mutex_) = false;
+  Status first_error_ GUARDED_BY(mutex_);
   std::thread thread_;
 };
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <mutex>
 #include <utility>
 
+#include "base/mutex.h"
 #include "base/terminal_text.h"
 
 namespace pipeline {
@@ -17,8 +17,8 @@ void ToStandardError(Level level, std::string_view message) {
 }
 
 struct Target {
-  std::mutex mutex;
-  LogSink sink = ToStandardError;
+  Mutex mutex;
+  LogSink sink GUARDED_BY(mutex) = ToStandardError;
 };
 
 Target& TheTarget() {
@@ -30,7 +30,7 @@ Target& TheTarget() {
 
 LogSink SetLogSink(LogSink sink) {
   Target& target = TheTarget();
-  const std::scoped_lock lock(target.mutex);
+  const Lock lock(target.mutex);
   return std::exchange(target.sink, std::move(sink));
 }
 
@@ -40,7 +40,7 @@ void Log(Level level, std::string_view message) {
       line.begin(), line.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
   line = TerminalText(line);
   Target& target = TheTarget();
-  const std::scoped_lock lock(target.mutex);
+  const Lock lock(target.mutex);
   if (target.sink) target.sink(level, line);
 }
 

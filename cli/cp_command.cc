@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <semaphore>
 #include <set>
@@ -16,6 +15,7 @@
 
 #include "base/digest.h"
 #include "base/log.h"
+#include "base/mutex.h"
 #include "base/str.h"
 #include "base/terminal_text.h"
 #include "cli/exit_code.h"
@@ -275,7 +275,10 @@ class Copying {
   }
 
   const std::shared_ptr<RunningUnit>& progress() const { return progress_; }
-  bool left_out_any() const { return left_out_ > 0; }
+  bool left_out_any() const {
+    const Lock lock(mutex_);
+    return left_out_ > 0;
+  }
 
   /// All items of one turn, several at a time; false where there is no use in going on.
   bool RunTurn(int turn) {
@@ -295,6 +298,7 @@ class Copying {
     const auto objects = [](std::uint64_t number) {
       return StrCat(number, number == 1 ? " object" : " objects");
     };
+    const Lock lock(mutex_);
     std::string line = StrCat("copied ", objects(copied_), ", ", HumanBytes(copied_bytes_));
     if (there_ > 0) line += StrCat("; ", objects(there_), there_ == 1 ? " was" : " were", " there already");
     if (left_out_ > 0) line += StrCat("; ", left_out_, left_out_ == 1 ? " was" : " were", " left out");
@@ -309,7 +313,7 @@ class Copying {
     const Result<CopyOutcome> outcome = Copy(item, turn, read, is_of_item);
     if (item.size >= kLarge) large_.release();
     progress_->input_read -= read;
-    const std::scoped_lock lock(mutex_);
+    const Lock lock(mutex_);
     if (outcome.ok()) {
       progress_->input_read += item.size;
       (*outcome == CopyOutcome::kCopied ? copied_ : there_) += 1;
@@ -333,7 +337,7 @@ class Copying {
   Result<CopyOutcome> Copy(const Item& item, int turn, std::atomic<std::uint64_t>& read, bool& is_of_item) {
     is_of_item = true;
     if (turn > 0) {
-      const std::scoped_lock lock(mutex_);
+      const Lock lock(mutex_);
       if (incomplete_.IsBeside(item.name))
         return Status(
             Code::kFailedPrecondition,
@@ -417,9 +421,12 @@ class Copying {
   std::atomic<std::size_t> next_ = 0;
   std::atomic<bool> ends_ = false;
   std::counting_semaphore<kLargeAtOnce> large_{kLargeAtOnce};
-  std::mutex mutex_;  // for what follows
-  std::uint64_t copied_ = 0, copied_bytes_ = 0, there_ = 0, left_out_;
-  Incomplete incomplete_;
+  mutable Mutex mutex_;
+  std::uint64_t left_out_ GUARDED_BY(mutex_);
+  std::uint64_t copied_ GUARDED_BY(mutex_) = 0;
+  std::uint64_t copied_bytes_ GUARDED_BY(mutex_) = 0;
+  std::uint64_t there_ GUARDED_BY(mutex_) = 0;
+  Incomplete incomplete_ GUARDED_BY(mutex_);
 };
 
 int Refuse(const SignalWatch& signals, const Status& why) {

@@ -10,7 +10,6 @@
 #include <filesystem>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,6 +19,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "base/mutex.h"
 #include "base/str.h"
 #include "base/terminal_text.h"
 #include "cli/dictionary_places.h"
@@ -69,7 +69,7 @@ class CheckPrinter {
   void Print(CheckLevel level, std::string_view line) {
     constexpr std::array<std::string_view, 3> kWords = {"ok       ", "warning  ", "wrong    "};
     const std::string text = StrCat(kWords[static_cast<std::size_t>(level)], TerminalText(line), "\n");
-    const std::scoped_lock lock(mutex_);
+    const Lock lock(mutex_);
     std::fwrite(text.data(), 1, text.size(), stdout);
     std::fflush(stdout);  // the next check may take its time
     any_wrong_ = any_wrong_ || level == CheckLevel::kWrong;
@@ -77,12 +77,15 @@ class CheckPrinter {
   void Print(const Status& status, std::string_view good) {
     Print(status.ok() ? CheckLevel::kOk : CheckLevel::kWrong, status.ok() ? good : status.message());
   }
-  bool any_wrong() const { return any_wrong_; }
+  bool any_wrong() const {
+    const Lock lock(mutex_);
+    return any_wrong_;
+  }
 
  private:
   LogSink former_;
-  std::mutex mutex_;
-  bool any_wrong_ = false;
+  mutable Mutex mutex_;
+  bool any_wrong_ GUARDED_BY(mutex_) = false;
 };
 
 /// A place, and what is done there.

@@ -3,12 +3,14 @@
 #include <cerrno>
 
 #include "base/log.h"
+#include "base/mutex.h"
 #include "base/str.h"
 #include "storage/directory.h"
 
 namespace pipeline {
 
 EventFile::~EventFile() {
+  const Lock lock(mutex_);
   if (file_ != nullptr) std::fclose(file_);
 }
 
@@ -30,7 +32,7 @@ void EventFile::Write(std::string_view stage, const Json& event) {
   line["stage"] = stage;
   line["event"] = event;
   const std::string text = line.Dump() + "\n";
-  const std::scoped_lock lock(mutex_);
+  const Lock lock(mutex_);
   Open();
   if (given_up_) return;
   // Line by line: whoever follows the file sees whole lines, and the last ones when a run is killed.

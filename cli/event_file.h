@@ -2,12 +2,12 @@
 #pragma once
 
 #include <cstdio>
-#include <mutex>
 #include <string>
 #include <string_view>
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/mutex.h"
 
 namespace pipeline {
 
@@ -27,13 +27,13 @@ class EventFile {
   void Write(std::string_view stage, const Json& event);
 
  private:
-  void Open();
+  void Open() REQUIRES(mutex_);
 
   const std::string path_;
   const Clock& clock_;
-  std::mutex mutex_;  // guards what follows
-  std::FILE* file_ = nullptr;
-  bool given_up_ = false;
+  Mutex mutex_;
+  std::FILE* file_ GUARDED_BY(mutex_) = nullptr;
+  bool given_up_ GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace pipeline

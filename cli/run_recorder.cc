@@ -9,6 +9,7 @@
 #include "base/child_ledger.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/mutex.h"
 #include "base/str.h"
 
 namespace pipeline {
@@ -57,7 +58,7 @@ void RunRecorder::Begin(const std::string& directory, const RecordedBegin& begin
   std::error_code error;
   std::filesystem::create_directories(directory, error);
   const std::string path = StrCat(directory, "/", kRecordName);
-  const std::scoped_lock lock(mutex_);
+  const Lock lock(mutex_);
   file_ = error ? nullptr : std::fopen(path.c_str(), "we");
   if (file_ == nullptr) {
     const int why = error ? error.value() : errno;
@@ -75,27 +76,27 @@ void RunRecorder::Begin(const std::string& directory, const RecordedBegin& begin
 }
 
 void RunRecorder::Stands(const std::map<std::string, RecordedCounts>& counts) {
-  const std::scoped_lock lock(mutex_);
+  const Lock lock(mutex_);
   for (const auto& [stage, stood] : counts) Write(EncodeEvent(stage, stood));
 }
 
 bool RunRecorder::End(std::string outcome, std::vector<std::pair<std::string, std::string>> failures,
                       const std::string& closing) {
   {
-    const std::scoped_lock lock(mutex_);
+    const Lock lock(mutex_);
     if (!recording_) return false;
     recording_ = false;
   }
-  ended_.notify_all();
+  ended_.NotifyAll();
   thread_.join();
   Look(true);
   RemoveNow(directory_);
   RecordedEnd end;
   end.at = Now();
   end.outcome = std::move(outcome);
-  end.peak_rss = std::max(peak_rss_, ProcessTree::PeakOfOne());
   end.failures = std::move(failures);
-  const std::scoped_lock lock(mutex_);
+  const Lock lock(mutex_);
+  end.peak_rss = std::max(peak_rss_, ProcessTree::PeakOfOne());
   Write(closing);
   Write(EncodeEvent(end));
   if (std::fclose(std::exchange(file_, nullptr)) != 0) failed_ = true;
@@ -104,7 +105,7 @@ bool RunRecorder::End(std::string outcome, std::vector<std::pair<std::string, st
 
 void RunRecorder::StageBegan(std::string_view stage) {
   {
-    const std::scoped_lock lock(mutex_);
+    const Lock lock(mutex_);
     if (reached_.insert(std::string(stage)).second) Write(EncodeReached(stage, Now()));
   }
   next_.StageBegan(stage);
@@ -112,7 +113,7 @@ void RunRecorder::StageBegan(std::string_view stage) {
 
 void RunRecorder::StageDone(std::string_view stage) {
   {
-    const std::scoped_lock lock(mutex_);
+    const Lock lock(mutex_);
     Write(EncodeComplete(stage, Now()));
   }
   next_.StageDone(stage);
@@ -120,7 +121,7 @@ void RunRecorder::StageDone(std::string_view stage) {
 
 void RunRecorder::Started(std::shared_ptr<const RunningUnit> unit) {
   {
-    const std::scoped_lock lock(mutex_);
+    const Lock lock(mutex_);
     running_.push_back({unit, Now(), 0});
   }
   next_.Started(std::move(unit));
@@ -129,7 +130,7 @@ void RunRecorder::Started(std::shared_ptr<const RunningUnit> unit) {
 void RunRecorder::Finished(std::string_view unit, const Status& outcome) {
   const ProcessUse children = ChildLedger::Get().TakeEnded(std::string(unit));
   {
-    const std::scoped_lock lock(mutex_);
+    const Lock lock(mutex_);
     const auto found = std::find_if(running_.begin(), running_.end(),
                                     [unit](const Running& running) { return running.unit->unit == unit; });
     if (found != running_.end()) {
@@ -149,7 +150,7 @@ void RunRecorder::Finished(std::string_view unit, const Status& outcome) {
 
 void RunRecorder::Logged(std::string_view unit, std::uint64_t records, std::uint64_t bytes) {
   {
-    const std::scoped_lock lock(mutex_);
+    const Lock lock(mutex_);
     written_ += bytes;
     Write(EncodeEvent(RecordedLogging{std::string(unit), Now(), records, bytes}));
   }
@@ -158,7 +159,7 @@ void RunRecorder::Logged(std::string_view unit, std::uint64_t records, std::uint
 
 void RunRecorder::Advanced(std::string_view stage, std::uint64_t done, std::uint64_t of) {
   {
-    const std::scoped_lock lock(mutex_);
+    const Lock lock(mutex_);
     shards_.insert_or_assign(std::string(stage), std::pair(done, of));
   }
   next_.Advanced(stage, done, of);
@@ -170,7 +171,7 @@ void RunRecorder::Arriving(std::string_view file, std::uint64_t here, std::uint6
 
 void RunRecorder::Note(std::string_view line) {
   {
-    const std::scoped_lock lock(mutex_);
+    const Lock lock(mutex_);
     Write(EncodeEvent(RecordedNote{Now(), std::string(line)}));
   }
   next_.Note(line);
@@ -180,17 +181,17 @@ void RunRecorder::Loop() {
   milliseconds period = kFirstPeriod;
   for (int taken = 1;; ++taken) {
     Look();
-    std::unique_lock lock(mutex_);
+    Lock lock(mutex_);
     if (file_ != nullptr) std::fflush(file_);  // for who looks at it meanwhile, and after a kill
     if (taken % kSamplesPerPeriod == 0) period *= 2;
-    if (ended_.wait_for(lock, period, [this] { return !recording_; })) return;
+    if (ended_.WaitFor(lock, period, [this]() REQUIRES(mutex_) { return !recording_; })) return;
   }
 }
 
 /// Processes are looked at without the lock: there may be many.
 void RunRecorder::Look(bool fresh) {
   const TreeUse& tree = tree_.Look(fresh);
-  std::unique_lock lock(mutex_);
+  Lock lock(mutex_);
   RecordedMoment moment;
   moment.at = Now();
   moment.cpu = tree.cpu - before_.cpu;

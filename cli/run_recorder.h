@@ -2,19 +2,18 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <cstdio>
 #include <list>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/result.h"
 #include "cli/live/run_now.h"
 #include "cli/process/process_tree.h"
@@ -62,9 +61,9 @@ class RunRecorder final : public Progress {
   double Now() const;
   void Loop();
   void Look(bool fresh = false);
-  /// What `status` shows of a run that goes on. Under the lock.
-  RunNow NowOf(const RecordedMoment& moment, const TreeUse& tree) const;
-  void Write(const std::string& lines);
+  /// What `status` shows of a run that goes on.
+  RunNow NowOf(const RecordedMoment& moment, const TreeUse& tree) const REQUIRES(mutex_);
+  void Write(const std::string& lines) REQUIRES(mutex_);
 
   Progress& next_;
   std::chrono::nanoseconds began_{0};
@@ -73,18 +72,19 @@ class RunRecorder final : public Progress {
   TreeUse before_;      // the run
   double told_at_ = 0;  // when RunNow was written last; as tree_
 
-  std::mutex mutex_;  // guards all below
-  std::condition_variable ended_;
-  bool recording_ = false;
-  bool failed_ = false;
-  std::FILE* file_ = nullptr;
-  std::list<Running> running_;
-  std::set<std::string, std::less<>> reached_;
-  std::map<std::string, std::pair<std::uint64_t, std::uint64_t>, std::less<>> shards_;  // by stage
-  std::uint64_t peak_rss_ = 0;
-  std::uint64_t read_ = 0;  // by units that ended
-  std::uint64_t text_ = 0;
-  std::uint64_t written_ = 0;
+  Mutex mutex_;
+  ConditionVariable ended_;
+  bool recording_ GUARDED_BY(mutex_) = false;
+  bool failed_ GUARDED_BY(mutex_) = false;
+  std::FILE* file_ GUARDED_BY(mutex_) = nullptr;
+  std::list<Running> running_ GUARDED_BY(mutex_);
+  std::set<std::string, std::less<>> reached_ GUARDED_BY(mutex_);
+  std::map<std::string, std::pair<std::uint64_t, std::uint64_t>, std::less<>> shards_
+      GUARDED_BY(mutex_);  // by stage
+  std::uint64_t peak_rss_ GUARDED_BY(mutex_) = 0;
+  std::uint64_t read_ GUARDED_BY(mutex_) = 0;  // by units that ended
+  std::uint64_t text_ GUARDED_BY(mutex_) = 0;
+  std::uint64_t written_ GUARDED_BY(mutex_) = 0;
   std::thread thread_;
 };
 

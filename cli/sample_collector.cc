@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/mutex.h"
+
 namespace pipeline {
 
 namespace {
@@ -121,7 +123,7 @@ class SampleCollector::Looking final : public Passage {
       : collector_(collector), stages_(stages), records_(std::move(records)) {}
 
   void Left(std::uint32_t stage, const Batch& batch) override {
-    const std::scoped_lock lock(collector_.mutex_);
+    const Lock lock(collector_.mutex_);
     Seen& seen = collector_.seen_[{stages_[stage], stages_.back()}];
     seen.ran = seen.ran || stage > 0;
     const bool has_text = batch.text.size() == batch.heads.size();
@@ -174,7 +176,7 @@ std::unique_ptr<Passage> SampleCollector::Watch(const Batch& batch, const std::v
 }
 
 std::map<std::string, StageText> SampleCollector::Take() {
-  const std::scoped_lock lock(mutex_);
+  const Lock lock(mutex_);
   std::map<std::string, StageText> texts;
   for (const bool ran : {true, false})
     for (auto& [key, seen] : seen_)

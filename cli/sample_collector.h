@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "cli/text_profile.h"
 #include "dag/progress.h"
 
@@ -54,8 +54,9 @@ class SampleCollector final : public RecordWatch {
     bool ran = false;  // by the segment that saw it; else that one only read its records
   };
 
-  std::mutex mutex_;
-  std::map<std::pair<std::string, std::string>, Seen> seen_;  // by stage and last stage of the segment
+  Mutex mutex_;
+  std::map<std::pair<std::string, std::string>, Seen> seen_
+      GUARDED_BY(mutex_);  // by stage and last stage of the segment
 };
 
 /// Of each so many records at this place of the input one is looked at.

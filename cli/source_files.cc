@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/damaged_bytes.h"
 #include "base/digest.h"
+#include "base/mutex.h"
 #include "base/str.h"
 #include "dag/vanished_source.h"
 #include "formats/content_coding.h"
@@ -221,7 +222,7 @@ Result<SourceFile> SourceFiles::LookAtRemote(const LocalInput& input, std::stop_
   const Digest digest =
       input.checksum.empty() ? DigestOfRemote(remote.identity) : DigestOfPinned(input.checksum);
   SourceFile file{input, remote.size, digest, remote.identity};
-  const std::scoped_lock lock(mutex_);
+  const Lock lock(mutex_);
   const auto [known, is_new] = remotes_.try_emplace(input.path, remote);
   if (!is_new && known->second.input.checksum != input.checksum)
     return Status(
@@ -283,7 +284,7 @@ Result<std::shared_ptr<ByteFile>> SourceFiles::OpenRemote(const std::string& url
   bool is_pinned = false;
   LocalInput input;
   {
-    const std::scoped_lock lock(mutex_);
+    const Lock lock(mutex_);
     if (const auto looked_at = remotes_.find(url); looked_at != remotes_.end())
       input = looked_at->second.input;
     is_pinned = !input.checksum.empty();
@@ -296,7 +297,7 @@ Result<std::shared_ptr<ByteFile>> SourceFiles::OpenRemote(const std::string& url
   }
   std::shared_ptr<ArrivingFile> arriving;
   {
-    const std::scoped_lock lock(mutex_);
+    const Lock lock(mutex_);
     Remote& remote = remotes_[url];
     if (!is_pinned && IdentityOf(url, found.bytes->size(), found.version) != remote.identity)
       return Status(Code::kDataLoss,
@@ -413,7 +414,7 @@ Status SourceFiles::DropDamaged(const std::string& path, const Status& why) {
   if (!IsRemote(path) || (damaged == nullptr && why.Detail<NoRange>() == nullptr)) return why;
   const std::uint64_t from = damaged != nullptr ? damaged->begin : 0;
   {
-    const std::scoped_lock lock(mutex_);
+    const Lock lock(mutex_);
     const auto found = remotes_.find(path);
     // The bytes of what is pinned are what they should be.
     if (found == remotes_.end() || !found->second.input.checksum.empty()) return why;
@@ -463,7 +464,7 @@ std::shared_ptr<const RangedFile> SourceFiles::Politely(std::shared_ptr<const Ra
 
 std::shared_ptr<RateLimit> SourceFiles::RateOf(const LocalInput& input) {
   if (input.rate == 0) return nullptr;
-  const std::scoped_lock lock(rates_mutex_);
+  const Lock lock(rates_mutex_);
   std::shared_ptr<RateLimit>& rate = rates_[input.rate];
   if (!rate) rate = std::make_shared<RateLimit>(input.rate, SystemClock(), SystemPause());
   return rate;
@@ -471,7 +472,7 @@ std::shared_ptr<RateLimit> SourceFiles::RateOf(const LocalInput& input) {
 
 Result<std::string> SourceFiles::Identity(const std::string& path) {
   if (IsRemote(path)) {
-    const std::scoped_lock lock(mutex_);
+    const Lock lock(mutex_);
     const auto found = remotes_.find(path);
     if (found != remotes_.end()) return found->second.identity;
     return Status(Code::kInternal, StrCat(ShownUrl(path), ": was not looked at before it is read"));

@@ -4,12 +4,12 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/result.h"
 #include "dag/plan.h"
 #include "dag/progress.h"
@@ -82,12 +82,12 @@ class SourceFiles {
   const Network network_;
   Progress& progress_;
   const std::shared_ptr<ServerGate> gate_ = std::make_shared<ServerGate>();
-  std::mutex rates_mutex_;                                     // for what follows
-  std::map<std::uint64_t, std::shared_ptr<RateLimit>> rates_;  // by bytes a second
-  std::mutex mutex_;                                           // for what follows
-  std::map<std::string, Remote> remotes_;                      // by URL, with its secrets
+  Mutex rates_mutex_;
+  std::map<std::uint64_t, std::shared_ptr<RateLimit>> rates_ GUARDED_BY(rates_mutex_);  // by bytes a second
+  Mutex mutex_;
+  std::map<std::string, Remote> remotes_ GUARDED_BY(mutex_);  // by URL, with its secrets
   /// By part file, shared by the units that read it now: what is pinned has one for all its addresses.
-  std::map<std::string, std::weak_ptr<ArrivingFile>> arriving_;
+  std::map<std::string, std::weak_ptr<ArrivingFile>> arriving_ GUARDED_BY(mutex_);
 };
 
 }  // namespace pipeline

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/mutex.h"
 #include "base/str.h"
 #include "base/terminal_text.h"
 #include "cli/live/columns.h"
@@ -97,7 +98,7 @@ struct StatusDisplay::Arrival {
 
 StatusDisplay::StatusDisplay(bool json) : json_(json), terminal_(!json && isatty(STDERR_FILENO) == 1) {
   former_sink_ = SetLogSink([this](Level level, std::string_view message) {
-    const std::scoped_lock lock(mutex_);
+    const Lock lock(mutex_);
     WriteMessage(level, message);
   });
 }
@@ -108,12 +109,12 @@ StatusDisplay::~StatusDisplay() {
 }
 
 void StatusDisplay::Expect(StageLine stages) {
-  const std::scoped_lock lock(mutex_);
+  const Lock lock(mutex_);
   stages_ = std::move(stages);
 }
 
 void StatusDisplay::Start() {
-  const std::scoped_lock lock(mutex_);
+  const Lock lock(mutex_);
   running_ = true;
   began_ = SystemClock().Monotonic();
   thread_ = std::thread([this] { Loop(); });
@@ -122,36 +123,36 @@ void StatusDisplay::Start() {
 
 void StatusDisplay::Stop() {
   {
-    const std::scoped_lock lock(mutex_);
+    const Lock lock(mutex_);
     if (!running_) return;
     running_ = false;
   }
-  ended_.notify_all();
+  ended_.NotifyAll();
   thread_.join();
-  const std::scoped_lock lock(mutex_);
+  const Lock lock(mutex_);
   Erase();
 }
 
 void StatusDisplay::StageBegan(std::string_view stage) {
-  const std::scoped_lock lock(mutex_);
+  const Lock lock(mutex_);
   stages_.Began(stage);
 }
 
 void StatusDisplay::StageDone(std::string_view stage) {
-  const std::scoped_lock lock(mutex_);
+  const Lock lock(mutex_);
   stages_.Done(stage);
   if (const auto found = shards_.find(stage); found != shards_.end()) shards_.erase(found);
 }
 
 void StatusDisplay::Started(std::shared_ptr<const RunningUnit> unit) {
-  const std::scoped_lock lock(mutex_);
+  const Lock lock(mutex_);
   auto shown = std::make_unique<Shown>();
   shown->unit = std::move(unit);
   units_.push_back(std::move(shown));
 }
 
 void StatusDisplay::Finished(std::string_view unit, const Status&) {
-  const std::scoped_lock lock(mutex_);
+  const Lock lock(mutex_);
   std::erase_if(units_, [unit](const std::unique_ptr<Shown>& shown) { return shown->unit->unit == unit; });
 }
 
@@ -165,12 +166,12 @@ void StatusDisplay::Logged(std::string_view unit, std::uint64_t records, std::ui
   json["unit"] = unit;
   json["records"] = records;
   json["bytes"] = bytes;
-  const std::scoped_lock lock(mutex_);
+  const Lock lock(mutex_);
   std::fprintf(stderr, "%s\n", json.Dump().c_str());
 }
 
 void StatusDisplay::Advanced(std::string_view stage, std::uint64_t done, std::uint64_t of) {
-  const std::scoped_lock lock(mutex_);
+  const Lock lock(mutex_);
   Shards& shards = shards_[std::string(stage)];
   shards.done = done;
   shards.of = of;
@@ -178,7 +179,7 @@ void StatusDisplay::Advanced(std::string_view stage, std::uint64_t done, std::ui
 }
 
 void StatusDisplay::Arriving(std::string_view file, std::uint64_t here, std::uint64_t of, bool ended) {
-  const std::scoped_lock lock(mutex_);
+  const Lock lock(mutex_);
   auto found = arrivals_.find(file);
   if (ended) {
     if (found != arrivals_.end()) arrivals_.erase(found);
@@ -208,9 +209,9 @@ void StatusDisplay::WriteMessage(Level level, std::string_view message) {
 }
 
 void StatusDisplay::Loop() {
-  std::unique_lock lock(mutex_);
+  Lock lock(mutex_);
   const milliseconds period = terminal_ ? kTerminalPeriod : kPipePeriod;
-  while (!ended_.wait_for(lock, period, [this] { return !running_; })) Draw();
+  while (!ended_.WaitFor(lock, period, [this]() REQUIRES(mutex_) { return !running_; })) Draw();
 }
 
 void StatusDisplay::Erase() {

@@ -3,18 +3,17 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
 
 #include "base/log.h"
+#include "base/mutex.h"
 #include "cli/live/pace.h"
 #include "cli/live/stage_line.h"
 #include "dag/progress.h"
@@ -52,10 +51,10 @@ class StatusDisplay final : public Progress {
   };
 
   void Loop();
-  void Draw();
-  void Erase();
-  void WriteMessage(Level level, std::string_view message);
-  std::vector<std::string> Lines();
+  void Draw() REQUIRES(mutex_);
+  void Erase() REQUIRES(mutex_);
+  void WriteMessage(Level level, std::string_view message) REQUIRES(mutex_);
+  std::vector<std::string> Lines() REQUIRES(mutex_);
   static std::string LineOf(Shown& shown, Pace::Time now);
   static std::string LineOf(std::string_view file, Arrival& arrival, Pace::Time now);
   static std::string LineOf(std::string_view stage, Shards& shards, Pace::Time now);
@@ -65,15 +64,15 @@ class StatusDisplay final : public Progress {
   const bool terminal_;
   LogSink former_sink_;
 
-  std::mutex mutex_;  // guards all below
-  std::condition_variable ended_;
-  bool running_ = false;
-  std::vector<std::unique_ptr<Shown>> units_;
-  Pace::Time began_{0};
-  StageLine stages_;
-  std::map<std::string, Shards, std::less<>> shards_;                      // by stage
-  std::map<std::string, std::unique_ptr<Arrival>, std::less<>> arrivals_;  // by file
-  std::size_t lines_drawn_ = 0;
+  Mutex mutex_;
+  ConditionVariable ended_;
+  bool running_ GUARDED_BY(mutex_) = false;
+  std::vector<std::unique_ptr<Shown>> units_ GUARDED_BY(mutex_);
+  Pace::Time began_ GUARDED_BY(mutex_){0};
+  StageLine stages_ GUARDED_BY(mutex_);
+  std::map<std::string, Shards, std::less<>> shards_ GUARDED_BY(mutex_);                      // by stage
+  std::map<std::string, std::unique_ptr<Arrival>, std::less<>> arrivals_ GUARDED_BY(mutex_);  // by file
+  std::size_t lines_drawn_ GUARDED_BY(mutex_) = 0;
   std::thread thread_;
 };
 

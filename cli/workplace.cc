@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/mutex.h"
 #include "base/random_name.h"
 #include "base/str.h"
 #include "dag/place/host.h"
@@ -153,7 +154,7 @@ void Workplace::Furnish(const WorkDir& own, SourceFiles::Network network, Progre
 
 Result<std::unique_ptr<Store>> Workplace::OpenStoreAt(const std::string& uri) {
   if (sources_->network() == SourceFiles::Network::kMayAsk || !IsRemote(uri)) return stores_->Open(uri);
-  const std::scoped_lock lock(mutex_);
+  const Lock lock(mutex_);
   if (not_asked_.insert(uri).second)
     LogWarning(
         StrCat(uri, ": was not asked what stands there (--ask does); it is planned as if nothing did"));

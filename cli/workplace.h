@@ -3,12 +3,12 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <stop_token>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/result.h"
 #include "cli/pipeline_loader.h"
 #include "cli/source_files.h"
@@ -63,9 +63,9 @@ class Workplace {
   std::unique_ptr<DigestCache> digests_;
   std::unique_ptr<SourceFiles> sources_;
   std::unique_ptr<StoreOpener> stores_;
-  std::mutex mutex_;
-  std::set<std::string> not_asked_;             // places that were said not to be; under mutex_
-  std::map<std::string, HandOut::File> known_;  // by path: what a worker was told
+  Mutex mutex_;
+  std::set<std::string> not_asked_ GUARDED_BY(mutex_);  // places that were said not to be
+  std::map<std::string, HandOut::File> known_;          // by path: what a worker was told
   std::vector<HandOut::File> hashed_;
   Environment environment_;
 };

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <utility>
 
+#include "base/mutex.h"
 #include "base/str.h"
 #include "dag/publisher.h"
 #include "dag/run_state.h"
@@ -43,30 +43,33 @@ class Executor::Coordinator {
     const std::stop_callback relay(stop, [this] {
       run_.stop.request_stop();
       // Taken and given back, so that the coordinator is either before its check or really waiting.
-      { const std::scoped_lock lock(run_.mutex); }
-      run_.changed.notify_all();
+      { const Lock lock(run_.mutex); }
+      run_.changed.NotifyAll();
     });
     RunOutcome outcome;
     outcome.status = DescribeSegments(run_.prepared, *run_.environment.log);
     if (!outcome.status.ok()) return outcome;
     if (leases_) leases_->Start([this](Status why) { LoseLease(std::move(why)); });
-    std::unique_lock lock(run_.mutex);
+    Lock lock(run_.mutex);
     while (true) {
       threads_.JoinFinished(lock);
       if (!run_.stop.stop_requested()) StartReady();
       if (threads_.empty()) break;
-      run_.changed.wait(lock, [this] { return threads_.any_finished() || run_.woken; });
+      run_.changed.Wait(lock,
+                        [this]() REQUIRES(run_.mutex) { return threads_.any_finished() || run_.woken; });
       run_.woken = false;
     }
     return Outcome(stop);
   }
 
  private:
-  // --- Scheduling: under the lock.
+  // --- Scheduling.
 
-  bool HasRoom() const { return threads_.processing() < std::max(run_.options.threads, 2); }
+  bool HasRoom() const REQUIRES(run_.mutex) {
+    return threads_.processing() < std::max(run_.options.threads, 2);
+  }
 
-  void StartReady() {
+  void StartReady() REQUIRES(run_.mutex) {
     bool started = true;
     while (started && HasRoom() && !run_.stop.stop_requested()) {
       started = false;
@@ -75,7 +78,7 @@ class Executor::Coordinator {
     }
   }
 
-  bool StartOne(Track& track) {
+  bool StartOne(Track& track) REQUIRES(run_.mutex) {
     if (run_.Does(Share::Of::kOneUnit) && track.name() != only_.stage) return false;
     switch (track.phase) {
       case Track::Phase::kPieces:
@@ -101,14 +104,14 @@ class Executor::Coordinator {
   }
 
   /// Once what a track takes whole is there, its stages can be made.
-  bool StartMaking(Track& track) {
+  bool StartMaking(Track& track) REQUIRES(run_.mutex) {
     if (track.stages != Track::Stages::kLacking || !track.has_artifacts()) return false;
     track.stages = Track::Stages::kBeingMade;
     Start(track, ToString(UnitId{track.name(), JobId{}}), [this, &track] { return units_.Make(track); });
     return true;
   }
 
-  bool StartJob(Track& track) {
+  bool StartJob(Track& track) REQUIRES(run_.mutex) {
     if (track.running > 0 || (track.origin != nullptr && !track.origin->done())) return false;
     if (!run_.Does(Share::Of::kAll)) track.phase = Track::Phase::kElsewhere;
     const std::string unit = ToString(UnitId{track.name(), JobId{}});
@@ -117,7 +120,7 @@ class Executor::Coordinator {
     return true;
   }
 
-  bool StartStream(Track& track) {
+  bool StartStream(Track& track) REQUIRES(run_.mutex) {
     if (track.gather != nullptr && !track.gather->done()) return false;
     for (std::size_t at = 0; at < track.inputs.size(); ++at) {
       Track::Input& input = track.inputs[at];
@@ -131,7 +134,7 @@ class Executor::Coordinator {
     return false;
   }
 
-  bool StartPartition(Track& track) {
+  bool StartPartition(Track& track) REQUIRES(run_.mutex) {
     const std::optional<Piece> piece = track.TakeReady();
     if (!piece) return false;
     const bool remade = track.origin->remade.contains(piece->id);
@@ -141,7 +144,7 @@ class Executor::Coordinator {
     return true;
   }
 
-  bool StartGroup(Track& track) {
+  bool StartGroup(Track& track) REQUIRES(run_.mutex) {
     if (track.next_group >= track.publisher->groups().size()) return false;
     const std::size_t group = track.next_group++;
     Launch(track, track.publisher->UnitOf(group), ToString(UnitId{track.name(), JobId{}}),
@@ -153,7 +156,7 @@ class Executor::Coordinator {
 
   /// Starts what takes long as `name`, or leaves it as `unit` to another process.
   void Launch(Track& track, std::string unit, std::string name, std::function<Status()> work,
-              UnitThreads::Load load = UnitThreads::Load::kProcessing) {
+              UnitThreads::Load load = UnitThreads::Load::kProcessing) REQUIRES(run_.mutex) {
     if (run_.Does(Share::Of::kPlanning)) {
       offered_.push_back({std::move(unit), track.planned->recipe()});
     } else if (run_.Does(Share::Of::kAll) || unit == run_.options.share.unit) {
@@ -163,12 +166,12 @@ class Executor::Coordinator {
   }
 
   void Start(Track& track, std::string unit, std::function<Status()> work,
-             UnitThreads::Load load = UnitThreads::Load::kProcessing) {
+             UnitThreads::Load load = UnitThreads::Load::kProcessing) REQUIRES(run_.mutex) {
     ++track.running;
     threads_.Start(run_.mutex, load,
                    [this, &track, unit = std::move(unit), work = std::move(work)]() -> std::function<void()> {
                      run_.environment.progress->StageBegan(track.name());
-                     return [this, &track, unit, outcome = work()] {
+                     return [this, &track, unit, outcome = work()]() REQUIRES(run_.mutex) {
                        --track.running;
                        if (outcome.Detail<LostLease>() != nullptr) {
                          if (lost_.ok()) lost_ = outcome;
@@ -176,7 +179,7 @@ class Executor::Coordinator {
                        } else if (!outcome.ok()) {
                          run_.failures.Fail(track, unit, outcome);
                        }
-                       run_.changed.notify_all();
+                       run_.changed.NotifyAll();
                      };
                    });
   }
@@ -184,14 +187,14 @@ class Executor::Coordinator {
   /// Another run writes where this one does: it stops.
   void LoseLease(Status why) {
     {
-      const std::scoped_lock lock(run_.mutex);
+      const Lock lock(run_.mutex);
       if (lost_.ok()) lost_ = std::move(why);
     }
     run_.stop.request_stop();
-    run_.changed.notify_all();
+    run_.changed.NotifyAll();
   }
 
-  RunOutcome Outcome(const std::stop_token& stop) {
+  RunOutcome Outcome(const std::stop_token& stop) REQUIRES(run_.mutex) {
     RunOutcome outcome;
     outcome.failures = run_.failures.Take();
     outcome.offered = std::move(offered_);
@@ -216,10 +219,10 @@ class Executor::Coordinator {
   UnitRunner units_{run_};
   UnitId only_;  // the unit of the options' share; of no stage where there is none
 
-  UnitThreads threads_;  // guarded by run_.mutex, like all below
-  std::vector<OfferedUnit> offered_;
-  bool ran_ = false;  // something that takes long was started
-  Status lost_;       // why a lease was lost
+  UnitThreads threads_ GUARDED_BY(run_.mutex);
+  std::vector<OfferedUnit> offered_ GUARDED_BY(run_.mutex);
+  bool ran_ GUARDED_BY(run_.mutex) = false;  // something that takes long was started
+  Status lost_ GUARDED_BY(run_.mutex);       // why a lease was lost
 
   std::unique_ptr<LeaseKeeper> leases_;  // last: its thread ends before what it tells
 };

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/mutex.h"
 #include "base/random_name.h"
 #include "base/str.h"
 #include "base/time_limit.h"
@@ -24,7 +25,7 @@ PlaceLog::PlaceLog(Store& out, std::string lineage, const Clock& clock)
     : out_(out), lineage_(std::move(lineage)), clock_(clock), run_(RandomName(16)) {}
 
 Status PlaceLog::Add(const UnitLine& line, std::stop_token stop) {
-  const std::scoped_lock lock(mutex_);
+  const Lock lock(mutex_);
   if (lines_.empty()) oldest_ = clock_.Monotonic();
   UnitLine own = line;
   own.segment = 1;
@@ -33,7 +34,7 @@ Status PlaceLog::Add(const UnitLine& line, std::stop_token stop) {
 }
 
 Status PlaceLog::Flush(std::stop_token stop) {
-  const std::scoped_lock lock(mutex_);
+  const Lock lock(mutex_);
   return lines_.empty() ? Status() : Write(std::move(stop));
 }
 

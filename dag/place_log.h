@@ -3,13 +3,13 @@
 
 #include <chrono>
 #include <cstdint>
-#include <mutex>
 #include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "base/result.h"
 #include "dag/run_log.h"
 #include "storage/store.h"
@@ -32,16 +32,16 @@ class PlaceLog {
   Status Flush(std::stop_token stop);
 
  private:
-  Status Write(std::stop_token stop);  // under the lock
+  Status Write(std::stop_token stop) REQUIRES(mutex_);
 
   Store& out_;
   const std::string lineage_;
   const Clock& clock_;
   const std::string run_;
-  std::mutex mutex_;
-  std::uint32_t next_ = 0;  // guarded by mutex_, like all below
-  std::string lines_;       // that are not written yet
-  std::chrono::nanoseconds oldest_{0};
+  Mutex mutex_;
+  std::uint32_t next_ GUARDED_BY(mutex_) = 0;
+  std::string lines_ GUARDED_BY(mutex_);  // that are not written yet
+  std::chrono::nanoseconds oldest_ GUARDED_BY(mutex_){0};
 };
 
 /// Every line of the log at `out` that can be read; `listed` is what lies there.

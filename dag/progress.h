@@ -5,11 +5,11 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/status.h"
 #include "records/batch.h"
 
@@ -42,12 +42,12 @@ struct RunningUnit {
 
   /// How a Job goes, in a line of its own; the next one replaces it. Safe from any thread, as said() is.
   void Say(std::string_view line) {
-    const std::scoped_lock lock(mutex_);
+    const Lock lock(mutex_);
     said_ = line;
   }
   /// Empty where the unit says nothing of itself.
   std::string said() const {
-    const std::scoped_lock lock(mutex_);
+    const Lock lock(mutex_);
     return said_;
   }
 
@@ -55,8 +55,8 @@ struct RunningUnit {
       : unit(std::move(name)), stages(std::move(stage_names)), input_bytes(bytes), counters(stages.size()) {}
 
  private:
-  mutable std::mutex mutex_;  // guards what follows
-  std::string said_;
+  mutable Mutex mutex_;
+  std::string said_ GUARDED_BY(mutex_);
 };
 
 /// Looks at one batch on its way through the chain of a segment. One thread.

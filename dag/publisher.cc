@@ -8,6 +8,7 @@
 #include "base/cpu_watch.h"
 #include "base/crc32c.h"
 #include "base/json.h"
+#include "base/mutex.h"
 #include "base/str.h"
 #include "dag/keys.h"
 #include "dag/place/claim.h"
@@ -84,7 +85,7 @@ std::string Publisher::UnitOf(std::size_t group) const {
 std::size_t Publisher::shards() const { return publication_->shards().size(); }
 
 std::size_t Publisher::standing() const {
-  const std::scoped_lock lock(mutex_);
+  const Lock lock(mutex_);
   return static_cast<std::size_t>(std::count(stands_.begin(), stands_.end(), true));
 }
 
@@ -114,6 +115,7 @@ Status Publisher::Begin(const std::vector<Piece>& pieces, std::uint64_t memory_b
     return Status(Code::kFailedPrecondition,
                   StrCat(scope_.planned->place, ": another run has begun to publish there; plan again"));
 
+  const Lock lock(mutex_);
   for (const ObjectInfo& object : there) there_.emplace(object.name, object);
   const std::vector<Shard>& shards = publication_->shards();
   outputs_.resize(shards.size());
@@ -134,7 +136,8 @@ Status Publisher::Begin(const std::vector<Piece>& pieces, std::uint64_t memory_b
   }
   RETURN_IF_ERROR(CheckRoom(pieces));
   for (std::vector<std::size_t>& group : publication_->Groups(memory_bytes))
-    if (std::any_of(group.begin(), group.end(), [this](std::size_t shard) { return !stands_[shard]; }))
+    if (std::any_of(group.begin(), group.end(),
+                    [this](std::size_t shard) REQUIRES(mutex_) { return !stands_[shard]; }))
       groups_.push_back(std::move(group));
   return {};
 }
@@ -187,7 +190,7 @@ std::vector<std::string> Publisher::PlannedNames() const {
 
 /// What does not fit is better not begun.
 Status Publisher::CheckRoom(const std::vector<Piece>& pieces) const {
-  const std::size_t missing = stands_.size() - standing();
+  const auto missing = static_cast<std::size_t>(std::count(stands_.begin(), stands_.end(), false));
   if (missing == 0 || !scope_.environment->place_free_bytes) return {};
   ASSIGN_OR_RETURN(const std::optional<std::uint64_t> free,
                    scope_.environment->place_free_bytes(scope_.planned->place));
@@ -223,7 +226,7 @@ Status Publisher::Withdraw() {
 }
 
 Condition Publisher::ConditionFor(const std::string& object) const {
-  const std::scoped_lock lock(mutex_);
+  const Lock lock(mutex_);
   const auto found = there_.find(object);
   return found == there_.end() ? Condition::CreateOnly()
                                : Condition::ReplaceUnlessSame(found->second.version);
@@ -249,7 +252,7 @@ Status Publisher::Log(std::size_t shard, const ShardOutput& output, const std::s
   if (place_log_) RETURN_IF_ERROR(place_log_->Add(line, stop));
   scope_.environment->progress->Logged(line.unit, output.records, output.object.bytes);
   {
-    const std::scoped_lock lock(mutex_);
+    const Lock lock(mutex_);
     outputs_[shard] = output;
     stands_[shard] = true;
   }
@@ -259,7 +262,7 @@ Status Publisher::Log(std::size_t shard, const ShardOutput& output, const std::s
 
 Status Publisher::RunGroup(std::size_t group, std::uint64_t memory_bytes, std::stop_token stop) {
   const auto wanted = [this](std::size_t shard) {
-    const std::scoped_lock lock(mutex_);
+    const Lock lock(mutex_);
     return !stands_[shard];
   };
   // Known by the first shard that is written: the group as such has no name that lasts.
@@ -301,7 +304,7 @@ bool Publisher::LearnsOfOthers(std::size_t group, Status& outcome, const std::st
       if (name.empty()) continue;
       const Result<std::optional<ObjectInfo>> now = out_.Stat(name);
       if (!now.ok() || !*now) continue;
-      const std::scoped_lock lock(mutex_);
+      const Lock lock(mutex_);
       if (stands_[at]) break;
       const auto known = there_.find(name);
       if (known != there_.end() && known->second.version == (*now)->version) continue;
@@ -315,6 +318,7 @@ bool Publisher::LearnsOfOthers(std::size_t group, Status& outcome, const std::st
 }
 
 Status Publisher::Finish(const ArtifactSummary& summary, const Schema& schema) {
+  const Lock lock(mutex_);  // no group runs any more
   ASSIGN_OR_RETURN(const Sidecars sidecars, publication_->Describe(outputs_));
   Manifest manifest;
   manifest.lineage = scope_.planned->lineage;

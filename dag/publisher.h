@@ -4,12 +4,12 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <stop_token>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/result.h"
 #include "dag/artifact_summary.h"
 #include "dag/manifest.h"
@@ -36,7 +36,7 @@ class Publisher {
   /// What a group is called among units: its first shard.
   std::string UnitOf(std::size_t group) const;
   std::size_t shards() const;
-  std::size_t standing() const;
+  std::size_t standing() const EXCLUDES(mutex_);
 
   /// Writes and logs the missing shards of a group. kDataLoss begins with the name of the piece's
   /// object that is damaged.
@@ -46,14 +46,14 @@ class Publisher {
   Status Finish(const ArtifactSummary& summary, const Schema& schema);
 
  private:
-  Status CheckRoom(const std::vector<Piece>& pieces) const;
+  Status CheckRoom(const std::vector<Piece>& pieces) const REQUIRES(mutex_);
   Status Withdraw();
   /// The shards and their indexes.
   std::vector<std::string> PlannedNames() const;
   /// Whether `shard` stands by what `line` says of it; then its output is known.
-  Result<bool> Stands(std::size_t shard, const UnitLine& line);
+  Result<bool> Stands(std::size_t shard, const UnitLine& line) REQUIRES(mutex_);
   /// The same for the shards that do not, by the lines that lie at the place.
-  Status AdoptFromPlace(const std::vector<ObjectInfo>& there);
+  Status AdoptFromPlace(const std::vector<ObjectInfo>& there) REQUIRES(mutex_);
   Condition ConditionFor(const std::string& object) const;
   /// Whether a group that met another object at the name of a shard can go on and replace it: this run holds
   /// the place, and whoever wrote it does not. `outcome` is the failure otherwise.
@@ -68,11 +68,12 @@ class Publisher {
   std::unique_ptr<PlaceLog> place_log_;  // null where the place is on this machine
   bool others_wrote_ = false;            // what has the right size may be another's
 
-  mutable std::mutex mutex_;                 // guards all below
-  std::map<std::string, ObjectInfo> there_;  // what lay at the place when we began, or was met later, by name
-  std::set<std::string> learned_;            // names of those that were met later
-  std::vector<ShardOutput> outputs_;         // by shard
-  std::vector<bool> stands_;
+  mutable Mutex mutex_;
+  std::map<std::string, ObjectInfo> there_
+      GUARDED_BY(mutex_);  // by name; what lay at the place when we began, or was met later
+  std::set<std::string> learned_ GUARDED_BY(mutex_);     // names of those that were met later
+  std::vector<ShardOutput> outputs_ GUARDED_BY(mutex_);  // by shard
+  std::vector<bool> stands_ GUARDED_BY(mutex_);
 };
 
 /// The manifest of an artifact that is kept in the work directory: its pieces are all there is.

@@ -4,12 +4,12 @@
 #include <charconv>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <unordered_map>
 #include <utility>
 
 #include "base/log.h"
+#include "base/mutex.h"
 #include "base/str.h"
 #include "dag/log_file.h"
 #include "dag/run_log_line.h"
@@ -66,39 +66,42 @@ struct RunLog::State {
   LogIo io;
 
   // For appending; held across a write.
-  std::mutex append_mutex;
-  std::unique_ptr<LogFile> file;  // null: nothing can be appended, for the reason in `closed`
-  Status closed;
-  bool torn_tail = false;  // the file does not end with LF
+  Mutex append_mutex;
+  std::unique_ptr<LogFile> file
+      GUARDED_BY(append_mutex);  // null: nothing can be appended, for the reason in `closed`
+  Status closed GUARDED_BY(append_mutex);
+  bool torn_tail GUARDED_BY(append_mutex) = false;  // the file does not end with LF
 
   // For everything below; never held across a write, and taken after append_mutex.
-  mutable std::mutex mutex;
-  std::deque<std::string> texts;  // the file as it was read, then each line appended; never shrinks
-  std::unordered_map<std::string_view, UnitEntry> units;  // keys live in `texts`
-  std::map<std::uint32_t, SegmentLine> segments;
-  std::map<std::string, std::uint32_t> segment_numbers;  // by lineage
-  std::uint32_t highest_segment = 0;                     // also of those that only unit lines name
-  std::vector<RunLine> runs;
-  std::map<std::string, std::string_view, std::less<>> verified;  // sources, and the lines that say so
-  std::map<std::string, std::string_view, std::less<>> rejected;
-  std::vector<std::string_view> unknown;  // lines of a later v1, kept as they are; without their LF
-  std::uint64_t lines = 0;                // in the file, whatever they are
-  std::uint64_t damaged = 0;
+  mutable Mutex mutex;
+  std::deque<std::string> texts
+      GUARDED_BY(mutex);  // the file as it was read, then each line appended; never shrinks
+  std::unordered_map<std::string_view, UnitEntry> units GUARDED_BY(mutex);  // keys live in `texts`
+  std::map<std::uint32_t, SegmentLine> segments GUARDED_BY(mutex);
+  std::map<std::string, std::uint32_t> segment_numbers GUARDED_BY(mutex);  // by lineage
+  std::uint32_t highest_segment GUARDED_BY(mutex) = 0;  // also of those that only unit lines name
+  std::vector<RunLine> runs GUARDED_BY(mutex);
+  std::map<std::string, std::string_view, std::less<>> verified
+      GUARDED_BY(mutex);  // sources, and the lines that say so
+  std::map<std::string, std::string_view, std::less<>> rejected GUARDED_BY(mutex);
+  std::vector<std::string_view> unknown
+      GUARDED_BY(mutex);                      // lines of a later v1, kept as they are; without their LF
+  std::uint64_t lines GUARDED_BY(mutex) = 0;  // in the file, whatever they are
+  std::uint64_t damaged GUARDED_BY(mutex) = 0;
 
-  void Load(std::string file_text);
-  void ApplyCounted(std::string_view line);
+  void Load(std::string file_text) REQUIRES(append_mutex, mutex);
+  void ApplyCounted(std::string_view line) REQUIRES(mutex);
   /// Gives a line its effect; false when it is damaged. `line` lives in `texts`.
-  bool Apply(std::string_view line);
-  bool ApplyUnit(const LineHead& head, UnitState unit_state, std::string_view line);
-  bool ApplySegment(const LineHead& head);
-  bool ApplyRun(const LineHead& head);
-  bool ApplyVerdict(const LineHead& head, std::string_view line);
+  bool Apply(std::string_view line) REQUIRES(mutex);
+  bool ApplyUnit(const LineHead& head, UnitState unit_state, std::string_view line) REQUIRES(mutex);
+  bool ApplySegment(const LineHead& head) REQUIRES(mutex);
+  bool ApplyRun(const LineHead& head) REQUIRES(mutex);
+  bool ApplyVerdict(const LineHead& head, std::string_view line) REQUIRES(mutex);
   /// `value` itself, or what it stands for, kept in `texts`; absent when badly escaped.
-  std::optional<std::string_view> Unescaped(std::string_view value);
+  std::optional<std::string_view> Unescaped(std::string_view value) REQUIRES(mutex);
 
   Status Append(std::string line);
-  /// With append_mutex held.
-  Status AppendLocked(std::string line);
+  Status AppendLocked(std::string line) REQUIRES(append_mutex);
 
   /// A file of what must stay, and how many lines it has.
   struct Essence {
@@ -106,7 +109,7 @@ struct RunLog::State {
     std::uint64_t lines = 0;
     void Add(std::string_view line) { text += line, text += '\n', ++lines; }
   };
-  Essence Compacted() const;
+  Essence Compacted() const REQUIRES(mutex);
 };
 
 // -------------------------------------------------------------------------------------- loading
@@ -243,6 +246,8 @@ Result<std::unique_ptr<RunLog>> RunLog::Open(const std::string& path, LogIo io) 
     RETURN_IF_ERROR(ReplaceFile(path, text, io));
   }
   auto state = std::make_unique<State>();
+  const Lock appending(state->append_mutex);
+  const Lock lock(state->mutex);
   state->path = path;
   state->torn_tail = text.back() != '\n';
   ASSIGN_OR_RETURN(state->file, LogFile::OpenForAppend(path, io));
@@ -258,6 +263,8 @@ Result<std::unique_ptr<RunLog>> RunLog::OpenReadOnly(const std::string& path) {
   bool unreadable = false;
   ASSIGN_OR_RETURN(std::string text, ReadLog(path, "the next run puts it aside", &unreadable));
   auto state = std::make_unique<State>();
+  const Lock appending(state->append_mutex);
+  const Lock lock(state->mutex);
   state->path = path;
   state->closed = Status(Code::kInternal, StrCat(path, ": opened for reading only"));
   if (!text.empty()) state->Load(std::move(text));
@@ -267,20 +274,20 @@ Result<std::unique_ptr<RunLog>> RunLog::OpenReadOnly(const std::string& path) {
 // ------------------------------------------------------------------------------------ questions
 
 const UnitLine* RunLog::Find(std::string_view unit) const {
-  const std::scoped_lock lock(state_->mutex);
+  const Lock lock(state_->mutex);
   const auto found = state_->units.find(unit);
   return found == state_->units.end() ? nullptr : found->second.last().line();
 }
 
 const UnitLine* RunLog::FindDone(std::string_view unit) const {
-  const std::scoped_lock lock(state_->mutex);
+  const Lock lock(state_->mutex);
   const auto found = state_->units.find(unit);
   if (found == state_->units.end() || !found->second.standing) return nullptr;
   return found->second.standing->line();
 }
 
 std::vector<const UnitLine*> RunLog::List(std::string_view prefix) const {
-  const std::scoped_lock lock(state_->mutex);
+  const Lock lock(state_->mutex);
   std::vector<std::pair<std::string_view, const UnitEntry*>> found;
   for (const auto& [unit, entry] : state_->units)
     if (unit.substr(0, prefix.size()) == prefix) found.emplace_back(unit, &entry);
@@ -293,7 +300,7 @@ std::vector<const UnitLine*> RunLog::List(std::string_view prefix) const {
 }
 
 std::vector<std::string> RunLog::FailedUnits(std::string_view prefix) const {
-  const std::scoped_lock lock(state_->mutex);
+  const Lock lock(state_->mutex);
   std::vector<std::string> failed;
   for (const auto& [unit, entry] : state_->units)
     if (entry.failed && unit.starts_with(prefix)) failed.emplace_back(unit);
@@ -302,37 +309,37 @@ std::vector<std::string> RunLog::FailedUnits(std::string_view prefix) const {
 
 void RunLog::ForEach(std::string_view prefix,
                      const std::function<void(std::string_view unit, std::uint32_t segment)>& visit) const {
-  const std::scoped_lock lock(state_->mutex);
+  const Lock lock(state_->mutex);
   for (const auto& [unit, entry] : state_->units)
     if (unit.substr(0, prefix.size()) == prefix) visit(unit, entry.last().segment);
 }
 
 const SegmentLine* RunLog::FindSegment(std::uint32_t number) const {
-  const std::scoped_lock lock(state_->mutex);
+  const Lock lock(state_->mutex);
   const auto found = state_->segments.find(number);
   return found == state_->segments.end() ? nullptr : &found->second;
 }
 
 std::vector<RunLine> RunLog::Runs() const {
-  const std::scoped_lock lock(state_->mutex);
+  const Lock lock(state_->mutex);
   return state_->runs;
 }
 
 std::uint64_t RunLog::damaged_lines() const {
-  const std::scoped_lock lock(state_->mutex);
+  const Lock lock(state_->mutex);
   return state_->damaged;
 }
 
 bool RunLog::IsProvisional(const UnitLine& line) const {
   if (line.provisional.empty()) return false;
-  const std::scoped_lock lock(state_->mutex);
+  const Lock lock(state_->mutex);
   return state_->verified.find(line.provisional) == state_->verified.end();
 }
 
 // ------------------------------------------------------------------------------------ appending
 
 Status RunLog::State::Append(std::string line) {
-  const std::scoped_lock lock(append_mutex);
+  const Lock lock(append_mutex);
   return AppendLocked(std::move(line));
 }
 
@@ -340,7 +347,7 @@ Status RunLog::State::AppendLocked(std::string line) {
   if (!file) return closed;
   RETURN_IF_ERROR(file->Append(torn_tail ? StrCat('\n', line) : line));
   torn_tail = false;
-  const std::scoped_lock lock(mutex);
+  const Lock lock(mutex);
   line.pop_back();  // its LF
   ApplyCounted(texts.emplace_back(std::move(line)));
   return {};
@@ -366,10 +373,10 @@ Status RunLog::AppendSourceRejected(std::string_view source_at_attempt, std::str
 }
 
 Result<std::uint32_t> RunLog::AppendSegment(const std::string& lineage) {
-  const std::scoped_lock appending(state_->append_mutex);
+  const Lock appending(state_->append_mutex);
   SegmentLine segment;
   {
-    const std::scoped_lock lock(state_->mutex);
+    const Lock lock(state_->mutex);
     const auto known = state_->segment_numbers.find(lineage);
     if (known != state_->segment_numbers.end()) return known->second;
     segment = {state_->highest_segment + 1, lineage};
@@ -404,11 +411,11 @@ RunLog::State::Essence RunLog::State::Compacted() const {
 
 Status RunLog::CompactIfWorthwhile() {
   State& state = *state_;
-  const std::scoped_lock appending(state.append_mutex);
+  const Lock appending(state.append_mutex);
   if (!state.file) return state.closed;
   State::Essence essence;
   {
-    const std::scoped_lock lock(state.mutex);
+    const Lock lock(state.mutex);
     essence = state.Compacted();
     if (essence.lines * 3 >= state.lines) return {};
   }
@@ -420,7 +427,7 @@ Status RunLog::CompactIfWorthwhile() {
   if (!reopened.ok()) return state.closed = reopened.status();
   state.file = std::move(reopened).value();
   state.torn_tail = false;
-  const std::scoped_lock lock(state.mutex);
+  const Lock lock(state.mutex);
   state.lines = essence.lines;
   return {};
 }

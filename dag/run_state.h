@@ -1,12 +1,11 @@
 // What the coordinator of a run shares with the units that it started.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <stop_token>
 
+#include "base/mutex.h"
 #include "dag/environment.h"
 #include "dag/failures.h"
 #include "dag/plan.h"
@@ -28,10 +27,10 @@ struct RunState {
         failures(*its_environment.log, its_options.keep_going, stop) {}
 
   bool Does(Share::Of share) const { return options.share.of == share; }
-  /// Something can be started that could not before. Under the lock.
-  void Wake() {
+  /// Something can be started that could not before.
+  void Wake() REQUIRES(mutex) {
     woken = true;
-    changed.notify_all();
+    changed.NotifyAll();
   }
 
   const Graph& graph;
@@ -42,12 +41,13 @@ struct RunState {
   PreparedTracks prepared;       // what is in its tracks is guarded by `mutex`
   std::unique_ptr<Arena> arena;  // as `prepared`, made before any unit runs
 
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::stop_source stop;      // set by the caller's token and by the last failure allowed
-  std::uint64_t remakes = 0;  // pieces that were found damaged; guarded by `mutex`, like all below
-  bool woken = false;
-  Failures failures;
+  std::stop_source stop;  // set by the caller's token and by the last failure allowed
+
+  Mutex mutex;
+  ConditionVariable changed;
+  std::uint64_t remakes GUARDED_BY(mutex) = 0;  // pieces that were found damaged
+  bool woken GUARDED_BY(mutex) = false;
+  Failures failures GUARDED_BY(mutex);
 };
 
 }  // namespace pipeline

@@ -6,12 +6,12 @@
 
 #include <chrono>
 #include <exception>
-#include <mutex>
 #include <optional>
 #include <utility>
 
 #include "base/closer.h"
 #include "base/cpu_watch.h"
+#include "base/mutex.h"
 #include "base/str.h"
 
 namespace pipeline {
@@ -52,20 +52,20 @@ template <class T>
 class Pool {
  public:
   std::unique_ptr<T> Take() {
-    const std::scoped_lock lock(mutex_);
+    const Lock lock(mutex_);
     if (free_.empty()) return nullptr;
     std::unique_ptr<T> taken = std::move(free_.back());
     free_.pop_back();
     return taken;
   }
   void Return(std::unique_ptr<T> lent) {
-    const std::scoped_lock lock(mutex_);
+    const Lock lock(mutex_);
     free_.push_back(std::move(lent));
   }
 
  private:
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<T>> free_;
+  Mutex mutex_;
+  std::vector<std::unique_ptr<T>> free_ GUARDED_BY(mutex_);
 };
 
 /// The scratch for one pass through the chain: a Worker per link. Leased, never thread-local: a thread

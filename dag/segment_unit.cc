@@ -2,11 +2,11 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <utility>
 
 #include "base/child_ledger.h"
 #include "base/commit_point.h"
+#include "base/mutex.h"
 #include "base/str.h"
 #include "dag/input_verdict.h"
 #include "dag/keys.h"
@@ -86,7 +86,7 @@ class Committer final : public SegmentOutput {
   }
 
   Status Keep(PartitionId id, const std::vector<Quarantined>& records) override {
-    const std::scoped_lock lock(mutex_);
+    const Lock lock(mutex_);
     auto [at, added] = quarantines_.try_emplace(id, *scope_.work, scope_.chain, id);
     return at->second.Add(records);
   }
@@ -145,7 +145,7 @@ class Committer final : public SegmentOutput {
   Status CommitQuarantine(PartitionId id) {
     std::optional<QuarantineWriter> writer;
     {
-      const std::scoped_lock lock(mutex_);
+      const Lock lock(mutex_);
       if (const auto found = quarantines_.find(id); found != quarantines_.end()) {
         writer = std::move(found->second);
         quarantines_.erase(found);
@@ -158,7 +158,7 @@ class Committer final : public SegmentOutput {
 
   Status Failed(const std::string& unit, PartitionId id, const Status& why, std::uint64_t index) {
     {
-      const std::scoped_lock lock(mutex_);
+      const Lock lock(mutex_);
       quarantines_.erase(id);
     }
     UnitLine line;
@@ -178,8 +178,9 @@ class Committer final : public SegmentOutput {
   const UnitEvents& events_;
   const std::stop_token stop_;
   InputVerdict* const verdict_;
-  std::mutex mutex_;
-  std::map<PartitionId, QuarantineWriter> quarantines_;  // guarded by mutex_; of partitions not closed yet
+  Mutex mutex_;
+  std::map<PartitionId, QuarantineWriter> quarantines_
+      GUARDED_BY(mutex_);  // guarded by mutex_; of partitions not closed yet
 };
 
 Status LogEnd(const SegmentScope& scope, std::uint32_t input, const InputEnd& end) {

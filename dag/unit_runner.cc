@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/mutex.h"
 #include "base/str.h"
 #include "dag/artifact_summary.h"
 #include "dag/job_unit.h"
@@ -24,11 +25,11 @@ constexpr std::string_view kSourceChanged = "its source was changed while it was
 Status UnitRunner::Make(Track& track) {
   TakenPieces pieces;
   {
-    const std::scoped_lock lock(run_.mutex);
+    const Lock lock(run_.mutex);
     pieces = TakenPiecesOf(track);
   }
   Status made = MakeStages(run_.graph, run_.plan, run_.prepared.streams, std::move(pieces), track);
-  const std::scoped_lock lock(run_.mutex);
+  const Lock lock(run_.mutex);
   track.stages = Track::Stages::kMade;
   if (!made.ok()) track.phase = Track::Phase::kFailed;
   run_.Wake();
@@ -38,7 +39,7 @@ Status UnitRunner::Make(Track& track) {
 UnitEvents UnitRunner::EventsOf(Track& track) {
   UnitEvents events;
   events.logged = [this, &track](InputPieces::Standing standing) {
-    const std::scoped_lock lock(run_.mutex);
+    const Lock lock(run_.mutex);
     const PartitionId id = standing.piece.id;
     const std::string unit = ToString(UnitId{track.name(), id});
     if (track.voided.contains(id))
@@ -49,7 +50,7 @@ UnitEvents UnitRunner::EventsOf(Track& track) {
     run_.Wake();
   };
   events.failed = [this, &track](PartitionId id, const Status& why) {
-    const std::scoped_lock lock(run_.mutex);
+    const Lock lock(run_.mutex);
     track.failed.insert(id);
     return run_.failures.Record(ToString(UnitId{track.name(), id}), why);
   };
@@ -61,13 +62,13 @@ Status UnitRunner::Stream(Track& track, std::uint32_t number) {
   InputPieces standing;
   std::uint64_t remakes = 0;
   {
-    const std::scoped_lock lock(run_.mutex);
+    const Lock lock(run_.mutex);
     standing = track.inputs[number].pieces;
     remakes = run_.remakes;
   }
   UnitEvents events = EventsOf(track);
   events.ended = [this, &track, number](const InputEnd& end) {
-    const std::scoped_lock lock(run_.mutex);
+    const Lock lock(run_.mutex);
     track.SetEnd(number, end);
     run_.Wake();
   };
@@ -81,7 +82,7 @@ Status UnitRunner::Stream(Track& track, std::uint32_t number) {
                                              : ReadFile(track, number, standing, events);
   const bool reads_file = track.gather == nullptr && !takes_whole && track.planned->files >= 0;
   if (!outcome.ok() && reads_file) outcome = ReadAnew(track, number, std::move(outcome));
-  const std::scoped_lock lock(run_.mutex);
+  const Lock lock(run_.mutex);
   Track::Input& input = track.inputs[number];
   input.running = false;
   // Partitions that failed stay missing: to try them again in this run would fail again.
@@ -114,7 +115,7 @@ Status UnitRunner::ReadAnew(Track& track, std::uint32_t number, Status why) {
   const Facts::Files& source = run_.facts.files.at(run_.graph.nodes()[files].spec->name);
   if (number >= source.files.size()) return why;
   RETURN_IF_ERROR(run_.environment.drop_damaged(source.files[number].input.path, why));
-  const std::scoped_lock lock(run_.mutex);
+  const Lock lock(run_.mutex);
   VoidInput(track, number, "made of bytes that are fetched anew");
   ++run_.remakes;
   if (track.readers.empty()) return {};
@@ -142,7 +143,7 @@ Status UnitRunner::ReadGathered(Track& track, const InputPieces& standing, const
   std::vector<Piece> pieces;
   std::set<PartitionId> remade;
   {
-    const std::scoped_lock lock(run_.mutex);
+    const Lock lock(run_.mutex);
     pieces = gather.all_pieces();
     remade = gather.remade;
   }
@@ -154,7 +155,7 @@ Status UnitRunner::ReadGathered(Track& track, const InputPieces& standing, const
 Status UnitRunner::ReadTaken(Track& track, const InputPieces& standing, const UnitEvents& events) {
   std::vector<std::set<PartitionId>> remade;  // of each maker
   {
-    const std::scoped_lock lock(run_.mutex);
+    const Lock lock(run_.mutex);
     for (const Track* maker : track.makers) remade.push_back(maker->remade);
   }
   Status outcome = RunGatherUnit(track.scope, *run_.arena, *track.scope.directory, {}, standing, events,
@@ -164,7 +165,7 @@ Status UnitRunner::ReadTaken(Track& track, const InputPieces& standing, const Un
     Track& maker = *track.makers[at];
     if (maker.name() != piece->stage) continue;
     if (remade[at].contains(piece->id) || piece->id.input >= maker.inputs.size()) break;
-    const std::scoped_lock lock(run_.mutex);
+    const Lock lock(run_.mutex);
     Remake(maker, piece->id, outcome);
     track.stages = Track::Stages::kLacking;  // they hold the pieces that stood
     return {};
@@ -175,7 +176,7 @@ Status UnitRunner::ReadTaken(Track& track, const InputPieces& standing, const Un
 Status UnitRunner::JudgeWhole(const Track& whole) {
   std::vector<Piece> pieces;
   {
-    const std::scoped_lock lock(run_.mutex);
+    const Lock lock(run_.mutex);
     pieces = whole.all_pieces();
   }
   const ArtifactSummary summary = Summarize(*run_.environment.log, *whole.planned, pieces);
@@ -200,14 +201,14 @@ Status UnitRunner::Job(Track& track) {
   std::vector<Piece> pieces;
   std::set<PartitionId> remade;
   if (track.origin != nullptr) {
-    const std::scoped_lock lock(run_.mutex);
+    const Lock lock(run_.mutex);
     pieces = track.origin->all_pieces();
     remade = track.origin->remade;
   }
   Status outcome = RunJobUnit(run_.graph, track, std::move(pieces), run_.stop.get_token());
   if (!outcome.ok()) return track.origin ? MakeAgain(*track.origin, remade, std::move(outcome)) : outcome;
   {
-    const std::scoped_lock lock(run_.mutex);
+    const Lock lock(run_.mutex);
     track.phase = Track::Phase::kFinishing;
   }
   return Done(track);
@@ -216,7 +217,7 @@ Status UnitRunner::Job(Track& track) {
 Status UnitRunner::MakeAgain(Track& producer, const std::set<PartitionId>& remade, Status why) {
   const std::optional<PartitionId> piece = DamagedPiece(why);
   if (!piece || remade.contains(*piece)) return why;
-  const std::scoped_lock lock(run_.mutex);
+  const Lock lock(run_.mutex);
   Remake(producer, *piece, why);
   return {};
 }
@@ -226,7 +227,7 @@ Status UnitRunner::Partition(Track& track, const Piece& piece, bool remade) {
   Status outcome = RunPartitionUnit(track.scope, *run_.arena, *track.origin->scope.directory, piece,
                                     made_by.out, EventsOf(track), run_.stop.get_token());
   if (!DamagedPiece(outcome)) return outcome;
-  const std::scoped_lock lock(run_.mutex);
+  const Lock lock(run_.mutex);
   Track& origin = *track.origin;
   track.inputs[piece.id.input].begun.erase(piece.id.partition);
   if (remade) return outcome;
@@ -256,14 +257,14 @@ Status UnitRunner::PlanShards(Track& track) {
   std::vector<Piece> pieces;
   std::uint64_t remakes = 0;
   {
-    const std::scoped_lock lock(run_.mutex);
+    const Lock lock(run_.mutex);
     if (!track.pieces_complete()) return SendBack(track);
     remakes = run_.remakes;
     pieces = track.all_pieces();
   }
   ArtifactSummary summary = Summarize(*run_.environment.log, *track.planned, pieces);
   {
-    const std::scoped_lock lock(run_.mutex);
+    const Lock lock(run_.mutex);
     if (remakes != run_.remakes) return SendBack(track);
     track.summary = std::move(summary);
   }
@@ -278,7 +279,7 @@ Status UnitRunner::PlanShards(Track& track) {
   run_.environment.progress->Advanced(track.name(), publisher->standing(), publisher->shards());
   const bool none_left = publisher->groups().empty();
   {
-    const std::scoped_lock lock(run_.mutex);
+    const Lock lock(run_.mutex);
     track.publisher = publisher;
     track.next_group = track.groups_done = 0;
     track.phase = Track::Phase::kPublishing;
@@ -292,7 +293,7 @@ Status UnitRunner::Gather(Track& track, Publisher& publisher, std::size_t group)
   std::vector<Piece> pieces;
   bool last = false, current = false;
   {
-    const std::scoped_lock lock(run_.mutex);
+    const Lock lock(run_.mutex);
     pieces = track.all_pieces();
     current = track.publisher.get() == &publisher;
     if (outcome.ok()) last = current && ++track.groups_done == publisher.groups().size();
@@ -305,7 +306,7 @@ Status UnitRunner::Gather(Track& track, Publisher& publisher, std::size_t group)
 Status UnitRunner::Damaged(Track& track, Status why, bool current) {
   const std::optional<PartitionId> piece = DamagedPiece(why);
   if (!piece) return why;
-  const std::scoped_lock lock(run_.mutex);
+  const Lock lock(run_.mutex);
   if (current && track.remade.contains(*piece)) return why;
   Remake(track, *piece, why);
   return {};
@@ -320,7 +321,7 @@ Status UnitRunner::SendBack(Track& track) {
 Status UnitRunner::Finish(Track& track, const std::vector<Piece>& pieces, Track::Phase from) {
   if (run_.Does(Share::Of::kOneUnit)) return {};  // `pipe plan` does it, when it has seen all shards
   {
-    const std::scoped_lock lock(run_.mutex);
+    const Lock lock(run_.mutex);
     if (!track.Advance(from, Track::Phase::kFinishing)) return {};
   }
   const Schema& schema = run_.graph.nodes()[static_cast<std::size_t>(track.planned->node)].out;
@@ -336,7 +337,7 @@ void UnitRunner::ForgetFailures(const Track& track) {
   for (const std::string& unit : log.FailedUnits(track.name() + "/")) {
     const UnitLine* done = log.FindDone(unit);
     const UnitLine again = done == nullptr ? UnitLine() : *done;
-    const std::scoped_lock lock(run_.mutex);
+    const Lock lock(run_.mutex);
     if (done == nullptr)
       run_.failures.Log(UnitState::kVoid, unit, 0, "done since");
     else
@@ -352,7 +353,7 @@ Status UnitRunner::Copy(Track& track) {
 
 Status UnitRunner::Done(Track& track) {
   {
-    const std::scoped_lock lock(run_.mutex);
+    const Lock lock(run_.mutex);
     if (track.phase != Track::Phase::kFinishing) return {};
     track.phase = Track::Phase::kDone;
   }
@@ -362,7 +363,7 @@ Status UnitRunner::Done(Track& track) {
                                       ? StrCat("stage '", track.name(), "' is complete")
                                       : StrCat("stage '", track.name(), "' published ", place));
   ForgetFailures(track);
-  const std::scoped_lock lock(run_.mutex);
+  const Lock lock(run_.mutex);
   track.Advance(Track::Phase::kFinishing, Track::Phase::kDone);
   return {};
 }

@@ -40,8 +40,8 @@ class UnitRunner {
   Status ReadFile(Track& track, std::uint32_t number, const InputPieces& standing, const UnitEvents& events);
   /// What becomes of a file that could not be read: OK where it comes anew and is read again.
   Status ReadAnew(Track& track, std::uint32_t number, Status why);
-  /// What stands of input `number`, whoever made it, is of bytes that are not trusted. Under the lock.
-  void VoidInput(Track& track, std::uint32_t number, std::string_view why);
+  /// What stands of input `number`, whoever made it, is of bytes that are not trusted.
+  void VoidInput(Track& track, std::uint32_t number, std::string_view why) REQUIRES(run_.mutex);
   Status ReadGathered(Track& track, const InputPieces& standing, const UnitEvents& events);
   /// What a Gather stage gives of the pieces that it takes whole, of other tracks.
   Status ReadTaken(Track& track, const InputPieces& standing, const UnitEvents& events);
@@ -59,10 +59,10 @@ class UnitRunner {
   /// A failure of the second pass: a damaged piece is made again, anything else stays a failure. `current`:
   /// the pieces are those that stand, not what other groups had before one of them was made again.
   Status Damaged(Track& track, Status why, bool current);
-  /// A piece was found damaged: its producer is wanted again, once per piece and run. Under the lock.
-  void Remake(Track& producer, PartitionId id, const Status& why);
+  /// A piece was found damaged: its producer is wanted again, once per piece and run.
+  void Remake(Track& producer, PartitionId id, const Status& why) REQUIRES(run_.mutex);
   /// A piece, its own or of what it was made from, is being made again: its lines were no whole to sum up.
-  Status SendBack(Track& track);
+  Status SendBack(Track& track) REQUIRES(run_.mutex);
 
   Status Finish(Track& track, const std::vector<Piece>& pieces, Track::Phase from);
   Status Done(Track& track);

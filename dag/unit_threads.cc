@@ -3,14 +3,16 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/mutex.h"
+
 namespace pipeline {
 
-void UnitThreads::Start(std::mutex& mutex, Load load, std::function<std::function<void()>()> work) {
+void UnitThreads::Start(Mutex& mutex, Load load, std::function<std::function<void()>()> work) {
   if (load == Load::kProcessing) ++processing_;
   Running& running = threads_.emplace_back();
   running.thread = std::thread([this, &mutex, &running, load, work = std::move(work)] {
     const std::function<void()> report = work();
-    const std::scoped_lock lock(mutex);
+    const Lock lock(mutex);
     if (load == Load::kProcessing) --processing_;
     running.finished = true;
     ++finished_;
@@ -18,7 +20,7 @@ void UnitThreads::Start(std::mutex& mutex, Load load, std::function<std::functio
   });
 }
 
-void UnitThreads::JoinFinished(std::unique_lock<std::mutex>& lock) {
+void UnitThreads::JoinFinished(Lock& lock) {
   while (finished_ > 0) {
     const auto done =
         std::find_if(threads_.begin(), threads_.end(), [](const Running& unit) { return unit.finished; });

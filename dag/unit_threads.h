@@ -4,8 +4,9 @@
 #include <cstddef>
 #include <functional>
 #include <list>
-#include <mutex>
 #include <thread>
+
+#include "base/mutex.h"
 
 namespace pipeline {
 
@@ -16,9 +17,9 @@ class UnitThreads {
   enum class Load : std::uint8_t { kProcessing, kJob };
 
   /// Runs `work` on a thread of its own; then, with `mutex` held, what it returned.
-  void Start(std::mutex& mutex, Load load, std::function<std::function<void()>()> work);
+  void Start(Mutex& mutex, Load load, std::function<std::function<void()>()> work);
   /// Joins every thread whose work is done; gives the lock away meanwhile.
-  void JoinFinished(std::unique_lock<std::mutex>& lock);
+  void JoinFinished(Lock& lock) NO_THREAD_SAFETY_ANALYSIS;  // it is called with `lock` held
 
   bool empty() const { return threads_.empty(); }
   bool any_finished() const { return finished_ > 0; }

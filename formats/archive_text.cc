@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/mutex.h"
 #include "base/str.h"
 #include "formats/compression.h"
 #include "formats/known_format.h"
@@ -71,7 +72,7 @@ Result<std::unique_ptr<ByteReader>> Decoded(std::string_view name, ArchiveReader
 }  // namespace
 
 std::optional<MemberBorders::Border> MemberBorders::Take(std::uint64_t offset) {
-  const std::scoped_lock lock(mutex_);
+  const Lock lock(mutex_);
   if (borders_.empty() || borders_.front().offset > offset) return std::nullopt;
   Border border = std::move(borders_.front());
   borders_.pop_front();
@@ -79,12 +80,12 @@ std::optional<MemberBorders::Border> MemberBorders::Take(std::uint64_t offset) {
 }
 
 std::optional<std::uint64_t> MemberBorders::next() const {
-  const std::scoped_lock lock(mutex_);
+  const Lock lock(mutex_);
   return borders_.empty() ? std::nullopt : std::optional(borders_.front().offset);
 }
 
 MemberBorders::Counts MemberBorders::counts() const {
-  const std::scoped_lock lock(mutex_);
+  const Lock lock(mutex_);
   return counts_;
 }
 
@@ -134,7 +135,7 @@ Result<bool> ArchiveText::OpenMember() {
                          return MatchesPattern(pattern, member->name);
                        });
     {
-      const std::scoped_lock lock(borders_->mutex_);
+      const Lock lock(borders_->mutex_);
       ++(!member->is_file ? borders_->counts_.not_files
          : named          ? borders_->counts_.members
                           : borders_->counts_.left_out);
@@ -154,7 +155,7 @@ Result<bool> ArchiveText::OpenMember() {
     Result<std::unique_ptr<ByteReader>> text = Decoded(member->name, *archive_, rules_, choice);
     if (!text.ok()) return std::move(text).status().Annotate(StrCat("member '", name_, "'"));
     member_ = std::move(text).value();
-    const std::scoped_lock lock(borders_->mutex_);
+    const Lock lock(borders_->mutex_);
     // One without a byte leaves no trace: however many there are, what is kept stays small.
     if (!borders_->borders_.empty() && borders_->borders_.back().offset == text_)
       borders_->borders_.pop_back();

@@ -5,12 +5,12 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/byte_reader.h"
+#include "base/mutex.h"
 #include "formats/archive_reader.h"
 #include "formats/encoding_reader.h"
 
@@ -51,9 +51,9 @@ class MemberBorders {
 
  private:
   friend class ArchiveText;
-  mutable std::mutex mutex_;
-  std::deque<Border> borders_;  // guarded by mutex_, as below
-  Counts counts_;
+  mutable Mutex mutex_;
+  std::deque<Border> borders_ GUARDED_BY(mutex_);  // guarded by mutex_, as below
+  Counts counts_ GUARDED_BY(mutex_);
 };
 
 /// `file_bytes` says how much of the file was read so far, `size` is all of it: what max_ratio is held

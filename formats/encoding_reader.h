@@ -3,10 +3,10 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 
 #include "base/byte_reader.h"
+#include "base/mutex.h"
 #include "text/encoding.h"
 
 namespace pipeline {
@@ -26,17 +26,17 @@ class EncodingChoice {
   };
   /// Absent as long as all was ASCII. Once a byte behind its offset was given out, it is there.
   std::optional<Made> made() const {
-    const std::scoped_lock lock(mutex_);
+    const Lock lock(mutex_);
     return made_;
   }
   void Make(const Made& made) {
-    const std::scoped_lock lock(mutex_);
+    const Lock lock(mutex_);
     made_ = made;
   }
 
  private:
-  mutable std::mutex mutex_;
-  std::optional<Made> made_;
+  mutable Mutex mutex_;
+  std::optional<Made> made_ GUARDED_BY(mutex_);
 };
 
 /// `input` from `offset` on, which is 0 unless all in front of it is UTF-8 or ASCII, as UTF-8. Holds up to

@@ -5,12 +5,11 @@
 #include <unistd.h>
 
 #include <array>
-#include <condition_variable>
-#include <mutex>
 #include <thread>
 #include <utility>
 
 #include "base/child_process.h"
+#include "base/mutex.h"
 #include "base/str.h"
 #include "spec/typed_value.h"
 
@@ -51,10 +50,10 @@ class Alarm {
  public:
   Alarm(std::stop_source source, std::chrono::milliseconds time)
       : thread_([source = std::move(source), time](const std::stop_token& off) mutable {
-          std::mutex mutex;
-          std::condition_variable_any never;
-          std::unique_lock lock(mutex);
-          never.wait_for(lock, off, time, [] { return false; });
+          Mutex mutex;
+          ConditionVariable never;
+          Lock lock(mutex);
+          never.WaitFor(lock, off, time, [] { return false; });
           if (!off.stop_requested()) source.request_stop();
         }) {}
 

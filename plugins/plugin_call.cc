@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "base/json.h"
+#include "base/mutex.h"
 #include "base/str.h"
 
 namespace pipeline {
@@ -53,12 +54,12 @@ Status PluginCall::Outcome(pipe_code code) const {
 std::int32_t PluginCall::Stopped(void* self) { return Self(self).services_.stop.stop_requested() ? 1 : 0; }
 
 void PluginCall::Reply(void* self, pipe_text json) {
-  const std::scoped_lock lock(Self(self).mutex_);
+  const Lock lock(Self(self).mutex_);
   Self(self).answer_ = ViewOf(json);
 }
 
 void PluginCall::Fail(void* self, pipe_text message) {
-  const std::scoped_lock lock(Self(self).mutex_);
+  const Lock lock(Self(self).mutex_);
   if (Self(self).failure_.empty()) Self(self).failure_ = ViewOf(message).substr(0, kLongestMessage);
 }
 

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <string>
 
+#include "base/mutex.h"
 #include "base/status.h"
 #include "plugins/plugin.h"
 #include "plugins/plugin_abi.h"
@@ -23,14 +23,14 @@ class PluginCall {
 
   const pipe_call* abi() const { return &abi_; }
 
-  // After the call, from the thread that made it.
+  // After the call, from the thread that made it: nothing writes the texts any more.
 
   /// OK, or the code with the best reason there is.
-  Status Outcome(pipe_code code) const;
+  Status Outcome(pipe_code code) const NO_THREAD_SAFETY_ANALYSIS;
   /// The last reply; empty where there was none.
-  const std::string& answer() const { return answer_; }
+  const std::string& answer() const NO_THREAD_SAFETY_ANALYSIS { return answer_; }
   /// What `fail` was given; empty where it was not called.
-  const std::string& failure() const { return failure_; }
+  const std::string& failure() const NO_THREAD_SAFETY_ANALYSIS { return failure_; }
 
  private:
   static std::int32_t Stopped(void* self);
@@ -48,9 +48,9 @@ class PluginCall {
   pipe_pipeline_1 pipeline_ = {};
   std::unique_ptr<StorageExtension> storage_;  // null where there is none
 
-  std::mutex mutex_;  // guards the texts during the call
-  std::string answer_;
-  std::string failure_;
+  Mutex mutex_;
+  std::string answer_ GUARDED_BY(mutex_);
+  std::string failure_ GUARDED_BY(mutex_);
 };
 
 }  // namespace pipeline

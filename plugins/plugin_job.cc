@@ -4,13 +4,13 @@
 #include <array>
 #include <filesystem>
 #include <limits>
-#include <mutex>
 #include <set>
 #include <string_view>
 #include <utility>
 
 #include "base/child_ledger.h"
 #include "base/crc32c.h"
+#include "base/mutex.h"
 #include "base/str.h"
 #include "dag/manifest.h"
 #include "plugins/verified_input.h"
@@ -86,29 +86,29 @@ bool IsThere(const StoredObject& committed, const ObjectInfo& now) {
 class Commits {
  public:
   void Remove(std::string_view name) {
-    const std::scoped_lock lock(mutex_);
+    const Lock lock(mutex_);
     objects_.erase(std::string(name));
     removed_.emplace(name);
   }
   bool Removed(std::string_view name) const {
-    const std::scoped_lock lock(mutex_);
+    const Lock lock(mutex_);
     return removed_.contains(name);
   }
   void Add(std::string_view name, StoredObject object) {
     object.name = name;
-    const std::scoped_lock lock(mutex_);
+    const Lock lock(mutex_);
     objects_.insert_or_assign(std::string(name), std::move(object));
   }
   std::optional<StoredObject> Find(const std::string& name) const {
-    const std::scoped_lock lock(mutex_);
+    const Lock lock(mutex_);
     const auto found = objects_.find(name);
     return found != objects_.end() ? std::optional(found->second) : std::nullopt;
   }
 
  private:
-  mutable std::mutex mutex_;
-  std::map<std::string, StoredObject, std::less<>> objects_;
-  std::set<std::string, std::less<>> removed_;
+  mutable Mutex mutex_;
+  std::map<std::string, StoredObject, std::less<>> objects_ GUARDED_BY(mutex_);
+  std::set<std::string, std::less<>> removed_ GUARDED_BY(mutex_);
 };
 
 class PluginJob final : public JobStage {

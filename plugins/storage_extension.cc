@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/mutex.h"
 #include "base/str.h"
 #include "dag/place_log.h"
 #include "plugins/plugin.h"
@@ -53,13 +54,13 @@ StorageExtension::StorageExtension(const PluginServices& services) : services_(s
 StorageExtension::~StorageExtension() = default;
 
 pipe_code StorageExtension::Failed(const Status& why) {
-  const std::scoped_lock lock(mutex_);
+  const Lock lock(mutex_);
   errors_[std::this_thread::get_id()] = std::string(why.message());
   return static_cast<pipe_code>(why.code());
 }
 
 std::string StorageExtension::LastError() {
-  const std::scoped_lock lock(mutex_);
+  const Lock lock(mutex_);
   const auto found = errors_.find(std::this_thread::get_id());
   return found != errors_.end() ? found->second : std::string();
 }
@@ -107,7 +108,7 @@ pipe_code StorageExtension::Open(void* self, pipe_text uri, std::uint64_t offset
   Result<std::unique_ptr<ByteReader>> opened = made->file->Open(offset, storage.services_.stop);
   if (!opened.ok()) return storage.Failed(opened.status());
   made->reader = std::move(*opened);
-  const std::scoped_lock lock(storage.mutex_);
+  const Lock lock(storage.mutex_);
   *reader = made.get();
   storage.readers_.emplace(made.get(), std::move(made));
   return PIPE_OK;
@@ -126,7 +127,7 @@ pipe_code StorageExtension::Read(pipe_reader* reader, void* out, std::size_t siz
 
 void StorageExtension::Close(pipe_reader* reader) {
   if (reader == nullptr) return;
-  const std::scoped_lock lock(reader->owner->mutex_);
+  const Lock lock(reader->owner->mutex_);
   reader->owner->readers_.erase(reader);
 }
 
@@ -148,7 +149,7 @@ pipe_code StorageExtension::Create(void* self, pipe_text uri, std::uint32_t cond
   Result<std::unique_ptr<MeasuredWriter>> created = MeasuredWriter::Create(*made->store, place->name, *rule);
   if (!created.ok()) return storage.Failed(created.status());
   made->writer = std::move(*created);
-  const std::scoped_lock lock(storage.mutex_);
+  const Lock lock(storage.mutex_);
   *writer = made.get();
   storage.writers_.emplace(made.get(), std::move(made));
   return PIPE_OK;
@@ -173,7 +174,7 @@ pipe_code StorageExtension::Commit(pipe_writer* writer) {
 
 void StorageExtension::Discard(pipe_writer* writer) {
   if (writer == nullptr) return;
-  const std::scoped_lock lock(writer->owner->mutex_);
+  const Lock lock(writer->owner->mutex_);
   writer->owner->writers_.erase(writer);
 }
 

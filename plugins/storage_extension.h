@@ -3,11 +3,11 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <unordered_map>
 
+#include "base/mutex.h"
 #include "base/result.h"
 #include "plugins/plugin_abi.h"
 #include "storage/store.h"
@@ -52,10 +52,10 @@ class StorageExtension {
   const PluginServices& services_;
   pipe_storage_1 abi_ = {};
 
-  std::mutex mutex_;  // guards what follows
+  Mutex mutex_;
   std::map<std::thread::id, std::string> errors_;
-  std::unordered_map<pipe_reader*, std::unique_ptr<pipe_reader>> readers_;
-  std::unordered_map<pipe_writer*, std::unique_ptr<pipe_writer>> writers_;
+  std::unordered_map<pipe_reader*, std::unique_ptr<pipe_reader>> readers_ GUARDED_BY(mutex_);
+  std::unordered_map<pipe_writer*, std::unique_ptr<pipe_writer>> writers_ GUARDED_BY(mutex_);
 };
 
 }  // namespace pipeline

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/crc32c.h"
+#include "base/mutex.h"
 #include "base/str.h"
 #include "remote/http_facts.h"
 
@@ -69,12 +70,12 @@ class ArrivingFile::Reader final : public ByteReader {
 
   /// How many bytes are here: more than `offset_`, or far less where nobody waits.
   Result<std::uint64_t> WaitForMore() const {
-    std::unique_lock lock(file_.mutex_);
-    const auto decided = [this] {
+    Lock lock(file_.mutex_);
+    const auto decided = [this]() REQUIRES(file_.mutex_) {
       return offset_ < file_.here_ || file_.ended_ ||
              (file_.size() - offset_ <= kTail && offset_ - file_.here_ > kTail);
     };
-    if (!file_.changed_.wait(lock, stop_, decided)) return Stopped();
+    if (!file_.changed_.Wait(lock, stop_, decided)) return Stopped();
     if (offset_ < file_.here_ || !file_.ended_) return file_.here_;
     return file_.failure_;
   }
@@ -119,15 +120,15 @@ Result<std::unique_ptr<ByteReader>> ArrivingFile::Open(std::uint64_t offset, std
 }
 
 Status ArrivingFile::WaitUntilWhole(std::stop_token stop) const {
-  std::unique_lock lock(mutex_);
-  if (!changed_.wait(lock, stop, [this] { return ended_; }))
+  Lock lock(mutex_);
+  if (!changed_.Wait(lock, stop, [this]() REQUIRES(mutex_) { return ended_; }))
     return Status(Code::kCancelled, StrCat(arrival_.name, ": waiting for it was stopped"));
   return failure_;
 }
 
 Status ArrivingFile::WaitUntilSized(std::stop_token stop) const {
-  std::unique_lock lock(mutex_);
-  if (!changed_.wait(lock, stop, [this] { return sized_ || ended_; }))
+  Lock lock(mutex_);
+  if (!changed_.Wait(lock, stop, [this]() REQUIRES(mutex_) { return sized_ || ended_; }))
     return Status(Code::kCancelled, StrCat(arrival_.name, ": waiting for it was stopped"));
   return sized_ ? Status() : failure_;
 }
@@ -144,12 +145,12 @@ void ArrivingFile::Fetch(std::stop_token stop) {
   if (outcome.ok()) outcome = std::move(synced);
   if (outcome.ok()) outcome = CheckWhole();
   if (arrival_.progress) arrival_.progress(part_->state().bytes, size_, true);
-  const std::scoped_lock lock(mutex_);
+  const Lock lock(mutex_);
   ended_ = true;
   sized_ = sized_ || outcome.ok();
   size_ = outcome.ok() ? part_->state().size : size_.load();
   failure_ = std::move(outcome);
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 Status ArrivingFile::CheckKept(const std::stop_token& stop) {
@@ -157,7 +158,7 @@ Status ArrivingFile::CheckKept(const std::stop_token& stop) {
   ASSIGN_OR_RETURN(const std::uint32_t crc32c, HashWhatIsHere(nullptr, stop));
   if (crc32c == part_->state().crc32c) return {};
   RETURN_IF_ERROR(part_->Empty());
-  const std::scoped_lock lock(mutex_);
+  const Lock lock(mutex_);
   here_ = 0;
   sized_ = false;
   return {};
@@ -209,13 +210,13 @@ Status ArrivingFile::FetchWhole(std::stop_token stop) {
 /// Not where somebody has taken bytes of it, or counts on its size.
 std::unique_ptr<EncodedFile> ArrivingFile::Otherwise(const Status& failure) const {
   if (failure.code() == Code::kCancelled || !arrival_.decoded) return nullptr;
-  const std::scoped_lock lock(mutex_);
+  const Lock lock(mutex_);
   return sized_ ? nullptr : arrival_.decoded(failure);
 }
 
 Status ArrivingFile::FetchDecoded(EncodedFile& encoded, const std::stop_token& stop) {
   {
-    const std::scoped_lock lock(mutex_);
+    const Lock lock(mutex_);
     here_ = 0;
   }
   const auto came = [this](std::uint64_t bytes) {
@@ -287,11 +288,11 @@ Status ArrivingFile::CheckWhole() {
 
 void ArrivingFile::Publish(std::uint64_t bytes) {
   {
-    const std::scoped_lock lock(mutex_);
+    const Lock lock(mutex_);
     here_ = bytes;
     sized_ = sized_ || !arrival_.pin;
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
   if (arrival_.progress) arrival_.progress(bytes, size_, false);
 }
 

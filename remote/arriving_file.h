@@ -2,11 +2,9 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -14,6 +12,7 @@
 
 #include "base/byte_reader.h"
 #include "base/checksum.h"
+#include "base/mutex.h"
 #include "base/result.h"
 #include "remote/checksum_hasher.h"
 #include "remote/encoded_file.h"
@@ -92,12 +91,12 @@ class ArrivingFile final : public ByteFile {
   const std::unique_ptr<PartFile> part_;
   std::atomic<std::uint64_t> size_;
 
-  mutable std::mutex mutex_;  // for what follows
-  mutable std::condition_variable_any changed_;
-  std::uint64_t here_ = 0;  // bytes that readers may take from the part file
-  bool sized_ = false;
-  bool ended_ = false;  // the thread has; `failure_` says how
-  Status failure_;
+  mutable Mutex mutex_;
+  mutable ConditionVariable changed_;
+  std::uint64_t here_ GUARDED_BY(mutex_) = 0;  // bytes that readers may take from the part file
+  bool sized_ GUARDED_BY(mutex_) = false;
+  bool ended_ GUARDED_BY(mutex_) = false;  // the thread has; `failure_` says how
+  Status failure_ GUARDED_BY(mutex_);
 
   std::jthread thread_;  // last: it uses what stands above
 };

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/mutex.h"
 #include "base/str.h"
 #include "remote/http_address.h"
 #include "storage/local_file.h"
@@ -135,13 +136,13 @@ GcsAuth::GcsAuth(GcsCredentials credentials, GcsTokenTools tools)
 
 Result<std::optional<Secret>> GcsAuth::Token(std::stop_token stop) {
   if (anonymous()) return std::optional<Secret>();
-  std::unique_lock lock(mutex_);
+  Lock lock(mutex_);
   for (;;) {
     const nanoseconds now = tools_.means.clock->Monotonic();
     const bool good = token_ && now < token_->expires;
     if (good && (now < refresh_at_ || fetching_)) return std::optional(token_->text);
     if (!fetching_) break;
-    if (!changed_.wait(lock, stop, [this] { return !fetching_; }))
+    if (!changed_.Wait(lock, stop, [this]() REQUIRES(mutex_) { return !fetching_; }))
       return Status(Code::kCancelled, "waiting for an access token was stopped");
   }
   fetching_ = true;
@@ -150,7 +151,7 @@ Result<std::optional<Secret>> GcsAuth::Token(std::stop_token stop) {
   Result<GcsToken> fetched = FetchGcsToken(credentials_, tools_, clock_ahead, stop);
   lock.lock();
   fetching_ = false;
-  changed_.notify_all();
+  changed_.NotifyAll();
   const nanoseconds now = tools_.means.clock->Monotonic();
   if (!fetched.ok()) {
     // What is still good is better than nothing; the next request in half a minute tries again.
@@ -166,14 +167,14 @@ Result<std::optional<Secret>> GcsAuth::Token(std::stop_token stop) {
 }
 
 void GcsAuth::Reject(const Secret& token) {
-  const std::scoped_lock lock(mutex_);
+  const Lock lock(mutex_);
   if (token_ && token_->text == token) token_.reset();
 }
 
 bool GcsAuth::NoteServerTime(std::int64_t unix_seconds) {
   const seconds ahead(unix_seconds - tools_.means.clock->UnixMillis() / 1000);
   if (std::chrono::abs(ahead) < kClockTolerance) return false;
-  const std::scoped_lock lock(mutex_);
+  const Lock lock(mutex_);
   if (std::chrono::abs(ahead - clock_ahead_) >= kClockTolerance) {
     LogWarning(StrCat("this machine's clock is ", std::chrono::abs(ahead).count(), " seconds ",
                       ahead.count() > 0 ? "behind" : "ahead of",

@@ -3,14 +3,13 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
 
+#include "base/mutex.h"
 #include "base/result.h"
 #include "remote/gcs_credentials.h"
 #include "remote/gcs_token.h"
@@ -76,12 +75,12 @@ class GcsAuth {
  private:
   const GcsCredentials credentials_;
   const GcsTokenTools tools_;
-  std::mutex mutex_;  // for what follows; not held while a token is fetched
-  std::condition_variable_any changed_;
-  std::optional<GcsToken> token_;
-  std::chrono::nanoseconds refresh_at_{0};
-  bool fetching_ = false;
-  std::chrono::seconds clock_ahead_{0};
+  Mutex mutex_;  // not held while a token is fetched
+  ConditionVariable changed_;
+  std::optional<GcsToken> token_ GUARDED_BY(mutex_);
+  std::chrono::nanoseconds refresh_at_ GUARDED_BY(mutex_){0};
+  bool fetching_ GUARDED_BY(mutex_) = false;
+  std::chrono::seconds clock_ahead_ GUARDED_BY(mutex_){0};
 };
 
 }  // namespace pipeline

@@ -1,9 +1,9 @@
 #include "remote/http_client.h"
 
 #include <algorithm>
-#include <mutex>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "base/str.h"
 #include "remote/http_address.h"
 #include "remote/http_transfer.h"
@@ -26,7 +26,7 @@ class Pool {
 
   /// The one that spoke to `server` last, or a new one.
   std::unique_ptr<HttpTransfer> Take(std::string_view server) {
-    const std::scoped_lock lock(mutex_);
+    const Lock lock(mutex_);
     const auto found =
         std::find_if(idle_.rbegin(), idle_.rend(), [&](const Idle& idle) { return idle.server == server; });
     if (found == idle_.rend()) return std::make_unique<HttpTransfer>(sessions_, limits_, rate_);
@@ -38,7 +38,7 @@ class Pool {
   void GiveBack(std::string server, std::unique_ptr<HttpTransfer> transfer) {
     transfer->End();
     std::unique_ptr<HttpTransfer> oldest;  // its connections are closed after the lock is given back
-    const std::scoped_lock lock(mutex_);
+    const Lock lock(mutex_);
     idle_.push_back({std::move(server), std::move(transfer)});
     if (idle_.size() <= kMaxIdle) return;
     oldest = std::move(idle_.front().transfer);
@@ -54,8 +54,8 @@ class Pool {
   const HttpLimits limits_;
   RateLimit rate_;
   const std::shared_ptr<HttpSessions> sessions_;  // shared with the transfers
-  std::mutex mutex_;
-  std::vector<Idle> idle_;  // the last used at the end
+  Mutex mutex_;
+  std::vector<Idle> idle_ GUARDED_BY(mutex_);  // the last used at the end
 };
 
 /// A transfer on loan.

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <mutex>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "base/str.h"
 #include "remote/http_address.h"
 #include "remote/http_text.h"
@@ -44,15 +44,16 @@ class HttpSessions {
   CURLSH* share() const { return share_; }
 
  private:
-  static void Lock(CURL*, curl_lock_data data, curl_lock_access, void* self) {
+  // Taken in one call of libcurl and given back in another.
+  static void Lock(CURL*, curl_lock_data data, curl_lock_access, void* self) NO_THREAD_SAFETY_ANALYSIS {
     static_cast<HttpSessions*>(self)->mutexes_[data].lock();
   }
-  static void Unlock(CURL*, curl_lock_data data, void* self) {
+  static void Unlock(CURL*, curl_lock_data data, void* self) NO_THREAD_SAFETY_ANALYSIS {
     static_cast<HttpSessions*>(self)->mutexes_[data].unlock();
   }
 
   CURLSH* const share_;
-  std::array<std::mutex, CURL_LOCK_DATA_LAST> mutexes_;
+  std::array<Mutex, CURL_LOCK_DATA_LAST> mutexes_;
 };
 
 std::shared_ptr<HttpSessions> NewHttpSessions() {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/mutex.h"
 #include "base/str.h"
 #include "remote/http_facts.h"
 #include "remote/paced_file.h"
@@ -37,7 +38,7 @@ class MirroredFile::Reader final : public ByteReader {
       reader_.reset();
       if (refuses_part) return failed_ = std::move(got).status();
       failed_ =
-          GoOn(got.ok() ? Status(Code::kUnavailable, StrCat(ShownUrl(file_.addresses_[address_].url),
+          GoOn(got.ok() ? Status(Code::kUnavailable, StrCat(ShownUrl(file_.UrlOf(address_)),
                                                             ": ended at byte ", at_, " of ", file_.size()))
                         : std::move(got).status());
     }
@@ -69,7 +70,7 @@ class MirroredFile::Reader final : public ByteReader {
     if (failure.code() == Code::kCancelled) return failure;
     const std::optional<std::size_t> next = file_.After(address_, failure);
     if (!next) return failure;
-    const bool all_tried = ++tried_ >= file_.addresses_.size() || *next == address_;
+    const bool all_tried = ++tried_ >= file_.count_ || *next == address_;
     address_ = *next;
     if (!all_tried) return {};
     tried_ = 0;
@@ -90,7 +91,13 @@ class MirroredFile::Reader final : public ByteReader {
 
 MirroredFile::MirroredFile(std::vector<std::string> urls, std::uint64_t size, OpenAddress open, Note note,
                            const RetryMeans& means)
-    : size_(size), sizes_({size}), open_(std::move(open)), note_(std::move(note)), means_(means) {
+    : size_(size),
+      count_(urls.size()),
+      sizes_({size}),
+      open_(std::move(open)),
+      note_(std::move(note)),
+      means_(means) {
+  const Lock lock(mutex_);
   for (std::string& url : urls) addresses_.emplace_back().url = std::move(url);
 }
 
@@ -104,7 +111,7 @@ Result<std::shared_ptr<const RangedFile>> MirroredFile::FileAt(std::size_t addre
   std::string url;
   bool is_last = false;
   {
-    const std::scoped_lock lock(mutex_);
+    const Lock lock(mutex_);
     const Address& known = addresses_[address];
     if (!known.dead.ok()) return known.dead;
     if (known.file) return known.file;
@@ -117,12 +124,17 @@ Result<std::shared_ptr<const RangedFile>> MirroredFile::FileAt(std::size_t addre
     return Status(Code::kFailedPrecondition, StrCat(ShownUrl(url), ": has ", file->size(), " bytes, and not ",
                                                     size_.load(), " as the others"))
         .With(std::make_shared<OtherSize>(file->size()));
-  const std::scoped_lock lock(mutex_);
+  const Lock lock(mutex_);
   return addresses_[address].file = std::move(file);
 }
 
+std::string MirroredFile::UrlOf(std::size_t address) const {
+  const Lock lock(mutex_);
+  return addresses_[address].url;
+}
+
 std::size_t MirroredFile::Current() const {
-  const std::scoped_lock lock(mutex_);
+  const Lock lock(mutex_);
   return current_;
 }
 
@@ -130,7 +142,7 @@ std::optional<std::size_t> MirroredFile::After(std::size_t address, const Status
   std::string line;
   std::optional<std::size_t> next;
   {
-    const std::scoped_lock lock(mutex_);
+    const Lock lock(mutex_);
     Address& failed = addresses_[address];
     const auto* const size = failure.Detail<OtherSize>();
     const bool is_slow = failure.Detail<SlowServer>() != nullptr;
@@ -141,7 +153,7 @@ std::optional<std::size_t> MirroredFile::After(std::size_t address, const Status
       failed.file = nullptr;
     else if (failure.code() != Code::kUnavailable && failed.dead.ok())
       failed.dead = failure;
-    const auto look = [&](std::size_t steps, bool slow_too) {
+    const auto look = [&](std::size_t steps, bool slow_too) REQUIRES(mutex_) {
       for (std::size_t step = 1; step <= steps && !next; ++step) {
         const std::size_t other = (address + step) % addresses_.size();
         const Address& its = addresses_[other];
@@ -163,12 +175,12 @@ std::optional<std::size_t> MirroredFile::After(std::size_t address, const Status
 }
 
 void MirroredFile::Gave(std::size_t address) const {
-  const std::scoped_lock lock(mutex_);
+  const Lock lock(mutex_);
   addresses_[address].gave = true;
 }
 
 bool MirroredFile::TakeOtherSize() {
-  const std::scoped_lock lock(mutex_);
+  const Lock lock(mutex_);
   bool is_taken = false;
   for (std::size_t i = 0; i < addresses_.size() && !is_taken; ++i) {
     const Address& address = addresses_[i];
@@ -181,7 +193,7 @@ bool MirroredFile::TakeOtherSize() {
 }
 
 std::vector<std::string> MirroredFile::EncodedAddresses() const {
-  const std::scoped_lock lock(mutex_);
+  const Lock lock(mutex_);
   std::vector<std::string> urls;
   for (const Address& address : addresses_)
     if (address.dead.Detail<EncodedBody>() != nullptr) urls.push_back(address.url);
@@ -189,7 +201,7 @@ std::vector<std::string> MirroredFile::EncodedAddresses() const {
 }
 
 bool MirroredFile::Distrust(bool all_came_from_here) {
-  std::unique_lock lock(mutex_);
+  Lock lock(mutex_);
   std::size_t gave = 0, alive = 0, last = current_;
   for (std::size_t i = 0; i < addresses_.size(); ++i)
     if (addresses_[i].gave) ++gave, last = i;

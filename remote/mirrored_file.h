@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <stop_token>
@@ -13,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/mutex.h"
 #include "remote/ranged_file.h"
 #include "remote/retry.h"
 
@@ -63,19 +63,21 @@ class MirroredFile final : public RangedFile {
 
   Result<std::shared_ptr<const RangedFile>> FileAt(std::size_t address, std::stop_token stop) const;
   std::size_t Current() const;
+  std::string UrlOf(std::size_t address) const;
   /// Where to go on after `failure` of an address; absent where none is left.
   std::optional<std::size_t> After(std::size_t address, const Status& failure) const;
   void Gave(std::size_t address) const;
 
   std::atomic<std::uint64_t> size_;
+  const std::size_t count_;        // of addresses
   std::set<std::uint64_t> sizes_;  // that were taken
   const OpenAddress open_;
   const Note note_;
   const RetryMeans means_;
-  mutable std::mutex mutex_;  // for what follows
-  mutable std::vector<Address> addresses_;
-  mutable std::size_t current_ = 0;
-  std::size_t mixed_ = 0;  // how often the bytes of several were not the file
+  mutable Mutex mutex_;
+  mutable std::vector<Address> addresses_ GUARDED_BY(mutex_);
+  mutable std::size_t current_ GUARDED_BY(mutex_) = 0;
+  std::size_t mixed_ GUARDED_BY(mutex_) = 0;  // how often the bytes of several were not the file
 };
 
 }  // namespace pipeline

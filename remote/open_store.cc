@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/mutex.h"
 #include "base/str.h"
 #include "remote/gcs_place.h"
 #include "remote/gcs_reader.h"
@@ -98,7 +99,7 @@ std::string OwnSpool(const EnvironmentLookup& environment) {
 }
 
 Result<std::shared_ptr<GcsClient>> StoreOpener::Gcs() {
-  const std::scoped_lock lock(mutex_);  // also while credentials are looked for: the others need them too
+  const Lock lock(mutex_);  // also while credentials are looked for: the others need them too
   if (gcs_) return gcs_;
   GcsSettings settings;
   settings.user_project = options_.user_project;

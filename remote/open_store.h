@@ -5,13 +5,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/result.h"
 #include "remote/encoded_file.h"
 #include "remote/gcs_auth.h"
@@ -53,8 +53,8 @@ class StoreOpener {
 
  private:
   const StoreOptions options_;
-  std::mutex mutex_;
-  std::shared_ptr<GcsClient> gcs_;  // shared with the stores; null before the first bucket
+  Mutex mutex_;
+  std::shared_ptr<GcsClient> gcs_ GUARDED_BY(mutex_);  // shared with the stores; null before the first bucket
 };
 
 /// The same by the one opener of the process, with the defaults above.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/mutex.h"
 #include "base/str.h"
 
 namespace pipeline {
@@ -76,7 +77,7 @@ Result<std::unique_ptr<ByteReader>> PacedFile::OpenRange(std::uint64_t begin, st
 void PacedFile::Say(const std::string& line) const {
   {
     const std::chrono::nanoseconds now = pace_.clock->Monotonic();
-    const std::scoped_lock lock(mutex_);
+    const Lock lock(mutex_);
     if (has_said_ && now - said_at_ < pace_.least.over) return;
     has_said_ = true;
     said_at_ = now;

@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <stop_token>
 #include <string>
 #include <string_view>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "remote/ranged_file.h"
 
 namespace pipeline {
@@ -51,9 +51,9 @@ class PacedFile final : public RangedFile {
 
   const std::shared_ptr<const RangedFile> file_;
   const Pace pace_;
-  mutable std::mutex mutex_;  // for what follows
-  mutable bool has_said_ = false;
-  mutable std::chrono::nanoseconds said_at_{0};
+  mutable Mutex mutex_;
+  mutable bool has_said_ GUARDED_BY(mutex_) = false;
+  mutable std::chrono::nanoseconds said_at_ GUARDED_BY(mutex_){0};
 };
 
 }  // namespace pipeline

@@ -1,15 +1,15 @@
 #include "remote/parallel_file.h"
 
 #include <algorithm>
-#include <condition_variable>
 #include <cstring>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include "base/mutex.h"
 
 namespace pipeline {
 
@@ -70,12 +70,12 @@ class Reader final : public ByteReader {
 
   /// Waits for the part that begins at `at_`.
   void NextPart() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return parts_.contains(at_); });
+    Lock lock(mutex_);
+    changed_.Wait(lock, [this]() REQUIRES(mutex_) { return parts_.contains(at_); });
     Part part = std::move(parts_.extract(at_).mapped());
     wanted_ = at_ + part.bytes.size();
     lock.unlock();
-    changed_.notify_all();
+    changed_.NotifyAll();
     if (part.failure.ok()) {
       current_ = std::move(part.bytes);
       taken_ = 0;
@@ -92,8 +92,8 @@ class Reader final : public ByteReader {
     for (;;) {
       std::uint64_t begin = 0;
       {
-        std::unique_lock lock(mutex_);
-        changed_.wait(lock, [&] {
+        Lock lock(mutex_);
+        changed_.Wait(lock, [&]() REQUIRES(mutex_) {
           return is_ending_ || next_ == file_.size() || (next_ < wanted_ + ahead && next_ < file_.size());
         });
         if (is_ending_ || next_ == file_.size()) return;
@@ -103,11 +103,11 @@ class Reader final : public ByteReader {
       Part part = FetchPart(begin, std::min(begin + part_bytes_, file_.size()));
       const bool failed = !part.failure.ok();
       {
-        const std::scoped_lock lock(mutex_);
+        const Lock lock(mutex_);
         parts_.emplace(begin, std::move(part));
         if (failed) is_ending_ = true;  // of what follows nothing is used
       }
-      changed_.notify_all();
+      changed_.NotifyAll();
       if (failed) return;
     }
   }
@@ -124,13 +124,14 @@ class Reader final : public ByteReader {
   void EndThreads() {
     stop_.request_stop();
     {
-      const std::scoped_lock lock(mutex_);
+      const Lock lock(mutex_);
       is_ending_ = true;
     }
-    changed_.notify_all();
+    changed_.NotifyAll();
     for (std::thread& thread : threads_) thread.join();
     threads_.clear();
     stops_.reset();
+    const Lock lock(mutex_);
     parts_.clear();
   }
 
@@ -148,12 +149,12 @@ class Reader final : public ByteReader {
   std::unique_ptr<ByteReader> single_;  // null while there are threads
   Status failed_;                       // every further answer
 
-  std::mutex mutex_;  // for what follows
-  std::condition_variable changed_;
-  std::map<std::uint64_t, Part> parts_;  // that came, by where they begin
-  std::uint64_t next_;                   // where the first begins that nobody has begun
-  std::uint64_t wanted_ = at_;           // all before it was taken
-  bool is_ending_ = false;
+  Mutex mutex_;
+  ConditionVariable changed_;
+  std::map<std::uint64_t, Part> parts_ GUARDED_BY(mutex_);  // that came, by where they begin
+  std::uint64_t next_ GUARDED_BY(mutex_);                   // where the first begins that nobody has begun
+  std::uint64_t wanted_ GUARDED_BY(mutex_) = at_;           // all before it was taken
+  bool is_ending_ GUARDED_BY(mutex_) = false;
 
   const std::stop_token outer_;
   std::stop_source stop_;  // the caller's stop, or the end of this reader

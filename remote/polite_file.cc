@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/mutex.h"
 #include "base/str.h"
 
 namespace pipeline {
@@ -62,12 +63,12 @@ class Reader final : public ByteReader {
 
 Result<std::unique_ptr<ServerGate::Place>> ServerGate::Enter(const std::string& server, int most,
                                                              std::stop_token stop) {
-  std::unique_lock lock(mutex_);
-  const auto has_room = [&] {
+  Lock lock(mutex_);
+  const auto has_room = [&]() REQUIRES(mutex_) {
     const auto found = under_way_.find(server);
     return found == under_way_.end() || found->second < std::max(most, 1);
   };
-  if (!left_.wait(lock, stop, has_room))
+  if (!left_.Wait(lock, stop, has_room))
     return Status(Code::kCancelled, StrCat(server, ": was stopped before its turn came"));
   ++under_way_[server];
   return std::make_unique<Place>(*this, server);
@@ -75,10 +76,10 @@ Result<std::unique_ptr<ServerGate::Place>> ServerGate::Enter(const std::string& 
 
 void ServerGate::Leave(const std::string& server) {
   {
-    const std::scoped_lock lock(mutex_);
+    const Lock lock(mutex_);
     if (--under_way_[server] == 0) under_way_.erase(server);
   }
-  left_.notify_all();
+  left_.NotifyAll();
 }
 
 Result<std::unique_ptr<ByteReader>> PoliteFile::OpenRange(std::uint64_t begin, std::uint64_t end,

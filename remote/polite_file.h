@@ -1,14 +1,13 @@
 // How many transfers a server is asked for at once, and how fast they may be.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <stop_token>
 #include <string>
 
+#include "base/mutex.h"
 #include "base/result.h"
 #include "remote/ranged_file.h"
 #include "remote/rate_limit.h"
@@ -37,9 +36,9 @@ class ServerGate {
  private:
   void Leave(const std::string& server);
 
-  std::mutex mutex_;
-  std::condition_variable_any left_;
-  std::map<std::string, int> under_way_;  // under the mutex
+  Mutex mutex_;
+  ConditionVariable left_;
+  std::map<std::string, int> under_way_ GUARDED_BY(mutex_);
 };
 
 /// A file whose readers wait for their turn at its server and keep to a rate.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/mutex.h"
 #include "base/result.h"
 
 namespace pipeline {
@@ -17,7 +18,7 @@ void RateLimit::Take(std::uint64_t bytes) {
   if (bytes_per_second_ == 0) return;
   const double nanoseconds = static_cast<double>(bytes) * 1e9 / static_cast<double>(bytes_per_second_);
   const std::chrono::nanoseconds now = clock_.Monotonic();
-  const std::scoped_lock lock(mutex_);
+  const Lock lock(mutex_);
   paid_until_ = std::max(paid_until_, now - kSaved) + std::chrono::nanoseconds(std::int64_t(nanoseconds));
 }
 
@@ -25,7 +26,7 @@ Status RateLimit::Wait(const std::stop_token& stop) {
   while (bytes_per_second_ != 0) {
     std::chrono::nanoseconds ahead;
     {
-      const std::scoped_lock lock(mutex_);
+      const Lock lock(mutex_);
       ahead = paid_until_ - clock_.Monotonic();
     }
     if (ahead <= std::chrono::nanoseconds(0)) break;

@@ -3,10 +3,10 @@
 
 #include <chrono>
 #include <cstdint>
-#include <mutex>
 #include <stop_token>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "remote/retry.h"
 
 namespace pipeline {
@@ -28,8 +28,8 @@ class RateLimit {
   const std::uint64_t bytes_per_second_;
   const Clock& clock_;
   Pause& pause_;
-  std::mutex mutex_;
-  std::chrono::nanoseconds paid_until_{0};  // under the mutex
+  Mutex mutex_;
+  std::chrono::nanoseconds paid_until_ GUARDED_BY(mutex_){0};
 };
 
 }  // namespace pipeline

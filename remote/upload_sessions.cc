@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/file_descriptor.h"
+#include "base/mutex.h"
 #include "base/str.h"
 #include "base/uninterrupted.h"
 #include "remote/http_text.h"
@@ -150,7 +151,7 @@ Status WriteLines(const FileDescriptor& file, const std::string& path, const std
 }  // namespace
 
 Result<std::string> UploadSessions::Begin(const Secret& uri, const UploadKey& key) {
-  const std::scoped_lock lock(mutex_);
+  const Lock lock(mutex_);
   ASSIGN_OR_RETURN(const FileDescriptor file, OpenLocked(path_, true));
   ASSIGN_OR_RETURN(std::vector<Line> lines, ReadLines(file, path_));
   std::string id = NewTemporaryName(kSession);
@@ -160,7 +161,7 @@ Result<std::string> UploadSessions::Begin(const Secret& uri, const UploadKey& ke
 }
 
 Status UploadSessions::Note(std::string_view id, const std::vector<SpoolSum>& sums) {
-  const std::scoped_lock lock(mutex_);
+  const Lock lock(mutex_);
   ASSIGN_OR_RETURN(const FileDescriptor file, OpenLocked(path_, true));
   ASSIGN_OR_RETURN(std::vector<Line> lines, ReadLines(file, path_));
   for (Line& line : lines)
@@ -169,7 +170,7 @@ Status UploadSessions::Note(std::string_view id, const std::vector<SpoolSum>& su
 }
 
 Status UploadSessions::End(std::string_view id) {
-  const std::scoped_lock lock(mutex_);
+  const Lock lock(mutex_);
   ASSIGN_OR_RETURN(const FileDescriptor file, OpenLocked(path_, true));
   ASSIGN_OR_RETURN(std::vector<Line> lines, ReadLines(file, path_));
   std::erase_if(lines, [&](const Line& line) { return line.id == id; });
@@ -177,7 +178,7 @@ Status UploadSessions::End(std::string_view id) {
 }
 
 Status UploadSessions::Leave(std::string_view id) {
-  const std::scoped_lock lock(mutex_);
+  const Lock lock(mutex_);
   ASSIGN_OR_RETURN(const FileDescriptor file, OpenLocked(path_, true));
   ASSIGN_OR_RETURN(std::vector<Line> lines, ReadLines(file, path_));
   for (Line& line : lines)
@@ -187,7 +188,7 @@ Status UploadSessions::Leave(std::string_view id) {
 
 Result<std::optional<TakenSession>> UploadSessions::TakeOver(const UploadKey& key,
                                                              std::vector<Secret>& others) {
-  const std::scoped_lock lock(mutex_);
+  const Lock lock(mutex_);
   std::optional<TakenSession> taken;
   Result<FileDescriptor> file = OpenLocked(path_, false);
   if (!file.ok() && file.status().code() == Code::kNotFound) return taken;
@@ -211,7 +212,7 @@ Result<std::optional<TakenSession>> UploadSessions::TakeOver(const UploadKey& ke
 }
 
 Result<std::vector<Secret>> UploadSessions::TakeAbandoned() {
-  const std::scoped_lock lock(mutex_);
+  const Lock lock(mutex_);
   std::vector<Secret> taken;
   Result<FileDescriptor> file = OpenLocked(path_, false);
   if (!file.ok() && file.status().code() == Code::kNotFound) return taken;

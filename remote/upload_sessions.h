@@ -2,12 +2,12 @@
 // process that was killed leaves them there for another one, which goes on with them or ends them.
 #pragma once
 
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/result.h"
 #include "remote/secret.h"
 #include "remote/spool.h"
@@ -56,7 +56,7 @@ class UploadSessions {
 
  private:
   const std::string path_;
-  std::mutex mutex_;  // one of this process at a time at the file
+  Mutex mutex_;  // one of this process at a time at the file
 };
 
 }  // namespace pipeline

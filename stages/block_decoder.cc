@@ -1,16 +1,15 @@
 #include "stages/block_decoder.h"
 
 #include <algorithm>
-#include <condition_variable>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "base/damaged_bytes.h"
+#include "base/mutex.h"
 
 namespace pipeline {
 
@@ -40,8 +39,8 @@ class BlockDecoder : public ByteReader {
       if (used_ == 0) return std::size_t{0};
       Slot& slot = slots_[front_];
       {
-        std::unique_lock lock(mutex_);
-        decoded_.wait(lock, stop_.get_token(), [&slot] { return slot.done; });
+        Lock lock(mutex_);
+        decoded_.Wait(lock, stop_.get_token(), [&slot] { return slot.done; });
         if (stop_.stop_requested()) return Status(Code::kCancelled, "stopped");
       }
       if (given_ < slot.text.size()) {
@@ -75,11 +74,11 @@ class BlockDecoder : public ByteReader {
       slot.text.clear();
       next_ = slot.status.ok() ? next_ + 1 : index_.blocks.size();
       ++used_;
-      const std::lock_guard lock(mutex_);
+      const Lock lock(mutex_);
       slot.done = !slot.status.ok();
       if (slot.done) continue;
       waiting_.push_back(&slot);
-      read_.notify_one();
+      read_.NotifyOne();
     }
   }
 
@@ -99,8 +98,9 @@ class BlockDecoder : public ByteReader {
 
   void Decode() {
     const std::stop_token stop = stop_.get_token();
-    std::unique_lock lock(mutex_);
-    while (read_.wait(lock, stop, [this] { return !waiting_.empty(); }) && !stop.stop_requested()) {
+    Lock lock(mutex_);
+    while (read_.Wait(lock, stop, [this]() REQUIRES(mutex_) { return !waiting_.empty(); }) &&
+           !stop.stop_requested()) {
       Slot& slot = *waiting_.front();
       waiting_.pop_front();
       lock.unlock();
@@ -112,7 +112,7 @@ class BlockDecoder : public ByteReader {
       }
       lock.lock();
       slot.done = true;
-      decoded_.notify_one();
+      decoded_.NotifyOne();
     }
   }
 
@@ -130,10 +130,10 @@ class BlockDecoder : public ByteReader {
   std::size_t used_ = 0;
   std::size_t given_ = 0;  // of the front slot's text
 
-  std::mutex mutex_;
-  std::condition_variable_any read_;
-  std::condition_variable_any decoded_;
-  std::deque<Slot*> waiting_;  // guarded by mutex_
+  Mutex mutex_;
+  ConditionVariable read_;
+  ConditionVariable decoded_;
+  std::deque<Slot*> waiting_ GUARDED_BY(mutex_);
 
   std::vector<std::jthread> threads_;  // last: they use all of the above
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/mutex.h"
 #include "base/str.h"
 
 namespace pipeline {
@@ -36,19 +37,20 @@ void CommandRun::Abandon() {
 }
 
 Result<std::string> CommandRun::Read() {
-  std::unique_lock lock(mutex_);
+  Lock lock(mutex_);
   std::uint64_t seen = progress_;
   auto deadline = std::chrono::steady_clock::now() + timeout_;
   while (output_.empty() && !ended_) {
-    const bool news = changed_.wait_until(
-        lock, deadline, [&] { return !output_.empty() || ended_.has_value() || progress_ != seen; });
+    const bool news = changed_.WaitUntil(lock, deadline, [&]() REQUIRES(mutex_) {
+      return !output_.empty() || ended_.has_value() || progress_ != seen;
+    });
     if (progress_ != seen) {
       seen = progress_;
       deadline = std::chrono::steady_clock::now() + timeout_;
     } else if (!news) {
       timed_out_ = true;
       stop_.request_stop();
-      changed_.wait(lock, [&] { return ended_.has_value(); });
+      changed_.Wait(lock, [&]() REQUIRES(mutex_) { return ended_.has_value(); });
     }
   }
   // After a failure what is still there is of no use, and how much there is, is chance.
@@ -56,14 +58,14 @@ Result<std::string> CommandRun::Read() {
   if (output_.empty()) return std::string();
   std::string chunk = std::move(output_.front());
   output_.pop_front();
-  changed_.notify_all();
+  changed_.NotifyAll();
   return chunk;
 }
 
 void CommandRun::Progress() {
-  const std::scoped_lock lock(mutex_);
+  const Lock lock(mutex_);
   ++progress_;
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 void CommandRun::RunChild() {
@@ -82,9 +84,9 @@ void CommandRun::RunChild() {
   } else {
     outcome = std::move(started).status();
   }
-  const std::scoped_lock lock(mutex_);
+  const Lock lock(mutex_);
   ended_ = std::move(outcome);
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 void CommandRun::WriteInput(ChildProcess& child) {
@@ -107,7 +109,7 @@ void CommandRun::WriteInput(ChildProcess& child) {
     if (!failure.ok()) break;
   }
   {
-    const std::scoped_lock lock(mutex_);
+    const Lock lock(mutex_);
     if (failure.code() == Code::kUnavailable)
       input_refused_ = true;
     else if (!broken_)
@@ -122,7 +124,7 @@ void CommandRun::ReadOutput(ChildProcess& child) {
   while (true) {
     std::string chunk(kChunkBytes, '\0');
     Result<std::size_t> got = child.Read(chunk, stop);
-    std::unique_lock lock(mutex_);
+    Lock lock(mutex_);
     if (!got.ok()) {
       if (!broken_) broken_ = std::move(got).status();
       break;
@@ -130,16 +132,16 @@ void CommandRun::ReadOutput(ChildProcess& child) {
     if (*got == 0) return;
     chunk.resize(*got);
     ++progress_;
-    changed_.wait(lock, stop, [this] { return output_.size() < kChunks; });
+    changed_.Wait(lock, stop, [this]() REQUIRES(mutex_) { return output_.size() < kChunks; });
     output_.push_back(std::move(chunk));
-    changed_.notify_all();
+    changed_.NotifyAll();
   }
   stop_.request_stop();
 }
 
 /// What becomes of the run, in the order of how much each says about the cause.
 Status CommandRun::Verdict(const Result<ChildExit>& exit) {
-  const std::scoped_lock lock(mutex_);
+  const Lock lock(mutex_);
   if (wanted_stop_.stop_requested()) return Status(Code::kCancelled, "stopped");
   if (broken_ && broken_->code() != Code::kCancelled) return *broken_;
   if (timed_out_) {

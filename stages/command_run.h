@@ -2,12 +2,10 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -16,6 +14,7 @@
 #include <vector>
 
 #include "base/child_process.h"
+#include "base/mutex.h"
 #include "base/result.h"
 
 namespace pipeline {
@@ -59,14 +58,14 @@ class CommandRun {
   const std::stop_token wanted_stop_;
   std::stop_source stop_;  // of both threads: the caller's stop, a time-out, a failure
 
-  std::mutex mutex_;  // guards what follows
-  std::condition_variable_any changed_;
-  std::deque<std::string> output_;  // at most kChunks
-  std::uint64_t progress_ = 0;
-  bool timed_out_ = false;
-  bool input_refused_ = false;    // the command closed its stdin before it was given all
-  std::optional<Status> broken_;  // what the feed, or a pipe, failed with
-  std::optional<Status> ended_;   // the outcome
+  Mutex mutex_;
+  ConditionVariable changed_;
+  std::deque<std::string> output_ GUARDED_BY(mutex_);  // at most kChunks
+  std::uint64_t progress_ GUARDED_BY(mutex_) = 0;
+  bool timed_out_ GUARDED_BY(mutex_) = false;
+  bool input_refused_ GUARDED_BY(mutex_) = false;    // the command closed its stdin before it was given all
+  std::optional<Status> broken_ GUARDED_BY(mutex_);  // what the feed, or a pipe, failed with
+  std::optional<Status> ended_ GUARDED_BY(mutex_);   // the outcome
 
   std::string said_;  // written before ended_ is set, read after
   std::optional<std::stop_callback<std::function<void()>>> relay_;

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <deque>
-#include <mutex>
 #include <optional>
 #include <utility>
 
 #include "base/digest.h"
+#include "base/mutex.h"
 #include "base/str.h"
 #include "dag/unit_id.h"
 #include "stages/command_run.h"
@@ -39,7 +39,7 @@ class Unanswered {
 
   /// Takes the heads and columns of `batch`; its text must be gone.
   Status Add(Batch batch) {
-    const std::scoped_lock lock(mutex_);
+    const Lock lock(mutex_);
     if (batch.size() == 0) return {};
     bytes_ += BytesOf(batch);
     batches_.push_back(std::move(batch));
@@ -52,7 +52,7 @@ class Unanswered {
 
   /// Appends the oldest to `out`; false where there is none.
   bool Take(Batch& out) {
-    const std::scoped_lock lock(mutex_);
+    const Lock lock(mutex_);
     if (batches_.empty()) return false;
     out.AppendRow(batches_.front(), row_);
     if (++row_ == batches_.front().size()) {
@@ -70,19 +70,19 @@ class Unanswered {
   }
 
   const std::size_t max_bytes_;
-  std::mutex mutex_;
-  std::deque<Batch> batches_;  // with the bytes and the row in front, guarded by mutex_
-  std::size_t bytes_ = 0;
-  std::size_t row_ = 0;  // of the first batch
+  Mutex mutex_;
+  std::deque<Batch> batches_ GUARDED_BY(mutex_);  // with the bytes and the row in front, guarded by mutex_
+  std::size_t bytes_ GUARDED_BY(mutex_) = 0;
+  std::size_t row_ GUARDED_BY(mutex_) = 0;  // of the first batch
 };
 
 /// What the writing thread knows of the records so far.
 struct FeedState {
-  std::mutex mutex;
-  StageCounts origin;                            // of stage 0, not handed on yet
-  std::uint64_t records = 0;                     // given, or about to be
-  std::uint64_t new_records = 0, new_bytes = 0;  // the same, not handed on yet
-  std::optional<PartitionEnd> end;
+  Mutex mutex;
+  StageCounts origin GUARDED_BY(mutex);                            // of stage 0, not handed on yet
+  std::uint64_t records GUARDED_BY(mutex) = 0;                     // given, or about to be
+  std::uint64_t new_records GUARDED_BY(mutex) = 0, new_bytes = 0;  // the same, not handed on yet
+  std::optional<PartitionEnd> end GUARDED_BY(mutex);
 };
 
 class ExecSource final : public Source {
@@ -108,7 +108,7 @@ class ExecSource final : public Source {
     StageCounts& own = batch.counts[request_.stage];
     own.records_out = batch.size();
     own.bytes_out = batch.text.bytes();
-    const std::scoped_lock lock(feed_.mutex);
+    const Lock lock(feed_.mutex);
     own.records_in = std::exchange(feed_.new_records, 0);
     own.bytes_in = std::exchange(feed_.new_bytes, 0);
     batch.counts[0] += std::exchange(feed_.origin, {});
@@ -139,7 +139,7 @@ class ExecSource final : public Source {
       if (Status framed = AppendExecLine(rule_.framing, batch.text[row], bytes); !framed.ok())
         return std::move(framed).Annotate(StrCat("record ", batch.heads[row].index));
     {
-      const std::scoped_lock lock(feed_.mutex);
+      const Lock lock(feed_.mutex);
       feed_.origin += batch.counts[0];
       feed_.records += batch.size();
       feed_.new_records += batch.size();
@@ -224,7 +224,7 @@ class ExecSource final : public Source {
   /// How many records the command has been given. Not to be held locked while the run is abandoned: the
   /// writing thread takes the same lock on its way to the end.
   std::uint64_t Given() {
-    const std::scoped_lock lock(feed_.mutex);
+    const Lock lock(feed_.mutex);
     return feed_.records;
   }
 

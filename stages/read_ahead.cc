@@ -1,11 +1,11 @@
 #include "stages/read_ahead.h"
 
 #include <array>
-#include <condition_variable>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
+
+#include "base/mutex.h"
 
 namespace pipeline {
 
@@ -23,13 +23,13 @@ class ReadAhead::Ring {
   ~Ring() { stop_.request_stop(); }  // thread_ joins
 
   Result<std::string_view> Next() {
-    std::unique_lock lock(mutex_);
+    Lock lock(mutex_);
     if (std::exchange(lent_, false)) {
       front_ = (front_ + 1) % kSlots;
       --filled_;
-      changed_.notify_all();
+      changed_.NotifyAll();
     }
-    changed_.wait(lock, stop_.get_token(), [this] { return filled_ > 0 || ended_; });
+    changed_.Wait(lock, stop_.get_token(), [this]() REQUIRES(mutex_) { return filled_ > 0 || ended_; });
     if (stop_.stop_requested()) return Status(Code::kCancelled, "stopped");
     if (filled_ == 0) {
       if (!failure_.ok()) return failure_;
@@ -47,8 +47,8 @@ class ReadAhead::Ring {
   };
 
   void Run() {
-    std::unique_lock lock(mutex_);
-    while (changed_.wait(lock, stop_.get_token(), [this] { return filled_ < kSlots; }) &&
+    Lock lock(mutex_);
+    while (changed_.Wait(lock, stop_.get_token(), [this]() REQUIRES(mutex_) { return filled_ < kSlots; }) &&
            !stop_.stop_requested()) {
       Slot& slot = slots_[(front_ + filled_) % kSlots];
       lock.unlock();  // the caller does not touch an unfilled slot
@@ -60,7 +60,7 @@ class ReadAhead::Ring {
         slot.size = *got;
         ++filled_;
       }
-      changed_.notify_all();
+      changed_.NotifyAll();
       if (ended_) return;
     }
   }
@@ -68,14 +68,14 @@ class ReadAhead::Ring {
   const std::unique_ptr<ByteReader> input_;
   std::stop_source stop_;
 
-  std::mutex mutex_;
-  std::condition_variable_any changed_;
-  std::array<Slot, kSlots> slots_;
-  std::size_t front_ = 0;  // guarded by mutex_, as all below
-  bool lent_ = false;      // the front slot is the caller's until it asks again
-  std::size_t filled_ = 0;
-  bool ended_ = false;
-  Status failure_;
+  Mutex mutex_;
+  ConditionVariable changed_;
+  std::array<Slot, kSlots> slots_ GUARDED_BY(mutex_);
+  std::size_t front_ GUARDED_BY(mutex_) = 0;
+  bool lent_ GUARDED_BY(mutex_) = false;  // the front slot is the caller's until it asks again
+  std::size_t filled_ GUARDED_BY(mutex_) = 0;
+  bool ended_ GUARDED_BY(mutex_) = false;
+  Status failure_ GUARDED_BY(mutex_);
 
   std::jthread thread_;  // last: it uses all of the above
 };

@@ -11,6 +11,7 @@
 #include "base/crc32c.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/mutex.h"
 #include "base/str.h"
 #include "storage/local_error.h"
 
@@ -122,7 +123,7 @@ Result<std::optional<Digest>> DigestCache::Find(const std::string& path) {
 }
 
 std::optional<Digest> DigestCache::FindCached(const FileIdentity& file) {
-  const std::scoped_lock lock(mutex_);
+  const Lock lock(mutex_);
   LoadOnce();
   const auto found = digests_.find(file.path);
   if (found == digests_.end() || !(found->second.file == file)) return std::nullopt;
@@ -130,7 +131,7 @@ std::optional<Digest> DigestCache::FindCached(const FileIdentity& file) {
 }
 
 void DigestCache::Remember(const FileIdentity& file, const Digest& digest) {
-  const std::scoped_lock lock(mutex_);
+  const Lock lock(mutex_);
   LoadOnce();
   digests_.insert_or_assign(file.path, CachedDigest{file, digest});
   const auto written = WriteObject(store_, name_, FormatDigestCache(digests_), Condition::ReplaceAny());

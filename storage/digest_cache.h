@@ -4,13 +4,13 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
 
 #include "base/clock.h"
 #include "base/digest.h"
+#include "base/mutex.h"
 #include "base/result.h"
 #include "storage/local_file.h"
 #include "storage/store.h"
@@ -48,14 +48,14 @@ class DigestCache {
  private:
   std::optional<Digest> FindCached(const FileIdentity& file);
   void Remember(const FileIdentity& file, const Digest& digest);
-  void LoadOnce();
+  void LoadOnce() REQUIRES(mutex_);
 
   Store& store_;
   const std::string name_;
   const Clock& clock_;
-  std::mutex mutex_;  // for what follows
-  bool loaded_ = false;
-  CachedDigests digests_;
+  Mutex mutex_;
+  bool loaded_ GUARDED_BY(mutex_) = false;
+  CachedDigests digests_ GUARDED_BY(mutex_);
 };
 
 }  // namespace pipeline

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <map>
-#include <mutex>
 
 #include "base/crc32c.h"
+#include "base/mutex.h"
 #include "base/str.h"
 #include "storage/object_name.h"
 
@@ -58,7 +58,7 @@ struct MemoryStore::Objects {
     ObjectInfo info;
   };
 
-  Status Check(std::string_view name, const Condition& condition) const {
+  Status Check(std::string_view name, const Condition& condition) const REQUIRES(mutex) {
     const auto found = by_name.find(name);
     const bool is_there = found != by_name.end();
     if (condition.kind == Condition::Kind::kCreateOnly && is_there)
@@ -70,9 +70,9 @@ struct MemoryStore::Objects {
     return Status(Code::kFailedPrecondition, StrCat(name, ": was replaced by somebody else"));
   }
 
-  std::mutex mutex;
-  std::map<std::string, Object, std::less<>> by_name;
-  std::uint64_t generation = 0;
+  Mutex mutex;
+  std::map<std::string, Object, std::less<>> by_name GUARDED_BY(mutex);
+  std::uint64_t generation GUARDED_BY(mutex) = 0;
 };
 
 class MemoryStore::Writer final : public ObjectWriter {
@@ -88,7 +88,7 @@ class MemoryStore::Writer final : public ObjectWriter {
   Result<ObjectInfo> Commit(std::stop_token) override {
     const auto bytes = std::make_shared<const std::string>(std::move(bytes_));
     const std::uint32_t crc = Crc32c(*bytes);
-    const std::scoped_lock lock(objects_->mutex);
+    const Lock lock(objects_->mutex);
     if (condition_.kind == Condition::Kind::kReplaceUnlessSame) {
       const auto there = objects_->by_name.find(name_);
       if (there != objects_->by_name.end() && *there->second.bytes == *bytes) return there->second.info;
@@ -112,7 +112,7 @@ MemoryStore::~MemoryStore() = default;
 
 Result<std::unique_ptr<ByteFile>> MemoryStore::Open(std::string_view name) {
   RETURN_IF_ERROR(CheckObjectName(name));
-  const std::scoped_lock lock(objects_->mutex);
+  const Lock lock(objects_->mutex);
   const auto found = objects_->by_name.find(name);
   if (found == objects_->by_name.end()) return Status(Code::kNotFound, StrCat(name, ": no such object"));
   return MemoryFile(found->second.bytes);
@@ -126,7 +126,7 @@ Result<std::unique_ptr<ObjectWriter>> MemoryStore::Create(std::string_view name,
 
 Result<std::optional<ObjectInfo>> MemoryStore::Stat(std::string_view name) {
   RETURN_IF_ERROR(CheckObjectName(name));
-  const std::scoped_lock lock(objects_->mutex);
+  const Lock lock(objects_->mutex);
   const auto found = objects_->by_name.find(name);
   if (found == objects_->by_name.end()) return std::optional<ObjectInfo>();
   return std::optional(found->second.info);
@@ -134,7 +134,7 @@ Result<std::optional<ObjectInfo>> MemoryStore::Stat(std::string_view name) {
 
 Result<std::vector<ObjectInfo>> MemoryStore::List(std::string_view prefix) {
   std::vector<ObjectInfo> infos;
-  const std::scoped_lock lock(objects_->mutex);
+  const Lock lock(objects_->mutex);
   for (auto at = objects_->by_name.lower_bound(prefix); at != objects_->by_name.end(); ++at) {
     if (std::string_view(at->first).substr(0, prefix.size()) != prefix) break;
     infos.push_back(at->second.info);
@@ -144,7 +144,7 @@ Result<std::vector<ObjectInfo>> MemoryStore::List(std::string_view prefix) {
 
 Status MemoryStore::Remove(std::string_view name) {
   RETURN_IF_ERROR(CheckObjectName(name));
-  const std::scoped_lock lock(objects_->mutex);
+  const Lock lock(objects_->mutex);
   if (const auto found = objects_->by_name.find(name); found != objects_->by_name.end())
     objects_->by_name.erase(found);
   return {};

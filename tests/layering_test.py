@@ -87,6 +87,9 @@ CATCH_ALL = ("dag/segment.cc", "dag/executor.cc", "cli/main.cc", "plugins/train/
 # The environment is read at the top floor and handed down; what is below takes arguments.
 GETENV = ("cli/*", "tests/*", "bench/*", "remote/gcs_auth.cc")  # credentials come from where gcloud puts them
 
+# Mutexes with annotations that clang checks.
+MUTEX = "base/mutex.h"
+
 # A plugin is another program: what it may include, by the beginning of the path; nobody else includes it.
 TRAIN = "plugins/train/"
 TRAIN_INCLUDES = {
@@ -218,6 +221,9 @@ def check_line(name, line):
         yield "catch (...) hides what happened; it stands in " + ", ".join(CATCH_ALL) + " only"
     if re.search(r"\b(secure_)?getenv\s*\(", line) and not any(fnmatch(name, place) for place in GETENV):
         yield "getenv outside cli/: take the value as an argument"
+    if re.search(r"\bstd::(\w*mutex|lock_guard|unique_lock|scoped_lock|condition_variable)\b", line) \
+            and name != MUTEX and not name.startswith(BESIDE) and not name.startswith("plugins/hello/"):
+        yield f"the compiler checks nothing of this: take Mutex, Lock and ConditionVariable of {MUTEX}"
     declared = re.search(r"\b(?:class|struct|namespace)\s+(\w+)\s*[:{]?", line)
     if declared:
         for word in EMPTY_NAMES.intersection(words(declared[1])):
@@ -317,6 +323,7 @@ BAD = (
     ({"dag/side.cc": '#include "text/utf8.h"\n'}, "dag/side.cc:1:", "may include"),
     ({"dag/down.cc": '#include "formats/f.h"\n', "formats/f.h": "#pragma once\n"}, "dag/down.cc:1:", "may include"),
     ({"dag/up.cc": '#include "tests/t.h"\n', "tests/t.h": "#pragma once\n"}, "dag/up.cc:1:", "may include"),
+    ({"base/held.cc": "static std::mutex all;\n"}, "base/held.cc:1:", "base/mutex.h"),
     ({"base/near.cc": '#include "str.h"\n'}, "base/near.cc:1:", "from the root"),
     ({"base/dots.cc": '#include "../base/str.h"\n'}, "base/dots.cc:1:", "from the root"),
     ({"base/lost.cc": '#include "base/lost.h"\n'}, "base/lost.cc:1:", "no such file"),

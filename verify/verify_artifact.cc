@@ -5,11 +5,11 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string_view>
 #include <thread>
 #include <utility>
 
+#include "base/mutex.h"
 #include "base/str.h"
 #include "dag/place/own_objects.h"
 #include "dag/place/place_names.h"
@@ -142,7 +142,7 @@ class Verification {
     }
     outcome.good = outcome.cancelled.ok() && outcome.findings.count() == 0;
     if (!rules_.progress) return;
-    const std::scoped_lock lock(mutex_);
+    const Lock lock(mutex_);
     rules_.progress(done_ += task.object.bytes, to_read_);
   }
 
@@ -234,8 +234,8 @@ class Verification {
   std::ptrdiff_t beside_ = 0;      // the first task that is no shard or partition
   std::atomic<std::size_t> next_{0};
   std::uint64_t to_read_ = 0;  // bytes
-  std::mutex mutex_;
-  std::uint64_t done_ = 0;  // of them; guarded by mutex_
+  Mutex mutex_;
+  std::uint64_t done_ GUARDED_BY(mutex_) = 0;  // of them; guarded by mutex_
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/log.h"
+#include "base/mutex.h"
 #include "base/str.h"
 #include "base/time_limit.h"
 #include "base/wait.h"
@@ -49,6 +50,7 @@ Result<std::unique_ptr<LeaseKeeper>> LeaseKeeper::Take(std::vector<HeldPlace> pl
   ASSIGN_OR_RETURN(const std::vector<std::optional<SeenLease>> silent, keeper->Watch(note, stop));
   for (std::size_t at = 0; at < silent.size(); ++at) {
     Held& held = *keeper->held_[at];
+    const Lock lock(held.mutex);
     held.known = clock.Monotonic();
     RETURN_IF_ERROR(held.lease->Take(silent[at], stop));
     held.taken = true;
@@ -110,8 +112,8 @@ void LeaseKeeper::Start(std::function<void(Status)> lost) {
 void LeaseKeeper::Loop(std::stop_token stop, const std::function<void(Status)>& lost) {
   while (wait_(every_, stop).ok()) {
     for (const std::unique_ptr<Held>& held : held_) {
-      const std::unique_lock lock(held->mutex, std::try_to_lock);
-      if (!lock.owns_lock()) continue;  // it is being confirmed
+      if (!held->mutex.try_lock()) continue;  // it is being confirmed
+      const Lock lock(held->mutex, std::adopt_lock);
       // Without an answer for a turn it is asked anew: another connection may have one, and others wait.
       const TimeLimit limit(every_, stop);
       Status renewed = Renew(*held, &Lease::Renew, limit.token());
@@ -138,13 +140,13 @@ LeaseKeeper::Held& LeaseKeeper::Find(const std::string& place) {
 
 Status LeaseKeeper::Confirm(const std::string& place, std::stop_token stop) {
   Held& held = Find(place);
-  const std::scoped_lock lock(held.mutex);
+  const Lock lock(held.mutex);
   return Renew(held, &Lease::Confirm, std::move(stop));
 }
 
 Status LeaseKeeper::Check(const std::string& place, std::stop_token stop) {
   Held& held = Find(place);
-  const std::scoped_lock lock(held.mutex);
+  const Lock lock(held.mutex);
   RETURN_IF_ERROR(held.lost);
   if (clock_.Monotonic() - held.known <= kSurePeriods * every_) return {};
   return Renew(held, &Lease::Confirm, std::move(stop));

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "dag/place/lease.h"
 #include "dag/place/place_lock.h"
 
@@ -52,9 +52,10 @@ class LeaseKeeper {
     std::unique_ptr<PlaceLock> lock;  // null: in a bucket, or without locks
     std::unique_ptr<Lease> lease;
     bool taken = false;
-    std::mutex mutex{};                 // guards all below, and `lease`
-    std::chrono::nanoseconds known{0};  // when the last renewal that had an answer was begun
-    Status lost{};                      // not OK: for good
+    Mutex mutex{};  // also of what `lease` does once it is taken
+    std::chrono::nanoseconds known GUARDED_BY(mutex){
+        0};                           // when the last renewal that had an answer was begun
+    Status lost GUARDED_BY(mutex){};  // not OK: for good
   };
 
   LeaseKeeper(const LeaseTerms& terms, LeaseWait wait, const Clock& clock)
@@ -63,7 +64,7 @@ class LeaseKeeper {
   /// free.
   Result<std::vector<std::optional<SeenLease>>> Watch(const std::function<void(std::string_view)>& note,
                                                       const std::stop_token& stop);
-  Status Renew(Held& held, Status (Lease::*how)(std::stop_token), std::stop_token stop);
+  Status Renew(Held& held, Status (Lease::*how)(std::stop_token), std::stop_token stop) REQUIRES(held.mutex);
   Held& Find(const std::string& place);
   void Loop(std::stop_token stop, const std::function<void(Status)>& lost);
 

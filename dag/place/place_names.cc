@@ -5,6 +5,7 @@
 
 #include "base/commit_point.h"
 #include "base/log.h"
+#include "base/mutex.h"
 #include "base/str.h"
 #include "dag/place/own_objects.h"
 
@@ -37,6 +38,7 @@ class Listed final : public Store {
 Result<std::unique_ptr<PlaceNames>> PlaceNames::Read(Store& out, const std::vector<ObjectInfo>& there,
                                                      std::stop_token stop) {
   std::unique_ptr<PlaceNames> list(new PlaceNames(out));
+  const Lock lock(list->mutex_);
   for (const ObjectInfo& object : there) {
     if (!object.name.starts_with(kNamesPrefix)) continue;
     const Result<std::string> text = ReadObject(out, object.name, kMaxPartBytes, stop);
@@ -57,7 +59,7 @@ Result<std::unique_ptr<PlaceNames>> PlaceNames::Read(Store& out, const std::vect
 }
 
 bool PlaceNames::Has(std::string_view name) const {
-  const std::scoped_lock lock(mutex_);
+  const Lock lock(mutex_);
   return names_.contains(name);
 }
 
@@ -73,7 +75,7 @@ Status PlaceNames::Write(const std::vector<NamesPart>& parts, const std::stop_to
 }
 
 Status PlaceNames::Add(const std::vector<std::string>& names, std::stop_token stop) {
-  const std::scoped_lock lock(mutex_);
+  const Lock lock(mutex_);
   NameSet missing;
   for (const std::string& name : names)
     if (!names_.contains(name)) missing.insert(name);
@@ -86,7 +88,7 @@ Status PlaceNames::Add(const std::vector<std::string>& names, std::stop_token st
 Status PlaceNames::RemoveOthers(const NameSet& kept, const std::function<void(std::string_view name)>& told,
                                 std::stop_token stop) {
   ASSIGN_OR_RETURN(std::vector<ObjectInfo> there, out_.List(""));
-  const std::scoped_lock lock(mutex_);
+  const Lock lock(mutex_);
   const std::vector<NamesPart> parts = NamesPartsOf(kept);
   RETURN_IF_ERROR(Write(parts, stop));
   for (const ObjectInfo& object : OwnObjects(std::move(there))) {

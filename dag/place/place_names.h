@@ -3,12 +3,12 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/result.h"
 #include "dag/place/names_part.h"
 #include "storage/store.h"
@@ -35,13 +35,14 @@ class PlaceNames {
 
  private:
   explicit PlaceNames(Store& out) : out_(out) {}
-  Status Write(const std::vector<NamesPart>& parts, const std::stop_token& stop);  // under the lock
+  Status Write(const std::vector<NamesPart>& parts, const std::stop_token& stop) REQUIRES(mutex_);
 
   Store& out_;
   bool complete_ = false;
-  mutable std::mutex mutex_;
-  NameSet names_;            // listed; guarded by mutex_, like all below
-  NameSet parts_, damaged_;  // objects of the list
+  mutable Mutex mutex_;
+  NameSet names_ GUARDED_BY(mutex_);    // listed
+  NameSet parts_ GUARDED_BY(mutex_);    // objects of the list
+  NameSet damaged_ GUARDED_BY(mutex_);  // the same, that cannot be read
 };
 
 /// `out` with every object listed in `names` before it is created. Both outlive it.

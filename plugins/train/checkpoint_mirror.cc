@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "base/str.h"
 #include "plugins/train/several.h"
 
@@ -77,12 +78,12 @@ void CheckpointMirror::Hand(std::int64_t step, bool went_back) {
   }
   std::vector<Handed> passed;
   {
-    const std::scoped_lock lock(mutex_);
+    const Lock lock(mutex_);
     waiting_.push_back(std::move(handed));
     passed = TakeSuperseded();
     if (went_back) last_step_ = -1;
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
   for (const Handed& old : passed) RemoveTree(old.directory);
 }
 
@@ -106,19 +107,21 @@ std::vector<CheckpointMirror::Handed> CheckpointMirror::TakeSuperseded() {
 
 Status CheckpointMirror::Finish() {
   {
-    const std::scoped_lock lock(mutex_);
+    const Lock lock(mutex_);
     closing_ = true;
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
   if (thread_.joinable()) thread_.join();
+  const Lock lock(mutex_);
   return last_;
 }
 
 void CheckpointMirror::Loop() {
-  std::unique_lock lock(mutex_);
+  Lock lock(mutex_);
   while (true) {
     // `grace` counts from the stop, also where nothing is on its way then.
-    while (!changed_.wait_for(lock, kLook, [this] { return !waiting_.empty() || closing_; }))
+    while (
+        !changed_.WaitFor(lock, kLook, [this]() REQUIRES(mutex_) { return !waiting_.empty() || closing_; }))
       if (!stopped_ && call_.stopped()) stopped_ = SystemClock().Monotonic();
     if (waiting_.empty()) return;
     Handed handed = std::move(waiting_.front());
@@ -150,7 +153,7 @@ void CheckpointMirror::Loop() {
 }
 
 void CheckpointMirror::Fared(std::int64_t step, Status how) {
-  const std::scoped_lock lock(mutex_);
+  const Lock lock(mutex_);
   if (step < last_step_) return;
   last_step_ = step;
   last_ = std::move(how);
@@ -159,7 +162,7 @@ void CheckpointMirror::Fared(std::int64_t step, Status how) {
 bool CheckpointMirror::GivenUp() {
   if (!call_.stopped()) return false;
   const std::chrono::nanoseconds now = SystemClock().Monotonic();
-  const std::scoped_lock lock(mutex_);
+  const Lock lock(mutex_);
   if (!stopped_) stopped_ = now;
   return now - *stopped_ > grace_;
 }

@@ -2,16 +2,15 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "base/json.h"
+#include "base/mutex.h"
 #include "base/status.h"
 #include "plugins/train/bucket_checkpoints.h"
 #include "plugins/train/host_call.h"
@@ -50,7 +49,7 @@ class CheckpointMirror {
   };
   void Hand(std::int64_t step, bool went_back);
   /// Those of `waiting_` that need not be sent any more: each is older than another that does for it.
-  std::vector<Handed> TakeSuperseded();
+  std::vector<Handed> TakeSuperseded() REQUIRES(mutex_);
   void Loop();
   void Fared(std::int64_t step, Status how);
   Status Send(const Handed& handed);
@@ -63,13 +62,15 @@ class CheckpointMirror {
   const HostCall& call_;
   const std::chrono::nanoseconds grace_;
 
-  std::mutex mutex_;  // guards what follows
-  std::condition_variable changed_;
-  std::vector<Handed> waiting_;  // as they were handed over
-  bool closing_ = false;
-  std::int64_t last_step_ = -1;  // of the newest that was sent, or could not be, and how it fared
-  Status last_;
-  std::optional<std::chrono::nanoseconds> stopped_;  // since when the run is seen to be stopped
+  Mutex mutex_;
+  ConditionVariable changed_;
+  std::vector<Handed> waiting_ GUARDED_BY(mutex_);  // as they were handed over
+  bool closing_ GUARDED_BY(mutex_) = false;
+  std::int64_t last_step_ GUARDED_BY(mutex_) =
+      -1;  // of the newest that was sent, or could not be, and how it fared
+  Status last_ GUARDED_BY(mutex_);
+  std::optional<std::chrono::nanoseconds> stopped_
+      GUARDED_BY(mutex_);  // since when the run is seen to be stopped
 
   int handed_ = 0;  // so far, for the thread that calls Committed
   // For the thread alone:

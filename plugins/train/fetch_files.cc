@@ -3,10 +3,10 @@
 #include <atomic>
 #include <chrono>
 #include <filesystem>
-#include <mutex>
 #include <system_error>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "base/str.h"
 #include "plugins/train/several.h"
 
@@ -29,19 +29,25 @@ class Fetching {
 
   Status Run() {
     RETURN_IF_ERROR(RunSeveral(plan_.files.size(), kAtOnce, [&](std::size_t at) { return Look(at); }));
+    const std::vector<std::size_t> absent = Missing();
     std::uint64_t missing = 0;
-    for (const std::size_t at : missing_) missing += plan_.files[at].bytes;
-    if (missing_.empty()) return {};
+    for (const std::size_t at : absent) missing += plan_.files[at].bytes;
+    if (absent.empty()) return {};
     ASSIGN_OR_RETURN(const std::uint64_t free, means_.free_bytes(plan_.directory));
     if (free < missing + kSpare)
       return Status(Code::kResourceExhausted,
                     StrCat(plan_.directory, ": ", plan_.what, " of ", plan_.from, " take ",
                            HumanBytes(missing), " more on this machine, and ", HumanBytes(free),
                            " are free there; free some, or run with --work on a larger disk"));
-    return RunSeveral(missing_.size(), kAtOnce, [&](std::size_t at) { return Bring(missing_[at]); });
+    return RunSeveral(absent.size(), kAtOnce, [&](std::size_t at) { return Bring(absent[at]); });
   }
 
  private:
+  std::vector<std::size_t> Missing() const {
+    const Lock lock(mutex_);
+    return missing_;
+  }
+
   /// Whether a file is there and right; what is wrong is taken away.
   Status Look(std::size_t at) {
     const FileFacts& wanted = plan_.files[at];
@@ -56,7 +62,7 @@ class Fetching {
       }
     }
     fs::remove_all(path, error);
-    const std::scoped_lock lock(mutex_);
+    const Lock lock(mutex_);
     missing_.push_back(at);
     return {};
   }
@@ -79,7 +85,7 @@ class Fetching {
 
   void Tell(std::uint64_t bytes) {
     const std::uint64_t done = done_ += bytes;
-    const std::scoped_lock lock(mutex_);
+    const Lock lock(mutex_);
     const std::chrono::nanoseconds now = SystemClock().Monotonic();
     if (now - told_ < kBetweenWords && done < all_) return;
     told_ = now;
@@ -90,9 +96,9 @@ class Fetching {
   const FetchMeans& means_;
   std::uint64_t all_ = 0;
   std::atomic<std::uint64_t> done_ = 0;
-  std::mutex mutex_;                  // guards what follows while there are threads
-  std::vector<std::size_t> missing_;  // numbers of files
-  std::chrono::nanoseconds told_{0};
+  mutable Mutex mutex_;
+  std::vector<std::size_t> missing_ GUARDED_BY(mutex_);  // numbers of files
+  std::chrono::nanoseconds told_ GUARDED_BY(mutex_){0};
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/mutex.h"
 #include "plugins/train/event_lines.h"
 
 namespace pipeline {
@@ -14,7 +15,7 @@ RotatingLog::~RotatingLog() {
 }
 
 void RotatingLog::Append(std::string_view bytes) {
-  const std::scoped_lock lock(mutex_);
+  const Lock lock(mutex_);
   if (bytes_ + bytes.size() > most_bytes_ && bytes_ > 0) Rotate();
   if (file_ != nullptr && std::fwrite(bytes.data(), 1, bytes.size(), file_) == bytes.size())
     std::fflush(file_);
@@ -32,7 +33,7 @@ void RotatingLog::Append(std::string_view bytes) {
 }
 
 std::vector<std::string> RotatingLog::Tail() const {
-  const std::scoped_lock lock(mutex_);
+  const Lock lock(mutex_);
   std::vector<std::string> tail(lines_.begin(), lines_.end());
   if (!line_.empty()) tail.push_back(Readable(line_, kMostLine));
   if (tail.size() > kLines) tail.erase(tail.begin());

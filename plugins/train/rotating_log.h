@@ -4,10 +4,11 @@
 #include <cstdint>
 #include <cstdio>
 #include <deque>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "base/mutex.h"
 
 namespace pipeline {
 
@@ -31,15 +32,15 @@ class RotatingLog {
   const std::string& path() const { return path_; }
 
  private:
-  void Rotate();
+  void Rotate() REQUIRES(mutex_);
 
   const std::string path_;
   const std::uint64_t most_bytes_;
-  mutable std::mutex mutex_;  // guards what follows
-  std::FILE* file_ = nullptr;
-  std::uint64_t bytes_ = 0;
-  std::deque<std::string> lines_;
-  std::string line_;  // that has not ended
+  mutable Mutex mutex_;
+  std::FILE* file_ GUARDED_BY(mutex_) = nullptr;
+  std::uint64_t bytes_ GUARDED_BY(mutex_) = 0;
+  std::deque<std::string> lines_ GUARDED_BY(mutex_);
+  std::string line_ GUARDED_BY(mutex_);  // that has not ended
 };
 
 }  // namespace pipeline

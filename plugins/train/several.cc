@@ -1,27 +1,28 @@
 #include "plugins/train/several.h"
 
 #include <algorithm>
-#include <mutex>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
+
 namespace pipeline {
 
 Status RunSeveral(std::size_t count, std::size_t at_once, const std::function<Status(std::size_t)>& task) {
-  std::mutex mutex;  // guards what follows
+  Mutex mutex;  // guards `next` and `first`
   std::size_t next = 0;
   Status first;
   const auto work = [&] {
     while (true) {
       std::size_t mine = 0;
       {
-        const std::scoped_lock lock(mutex);
+        const Lock lock(mutex);
         if (next == count || !first.ok()) return;
         mine = next++;
       }
       Status done = task(mine);
-      const std::scoped_lock lock(mutex);
+      const Lock lock(mutex);
       if (!done.ok() && first.ok()) first = std::move(done);
     }
   };

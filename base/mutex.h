@@ -1,0 +1,109 @@
+// A mutex, a hold on it and a condition, with clang's annotations: under -Wthread-safety a member that is
+// used without its mutex does not compile. Other compilers see the standard library's own.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <stop_token>
+#include <utility>
+
+#if defined(__clang__)
+#define PIPE_THREAD_SAFETY(attribute) __attribute__((attribute))
+#else
+#define PIPE_THREAD_SAFETY(attribute)
+#endif
+
+/// A member, or what a pointer points to, that is used while its mutex is held.
+#define GUARDED_BY(mutex) PIPE_THREAD_SAFETY(guarded_by(mutex))
+#define PT_GUARDED_BY(mutex) PIPE_THREAD_SAFETY(pt_guarded_by(mutex))
+/// A function, or a lambda, that is called while the mutex is held; or while it is not.
+#define REQUIRES(...) PIPE_THREAD_SAFETY(requires_capability(__VA_ARGS__))
+#define EXCLUDES(...) PIPE_THREAD_SAFETY(locks_excluded(__VA_ARGS__))
+/// For a function whose caller holds the mutex by a name that the compiler cannot follow; say in a comment
+/// which.
+#define ASSERTS_HELD(...) PIPE_THREAD_SAFETY(assert_capability(__VA_ARGS__))
+/// For a place that the analysis cannot follow; say in a comment why it is right.
+#define NO_THREAD_SAFETY_ANALYSIS PIPE_THREAD_SAFETY(no_thread_safety_analysis)
+
+namespace pipeline {
+
+class PIPE_THREAD_SAFETY(capability("mutex")) Mutex {
+ public:
+  Mutex() = default;
+  Mutex(const Mutex&) = delete;
+  Mutex& operator=(const Mutex&) = delete;
+
+  void lock() PIPE_THREAD_SAFETY(acquire_capability()) { mutex_.lock(); }
+  void unlock() PIPE_THREAD_SAFETY(release_capability()) { mutex_.unlock(); }
+  bool try_lock() PIPE_THREAD_SAFETY(try_acquire_capability(true)) { return mutex_.try_lock(); }
+
+  /// Tells the analysis, where the caller is known to hold it.
+  void AssertHeld() const ASSERTS_HELD(this) {}
+
+ private:
+  std::mutex mutex_;
+};
+
+/// Holds a mutex to the end of a scope, but between unlock() and lock().
+class PIPE_THREAD_SAFETY(scoped_lockable) Lock {
+ public:
+  explicit Lock(Mutex& mutex) PIPE_THREAD_SAFETY(acquire_capability(mutex)) : mutex_(mutex) { mutex_.lock(); }
+  /// For a mutex that try_lock() gave.
+  Lock(Mutex& mutex, std::adopt_lock_t /*held*/) REQUIRES(mutex) : mutex_(mutex) {}
+  ~Lock() PIPE_THREAD_SAFETY(release_capability()) {
+    if (held_) mutex_.unlock();
+  }
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
+
+  void lock() PIPE_THREAD_SAFETY(acquire_capability()) {
+    mutex_.lock();
+    held_ = true;
+  }
+  void unlock() PIPE_THREAD_SAFETY(release_capability()) {
+    held_ = false;
+    mutex_.unlock();
+  }
+
+ private:
+  Mutex& mutex_;
+  bool held_ = true;
+};
+
+/// A predicate is called with the mutex of `lock` held: write it as [&]() REQUIRES(mutex_) { … }.
+class ConditionVariable {
+ public:
+  void NotifyOne() noexcept { changed_.notify_one(); }
+  void NotifyAll() noexcept { changed_.notify_all(); }
+
+  void Wait(Lock& lock) { changed_.wait(lock); }
+  template <class Predicate>
+  void Wait(Lock& lock, Predicate predicate) {
+    changed_.wait(lock, std::move(predicate));
+  }
+  /// The last value of the predicate: false when a stop was asked for before it became true.
+  template <class Predicate>
+  bool Wait(Lock& lock, const std::stop_token& stop, Predicate predicate) {
+    return changed_.wait(lock, stop, std::move(predicate));
+  }
+  /// The last value of the predicate: false when the time was over before.
+  template <class Rep, class Period, class Predicate>
+  bool WaitFor(Lock& lock, std::chrono::duration<Rep, Period> time, Predicate predicate) {
+    return changed_.wait_for(lock, time, std::move(predicate));
+  }
+  template <class Rep, class Period, class Predicate>
+  bool WaitFor(Lock& lock, const std::stop_token& stop, std::chrono::duration<Rep, Period> time,
+               Predicate predicate) {
+    return changed_.wait_for(lock, stop, time, std::move(predicate));
+  }
+  template <class Clock, class Duration, class Predicate>
+  bool WaitUntil(Lock& lock, std::chrono::time_point<Clock, Duration> until, Predicate predicate) {
+    return changed_.wait_until(lock, until, std::move(predicate));
+  }
+
+ private:
+  std::condition_variable_any changed_;
+};
+
+}  // namespace pipeline
