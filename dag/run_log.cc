@@ -36,8 +36,7 @@ std::optional<std::uint32_t> VersionOf(std::string_view text) {
 
 /// A line about a unit, decoded when somebody asks for it: of 100,000 lines few are looked at.
 struct Kept {
-  std::string_view text;         // without its LF; owned by State::texts
-  std::string_view provisional;  // unescaped; owned by State::texts
+  std::string_view text;  // without its LF; owned by State::texts
   std::uint32_t segment = 0;
   mutable std::unique_ptr<UnitLine> decoded = {};
 
@@ -83,7 +82,6 @@ struct RunLog::State {
   std::vector<RunLine> runs GUARDED_BY(mutex);
   std::map<std::string, std::string_view, std::less<>> verified
       GUARDED_BY(mutex);  // sources, and the lines that say so
-  std::map<std::string, std::string_view, std::less<>> rejected GUARDED_BY(mutex);
   std::vector<std::string_view> unknown
       GUARDED_BY(mutex);                      // lines of a later v1, kept as they are; without their LF
   std::uint64_t lines GUARDED_BY(mutex) = 0;  // in the file, whatever they are
@@ -96,7 +94,6 @@ struct RunLog::State {
   bool ApplyUnit(const LineHead& head, UnitState unit_state, std::string_view line) REQUIRES(mutex);
   bool ApplySegment(const LineHead& head) REQUIRES(mutex);
   bool ApplyRun(const LineHead& head) REQUIRES(mutex);
-  bool ApplyVerdict(const LineHead& head, std::string_view line) REQUIRES(mutex);
   /// `value` itself, or what it stands for, kept in `texts`; absent when badly escaped.
   std::optional<std::string_view> Unescaped(std::string_view value) REQUIRES(mutex);
 
@@ -139,24 +136,22 @@ bool RunLog::State::Apply(std::string_view line) {
     return ApplyUnit(*head, *unit_state, line);
   if (head->kind == "segment") return ApplySegment(*head);
   if (head->kind == "run") return ApplyRun(*head);
-  if (head->kind == "verified" || head->kind == "rejected") return ApplyVerdict(*head, line);
   unknown.push_back(line);
   return true;
 }
 
 bool RunLog::State::ApplyUnit(const LineHead& head, UnitState unit_state, std::string_view line) {
   const std::optional<std::string_view> unit = Unescaped(head.unit);
-  const std::optional<std::string_view> provisional = Unescaped(head.provisional);
-  if (!unit || unit->empty() || !provisional) return false;
+  if (!unit || unit->empty()) return false;
   highest_segment = std::max(highest_segment, head.segment);
-  if (unit_state == UnitState::kVoid || rejected.find(*provisional) != rejected.end()) {
+  if (unit_state == UnitState::kVoid) {
     units.erase(*unit);
     return true;
   }
   UnitEntry& entry = units[*unit];
   std::optional<Kept>& place = unit_state == UnitState::kFailed ? entry.failed : entry.standing;
   if (unit_state != UnitState::kFailed) entry.failed.reset();
-  place = Kept{line, *provisional, head.segment};
+  place = Kept{line, head.segment};
   return true;
 }
 
@@ -179,24 +174,6 @@ bool RunLog::State::ApplyRun(const LineHead& head) {
     runs.push_back(std::move(*run));
   else
     *known = std::move(*run);
-  return true;
-}
-
-bool RunLog::State::ApplyVerdict(const LineHead& head, std::string_view line) {
-  const std::optional<std::string> source = DecodeVerdict(head);
-  if (!source) return false;
-  if (head.kind == "verified") {
-    verified.insert_or_assign(*source, line);
-    return true;
-  }
-  rejected.insert_or_assign(*source, line);
-  const auto carries = [&](const std::optional<Kept>& kept) { return kept && kept->provisional == *source; };
-  for (auto entry = units.begin(); entry != units.end();) {
-    if (carries(entry->second.standing) || carries(entry->second.failed))
-      entry = units.erase(entry);
-    else
-      ++entry;
-  }
   return true;
 }
 
@@ -330,12 +307,6 @@ std::uint64_t RunLog::damaged_lines() const {
   return state_->damaged;
 }
 
-bool RunLog::IsProvisional(const UnitLine& line) const {
-  if (line.provisional.empty()) return false;
-  const Lock lock(state_->mutex);
-  return state_->verified.find(line.provisional) == state_->verified.end();
-}
-
 // ------------------------------------------------------------------------------------ appending
 
 Status RunLog::State::Append(std::string line) {
@@ -364,14 +335,6 @@ Status RunLog::AppendRun(const RunLine& line) {
   return state_->Append(EncodeLine(line));
 }
 
-Status RunLog::AppendSourceVerified(std::string_view source_at_attempt) {
-  return state_->Append(EncodeVerdict("verified", source_at_attempt, {}));
-}
-
-Status RunLog::AppendSourceRejected(std::string_view source_at_attempt, std::string_view reason) {
-  return state_->Append(EncodeVerdict("rejected", source_at_attempt, reason));
-}
-
 Result<std::uint32_t> RunLog::AppendSegment(const std::string& lineage) {
   const Lock appending(state_->append_mutex);
   SegmentLine segment;
@@ -396,8 +359,6 @@ RunLog::State::Essence RunLog::State::Compacted() const {
   };
   for (const auto& [number, segment] : segments) add(EncodeLine(segment));
   for (const RunLine& run : runs) add(EncodeLine(run));
-  for (const auto& [source, line] : verified) essence.Add(line);
-  for (const auto& [source, line] : rejected) essence.Add(line);
   for (const std::string_view line : unknown) essence.Add(line);
   std::vector<std::pair<std::string_view, const UnitEntry*>> sorted;
   for (const auto& [unit, entry] : units) sorted.emplace_back(unit, &entry);

@@ -37,12 +37,11 @@ struct UnitLine {
   std::uint64_t raw_bytes = 0;                             // end
   std::uint64_t documents = 0;                             // end
   std::map<std::string, StageCounts, std::less<>> counts;  // by stage; end: outside any partition
-  std::string whole_from;   // done, partitions: the first stage whose counts here are all there are
-  std::string continues;    // done, jobs: JSON of the keys with Effect::kContinue
-  std::string facts;        // done, jobs: JSON of JobOutput::facts
-  std::string provisional;  // "SOURCE@ATTEMPT" while what it descends from may be rejected
-  std::string reason;       // failed, void
-  std::string origin;       // failed: of the lowest record that failed
+  std::string whole_from;  // done, partitions: the first stage whose counts here are all there are
+  std::string continues;   // done, jobs: JSON of the keys with Effect::kContinue
+  std::string facts;       // done, jobs: JSON of JobOutput::facts
+  std::string reason;      // failed, void
+  std::string origin;      // failed: of the lowest record that failed
 };
 
 /// What the lines of one segment have in common, once per run.
@@ -110,10 +109,6 @@ class RunLog {
   Result<std::uint32_t> AppendSegment(const std::string& lineage);
   /// Once when it begins, and again with the same id when it has an outcome.
   Status AppendRun(const RunLine& line);
-  Status AppendSourceVerified(std::string_view source_at_attempt);
-  Status AppendSourceRejected(std::string_view source_at_attempt, std::string_view reason);
-  /// True until a `verified` line stands for it.
-  bool IsProvisional(const UnitLine& line) const;
 
   /// Rewrites the file without superseded lines when they are more than two thirds of all.
   Status CompactIfWorthwhile();

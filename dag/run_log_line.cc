@@ -182,7 +182,6 @@ bool ParseUnitField(std::string_view key, std::string_view value, UnitLine& line
   if (key == "object") return ParseObject(value, line);
   if (key == "continue") return ParseText(value, line.continues);
   if (key == "facts") return ParseText(value, line.facts);
-  if (key == "provisional") return ParseText(value, line.provisional);
   if (key == "reason") return ParseText(value, line.reason);
   if (key == "origin") return ParseText(value, line.origin);
   return true;  // of a later v1
@@ -222,7 +221,6 @@ std::optional<LineHead> ScanLine(std::string_view line) {
   head.kind = TakeUntil(head.fields, '\t');
   const bool formed = ForEachField(head.fields, [&](std::string_view key, std::string_view value) {
     if (key == "unit") head.unit = value;
-    if (key == "provisional") head.provisional = value;
     return key != "segment" || ParseNumber(value, head.segment);
   });
   if (!formed || head.kind.empty()) return std::nullopt;
@@ -283,7 +281,6 @@ std::string EncodeLine(const UnitLine& line) {
   }
   return writer.Text("continue", line.continues)
       .Text("facts", line.facts)
-      .Text("provisional", line.provisional)
       .Text("reason", line.reason)
       .Text("origin", line.origin)
       .Seal();
@@ -302,10 +299,6 @@ std::string EncodeLine(const RunLine& line) {
       .Number("ended", static_cast<std::uint64_t>(line.ended))
       .Text("outcome", line.outcome)
       .Seal();
-}
-
-std::string EncodeVerdict(std::string_view kind, std::string_view source, std::string_view reason) {
-  return Writer(kind).Text("source", source).Text("reason", reason).Seal();
 }
 
 std::optional<UnitLine> DecodeUnit(const LineHead& head) {
@@ -344,16 +337,6 @@ std::optional<RunLine> DecodeRun(const LineHead& head) {
   });
   if (!parsed || line.id.empty()) return std::nullopt;
   return line;
-}
-
-std::optional<std::string> DecodeVerdict(const LineHead& head) {
-  if (head.kind != "verified" && head.kind != "rejected") return std::nullopt;
-  std::string source;
-  const bool parsed = ForEachField(head.fields, [&](std::string_view key, std::string_view value) {
-    return key != "source" || ParseText(value, source);
-  });
-  if (!parsed || source.empty()) return std::nullopt;
-  return source;
 }
 
 }  // namespace pipeline

@@ -10,13 +10,12 @@
 
 namespace pipeline {
 
-/// What can be told of a line without decoding it. Views into the line; `unit` and `provisional`
-/// are still escaped, and empty where the line has none.
+/// What can be told of a line without decoding it. Views into the line; `unit` is still escaped, and empty
+/// where the line has none.
 struct LineHead {
   std::string_view kind;
   std::string_view fields;  // "key=value TAB key=value ...": what the Decode functions take
   std::string_view unit;
-  std::string_view provisional;
   std::uint32_t segment = 0;
 };
 
@@ -29,15 +28,11 @@ std::string SealLine(std::string body);
 std::string EncodeLine(const UnitLine& line);
 std::string EncodeLine(const SegmentLine& line);
 std::string EncodeLine(const RunLine& line);
-/// "verified" or "rejected".
-std::string EncodeVerdict(std::string_view kind, std::string_view source, std::string_view reason);
 
 /// Each is absent when the head is of another kind or a known field does not parse.
 std::optional<UnitLine> DecodeUnit(const LineHead& head);
 std::optional<SegmentLine> DecodeSegment(const LineHead& head);
 std::optional<RunLine> DecodeRun(const LineHead& head);
-/// The source that a "verified" or "rejected" line is about.
-std::optional<std::string> DecodeVerdict(const LineHead& head);
 
 /// The state that lines of this kind have; absent when they are not about a unit.
 std::optional<UnitState> UnitStateOf(std::string_view kind);

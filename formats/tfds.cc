@@ -112,7 +112,7 @@ bool IsStripped(std::string_view name) { return Stripped(name).size() == name.si
 bool IsLower(char c) { return 'a' <= c && c <= 'z'; }
 bool IsUpper(char c) { return 'A' <= c && c <= 'Z'; }
 bool IsDigit(char c) { return '0' <= c && c <= '9'; }
-bool IsControl(char c) { return ('\0' <= c && c < ' ') || c == '\x7F'; }
+bool IsControl(char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7F'; }
 
 }  // namespace
 

@@ -24,10 +24,9 @@ constexpr std::string_view kExample =
     "done\tunit=lines/0000-00000\tsegment=1\trecipe=00112233445566778899aabbccddeeff\t"
     "content=00112233445566778899aabbccddeeff\tdigest=0123456789abcdef0123456789abcdef\trecords=2\t"
     "split=train 2 1 9\traw_end=10\tdocument_end=1\tcounts=lines 3 2 10 9 blank 1\t"
-    "object=0000-00000.part 96 8a9136aa fedcba9876543210fedcba9876543210\tprovisional=source@1\t4a02b461\n"
-    "failed\tunit=lines/0000-00001\tsegment=1\tprovisional=source@1\t"
-    "reason=line 7:%09not UTF-8, 100%25 damaged\torigin=0000-00001:7\te5646b47\n"
-    "verified\tsource=source@1\t00c7c757\n"
+    "object=0000-00000.part 96 8a9136aa fedcba9876543210fedcba9876543210\t6afb7651\n"
+    "failed\tunit=lines/0000-00001\tsegment=1\t"
+    "reason=line 7:%09not UTF-8, 100%25 damaged\torigin=0000-00001:7\t091cde9c\n"
     "end\tunit=lines/0000-*\tsegment=1\trecipe=00112233445566778899aabbccddeeff\tpartitions=2\traw_bytes=64\t"
     "documents=4\tcounts=lines 1 0 1 0 blank 1\t3ddc181f\n";
 
@@ -54,15 +53,14 @@ class RunLogTest : public testing::Test {
     EXPECT_TRUE(log.ok()) << log.status().message();
     return log.ok() ? std::move(log).value() : nullptr;
   }
-  static UnitLine Done(std::string unit, std::uint64_t records = 1, std::string provisional = {}) {
+  static UnitLine Done(std::string unit, std::uint64_t records = 1) {
     UnitLine line;
     line.unit = std::move(unit);
     line.records = records;
-    line.provisional = std::move(provisional);
     return line;
   }
-  static UnitLine WithState(UnitState state, std::string unit, std::string provisional = {}) {
-    UnitLine line = Done(std::move(unit), 0, std::move(provisional));
+  static UnitLine WithState(UnitState state, std::string unit) {
+    UnitLine line = Done(std::move(unit), 0);
     line.state = state;
     return line;
   }
@@ -85,7 +83,6 @@ TEST_F(RunLogTest, ReadsTheExampleOfItsDocument) {
   EXPECT_EQ(done->objects,
             (std::vector<StoredObject>{
                 {"0000-00000.part", 96, 0x8a9136aa, *Digest::FromHex("fedcba9876543210fedcba9876543210")}}));
-  EXPECT_FALSE(log->IsProvisional(*done));
   const UnitLine* failed = log->Find("lines/0000-00001");
   ASSERT_NE(failed, nullptr);
   EXPECT_EQ(failed->reason, "line 7:\tnot UTF-8, 100% damaged");
@@ -109,13 +106,12 @@ TEST_F(RunLogTest, WritesTheExampleOfItsDocument) {
   ASSERT_TRUE(log->AppendSegment((*example)->FindSegment(1)->lineage).ok());
   ASSERT_TRUE(log->Append(*(*example)->Find("lines/0000-00000")).ok());
   ASSERT_TRUE(log->Append(*(*example)->Find("lines/0000-00001")).ok());
-  ASSERT_TRUE(log->AppendSourceVerified("source@1").ok());
   ASSERT_TRUE(log->Append(*(*example)->Find("lines/0000-*")).ok());
   EXPECT_EQ(ReadFile(path_), kExample);
 }
 
 TEST_F(RunLogTest, CutAtEveryByteItIsAPrefixAndTakesNewLines) {
-  // How many of the six facts a log of `size` bytes holds: a line is whole once its checksum is.
+  // How many of the five facts a log of `size` bytes holds: a line is whole once its checksum is.
   const auto whole_lines = [](std::size_t size) {
     std::size_t lines = 0;
     for (std::size_t at = 0; at < kExample.size(); ++at) lines += kExample[at] == '\n' && at <= size;
@@ -131,7 +127,7 @@ TEST_F(RunLogTest, CutAtEveryByteItIsAPrefixAndTakesNewLines) {
       EXPECT_EQ(log->FindSegment(1) != nullptr, facts >= 2) << size;
       EXPECT_EQ(log->FindDone("lines/0000-00000") != nullptr, facts >= 3) << size;
       EXPECT_EQ(log->Find("lines/0000-00001") != nullptr, facts >= 4) << size;
-      EXPECT_EQ(log->Find("lines/0000-*") != nullptr, facts >= 6) << size;
+      EXPECT_EQ(log->Find("lines/0000-*") != nullptr, facts >= 5) << size;
       ASSERT_TRUE(log->Append(Done("after/-")).ok());
     }
     const auto log = OpenLog();
@@ -260,41 +256,6 @@ TEST_F(RunLogTest, ListIsSortedAndKeepsToItsPrefix) {
   std::string units;
   for (const UnitLine* line : log->List("b/")) units += line->unit + ' ';
   EXPECT_EQ(units, "b/0000-00000 b/0000-00001 ");
-}
-
-TEST_F(RunLogTest, ProvisionalLinesCountUntilTheirSourceIsRejected) {
-  {
-    const auto log = OpenLog();
-    ASSERT_TRUE(log->Append(Done("a/0000-00000", 1, "web@1")).ok());
-    ASSERT_TRUE(log->Append(Done("a/0001-00000", 1, "web@2")).ok());
-    ASSERT_TRUE(log->Append(WithState(UnitState::kEnd, "a/0000-*", "web@1")).ok());
-    ASSERT_TRUE(log->Append(Done("b/0000-00000")).ok());
-    EXPECT_TRUE(log->IsProvisional(*log->FindDone("a/0000-00000")));
-    ASSERT_TRUE(log->AppendSourceRejected("web@1", "its ETag changed").ok());
-    ASSERT_TRUE(log->Append(Done("a/0000-00001", 1, "web@1")).ok());  // was on its way
-    ASSERT_TRUE(log->AppendSourceVerified("web@2").ok());
-  }
-  for (const bool compacted : {false, true}) {
-    const auto log = OpenLog();
-    for (const char* unit : {"a/0000-00000", "a/0000-00001", "a/0000-*"})
-      EXPECT_EQ(log->Find(unit), nullptr) << unit;
-    ASSERT_NE(log->FindDone("a/0001-00000"), nullptr);
-    EXPECT_FALSE(log->IsProvisional(*log->FindDone("a/0001-00000")));
-    EXPECT_NE(log->FindDone("b/0000-00000"), nullptr);
-    if (compacted) break;
-    for (int i = 0; i < 30; ++i) ASSERT_TRUE(log->Append(Done("b/0000-00000")).ok());
-    ASSERT_TRUE(log->CompactIfWorthwhile().ok());
-    EXPECT_NE(ReadFile(path_).find("its ETag changed"), std::string::npos);
-  }
-}
-
-TEST_F(RunLogTest, RejectionTakesBackADoneLineUnderAFailedOne) {
-  const auto log = OpenLog();
-  ASSERT_TRUE(log->Append(Done("a/-", 1, "web@1")).ok());
-  ASSERT_TRUE(log->Append(WithState(UnitState::kFailed, "a/-")).ok());
-  ASSERT_TRUE(log->AppendSourceRejected("web@1", "").ok());
-  EXPECT_EQ(log->Find("a/-"), nullptr);
-  EXPECT_EQ(log->FindDone("a/-"), nullptr);
 }
 
 TEST_F(RunLogTest, SegmentsAreWrittenOncePerLineage) {
@@ -450,7 +411,6 @@ TEST(RunLogLineTest, EveryFieldComesBackWhateverItsBytes) {
   line.counts["clean"] = {1, 2, 3, 4, {{"dropped_empty", 5}, {"", 6}, {"a b", 7}}};
   line.counts["idle"] = {};
   line.continues = R"({"steps":100})";
-  line.provisional = "web@1";
   line.reason = std::string("\0\xff 100%\r\n", 9);
   line.origin = "0000-00001:7";
   const std::string text = EncodeLine(line);
