@@ -1,9 +1,10 @@
 #include "base/commit_point.h"
 
 #include <algorithm>
-#include <cassert>
 #include <iterator>
 #include <utility>
+
+#include "base/check.h"
 
 namespace pipeline {
 
@@ -17,7 +18,8 @@ CommitPointHook& TheHook() {
 CommitPointHook SetCommitPointHook(CommitPointHook hook) { return std::exchange(TheHook(), std::move(hook)); }
 
 void PassCommitPoint(std::string_view point) {
-  assert(std::find(std::begin(kCommitPoints), std::end(kCommitPoints), point) != std::end(kCommitPoints));
+  CHECK(std::find(std::begin(kCommitPoints), std::end(kCommitPoints), point) != std::end(kCommitPoints),
+        point);
   if (TheHook()) TheHook()(point);
 }
 

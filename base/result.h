@@ -1,10 +1,10 @@
 // A value or the reason why there is none.
 #pragma once
 
-#include <cassert>
 #include <optional>
 #include <utility>
 
+#include "base/check.h"
 #include "base/status.h"
 
 namespace pipeline {
@@ -14,34 +14,34 @@ class [[nodiscard]] Result {
  public:
   Result(T value) : value_(std::move(value)) {}  // NOLINT(google-explicit-constructor): `return value;`
   Result(Status status) : status_(std::move(status)) {  // NOLINT(google-explicit-constructor)
-    assert(!status_.ok() && "an OK result needs a value");
+    CHECK(!status_.ok(), "an OK result needs a value");
   }
 
   bool ok() const noexcept { return value_.has_value(); }
   const Status& status() const& noexcept { return status_; }
   Status status() && noexcept { return std::move(status_); }
 
-  /// Only when ok().
+  /// Only when ok(): else the program ends.
   T& value() & {
-    assert(ok());
+    CHECK(ok(), status_.message());
     return *value_;
   }
   const T& value() const& {
-    assert(ok());
+    CHECK(ok(), status_.message());
     return *value_;
   }
   T value() && {
-    assert(ok());
+    CHECK(ok(), status_.message());
     return std::move(*value_);
   }
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
   T* operator->() {
-    assert(ok());
+    CHECK(ok(), status_.message());
     return &*value_;
   }
   const T* operator->() const {
-    assert(ok());
+    CHECK(ok(), status_.message());
     return &*value_;
   }
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cassert>
 #include <utility>
 
+#include "base/check.h"
 #include "base/digest.h"
 #include "base/str.h"
 #include "text/utf8.h"
@@ -56,7 +56,7 @@ LineCutter::LineCutter(const LineRules& rules, const CutterStart& start)
       document_(start.document),
       partition_(start.partition),
       knows_outside_(start.raw > 0) {
-  assert(rules.max_record_bytes >= 4);
+  CHECK(rules.max_record_bytes >= 4, "a record of less than a character");
 }
 
 void LineCutter::Feed(std::string_view bytes) {

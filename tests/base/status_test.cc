@@ -101,6 +101,13 @@ TEST(ResultTest, MacrosPassValuesAndFailuresOn) {
   EXPECT_FALSE(Sum(1, -1).ok());
 }
 
+TEST(ResultDeathTest, AValueThatIsNotThereEndsTheProgramWithTheReason) {
+  const Result<int> failed = Status(Code::kNotFound, "a.txt: is not there");
+  EXPECT_DEATH(static_cast<void>(failed.value()),
+               "error: .*result.h:[0-9]+: a.txt: is not there .this is a bug.");
+  EXPECT_DEATH(static_cast<void>(Result<int>(Status())), "an OK result needs a value");
+}
+
 TEST(ResultTest, MovesItsValueOut) {
   Result<std::unique_ptr<int>> result = Make(5);
   ASSERT_TRUE(result.ok());

@@ -1,0 +1,14 @@
+// What the program takes for granted of itself. Where it is not so, that is a bug: in every build it ends the
+// program with a line, before something wrong is written.
+#pragma once
+
+#include <string_view>
+
+namespace pipeline {
+
+/// Writes "error: FILE:LINE: what [this is a bug]" to standard error and aborts.
+[[noreturn]] void EndOnBug(const char* file, int line, std::string_view what);
+
+}  // namespace pipeline
+
+#define CHECK(condition, what) ((condition) ? void() : ::pipeline::EndOnBug(__FILE__, __LINE__, what))
