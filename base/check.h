@@ -1,4 +1,4 @@
-// What the program takes for granted of itself. Where it is not so, that is a bug: in every build it ends the
+// Conditions that hold unless the program has a bug. They are checked in every build: a breach ends the
 // program with a line, before something wrong is written.
 #pragma once
 

@@ -12,7 +12,7 @@
 
 namespace pipeline {
 
-/// What a process took, with those of its own children that it waited for.
+/// Processor time and bytes of a process, and of those of its children that it waited for.
 struct ProcessUse {
   double cpu = 0;             // seconds of the processors
   std::uint64_t read = 0;     // bytes by calls that read: files, pipes, sockets
@@ -31,7 +31,7 @@ class ChildOwner {
   ChildOwner(const ChildOwner&) = delete;
   ChildOwner& operator=(const ChildOwner&) = delete;
 
-  /// Of the calling thread; empty where there is none.
+  /// The owner that the calling thread has; if absent: empty.
   static std::string Current();
 
  private:

@@ -18,6 +18,7 @@
 #include "base/mutex.h"
 #include "base/process_use.h"
 #include "base/uninterrupted.h"
+#include "base/wait.h"
 
 namespace pipeline {
 
@@ -153,14 +154,6 @@ double Seconds(const timeval& time) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
 }
 
-/// Sleeps that long, or until `stop`.
-void SleepUnlessStopped(std::chrono::milliseconds time, const std::stop_token& stop) {
-  Mutex mutex;
-  ConditionVariable never;
-  Lock lock(mutex);
-  never.WaitFor(lock, stop, time, [] { return false; });
-}
-
 }  // namespace
 
 std::string ChildExit::Describe() const {
@@ -283,7 +276,7 @@ Result<ChildExit> ChildProcess::Wait(const std::stop_token& stop, std::chrono::m
   CloseInput();
   std::chrono::milliseconds nap(1);
   while (!HasEnded() && !stop.stop_requested()) {
-    SleepUnlessStopped(nap, stop);
+    WaitFor(nap, stop);
     nap = std::min(nap * 2, std::chrono::milliseconds(20));
   }
   const bool stopped = !HasEnded();

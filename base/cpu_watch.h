@@ -7,7 +7,7 @@
 
 namespace pipeline {
 
-/// Of the calling thread since it began; 0 where the system does not tell.
+/// The calling thread has taken this much since it began; 0 if the system does not tell.
 inline std::uint64_t ThreadCpuNanoseconds() {
   timespec now{};
   if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now) != 0) return 0;

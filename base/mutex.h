@@ -14,15 +14,11 @@
 #define PIPE_THREAD_SAFETY(attribute)
 #endif
 
-/// A member, or what a pointer points to, that is used while its mutex is held.
+/// A member that is used while its mutex is held.
 #define GUARDED_BY(mutex) PIPE_THREAD_SAFETY(guarded_by(mutex))
-#define PT_GUARDED_BY(mutex) PIPE_THREAD_SAFETY(pt_guarded_by(mutex))
 /// A function, or a lambda, that is called while the mutex is held; or while it is not.
 #define REQUIRES(...) PIPE_THREAD_SAFETY(requires_capability(__VA_ARGS__))
 #define EXCLUDES(...) PIPE_THREAD_SAFETY(locks_excluded(__VA_ARGS__))
-/// For a function whose caller holds the mutex by a name that the compiler cannot follow; say in a comment
-/// which.
-#define ASSERTS_HELD(...) PIPE_THREAD_SAFETY(assert_capability(__VA_ARGS__))
 /// For a place that the analysis cannot follow; say in a comment why it is right.
 #define NO_THREAD_SAFETY_ANALYSIS PIPE_THREAD_SAFETY(no_thread_safety_analysis)
 
@@ -37,9 +33,6 @@ class PIPE_THREAD_SAFETY(capability("mutex")) Mutex {
   void lock() PIPE_THREAD_SAFETY(acquire_capability()) { mutex_.lock(); }
   void unlock() PIPE_THREAD_SAFETY(release_capability()) { mutex_.unlock(); }
   bool try_lock() PIPE_THREAD_SAFETY(try_acquire_capability(true)) { return mutex_.try_lock(); }
-
-  /// Tells the analysis, where the caller is known to hold it.
-  void AssertHeld() const ASSERTS_HELD(this) {}
 
  private:
   std::mutex mutex_;
@@ -77,7 +70,6 @@ class ConditionVariable {
   void NotifyOne() noexcept { changed_.notify_one(); }
   void NotifyAll() noexcept { changed_.notify_all(); }
 
-  void Wait(Lock& lock) { changed_.wait(lock); }
   template <class Predicate>
   void Wait(Lock& lock, Predicate predicate) {
     changed_.wait(lock, std::move(predicate));

@@ -1,4 +1,4 @@
-// What /proc says of a process and of what it started. Zeros where the system does not tell.
+// Figures of /proc about a process and its children. Zero: the system does not tell.
 #pragma once
 
 #include <sys/types.h>
@@ -32,9 +32,9 @@ struct ProcessBytes {
   std::uint64_t written = 0;  // the same
   std::uint64_t to_disk = 0;  // that a disk has to write
 };
-/// Of the text of /proc/PID/io.
+/// Reads the text of /proc/PID/io.
 ProcessBytes ParseProcessIo(std::string_view text);
-/// With those of its children that it waited for; 0 is this process.
+/// The bytes of a process and of those of its children that it waited for; 0 is this process.
 ProcessBytes BytesOfProcess(pid_t id);
 
 }  // namespace pipeline

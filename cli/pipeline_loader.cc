@@ -106,4 +106,11 @@ std::string WorkPath(const Options& options, const PipelineSpec& spec) {
   return options.subset.empty() ? whole : StrCat(whole, "/", SubsetPlace(options.subset));
 }
 
+std::unique_ptr<RunLog> LoadRunLog(const WorkDir& work) {
+  Result<std::unique_ptr<RunLog>> log = RunLog::OpenReadOnly(work.log());
+  if (log.ok()) return std::move(log).value();
+  LogError(log.status().message());
+  return nullptr;
+}
+
 }  // namespace pipeline

@@ -7,6 +7,8 @@
 
 #include "cli/options.h"
 #include "cli/plugins.h"
+#include "dag/run_log.h"
+#include "dag/work_dir.h"
 #include "spec/graph.h"
 #include "spec/pipeline_file.h"
 #include "spec/registry.h"
@@ -33,5 +35,8 @@ std::unique_ptr<LoadedPipeline> LoadPipelineText(const std::string& text, const 
 /// --work, PIPE_WORK, or ./.pipe/NAME; for a trial a directory below, so that it leaves no trace in the log
 /// of the whole.
 std::string WorkPath(const Options& options, const PipelineSpec& spec);
+
+/// The run log for a command that writes nothing; null where it cannot be read, after saying so.
+std::unique_ptr<RunLog> LoadRunLog(const WorkDir& work);
 
 }  // namespace pipeline

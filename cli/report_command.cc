@@ -59,17 +59,14 @@ int ReportCommand(const Options& options) {
   const std::unique_ptr<LoadedPipeline> loaded = LoadPipeline(options);
   if (!loaded) return kExitRefused;
   const WorkDir work(WorkPath(options, loaded->spec));
-  const Result<std::unique_ptr<RunLog>> log = RunLog::OpenReadOnly(work.log());
-  if (!log.ok()) {
-    LogError(log.status().message());
-    return kExitRefused;
-  }
-  const std::string id = LastRecorded(work, **log);
+  const std::unique_ptr<RunLog> log = LoadRunLog(work);
+  if (!log) return kExitRefused;
+  const std::string id = LastRecorded(work, *log);
   if (id.empty()) {
     LogError(StrCat(work.path(), ": no run left a record here; `pipe run ", options.file, "` begins one"));
     return kExitRefused;
   }
-  const Result<std::string> page = WriteReport(work, **log, id);
+  const Result<std::string> page = WriteReport(work, *log, id);
   if (!page.ok()) {
     LogError(page.status().message());
     return kExitFailed;

@@ -196,17 +196,14 @@ int StatusCommand(const Options& options) {
   const std::unique_ptr<LoadedPipeline> loaded = LoadPipeline(options);
   if (!loaded) return kExitRefused;
   const WorkDir directory(WorkPath(options, loaded->spec));
-  const Result<std::unique_ptr<RunLog>> log = RunLog::OpenReadOnly(directory.log());
-  if (!log.ok()) {
-    LogError(log.status().message());
-    return kExitRefused;
-  }
+  const std::unique_ptr<RunLog> log = LoadRunLog(directory);
+  if (!log) return kExitRefused;
   std::map<std::string, StageStatus> stages;
-  for (const UnitLine* line : (*log)->List("")) {
+  for (const UnitLine* line : log->List("")) {
     const std::optional<UnitId> unit = ParseUnitId(line->unit);
     if (unit) Take(*line, *unit, stages[unit->stage]);
   }
-  const std::vector<RunLine> runs = (*log)->Runs();
+  const std::vector<RunLine> runs = log->Runs();
   std::optional<LastRun> last;
   if (!runs.empty()) last = LookAtRun(directory, runs.back());
   if (last && last->record)

@@ -275,8 +275,8 @@ std::string StatusDisplay::LineOfJob(Shown& shown, const std::string& said, Pace
   const std::uint64_t done = shown.unit->done.load(std::memory_order_relaxed);
   const std::uint64_t of = shown.unit->of.load(std::memory_order_relaxed);
   shown.read.Note(now, done);
-  return StrCat(Share(done, of, shown.read, now), Duration(duration<double>(now - shown.since).count()), " ",
-                said);
+  return StrCat(Share(done, of, shown.read, now), "after ",
+                Duration(duration<double>(now - shown.since).count()), ": ", said);
 }
 
 std::string StatusDisplay::LineOf(Shown& shown, Pace::Time now) {

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "base/child_process.h"
-#include "base/mutex.h"
 #include "base/str.h"
+#include "base/wait.h"
 #include "spec/typed_value.h"
 
 namespace pipeline {
@@ -50,11 +50,7 @@ class Alarm {
  public:
   Alarm(std::stop_source source, std::chrono::milliseconds time)
       : thread_([source = std::move(source), time](const std::stop_token& off) mutable {
-          Mutex mutex;
-          ConditionVariable never;
-          Lock lock(mutex);
-          never.WaitFor(lock, off, time, [] { return false; });
-          if (!off.stop_requested()) source.request_stop();
+          if (WaitFor(time, off)) source.request_stop();
         }) {}
 
  private:

@@ -1,4 +1,4 @@
-// What a trainer that takes lines of a greatest length drops of a data set without a word: the longer ones.
+// Trainers with a greatest length of a line drop longer ones without a word: how many those are.
 // Rules: formats/tfds.md, "Long lines".
 #pragma once
 

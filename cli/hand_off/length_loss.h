@@ -1,4 +1,5 @@
-// What a trainer drops of a data set because it is longer than it takes, as `verify` and the report say it.
+// The share of a data set that a trainer drops because its lines are too long, in words for `verify` and the
+// report.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +28,7 @@ std::string LengthLossLine(const VerifyReport& report);
 /// RecordedStage::longest_line of a stage with such a configuration.
 std::string LongestLineOf(std::string_view type, const Json& config, const Schema& schema);
 
-/// What such a trainer drops of the data sets that a run published, in HTML: a sentence each.
+/// The same for the data sets that a run published, in HTML: a sentence each.
 std::string LengthLossHtml(const RunRecord& record);
 
 }  // namespace pipeline

@@ -95,12 +95,9 @@ int RunsCommand(const Options& options) {
   const std::unique_ptr<LoadedPipeline> loaded = LoadPipeline(options);
   if (!loaded) return kExitRefused;
   const WorkDir work(WorkPath(options, loaded->spec));
-  const Result<std::unique_ptr<RunLog>> log = RunLog::OpenReadOnly(work.log());
-  if (!log.ok()) {
-    LogError(log.status().message());
-    return kExitRefused;
-  }
-  const std::vector<RunLine> runs = (*log)->Runs();
+  const std::unique_ptr<RunLog> log = LoadRunLog(work);
+  if (!log) return kExitRefused;
+  const std::vector<RunLine> runs = log->Runs();
   const std::size_t most = static_cast<std::size_t>(std::min<std::uint64_t>(options.limit, runs.size()));
   Output out(STDOUT_FILENO);
   Json all = Json::Array{};

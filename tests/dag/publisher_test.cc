@@ -18,6 +18,7 @@
 #include "storage/memory_store.h"
 #include "tests/support/fault_store.h"
 #include "tests/support/map_store.h"
+#include "tests/support/silent_progress.h"
 #include "tests/support/temp_dir.h"
 
 namespace pipeline {
@@ -81,18 +82,11 @@ class IndexedSink final : public SinkStage {
 };
 
 /// Keeps how many shards were told to be there.
-class ToldShards final : public Progress {
+class ToldShards final : public SilentProgress {
  public:
-  void StageBegan(std::string_view) override {}
-  void StageDone(std::string_view) override {}
-  void Started(std::shared_ptr<const RunningUnit>) override {}
-  void Finished(std::string_view, const Status&) override {}
-  void Logged(std::string_view, std::uint64_t, std::uint64_t) override {}
   void Advanced(std::string_view, std::uint64_t done, std::uint64_t of) override {
     told.push_back(std::to_string(done) + " of " + std::to_string(of));
   }
-  void Arriving(std::string_view, std::uint64_t, std::uint64_t, bool) override {}
-  void Note(std::string_view) override {}
 
   std::vector<std::string> told;
 };

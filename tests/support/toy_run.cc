@@ -10,6 +10,7 @@
 #include "cli/workplace.h"
 #include "dag/executor.h"
 #include "spec/pipeline_file.h"
+#include "tests/support/silent_progress.h"
 
 namespace pipeline {
 
@@ -17,15 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class Notes final : public Progress {
+class Notes final : public SilentProgress {
  public:
-  void StageBegan(std::string_view) override {}
-  void StageDone(std::string_view) override {}
-  void Started(std::shared_ptr<const RunningUnit>) override {}
-  void Finished(std::string_view, const Status&) override {}
-  void Logged(std::string_view, std::uint64_t, std::uint64_t) override {}
-  void Advanced(std::string_view, std::uint64_t, std::uint64_t) override {}
-  void Arriving(std::string_view, std::uint64_t, std::uint64_t, bool) override {}
   void Note(std::string_view line) override {
     const std::scoped_lock lock(mutex_);
     lines_.emplace_back(line);
