@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Which preset fits which slice of TPUs, compiled ahead of time: the page plugins/train/tpu_fit.md.
 
-    tpu_fit.py --kept DIR --page FILE [--minutes N] [--seed N] [--only PRESET/SLICE/SEQ_LEN]
+    tpu_fit.py --kept FILE --page FILE [--minutes N] [--seed N] [--only PRESET/SLICE/SEQ_LEN]
 
-Run by a Python with requirements-tpu.txt, and pipe_trainer in PYTHONPATH. Each answer is kept in DIR by preset, slice,
-length of rows and versions, and not asked again. At the end a tenth of them, which the seed decides, is: a choice
-must compile to the same figures.
+Run by a Python with requirements-tpu.txt, and pipe_trainer in PYTHONPATH. Each answer becomes a line of JSON in the
+kept file, by preset, slice, length of rows and versions, and is not asked again; several of these programs may add to
+one file at a time. At the end a tenth of the answers, which the seed decides, is compiled again: a choice must give
+the same figures.
 """
 
 import argparse
@@ -52,24 +53,36 @@ def cases():
     return [Case(preset, name, length) for length in LENGTHS for preset in presets for name in SLICES]
 
 
+# Members of an answer that the table and its check use.
+MEMBERS = ("fits", "choice", "shown", "peak_gib", "arguments_gib", "temporaries_gib", "usable_gib", "step_tflop",
+           "holds", "why", "programs", "seconds")
+
+
 class Kept:
-    def __init__(self, directory):
-        self._directory, self._versions = directory, search.versions()
-        directory.mkdir(parents=True, exist_ok=True)
+    """Answers of these versions; a line that was cut by a kill counts as absent."""
 
-    def path(self, case):
-        return self._directory / f"{case.preset}-{case.slice}-{case.seq_len}.json"
+    def __init__(self, path):
+        self._path, self._versions = path, search.versions()
 
-    def read(self, case):
-        """None where there is no answer of these versions."""
-        try:
-            found = json.loads(self.path(case).read_text(encoding="utf-8"))
-            return found if found["versions"] == self._versions else None
-        except (OSError, ValueError, KeyError, TypeError):
-            return None
+    def read(self):
+        """{case: answer}."""
+        found = {}
+        lines = self._path.read_text(encoding="utf-8").splitlines() if self._path.exists() else []
+        for line in lines:
+            try:
+                answer = json.loads(line)
+                if answer.pop("versions") == self._versions:
+                    found[Case(**answer.pop("case"))] = answer
+            except (ValueError, KeyError, TypeError, AttributeError):
+                continue
+        return found
 
-    def write(self, case, found):
-        write_text(self.path(case), json.dumps(found, indent=1))
+    def add(self, case, found):
+        kept = {name: found[name] for name in MEMBERS if name in found}
+        kept["least_gib"] = min((one["peak_gib"] for one in found["tried"] if "peak_gib" in one), default=None)
+        line = json.dumps({"case": vars(case), "versions": self._versions, **kept}, ensure_ascii=False)
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(line + "\n")
 
 
 def same(case, found):
@@ -118,8 +131,7 @@ def page(answers, missing, checked):
 
 
 def least(found):
-    peaks = [one["peak_gib"] for one in found["tried"] if "peak_gib" in one]
-    return f"{min(peaks):.2f}" if peaks else "-"
+    return f"{found['least_gib']:.2f}" if found["least_gib"] else "-"
 
 
 def options_of(argv):
@@ -137,15 +149,15 @@ def main(argv):
     options = options_of(argv)
     kept, until = Kept(options.kept), time.monotonic() + 60 * options.minutes
     for case in cases():
-        if not str(case).startswith(options.only) or kept.read(case) or time.monotonic() > until:
+        if not str(case).startswith(options.only) or case in kept.read() or time.monotonic() > until:
             continue
         found = fit.answer(case.config(), slices.parse(case.slice))
         if any("compiler could not be started" in one.get("error", "") for one in found["tried"]):
             raise SystemExit(f"tpu_fit.py: {found['tried']}")
-        kept.write(case, found)
-        print(f"{case}: {found.get('shown', 'does not fit')}, {found.get('peak_gib', least(found))} of "
+        kept.add(case, found)
+        print(f"{case}: {found.get('shown', 'does not fit')}, {found.get('peak_gib', 'more')} of "
               f"{found['usable_gib']} GiB, {found['programs']} programs in {found['seconds']:.0f} s", flush=True)
-    answers = [(case, kept.read(case)) for case in cases()]
+    answers = [(case, kept.read().get(case)) for case in cases()]
     there = [(case, found) for case, found in answers if found]
     fitting = [pair for pair in there if pair[1]["fits"]]
     again = [] if options.no_check else random.Random(options.seed).sample(fitting, -(-len(fitting) // 10))
