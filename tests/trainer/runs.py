@@ -35,7 +35,7 @@ before_start = None  # called in the child
 class Run:
     """A trainer and a thread that reads its events."""
 
-    def __init__(self, place, data, config=None, environ=None, sets=(), **members):
+    def __init__(self, place, data, config=None, environ=None, sets=(), program=("-m", "pipe_trainer"), **members):
         place = Path(place)
         place.mkdir(parents=True, exist_ok=True)
         self.run_dir = place / "run"
@@ -51,7 +51,7 @@ class Run:
         read, write = os.pipe()
         self.log = open(file.with_suffix(".log"), "w+b")
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "pipe_trainer", "--job", str(file), *(part for one in sets for part in ("--set", one))],
+            [sys.executable, *program, "--job", str(file), *(part for one in sets for part in ("--set", one))],
             pass_fds=(write,), stdout=self.log, stderr=subprocess.STDOUT, cwd=place, preexec_fn=before_start,
             env={**os.environ, "PYTHONPATH": str(places.PACKAGE), "PIPE_EVENTS_FD": str(write),
                  "PIPE_ERROR_FILE": str(self.error_file), **(environ or {})})

@@ -53,7 +53,9 @@ class Programs:
         return {**state, "guard": self._forgive(state["guard"])}
 
     def _scalar(self, value):
-        return jax.device_put(np.float32(value), self._copies)
+        # device_put would compare the value between processes, by a collective of its own that waits for all steps
+        # before it and may meet one of them.
+        return jax.make_array_from_callback((), self._copies, lambda _: np.float32(value))
 
     def whole(self, params):
         """A copy on every process. On a single device they are that already; no other need hold all of them."""
