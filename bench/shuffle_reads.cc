@@ -20,6 +20,7 @@
 #include "formats/tf_example.h"
 #include "formats/tfds.h"
 #include "formats/tfrecord.h"
+#include "shards/shard_count.h"
 #include "shards/sharded_output.h"
 #include "shards/shuffle.h"
 #include "storage/local_file.h"
@@ -36,7 +37,7 @@ ShardRules Rules(std::uint32_t shards) {
   rules.splits = {"train"};
   rules.shuffle_seed = 0;
   rules.shards = shards;
-  rules.auto_shards = TfdsShardCount;
+  rules.auto_shards = AutoShardCount;
   rules.object_name = [](std::string_view split, std::uint32_t number, std::uint32_t count) {
     return TfdsShardName("reads", split, number, count);
   };

@@ -11,7 +11,6 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "formats/tfds_public_names.h"
-#include "text/utf8.h"
 
 namespace pipeline {
 
@@ -90,29 +89,9 @@ Result<TfdsSplit> ParseSplit(const Json& json) {
   return split;
 }
 
-// What Python's str.strip takes off, with which TFDS reads names.
-constexpr std::string_view kSpaces[] = {
-    "\t",     "\n",     "\v",     "\f",     "\r",     "\x1C",   "\x1D",   "\x1E",   "\x1F",   " ",
-    "\u0085", "\u00A0", "\u1680", "\u2000", "\u2001", "\u2002", "\u2003", "\u2004", "\u2005", "\u2006",
-    "\u2007", "\u2008", "\u2009", "\u200A", "\u2028", "\u2029", "\u202F", "\u205F", "\u3000"};
-
-std::string_view Stripped(std::string_view name) {
-  for (bool found = true; found;) {
-    found = false;
-    for (const std::string_view space : kSpaces) {
-      if (name.starts_with(space)) name.remove_prefix(space.size()), found = true;
-      if (name.ends_with(space)) name.remove_suffix(space.size()), found = true;
-    }
-  }
-  return name;
-}
-
-bool IsStripped(std::string_view name) { return Stripped(name).size() == name.size(); }
-
 bool IsLower(char c) { return 'a' <= c && c <= 'z'; }
 bool IsUpper(char c) { return 'A' <= c && c <= 'Z'; }
 bool IsDigit(char c) { return '0' <= c && c <= '9'; }
-bool IsControl(char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7F'; }
 
 }  // namespace
 
@@ -191,39 +170,11 @@ Result<TfdsFeatures> ParseTfdsFeatures(std::string_view text) {
   return features;
 }
 
-Result<std::vector<std::string>> ParseTfdsLabels(std::string_view text) {
-  std::vector<std::string> labels;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    if (const std::string_view name = Stripped(text.substr(0, end)); !name.empty()) labels.emplace_back(name);
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  RETURN_IF_ERROR(CheckTfdsLabels(labels));
-  return labels;
-}
-
-std::string TfdsLabelsText(const std::vector<std::string>& labels) {
-  std::string text;
-  for (const std::string& label : labels) text += label + '\n';
-  return text;
-}
-
 std::string TfdsShardName(std::string_view dataset, std::string_view split, std::uint32_t shard,
                           std::uint32_t shards) {
   const int digits = std::max(5, static_cast<int>(std::to_string(shards).size()));
   return StrCat(dataset, "-", split, ".", kFileFormat, "-", ZeroPadded(shard, digits), "-of-",
                 ZeroPadded(shards, digits));
-}
-
-std::uint32_t TfdsShardCount(std::uint64_t framed_bytes, std::uint64_t records) {
-  constexpr std::uint64_t kUsual = 1024;
-  const std::uint64_t fewest = framed_bytes >> 30;  // at most 1 GiB each
-  const std::uint64_t most = framed_bytes >> 26;    // at least 64 MiB each
-  if (fewest <= kUsual && kUsual <= most && records >= kUsual) return kUsual;
-  if (fewest > kUsual) return static_cast<std::uint32_t>((fewest + kUsual - 1) / kUsual * kUsual);
-  for (std::uint32_t shards = 512; shards >= 2; shards /= 2)
-    if (fewest <= shards && shards <= most) return shards;
-  return 1;
 }
 
 bool IsPublicTfdsName(std::string_view name) {
@@ -297,26 +248,6 @@ Status CheckTfdsFeatures(const std::vector<std::string>& texts, bool labelled) {
           Code::kInvalidArgument,
           StrCat("features: '", name, "' ",
                  labelled && name == kTfdsLabelFeature ? "is the number of the label" : "comes twice"));
-  }
-  return {};
-}
-
-Status CheckTfdsLabels(const std::vector<std::string>& labels) {
-  if (labels.empty())
-    return Status(Code::kInvalidArgument, "labels: an empty list; name each label that occurs");
-  std::set<std::string_view> seen;
-  for (const std::string& label : labels) {
-    if (label.empty() || !IsStripped(label) || label.find('\n') != std::string::npos)
-      return Status(
-          Code::kInvalidArgument,
-          StrCat("labels: '", label, "': TensorFlow Datasets keeps a name per line, without white space ",
-                 "at its ends; change the label in the input"));
-    if (!IsCleanUtf8(label) || std::any_of(label.begin(), label.end(), IsControl))
-      return Status(Code::kInvalidArgument,
-                    StrCat("labels: '", Printable(label),
-                           "': not UTF-8, or a control character in it; is it a file of names?"));
-    if (!seen.insert(label).second)
-      return Status(Code::kInvalidArgument, StrCat("labels: '", label, "' comes twice"));
   }
   return {};
 }

@@ -34,7 +34,7 @@ inline constexpr std::string_view kTfdsTextFeature = "text";
 inline constexpr std::string_view kTfdsLabelFeature = "label";
 /// The tokenizer that lines were measured with; only where they have a greatest length.
 inline constexpr std::string_view kTfdsTokenizerFile = "tokenizer.model";
-/// The names of the labels, by number; only where there are labels.
+/// The names of the labels (formats/label_names.h); only where there are labels.
 inline constexpr std::string_view kTfdsLabelsFile = "label.labels.txt";
 
 /// The bytes of dataset_info.json.
@@ -53,18 +53,10 @@ struct TfdsFeatures {
 std::string TfdsFeaturesJson(const TfdsFeatures& features = {});
 /// kInvalidArgument where `json` is not one that we write; `texts` are sorted.
 Result<TfdsFeatures> ParseTfdsFeatures(std::string_view json);
-/// The names that a file like kTfdsLabelsFile has, as TFDS reads it: white space at the ends of lines and
-/// blank lines do not count. kInvalidArgument as CheckTfdsLabels.
-Result<std::vector<std::string>> ParseTfdsLabels(std::string_view text);
-/// The bytes of kTfdsLabelsFile.
-std::string TfdsLabelsText(const std::vector<std::string>& labels);
 
 /// "cc100_ja-train.tfrecord-00000-of-01024"
 std::string TfdsShardName(std::string_view dataset, std::string_view split, std::uint32_t shard,
                           std::uint32_t shards);
-
-/// TFDS's choice for a split of so many bytes, frames included, in so many records.
-std::uint32_t TfdsShardCount(std::uint64_t framed_bytes, std::uint64_t records);
 
 /// OK, or kInvalidArgument saying what is allowed.
 Status CheckTfdsName(std::string_view name);
@@ -74,6 +66,5 @@ bool IsPublicTfdsName(std::string_view name);
 Status CheckTfdsVersion(std::string_view version);
 Status CheckTfdsSplit(std::string_view split);
 Status CheckTfdsFeatures(const std::vector<std::string>& texts, bool labelled);
-Status CheckTfdsLabels(const std::vector<std::string>& labels);
 
 }  // namespace pipeline

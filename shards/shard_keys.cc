@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/str.h"
-#include "formats/tfds.h"
+#include "shards/shard_count.h"
 #include "shards/shard_ranges.h"
 
 namespace pipeline {
@@ -34,7 +34,7 @@ ShardRules ShardRulesOf(const Json& config, std::vector<std::string> splits) {
   rules.hosts = static_cast<std::uint32_t>(config["hosts"].AsInt(1));
   rules.equal = config["equal"].AsBool();
   rules.eval_batch = static_cast<std::uint64_t>(config["eval_batch"].AsInt(0));
-  rules.auto_shards = TfdsShardCount;
+  rules.auto_shards = AutoShardCount;
   return rules;
 }
 

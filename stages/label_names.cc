@@ -5,7 +5,7 @@
 
 #include "base/byte_reader.h"
 #include "base/str.h"
-#include "formats/tfds.h"
+#include "formats/label_names.h"
 #include "storage/local_file.h"
 
 namespace pipeline {
@@ -26,7 +26,7 @@ Result<std::vector<std::string>> ReadNames(const std::string& path) {
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // of editors; no part of a name
   std::string_view lines = text;
   if (lines.starts_with(kByteOrderMark)) lines.remove_prefix(kByteOrderMark.size());
-  Result<std::vector<std::string>> names = ParseTfdsLabels(lines);
+  Result<std::vector<std::string>> names = ParseLabelNames(lines);
   if (!names.ok()) return std::move(names).status().Annotate(path);
   return names;
 }
@@ -51,7 +51,7 @@ Status CheckLabelKeys(const Json& config) {
   if (!config.Has("labels")) return {};
   std::vector<std::string> names;
   for (const Json& label : config["labels"].AsArray()) names.emplace_back(label.AsString());
-  return CheckTfdsLabels(names);
+  return CheckLabelNames(names);
 }
 
 Result<std::vector<StageFile>> LabelFiles(const Json& config) {

@@ -9,8 +9,8 @@
 
 #include "base/str.h"
 #include "formats/bert.h"
-#include "formats/tfds.h"
 #include "shards/made_rows.h"
+#include "shards/shard_count.h"
 #include "shards/shard_keys.h"
 #include "shards/shard_name.h"
 #include "stages/bert_documents.h"
@@ -189,7 +189,7 @@ ShardRules RulesOf(const StageContext& context, const TokenizerFacts& facts, std
   rules.spill_bytes = kSpillBytes;
   rules.auto_shards = [](std::uint64_t bytes, std::uint64_t records) {
     const auto least = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(records, 1, kLeastShards));
-    return std::max(least, TfdsShardCount(bytes, records));
+    return std::max(least, AutoShardCount(bytes, records));
   };
   BertInfo info;
   info.lengths = SettingsOf(config).rules.lengths;

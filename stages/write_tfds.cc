@@ -8,6 +8,7 @@
 
 #include "base/str.h"
 #include "formats/sentencepiece_model.h"
+#include "formats/label_names.h"
 #include "formats/tfds.h"
 #include "formats/tfrecord.h"
 #include "shards/shard_keys.h"
@@ -38,7 +39,7 @@ Result<Sidecars> Describe(TfdsInfo info, const std::vector<std::string>& texts, 
   }
   Sidecars sidecars;
   if (!beside.labels.empty())
-    sidecars.before_manifest.push_back({std::string(kTfdsLabelsFile), TfdsLabelsText(beside.labels)});
+    sidecars.before_manifest.push_back({std::string(kTfdsLabelsFile), LabelNamesText(beside.labels)});
   if (!beside.tokenizer.empty())
     sidecars.before_manifest.push_back({std::string(kTfdsTokenizerFile), beside.tokenizer});
   sidecars.before_manifest.push_back({std::string(kTfdsInfoFile), TfdsInfoJson(info)});

@@ -86,12 +86,6 @@ TEST(TfdsTest, WritesTheDocumentedBytes) {
   EXPECT_FALSE(ParseTfdsFeatures("{}").ok());
   EXPECT_FALSE(ParseTfdsFeatures("{").ok());
   EXPECT_FALSE(ParseTfdsFeatures(TfdsFeaturesJson({{}, 2})).ok());
-  EXPECT_EQ(*ParseTfdsLabels("a \r\n\n\u3000b"), (std::vector<std::string>{"a", "b"}));
-  EXPECT_FALSE(ParseTfdsLabels("a\na").ok());
-  for (const std::string_view bad : {"no\n\xff\xfe", "no\ny\x01s", "no\ny\x7fs"})
-    EXPECT_NE(ParseTfdsLabels(bad).status().message().find("not UTF-8, or a control character"),
-              std::string::npos);
-  EXPECT_EQ(TfdsLabelsText({"0", "1"}), "\x30\x0A\x31\x0A");
   std::string example;
   AppendTfExample(example, {{kTfdsLabelFeature, TfInt64List{1}}, {kTfdsTextFeature, TfBytesList{"猫"}}});
   EXPECT_EQ(example,
@@ -153,34 +147,6 @@ TEST(TfdsTest, RefusesWhatTfdsWouldNotLoadOrWeDoNotWrite) {
 TEST(TfdsTest, ShardNamesHaveFiveDigitsOrMore) {
   EXPECT_EQ(TfdsShardName("cc100_ja", "train", 0, 1024), "cc100_ja-train.tfrecord-00000-of-01024");
   EXPECT_EQ(TfdsShardName("x", "test", 99999, 100000), "x-test.tfrecord-099999-of-100000");
-}
-
-TEST(TfdsTest, ShardCountFollowsTfds) {
-  constexpr std::uint64_t kMiB = 1 << 20;
-  constexpr std::uint64_t kGiB = 1 << 30;
-  constexpr std::uint64_t kMany = 1'000'000'000;
-  struct Case {
-    std::uint64_t bytes, records;
-    std::uint32_t shards;
-  };
-  const Case cases[] = {
-      {0, 0, 1},
-      {100'000'000, kMany, 1},
-      {128 * kMiB - 1, kMany, 1},
-      {128 * kMiB, kMany, 2},
-      {256 * kMiB, kMany, 4},
-      {kGiB, kMany, 16},
-      {10 * kGiB, kMany, 128},
-      {64 * kGiB - 1, kMany, 512},
-      {64 * kGiB, kMany, 1024},
-      {64 * kGiB, 1023, 512},  // too few records for 1024
-      {82'000'000'000, kMany, 1024},
-      {1024 * kGiB, kMany, 1024},
-      {1025 * kGiB, kMany, 2048},
-      {2048 * kGiB, kMany, 2048},
-      {2049 * kGiB, kMany, 3072},
-  };
-  for (const Case& c : cases) EXPECT_EQ(TfdsShardCount(c.bytes, c.records), c.shards) << c.bytes;
 }
 
 TEST(TfdsTest, ChecksNames) {
