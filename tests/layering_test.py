@@ -160,6 +160,7 @@ def check(root):
     found += check_trainer(root)
     found += check_rooms(names)
     found += check_contributing(root)
+    found += check_pages(root)
     return sorted(found)
 
 
@@ -279,6 +280,23 @@ def check_contributing(root):
             yield "CONTRIBUTING.md", 0, f"{vendor} is missing in the table of dependencies"
 
 
+def check_pages(root):
+    """A formatter of code that took a page for code leaves such lines."""
+    for name in listed(root):
+        if not name.endswith(".md"):
+            continue
+        fence = 0
+        for number, line in enumerate((root / name).read_text(encoding="utf-8").splitlines(), 1):
+            if line.startswith("```"):
+                fence = 0 if fence else number
+                if not re.fullmatch(r"```[a-z]*", line):
+                    yield name, number, "a line that begins or ends a block has nothing else"
+            elif not fence and re.match(r" *#+[^# ]", line):
+                yield name, number, "a heading without a space behind #"
+        if fence:
+            yield name, fence, "a block without an end"
+
+
 def main(root):
     found = check(root)
     for name, line, what in found:
@@ -361,6 +379,9 @@ BAD = (
     ({"plugins/train/python/pipe_trainer/wide.py": "#" * 121 + "\n"}, "plugins/train/python/pipe_trainer/wide.py:1:", "121 columns"),
     ({"plugins/train/python/pipe_trainer/util.py": "\n"}, "plugins/train/python/pipe_trainer/util.py:", '"util"'),
     ({"CONTRIBUTING.md": "xxHash"}, "CONTRIBUTING.md:", "oneTBB is missing"),
+    ({"dag/plan.md": "#Plan\n"}, "dag/plan.md:1:", "without a space"),
+    ({"dag/plan.md": "# Plan\n```sh\n#!/bin/sh\n"}, "dag/plan.md:2:", "without an end"),
+    ({"dag/plan.md": "```\na\n``` b\n"}, "dag/plan.md:3:", "nothing else"),
 )
 
 
