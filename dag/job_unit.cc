@@ -179,14 +179,14 @@ class JobRun {
   /// Takes the manifest away, which would say that all is there, and lays down a claim. What it named is
   /// listed before.
   Status ClearTheWay() {
-    RETURN_IF_ERROR(CheckNotPublished(scope_, out_, stop_));
+    RETURN_IF_ERROR(CheckNotPublished(scope_.publishing(), out_, stop_));
     RETURN_IF_ERROR(Confirm());
     ASSIGN_OR_RETURN(const std::vector<ObjectInfo> there, out_.List(""));
     ASSIGN_OR_RETURN(names_, PlaceNames::Read(out_, there, stop_));
     listed_ = ListedStore(out_, *names_);
-    RETURN_IF_ERROR(ListNames(scope_, out_, there, {}, *names_, stop_));
+    RETURN_IF_ERROR(ListNames(scope_.publishing(), out_, there, {}, *names_, stop_));
     if (planned_.replaces) RETURN_IF_ERROR(out_.Remove(kManifestName));
-    return LayClaim(scope_, out_);
+    return LayClaim(scope_.publishing(), out_);
   }
 
   Result<JobOutput> RunStage(std::optional<PartitionId>& damaged) {
@@ -265,7 +265,7 @@ class JobRun {
     RETURN_IF_ERROR(names_->RemoveOthers(
         {objects.begin(), objects.end()}, [](std::string_view) {}, stop_));
     RETURN_IF_ERROR(Confirm());
-    RETURN_IF_ERROR(CommitManifest(scope_, out_, manifest, stop_));
+    RETURN_IF_ERROR(CommitManifest(scope_.publishing(), out_, manifest, stop_));
     PassCommitPoint("manifest.committed");
     return Confirm();
   }

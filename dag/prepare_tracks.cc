@@ -336,7 +336,7 @@ Result<std::unique_ptr<LeaseKeeper>> ClaimPlaces(PreparedTracks& prepared, const
       track->out = HoldStore(std::move(track->out),
                              [&held, place](std::stop_token stopped) { return held.Check(place, stopped); });
     }
-    RETURN_IF_ERROR(LayClaim(track->scope, *track->out));
+    RETURN_IF_ERROR(LayClaim(track->scope.publishing(), *track->out));
   }
   return keeper;
 }

@@ -100,11 +100,11 @@ Status Publisher::Begin(const std::vector<Piece>& pieces, std::uint64_t memory_b
     // Whoever planned the shards has listed what else is there.
     RETURN_IF_ERROR(names_->Add(PlannedNames()));
   } else {
-    RETURN_IF_ERROR(CheckNotPublished(scope_, out_, {}));
+    RETURN_IF_ERROR(CheckNotPublished(scope_.publishing(), out_, {}));
     RETURN_IF_ERROR(ConfirmPlace(scope_, {}));
-    RETURN_IF_ERROR(ListNames(scope_, out_, there, PlannedNames(), *names_, {}));
+    RETURN_IF_ERROR(ListNames(scope_.publishing(), out_, there, PlannedNames(), *names_, {}));
     if (scope_.planned->replaces) RETURN_IF_ERROR(Withdraw());
-    RETURN_IF_ERROR(LayClaim(scope_, out_));
+    RETURN_IF_ERROR(LayClaim(scope_.publishing(), out_));
     if (scope_.planned->replaces) {
       ASSIGN_OR_RETURN(there, out_.List(""));
     }
@@ -336,12 +336,12 @@ Status Publisher::Finish(const ArtifactSummary& summary, const Schema& schema) {
   for (const Sidecar& sidecar : sidecars.after_manifest) manifest.followers.push_back(Stored(sidecar));
 
   RETURN_IF_ERROR(ConfirmPlace(scope_, {}));
-  RETURN_IF_ERROR(RemoveLeftovers(scope_, out_, manifest, *names_, {}));
+  RETURN_IF_ERROR(RemoveLeftovers(scope_.publishing(), out_, manifest, *names_, {}));
   for (const Sidecar& sidecar : sidecars.before_manifest)
     RETURN_IF_ERROR(Put(out_, sidecar.object, sidecar.bytes));
   PassCommitPoint("sidecars.committed");
   RETURN_IF_ERROR(ConfirmPlace(scope_, {}));
-  RETURN_IF_ERROR(CommitManifest(scope_, out_, manifest, {}));
+  RETURN_IF_ERROR(CommitManifest(scope_.publishing(), out_, manifest, {}));
   PassCommitPoint("manifest.committed");
   for (const Sidecar& sidecar : sidecars.after_manifest)
     RETURN_IF_ERROR(Put(out_, sidecar.object, sidecar.bytes));
@@ -381,11 +381,11 @@ Status CopyArtifact(const SegmentScope& scope, Store& from, Store& out, std::sto
   ASSIGN_OR_RETURN(Manifest manifest, ReadManifest(from, scope.planned->copy_from, stop));
   manifest.sealed = true;
   if (scope.options->share.of == Share::Of::kAll) RETURN_IF_ERROR(out.Sweep(""));
-  RETURN_IF_ERROR(CheckNotPublished(scope, out, stop));
+  RETURN_IF_ERROR(CheckNotPublished(scope.publishing(), out, stop));
   ASSIGN_OR_RETURN(const std::vector<ObjectInfo> there, out.List(""));
   ASSIGN_OR_RETURN(const std::unique_ptr<PlaceNames> names, PlaceNames::Read(out, there, stop));
-  RETURN_IF_ERROR(ListNames(scope, out, there, NamesIn(manifest), *names, stop));
-  RETURN_IF_ERROR(LayClaim(scope, out));
+  RETURN_IF_ERROR(ListNames(scope.publishing(), out, there, NamesIn(manifest), *names, stop));
+  RETURN_IF_ERROR(LayClaim(scope.publishing(), out));
   const auto copy = [&](const StoredObject& object) -> Status {
     Status copied = CopyObject(from, out, object, stop);
     if (!MetAnother(copied) || !scope.confirm) return copied;
@@ -396,10 +396,10 @@ Status CopyArtifact(const SegmentScope& scope, Store& from, Store& out, std::sto
   for (const ManifestShard& shard : manifest.shards) RETURN_IF_ERROR(copy(shard.object));
   for (const StoredObject& sidecar : manifest.sidecars) RETURN_IF_ERROR(copy(sidecar));
   RETURN_IF_ERROR(ConfirmPlace(scope, stop));
-  RETURN_IF_ERROR(RemoveLeftovers(scope, out, manifest, *names, stop));
+  RETURN_IF_ERROR(RemoveLeftovers(scope.publishing(), out, manifest, *names, stop));
   PassCommitPoint("sidecars.committed");
   RETURN_IF_ERROR(ConfirmPlace(scope, stop));
-  RETURN_IF_ERROR(CommitManifest(scope, out, manifest, stop));
+  RETURN_IF_ERROR(CommitManifest(scope.publishing(), out, manifest, stop));
   PassCommitPoint("manifest.committed");
   for (const StoredObject& follower : manifest.followers) RETURN_IF_ERROR(copy(follower));
   PassCommitPoint("artifact.published");

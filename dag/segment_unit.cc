@@ -306,6 +306,17 @@ std::string StreamUnitOf(const SegmentScope& scope, std::uint32_t number) {
 
 }  // namespace
 
+Publishing SegmentScope::publishing() const {
+  return {planned->keys.stage,
+          planned->place,
+          planned->recipe(),
+          environment->lease.holder,
+          planned->manifest_version,
+          names,
+          environment->log,
+          [progress = environment->progress](std::string_view line) { progress->Note(line); }};
+}
+
 Status RunStreamUnit(const SegmentScope& scope, Arena& arena, const SourceFile& file, std::uint32_t number,
                      const InputPieces& pieces, const UnitEvents& events, std::stop_token stop) {
   const ChildOwner owner(StreamUnitOf(scope, number));

@@ -11,7 +11,7 @@
 #include "base/result.h"
 #include "dag/assembly.h"
 #include "dag/environment.h"
-#include "dag/place/own_objects.h"
+#include "dag/place/publishing.h"
 #include "dag/plan.h"
 #include "dag/quarantine.h"
 #include "dag/segment.h"
@@ -42,6 +42,9 @@ struct SegmentScope {
   std::size_t tokens = 4;
   std::size_t closings = 2;
   std::uint64_t source_partition_bytes = 0;  // how much text one partition may hold
+
+  /// How this run is known at the place of the segment's artifact.
+  Publishing publishing() const;
 };
 
 /// What a unit tells while it runs; called from its closing thread.

@@ -14,6 +14,7 @@
 #include "base/str.h"
 #include "formats/sentencepiece_model.h"
 #include "formats/tf_example.h"
+#include "formats/label_names.h"
 #include "formats/tfds.h"
 #include "formats/tfrecord.h"
 #include "text/sentencepiece_handle.h"
@@ -216,7 +217,7 @@ class TfdsCheck final : public HandOffCheck {
       expected.texts = manifest().schema.field_names;
     expected.labels = config()["labels"].AsArray().size();
     if (expected.labels > 0) return expected;
-    if (const auto names = Read(kTfdsLabelsFile, ParseTfdsLabels); names.ok())
+    if (const auto names = Read(kTfdsLabelsFile, ParseLabelNames); names.ok())
       expected.labels = names->size();
     return expected;
   }
@@ -282,9 +283,9 @@ class TfdsCheck final : public HandOffCheck {
   }
 
   void VerifyLabels(std::string_view text, Findings& findings) const {
-    if (config().Has("labels") && text != TfdsLabelsText(ListOf(config(), "labels")))
+    if (config().Has("labels") && text != LabelNamesText(ListOf(config(), "labels")))
       return findings.Add("does not name the labels that the manifest has, in their order");
-    const Result<std::vector<std::string>> names = ParseTfdsLabels(text);
+    const Result<std::vector<std::string>> names = ParseLabelNames(text);
     if (!names.ok()) return findings.Add(names.status().message());
     if (names->size() != rules_.features.labels)
       findings.Add(StrCat("names ", names->size(), " labels where ", kTfdsFeaturesFile, " has ",

@@ -32,10 +32,9 @@ Result<std::optional<Claim>> ReadClaim(Store& out) {
       Claim{text_of("stage"), text_of("recipe"), text_of("holder"), (*json)["others"].AsBool(false)});
 }
 
-Status LayClaim(const SegmentScope& scope, Store& out) {
+Status LayClaim(const Publishing& by, Store& out) {
   ASSIGN_OR_RETURN(const std::optional<Claim> before, ReadClaim(out));
-  Claim claim{scope.planned->keys.stage, scope.planned->recipe().ToHex(), scope.environment->lease.holder,
-              false};
+  Claim claim{by.stage, by.recipe.ToHex(), by.holder, false};
   claim.others =
       before && (before->others || before->recipe != claim.recipe || before->holder != claim.holder);
   const std::string text = Encode(claim);

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "dag/segment_unit.h"
+#include "dag/place/publishing.h"
 #include "storage/store.h"
 
 namespace pipeline {
@@ -24,7 +24,7 @@ struct Claim {
 /// Absent where there is none. One that cannot be read is that of others.
 Result<std::optional<Claim>> ReadClaim(Store& out);
 
-/// Lays down that of the segment; remembers what others laid there.
-Status LayClaim(const SegmentScope& scope, Store& out);
+/// Lays down that of `by`; remembers what others laid there.
+Status LayClaim(const Publishing& by, Store& out);
 
 }  // namespace pipeline

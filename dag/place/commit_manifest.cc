@@ -5,6 +5,7 @@
 
 #include "base/str.h"
 #include "dag/place/holds_bytes.h"
+#include "dag/place/lease.h"
 
 namespace pipeline {
 
@@ -13,22 +14,20 @@ namespace {
 constexpr int kTurns = 3;
 
 /// The manifest that lies there, where it is neither what the plan saw nor of the recipe of this run.
-Result<std::optional<Manifest>> OthersManifest(const SegmentScope& scope, Store& out,
+Result<std::optional<Manifest>> OthersManifest(const Publishing& by, Store& out,
                                                const std::optional<ObjectInfo>& there, std::stop_token stop) {
-  const PlannedSegment& planned = *scope.planned;
-  if (!there || there->version == planned.manifest_version) return std::optional<Manifest>();
-  Result<Manifest> manifest = ReadManifest(out, planned.place, std::move(stop));
+  if (!there || there->version == by.manifest_version) return std::optional<Manifest>();
+  Result<Manifest> manifest = ReadManifest(out, by.place, std::move(stop));
   if (manifest.status().code() == Code::kCancelled) return manifest.status();
   // One that cannot be read names nothing that could be lost.
-  if (!manifest.ok() || manifest->recipe() == planned.recipe()) return std::optional<Manifest>();
+  if (!manifest.ok() || manifest->recipe() == by.recipe) return std::optional<Manifest>();
   return std::optional(std::move(*manifest));
 }
 
-Status Published(const SegmentScope& scope) {
-  return Status(
-      Code::kFailedPrecondition,
-      StrCat(scope.planned->place, ": another run has published there since this one was planned; ",
-             "name another `out`, or replace what is there with --force ", scope.planned->keys.stage));
+Status Published(const Publishing& by) {
+  return Status(Code::kFailedPrecondition,
+                StrCat(by.place, ": another run has published there since this one was planned; ",
+                       "name another `out`, or replace what is there with --force ", by.stage));
 }
 
 Result<bool> IsWhole(Store& out, const Manifest& manifest, const std::stop_token& stop) {
@@ -43,20 +42,20 @@ Result<bool> IsWhole(Store& out, const Manifest& manifest, const std::stop_token
 
 }  // namespace
 
-Status CheckNotPublished(const SegmentScope& scope, Store& out, std::stop_token stop) {
+Status CheckNotPublished(const Publishing& by, Store& out, std::stop_token stop) {
   ASSIGN_OR_RETURN(const std::optional<ObjectInfo> there, out.Stat(kManifestName));
-  ASSIGN_OR_RETURN(const std::optional<Manifest> other, OthersManifest(scope, out, there, std::move(stop)));
-  return other ? Published(scope) : Status();
+  ASSIGN_OR_RETURN(const std::optional<Manifest> other, OthersManifest(by, out, there, std::move(stop)));
+  return other ? Published(by) : Status();
 }
 
-Status CommitManifest(const SegmentScope& scope, Store& out, const Manifest& manifest, std::stop_token stop) {
+Status CommitManifest(const Publishing& by, Store& out, const Manifest& manifest, std::stop_token stop) {
   const std::string text = EncodeManifest(manifest);
   for (int turn = 1;; ++turn) {
     ASSIGN_OR_RETURN(const std::optional<ObjectInfo> there, out.Stat(kManifestName));
-    ASSIGN_OR_RETURN(const std::optional<Manifest> other, OthersManifest(scope, out, there, stop));
+    ASSIGN_OR_RETURN(const std::optional<Manifest> other, OthersManifest(by, out, there, stop));
     if (other) {
       ASSIGN_OR_RETURN(const bool whole, IsWhole(out, *other, stop));
-      if (whole) return Published(scope);
+      if (whole) return Published(by);
     }
     const Condition condition =
         there ? Condition::ReplaceUnlessSame(there->version) : Condition::CreateOnly();

@@ -8,14 +8,12 @@
 
 namespace pipeline {
 
-Status ListNames(const SegmentScope& scope, Store& out, const std::vector<ObjectInfo>& there,
+Status ListNames(const Publishing& by, Store& out, const std::vector<ObjectInfo>& there,
                  const std::vector<std::string>& planned, PlaceNames& names, std::stop_token stop) {
-  const std::string& place = scope.planned->place;
-  const Result<Manifest> manifest = ReadManifest(out, place, stop);
-  ASSIGN_OR_RETURN(PlaceContents contents,
-                   TellApart({out, there, manifest.ok() ? &*manifest : nullptr, scope.names,
-                              scope.environment->log, scope.planned->keys.stage, place},
-                             names));
+  const Result<Manifest> manifest = ReadManifest(out, by.place, stop);
+  ASSIGN_OR_RETURN(PlaceContents contents, TellApart({out, there, manifest.ok() ? &*manifest : nullptr,
+                                                      by.names, by.log, by.stage, by.place},
+                                                     names));
   // Before the list nothing told them from ours, and after it planning has refused them: they came since.
   const NameSet others(contents.others.begin(), contents.others.end());
   std::vector<std::string> taken;
@@ -23,23 +21,21 @@ Status ListNames(const SegmentScope& scope, Store& out, const std::vector<Object
     if (names.complete() && others.contains(name)) taken.push_back(name);
   if (!taken.empty())
     return Status(Code::kFailedPrecondition,
-                  StrCat(place, ": no run wrote ", FirstOf(taken),
+                  StrCat(by.place, ": no run wrote ", FirstOf(taken),
                          ", and this run would write over that; move it elsewhere and run again"));
   contents.ours.insert(contents.ours.end(), planned.begin(), planned.end());
   return names.Add(contents.ours, std::move(stop));
 }
 
-Status RemoveLeftovers(const SegmentScope& scope, Store& out, const Manifest& manifest, PlaceNames& names,
+Status RemoveLeftovers(const Publishing& by, Store& out, const Manifest& manifest, PlaceNames& names,
                        std::stop_token stop) {
   const std::vector<std::string> objects = NamesIn(manifest);
-  const std::string& place = scope.planned->place;
-  Progress& progress = *scope.environment->progress;
   const NameSet kept(objects.begin(), objects.end());
   RETURN_IF_ERROR(names.RemoveOthers(
       kept,
       [&](std::string_view name) {
-        progress.Note(
-            StrCat("removed ", place, "/", name, ": left there by an earlier run, not part of the artifact"));
+        by.note(StrCat("removed ", by.place, "/", name,
+                       ": left there by an earlier run, not part of the artifact"));
       },
       std::move(stop)));
   ASSIGN_OR_RETURN(std::vector<ObjectInfo> there, out.List(""));
@@ -47,9 +43,9 @@ Status RemoveLeftovers(const SegmentScope& scope, Store& out, const Manifest& ma
   for (ObjectInfo& object : OwnObjects(std::move(there)))
     if (object.name != kManifestName && !kept.contains(object.name)) others.push_back(std::move(object.name));
   if (!others.empty())
-    progress.Note(StrCat(place, ": ", FirstOf(others), " beside the artifact ",
-                         others.size() == 1 ? "stays" : "stay", ": no run wrote ",
-                         others.size() == 1 ? "it" : "them"));
+    by.note(StrCat(by.place, ": ", FirstOf(others), " beside the artifact ",
+                   others.size() == 1 ? "stays" : "stay", ": no run wrote ",
+                   others.size() == 1 ? "it" : "them"));
   return {};
 }
 

@@ -16,6 +16,7 @@
 #include "dag/place/claim.h"
 #include "formats/partition_file.h"
 #include "formats/tf_example.h"
+#include "formats/label_names.h"
 #include "formats/tfds.h"
 #include "formats/tfrecord.h"
 #include "records/piece.h"
@@ -93,7 +94,7 @@ class SmallDataSet {
     WriteFile(Path(kClaimName), "{}\n");
     manifest_.sidecars = {WriteSidecar(kTfdsInfoFile, TfdsInfoJson(info_))};
     if (!labels_.empty())
-      manifest_.sidecars.push_back(WriteSidecar(kTfdsLabelsFile, TfdsLabelsText(labels_)));
+      manifest_.sidecars.push_back(WriteSidecar(kTfdsLabelsFile, LabelNamesText(labels_)));
     manifest_.followers = {WriteSidecar(kTfdsFeaturesFile, TfdsFeaturesJson({features_, labels_.size()}))};
     SetRecipes(manifest_.lineage);
     WriteFile(Path(kManifestName), EncodeManifest(manifest_));

@@ -1,0 +1,27 @@
+// The run and the stage that publish at a place: by these their claim, their manifest and their objects are
+// known there.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/digest.h"
+#include "dag/place/own_objects.h"
+#include "dag/run_log.h"
+
+namespace pipeline {
+
+struct Publishing {
+  std::string stage;
+  std::string place;  // its URI, for messages
+  Digest recipe;
+  std::string holder;  // LeaseTerms::holder
+  std::string
+      manifest_version;  // of the manifest that was there when the run was planned; empty: there was none
+  NameTests names;
+  const RunLog* log = nullptr;  // of the work directory; null: none
+  std::function<void(std::string_view line)> note = [](std::string_view) {};
+};
+
+}  // namespace pipeline
