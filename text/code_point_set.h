@@ -44,7 +44,7 @@ class CodePointSet {
   }
 
   /// Bytes of the run of three-byte characters in the set that begins at `at`: the usual case in Chinese,
-  /// Japanese and Korean text. No step depends on the step before (measured: 16 % less time in `normalize`).
+  /// Japanese and Korean text. No step depends on the step before (measured: `normalize` takes 16 % less).
   constexpr std::size_t ThreeByteRunAt(std::string_view text, std::size_t at) const {
     const std::size_t begin = at;
     for (; text.size() - at >= 3; at += 3) {

@@ -41,8 +41,8 @@ class RepetitionFinder {
 
   std::size_t length_;
   std::uint64_t drop_;  // hash factor of the character that leaves a sequence
-  /// Open addressing. The lowest 16 bits of a slot are 1 + the position of a sequence, the others are bits of
-  /// its hash; 0: free.
+  /// Open addressing. The lowest 16 bits of a slot are 1 + the position of a sequence, the others are
+  /// bits of its hash; 0: free.
   std::vector<std::uint32_t> slots_;
 };
 
