@@ -8,7 +8,7 @@
 namespace pipeline {
 
 std::string ToBase64(std::string_view bytes);
-/// Absent unless `text` is exactly what ToBase64 gives.
+/// Absent: `text` is not exactly an output of ToBase64.
 std::optional<std::string> FromBase64(std::string_view text);
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// Bytes front to back, and bytes at an offset: what storage gives and formats decode.
+// Bytes front to back, and bytes from an offset: interfaces between storage and formats.
 #pragma once
 
 #include <cstddef>
@@ -11,27 +11,27 @@
 
 namespace pipeline {
 
-/// Reads bytes front to back. One thread at a time. May block; a reader made with a stop token
-/// returns kCancelled soon after it is set.
+/// Reads bytes front to back. One thread at a time. May block; a reader with a stop token returns
+/// kCancelled soon after a stop request.
 class ByteReader {
  public:
   virtual ~ByteReader() = default;
-  /// Fills a prefix of `out` (not empty). 0 is the end, and stays the end; a short read is not.
-  /// After an error every further call gives the same error.
+  /// Fills the front of `out`, which is not empty, and returns the number of bytes. 0: the end, also in all
+  /// later calls; a short read is not the end. After an error every call returns the same error.
   virtual Result<std::size_t> Read(std::span<char> out) = 0;
 };
 
-/// An object that does not change while it is open and can be read from any offset. Safe from any
-/// thread; the readers it opens live no longer than it.
+/// An object that can be read from any offset and does not change while it is open. Safe from any thread.
+/// It must outlive its readers.
 class ByteFile {
  public:
   virtual ~ByteFile() = default;
   virtual std::uint64_t size() const = 0;
-  /// A reader from `offset` to the end of the file. An offset at or past the end reads as empty.
+  /// Returns a reader from `offset` to the end of the file; empty if `offset` is at or past the end.
   virtual Result<std::unique_ptr<ByteReader>> Open(std::uint64_t offset, std::stop_token stop) const = 0;
 };
 
-/// Fills all of `out`, or fails with kDataLoss when the reader ends before.
+/// Fills all of `out`. kDataLoss: the reader ends too early.
 Status ReadExactly(ByteReader& reader, std::span<char> out);
 
 }  // namespace pipeline

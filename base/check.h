@@ -1,5 +1,5 @@
-// Conditions that hold unless the program has a bug. They are checked in every build: a breach ends the
-// program with a line, before something wrong is written.
+// Conditions that hold unless the program has a bug. They are checked in every build: a violation ends the
+// program with a message, before wrong data is written.
 #pragma once
 
 #include <string_view>

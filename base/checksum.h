@@ -1,4 +1,4 @@
-// What somebody said that the bytes of a file are: "sha256:9f86d0…".
+// A checksum that somebody has given for a file: "sha256:9f86d0…".
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@ namespace pipeline {
 struct Checksum {
   enum class Kind : std::uint8_t { kSha256, kMd5, kCrc32c };
   Kind kind = Kind::kSha256;
-  std::string hex;  // lower case, of the length that the kind has
+  std::string hex;  // lower case, with the length of its kind
   bool operator==(const Checksum&) const = default;
 };
 
-/// "sha256:", "md5:" or "crc32c:" and the digits; or, as Google Cloud Storage prints them, base64.
-/// kInvalidArgument says what is accepted.
+/// Accepts "sha256:", "md5:" or "crc32c:" with hexadecimal digits, or with base64 as Google Cloud Storage
+/// prints it. kInvalidArgument names the accepted forms.
 Result<Checksum> ParseChecksum(std::string_view text);
-/// Parses to an equal one; in hexadecimal digits.
+/// Writes hexadecimal digits; the result parses to an equal Checksum.
 std::string ToString(const Checksum& checksum);
 
 }  // namespace pipeline

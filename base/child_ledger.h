@@ -1,4 +1,4 @@
-// Our children: which work each was started for, and what those took that have ended.
+// Child processes: the work for which each was started, and the resources that ended children used.
 #pragma once
 
 #include <sys/types.h>
@@ -12,18 +12,18 @@
 
 namespace pipeline {
 
-/// Processor time and bytes of a process, and of those of its children that it waited for.
+/// Processor time and bytes of a process, including children that it waited for.
 struct ProcessUse {
-  double cpu = 0;             // seconds of the processors
-  std::uint64_t read = 0;     // bytes by calls that read: files, pipes, sockets
-  std::uint64_t written = 0;  // the same by calls that write
+  double cpu = 0;             // processor seconds
+  std::uint64_t read = 0;     // bytes from read calls: files, pipes, sockets
+  std::uint64_t written = 0;  // bytes to write calls, as above
   ProcessUse& operator+=(const ProcessUse& other) {
     cpu += other.cpu, read += other.read, written += other.written;
     return *this;
   }
 };
 
-/// While it lives, the children that its thread starts belong to `owner`.
+/// While it lives, children that its thread starts belong to `owner`.
 class ChildOwner {
  public:
   explicit ChildOwner(std::string owner);
@@ -31,7 +31,7 @@ class ChildOwner {
   ChildOwner(const ChildOwner&) = delete;
   ChildOwner& operator=(const ChildOwner&) = delete;
 
-  /// The owner that the calling thread has; if absent: empty.
+  /// Owner of the calling thread; empty: none.
   static std::string Current();
 
  private:
@@ -41,19 +41,19 @@ class ChildOwner {
 /// Safe from any thread.
 class ChildLedger {
  public:
-  /// That of this process. A plugin that is linked by itself has one of its own, and tells the program of its
-  /// children: plugins/ABI.md, section 8.
+  /// The ledger of this process. A plugin that is linked separately has its own, and reports its children
+  /// to the program: plugins/ABI.md, section 8.
   static ChildLedger& Get();
 
   void Began(pid_t child, const std::string& owner);
-  /// Nothing where it never began.
+  /// No effect without Began.
   void Ended(pid_t child, const ProcessUse& use);
 
-  /// Owners of children that live, by child.
+  /// Owners of living children, by child.
   std::map<pid_t, std::string> Living() const;
-  /// All that ended children of `owner` took.
+  /// Total use of all ended children of `owner`.
   ProcessUse EndedOf(const std::string& owner) const;
-  /// The same; nothing of it is kept.
+  /// The same; removes it from the ledger.
   ProcessUse TakeEnded(const std::string& owner);
 
  private:

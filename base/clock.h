@@ -1,4 +1,4 @@
-// Time, as something a test can hold still.
+// Clocks; a test can stop its own.
 #pragma once
 
 #include <chrono>
@@ -8,7 +8,7 @@
 
 namespace pipeline {
 
-/// Safe from any thread. Nothing that depends on a clock may reach an output's bytes or a key.
+/// Safe from any thread. Bytes of an output and keys must never depend on a clock.
 class Clock {
  public:
   virtual ~Clock() = default;
@@ -18,10 +18,10 @@ class Clock {
   virtual std::int64_t UnixMillis() const = 0;
 };
 
-/// The machine's clock; lives for ever.
+/// The clock of the machine; lives until the program ends.
 const Clock& SystemClock();
 
-/// Stands still until told to move. One thread at a time.
+/// Moves only by Advance. One thread at a time.
 class FakeClock : public Clock {
  public:
   std::chrono::nanoseconds Monotonic() const override { return now_; }

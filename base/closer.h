@@ -1,4 +1,4 @@
-// The thread that finishes what one thread after the other made, in order, while the next one is being made.
+// A thread that finishes items in order, while another thread makes the next item.
 #pragma once
 
 #include <cstddef>
@@ -12,15 +12,15 @@
 
 namespace pipeline {
 
-/// Owned and fed by one thread at a time. `Item` need only be movable.
+/// One thread at a time owns and feeds it. `Item` must be movable; it is never copied.
 template <typename Item>
 class Closer {
  public:
-  /// `close` runs on the closing thread. After it failed, later items are dropped.
+  /// `close` runs on the closing thread. After its first error, later items are dropped.
   Closer(std::function<Status(Item)> close, std::size_t waiting)
       : close_(std::move(close)), waiting_(waiting), thread_([this] { Loop(); }) {}
 
-  /// Drops what waits and has not begun.
+  /// Drops waiting items and waits for the current one.
   ~Closer() {
     {
       const Lock lock(mutex_);
@@ -33,8 +33,8 @@ class Closer {
   Closer(const Closer&) = delete;
   Closer& operator=(const Closer&) = delete;
 
-  /// Blocks while as many wait as may; with none, until this one is closed. The first error of `close`, once
-  /// there is one.
+  /// Adds an item. Blocks while `waiting` items wait; if `waiting` is 0, blocks until `item` is closed.
+  /// Returns the first error of `close`, if there is one.
   Status Add(Item item) {
     Lock lock(mutex_);
     changed_.Wait(lock, [this]() REQUIRES(mutex_) {
@@ -47,7 +47,7 @@ class Closer {
     return first_error_;
   }
 
-  /// Waits until all is closed; the first error.
+  /// Waits until all items are closed; returns the first error.
   Status Finish() {
     Lock lock(mutex_);
     AwaitIdle(lock);

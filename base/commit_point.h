@@ -1,4 +1,4 @@
-// Named places between two steps of a commit, where tests pull the plug.
+// Named points between two steps of a commit, at which tests kill the process.
 #pragma once
 
 #include <functional>
@@ -9,26 +9,26 @@ namespace pipeline {
 /// Called at every commit point, from any thread. Empty by default, which costs one load.
 using CommitPointHook = std::function<void(std::string_view point)>;
 
-/// Set by cli/ and tests before threads start; returns what was there.
+/// Called by cli/ and tests before threads start. Returns the previous hook.
 CommitPointHook SetCommitPointHook(CommitPointHook hook);
 
-/// Marks the place `point`, e.g. "partition.renamed". All names: kCommitPoints.
+/// Marks the point `point`, e.g. "object.visible". All names: kCommitPoints.
 void PassCommitPoint(std::string_view point);
 
-/// Every name that PassCommitPoint is called with, in the order of a run.
+/// All names that PassCommitPoint receives, in the order of a run.
 inline constexpr std::string_view kCommitPoints[] = {
     "object.written",       // storage: all bytes in the temporary, not yet synced
     "object.synced",        // storage: durable, not yet visible
     "object.visible",       // storage: renamed
-    "partition.committed",  // dag: its objects stand, its log line does not
-    "partition.logged",     // dag: its log line stands
-    "input.ended",          // dag: all partitions of an input logged, its end line not
-    "names.listed",         // dag: objects of these names may come, none of them stands
-    "shard.committed",      // dag: shard stands, its log line does not
-    "shard.logged",         // dag
-    "sidecars.committed",   // dag: the objects before the manifest stand
-    "manifest.committed",   // dag: the manifest stands, what follows it does not
-    "artifact.published",   // dag: all stands
+    "partition.committed",  // dag: its objects exist, its log line does not
+    "partition.logged",     // dag: its log line exists
+    "input.ended",          // dag: all partitions of an input are logged, its end line is not
+    "names.listed",         // dag: the names of future objects are listed, no such object exists
+    "shard.committed",      // dag: the shard exists, its log line does not
+    "shard.logged",         // dag: its log line exists
+    "sidecars.committed",   // dag: the objects before the manifest exist
+    "manifest.committed",   // dag: the manifest exists, the objects after it do not
+    "artifact.published",   // dag: all objects exist
 };
 
 }  // namespace pipeline

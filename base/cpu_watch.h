@@ -1,4 +1,4 @@
-// Time of the processors that a thread takes, which is less than what goes by where it waits.
+// Processor time of a thread: less than the elapsed time if the thread waits.
 #pragma once
 
 #include <atomic>
@@ -7,15 +7,15 @@
 
 namespace pipeline {
 
-/// The calling thread has taken this much since it began; 0 if the system does not tell.
+/// Processor time of the calling thread since it began; 0: the system gives none.
 inline std::uint64_t ThreadCpuNanoseconds() {
   timespec now{};
   if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now) != 0) return 0;
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-/// Adds what its thread takes in its scope to a counter. Inside of the scope of another one it adds nothing:
-/// a thread that waits in oneTBB may be given more work.
+/// Adds the processor time of its thread, in its scope, to a counter. Inside the scope of another CpuWatch
+/// it adds nothing, because a thread that waits in oneTBB may receive more work.
 class CpuWatch {
  public:
   explicit CpuWatch(std::atomic<std::uint64_t>& counter)

@@ -1,4 +1,4 @@
-// CRC-32C (Castagnoli), as TFRecord and Google Cloud Storage use it.
+// CRC-32C (Castagnoli), used by TFRecord and Google Cloud Storage.
 #pragma once
 
 #include <cstdint>
@@ -6,13 +6,13 @@
 
 namespace pipeline {
 
-/// The CRC of `bytes`, or of what `crc` already covers followed by `bytes`.
+/// Returns the CRC of `bytes`, or of the bytes that `crc` covers followed by `bytes`.
 std::uint32_t Crc32c(std::string_view bytes, std::uint32_t crc = 0);
 
-/// TFRecord stores CRCs masked, since a CRC over data that holds CRCs is weak.
+/// Mask for CRCs in TFRecord: a plain CRC over data that contains CRCs is weak.
 constexpr std::uint32_t MaskCrc32c(std::uint32_t crc) { return ((crc >> 15) | (crc << 17)) + 0xa282ead8u; }
 
-/// The table-driven version that any processor can run; the fast ones are tested against it.
+/// Table-driven version for any processor; tests compare the fast versions with it.
 std::uint32_t Crc32cPortable(std::string_view bytes, std::uint32_t crc = 0);
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// Which bytes of an input a decoder could make nothing of.
+// Position of bytes that a decoder cannot decode.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace pipeline {
 
-/// With kDataLoss: the bytes from `begin` to `end` of the input as it is stored hold the damage, and those
-/// before them were found good. Where nobody knows, all of them.
+/// Detail of kDataLoss: the damage lies in the bytes from `begin` to `end` of the stored input, and the
+/// bytes before it are good. Default: all bytes, the position is unknown.
 struct DamagedBytes final : StatusDetail {
   DamagedBytes() = default;
   DamagedBytes(std::uint64_t from, std::uint64_t to) : begin(from), end(to) {}

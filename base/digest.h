@@ -1,4 +1,4 @@
-// XXH3 digests. They find accidents and changes; nobody is assumed to forge them.
+// XXH3 digests. They detect accidents and changes, not forgery.
 #pragma once
 
 #include <compare>
@@ -10,7 +10,7 @@
 
 namespace pipeline {
 
-/// 128 bits (XXH3-128) naming a content or a recipe. All zero means "none".
+/// 128 bits (XXH3-128) that name a content or a recipe. All zero: none.
 struct Digest {
   std::uint64_t high = 0;
   std::uint64_t low = 0;
@@ -33,11 +33,11 @@ class Hasher {
   Hasher& operator=(Hasher&&) noexcept;
 
   Hasher& Update(std::string_view bytes);
-  /// The length goes in first, so ("ab","c") and ("a","bc") differ.
+  /// Hashes the length first, so that ("ab","c") and ("a","bc") differ.
   Hasher& UpdateField(std::string_view bytes);
   /// Eight bytes, little endian.
   Hasher& UpdateU64(std::uint64_t number);
-  /// The digest of what came so far; more may follow.
+  /// Digest of all bytes so far; more may follow.
   Digest Finish() const;
 
  private:

@@ -10,7 +10,7 @@ namespace pipeline {
 class FileDescriptor {
  public:
   FileDescriptor() = default;
-  /// Takes over `number`; a negative one stands for none, as open() returns it.
+  /// Takes ownership of `number`; negative, as from open(): none.
   explicit FileDescriptor(int number) : number_(number) {}
   FileDescriptor(FileDescriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
   FileDescriptor& operator=(FileDescriptor&& other) noexcept {

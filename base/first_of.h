@@ -1,4 +1,4 @@
-// The beginning of a list of names, for one line of text.
+// The first names of a list, for one line of text.
 #pragma once
 
 #include <string>

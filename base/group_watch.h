@@ -1,6 +1,6 @@
-// Process groups of our children, which end when we do, however that is: a shell waits at a socket whose
-// other end is ours alone, and kills the groups that it was told of when that end is gone. SIGKILL leaves
-// nobody here to do it.
+// Ends the process groups of our children when this process ends, for any reason: a shell reads a socket
+// whose other end only this process has, and kills the recorded groups when that end is gone. This process
+// cannot do it itself after SIGKILL.
 #pragma once
 
 #include <sys/types.h>
@@ -9,16 +9,16 @@
 
 namespace pipeline {
 
-/// Does nothing where no shell can be started; then only the leader of a group is sure to end with us. Safe
-/// from any thread.
+/// Has no effect if no shell can be started; then only the leader of a group surely ends with us. Safe from
+/// any thread.
 class GroupWatch {
  public:
-  /// That of this process, started with the first call.
+  /// The instance of this process, started by the first call.
   static const GroupWatch& Get();
 
-  /// `group` ends with us from now on. Safe between fork and exec.
+  /// From now on `group` ends with us. Safe between fork and exec.
   void Add(pid_t group) const { Tell('+', group); }
-  /// No more of it; before its leader is waited for, while the number is still its own.
+  /// Forgets `group`. Call it before its leader is waited for, while the number still belongs to it.
   void Remove(pid_t group) const { Tell('-', group); }
 
  private:

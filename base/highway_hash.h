@@ -1,4 +1,4 @@
-// HighwayHash-64: the hash that Riegeli and ArrayRecord files have in their headers.
+// HighwayHash-64: the hash in the headers of Riegeli and ArrayRecord files.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// JSON values for manifests, configurations and reports. Objects keep their keys sorted, so that
-// equal values are equal text.
+// JSON values for manifests, configurations and reports. Objects keep their keys sorted, so that equal
+// values give equal text.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ class Json {
   Json(const char* value) : value_(std::string(value)) {}       // NOLINT(google-explicit-constructor)
   Json(Array value) : value_(std::move(value)) {}               // NOLINT(google-explicit-constructor)
   Json(Object value) : value_(std::move(value)) {}              // NOLINT(google-explicit-constructor)
-  /// Numbers above 2^63-1 do not occur in what we write: digests are text.
+  /// Numbers above 2^63-1 never occur in our output: digests are text.
   template <class T>
   // NOLINTNEXTLINE(google-explicit-constructor)
   requires(std::is_integral_v<T> && !std::is_same_v<T, bool>) Json(T value)
@@ -43,7 +43,7 @@ class Json {
   bool is_array() const { return std::holds_alternative<Array>(value_); }
   bool is_object() const { return std::holds_alternative<Object>(value_); }
 
-  /// Each gives the fallback where the value has another kind.
+  /// Each returns the fallback if the value has another kind.
   bool AsBool(bool fallback = false) const;
   std::int64_t AsInt(std::int64_t fallback = 0) const;
   double AsDouble(double fallback = 0) const;
@@ -51,26 +51,26 @@ class Json {
   const Array& AsArray() const;    // empty for another kind
   const Object& AsObject() const;  // empty for another kind
 
-  /// The member `key`; null where there is none or this is no object.
+  /// Returns the member `key`; null: no such member, or not an object.
   const Json& operator[](std::string_view key) const;
   /// For building: a null becomes an object, a missing member is added.
   Json& operator[](std::string_view key);
   bool Has(std::string_view key) const { return AsObject().find(key) != AsObject().end(); }
-  /// Takes the member `key` out, if there is one.
+  /// Removes the member `key` if it exists.
   void Remove(std::string_view key);
   /// For building: a null becomes an array.
   void Append(Json element);
 
-  /// Without white space, keys sorted, non-ASCII as it is: the canonical form that keys hash.
+  /// Without white space, with sorted keys and unescaped non-ASCII: the canonical form for hashes.
   std::string Dump() const;
-  /// With line ends and two spaces per level, and a final line end.
+  /// With line ends, two spaces per level, and a final line end.
   std::string DumpPretty() const;
 
-  /// kInvalidArgument, as "line 2, column 7: why" (in bytes), where `text` is not JSON, an object has
-  /// a key twice, or the nesting is deeper than 64.
+  /// kInvalidArgument: `text` is not JSON, an object has a key twice, or the nesting is deeper than 64.
+  /// Message: "line 2, column 7: why", with columns in bytes.
   static Result<Json> Parse(std::string_view text);
-  /// The same for an object, of which only the members `names` are kept, and of those that are objects or
-  /// arrays only that they are: memory does not depend on the rest.
+  /// The same for an object. Keeps only the members `names`, and only the kind of a member that is an
+  /// object or array, so that memory does not depend on the rest.
   static Result<Json> ParseMembers(std::string_view text, std::span<const std::string> names);
 
  private:
@@ -78,7 +78,7 @@ class Json {
   std::variant<std::monostate, bool, std::int64_t, double, std::string, Array, Object> value_;
 };
 
-/// Appends `text` as a JSON string with its quotes; bytes that are not UTF-8 become U+FFFD.
+/// Appends `text` as a JSON string with quotes. Bytes that are not UTF-8 become U+FFFD.
 void AppendJsonString(std::string& out, std::string_view text);
 
 }  // namespace pipeline

@@ -1,5 +1,5 @@
-// Strict reading of JSON objects that we wrote: a member that is missing or of another kind is an
-// error that names it. Members nobody asks for are passed over.
+// Strict reading of JSON objects that we wrote: a missing member, or one of another kind, is an error that
+// names it. Other members are ignored.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,12 @@
 
 namespace pipeline {
 
-/// Reads members of one object. The first failure sticks in `status`, which several readers may share;
-/// what is read after it is empty.
+/// Reads members of one object. `status` keeps the first failure, and several readers may share it. A
+/// member that fails gives a meaningless value.
 class JsonFields {
  public:
-  /// `where` is put in front of a member's name in messages: "shards[3]." Both outlive the reader.
+  /// Messages put `where` in front of the name of a member: "shards[3]." `object` and `where` must outlive
+  /// the reader.
   JsonFields(const Json& object, std::string_view where, Status& status);
 
   std::string Text(std::string_view key);

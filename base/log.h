@@ -1,4 +1,4 @@
-// One place for what a run tells people besides its results.
+// Messages of a run to people, besides its results.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,14 @@ namespace pipeline {
 
 enum class Level : std::uint8_t { kInfo, kWarning, kError };
 
-/// Takes each message, from any thread, one at a time. `message` is one line without its end.
+/// Receives each message, from any thread, one at a time. `message` is one line without a line end.
 using LogSink = std::function<void(Level level, std::string_view message)>;
 
-/// Replaces where messages go (standard error by default) and returns what was there. The one
-/// mutable global of the program besides the signal flag: set by cli/ before threads start.
+/// Sets the receiver of messages (default: standard error) and returns the previous one. It is a global:
+/// cli/ sets it before threads start.
 LogSink SetLogSink(LogSink sink);
 
-/// Line ends inside `message` are written as spaces: a log line is one line. Other control characters are
-/// `?`.
+/// Writes one line. Line ends inside `message` become spaces, other control characters `?`.
 void Log(Level level, std::string_view message);
 
 inline void LogInfo(std::string_view message) { Log(Level::kInfo, message); }

@@ -1,5 +1,5 @@
-// A mutex, a hold on it and a condition, with clang's annotations: under -Wthread-safety a member that is
-// used without its mutex does not compile. Other compilers see the standard library's own.
+// Mutex, lock and condition variable with clang's annotations: with -Wthread-safety, code that uses a
+// member without its mutex does not compile. Other compilers ignore the annotations.
 #pragma once
 
 #include <chrono>
@@ -14,12 +14,12 @@
 #define PIPE_THREAD_SAFETY(attribute)
 #endif
 
-/// A member that is used while its mutex is held.
+/// Marks a member that is used only while its mutex is held.
 #define GUARDED_BY(mutex) PIPE_THREAD_SAFETY(guarded_by(mutex))
-/// A function, or a lambda, that is called while the mutex is held; or while it is not.
+/// Marks a function or lambda that is called while the mutex is held (REQUIRES) or is not held (EXCLUDES).
 #define REQUIRES(...) PIPE_THREAD_SAFETY(requires_capability(__VA_ARGS__))
 #define EXCLUDES(...) PIPE_THREAD_SAFETY(locks_excluded(__VA_ARGS__))
-/// For a place that the analysis cannot follow; say in a comment why it is right.
+/// For code that the analysis cannot follow; a comment must say why it is right.
 #define NO_THREAD_SAFETY_ANALYSIS PIPE_THREAD_SAFETY(no_thread_safety_analysis)
 
 namespace pipeline {
@@ -38,11 +38,11 @@ class PIPE_THREAD_SAFETY(capability("mutex")) Mutex {
   std::mutex mutex_;
 };
 
-/// Holds a mutex to the end of a scope, but between unlock() and lock().
+/// Holds a mutex until the end of a scope, except between unlock() and lock().
 class PIPE_THREAD_SAFETY(scoped_lockable) Lock {
  public:
   explicit Lock(Mutex& mutex) PIPE_THREAD_SAFETY(acquire_capability(mutex)) : mutex_(mutex) { mutex_.lock(); }
-  /// For a mutex that try_lock() gave.
+  /// For a mutex that try_lock() has locked.
   Lock(Mutex& mutex, std::adopt_lock_t /*held*/) REQUIRES(mutex) : mutex_(mutex) {}
   ~Lock() PIPE_THREAD_SAFETY(release_capability()) {
     if (held_) mutex_.unlock();
@@ -64,7 +64,7 @@ class PIPE_THREAD_SAFETY(scoped_lockable) Lock {
   bool held_ = true;
 };
 
-/// A predicate is called with the mutex of `lock` held: write it as [&]() REQUIRES(mutex_) { … }.
+/// Calls a predicate while the mutex of `lock` is held: write it as [&]() REQUIRES(mutex_) { … }.
 class ConditionVariable {
  public:
   void NotifyOne() noexcept { changed_.notify_one(); }
@@ -74,12 +74,12 @@ class ConditionVariable {
   void Wait(Lock& lock, Predicate predicate) {
     changed_.wait(lock, std::move(predicate));
   }
-  /// The last value of the predicate: false when a stop was asked for before it became true.
+  /// Returns the last value of the predicate. False: a stop was requested first.
   template <class Predicate>
   bool Wait(Lock& lock, const std::stop_token& stop, Predicate predicate) {
     return changed_.wait(lock, stop, std::move(predicate));
   }
-  /// The last value of the predicate: false when the time was over before.
+  /// Returns the last value of the predicate. False: the time was over first.
   template <class Rep, class Period, class Predicate>
   bool WaitFor(Lock& lock, std::chrono::duration<Rep, Period> time, Predicate predicate) {
     return changed_.wait_for(lock, time, std::move(predicate));

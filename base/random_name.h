@@ -1,4 +1,4 @@
-// Names that nobody else takes: of runs, uploads, work directories. Never for what reaches an output's bytes.
+// Unique names for runs, uploads, work directories. Never for the bytes of an output.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace pipeline {
 
-/// So many hexadecimal digits, other ones at every call, on every machine.
+/// Returns `digits` hexadecimal digits, different at every call and on every machine.
 std::string RandomName(std::size_t digits);
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// A value or the reason why there is none.
+// A value, or the reason why there is none.
 #pragma once
 
 #include <optional>
@@ -21,7 +21,7 @@ class [[nodiscard]] Result {
   const Status& status() const& noexcept { return status_; }
   Status status() && noexcept { return std::move(status_); }
 
-  /// Only when ok(): else the program ends.
+  /// Call it only if ok(): otherwise the program ends.
   T& value() & {
     CHECK(ok(), status_.message());
     return *value_;
@@ -55,14 +55,14 @@ class [[nodiscard]] Result {
 #define PIPELINE_CONCAT_INNER_(a, b) a##b
 #define PIPELINE_CONCAT_(a, b) PIPELINE_CONCAT_INNER_(a, b)
 
-/// Leaves the function with the status of `expr` unless it is OK.
+/// Returns the status of `expr` from the function unless it is OK.
 #define RETURN_IF_ERROR(expr)                                                                    \
   do {                                                                                           \
     if (::pipeline::Status status_of_expr = (expr); !status_of_expr.ok()) return status_of_expr; \
   } while (false)
 
-/// Evaluates a Result; leaves with its status, or moves its value into `lhs`.
-/// Two statements: not for the body of an `if` without braces.
+/// Evaluates a Result: returns its status from the function, or moves its value into `lhs`. Several
+/// statements: not for the body of an `if` without braces.
 #define ASSIGN_OR_RETURN(lhs, expr) ASSIGN_OR_RETURN_(PIPELINE_CONCAT_(result_, __COUNTER__), lhs, expr)
 #define ASSIGN_OR_RETURN_(result, lhs, expr)           \
   auto result = (expr);                                \

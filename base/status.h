@@ -9,28 +9,27 @@
 
 namespace pipeline {
 
-/// Decides what a caller does next; the wording is in the message.
+/// Decides the next step of a caller; the words are in the message.
 enum class Code : std::uint8_t {
   kOk,
-  kCancelled,        // the stop token was set: not a failure of the work
+  kCancelled,        // a stop was requested: the work itself did not fail
   kInvalidArgument,  // the pipeline file or the command is wrong
-  kNotFound,         // an answer, not an accident
-  kAlreadyExists,    // a create-only write met an object
+  kNotFound,         // an answer, not a failure
+  kAlreadyExists,    // a create-only write found an object
   kPermissionDenied,
-  kFailedPrecondition,  // the state of the world forbids it (another recipe, a changed version)
-  kDataLoss,            // bytes are damaged; trying again gives the same
-  kUnavailable,         // may pass when tried again
+  kFailedPrecondition,  // the present state forbids it (another recipe, a changed version)
+  kDataLoss,            // bytes are damaged; a retry gives the same
+  kUnavailable,         // a retry may succeed
   kResourceExhausted,   // disk or memory is full
   kUnimplemented,
-  kInternal,  // a bug of ours
+  kInternal,  // a bug in this program
 };
 
-/// The name of `code` as logs and machine-readable output write it, e.g. "data_loss".
+/// Name of `code` in logs and machine-readable output, e.g. "data_loss".
 std::string_view CodeName(Code code);
 
-/// A fact about a failure that a caller acts on, where the code alone does not tell it. Each fact is a struct
-/// of its own, in the room that states it, derived from this. The message is for people and is never read
-/// back.
+/// A fact about a failure for callers that need more than the code. Each fact is a struct derived from
+/// this, in the room that reports it. Messages are for people; code never parses them.
 struct StatusDetail {
   StatusDetail() = default;
   StatusDetail(const StatusDetail&) = default;
@@ -55,15 +54,15 @@ class [[nodiscard]] Status {
     return rep_ ? std::string_view(rep_->message) : std::string_view();
   }
 
-  /// Prefixes the message with where it happened: "reading shard 7: <message>". OK stays OK.
+  /// Puts the context in front of the message: "reading shard 7: <message>". OK stays OK.
   Status Annotate(std::string_view where) &&;
 
-  /// The same code and detail in other words. OK stays OK.
+  /// Replaces the message; keeps code and detail. OK stays OK.
   Status Reword(std::string message) &&;
 
-  /// Carries `detail` from here on, in place of one that it had. OK stays OK.
+  /// Sets the detail; replaces an earlier one. OK stays OK.
   Status With(std::shared_ptr<const StatusDetail> detail) &&;
-  /// The detail, where it is a T; else null. Lives as long as this status or a copy of it.
+  /// Returns the detail if it is a T, else null. Valid as long as this status or a copy of it lives.
   template <class T>
   const T* Detail() const noexcept {
     return rep_ ? dynamic_cast<const T*>(rep_->detail.get()) : nullptr;
@@ -73,12 +72,12 @@ class [[nodiscard]] Status {
   struct Rep {
     Code code;
     std::string message;
-    std::shared_ptr<const StatusDetail> detail;  // null where the code says all
+    std::shared_ptr<const StatusDetail> detail;  // null: the code is enough
   };
-  std::unique_ptr<Rep> rep_;  // null is OK: success allocates nothing
+  std::unique_ptr<Rep> rep_;  // null: OK, so that success allocates nothing
 };
 
-/// The status for a failed system call: "<what>: <strerror>" with a code that fits `error_number`.
+/// Returns the status of a failed system call: "<what>: <strerror>", with a code that fits `error_number`.
 Status SystemError(std::string_view what, int error_number);
 
 }  // namespace pipeline

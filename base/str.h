@@ -1,4 +1,4 @@
-// Building messages.
+// Builds messages.
 #pragma once
 
 #include <concepts>
@@ -26,24 +26,24 @@ std::string StrCat(const Pieces&... pieces) {
 /// "1.5 GiB", "312 B": for people, never parsed back.
 std::string HumanBytes(std::uint64_t bytes);
 
-/// `number` in decimal, padded with zeros to `width`: "00012".
+/// Returns `number` in decimal, padded with zeros to `width`: "00012".
 std::string ZeroPadded(std::uint64_t number, int width);
 
-/// Whether all of `name` is what `pattern` says: `*` is any run of bytes, `?` one character.
+/// True if `pattern` matches all of `name`: `*` is any run of bytes, `?` is one character.
 bool MatchesPattern(std::string_view pattern, std::string_view name);
 
-/// The candidate nearest to `word` in edit distance when near enough to be a typing mistake; else
-/// empty. `candidates` is any range of things convertible to string_view.
+/// Returns the candidate nearest to `word` in edit distance, if it is near enough for a typing mistake;
+/// else empty. `candidates`: any range of values that convert to string_view.
 template <class Range>
 std::string_view NearestWord(std::string_view word, const Range& candidates);
 
-/// Edits (insert, delete, replace, swap of neighbours) between two words.
+/// Number of edits (insert, delete, replace, swap of neighbours) between two words.
 std::size_t EditDistance(std::string_view a, std::string_view b);
 
 template <class Range>
 std::string_view NearestWord(std::string_view word, const Range& candidates) {
   std::string_view best;
-  std::size_t best_distance = word.size() < 4 ? 2 : 3;  // farther is another word
+  std::size_t best_distance = word.size() < 4 ? 2 : 3;  // a larger distance means another word
   for (std::string_view candidate : candidates) {
     const std::size_t distance = EditDistance(word, candidate);
     if (distance < best_distance) best_distance = distance, best = candidate;

@@ -1,4 +1,4 @@
-// Text of others, such as names and messages of servers, on its way to a terminal.
+// Makes text from others, such as names and messages of servers, safe for a terminal.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace pipeline {
 
-/// `text` with `?` for each control character but LF and tab: C0, DEL, and C1 as UTF-8 writes it (C2 80 to C2
-/// 9F). A terminal takes them for commands. Other bytes stay, also those that are no UTF-8.
+/// Returns `text` with `?` for each control character except LF and tab: C0, DEL, and C1 in UTF-8 (C2 80 to
+/// C2 9F). A terminal would take them as commands. Other bytes stay, also if they are not UTF-8.
 std::string TerminalText(std::string_view text);
 
 }  // namespace pipeline

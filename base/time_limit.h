@@ -1,4 +1,4 @@
-// A stop token that also stops by itself, for calls that may wait for somebody else.
+// A stop token with a time limit, for calls that may wait for others.
 #pragma once
 
 #include <chrono>
@@ -10,7 +10,7 @@
 
 namespace pipeline {
 
-/// Its token stops after `time`, or when `stop` does. Costs a thread: for calls that may take seconds.
+/// Its token stops after `time`, or together with `stop`. Needs a thread: for calls that may take seconds.
 class TimeLimit {
  public:
   TimeLimit(std::chrono::milliseconds time, std::stop_token stop)
@@ -29,7 +29,7 @@ class TimeLimit {
   };
   std::stop_source late_;
   std::stop_callback<Relay> relay_;
-  std::jthread timer_;  // last: its thread ends before what it touches
+  std::jthread timer_;  // last: its thread ends before the members that it uses
 };
 
 }  // namespace pipeline

@@ -1,11 +1,12 @@
-// System calls that a signal may break off before they did anything, as on network file systems.
+// System calls that a signal may interrupt before they do anything, as on network file systems.
 #pragma once
 
 #include <cerrno>
 
 namespace pipeline {
 
-/// What `call` gives, called again as long as it fails with EINTR; `errno` is that of the last time.
+/// Returns the result of `call`, which is repeated while it fails with EINTR. `errno` is from the last
+/// call.
 template <class Call>
 auto Uninterrupted(const Call& call) {
   while (true) {

@@ -1,4 +1,4 @@
-// Waiting that can be ended.
+// A wait that can be stopped.
 #pragma once
 
 #include <chrono>
@@ -6,7 +6,7 @@
 
 namespace pipeline {
 
-/// False where it was stopped before the time was over, or is by then.
+/// Waits for `time`. False: a stop was requested before or at its end.
 bool WaitFor(std::chrono::milliseconds time, std::stop_token stop);
 
 }  // namespace pipeline

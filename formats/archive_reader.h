@@ -1,4 +1,4 @@
-// The members of a tar or a zip, front to back, by libarchive. Rules: formats/archive.md.
+// Reads the members of a tar or a zip, front to back, with libarchive. Rules: formats/archive.md.
 #pragma once
 
 #include <cstdint>
@@ -15,32 +15,32 @@ namespace pipeline {
 
 enum class ArchiveKind : std::uint8_t { kTar, kZip };
 
-/// Enough of a front for DetectArchive; all of a shorter one.
+/// Number of leading bytes that DetectArchive needs; a shorter input is passed whole.
 inline constexpr std::size_t kArchiveFrontBytes = 512;
 
-/// By the bytes at the front; absent where they begin no archive.
+/// Decides by the first bytes; absent: they do not begin an archive.
 std::optional<ArchiveKind> DetectArchive(std::string_view front);
 
-/// What a file is named as (the last part of a path or URL), e.g. a.tar.xz, a.tgz, a.zip; absent where its
-/// name promises no archive.
+/// Decides by a file name (the last part of a path or URL), e.g. a.tar.xz, a.tgz, a.zip; absent: the name
+/// is not that of an archive.
 std::optional<ArchiveKind> ArchiveByName(std::string_view name);
 
 struct ArchiveMember {
-  std::string name;  // as the archive has it: any bytes
+  std::string name;  // as stored in the archive: any bytes
   bool is_file = false;
   bool encrypted = false;
 };
 
-/// One thread at a time. After an error nothing may be called.
+/// One thread at a time. After an error no function may be called.
 class ArchiveReader : public ByteReader {
  public:
-  /// The next member in the order of the archive, absent at its end. Passes over what is left of the
-  /// one before.
+  /// Returns the next member in the order of the archive; absent at its end. Skips the rest of the current
+  /// member.
   virtual Result<std::optional<ArchiveMember>> Next() = 0;
-  /// Read: bytes of the current member, 0 at its end.
+  /// Read returns bytes of the current member, 0 at its end.
 };
 
-/// `input` is decoded.
+/// `input` must be decompressed.
 Result<std::unique_ptr<ArchiveReader>> OpenTar(std::unique_ptr<ByteReader> input);
 /// `file` must outlive the reader.
 Result<std::unique_ptr<ArchiveReader>> OpenZip(const ByteFile& file, std::stop_token stop);

@@ -1,4 +1,4 @@
-// What stands in the members of an archive, back to back, as one text. Rules: formats/archive.md.
+// The contents of the members of an archive, concatenated as one text. Rules: formats/archive.md.
 #pragma once
 
 #include <cstdint>
@@ -18,22 +18,22 @@ namespace pipeline {
 
 struct ArchiveRules {
   std::vector<std::string> members;  // patterns of names; empty: every member
-  std::uint64_t max_ratio = 200;     // bytes of text for each byte of the file
-  /// The split of a member that is read, by its name as the archive has it. Empty: they have none.
+  std::uint64_t max_ratio = 200;     // largest number of bytes of text per byte of the file
+  /// Returns the split of a member, by its name as stored in the archive. Empty: no splits.
   std::function<Result<std::uint8_t>(std::string_view name)> split_of;
-  std::optional<Encoding> encoding;  // of each member; absent: its bytes decide
-  bool markup_is_text = false;       // formats of text that formats/known_formats.md refuses are read, too
+  std::optional<Encoding> encoding;  // of each member; absent: the bytes decide
+  bool markup_is_text = false;       // also read the text formats that formats/known_formats.md refuses
 };
 
-/// Where members begin, told from the thread that reads the archive to the one that cuts its text. A
-/// member is here before any of its bytes is given out. Safe from any thread.
+/// Passes the borders of members from the thread that reads the archive to the thread that cuts the text. A
+/// border is added before the first byte of its member is returned. Safe from any thread.
 class MemberBorders {
  public:
   struct Border {
-    std::uint64_t offset = 0;                // in the text
+    std::uint64_t offset = 0;                // start of the member in the text
     std::string name;                        // printable
-    std::uint8_t split = 0;                  // as split_of says
-    std::shared_ptr<EncodingChoice> choice;  // of the member's encoding; null in an empty border
+    std::uint8_t split = 0;                  // from split_of
+    std::shared_ptr<EncodingChoice> choice;  // encoding of the member; null in a default border
   };
   struct Counts {
     std::uint64_t members = 0;
@@ -42,11 +42,11 @@ class MemberBorders {
     bool operator==(const Counts&) const = default;
   };
 
-  /// Takes out the first border if it lies at `offset` or before.
+  /// Removes and returns the first border if its offset is at most `offset`.
   std::optional<Border> Take(std::uint64_t offset);
-  /// Where the first border lies, if one is known.
+  /// Offset of the first border; absent: none is known.
   std::optional<std::uint64_t> next() const;
-  /// Of the whole archive once its text has ended.
+  /// Complete for the archive once its text has ended.
   Counts counts() const;
 
  private:
@@ -56,8 +56,8 @@ class MemberBorders {
   Counts counts_ GUARDED_BY(mutex_);
 };
 
-/// `file_bytes` says how much of the file was read so far, `size` is all of it: what max_ratio is held
-/// against. A read never gives bytes of two members.
+/// Reads the members one after another. max_ratio is checked against `file_bytes`, the bytes of the file
+/// read so far, and `size`, the size of the file. One Read never returns bytes of two members.
 class ArchiveText : public ByteReader {
  public:
   ArchiveText(std::unique_ptr<ArchiveReader> archive, ArchiveRules rules,
@@ -76,11 +76,11 @@ class ArchiveText : public ByteReader {
   const std::function<std::uint64_t()> file_bytes_;
   const std::uint64_t size_;
   const std::shared_ptr<MemberBorders> borders_;
-  std::string name_;                    // of the member, printable
+  std::string name_;                    // name of the member, printable
   std::unique_ptr<ByteReader> member_;  // decoded; null between members
   std::uint64_t text_ = 0;
-  std::uint64_t member_text_ = 0;   // where the member began in the text
-  std::uint64_t member_bytes_ = 0;  // and in the file
+  std::uint64_t member_text_ = 0;   // offset in the text where the member began
+  std::uint64_t member_bytes_ = 0;  // the same in the file
   bool ended_ = false;
   Status failure_;
 };

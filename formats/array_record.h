@@ -1,4 +1,4 @@
-// ArrayRecord: records with random access, as Grain reads them. Format: formats/array_record.md.
+// ArrayRecord: records with random access, for Grain. Format: formats/array_record.md.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,12 @@
 
 namespace pipeline {
 
-/// The first bytes of every file that is one.
+/// Number of leading bytes that are the same in every ArrayRecord file.
 inline constexpr std::size_t kArrayRecordFront = 64;
 bool BeginsLikeArrayRecord(std::string_view front);
 
-/// Makes a file front to back: each call appends to `out` what comes next in it. Holds 16 bytes for each
-/// record until Finish, which makes the footer of them: about 60 at the most.
+/// Writes a file front to back: each call appends the next bytes to `out`. Holds 16 bytes per record until
+/// Finish, and at most about 60 per record while Finish builds the footer.
 class ArrayRecordWriter {
  public:
   void Append(std::string_view record, std::string& out);
@@ -44,19 +44,20 @@ class ArrayRecordWriter {
   std::string data_;  // of a chunk
 };
 
-/// Reads a file of that form. One thread at a time; the file outlives it. Holds the footer and one record.
+/// Reads an ArrayRecord file. One thread at a time; `file` must outlive the reader. Holds the footer and
+/// one record.
 class ArrayRecordReader {
  public:
-  /// Reads the footer. kDataLoss where there is none.
+  /// Reads the footer. kDataLoss: there is none.
   static Result<std::unique_ptr<ArrayRecordReader>> Open(const ByteFile& file, std::stop_token stop);
 
   std::uint64_t records() const { return chunks_.size(); }
-  /// Where the chunk of the record that Next() gives next begins; the footer after the last.
+  /// Offset of the chunk of the next record; after the last record, of the footer.
   std::uint64_t offset() const { return next_ < chunks_.size() ? chunks_[next_].offset : footer_; }
-  /// Of the record that Next() gives next; 0 after the last.
+  /// Bytes of the next record; 0 after the last.
   std::uint64_t size() const { return next_ < chunks_.size() ? chunks_[next_].size : 0; }
-  /// The next record, valid until the next call; absent after the last. After kDataLoss the next call goes on
-  /// with the record behind.
+  /// Returns the next record, valid until the next call; absent after the last. After kDataLoss the next
+  /// call continues with the following record.
   Result<std::optional<std::string_view>> Next();
 
  private:
@@ -67,14 +68,14 @@ class ArrayRecordReader {
   ArrayRecordReader(const ByteFile& file, std::stop_token stop) : file_(file), stop_(std::move(stop)) {}
   Status ReadEnd();
   Status TakeFooter(const std::vector<std::string_view>& records);
-  /// The records of the chunk at `offset`, which ends at `end` at the latest; they lie in data_.
+  /// Reads the records of the chunk at `offset`, which ends at or before `end`. They refer to data_.
   Result<std::vector<std::string_view>> ReadChunk(std::uint64_t offset, std::uint64_t end);
   /// Appends `size` bytes of the chunk that began at `begin` to data_, without block headers.
   Status Take(std::uint64_t begin, std::uint64_t size);
 
   const ByteFile& file_;
   const std::stop_token stop_;
-  std::unique_ptr<ByteReader> reader_;  // stands at at_
+  std::unique_ptr<ByteReader> reader_;  // positioned at at_
   std::uint64_t at_ = 0;
   std::uint64_t footer_ = 0;
   std::vector<Chunk> chunks_;

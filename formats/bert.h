@@ -1,4 +1,4 @@
-// What google-research/bert's run_pretraining.py reads: examples with seven features of fixed lengths, and
+// Data for run_pretraining.py of google-research/bert: examples with seven features of fixed lengths, and
 // bert_config.json. Format: formats/bert.md.
 #pragma once
 
@@ -16,25 +16,25 @@ inline constexpr std::string_view kBertVocabularyFile = "vocab.txt";
 inline constexpr std::string_view kBertConfigFile = "bert_config.json";
 inline constexpr std::string_view kBertInfoFile = "bert.json";
 
-/// How long the features are: the trainer's max_seq_length and max_predictions_per_seq.
+/// Lengths of the features: max_seq_length and max_predictions_per_seq of the trainer.
 struct BertLengths {
   std::uint32_t seq_len = 0;
   std::uint32_t predictions = 0;
 };
 
-/// One example without what fills it. Refers to memory of somebody else.
+/// One example without padding. The caller owns the memory.
 struct BertInstance {
   std::span<const std::uint32_t> ids;        // with [CLS], [SEP] and [MASK]; at most seq_len
-  std::uint32_t first_segment = 0;           // ids of segment 0, which come first
-  std::span<const std::uint32_t> positions;  // that are to be predicted, ascending; at most `predictions`
-  std::span<const std::uint32_t> labels;     // the ids there before masking
+  std::uint32_t first_segment = 0;           // number of ids in segment 0, which comes first
+  std::span<const std::uint32_t> positions;  // positions to predict, ascending; at most `predictions`
+  std::span<const std::uint32_t> labels;     // ids at these positions before masking
   bool random_next = false;
 };
 
-/// Appends it as a tf.train.Example in a TFRecord frame.
+/// Appends the example as a tf.train.Example in a TFRecord frame.
 void AppendBertExample(std::string& out, const BertInstance& instance, const BertLengths& lengths);
 
-/// An example that was read.
+/// A parsed example.
 struct BertRow {
   std::vector<std::uint32_t> ids, positions, labels;
   std::uint32_t first_segment = 0;
@@ -42,15 +42,15 @@ struct BertRow {
   BertInstance instance() const { return {ids, first_segment, positions, labels, random_next}; }
 };
 
-/// kDataLoss, saying what is wrong, for all that AppendBertExample would not have written with these lengths.
+/// kDataLoss gives the reason: AppendBertExample does not write such an example with these lengths.
 Result<BertRow> ParseBertExample(std::string_view example, const BertLengths& lengths);
 
-/// "train-00003-of-00008.tfrecord": the name ends in what the trainer's glob asks for.
+/// "train-00003-of-00008.tfrecord": the trainer's glob matches the end of the name.
 std::string BertShardName(std::string_view split, std::uint32_t shard, std::uint32_t shards);
 
 /// tiny, mini, small, medium, base, large.
 std::vector<std::string_view> BertModelSizes();
-/// The bytes of bert_config.json for one of them.
+/// Returns the bytes of bert_config.json for one of these sizes.
 std::string BertConfigJson(std::string_view size, std::uint64_t vocab_size, std::uint64_t seq_len);
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// Brotli, as web servers send it. Rules: formats/compression.md.
+// Brotli, for bodies from web servers. Rules: formats/compression.md.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace pipeline {
 
-/// Decodes the one stream that `input` is. There is no checksum in it.
+/// Decodes `input`, which is one stream. The format has no checksum.
 Result<std::unique_ptr<ByteReader>> NewBrotliReader(std::unique_ptr<ByteReader> input);
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// bzip2, by libbz2. Rules: formats/compression.md.
+// bzip2, decoded by libbz2. Rules: formats/compression.md.
 #pragma once
 
 #include <memory>
@@ -7,7 +7,7 @@
 
 namespace pipeline {
 
-/// Decodes all streams of `input`, checking each one's CRCs.
+/// Decodes all streams of `input` and checks their CRCs.
 std::unique_ptr<ByteReader> NewBzip2Reader(std::unique_ptr<ByteReader> input);
 
 }  // namespace pipeline

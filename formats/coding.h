@@ -1,4 +1,4 @@
-// Little-endian numbers and varints, for the formats that are our own.
+// Little-endian numbers and varints for our own formats.
 #pragma once
 
 #include <cstddef>
@@ -17,30 +17,30 @@ void PutFixed(std::string& out, Unsigned number) {
 inline void PutU32(std::string& out, std::uint32_t number) { PutFixed(out, number); }
 inline void PutU64(std::string& out, std::uint64_t number) { PutFixed(out, number); }
 
-/// LEB128: one byte below 128, at most ten.
+/// LEB128, 1 to 10 bytes: one byte for a number below 128.
 inline void PutVarint(std::string& out, std::uint64_t number) {
   for (; number >= 0x80; number >>= 7) out.push_back(static_cast<char>(number | 0x80));
   out.push_back(static_cast<char>(number));
 }
 
-/// A difference modulo 2^64, small in either direction, as a small number.
+/// Maps a difference modulo 2^64 that is small in either direction to a small number.
 constexpr std::uint64_t ZigZag(std::uint64_t difference) {
   return (difference << 1) ^ (0 - (difference >> 63));
 }
 constexpr std::uint64_t UnZigZag(std::uint64_t number) { return (number >> 1) ^ (0 - (number & 1)); }
 
-/// Takes numbers from the front of `bytes`. Past the end, or at a varint that is none, everything
-/// reads as 0 or empty and ok() stays false: look once, after a group of reads, and before a count
-/// that was read decides how much is allocated.
+/// Reads numbers from the front of `bytes`. After the end or an invalid varint every read returns 0 or an
+/// empty value, and ok() stays false. Check ok() once after a group of reads, and before a count from the
+/// input sets the size of an allocation.
 class Decoder {
  public:
   explicit Decoder(std::string_view bytes) : begin_(bytes.data()), at_(begin_), end_(begin_ + bytes.size()) {}
 
   bool ok() const { return ok_; }
-  /// For a caller that finds what was read impossible.
+  /// Called by a reader that finds an impossible value.
   void Fail() { ok_ = false; }
   std::size_t left() const { return static_cast<std::size_t>(end_ - at_); }
-  /// Bytes taken so far; where it broke off once ok() is false.
+  /// Bytes read so far; if ok() is false, where the reading stopped.
   std::size_t offset() const { return static_cast<std::size_t>(at_ - begin_); }
 
   std::uint8_t U8() { return Has(1) ? static_cast<std::uint8_t>(*at_++) : std::uint8_t{0}; }
@@ -58,7 +58,7 @@ class Decoder {
     ok_ = false;
     return 0;
   }
-  /// A varint that must be below 2^32.
+  /// Reads a varint that must be below 2^32.
   std::uint32_t Varint32() {
     const std::uint64_t number = Varint();
     if (number > UINT32_MAX) ok_ = false;

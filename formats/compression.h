@@ -1,4 +1,4 @@
-// Which compression an input has, and a reader that undoes it. Rules: formats/compression.md.
+// Detects the compression of an input and decodes it. Rules: formats/compression.md.
 #pragma once
 
 #include <array>
@@ -20,20 +20,20 @@ inline constexpr std::array kCompressions = {Compression::kPlain, Compression::k
 /// "xz", "zstd", "gzip", "bzip2", "lz4", "plain".
 std::string_view CompressionName(Compression compression);
 
-/// Enough of an input's front for DetectCompression; all of a shorter one.
+/// Number of leading bytes that DetectCompression needs; a shorter input is passed whole.
 inline constexpr std::size_t kMagicBytes = 16;
 
-/// By the magic number at the front. `name` (the last part of a path or URL) can only make it fail:
-/// where it promises a compression that the bytes do not have.
+/// Decides by the magic number at the front. `name` (the last part of a path or URL) never changes the
+/// answer: it causes an error if it promises a compression that the bytes do not have.
 Result<Compression> DetectCompression(std::string_view front, std::string_view name);
 
-/// kUnimplemented where `front`, which was decoded from `outer`, is compressed itself.
+/// kUnimplemented: `front`, which was decoded from `outer`, is itself compressed.
 Status RefuseNestedCompression(std::string_view front, Compression outer);
 
-/// The first `most` bytes of `reader`; fewer where it has no more.
+/// Returns the first `most` bytes of `reader`, or all if there are fewer.
 Result<std::string> ReadFront(ByteReader& reader, std::size_t most);
 
-/// Decodes `input` front to back; gives it back as it is for kPlain.
+/// Decodes `input` front to back; for kPlain, returns `input` itself.
 Result<std::unique_ptr<ByteReader>> NewDecoder(Compression compression, std::unique_ptr<ByteReader> input);
 
 }  // namespace pipeline

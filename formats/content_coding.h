@@ -1,4 +1,4 @@
-// What web servers do to a body on its way, and how it is undone. Rules: formats/compression.md.
+// Decodes the content codings of web servers. Rules: formats/compression.md.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,8 @@
 
 namespace pipeline {
 
-/// Undoes one coding of RFC 9110, 8.4.1, by its name in lower case: gzip, deflate, br, zstd. kUnimplemented
-/// for any other. The reader gives kDataLoss for what is damaged or ends early.
+/// Decodes one coding of RFC 9110, 8.4.1, by its lower-case name: gzip, deflate, br, zstd. kUnimplemented:
+/// any other name. The reader returns kDataLoss for data that is damaged or ends early.
 Result<std::unique_ptr<ByteReader>> NewContentDecoder(std::string_view coding,
                                                       std::unique_ptr<ByteReader> sent);
 

@@ -1,4 +1,4 @@
-// One row of TSV or CSV to fields. Rules: formats/rows.md.
+// Splits one row of TSV or CSV into fields. Rules: formats/rows.md.
 #pragma once
 
 #include <cstdint>
@@ -8,19 +8,19 @@
 
 namespace pipeline {
 
-/// One thread at a time; its memory is reused from row to row.
+/// One thread at a time; memory is reused from row to row.
 class DelimitedRow {
  public:
-  /// `quotes`: those of RFC 4180 count.
+  /// `quotes`: fields may be quoted as in RFC 4180.
   DelimitedRow(char delimiter, bool quotes) : delimiter_(delimiter), quotes_(quotes) {}
 
-  /// Replaces the fields, of which the first `most` are kept. False where a quote stands where none may:
-  /// the fields are then of no use.
+  /// Replaces the fields by the first `most` fields of `row`. False: a quote is at a wrong position, and
+  /// the fields are invalid.
   bool Split(std::string_view row, std::size_t most);
 
-  /// How many the row has.
+  /// Number of fields in the row.
   std::size_t size() const { return size_; }
-  /// The first ones. Valid while the row is, until the next Split.
+  /// The fields that were kept. Valid until the next Split, while the row exists.
   const std::vector<std::string_view>& fields() const { return fields_; }
 
  private:
@@ -32,7 +32,7 @@ class DelimitedRow {
   std::size_t most_ = 0;
   std::size_t size_ = 0;
   std::vector<std::string_view> fields_;
-  std::string unquoted_;  // holds fields in which "" stood
+  std::string unquoted_;  // holds fields with an escaped quote ("")
 };
 
 }  // namespace pipeline

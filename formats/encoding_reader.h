@@ -1,4 +1,4 @@
-// Text in any of the known encodings as UTF-8, front to back. Rules: text/encodings.md.
+// Reads text in any known encoding as UTF-8, front to back. Rules: text/encodings.md.
 #pragma once
 
 #include <cstdint>
@@ -11,20 +11,21 @@
 
 namespace pipeline {
 
-/// Which encoding text is read as. Both absent: its bytes decide.
+/// Encoding of the text. Both absent: the bytes decide.
 struct EncodingRules {
-  std::optional<Encoding> fixed;  // somebody says so
-  std::optional<Encoding> known;  // an earlier run found it out
+  std::optional<Encoding> fixed;  // set by a person
+  std::optional<Encoding> known;  // found by an earlier run
 };
 
-/// What the bytes decided, told from the thread that reads them. Safe from any thread.
+/// Passes the encoding that the bytes decided from the reading thread to others. Safe from any thread.
 class EncodingChoice {
  public:
   struct Made {
     Encoding encoding = Encoding::kUtf8;
-    std::uint64_t offset = 0;  // in the decoded text; all in front of it is ASCII
+    std::uint64_t offset = 0;  // in the decoded text; all text before it is ASCII
   };
-  /// Absent as long as all was ASCII. Once a byte behind its offset was given out, it is there.
+  /// Absent: all bytes so far were ASCII, or the encoding is fixed. Set before a byte after `offset` is
+  /// returned.
   std::optional<Made> made() const {
     const Lock lock(mutex_);
     return made_;
@@ -39,8 +40,9 @@ class EncodingChoice {
   std::optional<Made> made_ GUARDED_BY(mutex_);
 };
 
-/// `input` from `offset` on, which is 0 unless all in front of it is UTF-8 or ASCII, as UTF-8. Holds up to
-/// 3 MiB until the encoding is decided, then 256 KiB. `choice` is told; null: nobody is.
+/// Returns `input` as UTF-8. `input` begins at byte `offset` of the text; `offset` is 0 unless all bytes
+/// before it are UTF-8 or ASCII. Holds up to 3 MiB until the encoding is decided, then 256 KiB. `choice`
+/// receives the decision; null: nobody needs it.
 std::unique_ptr<ByteReader> NewEncodingReader(std::unique_ptr<ByteReader> input, const EncodingRules& rules,
                                               std::uint64_t offset, std::shared_ptr<EncodingChoice> choice);
 

@@ -1,4 +1,4 @@
-// How our own files end: a footer that describes the rest, and a trailer that finds and checks it.
+// End of our own files: a footer that describes the file, and a trailer that locates and checks the footer.
 //   file = magic(8) ... footer trailer;  trailer = size:u64 version:u32 crc:u32 magic(8)
 #pragma once
 
@@ -21,19 +21,19 @@ struct FooterKind {
 inline constexpr std::size_t kHeadBytes = 8;
 inline constexpr std::size_t kTrailerBytes = 24;
 
-/// `footer` with its trailer: the last bytes of a file.
+/// Returns `footer` with its trailer: the last bytes of a file.
 std::string SealFooter(const FooterKind& kind, std::string_view footer);
 
 struct Footer {
   std::string bytes;
-  std::uint64_t offset = 0;  // in the file: where the data before it ends
+  std::uint64_t offset = 0;  // offset in the file, where the data ends
 };
 
-/// Checks both ends of `file` and gives the footer. kDataLoss where they are damaged,
-/// kFailedPrecondition where they are of another version.
+/// Checks both ends of `file` and returns the footer. kDataLoss: the file is damaged. kFailedPrecondition:
+/// it has another version.
 Result<Footer> ReadFooter(const FooterKind& kind, const ByteFile& file, std::stop_token stop);
 
-/// Fills `out` from `offset`; kDataLoss where the file ends before.
+/// Fills `out` with bytes from `offset` on. kDataLoss: the file ends too early.
 Status ReadAt(const ByteFile& file, std::uint64_t offset, std::span<char> out, std::stop_token stop);
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// What HTTP calls deflate, by ISA-L. Rules: formats/compression.md.
+// The content coding `deflate` of HTTP, decoded by ISA-L. Rules: formats/compression.md.
 #pragma once
 
 #include <memory>
@@ -7,8 +7,8 @@
 
 namespace pipeline {
 
-/// Decodes the one stream that `input` is: with the header and the checksum of zlib (RFC 1950), or without
-/// either (RFC 1951), as some servers send it.
+/// Decodes `input`, which is one stream: with header and checksum of zlib (RFC 1950), or without both (RFC
+/// 1951), as some servers send it.
 std::unique_ptr<ByteReader> NewDeflateReader(std::unique_ptr<ByteReader> input);
 
 }  // namespace pipeline

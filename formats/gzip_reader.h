@@ -1,4 +1,4 @@
-// gzip, by ISA-L. Rules: formats/compression.md.
+// gzip, decoded by ISA-L. Rules: formats/compression.md.
 #pragma once
 
 #include <memory>
@@ -7,7 +7,7 @@
 
 namespace pipeline {
 
-/// Decodes all members of `input`, checking each one's CRC and length.
+/// Decodes all members of `input` and checks their CRCs and lengths.
 std::unique_ptr<ByteReader> NewGzipReader(std::unique_ptr<ByteReader> input);
 
 }  // namespace pipeline

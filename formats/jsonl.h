@@ -1,4 +1,4 @@
-// JSON Lines: an object per line, as trainers read it. Format: formats/jsonl.md.
+// JSON Lines for trainers: one object per line. Format: formats/jsonl.md.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +14,18 @@ namespace pipeline {
 inline constexpr std::string_view kJsonlSource = "source";
 inline constexpr std::string_view kJsonlTarget = "target";
 
-/// Appends clean `text` as it stands between the quotes of a JSON string: `"`, `\` and control characters are
-/// escaped, nothing else.
+/// Appends `text`, which is clean UTF-8, as the content of a JSON string: escapes `"`, `\` and control
+/// characters, nothing else.
 void AppendJsonText(std::string& out, std::string_view text);
 
-/// The rows of one data set: objects with the same members, all of them strings, in one order.
+/// Form of the rows of a data set: objects with the same members in the same order; all values are strings.
 class JsonlRow {
  public:
   explicit JsonlRow(const std::vector<std::string>& members);
 
-  /// What stands before the text of member `at`, behind that of the one before.
+  /// Bytes between the text of the previous member and the text of member `at`.
   const std::string& before(std::size_t at) const { return before_[at]; }
-  /// What stands behind the last text: the end of the line included.
+  /// Bytes after the last text, including the line end.
   const std::string& after() const { return after_; }
 
  private:
@@ -33,11 +33,11 @@ class JsonlRow {
   std::string after_;
 };
 
-/// "train.json", or "train-00001-of-00004.json" where there are several.
+/// "train.json"; with several shards "train-00001-of-00004.json".
 std::string JsonlShardName(std::string_view file, std::uint32_t number, std::uint32_t count);
 
-/// The texts of a line, without its LF, in the order of `members`; kDataLoss saying why it is no row with
-/// these members and no others.
+/// Returns the texts of `line`, which has no LF, in the order of `members`. kDataLoss says why the line is
+/// not a row with exactly these members.
 Result<std::vector<std::string>> ParseJsonlRow(std::string_view line,
                                                const std::vector<std::string>& members);
 

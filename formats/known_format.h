@@ -1,4 +1,4 @@
-// Formats that are no plain text, by the bytes at their front. Table: formats/known_formats.md.
+// Recognises formats that are not plain text by their first bytes. Table: formats/known_formats.md.
 #pragma once
 
 #include <cstddef>
@@ -11,19 +11,19 @@ namespace pipeline {
 
 struct KnownFormat {
   std::string_view name;    // "a PDF document"
-  std::string_view advice;  // what to do with it
-  bool is_text = false;     // it may be asked for as text all the same
+  std::string_view advice;  // instruction for the person
+  bool is_text = false;     // may be read as text on request
 };
 
-/// Enough of a front for RecogniseFormat; all of a shorter input.
+/// Number of leading bytes that RecogniseFormat needs; a shorter input is passed whole.
 inline constexpr std::size_t kKnownFormatBytes = 512;
 
-/// `front` is decompressed. Absent for plain text and for whatever is not in the table; so is a zip, unless
-/// its first member says that it is a document or a program.
+/// `front` is decompressed. Absent: plain text, or a format that is not in the table; also a zip, unless
+/// its first member shows a document or a program.
 std::optional<KnownFormat> RecogniseFormat(std::string_view front);
 
-/// kUnimplemented, with the format's name and what to do, where `front` begins one; formats of text pass
-/// where they `are_text`.
+/// kUnimplemented, with the name of the format and advice: `front` begins a known format. Formats with
+/// is_text pass if `are_text`.
 Status RefuseKnownFormat(std::string_view front, bool are_text);
 
 }  // namespace pipeline

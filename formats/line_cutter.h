@@ -1,6 +1,6 @@
-// Decoded text to lines with document numbers, document keys and partition borders. No I/O: bytes are
-// fed as they come, and what they are cut into does not depend on how. Rules: formats/lines.md, and for
-// rows formats/rows.md.
+// Cuts decoded text into lines with document numbers, document keys and partition borders. No I/O: the
+// caller feeds bytes, and the cuts do not depend on how the bytes are divided. Rules: formats/lines.md; for
+// rows also formats/rows.md.
 #pragma once
 
 #include <cstddef>
@@ -24,49 +24,49 @@ struct LineRules {
   std::uint64_t partition_bytes = std::uint64_t{64} << 20;
   std::uint64_t max_document_bytes = std::uint64_t{64} << 20;
   std::size_t max_record_bytes = std::size_t{8} << 20;  // at least 4: a character must fit
-  /// The input ends, as far as anybody is told, after so many documents.
+  /// The cutter reports the end of the input after this number of documents.
   std::uint64_t max_documents = kNoLimit;
-  /// For rows, with Documents::kLine. Between these the quotes of RFC 4180 count: a line end inside a
-  /// quoted field belongs to the row. NUL: quotes are bytes like others.
+  /// Delimiter of rows with quoted fields (RFC 4180), with Documents::kLine: a line end inside a quoted
+  /// field belongs to the row. NUL: a quote is an ordinary byte.
   char quoted_delimiter = '\0';
-  bool header = false;  // the first line of each section that is not blank is no record
+  bool header = false;  // the first non-blank line of each section is a header, not a record
 };
 
-/// Where a cutter begins: the input's start, or the first byte of a partition whose first record is
-/// also the first of its document.
+/// Start position of a cutter: the start of the input, or the first byte of a partition whose first record
+/// is also the first record of its document.
 struct CutterStart {
   std::uint64_t raw = 0;
   std::uint64_t document = 0;
   std::uint32_t partition = 0;
 };
 
-/// Whether a partition that `before` stands in front of begins with a document, as CutterStart needs it.
-/// `before` is the last kBorderBytes bytes, or all there are.
+/// Returns true if a partition that follows the bytes `before` begins with a document, as CutterStart
+/// requires. `before`: the last kBorderBytes bytes, or all bytes if there are fewer.
 inline constexpr std::size_t kBorderBytes = 3;
 bool EndsDocument(std::string_view before, Documents documents);
 
-/// A record, or a piece of a line that is set aside.
+/// A record, or a part of a long line that goes to the quarantine.
 struct CutRecord {
-  std::string_view bytes;  // without the line's end; valid until the cutter is called again
+  std::string_view bytes;  // without the line end; valid until the next call of the cutter
   std::uint32_t partition = 0;
   std::uint64_t index = 0;     // in the partition
   std::uint64_t document = 0;  // in the input
   std::uint64_t key = 0;
-  std::uint32_t piece = 0;  // of a long line
+  std::uint32_t piece = 0;  // number of the part in a long line, from 0
 };
 
 struct CutEnd {
   std::uint32_t partition = 0;
   std::uint64_t raw_end = 0;
-  std::uint64_t document_end = 0;  // number of the document that the next partition begins with
+  std::uint64_t document_end = 0;  // number of the document with which the next partition begins
 };
 
 struct CutCounts {
-  std::uint64_t lines = 0;       // that are not blank
-  std::uint64_t line_bytes = 0;  // of those, without their ends
+  std::uint64_t lines = 0;       // non-blank lines
+  std::uint64_t line_bytes = 0;  // bytes of these lines, without line ends
   std::uint64_t blank_lines = 0;
   std::uint64_t bom = 0;
-  std::uint64_t crlf = 0;  // of lines that are not blank
+  std::uint64_t crlf = 0;  // of non-blank lines
   std::uint64_t long_split = 0;
   std::uint64_t long_quarantined = 0;
   std::uint64_t document_cut = 0;
@@ -77,60 +77,60 @@ struct CutCounts {
 class LineCutter {
  public:
   enum class Event : std::uint8_t {
-    kNeedInput,     // Feed or FinishInput, then go on
+    kNeedInput,     // call Feed or FinishInput, then Next
     kRecord,        // see record()
-    kSetAside,      // see record(): a piece for the quarantine
-    kHeader,        // see record(): its bytes alone
+    kSetAside,      // see record(): a part of a long line, for the quarantine
+    kHeader,        // see record(): only `bytes` is meaningful
     kPartitionEnd,  // see partition_end()
-    kSectionEnd,    // what was fed before EndSection is cut: Feed or FinishInput, then go on
-    kInputEnd,      // and so it stays
+    kSectionEnd,    // everything fed before EndSection is cut: call Feed or FinishInput, then Next
+    kInputEnd,      // every later call returns it again
   };
 
   explicit LineCutter(const LineRules& rules, const CutterStart& start = {});
 
-  /// Only after kNeedInput or before the first Next, and once: `bytes` stay where they are until
-  /// kNeedInput comes (again), since lines are cut out of them and not of a copy.
+  /// Call once before the first Next, and once after each kNeedInput or kSectionEnd. `bytes` must stay
+  /// valid until the next kNeedInput: records refer to them, not to a copy.
   void Feed(std::string_view bytes);
   void FinishInput() { finished_ = true; }
-  /// What comes next begins anew, with a byte order mark and a header of its own: another file of the
-  /// same input. A line, a quoted field and a document end here.
+  /// Ends a section, a file of the input: its last line, quoted field and document end here. The next
+  /// section may have its own byte order mark and header.
   void EndSection() { finished_ = section_ends_ = true; }
-  /// Only after kSectionEnd: of the section that begins, what stands behind document `last` - 1 of the input
-  /// is passed over, as if it were not there. The next section has no such limit.
+  /// Call only after kSectionEnd. In the section that begins, the cutter skips document `last` of the input
+  /// and everything after it, as if it did not exist. The section after that has no such limit.
   void LimitSection(std::uint64_t last) { section_documents_ = last; }
 
-  /// An error (UTF-16, a long line with OnLong::kFail) ends it: nothing may be called after.
+  /// After an error (UTF-16, a long line with OnLong::kFail) no function may be called.
   Result<Event> Next();
 
   const CutRecord& record() const { return record_; }
   const CutEnd& partition_end() const { return end_; }
-  /// What was counted since the last call. All of it belongs to the partition of the latest event.
+  /// Returns the counts since the last call. All of them belong to the partition of the latest event.
   CutCounts TakeCounts();
 
-  /// Facts about the input at kInputEnd. What is outside is known from the first record on, unless
-  /// the cutter began at a partition.
+  /// Totals of the input at kInputEnd. outside() counts everything before the first record; it is final
+  /// from the first record on, and 0 if the cutter began at a partition.
   const CutCounts& outside() const { return outside_; }
   std::uint64_t raw_bytes() const { return raw_; }
   std::uint64_t documents() const { return document_; }
   std::uint32_t partitions() const { return partition_; }
-  /// What the cutter holds on to at the moment.
+  /// Bytes of memory that the cutter holds now.
   std::size_t memory_bytes() const { return carry_.capacity() + head_.capacity(); }
 
  private:
-  /// A line, or what is left of one, at the front of rest().
+  /// A line, or the remaining part of a line, at the front of rest().
   struct Line {
-    bool fits = false;         // into a record; only then is the rest of this valid
-    std::string_view content;  // without its end
-    std::size_t size = 0;      // with it
-    bool cr = false;           // which has a CR
+    bool fits = false;         // the line fits into a record; other members are valid only then
+    std::string_view content;  // without the line end
+    std::size_t size = 0;      // with the line end
+    bool cr = false;           // the line end has a CR
   };
 
-  /// Where in a row of RFC 4180 a byte stands.
+  /// Position in a row of RFC 4180.
   enum class Field : std::uint8_t { kBegins, kPlain, kQuoted, kQuoteEnds };
 
-  /// What can be looked at and is not yet cut.
+  /// Bytes that are visible and not yet cut.
   std::string_view rest() const { return (in_carry_ ? std::string_view(carry_) : fed_).substr(begin_); }
-  /// The input ends with rest().
+  /// True if the input or section ends with rest().
   bool finished() const { return finished_ && !(in_carry_ && carried_ < fed_.size()); }
   Result<Event> Cut();
   bool IsPastLimit() const { return !in_document_ && document_ >= section_documents_; }
@@ -152,17 +152,17 @@ class LineCutter {
   void Consume(std::size_t bytes);
 
   LineRules rules_;
-  // A line that lies across two feeds is put together in carry_: what was left of the first, and a copy
-  // of as much of the second as it takes. After it, lines are cut from fed_ itself.
+  // carry_ joins a line that spans two feeds: the rest of the first feed, and a copy of as many bytes of
+  // the second as the line needs. Later lines are cut from fed_ itself.
   std::string_view fed_;
   std::string carry_;
-  std::size_t carried_ = 0;  // bytes at the front of fed_ that carry_ ends with
+  std::size_t carried_ = 0;  // carry_ ends with this many bytes from the front of fed_
   bool in_carry_ = false;
-  std::size_t begin_ = 0;         // of rest(), in carry_ or fed_
-  std::size_t scanned_ = 0;       // bytes at the front of rest() that hold no line's end
-  Field field_ = Field::kBegins;  // what they leave open
+  std::size_t begin_ = 0;         // start of rest() in carry_ or fed_
+  std::size_t scanned_ = 0;       // bytes at the front of rest() without a line end
+  Field field_ = Field::kBegins;  // state after these bytes
   bool finished_ = false;
-  bool section_ends_ = false;  // it is the section that is finished
+  bool section_ends_ = false;  // the section is finished, not the input
   std::uint64_t section_documents_ = kNoLimit;
   bool bom_passed_ = false;
   bool header_passed_ = false;
@@ -173,12 +173,12 @@ class LineCutter {
   std::uint32_t piece_ = 0;
   bool in_document_ = false;
   std::uint64_t document_ = 0;      // the current document, or the next one
-  std::uint64_t document_raw_ = 0;  // where it began or was last cut
+  std::uint64_t document_raw_ = 0;  // where the document began or was last cut
   std::uint64_t key_ = 0;
   bool in_partition_ = false;
   std::uint32_t partition_ = 0;  // the current partition, or the next one
   std::uint64_t partition_raw_ = 0;
-  std::uint64_t text_end_ = 0;  // just after the last line that is not blank
+  std::uint64_t text_end_ = 0;  // just after the last non-blank line
   std::uint64_t index_ = 0;
   bool knows_outside_ = false;
 

@@ -1,6 +1,6 @@
-// JSON as other programs write it: Python's json.dumps writes NaN, Infinity and lone surrogates, which RFC
-// 8259 has not; others write numbers that no double holds. Where nobody reads the member they stand in, they
-// are no reason to lose the row. Rules: formats/rows.md.
+// Repairs JSON of other programs: Python's json.dumps writes NaN, Infinity and lone surrogates, which RFC
+// 8259 does not allow; others write numbers above the range of a double. In a member that nobody reads,
+// these are no reason to drop the row. Rules: formats/rows.md.
 #pragma once
 
 #include <optional>
@@ -10,9 +10,9 @@
 
 namespace pipeline {
 
-/// The object with NaN, Infinity, -Infinity and numbers above the largest double as null, and lone surrogates
-/// as U+FFFD, in the values of members that are not among `wanted`. Absent where there is nothing of the
-/// kind. What else is wrong stays so: the text is for a strict parser. A member whose name has an escape
+/// Returns `object` with changes in the values of members outside `wanted`: NaN, Infinity, -Infinity and
+/// numbers above the largest double become null, lone surrogates become U+FFFD. Absent: nothing to change.
+/// Other errors stay for the strict parser that reads the result. A member with an escape in its name
 /// counts as wanted.
 std::optional<std::string> StrictInUnwanted(std::string_view object, std::span<const std::string> wanted);
 

@@ -1,4 +1,4 @@
-// lz4 frames, by liblz4. Rules: formats/compression.md.
+// lz4 frames, decoded by liblz4. Rules: formats/compression.md.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace pipeline {
 
-/// Decodes all frames of `input`, checking what checksums they have.
+/// Decodes all frames of `input` and checks the checksums that they have.
 Result<std::unique_ptr<ByteReader>> NewLz4Reader(std::unique_ptr<ByteReader> input);
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// The records of a partition between two segments. Format: formats/partition_file.md.
+// Partition file: the records of a partition between two segments. Format: formats/partition_file.md.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,10 @@
 
 namespace pipeline {
 
-inline constexpr std::size_t kPartitionFrameBytes = 1 << 20;     // uncompressed, save for one larger record
+inline constexpr std::size_t kPartitionFrameBytes = 1 << 20;     // uncompressed; a larger record is alone
 inline constexpr std::size_t kMaxPartitionFrameBytes = 1 << 30;  // uncompressed
 
-/// What a partition file says about its partition, beside the rows.
+/// Facts about the partition in the footer, beside the rows.
 struct PartitionFacts {
   std::uint32_t input = 0;
   std::uint32_t partition = 0;
@@ -29,12 +29,13 @@ struct PartitionFacts {
   bool operator==(const PartitionFacts&) const = default;
 };
 
-/// Makes frames. Each thread has one of its own; the same rows give the same bytes in all of them.
+/// Encodes rows as frames. Each thread has its own encoder; the same rows give the same bytes in all of
+/// them.
 class PartitionFrameEncoder {
  public:
   explicit PartitionFrameEncoder(PartitionColumns columns) : columns_(std::move(columns)) {}
-  /// Appends `rows` to `frames` as whole frames, which know their size. kInvalidArgument for a
-  /// record that no frame can hold.
+  /// Appends `rows` to `frames` as whole frames with their sizes. kInvalidArgument: a record fits into no
+  /// frame.
   Status Encode(const RowsView& rows, std::string& frames);
 
  private:
@@ -43,16 +44,16 @@ class PartitionFrameEncoder {
   std::string raw_;
 };
 
-/// Puts frames together in order. One thread at a time.
+/// Writes frames in order. One thread at a time.
 class PartitionFileWriter {
  public:
-  /// `append` takes the bytes of the file, front to back.
+  /// `append` receives the bytes of the file, front to back.
   PartitionFileWriter(PartitionColumns columns, std::function<Status(std::string_view)> append);
-  /// `frames` are what an encoder made of `rows`.
+  /// `frames`: the output of an encoder for `rows`.
   Status Append(std::string_view frames, const RowsView& rows);
-  /// Writes what ends the file. No Append may follow.
+  /// Writes the end of the file. No Append may follow.
   Status Finish(const PartitionFacts& facts);
-  /// Of the rows so far, whatever frames they came in.
+  /// Digest of the rows so far; it does not depend on frame borders.
   Digest digest() const { return digest_.Finish(); }
 
  private:
@@ -68,23 +69,23 @@ class PartitionFileWriter {
 /// Reads a partition file front to back. One thread at a time.
 class PartitionFileReader {
  public:
-  /// Reads and checks the footer. Messages name offsets in the file, not the file.
+  /// Reads and checks the footer. Error messages name offsets in the file, not the file.
   static Result<std::unique_ptr<PartitionFileReader>> Open(std::shared_ptr<const ByteFile> file,
                                                            std::stop_token stop);
 
   const PartitionFacts& facts() const { return facts_; }
   const PartitionColumns& columns() const { return columns_; }
   std::uint64_t records() const { return records_; }
-  /// As the footer promises it; Next holds the rows against it.
+  /// Digest in the footer. Next checks the rows against it.
   Digest digest() const { return promised_; }
 
-  /// Replaces `rows` by those of the next frame; false at the end. Rows that do not have the
-  /// promised digest are known by kDataLoss in place of the last frame.
+  /// Replaces `rows` by the rows of the next frame; false at the end. If the rows of the file do not have
+  /// the digest of the footer, returns kDataLoss in place of the last frame.
   Result<bool> Next(PartitionRows& rows);
 
  private:
   struct Frame {
-    std::uint32_t size = 0;  // with its header
+    std::uint32_t size = 0;  // with the frame header
     std::uint32_t records = 0;
   };
   PartitionFileReader(std::shared_ptr<const ByteFile> file, std::stop_token stop)
@@ -92,7 +93,7 @@ class PartitionFileReader {
   Status ParseFooter(std::string_view footer, std::uint64_t footer_offset);
   Status ReadFrame(const Frame& frame, PartitionRows& rows);
 
-  std::shared_ptr<const ByteFile> file_;  // shared with whoever else reads the object
+  std::shared_ptr<const ByteFile> file_;  // shared with other readers of the object
   std::stop_token stop_;
   std::unique_ptr<ByteReader> reader_;  // opened by the first Next
   PartitionFacts facts_;
@@ -100,8 +101,8 @@ class PartitionFileReader {
   std::vector<Frame> frames_;
   std::uint64_t records_ = 0;
   Digest promised_;
-  std::size_t next_ = 0;      // frame
-  std::uint64_t offset_ = 0;  // of that frame
+  std::size_t next_ = 0;      // number of the next frame
+  std::uint64_t offset_ = 0;  // offset of that frame
   std::unique_ptr<RowsDigest> found_;
   ZstdFrameCoder coder_;
   std::string stored_, raw_;

@@ -1,4 +1,4 @@
-// The rows that a partition file holds, column by column, and their digest.
+// The rows of a partition file, column by column, and their digest.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct PartitionColumn {
 };
 using PartitionColumns = std::vector<PartitionColumn>;
 
-/// Where a row came from, inside its partition.
+/// Position of a row in its partition.
 struct PartitionHead {
   std::uint64_t index = 0;
   std::uint32_t sub = 0;
@@ -30,21 +30,21 @@ struct PartitionHead {
   bool operator==(const PartitionHead&) const = default;
 };
 
-/// A column of rows that somebody else owns; only what its type needs is filled.
+/// A column of rows that the caller owns; only the members that its type needs are set.
 struct ColumnView {
   std::string_view bytes;                  // utf8: all rows, back to back
-  std::span<const std::uint32_t> numbers;  // u32[]: the same
-  std::span<const std::uint32_t> ends;     // utf8, u32[]: where each row ends in them
+  std::span<const std::uint32_t> numbers;  // u32[]: all rows, back to back
+  std::span<const std::uint32_t> ends;     // utf8, u32[]: end of each row in these
   std::span<const std::uint8_t> values;    // u8
 };
 
-/// `columns` is parallel to the schema, and each has a row for each head.
+/// `columns` is parallel to the schema; each column has a row for each head.
 struct RowsView {
   std::span<const PartitionHead> heads;
   std::span<const ColumnView> columns;
 };
 
-/// Rows as they were read. Reused from frame to frame.
+/// Rows that were read. Memory is reused from frame to frame.
 struct PartitionRows {
   struct Column {
     std::string bytes;
@@ -61,14 +61,14 @@ struct PartitionRows {
 void EncodeRows(const PartitionColumns& columns, const RowsView& rows, std::size_t first, std::size_t last,
                 std::string& raw);
 
-/// Replaces `rows` by the `records` rows that `raw` holds. kDataLoss names the offset in `raw`.
+/// Replaces `rows` by the `records` rows in `raw`. kDataLoss names the offset in `raw`.
 Status DecodeRows(const PartitionColumns& columns, std::string_view raw, std::uint32_t records,
                   PartitionRows& rows);
 
-/// Bytes that a row takes in a frame at most; what splits batches into frames.
+/// Largest number of bytes that a row needs in a frame; the encoder cuts batches into frames by it.
 std::size_t MaxRowBytes(const PartitionColumns& columns, const RowsView& rows, std::size_t row);
 
-/// The digest of rows whatever frames they lie in. One thread at a time, in order.
+/// Digest of rows, independent of frame borders. One thread at a time, in order.
 class RowsDigest {
  public:
   explicit RowsDigest(PartitionColumns columns);

@@ -1,4 +1,4 @@
-// The file of a SentencePiece tokenizer, read and changed without the library. Rules:
+// Reads and changes the model file of a SentencePiece tokenizer without the library. Rules:
 // formats/sentencepiece_model.md.
 #pragma once
 
@@ -28,42 +28,42 @@ struct SentencePiece {
   bool operator==(const SentencePiece&) const = default;
 };
 
-/// What the pieces with a role are; -1 where the model has none.
+/// Ids of the pieces with a role; -1: the model has none.
 struct SpecialIds {
   std::int64_t pad = -1, bos = -1, eos = -1, unk = -1;
 };
 
 class SentencePieceModel {
  public:
-  /// kDataLoss where `bytes` are no model, or none that the library reads safely.
+  /// kDataLoss: `bytes` are not a model, or the library cannot read them safely.
   static Result<SentencePieceModel> Parse(std::string_view bytes);
-  /// The bytes that were parsed, but for what was changed since.
+  /// Returns the parsed bytes with all later changes.
   std::string Serialize() const;
 
-  /// By id.
+  /// Pieces by id.
   const std::vector<SentencePiece>& pieces() const { return pieces_; }
   SpecialIds special_ids() const;
   /// "unigram", "bpe", "word" or "char".
   std::string_view model_type() const;
   bool byte_fallback() const { return trainer_.Varint(35).value_or(0) != 0; }
-  /// Whether what is encoded is the text itself, as formats/sentencepiece_model.md says.
+  /// True if the encoded text is the original text, as formats/sentencepiece_model.md says.
   bool keeps_text() const;
-  /// Name of the normaliser's rule, e.g. "nmt_nfkc"; may be empty.
+  /// Name of the normalisation rule, e.g. "nmt_nfkc"; may be empty.
   std::string_view normalizer() const { return normalizer_.Bytes(1).value_or(""); }
   bool adds_dummy_prefix() const { return normalizer_.Varint(3).value_or(1) != 0; }
 
-  /// The next id.
+  /// Adds a piece with the next id.
   void AppendPiece(const SentencePiece& piece);
-  /// Removes from the trainer's settings what says something about a machine and nothing about the model.
+  /// Removes trainer settings that describe the machine and not the model.
   void ScrubTrainer();
-  /// Whether a space is put in front of each line, and white space removed at its ends and where it follows
-  /// white space.
+  /// `dummy_prefix`: put a space in front of each line. `remove_extra`: remove white space at both ends of
+  /// a line and after other white space.
   void SetSpacing(bool dummy_prefix, bool remove_extra);
-  /// The normaliser is removed: what is encoded is the text itself, with the spacing as it was.
+  /// Removes the normaliser: the model then encodes the original text. The spacing rules stay.
   void RemoveCharsmap();
 
-  /// A line per piece, as the library writes .vocab files: the text, a tab, the score; line ends and tabs in
-  /// a text as \n and \t, so that a line is a piece.
+  /// Returns the vocabulary in the library's .vocab form, a line per piece: text, tab, score. Line ends and
+  /// tabs in a text are written as \n and \t, so that each piece has one line.
   std::string Vocabulary() const;
 
  private:
@@ -73,7 +73,7 @@ class SentencePieceModel {
   std::vector<SentencePiece> pieces_;
 };
 
-/// "<0xE3>" as the byte that it stands for; -1 for another text.
+/// Returns the byte that a piece like "<0xE3>" represents; -1: another text.
 int ByteOfPiece(std::string_view text);
 
 }  // namespace pipeline

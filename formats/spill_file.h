@@ -1,4 +1,4 @@
-// The payloads of a partition in shuffled order. Format: formats/spill_file.md.
+// Spill file: the payloads of a partition in shuffled order. Format: formats/spill_file.md.
 #pragma once
 
 #include <array>
@@ -17,10 +17,10 @@
 
 namespace pipeline {
 
-inline constexpr std::size_t kSpillFrameBytes = 64 << 10;    // uncompressed, save for one larger row
+inline constexpr std::size_t kSpillFrameBytes = 64 << 10;    // uncompressed; a larger row is alone
 inline constexpr std::size_t kMaxSpillFrameBytes = 1 << 30;  // uncompressed
 
-/// Equal ranges of the hash that are counted one by one.
+/// Number of equal hash ranges (bins) that have counts of their own.
 inline constexpr std::uint32_t kSpillBins = 4096;
 constexpr std::uint32_t SpillBinOf(std::uint64_t hash) { return static_cast<std::uint32_t>(hash >> 52); }
 constexpr std::uint64_t FirstHashOfSpillBin(std::uint32_t bin) { return std::uint64_t{bin} << 52; }
@@ -32,7 +32,7 @@ struct SpillRow {
   std::string_view payload;
 };
 
-/// Takes the next row of a frame's uncompressed content; look at `frame.ok()` afterwards.
+/// Reads the next row from the uncompressed content of a frame. Check `frame.ok()` afterwards.
 inline SpillRow TakeSpillRow(Decoder& frame) {
   SpillRow row;
   row.hash = frame.U64();
@@ -49,14 +49,15 @@ class SpillFileWriter {
     bool compress = false;
     std::size_t frame_bytes = kSpillFrameBytes;  // at most kSpillFrameBytes
   };
-  /// `append` takes the bytes of the file, front to back.
+  /// `append` receives the bytes of the file, front to back.
   SpillFileWriter(std::uint32_t input, std::uint32_t partition, const Options& options,
                   std::function<Status(std::string_view)> append);
-  /// Begins a split of so many rows; splits come by number, each once.
+  /// Begins a split of `records` rows. Splits come in ascending order, each once.
   Status BeginSplit(std::uint8_t split, std::uint64_t records);
-  /// Rows come by (hash, index, sub). kInvalidArgument for a row that no frame can hold.
+  /// Adds a row. Rows come in the order of (hash, index, sub). kInvalidArgument: the row fits into no
+  /// frame.
   Status Add(const SpillRow& row);
-  /// Writes what ends the file, and gives the digest of all rows. No call may follow.
+  /// Writes the end of the file and returns the digest of all rows. No call may follow.
   Result<Digest> Finish();
 
  private:
@@ -74,13 +75,13 @@ class SpillFileWriter {
   std::function<Status(std::string_view)> append_;
   ZstdFrameCoder coder_;
   Hasher hasher_;
-  std::string splits_;  // of the footer
+  std::string splits_;  // entries of the footer
   std::uint64_t split_count_ = 0;
   bool begun_ = false;
   // The open split.
   bool in_split_ = false;
   std::array<Bin, kSpillBins> bins_{};
-  std::string entries_;  // of its frames
+  std::string entries_;  // footer entries of its frames
   std::uint64_t frames_ = 0;
   // The open frame.
   std::string frame_, row_, stored_;
@@ -91,8 +92,8 @@ class SpillFileWriter {
 struct SpillFrame {
   std::uint64_t first_hash = 0;
   std::uint64_t offset = 0;  // in the file
-  std::uint32_t stored = 0;  // bytes there
-  std::uint32_t raw = 0;     // bytes of its rows
+  std::uint32_t stored = 0;  // bytes in the file
+  std::uint32_t raw = 0;     // bytes of the uncompressed rows
   std::uint32_t records = 0;
   std::uint32_t crc32c = 0;  // of the stored bytes
 };
@@ -100,30 +101,30 @@ struct SpillFrame {
 struct SpillBin {
   std::uint32_t bin = 0;
   std::uint64_t records = 0;
-  std::uint64_t bytes = 0;  // of payloads
+  std::uint64_t bytes = 0;  // of the payloads
 };
 
 struct SpillSplit {
   std::uint8_t number = 0;
   std::uint64_t records = 0;
-  std::uint64_t bytes = 0;         // of payloads
-  std::vector<SpillBin> bins;      // those with records, by number
-  std::vector<SpillFrame> frames;  // by first hash
+  std::uint64_t bytes = 0;         // of the payloads
+  std::vector<SpillBin> bins;      // bins with records, by number
+  std::vector<SpillFrame> frames;  // in the order of first_hash
 };
 
 struct SpillIndex {
   std::uint32_t input = 0;
   std::uint32_t partition = 0;
   bool compressed = false;
-  std::vector<SpillSplit> splits;  // those with records, by number
+  std::vector<SpillSplit> splits;  // splits with records, by number
   Digest digest;
-  std::uint64_t footer_bytes = 0;  // what was read to know all this
+  std::uint64_t footer_bytes = 0;  // bytes read to build this index
 };
 
-/// Messages name offsets in the file, not the file.
+/// Error messages name offsets in the file, not the file.
 Result<SpillIndex> ReadSpillIndex(const ByteFile& file, std::stop_token stop);
 
-/// Checks what was read of `frame` and turns it into its rows, in place.
+/// Checks the stored bytes of `frame` and replaces them by its uncompressed rows.
 Status OpenSpillFrame(const SpillFrame& frame, bool compressed, ZstdFrameCoder& coder, std::string& bytes);
 
 }  // namespace pipeline

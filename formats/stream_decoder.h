@@ -1,5 +1,5 @@
-// What decoders of compressed streams have in common: input in pieces, good bytes before an error,
-// and an error that stays.
+// Common part of all decoders of compressed streams: reads input in blocks, returns good bytes before an
+// error, and repeats the error.
 #pragma once
 
 #include <cstdint>
@@ -18,26 +18,26 @@ class StreamDecoder : public ByteReader {
   Result<std::size_t> Read(std::span<char> out) final;
 
  protected:
-  /// `format` is for messages and lives for ever.
+  /// `format` is for messages and must live until the program ends.
   StreamDecoder(std::string_view format, std::unique_ptr<ByteReader> input);
 
-  /// Takes bytes from the front of `in` and puts bytes to the front of `out`, shortening both; `out`
-  /// is never empty. `last`: nothing follows `in`. True at the end of everything; with `last`, a call
-  /// that makes no progress must end or fail. Before an error both are shortened by what was good; its
+  /// Reads bytes from the front of `in`, writes bytes to the front of `out`, and shortens both. `out` is
+  /// never empty. `last`: nothing follows `in`. Returns true at the end of the input; with `last`, a call
+  /// without progress must return true or fail. Before an error both are shortened by the good bytes; the
   /// message is the reason alone.
   virtual Result<bool> Step(std::string_view& in, bool last, std::span<char>& out) = 0;
 
-  /// Behind a whole stream: passes over the zero bytes with which tapes and block devices fill up a file.
-  /// kDataLoss where anything else follows them.
+  /// Call after a whole stream. Skips the zero bytes with which tapes and block devices fill a file.
+  /// kDataLoss: other bytes follow the zeros.
   Status PassPadding(std::string_view& in);
 
  private:
   const std::string_view format_;
   const std::unique_ptr<ByteReader> input_;
   std::string buffer_;
-  std::string_view pending_;  // of buffer_, not yet taken
-  std::uint64_t taken_ = 0;   // from the input, for messages
-  bool hungry_ = true;        // the last step left room in its output: it held nothing back
+  std::string_view pending_;  // part of buffer_ that is not yet decoded
+  std::uint64_t taken_ = 0;   // bytes decoded from the input, for messages
+  bool hungry_ = true;        // the last step left room in its output, so it held nothing back
   bool input_ended_ = false;
   bool padded_ = false;
   bool ended_ = false;

@@ -17,22 +17,22 @@ using TfBytesList = std::vector<std::string_view>;
 using TfFloatList = std::vector<float>;
 using TfInt64List = std::vector<std::int64_t>;
 
-/// The values of one feature; monostate where a writer gave it no kind.
+/// The values of one feature; monostate: the writer set no kind.
 using TfFeature = std::variant<std::monostate, TfBytesList, TfFloatList, TfInt64List>;
 
-/// By name. Keys and bytes refer to memory of somebody else: what was parsed, or what will be written.
+/// Features by name. Names and bytes refer to memory of the caller.
 using TfExample = std::map<std::string_view, TfFeature>;
 
-/// Appends `example` in the one form that writers use.
+/// Appends `example` in the one form that all writers use.
 void AppendTfExample(std::string& out, const TfExample& example);
 
-/// The feature `name` that is one piece of UTF-8 text, without building a TfExample: what every line
-/// of a corpus becomes. The same bytes as AppendTfExample.
+/// Appends an example with one feature `name`, one UTF-8 text, without building a TfExample, because every
+/// line of a corpus takes this path. The bytes are those of AppendTfExample.
 void AppendTextExample(std::string& out, std::string_view name, std::string_view text);
-/// How many bytes AppendTextExample appends.
+/// Number of bytes that AppendTextExample appends.
 std::size_t TextExampleSize(std::string_view name, std::string_view text);
 
-/// kDataLoss with the offset where `bytes` are no example. The result refers to `bytes`.
+/// kDataLoss names the offset where `bytes` are not an example. The result refers to `bytes`.
 Result<TfExample> ParseTfExample(std::string_view bytes);
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// What describes a prepared TFDS data set besides its shards. Format and rules: formats/tfds.md.
+// Metadata files of a prepared TFDS data set. Format and rules: formats/tfds.md.
 #pragma once
 
 #include <cstddef>
@@ -14,14 +14,14 @@ namespace pipeline {
 struct TfdsSplit {
   std::string name;
   std::vector<std::uint64_t> shard_lengths;  // records of each shard
-  std::uint64_t bytes = 0;                   // of the examples, without frames
+  std::uint64_t bytes = 0;                   // of the examples, without record frames
   bool operator==(const TfdsSplit&) const = default;
 };
 
 struct TfdsInfo {
   std::string name;
   std::string version;
-  std::string description;  // empty where there is none
+  std::string description;  // empty: none
   std::vector<TfdsSplit> splits;
   bool operator==(const TfdsInfo&) const = default;
 };
@@ -29,39 +29,38 @@ struct TfdsInfo {
 inline constexpr std::string_view kTfdsInfoFile = "dataset_info.json";
 inline constexpr std::string_view kTfdsFeaturesFile = "features.json";
 
-/// The features that records have: a text, and where the data set has labels, the number of one.
+/// Features of a record: a text, and with labels the number of a label.
 inline constexpr std::string_view kTfdsTextFeature = "text";
 inline constexpr std::string_view kTfdsLabelFeature = "label";
-/// The tokenizer that lines were measured with; only where they have a greatest length.
+/// The tokenizer that measured the lines; only with a limit of tokens per line.
 inline constexpr std::string_view kTfdsTokenizerFile = "tokenizer.model";
-/// The names of the labels (formats/label_names.h); only where there are labels.
+/// The names of the labels (formats/label_names.h); only with labels.
 inline constexpr std::string_view kTfdsLabelsFile = "label.labels.txt";
 
-/// The bytes of dataset_info.json.
+/// Returns the bytes of dataset_info.json.
 std::string TfdsInfoJson(const TfdsInfo& info);
-/// kInvalidArgument, naming the field, where `json` is nothing that TFDS and we can read.
+/// kInvalidArgument names a field that TFDS or this reader cannot read.
 Result<TfdsInfo> ParseTfdsInfo(std::string_view json);
 
-/// What features.json says of the records.
+/// The features of records in features.json.
 struct TfdsFeatures {
   std::vector<std::string> texts = {std::string(kTfdsTextFeature)};  // in any order
-  std::size_t labels = 0;  // so many has kTfdsLabelFeature, which is there unless this is 0
+  std::size_t labels = 0;  // number of labels; 0: no feature kTfdsLabelFeature
   bool operator==(const TfdsFeatures&) const = default;
 };
 
-/// The bytes of features.json.
+/// Returns the bytes of features.json.
 std::string TfdsFeaturesJson(const TfdsFeatures& features = {});
-/// kInvalidArgument where `json` is not one that we write; `texts` are sorted.
+/// kInvalidArgument: `json` is not in the form that TfdsFeaturesJson writes. `texts` are sorted.
 Result<TfdsFeatures> ParseTfdsFeatures(std::string_view json);
 
 /// "cc100_ja-train.tfrecord-00000-of-01024"
 std::string TfdsShardName(std::string_view dataset, std::string_view split, std::uint32_t shard,
                           std::uint32_t shards);
 
-/// OK, or kInvalidArgument saying what is allowed.
+/// kInvalidArgument names the allowed form.
 Status CheckTfdsName(std::string_view name);
-/// Whether TFDS's public bucket gs://tfds-data, or the code that comes with TFDS, has a data set of that
-/// name.
+/// True if the public bucket gs://tfds-data, or the code of TFDS, has a data set of this name.
 bool IsPublicTfdsName(std::string_view name);
 Status CheckTfdsVersion(std::string_view version);
 Status CheckTfdsSplit(std::string_view split);

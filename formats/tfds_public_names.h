@@ -1,4 +1,4 @@
-// Names that a data set of ours must not have.
+// Names of public TFDS data sets, which our data sets must not have.
 #pragma once
 
 #include <span>

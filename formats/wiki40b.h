@@ -1,4 +1,4 @@
-// The marks in the articles of TFDS's wiki40b. Rules: formats/examples.md.
+// The markup in articles of TFDS's wiki40b. Rules: formats/examples.md.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace pipeline {
 
-/// Appends the lines of `article`, joined by LF: those of its paragraphs, and with `titles` those of articles
-/// and sections. Nothing where it has no marks.
+/// Appends the lines of `article`, joined by LF: its paragraphs, and with `titles` also the titles of
+/// articles and sections. Appends nothing if the article has no markup.
 void AppendWiki40bLines(std::string_view article, bool titles, std::string& out);
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// xz: streamed, or block by block by its index. Rules: formats/compression.md.
+// xz: decoded as a stream, or block by block with its index. Rules: formats/compression.md.
 #pragma once
 
 #include <cstdint>
@@ -14,32 +14,32 @@
 
 namespace pipeline {
 
-/// Decodes all streams of `input`, of whatever blocks, with at most 256 MiB of memory.
+/// Decodes all streams of `input`, with blocks of any kind, in at most 256 MiB of memory.
 Result<std::unique_ptr<ByteReader>> NewXzReader(std::unique_ptr<ByteReader> input);
 
 struct XzBlock {
   std::uint64_t offset = 0;      // in the file
-  std::uint64_t bytes = 0;       // there, padding included
-  std::uint64_t unpadded = 0;    // without it
+  std::uint64_t bytes = 0;       // bytes in the file, with padding
+  std::uint64_t unpadded = 0;    // the same without padding
   std::uint64_t raw_offset = 0;  // in the decoded data
   std::uint64_t raw_bytes = 0;
-  std::uint32_t check = 0;  // kind of check, as the stream's header has it
+  std::uint32_t check = 0;  // kind of check, from the header of the stream
 };
 
 struct XzIndex {
-  std::vector<XzBlock> blocks;  // of all streams, front to back; none is empty
-  std::uint64_t raw_bytes = 0;  // of the whole file
-  /// Bytes for decoding a block, besides the block's own and its output, as the first block of each
-  /// stream has it: no encoder is known to change that within a stream.
+  std::vector<XzBlock> blocks;  // of all streams, front to back; no block is empty
+  std::uint64_t raw_bytes = 0;  // decoded bytes of the whole file
+  /// Memory in bytes to decode a block, without the block and its output. Taken from the first block of
+  /// each stream: no known encoder changes it within a stream.
   std::uint64_t decoder_memory = 0;
 };
 
-/// Reads the index of `file` from its end. kDataLoss where the file is damaged or not complete,
-/// kResourceExhausted where the index is larger than 64 MiB: such a file can still be streamed.
+/// Reads the index of `file` from its end. kDataLoss: the file is damaged or incomplete.
+/// kResourceExhausted: the index is larger than 64 MiB; NewXzReader can still read such a file.
 Result<XzIndex> ReadXzIndex(const ByteFile& file, std::stop_token stop);
 
-/// Decodes the block whose bytes are `bytes` into `out` (replaced, its memory reused), which holds what
-/// was good also after an error. At most 256 MiB of memory besides.
+/// Decodes one block from `bytes` into `out`, whose content is replaced and whose memory is reused. After
+/// an error `out` holds the good bytes. Needs at most 256 MiB of other memory.
 Status DecodeXzBlock(const XzBlock& block, std::string_view bytes, std::stop_token stop, std::string& out);
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// One zstd frame at once, for formats that cut their data into small frames themselves.
+// Encodes and decodes a single zstd frame, for formats that cut their data into small frames.
 #pragma once
 
 #include <cstddef>
@@ -10,12 +10,12 @@
 
 namespace pipeline {
 
-/// No zstd frame expands to more than this many times its size: a block of 4 bytes holds at most
-/// 128 KiB. What claims more is damaged.
+/// Largest ratio of a zstd frame: a block of 4 bytes holds at most 128 KiB. A frame that claims more is
+/// damaged.
 inline constexpr std::size_t kMaxZstdRatio = 32768;
 
-/// Keeps a library context, which costs more than a small frame; its reuse never changes a byte.
-/// One thread at a time.
+/// Keeps a library context, because creating one costs more than a small frame. Reuse never changes the
+/// output. One thread at a time.
 class ZstdFrameCoder {
  public:
   ZstdFrameCoder();
@@ -25,7 +25,7 @@ class ZstdFrameCoder {
 
   /// Appends `raw` to `out` as one frame, at level 1.
   Status Compress(std::string_view raw, std::string& out);
-  /// Replaces `raw` by what `frame` holds: exactly `raw_size` bytes, or kDataLoss.
+  /// Replaces `raw` by the content of `frame`. kDataLoss: the content is not exactly `raw_size` bytes.
   Status Expand(std::string_view frame, std::size_t raw_size, std::string& raw);
 
  private:

@@ -1,4 +1,4 @@
-// Zstandard, streamed. Rules: formats/compression.md.
+// Zstandard, decoded as a stream. Rules: formats/compression.md.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace pipeline {
 
-/// Decodes all frames of `input`; windows up to 128 MiB.
+/// Decodes all frames of `input`, with windows up to 128 MiB.
 Result<std::unique_ptr<ByteReader>> NewZstdReader(std::unique_ptr<ByteReader> input);
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// What a stage did to the records that passed through it, in numbers.
+// Counts of a stage over the records that passed through it.
 #pragma once
 
 #include <cstdint>
@@ -8,15 +8,15 @@
 
 namespace pipeline {
 
-/// Adds up: the counts of a partition are the sums over its batches, an artifact's over its
-/// partitions. A record may be counted under several reasons.
+/// Additive: the counts of a partition are sums over its batches, those of an artifact sums over its
+/// partitions. A record may count under several reasons.
 struct StageCounts {
   std::uint64_t records_in = 0;
   std::uint64_t records_out = 0;
-  std::uint64_t bytes_in = 0;  // of column `text`; 0 where the stage reads no text
+  std::uint64_t bytes_in = 0;  // of column `text`; 0: the stage reads no text
   std::uint64_t bytes_out = 0;
-  /// How many records were dropped, altered or set aside, by reason: snake_case, e.g.
-  /// "dropped_empty", "invalid_utf8". Reasons beginning "dropped_" mean that the record is gone.
+  /// Number of records that were dropped, altered or set aside, by reason in snake_case, e.g.
+  /// "dropped_empty", "invalid_utf8". A reason that begins with "dropped_" means that the record is gone.
   std::map<std::string, std::uint64_t, std::less<>> reasons;
 
   void Add(std::string_view reason, std::uint64_t by = 1) {
@@ -37,16 +37,16 @@ struct StageCounts {
   bool operator==(const StageCounts&) const = default;
 };
 
-/// Sums over a whole artifact, for verdicts before its manifest.
+/// Sums over a whole artifact, for checks before its manifest.
 struct ArtifactTotals {
   struct Split {
     std::uint64_t records = 0;
     std::uint64_t documents = 0;
-    std::uint64_t bytes = 0;  // of the payload, or of the text where the Sink has no encoder
+    std::uint64_t bytes = 0;  // of the payload; of the text if the Sink has no encoder
     bool operator==(const Split&) const = default;
   };
   std::map<std::string, Split, std::less<>> splits;
-  StageCounts counts;  // of the stage that judges
+  StageCounts counts;  // of the stage that checks
 };
 
 }  // namespace pipeline

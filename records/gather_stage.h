@@ -1,4 +1,4 @@
-// A stage that looks at all records before it gives any.
+// Barrier stage: takes all records before it gives one.
 #pragma once
 
 #include <cstddef>
@@ -17,26 +17,26 @@
 
 namespace pipeline {
 
-/// What is read of a GatherStage once all its pieces stand.
+/// Input of GatherStage::Open, once all partition outputs exist.
 struct GatherRequest {
-  Store* artifact = nullptr;  // the directory of its pieces
+  Store* artifact = nullptr;  // directory of the partition outputs
   std::vector<Piece> pieces;  // by id
   std::function<bool(std::uint32_t partition)> wanted;
   std::size_t batch_bytes = 256 << 10;
   std::stop_token stop;
 };
 
-/// A stage that looks at all records before it gives any: takes them in as a Sink, and gives them on as one
-/// input, number 0, with partitions of its own.
+/// Barrier stage: takes all records in as a Sink, then gives them on as one input, number 0, with
+/// partitions of its own.
 class GatherStage {
  public:
   virtual ~GatherStage() = default;
   virtual Result<std::unique_ptr<Sink>> OpenPartition(Store& artifact, PartitionId id) const = 0;
   /// As SinkStage::partition_memory.
   virtual std::uint64_t partition_memory(std::uint64_t text_bytes) const = 0;
-  /// What it gives depends on the pieces and its configuration alone: every column of the schema that comes
-  /// in. DamagedPiece (records/piece.h) names a piece that is missing or differs from what was written; where
-  /// those of several stages are read, DamagedPieceOf does.
+  /// Returns a Source whose records depend on the partition outputs and the configuration alone, with every
+  /// column of the input schema. If a partition output is missing or changed, DamagedPiece
+  /// (records/piece.h) names it; if the outputs of several stages are read, DamagedPieceOf does.
   virtual Result<std::unique_ptr<Source>> Open(GatherRequest request) const = 0;
 };
 

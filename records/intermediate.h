@@ -1,4 +1,4 @@
-// How records are kept between two segments. The executor is given one format and knows none.
+// Format of records between two segments. The executor receives one format and depends on none.
 #pragma once
 
 #include <cstddef>
@@ -12,16 +12,16 @@
 
 namespace pipeline {
 
-/// Immutable; safe from any thread. Outlives what it opens.
+/// Immutable; safe from any thread. It must outlive the objects that it opens.
 class IntermediateFormat {
  public:
   virtual ~IntermediateFormat() = default;
-  /// What ends a segment whose records have the columns of `schema` and are read again.
+  /// Returns the Sink of a segment with records of `schema` that are read again.
   virtual Result<std::unique_ptr<SinkStage>> NewSink(const Schema& schema) const = 0;
-  /// What begins a segment that reads one partition: its records as they were written, heads and
-  /// columns, in batches of about `batch_bytes`. A piece that is missing, or has another length,
-  /// digest or schema than promised, is an error for which DamagedPiece (records/piece.h) names it; a
-  /// digest is known at the end, and its error comes in place of the batch that `closes`.
+  /// Returns the Source of a segment that reads one partition: its records as they were written, heads and
+  /// columns, in batches of about `batch_bytes`. If the partition output is missing, or its length, digest
+  /// or schema is not the expected one, the error is one for which DamagedPiece (records/piece.h) names it.
+  /// The digest is known at the end: its error comes in place of the batch that `closes`.
   virtual Result<std::unique_ptr<Source>> Open(Store& artifact, const Piece& piece, const Schema& schema,
                                                std::size_t batch_bytes, std::stop_token stop) const = 0;
 };

@@ -1,5 +1,4 @@
-// What the first pass leaves of a partition: the objects that hold it, their names, and which partition a
-// damaged one belongs to.
+// Partition outputs of the first pass: their objects and names, and the partition of a damaged one.
 #pragma once
 
 #include <functional>
@@ -18,54 +17,54 @@
 
 namespace pipeline {
 
-/// What a committed partition left behind, for its log line.
+/// Result of a committed partition, for its log line.
 struct PartitionOutput {
-  Digest digest;  // over the records, whatever the framing on disk
+  Digest digest;  // of the records, independent of the framing on disk
   std::vector<StoredObject> objects;
-  /// What its Sink counted, for the counts of the Sink's stage.
+  /// Counts of its Sink, for the counts of the Sink's stage.
   std::map<std::string, std::uint64_t, std::less<>> reasons = {};
 };
 
-/// A piece that the first pass left: a logged partition.
+/// A partition output of the first pass, with its log line.
 struct Piece {
   PartitionId id;
   PartitionOutput output;
   std::map<std::string, ArtifactTotals::Split, std::less<>> splits;
 };
 
-/// "IIII-PPPPP" and `suffix`: PieceName({0, 12}, ".part") is "0000-00012.part".
+/// Returns "IIII-PPPPP" and `suffix`: PieceName({0, 12}, ".part") is "0000-00012.part".
 std::string PieceName(PartitionId id, std::string_view suffix);
 
-/// The partition that `object` was named after by PieceName; absent for any other name.
+/// Returns the partition in an object name from PieceName; absent: any other name.
 std::optional<PartitionId> ParsePieceName(std::string_view object);
 
-/// A piece that was read is missing or damaged, and must be made again.
+/// A partition output that was read is missing or damaged, and must be made again.
 struct DamagedPieceFact final : StatusDetail {
   DamagedPieceFact(std::string stage_name, PartitionId partition, std::string words)
       : stage(std::move(stage_name)), id(partition), why(std::move(words)) {}
-  std::string stage;  // whose piece it is; empty where only one stage can be meant
+  std::string stage;  // stage of the partition output; empty: only one stage is possible
   PartitionId id;
   std::string why;  // for people, without the name of the object
 };
 
-/// `why` with the object in front. A kDataLoss or kNotFound of an object that PieceName named says from here
-/// on that the piece is damaged.
+/// Puts `object` in front of `why`. If PieceName made the name `object`, kDataLoss and kNotFound also get a
+/// DamagedPieceFact.
 Status PieceError(std::string_view object, Status why);
 
-/// The partition that must be made again because of `status`, as PieceError found it. Absent where the
-/// failure is another.
+/// Returns the partition that must be made again because of `status`, which comes from PieceError. Absent:
+/// another failure.
 std::optional<PartitionId> DamagedPiece(const Status& status);
 
-/// A piece among those of several stages.
+/// A partition output among those of several stages.
 struct PieceOf {
   std::string stage;
   PartitionId id;
 };
 
-/// `why`, for which DamagedPiece may have an answer, with the stage in front whose pieces were read.
+/// Puts `stage`, whose partition outputs were read, in front of `why`, and into its DamagedPieceFact.
 Status PieceErrorOf(std::string_view stage, Status why);
 
-/// As DamagedPiece, of what PieceErrorOf gave.
+/// As DamagedPiece, for a status from PieceErrorOf.
 std::optional<PieceOf> DamagedPieceOf(const Status& status);
 
 }  // namespace pipeline

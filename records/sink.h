@@ -1,4 +1,4 @@
-// A stage that ends a line: keeps each partition as a piece, and may make shards of the pieces.
+// A stage that ends a segment: stores each partition output, and may make shards from them.
 #pragma once
 
 #include <cstdint>
@@ -15,31 +15,31 @@
 
 namespace pipeline {
 
-/// Receives one partition's batches in order, from one thread at a time. Destroyed uncommitted, the
-/// partition never existed.
+/// Receives the batches of one partition in order, from one thread at a time. Leaves nothing if it is
+/// destroyed without Commit.
 class Sink {
  public:
   virtual ~Sink() = default;
   virtual Status Write(const Batch& batch) = 0;
-  /// Makes the partition visible and durable. Called once, last, from the unit's closing thread,
-  /// while the next partition's Sink is already being written. kCancelled where that takes long and `stop`
-  /// is set meanwhile: the partition never existed then.
+  /// Makes the partition visible and durable. Called once, last, from the unit's closing thread, while the
+  /// Sink of the next partition is already being written. kCancelled: a long commit was stopped, and leaves
+  /// nothing.
   virtual Result<PartitionOutput> Commit(const PartitionEnd& end, std::stop_token stop = {}) = 0;
 };
 
 class SinkStage {
  public:
   virtual ~SinkStage() = default;
-  /// The last Transform of the chain, which fills batch.payload in parallel; null where the Sink
-  /// takes the columns themselves.
+  /// Returns the last Transform of the chain, which fills batch.payload in parallel; null: the Sink takes
+  /// the columns themselves.
   virtual const Transform* encoder() const = 0;
-  /// Opens the place of one partition in `artifact`, the stage's directory for pieces.
+  /// Opens the output of one partition in `artifact`, the stage's directory for partition outputs.
   virtual Result<std::unique_ptr<Sink>> OpenPartition(Store& artifact, PartitionId id) const = 0;
-  /// Bytes of memory that one open partition of so much text may take, beside the batches.
+  /// Bytes of memory that an open partition with this much text may need, without the batches.
   virtual std::uint64_t partition_memory(std::uint64_t text_bytes) const = 0;
-  /// As Transform::Judge: called with the totals before the second pass; an error keeps it from being begun.
+  /// As Transform::Judge, but called before the second pass; an error prevents the second pass.
   virtual Status Judge(const ArtifactTotals&) const { return {}; }
-  /// The second pass over `pieces` (by id); null where the pieces are the artifact.
+  /// Returns the second pass over `pieces` (by id); null: the partition outputs are the artifact.
   virtual Result<std::unique_ptr<Publication>> Plan(Store& artifact,
                                                     const std::vector<Piece>& pieces) const = 0;
 };

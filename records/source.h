@@ -18,33 +18,33 @@
 
 namespace pipeline {
 
-/// Yields the records of one input, in order. One thread at a time. It looks at its stop token at
-/// least once per MiB, also while it passes over what is not wanted, and then returns kCancelled.
+/// Reads the records of one input, in order. One thread at a time. Checks its stop token at least once per
+/// MiB, also while it skips unwanted data, and then returns kCancelled.
 class Source {
  public:
   virtual ~Source() = default;
-  /// Refills an empty `batch` with records of one partition and its counts[0]; false at the end of
-  /// the input. A partition's last batch has `closes`; no batch belongs to a partition that is not
-  /// wanted. After an error nothing may be called.
+  /// Refills an empty `batch` with records of one partition and its counts[0]; false: the end of the input.
+  /// The last batch of a partition has `closes`. Unwanted partitions have no batch. After an error no
+  /// function may be called.
   virtual Result<bool> Next(Batch& batch) = 0;
-  /// Valid after Next returned false; absent when it stopped early, after the last one wanted.
+  /// Valid after Next returned false. Absent: the Source stopped early, after the last wanted partition.
   virtual std::optional<InputEnd> End() const = 0;
 };
 
 /// One input of a Source stage, open for reading.
 struct InputFile {
-  std::string name;                // for messages and for guessing the format: the last part of a path or URL
+  std::string name;                // last part of a path or URL: for messages, and to guess the format
   std::shared_ptr<ByteFile> file;  // shared by the units that read it at the same time
 };
 
-/// What the executor wants of one input.
+/// Request of the executor for one input.
 struct SourceRequest {
   InputFile input;
   std::uint32_t number = 0;                             // IIII
   std::function<bool(std::uint32_t partition)> wanted;  // safe from any thread
-  /// The highest partition wanted, where the end of the input is known from an earlier run.
+  /// Highest wanted partition, if an earlier run knows the end of the input.
   std::optional<std::uint32_t> last_wanted;
-  /// The end of partition p where an earlier run logged it: a seekable input may start there.
+  /// End of partition p, if an earlier run logged it: a seekable input may start there.
   std::function<std::optional<PartitionEnd>(std::uint32_t partition)> known_end;
   std::size_t batch_bytes = 256 << 10;       // target; one longer record is a batch of its own
   int decoder_threads = 1;                   // for inputs that can be decoded in parallel
@@ -52,14 +52,14 @@ struct SourceRequest {
   std::stop_token stop;
 };
 
-/// How many of the records of one input may be at fault.
+/// Limit for faulty records in one input.
 struct FaultBound {
-  std::string_view key;                   // of the stage, which sets it
-  std::string_view noun;                  // what one of the records is called
-  std::vector<std::string_view> reasons;  // for which one is at fault, counted together
-  double share = 1;                       // of the records that were taken in
-  bool is_row = false;                    // each record is a document, and is told by its number in the input
-  /// How to mend them, where it is worth more words than "mend it": some of them, one a line, are `sample`.
+  std::string_view key;                   // key of the stage that sets the limit
+  std::string_view noun;                  // name of one record in messages
+  std::vector<std::string_view> reasons;  // reasons that make a record faulty, counted together
+  double share = 1;                       // largest share of faulty records
+  bool is_row = false;                    // each record is a document; messages give its number
+  /// Returns advice; `sample` has some of the faulty records, one per line. Empty: "mend it" is enough.
   std::function<std::string(std::string_view sample)> advice = {};
 };
 
@@ -67,10 +67,10 @@ class SourceStage {
  public:
   virtual ~SourceStage() = default;
   virtual Result<std::unique_ptr<Source>> Open(SourceRequest request) const = 0;
-  /// The part of reading that needs no order (repairing UTF-8): runs first in the parallel chain
-  /// and counts as stage 0, like the Source. Null where there is none.
+  /// Part of reading that needs no order (UTF-8 repair). Runs first in the parallel chain and counts as
+  /// stage 0, like the Source. Null: none.
   virtual const Transform* repair() const { return nullptr; }
-  /// What each input is held to while it is read, and all of them together in the end. Empty: to nothing.
+  /// Limits for each input while it is read, and for all inputs together at the end. Empty: none.
   virtual std::vector<FaultBound> bounds() const { return {}; }
   /// As Transform::Judge.
   virtual Status Judge(const ArtifactTotals&) const { return {}; }

@@ -1,4 +1,4 @@
-// What is known of an object that was committed.
+// Description of a committed object.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace pipeline {
 
-/// An object as it was written; what a reader may hold against what it finds.
+/// An object as it was written. Readers may compare it with the object that they find.
 struct StoredObject {
   std::string name;  // relative to the stage's artifact directory, or to `out`
   std::uint64_t bytes = 0;

@@ -10,14 +10,14 @@
 
 namespace pipeline {
 
-/// The scratch of a Transform (an ICU buffer, a lattice). One batch at a time; keeps nothing of a
-/// batch for the next one: reuse is a matter of speed alone and never changes a byte.
+/// Scratch memory of a Transform (an ICU buffer, a lattice). One batch at a time. Keeps nothing of a batch
+/// for the next one: reuse changes the speed alone, never a byte.
 class Worker {
  public:
   virtual ~Worker() = default;
-  /// Changes `batch` in place: may drop, split or replace records. Only reasons go to `counts` (the
-  /// Segment counts records and bytes), records that were dropped or altered to batch.quarantine with
-  /// `stage` as their stage. On failure, batch.failed_index names the record.
+  /// Changes `batch` in place: may drop, split or replace records. Adds only reasons to `counts`, since the
+  /// segment counts records and bytes. Adds dropped or altered records to batch.quarantine, with `stage` as
+  /// their stage. On failure, batch.failed_index names the record.
   virtual Status Apply(Batch& batch, std::uint32_t stage, StageCounts& counts) = 0;
 };
 
@@ -27,9 +27,9 @@ class Transform {
  public:
   virtual ~Transform() = default;
   virtual Result<std::unique_ptr<Worker>> NewWorker() const = 0;
-  /// Bytes of memory that it holds beyond the model_memory of its type.
+  /// Bytes of memory beyond the model_memory of its type.
   virtual std::uint64_t memory() const { return 0; }
-  /// Called once with the totals of a finished artifact; an error keeps it from being published.
+  /// Checks the totals of a finished artifact. Called once; an error prevents its publication.
   virtual Status Judge(const ArtifactTotals&) const { return {}; }
 };
 

@@ -1,4 +1,4 @@
-// What local source files contain, hashed once. Format: storage/digest_cache.md.
+// Digests of local source files; each file is hashed once. Format: storage/digest_cache.md.
 #pragma once
 
 #include <functional>
@@ -18,31 +18,31 @@
 namespace pipeline {
 
 struct CachedDigest {
-  FileIdentity file;  // its path is the real one
+  FileIdentity file;  // with its real path
   Digest digest;
   bool operator==(const CachedDigest&) const = default;
 };
 /// By path.
 using CachedDigests = std::map<std::string, CachedDigest, std::less<>>;
 
-/// What is undamaged of a cache's text; empty for another version.
+/// Returns the undamaged entries of a cache; empty: another version.
 CachedDigests ParseDigestCache(std::string_view text);
 std::string FormatDigestCache(const CachedDigests& digests);
 
-/// Bytes hashed so far, of all.
+/// Bytes hashed so far, and bytes in all.
 using HashProgress = std::function<void(std::uint64_t done, std::uint64_t of)>;
 
-/// Safe from any thread. `store` and `clock` must outlive it.
+/// Safe from any thread. `store` and `clock` must outlive this object.
 class DigestCache {
  public:
-  /// Keeps the cache as the object `name` of `store`, read at first use.
+  /// Stores the cache as the object `name` of `store`. Reads it at first use.
   DigestCache(Store& store, std::string name, const Clock& clock = SystemClock());
 
-  /// The digest of a local file, from the cache or by reading it. A cache that cannot be written is
-  /// only warned about. kDataLoss when the file changes meanwhile.
+  /// Returns the digest of a local file, from the cache or by reading the file. If the cache cannot be
+  /// written, only a warning is logged. kDataLoss: the file changed while it was read.
   Result<Digest> DigestOfFile(const std::string& path, const HashProgress& progress, std::stop_token stop);
 
-  /// The digest without reading the file; absent when it would have to be. For plans.
+  /// Returns the digest without reading the file, for plans. Absent: the file would have to be read.
   Result<std::optional<Digest>> Find(const std::string& path);
 
  private:

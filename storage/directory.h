@@ -1,4 +1,4 @@
-// Directories, made and changed so that a power cut does not undo it.
+// Creates and changes directories durably: a power cut does not undo a change.
 #pragma once
 
 #include <string>
@@ -8,24 +8,24 @@
 
 namespace pipeline {
 
-/// Makes `path` and what is missing above it; each new directory is synced into its parent.
+/// Creates `path` and all missing directories above it. Syncs each new directory into its parent.
 Status MakeDirectories(const std::string& path);
 
-/// Makes the names that were added to, or taken from, the directory durable.
+/// Makes added and removed names in the directory durable.
 Status SyncDirectory(const std::string& path);
 
-/// Keeps other writers of this program out of a directory's names while it lives. Waits for them.
-/// Where the file system cannot lock a directory it does nothing, see storage/README.md.
+/// While it lives, no other writer of this program changes names in the directory. Acquire waits for other
+/// writers. If the file system cannot lock a directory, it has no effect: see storage/README.md.
 class DirectoryLock {
  public:
   static Result<DirectoryLock> Acquire(const std::string& path);
 
  private:
   explicit DirectoryLock(FileDescriptor directory) : directory_(std::move(directory)) {}
-  FileDescriptor directory_;  // closing it lets go
+  FileDescriptor directory_;  // closing it releases the lock
 };
 
-/// The part of `path` before its last `/`; "." where there is none.
+/// Returns the part of `path` before its last `/`; "." if there is no `/`.
 std::string ParentDirectory(const std::string& path);
 
 }  // namespace pipeline

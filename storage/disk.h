@@ -1,4 +1,4 @@
-// Facts about the file system that a path is on, or would be once it is made.
+// The file system of a path; the path may not exist yet.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@
 
 namespace pipeline {
 
-/// Bytes that this user may still write there.
+/// Number of bytes that this user may still write there.
 Result<std::uint64_t> FreeBytes(const std::string& path);
 
-/// True when hard links and renames between the two can work.
+/// True if hard links and renames between the two paths can work.
 Result<bool> SameFileSystem(const std::string& a, const std::string& b);
 
 }  // namespace pipeline

@@ -1,5 +1,5 @@
-// What is left of an object that arrived from another machine in part: named by storage/local_names.h, lying
-// beside where the object is going to be, and good for whoever copies the same there next. Format:
+// Part file: the received part of an object from another machine. It lies beside the future object (name:
+// storage/local_names.h), and the next copy of the same object continues with it. Format:
 // remote/part_file.md.
 #pragma once
 
@@ -11,25 +11,27 @@
 
 namespace pipeline {
 
-/// How long what a copy left is kept for whoever goes on with it: the sessions of uploads, and parts.
+/// Time for which an interrupted copy keeps its upload session or part file.
 inline constexpr std::int64_t kKeptSeconds = std::int64_t{6} * 24 * 60 * 60;
 
-/// Somebody else works at the part, or nothing would tell if somebody did: none can be kept there now.
+/// Another process uses the part file, or locks cannot show whether one does: no part file can be kept
+/// there now.
 struct PartIsTaken final : StatusDetail {};
 
-/// Of the object that is going to be at `target`.
+/// Returns the path of the part file for the future object at `target`.
 std::string KeptPartPath(const std::string& target);
 
-/// The part at `path`, open and locked for as long as the descriptor is; made, with its directory, where
-/// there is none. One that has another name, too, was published: it is left to that name, and begun anew.
-/// kFailedPrecondition with PartIsTaken where a living process has it, what lies there is another user's or
-/// no file, or the file system has no locks.
+/// Opens the part file at `path`, locked until the descriptor is closed. Creates it and its directory if
+/// they are missing. A part file with a second name was published: it keeps that name, and an empty one
+/// takes its place. kFailedPrecondition with PartIsTaken: a living process has it, the file belongs to
+/// another user or is not a regular file, or the file system has no locks.
 Result<FileDescriptor> OpenKeptPart(const std::string& path);
 
-/// Removes the part at `path` and its journal. OK also where there is none, or a living process has it.
+/// Removes the part file at `path` and its journal. OK also if there is none, or if a living process has
+/// it.
 Status RemoveKeptPart(const std::string& path);
 
-/// The same where nobody has gone on with it for kKeptSeconds; `path` is that of a part or of a journal.
+/// The same, but only if nobody has continued it for kKeptSeconds. `path` names a part file or a journal.
 Status RemoveOldPart(const std::string& path);
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// Failed system calls on local paths, told to the person who can do something about them.
+// Messages for failed system calls on local paths, with advice for the person.
 #pragma once
 
 #include <string_view>
@@ -7,7 +7,7 @@
 
 namespace pipeline {
 
-/// "<path>: <what>: <reason>; <what to do>" with the code that SystemError gives.
+/// "<path>: <what>: <reason>; <what to do>", with the code from SystemError.
 Status LocalError(std::string_view path, std::string_view what, int error_number);
 
 }  // namespace pipeline

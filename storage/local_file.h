@@ -1,4 +1,4 @@
-// One file of the local file system, read where it lies.
+// A file of the local file system, read in place.
 #pragma once
 
 #include <cstdint>
@@ -11,26 +11,26 @@
 
 namespace pipeline {
 
-/// What a file looks like from outside. As long as all of it is equal, the bytes are taken to be. Where
-/// ctime alone differs, the bytes may be the same (a chmod, a further link, a backup) or not (written in
-/// place, the old mtime put back): only reading them tells.
+/// Visible attributes of a file. While all of them are equal, the bytes count as equal. If only ctime
+/// differs, the bytes may be the same (a chmod, another link, a backup) or different (written in place, old
+/// mtime restored): only reading shows it.
 struct FileIdentity {
-  std::string path;  // as it was given
+  std::string path;  // as given
   std::uint64_t size = 0;
   std::int64_t mtime_ns = 0;  // since 1970
   std::uint64_t inode = 0;
-  std::int64_t ctime_ns = 0;  // since 1970, by the kernel's own clock
+  std::int64_t ctime_ns = 0;  // since 1970, by the clock of the kernel
   bool operator==(const FileIdentity&) const = default;
 };
 
-/// kNotFound where there is no such file; kInvalidArgument where it is a directory or a device.
+/// kNotFound: no such file. kInvalidArgument: a directory or a device.
 Result<FileIdentity> IdentifyFile(const std::string& path);
 
-/// Immutable. Its readers fail with kDataLoss once the file was edited in place; where its owner put the old
-/// mtime back, ChangeTime is what shows it.
+/// Immutable. Readers fail with kDataLoss after the file was edited in place. If its owner restored the old
+/// mtime, only ChangeTime shows the edit.
 class LocalFile final : public ByteFile {
  public:
-  /// Who may change the file in place: nobody when a store wrote it, else its owner.
+  /// Right to edit the file in place. kStore: nobody has it, a store wrote the file. kOther: its owner.
   enum class Keeper : std::uint8_t { kStore, kOther };
 
   static Result<std::unique_ptr<LocalFile>> Open(const std::string& path, Keeper keeper = Keeper::kOther);
@@ -38,16 +38,16 @@ class LocalFile final : public ByteFile {
   std::uint64_t size() const override { return identity_.size; }
   Result<std::unique_ptr<ByteReader>> Open(std::uint64_t offset, std::stop_token stop) const override;
 
-  /// As it was when it was opened.
+  /// Attributes at the time of Open.
   const FileIdentity& identity() const { return identity_; }
   Keeper keeper() const { return keeper_; }
   int descriptor() const { return file_.get(); }
-  /// kDataLoss when the open file's size or mtime are no longer what they were.
+  /// kDataLoss: the size or mtime of the open file has changed.
   Status CheckUnchanged() const;
-  /// The ctime of the open file now, in ns since 1970. Whoever read all bytes between two equal ones has read
-  /// one state of the file. Else see FileIdentity.
+  /// Current ctime of the open file, in ns since 1970. If it is equal before and after a read of all bytes,
+  /// these bytes are one state of the file. Otherwise see FileIdentity.
   Result<std::int64_t> ChangeTime() const;
-  /// The CRC-32C of all bytes, as they are now.
+  /// Returns the CRC-32C of all current bytes.
   Result<std::uint32_t> Checksum(std::stop_token stop) const;
 
  private:

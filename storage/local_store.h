@@ -1,4 +1,4 @@
-// Objects as files below a directory.
+// A store whose objects are files below a directory.
 #pragma once
 
 #include <memory>
@@ -11,8 +11,8 @@ namespace pipeline {
 
 class LocalStore final : public Store {
  public:
-  /// `root` is made, with what is missing above it, by the first write. A relative one is taken from
-  /// where the process is now.
+  /// The first write creates `root` and all missing directories above it. A relative `root` starts at the
+  /// current directory of the process.
   explicit LocalStore(const std::string& root);
 
   Result<std::unique_ptr<ByteFile>> Open(std::string_view name) override;
@@ -20,10 +20,10 @@ class LocalStore final : public Store {
   Result<std::optional<ObjectInfo>> Stat(std::string_view name) override;
   Result<std::vector<ObjectInfo>> List(std::string_view prefix) override;
   Status Remove(std::string_view name) override;
-  /// Takes `prefix` as that of the objects that were being written.
+  /// `prefix` selects by the name of the object that was being written.
   Status Sweep(std::string_view prefix) override;
 
-  /// Absolute.
+  /// Absolute path.
   const std::string& root() const { return root_; }
 
  private:
@@ -32,7 +32,7 @@ class LocalStore final : public Store {
   std::string root_;
 };
 
-/// LocalStore::Sweep of what lies right in one directory, and not below it; OK where there is none.
+/// LocalStore::Sweep for the files directly in one directory. OK if the directory does not exist.
 Status SweepDirectory(const std::string& path);
 
 }  // namespace pipeline

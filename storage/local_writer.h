@@ -14,7 +14,7 @@ namespace pipeline {
 
 class LocalWriter final : public ObjectWriter {
  public:
-  /// `path` is where the object `name` is going to be.
+  /// `path`: future path of the object `name`.
   static Result<std::unique_ptr<ObjectWriter>> Create(std::string name, std::string path,
                                                       Condition condition);
 
@@ -35,16 +35,16 @@ class LocalWriter final : public ObjectWriter {
   Status MakeVisible();
   Status CreateOnly();
   Status Replace();
-  /// Whether a rename came about that is said to have failed: network file systems report so when an answer
-  /// is lost.
+  /// True if a rename that reported an error did take place: network file systems report an error when an
+  /// answer is lost.
   bool HasLanded() const;
   Status Flush();
   Status Write(std::string_view bytes);
   /// Copies `size` bytes from the start of an open file to the end of the temporary.
   Status CopyFrom(int descriptor, std::uint64_t size, const std::stop_token& stop);
-  /// The CRC-32C of what the temporary holds from `offset` on.
+  /// CRC-32C of the bytes of the temporary from `offset` on.
   Result<std::uint32_t> ChecksumFrom(off_t offset) const;
-  /// Exchanges a linked temporary for a copy that may be written to.
+  /// Replaces a temporary that is a link by a copy that may be written to.
   Status Unshare();
 
   const std::string name_;
@@ -54,10 +54,10 @@ class LocalWriter final : public ObjectWriter {
   std::string buffer_;   // small appends, up to kBufferBytes
   bool empty_ = true;    // nothing was appended yet
   bool shared_ = false;  // the temporary is a link to another object's bytes
-  Status failed_;        // the first failure is every further answer
+  Status failed_;        // the first failure; every later call returns it
 };
 
-/// What names the state of a local file as an object: see "versions" in storage/README.md.
+/// Names the state of a local file as an object: see "versions" in storage/README.md.
 ObjectInfo DescribeObject(std::string name, const FileIdentity& identity);
 
 }  // namespace pipeline

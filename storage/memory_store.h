@@ -1,4 +1,4 @@
-// Objects in memory: for tests, and for what never needs a disk.
+// A store in memory: for tests, and for objects that never need a disk.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace pipeline {
 
-/// Versions are generations, counted over the whole store. Writers may outlive it.
+/// Versions are generations, counted over the whole store. Writers may outlive the store.
 class MemoryStore final : public Store {
  public:
   MemoryStore();
@@ -25,10 +25,10 @@ class MemoryStore final : public Store {
  private:
   class Writer;
   struct Objects;
-  std::shared_ptr<Objects> objects_;  // shared with its writers
+  std::shared_ptr<Objects> objects_;  // shared with the writers
 };
 
-/// A file in memory; shares `bytes` with whoever else holds them.
+/// Returns a file in memory that shares `bytes` with their other owners.
 std::unique_ptr<ByteFile> MemoryFile(std::shared_ptr<const std::string> bytes);
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// Which names an object may have, in every store.
+// Object names that every store accepts.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@ namespace pipeline {
 
 inline constexpr std::size_t kMaxNameBytes = 1024;
 
-/// kInvalidArgument where `name` is no object name, see storage/README.md.
+/// kInvalidArgument: `name` is not an object name, see storage/README.md.
 Status CheckObjectName(std::string_view name);
 
 }  // namespace pipeline

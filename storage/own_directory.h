@@ -1,5 +1,5 @@
-// Directories at places where every user of the machine may write, such as /var/tmp: another user may have
-// made one first, to read what is put into it or to hand in what is believed.
+// Directories below a path where every user of the machine may write, such as /var/tmp: another user may
+// have created one first, to read data that is put there or to plant false data.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace pipeline {
 
-/// Makes `path` for its owner alone (mode 0700), and what is missing above it. One that is there already must
-/// be a directory, no link to one, that this user owns and no other user can write to: kPermissionDenied,
-/// with what to do. Where the directory above is sticky, as /var/tmp is, it stays so.
+/// Creates `path` with mode 0700, and all missing directories above it. An existing `path` must be a
+/// directory, not a link to one, that this user owns and no other user can write to; otherwise
+/// kPermissionDenied with advice. If the directory above is sticky, like /var/tmp, this stays true.
 Status MakeOwnDirectory(const std::string& path);
 
 }  // namespace pipeline

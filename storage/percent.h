@@ -1,4 +1,4 @@
-// Text as it stands in URLs (RFC 3986, 2.1) and in forms.
+// Percent encoding of text in URLs (RFC 3986, 2.1) and in forms.
 #pragma once
 
 #include <initializer_list>
@@ -9,10 +9,10 @@
 
 namespace pipeline {
 
-/// Every byte but A-Z a-z 0-9 - . _ ~ and those of `kept` as `%41`.
+/// Encodes every byte as `%41`, except A-Z a-z 0-9 - . _ ~ and the bytes of `kept`.
 std::string PercentEncode(std::string_view text, std::string_view kept = {});
 
-/// Absent where a `%` is not followed by two hexadecimal digits.
+/// Absent: a `%` is not followed by two hexadecimal digits.
 std::optional<std::string> PercentDecode(std::string_view text);
 
 /// "name=value&…", encoded: the body of a form, or a query.

@@ -1,5 +1,5 @@
-// The file that holds an object's bytes until it is committed. Names: storage/local_names.h; who owns
-// one, and how Sweep knows: storage/README.md.
+// Temporary: the file that holds the bytes of an object until its commit. Names: storage/local_names.h.
+// Ownership, and how Sweep detects it: storage/README.md.
 #pragma once
 
 #include <optional>
@@ -16,11 +16,11 @@ namespace pipeline {
 /// Removed at the end of its scope, unless it was renamed. One thread at a time.
 class TemporaryFile {
  public:
-  /// A new, empty one, open for reading and writing, beside where `target` is going to be; makes the
-  /// directory if need be.
+  /// Creates an empty temporary beside the future file `target`, open for reading and writing. Creates the
+  /// directory if necessary.
   static Result<TemporaryFile> Create(const std::string& target);
-  /// A further name for `file`, open for reading only. Absent where that cannot be: another file
-  /// system, one without links, no permission.
+  /// Creates another name for `file`, open for reading alone. Absent: not possible (another file system,
+  /// one without links, no permission).
   static std::optional<TemporaryFile> Link(const std::string& target, const LocalFile& file);
 
   TemporaryFile(TemporaryFile&& other) noexcept
@@ -34,7 +34,7 @@ class TemporaryFile {
 
   const std::string& path() const { return path_; }
   int descriptor() const { return file_.get(); }
-  /// To be called once the name is gone by a rename.
+  /// Call it after a rename has removed the name.
   void Disown() { path_.clear(); }
 
  private:
@@ -44,8 +44,8 @@ class TemporaryFile {
   FileDescriptor file_;
 };
 
-/// Removes the temporary at `path`, whose last part is `name`, if no living process writes it. OK also
-/// when one does, when it is gone, or when this user may not write it.
+/// Removes the temporary at `path`, whose last part is `name`, if no living process writes it. OK also if
+/// one does, if the file is gone, or if this user may not write it.
 Status RemoveAbandoned(const std::string& path, const TemporaryName& name);
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// What BERT's tokenizer makes of a character when it looks for words.
+// Role of a character in the word split of BERT's tokenizer.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,9 @@ namespace pipeline {
 
 enum class BertCharacter : std::uint8_t {
   kPlain,    // a part of a word
-  kAlone,    // a word by itself: punctuation, a CJK ideograph
+  kAlone,    // a word of its own: punctuation, a CJK ideograph
   kSpace,    // ends a word
-  kRemoved,  // as if it were not there
+  kRemoved,  // skipped
 };
 
 /// `code_point` is at most U+10FFFF.

@@ -1,4 +1,4 @@
-// What kind of character a code point is: the classes of stages/filter.md, 2.
+// Classes of characters: stages/filter.md, 2.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 namespace pipeline {
 
 enum class CharacterClass : std::uint8_t {
-  kNone,  // white space, control characters and what belongs to the character before it
+  kNone,  // white space, control characters and marks that belong to the character before them
   kPunctuation,
   kSymbol,
   kDigit,
@@ -24,15 +24,15 @@ enum class CharacterClass : std::uint8_t {
 };
 inline constexpr std::size_t kCharacterClasses = 10;
 
-/// "hiragana": as the keys of `filter` call them.
+/// "hiragana": the name in the keys of `filter`.
 std::string_view NameOf(CharacterClass character_class);
 
-/// How many characters of each class.
+/// Number of characters in each class.
 class ClassCounts {
  public:
   std::uint64_t& operator[](CharacterClass c) { return counts_[static_cast<std::size_t>(c)]; }
   std::uint64_t operator[](CharacterClass c) const { return counts_[static_cast<std::size_t>(c)]; }
-  /// Of all characters that have a class.
+  /// Number of characters that have a class.
   std::uint64_t total() const;
   ClassCounts& operator+=(const ClassCounts& other);
   bool operator==(const ClassCounts&) const = default;
@@ -41,8 +41,8 @@ class ClassCounts {
   std::array<std::uint64_t, kCharacterClasses> counts_{};
 };
 
-/// The class of every code point. Immutable. Blocks of 64 code points that are alike are stored once, so
-/// that what one text touches fits the first cache.
+/// The class of every code point. Immutable. Equal blocks of 64 code points are stored once, so that the
+/// blocks of one text fit into the L1 cache.
 class CharacterClasses {
  public:
   explicit CharacterClasses(const std::function<CharacterClass(char32_t)>& class_of);

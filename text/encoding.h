@@ -1,4 +1,4 @@
-// Text in other encodings than UTF-8, decoded by ICU. Rules: text/encodings.md.
+// Decodes text in encodings other than UTF-8, with ICU. Rules: text/encodings.md.
 #pragma once
 
 #include <array>
@@ -18,25 +18,25 @@ inline constexpr std::array kEncodings = {Encoding::kUtf8,      Encoding::kShift
                                           Encoding::kIso2022Jp, Encoding::kCp949,    Encoding::kUtf16Le,
                                           Encoding::kUtf16Be};
 
-/// "utf-8", "shift_jis", …, as `encoding` has them.
+/// "utf-8", "shift_jis", …: the values of the key `encoding`.
 std::string_view EncodingName(Encoding encoding);
-/// Also by a second name, "cp932"; absent for any other.
+/// Also accepts "cp932" for kShiftJis; absent: unknown name.
 std::optional<Encoding> EncodingByName(std::string_view name);
 
-/// What stands for an illegal sequence in decoded text: no UTF-8 has this byte.
+/// Replaces an illegal sequence in decoded text; UTF-8 never has this byte.
 inline constexpr char kIllegalSequence = '\xFF';
 
-/// Bytes of one encoding as UTF-8, however they are cut into blocks. One thread at a time; what it keeps
-/// between calls is a character that is not whole yet.
+/// Converts text of one encoding to UTF-8; the division into blocks does not matter. One thread at a time.
+/// Keeps only an incomplete character between calls.
 class EncodingDecoder {
  public:
-  /// Not for kUtf8. An error where ICU lacks the table.
+  /// `encoding` must not be kUtf8. kUnimplemented: ICU lacks the table.
   static Result<EncodingDecoder> New(Encoding encoding);
   EncodingDecoder(EncodingDecoder&&) noexcept;
   EncodingDecoder& operator=(EncodingDecoder&&) noexcept;
   ~EncodingDecoder();
 
-  /// Appends what `bytes` are. With `last` they end the text, and nothing may be called after.
+  /// Appends `bytes` as UTF-8. With `last` they end the text, and no call may follow.
   Status Decode(std::string_view bytes, bool last, std::string& utf8);
 
  private:

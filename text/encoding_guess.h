@@ -1,4 +1,4 @@
-// Which encoding a text has, from a piece of it. Rules: text/encodings.md.
+// Guesses the encoding of a text from a sample. Rules: text/encodings.md.
 #pragma once
 
 #include <cstddef>
@@ -12,22 +12,23 @@
 
 namespace pipeline {
 
-/// How much of a text decides, from the first byte on that tells encodings apart.
+/// Bytes of a text that decide, counted from the first byte that distinguishes encodings.
 inline constexpr std::size_t kDecidingBytes = 1 << 20;
 
-/// Where the first byte stands that is not the same in all encodings but UTF-16; npos where there is none.
-/// With `nul` a NUL is such a byte, too.
+/// Position of the first byte that differs between encodings (other than UTF-16): ESC or a byte above 7F,
+/// with `nul` also NUL. npos: there is none.
 std::size_t FindDecidingByte(std::string_view bytes, bool nul);
 
-/// By what text begins with: its byte order mark (of UTF-8, too, or of UTF-32, which stays as it is), or as
-/// UTF-16 by NULs. Absent where it is another encoding. kInvalidArgument where both byte orders fit alike.
+/// Decides by the byte order mark at the front, or recognises UTF-16 by its NULs. A mark of UTF-8 or UTF-32
+/// gives kUtf8: the text stays as it is. Absent: another encoding. kInvalidArgument: both byte orders fit
+/// equally well.
 Result<std::optional<Encoding>> GuessWideEncoding(std::string_view front);
 
-/// By `sample`, which begins behind ASCII and may end inside a character; none of UTF-16. kInvalidArgument
-/// where two fit alike: the message names them.
+/// Decides by `sample`, which starts after the ASCII part, may end inside a character, and is not UTF-16.
+/// kInvalidArgument: two encodings fit equally well; the message names them.
 Result<Encoding> GuessEncoding(std::string_view sample);
 
-/// Those that `bytes`, lines that are no UTF-8, could be; none where none fits.
+/// Returns the encodings that `bytes`, lines that are not UTF-8, may have; empty: none fits.
 std::vector<Encoding> FittingEncodings(std::string_view bytes);
 
 }  // namespace pipeline

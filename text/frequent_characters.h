@@ -1,12 +1,12 @@
 // budget: flat table
-// The kanji and the syllables of Hangul that text has most of, sorted: what text/encoding_guess.cc scores by.
+// The most frequent kanji and Hangul syllables, sorted. text/encoding_guess.cc uses them to score text.
 #pragma once
 
 #include <string_view>
 
 namespace pipeline {
 
-/// Most of the kanji of Japanese text.
+/// These cover most of the kanji in Japanese text.
 inline constexpr std::u16string_view kFrequentKanji =
     u"一七三上下不世両中主之九予事二云五京人今仕他付代以会体何余作使來例供価保信個催像僕優元先光入全八"
     u"公六兵其内円写処出分切初別利制前力加助動勝化北区医十千午半原又取受口古可号合吉同名向君味呼命和品"
@@ -18,7 +18,7 @@ inline constexpr std::u16string_view kFrequentKanji =
     u"要見規覚親観解言記詞試詩話語説読誰調論貴資賞質起足身車込近返送通連進過道達違遠選郎部都重野金録長"
     u"門開間関阪院険際集電青非面音頃頭題顔風飛食首馬駅高黒";
 
-/// Most of the syllables of Korean text.
+/// These cover most of the syllables in Korean text.
 inline constexpr std::u16string_view kFrequentHangul =
     u"가각간갈감강같개거건걸것게겠겨격견결경계고공과관광괜교구국군굿귀그극근글금급기긴길김깊까깝께꼭끝"
     u"끼낌나난날남낮내냐냥너넘네녀년노놀누눈느는늘능니닌님다단달담답당대더던데도독돈돌동되된될두드든들"

@@ -1,4 +1,4 @@
-// MeCab: a dictionary that all threads share, and the scratch of one thread. The one place that knows it.
+// MeCab: a dictionary for all threads, and an analyser for each thread. Only mecab_handle.cc uses MeCab.
 #pragma once
 
 #include <memory>
@@ -9,17 +9,18 @@
 
 namespace pipeline {
 
-/// A loaded dictionary. Immutable; safe from any thread; outlives its analysers.
+/// A loaded dictionary. Immutable; safe from any thread. It must outlive its analysers.
 class MecabHandle {
  public:
-  /// Loads `directory` and nothing else: no rc file of the machine or the user has a say, and a user
-  /// dictionary that its dicrc names is refused. kFailedPrecondition for another charset than UTF-8.
+  /// Loads `directory` alone: rc files of the machine and the user have no effect, and a user dictionary
+  /// named in its dicrc is refused. kFailedPrecondition: the dictionary cannot be used, e.g. its charset is
+  /// not UTF-8.
   static Result<std::unique_ptr<MecabHandle>> Open(const std::string& directory);
   ~MecabHandle();
 
   std::unique_ptr<Analyser> NewAnalyser() const;
 
-  /// Of the MeCab that this program runs with: "0.996".
+  /// Version of the MeCab library at run time: "0.996".
   static std::string Version();
 
  private:

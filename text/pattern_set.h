@@ -1,4 +1,4 @@
-// Texts that a record must not hold: literals with stars, as stages/filter.md, 4 defines them.
+// Patterns of forbidden text: literals with stars, as defined in stages/filter.md, 4.
 #pragma once
 
 #include <array>
@@ -14,40 +14,41 @@ namespace pipeline {
 /// Immutable, safe from any thread.
 class PatternSet {
  public:
-  /// kInvalidArgument, naming the pattern, where one is none.
+  /// kInvalidArgument names a pattern that is not valid.
   static Result<PatternSet> Make(const std::vector<std::string>& patterns);
 
   bool empty() const { return patterns_.empty(); }
-  /// Whether `text` matches one of them. Looks at about every m-th byte, m being the length of the shortest
-  /// pattern's longest piece; no text makes it try a pattern with stars more than once.
+  /// True if `text` matches a pattern. Reads about every m-th byte, where m is the length of the shortest
+  /// of the patterns' longest literals. Tries a pattern with stars at most once per text.
   bool Match(std::string_view text) const;
 
  private:
   struct Pattern {
-    std::vector<std::string> pieces;  // between the stars, none empty
-    bool at_begin = false;            // the first piece begins the text
-    bool at_end = false;              // the last one ends it
-    std::size_t longest = 0;          // of the pieces: what is looked for
+    std::vector<std::string> pieces;  // literals between the stars; none is empty
+    bool at_begin = false;            // the text begins with the first literal
+    bool at_end = false;              // the text ends with the last literal
+    std::size_t longest = 0;          // index of the longest literal, for which the search looks
     bool is_literal() const { return pieces.size() == 1 && !at_begin && !at_end; }
     bool Match(std::string_view text) const;
   };
 
   static Result<Pattern> Parse(std::string_view text);
-  /// Of the `block` bytes that end at `end`.
+  /// Hash of the `block` bytes before `end`.
   static std::size_t BlockHash(const char* end, std::size_t block);
   void BuildTables();
-  /// With kBlock = block_: a length that is known makes the loop a third of the work.
+  /// kBlock is block_ as a constant: the loop then takes a third of the time.
   template <std::size_t kBlock>
   bool MatchBlocks(std::string_view text) const;
 
-  /// Wu and Manber's search for many literals: the last `block_` bytes of a window of `window_` bytes say how
-  /// far it may move on, and, where it may not, which literals could end their first `window_` bytes there.
+  /// Wu-Manber search for many literals. The last `block_` bytes of a window of `window_` bytes determine
+  /// the shift of the window. If the shift is 0, they determine the literals whose first `window_` bytes
+  /// may end here.
   static constexpr std::size_t kHashes = 4096;
-  std::vector<Pattern> patterns_;  // by BlockHash of their longest piece's window
+  std::vector<Pattern> patterns_;  // by BlockHash of the window of their longest literal
   std::size_t window_ = 0;
   std::size_t block_ = 0;
   std::array<std::uint8_t, kHashes> shift_{};
-  std::array<std::uint32_t, kHashes + 1> begin_{};  // of each hash in patterns_
+  std::array<std::uint32_t, kHashes + 1> begin_{};  // first index in patterns_ for each hash
 };
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// How much of a text stood there before: stages/filter.md, 5.
+// Measures the repetition in a text: stages/filter.md, 5.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace pipeline {
 
-/// Whether a text that comes in pieces has a character more than `limit` times in a row. Looks at every
-/// (limit + 1)-th character, and around those that equal a neighbour.
+/// Detects a character that occurs more than `limit` times in a row, in a text that comes in parts. Reads
+/// every (limit + 1)-th character, and the characters next to it while they are equal.
 class RunFinder {
  public:
   /// `limit` is at least 1.
@@ -20,28 +20,29 @@ class RunFinder {
  private:
   std::size_t limit_;
   char32_t last_ = 0;
-  std::size_t run_ = 0;  // of `last_`, at the end of what came
+  std::size_t run_ = 0;  // number of `last_` at the end of the text so far
   bool found_ = false;
 };
 
-/// Finds pieces of `length` characters that begin more than once. Reused from text to text for its memory:
-/// up to 32 bytes for each character of the longest one.
+/// Finds sequences of `length` characters that occur more than once. Reuses its memory from text to text:
+/// up to 32 bytes for each character of the longest text.
 class RepetitionFinder {
  public:
   static constexpr std::size_t kMostCharacters = 16384;
 
   explicit RepetitionFinder(std::size_t length);
-  /// How many characters of `text`, kMostCharacters at most, lie in a run of `length` that also begins
-  /// further left.
+  /// Number of characters of `text` that lie in a sequence of `length` that also occurs earlier. `text` has
+  /// at most kMostCharacters characters.
   std::size_t CountRepeated(std::span<const char32_t> text);
 
  private:
-  /// Where a run that equals the one at `begin` began first; `begin` itself where none did.
+  /// First position of a sequence equal to the one at `begin`; `begin`: there is no earlier one.
   std::size_t FirstOf(std::span<const char32_t> text, std::size_t begin, std::uint64_t hash);
 
   std::size_t length_;
-  std::uint64_t drop_;  // what the character that leaves a run had been multiplied with
-  /// Open addressing; hash bits above, 1 + the position of a run in the lowest 16; 0 is free.
+  std::uint64_t drop_;  // hash factor of the character that leaves a sequence
+  /// Open addressing. The lowest 16 bits of a slot are 1 + the position of a sequence, the others are
+  /// bits of its hash; 0: free.
   std::vector<std::uint32_t> slots_;
 };
 

@@ -1,4 +1,5 @@
-// Where the sentences of a line end, in Japanese, Korean, Chinese and Latin script. Rules: text/sentences.md.
+// Finds the sentence ends of a line in Japanese, Korean, Chinese and Latin script. Rules:
+// text/sentences.md.
 #pragma once
 
 #include <cstddef>
@@ -8,13 +9,14 @@
 
 namespace pipeline {
 
-/// A quotation holds no end of a sentence unless it is longer, in bytes, from mark to mark.
+/// A quotation of at most this many bytes, from mark to mark, contains no sentence end.
 inline constexpr std::size_t kMostQuotedBytes = 768;
 
-/// Replaces `ends` by where each sentence of `line` ends, in bytes: ascending, between characters, the last
-/// one line.size(). White space belongs to the sentence that follows it, at the end of the line to the last
-/// one; a line of nothing else is one sentence. An empty line has none. What is no UTF-8 is like text
-/// without marks. Holds nothing but `ends`; takes time in proportion to the line, whatever it holds.
+/// Replaces `ends` by the end of each sentence of `line`, in bytes: ascending, between characters; the last
+/// is line.size(). White space belongs to the following sentence; at the end of the line it belongs to the
+/// last. A line of white space alone is one sentence. An empty line has none. Bytes that are not UTF-8
+/// count as text without marks. Allocates nothing but `ends`; the time is proportional to the length of the
+/// line.
 void FindSentenceEnds(std::string_view line, std::vector<std::uint32_t>& ends);
 
 }  // namespace pipeline

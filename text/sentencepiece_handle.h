@@ -1,4 +1,4 @@
-// The one place that talks to libsentencepiece.
+// SentencePiece encoder and trainer. Only sentencepiece_handle.cc uses libsentencepiece.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@
 
 namespace pipeline {
 
-/// Version of the library that this program was built with, e.g. "0.1.97".
+/// Version of the library at build time, e.g. "0.1.97".
 std::string SentencePieceVersion();
 
-/// Cuts lines into pieces. Immutable and safe from any thread, each with a Scratch of its own.
+/// Encodes lines as ids. Immutable and safe from any thread; each thread has its own Scratch.
 class SentencePieceEncoder {
  public:
-  /// Memory of one thread, kept from line to line; it never changes a result.
+  /// Memory of one thread, reused from line to line; it never changes a result.
   class Scratch {
    public:
     Scratch();
@@ -33,13 +33,13 @@ class SentencePieceEncoder {
     std::unique_ptr<Pieces> pieces_;
   };
 
-  /// `model` is one that SentencePieceModel::Parse took. kDataLoss where the library refuses it.
+  /// SentencePieceModel::Parse has accepted `model`. kDataLoss: the library refuses it.
   static Result<std::unique_ptr<const SentencePieceEncoder>> Load(std::string_view model);
   ~SentencePieceEncoder();
 
-  /// Appends the ids of `line`, and for each the byte of `line` behind it: never less than for the one
-  /// before, and line.size() for the last. Of the pieces that stand for the bytes of one character the last
-  /// one holds it, as in the library. A line that is empty for the normaliser has no ids.
+  /// Appends the ids of `line`, and to `ends` for each id the offset of its end in `line`. Ends never
+  /// decrease, and the last is line.size(). If several byte pieces form one character, the last one covers
+  /// it, as in the library. A line that is empty after normalisation has no ids.
   Status Encode(std::string_view line, Scratch& scratch, std::vector<std::uint32_t>& ids,
                 std::vector<std::uint32_t>& ends) const;
   Result<std::string> Decode(std::span<const std::uint32_t> ids) const;
@@ -50,9 +50,9 @@ class SentencePieceEncoder {
   std::unique_ptr<Library> library_;
 };
 
-/// Trains with `options`, by the library's own names. `next` puts the next sentence into its argument; false
-/// at the end. Gives the bytes of a model. The library may end the process instead, and cannot be stopped:
-/// for a process of its own (TrainingChild). kFailedPrecondition with the library's words.
+/// Trains a model with `options`, named as in the library, and returns its bytes. `next` sets the next
+/// sentence; false: no more. The library cannot be stopped, and may end the process: call this in a process
+/// of its own (TrainingChild). kFailedPrecondition has the message of the library.
 Result<std::string> TrainSentencePiece(const std::map<std::string, std::string>& options,
                                        std::function<Result<bool>(std::string& sentence)> next);
 

@@ -1,4 +1,4 @@
-// What texts are like in numbers: how long, and of which characters. Bounded memory, one pass.
+// Statistics of texts: lengths and kinds of characters. Bounded memory, one pass.
 #pragma once
 
 #include <cstdint>
@@ -10,34 +10,34 @@
 
 namespace pipeline {
 
-/// How often which number came. Numbers below 64 have a bin each; above, each power of two has 32, so that a
-/// bin is at most 1/32 of its numbers wide. Every count is exact.
+/// Histogram of non-negative integers. Numbers below 64 have one bin each; above, each power of two has 32
+/// bins, so that the width of a bin is at most 1/32 of its numbers. All counts are exact.
 class Histogram {
  public:
   void Add(std::uint64_t number);
 
   std::uint64_t count() const { return count_; }
-  std::uint64_t min() const { return min_; }  // 0 of nothing
+  std::uint64_t min() const { return min_; }  // 0 if empty
   std::uint64_t max() const { return max_; }
   std::uint64_t sum() const { return sum_; }
   double mean() const;
-  /// The largest number of the bin that holds the `fraction` quantile (a number that at least this part of
-  /// all reach or stay below), or max() where that is less. 0 of nothing.
+  /// Returns the largest number in the bin of the quantile, but at most max(). At least the share
+  /// `fraction` of all numbers is at or below the quantile. Empty histogram: 0.
   std::uint64_t Quantile(double fraction) const;
 
   struct Range {
-    std::uint64_t low = 0;  // both inside
+    std::uint64_t low = 0;  // both ends included
     std::uint64_t high = 0;
     std::uint64_t count = 0;
   };
-  /// Powers of two that have numbers, and those between them: 0, 1, 2-3, 4-7, ...
+  /// Ranges by powers of two, from the first to the last with numbers: 0, 1, 2-3, 4-7, ...
   std::vector<Range> Octaves() const;
 
   /// {"sum", "min", "mean", "max", "quantiles": {"0.5": ...}, "histogram": [[low, high, count], ...]}
   Json ToJson() const;
 
  private:
-  std::vector<std::uint64_t> bins_;  // up to the last that has a number
+  std::vector<std::uint64_t> bins_;  // up to the last bin that has numbers
   std::uint64_t count_ = 0;
   std::uint64_t min_ = 0;
   std::uint64_t max_ = 0;
@@ -47,7 +47,7 @@ class Histogram {
 /// One thread at a time.
 class TextStats {
  public:
-  /// `classes` outlives it.
+  /// `classes` must outlive this object.
   explicit TextStats(const CharacterClasses& classes) : classes_(classes), piece_(4096) {}
 
   /// `text` is clean UTF-8.

@@ -1,4 +1,4 @@
-// Lines cut so that each part has at most so many tokens. Rules: formats/tfds.md, "Long lines".
+// Cuts lines into parts with a limited number of tokens. Rules: formats/tfds.md, "Long lines".
 #pragma once
 
 #include <cstddef>
@@ -11,16 +11,16 @@
 
 namespace pipeline {
 
-/// Holds the memory of one thread; `encoder` belongs to the caller and outlives it.
+/// Holds the memory of one thread. The caller owns `encoder`, which must outlive this object.
 class TokenCutter {
  public:
   /// `max_tokens` counts the end mark that a trainer adds to each line.
   TokenCutter(const SentencePieceEncoder& encoder, std::size_t max_tokens)
       : encoder_(encoder), max_tokens_(max_tokens) {}
 
-  /// Replaces `parts` by the parts of `line`, valid UTF-8, in order and without white space at their ends; by
-  /// the line itself where it fits. `cuts` is where its morphemes end, empty where nobody knows. Gives how
-  /// many parts do not fit: single characters that are more tokens than there may be.
+  /// Replaces `parts` by the parts of `line` (valid UTF-8), in order, without white space at their ends; a
+  /// line that fits is one unchanged part. `cuts`: ends of the morphemes; empty: unknown. Returns the
+  /// number of parts that do not fit: single characters with too many tokens.
   Result<std::size_t> Cut(std::string_view line, std::span<const std::uint32_t> cuts,
                           std::vector<std::string_view>& parts);
 

@@ -1,4 +1,4 @@
-// What of a text a tokenizer is trained on: its lines cut into sentences, or its distinct morphemes.
+// Training data of a tokenizer: the lines of a text, cut into sentences, or its distinct morphemes.
 #pragma once
 
 #include <cstddef>
@@ -15,45 +15,48 @@ namespace pipeline {
 
 using TakeSentence = std::function<Status(std::string_view sentence)>;
 
-/// The library passes over sentences with U+2585, its mark for what is unknown: sentences are cut there.
+/// The library marks unknown text with U+2585 and skips sentences that contain it: sentences are cut there.
 inline constexpr std::string_view kReservedMark = "\u2585";
-/// Stands for a space in pieces; one in the text comes back as a space.
+/// Represents a space in pieces; in text it is decoded as a space.
 inline constexpr std::string_view kSpaceMark = "\u2581";
 
-/// Cuts `line` into sentences of at most `limit` bytes (at least 8): at the last end of a sentence that fits,
-/// else behind the last white space, else between two characters. Nothing of it is lost but reserved marks.
-/// Gives how many cuts it took. `line` is UTF-8.
+/// Cuts `line` (UTF-8) into sentences of at most `limit` bytes (at least 8): after the last sentence end
+/// that fits, else after the last white space, else between two characters. Only reserved marks are lost.
+/// Returns the number of cuts.
 Result<std::uint64_t> CutIntoSentences(std::string_view line, std::size_t limit, const TakeSentence& take);
 
-/// The morphemes of `line`, joined by one space each, as sentences of at most `limit` bytes; a morpheme that
-/// is longer is a sentence of its own and cut as above. White space around morphemes goes.
+/// Joins the morphemes of `line` with single spaces into sentences of at most `limit` bytes. A longer
+/// morpheme is a sentence of its own and is cut as above. Drops white space around morphemes. Returns the
+/// number of cuts.
 Result<std::uint64_t> JoinMorphemes(std::string_view line, std::span<const std::uint32_t> cuts,
                                     std::size_t limit, const TakeSentence& take);
 
-/// What a morpheme that begins a word is counted as.
+/// Counting of a morpheme that begins a word.
 enum class WordStarts : std::uint8_t {
-  kDropped,            // the same as inside of a word
-  kBehindSpace,        // another one, with a space in front, where white space is in front of it
-  kBehindSpaceOrLine,  // and where a line begins
+  kDropped,            // as inside a word
+  kBehindSpace,        // separately, with a space in front, if it follows white space
+  kBehindSpaceOrLine,  // and also at the beginning of a line
 };
 
-/// Counts distinct morphemes. A trainer that takes each of them as a sentence with its count learns the
-/// same as from all of them, in a fraction of the memory: a corpus has about 18 √bytes.
+/// Counts distinct morphemes. A trainer that receives each one once, with its count, learns the same as
+/// from all occurrences, with a fraction of the memory: a corpus has about 18 √bytes distinct morphemes.
 class MorphemeCounts {
  public:
   explicit MorphemeCounts(WordStarts starts = WordStarts::kDropped) : starts_(starts) {}
 
-  /// A morpheme is cut at spaces, tabs, U+2581 and reserved marks, which no piece may hold but in front.
+  /// Counts the morphemes of `line`. Cuts them at spaces, tabs, U+2581 and reserved marks, which a piece
+  /// may hold only at its front.
   void Add(std::string_view line, std::span<const std::uint32_t> cuts);
 
   std::size_t distinct() const { return counts_.size(); }
   std::uint64_t total() const { return total_; }
-  /// What this object holds, roughly.
+  /// Approximate bytes that this object holds.
   std::uint64_t memory() const { return memory_; }
 
-  /// Each morpheme with its count, sorted, as the library's lines "TEXT\tCOUNT". The library learns as
-  /// pieces what is followed by different things, so that a morpheme that always ends where it ends would
-  /// never be one: one occurrence of each is followed by a space. Another space in front begins a word.
+  /// Passes each morpheme with its count, sorted, as the library's lines "TEXT\tCOUNT". The library learns
+  /// a text as a piece only if different characters follow it, so a morpheme that always ends a sentence
+  /// would be lost. Therefore one occurrence of each morpheme has a space behind it, unless there is only
+  /// one. A space in front marks the beginning of a word.
   Status Feed(const TakeSentence& take) const;
 
  private:
@@ -64,7 +67,7 @@ class MorphemeCounts {
   void Count(std::string_view morpheme, bool begins_word);
 
   WordStarts starts_;
-  std::string marked_;  // a morpheme with its space
+  std::string marked_;  // a morpheme with a space in front
   std::unordered_map<std::string, std::uint64_t, Hash, std::equal_to<>> counts_;
   std::uint64_t total_ = 0;
   std::uint64_t memory_ = 0;

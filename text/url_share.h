@@ -1,4 +1,4 @@
-// How much of a text is URLs: stages/filter.md, 3.
+// Measures the URLs in a text: stages/filter.md, 3.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace pipeline {
 
-/// How many characters of `text` stand in URLs.
+/// Number of characters of `text` that are part of a URL.
 std::size_t CountUrlCharacters(std::string_view text);
 
 }  // namespace pipeline

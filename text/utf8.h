@@ -1,4 +1,4 @@
-// What text a record may hold, and how other bytes become such text. Rules: text/utf8.md.
+// Valid text of a record, and the repair of other bytes. Rules: text/utf8.md.
 #pragma once
 
 #include <cstddef>
@@ -9,21 +9,22 @@
 
 namespace pipeline {
 
-/// How many bytes at the front of `text` are clean: well-formed UTF-8 without NUL. Ends between
-/// characters; text.size() where all of it is clean.
+/// Number of bytes at the front of `text` that are clean: well-formed UTF-8 without NUL. Ends between
+/// characters; text.size() if all bytes are clean.
 std::size_t CleanUtf8Prefix(std::string_view text);
 
-/// The same as a question, and several times faster for long text.
+/// True if all of `text` is clean. Several times faster than CleanUtf8Prefix for long text.
 bool IsCleanUtf8(std::string_view text);
 
 /// True for the second and later bytes of a character.
 constexpr bool IsUtf8Tail(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
 
-/// How many characters clean `text` has.
+/// Number of characters in `text`, which must be clean.
 std::size_t CountCharacters(std::string_view text);
 
-/// Writes the characters of clean `text` to `out` until one of them ends, takes what was read off `text` and
-/// says how many it wrote. Text that is not clean gives characters too, U+10FFFF at most; which is not said.
+/// Decodes characters of clean `text` until `out` is full or `text` ends. Removes the bytes it read from
+/// the front of `text` and returns the number of characters. Text that is not clean gives unspecified
+/// characters up to U+10FFFF.
 std::size_t DecodeUtf8(std::string_view& text, std::span<char32_t> out);
 
 /// Replacements made, by reason.
@@ -33,7 +34,8 @@ struct Utf8Damage {
   bool operator==(const Utf8Damage&) const = default;
 };
 
-/// `text` for messages: at most kPrintableBytes of it, `?` for what is invalid or a control character.
+/// Returns at most kPrintableBytes of `text` for a message, with `?` for invalid bytes and control
+/// characters.
 inline constexpr std::size_t kPrintableBytes = 200;
 std::string Printable(std::string_view text);
 

@@ -1,4 +1,4 @@
-// Runs of white space become one space. Which characters that are: stages/normalize.md, 2.
+// Replaces each run of white space by one space. White space characters: stages/normalize.md, 2.
 #pragma once
 
 #include <cstddef>
@@ -7,19 +7,19 @@
 
 namespace pipeline {
 
-/// Whether the white-space rule takes the code point `c`.
+/// True if `c` is white space by this rule.
 constexpr bool IsWhiteSpace(char32_t c) {
   return c <= 0x20 || (0x7f <= c && c <= 0xa0) || c == 0x1680 || (0x2000 <= c && c <= 0x200a) ||
          c == 0x2028 || c == 0x2029 || c == 0x202f || c == 0x205f || c == 0x3000 || c == 0xfeff;
 }
 
-/// Where the white space that begins at `at` ends; `at` where none does.
+/// End of the white space that begins at `at`; `at` if there is none.
 std::size_t WhiteSpaceEnd(std::string_view text, std::size_t at);
 
-/// `text`, valid UTF-8, without white space at its ends.
+/// Returns `text`, valid UTF-8, without white space at both ends.
 std::string_view StripWhiteSpace(std::string_view text);
 
-/// Makes each run of white space in `text`, from offset `begin` on, one U+0020. Never longer.
+/// Replaces each run of white space in `text`, from offset `begin` on, by one U+0020. The text never grows.
 void CollapseWhiteSpace(std::string& text, std::size_t begin);
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// A text of any length into morphemes, whatever the analyser makes of it. Rules: stages/segment_words.md.
+// Cuts a text of any length into morphemes, also if the analyser fails. Rules: stages/segment_words.md.
 #pragma once
 
 #include <cstddef>
@@ -9,28 +9,29 @@
 
 namespace pipeline {
 
-/// Finds the morphemes of a short text. One thread at a time; keeps nothing from call to call.
+/// Finds the morphemes of a short text. One thread at a time; keeps no state between calls.
 class Analyser {
  public:
   virtual ~Analyser() = default;
-  /// Replaces `morphemes` by those of `text`, front to back, each with the white space in front of it;
-  /// white space at the end of the text is in none. Valid as long as `text` and until the next call.
-  /// False where it gives up.
+  /// Replaces `morphemes` by those of `text`, front to back, each with the white space in front of it.
+  /// White space at the end of `text` belongs to none. Valid until the next call, while `text` exists.
+  /// False: the analysis failed.
   virtual bool Analyse(std::string_view text, std::vector<std::string_view>& morphemes) = 0;
 };
 
-inline constexpr std::size_t kMostAnalysedBytes = 8192;  // in one piece
-inline constexpr std::size_t kForcedPieceBytes = 2048;   // where it holds no place to cut at
+inline constexpr std::size_t kMostAnalysedBytes = 8192;  // in one call
+inline constexpr std::size_t kForcedPieceBytes = 2048;   // of a part without a natural cut
 
-/// The front of a text that is analysed in one piece.
+/// Front of a text, analysed in one call.
 struct TextPiece {
   std::size_t bytes = 0;
-  bool inside_sentence = false;  // it ends where no sentence does
+  bool inside_sentence = false;  // the part does not end with a sentence
 };
-/// `text` is not empty. The whole of it where that is short enough; never ends inside a character.
+/// Returns the first part of `text`, which is not empty; all of a short text. Never ends inside a
+/// character.
 TextPiece FirstPiece(std::string_view text);
 
-/// What happened to a text besides. Of many pieces, whether it happened to one.
+/// Fallbacks that at least one part of a text needed.
 struct WordFallbacks {
   bool cut_inside_sentence = false;
   bool analyser_failed = false;
@@ -41,7 +42,7 @@ struct WordFallbacks {
 class WordCutter {
  public:
   explicit WordCutter(std::unique_ptr<Analyser> analyser) : analyser_(std::move(analyser)) {}
-  /// Appends to `cuts` where each morpheme of `text`, which is UTF-8, ends.
+  /// Appends the end of each morpheme of `text` (UTF-8) to `cuts`.
   WordFallbacks Cut(std::string_view text, std::vector<std::uint32_t>& cuts);
 
  private:

@@ -1,4 +1,4 @@
-// Finds the pieces of a BERT vocabulary in counted words: pairs are merged by what that adds to the
+// Finds the pieces of a BERT vocabulary from word counts: merges the pair that adds the most to the
 // likelihood of the text. Rules: formats/bert.md.
 #pragma once
 
@@ -22,9 +22,9 @@ class WordCounts {
 
   std::size_t distinct() const { return counts_.size(); }
   std::uint64_t total() const { return total_; }
-  /// What this object holds and what training on it takes besides, roughly.
+  /// Approximate bytes of this object and of a training with it.
   std::uint64_t training_memory() const;
-  /// By the bytes of the words.
+  /// Sorted by the bytes of the words.
   std::vector<std::pair<std::string_view, std::uint64_t>> Sorted() const;
 
  private:
@@ -38,15 +38,15 @@ class WordCounts {
 };
 
 struct WordPieceRules {
-  std::size_t pieces = 0;         // wanted, special ones not among them
-  bool fewer_will_do = false;     // where the words do not give so many
-  double character_coverage = 1;  // the share of all characters that get pieces
+  std::size_t pieces = 0;         // wanted number, without special pieces
+  bool fewer_will_do = false;     // accept fewer if the words give no more
+  double character_coverage = 1;  // share of all characters that get pieces
   std::size_t max_characters = 16;
 };
 
-/// The pieces, characters first, then in the order in which they were made, without the special ones, which
-/// the text never makes. One thread; depends on the counts alone. kFailedPrecondition where there are too few
-/// or too many characters, saying what would do; kCancelled.
+/// Returns the pieces: characters first, then the others in the order of their creation. Special pieces are
+/// missing, and the text never produces them. One thread; depends on the counts alone. kFailedPrecondition:
+/// no text, too many characters, or too few pieces; the message says why. kCancelled: stopped.
 Result<std::vector<std::string>> TrainWordPieces(const WordCounts& counts, const WordPieceRules& rules,
                                                  std::stop_token stop);
 
