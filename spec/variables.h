@@ -55,8 +55,7 @@ class Variables {
   const ParseOptions& options_;
   std::vector<Mistake>& mistakes_;
   std::map<std::string, Variable, std::less<>> variables_;
-  std::map<std::string, std::optional<YamlNode>, std::less<>>
-      environment_;                          // listed; a value once it was read
+  std::map<std::string, std::optional<YamlNode>, std::less<>> environment_;  // listed; once read: a value
   std::vector<std::string_view> resolving_;  // the chain of variables that are being resolved
   std::size_t expanded_bytes_ = 0;
 };
