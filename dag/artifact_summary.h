@@ -1,4 +1,4 @@
-// Sums over a whole artifact, from the log lines of its partitions, and the verdicts on them.
+// Adds up the counts of a whole artifact from the log lines of its partitions, and checks them.
 #pragma once
 
 #include <cstdint>
@@ -17,19 +17,21 @@ namespace pipeline {
 struct ArtifactSummary {
   std::map<std::string, ArtifactTotals::Split, std::less<>> splits;
   std::map<std::string, StageCounts, std::less<>> counts;  // by stage, from the source on
-  /// How many documents a stage found in its inputs; of Sources and Gather stages.
+  /// Number of documents that a Source or barrier stage found in its inputs, by stage.
   std::map<std::string, std::uint64_t, std::less<>> documents;
-  std::vector<std::string> lost;  // units whose lines the log lost; not empty: the counts are not whole
+  std::vector<std::string> lost;  // units whose lines the log lost; not empty: the counts are incomplete
 };
 
-/// Adds up what the log says of `pieces` and of what lies outside any partition. The same whether
-/// stages ran fused or with partition files between them.
+/// Adds up the log lines of `pieces`, and the counts outside of any partition. The sums are the same
+/// whether stages ran fused or with partition files between them.
 ArtifactSummary Summarize(const RunLog& log, const PlannedSegment& planned, const std::vector<Piece>& pieces);
 
-/// kDataLoss naming the lines that are lost: on such counts nothing is judged, and nothing is published.
+/// kDataLoss: lines are lost (the message names them). Incomplete counts must be neither checked nor
+/// published.
 Status CheckWhole(const ArtifactSummary& summary);
 
-/// Every `expect` of the chain and every Transform's own verdict; all that fail, in one status.
+/// Checks every `expect` of the chain, and calls the stages' own checks; the Sink's only if nothing failed
+/// before. One status has all failures.
 Status Judge(const Graph& graph, const std::vector<int>& chain, const Assembly& assembly,
              const ArtifactSummary& summary);
 

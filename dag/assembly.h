@@ -1,4 +1,4 @@
-// The stages of one planned segment, made from their types: what a unit runs.
+// The stages of one planned segment, made from their types. Units run them.
 #pragma once
 
 #include <functional>
@@ -21,24 +21,24 @@ namespace pipeline {
 
 /// Immutable once made; shared by the units of its segment.
 struct Assembly {
-  std::unique_ptr<SourceStage> source;  // null for a segment that reads no files
-  std::unique_ptr<ReaderStage> reader;  // null for a segment that does not begin with one
-  std::unique_ptr<GatherStage> gather;  // null for a segment that does not begin with one
-  std::unique_ptr<JobStage> job;        // null for a chain of records; else all that is here
+  std::unique_ptr<SourceStage> source;  // null: the segment reads no files
+  std::unique_ptr<ReaderStage> reader;  // null: the segment does not begin with one
+  std::unique_ptr<GatherStage> gather;  // null: the segment does not begin with one
+  std::unique_ptr<JobStage> job;        // null: a chain of records; otherwise the only stage here
   std::vector<std::unique_ptr<Transform>> transforms;
   std::unique_ptr<SinkStage> sink;
-  /// Names of the stages that count, in the order of Batch::counts. A segment that reads partition
-  /// files has the stage that made them at 0.
+  /// Names of the stages that count, in the order of Batch::counts. In a segment that reads partition
+  /// files, the stage that made them has position 0.
   std::vector<std::string> stages;
-  std::vector<const StageType*> types;  // of those; null for the one that made the files
+  std::vector<const StageType*> types;  // of `stages`; null for the stage that made the files
   SegmentSpec spec;
 };
 
-/// What stands at the ports of the stages of a chain, by node and port.
+/// The artifacts at the named inputs of a chain's stages, by node and name.
 using Artifacts = std::map<int, std::map<std::string, ArtifactInput, std::less<>>>;
 
-/// Makes the stages of `planned`. `sink` is given where the last of them is materialised. `origin` names the
-/// stage whose partition files are read; empty where there is none.
+/// Makes the stages of `planned`. `sink` is not null if the last stage's records are kept. `origin` names
+/// the stage whose partition files are read; empty: none.
 Result<Assembly> Assemble(const Graph& graph, const PlannedSegment& planned, const std::string& origin,
                           std::unique_ptr<SinkStage> sink, const Artifacts& artifacts);
 

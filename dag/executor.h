@@ -1,4 +1,4 @@
-// Runs a plan: which unit next, on how many threads, and what a failure means for the others.
+// Runs a plan: decides which unit runs next, on how many threads, and how a failure affects the others.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@ struct UnitFailure {
   Status why;
 };
 
-/// A unit that can run now; dag/hand_out.h writes it down.
+/// A unit that can run now; dag/hand_out.h stores it in a file.
 struct OfferedUnit {
   std::string unit;
   Digest recipe;  // of the last stage of its segment
@@ -26,28 +26,29 @@ struct OfferedUnit {
 };
 
 struct RunOutcome {
-  /// OK: all that was wanted is done. kCancelled: stopped by the token. kFailedPrecondition: see
-  /// `failures`. Anything else ended the run itself, e.g. the log could not be written.
+  /// OK: everything wanted is done. kCancelled: stopped by the token. kFailedPrecondition: see `failures`.
+  /// Any other error ended the run itself, e.g. the log could not be written.
   Status status;
   std::vector<UnitFailure> failures;
-  bool lost_lease = false;           // `status` says why, whatever failed besides
+  bool lost_lease = false;           // `status` says why, whatever else failed
   std::vector<OfferedUnit> offered;  // with Share::Of::kPlanning
-  bool ran = false;                  // with Share::Of::kOneUnit: there was something to do
+  bool ran = false;                  // with Share::Of::kOneUnit: the unit had work to do
 };
 
-/// One run of one plan. The coordinator is the thread that calls Run; each running unit has a thread of
-/// its own, and the batches of all of them share one Arena.
+/// Runs one plan once. The coordinator is the thread that calls Run; each running unit has its own thread,
+/// and the batches of all units share one Arena.
 class Executor {
  public:
-  /// Everything outlives the executor. The plan has no refusals.
+  /// All arguments outlive the executor. The plan has no refusals.
   Executor(const Graph& graph, const Plan& plan, const Facts& facts, const Environment& environment,
            const RunOptions& options);
   ~Executor();
 
-  /// Makes the stages and divides the memory; writes nothing. kInvalidArgument: the limits cannot hold,
+  /// Makes the stages and divides the memory; writes nothing. kInvalidArgument: the limits are too small,
   /// or a stage cannot be made from its configuration.
   Status Prepare();
-  /// Makes sure that what will be published can be, by this run alone: an error means that nothing ran.
+  /// Makes sure that this run, and no other, can publish at all its locations. After an error nothing has
+  /// run.
   Status ClaimPlaces(std::stop_token stop);
   RunOutcome Run(std::stop_token stop);
 

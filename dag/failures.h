@@ -1,4 +1,4 @@
-// What went wrong in a run, in the log and for whoever started it.
+// The failures of a run, for the log and for the caller.
 #pragma once
 
 #include <cstdint>
@@ -13,21 +13,22 @@
 
 namespace pipeline {
 
-/// One thread at a time. Stops the run after the last failure that is allowed.
+/// One thread at a time. Stops the run after the last allowed failure.
 class Failures {
  public:
   Failures(RunLog& log, int allowed, std::stop_source& stop) : log_(log), allowed_(allowed), stop_(stop) {}
 
-  /// A line about a unit without more to it; that it cannot be written ends the run.
+  /// Logs a line about a unit with a reason and nothing else. A failed write ends the run.
   void Log(UnitState state, const std::string& unit, std::uint32_t segment, std::string reason);
   void Log(const UnitLine& line);
-  /// False when the run is to stop.
+  /// Records a failure. False: the run is to stop.
   bool Record(const std::string& unit, Status why);
-  /// A failure of a unit of `track` as a whole. Cancelled units have said why elsewhere.
+  /// Logs and records the failure of a whole unit of `track`. Ignores kCancelled: its cause is recorded
+  /// elsewhere.
   void Fail(Track& track, const std::string& unit, Status why);
 
-  /// Takes back what this run logged of input `number` of `track` since its reading began, and what was made
-  /// of that.
+  /// Invalidates the partitions of input `number` of `track` that this run logged since the reading began,
+  /// and everything made from them.
   void VoidUnsettled(Track& track, std::uint32_t number, std::string_view why);
 
   std::vector<UnitFailure> Take() { return std::move(all_); }

@@ -1,4 +1,4 @@
-// Looking at the world before a run, so that planning needs no I/O.
+// Collects the snapshot before a run, so that planning needs no I/O.
 #pragma once
 
 #include <functional>
@@ -14,14 +14,14 @@
 
 namespace pipeline {
 
-/// The digest of a local file's bytes and its size, however they are found out.
+/// Returns the digest and size of a source's bytes, by reading them or in another way.
 using HashFile = std::function<Result<SourceFile>(const LocalInput& file)>;
 
-/// The files that a pattern stands for.
+/// Returns the files that match a pattern.
 using FindFiles = std::function<Result<std::vector<LocalInput>>(const LocalInput& pattern)>;
 
-/// Sources (hashed where no cache knows them), what is published, and what the log last said of each
-/// stage. `environment` outlives the facts.
+/// Collects the sources (hashed unless a cache knows them), the published artifacts, and the last log lines
+/// of each stage. `environment` outlives the snapshot.
 Result<Facts> GatherFacts(const Graph& graph, const Environment& environment, const HashFile& hash,
                           const FindFiles& find);
 

@@ -1,4 +1,4 @@
-// A plan that is handed out to workers, and what they hand back. Format: dag/hand_out.md.
+// Work packages: a plan for workers, and the work results that they leave. Format: dag/hand_out.md.
 #pragma once
 
 #include <cstdint>
@@ -31,11 +31,11 @@ struct HandOut {
   std::string pipeline;  // the text of the file
   std::string file;      // its name
   std::vector<std::pair<std::string, std::string>> set;
-  std::string subset{};  // what --subset gave; empty: the whole
+  std::string subset{};  // the value of --subset; empty: not given
   std::string directory;
   std::string work;
-  std::string holder{};  // what the file of that name in `work` says; empty in a plan of an earlier version
-  std::string log;       // object
+  std::string holder{};  // text of the file `holder` in `work`; empty in a plan of an earlier version
+  std::string log;       // name of an object
   std::uint64_t group_memory = 0;
   std::vector<File> files;
   std::vector<OfferedUnit> units;
@@ -43,32 +43,33 @@ struct HandOut {
 };
 
 std::string EncodeHandOut(const HandOut& hand_out);
-/// kFailedPrecondition where a newer program wrote it; kDataLoss naming the member that is missing or wrong.
+/// kFailedPrecondition: a newer program wrote it. kDataLoss: a member is missing or wrong; the message
+/// names it.
 Result<HandOut> ParseHandOut(std::string_view text);
 
 Result<HandOut> ReadHandOut(Store& place);
 
-/// What a worker did, as one line of its log.
+/// A work result: one line of a worker's log.
 struct UnitRecord {
   UnitLine line;
-  std::string lineage;  // of its segment, as SegmentLine has it
+  std::string lineage;  // of its segment, as in SegmentLine
 };
 
 std::string EncodeUnitRecord(const UnitRecord& record);
-/// kDataLoss where it is none about `unit`.
+/// kDataLoss: it is no record about `unit`.
 Result<UnitRecord> ParseUnitRecord(std::string_view text, std::string_view unit);
 
-/// Leaves `record` below `place` for the next `pipe plan`. kInternal where one of the same recipe tells of
+/// Stores `record` below `place` for the next `pipe plan`. kInternal: a record with the same recipe has
 /// other bytes.
 Status HandBack(Store& place, const UnitRecord& record);
 
-/// Every record below `place` whose unit begins with `prefix`: damage first, then what is done. What cannot
-/// be read is told to `unreadable`.
+/// Returns every record below `place` whose unit begins with `prefix`: damaged units first, then finished
+/// ones. Adds the names of unreadable records to `unreadable`.
 Result<std::vector<UnitRecord>> HandedBack(Store& place, std::string_view prefix,
                                            std::vector<std::string>& unreadable);
 
-/// Adds every record below `place` to `log`, then removes it; returns how many. Records that cannot be read
-/// are removed as well, and told to `unreadable`.
+/// Adds every record below `place` to `log`, then removes it; returns their number. Removes unreadable
+/// records too, and adds their names to `unreadable`.
 Result<std::size_t> TakeBack(Store& place, RunLog& log, std::vector<std::string>& unreadable);
 
 }  // namespace pipeline

@@ -1,5 +1,4 @@
-// Whether an input keeps to the bounds on records at fault that its Source has: formats/rows.md says the
-// rule.
+// Checks an input against its Source's bounds on faulty records. Rule: formats/rows.md.
 #pragma once
 
 #include <cstdint>
@@ -14,32 +13,34 @@
 
 namespace pipeline {
 
-/// "30 of 100 rows are at fault, more than max_bad_rows (0.01) allows" of what `counts` say of a Source with
-/// these reasons; empty where they keep to the bound.
+/// Returns "30 of 100 rows are at fault, more than max_bad_rows (0.01) allows" for the `counts` of a Source
+/// with these reasons. Empty: they are within the bound.
 std::string BrokenBound(const FaultBound& bound, const std::vector<Reason>& reasons,
                         const StageCounts& counts);
 
-/// Adds up the counts of one input's partitions in their order, so that the verdict is the same however often
-/// the run was stopped. One thread at a time.
+/// Adds up the counts of one input's partitions in their order, so that the result is the same however
+/// often the run was stopped. One thread at a time.
 class InputVerdict {
  public:
-  /// The verdict on input `number` of a segment with a Source, whose file is called `file`; `standing` are
-  /// the partitions of it that the log has. All are borrowed.
+  /// Checks input `number` of a segment with a Source. `file` is the name of its file; `standing` has its
+  /// partitions in the log. All arguments are borrowed.
   InputVerdict(const SegmentScope& scope, std::uint32_t number, const std::string& file,
                const InputPieces& standing);
 
-  /// On those partitions, before anything is read. As the others, kDataLoss where a bound is broken.
+  /// Checks the partitions in the log, before anything is read. Like Take and End, it returns kDataLoss if
+  /// a bound is broken.
   Status Begin();
-  /// A partition was committed, and the Source counted that.
+  /// Adds a committed partition with its counts of the Source.
   Status Take(std::uint32_t partition, const StageCounts& counts);
-  /// The input has so many partitions. OK where one of them failed: then nobody knows.
+  /// Ends an input that has this many partitions. OK if one of them failed, because the sums are then
+  /// incomplete.
   Status End(std::uint32_t partitions);
 
  private:
   Status Advance();
   Status Judge(std::uint64_t least_records);
-  /// "; the first is …; mend it", as far as the quarantine says it. The first is in that partition, counted
-  /// from 1.
+  /// Returns "; the first is …; mend it", as far as the quarantine has it. The first fault is in
+  /// `partition`, counted from 1; 0: there is none.
   std::string FirstFault(const FaultBound& bound, std::uint32_t partition) const;
 
   const SegmentScope& scope_;
@@ -48,7 +49,7 @@ class InputVerdict {
   const InputPieces& standing_;
   const std::vector<FaultBound> bounds_;
   const std::vector<Reason>& reasons_;
-  std::map<std::uint32_t, StageCounts> ahead_;  // of partitions behind one that is not there yet
+  std::map<std::uint32_t, StageCounts> ahead_;  // of partitions after one that is still missing
   std::uint32_t next_ = 0;                      // the first partition that is not in sum_
   StageCounts sum_;
   std::vector<std::uint32_t> first_;  // by bound: the first partition with a fault, from 1; 0: none

@@ -1,4 +1,4 @@
-// The files that a plan reads: whether they are there, and what their readers say about their names.
+// Checks the files that a plan reads: that they exist, and that their readers accept their names.
 #pragma once
 
 #include <map>
@@ -11,17 +11,17 @@
 
 namespace pipeline {
 
-/// As StageType::check_inputs of the Source `stage` says it.
+/// Calls StageType::check_inputs of the Source `stage`.
 Status CheckInputNames(const StageSpec& stage, const std::vector<SourceFile>& files);
 
-/// Adds to the refusals of `plan` what is wrong with files that its segments have to read: one that is gone
-/// is a matter for nobody else. What may be there all the same is a report. Refuses also to publish beside
-/// objects that would be written over or taken for a part of the artifact.
+/// Refuses (in `plan`) missing and wrong files that its segments have to read; a missing file that no
+/// segment reads does not matter. A file that may exist all the same is only reported. Also refuses to
+/// publish beside objects that would be overwritten or taken for a part of the artifact.
 void CheckInputs(const Graph& graph, const Facts& facts, Plan& plan);
 
-/// Refuses what would be published anew from a source that is gone: somebody has to say that it is the one
-/// which earlier runs read. What has its manifest already, or lies unfinished at its place, goes on.
-/// `vanished`: by node. After CheckInputs; looks at places that only planning can name.
+/// Refuses new publications from a source that is gone: a person has to confirm that it is the one that
+/// earlier runs read. An artifact with a manifest, or unfinished at its location, goes on. `vanished` is by
+/// node. Call it after CheckInputs; it looks at locations that only planning can name.
 Status CheckVanished(const Graph& graph, const Facts& facts, const std::map<int, VanishedSource>& vanished,
                      Plan& plan);
 

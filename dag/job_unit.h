@@ -1,4 +1,4 @@
-// A Job's one unit, STAGE/-: from its inputs to its manifest.
+// Runs the only unit of a Job, STAGE/-, from its inputs to its manifest.
 #pragma once
 
 #include <stop_token>
@@ -11,9 +11,10 @@
 
 namespace pipeline {
 
-/// Runs the Job of `track` over `pieces`, all of its origin where it has one, and commits what it makes, or
-/// takes over what an earlier run left at its place or elsewhere. Reads of the track what is immutable. For
-/// a damaged piece DamagedPiece names it, whatever the Job made of that failure.
+/// Runs the Job of `track` over `pieces`, which are all partition outputs of its upstream if it has one,
+/// and commits the result; or reuses the result of an earlier run at its location or elsewhere. Reads only
+/// immutable members of `track`. If a partition output is damaged: DamagedPiece(status) names it, whatever
+/// error the Job returned.
 Status RunJobUnit(const Graph& graph, const Track& track, std::vector<Piece> pieces, std::stop_token stop);
 
 }  // namespace pipeline

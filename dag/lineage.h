@@ -1,5 +1,5 @@
-// What an artifact was made by: the stages from the source on, with everything that has a say in the
-// bytes. Recipes are hashes of it; manifests and segment lines hold it; --explain compares two.
+// The lineage of an artifact: the stages that made it, from the source on, with everything that affects the
+// bytes. Recipes are hashes of it; manifests and segment lines contain it; --explain compares two.
 #pragma once
 
 #include <cstdint>
@@ -20,16 +20,16 @@ struct LineagePort;
 
 /// One stage of a lineage.
 struct LineageStage {
-  std::string stage;  // its name in the file; in no key, so that renaming changes no bytes
+  std::string stage;  // its name in the file; in no key, so that a new name changes no bytes
   std::string type;
   std::uint32_t version = 0;  // of the type
   Json config;                // canonical: only keys with Effect::kBytes
-  /// What the machine has a say with: {"icu", "72.1"}, and {"dictionary ipadic", digest}.
+  /// Parts of the machine that affect the bytes: {"icu", "72.1"}, and {"dictionary ipadic", digest}.
   std::map<std::string, std::string> libraries;
-  /// What no stage made: a name for people (in no key), and the digest or pin; of what a stage takes from the
-  /// name of a file, that itself.
+  /// Inputs that no stage made: a name for people (in no key), and the digest or pin. For a value that the
+  /// stage takes from the name of a file: that value.
   std::vector<std::pair<std::string, std::string>> sources;
-  std::vector<LineagePort> ports;  // artifacts of other stages that it takes whole
+  std::vector<LineagePort> ports;  // its named inputs
   Digest recipe;
 
   bool operator==(const LineageStage&) const;
@@ -38,12 +38,12 @@ struct LineageStage {
 /// From the source to the stage that made the artifact, which is last.
 using Lineage = std::vector<LineageStage>;
 
-/// What a stage takes at one of its ports, and how that was made.
+/// One named input of a stage, and how its artifact was made.
 struct LineagePort {
   std::string name;
-  Digest digest;  // the recipe of the artifact; in a content key, what it holds
+  Digest digest;  // the recipe of the artifact; in a content key, its content
   Lineage lineage;
-  std::string file{};  // of one that no stage makes: its name, for people (in no key); empty where old
+  std::string file{};  // name of a file that no stage makes, for people (in no key); empty in old lineages
 
   bool operator==(const LineagePort&) const = default;
 };
@@ -54,35 +54,35 @@ inline bool LineageStage::operator==(const LineageStage& other) const {
          recipe == other.recipe;
 }
 
-/// An array of objects, as manifests and segment lines hold it.
+/// Returns an array of objects, as in manifests and segment lines.
 Json ToJson(const Lineage& lineage);
-/// kDataLoss naming the member that is missing or wrong.
+/// kDataLoss: a member is missing or wrong; the message names it.
 Result<Lineage> LineageFromJson(const Json& json);
 
-/// The recipe of `stage` over the recipe of its input; absent for a stage without input. Ignores
+/// Returns the recipe of `stage` over the recipe of its input; absent: the stage has no input. Ignores
 /// `stage.recipe`.
 Digest RecipeOf(const LineageStage& stage, std::optional<Digest> input_recipe);
 
-/// One thing in which two lineages differ.
+/// One difference between two lineages.
 struct Difference {
-  std::string stage;        // its new name, or the old one where it was removed
+  std::string stage;        // its new name; the old one if the stage was removed
   std::string what;         // "type", "version", "config.form", "config.shuffle.seed", "library.icu",
                             // "source.ja.txt.xz", "port.tokenizer", "stage added", "stage removed", "order"
-  std::string old_value;    // empty where there was none
-  std::string new_value;    // empty where there is none
-  bool of_machine = false;  // what this machine has, not what the file says: libraries
+  std::string old_value;    // empty: there was none
+  std::string new_value;    // empty: there is none
+  bool of_machine = false;  // belongs to this machine, not to the file: libraries
 
   bool operator==(const Difference&) const = default;
 };
 
-/// Everything that makes the recipes of two lineages differ, in the order of the new one; empty exactly
-/// when RecipeOf gives the same for both. A stage is recognised by its name; one that was renamed, by its
-/// type. What an artifact at a port was made by is compared like the rest; each difference stands once.
+/// Returns everything that makes the recipes of two lineages differ, in the order of the new one. Empty
+/// exactly if RecipeOf gives the same for both. A stage is matched by its name; a renamed one by its type.
+/// Lineages of named inputs are compared like the rest; each difference appears once.
 std::vector<Difference> Compare(const Lineage& old_lineage, const Lineage& new_lineage);
 
-/// "clean: form: nfkc -> nfc"
+/// Returns "clean: form: nfkc -> nfc".
 std::string ToString(const Difference& difference);
-/// At most three of them, for one line of text.
+/// Returns at most three of them as one line of text.
 std::string Summary(const std::vector<Difference>& differences);
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// What every stage of a graph is made by, and the keys of what its segments leave.
+// The lineage of every stage of a graph, and the keys of the segments' partition outputs.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,12 @@
 
 namespace pipeline {
 
-/// Which end of a stage: a Gather stage leaves pieces where it takes records in, and others where it
-/// gives them on.
+/// An end of a stage. A barrier stage has partition outputs where it takes records in, and others where it
+/// gives them.
 enum class End : std::uint8_t { kGives, kTakesIn };
 
-/// Added to the name of a Gather stage for the units in which it takes records in: those in which it gives
-/// them on have partitions of their own.
+/// Suffix of a barrier stage's name in the units that take records in. The units that give them have
+/// partitions of their own.
 inline constexpr std::string_view kTakesInSuffix = ".in";
 
 /// Immutable once made; refers to the graph.
@@ -30,15 +30,15 @@ class Lineages {
   Lineages(const Graph& graph, const Facts& facts, const Selection& selection);
 
   const Lineage& Of(int node) const { return lineages_[static_cast<std::size_t>(node)]; }
-  /// Of what the first pass leaves: only some keys of a Sink have a say in it.
+  /// The lineage of the partition outputs: only some keys of a Sink affect them.
   Lineage OfPieces(int node, End end) const;
   PieceKeys KeysOf(int node, End end) const;
 
-  /// Files that are gone, and what is taken for them.
+  /// Reports on files that are gone, and on their replacements.
   const std::vector<std::string>& reports() const { return reports_; }
   /// The same by node.
   const std::map<int, VanishedSource>& vanished() const { return vanished_; }
-  /// Not OK where what `node` is made from is not there and nothing stands in: its recipe means nothing.
+  /// Not OK: an input of `node` is gone and has no replacement, so its recipe is meaningless.
   const Status& unknown(int node) const { return unknown_[static_cast<std::size_t>(node)]; }
 
  private:
@@ -53,14 +53,14 @@ class Lineages {
 
   const Graph& graph_;
   const Facts& facts_;
-  const std::set<int> needed_;     // nodes whose files or records the run may want
+  const std::set<int> needed_;     // nodes whose files or records the run may need
   std::vector<Lineage> lineages_;  // by node, like unknown_
   std::vector<Status> unknown_;
   std::map<int, VanishedSource> vanished_;
   std::vector<std::string> reports_;
 };
 
-/// STAGE-RECIPE16, below artifacts/.
+/// Returns STAGE-RECIPE16, a directory below artifacts/.
 std::string DirectoryOf(const PieceKeys& keys);
 
 }  // namespace pipeline

@@ -1,4 +1,5 @@
-// The file under the run log: whole reads, durable appends, replacement by rename. Knows no lines.
+// The file of the run log: reads all of it, appends durably, replaces it by a rename. It does not interpret
+// lines.
 #pragma once
 
 #include <sys/types.h>
@@ -13,7 +14,7 @@
 
 namespace pipeline {
 
-/// The system calls that an append is made of; tests replace them.
+/// The system calls of an append; tests replace them.
 struct LogIo {
   std::function<ssize_t(int fd, const char* bytes, std::size_t count)> write;
   std::function<int(int fd)> sync;
@@ -30,8 +31,8 @@ class LogFile {
   LogFile(const LogFile&) = delete;
   LogFile& operator=(const LogFile&) = delete;
 
-  /// Durable when it returns OK. After a failure nobody knows what the file ends with, so that every
-  /// further call gives the same failure.
+  /// The bytes are durable when it returns OK. After a failure the end of the file is unknown, so every
+  /// further call returns the same failure.
   Status Append(std::string_view bytes);
 
  private:
@@ -43,14 +44,14 @@ class LogFile {
   Status poison_;
 };
 
-/// The whole file; kNotFound where there is none.
+/// Returns the whole file. kNotFound: there is none.
 Result<std::string> ReadWholeFile(const std::string& path);
 
-/// Puts a file with these bytes in the place of what is at `path`, by way of `path`.tmp: durable when it
-/// returns OK, and never half there.
+/// Replaces the file at `path` with these bytes, by way of `path`.tmp. The file is durable when it returns
+/// OK, and is never half written.
 Status ReplaceFile(const std::string& path, std::string_view bytes, const LogIo& io);
 
-/// Renames `path` to the first free one of path.old, path.old-2, ... and returns the new name.
+/// Renames `path` to the first free name of path.old, path.old-2, ... and returns it.
 Result<std::string> PutAside(const std::string& path);
 
 }  // namespace pipeline

@@ -40,34 +40,35 @@ struct Manifest {
   std::map<std::string, ArtifactTotals::Split, std::less<>> splits;  // totals
   std::map<std::string, StageCounts, std::less<>> counts;            // totals, by stage
   std::vector<StoredObject> sidecars;                                // objects that hold no records
-  std::vector<StoredObject> followers;  // the same, committed after the manifest: what other readers take
-                                        // for the sign of completeness
+  std::vector<StoredObject> followers;  // the same, committed after the manifest: other readers take them for
+                                        // the sign of completeness
   std::vector<ManifestShard> shards;    // by split and number
   std::vector<Piece> partitions;        // by id
-  Json facts;                           // of a Job: an object for readers of the artifact; null without
-  Json continues;      // of a Job: how far it went, its keys with Effect::kContinue; null without
-  bool sealed = true;  // its text has a seal, which holds; those of earlier versions have none
+  Json facts;                           // Job only: an object for readers of the artifact; null: none
+  Json continues;      // Job only: how far it went, its keys with Effect::kContinue; null: none
+  bool sealed = true;  // its text has a valid seal; texts of earlier versions have none
 
   const std::string& stage() const { return lineage.back().stage; }
   const Digest& recipe() const { return lineage.back().recipe; }
-  /// Names the content, whatever made it: the same for the same objects in the same order.
+  /// Returns a digest of the content, however it was made: the same for the same objects in the same order.
   Digest ContentRoot() const;
 };
 
-/// Names the content of `pieces`, in their order: that of a manifest that has nothing else.
+/// Returns a digest of the content of `pieces` in their order: the ContentRoot() of a manifest with nothing
+/// else.
 Digest ContentOf(const std::vector<Piece>& pieces);
 
-/// Equal manifests are equal text; nothing in it depends on time, host or run. Sealed unless the manifest was
-/// read from a text without a seal.
+/// Equal manifests give equal text; nothing in it depends on time, host or run. The text is sealed unless
+/// the manifest was read from a text without a seal.
 std::string EncodeManifest(const Manifest& manifest);
 
-/// `file` is for messages. kFailedPrecondition where a newer program wrote it; kDataLoss naming the member
-/// where one is missing or wrong, or where the entries are not those that the content root or the seal was
-/// made of; the message says what to do.
+/// `file` is for messages. kFailedPrecondition: a newer program wrote it. kDataLoss: a member is missing or
+/// wrong, and the message names it; or the entries do not match the content root or the seal. The message
+/// says how to repair it.
 Result<Manifest> ParseManifest(std::string_view text, std::string_view file);
 
-/// Reads the manifest of the artifact that `store` holds; kNotFound where there is none: then there is no
-/// artifact. `place` is the artifact's path or URI, for messages.
+/// Reads the manifest of the artifact in `store`. kNotFound: there is no manifest, and so no artifact.
+/// `place` is the artifact's path or URI, for messages.
 Result<Manifest> ReadManifest(Store& store, std::string_view place, std::stop_token stop = {});
 
 }  // namespace pipeline

@@ -1,5 +1,5 @@
-// Why no record reached the end of a line: what each stage on it took in, and the reasons for which it let
-// records go.
+// Explains why no record reached the end of a chain: the number of records that each stage took in, and the
+// reasons for which it dropped them.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace pipeline {
 
-/// "stage 'lines' took in 12 and gave 0 (dropped_no_field 12; the first, dropped_no_field: {…)", and so on,
-/// from the first stage of the line of `scope` on; empty where any record is left, or where no stage says
+/// Returns "stage 'lines' took in 12 and gave 0 (dropped_no_field 12; the first, dropped_no_field: {…)" and
+/// so on, from the first stage of the lineage of `scope` on. Empty: a record is left, or no stage says
 /// more.
 std::string NothingLeft(const Graph& graph, const SegmentScope& scope, const ArtifactSummary& summary);
 

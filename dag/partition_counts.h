@@ -1,4 +1,4 @@
-// The log lines that hold the counts of a partition, and those of them that the log has lost.
+// Finds the log lines that hold the counts of a partition, and those that the log has lost.
 #pragma once
 
 #include <cstddef>
@@ -19,36 +19,35 @@ namespace pipeline {
 /// Looks up counts in one log, which outlives it. One thread at a time.
 class PartitionCounts {
  public:
-  using ByStage = std::map<std::string, StageCounts, std::less<>>;  // by the names that stages have now
+  using ByStage = std::map<std::string, StageCounts, std::less<>>;  // by the present names of the stages
 
-  using Documents = std::map<std::string, std::uint64_t, std::less<>>;  // that a stage found in its inputs
+  using Documents = std::map<std::string, std::uint64_t, std::less<>>;  // in the inputs of each stage
 
   explicit PartitionCounts(const RunLog& log) : log_(log) {}
 
-  /// The unit whose line whole counts of partition `id` need and which is not there; empty where none is
-  /// lost.
+  /// Returns the unit whose lost line makes the counts of partition `id` incomplete; empty: none is lost.
   std::string Lost(const PieceKeys& keys, PartitionId id) { return Walk(keys, id, nullptr); }
-  /// Adds what every stage counted of the partition, from the one that cut it on, and returns what Lost does.
-  /// The segment that ran a stage counts it, also where a partition file lies behind the stage: a segment
+  /// Adds the counts of the partition in every stage, from the stage that cut it on, and returns the same
+  /// as Lost. The segment that ran a stage counts it, even if a partition file follows the stage: a segment
   /// that only reads the file sees none of the records that the stage dropped.
   std::string Add(const PieceKeys& keys, PartitionId id, ByStage& all) { return Walk(keys, id, &all); }
 
-  /// The same for all partitions of a stage and what lies outside of any; every unit whose line is lost.
-  /// `all`: null where only these are wanted.
+  /// Does the same for all partitions of a stage and for counts outside of any partition. Returns every
+  /// unit whose line is lost. `all`: null if only these units are wanted.
   std::vector<std::string> AddAll(const PieceKeys& keys, ByStage* all, Documents* documents = nullptr);
-  /// Adds what lies outside of any partition, and the documents of each input.
+  /// Adds the counts outside of any partition, and the documents of each input.
   std::vector<std::string> AddEnds(const PieceKeys& keys, ByStage* all, Documents* documents = nullptr) const;
 
-  /// Gives `line`, which was written for other names of the same stages, the names of `now`.
+  /// Changes the stage names in `line`, which was written under other names, to those of `now`.
   void Rename(const Lineage& now, UnitLine& line);
 
  private:
   std::string Walk(const PieceKeys& keys, PartitionId id, ByStage* all);
-  /// The place in keys.line where the whole counts of `line` begin, up to `last`; keys.line.size() where it
-  /// lacks some. `names`: of those stages when it was written.
+  /// Returns the position in keys.line where the complete counts of `line` begin, up to `last`;
+  /// keys.line.size(): some are missing. `names`: of those stages when the line was written.
   std::size_t WholeFrom(const PieceKeys& keys, std::size_t last, PartitionId id, const UnitLine& line,
                         const std::vector<std::string>& names) const;
-  /// The names of the stages of a segment line, first to last; empty where it was damaged.
+  /// Returns the names of the stages of a segment line, first to last; empty: the line was damaged.
   const std::vector<std::string>& NamesIn(std::uint32_t segment);
 
   const RunLog& log_;

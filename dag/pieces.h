@@ -1,4 +1,5 @@
-// Which partitions of a segment stand: what the log says, held against what lies in the directory.
+// Finds the partition outputs of a segment that exist: the log has them, and their objects are in the
+// directory.
 #pragma once
 
 #include <cstdint>
@@ -25,48 +26,50 @@ struct InputPieces {
   std::map<std::uint32_t, Standing> standing;  // by partition
 
   bool complete() const { return end && standing.size() >= end->partitions; }
-  /// The highest partition that is missing, where the end is known; absent when none is.
+  /// Returns the highest missing partition. Absent: none is missing, or the end is unknown.
   std::optional<std::uint32_t> last_missing() const;
 };
 
-/// What to look for.
+/// The keys by which Pieces finds partition outputs.
 struct PieceKeys {
   std::string stage;  // the segment's last
-  Digest recipe;      // of that stage's pieces
-  /// The Source and all stages down to `stage`: any of them may have logged the end of an input.
+  Digest recipe;      // of that stage's partition outputs
+  /// The Source and all stages up to `stage`: any of them may have logged the end of an input.
   std::vector<std::string> end_stages;
   std::vector<Digest> end_recipes;  // one per input
   struct Counted {
     std::string stage;
-    Digest recipe;  // of the partition files that it leaves
+    Digest recipe;  // of its partition files
   };
-  /// The stages that count a piece: the one that cut the partitions, and all down to the last.
+  /// The stages that count a partition: the one that cut it, and all up to the last.
   std::vector<Counted> line;
-  /// The pieces that each Gather stage further up the line took in, first to last; their own are empty.
+  /// The partition outputs that each barrier stage upstream took in, first to last; their own `gathered` is
+  /// empty.
   std::vector<PieceKeys> gathered;
 };
 
-/// The line about the end of `input`; null where it was never read to its end.
+/// Returns the line about the end of `input`. Null: it was never read to its end.
 const UnitLine* FindEnd(const RunLog& log, const PieceKeys& keys, std::uint32_t input);
 
 /// One thread at a time.
 class Pieces {
  public:
-  /// Everything that `log` has for `keys`, with all the counts that belong to it, and whose objects lie in
+  /// Returns every partition that `log` has for `keys`, if it has all its counts and its objects are in
   /// `directory` with the right size.
   static Result<Pieces> Load(const RunLog& log, const PieceKeys& keys, Store& directory);
 
   std::vector<InputPieces>& inputs() { return inputs_; }
   const std::vector<InputPieces>& inputs() const { return inputs_; }
-  /// False for a stage whose inputs are not known.
+  /// False if the inputs of the stage are unknown.
   bool complete() const;
-  /// Every piece, by partition.
+  /// Every partition output, by partition.
   std::vector<Piece> all() const;
-  /// How many the log names whose objects are gone or have another size.
+  /// Number of logged partitions whose objects are gone or have another size.
   std::size_t missing_objects() const { return missing_objects_; }
-  /// Units whose lines the log has lost: pieces that lie there do not stand for want of their counts.
+  /// Units whose lines the log has lost. Without their counts the partition outputs on disk do not count as
+  /// existing.
   const std::vector<std::string>& lost() const { return lost_; }
-  /// True where all are there but for counts.
+  /// True if all are on disk, even if counts are lost.
   bool all_lie_there() const { return all_lie_there_; }
 
  private:

@@ -1,4 +1,4 @@
-// Which shards stand at a place, kept there too, for a machine that has no run log: dag/place_log.md
+// The log of a location: its finished shards, for a machine that has no run log. Format: dag/place_log.md
 #pragma once
 
 #include <chrono>
@@ -16,18 +16,19 @@
 
 namespace pipeline {
 
-/// Below it lies what is the program's own: no part of the artifact, in no manifest.
+/// Prefix of the program's own objects: they are no part of the artifact and in no manifest.
 inline constexpr std::string_view kOwnPrefix = ".pipe/";
 inline constexpr std::string_view kPlaceLogPrefix = ".pipe/log/";
 
-/// Writes the log of one place in one run. Safe from any thread.
+/// Writes the log of one location in one run. Safe from any thread.
 class PlaceLog {
  public:
-  /// `out` is rooted at the place and outlives it. `lineage` as SegmentLine has it.
+  /// `out` is rooted at the location and outlives the log. `lineage` is as in SegmentLine.
   PlaceLog(Store& out, std::string lineage, const Clock& clock = SystemClock());
 
-  /// Takes a line; durable once Flush has returned OK, or by itself when lines have waited for a while.
-  /// Once `stop` stops, a few seconds are spent on it: what is lost is compared and not written again.
+  /// Takes a line. It is durable once Flush has returned OK; lines that have waited for a while are written
+  /// by Add. If `stop` is set, a write takes a few seconds at most: without its line a shard is compared,
+  /// not written again.
   Status Add(const UnitLine& line, std::stop_token stop);
   Status Flush(std::stop_token stop);
 
@@ -40,11 +41,11 @@ class PlaceLog {
   const std::string run_;
   Mutex mutex_;
   std::uint32_t next_ GUARDED_BY(mutex_) = 0;
-  std::string lines_ GUARDED_BY(mutex_);  // that are not written yet
+  std::string lines_ GUARDED_BY(mutex_);  // not written yet
   std::chrono::nanoseconds oldest_ GUARDED_BY(mutex_){0};
 };
 
-/// Every line of the log at `out` that can be read; `listed` is what lies there.
+/// Returns every readable `done` line of the log at `out`; `listed` has the objects there.
 Result<std::vector<UnitLine>> ReadPlaceLog(Store& out, const std::vector<ObjectInfo>& listed,
                                            std::stop_token stop = {});
 

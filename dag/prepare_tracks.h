@@ -1,5 +1,5 @@
-// From a plan to tracks that can run: stages made, memory divided, places claimed. One thread, before
-// any unit.
+// Turns a plan into segment states that can run: makes stages, divides memory, marks locations. Called by
+// one thread, before any unit.
 #pragma once
 
 #include <memory>
@@ -18,31 +18,34 @@ namespace pipeline {
 struct PreparedTracks {
   std::vector<std::unique_ptr<Track>> tracks;  // parallel to the plan's segments
   int streams = 0;                             // stream units that may run at the same time
-  int readers = 0;                             // units that begin with a Reader stage, the same
+  int readers = 0;                             // units with a Reader stage that may run at the same time
 };
 
-/// Writes nothing. kInvalidArgument where the limits cannot hold or a stage cannot be made. What takes the
-/// artifact of a stage that is still to run stays without its stages. Everything outlives the tracks.
+/// Writes nothing. kInvalidArgument: the limits are too small, or a stage cannot be made. A segment that
+/// reads the artifact of a stage that has not run yet stays without its stages. All arguments outlive the
+/// result.
 Result<PreparedTracks> PrepareTracks(const Graph& graph, const Plan& plan, const Environment& environment,
                                      const RunOptions& options);
 
-/// By position in PlannedSegment::taken: the pieces of a stage of records; empty for an artifact or a file.
+/// By position in PlannedSegment::taken: the partition outputs of a stage of records; empty for an artifact
+/// or a file.
 using TakenPieces = std::vector<std::vector<Piece>>;
-/// Under the coordinator's lock once units run.
+/// Called under the coordinator's lock once units run.
 TakenPieces TakenPiecesOf(const Track& track);
 
-/// Makes the stages of `track`, whose artifacts are there, and divides the memory for them. `streams` as in
-/// PreparedTracks. One thread at a time for one track; the caller notes that they are made.
+/// Makes the stages of `track`, whose artifacts exist, and divides the memory for them. `streams` is as in
+/// PreparedTracks. One thread at a time for one `track`; the caller notes that the stages are made.
 Status MakeStages(const Graph& graph, const Plan& plan, int streams, TakenPieces pieces, Track& track);
 
-/// Claims the places that will be published: one that cannot be written is better known before hours of
-/// work than after. Before that takes them for itself (dag/place/lease.md); kFailedPrecondition where
-/// somebody else writes there, or has published since the plan was made. Once for `prepared`: from then on its
-/// stores ask what is returned, which goes before `prepared` does, and nothing is written to them after it.
+/// Takes the leases of all locations that will be published (dag/place/lease.md), then writes their
+/// markers: a location that cannot be written is reported before hours of work, not after.
+/// kFailedPrecondition: another run writes there, or has published since the plan was made. Called once for
+/// `prepared`. From then on its stores ask the returned keeper, which is destroyed before `prepared`;
+/// nothing is written to the stores after that.
 Result<std::unique_ptr<LeaseKeeper>> ClaimPlaces(PreparedTracks& prepared, const Environment& environment,
                                                  std::stop_token stop);
 
-/// Lays down in the log how each segment's units are made, for their lines to refer to.
+/// Writes a segment line for each segment, for the lines of its units to refer to.
 Status DescribeSegments(const PreparedTracks& prepared, RunLog& log);
 
 }  // namespace pipeline

@@ -1,5 +1,5 @@
-// What a run tells about itself while it works. Counters are plain numbers that any thread adds to and
-// one thread reads; events are for whoever prints.
+// The progress of a run. Counters are plain numbers that any thread adds to and one thread reads;
+// events are for the display.
 #pragma once
 
 #include <atomic>
@@ -19,13 +19,13 @@ namespace pipeline {
 struct SegmentProgress {
   explicit SegmentProgress(std::size_t stages) : busy_ns(stages + 1) {}
 
-  std::atomic<std::uint64_t> raw_bytes{0};   // decoded input passed, skipped parts included
+  std::atomic<std::uint64_t> raw_bytes{0};   // decoded input that was read, skipped parts included
   std::atomic<std::uint64_t> text_bytes{0};  // text that reached the Sink
   std::atomic<std::uint64_t> records{0};
   std::atomic<std::uint64_t> partitions{0};  // closed
-  std::atomic<std::uint64_t> cpu_ns{0};      // of the processors, by the unit's own threads in its stages
-  /// Time spent inside each stage, summed over threads; the last one is waiting for the closing
-  /// thread. The stage that is always busy is the one that limits.
+  std::atomic<std::uint64_t> cpu_ns{0};      // processor time of the unit's own threads in its stages
+  /// Time spent inside each stage, summed over threads; the last one is the wait for the closing thread.
+  /// The stage that is always busy is the bottleneck.
   std::vector<std::atomic<std::uint64_t>> busy_ns;
 };
 
@@ -33,19 +33,19 @@ struct SegmentProgress {
 struct RunningUnit {
   std::string unit;                           // "text/0000-*"
   std::vector<std::string> stages;            // names for SegmentProgress::busy_ns
-  std::atomic<std::uint64_t> input_bytes{0};  // size of what it reads, as stored; 0 if unknown
+  std::atomic<std::uint64_t> input_bytes{0};  // size of its input, as stored; 0: unknown
   std::atomic<std::uint64_t> input_read{0};
-  /// How far a Job is, as it counts itself: bytes, steps. `of` is 0 where it does not know.
+  /// Progress of a Job in its own measure: bytes, steps. `of` is 0 if it does not know.
   std::atomic<std::uint64_t> done{0};
   std::atomic<std::uint64_t> of{0};
   SegmentProgress counters;
 
-  /// How a Job goes, in a line of its own; the next one replaces it. Safe from any thread, as said() is.
+  /// Sets the status line of a Job; the next one replaces it. Safe from any thread, as said() is.
   void Say(std::string_view line) {
     const Lock lock(mutex_);
     said_ = line;
   }
-  /// Empty where the unit says nothing of itself.
+  /// Empty: the unit has set no status line.
   std::string said() const {
     const Lock lock(mutex_);
     return said_;
@@ -59,42 +59,42 @@ struct RunningUnit {
   std::string said_ GUARDED_BY(mutex_);
 };
 
-/// Looks at one batch on its way through the chain of a segment. One thread.
+/// Watches one batch on its way through the chain of a segment. One thread.
 class Passage {
  public:
   virtual ~Passage() = default;
-  /// `batch` as stage number `stage` left it; stage 0 is the Source with its repair, or the partition
+  /// Shows `batch` after stage number `stage`. Stage 0 is the Source with its repair, or the partition
   /// files that are read.
   virtual void Left(std::uint32_t stage, const Batch& batch) = 0;
 };
 
-/// Looks at some records between the stages, for the report: sees, and changes nothing. Safe from any
-/// thread.
+/// Watches some records between the stages, for the report. It changes nothing. Safe from any thread.
 class RecordWatch {
  public:
   virtual ~RecordWatch() = default;
-  /// `batch` as it came from the Source; null where none of its records is looked at, which must be
-  /// found out at no cost worth naming. `stages` are the names of the segment's stages by number.
+  /// Shows `batch` as it came from the Source. Null: none of its records is watched; finding that out must
+  /// cost almost nothing. `stages` are the names of the segment's stages by number.
   virtual std::unique_ptr<Passage> Watch(const Batch& batch, const std::vector<std::string>& stages) = 0;
 };
 
-/// Told by the executor, from any thread, never while it holds a lock of its own.
+/// Receives events from the executor, on any thread. Note may be called while the executor holds its lock,
+/// so an implementation never calls back.
 class Progress {
  public:
   virtual ~Progress() = default;
-  /// The first work on `stage`, the last one of its segment, in this run. May be said again.
+  /// The first unit of `stage`, the last stage of its segment, begins in this run. May be called again.
   virtual void StageBegan(std::string_view stage) = 0;
-  /// All that the run wanted of it is there.
+  /// Everything that the run wanted of `stage` is complete.
   virtual void StageDone(std::string_view stage) = 0;
-  /// `unit` stays valid and is updated until it is dropped by both sides.
+  /// `unit` stays valid and up to date until both sides have dropped it.
   virtual void Started(std::shared_ptr<const RunningUnit> unit) = 0;
   virtual void Finished(std::string_view unit, const Status& outcome) = 0;
   /// A partition, a shard or a Job was logged.
   virtual void Logged(std::string_view unit, std::uint64_t records, std::uint64_t bytes) = 0;
-  /// How many shards or units of `stage` are done, of how many.
+  /// `done` of `of` shards or units of `stage` are done.
   virtual void Advanced(std::string_view stage, std::uint64_t done, std::uint64_t of) = 0;
-  /// How much of a file that is elsewhere is on this machine; `ended`: no more comes for now, whether all is
-  /// here or not.
+  /// `here` of `of` bytes of a remote file are on this machine. `ended`: no more will come for now, whether
+  /// the file is complete or not.
   virtual void Arriving(std::string_view file, std::uint64_t here, std::uint64_t of, bool ended) = 0;
   /// One line for people: an artifact was published, a partition will be made again, ...
   virtual void Note(std::string_view line) = 0;

@@ -1,4 +1,5 @@
-// The second pass of a segment: shards at their place, then what describes them, the manifest last.
+// The second pass of a segment: writes the shards, the objects that describe them, the manifest, and last
+// the objects that other readers take for the sign of completeness.
 #pragma once
 
 #include <cstdint>
@@ -20,43 +21,44 @@
 
 namespace pipeline {
 
-/// One segment's publication in one run. Groups may run at the same time; the rest one at a time.
+/// Publishes one segment in one run. Groups may run at the same time; everything else runs alone.
 class Publisher {
  public:
-  /// `out` is rooted at the place. Both outlive the publisher.
+  /// `out` is rooted at the location. `scope` and `out` outlive the publisher.
   Publisher(const SegmentScope& scope, Store& out);
   ~Publisher();
 
-  /// Plans the shards from `pieces`, finds those that stand, clears the way for the others: a claim is
-  /// laid down, and with `replaces` the manifest is taken away first.
+  /// Plans the shards from `pieces`, finds those that exist, and prepares the location for the others:
+  /// writes a marker, and with `replaces` removes the manifest first.
   Status Begin(const std::vector<Piece>& pieces, std::uint64_t memory_bytes);
 
-  /// Groups that hold a shard which does not stand.
+  /// Groups with at least one missing shard.
   const std::vector<std::vector<std::size_t>>& groups() const { return groups_; }
-  /// What a group is called among units: its first shard.
+  /// Returns the unit name of a group: that of its first shard.
   std::string UnitOf(std::size_t group) const;
   std::size_t shards() const;
   std::size_t standing() const EXCLUDES(mutex_);
 
-  /// Writes and logs the missing shards of a group. kDataLoss begins with the name of the piece's
-  /// object that is damaged.
+  /// Writes and logs the missing shards of a group. If the failure is a damaged partition output:
+  /// DamagedPiece(status) names it.
   Status RunGroup(std::size_t group, std::uint64_t memory_bytes, std::stop_token stop);
 
-  /// Describes the whole, removes strays, commits the manifest. `pieces` were judged before.
+  /// Writes the descriptions, removes leftovers, and commits the manifest. The caller has checked
+  /// `summary`.
   Status Finish(const ArtifactSummary& summary, const Schema& schema);
 
  private:
   Status CheckRoom(const std::vector<Piece>& pieces) const REQUIRES(mutex_);
   Status Withdraw();
-  /// The shards and their indexes.
+  /// Names of all shards and their indexes.
   std::vector<std::string> PlannedNames() const;
-  /// Whether `shard` stands by what `line` says of it; then its output is known.
+  /// Returns whether `shard` exists as `line` describes it, and if so notes its output.
   Result<bool> Stands(std::size_t shard, const UnitLine& line) REQUIRES(mutex_);
-  /// The same for the shards that do not, by the lines that lie at the place.
+  /// Reuses shards that are still missing, if the log at the location describes them.
   Status AdoptFromPlace(const std::vector<ObjectInfo>& there) REQUIRES(mutex_);
   Condition ConditionFor(const std::string& object) const;
-  /// Whether a group that met another object at the name of a shard can go on and replace it: this run holds
-  /// the place, and whoever wrote it does not. `outcome` is the failure otherwise.
+  /// Returns whether a group that met an unknown object at the name of a shard can go on and replace it:
+  /// this run holds the location, and the writer of the object does not. False: `outcome` has the failure.
   bool LearnsOfOthers(std::size_t group, Status& outcome, const std::stop_token& stop);
   Status Log(std::size_t shard, const ShardOutput& output, const std::stop_token& stop);
 
@@ -65,28 +67,29 @@ class Publisher {
   std::unique_ptr<Publication> publication_;
   std::unique_ptr<PlaceNames> names_;
   std::vector<std::vector<std::size_t>> groups_;
-  std::unique_ptr<PlaceLog> place_log_;  // null where the place is on this machine
-  bool others_wrote_ = false;            // what has the right size may be another's
+  std::unique_ptr<PlaceLog> place_log_;  // null: the location is on this machine
+  bool others_wrote_ = false;            // an object of the right size may be another run's
 
   mutable Mutex mutex_;
   std::map<std::string, ObjectInfo> there_
-      GUARDED_BY(mutex_);  // by name; what lay at the place when we began, or was met later
+      GUARDED_BY(mutex_);  // by name; objects that were at the location at the beginning, or were met later
   std::set<std::string> learned_ GUARDED_BY(mutex_);     // names of those that were met later
   std::vector<ShardOutput> outputs_ GUARDED_BY(mutex_);  // by shard
   std::vector<bool> stands_ GUARDED_BY(mutex_);
 };
 
-/// The manifest of an artifact that is kept in the work directory: its pieces are all there is.
+/// Writes the manifest of an artifact that is kept in the work directory: it consists of partition outputs
+/// alone.
 Status FinishPieces(const SegmentScope& scope, const Schema& schema, const std::vector<Piece>& pieces,
                     const ArtifactSummary& summary);
 
-/// Makes `object` of `from` stand in `to` under the same name; may share its storage. What is there
-/// with the right size stays. kDataLoss where `from` holds another size than `object` says.
+/// Copies `object` from `from` to `to` under the same name; both may share storage. An object of the right
+/// size in `to` stays. kDataLoss: in `from` the object has another size than `object` says.
 Status CopyObject(Store& from, Store& to, const StoredObject& object, std::stop_token stop);
 
-/// The same bytes wanted at another place: makes the artifact at `from` stand at `out`, the place of the
-/// segment. Shards, then what describes them, the manifest, and what follows it; what is there already with
-/// the right size stays.
+/// Copies the artifact at `from`, which has the wanted bytes, to `out`, the location of the segment:
+/// shards, the objects that describe them, the manifest, and the objects after it. Existing objects of the
+/// right size stay.
 Status CopyArtifact(const SegmentScope& scope, Store& from, Store& out, std::stop_token stop);
 
 }  // namespace pipeline

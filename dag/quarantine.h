@@ -1,4 +1,5 @@
-// Records that a stage dropped or altered, kept for people to look at. Format: dag/quarantine.md.
+// The quarantine: records that a stage dropped or altered, kept for people to look at. Format:
+// dag/quarantine.md.
 #pragma once
 
 #include <functional>
@@ -20,16 +21,16 @@ namespace pipeline {
 struct QuarantineStage {
   std::string stage;
   Digest recipe;
-  /// The segment has it in front of its own stages, to count what it reads: what was set aside while those
-  /// partitions were made is another segment's, and stays.
+  /// The segment only reads this stage's partitions, and counts it in front of its own stages. The stage's
+  /// quarantine belongs to the segment that made those partitions, and stays.
   bool only_read = false;
 };
 
 /// "quarantine/clean-0123456789abcdef/0000-00012.jsonl"
 std::string QuarantineName(const QuarantineStage& stage, PartitionId id);
 
-/// Writes the records of one partition as they come, an object per stage that has some. One thread at a
-/// time; destroyed uncommitted, nothing was written.
+/// Writes the records of one partition as they come, one object per stage with records. One thread at a
+/// time. If it is destroyed uncommitted, nothing was written.
 class QuarantineWriter {
  public:
   /// `work` is the store of the work directory and outlives the writer.
@@ -40,8 +41,8 @@ class QuarantineWriter {
 
   /// Records of each stage come in the order of their index.
   Status Add(const std::vector<Quarantined>& records);
-  /// Called before the partition commits. Takes the place of what an earlier try left: a stage without
-  /// any record has no object afterwards, unless it is `only_read`.
+  /// Called before the partition commits. Replaces the objects of an earlier try: a stage without any
+  /// record has no object afterwards, unless it is `only_read`.
   Status Commit();
 
  private:
@@ -52,15 +53,15 @@ class QuarantineWriter {
 };
 
 /// Calls `take` for each record of one object, in order, until it fails. `stage` of a record is 0: the
-/// object's name tells it. kDataLoss naming object and line where one cannot be read.
+/// object's name tells the stage. kDataLoss: a line cannot be read; the message names object and line.
 Status ReadQuarantine(Store& work, std::string_view name,
                       const std::function<Status(const Quarantined&)>& take, std::stop_token stop = {});
 
-/// What was set aside, for messages: its first bytes, at most so many, with `?` for a control character and
-/// for what is no UTF-8.
+/// Returns the first bytes of the record for messages, at most `most`, with `?` for a control character and
+/// for invalid UTF-8.
 std::string Shown(const Quarantined& record, std::size_t most);
 
-/// One line, without its LF; absent where it is not one.
+/// Parses one line, without its LF. Absent: the line is invalid.
 std::optional<Quarantined> ParseQuarantineLine(std::string_view line);
 
 }  // namespace pipeline

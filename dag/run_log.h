@@ -1,4 +1,5 @@
-// The journal of a work directory: what has been done. Format and rules: dag/run_log.md.
+// The run log: the journal of all finished and failed units of a work directory. Format and rules:
+// dag/run_log.md.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,7 @@ namespace pipeline {
 
 enum class UnitState : std::uint8_t { kDone, kFailed, kVoid, kEnd };
 
-/// One line about a unit. What a state does not have stays empty.
+/// One line about a unit. Members that its state does not have stay empty.
 struct UnitLine {
   UnitState state = UnitState::kDone;
   std::string unit;                   // "text/0000-00012", "text/0000-*", "text/train.s00003-of-00010"
@@ -27,90 +28,92 @@ struct UnitLine {
   Digest recipe;                      // done, end
   Digest content;                     // done
   Digest digest;                      // done: of the records, or of the shard's bytes
-  std::vector<StoredObject> objects;  // done: what it wrote, relative to its place
-  std::string place;                  // done, shards and jobs: of the artifact; partitions: directory
-  std::uint64_t records = 0;          // done
-  std::vector<std::uint64_t> sums;    // done: of a shard's index
+  std::vector<StoredObject> objects;  // done: objects that it wrote, relative to `place`
+  std::string place;                // done, shards and jobs: location of the artifact; partitions: directory
+  std::uint64_t records = 0;        // done
+  std::vector<std::uint64_t> sums;  // done: of a shard's index
   std::map<std::string, ArtifactTotals::Split, std::less<>> splits;
   PartitionEnd end;                                        // done, partitions
   std::uint32_t partitions = 0;                            // end
   std::uint64_t raw_bytes = 0;                             // end
   std::uint64_t documents = 0;                             // end
-  std::map<std::string, StageCounts, std::less<>> counts;  // by stage; end: outside any partition
-  std::string whole_from;  // done, partitions: the first stage whose counts here are all there are
+  std::map<std::string, StageCounts, std::less<>> counts;  // by stage; end: counts outside of any partition
+  std::string whole_from;  // done, partitions: the first stage whose counts are complete in this line
   std::string continues;   // done, jobs: JSON of the keys with Effect::kContinue
   std::string facts;       // done, jobs: JSON of JobOutput::facts
   std::string reason;      // failed, void
-  std::string origin;      // failed: of the lowest record that failed
+  std::string origin;      // failed: position of the lowest record that failed
 };
 
-/// What the lines of one segment have in common, once per run.
+/// Data that the unit lines of one lineage share. Written once per lineage.
 struct SegmentLine {
   std::uint32_t number = 0;
   std::string lineage;  // JSON: the stages from the source on, with type, version, config, recipe
-  /// When the run began whose line stands before it in the file, in milliseconds since 1970; 0 where none
-  /// does, as after a compaction. Not written.
+  /// Start of the run whose line comes before this one in the file, in milliseconds since 1970. 0: there is
+  /// none, as after a compaction. Not written.
   std::int64_t began = 0;
 };
 
-/// One run of the program in this work directory. The only lines with a time or a process in them.
+/// One run of the program in this work directory. No other kind of line has a time or a process in it.
 struct RunLine {
   std::string id;
   std::uint32_t pid = 0;
   std::string command;       // as it was typed
   std::int64_t started = 0;  // milliseconds since 1970
-  std::int64_t ended = 0;    // 0 while there is no outcome
+  std::int64_t ended = 0;    // 0: there is no outcome yet
   std::string outcome;       // "done", "failed", "cancelled"; empty: still running, or killed
   bool operator==(const RunLine&) const = default;
 };
 
 struct LogIo;
 
-/// One work directory's log. Safe from any thread.
+/// The log of one work directory. Safe from any thread.
 class RunLog {
  public:
-  /// Loads `path`, or starts an empty log. Torn and damaged lines are passed over with a warning; a
-  /// log of a newer version is an error (kFailedPrecondition): it is not ours to overwrite.
-  /// The caller holds the work directory's lock.
+  /// Loads `path`, or starts an empty log. Skips torn and damaged lines with a warning. A log of a newer
+  /// version is an error (kFailedPrecondition), since this program must not overwrite it. The caller holds
+  /// the work directory's lock.
   static Result<std::unique_ptr<RunLog>> Open(const std::string& path);
-  /// With other system calls, so that a test can fill the disk: dag/log_file.h.
+  /// Does the same with other system calls, so that a test can simulate a full disk: dag/log_file.h.
   static Result<std::unique_ptr<RunLog>> Open(const std::string& path, LogIo io);
-  /// The same without ever writing: for -n, status and the like. No file is an empty log.
+  /// Does the same without ever writing: for -n, status and the like. A missing file is an empty log.
   static Result<std::unique_ptr<RunLog>> OpenReadOnly(const std::string& path);
   ~RunLog();
 
-  /// The last line of the unit; null where there is none, it is void, or its source was rejected.
-  /// Pointers stay valid until the next Append for the same unit, or the rejection of its source.
+  /// Returns the last line of the unit. Null: there is none, or it is void. Pointers stay valid until the
+  /// next Append for the same unit.
   const UnitLine* Find(std::string_view unit) const;
-  /// As Find, with a `failed` last line passed over: what still stands from before.
+  /// Does the same but skips a `failed` last line: returns the earlier line that still holds.
   const UnitLine* FindDone(std::string_view unit) const;
-  /// All units beginning with `prefix`, last lines, by name.
+  /// Returns the last lines of all units that begin with `prefix`, by name.
   std::vector<const UnitLine*> List(std::string_view prefix) const;
-  /// Calls `visit` with each unit that begins with `prefix` and the segment of its last line, in no order: of
-  /// 100,000 lines none is decoded. `visit` asks this log nothing.
+  /// Calls `visit` with each unit that begins with `prefix` and the segment of its last line, in no order.
+  /// Decodes no line, since there may be 100,000. `visit` does not call this log.
   void ForEach(std::string_view prefix,
                const std::function<void(std::string_view unit, std::uint32_t segment)>& visit) const;
-  /// Units that begin with `prefix` and whose last line says that they failed, in no order; as cheap.
+  /// Returns the units that begin with `prefix` and whose last line is `failed`, in no order. Decodes no
+  /// line.
   std::vector<std::string> FailedUnits(std::string_view prefix) const;
-  /// Null where its line was damaged: what it described is then unknown.
+  /// Returns null if the line was damaged: its contents are then unknown.
   const SegmentLine* FindSegment(std::uint32_t number) const;
-  /// Every run, in the order they began.
+  /// Returns every run, in the order of their start.
   std::vector<RunLine> Runs() const;
-  /// How many lines could not be read when the log was opened.
+  /// Returns the number of lines that could not be read when the log was opened.
   std::uint64_t damaged_lines() const;
 
-  /// Called with each line about a unit once it is durable; a failure of it is one of Append. Set before
+  /// `listener` is called with each unit line once it is durable; Append returns its failure. Set it before
   /// other threads append.
   void SetListener(std::function<Status(const UnitLine&)> listener) { listener_ = std::move(listener); }
 
-  /// Durable when it returns OK. A failure must end the run: what is not logged is not done.
+  /// The line is durable when it returns OK. A failure must end the run: a unit that is not logged is not
+  /// done.
   Status Append(const UnitLine& line);
   /// Writes a segment line unless there is one with the same lineage; returns its number.
   Result<std::uint32_t> AppendSegment(const std::string& lineage);
-  /// Once when it begins, and again with the same id when it has an outcome.
+  /// Called once when the run begins, and again with the same id when it has an outcome.
   Status AppendRun(const RunLine& line);
 
-  /// Rewrites the file without superseded lines when they are more than two thirds of all.
+  /// Rewrites the file without superseded or damaged lines if these are more than two thirds of all.
   Status CompactIfWorthwhile();
 
  private:

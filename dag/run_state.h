@@ -1,4 +1,4 @@
-// What the coordinator of a run shares with the units that it started.
+// State of a run that the coordinator shares with its units.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace pipeline {
 
-/// Owned by the coordinator; outlives the threads of its units. The lock is held for nothing slow.
+/// The coordinator owns it; it outlives the threads of the units. The lock is never held during slow work.
 struct RunState {
   RunState(const Graph& its_graph, const Plan& its_plan, const Facts& its_facts,
            const Environment& its_environment, const RunOptions& its_options)
@@ -27,7 +27,7 @@ struct RunState {
         failures(*its_environment.log, its_options.keep_going, stop) {}
 
   bool Does(Share::Of share) const { return options.share.of == share; }
-  /// Something can be started that could not before.
+  /// Notes that something can be started that could not before.
   void Wake() REQUIRES(mutex) {
     woken = true;
     changed.NotifyAll();
@@ -38,14 +38,14 @@ struct RunState {
   const Facts& facts;
   const Environment& environment;
   const RunOptions& options;
-  PreparedTracks prepared;       // what is in its tracks is guarded by `mutex`
-  std::unique_ptr<Arena> arena;  // as `prepared`, made before any unit runs
+  PreparedTracks prepared;       // `mutex` guards the contents of its segment states
+  std::unique_ptr<Arena> arena;  // made before any unit runs, like `prepared`
 
   std::stop_source stop;  // set by the caller's token and by the last failure allowed
 
   Mutex mutex;
   ConditionVariable changed;
-  std::uint64_t remakes GUARDED_BY(mutex) = 0;  // pieces that were found damaged
+  std::uint64_t remakes GUARDED_BY(mutex) = 0;  // how often something damaged had to be made or read again
   bool woken GUARDED_BY(mutex) = false;
   Failures failures GUARDED_BY(mutex);
 };

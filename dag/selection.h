@@ -1,4 +1,4 @@
-// What --from, --only, --until and `retry` choose of a plan.
+// Applies --from, --only, --until and `retry` to a plan.
 #pragma once
 
 #include <string>
@@ -9,24 +9,24 @@
 
 namespace pipeline {
 
-/// Why the selection means nothing in this graph; empty where it does.
+/// Returns the mistakes that make the selection invalid in this graph; empty: it is valid.
 std::vector<std::string> CheckSelection(const Graph& graph, const Selection& selection);
 
-/// True for a stage in which `retry` finds a failed unit.
+/// Returns whether `retry` found a failed unit in `stage`.
 bool HasFailed(const Selection& selection, const std::string& stage);
 
-/// True when the units of `segment` run `stage`, or read the files that it gives.
+/// Returns whether the units of `segment` run `stage`, or read the files that it gives.
 bool RunsStage(const Graph& graph, const PlannedSegment& segment, const std::string& stage);
 
-/// True where a run of `selection` may act on what `node` leaves.
+/// Returns whether a run of `selection` may act on the output of `node`.
 bool MayRun(const Graph& graph, const Selection& selection, int node);
 
-/// Leaves only what is chosen wanted, and refuses what would need more. Segments stand behind what they
-/// need.
+/// Keeps only the chosen segments wanted, and refuses those that need more. Each segment comes after its
+/// needs.
 void ApplySelection(const Graph& graph, const Selection& selection, Plan& plan);
 
-/// Leaves out, after that, segments at whose place a damaged manifest stands, those that need them, and those
-/// that nothing else needs.
+/// Called after ApplySelection. Leaves out segments with a damaged manifest at their location, segments
+/// that need them, and segments that nothing else needs.
 void LeaveOutDamaged(const Graph& graph, Plan& plan);
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// The names of units: what is scheduled, retried, resumed and logged.
+// The names of units. A unit is the least that is scheduled, retried, resumed and logged.
 #pragma once
 
 #include <cstdint>
@@ -37,11 +37,11 @@ struct UnitId {
 
 /// "0003-00012". Numbers with more digits are written whole.
 std::string PartitionName(PartitionId id);
-/// Absent unless `name` is exactly what PartitionName gives.
+/// Absent: PartitionName never returns exactly this `name`.
 std::optional<PartitionId> ParsePartitionName(std::string_view name);
 
 std::string ToString(const UnitId& unit);
-/// Absent unless `text` is exactly what ToString gives.
+/// Absent: ToString never returns exactly this `text`.
 std::optional<UnitId> ParseUnitId(std::string_view text);
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// What each kind of unit does on the thread that it has, and what becomes of its track then.
+// Runs each kind of unit on the unit's own thread, and updates its segment state afterwards.
 #pragma once
 
 #include <cstddef>
@@ -13,60 +13,65 @@
 
 namespace pipeline {
 
-/// Safe from any thread: each unit calls one of these on its own, without the lock, and takes it for
-/// reporting only. An error is a failure of the whole unit; a piece that was found damaged and will be made
-/// again is none.
+/// Safe from any thread: each unit calls one of these methods on its own thread without the lock, which
+/// they take for reporting only. An error is a failure of the whole unit. A damaged partition output that
+/// will be made again is no error.
 class UnitRunner {
  public:
-  /// `run` outlives it.
+  /// `run` outlives the runner.
   explicit UnitRunner(RunState& run) : run_(run) {}
 
-  /// Makes the stages of `track`, whose artifacts are there now.
+  /// Makes the stages of `track`. Its artifacts exist now.
   Status Make(Track& track);
   /// Reads input `number` to its end.
   Status Stream(Track& track, std::uint32_t number);
-  /// Reads one partition of the track's origin. `remade`: the piece was made again in this run.
+  /// Reads one upstream partition. `remade`: it was made again in this run.
   Status Partition(Track& track, const Piece& piece, bool remade);
   Status Job(Track& track);
-  /// Judges the pieces, and makes the track's publisher where there is something to publish.
+  /// Checks the whole set of partition outputs, and makes the publisher if the segment publishes.
   Status PlanShards(Track& track);
-  /// `publisher` is that of the track when the unit was started.
+  /// Writes one group of shards. `publisher` was the segment's publisher when the unit started.
   Status Gather(Track& track, Publisher& publisher, std::size_t group);
-  /// Brings what was published elsewhere to the track's place.
+  /// Copies the artifact from another location to the segment's own.
   Status Copy(Track& track);
 
  private:
   UnitEvents EventsOf(Track& track);
   Status ReadFile(Track& track, std::uint32_t number, const InputPieces& standing, const UnitEvents& events);
-  /// What becomes of a file that could not be read: OK where it comes anew and is read again.
+  /// Handles a file that could not be read. OK: it is downloaded and read again.
   Status ReadAnew(Track& track, std::uint32_t number, Status why);
-  /// What stands of input `number`, whoever made it, is of bytes that are not trusted.
+  /// Invalidates all partition outputs of input `number`, also those of earlier runs: their bytes are not
+  /// trusted.
   void VoidInput(Track& track, std::uint32_t number, std::string_view why) REQUIRES(run_.mutex);
   Status ReadGathered(Track& track, const InputPieces& standing, const UnitEvents& events);
-  /// What a Gather stage gives of the pieces that it takes whole, of other tracks.
+  /// Reads the output of a barrier stage that takes all partition outputs of other segments.
   Status ReadTaken(Track& track, const InputPieces& standing, const UnitEvents& events);
 
-  /// The verdict on what is about to be read as a whole: a run that found it wanting may be over, its pieces
-  /// stand.
+  /// Checks expectations again before all of `whole` is read: an earlier run may have failed them and left
+  /// its partition outputs.
   Status JudgeWhole(const Track& whole);
-  /// The verdicts of `last` and of the tracks before it on the line, the nearest that is none; where no
-  /// record came to the end, with what became of them.
+  /// Checks `last` and then each segment upstream; returns the first failure. If no record reached the end:
+  /// the message says where and why they were dropped.
   Status JudgeLine(const Track& last, const ArtifactSummary& summary) const;
 
-  /// A failure of who read pieces of `producer` as a whole: a damaged one is made again, and the reader waits
-  /// for it; anything else stays a failure. `remade`: those that were made again before it began.
+  /// Handles a failed unit that read all of `producer`: makes a damaged partition output again, and the
+  /// reader waits for it. Other errors are returned. `remade`: outputs that were made again before the unit
+  /// began.
   Status MakeAgain(Track& producer, const std::set<PartitionId>& remade, Status why);
-  /// A failure of the second pass: a damaged piece is made again, anything else stays a failure. `current`:
-  /// the pieces are those that stand, not what other groups had before one of them was made again.
+  /// Handles a failure of the second pass: makes a damaged partition output again. Other errors are
+  /// returned. `current`: the unit read the outputs that exist now, not those from before one of them was
+  /// made again.
   Status Damaged(Track& track, Status why, bool current);
-  /// A piece was found damaged: its producer is wanted again, once per piece and run.
+  /// Has `producer` make a damaged partition output again, once per output and run.
   void Remake(Track& producer, PartitionId id, const Status& why) REQUIRES(run_.mutex);
-  /// A piece, its own or of what it was made from, is being made again: its lines were no whole to sum up.
+  /// Returns to the first pass: a partition here or upstream is being made again, so counts cannot be
+  /// totalled yet.
   Status SendBack(Track& track) REQUIRES(run_.mutex);
 
   Status Finish(Track& track, const std::vector<Piece>& pieces, Track::Phase from);
   Status Done(Track& track);
-  /// What of its units failed once, in this run or before, was made good: all of `track` is there.
+  /// Clears the logged failures of the segment's units, of this run and of earlier ones: all of `track` is
+  /// complete.
   void ForgetFailures(const Track& track);
 
   RunState& run_;

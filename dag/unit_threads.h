@@ -1,4 +1,4 @@
-// The threads of the units that run now.
+// The threads of the running units.
 #pragma once
 
 #include <cstddef>
@@ -10,20 +10,20 @@
 
 namespace pipeline {
 
-/// Guarded by a mutex of its owner: every method is called with it held, and `lock` is that hold.
+/// A mutex of the owner guards it: every method is called with the mutex held, and `lock` holds it.
 class UnitThreads {
  public:
-  /// What a unit takes of the machine: a Job waits or has threads of its own, and keeps no other unit out.
+  /// The load of a unit on the machine. A Job waits or has threads of its own, and keeps no other unit out.
   enum class Load : std::uint8_t { kProcessing, kJob };
 
-  /// Runs `work` on a thread of its own; then, with `mutex` held, what it returned.
+  /// Runs `work` on a new thread and then, with `mutex` held, the function that `work` returned.
   void Start(Mutex& mutex, Load load, std::function<std::function<void()>()> work);
-  /// Joins every thread whose work is done; gives the lock away meanwhile.
+  /// Joins every thread whose work is done; releases the lock meanwhile.
   void JoinFinished(Lock& lock) NO_THREAD_SAFETY_ANALYSIS;  // it is called with `lock` held
 
   bool empty() const { return threads_.empty(); }
   bool any_finished() const { return finished_ > 0; }
-  /// How many run that are no Jobs.
+  /// Number of running units that are no Jobs.
   int processing() const { return processing_; }
 
  private:

@@ -1,4 +1,4 @@
-// Sources that are not there, and the earlier runs' words for them that may stand in. Rules: dag/DESIGN.md.
+// Sources that are gone, and the records of earlier runs that may replace them. Rules: dag/DESIGN.md.
 #pragma once
 
 #include <cstdint>
@@ -13,38 +13,38 @@
 
 namespace pipeline {
 
-/// A file is not there, and what it counts by is known all the same: its pin says so.
+/// Detail of the failure for a missing file: its digest is known all the same, because it is pinned.
 struct PinnedDigest final : StatusDetail {
   explicit PinnedDigest(const Digest& counts_by) : digest(counts_by) {}
   Digest digest;
 };
 
-/// Something that a stage reads is not there, and what an earlier run wrote down of it stands in.
+/// A source that is gone, and that the record of an earlier run replaces.
 struct VanishedSource {
-  std::string missing;   // what is not there, and why
-  std::string recorded;  // which files those were, their digests, and the day, where it is known
+  std::string missing;   // the missing source, and why it is missing
+  std::string recorded;  // the recorded files, their digests, and the day, if it is known
 };
 
-/// The names and digests of a stage's files, as a manifest or the log has them.
+/// Names and digests of a stage's files, from a manifest or the log.
 using RecordedFiles = std::vector<std::pair<std::string, std::string>>;
 
-/// Whether what cannot be read may only be gone. False for what is there and is wrong.
+/// Returns whether an unreadable source may simply be gone. False: it is there and it is wrong.
 bool MayBeGone(const Status& missing);
 
-/// Whether `recorded` are the files that are wanted: the same names in the same order, where a pattern stands
-/// for all that it matches.
+/// Returns whether `recorded` are the wanted files: the same names in the same order, where a pattern
+/// stands for all names that it matches.
 bool AreThoseWanted(const std::vector<Facts::Files::Wanted>& wanted, const RecordedFiles& recorded);
 
-/// The name of a file that is there with other bytes than were recorded; empty where none is.
+/// Returns the name of an existing file with other bytes than recorded; empty: there is none.
 std::string ChangedOf(const std::vector<Facts::Files::Wanted>& wanted, const RecordedFiles& recorded);
 
-/// "ja.txt.xz, digest 0123…, read on 2026-01-31". `when`: milliseconds since 1970; 0 where nobody knows.
+/// Returns "ja.txt.xz, digest 0123…, read on 2026-01-31". `when`: milliseconds since 1970; 0: unknown.
 std::string Describe(const RecordedFiles& recorded, std::int64_t when);
 
-/// `node`, and all whose files or records go into what it makes without an artifact between.
+/// Returns `node` and all nodes whose files or records go into its output without an artifact between.
 std::set<int> RecordLine(const Graph& graph, int node);
 
-/// RecordLine of all stages that a run of `selection` is for.
+/// Returns the RecordLine of all stages that a run of `selection` is for.
 std::set<int> NeededNodes(const Graph& graph, const Selection& selection);
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// Pass 2 of a global shuffle: the rows of one split of many spills, in one order.
+// Second pass of a global shuffle: merges the rows of one split from many spills into one order.
 #pragma once
 
 #include <atomic>
@@ -15,44 +15,46 @@
 
 namespace pipeline {
 
-/// A spill's part of one split.
+/// The part of one split in one spill.
 struct SpillPart {
   std::string object;
   bool compressed = false;
   std::vector<SpillFrame> frames;
 };
 
-/// All spills of one split. `parts` are in the order of their partitions, which is the order of
-/// origins: a row's origin is its part and its place there.
+/// All spills of one split. `parts` are in the order of their partitions, which is the order of row
+/// origins: the origin of a row is its part and its position there.
 struct SpilledSplit {
   std::vector<SpillPart> parts;
-  std::vector<std::uint64_t> positions;  // of the first row of each bin; one more: of the end
-  std::vector<std::uint64_t> bytes;      // that loading a bin takes, about
+  std::vector<std::uint64_t> positions;  // of the first row of each bin, and one more for the end
+  std::vector<std::uint64_t> bytes;      // approximate memory for each loaded bin
   std::uint64_t records() const { return positions.back(); }
-  /// The bin that the row at `position` lies in.
+  /// Returns the bin of the row at `position`.
   std::uint32_t BinOf(std::uint64_t position) const;
 };
 
-/// What gathering costs; summed over all threads.
+/// The cost of merging, summed over all threads.
 struct GatherCounters {
   std::atomic<std::uint64_t> bytes_read{0};  // from spills
-  std::atomic<std::uint64_t> peak_bytes{0};  // held by any one Gather
+  std::atomic<std::uint64_t> peak_bytes{0};  // largest memory of one Gather
 };
 
-/// Gives rows by position. Forward only; one thread at a time. Holds a window, a range of hashes of
-/// all parts, of at most about `memory_bytes` (one larger row is held nevertheless), and merges it.
+/// Merges spills and gives rows by position. Forward only; one thread at a time. Holds and merges one
+/// window at a time, a range of hashes of all parts, of about `memory_bytes` at most (a single larger row
+/// is held nevertheless).
 class Gather {
  public:
-  /// All of these outlive it.
+  /// All arguments outlive the Gather.
   Gather(Store& artifact, const SpilledSplit& split, std::uint64_t memory_bytes, GatherCounters& counters,
          std::stop_token stop);
   ~Gather();
   Gather(const Gather&) = delete;
   Gather& operator=(const Gather&) = delete;
 
-  /// Calls `row` with the payloads at [begin, end), where `begin` is not before the last `end`.
-  /// What lies between is passed over, without reading where whole bins do. `until` is how far the
-  /// next calls will go on without a gap: what is loaded for one may serve them all.
+  /// Calls `row` with the payloads at [begin, end), where `begin` is not before the last `end`. Rows
+  /// between the last `end` and `begin` are skipped, and whole bins of them are not read. `until` is the
+  /// position that the next calls will reach without a gap, so that data loaded for one call can serve them
+  /// all.
   Status Copy(std::uint64_t begin, std::uint64_t end, std::uint64_t until,
               const std::function<Status(std::string_view payload)>& row);
 
@@ -91,8 +93,8 @@ class Gather {
   std::uint64_t held_ = 0;       // bytes of the window
   std::uint64_t rows_left_ = 0;  // of the window
   std::uint64_t position_ = 0;   // of the next row
-  std::uint64_t next_hash_ = 0;  // where the next window begins
-  std::uint64_t slice_ = 0;      // width of windows inside of one bin
+  std::uint64_t next_hash_ = 0;  // first hash of the next window
+  std::uint64_t slice_ = 0;      // width of windows inside one bin
   bool exhausted_ = false;       // the last window reached the greatest hash
 };
 

@@ -1,4 +1,4 @@
-// Rows that a Sink makes of what it is given, on their way to the Sink that files them.
+// Buffers rows that a Sink generates, and forwards them in batches to the Sink that stores them.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,8 @@
 
 namespace pipeline {
 
-/// What a MadeRows holds, beside one row: where its batches end depends on the rows alone.
+/// Bytes that a MadeRows holds, beside one row. A constant, so that the ends of its batches depend on the
+/// rows alone.
 inline constexpr std::size_t kMadeRowsBytes = 256 << 10;
 
 /// One thread at a time.
@@ -21,17 +22,17 @@ class MadeRows {
  public:
   explicit MadeRows(std::unique_ptr<Sink> sink) : sink_(std::move(sink)) {}
 
-  /// Where the payload of the next row is appended; Close ends it.
+  /// The caller appends the payload of the next row here; Close ends the row.
   std::string& open_row() { return rows_.payload.open_row(); }
   Status Close(const RecordHead& head, std::uint8_t split);
-  /// Sink::Commit, after the last row.
+  /// Calls Sink::Commit; comes after the last row.
   Result<PartitionOutput> Commit(const PartitionEnd& end, std::stop_token stop);
 
  private:
   Status HandOn();
 
   const std::unique_ptr<Sink> sink_;
-  Batch rows_;  // closed and not yet handed on
+  Batch rows_;  // closed and not yet forwarded
 };
 
 }  // namespace pipeline

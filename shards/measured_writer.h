@@ -1,4 +1,4 @@
-// Writes an object and measures it on the way: length, CRC-32C and digest.
+// Writes an object and measures it meanwhile: length, CRC-32C and digest.
 #pragma once
 
 #include <memory>
@@ -13,12 +13,12 @@
 
 namespace pipeline {
 
-/// One thread at a time. Destroyed uncommitted, the object never existed.
+/// One thread at a time. If it is destroyed uncommitted, the object never existed.
 class MeasuredWriter {
  public:
   static Result<std::unique_ptr<MeasuredWriter>> Create(Store& store, std::string name,
                                                         const Condition& condition);
-  /// Small pieces are gathered; large ones go straight through.
+  /// Small byte strings are buffered; large ones are written directly.
   Status Append(std::string_view bytes);
   Result<StoredObject> Commit(std::stop_token stop);
 

@@ -1,4 +1,4 @@
-// The keys that every stage which publishes shards has, and what they say.
+// The configuration keys of every stage that publishes shards, and the rules that they set.
 #pragma once
 
 #include <vector>
@@ -8,17 +8,17 @@
 
 namespace pipeline {
 
-/// Keys of the first pass among them; see StageType::piece_keys.
+/// The only one of these keys that affects the first pass; see StageType::piece_keys.
 inline constexpr std::string_view kShuffleKey = "shuffle";
 
-/// `shuffle`, `shards`, `hosts`, `equal`, `eval_batch`.
+/// Appends `shuffle`, `shards`, `hosts`, `equal`, `eval_batch`.
 void AppendShardKeys(std::vector<ConfigKey>& keys);
 
-/// Rules for those keys of `config`, with `auto` as TensorFlow Datasets chooses; names and description are
-/// the caller's.
+/// Returns the rules for those keys of `config`; `auto` is the choice of TensorFlow Datasets. The caller
+/// adds names and description.
 ShardRules ShardRulesOf(const Json& config, std::vector<std::string> splits);
 
-/// What a stage's `check` must refuse: numbers out of range, rules that contradict each other.
+/// For a stage's `check`: refuses numbers out of range, and rules that contradict each other.
 Status CheckShardKeys(const Json& config);
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// Whether the name of an object is one that a stage gives its shards: for ObjectNames (spec/registry.h).
+// Recognizes the names that a stage gives its shards: for ObjectNames (spec/registry.h).
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@ namespace pipeline {
 using NameShard =
     std::function<std::string(std::string_view split, std::uint32_t number, std::uint32_t count)>;
 
-/// True where `object` is what `name` gives for one of `splits` and some number of some count. The numbers
-/// stand in it as NNNNN-of-MMMMM, or are 0 of 1.
+/// Returns whether `object` is a result of `name` for one of `splits`, some number and some count. The name
+/// contains the numbers as NNNNN-of-MMMMM, or they are 0 of 1.
 bool IsShardName(std::string_view object, const std::vector<std::string>& splits, const NameShard& name);
 
-/// Whether `object` lies in no directory, begins and ends so, and has more between.
+/// Returns whether `object` is in no directory, begins with `begin`, ends with `end`, and has more between.
 bool IsLike(std::string_view object, std::string_view begin, std::string_view end);
 
 bool IsOneOf(std::string_view object, std::initializer_list<std::string_view> names);

@@ -1,4 +1,4 @@
-// How many shards a split has, and which rows of its order each one takes.
+// Computes the number of shards of a split, and the range of rows of each shard.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace pipeline {
 
-/// The split that a trainer's hosts share; the others are read whole.
+/// The split that a trainer's hosts divide among them; the others are read whole.
 inline constexpr std::string_view kTrainSplit = "train";
 
 struct ShardRange {
@@ -21,19 +21,19 @@ struct ShardRange {
 struct ShardRanges {
   std::uint32_t count = 1;
   std::uint64_t kept = 0;      // rows that belong to a shard
-  std::uint64_t left_out = 0;  // rows at the end that do not, for the sake of equal shards
+  std::uint64_t left_out = 0;  // rows at the end in no shard, so that all shards are equal
   ShardRange of(std::uint32_t shard) const;
 };
 
-/// What `rules` make of a split of so many rows and payload bytes; without rows it is one empty
-/// shard. kFailedPrecondition where `equal` would leave out every row, and as CheckEvalBatch.
+/// Applies `rules` to a split with this many rows and payload bytes; a split without rows is one empty
+/// shard. kFailedPrecondition: `equal` would leave out every row; also the error of CheckEvalBatch.
 Result<ShardRanges> RangesOf(const ShardRules& rules, std::string_view split, std::uint64_t records,
                              std::uint64_t bytes);
 
-/// kFailedPrecondition where a split but train has fewer rows than `eval_batch`.
+/// kFailedPrecondition: a split other than train has fewer rows than `eval_batch`.
 Status CheckEvalBatch(const ShardRules& rules, std::string_view split, std::uint64_t records);
 
-/// What a stage's `check` must refuse: rules that contradict each other.
+/// For a stage's `check`: refuses rules that contradict each other.
 Status CheckShardRules(const ShardRules& rules);
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// Writes a shard and, where its rules ask for one, the index beside it.
+// Writes a shard and, if its rules have one, the index beside it.
 #pragma once
 
 #include <cstdint>
@@ -14,25 +14,25 @@
 
 namespace pipeline {
 
-/// One thread at a time. Destroyed uncommitted, neither object ever existed.
+/// One thread at a time. If it is destroyed uncommitted, neither object ever existed.
 class ShardWriter {
  public:
   struct Names {
     std::string shard;
     std::string index;  // empty: none
   };
-  /// Of `rules` the index, whose numbers are summed also where none is published, and the form. Where
-  /// `encoded` is false the index has its entries, whatever the rules would have published.
+  /// Uses two members of `rules`: `index`, whose numbers are summed even if no index is published, and
+  /// `form`. `encoded` is false: the index has its plain entries, without ShardIndex::encode.
   static Result<std::unique_ptr<ShardWriter>> Create(
       Store& store, const Names& names, const ShardRules& rules,
       const std::function<Condition(const std::string& object)>& condition, bool encoded = true);
 
-  /// One row, with the numbers in front.
+  /// Appends one row, with the index numbers in front.
   Status Append(std::string_view payload);
-  /// So many rows, back to back, of a shard without an index or form.
+  /// Appends `count` rows, back to back, to a shard without an index or form.
   Status AppendRows(std::string_view rows, std::uint64_t count);
 
-  /// Commits the index first: a shard that can be seen has one.
+  /// Commits the index first, so that each visible shard has its index.
   Result<ShardOutput> Commit(const std::stop_token& stop);
 
  private:
@@ -44,11 +44,11 @@ class ShardWriter {
   std::function<std::string(std::string_view)> encode_;
   std::string entries_;       // all of them, for encode_
   std::uint64_t offset_ = 0;  // of the next row in the shard
-  ShardOutput output_;        // but for its objects
+  ShardOutput output_;        // without its objects
   std::string entry_, formed_;
 };
 
-/// What ShardWriter found when it wrote `index`: the sums of its numbers. kDataLoss where its length is not
+/// Returns the sums of the numbers in `index`, as ShardWriter computed them. kDataLoss: its length is not
 /// that of `records` entries.
 Result<std::vector<std::uint64_t>> SumIndex(std::string_view index, std::size_t numbers,
                                             std::uint64_t records);

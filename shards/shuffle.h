@@ -1,4 +1,4 @@
-// Pass 2 of a global shuffle: spills become shards. Pass 1 is shards/spill_sink.
+// Second pass of a global shuffle: spills become shards. The first pass is shards/spill_sink.
 #pragma once
 
 #include <memory>
@@ -12,15 +12,15 @@
 namespace pipeline {
 
 /// The order of a split is (hash, origin) over the rows of all spills; its shards are ranges of
-/// positions in that order. Nothing else decides about a byte: not the memory, not the groups.
+/// positions in that order. No byte depends on anything else: not on the memory, not on the groups.
 ///
-/// A group is a bucket, a range of bins of about a quarter of the memory: every shard whose first
-/// row lies in it. The last one reads on into the next buckets, so a row is read about once, and
-/// at most about twice, at any number of shards.
+/// A group belongs to a bucket, a range of bins of about a quarter of the memory: it has every shard
+/// whose first row is in the bucket. Its last shard may continue into the next buckets. So a row is
+/// read about once, and about twice at most, for any number of shards.
 class ShufflePublication : public Publication {
  public:
-  /// Reads the index of every spill. An error about one of them names it (records/piece.h). `rules` and
-  /// `artifact` are used later; the store must outlive the publication.
+  /// Reads the index of every spill. An error in a spill names it (records/piece.h). The result uses a copy
+  /// of `rules` and `artifact` itself, which must outlive it.
   static Result<std::unique_ptr<ShufflePublication>> Plan(const ShardRules& rules, Store& artifact,
                                                           std::vector<Piece> pieces);
 
@@ -33,11 +33,11 @@ class ShufflePublication : public Publication {
              std::uint64_t memory_bytes, std::stop_token stop) const override;
   Result<Sidecars> Describe(const std::vector<ShardOutput>& outputs) const override;
 
-  /// What all calls of Run have cost so far; the reading of indexes, too.
+  /// The cost of all calls of Run so far, and of reading the spill indexes.
   const GatherCounters& counters() const { return counters_; }
 
  private:
-  struct Place {  // of a shard
+  struct Place {  // position of a shard
     std::size_t split = 0;
     ShardRange range;
   };

@@ -1,4 +1,4 @@
-// Pass 1 of a global shuffle: a partition's payloads become one file in shuffled order.
+// First pass of a global shuffle: writes the payloads of a partition to one file in shuffled order.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +15,17 @@ inline constexpr std::string_view kSpillSuffix = ".spill";
 struct SpillRules {
   std::uint64_t seed = 0;
   bool compress = false;
-  std::uint64_t most_bytes = 0;  // of payloads in one file; 0: any number
+  std::uint64_t most_bytes = 0;  // payload bytes that close a file; 0: no limit
 };
 
-/// Of the records of a partition whose spill files have these digests, in the order in which they were made.
+/// Returns the digest of the records of a partition. `parts` are the digests of its spill files in the
+/// order in which they were made.
 Digest SpillsDigest(const std::vector<Digest>& parts);
 
-/// Takes the payload, heads and split of its partition's batches and commits IIII-PPPPP.spill
-/// (formats/spill_file.md). Holds the whole partition: its payloads and about 50 bytes a record.
-/// Sorting and writing happen in Commit, on the closing thread. With `most_bytes` it holds no more than that:
-/// what is full is written at once, as IIII-PPPPP.N.spill, N from 1.
+/// Takes the payload, heads and split of the batches of a partition and commits IIII-PPPPP.spill
+/// (formats/spill_file.md). Holds the whole partition: its payloads and about 50 bytes per record. Commit
+/// sorts and writes, on the closing thread. With `most_bytes`: a file with that many payload bytes is
+/// written at once, as IIII-PPPPP.N.spill, N from 1, and its memory is freed.
 std::unique_ptr<Sink> NewSpillSink(Store& artifact, PartitionId id, const SpillRules& rules);
 
 }  // namespace pipeline

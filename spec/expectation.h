@@ -1,4 +1,4 @@
-// The key `expect` of a stage: bounds on what it did to its records.
+// The key `expect` of a stage: bounds on numbers that the stage counts.
 #pragma once
 
 #include <string>
@@ -12,25 +12,25 @@
 
 namespace pipeline {
 
-/// A bound on what a stage did to its records, judged over the whole artifact.
+/// A bound on a metric of a stage, checked over the whole artifact.
 struct Expectation {
-  std::string metric;  // one of MetricsOf the stage's type; with `is_reason` the name of one of its reasons
+  std::string metric;  // from MetricsOf() of the stage's type; with `is_reason` a name of a reason
   double low = 0;
   double high = 0;
   bool is_reason = false;
 };
 
-/// Whether stages of this type count what they do: the others have neither records nor an `expect`.
+/// Returns whether stages of this type count anything. The others have neither records nor an `expect`.
 bool IsCounted(const StageType& type);
 
-/// What `expect` may bound of a stage of this type, beside `reasons`: kMetrics, `dropped` where it drops
-/// records, and its own.
+/// Returns the metrics that `expect` may bound for this type, in addition to `reasons`: kMetrics, `dropped`
+/// if the type drops records, and the type's own.
 std::vector<FileKey> MetricsOf(const StageType& type);
 
-/// Those of its reasons that are counted of records or documents, and so have a share.
+/// Returns the reasons that count records or documents, and so have a share.
 std::vector<const Reason*> ReasonsWithShare(const StageType& type);
 
-/// Reads the value of `expect`; what is wrong with it goes to `mistakes`. `stage` begins the messages.
+/// Reads the value of `expect` and adds its mistakes to `mistakes`. `stage` begins the messages.
 std::vector<Expectation> ReadExpectations(const YamlNode& node, const StageType& type, std::string_view stage,
                                           std::vector<Mistake>& mistakes);
 

@@ -1,5 +1,5 @@
-// The keys of a pipeline file that do not belong to a stage type: one table for the parser, the
-// JSON Schema and the reference page.
+// Keys of a pipeline file that belong to no stage type: one table for the parser, the JSON Schema and the
+// reference page.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace pipeline {
 
-/// The version of the pipeline file that this program reads, as `pipe:` gives it.
+/// The version of the pipeline file that this program reads, the value of `pipe:`.
 inline constexpr int kFileVersion = 1;
 
 struct FileKey {
@@ -29,14 +29,14 @@ inline constexpr std::array<FileKey, 6> kFileKeys = {{
     {"stages", true, "The stages by name, each with its `type` and keys."},
 }};
 
-/// Metrics that `expect` puts bounds on, of every stage; a type may have more.
+/// Metrics of every stage that `expect` may bound. A type may have more.
 inline constexpr std::array<FileKey, 3> kMetrics = {{
     {"kept_ratio", false, "Records that the stage gave per record that it took."},
     {"records", false, "Records that the stage gave."},
     {"bytes", false, "Bytes of text that the stage gave; a size such as 64MiB."},
 }};
 
-/// The metric of stages that have reasons for which records are gone.
+/// The metric of stages that have reasons for dropping records.
 inline constexpr FileKey kDroppedMetric = {
     "dropped", false,
     "Share of the records that the stage took in which it did not pass on, for any reason."};
@@ -53,12 +53,12 @@ const std::vector<ConfigKey>& LimitKeys();
 /// Keys that every stage has or may have, besides those of its type.
 const std::vector<ConfigKey>& StageKeys();
 
-/// A map from ports to stages, for stages whose type has ports.
+/// A map from named inputs to stages, for stages whose type has named inputs.
 inline constexpr FileKey kInputsKey = {
     "inputs", false,
     "The same as the keys of the ports: `inputs: { tokenizer: words }` is `tokenizer: words`."};
 
-/// A map from metrics to [low, high]: not a ValueType, and so not in StageKeys().
+/// A map from metrics to [low, high]. It is not a ValueType, and so not in StageKeys().
 inline constexpr FileKey kExpectKey = {
     "expect", false,
     "Bounds `metric: [low, high]` on the whole artifact; outside them the run fails before it is published."};

@@ -1,4 +1,4 @@
-// A value of the pipeline file whose shape is not ours to judge: a map that a plugin or a trainer reads.
+// A value of the pipeline file in any shape: a map that a plugin or a trainer reads and checks.
 #pragma once
 
 #include "base/json.h"
@@ -6,8 +6,8 @@
 
 namespace pipeline {
 
-/// As YAML's core schema reads it: plain `true`, `1` and `1e3` are what they look like, what stands in quotes
-/// is a text. A whole number that does not fit 64 bits is a text, too.
+/// Reads a value by YAML's core schema: plain `true`, `1` and `1e3` get their types, quoted text is a text.
+/// A whole number that does not fit 64 bits is a text, too.
 Json FreeValue(const YamlNode& node);
 
 }  // namespace pipeline

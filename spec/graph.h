@@ -1,4 +1,4 @@
-// What exists: the stages of a file and who reads whom.
+// The graph of a pipeline file: its stages and which stage reads which.
 #pragma once
 
 #include <cstddef>
@@ -10,44 +10,43 @@
 
 namespace pipeline {
 
-/// What stands at one of a stage's ports.
+/// The artifact or file at one named input of a stage.
 struct PortEdge {
   const Port* port = nullptr;  // of the reader's type
-  std::string name;            // of the port; NAME[0], NAME[1] … where it takes many
+  std::string name;            // of the input; NAME[0], NAME[1] … if it takes many
   int node = -1;               // the stage that makes it; -1: a file
-  std::string file;            // its path; empty where a stage makes it
+  std::string file;            // its path; empty: a stage makes it
 };
 
-/// A stage in its place. Stages are positions in Graph::nodes().
+/// A stage and its edges. A stage is identified by its position in Graph::nodes().
 struct Node {
   const StageSpec* spec = nullptr;  // owned by the PipelineSpec
   int input = -1;                   // -1: none
-  std::vector<PortEdge> ports;      // in the order of the type's table, with what is inherited
-  std::vector<int> readers;         // of `input`, in the order of the file
-  std::vector<int> port_readers;    // who have it at a port; the same stage at most once
-  Schema in;                        // columns that arrive
-  Schema out;                       // columns that leave
+  std::vector<PortEdge> ports;      // in the order of the type's table, with inherited ones
+  std::vector<int> readers;         // stages that have this one as `input`, in the order of the file
+  std::vector<int> port_readers;    // stages that have this one at a named input, each at most once
+  Schema in;                        // columns of the incoming records
+  Schema out;                       // columns of the outgoing records
 };
 
 /// Immutable; refers to the PipelineSpec it was built from.
 class Graph {
  public:
-  /// Adds to `mistakes`: unknown inputs, cycles (naming the stages along it), flows and ports that do not
-  /// fit, missing columns (naming both stages), and what the types' own checks find. A stage whose type
-  /// is null or whose configuration is null is not judged, nor are the columns after it. The result
-  /// is whole only when it added none. `registry`, where given, is asked for a stage to put between
-  /// two that do not fit.
+  /// Adds to `mistakes`: unknown inputs, cycles (naming the stages along them), flows and named inputs that
+  /// do not fit, missing columns (naming both stages), and the findings of the types' own checks. A stage
+  /// with a null type or a null configuration is not checked, nor are the columns after it. The result is
+  /// valid only if no mistake was added. `registry` may be null; otherwise messages suggest a stage that
+  /// fits between two that do not.
   static Graph Build(const std::vector<StageSpec>& stages, std::vector<Mistake>& mistakes,
                      const Registry* registry = nullptr);
 
-  /// Inputs before readers; among equals, in the order of the file.
+  /// Inputs come before readers; among equals, the order of the file decides.
   const std::vector<Node>& nodes() const { return nodes_; }
-  /// -1 where no stage has that name.
+  /// Returns -1 if no stage has that name.
   int Find(std::string_view stage) const;
-  /// The stages that the stage at `node` is made from by way of `input`, itself last, from the beginning
-  /// of the line.
+  /// Returns the stages on the way to `node` along `input`: from the first stage to `node` itself.
   std::vector<int> Lineage(int node) const;
-  /// True when `stage` is `node` itself or anything that it is made from, ports included.
+  /// Returns whether `stage` is `node` itself or any stage that `node` is made from, named inputs included.
   bool MadeFrom(int node, int stage) const;
 
  private:

@@ -1,4 +1,4 @@
-// A graph as text for Graphviz and for Mermaid: stages with their types, edges with what flows.
+// Draws a graph as text for Graphviz and for Mermaid: stages with their types, edges with their flow.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace pipeline {
 /// configuration are left out: they may be secret.
 std::string ToDot(const Graph& graph, std::string_view name);
 
-/// The same as a Mermaid flowchart.
+/// Draws the same as a Mermaid flowchart.
 std::string ToMermaid(const Graph& graph, std::string_view name);
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// What is wrong in a pipeline file, and where.
+// A mistake in a pipeline file, with its position.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace pipeline {
 
-/// Counted from 1, columns in characters; 0 where the mistake has no place in the file (a --set on
-/// the command line).
+/// Line and column count from 1, columns in characters. 0: the mistake is not in the file but in a --set on
+/// the command line.
 struct FilePosition {
   int line = 0;
   int column = 0;
@@ -24,13 +24,13 @@ struct Mistake {
   bool operator==(const Mistake&) const = default;
 };
 
-/// "FILE:LINE:COLUMN: message", or "FILE: message" without a position.
+/// Returns "FILE:LINE:COLUMN: message", or "FILE: message" without a position.
 std::string ToString(const Mistake& mistake, std::string_view file);
 
-/// "; did you mean 'X'?" for the candidate that `word` was probably meant to be, else empty.
+/// Returns "; did you mean 'X'?" for the candidate that `word` probably means; empty: there is none.
 template <class Range>
 std::string DidYouMean(std::string_view word, const Range& candidates) {
-  constexpr std::size_t kLongestWord = 64;  // the distance of long texts is slow and means nothing
+  constexpr std::size_t kLongestWord = 64;  // edit distances of long texts are slow and useless
   if (word.size() > kLongestWord) return {};
   std::vector<std::string_view> words;
   for (std::string_view candidate : candidates)

@@ -1,5 +1,5 @@
-// The quote that makes a text no YAML. A parser notices it where the text ends or where another quote
-// comes, perhaps many lines below.
+// Finds the quote that makes a text invalid YAML. A parser notices it only at the end of the text or at
+// another quote, perhaps many lines below.
 #pragma once
 
 #include <cstddef>
@@ -9,14 +9,14 @@
 namespace pipeline {
 
 struct OpenQuote {
-  std::size_t opens = 0;  // offset of the quote
+  std::size_t opens = 0;  // offset of the opening quote
   std::optional<std::size_t>
-      closes;  // of the one that the parser takes for its end; absent where there is none
+      closes;  // offset of the quote that the parser takes for its end; absent: there is none
 };
 
-/// The first quoted scalar of `text` that has no end, or behind whose end stands what may not stand there.
-/// The first is a mistake wherever it is found; the second tells why a parser refused the text, not whether
-/// it must.
+/// Finds the first quoted scalar of `text` that is not closed, or that invalid text follows. The first case
+/// is a mistake in any text. The second explains why a parser refused the text; it does not prove a
+/// mistake.
 std::optional<OpenQuote> FindOpenQuote(std::string_view text);
 
 }  // namespace pipeline

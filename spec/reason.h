@@ -1,5 +1,5 @@
-// What stages count under a name of its own, beside records and bytes: what it is counted of, and whether the
-// records are gone.
+// Reasons: named counters of a stage, beside records and bytes. A reason names the counted things and says
+// whether those records are gone.
 #pragma once
 
 #include <cstdint>
@@ -11,49 +11,50 @@
 
 namespace pipeline {
 
-/// A name in StageCounts::reasons.
+/// Describes a name in StageCounts::reasons.
 struct Reason {
   enum class Of : std::uint8_t {
-    kRecords,    // that the stage took in: of a stage that reads rows, rows
-    kLookedAt,   // the same, and those outside of a `subset`, which it passes over
-    kDocuments,  // that it took in
-    kOther,      // something that has no share of those: ids, files, lines of a row
+    kRecords,    // records that the stage took in; for a stage that reads tables, rows
+    kLookedAt,   // the same, and also records outside of a `subset`, which the stage skips
+    kDocuments,  // documents that the stage took in
+    kOther,      // anything else, which has no share of them: ids, files, lines of a row
   };
   enum class Fate : std::uint8_t {
     kStays,    // the record went on, perhaps changed
-    kDropped,  // it did not
-    kNotMeant  // it was looked at and is not of the part of the corpus that is wanted
+    kDropped,  // the record is gone
+    kNotMeant  // the record was read and is outside of the wanted part of the corpus
   };
 
-  std::string name;       // snake_case; ends in '*' where it stands for all names that begin so
+  std::string name;       // snake_case; 'NAME*' stands for all names that begin with NAME
   std::string_view help;  // one sentence
   Of of = Of::kRecords;
   Fate fate = Fate::kStays;
 };
 
-/// A record that is gone for it.
+/// Makes a reason for records that are dropped.
 inline Reason Drop(std::string name, std::string_view help) {
   return {std::move(name), help, Reason::Of::kRecords, Reason::Fate::kDropped};
 }
-/// One that counts something else than records or documents.
+/// Makes a reason that counts neither records nor documents.
 inline Reason Tally(std::string name, std::string_view help) {
   return {std::move(name), help, Reason::Of::kOther, Reason::Fate::kStays};
 }
 
-/// Null where none of them is called so.
+/// Returns null if none of them matches `name`.
 const Reason* FindReason(const std::vector<Reason>& reasons, std::string_view name);
 
-/// The records that a stage with these reasons took in, without those that were not meant.
+/// Returns the number of records that a stage with these reasons took in, without those of Fate::kNotMeant.
 std::uint64_t RecordsTaken(const std::vector<Reason>& reasons, const StageCounts& counts);
 
-/// How many of them were counted under the reason, which may be Of::kRecords or kLookedAt: of the latter it
-/// is as many as there are among all, in proportion.
+/// Returns how many of RecordsTaken() were counted under `reason`, which is Of::kRecords or kLookedAt. A
+/// count of kLookedAt is scaled down by the part of RecordsTaken() in all records.
 double RecordsCounted(const std::vector<Reason>& reasons, const StageCounts& counts, const Reason& reason);
 
-/// How many of them did not go on. One that was counted under two reasons counts twice.
+/// Returns how many of RecordsTaken() were dropped. A record that was counted under two reasons counts
+/// twice.
 double RecordsDropped(const std::vector<Reason>& reasons, const StageCounts& counts);
 
-/// The first name in `counts` that is not among `reasons`; empty where there is none.
+/// Returns the first name in `counts` that matches none of `reasons`; empty: there is none.
 std::string_view UndeclaredReason(const std::vector<Reason>& reasons, const StageCounts& counts);
 
 }  // namespace pipeline

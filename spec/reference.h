@@ -1,4 +1,4 @@
-// The pipeline file described from the tables that its parser uses, for people and for editors.
+// Descriptions of the pipeline file for people and for editors, made from the tables that its parser uses.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace pipeline {
 
-/// The reference page, in Markdown.
+/// Returns the reference page, in Markdown.
 std::string ReferenceMarkdown(const Registry& registry);
 
-/// JSON Schema (draft 2020-12) of the file as an editor reads it: before variables are replaced. It
-/// accepts whatever the parser accepts; names, inputs, flows and sums are the parser's alone.
+/// Returns a JSON Schema (draft 2020-12) of the file before variables are replaced, as an editor reads it.
+/// It accepts whatever the parser accepts; only the parser checks names, inputs, flows and sums.
 Json PipelineSchema(const Registry& registry);
 
 }  // namespace pipeline

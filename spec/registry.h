@@ -1,4 +1,4 @@
-// The kinds of stages that this program knows, as explicit tables: nothing registers itself.
+// Tables of the stage types that this program knows. No type registers itself.
 #pragma once
 
 #include <cstdint>
@@ -27,86 +27,89 @@
 
 namespace pipeline {
 
-/// What flows along an edge of the graph.
+/// The kind of data on an edge of the graph.
 enum class Flow : std::uint8_t {
-  kFiles,     // whole files: what a Source opens
+  kFiles,     // whole files, which a Source opens
   kRecords,   // batches of records
-  kArtifact,  // whole artifacts: what a Job or a publishing Sink left
-  kNothing,   // no input; the end of a line: a published artifact that no stage reads
+  kArtifact,  // whole artifacts, from a Job or a publishing Sink
+  kNothing,   // no input; as output: a published artifact that no stage reads
 };
 
-/// An artifact, or a file of the user's, that a stage reads as a whole beside its records.
+/// An artifact, or a file of the user, that a stage reads as a whole, beside its records.
 struct ArtifactInput {
   std::shared_ptr<Store> directory;
-  std::string file;   // in `directory`, where the user named a file; empty for the artifact of a stage
-  Json facts;         // what the stage that made it says about it in its manifest; null for a file
-  std::string uri{};  // of `directory`, as a person writes it, perhaps relative
-  /// Of a port for records: the partitions in `directory`, by id; their columns are those that come in.
+  std::string file;   // in `directory`: the file that the user named; empty: an artifact
+  Json facts;         // from the manifest of the artifact; null for a file
+  std::string uri{};  // of `directory`, as the user wrote it, perhaps relative
+  /// Named input of records only: the partition outputs in `directory`, by id. They have the columns of the
+  /// incoming records.
   std::vector<Piece> pieces{};
 };
 
-/// Where a stage takes an artifact beside `input`: a key of the stage whose value names another stage.
+/// A named input: a key, beside `input`, whose value names the stage that makes an artifact.
 struct Port {
   std::string_view name;
   bool or_file = false;  // the value may also be the path of a file
   bool required = true;
   std::string_view help = {};
-  /// Left out, it is what the nearest stage before on the line has at its port of this name.
+  /// If the key is left out: the stage uses the input of this name of the nearest stage before it.
   bool inherited = false;
-  /// kArtifact, or kRecords: then what the stage gives is kept, and taken once all of it stands.
+  /// kArtifact, or kRecords. With kRecords the given stage's records are kept, and read once all of them
+  /// exist.
   Flow takes = Flow::kArtifact;
-  bool many = false;  // its value may be a list; without `inherited`, and no files
+  bool many = false;  // the value may be a list; not with `inherited` or `or_file`
 };
 
-/// A file that is read where it lies, or while it arrives: a path, or the URL of one that is elsewhere.
+/// A file that is read in place or while it is downloaded: a path or a URL.
 struct LocalInput {
   std::string path;
   std::string name;
-  /// What its bytes must be, as base/checksum.h reads it: then it counts by that, wherever it lies. Empty:
-  /// nobody said.
+  /// Expected checksum, in the syntax of base/checksum.h. It identifies the file, wherever the file is.
+  /// Empty: no checksum is known.
   std::string checksum = {};
   std::vector<std::string> mirrors = {};  // other addresses of the same bytes; with a checksum only
-  int connections = 0;                    // to its server at once; 0: as many as are usual there
-  std::uint64_t rate = 0;                 // bytes a second, with all others of this rate together; 0: any
-  std::uint64_t least_rate = 4096;        // bytes a second of one transfer, below which another is tried
-  int stall = 60;     // seconds over which that is measured, and a silent transfer is kept
-  int silence = 900;  // seconds without a byte from anybody, after which it is given up
-  /// Only its beginning is read, so that nothing can be held to the checksum of the whole.
+  int connections = 0;                    // simultaneous, to one server; 0: the usual number for that server
+  std::uint64_t rate = 0;           // bytes per second, shared by all inputs of the same rate; 0: no limit
+  std::uint64_t least_rate = 4096;  // bytes per second; a slower transfer is given up and another tried
+  int stall = 60;     // seconds over which `least_rate` is measured; also the longest silence of one transfer
+  int silence = 900;  // seconds without a byte from any server, after which the download fails
+  /// Only the beginning is read, so the checksum of the whole file cannot be checked.
   bool in_part = false;
-  /// The path stands for all objects of a bucket that it describes; whoever can ask the bucket finds them.
+  /// `path` is a pattern that stands for all matching objects of a bucket. A caller that can list the
+  /// bucket expands it.
   bool is_pattern = false;
 };
 
-/// A file that no stage makes and that a configuration names or implies, such as a dictionary.
+/// A file that the configuration names or implies and no stage makes, such as a dictionary.
 struct StageFile {
   std::string name;  // for people, e.g. "dictionary ipadic/sys.dic"; unique in the stage
   std::string path;
-  /// Comes with the machine: another one is reported and not acted on, like another library.
+  /// Belongs to the machine: a change is reported and causes no new run, as for libraries.
   bool of_machine = false;
 };
 
-/// A number that `expect` may bound, besides those that every stage has.
+/// A number that `expect` may bound, in addition to those of every stage.
 struct Metric {
   std::string_view name;
   std::string_view help;                            // one sentence
   std::function<double(const StageCounts&)> value;  // of the stage, over the whole artifact
 };
 
-/// What is known of an artifact before the stage that makes it has run.
+/// Facts that are known about an artifact before its stage runs.
 struct Promise {
-  std::string_view port;   // of its reader
+  std::string_view port;   // the named input of the reader
   std::string_view maker;  // type of the stage that makes it
   const Json& config;      // of that stage
-  const Schema& schema;    // of the records that come in there
-  Json facts;              // as StageType::promises gives them; an empty object where nothing is known
+  const Schema& schema;    // of the records that the maker reads
+  Json facts;              // from StageType::promises; an empty object: nothing is known
 };
 
-/// What a stage is made from.
+/// Arguments of a stage factory.
 struct StageContext {
   std::string name;  // of the stage, for messages
   Json config;       // every key with its default filled in
-  Schema schema;     // of the records that come in
-  /// By the name of the port; NAME[0], NAME[1] … of one that takes many.
+  Schema schema;     // of the incoming records
+  /// By name of the input; NAME[0], NAME[1] … for an input that takes many.
   std::map<std::string, ArtifactInput, std::less<>> artifacts = {};
 };
 
@@ -117,14 +120,16 @@ using SinkFactory = std::function<Result<std::unique_ptr<SinkStage>>(const Stage
 using GatherFactory = std::function<Result<std::unique_ptr<GatherStage>>(const StageContext&)>;
 using JobFactory = std::function<Result<std::unique_ptr<JobStage>>(const StageContext&)>;
 
-/// How a stage that publishes names objects, relative to the place of its artifact. `splits` are those of the
-/// records that come in.
+/// Names of a stage's published objects, relative to the location of its artifact. `splits` are those of
+/// the incoming records.
 struct ObjectNames {
   using Test = std::function<bool(const Json& config, const std::vector<std::string>& splits,
                                   std::string_view object)>;
-  /// Whether a name has exactly the form of one of its own, whatever the number of shards. Empty: of none.
+  /// Returns whether `object` has exactly the form of the stage's own names, for any number of shards.
+  /// Empty: no name has.
   Test own = {};
-  /// Whether a pattern of names by which others read the artifact takes it in. Empty: they read by none.
+  /// Returns whether `object` matches a pattern by which other programs find the artifact's objects. Empty:
+  /// they use no pattern.
   Test read = {};
 };
 
@@ -133,63 +138,64 @@ struct StageType {
   std::uint32_t version = 1;  // raised whenever the same input would give other bytes
   std::string_view help;      // one sentence
   std::vector<ConfigKey> keys;
-  Flow takes = Flow::kRecords;  // of the key `input`; kNothing: the stage has no input
+  Flow takes = Flow::kRecords;  // through the key `input`; kNothing: the stage has no input
   Flow gives = Flow::kRecords;
   bool publishes = false;                    // takes the key `out`
-  bool out_optional = false;                 // of a Job: without `out` it lies in the work directory
-  std::vector<std::string_view> reads = {};  // columns that must arrive
-  std::vector<Port> ports = {};              // one without `input` whose ports take records has their columns
-  /// Keys of a Sink that its first pass reads; the others have a say in the second pass only.
+  bool out_optional = false;                 // Job only: without `out` the artifact is in the work directory
+  std::vector<std::string_view> reads = {};  // columns that the input must have
+  std::vector<Port> ports = {};  // a stage without `input` has the columns of its named inputs of records
+  /// Sink only: the keys that affect the first pass. All others affect the second pass alone.
   std::vector<std::string_view> piece_keys = {};
-  /// Versions of the libraries that have a say in the bytes, e.g. {"icu", "72.1"}.
+  /// Versions of the libraries that affect the bytes, e.g. {"icu", "72.1"}.
   std::map<std::string, std::string> libraries = {};
-  /// Checks what the table cannot say and turns the schema that comes in into the one that goes
-  /// out. An error is shown at the stage's position; empty where the schema stays as it is.
+  /// Checks rules that the table of keys cannot express, and turns the incoming schema into the outgoing
+  /// one. An error is shown at the stage's position. Empty: no rules, and the schema stays as it is.
   std::function<Status(const Json& config, Schema& schema)> check = {};
-  /// Whether the keys fit the ports that something stands at; one that takes many comes as often. Empty: they
-  /// always do.
+  /// Checks the keys against the connected named inputs; an input that takes many appears once per
+  /// connection. Empty: always valid.
   std::function<Status(const Json& config, const std::vector<std::string_view>& ports)> check_ports = {};
-  /// What the facts in its artifact's manifest will say, as far as that is known before it runs; `schema` is
-  /// that of the records that come in. Empty: nothing is.
+  /// Returns the facts of the artifact's manifest that are known before the stage runs. `schema` is that of
+  /// the incoming records. Empty: none are known.
   std::function<Json(const Json& config, const Schema& schema)> promises = {};
-  /// Whether it can use what will stand at one of its ports: asked before hours are spent on making that.
-  /// Empty: whatever it is.
+  /// Checks whether the stage can use the artifact at one of its named inputs, before hours are spent on
+  /// making it. Empty: it can use any artifact.
   std::function<Status(const Json& config, const Schema& schema, const Promise& promise)> check_promised = {};
-  /// Of a Source: whether it can read files of these names; asked before a run starts anything. Empty: of
-  /// any.
+  /// Source only: checks whether it can read files of these names, before a run starts anything. Empty: it
+  /// can read any file.
   std::function<Status(const Json& config, const std::vector<std::string>& files)> check_inputs = {};
-  /// Of a Source: what it takes from the name of each file, which enters the recipe. Empty, or nothing given:
-  /// files may have any names.
+  /// Source only: returns the values that it takes from the name of each file; they enter the recipe.
+  /// Empty, or an empty result: file names do not matter.
   std::function<std::vector<std::string>(const Json& config, const std::vector<std::string>& files)>
       taken_from_names = {};
-  /// Whether this machine has what the stage needs beside its inputs; asked before a run starts anything.
-  /// Empty: nothing is needed.
+  /// Checks that this machine has everything that the stage needs beside its inputs, before a run starts
+  /// anything. Empty: the stage needs nothing.
   std::function<Status(const Json& config)> prepare = {};
-  /// Asked in its place where nothing is going to run: `about` has the file and what makes the inputs. Empty:
-  /// as `prepare`.
+  /// Replaces `prepare` in a dry run. `about` has the pipeline file and the stages that make the inputs.
+  /// Empty: `prepare` is called.
   std::function<Status(const Json& config, const Json& about)> prepare_dry_run = {};
-  /// Where below `out` the artifact lies, e.g. "NAME/VERSION"; empty means `out` itself.
+  /// Directory of the artifact below `out`, e.g. "NAME/VERSION". Empty: `out` itself.
   std::function<std::string(const Json& config)> place = {};
-  /// The artifact lies in OUT/runs/STAGE-RECIPE16 instead: what is asked for differently has a place of its
-  /// own and takes nothing away, and `out` may be shared.
+  /// The artifact is in OUT/runs/STAGE-RECIPE16 instead: each recipe has its own location and replaces no
+  /// other, and stages may share `out`.
   bool place_of_recipe = false;
-  /// The files whose digests enter the recipe; empty where there are none.
+  /// Files whose digests enter the recipe. Empty: none.
   std::function<Result<std::vector<StageFile>>(const Json& config)> files = {};
   ObjectNames names = {};
-  /// True where the same input may give other bytes; empty: never. What is made again behind it is not taken
-  /// for what was there before.
+  /// Returns whether the same input may give other bytes. Everything downstream of such a stage is made
+  /// again when it runs again. Empty: the stage always gives the same bytes.
   std::function<bool(const Json& config)> varies = {};
-  /// Bytes of memory that its model takes, whatever the number of threads; empty for none.
+  /// Bytes of memory for the stage's model, independent of the number of threads. Empty: none.
   std::function<std::uint64_t(const Json& config)> model_memory = {};
-  /// Of a Sink: what its partition_memory (records/sink.h) will say, asked while what it takes is still to be
-  /// made; empty where that is no more than two bytes for each of text.
+  /// Sink only: estimates partition_memory (records/sink.h) while the Sink's inputs do not exist yet.
+  /// Empty: 2 bytes per byte of text.
   std::function<std::uint64_t(const Json& config, std::uint64_t text_bytes)> partition_memory = {};
-  /// For the forecast: about how many bytes a Sink publishes of so much text; empty: a little more than that.
+  /// For the forecast: approximate number of bytes that a Sink publishes for `text_bytes` of text. Empty:
+  /// slightly more than `text_bytes`.
   std::function<std::uint64_t(const Json& config, std::uint64_t text_bytes)> published_bytes = {};
-  bool pieces_as_published = false;  // what its first pass leaves is about as much
+  bool pieces_as_published = false;  // partition outputs take about published_bytes, too
   std::vector<Metric> metrics = {};
-  std::vector<Reason> reasons = {};  // every name that it may count under
-  /// The files that a stage without records gives: no unit makes them.
+  std::vector<Reason> reasons = {};  // every reason that the stage may count
+  /// The files that a stage without records gives. No unit makes them.
   std::function<Result<std::vector<LocalInput>>(const Json& config)> local_inputs = {};
 
   std::variant<SourceFactory, TransformFactory, ReaderFactory, SinkFactory, GatherFactory, JobFactory> make;
@@ -202,14 +208,14 @@ struct StageType {
   bool is_job() const { return std::holds_alternative<JobFactory>(make); }
 };
 
-/// Comes between `out` and STAGE-RECIPE16 for StageType::place_of_recipe.
+/// Directory between `out` and STAGE-RECIPE16 for StageType::place_of_recipe.
 inline constexpr std::string_view kRunPlace = "runs/";
 
 /// Immutable once built; outlives everything made from it.
 class Registry {
  public:
   explicit Registry(std::vector<StageType> types) : types_(std::move(types)) {}
-  /// Null where no stage has that name.
+  /// Returns null if no stage type has that name.
   const StageType* Find(std::string_view name) const {
     for (const StageType& type : types_)
       if (type.name == name) return &type;

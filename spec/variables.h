@@ -1,4 +1,4 @@
-// ${name} and ${env:NAME} in the values of a pipeline file.
+// Replaces ${name} and ${env:NAME} in the values of a pipeline file.
 #pragma once
 
 #include <map>
@@ -12,27 +12,28 @@
 
 namespace pipeline {
 
-/// The variables of one file. "${name}" stands for the text of a variable, "${env:NAME}" for one of
-/// the environment that the file lists under `env:`, "$${" for "${" itself. A variable may use
-/// others. A value that is made with one is text without quotes: its key decides what it means.
+/// The variables of one file. "${name}" stands for the text of a variable, "${env:NAME}" for an environment
+/// variable that the file lists under `env:`, "$${" for "${" itself. A variable may use others. A value
+/// that contains a variable is unquoted text: its key decides its meaning.
 class Variables {
  public:
-  /// Resolves every variable; what is wrong goes to `mistakes`, once. `vars` and `env` are the
-  /// values of these keys, null where the file has none; `overrides` are the --set NAME=V.
+  /// Resolves every variable and adds each mistake once to `mistakes`. `vars` and `env` are the values of
+  /// these keys, null if the file has none; `overrides` are the --set NAME=V.
   Variables(const YamlNode* vars, const YamlNode* env, const ParseOptions& options,
             const std::vector<std::pair<std::string, std::string>>& overrides,
             std::vector<Mistake>& mistakes);
 
-  /// Replaces in `node` and all below it; keys of maps stay as they are.
+  /// Replaces the variables in `node` and everything below it. Keys of maps stay as they are.
   void Expand(YamlNode& node);
 
-  /// Variables that nothing used so far.
+  /// Returns a mistake for each variable that nothing has used so far.
   std::vector<Mistake> Unused() const;
 
-  /// What each variable stands for; `env:NAME` of the environment, where it was asked.
+  /// Returns the values of the variables; `env:NAME` is an environment variable, included only if it was
+  /// used.
   std::map<std::string, std::string> Texts() const;
 
-  /// `message` with every secret it holds replaced by its reference: for texts that others wrote.
+  /// Returns `message` with every secret in it replaced by its reference, for texts from other programs.
   std::string WithoutSecrets(std::string message) const;
 
  private:
@@ -42,7 +43,7 @@ class Variables {
     enum class State { kNew, kResolving, kDone } state = State::kNew;
     bool used = false;
   };
-  /// What a reference stands for; null after reporting why it stands for nothing.
+  /// Returns the value of a reference; null: it has none, and the mistake is reported.
   const YamlNode* Resolve(std::string_view reference, FilePosition at);
   const YamlNode* ResolveVariable(std::string_view name, FilePosition at);
   const YamlNode* ResolveEnvironment(std::string_view name, FilePosition at);
@@ -54,8 +55,8 @@ class Variables {
   const ParseOptions& options_;
   std::vector<Mistake>& mistakes_;
   std::map<std::string, Variable, std::less<>> variables_;
-  std::map<std::string, std::optional<YamlNode>, std::less<>> environment_;  // listed; a value once asked
-  std::vector<std::string_view> resolving_;  // the chain of variables that led here
+  std::map<std::string, std::optional<YamlNode>, std::less<>> environment_;  // listed; once read: a value
+  std::vector<std::string_view> resolving_;  // the chain of variables that are being resolved
   std::size_t expanded_bytes_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// What a stage wants to read, where not all of it is there.
+// Lists the files that a stage wants to read when some of them are missing.
 #pragma once
 
 #include <utility>
@@ -9,8 +9,8 @@
 
 namespace pipeline {
 
-/// StageType::local_inputs failed since something is not there. In the order of the configuration: files,
-/// there or not, and with `is_pattern` what nothing has the name of.
+/// Detail of a failed StageType::local_inputs: some files are missing. `wanted` has all files in the order
+/// of the configuration, present or missing, and with `is_pattern` each pattern that matches no name.
 struct WantedFiles final : StatusDetail {
   explicit WantedFiles(std::vector<LocalInput> inputs) : wanted(std::move(inputs)) {}
   std::vector<LocalInput> wanted;

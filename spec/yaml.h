@@ -1,5 +1,5 @@
-// YAML text as a small tree of our own that knows the place of everything in it. Scalars stay text:
-// what `1.0.0`, `true` or `1e3` mean is decided by the key that they are written for.
+// YAML text as a small tree in which each node has its position. Scalars stay text: the key that a scalar
+// is written for decides the meaning of `1.0.0`, `true` or `1e3`.
 #pragma once
 
 #include <cstdint>
@@ -19,22 +19,22 @@ struct YamlNode {
 
   Kind kind = Kind::kNull;
   FilePosition at;
-  std::string text;                // kScalar: without its quotes, escapes resolved, valid UTF-8
+  std::string text;                // kScalar: without quotes, escapes resolved, valid UTF-8
   bool quoted = false;             // kScalar: written in quotes, or as a block
   std::vector<YamlNode> items;     // kList
   std::vector<YamlEntry> entries;  // kMap, in the order of the file, each key once
 
-  // What Variables leaves behind when it replaced `text`.
-  std::string written;  // the text before; empty where nothing was replaced
-  bool secret = false;  // holds a value of the environment, which no message may show
-  bool is_set = false;  // --set gave it, or a variable in it, another text than the file
-  bool broken = false;  // could not be replaced, which has been reported: there is no value
+  // Variables sets the members below when it replaces `text`.
+  std::string written;  // the text before; empty: nothing was replaced
+  bool secret = false;  // contains a value of the environment, which no message may show
+  bool is_set = false;  // --set gave it, or changed a variable in it
+  bool broken = false;  // could not be replaced; the mistake is already reported, and there is no value
 
   bool is_null() const { return kind == Kind::kNull; }
   bool is_scalar() const { return kind == Kind::kScalar; }
   bool is_list() const { return kind == Kind::kList; }
   bool is_map() const { return kind == Kind::kMap; }
-  /// Null where this is no map or has no such key.
+  /// Returns null if this is no map or has no such key.
   const YamlNode* Find(std::string_view key) const;
   YamlNode* Find(std::string_view key);
 };
@@ -46,26 +46,26 @@ struct YamlEntry {
 };
 
 struct ParsedYaml {
-  /// Absent when a mistake left nothing to go on with. An empty text is a null.
+  /// Absent: a mistake left nothing to continue with. An empty text is a null.
   std::optional<YamlNode> root;
-  /// Text that is not UTF-8, tabs as indentation, syntax, duplicate keys (the first one counts),
-  /// tags, a second document, and anything larger than a person would write.
+  /// Reports text that is not UTF-8, tabs as indentation, syntax errors, duplicate keys (the first one
+  /// counts), tags, a second document, and anything larger than a person would write.
   std::vector<Mistake> mistakes;
 };
 
-/// Anchors and aliases are resolved; a copy keeps the positions of the original.
+/// Resolves anchors and aliases; a copy keeps the positions of the original.
 ParsedYaml ParseYaml(std::string_view text);
 
-/// Why `text` may not stand in a pipeline file (not UTF-8, a control character), and the offset of
-/// the byte; absent where all is well.
+/// Finds a character that a pipeline file may not contain (not UTF-8, or a control character) and the
+/// offset of its first byte. Absent: there is none.
 struct BadCharacter {
   std::size_t offset = 0;
   std::string what;
 };
 std::optional<BadCharacter> FindBadCharacter(std::string_view text);
 
-/// For messages: "a list", "a map", "nothing", or the text of a scalar in quotes, cut when long; a
-/// replaced one as it was written and, unless it is secret, what it became.
+/// For messages: "a list", "a map", "nothing", or the text of a scalar in quotes, cut if long. A replaced
+/// scalar is shown as it was written and, unless it is secret, with its new text.
 std::string Describe(const YamlNode& node);
 
 }  // namespace pipeline

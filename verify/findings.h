@@ -1,4 +1,4 @@
-// What is wrong with one object of an artifact, in words.
+// Collects the problems of one object of an artifact, in words.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@
 
 namespace pipeline {
 
-/// Keeps the first findings and counts the others: a damaged shard may have a million. One thread at a time.
+/// Keeps the first kKept findings and counts all: a damaged shard may have a million. One thread at a time.
 class Findings {
  public:
   static constexpr std::size_t kKept = 20;
 
-  /// `remedy` is what a person can do about it; it ends each line.
+  /// `remedy` tells a person how to repair it; it ends each line.
   Findings(std::string object, std::string remedy) : object_(std::move(object)), remedy_(std::move(remedy)) {}
 
   void Add(std::string_view what) {

@@ -1,5 +1,5 @@
-// Trainers with a greatest length of a line drop longer ones without a word: how many those are.
-// Rules: formats/tfds.md, "Long lines".
+// Counts the lines that a trainer with a maximum length silently drops. Rules: formats/tfds.md, "Long
+// lines".
 #pragma once
 
 #include <cstddef>
@@ -12,9 +12,9 @@ namespace pipeline {
 
 /// A trainer's filter.
 struct LengthFilter {
-  /// Its tokenizer; null: the one that lies beside the data set.
+  /// Its tokenizer; null: the one beside the data set.
   std::shared_ptr<const SentencePieceEncoder> tokenizer;
-  /// Its longest line in tokens, the end mark included; 0: that which the data set was written for.
+  /// Its longest line in tokens, the end mark included; 0: the length that the data set was written for.
   std::size_t max_tokens = 0;
 };
 
@@ -22,8 +22,8 @@ struct LengthFilter {
 struct LengthCounts {
   std::uint64_t lines = 0;
   std::uint64_t tokens = 0;
-  std::uint64_t long_lines = 0;   // which the filter drops
-  std::uint64_t long_tokens = 0;  // of those
+  std::uint64_t long_lines = 0;   // dropped by the filter
+  std::uint64_t long_tokens = 0;  // of the long lines
 
   void Add(std::size_t line_tokens, std::size_t max_tokens) {
     ++lines;

@@ -1,4 +1,4 @@
-// Reads an object and measures it on the way: length, CRC-32C and digest. Its counterpart when writing is
+// Reads an object and measures it meanwhile: length, CRC-32C and digest. Its counterpart for writing is
 // shards/measured_writer.
 #pragma once
 
@@ -16,10 +16,10 @@ class MeasuredReader final : public ByteReader {
   explicit MeasuredReader(std::unique_ptr<ByteReader> input) : input_(std::move(input)) {}
 
   Result<std::size_t> Read(std::span<char> out) override;
-  /// Reads what is left, for its measures alone.
+  /// Reads the rest, only to measure it.
   Status Drain();
 
-  // Of what was read so far.
+  // Measures of the bytes read so far.
   std::uint64_t bytes() const { return bytes_; }
   std::uint32_t crc32c() const { return crc32c_; }
   Digest digest() const { return hasher_.Finish(); }

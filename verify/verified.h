@@ -1,5 +1,5 @@
-// Which objects of an artifact were read to the end with nothing wrong, kept beside it. Format:
-// verify/verified.md.
+// The list of objects of an artifact that were read completely without a finding; it is kept beside the
+// artifact. Format: verify/verified.md.
 #pragma once
 
 #include <cstdint>
@@ -18,19 +18,19 @@ inline constexpr std::string_view kVerifiedName = ".pipe/verified.json";
 
 /// The state of an object that was verified.
 struct VerifiedObject {
-  std::string version;  // as ObjectInfo has it; not empty
+  std::string version;  // as in ObjectInfo; not empty
   std::uint64_t bytes = 0;
   std::uint32_t crc32c = 0;
   bool operator==(const VerifiedObject&) const = default;
 };
 using VerifiedObjects = std::map<std::string, VerifiedObject, std::less<>>;
 
-/// Whether that is what stands in the manifest as `object` and lies there as `info`.
+/// Returns whether `verified` matches both `object` of the manifest and the present object `info`.
 bool IsVerified(const VerifiedObject& verified, const StoredObject& object, const ObjectInfo& info);
 
-/// What is known of the artifact with this manifest; empty where nothing is, or where it cannot be read.
+/// Returns the list for the artifact with this manifest; empty: there is none, or it is unreadable.
 VerifiedObjects ReadVerified(Store& store, const Manifest& manifest, std::stop_token stop);
-/// Replaces what is known. Once `stop` stops, a few seconds are spent on it.
+/// Replaces the list. If `stop` is set, this takes a few seconds at most.
 Status WriteVerified(Store& store, const Manifest& manifest, const VerifiedObjects& verified,
                      std::stop_token stop);
 

@@ -1,4 +1,4 @@
-// Reads every byte of an artifact again and holds it against its manifest.
+// Reads every byte of an artifact again and checks it against its manifest.
 #pragma once
 
 #include <cstdint>
@@ -18,33 +18,34 @@
 namespace pipeline {
 
 struct VerifyReport {
-  std::uint64_t objects = 0;                                  // read, the manifest not counted
+  std::uint64_t objects = 0;                                  // number of objects read, without the manifest
   std::uint64_t bytes = 0;                                    // read
   std::map<std::string, std::uint64_t, std::less<>> records;  // read, by split
-  std::size_t max_tokens = 0;                                 // which lines were held against; 0: none
-  LengthCounts lengths;                                       // of the lines read
-  bool sealed = true;                                         // Manifest::sealed
-  std::uint64_t verified_before = 0;                          // objects that were not read
-  std::vector<Findings> findings;  // of objects with something wrong, in the order of the manifest
-  /// Objects that a run left and the manifest does not name, or that readers would take for a part of the
-  /// artifact; none where a plugin made it, which may keep more at its place.
+  std::size_t max_tokens = 0;         // the limit that lines were compared with; 0: none
+  LengthCounts lengths;               // of the lines read
+  bool sealed = true;                 // Manifest::sealed
+  std::uint64_t verified_before = 0;  // objects that were not read
+  std::vector<Findings> findings;     // of objects with problems, in the order of the manifest
+  /// Leftovers of runs, and objects that readers would take for a part of the artifact. Empty for the
+  /// artifact of a plugin, which may keep more at its location.
   std::vector<Findings> strays;
-  std::vector<std::string> beside;  // names of other objects, which no run wrote; no findings
+  std::vector<std::string> beside;  // names of other objects, which no run wrote; they are no findings
 };
 
 struct VerifyRules {
-  int threads = 1;  // as many objects are read at a time; the report does not depend on it
-  /// Objects that are as they were when they were verified are not read. Afterwards it has those of the
-  /// artifact with nothing wrong, also where the call fails. Null: all are read.
+  int threads = 1;  // number of objects read at a time; the report does not depend on it
+  /// Objects in this list that have not changed are not read again. Afterwards it has all objects of the
+  /// artifact without a finding, even if the call fails. Null: all are read.
   VerifiedObjects* verified = nullptr;
-  /// Bytes that were read of those to read, at first and after each object; by one thread at a time.
+  /// Called with the bytes read and the bytes to read, at the beginning and after each object; by one
+  /// thread at a time.
   std::function<void(std::uint64_t done, std::uint64_t of)> progress = {};
-  /// A trainer whose loss is counted on the way; null: the one that the artifact was written for.
+  /// The trainer's filter whose dropped lines are counted; null: the one that the artifact was written for.
   const LengthFilter* filter = nullptr;
 };
 
-/// kCancelled once `stop` is set, or why the store cannot be listed; what is wrong with an object is a
-/// finding.
+/// kCancelled once `stop` is set; other errors: the store cannot be listed. Problems of objects are
+/// findings.
 Result<VerifyReport> VerifyArtifact(Store& store, const Manifest& manifest, const VerifyRules& rules,
                                     std::stop_token stop);
 

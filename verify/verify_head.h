@@ -1,4 +1,4 @@
-// The head of a manifest held against itself and against what it names: lineage, recipes, totals.
+// Checks the head of a manifest for consistency: lineage, recipes, totals.
 #pragma once
 
 #include "dag/manifest.h"
@@ -6,8 +6,9 @@
 
 namespace pipeline {
 
-/// Each recipe of the lineage is that of the members beside it, ports included; of kept partitions the totals
-/// are the sums. A seal says more, and is held when the manifest is read.
+/// Checks that each recipe in the lineage matches the members beside it, named inputs included, and that
+/// the totals of kept partitions are their sums. A seal proves more; it is checked when the manifest is
+/// read.
 void VerifyHead(const Manifest& manifest, Findings& findings);
 
 }  // namespace pipeline

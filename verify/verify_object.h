@@ -1,4 +1,4 @@
-// Reads one object of an artifact, every byte of it, and finds what is wrong.
+// Reads every byte of one object of an artifact, and finds its problems.
 #pragma once
 
 #include <cstdint>
@@ -16,42 +16,44 @@
 
 namespace pipeline {
 
-/// What was read; also where something was wrong, as far as it could be read.
+/// The amount that was read; if something was wrong, as far as it could be read.
 struct ReadCounts {
   std::uint64_t bytes = 0;
   std::map<std::string, std::uint64_t, std::less<>> records;  // by split
-  LengthCounts lengths;  // where a hand-off counts them: HandOffCheck::CountsAbove
+  LengthCounts lengths;  // if the export format counts them: HandOffCheck::CountsAbove
 };
 
-// Each fails with kCancelled alone; all else is a finding. Records and bytes count from 0.
+// Each fails if the file cannot be opened, or with kCancelled; all other problems are findings. Records and
+// bytes count from 0, lines from 1.
 
-/// Length, CRC-32C and digest.
+/// Checks length, CRC-32C and digest.
 Status VerifyBytes(const ByteFile& file, const StoredObject& object, const std::stop_token& stop,
                    Findings& findings, ReadCounts& counts);
 
-/// A record of a shard, whose frame begins at `offset`.
+/// A record of a shard. Its frame starts at `offset`.
 struct ShardRecord {
   std::uint64_t number = 0;
   std::uint64_t offset = 0;
   std::string_view bytes;
 };
 
-/// A shard of TFRecords: its bytes, both checksums of each frame, and what `wrong` says of each record, empty
-/// where nothing is wrong. Goes on after a damaged record where its length is known.
+/// Checks a shard of TFRecords: its bytes, both checksums of each frame, and each record with `wrong`,
+/// which returns the problem or an empty text. Continues after a damaged record if its length is known.
 Status VerifyRecords(const ByteFile& file, const ManifestShard& shard,
                      const std::function<std::string(const ShardRecord& record)>& wrong,
                      const std::stop_token& stop, Findings& findings, ReadCounts& counts);
 
-/// A shard of lines, each with its LF: its bytes, how many lines there are, and what `wrong` says of each,
-/// which it is given without the LF.
+/// Checks a shard of lines, each with its LF: its bytes, the number of lines, and each line, without its
+/// LF, with `wrong`, as for VerifyRecords.
 Status VerifyLines(const ByteFile& file, const ManifestShard& shard,
                    const std::function<std::string(std::string_view line)>& wrong,
                    const std::stop_token& stop, Findings& findings, ReadCounts& counts);
 
-/// What is wrong with a text: it is no clean UTF-8. Empty where nothing is.
+/// Returns the problem of a text that is not clean UTF-8 (well-formed, without NUL). Empty: there is none.
 std::string WrongWithText(std::string_view text);
 
-/// The partition file of `piece`: its bytes, every frame, and that texts are clean and splits are known.
+/// Checks the partition file of `piece`: its bytes, every frame, that texts are clean, and that splits are
+/// known.
 Status VerifyPartition(const std::shared_ptr<const ByteFile>& file, const Piece& piece,
                        const StoredObject& object, const Schema& schema, const std::stop_token& stop,
                        Findings& findings, ReadCounts& counts);

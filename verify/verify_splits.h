@@ -1,5 +1,5 @@
-// Whether the splits of published shards feed a trainer: what every hand-off promises by its keys `hosts` and
-// `eval_batch` (shards/shard_keys.h).
+// Checks that the splits of published shards suit a trainer, as every export format promises by its keys
+// `hosts` and `eval_batch` (shards/shard_keys.h).
 #pragma once
 
 #include "dag/manifest.h"
@@ -7,8 +7,8 @@
 
 namespace pipeline {
 
-/// The manifest against its own configuration: no split is empty, train has a multiple of `hosts` shards, and
-/// every other split at least `eval_batch` records.
+/// Checks the manifest against its own configuration: no split is empty, train has a multiple of `hosts`
+/// shards, and every other split has at least `eval_batch` records.
 void VerifySplits(const Manifest& manifest, Findings& findings);
 
 }  // namespace pipeline

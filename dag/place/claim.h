@@ -1,5 +1,5 @@
-// A claim names the run that means to publish at a place; it is laid down before the first object. What lies
-// beside a claim without a manifest is ours and unfinished. Form: dag/place/lease.md
+// The marker of a location (claim): it names the run that publishes there, and is written before the first
+// object. Objects beside a marker without a manifest are ours and unfinished. Form: dag/place/lease.md
 #pragma once
 
 #include <optional>
@@ -17,14 +17,14 @@ inline constexpr std::string_view kClaimName = ".pipe/claim.json";
 
 struct Claim {
   std::string stage, recipe;
-  std::string holder;   // LeaseTerms::holder; empty: not known
+  std::string holder;   // LeaseTerms::holder; empty: unknown
   bool others = false;  // another work directory or recipe wrote there before, and may have left objects
 };
 
-/// Absent where there is none. One that cannot be read is that of others.
+/// Absent: there is no marker. An unreadable marker counts as one of others.
 Result<std::optional<Claim>> ReadClaim(Store& out);
 
-/// Lays down that of `by`; remembers what others laid there.
+/// Writes the marker of `by`, and sets Claim::others if the previous marker was of others.
 Status LayClaim(const Publishing& by, Store& out);
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// The last write of a publication. dag/place/lease.md
+// Commits the manifest of an artifact. Rules: dag/place/lease.md
 #pragma once
 
 #include <stop_token>
@@ -10,12 +10,11 @@
 
 namespace pipeline {
 
-/// kFailedPrecondition where a manifest of another recipe lies there that was not there when the run was
-/// planned.
+/// kFailedPrecondition: a manifest of another recipe is there that was not there when the run was planned.
 Status CheckNotPublished(const Publishing& by, Store& out, std::stop_token stop);
 
-/// Replaces what was there, and what a run left that had lost the place; kFailedPrecondition where another
-/// recipe was published meanwhile and all that it names is there.
+/// Replaces the present manifest, also one from a run that had lost the location. kFailedPrecondition:
+/// another recipe was published since planning, and all objects that it names exist.
 Status CommitManifest(const Publishing& by, Store& out, const Manifest& manifest, std::stop_token stop);
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// The store of a place that a run holds: nothing there changes once the run has lost it.
+// The store of a location that a run holds: nothing there changes once the run has lost it.
 #pragma once
 
 #include <functional>
@@ -9,8 +9,8 @@
 
 namespace pipeline {
 
-/// `inner`, of which each change is preceded by a call of `check`, and does not come about when that fails.
-/// Reading asks nobody. `check` may be called from any thread.
+/// Returns `inner` with a call of `check` before each change; if `check` fails, the change is not made.
+/// Reading calls nothing. `check` may be called from any thread.
 std::unique_ptr<Store> HoldStore(std::unique_ptr<Store> inner, std::function<Status(std::stop_token)> check);
 
 }  // namespace pipeline

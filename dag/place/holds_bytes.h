@@ -1,4 +1,4 @@
-// Whether an object is the one that was written down, by all its bytes.
+// Compares an object with its recorded description, over all its bytes.
 #pragma once
 
 #include <stop_token>
@@ -9,7 +9,8 @@
 
 namespace pipeline {
 
-/// False where it is absent or another one. By the checksum of the place where that keeps one; else reads it.
+/// False: the object is absent or different. Uses the checksum of the store if it keeps one; otherwise
+/// reads the object.
 Result<bool> HoldsBytes(Store& store, const StoredObject& object, std::stop_token stop);
 
 }  // namespace pipeline

@@ -1,11 +1,11 @@
-// Which running kernel this is: locks of one are seen by all its processes.
+// Identifies the running kernel: all processes of one kernel see its locks.
 #pragma once
 
 #include <string>
 
 namespace pipeline {
 
-/// The kernel's boot id, another one after each start of a machine; empty where there is none.
+/// Returns the kernel's boot id, which changes with each start of the machine; empty: there is none.
 std::string HostId();
 
 }  // namespace pipeline

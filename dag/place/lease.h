@@ -1,4 +1,4 @@
-// The right to write to a place that other machines can reach, too: dag/place/lease.md
+// A lease: the right to write to a location that other machines can reach, too. Rules: dag/place/lease.md
 #pragma once
 
 #include <chrono>
@@ -16,44 +16,44 @@ namespace pipeline {
 struct LeaseTerms {
   std::string holder;  // names the work directory
   std::string who;     // for people: "vm-2, process 4711"
-  std::string host;    // names the running kernel; empty where nothing does
+  std::string host;    // names the running kernel; empty: unknown
   std::chrono::milliseconds every{15'000};
 };
 
-/// A lease as somebody left it.
+/// A lease as it was read.
 struct SeenLease {
-  std::string version;  // another one after each renewal
-  std::string holder;   // empty: nobody
-  std::string host;     // empty: not known
+  std::string version;  // changes with each renewal
+  std::string holder;   // empty: nobody holds it
+  std::string host;     // empty: unknown
   std::string who;
   std::chrono::milliseconds every{0};
 };
 
-/// The fact that another run took the place over, or that somebody removed what says who holds it.
+/// Failure detail: another run took the location over, or somebody removed its lease.
 struct LostLease final : StatusDetail {};
-/// kFailedPrecondition with that fact.
+/// Returns kFailedPrecondition with LostLease.
 Status LeaseIsLost(std::string_view place, std::string_view why);
-/// The answer to a run that finds another one at `place`.
+/// Returns the error for a run that finds another run at `place`.
 Status HeldByAnother(std::string_view place, std::string_view who);
 
-/// `every_ms` of a lease as it counts; the usual where it is absent or out of bounds.
+/// Returns the period of a lease with this `every_ms`; the default if it is absent or out of bounds.
 std::chrono::milliseconds LeasePeriod(std::int64_t every_ms);
 
-/// One place's lease. One thread at a time.
+/// The lease of one location. One thread at a time.
 class Lease {
  public:
   virtual ~Lease() = default;
-  /// Absent where there is none. One that cannot be read is held by somebody.
+  /// Absent: there is no lease. An unreadable lease counts as held.
   virtual Result<std::optional<SeenLease>> Look(std::stop_token stop) = 0;
-  /// Whether it can be taken without looking whether its holder lives.
+  /// Returns whether it can be taken without checking that its holder is dead.
   virtual bool IsFree(const SeenLease& seen) const = 0;
-  /// Takes it where it is free, or still the `silent` one. kFailedPrecondition where somebody else holds it.
+  /// Takes the lease if it is free or still `silent`. kFailedPrecondition: another run holds it.
   virtual Status Take(const std::optional<SeenLease>& silent, std::stop_token stop) = 0;
-  /// A sign of life. LostLease: somebody took it over. Anything else may pass.
+  /// Gives a sign of life. LostLease: another run took it over. Any other error may be temporary.
   virtual Status Renew(std::stop_token stop) = 0;
-  /// Renews so that nobody else can have taken it before. LostLease as Renew.
+  /// Renews, and proves that no other run has taken the lease before. LostLease as for Renew.
   virtual Status Confirm(std::stop_token stop) = 0;
-  /// Nobody holds it then. LostLease: it is not ours to give back.
+  /// Frees the lease. LostLease: it is not ours to give back.
   virtual Status GiveBack(std::stop_token stop) = 0;
 };
 

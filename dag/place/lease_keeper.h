@@ -1,4 +1,5 @@
-// The places that a run holds: taken together, renewed by a thread, given back at the end. dag/place/lease.md
+// The locations that a run holds: taken together, renewed by a thread, given back at the end. Rules:
+// dag/place/lease.md
 #pragma once
 
 #include <chrono>
@@ -22,28 +23,30 @@ namespace pipeline {
 using LeaseWait = std::function<Status(std::chrono::milliseconds, std::stop_token)>;
 LeaseWait SystemLeaseWait();
 
-/// A place, and the store that is rooted there.
+/// A location, and the store that is rooted there.
 using HeldPlace = std::pair<std::string, Store*>;
 
 class LeaseKeeper {
  public:
-  /// Takes each place, in the order of their names; all of them, or none and why not. Those that others hold
-  /// are first looked at for as long as it takes to know whether they live; `note` is told so.
-  /// kFailedPrecondition as Lease::Take and PlaceLock::Take. The stores and the clock outlive it.
+  /// Takes each location, in the order of their names; all of them, or none with the reason. Leases of
+  /// other runs are first watched until it is clear whether those runs live; `note` is told so.
+  /// kFailedPrecondition as for Lease::Take and PlaceLock::Take. The stores and the clock outlive the
+  /// keeper.
   static Result<std::unique_ptr<LeaseKeeper>> Take(std::vector<HeldPlace> places, const LeaseTerms& terms,
                                                    const LeaseWait& wait, const Clock& clock,
                                                    const std::function<void(std::string_view)>& note,
                                                    std::stop_token stop);
-  /// Gives them back.
+  /// Gives all leases back.
   ~LeaseKeeper();
 
-  /// Renews from now on. `lost` is called once, from the thread of the keeper, when one is lost.
+  /// Renews all leases from now on. `lost` is called once, from the keeper's thread, when a lease is lost.
   void Start(std::function<void(Status)> lost);
 
-  /// OK: at this moment nobody else has taken `place`, one of those that were taken. LostLease otherwise.
-  /// From any thread.
+  /// OK: at this moment no other run has taken `place`, which must be one of the taken locations. LostLease
+  /// otherwise. Safe from any thread.
   Status Confirm(const std::string& place, std::stop_token stop);
-  /// The same, and asks nobody where the last answer is so young that nobody can have taken it.
+  /// Does the same, but without I/O if the last renewal is so recent that no other run can have taken
+  /// `place`.
   Status Check(const std::string& place, std::stop_token stop);
 
  private:
@@ -52,15 +55,15 @@ class LeaseKeeper {
     std::unique_ptr<PlaceLock> lock;  // null: in a bucket, or without locks
     std::unique_ptr<Lease> lease;
     bool taken = false;
-    Mutex mutex{};  // also of what `lease` does once it is taken
+    Mutex mutex{};  // also guards calls of `lease` once it is taken
     std::chrono::nanoseconds known GUARDED_BY(mutex){
-        0};                           // when the last renewal that had an answer was begun
-    Status lost GUARDED_BY(mutex){};  // not OK: for good
+        0};                           // by `clock_`: the start of the last renewal that had an answer
+    Status lost GUARDED_BY(mutex){};  // not OK: lost for good
   };
 
   LeaseKeeper(const LeaseTerms& terms, LeaseWait wait, const Clock& clock)
       : every_(terms.every), wait_(std::move(wait)), clock_(clock) {}
-  /// Looks at those leases that others hold until each was silent for its time. By place; absent where it is
+  /// Watches the leases that others hold until each was silent for its time. By location; absent: it is
   /// free.
   Result<std::vector<std::optional<SeenLease>>> Watch(const std::function<void(std::string_view)>& note,
                                                       const std::stop_token& stop);

@@ -1,5 +1,5 @@
-// Objects that runs left at a place: listed before a run writes there, and removed before its manifest.
-// dag/place/place_names.md
+// Leftovers of runs at a location: they are listed before a run writes there, and removed before its
+// manifest. Rules: dag/place/place_names.md
 #pragma once
 
 #include <stop_token>
@@ -14,13 +14,13 @@
 
 namespace pipeline {
 
-/// Lists `planned`, and those of `there`, all objects at the place, that are of runs. kFailedPrecondition
-/// where an object of `planned` lies there that no run wrote.
+/// Adds to `names`: `planned`, and those of `there` (all objects at the location) that runs wrote.
+/// kFailedPrecondition: an object of `planned` is there that no run wrote.
 Status ListNames(const Publishing& by, Store& out, const std::vector<ObjectInfo>& there,
                  const std::vector<std::string>& planned, PlaceNames& names, std::stop_token stop);
 
-/// Lists the objects of `manifest`, removes the other listed ones, and tells the name of each; tells also
-/// which objects stay that no run wrote.
+/// Adds the objects of `manifest` to `names`, and removes the other listed objects. Reports each removed
+/// object, and the objects that stay because no run wrote them.
 Status RemoveLeftovers(const Publishing& by, Store& out, const Manifest& manifest, PlaceNames& names,
                        std::stop_token stop);
 

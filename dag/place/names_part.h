@@ -1,4 +1,4 @@
-// One object of the list of names at a place. Form: dag/place/place_names.md
+// One part of the list of names at a location: one object. Form: dag/place/place_names.md
 #pragma once
 
 #include <functional>
@@ -15,14 +15,14 @@ inline constexpr std::string_view kNamesPrefix = ".pipe/names/";
 using NameSet = std::set<std::string, std::less<>>;
 
 struct NamesPart {
-  std::string object;  // its name at the place, which is made of its bytes
+  std::string object;  // its name, which is made from its bytes
   std::string text;
 };
 
-/// The parts of a list of `names` alone: the same names are the same parts.
+/// Returns the parts of a list with exactly `names`: the same names give the same parts.
 std::vector<NamesPart> NamesPartsOf(const NameSet& names);
 
-/// The names of a part, in its order; absent where it is damaged.
+/// Returns the names of a part, in its order. Absent: the part is damaged.
 std::optional<std::vector<std::string>> ParseNamesPart(std::string_view text);
 
 }  // namespace pipeline

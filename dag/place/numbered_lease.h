@@ -1,5 +1,5 @@
-// The lease of a place in a directory, which other machines may share: numbered objects that are only ever
-// created. dag/place/lease.md
+// The lease of a location in a directory, which other machines may share: numbered objects that are created
+// and never replaced. Rules: dag/place/lease.md
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@ inline constexpr std::string_view kNumberedLeasePrefix = ".pipe/lease/";
 
 class NumberedLease final : public Lease {
  public:
-  /// `locked`: this run has the lock of the kernel on the place. `out` is rooted at `place` and outlives the
+  /// `locked`: this run has the kernel's lock on the location. `out` is rooted at `place` and outlives the
   /// lease.
   NumberedLease(Store& out, std::string place, LeaseTerms terms, bool locked);
 
   Result<std::optional<SeenLease>> Look(std::stop_token stop) override;
-  /// Nobody holds it, or a run of this machine that is dead: by the lock on the place, or by that of the work
-  /// directory.
+  /// Free: nobody holds it, or a dead run of this machine does, as the lock on the location or on the work
+  /// directory shows.
   bool IsFree(const SeenLease& seen) const override {
     const bool same_host = !terms_.host.empty() && seen.host == terms_.host;
     return seen.holder.empty() || (same_host && (locked_ || seen.holder == terms_.holder));
@@ -31,7 +31,7 @@ class NumberedLease final : public Lease {
   Status GiveBack(std::stop_token stop) override;
 
  private:
-  /// 0: there is none.
+  /// 0: there is no number.
   Result<std::uint64_t> Highest(const std::stop_token& stop);
   Result<bool> Exists(std::uint64_t number);
   Result<bool> IsOurs(std::uint64_t number, const std::stop_token& stop);
@@ -39,7 +39,7 @@ class NumberedLease final : public Lease {
   Status Create(std::uint64_t number, std::string_view holder, const std::stop_token& stop);
   Status CreateNext(std::string_view holder, const std::stop_token& stop);
   Status WriteSign(const std::stop_token& stop);
-  /// Removes the numbers that nobody looks for any more, as far as that goes.
+  /// Removes the numbers that no run looks for any more, until the first failure.
   void RemoveOld();
 
   Store& out_;
@@ -47,11 +47,11 @@ class NumberedLease final : public Lease {
   const LeaseTerms terms_;
   const bool locked_;
   const std::string nonce_;
-  std::uint64_t number_ = 0;  // ours; where it is not taken, the highest that was seen
+  std::uint64_t number_ = 0;  // ours; before it is taken: the highest seen
   std::uint64_t renewal_ = 0;
 };
 
-/// Whether `number` can go where `highest` is the state.
+/// Returns whether `number` can be removed when `highest` is the highest number.
 bool IsOldNumber(std::uint64_t number, std::uint64_t highest);
 
 }  // namespace pipeline

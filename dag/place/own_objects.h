@@ -1,4 +1,5 @@
-// Which of the objects at a place are of the artifact there, which of other runs, and which are somebody's.
+// Tells apart the objects at a location: those of the artifact, those of other runs, and those of other
+// people.
 #pragma once
 
 #include <functional>
@@ -15,43 +16,43 @@
 
 namespace pipeline {
 
-/// `listed`, all of a place, without what the program keeps there for itself (kOwnPrefix), and without what
-/// lies below the place of another artifact, be it that of another stage or a trial of the same (`--subset`):
-/// a directory with a manifest or with such objects. In the same order.
+/// Returns `listed` (all objects of a location) in the same order, without the program's own objects
+/// (kOwnPrefix) and without objects below the location of another artifact, of another stage or of a trial
+/// (`--subset`). Such a location is a directory with a manifest or with objects of kOwnPrefix.
 std::vector<ObjectInfo> OwnObjects(std::vector<ObjectInfo> listed);
 
 /// ObjectNames of one stage, with its configuration and its splits. Each test may be empty.
 struct NameTests {
   std::function<bool(std::string_view object)> own, read;
 };
-/// The type, or the graph, outlives the tests.
+/// All arguments outlive the tests.
 NameTests NameTestsOf(const StageType& type, const Json& config, const std::vector<std::string>& splits);
 NameTests NameTestsOf(const Graph& graph, int node);
 
-/// The names of all objects of `manifest`, but not its own.
+/// Returns the names of all objects in `manifest`, without the name of the manifest.
 std::vector<std::string> NamesIn(const Manifest& manifest);
 
-/// The names of objects at one place, told apart. The manifest is in neither.
+/// The names of the objects at one location, in two groups. The manifest is in neither.
 struct PlaceContents {
-  std::vector<std::string> ours;    // of the artifact, or left by runs
-  std::vector<std::string> others;  // somebody's
+  std::vector<std::string> ours;    // of the artifact, or leftovers of runs
+  std::vector<std::string> others;  // no run wrote them
 };
-/// The objects at a place, and the facts that tell them apart.
+/// The objects at a location, and the data that tell them apart.
 struct PlaceView {
   Store& out;
-  const std::vector<ObjectInfo>& there;  // all that lies there
-  const Manifest* manifest = nullptr;    // null where there is none
+  const std::vector<ObjectInfo>& there;  // all objects there
+  const Manifest* manifest = nullptr;    // null: there is none
   const NameTests& tests;
-  const RunLog* log =
-      nullptr;  // of the work directory: what it says of `stage` at `place` counts; null: none
+  /// Log of the work directory; its lines about `stage` at `place` count. Null: none.
+  const RunLog* log = nullptr;
   std::string_view stage = {};
   std::string_view place = {};
 };
-/// Reads logs only where the list is not complete.
+/// Reads logs only if the list is incomplete.
 Result<PlaceContents> TellApart(const PlaceView& view, const PlaceNames& list);
 
-/// True for the name of an object of somebody's that the stage would write over, or that those would read who
-/// read its artifact by a pattern.
+/// Returns whether this object, which no run wrote, is in the way: the stage would overwrite it, or readers
+/// that find the artifact by a pattern would read it.
 bool IsInTheWay(const NameTests& tests, std::string_view object);
 
 }  // namespace pipeline

@@ -1,5 +1,5 @@
-// One run at a time at a place on this machine: the kernel holds the lock, so that no kill leaves it behind.
-// dag/place/lease.md
+// The lock of a location on this machine: one run at a time. The kernel holds it, so that no kill leaves it
+// behind. Rules: dag/place/lease.md
 #pragma once
 
 #include <memory>
@@ -11,11 +11,11 @@
 
 namespace pipeline {
 
-/// Held while it lives, and not by programs that this one starts.
+/// Holds the lock during its lifetime. Programs that this one starts do not inherit it.
 class PlaceLock {
  public:
-  /// Locks `directory`/.pipe/lock, and makes both where they are missing. kFailedPrecondition where a living
-  /// process holds it, named as it called itself (`who`). Null where the file system has no such locks.
+  /// Locks `directory`/.pipe/lock, and makes both if they are missing. kFailedPrecondition: a living
+  /// process holds it; the message has that process's `who`. Null: the file system has no such locks.
   static Result<std::unique_ptr<PlaceLock>> Take(const std::string& directory, std::string_view who);
   ~PlaceLock();
   PlaceLock(const PlaceLock&) = delete;

@@ -1,4 +1,5 @@
-// Which objects at a place are of runs, and so may be removed by one: dag/place/place_names.md
+// The list of objects that runs wrote at a location, so that a run may remove them:
+// dag/place/place_names.md
 #pragma once
 
 #include <functional>
@@ -15,21 +16,21 @@
 
 namespace pipeline {
 
-/// The list of one place. Safe from any thread.
+/// The list of one location. Safe from any thread.
 class PlaceNames {
  public:
-  /// `out` is rooted at the place and outlives the list; `there` is all that lies at the place.
+  /// `out` is rooted at the location and outlives the list; `there` has all objects there.
   static Result<std::unique_ptr<PlaceNames>> Read(Store& out, const std::vector<ObjectInfo>& there,
                                                   std::stop_token stop = {});
 
-  /// False where there was no list, or a part of it cannot be read.
+  /// False: there was no list, or a part of it is unreadable.
   bool complete() const { return complete_; }
   bool Has(std::string_view name) const;
-  /// Durable when it returns. Writes nothing where all are listed.
+  /// The names are durable when it returns OK. Writes nothing if all are listed.
   Status Add(const std::vector<std::string>& names, std::stop_token stop = {});
 
-  /// Lists `kept`, and removes the other listed objects that lie at the place, telling each name first. Then
-  /// the list has `kept` alone. What lies below the place of another artifact stays.
+  /// Lists `kept`, and removes the other listed objects at the location, after calling `told` with the name
+  /// of each. Then the list has `kept` alone. Objects below the location of another artifact stay.
   Status RemoveOthers(const NameSet& kept, const std::function<void(std::string_view name)>& told,
                       std::stop_token stop = {});
 
@@ -42,10 +43,10 @@ class PlaceNames {
   mutable Mutex mutex_;
   NameSet names_ GUARDED_BY(mutex_);    // listed
   NameSet parts_ GUARDED_BY(mutex_);    // objects of the list
-  NameSet damaged_ GUARDED_BY(mutex_);  // the same, that cannot be read
+  NameSet damaged_ GUARDED_BY(mutex_);  // those of them that are unreadable
 };
 
-/// `out` with every object listed in `names` before it is created. Both outlive it.
+/// Returns `out`, but every object is listed in `names` before it is created. Both arguments outlive it.
 std::unique_ptr<Store> ListedStore(Store& out, PlaceNames& names);
 
 }  // namespace pipeline

@@ -16,11 +16,10 @@ struct Publishing {
   std::string stage;
   std::string place;  // its URI, for messages
   Digest recipe;
-  std::string holder;  // LeaseTerms::holder
-  std::string
-      manifest_version;  // of the manifest that was there when the run was planned; empty: there was none
+  std::string holder;            // LeaseTerms::holder
+  std::string manifest_version;  // of the manifest at planning time; empty: none
   NameTests names;
-  const RunLog* log = nullptr;  // of the work directory; null: none
+  const RunLog* log = nullptr;  // log of the work directory; null: none
   std::function<void(std::string_view line)> note = [](std::string_view) {};
 };
 

@@ -1,4 +1,4 @@
-// The lease of a place in a bucket: one object, replaced by version. dag/place/lease.md
+// The lease of a location in a bucket: one object, replaced by version. Rules: dag/place/lease.md
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class VersionedLease final : public Lease {
       : out_(out), place_(std::move(place)), terms_(std::move(terms)) {}
 
   Result<std::optional<SeenLease>> Look(std::stop_token stop) override;
-  /// Nobody holds it, or a run that the lock of the work directory says is dead.
+  /// Free: nobody holds it, or a run that is dead, as the lock of the work directory shows.
   bool IsFree(const SeenLease& seen) const override {
     return seen.holder.empty() || seen.holder == terms_.holder;
   }
@@ -29,7 +29,7 @@ class VersionedLease final : public Lease {
 
  private:
   Status Write(std::string_view holder, const Condition& condition, std::stop_token stop);
-  /// Whether the lease is ours in a version that we do not know: the answer to a renewal never came.
+  /// Returns whether the lease is ours in an unknown version: the answer to a renewal never came.
   Result<bool> FindOurs(std::stop_token stop);
 
   Store& out_;
