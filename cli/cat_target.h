@@ -48,7 +48,7 @@ struct CatObject {
 Result<std::vector<CatObject>> FindCatObjects(const std::string& what);
 
 /// The kind of one of our objects, from its first bytes or, if they are damaged, from its name;
-/// kInvalidArgument for other files says what they look like.
+/// kInvalidArgument for other files, with a guess of their format.
 Result<ObjectKind> KindOf(std::string_view front, std::string_view name);
 
 }  // namespace pipeline

@@ -24,7 +24,7 @@ namespace pipeline {
 struct NotArrived final : StatusDetail {};
 
 struct Arrival {
-  std::string name;                     // for messages: a URL without what must stay secret
+  std::string name;                     // for messages: a URL without secrets
   std::string path;                     // of the part file
   std::string identity;                 // names this state of the remote file
   bool whole_first = false;             // readers get nothing until the file is complete and checked

@@ -51,7 +51,7 @@ class Retry {
   void Progress();
   /// Call after a failed attempt. Waits for a random time up to the current pause, or for `asked` if the
   /// server named a time, and returns OK to try again. Returns `failure`, with the number of attempts, if
-  /// it is not kUnavailable, if the policy is exhausted, or if `asked` is longer than the patience; or
+  /// it is not kUnavailable, if the policy is exhausted, or if `asked` is longer than the policy allows; or
   /// kCancelled.
   Status Again(Status failure, std::optional<std::chrono::milliseconds> asked, std::stop_token stop);
 

@@ -37,7 +37,7 @@ Result<std::vector<double>> MixRates(const MixRules& rules, const std::vector<Co
                                      const std::vector<std::uint64_t>& sizes);
 
 /// Opens the mixture. If the unit is tokens, first reads the corpora once to count them; then reads each as
-/// often as its rate says. `request` has no pieces. `format` outlives the Source.
+/// often as its rate says. `request` has no partition outputs. `format` outlives the Source.
 Result<std::unique_ptr<Source>> OpenMix(const MixRules& rules, const std::vector<Corpus>& corpora,
                                         const IntermediateFormat& format, const Schema& schema,
                                         GatherRequest request);
