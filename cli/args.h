@@ -1,4 +1,4 @@
-// Words and flags of the command line. Parsing does nothing else.
+// Parses the words and flags of the command line, without side effects.
 #pragma once
 
 #include <string>
@@ -9,15 +9,15 @@
 
 namespace pipeline {
 
-/// Text to print and the status to end with: help, the version, or what is wrong with the words.
+/// Text to print and the exit status: help, the version, or an error about the words.
 struct Reply {
   std::string text;
-  int exit_code = 0;  // 0: text belongs on stdout; else on stderr
+  int exit_code = 0;  // 0: print the text on stdout; else on stderr
 };
 
 std::variant<Options, Reply> ParseArgs(int argc, char** argv);
 
-/// Every command with its words, but for those that only the program itself gives.
+/// All commands with their words, except internal commands.
 CommandTable TheCommandTable();
 
 }  // namespace pipeline

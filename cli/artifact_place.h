@@ -1,4 +1,4 @@
-// The directory of an artifact, as it is typed: found, opened, or a clear word about what is there instead.
+// Finds and opens an artifact's directory as the user typed it, or reports what exists there instead.
 #pragma once
 
 #include <memory>
@@ -12,14 +12,14 @@
 namespace pipeline {
 
 struct ArtifactPlace {
-  std::string name;  // as it was typed, without slashes at its end; for messages
+  std::string name;  // as typed, without slashes at its end; for messages
   std::unique_ptr<Store> store;
 };
 
-/// kNotFound where nothing is there, kInvalidArgument for a file and for what is no place.
+/// kNotFound if nothing exists there; kInvalidArgument for a file and for text that is not a location.
 Result<ArtifactPlace> OpenArtifactPlace(const std::string& place);
 
-/// kNotFound where there is no manifest, saying whether an artifact was begun there.
+/// kNotFound if there is no manifest; the message says whether an artifact was begun there.
 Result<Manifest> ReadManifestOf(const ArtifactPlace& place, std::stop_token stop);
 
 }  // namespace pipeline

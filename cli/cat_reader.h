@@ -7,8 +7,8 @@
 
 namespace pipeline {
 
-/// Every record from the front on, until the printer wants no more. On an error, what could be read before
-/// was printed; the message names the object. Members of the JSON objects, absent where they are not known:
+/// Prints records from the front until the printer wants no more. On an error, the records before it were
+/// printed; the message names the object. Members of the JSON objects, absent if unknown:
 ///   shard       split, shard, index, features {name: value}; of packed rows also length, bytes, chars
 ///   snapshot    split, shard, index, id
 ///   partition   partition, index, sub, document, key, columns {name: value}
@@ -16,8 +16,8 @@ namespace pipeline {
 ///   quarantine  stage, partition, index, sub, reason, text or base64
 ///   tokenizer   id, piece, score, type
 ///   text        line, text or base64
-///   run.log     line, kind, fields {key: value, or an array where a key stands several times}
-/// `sub` is left out when 0, `key` and `hash` are 16 hexadecimal digits, numbers count from 0, lines from 1.
+///   run.log     line, kind, fields {key: value, or an array if a key occurs several times}
+/// `sub` is absent if 0, `key` and `hash` are 16 hexadecimal digits; numbers count from 0, lines from 1.
 Status PrintObject(const CatObject& object, RecordPrinter& printer);
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// The records of a shard, however it holds them: TFRecord, ArrayRecord, or rows of nothing but ids.
+// Reads the records of a shard in any encoding: TFRecord, ArrayRecord, or rows of plain ids.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,14 @@
 
 namespace pipeline {
 
-/// One record after the other as an Example, absent at the end.
+/// Returns the next record as an Example; absent: the end.
 using NextExample = std::function<Result<std::optional<TfExample>>()>;
 
-/// Of the shard `object`, which is `file`. Keeps no hold of `object`; `file` has to outlive what it gives.
+/// Opens the shard `object`, whose bytes are `file`. Keeps no reference to `object`; `file` must outlive
+/// the result.
 Result<NextExample> OpenExamples(const ByteFile& file, const CatObject& object);
 
-/// What the index beside a shard of packed rows says of each; empty where there is none.
+/// The index entries beside a shard of packed rows; empty: there is no index.
 Result<std::vector<PackedIndexEntry>> ReadShardIndex(const CatObject& object);
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// The words that this program was called with, fit to be kept and shown.
+// The words that this program was called with, with secrets hidden.
 #pragma once
 
 #include <string>
@@ -7,14 +7,14 @@
 
 namespace pipeline {
 
-/// `words` as a shell takes them, without what is secret: values of NAME=VALUE whose name ends in a word
-/// for a secret, the user part of URLs and their queries become `***`.
+/// `words` quoted for a shell, without secrets: values of NAME=VALUE whose name ends in a secret's word,
+/// and the user part and query of URLs, become `***`.
 std::string CommandLine(const std::vector<std::string>& words);
 
-/// Whether the last word of `name` is one for a secret: `api_token`, `stages.fetch.apiKey`.
+/// True if the last word of `name` suggests a secret: `api_token`, `stages.fetch.apiKey`.
 bool IsSecretName(std::string_view name);
 
-/// The same for a path or URI alone.
+/// As CommandLine for a single path or URI.
 std::string WithoutSecret(std::string_view value);
 
 }  // namespace pipeline

@@ -1,11 +1,11 @@
-// The table of commands: a word, and the function that carries it out.
+// The table of commands: maps a word to its function.
 #pragma once
 
 #include "cli/options.h"
 
 namespace pipeline {
 
-/// Carries out options.command, one of the words that ParseArgs knows, and gives the exit code.
+/// Runs options.command, one of the words that ParseArgs knows, and returns the exit code.
 int RunNamedCommand(const Options& options);
 
 }  // namespace pipeline

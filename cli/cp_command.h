@@ -1,4 +1,4 @@
-// `pipe cp`: an object, or all below a place, from any store to any other.
+// `pipe cp`: copies one object, or everything below a location, between any two stores.
 #pragma once
 
 #include "cli/options.h"

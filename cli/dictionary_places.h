@@ -1,4 +1,4 @@
-// Where this program looks for dictionaries before it looks where the system keeps them.
+// The directories that this program searches for dictionaries before those of the system.
 #pragma once
 
 #include "stages/dictionary.h"

@@ -1,4 +1,4 @@
-// `pipe doctor`: whether this machine, who we are and the places that are named can do what they must.
+// `pipe doctor`: checks this machine, the credentials and the named locations.
 #pragma once
 
 #include "cli/options.h"

@@ -1,4 +1,4 @@
-// What plugins said while a run went on, a JSON object a line: runs/ID/plugin_events.jsonl.
+// The events of plugins during a run, one JSON object per line: runs/ID/plugin_events.jsonl.
 #pragma once
 
 #include <cstdio>
@@ -14,11 +14,11 @@ namespace pipeline {
 /// In the directory of the run.
 inline constexpr std::string_view kPluginEventsName = "plugin_events.jsonl";
 
-/// Safe from any thread. Members of a line: time (ISO 8601, UTC), stage, event. For people and for
-/// reports: a file that cannot be written is warned about once and changes nothing of the run.
+/// Safe from any thread. Members of a line: time (ISO 8601, UTC), stage, event. Only for people and
+/// reports: if the file cannot be written, it warns once; the run is not affected.
 class EventFile {
  public:
-  /// The file and its directory are made with the first event. `clock` outlives it.
+  /// Creates the file and its directory at the first event. `clock` outlives it.
   EventFile(std::string path, const Clock& clock) : path_(std::move(path)), clock_(clock) {}
   ~EventFile();
   EventFile(const EventFile&) = delete;

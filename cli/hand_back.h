@@ -1,4 +1,4 @@
-// Adding to the log what workers did since the last plan was handed out.
+// Adds the work results since the last plan to the log.
 #pragma once
 
 #include <string>
@@ -8,12 +8,12 @@
 
 namespace pipeline {
 
-/// Takes back what lies at `hand_out`, and notes that place in the work directory. kFailedPrecondition, and
-/// nothing is taken back, where what a worker says it did is not here: it would be handed out again and
-/// again.
+/// Adds the work results at `hand_out` to the log, and stores that location in the work directory.
+/// kFailedPrecondition, and nothing is added, if a worker's output is missing here: the unit would be
+/// offered again forever.
 Status TakeBackFrom(Workplace& place, const std::string& hand_out);
 
-/// The same from the place where `pipe plan` last handed out; OK where it never did.
+/// As TakeBackFrom, from the last location used by `pipe plan`; OK if there is none.
 Status TakeBackAny(Workplace& place);
 
 }  // namespace pipeline

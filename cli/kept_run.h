@@ -1,4 +1,4 @@
-// What is kept of a run: its own lines in the log, a record of what happens, and in the end a page.
+// Keeps a run: its lines in the log, a record of its events, and at the end a report page.
 #pragma once
 
 #include <string>
@@ -13,19 +13,19 @@
 
 namespace pipeline {
 
-/// One run. The thread that began it calls.
+/// One run. Only the thread that began it calls its functions.
 class KeptRun {
  public:
-  /// Both outlive it; the recorder hears of the run from others.
+  /// Both outlive it; the recorder also receives events from other code.
   KeptRun(Workplace& place, RunRecorder& recorder) : place_(place), recorder_(recorder) {}
 
   /// An error means that the log cannot be written.
   Status Begin(const std::string& command, const LoadedPipeline& loaded, const Plan& plan, const Facts& facts,
                const RunOptions& options);
-  /// Names its directory below runs/, once it has begun.
+  /// The name of its directory below runs/; valid after Begin.
   const std::string& id() const { return line_.id; }
-  /// Says where the page is. All of this is for people: what cannot be written is warned of, and changes
-  /// nothing of what was done.
+  /// Ends the record and prints the path of the page. All of it is only for people: a write error causes a
+  /// warning and does not change the outcome.
   void End(const std::string& outcome, const RunOutcome& run, SampleCollector& samples);
 
  private:
@@ -35,7 +35,7 @@ class KeptRun {
   RunRecorder& recorder_;
   RunLine line_;
   std::vector<RecordedStage> stages_;
-  std::map<std::string, RecordedCounts> standing_;  // by stage, of what stood when it began
+  std::map<std::string, RecordedCounts> standing_;  // by stage: counts of outputs that existed at the start
 };
 
 }  // namespace pipeline

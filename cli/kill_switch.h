@@ -5,7 +5,7 @@
 
 namespace pipeline {
 
-/// Does nothing where the variable is not set. kInvalidArgument where it names no commit point.
+/// Does nothing if the variable is not set. kInvalidArgument if it names no commit point.
 Status InstallKillSwitch();
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// `pipe ls`: what lies at places and below them.
+// `pipe ls`: lists locations and everything below them.
 #pragma once
 
 #include "cli/options.h"

@@ -1,4 +1,4 @@
-// What was typed, checked for form only.
+// The parsed command line; only its form is checked.
 #pragma once
 
 #include <cstdint>
@@ -13,40 +13,40 @@ namespace pipeline {
 
 struct Options {
   std::string command;             // "run", "cat", ...
-  std::vector<std::string> words;  // all of them as they were typed, from the command on
+  std::vector<std::string> words;  // all words as typed, from the command on
   std::string file;                // the pipeline file
   std::vector<std::pair<std::string, std::string>> set;
-  std::string subset;  // --subset; empty: the whole
+  std::string subset;  // --subset; empty: the whole corpus
   std::string work;    // --work; empty: PIPE_WORK, else ./.pipe/NAME
   Selection selection;
   bool dry_run = false;  // -n
-  bool ask = false;      // -n: servers, too
+  bool ask = false;      // -n: also ask servers
   bool explain = false;
   int keep_going = 1;  // -k
   int threads = 0;     // -j; 0: as many as there are cores
   std::uint64_t batch_bytes = 256 << 10;
   bool json_log = false;  // --log-format json
 
-  // Commands of their own.
-  std::string target;                // cat, stats: an artifact, or one object; cp: where to
-  std::vector<std::string> targets;  // verify: artifacts; ls, doctor: places
-  std::string tokenizer;             // verify: that of a trainer; empty: the one beside the data set
-  std::uint64_t max_tokens = 0;      // verify: the longest line of a trainer; 0: that of the data set
-  std::string from;                  // cp: what
-  bool recursive = false;            // ls, cp: all that lies below
-  bool allow_plugin = false;  // also where nothing runs, a plugin that the file names by a path is loaded
-  bool is_long = false;       // ls: sizes and checksums
-  bool replaces = false;      // cp: what is there and differs
-  bool json = false;          // cat, stats, status: JSON instead of text
-  std::uint64_t limit = UINT64_MAX;  // cat: that many records
+  // Options of single commands.
+  std::string target;                // cat, stats: an artifact or one object; cp: the target
+  std::vector<std::string> targets;  // verify: artifacts; ls, doctor: locations
+  std::string tokenizer;             // verify: the trainer's tokenizer; empty: the one beside the data set
+  std::uint64_t max_tokens = 0;  // verify: the longest line that a trainer accepts; 0: that of the data set
+  std::string from;              // cp: the source
+  bool recursive = false;        // ls, cp: everything below
+  bool allow_plugin = false;     // load plugins named by a path also if nothing runs
+  bool is_long = false;          // ls: sizes and checksums
+  bool replaces = false;         // cp: replaces existing objects that differ
+  bool json = false;             // cat, stats, status: JSON instead of text
+  std::uint64_t limit = UINT64_MAX;  // cat: maximum number of records
   std::string graph_format = "mermaid";
-  bool all = false;      // clean: everything, not only what nothing needs
-  std::string hand_out;  // plan: where it is handed out; worker: where it was
+  bool all = false;      // clean: everything, not only unneeded files
+  std::string hand_out;  // plan, worker: the location of the work packages
   std::string unit;      // worker
-  std::string scratch;   // worker: a directory for what it needs meanwhile; empty: that of the system
+  std::string scratch;   // worker: a directory for temporaries; empty: the system's
 
-  // A word that is no command of this program may be a plugin's: `words` from that word on.
-  std::string otherwise;  // what to say where no plugin has it
+  // An unknown command may belong to a plugin: then `words` begins with it.
+  std::string otherwise;  // the message if no plugin has the command
 };
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// Standard output for results that may be long: buffered, and with an eye on whoever reads it.
+// Buffered standard output for long results; notices when its reader is gone.
 #pragma once
 
 #include <string>
@@ -17,9 +17,9 @@ class Output {
   Output& operator=(const Output&) = delete;
 
   void Write(std::string_view bytes);
-  /// False once nothing more can be written: there is no reason to make more.
+  /// False once nothing more can be written: producing more is useless.
   bool open() const { return open_; }
-  /// Writes what is still held. OK, too, when the reader went away: it had enough.
+  /// Writes the rest of the buffer. OK also if the reader went away: it had enough.
   Status Finish();
 
  private:

@@ -1,4 +1,4 @@
-// From the name of a pipeline file to its stages, with every mistake on standard error.
+// Loads a pipeline file by name and prints all its mistakes on standard error.
 #pragma once
 
 #include <memory>
@@ -15,28 +15,28 @@
 
 namespace pipeline {
 
-/// A pipeline file that has no mistake. The graph refers to the spec, so neither moves.
+/// A pipeline file without mistakes. The graph refers to the spec, so neither moves.
 struct LoadedPipeline {
   Registry registry;
-  Plugins plugins;  // that the file names; the spec refers to their types
+  Plugins plugins;  // used by the file; the spec refers to their types
   PipelineSpec spec;
   Graph graph;
 
   explicit LoadedPipeline(Registry types) : registry(std::move(types)) {}
 };
 
-/// Null where the file cannot be read or has mistakes, after saying so. `text`, where given, gets what the
-/// file holds.
+/// Null if the file cannot be read or has mistakes, which are printed. `text`: receives the content of the
+/// file, unless null.
 std::unique_ptr<LoadedPipeline> LoadPipeline(const Options& options, std::string* text = nullptr);
 
-/// The same from the text of a file called `options.file`.
+/// As LoadPipeline, from the text of a file called `options.file`.
 std::unique_ptr<LoadedPipeline> LoadPipelineText(const std::string& text, const Options& options);
 
-/// --work, PIPE_WORK, or ./.pipe/NAME; for a trial a directory below, so that it leaves no trace in the log
-/// of the whole.
+/// --work, PIPE_WORK, or ./.pipe/NAME; for a --subset run a directory below it, so that the log of the
+/// whole corpus is not affected.
 std::string WorkPath(const Options& options, const PipelineSpec& spec);
 
-/// The run log for a command that writes nothing; null where it cannot be read, after saying so.
+/// The run log for a command that writes nothing; null after printing an error if it cannot be read.
 std::unique_ptr<RunLog> LoadRunLog(const WorkDir& work);
 
 }  // namespace pipeline

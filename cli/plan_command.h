@@ -1,4 +1,4 @@
-// `pipe plan`: hands out what can run now.
+// `pipe plan`: writes work packages for the units that can run now.
 #pragma once
 
 #include "cli/options.h"

@@ -1,4 +1,4 @@
-// Plans and results in words, on standard output.
+// Prints plans and results on standard output.
 #pragma once
 
 #include "dag/environment.h"
@@ -8,15 +8,16 @@
 
 namespace pipeline {
 
-/// One paragraph per segment: what runs, which stages run with it, how much, and with `explain` why.
-/// `forecast_too` adds what is read and the peak of disk.
+/// One paragraph per segment: its stages, the amount of work, and with `explain` the reason. `forecast_too`
+/// adds the bytes read and the peak disk use.
 void PrintPlan(const Graph& graph, const Plan& plan, const Forecast& forecast, bool explain,
                bool forecast_too);
 
 /// For a run that had nothing to do.
 void PrintUpToDate(const Graph& graph, const Plan& plan);
 
-/// What stands after a run: every artifact with its counts, what stages dropped, how to look at it.
+/// The state after a run: every artifact with its counts, the records that stages dropped, and how to look
+/// at it.
 void PrintResults(const Graph& graph, const Plan& plan, const Environment& environment);
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// `pipe plugins`, and the commands that plugins have.
+// `pipe plugins`, and the commands of plugins.
 #pragma once
 
 #include "cli/help/command_table.h"
@@ -6,16 +6,16 @@
 
 namespace pipeline {
 
-/// Every plugin that is found, with its stages and commands; 1 where one cannot be loaded.
+/// Lists every plugin found, with its stages and commands; 1 if one cannot be loaded.
 int PluginsCommand(const Options& options);
 
-/// Options::words, by the first plugin that has a command of that name.
+/// Runs Options::words with the first plugin that has such a command.
 int RunPluginCommand(const Options& options);
 
-/// Adds the commands of all plugins that are found and can be loaded.
+/// Adds the commands of all plugins that are found and load.
 void AddPluginCommands(CommandTable& table);
 
-/// Loads the plugin Options::target and ends: what a PluginLoader runs in a child process.
+/// Loads the plugin Options::target and exits: PluginLoader runs this in a child process.
 int ProbePluginCommand(const Options& options);
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// The plugins of one command: where they are looked for, and what they are given.
+// The plugins of one command: the search directories, and the services that plugins get.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,7 @@ namespace pipeline {
 /// PIPE_PLUGINS, then plugins/ beside the program, then ../lib/pipe/plugins; the program itself is the probe.
 PluginPlaces PluginPlacesOfProgram();
 
-/// Loads nothing before it is asked.
+/// Loads a plugin when it is first requested.
 class Plugins {
  public:
   Plugins();
@@ -29,11 +29,11 @@ class Plugins {
   const PluginHost& host() const { return host_; }
 
   using OpenStoreAt = std::function<Result<std::unique_ptr<Store>>(const std::string& uri)>;
-  /// Before any job starts: from now on its stores are those of the run, so that what it sends to a bucket is
-  /// spooled and swept with the rest.
+  /// Call before any job starts: gives plugins the stores of the run, so that their uploads to a bucket are
+  /// spooled and swept with the others.
   void StoreWith(OpenStoreAt open) { host_.open_store = std::move(open); }
-  /// From now on events of jobs go to `events`, and notes to `progress`. Both outlive the jobs; before any
-  /// starts.
+  /// Call before any job starts: sends events of jobs to `events` and notes to `progress`. Both outlive the
+  /// jobs.
   void TellTo(EventFile& events, Progress& progress);
 
  private:

@@ -1,4 +1,4 @@
-// Records of any kind as lines: the text, or a JSON object.
+// Prints records of any kind, one per line: as text or as a JSON object.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,16 @@ namespace pipeline {
 /// One thread at a time.
 class RecordPrinter {
  public:
-  /// `limit`: that many records at most.
+  /// `limit`: maximum number of records.
   RecordPrinter(Output& out, bool json, std::uint64_t limit) : out_(out), json_(json), limit_(limit) {}
 
-  /// Whether the caller is to use Object instead of Line.
+  /// True if the caller must use Object instead of Line.
   bool json() const { return json_; }
-  /// Nobody wants more.
+  /// True if no more records are wanted.
   bool done() const { return !out_.open() || printed_ >= limit_; }
 
-  /// A line end inside `text` is written as \n.
+  /// Writes a line break inside `text` as
+  /// .
   void Line(std::string_view text);
   void Object(const Json& record);
 
@@ -32,10 +33,10 @@ class RecordPrinter {
   std::uint64_t printed_ = 0;
 };
 
-/// The text itself, or {"base64": ...} for bytes that are none.
+/// The text itself, or {"base64": ...} for bytes that are not text.
 Json TextOrBase64(std::string_view bytes);
 
-/// The features by name; a list of one text is that text.
+/// The features by name; a list with one text becomes that text.
 Json ToJson(const TfExample& example);
 
 }  // namespace pipeline

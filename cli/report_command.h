@@ -1,4 +1,4 @@
-// `pipe report`, and the same at the end of a run: a page from what the run left.
+// `pipe report`, also at the end of a run: makes a page from the records of a run.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace pipeline {
 
-/// Writes report.html of the run `id` beside its record; gives the page's path.
+/// Writes report.html of the run `id` beside its record; returns the page's path.
 Result<std::string> WriteReport(const WorkDir& work, const RunLog& log, const std::string& id);
 
 int ReportCommand(const Options& options);

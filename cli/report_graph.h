@@ -1,4 +1,4 @@
-// The stages of a run as a drawing: who reads whom, from left to right, with what went along.
+// Draws the stages of a run as a graph from left to right, with the amounts passed between them.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace pipeline {
 
-/// An <svg> of its own size. Each stage links to "#stage-N", its position in the record.
+/// An <svg> with its own size. Each stage links to "#stage-N"; N is its index in the record.
 std::string GraphDrawing(const RunRecord& record);
 
 }  // namespace pipeline

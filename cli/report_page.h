@@ -1,4 +1,4 @@
-// One run as one page: HTML with everything in it, that opens anywhere and asks for nothing.
+// The report of one run: a self-contained HTML page without network requests.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace pipeline {
 
-/// Pure: the same record gives the same page. At most 2 MiB, whatever the record holds: what is too much
-/// is summed up or left out, and said so. Nothing of the record is ever taken for markup or script.
+/// Pure: the same record gives the same page. At most 2 MiB for any record: excess content is summarised or
+/// left out, and the page says so. Nothing in the record is ever interpreted as markup or script.
 std::string ReportPage(const RunRecord& record);
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// The looks of a report and the little that moves in it.
+// The style sheet and the small script of a report.
 #pragma once
 
 #include <string_view>
@@ -6,6 +6,6 @@
 namespace pipeline {
 
 std::string_view ReportStyle();   // CSS
-std::string_view ReportScript();  // JavaScript; the page says everything without it
+std::string_view ReportScript();  // JavaScript; the page is complete without it
 
 }  // namespace pipeline

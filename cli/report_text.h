@@ -1,4 +1,4 @@
-// What stages did to text: records before and after, and what text was made of at each point.
+// Report sections about text: records before and after each stage, and text statistics.
 #pragma once
 
 #include <string>
@@ -7,16 +7,16 @@
 
 namespace pipeline {
 
-/// Pairs of every stage that changed or dropped records; empty where none was seen.
+/// Sample pairs of every stage that changed or dropped records; empty: there are none.
 std::string SampleSection(const RunRecord& record);
 
-/// Lengths and character classes; empty where no text was looked at.
+/// Lengths and character classes; empty: no text was sampled.
 std::string ProfileSection(const RunRecord& record);
 
-/// What differs between two texts, by characters: which of each are not in the other.
+/// The characters of two texts that the other text lacks.
 struct Differences {
-  std::vector<bool> gone;   // of the first text's characters
-  std::vector<bool> added;  // of the second's
+  std::vector<bool> gone;   // per character of the first text
+  std::vector<bool> added;  // per character of the second text
 };
 Differences Differ(const std::vector<char32_t>& before, const std::vector<char32_t>& after);
 

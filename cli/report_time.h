@@ -1,4 +1,5 @@
-// What happened when: units of each stage and curves of speed, processor, memory and disk above one axis.
+// The timeline of a run: the units of each stage, and curves of speed, processors, memory and disk over one
+// axis.
 #pragma once
 
 #include <string>
@@ -7,11 +8,11 @@
 
 namespace pipeline {
 
-/// How long the run took, as far as the record goes; never 0.
+/// The duration of the run as far as recorded; never 0.
 double DurationOf(const RunRecord& record);
 
-/// The section's content; bounded whatever the number of units. With it goes, for the page's script, a
-/// script element of JSON that holds numbers alone.
+/// The content of the section; its size is bounded for any number of units. Includes a JSON script element,
+/// with numbers only, for the page's script.
 std::string TimeCharts(const RunRecord& record);
 
 }  // namespace pipeline

@@ -1,5 +1,5 @@
-// How trainings went: the loss as a curve, evaluations beside baselines, what the model wrote, where the time
-// went.
+// The report section about trainings: the loss curve, evaluations beside baselines, samples of the model,
+// and time by activity.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace pipeline {
 
-/// The section's content; empty where nothing was trained.
+/// The content of the section; empty: there was no training.
 std::string TrainingSection(const std::vector<RecordedTraining>& trainings);
 
 }  // namespace pipeline

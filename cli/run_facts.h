@@ -1,5 +1,5 @@
-// What a record says about the stages: how they stand in the plan when a run begins, and what the run log
-// and the quarantine have of them when it ends.
+// The facts about stages in a run's record: their state in the plan when the run begins, and the counts
+// from the run log and quarantine when it ends.
 #pragma once
 
 #include <map>
@@ -14,21 +14,21 @@
 
 namespace pipeline {
 
-/// Inputs before readers. `directory` is where the record lies: links begin there.
+/// Inputs precede their readers. `directory`: of the record; links are relative to it.
 std::vector<RecordedStage> StagesOf(const Graph& graph, const Plan& plan, const Facts& facts,
                                     const std::string& directory);
 
-/// The machine, and the versions that have a say; `begin` keeps the rest.
+/// Fills in the machine and the library versions that affect results; other members of `begin` stay.
 void DescribeMachine(const Graph& graph, RecordedBegin& begin);
 
-/// What manifests say of all that was counted on the way to what stands published, by stage: a run that made
-/// nothing of it has no line of it in its plan.
+/// The counts that manifests hold about existing publications, by stage. A run that made nothing for such a
+/// publication has no lines about it in its plan.
 std::map<std::string, RecordedCounts> StandingCounts(const Plan& plan, const Facts& facts);
 
-/// `record` with `standing` where it says nothing of a stage's records.
+/// Adds `standing` to `record` for stages that have no counts there.
 void AddStanding(const std::map<std::string, RecordedCounts>& standing, RunRecord& record);
 
-/// Fills `counts` and `examples` of `record` for its stages. What cannot be read is left out.
+/// Fills `counts` and `examples` of `record` for its stages; skips unreadable parts.
 void AddOutcome(const RunLog& log, Store& work, RunRecord& record);
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// What one run leaves about itself, in memory and as lines. Format: cli/run_record.md.
+// The record of one run, in memory and as lines. Format: cli/run_record.md.
 #pragma once
 
 #include <cstdint>
@@ -22,44 +22,45 @@ struct RecordedStage {
   std::string type;
   std::vector<std::string> inputs;
   std::string state;       // "run", "copy", "up to date", "not selected"
-  std::string segment;     // the stage at whose end its records are kept; empty: not in this plan
-  std::string pieces;      // directory of those below artifacts/
+  std::string segment;     // last stage of its segment, which keeps its records; empty: not in this plan
+  std::string pieces;      // directory of the partition outputs below artifacts/
   std::string quarantine;  // directory below the work directory
-  std::string place;       // what it publishes
-  std::string link;        // the same from the directory of the record; empty where that is no directory
+  std::string place;       // location of its artifact
+  std::string link;        // a relative path from the record to that location; empty: it is not a directory
   std::uint64_t files = 0;
   std::uint64_t file_bytes = 0;
-  std::string vanished;  // what of its files is gone, and what stood in; empty: nothing is
-  std::string longest_line =
-      {};  // of a TFDS data set, in tokens, or "any"; empty: of none, or nobody wrote it down
-  // How it is made; empty in old records.
+  std::string vanished;           // its files that no longer exist, and their substitutes; empty: none
+  std::string longest_line = {};  // of a TFDS data set: in tokens, or "any"; empty: none, or not recorded
+  // How the stage is configured; empty in old records.
   std::uint64_t version = 0;  // of the type
-  Json config = {};           // every key that has a value, without secrets; null where nothing is known
+  Json config = {};           // all keys that have a value, without secrets; null: unknown
   std::string recipe = {};
-  std::map<std::string, std::string> libraries = {};  // and files of the machine: version or digest
-  std::vector<std::pair<std::string, std::string>> sources = {};  // that no stage made: name, digest
-  /// What its type counts by a name (spec/reason.h): "dropped", "stays", "not meant", or "tally" for what has
-  /// no share of its records. A name that ends in '*' stands for all that begin so.
+  std::map<std::string, std::string> libraries = {};              // and machine files: version or digest
+  std::vector<std::pair<std::string, std::string>> sources = {};  // not made by a stage: name, digest
+  /// Maps each count name of its type (spec/reason.h) to the fate of its records: "dropped", "stays", "not
+  /// meant", or "tally" for counts that are not a share of records. A name that ends in '*' matches all
+  /// names with that prefix.
   std::map<std::string, std::string> reasons = {};
 };
 
-/// What a count of `reason` says of records, as RecordedStage::reasons; by its name alone in old records.
+/// The fate of the records that `reason` counts, see RecordedStage::reasons; in old records derived from
+/// the name.
 std::string_view FateOf(const RecordedStage& stage, std::string_view reason);
 
 struct RecordedUnit {
   std::string unit;
-  double begin = 0;  // seconds since the run began, as everywhere here
+  double begin = 0;  // seconds since the start of the run, as everywhere here
   double end = 0;
   std::uint64_t records = 0;
   std::uint64_t read = 0;
   std::uint64_t text = 0;
   std::map<std::string, double> busy;  // by stage, over all threads
   std::string failed;
-  bool stopped = false;  // before its end, by who stopped the run or since another unit failed
-  double cpu = 0;        // seconds of its own threads; those that a stage starts are not among them
-  // Of child processes, with all that they started.
+  bool stopped = false;  // ended early, because the run was stopped or another unit failed
+  double cpu = 0;        // seconds on its own threads, without threads that a stage starts
+  // For child processes and all their descendants.
   double child_cpu = 0;
-  std::uint64_t child_rss = 0;  // the most that they held at the same time, as far as it was seen
+  std::uint64_t child_rss = 0;  // the largest observed total at one time
   std::uint64_t child_read = 0, child_written = 0;
 };
 
@@ -70,7 +71,7 @@ struct RecordedLogging {
   std::uint64_t bytes = 0;
 };
 
-/// How far everything was at one moment. Child processes, and what they started, are in all sums.
+/// The totals at one moment. All sums include child processes and their descendants.
 struct RecordedMoment {
   double at = 0;
   std::uint64_t read = 0;
@@ -78,9 +79,9 @@ struct RecordedMoment {
   std::uint64_t written = 0;
   double cpu = 0;
   std::uint64_t rss = 0;
-  std::uint64_t to_disk = 0;  // bytes that disks had to write for this run; 0 where nobody counts
+  std::uint64_t to_disk = 0;  // bytes written to disks for this run; 0: not counted
   std::uint64_t units = 0;
-  double child_cpu = 0;  // the part of `cpu` that is of child processes
+  double child_cpu = 0;  // the part of `cpu` used by child processes
   std::uint64_t child_rss = 0;
 };
 
@@ -109,7 +110,7 @@ struct RecordedEnd {
   double at = 0;
   std::string outcome;
   std::uint64_t peak_rss = 0;
-  std::vector<std::pair<std::string, std::string>> failures;  // unit, why
+  std::vector<std::pair<std::string, std::string>> failures;  // unit, reason
 };
 
 struct RecordedBegin {
@@ -119,36 +120,36 @@ struct RecordedBegin {
   std::uint64_t cores = 0, memory = 0, threads = 0, memory_limit = 0;
 };
 
-/// The run before this one, and in what this one differs from it.
+/// The previous run, and the differences to this one.
 struct RunBefore {
   std::string id, command, outcome;
   std::int64_t started = 0;  // milliseconds since 1970
   double duration = 0, cpu = 0;
   std::uint64_t peak_rss = 0;
   bool has_page = false;
-  std::vector<std::string> differences;  // a line each; empty: made of the same, in the same way
+  std::vector<std::string> differences;  // one line each; empty: same inputs and configuration
 };
 
 struct RunRecord {
   RecordedBegin begin;
   std::vector<RecordedStage> stages;
   std::vector<RecordedUnit> units;
-  std::map<std::string, double> reached;    // by last stage of a segment: when the first work on it began
-  std::map<std::string, double> completed;  // the same: when all was there
+  std::map<std::string, double> reached;    // by last stage of a segment: when its first work began
+  std::map<std::string, double> completed;  // by the same key: when it was complete
   std::vector<RecordedLogging> logged;
   std::vector<RecordedMoment> moments;
   std::vector<RecordedNote> notes;
   std::map<std::string, StageText> texts;        // by stage
   std::map<std::string, RecordedCounts> counts;  // by stage
   std::vector<RecordedExample> examples;
-  std::optional<RecordedEnd> end;  // absent: still running, or killed
-  // What is not in the record itself.
-  std::vector<RecordedTraining> trainings;  // what stages said in plugin_events.jsonl
-  bool alive = false;                       // without an end: the run goes on
-  std::optional<RunBefore> before;          // of the same work directory
+  std::optional<RecordedEnd> end;  // absent: the run is still running, or was killed
+  // Members that are not in the record file.
+  std::vector<RecordedTraining> trainings;  // reported by stages in plugin_events.jsonl
+  bool alive = false;                       // the record has no end, because the run is still running
+  std::optional<RunBefore> before;          // in the same work directory
 };
 
-/// One line each, with its LF.
+/// Each returns one line with its LF.
 std::string EncodeEvent(const RecordedBegin& begin);
 std::string EncodeEvent(const RecordedStage& stage);
 std::string EncodeEvent(const RecordedUnit& unit);
@@ -157,14 +158,14 @@ std::string EncodeEvent(const RecordedMoment& moment);
 std::string EncodeEvent(const RecordedNote& note);
 std::string EncodeEvent(const RecordedExample& example);
 std::string EncodeEvent(const RecordedEnd& end);
-/// `reached` and `complete` of a stage that is the last of its segment.
+/// The events `reached` and `complete` of a segment, named by its last stage.
 std::string EncodeReached(std::string_view stage, double at);
 std::string EncodeComplete(std::string_view stage, double at);
-/// `counts` of a stage; `text` of a stage with its pairs, several lines.
+/// The event `counts` of a stage; the event `text` of a stage with its pairs, as several lines.
 std::string EncodeEvent(const std::string& stage, const RecordedCounts& counts);
 std::string EncodeEvent(const std::string& stage, const StageText& text);
 
-/// kInvalidArgument where it does not begin as a record, kFailedPrecondition where it is of a newer version.
+/// kInvalidArgument if the first line is not a record's; kFailedPrecondition for a newer version.
 Result<RunRecord> ParseRunRecord(std::string_view lines);
 
 }  // namespace pipeline

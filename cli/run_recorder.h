@@ -1,4 +1,4 @@
-// Writes down what a run tells about itself while it works. Format: cli/run_record.md.
+// Records the events of a run while it works. Format: cli/run_record.md.
 #pragma once
 
 #include <chrono>
@@ -24,21 +24,21 @@ namespace pipeline {
 
 inline constexpr std::string_view kRecordName = "events.jsonl";
 
-/// Hands everything on to the next listener. Safe from any thread. A record that cannot be written is
-/// warned of once and harms the run in no other way.
+/// Passes every event on to the next listener. Safe from any thread. If the record cannot be written, it
+/// warns once; the run is not affected.
 class RunRecorder final : public Progress {
  public:
   /// `next` outlives the recorder. Nothing is written before Begin.
   explicit RunRecorder(Progress& next) : next_(next) {}
   ~RunRecorder() override;
 
-  /// Makes `directory` and begins a record there; from now on a thread looks at this process and its
+  /// Creates `directory` and begins a record there; starts a thread that samples this process and its
   /// children.
   void Begin(const std::string& directory, const RecordedBegin& begin,
              const std::vector<RecordedStage>& stages);
-  /// What stood when the run began, by stage; after Begin.
+  /// Call after Begin. The counts of outputs that existed when the run began, by stage.
   void Stands(const std::map<std::string, RecordedCounts>& counts);
-  /// Stops the thread, adds `closing`, whole lines, and the end. False where the record is not whole.
+  /// Stops the thread and appends `closing` (whole lines) and the end. False: the record is incomplete.
   bool End(std::string outcome, std::vector<std::pair<std::string, std::string>> failures,
            const std::string& closing);
 
@@ -55,22 +55,22 @@ class RunRecorder final : public Progress {
   struct Running {
     std::shared_ptr<const RunningUnit> unit;
     double since = 0;
-    std::uint64_t child_rss = 0;  // the most of its child processes that was seen
+    std::uint64_t child_rss = 0;  // the largest total of its child processes seen so far
   };
 
   double Now() const;
   void Loop();
   void Look(bool fresh = false);
-  /// What `status` shows of a run that goes on.
+  /// The state that `pipe status` shows for a running run.
   RunNow NowOf(const RecordedMoment& moment, const TreeUse& tree) const REQUIRES(mutex_);
   void Write(const std::string& lines) REQUIRES(mutex_);
 
   Progress& next_;
   std::chrono::nanoseconds began_{0};
   std::string directory_;
-  ProcessTree tree_;    // looked at by the thread, and by who ends the run when there is none
-  TreeUse before_;      // the run
-  double told_at_ = 0;  // when RunNow was written last; as tree_
+  ProcessTree tree_;    // used by the thread; after it ended, by the caller of End
+  TreeUse before_;      // usage before the run
+  double told_at_ = 0;  // when RunNow was last written; same thread as tree_
 
   Mutex mutex_;
   ConditionVariable ended_;
@@ -82,7 +82,7 @@ class RunRecorder final : public Progress {
   std::map<std::string, std::pair<std::uint64_t, std::uint64_t>, std::less<>> shards_
       GUARDED_BY(mutex_);  // by stage
   std::uint64_t peak_rss_ GUARDED_BY(mutex_) = 0;
-  std::uint64_t read_ GUARDED_BY(mutex_) = 0;  // by units that ended
+  std::uint64_t read_ GUARDED_BY(mutex_) = 0;  // by ended units
   std::uint64_t text_ GUARDED_BY(mutex_) = 0;
   std::uint64_t written_ GUARDED_BY(mutex_) = 0;
   std::thread thread_;

@@ -1,4 +1,4 @@
-// A few records as they were before and after each stage, and what text is made of there: for the report.
+// Collects, for the report, sample records before and after each stage, and text statistics.
 #pragma once
 
 #include <cstddef>
@@ -16,25 +16,25 @@
 
 namespace pipeline {
 
-/// A record's text at one point, cut to what can be shown.
+/// A record's text at one point, truncated for display.
 struct Sample {
   std::string text;
-  std::vector<std::uint32_t> marks;  // where morphemes or tokens end in `text`, in bytes
-  bool front = false;                // something was cut off there
+  std::vector<std::uint32_t> marks;  // ends of morphemes or tokens in `text`, in bytes
+  bool front = false;                // text was cut off at this end
   bool back = false;
   bool operator==(const Sample&) const = default;
 };
 
 struct SamplePair {
-  std::uint64_t hash = 0;  // of the record's origin: the smallest are kept
+  std::uint64_t hash = 0;  // of the record's position in the corpus; the smallest are kept
   Sample before;
   std::optional<Sample> after;  // absent: the stage dropped the record
 };
 
-/// What was seen of one stage.
+/// The statistics of one stage.
 struct StageText {
-  TextProfile profile;        // of what left it
-  std::uint64_t changed = 0;  // for how many records those stand that differ before and after it
+  TextProfile profile;        // of its output
+  std::uint64_t changed = 0;  // number of records, extrapolated, that the stage changed
   std::uint64_t dropped = 0;
   std::vector<SamplePair> pairs;  // by hash
 };
@@ -44,14 +44,14 @@ class SampleCollector final : public RecordWatch {
  public:
   std::unique_ptr<Passage> Watch(const Batch& batch, const std::vector<std::string>& stages) override;
 
-  /// By stage. Of a stage whose records several segments saw, what the one saw that ran it.
+  /// By stage. If several segments saw a stage's records, the result of the segment that ran the stage.
   std::map<std::string, StageText> Take();
 
  private:
   class Looking;
   struct Seen {
     StageText text;
-    bool ran = false;  // by the segment that saw it; else that one only read its records
+    bool ran = false;  // the segment ran the stage; false: it only read the stage's records
   };
 
   Mutex mutex_;
@@ -59,7 +59,7 @@ class SampleCollector final : public RecordWatch {
       GUARDED_BY(mutex_);  // by stage and last stage of the segment
 };
 
-/// Of each so many records at this place of the input one is looked at.
+/// The sampling interval at this position of the input: one record in so many is sampled.
 std::uint64_t SampleStride(PartitionId partition, std::uint64_t index);
 
 }  // namespace pipeline

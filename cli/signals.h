@@ -1,5 +1,5 @@
-// Ctrl-C, SIGTERM and the end of the terminal (SIGHUP) as a stop token: the first one drains, the second one
-// ends the program at once.
+// Turns Ctrl-C, SIGTERM and the end of the terminal (SIGHUP) into a stop token: the first signal stops the
+// run gracefully, the second ends the program at once.
 #pragma once
 
 #include <atomic>
@@ -8,8 +8,8 @@
 
 namespace pipeline {
 
-/// Made before any other thread, so that only its own thread takes the signals. One per program. A signal
-/// that was ignored when the program started stays ignored, as `nohup` wants it.
+/// Create it before any other thread, so that only its own thread receives the signals. One per program. A
+/// signal that was ignored at program start stays ignored, as `nohup` requires.
 class SignalWatch {
  public:
   SignalWatch();
@@ -18,7 +18,7 @@ class SignalWatch {
   SignalWatch& operator=(const SignalWatch&) = delete;
 
   std::stop_token token() const { return stop_.get_token(); }
-  /// The exit code for the signal that came; 0 while none has.
+  /// The exit code for the received signal; 0: none yet.
   int exit_code() const { return exit_code_.load(); }
 
  private:

@@ -1,4 +1,4 @@
-// The files that a pipeline reads, on this machine or elsewhere, as planning and units see them.
+// The source files of a pipeline, local or remote, for planning and for units.
 #pragma once
 
 #include <cstdint>
@@ -21,41 +21,40 @@
 
 namespace pipeline {
 
-/// A file of this machine is read where it lies and counts by the digest of its bytes. One that is elsewhere
-/// counts by its address, size and version; it arrives in a directory while it is read, and the next run goes
-/// on where this one ended. One that is pinned to a checksum counts by that, wherever it is. Safe from any
-/// thread.
+/// A local file is read in place and identified by the digest of its bytes. A remote file is identified by
+/// its address, size and version; it is downloaded to a directory while it is read, and the next run
+/// resumes the download. A pinned file is identified by its checksum, wherever it is. Safe from any thread.
 class SourceFiles {
  public:
   enum class Network : std::uint8_t { kMayAsk, kOffline };
 
-  /// `directory` is made when something arrives. `digests` and `progress` outlive it.
+  /// `directory` is created at the first download. `digests` and `progress` outlive it.
   SourceFiles(std::string directory, DigestCache& digests, Network network, Progress& progress);
 
-  /// The objects that a pattern stands for. kUnavailable offline.
+  /// The objects that match a pattern. kUnavailable offline.
   Result<std::vector<LocalInput>> Find(const LocalInput& pattern, std::stop_token stop) const;
-  /// What counts in recipes. Offline, what an earlier run wrote down of a remote file; kUnavailable where
-  /// there was none. kDataLoss for a local file that is not what it is pinned to.
+  /// The facts used in recipes. Offline, a remote file's facts come from the journal of an earlier run;
+  /// kUnavailable if there is none. kDataLoss if a local file does not match its pin.
   Result<SourceFile> Look(const LocalInput& input, std::stop_token stop);
-  /// Of a remote file: as it was when Look saw it, or fails with kDataLoss.
+  /// Opens a file. A remote file must be as Look saw it; otherwise kDataLoss.
   Result<std::shared_ptr<ByteFile>> Open(const std::string& path, std::stop_token stop);
-  /// As Environment::drop_damaged. Once for each state of a remote file, by whatever run: a note beside the
-  /// part tells the next ones.
+  /// As Environment::drop_damaged. Works once per state of a remote file, over all runs: a note beside the
+  /// part file records it.
   Status DropDamaged(const std::string& path, const Status& why);
   Network network() const { return network_; }
-  /// Size, mtime, inode and ctime; of a remote file what Open holds it to.
+  /// Size, mtime, inode and ctime; for a remote file, the identity that Open requires.
   Result<std::string> Identity(const std::string& path);
-  /// Whether `file`, which had the identity `before`, has the same bytes still. Where ctime alone tells
-  /// another, a local file is hashed again.
+  /// True if `file`, which had the identity `before`, still has the same bytes. If only ctime differs, a
+  /// local file is hashed again.
   Result<bool> IsUnchanged(const SourceFile& file, const std::string& before, std::stop_token stop);
 
  private:
   struct Remote {
-    LocalInput input;  // as it was looked at
+    LocalInput input;  // as given to Look
     std::string identity;
     std::uint64_t size = 0;
-    bool is_dropped = false;  // what is here of it, before it is opened again
-    bool came_anew = false;   // since it was dropped, perhaps by an earlier run
+    bool is_dropped = false;  // the bytes here must be dropped before it is opened again
+    bool came_anew = false;   // downloaded again since it was dropped, perhaps by an earlier run
   };
   enum class Standing : std::uint8_t { kLast, kBeforeOthers };
 
@@ -73,7 +72,7 @@ class SourceFiles {
   std::shared_ptr<RateLimit> RateOf(const LocalInput& input);
   std::string PartPath(const LocalInput& input) const;
   Arrival ArrivalOf(const Remote& remote) const;
-  /// `file` of `url`, read no faster and by no more than `input` says, and held to its least rate.
+  /// Wraps `file` of `url`: limits its rate and connections as `input` says, and enforces the minimum rate.
   std::shared_ptr<const RangedFile> Politely(std::shared_ptr<const RangedFile> file, const std::string& url,
                                              const LocalInput& input, Standing standing, bool may_reconnect);
 
@@ -85,8 +84,8 @@ class SourceFiles {
   Mutex rates_mutex_;
   std::map<std::uint64_t, std::shared_ptr<RateLimit>> rates_ GUARDED_BY(rates_mutex_);  // by bytes a second
   Mutex mutex_;
-  std::map<std::string, Remote> remotes_ GUARDED_BY(mutex_);  // by URL, with its secrets
-  /// By part file, shared by the units that read it now: what is pinned has one for all its addresses.
+  std::map<std::string, Remote> remotes_ GUARDED_BY(mutex_);  // by URL, including its secrets
+  /// By part file, shared by the units that are reading it: a pinned file has one for all its addresses.
   std::map<std::string, std::weak_ptr<ArrivingFile>> arriving_ GUARDED_BY(mutex_);
 };
 

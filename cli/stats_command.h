@@ -1,4 +1,4 @@
-// `pipe stats`: how long the texts of an artifact are, and of which characters.
+// `pipe stats`: prints the lengths and character classes of an artifact's texts.
 #pragma once
 
 #include "cli/options.h"

@@ -1,5 +1,5 @@
-// What a person sees while a run works: a live area on a terminal, plain lines in a pipe. Results go to
-// standard output elsewhere; everything here goes to standard error.
+// Shows the progress of a run on standard error: a live area on a terminal, plain lines in a pipe. Other
+// code prints results on standard output.
 #pragma once
 
 #include <chrono>
@@ -20,14 +20,14 @@
 
 namespace pipeline {
 
-/// Safe from any thread. While it lives, log messages go through it, so that they do not tear the
-/// live area.
+/// Safe from any thread. While it exists, log messages go through it, so that they do not tear the live
+/// area.
 class StatusDisplay final : public Progress {
  public:
   explicit StatusDisplay(bool json);
   ~StatusDisplay() override;
 
-  /// Which stages there are to come; before Start.
+  /// Call before Start, with the stages that will run.
   void Expect(StageLine stages);
   /// Draws until Stop: four times a second on a terminal, a line every ten seconds in a pipe.
   void Start();

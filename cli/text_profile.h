@@ -1,4 +1,4 @@
-// What a text is made of, in numbers: how long its records are and which characters they hold.
+// Text statistics: lengths of records and classes of their characters.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ enum class CharacterClass : std::uint8_t {
   kLatin,
   kDigit,
   kSpace,
-  kSymbol,  // punctuation too
+  kSymbol,  // including punctuation
   kOther,
 };
 inline constexpr std::array<std::string_view, 9> kCharacterClasses = {
@@ -25,22 +25,22 @@ inline constexpr std::array<std::string_view, 9> kCharacterClasses = {
 
 CharacterClass ClassOf(char32_t code_point);
 
-/// Takes one character off the front of `text`, which is not empty; U+FFFD for a byte that begins none.
+/// Removes one character from the front of `text`, which is not empty; U+FFFD for a byte that begins none.
 char32_t TakeCharacter(std::string_view& text);
 
-/// Classes of lengths: 0, 1, 2, 3, then two to each doubling.
+/// Length classes: 0, 1, 2, 3, then two per doubling.
 std::size_t LengthClass(std::uint64_t characters);
-/// The smallest length of a class.
+/// The smallest length in a class.
 std::uint64_t LengthFloor(std::size_t length_class);
 
 /// Sums over records; one thread at a time.
 struct TextProfile {
-  std::uint64_t sampled = 0;                  // records that were looked at
-  std::uint64_t records = 0;                  // for how many they stand
+  std::uint64_t sampled = 0;                  // records that were sampled
+  std::uint64_t records = 0;                  // number of records that they represent
   std::vector<std::uint64_t> lengths;         // records by LengthClass
   std::array<std::uint64_t, 9> characters{};  // by CharacterClass
 
-  /// `weight`: for how many records this one stands.
+  /// `weight`: the number of records that this one represents.
   void Add(std::string_view text, std::uint64_t weight);
 };
 

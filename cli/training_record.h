@@ -1,4 +1,4 @@
-// What stages said of a training while a run went on: the events of plugin_events.jsonl that a report shows.
+// The events about a training that a report shows, from plugin_events.jsonl.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace pipeline {
 
-/// What one stage said. Numbers that were not said are NaN.
+/// The training of one stage. Unknown numbers are NaN.
 struct RecordedTraining {
   struct Step {
     std::int64_t step = 0;
@@ -17,7 +17,7 @@ struct RecordedTraining {
     double tokens_per_s = 0;
   };
   struct Score {
-    std::int64_t step = 0;  // of an evaluation
+    std::int64_t step = 0;  // of the evaluation
     std::string name;       // the split, or the baseline
     double loss = 0;        // nats per token
     double bits_per_byte = 0;
@@ -30,22 +30,22 @@ struct RecordedTraining {
   };
 
   std::string stage;
-  std::int64_t restored = -1;  // the step of the checkpoint that it went on from, at first; -1: none
-  std::vector<Step> steps;     // thinned out where there are many
+  std::int64_t restored = -1;  // step of the first checkpoint that it resumed from; -1: none
+  std::vector<Step> steps;     // thinned out if there are many
   std::vector<Score> evaluations;
   std::vector<Score> baselines;
   std::vector<Sample> samples;            // the last ones
-  std::map<std::string, double> goodput;  // seconds, or shares, by what the time went to
+  std::map<std::string, double> goodput;  // seconds, or shares, by activity
 };
 
-/// What came after `step` in `training` counts no longer: it went back there.
+/// Drops the events after `step` from `training`: it went back to that step.
 void GoBack(std::int64_t step, RecordedTraining& training);
 
-/// `training` with what came of it in an earlier run, up to the checkpoint that it went on from.
+/// Prepends the events of an earlier run, up to the checkpoint that `training` resumed from.
 void Prepend(RecordedTraining earlier, RecordedTraining& training);
 
-/// Reads lines of EventFile; passes over what is none, and over what it does not know. By stage, only those
-/// that trained. Memory does not depend on how many there are.
+/// Reads lines of EventFile; skips malformed lines and unknown events. Returns only stages that trained.
+/// Memory does not depend on the number of lines.
 std::vector<RecordedTraining> ReadTrainings(std::istream& lines);
 
 }  // namespace pipeline

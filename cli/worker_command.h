@@ -1,4 +1,4 @@
-// `pipe worker`: one unit of a plan that was handed out.
+// `pipe worker`: makes one work package of a plan.
 #pragma once
 
 #include "cli/options.h"

@@ -1,4 +1,5 @@
-// From a plugin's name to a plugin that has been tried out. Rules: plugins/ABI.md, sections 1 and 2.
+// Finds a plugin by name, tests it in a child process and loads it. Rules: plugins/ABI.md, sections 1 and
+// 2.
 #pragma once
 
 #include <chrono>
@@ -12,27 +13,28 @@
 
 namespace pipeline {
 
-/// A code that no plugin would end the process with by itself.
+/// The exit code of a probe that refused a plugin; no plugin would end the process with it.
 inline constexpr int kProbeRefused = 97;
 
 struct PluginPlaces {
-  std::vector<std::string> directories;  // in the order in which they are searched
-  /// A command to which the path of a plugin is added: it calls Plugin::Load, and ends with 0, or with
-  /// kProbeRefused after saying on stderr what is wrong. A hidden command of this program.
+  std::vector<std::string> directories;  // searched in this order
+  /// A command that gets the path of a plugin as its last argument. It calls Plugin::Load and exits with 0,
+  /// or with kProbeRefused after printing the error on stderr. A hidden command of this program.
   std::vector<std::string> probe;
   std::chrono::milliseconds probe_timeout{30'000};
 };
 
-/// Loads each plugin once. One thread at a time; what it gave may be used from any.
+/// Loads each plugin once. One thread at a time; any thread may use the loaded plugins.
 class PluginLoader {
  public:
   explicit PluginLoader(PluginPlaces places) : places_(std::move(places)) {}
 
-  /// By name, or by a path with a slash in it. kNotFound where there is no such file, saying where it was
-  /// looked for; kInvalidArgument for one that is no plugin, or crashes or hangs while it loads.
+  /// `name`: a name, or a path with a slash in it. kNotFound names the searched directories;
+  /// kInvalidArgument: the file is not a plugin, or it crashes or hangs while loading.
   Result<std::shared_ptr<const Plugin>> Load(const std::string& name);
 
-  /// Every pipe_NAME.so in the directories, the one that Load would take where several have a name; by name.
+  /// Every pipe_NAME.so in the directories, sorted by name; if several have one name, the one that Load
+  /// finds.
   std::vector<std::string> List() const;
 
  private:

@@ -1,4 +1,4 @@
-// The host's side of one call into a plugin: what it may ask, and what it said.
+// The host's side of one call into a plugin: offers services and collects the answer.
 #pragma once
 
 #include <memory>
@@ -12,8 +12,8 @@
 
 namespace pipeline {
 
-/// Lives around the call; what the plugin left open is closed with it. Its functions are safe from any
-/// thread.
+/// Exists for the duration of the call; closes handles that the plugin left open. Its functions are safe
+/// from any thread.
 class PluginCall {
  public:
   /// `services` outlives it.
@@ -23,13 +23,13 @@ class PluginCall {
 
   const pipe_call* abi() const { return &abi_; }
 
-  // After the call, from the thread that made it: nothing writes the texts any more.
+  // Use these after the call, on the thread that made it: no other thread writes the texts then.
 
-  /// OK, or the code with the best reason there is.
+  /// OK, or the code with the best available reason.
   Status Outcome(pipe_code code) const NO_THREAD_SAFETY_ANALYSIS;
-  /// The last reply; empty where there was none.
+  /// The last reply; empty: none.
   const std::string& answer() const NO_THREAD_SAFETY_ANALYSIS { return answer_; }
-  /// What `fail` was given; empty where it was not called.
+  /// The argument of `fail`; empty: it was not called.
   const std::string& failure() const NO_THREAD_SAFETY_ANALYSIS { return failure_; }
 
  private:
@@ -46,7 +46,7 @@ class PluginCall {
   pipe_call abi_ = {};
   pipe_events_1 events_ = {};
   pipe_pipeline_1 pipeline_ = {};
-  std::unique_ptr<StorageExtension> storage_;  // null where there is none
+  std::unique_ptr<StorageExtension> storage_;  // null: not offered
 
   Mutex mutex_;
   std::string answer_ GUARDED_BY(mutex_);

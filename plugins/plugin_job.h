@@ -1,4 +1,4 @@
-// One job of a plugin: what it is asked, and what becomes of its answer.
+// One job of a plugin: makes its request and handles its answer.
 #pragma once
 
 #include <memory>
@@ -10,10 +10,10 @@
 
 namespace pipeline {
 
-/// The members of a request that `check` and `forecast` get: type, version, config.
+/// The request members for `check` and `forecast`: type, version, config.
 Json PluginRequest(const StageType& type, const Json& config);
 
-/// `type` is one of `plugin`'s. All but `context` outlive the job.
+/// `type` belongs to `plugin`. All arguments except `context` outlive the job.
 std::unique_ptr<JobStage> MakePluginJob(std::shared_ptr<const Plugin> plugin, const StageType& type,
                                         const StageContext& context, const PluginHost& host);
 

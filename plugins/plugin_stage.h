@@ -1,4 +1,4 @@
-// A plugin's stage as a stage type of ours.
+// Makes a stage type from a plugin's stage.
 #pragma once
 
 #include <deque>
@@ -16,26 +16,26 @@
 
 namespace pipeline {
 
-/// What the program gives to all plugins. Its functions are called from any thread.
+/// The services of the program for all plugins. Its functions are called from any thread.
 struct PluginHost {
   std::function<Result<std::unique_ptr<Store>>(const std::string& uri)> open_store;
   std::function<void(Level level, std::string_view line)> log;
-  /// An event of a job, for the run's own file; empty: nobody keeps them.
+  /// Receives an event of a job, for the file of the run; empty: events are dropped.
   std::function<void(std::string_view stage, const Json& event)> event = {};
-  /// The text of a `note`, for whoever looks on; empty: nobody does.
+  /// Receives the text of a `note`, to show it; empty: not shown.
   std::function<void(std::string_view stage, std::string_view text)> note = {};
 };
 
-/// The stage types that the pipeline file asks for with `plugin: NAME`. One thread at a time; what it gives
-/// stays where it is, and refers to it.
+/// The stage types that a pipeline file requests with `plugin: NAME`. One thread at a time. Returned types
+/// keep their address and refer to this object.
 class PluginStages {
  public:
-  /// `loader` and `host` outlive it, and every stage that is made of its types.
+  /// `loader` and `host` outlive it and every stage made from its types.
   PluginStages(PluginLoader& loader, const PluginHost& host) : loader_(loader), host_(host) {}
   PluginStages(const PluginStages&) = delete;
   PluginStages& operator=(const PluginStages&) = delete;
 
-  /// The type that the plugin calls `type`; a message says which there are.
+  /// The type that the plugin calls `type`; the error lists the existing ones.
   Result<const StageType*> Find(const std::string& plugin, const std::string& type);
 
  private:

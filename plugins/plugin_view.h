@@ -1,4 +1,4 @@
-// The facts of a stage in a pipeline file that its plugin may know: plugins/ABI.md, sections 11 and 12.
+// The facts that a plugin may see about its stage in a pipeline file: plugins/ABI.md, sections 11 and 12.
 #pragma once
 
 #include "base/json.h"
@@ -6,7 +6,7 @@
 
 namespace pipeline {
 
-/// {"stage", "type", "config", "makers"} of the stage at `node`: the makers of its inputs, by port.
+/// {"stage", "type", "config", "makers"} of the stage at `node`; "makers": the stages at its named inputs.
 Json StageForPlugin(const Graph& graph, int node);
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// `pipe.storage/1`: the host's stores for a plugin. Rules: plugins/ABI.md, section 9.
+// `pipe.storage/1`: gives a plugin access to the host's stores. Rules: plugins/ABI.md, section 9.
 #pragma once
 
 #include <map>
@@ -16,17 +16,17 @@ namespace pipeline {
 
 struct PluginServices;
 
-/// For one call into a plugin: readers and writers that are left open end with it.
+/// For one call into a plugin; closes readers and writers that are still open at its end.
 class StorageExtension {
  public:
-  /// `services` outlives it, and has open_store.
+  /// `services` outlives it and has open_store.
   explicit StorageExtension(const PluginServices& services);
   ~StorageExtension();
   StorageExtension(const StorageExtension&) = delete;
   StorageExtension& operator=(const StorageExtension&) = delete;
 
   const pipe_storage_1* abi() const { return &abi_; }
-  /// What failed last on the calling thread; empty where nothing did.
+  /// The last failure on the calling thread; empty: none.
   std::string LastError();
 
  private:
@@ -46,7 +46,7 @@ class StorageExtension {
   static std::size_t CopyLastError(void* self, char* out, std::size_t size);
 
   Result<Place> PlaceOf(std::string_view uri);
-  /// Remembers why, for the thread that calls.
+  /// Stores the message for the calling thread and returns its code.
   pipe_code Failed(const Status& why);
 
   const PluginServices& services_;

@@ -1,4 +1,4 @@
-// Input of a job that is held against its manifest before the job begins: `verify` of plugins/ABI.md.
+// Verifies an input of a job before the job begins: `verify` of plugins/ABI.md.
 #pragma once
 
 #include <functional>
@@ -11,9 +11,9 @@
 
 namespace pipeline {
 
-/// Verifies the artifact in `directory`, which people know as `uri` and the job as `port`; what the record
-/// beside it knows to be good is not read. kDataLoss, in one line, where something is wrong; kCancelled once
-/// `request.stop` is set. `note` gets what was done.
+/// Verifies the artifact in `directory`. `uri` and `port`: its names in messages and in the job. Objects
+/// that the record beside it lists as verified are not read. kDataLoss, in one line: something is wrong;
+/// kCancelled after `request.stop`. `note` receives a summary.
 Status VerifyInput(std::string_view port, Store& directory, const std::string& uri, const JobRequest& request,
                    const std::function<void(std::string_view text)>& note);
 

@@ -1,4 +1,4 @@
-// A file of another machine that can be read here while it is still arriving.
+// A remote file that can be read while it is being downloaded.
 #pragma once
 
 #include <atomic>
@@ -20,53 +20,53 @@
 
 namespace pipeline {
 
-/// Why a reader failed: not for what the bytes are.
+/// A reader failed because the download failed, not because the bytes are bad.
 struct NotArrived final : StatusDetail {};
 
 struct Arrival {
-  std::string name;                     // for messages: a URL without what must stay secret
+  std::string name;                     // for messages: a URL without secrets
   std::string path;                     // of the part file
-  std::string identity;                 // of this state of the remote file
-  bool whole_first = false;             // nothing is given before all of it is here and checked
-  std::optional<std::uint32_t> crc32c;  // of the whole, where its server said what it must be
-  std::optional<Checksum> pin = {};     // of the whole, where a person said it; as `whole_first`
-  /// The part file lies where others work, too: PartFile::OpenAmongOthers, and what an earlier process left
-  /// is read again and held against its journal before it counts.
+  std::string identity;                 // names this state of the remote file
+  bool whole_first = false;             // readers get nothing until the file is complete and checked
+  std::optional<std::uint32_t> crc32c;  // of the whole file, if its server named it
+  std::optional<Checksum> pin = {};     // of the whole file, as the user gave it; implies `whole_first`
+  /// The part file is in a directory that others use, too: opened by PartFile::OpenAmongOthers, and bytes
+  /// of an earlier process are compared with its journal before use.
   bool among_others = false;
-  /// Asked where the whole is not what it is pinned to: whether fetching it again may give another. Empty:
-  /// no.
+  /// Called if the whole file does not match `pin`. True: another download may give other bytes. Empty:
+  /// never.
   std::function<bool(bool all_came_now)> distrust = {};
-  /// Asked where what is pinned failed: whether the remote file has another size from now on, with which it
-  /// is worth another attempt. Empty: no.
+  /// Called if the download of a pinned file failed. True: the remote file now has another size and another
+  /// attempt is worth it. Empty: never.
   std::function<bool()> resize = {};
-  /// Asked where fetching failed: how the file can be had otherwise, whole and decoded; null: not at all. May
-  /// be empty.
+  /// Called if the download failed; returns another way to get the whole file, decoded. Null: there is
+  /// none. May be empty.
   std::function<std::unique_ptr<EncodedFile>(const Status& failure)> decoded = {};
-  /// What a reader far ahead reads from; null: the remote file.
+  /// Source for reads near the end of the file while the front is downloading; null: the remote file.
   std::shared_ptr<const ByteFile> ahead = {};
-  /// Told by the arriving thread at its start, after each piece and at its end: bytes here, of all. May be
-  /// empty.
+  /// Called by the download thread at its start, after each read and at its end, with the bytes here and
+  /// the total size. May be empty.
   std::function<void(std::uint64_t here, std::uint64_t of, bool ended)> progress = {};
 };
 
-/// A thread of its own fetches the file front to back into a part file and ends with the object; the next one
-/// of the same identity goes on from there. Readers are given what is here, wait for the rest, and fetch for
-/// themselves what lies at the far end (the index of an archive). Safe from any thread.
+/// A thread downloads the file front to back into a part file; it stops when the object is destroyed, and
+/// the next object with the same identity resumes. Readers get the bytes that are here, wait for the
+/// others, and fetch the last MiB themselves (the index of an archive). Safe from any thread.
 class ArrivingFile final : public ByteFile {
  public:
-  /// `remote` resumes by itself where a transfer broke off, and fails for good otherwise.
-  /// What is whole here stays, whatever size `remote` has.
+  /// `remote` resumes broken transfers itself; its errors are final. A complete part file of this identity
+  /// is kept, whatever size `remote` has.
   static Result<std::unique_ptr<ArrivingFile>> Begin(std::shared_ptr<const ByteFile> remote, Arrival arrival);
   ~ArrivingFile() override;
 
-  /// Until size() is what it will stay: at once where all is here, for what is pinned or encoded when all of
-  /// it is, else when the first byte came. Or why that will never be.
+  /// Waits until size() is final. A complete file: at once. A pinned or encoded file: when it is complete.
+  /// Other files: when the first byte arrived. Returns the error if the download fails.
   Status WaitUntilSized(std::stop_token stop) const;
   std::uint64_t size() const override { return size_; }
   Result<std::unique_ptr<ByteReader>> Open(std::uint64_t offset, std::stop_token stop) const override;
 
-  /// Until the whole file is here and is what it should be; or why it never will be. kDataLoss: its crc32c or
-  /// what it is pinned to is another; the next one fetches it anew.
+  /// Waits until the file is complete and checked, or returns the error. kDataLoss: the crc32c or `pin`
+  /// does not match, and the next object downloads the file again.
   Status WaitUntilWhole(std::stop_token stop) const;
 
  private:
@@ -74,14 +74,14 @@ class ArrivingFile final : public ByteFile {
 
   ArrivingFile(std::shared_ptr<const ByteFile> remote, Arrival arrival, std::unique_ptr<PartFile> part);
   void Fetch(std::stop_token stop);
-  /// Drops what is kept and no longer what arrived.
+  /// Compares the kept bytes with their journal and drops them if they differ.
   Status CheckKept(const std::stop_token& stop);
   Status FetchWhole(std::stop_token stop);
   Status FetchRest(std::optional<ChecksumHasher>& hasher, std::stop_token stop);
-  /// All of it by `encoded`; what was here is dropped.
+  /// Downloads the whole file through `encoded`, after dropping the bytes that are here.
   Status FetchDecoded(EncodedFile& encoded, const std::stop_token& stop);
   std::unique_ptr<EncodedFile> Otherwise(const Status& failure) const;
-  /// The crc32c of what is here; `hasher`, where there is one, takes the same bytes.
+  /// Returns the crc32c of the bytes that are here; also feeds them to `hasher` unless it is null.
   Result<std::uint32_t> HashWhatIsHere(ChecksumHasher* hasher, const std::stop_token& stop) const;
   Status CheckWhole();
   void Publish(std::uint64_t bytes);
@@ -95,10 +95,10 @@ class ArrivingFile final : public ByteFile {
   mutable ConditionVariable changed_;
   std::uint64_t here_ GUARDED_BY(mutex_) = 0;  // bytes that readers may take from the part file
   bool sized_ GUARDED_BY(mutex_) = false;
-  bool ended_ GUARDED_BY(mutex_) = false;  // the thread has; `failure_` says how
+  bool ended_ GUARDED_BY(mutex_) = false;  // the thread ended; `failure_` has its outcome
   Status failure_ GUARDED_BY(mutex_);
 
-  std::jthread thread_;  // last: it uses what stands above
+  std::jthread thread_;  // last: it uses the members above
 };
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// The checksums by which people name files elsewhere, computed.
+// Computes the checksums that pin files: SHA-256, MD5, CRC-32C.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,8 @@ class ChecksumHasher {
   ChecksumHasher& operator=(ChecksumHasher&&) noexcept;
 
   void Update(std::string_view bytes);
-  /// Of all that came. Once. kUnimplemented where the library of this machine has no such kind.
+  /// Returns the checksum of all bytes added. Call once. kUnimplemented if the library of this machine
+  /// lacks the algorithm.
   Result<Checksum> Finish();
 
  private:

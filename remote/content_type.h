@@ -1,13 +1,12 @@
-// The media type that a bucket is told of an object, by the end of its name: what browsers and consoles go
-// by.
+// The media type of an object, chosen by the end of its name; browsers and consoles use it.
 #pragma once
 
 #include <string_view>
 
 namespace pipeline {
 
-/// "application/octet-stream" for names that say nothing. Compressed files are those: nothing unpacks them on
-/// the way, and offsets and checksums are about the bytes as they are.
+/// "application/octet-stream" for unknown names and for compressed files: so nothing decompresses them in
+/// transit, and offsets and checksums refer to the stored bytes.
 std::string_view ContentTypeOf(std::string_view name);
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// A file that its server sends encoded only: taken whole, and decoded while it arrives.
+// A file that its server sends only with a Content-Encoding: downloaded whole and decoded on arrival.
 #pragma once
 
 #include <cstdint>
@@ -17,36 +17,38 @@
 
 namespace pipeline {
 
-/// One body while it arrives.
+/// One response body.
 struct EncodedTransfer {
-  std::string coding;                // "gzip", "br, gzip"; empty: it comes as it is stored after all
+  std::string coding;                // "gzip", "br, gzip"; empty: sent as it is stored after all
   std::unique_ptr<ByteReader> sent;  // kUnavailable: another attempt may help
 };
 
-/// No ranges and no resuming: a transfer that breaks is begun anew.
+/// Has no ranges and no resuming: a broken transfer starts again.
 class EncodedFile {
  public:
   struct Means {
-    /// Asks for all of the file at an address.
+    /// Requests the whole file at `url`.
     std::function<Result<EncodedTransfer>(const std::string& url, std::stop_token stop)> open;
-    /// Undoes one coding; kUnimplemented for one that nobody here knows. Gives kDataLoss for what is damaged.
+    /// Decodes one coding; kUnimplemented if it is unknown. The reader fails with kDataLoss if the bytes
+    /// are damaged.
     std::function<Result<std::unique_ptr<ByteReader>>(std::string_view coding,
                                                       std::unique_ptr<ByteReader> sent)>
         undo;
-    std::function<void(std::string_view line)> note;  // one line for people
+    std::function<void(std::string_view line)> note;  // prints one line for people
     RetryMeans retry = {};
   };
-  /// Decoded, a file may be so many times as large as it was sent, and so much more: beyond lies no text.
+  /// Limit of the decoded size: kMaxRatio times the sent size, plus kFree bytes. No text compresses better
+  /// than that.
   static constexpr std::uint64_t kMaxRatio = 1000, kFree = std::uint64_t{64} << 20;
-  /// On the disk, which a file made to fill it would leave without.
+  /// Bytes that stay free on the disk, so that a malicious file cannot fill it.
   static constexpr std::uint64_t kLeftFree = std::uint64_t{256} << 20;
 
-  /// `urls` in the order in which they are asked, at least one.
+  /// `urls`: tried in this order; at least one.
   EncodedFile(std::vector<std::string> urls, Means means)
       : urls_(std::move(urls)), means_(std::move(means)) {}
 
-  /// Fills `part` with the decoded file, whose size it has then. What was there is gone. `pin`: the checksum
-  /// of what was sent, or of what it was decoded to; the note says which. `came` is told the bytes so far.
+  /// Replaces the content of `part` with the decoded file and sets its size. `pin`: the checksum of the
+  /// sent bytes or of the decoded ones; the note says which. `came` is called with the bytes so far.
   Status FetchInto(PartFile& part, const std::optional<Checksum>& pin,
                    const std::function<void(std::uint64_t bytes)>& came, const std::stop_token& stop);
 

@@ -1,5 +1,5 @@
-// Where Google Cloud Storage is and who we are there: Application Default Credentials, and tokens kept as
-// long as they are good. The one file below cli/ that may look into the environment.
+// Finds the endpoint of Google Cloud Storage and Application Default Credentials, and caches access tokens.
+// The only file below cli/ that may read the environment.
 #pragma once
 
 #include <chrono>
@@ -17,55 +17,55 @@
 
 namespace pipeline {
 
-/// The value of a variable; absent where it is not set.
+/// Returns the value of an environment variable; absent if it is not set or empty.
 using EnvironmentLookup = std::function<std::optional<std::string>(const char* name)>;
 EnvironmentLookup ProcessEnvironment();
 
-/// The variable that names the project which pays for requests to buckets whose owner does not.
+/// The variable that names the project billed for requests to requester-pays buckets.
 inline constexpr const char* kUserProjectName = "PIPE_USER_PROJECT";
 
-/// Where the API is.
+/// The address of the API.
 struct GcsEndpoint {
   std::string url = "https://storage.googleapis.com";  // without a slash at the end
-  bool emulator = false;                               // STORAGE_EMULATOR_HOST: nobody is asked who they are
+  bool emulator = false;  // set by STORAGE_EMULATOR_HOST: no credentials are used
 };
 /// STORAGE_EMULATOR_HOST, "http://host:port" or "host:port"; else CLOUDSDK_API_ENDPOINT_OVERRIDES_STORAGE,
-/// which keeps credentials and so must be https or this machine; else Google.
+/// which must be https or this machine, since credentials are sent to it; else Google.
 Result<GcsEndpoint> FindGcsEndpoint(const EnvironmentLookup& environment);
 
-/// How somebody who has no credentials gets some; behind what was refused, or could not be found.
+/// How to get credentials; ends messages about refused or missing ones.
 inline constexpr std::string_view kMakeCredentials =
     "run: gcloud auth application-default login (gcloud auth login alone does not make them), or set "
     "GOOGLE_APPLICATION_CREDENTIALS to the key file of a service account";
 
-/// Nobody said who we are: there are no credentials, not bad ones. What is public can be read all the same.
+/// There are no credentials, as opposed to bad ones. Public objects can still be read.
 struct NoCredentials final : StatusDetail {};
 
-/// Application Default Credentials: GOOGLE_APPLICATION_CREDENTIALS, which must be good where it is set; the
-/// file of `gcloud auth application-default login`; the metadata server. Anonymous at an emulator. kNotFound
-/// with NoCredentials and the command to run where there are none. `product_file` tells whose machine this
-/// is.
+/// Application Default Credentials, from GOOGLE_APPLICATION_CREDENTIALS (an error if it is set and bad),
+/// the file of `gcloud auth application-default login`, or the metadata server. Anonymous with an emulator.
+/// kNotFound with NoCredentials and the command to run if there are none. `product_file` tells whether
+/// Google made this machine.
 Result<GcsCredentials> FindGcsCredentials(const EnvironmentLookup& environment, const GcsEndpoint& endpoint,
                                           const GcsTokenTools& tools, std::stop_token stop = {},
                                           const std::string& product_file = "/sys/class/dmi/id/product_name");
 
-/// The metadata server of this machine; absent where there is none. As FindGcsCredentials looks for it.
+/// Finds the metadata server of this machine as FindGcsCredentials does; absent: none.
 std::optional<std::string> FindMetadataHost(
     const EnvironmentLookup& environment, const GcsTokenTools& tools, std::stop_token stop = {},
     const std::string& product_file = "/sys/class/dmi/id/product_name");
 
-/// Tokens of one identity, for all who need one. Safe from any thread: one fetches, the others wait, or go on
-/// with the token that is still good.
+/// The tokens of one identity, shared by all who need one. Safe from any thread: one thread fetches, the
+/// others wait or use the current token while it is valid.
 class GcsAuth {
  public:
   GcsAuth(GcsCredentials credentials, GcsTokenTools tools);
 
-  /// Absent where access is anonymous.
+  /// Absent: access is anonymous.
   Result<std::optional<Secret>> Token(std::stop_token stop);
-  /// A server refused `token`: the next one is new.
+  /// A server refused `token`: the next call fetches a new one.
   void Reject(const Secret& token);
-  /// When an answer was sent, by its Date header. A clock that is minutes wrong is warned about once, and
-  /// tokens are dated by the servers' from then on. True where it is wrong.
+  /// Compares the Date header of a response with the local clock. Returns true if the clock is wrong by
+  /// minutes; warns once, and from then on dates tokens by the server's clock.
   bool NoteServerTime(std::int64_t unix_seconds);
 
   bool anonymous() const { return std::holds_alternative<AnonymousAccess>(credentials_.kind); }
@@ -75,7 +75,7 @@ class GcsAuth {
  private:
   const GcsCredentials credentials_;
   const GcsTokenTools tools_;
-  Mutex mutex_;  // not held while a token is fetched
+  Mutex mutex_;  // not held while a token is being fetched
   ConditionVariable changed_;
   std::optional<GcsToken> token_ GUARDED_BY(mutex_);
   std::chrono::nanoseconds refresh_at_ GUARDED_BY(mutex_){0};

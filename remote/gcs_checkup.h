@@ -1,5 +1,5 @@
-// Whether buckets can be used from this machine, asked before anything depends on it: each answer with the
-// one command that mends what is wrong.
+// Checks whether this machine can use buckets before a run depends on them; each problem comes with the one
+// command that fixes it.
 #pragma once
 
 #include <cstdint>
@@ -16,45 +16,45 @@
 namespace pipeline {
 
 enum class CheckLevel : std::uint8_t { kOk, kWarning, kWrong };
-/// Told of every check once, as "what: how it is[: why][; run: COMMAND]".
+/// Called once per check, with "what: how it is[: why][; run: COMMAND]".
 using CheckTeller = std::function<void(CheckLevel level, std::string line)>;
 
-/// Asks with little patience. One thread at a time.
+/// Gives up on a request after a few seconds. One thread at a time.
 class GcsCheckup {
  public:
-  /// `spool`: for the probe on its way, by MakeOwnDirectory.
+  /// `spool`: directory for the test object before its upload, created by MakeOwnDirectory.
   GcsCheckup(EnvironmentLookup environment, std::string spool, CheckTeller tell, std::stop_token stop);
 
-  /// Where credentials are, and whether they give a token. False where buckets need not be asked.
+  /// Checks that credentials exist and give a token. False: the buckets need no check.
   bool CheckIdentity();
-  /// After CheckIdentity. Existence, region, what removing costs, reading; where it is written to, one object
-  /// is made below the place and removed.
+  /// Call after CheckIdentity. Checks existence, region, the cost of removing objects, and reading. kWrite:
+  /// also creates an object below `place` and removes it.
   enum class Use : std::uint8_t { kRead, kWrite };
   void CheckBucket(const Uri& place, Use use);
-  /// After CheckIdentity: whether there is this object.
+  /// Call after CheckIdentity. Checks that the object exists.
   void CheckObject(const Uri& place);
 
  private:
-  /// False where there is no use in asking more of it.
+  /// False: further checks of the bucket are pointless.
   bool CheckProperties(const std::string& bucket);
   void CheckRegion(const std::string& bucket, const std::string& location);
   void CheckListing(const Uri& place, Use use);
   void CheckWriting(const Uri& place);
-  /// What an answer that is an error means here.
+  /// Reports an error response.
   void TellRefusal(const GcsOperation& operation, const GcsError& error, std::string_view role);
   std::string GrantCommand(const std::string& bucket, std::string_view role) const;
   std::optional<std::string> AskMachine(std::string_view what) const;
-  /// A clock that is minutes wrong is warned about by whoever looks at dates.
+  /// Passes the Date header on, so that a clock that is wrong by minutes is reported.
   void NoteTime(const HttpResponse& response) const;
 
   const EnvironmentLookup environment_;
   const std::string spool_;
   const CheckTeller tell_;
   const std::stop_token stop_;
-  std::shared_ptr<GcsClient> client_;  // shared with stores; null before CheckIdentity said yes
+  std::shared_ptr<GcsClient> client_;  // shared with stores; null until CheckIdentity succeeded
   std::optional<std::string> metadata_host_;
-  std::string region_;  // of this machine; empty: not known
-  std::string member_;  // who is to be granted something, as IAM writes it
+  std::string region_;  // of this machine; empty: unknown
+  std::string member_;  // whom IAM commands grant roles to, in IAM's notation
 };
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// Requests to the JSON API of Google Cloud Storage: with a token, tried again, and their failures in words.
+// Requests to the JSON API of Google Cloud Storage, with access tokens, retries and error messages.
 #pragma once
 
 #include <chrono>
@@ -19,17 +19,17 @@ namespace pipeline {
 
 struct GcsSettings {
   GcsEndpoint endpoint;
-  std::string user_project;  // pays for requests; only where a person asked for it
-  RetryMeans means;          // whose clock and pause outlive the client
+  std::string user_project;  // billed for requests; set only if the user asked for it
+  RetryMeans means;          // its clock and pause outlive the client
 };
 
-/// Safe from any thread. Shared by the stores, files and writers that were opened with it.
+/// Safe from any thread. Shared by the stores, files and writers that use it.
 class GcsClient {
  public:
   GcsClient(GcsSettings settings, std::shared_ptr<HttpClient> http, std::shared_ptr<GcsAuth> auth)
       : settings_(std::move(settings)), http_(std::move(http)), auth_(std::move(auth)) {}
 
-  /// "https://…/storage/v1/b/BUCKET/o/OBJECT?QUERY"; without object: of all of them. `query` may be empty.
+  /// "https://…/storage/v1/b/BUCKET/o/OBJECT?QUERY". Empty `object`: of all. `query` may be empty.
   std::string ObjectUrl(std::string_view bucket, std::string_view object, std::string_view query) const;
   std::string BucketUrl(std::string_view bucket, std::string_view query) const;
   std::string UploadUrl(std::string_view bucket, std::string_view query) const;
@@ -42,33 +42,34 @@ class GcsClient {
   std::string Url(std::string_view path, std::string_view query) const;
 
   const GcsSettings settings_;
-  const std::shared_ptr<HttpClient> http_;  // both shared with the other clients of a process
+  const std::shared_ptr<HttpClient> http_;  // both shared with the other clients of the process
   const std::shared_ptr<GcsAuth> auth_;
 };
 
-/// What came back: a body to read, or an error.
+/// A response: a body to read, or an error.
 struct GcsReply {
   HttpResponse response;
-  std::unique_ptr<HttpExchange> exchange;  // null where the status is 400 or above
+  std::unique_ptr<HttpExchange> exchange;  // null if the status is 400 or above
   GcsError error;
 
   int status() const { return response.status; }
 };
 
-/// One operation's attempts. Everything that is sent through it may be sent twice: whoever changes something
-/// names the generation that must be there. One thread at a time.
+/// The attempts of one operation. Every request may be sent twice, so a request that changes something must
+/// name the expected generation. One thread at a time.
 class GcsOperation {
  public:
-  /// `where`: what messages begin with, gs://bucket/object. `client` outlives the operation.
+  /// `where`: the prefix of messages, gs://bucket/object. `client` outlives the operation.
   GcsOperation(GcsClient& client, std::string where, std::stop_token stop);
 
-  /// One attempt. kUnavailable where another one may help, Again says whether there is one: no connection,
-  /// 408, 429, 5xx, and one 401, after which the token is a new one. Every other status is an answer.
+  /// Makes one attempt. kUnavailable if another may succeed: no connection, 408, 429, 5xx, and the first
+  /// 401, after which a new token is fetched. Again says whether to try again. Every other status is an
+  /// answer.
   Result<GcsReply> Start(HttpRequest request);
-  /// As Retry.
+  /// As Retry::Again.
   Status Again(Status failure);
   void Progress() { retry_.Progress(); }
-  /// Attempts until there is an answer, with its whole body (at most 16 MiB).
+  /// Retries until there is an answer; returns its whole body (at most 16 MiB).
   struct Answer {
     int status = 0;
     HttpResponse response;
@@ -76,9 +77,9 @@ class GcsOperation {
     GcsError error;
   };
   Result<Answer> Send(const HttpRequest& request);
-  /// What an answer that is an error means, and what to do about it.
+  /// The Status for an error response, with advice.
   Status Failure(const GcsError& error) const;
-  /// A failure of this operation that another attempt may mend.
+  /// A failure of this operation that a retry may fix.
   Status Unavailable(std::string_view why) const;
 
   const std::string& where() const { return where_; }
@@ -92,8 +93,8 @@ class GcsOperation {
   const std::string where_;
   const std::stop_token stop_;
   Retry retry_;
-  std::optional<std::chrono::milliseconds> asked_;  // by the last answer
-  bool refused_ = false;                            // the last answer was that the token is not good
+  std::optional<std::chrono::milliseconds> asked_;  // the pause that the last answer asked for
+  bool refused_ = false;                            // the last answer refused the token
   bool at_once_ = false;                            // the next attempt has a new token and need not wait
 };
 

@@ -1,4 +1,4 @@
-// Very large objects: parts, several of which go up at a time, and which the servers then make one.
+// Uploads very large objects as parts, several at a time, which the servers then compose into one.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,13 @@
 
 namespace pipeline {
 
-/// False where removing parts again would be forbidden, or billed for longer than they lie there: a retention
-/// policy, another storage class than STANDARD; and where we may not ask.
+/// False if the parts could not be removed at once without extra cost (a retention policy, an event-based
+/// hold, a storage class other than STANDARD), if their names would be too long, or if the bucket's
+/// properties may not be read.
 Result<bool> CanCompose(const GcsPlace& place);
 
-/// Puts parts beside the object, under names of storage/local_names.h, and removes them whatever happens;
-/// those of a process that was killed, Store::Sweep removes. Otherwise as UploadGcsObject.
+/// Uploads the parts beside the object, under names of storage/local_names.h, and always removes them;
+/// Store::Sweep removes those of a killed process. Otherwise as UploadGcsObject.
 Result<std::optional<GcsObject>> ComposeGcsObject(const GcsPlace& place, const GcsUpload& upload,
                                                   Spool& spool, std::uint64_t part_bytes,
                                                   std::stop_token stop);

@@ -1,4 +1,4 @@
-// What Google Cloud Storage says of objects, in JSON: parsed here, and believed nowhere else.
+// Parses the JSON that Google Cloud Storage returns about objects. No other file trusts that JSON.
 #pragma once
 
 #include <cstdint>
@@ -18,39 +18,39 @@ struct GcsObject {
   std::string generation;
   std::optional<std::uint32_t> crc32c;
   std::string content_type;
-  std::string content_encoding;  // "gzip": its bytes are sent as they are stored, see remote/gcs.md
-  std::string upload;            // our mark, kUploadMark; empty where somebody else wrote it
+  std::string content_encoding;  // "gzip": the bytes are sent as they are stored, see remote/gcs.md
+  std::string upload;            // our mark, kUploadMark; empty: written by another program
 };
 
 struct GcsPage {
   std::vector<GcsObject> objects;
-  std::vector<std::string> prefixes;  // of a list by level: what other objects begin with, up to a slash
+  std::vector<std::string> prefixes;  // of a list by level: common prefixes that end in a slash
   std::string next;                   // empty: the last page
 };
 
-/// The member of an object's metadata that tells which write made it.
+/// The metadata key of an object that tells which write made it.
 inline constexpr std::string_view kUploadMark = "pipe-upload";
-/// The members that ParseGcsObject reads, for the parameter `fields`.
+/// The members that ParseGcsObject reads, for the query parameter `fields`.
 inline constexpr std::string_view kObjectFields =
     "name,size,generation,crc32c,contentType,contentEncoding,metadata";
 
-/// kUnavailable where the text is no resource of an object: something else answered.
+/// kUnavailable if the text is not an object resource: then another server answered.
 Result<GcsObject> ParseGcsObject(std::string_view text);
 Result<GcsObject> ReadGcsObject(const Json& resource);
 Result<GcsPage> ParseGcsPage(std::string_view text);
 
-/// The body of an error, or what can be made of it.
+/// An error response, as far as its body can be parsed.
 struct GcsError {
   int status = 0;
-  std::string reason;   // a word, perhaps empty
-  std::string message;  // one line, cut short
+  std::string reason;   // one word; may be empty
+  std::string message;  // one line, truncated
 };
 GcsError ParseGcsError(int status, std::string_view body);
 
-/// A CRC-32C as the JSON API writes it: base64 of four bytes, the highest first.
+/// Formats a CRC-32C as the JSON API does: base64 of four bytes, big-endian.
 std::string FormatGcsCrc(std::uint32_t crc);
 
-/// kInvalidArgument for names that a bucket cannot have beside those that no store has.
+/// kInvalidArgument for names that no store allows or that a bucket does not allow.
 Status CheckGcsName(std::string_view name);
 
 }  // namespace pipeline

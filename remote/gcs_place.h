@@ -1,4 +1,4 @@
-// Small questions and orders about one object of a bucket.
+// Requests about one object of a bucket: stat, remove, list, server-side copy.
 #pragma once
 
 #include <functional>
@@ -14,35 +14,35 @@
 
 namespace pipeline {
 
-/// An object, or where one is going to be.
+/// The location of an object, which may not exist yet.
 struct GcsPlace {
   std::shared_ptr<GcsClient> client;  // shared with the store, its files and its writers
   std::string bucket;
-  std::string name;  // in the bucket, with the prefix of the store
+  std::string name;  // in the bucket, including the prefix of the store
 
   std::string Where() const;  // gs://bucket/name
 };
 
-/// Absent where there is no such object; a failure where there is no such bucket.
+/// Absent: no such object. A missing bucket is an error.
 Result<std::optional<GcsObject>> StatGcsObject(const GcsPlace& place, std::stop_token stop);
 
-/// Whatever is there is gone; OK also where nothing was.
+/// Removes the object, whatever its generation; OK also if it does not exist.
 Status RemoveGcsObject(const GcsPlace& place, std::stop_token stop);
 
-/// Calls `visit` with every object of `bucket` whose name begins with `prefix`, in the order of names, page
-/// by page.
+/// Calls `visit` with every object of `bucket` whose name begins with `prefix`, in the order of names;
+/// reads page by page.
 Status ListGcsObjects(const std::shared_ptr<GcsClient>& client, const std::string& bucket,
                       std::string_view prefix, const std::function<Status(GcsObject)>& visit,
                       std::stop_token stop);
 
-/// Calls `visit` with one page after another of the same; `by_level`: objects behind the next slash are
-/// given as the prefix that they share.
+/// As ListGcsObjects, but calls `visit` once per page. `by_level`: objects below the next slash are
+/// reported as their common prefix.
 Status ListGcsPages(const std::shared_ptr<GcsClient>& client, const std::string& bucket,
                     std::string_view prefix, bool by_level, const std::function<Status(GcsPage)>& visit,
                     std::stop_token stop);
 
-/// A copy that the servers make, from any bucket of the same account. `generation` must be at `to` ("0":
-/// nothing); absent where it is not, kDataLoss where `from` is no longer what it was.
+/// Copies an object on the servers, from any bucket of the same account. `generation` must exist at `to`
+/// ("0": nothing exists); absent: it does not. kDataLoss: `from` has changed.
 Result<std::optional<GcsObject>> RewriteGcsObject(const GcsPlace& from, const GcsObject& source,
                                                   const GcsPlace& to, const std::string& generation,
                                                   const std::string& mark, std::stop_token stop);

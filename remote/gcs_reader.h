@@ -1,4 +1,4 @@
-// One generation of an object of a bucket, read over as many requests as it takes.
+// Reads one generation of an object, with as many requests as needed.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,9 @@
 
 namespace pipeline {
 
-/// Immutable. Readers go on where a transfer broke off, and fail with kDataLoss once the generation is gone.
-/// One that read everything compares the CRC-32C: kUnavailable where it differs, since reading anew may help.
+/// Immutable. Readers resume a broken transfer, and fail with kDataLoss if the generation no longer exists.
+/// A reader that read everything compares the CRC-32C: kUnavailable if it differs, since reading again may
+/// help.
 class GcsFile final : public RangedFile {
  public:
   GcsFile(std::shared_ptr<GcsClient> client, std::string bucket, GcsObject object)

@@ -1,4 +1,4 @@
-// Objects of a Google Cloud Storage bucket below a prefix. What it promises beyond store.h: remote/gcs.md.
+// The objects of a Google Cloud Storage bucket below a prefix. Guarantees beyond store.h: remote/gcs.md.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ namespace pipeline {
 
 class GcsStore final : public Store {
  public:
-  /// `prefix` without a slash at its end, perhaps empty. `client` is shared with whoever else uses the
-  /// account; files and writers keep it.
+  /// `prefix`: no slash at its end; may be empty. `client` is shared with all users of the account, and
+  /// kept by files and writers.
   GcsStore(std::shared_ptr<GcsClient> client, std::string bucket, std::string_view prefix,
            GcsWriterOptions options);
 
@@ -25,7 +25,7 @@ class GcsStore final : public Store {
   Result<std::optional<ObjectInfo>> Stat(std::string_view name) override;
   Result<std::vector<ObjectInfo>> List(std::string_view prefix) override;
   Status Remove(std::string_view name) override;
-  /// Also what dead writers of this machine left in the spool, and sessions that they left open.
+  /// Also removes spool files that dead writers of this machine left, and their open upload sessions.
   Status Sweep(std::string_view prefix) override;
 
  private:
@@ -33,7 +33,7 @@ class GcsStore final : public Store {
 
   const std::shared_ptr<GcsClient> client_;
   const std::string bucket_;
-  const std::string prefix_;                   // empty, or with a slash at its end
+  const std::string prefix_;                   // empty, or ends with a slash
   const std::shared_ptr<GcsSpooler> spooler_;  // shared with the writers, which may outlive the store
 };
 

@@ -1,4 +1,4 @@
-// One access token for one kind of credentials: what is signed, and what is asked of whom.
+// Fetches one access token for one kind of credentials.
 #pragma once
 
 #include <chrono>
@@ -18,21 +18,22 @@ struct GcsToken {
   std::chrono::nanoseconds expires{0};  // on the monotonic clock
 };
 
-/// What fetching tokens needs. What is pointed to outlives the user.
+/// The tools that fetch tokens. Pointers in it outlive its users.
 struct GcsTokenTools {
-  std::shared_ptr<HttpClient> client;           // shared with whoever sends requests
+  std::shared_ptr<HttpClient> client;           // shared with all who send requests
   std::shared_ptr<HttpClient> metadata_client;  // gives up sooner
-  /// Of every request for a token.
+  /// For every token request.
   RetryMeans means = {{std::chrono::milliseconds(1'000), std::chrono::milliseconds(4'000), 3,
                        std::chrono::milliseconds(15'000)}};
 };
 
-/// Not for anonymous access. kUnavailable where it may pass, kPermissionDenied with the command to run where
-/// the credentials are no longer good. `clock_ahead`: by how much the servers' clock is ahead of ours.
+/// Not for anonymous access. kUnavailable if the failure may be temporary; kPermissionDenied, with the
+/// command to run, if the credentials are no longer valid. `clock_ahead`: how far the servers' clock is
+/// ahead of ours.
 Result<GcsToken> FetchGcsToken(const GcsCredentials& credentials, const GcsTokenTools& tools,
                                std::chrono::seconds clock_ahead, std::stop_token stop);
 
-/// Whether a metadata server answers at `host`: true, or false where none does.
+/// True if a metadata server answers at `host`.
 bool FindMetadataServer(const GcsTokenTools& tools, std::string_view host, std::stop_token stop);
 
 }  // namespace pipeline

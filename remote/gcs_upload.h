@@ -1,4 +1,4 @@
-// Bytes of a spool become an object: in one request while they are few, else in a resumable session.
+// Uploads the bytes of a spool as an object: small ones in one request, others in a resumable session.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@
 
 namespace pipeline {
 
-/// From this size on an upload is a session that can be resumed.
+/// Uploads of this size or more use a resumable session.
 inline constexpr std::uint64_t kSessionBytes = 8 << 20;
 
 struct GcsUpload {
@@ -22,10 +22,10 @@ struct GcsUpload {
   UploadSessions& sessions;
   std::string bucket;
   std::string name;
-  std::string mark;        // tells this write from all others, see kUploadMark
-  std::string generation;  // that must be there; "0": none
+  std::string mark;        // identifies this write, see kUploadMark
+  std::string generation;  // that must exist at the target; "0": none
   std::string content_type = "application/octet-stream";
-  UploadKey key = {};  // of a session that the next process may go on with
+  UploadKey key = {};  // identifies the session for the next process
 };
 
 /// The bytes of a spool from `offset` on.
@@ -33,16 +33,16 @@ struct GcsUploadBytes {
   Spool& spool;
   std::uint64_t offset = 0;
   std::uint64_t size = 0;
-  std::optional<std::uint32_t> crc32c;  // absent: of the whole spool, and taken while it is sent
+  std::optional<std::uint32_t> crc32c;  // absent: of the whole spool, computed while sending
 };
 
-/// Tries until it is done or there is no hope. Absent where another generation is there than must be: perhaps
-/// the one that an earlier attempt made. Compares what the server took with what was given; kDataLoss, and
-/// the object is removed, where they differ.
+/// Retries until it succeeds or cannot succeed. Returns nothing if the generation precondition fails,
+/// possibly because an earlier attempt succeeded. Compares the server's checksum with ours: if they differ,
+/// removes the object and returns kDataLoss.
 Result<std::optional<GcsObject>> UploadGcsObject(const GcsUpload& upload, const GcsUploadBytes& bytes,
                                                  std::stop_token stop);
 
-/// Ends a session that nobody goes on with; OK also where it was over.
+/// Cancels a session that nobody will resume; OK also if it is already over.
 Status CancelGcsSession(GcsClient& client, const Secret& uri);
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// Writes one object of a bucket: into a spool, and from there at Commit. Order and limits: remote/gcs.md.
+// Writes one object of a bucket: Append fills a spool, Commit uploads it. Order and limits: remote/gcs.md.
 #pragma once
 
 #include <cstdint>
@@ -16,20 +16,20 @@
 namespace pipeline {
 
 struct GcsWriterOptions {
-  std::string spool;  // a directory for what is on its way; made when it is needed
-  /// It lies where others may write, and is used as MakeOwnDirectory leaves it alone.
+  std::string spool;  // directory for bytes before their upload; created when needed
+  /// The spool is in a directory that others can write to: it is used only if MakeOwnDirectory accepts it.
   bool is_own = false;
-  /// An object larger than this goes up in parts, several at a time, which are then made one; but for what is
-  /// sent from where it lies, whose one session another process can go on with.
+  /// A larger object is uploaded in parallel parts, which are then composed. Exception: a file that is sent
+  /// from its own location, because the next process can resume its single session.
   std::uint64_t compose_above = std::uint64_t{64} << 30;
-  std::uint64_t part_bytes = std::uint64_t{4} << 30;  // more where 32 of them would not do
+  std::uint64_t part_bytes = std::uint64_t{4} << 30;  // more if the object would need over 32 parts
 };
 
-/// Where writers of a store keep what is on its way. Safe from any thread.
+/// The spool directory and upload sessions of a store's writers. Safe from any thread.
 struct GcsSpooler {
   explicit GcsSpooler(GcsWriterOptions with)
       : options(std::move(with)), sessions(options.spool + "/sessions") {}
-  /// Before anything is put into the spool or read from it.
+  /// Call before the spool is written or read.
   Status Prepare() const { return options.is_own ? MakeOwnDirectory(options.spool) : Status(); }
   const GcsWriterOptions options;
   UploadSessions sessions;
@@ -37,35 +37,35 @@ struct GcsSpooler {
 
 class GcsWriter final : public ObjectWriter {
  public:
-  /// `name`: what the object is called in the store. `spooler` is shared with the store.
+  /// `name`: of the object in the store. `spooler` is shared with the store.
   GcsWriter(std::string name, GcsPlace place, Condition condition, std::shared_ptr<GcsSpooler> spooler);
 
   Status Append(std::string_view bytes) override;
-  /// An object of the same account, as first and only content, is copied by the servers; a large local file
-  /// is read where it lies, and sent again from its start where its owner edits it before Commit; so is a
-  /// large VersionedFile, of which a copy is kept until then.
+  /// If `file` is the first and only content: an object of the same account is copied by the servers; a
+  /// large local file is read in place, and sent again from its start if its owner edits it before Commit
+  /// ends; a large VersionedFile is read in place, through a copy of `file`.
   Status AppendFile(const ByteFile& file, std::stop_token stop) override;
   Result<ObjectInfo> Commit(std::stop_token stop) override;
 
  private:
-  /// An object that is all there is to write.
+  /// The source object, if it is the whole content.
   struct Copy {
     GcsPlace place;
     GcsObject object;
   };
 
   Status AppendBytes(std::string_view bytes);
-  /// One state of a file of up to kSpoolMemoryBytes.
+  /// Appends a file of up to kSpoolMemoryBytes, read in one consistent state.
   Status AppendSmall(const LocalFile& file, const std::stop_token& stop);
-  /// Reads what would have been copied, since more comes.
+  /// Reads the source of the server-side copy into the spool, because more content follows.
   Status Unshare(const std::stop_token& stop);
   Result<ObjectInfo> Upload(const std::stop_token& stop);
-  /// Absent where the generation that must be there is not.
+  /// Absent: the expected generation does not exist.
   Result<std::optional<GcsObject>> Send(const std::string& generation, const std::stop_token& stop);
-  /// What must be there now: a generation, or "0". Fails where the condition does not hold.
+  /// The generation that must exist now; "0": none. Fails if the condition does not hold.
   Result<std::string> Expected(const std::stop_token& stop) const;
-  /// After a refusal: our own object of an attempt whose answer was lost, or one that will do; absent to try
-  /// again; or why not.
+  /// Decides after a failed precondition. Returns the object if it is ours, from an attempt whose answer
+  /// was lost, or has the same bytes; absent: try again; or the error.
   Result<std::optional<GcsObject>> Resolve(const std::stop_token& stop);
   Result<bool> HasOurBytes(const GcsObject& object, const std::stop_token& stop);
   ObjectInfo Describe(const GcsObject& object) const;
@@ -75,10 +75,10 @@ class GcsWriter final : public ObjectWriter {
   const GcsPlace place_;
   const Condition condition_;
   const std::shared_ptr<GcsSpooler> spooler_;
-  const std::string mark_;  // tells this write from all others
+  const std::string mark_;  // identifies this write
   Spool spool_;
   std::optional<Copy> copy_;
-  Status failed_;  // the first failure is every further answer
+  Status failed_;  // the first failure; all later calls return it
 };
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// URLs as the library takes them apart that connects by them: a second opinion here would be a hole.
+// Parses URLs with libcurl, which also connects: a second parser that disagreed would be a security hole.
 #pragma once
 
 #include <optional>
@@ -9,10 +9,10 @@
 
 namespace pipeline {
 
-/// Scheme, host and port in one, as `https://host:443`; kInvalidArgument where `url` is no http or https URL.
+/// Scheme, host and port, as `https://host:443`; kInvalidArgument if `url` is not an http or https URL.
 Result<std::string> HttpServerOf(const std::string& url);
 
-/// Where `location` leads from `base`; absent where it is no URL. Its scheme may be any.
+/// Resolves `location` against `base`; absent: it is not a URL. Its scheme may be any.
 std::optional<std::string> ResolveLocation(const std::string& base, std::string_view location);
 
 }  // namespace pipeline

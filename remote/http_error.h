@@ -1,4 +1,4 @@
-// What a status of HTTP means here.
+// Maps HTTP status codes to Status.
 #pragma once
 
 #include <chrono>
@@ -11,15 +11,15 @@
 
 namespace pipeline {
 
-/// The code that fits a response which is no success: kNotFound for 404 and 410, kUnavailable for what may
-/// pass (408, 429, 5xx), kPermissionDenied for 401, 403 and 407, kFailedPrecondition for 412,
-/// kInvalidArgument for the rest.
+/// The code of an unsuccessful response: kNotFound for 404 and 410, kUnavailable for temporary failures
+/// (408, 429, 5xx), kPermissionDenied for 401, 403 and 407, kFailedPrecondition for 412, kInvalidArgument
+/// for the others.
 Code HttpCode(int status);
 
 /// "<url>: <what>: the server answers 403 (forbidden); <what to do>". `what` may be empty.
 Status HttpError(const HttpResponse& response, std::string_view url, std::string_view what);
 
-/// How long the server asks to be left alone; absent where it does not.
+/// The pause that the server asks for (Retry-After); absent: none.
 std::optional<std::chrono::milliseconds> AskedPause(const HttpResponse& response,
                                                     std::int64_t unix_millis_now);
 

@@ -10,29 +10,28 @@
 
 namespace pipeline {
 
-/// Immutable. A reader whose transfer breaks asks for the rest and goes on, as long as the server names the
-/// file by the same ETag or Last-Modified; else it fails with kDataLoss.
+/// Immutable. A reader resumes a broken transfer while the server returns the same ETag or Last-Modified;
+/// otherwise it fails with kDataLoss.
 class HttpFile final : public RangedFile {
  public:
   using RangedFile::Open;
-  /// Asks the server; fails as AskFacts does. The client is shared with whoever else asks servers; clock and
-  /// pause of `means` outlive the file.
-  /// kFailedPrecondition with EncodedBody where it cannot be had as it is stored.
+  /// Asks the server; fails as AskFacts does, and with kFailedPrecondition and EncodedBody if the file
+  /// cannot be had as it is stored. `client` is shared; the clock and pause of `means` outlive the file.
   static Result<std::unique_ptr<HttpFile>> Open(std::shared_ptr<HttpClient> client, std::string url,
                                                 const HttpMeans& means = {}, std::stop_token stop = {});
-  /// One whose bytes somebody checks at its end, and so as good as they are: nobody is asked before the first
-  /// read, and neither ETag nor Last-Modified is looked at. Where it turns out not to have `size` bytes,
-  /// readers fail with kFailedPrecondition and OtherSize.
+  /// A file that the caller checks by its checksum at the end: no request before the first read, and ETag
+  /// and Last-Modified are ignored. Readers fail with kFailedPrecondition and OtherSize if its size is not
+  /// `size`.
   static std::unique_ptr<HttpFile> Pinned(std::shared_ptr<HttpClient> client, std::string url,
                                           std::uint64_t size, const HttpMeans& means);
 
   std::uint64_t size() const override { return facts_.size; }
-  /// Nothing is asked before the first read.
+  /// Sends no request before the first read.
   Result<std::unique_ptr<ByteReader>> OpenRange(std::uint64_t begin, std::uint64_t end,
                                                 std::stop_token stop) const override;
 
   const HttpFacts& facts() const { return facts_; }
-  const std::string& url() const { return url_; }  // with its secrets, if any
+  const std::string& url() const { return url_; }  // may contain secrets
 
  private:
   class Reader;

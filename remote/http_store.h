@@ -1,4 +1,4 @@
-// The files below an address of a web server, to be read.
+// The files below an address of a web server, read only.
 #pragma once
 
 #include <memory>
@@ -12,11 +12,11 @@
 
 namespace pipeline {
 
-/// What would write fails with kInvalidArgument, and so does List: a web server tells names to people only.
+/// Writing fails with kInvalidArgument, and so does List: HTTP has no listing that a program can read.
 class HttpStore final : public Store {
  public:
-  /// The names of objects go between the path of `base` and its query. The client is shared with the files
-  /// that the store opens, which may outlive it; so must the clock and pause of `means`.
+  /// Object names are inserted between the path of `base` and its query. `client` is shared with the opened
+  /// files, which may outlive the store; the clock and pause of `means` outlive those files.
   HttpStore(std::shared_ptr<HttpClient> client, const Uri& base, const RetryMeans& means = {});
 
   Result<std::unique_ptr<ByteFile>> Open(std::string_view name) override;
@@ -32,7 +32,7 @@ class HttpStore final : public Store {
 
   const std::shared_ptr<HttpClient> client_;
   const RetryMeans means_;
-  std::string before_, after_;  // of a name in its URL
+  std::string before_, after_;  // the URL before and after the name
 };
 
 }  // namespace pipeline

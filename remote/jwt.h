@@ -13,8 +13,8 @@ namespace pipeline {
 /// Base64 of RFC 4648, section 5, without padding.
 std::string ToBase64Url(std::string_view bytes);
 
-/// "header.claims.signature". `pem_key`: an RSA key in PEM, PKCS#8 or PKCS#1, unencrypted; kInvalidArgument
-/// where it is none, with a message that holds nothing of it.
+/// "header.claims.signature". `pem_key`: an unencrypted RSA key in PEM, PKCS#8 or PKCS#1; kInvalidArgument
+/// if it is not one, with a message that contains no part of it.
 Result<Secret> SignJwt(const Json& header, const Json& claims, const Secret& pem_key);
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// What lies at a place and below it, on any store, in the words that a person would type.
+// Lists a location on any store, with names that a user could type.
 #pragma once
 
 #include <cstdint>
@@ -14,27 +14,27 @@
 namespace pipeline {
 
 struct Listed {
-  std::string place;  // that of a directory ends with `/`
+  std::string place;  // ends with `/` for a directory
   bool is_directory = false;
   std::uint64_t size = 0;               // of an object
-  std::optional<std::uint32_t> crc32c;  // absent where the place does not keep one
-  /// Why this is neither an object nor a directory here, for people: a link to a directory, a pipe, a name
-  /// that no store has. Empty: it is one.
+  std::optional<std::uint32_t> crc32c;  // absent: the store keeps none
+  /// Why this is neither an object nor a directory, for people: a link to a directory, a pipe, a name that
+  /// no store allows. Empty: it is one.
   std::string no_object = {};
-  /// The object of a bucket as its list shows it: it can be read without asking again. Absent elsewhere.
+  /// A bucket's object as listed: it can be read without another request. Absent elsewhere.
   std::optional<GcsObject> object = {};
 };
 
 enum class ListDepth : std::uint8_t {
-  kLevel,  // directories by their names alone
-  kAll,    // every object, and no directory
+  kLevel,  // directories by name only
+  kAll,    // every object, and no directories
 };
 
-/// Calls `visit` with the object at `place`, and with what lies below it in the order of names. kNotFound
-/// where there is neither; a directory or a bucket that is empty is there. Of a bucket one page is held at a
-/// time, of a directory all of it. A web server does not tell what it has: there `place` is one file.
-/// What a Store's List passes over is told, too (`no_object`), but for unfinished files (local_names.h) and
-/// for the empty objects `dir/` by which other programs mark directories.
+/// Calls `visit` with the object at `place` and with everything below it, in the order of names. kNotFound
+/// if there is nothing; an empty directory or bucket exists. Holds one page of a bucket in memory, but the
+/// whole list of a directory. A web server cannot be listed: there `place` is one file. Also reports
+/// entries that Store::List skips (`no_object`), except unfinished files (local_names.h) and the empty
+/// objects `dir/` with which other programs mark directories.
 Status ListPlace(StoreOpener& stores, const std::string& place, ListDepth depth,
                  const std::function<Status(const Listed&)>& visit, std::stop_token stop);
 

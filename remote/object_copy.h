@@ -1,4 +1,4 @@
-// One object from any store to any other. Nothing that is there already is lost unasked.
+// Copies one object from any store to any other. Never loses an existing object unless asked to.
 #pragma once
 
 #include <cstdint>
@@ -16,39 +16,38 @@ namespace pipeline {
 
 struct CopySource {
   std::string name;                      // for messages
-  std::shared_ptr<const ByteFile> file;  // shared with whoever opened it
-  std::optional<std::uint32_t> crc32c;   // of the whole, where its place says so
-  /// Of a file of another machine: names this state of it, so that a copy that was killed can be gone on
-  /// with. Empty: nothing does.
+  std::shared_ptr<const ByteFile> file;  // shared with the opener
+  std::optional<std::uint32_t> crc32c;   // of the whole file, if its store has it
+  /// Identifies this state of a remote file, so that a killed copy can resume. Empty: it cannot.
   std::string version = {};
 };
 
 struct CopyTarget {
   Store& store;
   std::string name;                 // in the store
-  std::string shown;                // for messages
-  bool replaces = false;            // what is there and differs
-  std::optional<ObjectInfo> there;  // as a list or Stat showed it; absent: nothing
-  /// Of an object in a directory: where the front of what arrives is kept, see KeptPartPath; empty: nowhere.
+  std::string shown;                // the name in messages
+  bool replaces = false;            // replaces an existing object with other bytes
+  std::optional<ObjectInfo> there;  // the existing object, from List or Stat; absent: none
+  /// For an object in a directory: the path of the part file, see KeptPartPath; empty: no part file is
+  /// kept.
   std::string part = {};
-  /// Told how many bytes an earlier copy has left, from which this one goes on. May be empty.
+  /// Called with the bytes that an earlier copy left and this one resumes from. May be empty.
   std::function<void(std::uint64_t bytes)> went_on = {};
 };
 
-/// A copy from another machine to a directory that is at least so large leaves a part when it is killed. What
-/// is smaller has come again in a second or a few; and each part costs some writes that wait for the disk.
+/// Copies of this size or more, from a remote store to a directory, keep a part file when they are killed.
+/// A smaller file downloads again in seconds, and each part file costs a few synchronous disk writes.
 inline constexpr std::uint64_t kKeepsPartFrom = 16 << 20;
 
 enum class CopyOutcome : std::uint8_t {
   kCopied,
-  kWasThere,  // the same bytes, by size and CRC-32C
+  kWasThere,  // the same bytes exist, by size and CRC-32C
 };
 
-/// kAlreadyExists where other bytes are there and are not to be replaced. Where a place keeps no CRC-32C, it
-/// is read for one, but only if the sizes are equal. Fails as the stores do; kCancelled once `stop` is
-/// requested, unless the object was complete by then. What a killed or failed copy of the same version has
-/// left is gone on with: a part in a directory, an upload session of a bucket. No part is left by one that is
-/// done.
+/// kAlreadyExists if other bytes exist and may not be replaced. If a store keeps no CRC-32C, it is computed
+/// by reading, but only if the sizes are equal. Fails as the stores do; kCancelled after `stop`, unless the
+/// object was complete by then. Resumes a killed or failed copy of the same version, from its part file in
+/// a directory or its upload session of a bucket. A finished copy leaves no part file.
 Result<CopyOutcome> CopyObject(const CopySource& from, const CopyTarget& to, std::stop_token stop);
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// Transfers held to a least rate: one that crawls is begun anew, and then left for another address.
+// Enforces a minimum transfer rate: a slow transfer is restarted once, then left for another address.
 #pragma once
 
 #include <chrono>
@@ -16,25 +16,24 @@
 namespace pipeline {
 
 struct LeastRate {
-  std::uint64_t bytes_per_second = 4096;   // of one transfer, while somebody waits for it; 0: any
-  std::chrono::milliseconds over{60'000};  // measured over so long
+  std::uint64_t bytes_per_second = 4096;   // minimum of one transfer, while a reader waits; 0: any rate
+  std::chrono::milliseconds over{60'000};  // the time over which the rate is measured
 };
 
-/// A transfer was slower than it may be, twice; the code is kUnavailable.
+/// A transfer was too slow twice; the code is kUnavailable.
 struct SlowServer final : StatusDetail {};
 
-/// Measures the time in which its readers wait for bytes, and no other: not that in which nobody reads, or in
-/// which a rate of our own makes them wait. A slow reader asks once more from where it is; slow again, it
-/// fails (kUnavailable with SlowServer) where another address stands behind this one, else goes on and says
-/// so.
+/// Counts only the time in which its readers wait for the server, not pauses of the reader or of our own
+/// rate limit. A slow reader reconnects once at its position. If it is slow again, it fails (kUnavailable
+/// with SlowServer) if another address follows; otherwise it continues and prints a note.
 class PacedFile final : public RangedFile {
  public:
   struct Pace {
     LeastRate least = {};
-    std::string name;           // for messages: a URL without what must stay secret
-    bool is_last = true;        // no other address stands behind this one
-    bool may_reconnect = true;  // two transfers of it can be put together
-    std::function<void(std::string_view line)> note = {};  // one line for people; may be empty
+    std::string name;                                      // for messages: a URL without secrets
+    bool is_last = true;                                   // no other address follows this one
+    bool may_reconnect = true;                             // two transfers of it can be joined
+    std::function<void(std::string_view line)> note = {};  // prints one line for people; may be empty
     const Clock* clock = &SystemClock();
   };
   PacedFile(std::shared_ptr<const RangedFile> file, Pace pace)
@@ -46,7 +45,7 @@ class PacedFile final : public RangedFile {
 
  private:
   class Reader;
-  /// Once in `over`, whoever says it.
+  /// Prints at most one line per `over`, for all readers.
   void Say(const std::string& line) const;
 
   const std::shared_ptr<const RangedFile> file_;

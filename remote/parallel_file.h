@@ -1,4 +1,4 @@
-// One file over several connections at once.
+// Downloads one file over several connections at once.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,8 @@
 
 namespace pipeline {
 
-/// Its readers ask for one part after another over `connections`, ahead of who reads, and hand them on in
-/// their order. They hold at most `connections` + 2 parts in memory. Where a part is refused, they go on over
-/// one connection: a server that does not like it is no reason to fail.
+/// Its readers prefetch parts over `connections` and return them in order. They hold at most `connections`
+/// + 2 parts in memory. If the server refuses a part, they continue over one connection instead of failing.
 class ParallelFile final : public ByteFile {
  public:
   static constexpr std::uint64_t kPart = std::uint64_t{4} << 20;
@@ -21,7 +20,7 @@ class ParallelFile final : public ByteFile {
       : file_(std::move(file)), connections_(connections), part_(part) {}
 
   std::uint64_t size() const override { return file_->size(); }
-  /// Nothing is asked before the first read.
+  /// Sends no request before the first read.
   Result<std::unique_ptr<ByteReader>> Open(std::uint64_t offset, std::stop_token stop) const override;
 
  private:

@@ -1,4 +1,4 @@
-// The front of a remote file, kept on this machine while the rest arrives. Format: remote/part_file.md.
+// The downloaded front of a remote file, kept on disk during the download. Format: remote/part_file.md.
 #pragma once
 
 #include <cstdint>
@@ -13,22 +13,22 @@
 
 namespace pipeline {
 
-/// What of a part file survives whatever happens to the machine.
+/// The state of a part file that survives a crash of the machine.
 struct PartState {
   std::string identity;      // of the remote file
   std::uint64_t size = 0;    // of the remote file
-  std::uint64_t bytes = 0;   // that are here, from its front
-  std::uint32_t crc32c = 0;  // of those
-  std::string sent = {};  // checksum of what was sent, of which these bytes were decoded; empty: nobody asked
+  std::uint64_t bytes = 0;   // downloaded, from its front
+  std::uint32_t crc32c = 0;  // of those bytes
+  std::string sent = {};     // checksum of the encoded bytes, if these were decoded; empty: none was wanted
   bool operator==(const PartState&) const = default;
 };
 
-/// kDataLoss for what is no journal of this version.
+/// kDataLoss if the text is not a journal of this version.
 Result<PartState> ParsePartState(std::string_view text);
 std::string FormatPartState(const PartState& state);
 
-/// What lies beside a part file whose bytes could not be decoded: from which on they are to be dropped, or
-/// were.
+/// A note beside a part file whose bytes failed to decode: the bytes from `from` on must be dropped, or
+/// were dropped.
 struct DropNote {
   std::string identity;    // of the remote file
   std::uint64_t from = 0;  // the first byte that is not trusted
@@ -36,47 +36,47 @@ struct DropNote {
   bool operator==(const DropNote&) const = default;
 };
 
-/// kDataLoss for what is no note of this version.
+/// kDataLoss if the text is not a note of this version.
 Result<DropNote> ParseDropNote(std::string_view text);
 std::string FormatDropNote(const DropNote& note);
 
-/// Of the part file `path` and this state of its remote file; absent where there is none.
+/// Reads the note of the part file `path` for this state of its remote file; absent: none.
 std::optional<DropNote> ReadDropNote(const std::string& path, std::string_view identity);
 Status WriteDropNote(const std::string& path, const DropNote& note);
 
-/// One thread appends; any may read what was appended before. One process at a time: whoever owns the
+/// One thread appends; any thread may read appended bytes. One process at a time: the owner of the
 /// directory.
 class PartFile {
  public:
-  /// What a note says is to be dropped is dropped. What is there of this identity and size is kept, and what
-  /// is whole of this identity and another size, which `size` then is not; everything else is dropped. Makes
-  /// the directory.
+  /// Drops the bytes that a note says to drop. Keeps bytes of this identity and size, and a complete file
+  /// of this identity with another size (then state() has that size, not `size`); drops everything else.
+  /// Creates the directory.
   static Result<std::unique_ptr<PartFile>> Open(std::string path, std::string identity, std::uint64_t size);
-  /// The same of a part that lies where others work, too (storage/kept_part.h): as OpenKeptPart, and bytes
-  /// whose journal belongs to another user are not gone on with.
+  /// As Open, for a part file in a directory that others use, too (storage/kept_part.h): opened by
+  /// OpenKeptPart, and not resumed if its journal belongs to another user.
   static Result<std::unique_ptr<PartFile>> OpenAmongOthers(std::string path, std::string identity,
                                                            std::uint64_t size);
 
-  /// Those of the appending thread, synced or not.
+  /// The state as the appending thread sees it, synced or not.
   const PartState& state() const { return state_; }
   bool is_whole() const { return state_.bytes == state_.size; }
   const std::string& path() const { return path_; }
 
   Status Append(std::string_view bytes);
-  /// What was appended is safe from now on.
+  /// Makes the appended bytes durable.
   Status Sync();
-  /// After a Sync that failed for want of room: gives up some MiB at the end and makes the rest safe, or
-  /// gives up all that was not safe before.
+  /// Call after Sync failed because the disk is full: drops some MiB at the end and makes the rest durable,
+  /// or drops all bytes that were not durable before.
   Status Shorten();
-  /// Reads some of what was appended at `offset`; safe from any thread.
+  /// Reads some of the appended bytes at `offset`. Safe from any thread.
   Result<std::size_t> ReadAt(std::uint64_t offset, std::span<char> out) const;
-  /// The next one begins anew. What is here can still be read.
+  /// Makes the next download start again. The bytes can still be read.
   Status Forget();
-  /// This one begins anew: nothing is here.
+  /// Drops all bytes: this download starts again.
   Status Empty();
-  /// The file turned out to have so many bytes; where more are here, it begins anew.
+  /// Sets the size of the remote file; drops all bytes if more than that are here.
   Status Resize(std::uint64_t size);
-  /// All of it was decoded, of what has this checksum.
+  /// Records that the file was decoded from bytes with this checksum.
   void DecodedFrom(std::string sent) { state_.sent = std::move(sent); }
 
  private:
@@ -84,7 +84,7 @@ class PartFile {
                                                   std::uint64_t size, bool must_be_ours);
   Status Drop(DropNote note, std::uint64_t size);
 
-  /// The first bytes, and their checksum.
+  /// A number of bytes from the front, and their checksum.
   struct Front {
     std::uint64_t bytes = 0;
     std::uint32_t crc32c = 0;
@@ -98,8 +98,8 @@ class PartFile {
   const std::string path_;
   const FileDescriptor file_;
   PartState state_;
-  Front safe_;           // by the journal that is there
-  Front mark_, before_;  // some MiB behind the end: the later of two, and the earlier
+  Front safe_;           // durable, by the journal
+  Front mark_, before_;  // two earlier ends, some MiB apart: the later and the earlier
 };
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// How many transfers a server is asked for at once, and how fast they may be.
+// Limits the number of concurrent transfers per server, and their rate.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@
 
 namespace pipeline {
 
-/// Counts the transfers from each server. Safe from any thread; outlives what it hands out.
+/// Counts the transfers per server. Safe from any thread; outlives its `Place` objects.
 class ServerGate {
  public:
-  /// One transfer, until it is destroyed.
+  /// The right to one transfer, until it is destroyed.
   class Place {
    public:
     Place(ServerGate& gate, std::string server) : gate_(gate), server_(std::move(server)) {}
@@ -30,7 +30,7 @@ class ServerGate {
     const std::string server_;
   };
 
-  /// Waits until fewer than `most` transfers from `server` are under way; kCancelled.
+  /// Waits until fewer than `most` transfers from `server` are running; kCancelled.
   Result<std::unique_ptr<Place>> Enter(const std::string& server, int most, std::stop_token stop);
 
  private:
@@ -41,20 +41,20 @@ class ServerGate {
   std::map<std::string, int> under_way_ GUARDED_BY(mutex_);
 };
 
-/// A file whose readers wait for their turn at its server and keep to a rate.
+/// A file whose readers wait for a free connection of its server and keep to a rate.
 class PoliteFile final : public RangedFile {
  public:
   struct Manners {
-    std::string server;                         // whom the transfers are counted for
-    int connections = 1;                        // to the server at once, at most
+    std::string server;                         // the server that the transfers are counted for
+    int connections = 1;                        // maximum per server at once
     std::shared_ptr<ServerGate> gate;           // shared by the files of a run
-    std::shared_ptr<RateLimit> rate = nullptr;  // shared by those that keep to it together; null: none
+    std::shared_ptr<RateLimit> rate = nullptr;  // shared by all readers under one limit; null: none
   };
   PoliteFile(std::shared_ptr<const RangedFile> file, Manners manners)
       : file_(std::move(file)), manners_(std::move(manners)) {}
 
   std::uint64_t size() const override { return file_->size(); }
-  /// Counts from its first read to its end.
+  /// Counts as a transfer from its first read to its end.
   Result<std::unique_ptr<ByteReader>> OpenRange(std::uint64_t begin, std::uint64_t end,
                                                 std::stop_token stop) const override;
 

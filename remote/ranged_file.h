@@ -1,4 +1,4 @@
-// A file of a server, which can be asked for a part of it.
+// A remote file that can be read in parts.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,14 @@
 
 namespace pipeline {
 
-/// A server answers with other bytes than the part that it was asked for; all of the file may still come from
-/// there.
+/// The server does not send the requested part; the whole file may still be readable.
 struct RefusesPart final : StatusDetail {};
 
 class RangedFile : public ByteFile {
  public:
-  /// Gives the bytes from `begin` on, and ends before `end`; the server is asked for no more than these.
-  /// Where `end` is not that of the file, a server that answers with all of it is refused
-  /// (kFailedPrecondition, RefusesPart) but for a part at the front: nobody wants to pass over gigabytes for
-  /// each part.
+  /// Returns the bytes from `begin` up to `end`, exclusive, and requests only these. If `end` is not the
+  /// end of the file and `begin` is not 0, a server that sends the whole file is refused
+  /// (kFailedPrecondition, RefusesPart), because skipping gigabytes for each part is too slow.
   virtual Result<std::unique_ptr<ByteReader>> OpenRange(std::uint64_t begin, std::uint64_t end,
                                                         std::stop_token stop) const = 0;
 

@@ -1,4 +1,4 @@
-// How fast bytes may move: one bucket for all who move them.
+// A token bucket that limits the rate of all transfers that share it.
 #pragma once
 
 #include <chrono>
@@ -11,7 +11,7 @@
 
 namespace pipeline {
 
-/// Safe from any thread, where its clock and pause are.
+/// Safe from any thread, if its clock and pause are.
 class RateLimit {
  public:
   /// 0: no limit.
@@ -19,9 +19,9 @@ class RateLimit {
       : bytes_per_second_(bytes_per_second), clock_(clock), pause_(pause) {}
 
   std::uint64_t bytes_per_second() const { return bytes_per_second_; }
-  /// So many bytes have moved.
+  /// Records that these bytes have moved.
   void Take(std::uint64_t bytes);
-  /// Returns when what was taken is no longer more than the time since allows; or kCancelled.
+  /// Waits until the bytes taken fit the rate; or kCancelled.
   Status Wait(const std::stop_token& stop);
 
  private:

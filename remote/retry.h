@@ -1,4 +1,4 @@
-// Trying again: the one place where anything is.
+// Retries with exponential backoff: the only code that retries.
 #pragma once
 
 #include <chrono>
@@ -12,15 +12,15 @@
 namespace pipeline {
 
 struct RetryPolicy {
-  std::chrono::milliseconds first{1'000};  // the greatest first pause; each next one is twice as long
+  std::chrono::milliseconds first{1'000};  // upper bound of the first pause; doubles each time
   std::chrono::milliseconds longest{32'000};
-  // Both must be at their end before it is given up: a server that starts again takes minutes, and an attempt
-  // that stalls takes one.
-  int attempts = 12;                            // in a row without progress
+  // Retrying ends only when both limits are exceeded: a restarting server takes minutes, and one stalled
+  // attempt takes a minute.
+  int attempts = 12;                            // consecutive, without progress
   std::chrono::milliseconds patience{600'000};  // without progress
 };
 
-/// Waits that a test can do without.
+/// A wait that tests can replace.
 class Pause {
  public:
   virtual ~Pause() = default;
@@ -29,29 +29,30 @@ class Pause {
 };
 Pause& SystemPause();
 
-/// Another one at every call, in every process.
+/// Differs at every call and in every process.
 std::uint64_t JitterSeed();
 
-/// What attempts are made with; the defaults are those of the program.
+/// The means of retrying; the defaults are those of the program.
 struct RetryMeans {
   RetryPolicy policy = {};
   const Clock* clock = &SystemClock();
   Pause* pause = &SystemPause();
 };
 
-/// One operation's attempts. One thread at a time.
+/// The attempts of one operation. One thread at a time.
 class Retry {
  public:
-  /// With a seed of its own.
+  /// Uses a seed of its own.
   explicit Retry(const RetryMeans& means);
-  /// `seed` decides the jitter; take one that differs between processes.
+  /// `seed` decides the jitter; it should differ between processes.
   Retry(const RetryPolicy& policy, const Clock& clock, Pause& pause, std::uint64_t seed);
 
-  /// Something was achieved: the count begins anew.
+  /// Reports progress: the count starts again.
   void Progress();
-  /// After a failed attempt: waits (between nothing and the current pause, or `asked` where the server named
-  /// a time) and returns OK for another attempt; or `failure` again, saying how often it was tried, where
-  /// that is not kUnavailable, patience is at its end or the server named a longer time; or kCancelled.
+  /// Call after a failed attempt. Waits for a random time up to the current pause, or for `asked` if the
+  /// server named a time, and returns OK to try again. Returns `failure`, with the number of attempts, if
+  /// it is not kUnavailable, if the policy is exhausted, or if `asked` is longer than the policy allows; or
+  /// kCancelled.
   Status Again(Status failure, std::optional<std::chrono::milliseconds> asked, std::stop_token stop);
 
  private:
@@ -61,7 +62,7 @@ class Retry {
   std::uint64_t state_;
   int failed_ = 0;
   std::chrono::nanoseconds since_;
-  std::chrono::milliseconds paused_{0};  // since then
+  std::chrono::milliseconds paused_{0};  // since `since_`
 };
 
 }  // namespace pipeline

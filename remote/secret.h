@@ -1,4 +1,4 @@
-// Text that must not be seen: keys, tokens, what opens an upload session.
+// Text that must stay secret: keys, tokens, URIs of upload sessions.
 #pragma once
 
 #include <string.h>
@@ -8,8 +8,8 @@
 
 namespace pipeline {
 
-/// Has no way into a message: it converts to nothing, prints nowhere and StrCat does not take it. What it
-/// holds is overwritten when it goes.
+/// Cannot get into a message by mistake: it has no conversions, cannot be printed, and StrCat does not
+/// accept it. The destructor overwrites the text.
 class Secret {
  public:
   Secret() = default;
@@ -30,7 +30,7 @@ class Secret {
 
   bool operator==(const Secret&) const = default;
   bool empty() const { return text_.empty(); }
-  /// For what is sent, signed or kept in a file of mode 0600.
+  /// For sending, signing, or writing to a file of mode 0600.
   const std::string& Reveal() const { return text_; }
 
  private:

@@ -1,4 +1,4 @@
-// Bytes on their way to a bucket: in memory while they are few, then in a temporary of a directory.
+// Buffers bytes before their upload to a bucket: in memory while they are few, then in a temporary.
 #pragma once
 
 #include <cstdint>
@@ -26,73 +26,73 @@ struct SpoolSum {
   bool operator==(const SpoolSum&) const = default;
 };
 
-/// What a writer says of a file whose owner does not leave it alone.
+/// The error for a file that its owner keeps changing.
 Status ChangedAgainAndAgain(const std::string& path);
 
-/// Removed with all that it holds at the end of its scope; what a killed process left is a temporary of the
-/// object kSpoolName, which LocalStore::Sweep removes. One thread at a time; once it was opened and its
-/// checksum is known, several may open and check it.
+/// Removes its temporary when destroyed; after a kill, LocalStore::Sweep removes it as a temporary of the
+/// object kSpoolName. One thread at a time; after Open, once the checksum is known, several threads may
+/// open and check it.
 class Spool {
  public:
   static constexpr std::string_view kSpoolName = "object.spooled";
 
-  /// The directory is made when it is needed.
+  /// The directory is created when needed.
   explicit Spool(std::string directory) : directory_(std::move(directory)) {}
 
   Status Append(std::string_view bytes);
-  /// All of a file, as first content, read where it lies; its checksum is taken as it is read. It is copied
-  /// where more follows.
+  /// Adopts a whole file as the first content; it is read in place, and its checksum is computed on the
+  /// way. It is copied if more content follows.
   void Adopt(std::unique_ptr<LocalFile> file);
-  /// The same of a file of another machine, which is read as often as its bytes are sent.
+  /// As above for a remote file, which is read again each time its bytes are sent.
   void Adopt(const VersionedFile& file);
-  /// Reading it again is dear: nothing of it is on this machine.
+  /// True if reading again is expensive, because the bytes are not on this machine.
   bool is_remote() const { return remote_.has_value(); }
   std::uint64_t size() const { return size_; }
-  /// Absent while not all of an adopted file was read.
+  /// Absent until the whole adopted file was read.
   std::optional<std::uint32_t> crc32c() const {
     return sum_.bytes == size_ ? std::optional(sum_.crc32c) : std::nullopt;
   }
-  /// The same, after reading what is missing.
+  /// As crc32c(), after reading the missing bytes.
   Result<std::uint32_t> Checksum(const std::stop_token& stop);
-  /// Tells this state of an adopted file from others and from other files, in this process and the next;
-  /// empty for what is gone with this process.
+  /// Identifies this state of an adopted file, in this process and the next; empty: the content ends with
+  /// this process.
   std::string Origin() const;
-  /// Takes it that an earlier process came to `sum` by reading the same state; of use where it is further
-  /// than this one has read.
+  /// Continues from the checksum `sum` that an earlier process computed for the same state; ignored unless
+  /// it is further than our own.
   void GoOnFrom(const SpoolSum& sum);
-  /// `told` hears of the checksum each time that so many bytes more were read; on the thread that reads.
+  /// Calls `told` with the checksum after every `every` bytes read, on the reading thread.
   void Watch(std::uint64_t every, std::function<void(const SpoolSum&)> told);
-  /// Reads the first `bytes`, as far as the checksum lacks them.
+  /// Reads up to byte `bytes`, from the end of the checksum on.
   Status ReadUpTo(std::uint64_t bytes, const std::stop_token& stop);
-  /// False where the owner of an adopted file changed bytes that were read, which the kernel's ctime shows:
-  /// its checksum is that of no state, and is forgotten; all of it is to be read again. To be asked after the
-  /// last read. kDataLoss where size or mtime show a change.
+  /// Call after the last read. False: the owner of an adopted file changed bytes that were already read
+  /// (ctime shows it), so the checksum matches no state; it is reset, and the whole file must be read
+  /// again. kDataLoss if size or mtime changed.
   Result<bool> Settle(const std::stop_token& stop);
-  /// To read what was appended from any offset; lives no longer than the spool, and nothing is appended while
-  /// it is read.
+  /// Opens the appended bytes for reading at any offset. The file must not outlive the spool; do not append
+  /// while it is read.
   Result<std::unique_ptr<ByteFile>> Open();
-  /// The file that it is in, for messages.
+  /// The file that holds the bytes, for messages.
   std::string Where() const;
-  /// kDataLoss where what is read back is not what was appended. Of a file of another machine the checksum is
-  /// taken anew: what an earlier process said of it may be wrong.
+  /// kDataLoss if the bytes read back differ from the appended ones. For a remote file it computes the
+  /// checksum again, because the one of an earlier process may be wrong.
   Status Check(const std::stop_token& stop = {});
 
  private:
   friend class SummingReader;
-  /// `bytes`, which begin at `offset`, were read.
+  /// Adds `bytes`, read at `offset`, to the checksum.
   void Sum(std::uint64_t offset, std::string_view bytes);
   Status Unadopt();
   Status Write(std::string_view bytes);
 
   const std::string directory_;
-  std::unique_ptr<LocalFile> adopted_;   // somebody else's, and then all there is; null: what follows
-  std::optional<VersionedFile> remote_;  // the same of another machine
-  std::int64_t adopted_ctime_ = 0;       // up to which its bytes are known to be those that were read
+  std::unique_ptr<LocalFile> adopted_;   // not ours, and then the whole content; null: the members below
+  std::optional<VersionedFile> remote_;  // the same for a remote file
+  std::int64_t adopted_ctime_ = 0;       // its ctime when the bytes read were last known to be unchanged
   std::optional<TemporaryFile> file_;
-  std::string bytes_;  // all of it, or what is not written yet
+  std::string bytes_;  // all bytes, or those not written yet
   std::uint64_t size_ = 0;
   SpoolSum sum_;
-  std::function<void(const SpoolSum&)> told_;  // empty: nobody
+  std::function<void(const SpoolSum&)> told_;  // empty: no callback
   std::uint64_t told_every_ = 0, told_at_ = 0;
 };
 

@@ -1,5 +1,5 @@
-// The URIs of upload sessions that are open, in one file of mode 0600: whoever has such a URI can write. A
-// process that was killed leaves them there for another one, which goes on with them or ends them.
+// The URIs of open upload sessions, in one file of mode 0600, because such a URI allows writing. A killed
+// process leaves its sessions there; another process resumes or cancels them.
 #pragma once
 
 #include <optional>
@@ -14,49 +14,50 @@
 
 namespace pipeline {
 
-/// What an upload is of, so that another process can go on with it. Empty: none can.
+/// Identifies an upload, so that another process can resume it. Empty: none can.
 struct UploadKey {
-  std::string target;  // names the object: its server, bucket and name
-  std::string source;  // names one state of a file, and the generation that the upload replaces
+  std::string target;  // of the object: its server, bucket and name
+  std::string source;  // of one state of a file, and of the generation that the upload replaces
 
   bool empty() const { return target.empty(); }
 };
 
-/// A session that was left, and is ours now.
+/// A session that another process left and this one took over.
 struct TakenSession {
-  std::string id;  // what to call End with
+  std::string id;  // argument of End
   Secret uri;
-  std::vector<SpoolSum> sums;  // as they were noted
+  std::vector<SpoolSum> sums;  // as Note recorded them
 };
 
 /// A line of the file is "ID URI", or "ID URI TARGET SOURCE STARTED" for a session that another process may
-/// go on with: two digests in hex, and seconds since 1970; behind them may stand checksums of the front of
-/// the source, "BYTES:CRC32C,…" in decimal. ID is a name of storage/local_names.h for `session`. What is no
-/// such line is left out. Empty when no session is open. Safe from any thread and beside other processes of
-/// one machine.
+/// resume: two digests in hex, and seconds since 1970; then optionally checksums of the front of the
+/// source, "BYTES:CRC32C,…" in decimal. ID is a name of storage/local_names.h for `session`. Other lines
+/// are ignored. The file is empty if no session is open. Safe from any thread and with other processes of
+/// the machine.
 class UploadSessions {
  public:
-  /// `path`: of the file, whose directory is made when it is needed.
+  /// `path`: of the file; its directory is created when needed.
   explicit UploadSessions(std::string path) : path_(std::move(path)) {}
 
-  /// Notes a session before anything is sent to it; what to call End with.
+  /// Records a session before anything is sent to it; returns the argument of End.
   Result<std::string> Begin(const Secret& uri, const UploadKey& key = {});
-  /// The checksums of the front of the source, for whoever goes on with the session and cannot read all of
-  /// that again; in place of those that were noted before.
+  /// Replaces the recorded checksums of the front of the source; a process that resumes need not read that
+  /// front again.
   Status Note(std::string_view id, const std::vector<SpoolSum>& sums);
   Status End(std::string_view id);
-  /// The session stays open for whoever uploads the same next, in this process or another.
+  /// Leaves the session open for the next upload of the same source, in this process or another.
   Status Leave(std::string_view id);
-  /// A session with this key that was left, or whose process is gone. Those to the same target that are of
-  /// another source are taken out, and put into `others`: nobody will go on with them.
+  /// Takes over a session with this key that was left or whose process has ended. Sessions to the same
+  /// target from another source are removed from the file and added to `others`, because nobody will resume
+  /// them.
   Result<std::optional<TakenSession>> TakeOver(const UploadKey& key, std::vector<Secret>& others);
-  /// Takes out the sessions of processes that are gone, but for those that may be gone on with: for six days,
-  /// since the server keeps them for seven.
+  /// Removes the sessions of ended processes from the file and returns them. Resumable ones are kept for
+  /// six days, because the server keeps them for seven.
   Result<std::vector<Secret>> TakeAbandoned();
 
  private:
   const std::string path_;
-  Mutex mutex_;  // one of this process at a time at the file
+  Mutex mutex_;  // serialises the threads of this process
 };
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// A file of another machine in one state that has a name, so that another process can go on reading it.
+// A remote file in one named state, so that another process can continue reading it.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@
 
 namespace pipeline {
 
-/// Whoever reads a file of the same version, in this process or the next, gets the same bytes, or kDataLoss.
+/// All readers of the same version, in this process or the next, get the same bytes, or kDataLoss.
 class VersionedFile final : public ByteFile {
  public:
-  /// `file` is shared with whoever opened it. `name`: for messages. `crc32c`: of the whole, where its place
-  /// says it.
+  /// `file` is shared with its opener. `name`: for messages. `crc32c`: of the whole file, if its store has
+  /// it.
   VersionedFile(std::shared_ptr<const ByteFile> file, std::string name, std::string version,
                 std::optional<std::uint32_t> crc32c)
       : file_(std::move(file)), name_(std::move(name)), version_(std::move(version)), crc32c_(crc32c) {}

@@ -1,4 +1,4 @@
-// The ids of a partition's part of a split, as sentences and documents. Rules: formats/bert.md.
+// The ids of one partition's part of a split, grouped into sentences and documents. Rules: formats/bert.md.
 #pragma once
 
 #include <cstddef>
@@ -13,42 +13,42 @@
 
 namespace pipeline {
 
-/// What is masked as a whole.
+/// The unit that is masked as a whole.
 enum class WholeWords : std::uint8_t { kNone, kPieces, kMorphemes };
 
-/// Ids that lie back to back, by number.
+/// A range of consecutive ids, by index.
 struct IdRange {
   std::size_t begin = 0;
   std::size_t end = 0;
   std::size_t size() const { return end - begin; }
 };
 
-/// Ids lie back to back, those of a document in one range; with kJoins where one belongs to the same word as
-/// the id before it. Nothing is moved when it grows: that would take twice the memory for a moment.
+/// Stores ids consecutively, one range per document; kJoins marks an id that belongs to the same word as
+/// the id before it. Growing moves nothing, because a move would briefly take twice the memory.
 class BertDocuments {
  public:
-  /// Of a byte of text and line ends, at most: an id takes 4 bytes, with a line end behind it 16 where every
-  /// line is a document; the rest is for what lies between.
+  /// Upper bound of memory per byte of text and line ends: an id takes 4 bytes, or 16 with its line end if
+  /// every line is a document; the rest is for gaps between them.
   static constexpr std::uint64_t kMemoryOfByte = 9;
-  static constexpr std::uint64_t kMemoryOfAny = 80 << 10;          // of one without ids
-  static constexpr std::uint32_t kJoins = std::uint32_t{1} << 31;  // ids are below
+  static constexpr std::uint64_t kMemoryOfAny = 80 << 10;          // of an empty instance
+  static constexpr std::uint32_t kJoins = std::uint32_t{1} << 31;  // ids are smaller
 
-  /// `continues` says of each id whether its piece continues a word; looked at for kPieces.
+  /// `continues`: for each id, whether its vocabulary piece continues a word; used by kPieces.
   BertDocuments(WholeWords whole_words, const std::vector<bool>& continues)
       : whole_words_(whole_words), continues_(continues) {}
 
-  /// Lines come in order. `ends` is parallel to `ids`: where each ends in `text`; `cuts` where each morpheme
-  /// does, looked at for kMorphemes. kResourceExhausted from 2^32 ids on.
+  /// Call with lines in order. `ends` is parallel to `ids`: where each id ends in `text`. `cuts`: where
+  /// each morpheme ends; used by kMorphemes. kResourceExhausted from 2^32 ids on.
   Status Add(std::string_view text, std::span<const std::uint32_t> ids, std::span<const std::uint32_t> ends,
              std::span<const std::uint32_t> cuts, std::uint64_t document);
 
-  /// Documents that have ids.
+  /// The number of documents that have ids.
   std::size_t size() const { return documents_.size(); }
   std::uint64_t number(std::size_t document) const { return first_ + documents_[document].number; }
   std::size_t sentences(std::size_t document) const {
     return documents_[document].sentence_end - SentenceBegin(document);
   }
-  /// Never empty, and no word goes on behind it.
+  /// Never empty; no word crosses its end.
   IdRange sentence(std::size_t document, std::size_t number) const {
     const std::size_t at = SentenceBegin(document) + number;
     return {at == 0 ? 0 : sentence_ends_[at - 1], sentence_ends_[at]};
@@ -59,8 +59,8 @@ class BertDocuments {
   static constexpr std::size_t kChunk = std::size_t{1} << 14;  // ids
 
   struct Document {
-    std::uint32_t number;        // in the input, from first_ on
-    std::uint32_t sentence_end;  // in sentence_ends_
+    std::uint32_t number;        // in the input, counted from first_
+    std::uint32_t sentence_end;  // index into sentence_ends_
   };
   void Put(std::uint32_t id);
   void EndSentence() { sentence_ends_.push_back(static_cast<std::uint32_t>(size_)); }
@@ -70,12 +70,12 @@ class BertDocuments {
 
   const WholeWords whole_words_;
   const std::vector<bool>& continues_;
-  std::vector<std::unique_ptr<std::uint32_t[]>> chunks_;  // of ids, all but the last one full
+  std::vector<std::unique_ptr<std::uint32_t[]>> chunks_;  // of ids; all but the last are full
   std::size_t size_ = 0;                                  // ids
   std::deque<std::uint32_t> sentence_ends_;
   std::deque<Document> documents_;
   std::uint64_t first_ = 0;               // the number of the first document
-  std::vector<std::uint32_t> text_ends_;  // scratch: where sentences of a line end in its text
+  std::vector<std::uint32_t> text_ends_;  // scratch: where the sentences of a line end in its text
 };
 
 }  // namespace pipeline

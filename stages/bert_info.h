@@ -1,4 +1,4 @@
-// bert.json: what the examples were made with, beside them. Format: formats/bert.md.
+// bert.json: describes how the examples beside it were made. Format: formats/bert.md.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace pipeline {
 
-/// Begins the reason by which write_bert counts the instances of a split.
+/// Prefix of the reason with which write_bert counts the instances of a split.
 inline constexpr std::string_view kBertInstancesOf = "instances_of_";
 
 struct BertInfo {
@@ -20,12 +20,12 @@ struct BertInfo {
   TokenizerFacts tokenizer;  // its model is kBertVocabularyFile
 };
 
-/// The bytes of the file. `made` says how the instances were made, for people.
+/// Formats the file. `made`: how the instances were made, for people.
 std::string BertInfoJson(const BertInfo& info, const Json& made);
-/// kDataLoss naming the member that is missing or wrong.
+/// kDataLoss names the missing or wrong member.
 Result<BertInfo> ParseBertInfo(std::string_view json);
 
-/// OK where BERT can use the tokenizer; kFailedPrecondition saying what it lacks.
+/// OK if BERT can use the tokenizer; kFailedPrecondition tells what is missing.
 Status CheckBertTokenizer(const TokenizerFacts& facts);
 
 }  // namespace pipeline

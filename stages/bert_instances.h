@@ -1,5 +1,5 @@
-// Sentences become instances: pairs and masks as create_pretraining_data.py of google-research/bert makes
-// them. Rules: formats/bert.md.
+// Makes instances from sentences: pairs and masks, as create_pretraining_data.py of google-research/bert
+// does. Rules: formats/bert.md.
 #pragma once
 
 #include <cstddef>
@@ -28,12 +28,12 @@ struct BertRules {
   std::uint32_t mask_id = 0;
 };
 
-/// Numbers that depend on a key and on how many came before, and on nothing else.
+/// A random generator that depends only on its key and on the number of calls.
 class CountedRandom {
  public:
   explicit CountedRandom(std::uint64_t key) : state_(key) {}
   std::uint64_t Next();
-  /// Below `bound`, which is above 0.
+  /// Less than `bound`; `bound` is above 0.
   std::uint32_t Below(std::uint32_t bound);
   bool Chance(double probability);
 
@@ -48,15 +48,15 @@ class BertInstances {
 
   BertInstances(const BertRules& rules, const BertDocuments& documents, PartitionId partition,
                 std::uint8_t split);
-  /// All instances of one pass over the documents; each is valid during its call.
+  /// Makes all instances of one pass over the documents; each is valid during its call.
   Status MakePass(std::uint32_t pass, const Take& take);
 
   struct Counts {
     std::uint64_t instances = 0;
     std::uint64_t masks = 0;
     std::uint64_t random_next = 0;
-    std::uint64_t only_sentence = 0;  // of those, for want of a second sentence
-    std::uint64_t short_targets = 0;  // documents, or without pairs instances, that were to be short
+    std::uint64_t only_sentence = 0;  // instances of random_next because a second sentence was missing
+    std::uint64_t short_targets = 0;  // documents (without pairs: instances) that were chosen to be short
   };
   const Counts& counts() const { return counts_; }
 
@@ -73,9 +73,9 @@ class BertInstances {
   const BertDocuments& documents_;
   const std::uint64_t key_;
   Counts counts_;
-  // Of the open instance.
-  std::vector<std::uint32_t> ids_;    // with kJoins, until it is masked
-  std::vector<std::uint32_t> words_;  // where each word that may be masked begins in ids_
+  // The current instance.
+  std::vector<std::uint32_t> ids_;    // with kJoins until it is masked
+  std::vector<std::uint32_t> words_;  // start in ids_ of each word that may be masked
   std::vector<std::uint32_t> word_lengths_;
   std::vector<std::uint32_t> order_;
   std::vector<std::uint32_t> positions_, labels_;

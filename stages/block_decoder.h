@@ -1,4 +1,4 @@
-// Blocks of an .xz decoded side by side, given out in order, from any offset of the text.
+// Decodes the blocks of an .xz in parallel and returns them in order, from any offset of the text.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@
 
 namespace pipeline {
 
-/// How many threads can work on blocks of `index` with `memory` bytes for their buffers and decoders: at
-/// most `threads`, at least 1 where a block fits at all, otherwise 0.
+/// The number of threads that can decode blocks of `index` in `memory` bytes, buffers and decoders
+/// included: at most `threads`, at least 1 if one block fits, otherwise 0.
 int BlockDecoderThreads(const XzIndex& index, int threads, std::uint64_t memory);
 
-/// Reads `file` front to back from the block that holds `raw_offset`, and decodes on `threads` (at least
-/// 1) threads. `file` and `index` must outlive the reader. Destroying it stops the threads within 1 MiB.
+/// Reads `file` front to back from the block that contains `raw_offset`, on `threads` threads (at least 1).
+/// `file` and `index` must outlive the reader. Destroying it stops each thread within 1 MiB of output.
 std::unique_ptr<ByteReader> NewBlockDecoder(const ByteFile& file, const XzIndex& index,
                                             std::uint64_t raw_offset, int threads, std::stop_token stop);
 

@@ -1,4 +1,4 @@
-// Every stage that this program has.
+// All built-in stages.
 #pragma once
 
 #include "spec/registry.h"
@@ -6,7 +6,7 @@
 
 namespace pipeline {
 
-/// `dictionaries`: folders in which segment_words looks for its dictionaries first.
+/// `dictionaries`: folders that segment_words searches first.
 Registry BuiltinStages(const DictionaryPlaces& dictionaries = {});
 
 }  // namespace pipeline

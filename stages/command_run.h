@@ -1,4 +1,4 @@
-// A command while it turns one partition's lines into others: who writes, who reads, who waits.
+// Runs the command that transforms the lines of one partition: its threads, pipes and time-out.
 #pragma once
 
 #include <chrono>
@@ -19,29 +19,30 @@
 
 namespace pipeline {
 
-/// Runs a command with two threads of its own, one that writes its stdin and one that reads its stdout. The
-/// thread that reads starts the child and waits for it, as the kernel wants (base/child_process.h).
+/// Runs a command with two threads: one writes its stdin, one reads its stdout. The reading thread also
+/// starts the child and waits for it, because the kernel requires one thread for both
+/// (base/child_process.h).
 class CommandRun {
  public:
-  /// The next bytes for stdin, in place of what `bytes` held; false where there are no more. Called from the
-  /// writing thread. An error ends the run and is its outcome, as it is.
+  /// Replaces `bytes` with the next input for stdin; false: no more input. Called on the writing thread. An
+  /// error ends the run and becomes its outcome unchanged.
   using Feed = std::function<Result<bool>(std::string& bytes)>;
 
-  /// Starts. `timeout` counts while Read waits and the command neither takes nor gives a byte.
-  /// `owner`: of the child, base/child_ledger.h.
+  /// Starts the command. `timeout` counts while Read waits and the command moves no byte. `owner`: of the
+  /// child, see base/child_ledger.h.
   CommandRun(std::vector<std::string> argv, std::chrono::milliseconds timeout, Feed feed,
              const std::stop_token& stop, std::string owner = {});
-  /// Kills what is still running.
+  /// Kills the child if it still runs.
   ~CommandRun();
   CommandRun(const CommandRun&) = delete;
   CommandRun& operator=(const CommandRun&) = delete;
 
-  /// The next bytes of stdout; empty once the command ended as it should: everything fed, exit code 0. Else
-  /// what went wrong, without saying where. One thread.
+  /// Returns the next bytes of stdout; empty: the command succeeded (it read all input and its exit code is
+  /// 0). Errors do not name the location. One thread.
   Result<std::string> Read();
-  /// Ends the command, which is no longer wanted. What it said on stderr last is kept.
+  /// Ends a command that is no longer needed. Keeps the end of its stderr.
   void Abandon();
-  /// The end of what it said on stderr. After Read gave the end or an error, or after Abandon.
+  /// The end of the command's stderr. Call after Read returned the end or an error, or after Abandon.
   const std::string& said() const { return said_; }
 
  private:
@@ -56,15 +57,15 @@ class CommandRun {
   const Feed feed_;
   const std::string owner_;
   const std::stop_token wanted_stop_;
-  std::stop_source stop_;  // of both threads: the caller's stop, a time-out, a failure
+  std::stop_source stop_;  // for both threads: the caller's stop, a time-out, a failure
 
   Mutex mutex_;
   ConditionVariable changed_;
   std::deque<std::string> output_ GUARDED_BY(mutex_);  // at most kChunks
   std::uint64_t progress_ GUARDED_BY(mutex_) = 0;
   bool timed_out_ GUARDED_BY(mutex_) = false;
-  bool input_refused_ GUARDED_BY(mutex_) = false;    // the command closed its stdin before it was given all
-  std::optional<Status> broken_ GUARDED_BY(mutex_);  // what the feed, or a pipe, failed with
+  bool input_refused_ GUARDED_BY(mutex_) = false;    // the command closed stdin before it got all input
+  std::optional<Status> broken_ GUARDED_BY(mutex_);  // the error of the feed or of a pipe
   std::optional<Status> ended_ GUARDED_BY(mutex_);   // the outcome
 
   std::string said_;  // written before ended_ is set, read after

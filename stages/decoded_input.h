@@ -1,4 +1,4 @@
-// The text of one input as UTF-8, whatever its compression and encoding, from any offset where that is
+// Decodes the text of one input to UTF-8, from any compression and encoding, and from any offset if
 // possible.
 #pragma once
 
@@ -20,23 +20,23 @@ namespace pipeline {
 
 enum class Archives : std::uint8_t { kDetect, kNone, kTar, kZip };
 
-/// How the bytes of inputs are to be taken.
+/// Rules for the bytes of inputs.
 struct InputRules {
-  std::optional<Compression> compression;  // absent: by the first bytes
+  std::optional<Compression> compression;  // absent: detected from the first bytes
   Archives archives = Archives::kDetect;
   ArchiveRules archive;
-  std::optional<FileSplits> splits;  // of files by their names, or else of their members
-  bool from_front = false;           // the end may never come: nothing is looked up there
-  std::optional<Encoding> encoding;  // of files, and of members; absent: the bytes decide
-  bool markup_is_text = false;       // formats of text that formats/known_formats.md refuses are read, too
+  std::optional<FileSplits> splits;  // by file names, or else by names of archive members
+  bool from_front = false;           // the end may never arrive: do not read there
+  std::optional<Encoding> encoding;  // of files and members; absent: detected
+  bool markup_is_text = false;       // also read the text formats that formats/known_formats.md refuses
 };
 
-/// Immutable; must outlive its readers. Messages do not have the input's name in them.
+/// Immutable; must outlive its readers. Messages do not contain the input's name.
 class DecodedInput {
  public:
-  /// Looks at the front of the input, and for xz at its index; refuses what formats/known_formats.md names.
-  /// More than one block of an .xz is decoded on up to `threads` threads within `memory` bytes; where one
-  /// block does not fit, front to back.
+  /// Reads the front of the input, and the index of an .xz; refuses the formats in
+  /// formats/known_formats.md. Decodes an .xz of several blocks on up to `threads` threads within `memory`
+  /// bytes; if one block does not fit, decodes front to back.
   static Result<DecodedInput> Open(const InputFile& input, const InputRules& rules, int threads,
                                    std::uint64_t memory, const std::stop_token& stop);
 
@@ -44,14 +44,14 @@ class DecodedInput {
     return !archive_ && (compression_ == Compression::kPlain || threads_ > 0) &&
            fixed_.value_or(Encoding::kUtf8) == Encoding::kUtf8;
   }
-  /// From `raw_offset` on, which is 0 unless seekable(): then all in front of it is UTF-8, as `known` says,
-  /// or ASCII. `choice` is told which encoding the bytes decide on, unless it is an archive; null: nobody is.
+  /// Reads from `raw_offset`, which is 0 unless seekable(); then the bytes before it are UTF-8, as `known`
+  /// says, or ASCII. `choice` receives the detected encoding, except for archives; may be null.
   Result<std::unique_ptr<ByteReader>> Read(std::uint64_t raw_offset, std::optional<Encoding> known,
                                            std::shared_ptr<EncodingChoice> choice,
                                            const std::stop_token& stop) const;
 
-  /// Where the members of an archive begin in what is read; null where the input is none. Their text may
-  /// be read once only.
+  /// The offsets at which archive members begin in the text; null: the input is not an archive. An archive
+  /// can be read only once.
   const std::shared_ptr<MemberBorders>& members() const { return members_; }
 
  private:
@@ -64,13 +64,13 @@ class DecodedInput {
 
   std::shared_ptr<const ByteFile> file_;
   Compression compression_ = Compression::kPlain;
-  std::unique_ptr<const XzIndex> index_;  // null unless threads_ > 0; stays where it is when this moves
-  int threads_ = 0;                       // that decode blocks; 0: front to back
-  std::optional<Encoding> fixed_;         // absent: the bytes decide
+  std::unique_ptr<const XzIndex> index_;  // null unless threads_ > 0; its address survives a move
+  int threads_ = 0;                       // that decode blocks; 0: decodes front to back
+  std::optional<Encoding> fixed_;         // absent: detected
   std::optional<ArchiveKind> archive_;
   ArchiveRules archive_rules_;
   std::shared_ptr<MemberBorders> members_;
-  std::shared_ptr<std::atomic<std::uint64_t>> bytes_read_;  // of an archive's file
+  std::shared_ptr<std::atomic<std::uint64_t>> bytes_read_;  // from the archive file
 };
 
 }  // namespace pipeline

@@ -1,11 +1,11 @@
-// The stage `decompress`: whole files of text, compressed or not, to records of one line each.
+// The stage `decompress`: reads text files, compressed or not, into records of one line each.
 #pragma once
 
 #include "spec/registry.h"
 
 namespace pipeline {
 
-/// Takes files and gives records with column `text`, clean UTF-8.
+/// Reads files into records with the column `text`, in valid UTF-8.
 StageType DecompressType();
 
 }  // namespace pipeline

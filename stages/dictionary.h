@@ -1,4 +1,4 @@
-// Where the dictionaries of segment_words lie on this machine. Names and places: stages/segment_words.md, 1.
+// Finds the dictionaries of segment_words on this machine. Names and paths: stages/segment_words.md, 1.
 #pragma once
 
 #include <cstdint>
@@ -11,24 +11,23 @@
 
 namespace pipeline {
 
-/// Folders in which named dictionaries are looked for before those of the system, first one first.
+/// Folders that are searched for named dictionaries before those of the system, in this order.
 using DictionaryPlaces = std::vector<std::string>;
 
-/// kInvalidArgument where `dictionary` is neither a known name nor a path.
+/// kInvalidArgument if `dictionary` is neither a known name nor a path.
 Status CheckDictionaryName(std::string_view dictionary);
 
-/// The directory of the dictionary of this name or path. kNotFound says where it was looked for, what
-/// it lacks, and what installs it.
+/// The directory of a dictionary, given its name or path. kNotFound names the searched directories, the
+/// missing files, and the command that installs it.
 Result<std::string> FindDictionary(std::string_view dictionary, const DictionaryPlaces& places);
 
-/// The files of the dictionary that have a say in what comes out. Fails as FindDictionary does.
+/// The files of the dictionary that affect the output. Fails as FindDictionary does.
 Result<std::vector<StageFile>> DictionaryFiles(std::string_view dictionary, const DictionaryPlaces& places);
 
-/// Bytes that the dictionary takes when all of it was looked at; 0 where it is not there.
+/// Bytes of memory once the whole dictionary has been read; 0: it does not exist.
 std::uint64_t DictionaryMemory(std::string_view dictionary, const DictionaryPlaces& places);
 
-/// What gives this machine the dictionary of this name: "apt-get install mecab-ipadic-utf8". For a path,
-/// what it must be.
+/// How to install the dictionary: "apt-get install mecab-ipadic-utf8". For a path: its requirements.
 std::string HowToInstall(std::string_view dictionary);
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// A record as a line that a command reads or writes. Rules: stages/exec.md.
+// Converts a record to and from a line that a command reads or writes. Rules: stages/exec.md.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@ namespace pipeline {
 
 enum class ExecFraming : std::uint8_t { kLines, kJson };
 
-/// Appends `text` as a line with its LF. kInvalidArgument: with kLines, the text holds a LF.
+/// Appends `text` as a line with its LF. kInvalidArgument: with kLines, the text contains an LF.
 Status AppendExecLine(ExecFraming framing, std::string_view text, std::string& out);
 
-/// The text that `line` (without its LF) is, in place of what `text` held. kInvalidArgument: with kJson, it
-/// is no object with a text.
+/// Replaces `text` with the text of `line` (without its LF). kInvalidArgument: with kJson, the line is not
+/// an object with a text.
 Status ReadExecLine(ExecFraming framing, std::string_view line, std::string& text);
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// The records that a command makes of one partition.
+// The records that a command makes from one partition.
 #pragma once
 
 #include <chrono>
@@ -14,7 +14,7 @@
 
 namespace pipeline {
 
-/// stages/exec.md, as a stage's configuration says it.
+/// The configuration of the stage, see stages/exec.md.
 struct ExecRule {
   std::string stage;  // its name, for messages
   std::vector<std::string> command;
@@ -23,10 +23,10 @@ struct ExecRule {
   std::chrono::milliseconds timeout{600'000};
   std::uint64_t max_output = std::uint64_t{4} << 30;
   std::size_t max_line = 8 << 20;
-  std::size_t max_unanswered = 256 << 20;  // bytes of heads and columns of records not answered yet
+  std::size_t max_unanswered = 256 << 20;  // bytes of heads and columns of records without an answer
 };
 
-/// Starts nothing before the first Next. `rule` outlives the Source.
+/// Starts the command at the first Next. `rule` outlives the Source.
 std::unique_ptr<Source> OpenExecSource(const ExecRule& rule, ReaderRequest request);
 
 }  // namespace pipeline

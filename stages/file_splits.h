@@ -1,5 +1,4 @@
-// Which split the records of a file belong to, by the file's name, or those of an archive's member, by that
-// one's. Rules: formats/lines.md.
+// Assigns records to splits by the name of their file or archive member. Rules: formats/lines.md.
 #pragma once
 
 #include <cstdint>
@@ -18,41 +17,42 @@
 
 namespace pipeline {
 
-/// The key `splits` of stages that read files: a map of names to one pattern each, or several.
+/// The key `splits` of stages that read files: maps each split to one pattern or several.
 ConfigKey FileSplitsKey();
 
 class FileSplits {
  public:
-  /// kInvalidArgument saying what is wrong with the key.
+  /// kInvalidArgument tells which part of the key is wrong.
   static Result<FileSplits> Make(const Json& splits);
 
-  /// By name; a record's split is a place in this list.
+  /// The split names; a record's split is an index into this list.
   std::vector<std::string> names() const;
-  /// Absent where the name matches the patterns of none; kInvalidArgument where it matches those of two.
+  /// Absent: no pattern matches the name; kInvalidArgument: patterns of two splits match it.
   Result<std::optional<std::uint8_t>> Find(std::string_view name) const;
-  /// kInvalidArgument where none has the file.
+  /// kInvalidArgument if no pattern matches the file.
   Result<std::uint8_t> Of(std::string_view file) const;
-  /// The same for a member of an archive, by its name there.
+  /// As Of, for an archive member, by its name in the archive.
   Result<std::uint8_t> OfMember(std::string_view member) const;
 
  private:
   std::vector<std::pair<std::string, std::vector<std::string>>> splits_;
 };
 
-/// For StageType::check: adds the column `split` where the configuration has the key.
+/// For StageType::check: adds the column `split` if the configuration has the key.
 Status CheckFileSplits(const Json& config, Schema& schema);
-/// What StageCounts call the number of files and members that belong to a split.
+/// The reason with which StageCounts count the files and members of a split.
 std::string SplitCount(std::string_view split);
 
-/// For StageType::check_inputs: every file has its split or may be an archive, whose members have theirs; and
-/// every split a file, where there is no such archive.
+/// For StageType::check_inputs: every file must have a split, or may be an archive whose members have
+/// splits. Without such an archive, every split must have a file.
 Status CheckInputSplits(const Json& config, const std::vector<std::string>& files);
 
-/// For StageType::taken_from_names: the split of each file; empty where its name says none.
+/// For StageType::taken_from_names: the split of each file; empty: the name gives none.
 std::vector<std::string> SplitsOfFiles(const Json& config, const std::vector<std::string>& files);
 
-/// `stage`, whose records also get their split where the configuration has the key. Of a file whose name says
-/// none, those that it gives have theirs already. In the end every split has a file or a member.
+/// Wraps `stage` so that its records get their split, if the configuration has the key. If a file's name
+/// gives no split, its records already have one from their archive member. At the end, every split must
+/// have a file or a member.
 Result<std::unique_ptr<SourceStage>> WithFileSplits(const Json& config, std::unique_ptr<SourceStage> stage);
 
 }  // namespace pipeline

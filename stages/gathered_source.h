@@ -1,4 +1,4 @@
-// Records that a stage took from many partitions, cut into partitions of their own.
+// Divides a stream of records from many partitions into new partitions.
 #pragma once
 
 #include <cstdint>
@@ -11,23 +11,23 @@
 
 namespace pipeline {
 
-/// Records one by one, in an order that is always the same. One thread at a time.
+/// Records one by one, always in the same order. One thread at a time.
 class RecordStream {
  public:
   virtual ~RecordStream() = default;
-  /// Goes on to the next record, at first to the first; false when there is none left.
+  /// Moves to the next record, the first call to the first one; false: no record is left.
   virtual Result<bool> Next() = 0;
-  /// Where the record lies; valid after Next said that there is one.
+  /// The position of the record; valid after Next returned true.
   virtual const Batch& batch() const = 0;
   virtual std::size_t row() const = 0;
-  /// Rises from document to document.
+  /// Increases from document to document.
   virtual std::uint64_t document() const = 0;
-  /// What is told of the whole at the end: reasons of what did not come.
+  /// Counts for the end of the input: the reasons of records that were not given.
   virtual StageCounts Outside() const = 0;
 };
 
-/// Input 0, whose partitions close at the end of a document once they hold `partition_bytes` of text. Their
-/// borders and records depend on the stream alone; those that are not `wanted` are passed over.
+/// A Source of input 0 whose partitions end at a document's end once they hold `partition_bytes` of text.
+/// Borders and records depend only on the stream; unwanted partitions are skipped.
 class GatheredSource final : public Source {
  public:
   GatheredSource(std::unique_ptr<RecordStream> stream, std::uint64_t partition_bytes,
@@ -45,8 +45,8 @@ class GatheredSource final : public Source {
   const std::uint64_t partition_bytes_;
   const std::function<bool(std::uint32_t)> wanted_;
   const std::size_t batch_bytes_;
-  bool held_ = false;                      // the stream stands at a record that is not taken
-  std::optional<std::uint64_t> document_;  // of the last record that was
+  bool held_ = false;                      // the stream is at a record that was not taken yet
+  std::optional<std::uint64_t> document_;  // of the last record taken
   std::uint32_t partition_ = 0;
   std::uint64_t records_ = 0;  // of the partition
   std::uint64_t bytes_ = 0;    // of its text

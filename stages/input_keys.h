@@ -1,4 +1,4 @@
-// The keys that stages which read files have in common.
+// The keys shared by the stages that read files.
 #pragma once
 
 #include <optional>
@@ -16,22 +16,22 @@ namespace pipeline {
 /// `subset`: see spec/subset.h.
 ConfigKey SubsetKey();
 
-/// What the bytes of the inputs are. `compression_key` is what the stage calls that key.
+/// The keys about the bytes of the inputs. `compression_key`: the stage's name for that key.
 std::vector<ConfigKey> InputKeys(std::string_view compression_key);
 InputRules InputRulesOf(const Json& config, std::string_view compression_key);
 Status CheckInputKeys(const Json& config);
 
-/// `partition`, `max_record_bytes` and `invalid_utf8`, as far as the configuration has them.
+/// The keys `partition`, `max_record_bytes` and `invalid_utf8`, if the configuration has them.
 Status CheckCutKeys(const Json& config);
 void ReadCutKeys(const Json& config, LineRules& rules);
 InvalidUtf8 InvalidUtf8Of(const Json& config);
 
-/// `max_bad_rows`, of stages that have `on_bad_row`.
+/// `max_bad_rows`, for stages that have `on_bad_row`.
 ConfigKey MaxBadRowsKey();
 Status CheckMaxBadRows(const Json& config);
 FaultBound BadRowsBound(const Json& config, std::vector<std::string_view> reasons);
 
-/// `invalid_lines`, of stages that have InputKeys and repair UTF-8 by Utf8Repair's reasons; absent where
+/// `invalid_lines`, for stages with InputKeys that repair UTF-8 with the reasons of Utf8Repair; absent:
 /// `invalid_utf8` is a failure.
 std::optional<FaultBound> InvalidLinesBound(const Json& config);
 

@@ -1,4 +1,4 @@
-// The names of labels by number, in the configuration or in a file with a name per line.
+// The label names by number, from the configuration or from a file with one name per line.
 #pragma once
 
 #include <string>
@@ -9,16 +9,16 @@
 
 namespace pipeline {
 
-/// `labels` and `labels_file`. The file counts by its bytes, wherever it lies: see LabelFiles.
+/// The keys `labels` and `labels_file`. The file counts by its bytes, not its path: see LabelFiles.
 std::vector<ConfigKey> LabelKeys(std::string_view help_of_labels);
 bool HasLabels(const Json& config);
-/// What can be said without reading the file.
+/// Checks as much as possible without reading the file.
 Status CheckLabelKeys(const Json& config);
 
 /// For StageType::files.
 Result<std::vector<StageFile>> LabelFiles(const Json& config);
 
-/// The names in the order of their numbers; empty where there are none. Reads the file.
+/// The names in the order of their numbers; empty: none. Reads the file.
 Result<std::vector<std::string>> LabelNames(const Json& config);
 
 }  // namespace pipeline

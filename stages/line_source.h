@@ -1,4 +1,4 @@
-// Lines or rows of one text input as batches. How they are cut, and documents and partitions with them:
+// Reads the lines or rows of one text input into batches. Rules for lines, documents and partitions:
 // formats/lines.md, formats/rows.md.
 #pragma once
 
@@ -15,15 +15,15 @@
 
 namespace pipeline {
 
-/// What such a Source counts of lines, or of rows.
+/// The reasons that such a Source counts, for lines or rows.
 std::vector<Reason> LineReasons();
 
-/// Opens the input, decoding on threads of its own. Where the input is seekable (plain, or an .xz of
-/// several blocks that fit request.decoder_memory), it begins at the end of the last known partition
-/// before the first wanted one; otherwise it decodes and passes over. Records come as they stand in the
-/// input: they may be invalid UTF-8. Reasons counted: those of formats/lines.md.
-/// With `columns` each line is a row of which those become text and label; bad ones are set aside, their
-/// reasons counted. Documents outside of `subset` are passed over, or not read at all.
+/// Opens the input and decodes it on its own threads. A seekable input (plain, or an .xz of several blocks
+/// that fit request.decoder_memory) is read from the end of the last known partition before the first
+/// wanted one; others are decoded from the front and skipped. Records are unchanged and may be invalid
+/// UTF-8. Counts the reasons of formats/lines.md.
+/// With `columns` each line is a row whose columns become text and label; bad rows are set aside and their
+/// reasons counted. Documents outside `subset` are skipped, or not read at all.
 Result<std::unique_ptr<Source>> OpenLineSource(SourceRequest request, const LineRules& rules,
                                                const InputRules& input, const Subset& subset,
                                                const std::optional<ColumnRules>& columns = std::nullopt);

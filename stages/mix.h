@@ -5,7 +5,7 @@
 
 namespace pipeline {
 
-/// Takes the records of other stages at its port `corpora` and gives them as one input.
+/// Reads the records of other stages through its named input `corpora` and gives them as one input.
 StageType MixType();
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// packed.json: what packed rows are, and their totals. Format: formats/packed.md.
+// packed.json: describes packed rows and their totals. Format: formats/packed.md.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ namespace pipeline {
 
 struct PackedTotals {
   std::uint64_t rows = 0;
-  std::uint64_t tokens = 0;  // the sum of lengths; each row has one target fewer
-  std::uint64_t bytes = 0;   // of the text under targets
+  std::uint64_t tokens = 0;  // the sum of lengths; a row has one target fewer than tokens
+  std::uint64_t bytes = 0;   // of the text of the targets
   std::uint64_t chars = 0;
   PackedTotals& operator+=(const PackedTotals& other);
   bool operator==(const PackedTotals&) const = default;
@@ -30,7 +30,7 @@ struct PackedShard {
 
 struct PackedSplit {
   std::string name;
-  std::uint64_t left_out = 0;  // rows in no shard and no total
+  std::uint64_t left_out = 0;  // rows that are in no shard and no total
   std::vector<PackedShard> shards;
   PackedTotals totals() const;
   bool operator==(const PackedSplit&) const = default;
@@ -38,7 +38,7 @@ struct PackedSplit {
 
 inline constexpr std::uint32_t kMaxSeqLen = 1 << 20;
 
-/// Keys of the stage, as they are written.
+/// Values of the key `packing`.
 inline constexpr std::string_view kStreamPacking = "stream";
 inline constexpr std::string_view kBestFitPacking = "best_fit";
 
@@ -50,18 +50,18 @@ struct PackedInfo {
   PackedEncoding encoding = PackedEncoding::kExample;
   bool best_fit = false;
   bool segments = false;
-  /// As NumPy calls the type of the ids.
+  /// The NumPy name of the ids' type.
   std::string_view dtype() const;
-  /// The share of the ids of `totals` that fill rows; 0 where there are none.
+  /// The share of padding among the ids of `totals`; 0 if there are no ids.
   double padding(const PackedTotals& totals) const;
   bool operator==(const PackedInfo&) const = default;
 };
 
-/// The bytes of packed.json; it has the splits by name.
+/// Formats packed.json, with the splits by name.
 std::string PackedInfoJson(const PackedInfo& info);
 
-/// kFailedPrecondition for a newer version; kDataLoss naming the member that is missing, wrong, or not the
-/// sum that it must be.
+/// kFailedPrecondition for a newer version; kDataLoss names the member that is missing, wrong, or not the
+/// expected sum.
 Result<PackedInfo> ParsePackedInfo(std::string_view text);
 
 }  // namespace pipeline

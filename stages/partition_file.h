@@ -1,4 +1,4 @@
-// Partition files as the end of one segment and the beginning of another.
+// Partition files, which one segment writes and another reads.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace pipeline {
 
-/// formats/partition_file.md, one object IIII-PPPPP.part for each partition.
+/// The format of formats/partition_file.md: one object IIII-PPPPP.part per partition.
 class PartitionFileFormat : public IntermediateFormat {
  public:
   Result<std::unique_ptr<SinkStage>> NewSink(const Schema& schema) const override;
@@ -19,8 +19,8 @@ class PartitionFileFormat : public IntermediateFormat {
                                        std::size_t batch_bytes, std::stop_token stop) const override;
 };
 
-/// Yields the records of `file`, the partition `id`, whose rows must have the digest `expected`.
-/// End() of the Source is absent: one partition knows nothing of its whole input.
+/// Reads the records of `file`, the partition `id`; its rows must have the digest `expected`. End() of the
+/// Source is absent, because one partition knows nothing about its whole input.
 Result<std::unique_ptr<Source>> OpenPartitionFile(std::shared_ptr<const ByteFile> file, PartitionId id,
                                                   const Schema& schema, std::size_t batch_bytes,
                                                   std::stop_token stop, const Digest& expected);

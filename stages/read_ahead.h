@@ -1,4 +1,4 @@
-// Reading on a thread of its own, so that decoding and what is done with it overlap.
+// Reads on a separate thread, so that decoding and processing overlap.
 #pragma once
 
 #include <memory>
@@ -9,18 +9,18 @@
 
 namespace pipeline {
 
-/// Bytes front to back, lent and not copied. One thread at a time.
+/// Reads bytes front to back and returns views, not copies. One thread at a time.
 class ReadAhead {
  public:
-  /// Runs `input` on a new thread, up to 4 MiB ahead of the caller. `stop` is the source of the token that
-  /// `input` was opened with: it is set when this is destroyed, which then waits for the thread.
+  /// Reads `input` on a new thread, up to 4 MiB ahead of the caller. `stop`: the source of the token that
+  /// `input` was opened with; the destructor requests stop and waits for the thread.
   ReadAhead(std::unique_ptr<ByteReader> input, std::stop_source stop);
   ~ReadAhead();
   ReadAhead(const ReadAhead&) = delete;
   ReadAhead& operator=(const ReadAhead&) = delete;
 
-  /// The next bytes, valid until the next call; empty at the end, and so it stays. kCancelled soon after
-  /// `stop` is set by anybody; after an error every further call gives the same error.
+  /// The next bytes, valid until the next call; empty: the end, also for all later calls. kCancelled soon
+  /// after any request to `stop`. After an error every call returns the same error.
   Result<std::string_view> Next();
 
  private:

@@ -5,7 +5,7 @@
 
 namespace pipeline {
 
-/// Takes files and gives records with columns `text` and, where it is mapped, `label`, clean UTF-8.
+/// Reads files into records with the columns `text` and, if it is mapped, `label`, in valid UTF-8.
 StageType ReadExamplesType();
 
 }  // namespace pipeline

@@ -1,11 +1,11 @@
-// The stage `read_rows`: tables to records. What rows are: formats/rows.md.
+// The stage `read_rows`: reads tables into records. Format of rows: formats/rows.md.
 #pragma once
 
 #include "spec/registry.h"
 
 namespace pipeline {
 
-/// Takes files and gives records with columns `text` and, where it is mapped, `label`, clean UTF-8.
+/// Reads files into records with the columns `text` and, if it is mapped, `label`, in valid UTF-8.
 StageType ReadRowsType();
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// Which fields of a row of TSV or CSV become text and label. Rules: formats/rows.md.
+// Extracts text and label from the columns of a TSV or CSV row. Rules: formats/rows.md.
 #pragma once
 
 #include <cstdint>
@@ -13,38 +13,38 @@
 
 namespace pipeline {
 
-/// The highest position that a column can have.
+/// The highest column position.
 inline constexpr std::size_t kMostColumns = 65'536;
 
 struct ColumnRules {
   char delimiter = '\t';
-  bool quotes = false;  // those of RFC 4180 count
+  bool quotes = false;  // quotes have the meaning of RFC 4180
   bool header = true;
-  bool fail = false;              // on a bad row, instead of setting it aside
+  bool fail = false;              // fail on a bad row instead of setting it aside
   std::vector<std::string> text;  // names, or positions from 1 on
-  std::string label;              // empty where there is none
-  bool fields = false;            // each column keeps to a line of its own in the text
+  std::string label;              // empty: no label
+  bool fields = false;            // each column is one line of the text
 };
 
-/// The next line of `text`, which gets shorter, without its end.
+/// Removes the next line from `text` and returns it without its line end.
 std::string_view TakeLine(std::string_view& text);
 
-/// Appends the lines of `value` that are not blank, joined by spaces.
+/// Appends the non-blank lines of `value`, joined by spaces.
 void AppendOnOneLine(std::string_view value, std::string& out);
 
-/// A position from 1 to kMostColumns as an index from 0; absent where `text` is something else.
+/// Converts a position from 1 to kMostColumns to an index from 0; absent: `text` is not a position.
 std::optional<std::size_t> ColumnPosition(std::string_view text);
 
 /// One thread at a time.
 class RowColumns {
  public:
-  /// Without a header every column of `rules` is a position.
+  /// Without a header, every column of `rules` must be a position.
   explicit RowColumns(const ColumnRules& rules);
 
-  /// Finds the columns; kInvalidArgument where one is not there.
+  /// Finds the columns; kInvalidArgument if one is missing.
   Status TakeHeader(std::string_view row);
-  /// Appends text and label of a row and gives an empty view, or, appending nothing, the reason why the row
-  /// is bad: an error instead where the rules say so, which names the row by `number`.
+  /// Appends the text and label of a row and returns an empty view. For a bad row it appends nothing and
+  /// returns the reason, or an error that names the row by `number` if `rules.fail` is set.
   Result<std::string_view> Take(std::string_view row, std::uint64_t number, BytesColumn& text,
                                 BytesColumn& label);
 
@@ -55,8 +55,8 @@ class RowColumns {
   DelimitedRow row_;
   std::vector<std::size_t> text_;
   std::size_t label_ = 0;
-  std::size_t wanted_ = 0;  // fields up to the last column wanted
-  std::size_t width_ = 0;   // of the header; 0 without one
+  std::size_t wanted_ = 0;  // number of fields up to the last needed column
+  std::size_t width_ = 0;   // of the header; 0: no header
 };
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// The part of reading rows that needs no order: JSON to text and label, text to lines. Rules:
+// The parallel part of reading rows: extracts text and label from JSON and divides text into lines. Rules:
 // formats/rows.md.
 #pragma once
 
@@ -12,22 +12,22 @@
 namespace pipeline {
 
 struct RowTextRules {
-  bool json = false;              // column `text` holds rows of JSON Lines, not yet their text
-  bool fail = false;              // on a bad row, instead of setting it aside
+  bool json = false;              // column `text` holds JSON rows, not yet their text
+  bool fail = false;              // fail on a bad row instead of setting it aside
   std::vector<std::string> text;  // members of the objects
-  std::string label;              // empty where there is none
-  bool fields = false;            // column `text` is a line for each column, which becomes a field
+  std::string label;              // empty: no label
+  bool fields = false;            // column `text` has one line per column; each becomes a field
   InvalidUtf8 invalid = InvalidUtf8::kReplace;
 };
 
-/// What it counts of any rows; of JSON, those in formats/rows.md as well.
+/// The reasons for all rows; for JSON also those in formats/rows.md.
 std::vector<Reason> RowTextReasons();
 
-/// How to mend rows of JSON at fault, of which `rows` are some, one a line: where a member is missing, the
-/// members that they have.
+/// Advice about bad JSON rows. `rows`: some of them, one per line; if a member is missing, the advice lists
+/// the members that they have.
 std::string MembersAdvice(std::string_view rows, const RowTextRules& rules);
 
-/// Takes rows, each with `sub` 0, and gives records of clean UTF-8.
+/// Takes rows, each with `sub` 0, and gives records of valid UTF-8.
 class RowText : public Transform {
  public:
   explicit RowText(RowTextRules rules) : rules_(std::move(rules)), repair_(rules_.invalid) {}

@@ -1,4 +1,4 @@
-// The stage that draws as many records as fit into so many bytes: stages/sample.md.
+// The stage that draws records until a number of bytes is full: stages/sample.md.
 #pragma once
 
 #include "spec/registry.h"

@@ -1,4 +1,4 @@
-// The order in which records are drawn: by hash, then by origin. Rules: stages/sample.md.
+// The order in which records are drawn: by hash, then by position in the corpus. Rules: stages/sample.md.
 #pragma once
 
 #include <compare>
@@ -8,7 +8,7 @@
 
 namespace pipeline {
 
-/// A record's place in the draw.
+/// A record's position in the draw.
 struct SamplePlace {
   std::uint64_t hash = 0;
   PartitionId partition;

@@ -1,4 +1,4 @@
-// Second half of a sample: the records that were drawn, out of the pieces of all partitions.
+// The second half of a sample: reads the drawn records from the outputs of all partitions.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace pipeline {
 
-/// Reads the pieces up to three times, the first two of them here. `format` and `request.artifact`
+/// Reads the partition outputs up to three times, twice in this call. `format` and `request.artifact`
 /// outlive the Source.
 Result<std::unique_ptr<Source>> OpenSample(const SampleRules& rules, const IntermediateFormat& format,
                                            const Schema& schema, GatherRequest request);

@@ -6,7 +6,7 @@
 
 namespace pipeline {
 
-/// `places`: where named dictionaries are looked for first.
+/// `places`: searched first for named dictionaries.
 StageType SegmentWordsType(const DictionaryPlaces& places);
 
 }  // namespace pipeline

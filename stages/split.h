@@ -1,4 +1,4 @@
-// The stage that decides, once, which documents are trained on and which are held out.
+// The stage that decides, once, which documents are used for training and which are held out.
 #pragma once
 
 #include <cstdint>
@@ -11,22 +11,22 @@
 
 namespace pipeline {
 
-/// Sends a document to a split by its key alone: equal documents always share a split, and no other
-/// document, stage or setting moves one. Immutable.
+/// Assigns a document to a split by its key alone: equal documents share a split, and no other document,
+/// stage or setting changes it. Immutable.
 ///
-/// The key is hashed again under a seed of its own, so that the choice says nothing about the
-/// document's place in a shuffle. The hashes 0 .. 2^64-1 are cut, in the order of the file, into a
-/// range per split, floor(fraction * 2^64) wide; the last split takes what is left.
+/// The key is hashed again with a separate seed, so that the split tells nothing about the document's
+/// position in a shuffle. The hashes 0 .. 2^64-1 are divided, in the order of the file, into one range per
+/// split, floor(fraction * 2^64) wide; the last split gets the rest.
 class SplitRule {
  public:
-  /// From the JSON form of ValueType::kSplits. kInvalidArgument unless there are 1 to 256 splits of
-  /// different names with fractions above 0 that add up to 1.
+  /// Takes the JSON form of ValueType::kSplits. kInvalidArgument unless there are 1 to 256 splits with
+  /// different names and with fractions above 0 that add up to 1.
   static Result<SplitRule> Make(const Json& splits);
 
   const std::vector<std::string>& names() const { return names_; }
   const std::vector<double>& fractions() const { return fractions_; }
 
-  /// The number of the split for a document key.
+  /// The index of the split for a document key.
   std::uint8_t Of(std::uint64_t key) const { return OfHash(HashKey(key)); }
   static std::uint64_t HashKey(std::uint64_t key);
   std::uint8_t OfHash(std::uint64_t hash) const;

@@ -1,4 +1,4 @@
-// tfdata.json: what a data set of write_tfdata is made of. Format: formats/tfdata.md.
+// tfdata.json: describes a data set of write_tfdata. Format: formats/tfdata.md.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct TfdataSplit {
 };
 
 struct TfdataInfo {
-  std::string eos;           // behind each "document" or "line", or "none"
+  std::string eos;           // after each "document" or "line", or "none"
   TokenizerFacts tokenizer;  // `model` is kTfdataModelFile
   std::vector<TfdataSplit> splits;
   bool operator==(const TfdataInfo&) const = default;
@@ -38,7 +38,7 @@ struct TfdataInfo {
 
 std::string TfdataInfoJson(const TfdataInfo& info);
 
-/// kDataLoss naming the member that is missing or wrong; kFailedPrecondition for another version.
+/// kDataLoss names the missing or wrong member; kFailedPrecondition for another version.
 Result<TfdataInfo> ParseTfdataInfo(std::string_view text);
 
 }  // namespace pipeline

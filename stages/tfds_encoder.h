@@ -1,4 +1,4 @@
-// Records as the framed Examples of a TFDS data set. Format: formats/tfds.md.
+// Encodes records as the framed Examples of a TFDS data set. Format: formats/tfds.md.
 #pragma once
 
 #include <cstddef>
@@ -12,18 +12,18 @@
 namespace pipeline {
 
 struct TfdsRecords {
-  /// One for the text, or one for each field of column `fields`.
+  /// One feature for the text, or one per field of the column `fields`.
   std::vector<std::string> features;
   bool fields = false;
-  std::vector<std::string> labels;  // by number; empty where records have none
-  bool fail = true;                 // on a label without a number, instead of setting the record aside
-  /// Lines of more tokens are split; null where nobody counts.
+  std::vector<std::string> labels;  // by number; empty: records have no label
+  bool fail = true;                 // fail on a label without a number instead of setting the record aside
+  /// Lines with more than `max_tokens` tokens are split; null: no limit.
   std::shared_ptr<const SentencePieceEncoder> tokenizer;
   std::size_t max_tokens = 0;
 };
 
-/// Fills column `payload`, so that a shard is payloads, back to back. Records whose lines are split have no
-/// other columns afterwards than `text` and `split`.
+/// Fills the column `payload`, so that a shard is the concatenation of payloads. Records whose lines are
+/// split keep only the columns `text` and `split`.
 std::unique_ptr<Transform> NewTfdsEncoder(TfdsRecords records);
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// How well a tokenizer cuts lines that it was not trained on.
+// Measures how well a tokenizer encodes lines that it was not trained on.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,13 @@
 
 namespace pipeline {
 
-/// Lines kept aside, with their morphemes where they have them.
+/// Held-out lines, with their morphemes if they have any.
 struct HeldLines {
   BytesColumn text;
   U32ListColumn cuts;
 };
 
-/// What a line that was kept aside says of any kind of tokenizer: lines, bytes, characters, tokens,
+/// Measures for any kind of tokenizer, on held-out lines: lines, bytes, characters, tokens,
 /// characters_per_token, unknown_rate (of tokens), examples.
 class HeldReport {
  public:
@@ -39,16 +39,16 @@ class HeldReport {
   Json examples_ = Json::Array{};
 };
 
-/// lines, bytes, characters, tokens, characters_per_token, unknown_rate and byte_rate (of tokens),
-/// lines_not_restored (decoded they are another text), lines_with_space_mark (U+2581, which comes back as a
-/// space); of a model that changes text, normalizer: {lines_that_differ} with and without its charsmap;
-/// examples.
+/// Returns lines, bytes, characters, tokens, characters_per_token, unknown_rate and byte_rate (of tokens),
+/// lines_not_restored (decoding gives another text), lines_with_space_mark (U+2581, which is decoded as a
+/// space), examples. If the model normalizes text, also normalizer: {lines_that_differ}, the lines whose
+/// ids differ with and without its charsmap.
 Result<Json> MeasureTokenizer(const SentencePieceModel& model, const HeldLines& held);
 
-/// Characters of `held` for each token; 0 where there is none.
+/// Characters of `held` per token; 0: there are no tokens.
 Result<double> CharactersPerToken(const SentencePieceModel& model, const HeldLines& held);
 
-/// Of its normal pieces, those that begin with U+2581, which only begins words.
+/// The share of normal pieces that begin with U+2581, which occurs only at the start of words.
 double ShareOfWordInitialPieces(const SentencePieceModel& model);
 
 }  // namespace pipeline

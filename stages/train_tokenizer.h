@@ -1,5 +1,5 @@
-// The stage that trains a SentencePiece tokenizer, or a WordPiece vocabulary, on the lines that come in.
-// Rules: stages/train_tokenizer.md.
+// The stage that trains a SentencePiece tokenizer or a WordPiece vocabulary on its input lines. Rules:
+// stages/train_tokenizer.md.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace pipeline {
 
-/// `program` is the path of `pipe`, which is run once more for the training itself.
+/// `program`: path of `pipe`, started again as the training process.
 StageType TrainTokenizerType(std::string program = "/proc/self/exe");
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// SentencePiece training in a process of its own: it cannot be cancelled and may end the process.
+// Trains SentencePiece in a child process, because training cannot be cancelled and may end its process.
 #pragma once
 
 #include <cstdint>
@@ -13,26 +13,26 @@
 
 namespace pipeline {
 
-/// The word that makes this program such a process: `pipe train-sentencepiece`. For nobody to type.
+/// The command that makes this program the child: `pipe train-sentencepiece`. Not for users.
 inline constexpr std::string_view kTrainingCommand = "train-sentencepiece";
 
-/// Is that process: reads options and sentences from stdin, writes the model to stdout, and says on stderr
-/// why it cannot. Gives the exit code.
+/// Runs the child: reads options and sentences from stdin and writes the model to stdout, or the error to
+/// stderr. Returns the exit code.
 int RunTrainingChild();
 
-/// One training. One thread, which lives until Finish has returned.
+/// One training. One thread, which must live until Finish has returned.
 ///
-/// On the pipe: the options as one line of JSON, then each sentence as its length (u32, little endian)
-/// and its bytes, then the length 2^32-1. Without the last one nothing is trained.
+/// Protocol: the options as one line of JSON, then each sentence as its length (u32, little endian) and its
+/// bytes, then the length 2^32-1. Without that last length nothing is trained.
 class TrainingChild {
  public:
-  /// `program` is the path of `pipe`.
+  /// `program`: path of `pipe`.
   static Result<std::unique_ptr<TrainingChild>> Start(const std::string& program,
                                                       const std::map<std::string, std::string>& options,
                                                       std::stop_token stop);
   Status Add(std::string_view sentence);
-  /// The model. kFailedPrecondition with the library's words where it refuses; kResourceExhausted where the
-  /// system killed the process, which is what it does when memory is short; kCancelled.
+  /// Returns the model. kFailedPrecondition with the library's message if it refuses; kResourceExhausted if
+  /// the system killed the process, as it does when memory runs out; kCancelled.
   Result<std::string> Finish();
 
  private:

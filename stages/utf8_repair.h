@@ -1,4 +1,4 @@
-// The part of reading text that needs no order: every record becomes clean UTF-8, or does not come through.
+// The parallel part of reading text: makes every record valid UTF-8, or drops it.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@ namespace pipeline {
 
 enum class InvalidUtf8 : std::uint8_t { kReplace, kQuarantine, kFail };
 
-/// What Utf8Repair counts.
+/// The reasons that Utf8Repair counts.
 std::vector<Reason> RepairReasons();
 
-/// Works on column `text`; counts records, not bytes. kReplace: U+FFFD as text/utf8.md says, reasons
-/// `invalid_utf8` and `nul`, the original in the quarantine. kQuarantine: the record goes there, reasons
-/// `dropped_invalid_utf8` and `dropped_nul`. One that has both counts as invalid UTF-8 alone. Only reasons
-/// are counted: the Segment knows what went in and came out.
+/// Works on the column `text`; counts records, not bytes. kReplace: inserts U+FFFD as text/utf8.md says,
+/// with the reasons `invalid_utf8` and `nul`, and puts the original in the quarantine. kQuarantine: puts
+/// the record there, with the reasons `dropped_invalid_utf8` and `dropped_nul`. A record with both faults
+/// counts only as invalid UTF-8. Counts only reasons: the Segment counts input and output.
 class Utf8Repair : public Transform {
  public:
   explicit Utf8Repair(InvalidUtf8 policy) : policy_(policy) {}

@@ -1,4 +1,4 @@
-// The part of reading wiki40b that needs no order: markers to lines, then as with rows. Rules:
+// The parallel part of reading wiki40b: turns markers into lines, then continues as for rows. Rules:
 // formats/examples.md.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace pipeline {
 
-/// Takes articles of wiki40b, each with `sub` 0, and gives records of clean UTF-8.
+/// Takes articles of wiki40b, each with `sub` 0, and gives records of valid UTF-8.
 class Wiki40bText : public Transform {
  public:
   Wiki40bText(bool titles, RowTextRules rules) : titles_(titles), text_(std::move(rules)) {}

@@ -1,4 +1,4 @@
-// One training of a WordPiece vocabulary, from lines to the finished vocab.txt, in this process. Rules:
+// Trains one WordPiece vocabulary, from lines to the finished vocab.txt, in this process. Rules:
 // stages/train_tokenizer.md.
 #pragma once
 
@@ -17,23 +17,23 @@
 
 namespace pipeline {
 
-/// The value of `model`, and what is published.
+/// The value of `model`, and the name of the published file.
 inline constexpr std::string_view kWordPieceModel = "wordpiece";
 inline constexpr std::string_view kWordPieceFile = "vocab.txt";
 
-/// Bytes of memory that training on so much text takes.
+/// Bytes of memory for training on this much text.
 std::uint64_t WordPieceMemory(const TrainingSettings& settings, std::uint64_t text_bytes);
 
 /// One thread at a time.
 class WordPieceTraining {
  public:
-  /// `memory`: kResourceExhausted once the text is found to need more; 0 for no limit.
+  /// `memory`: kResourceExhausted once the text needs more; 0: no limit.
   WordPieceTraining(const TrainingSettings& settings, std::uint64_t memory)
       : settings_(settings), memory_(memory) {}
 
-  /// `cuts` is looked at for Boundaries::kCuts.
+  /// `cuts` is used by Boundaries::kCuts.
   Status Add(std::string_view line, std::span<const std::uint32_t> cuts);
-  /// kFailedPrecondition where the text does not give so many pieces, saying what would do.
+  /// kFailedPrecondition if the text has too little for this many pieces, with a size that works.
   Result<WordPieceVocabulary> Finish(std::stop_token stop) const;
 
   BertWordKind kind() const {
@@ -51,7 +51,7 @@ class WordPieceTraining {
   BertWords finder_;
 };
 
-/// As MeasureTokenizer, without what is of SentencePiece alone.
+/// As MeasureTokenizer, without the values that only SentencePiece has.
 Json MeasureWordPieces(const WordPieceVocabulary& vocabulary, BertWordKind kind, const HeldLines& held);
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// The stage that publishes masked examples for google-research/bert. What lies on disk: formats/bert.md.
+// The stage that publishes masked examples for google-research/bert. On-disk format: formats/bert.md.
 #pragma once
 
 #include "spec/registry.h"

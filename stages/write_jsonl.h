@@ -1,4 +1,4 @@
-// The stage that publishes JSON Lines. What lies on disk: formats/jsonl.md.
+// The stage that publishes JSON Lines. On-disk format: formats/jsonl.md.
 #pragma once
 
 #include <string>
@@ -11,13 +11,13 @@ namespace pipeline {
 
 StageType WriteJsonlType();
 
-/// The members of its rows, in order; `schema` of its records.
+/// The members of a row, in order. `schema`: of the input records.
 std::vector<std::string> JsonlMembers(const Json& config, const Schema& schema);
 
-/// The file of a split, without what numbers it and without ".json".
+/// The file name of a split, without the shard number and ".json".
 std::string JsonlFileOf(const Json& config, std::string_view split);
 
-/// Whether its rows are pairs for span corruption.
+/// True if rows are pairs for span corruption.
 bool CorruptsSpans(const Json& config);
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// The stage that publishes packed rows of token ids. What lies on disk: formats/packed.md.
+// The stage that publishes packed rows of token ids. On-disk format: formats/packed.md.
 #pragma once
 
 #include "spec/registry.h"

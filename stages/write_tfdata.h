@@ -1,4 +1,4 @@
-// The stage that publishes directories for tf.data.Dataset.load. What lies on disk: formats/tfdata.md.
+// The stage that publishes directories for tf.data.Dataset.load. On-disk format: formats/tfdata.md.
 #pragma once
 
 #include <string>
@@ -10,7 +10,8 @@ namespace pipeline {
 
 StageType WriteTfdataType();
 
-/// The directory of a shard: numbered in train, one by name in every other split.
+/// The directory of a shard: numbered in train; the other splits have one directory each, named after the
+/// split.
 std::string TfdataDirectoryOf(const Json& config, std::string_view split, std::uint32_t number,
                               std::uint32_t count);
 

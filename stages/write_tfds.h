@@ -1,4 +1,4 @@
-// The stage that publishes a prepared TFDS data set. What lies on disk: formats/tfds.md.
+// The stage that publishes a prepared TFDS data set. On-disk format: formats/tfds.md.
 #pragma once
 
 #include <string>
@@ -11,13 +11,13 @@ namespace pipeline {
 
 StageType WriteTfdsType();
 
-/// What lies beside the shards, and is read before they are made.
+/// The files beside the shards; they are read before the shards are made.
 struct TfdsBeside {
-  std::vector<std::string> labels;  // by number; empty where records have none
-  std::string tokenizer;            // the bytes of a model; empty where lines have any length
+  std::vector<std::string> labels;  // by number; empty: records have no label
+  std::string tokenizer;            // the bytes of a model; empty: lines have no length limit
 };
 
-/// How the stage's payloads become shards, named and described as TFDS wants them.
+/// The rules that make shards from the stage's payloads, with the names and metadata of TFDS.
 ShardRules TfdsShardRules(const StageContext& context, const TfdsBeside& beside = {});
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// The share of a data set that a trainer drops because its lines are too long, in words for `verify` and the
+// The share of a data set that a trainer drops because lines are too long, as text for `verify` and the
 // report.
 #pragma once
 
@@ -16,19 +16,19 @@
 
 namespace pipeline {
 
-/// By --tokenizer, a SentencePiece model or the directory of one that a stage trained, and --max-tokens, 0
-/// for none. kInvalidArgument, kNotFound or kDataLoss with the reason.
+/// Reads --tokenizer (a SentencePiece model, or the directory of one that a stage trained) and --max-tokens
+/// (0: none). kInvalidArgument, kNotFound or kDataLoss with the reason.
 Result<LengthFilter> ReadLengthFilter(const std::string& tokenizer, std::uint64_t max_tokens,
                                       std::stop_token stop);
 
 /// "a trainer that drops lines of more than 128 tokens drops 2 of 9 lines (22.2 %) and 300 of 500 tokens
-/// (60 %)"; empty where nothing was counted.
+/// (60 %)"; empty: nothing was counted.
 std::string LengthLossLine(const VerifyReport& report);
 
-/// RecordedStage::longest_line of a stage with such a configuration.
+/// RecordedStage::longest_line for a stage with this configuration.
 std::string LongestLineOf(std::string_view type, const Json& config, const Schema& schema);
 
-/// The same for the data sets that a run published, in HTML: a sentence each.
+/// As LengthLossLine for the data sets that a run published, in HTML: one sentence each.
 std::string LengthLossHtml(const RunRecord& record);
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// What `--help` prints of a command that a plugin has, in the form that CLI11 gives those of the program.
+// The `--help` text of a plugin's command, in the format that CLI11 uses for the program's own commands.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace pipeline {
 
-/// `called`: what stands in front of its name, "pipe " or "pipe trainer ".
+/// `called`: the words before its name, "pipe " or "pipe trainer ".
 std::string CommandHelp(const CommandEntry& command, const std::string& called);
 
 }  // namespace pipeline

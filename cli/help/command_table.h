@@ -1,6 +1,6 @@
-// Every command with its words, as --help, completion and the manual page show it. Made by cli/args.cc from
-// the definitions that parse them, and by cli/plugin_commands.cc from what plugins say of theirs, so that no
-// word is written down twice.
+// All commands with their words, for --help, completion and the manual page. cli/args.cc fills it from the
+// definitions that parse the words, and cli/plugin_commands.cc from the plugins' descriptions, so that no
+// word is defined twice.
 #pragma once
 
 #include <string>
@@ -9,9 +9,9 @@
 namespace pipeline {
 
 struct CommandWord {
-  std::vector<std::string> flags;    // "-n", "--dry-run"; none: it is told by its place
+  std::vector<std::string> flags;    // "-n", "--dry-run"; empty: a positional word
   std::string value;                 // "N", "FILE"; empty: a flag without a value
-  std::vector<std::string> choices;  // all that the value may be; none: anything
+  std::vector<std::string> choices;  // all allowed values; empty: any value
   std::string help;
   bool required = false;
   bool repeats = false;
@@ -20,12 +20,12 @@ struct CommandWord {
 struct CommandEntry {
   std::string name;
   std::string help;
-  std::vector<CommandWord> words;           // first those that are told by their place, in their order
-  std::vector<CommandEntry> commands = {};  // that stand behind it, as `setup` behind `trainer`
+  std::vector<CommandWord> words;           // positional words first, in order
+  std::vector<CommandEntry> commands = {};  // subcommands, as `setup` of `trainer`
 };
 
 struct CommandTable {
-  std::string help;    // one line: what the program is for
+  std::string help;    // one line: the purpose of the program
   std::string footer;  // exit status
   std::vector<CommandEntry> commands;
 };

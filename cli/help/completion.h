@@ -1,4 +1,4 @@
-// Completion of commands, options and their choices, as a script for a shell.
+// Makes a shell script that completes commands, options and their choices.
 #pragma once
 
 #include <string>

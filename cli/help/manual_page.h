@@ -8,7 +8,7 @@
 
 namespace pipeline {
 
-/// As man(7) has it; `version` stands in its footer.
+/// In the format of man(7); `version` is in its footer.
 std::string ManualPage(const CommandTable& table, std::string_view version);
 
 }  // namespace pipeline

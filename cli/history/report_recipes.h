@@ -1,5 +1,5 @@
-// What a run was made of, for the page about it: the configuration, versions, seed, recipe and sources of
-// each stage; and the run before with what differs.
+// Report sections about the inputs of a run: the configuration, versions, seed, recipe and sources of each
+// stage; and the differences to the previous run.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace pipeline {
 
-/// A section's HTML; empty for old records, which say nothing of it.
+/// The HTML of the section; empty for old records, which lack these members.
 std::string RecipeSection(const RunRecord& record);
 
-/// The same of RunRecord::before.
+/// As RecipeSection, for RunRecord::before.
 std::string BeforeSection(const RunRecord& record);
 
 }  // namespace pipeline

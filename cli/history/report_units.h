@@ -1,4 +1,4 @@
-// The units of a run as a table: how long each took, and what of the processors and of memory.
+// The table of a run's units: duration, processor time and memory of each.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace pipeline {
 
-/// A section's HTML; empty where no unit ended. Bounded for any number of units.
+/// The HTML of the section; empty: no unit ended. Its size is bounded for any number of units.
 std::string UnitSection(const RunRecord& record);
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// The run before another one in a work directory, and what differs.
+// The previous run in a work directory, and the differences to it.
 #pragma once
 
 #include <optional>
@@ -11,11 +11,11 @@
 
 namespace pipeline {
 
-/// "clean: form: nfkc -> nfc", one line for each thing that has a say in what `now` makes; in the order of
-/// the stages. Records that do not say how their stages are made differ in nothing but the stages.
+/// "clean: form: nfkc -> nfc": one line per difference that affects the output of `now`, in the order of
+/// the stages. For records without stage configurations, only the stages are compared.
 std::vector<std::string> DifferencesOf(const RunRecord& before, const RunRecord& now);
 
-/// The last run before `id` that left a record; absent where none did.
+/// The last run before `id` that left a record; absent: none.
 std::optional<RunBefore> FindRunBefore(const WorkDir& work, const RunLog& log, const std::string& id,
                                        const RunRecord& now);
 

@@ -1,4 +1,4 @@
-// `pipe runs`: what ran in a work directory.
+// `pipe runs`: lists the runs of a work directory.
 #pragma once
 
 #include "cli/options.h"

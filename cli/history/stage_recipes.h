@@ -1,4 +1,4 @@
-// How each stage of a run is made: its configuration without secrets, versions, recipe, sources with digests.
+// How each stage of a run is configured: keys without secrets, versions, recipe, sources with digests.
 #pragma once
 
 #include <map>
@@ -13,18 +13,18 @@
 
 namespace pipeline {
 
-/// The values among `variables` (PipelineSpec::variables) that may be seen nowhere: those of names for a
-/// secret, and all of the environment.
+/// The values in `variables` (PipelineSpec::variables) that must stay hidden: those whose name suggests a
+/// secret, and all that come from the environment.
 std::vector<std::string> SecretsIn(const std::map<std::string, std::string>& variables);
 
-/// `text` with `***` in the place of each of `secrets`, of the user part and the query of a URL, of the value
-/// of NAME=VALUE where the name is one for a secret, and of what follows "Authorization:" or "Bearer".
+/// Replaces with `***`: each of `secrets`, the user part and query of a URL, the value of NAME=VALUE if the
+/// name suggests a secret, and the text after "Authorization:" or "Bearer".
 std::string HiddenText(std::string_view text, const std::vector<std::string>& secrets);
 
-/// The same for each text of `config`, and for all values of keys whose name is one for a secret.
+/// As HiddenText for each text in `config`, and hides all values of keys whose name suggests a secret.
 Json Hidden(const Json& config, const std::vector<std::string>& secrets);
 
-/// Fills in how the `stages` of a record are made.
+/// Fills in the configuration members of the `stages` of a record.
 void AddRecipes(const Graph& graph, const Plan& plan, const std::vector<std::string>& secrets,
                 std::vector<RecordedStage>& stages);
 

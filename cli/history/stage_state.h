@@ -1,4 +1,4 @@
-// What became of each stage in a run, by its record.
+// The outcome of each stage in a run, from its record.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace pipeline {
 
-/// "done", "copied", "failed", "stopped", "running", "killed" (the record has no end, and its run does not
-/// live), "not reached", "up to date", "not selected".
+/// "done", "copied", "failed", "stopped", "running", "killed" (the record has no end, and the run is not
+/// alive), "not reached", "up to date", "not selected".
 ///
-/// Stages that are one segment share a pass: where it failed, a stage that the failure names failed, else the
-/// last one, and the others were stopped.
+/// Stages of one segment share a pass. If it failed, the stage named in the failure failed, or else the
+/// last one; the others were stopped.
 std::string StateOf(const RunRecord& record, const RecordedStage& stage);
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// A training from its first step, whichever run took it how far.
+// Joins the events of one training over all runs that continued it.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@
 
 namespace pipeline {
 
-/// The trainings of the run `id`, whose record is `now`. One that went on from a checkpoint has what the runs
-/// before it in this work directory said of the same stage with the same recipe.
+/// The trainings of the run `id`, whose record is `now`. If one resumed from a checkpoint, adds its events
+/// from earlier runs in this work directory, with the same stage and recipe.
 std::vector<RecordedTraining> FindTrainings(const WorkDir& work, const RunLog& log, const std::string& id,
                                             const RunRecord& now);
 

@@ -1,4 +1,4 @@
-// Text as wide as a terminal.
+// Fits text to the width of a terminal.
 #pragma once
 
 #include <cstddef>
@@ -7,10 +7,10 @@
 
 namespace pipeline {
 
-/// How many columns of a terminal `text` takes: wide characters two, marks that stand on others none.
+/// The number of terminal columns of `text`: wide characters count two, combining marks none.
 std::size_t ColumnsOf(std::string_view text);
 
-/// `text`, cut between characters where it is wider than `columns`; "..." says so.
+/// `text`, truncated between characters if wider than `columns`; then it ends in "...".
 std::string FitColumns(std::string_view text, std::size_t columns);
 
 }  // namespace pipeline

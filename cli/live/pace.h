@@ -1,4 +1,4 @@
-// How fast something goes on, and when it will be through, where that can be known.
+// Estimates the speed of an activity and its remaining time, if possible.
 #pragma once
 
 #include <chrono>
@@ -8,17 +8,17 @@
 
 namespace pipeline {
 
-/// By what came of about the last minute: pauses count, the beginning does not for ever. One thread.
+/// Based on about the last minute: pauses count, and the start is forgotten. One thread.
 class Pace {
  public:
   using Time = std::chrono::nanoseconds;  // of a monotonic clock
 
-  /// So much is done now; less than before begins anew.
+  /// Records the amount done so far; a smaller amount than before restarts the estimate.
   void Note(Time now, std::uint64_t done);
-  /// For each second; 0 where nothing is known.
+  /// Per second; 0: unknown.
   double Rate(Time now) const;
-  /// Seconds until `all` is done. Absent before it has gone on for two seconds, and where it stands still for
-  /// longer than its steps take: then nobody knows.
+  /// Seconds until `all` is done. Absent in the first two seconds, and during a pause that is long compared
+  /// with its usual steps.
   std::optional<double> Left(Time now, std::uint64_t all) const;
 
  private:
@@ -27,7 +27,7 @@ class Pace {
     std::uint64_t done;
   };
 
-  std::deque<Point> points_;  // where it changed; in front the last one that is older than the window
+  std::deque<Point> points_;  // changes of `done`; the first is the last one before the window
 };
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// "stage 3 of 7: tokenizer": which of the stages of a run work now.
+// "stage 3 of 7: tokenizer": names the stages that are running.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace pipeline {
 /// One thread at a time.
 class StageLine {
  public:
-  /// Says nothing.
+  /// Empty: Text returns nothing.
   StageLine() = default;
   /// The stages that `plan` runs, numbered in the order of the file.
   StageLine(const std::vector<StageSpec>& file, const Graph& graph, const Plan& plan);
@@ -23,8 +23,7 @@ class StageLine {
   void Began(std::string_view stage);
   void Done(std::string_view stage);
 
-  /// "stage 3 of 7: tokenizer", "stages 1-4 of 7: lines … text", "4 of 7 stages done"; empty where nothing
-  /// runs.
+  /// "stage 3 of 7: tokenizer", "stages 1-4 of 7: lines … text", "4 of 7 stages done"; empty: nothing runs.
   std::string Text() const;
 
  private:

@@ -1,4 +1,4 @@
-// How much memory this process can ever have: what the machine has, or the least of what its cgroups leave.
+// The maximum memory for this process: that of the machine, or the smallest limit of its cgroups.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@ struct MachineMemory {
   std::string of;  // for messages: "this machine", "the cgroup /system.slice/x"
 };
 
-/// Sources: cgroups(7), the kernel's cgroup-v2.rst (`memory.max`), and for version 1 `memory.limit_in_bytes`.
-/// `root` stands for `/` in tests. If absent: what cannot be read bounds nothing.
+/// Sources: cgroups(7), the kernel's cgroup-v2.rst (`memory.max`), and for version 1
+/// `memory.limit_in_bytes`. `root` replaces `/` in tests. Unreadable files set no limit.
 MachineMemory FindMachineMemory(const std::string& root = "");
 
-/// Whether a run that may hold `limit` bytes fits. A machine shows a little less than it was sold with, since
-/// its kernel keeps some: an eighth is forgiven there, and nothing in a cgroup.
+/// True if a run may hold `limit` bytes. A machine reports less than its nominal memory, because the kernel
+/// reserves some: one eighth is tolerated there, nothing in a cgroup.
 bool Fits(std::uint64_t limit, const MachineMemory& memory);
 
 }  // namespace pipeline

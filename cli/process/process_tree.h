@@ -1,4 +1,4 @@
-// What this program takes of the machine together with all that it started, at one moment.
+// Measures the resources that this program and its descendants use at one moment.
 #pragma once
 
 #include <chrono>
@@ -8,38 +8,38 @@
 
 namespace pipeline {
 
-/// What the children of one owner take (base/child_ledger.h), and what they started.
+/// The usage of the children of one owner (base/child_ledger.h) and their descendants.
 struct OwnedUse {
-  double cpu = 0;              // seconds so far, of those that live
-  std::uint64_t resident = 0;  // bytes just now
+  double cpu = 0;              // seconds so far, of living processes
+  std::uint64_t resident = 0;  // bytes now
 };
 
 struct TreeUse {
-  double cpu = 0;                       // seconds so far: this process, its children, theirs
-  double child_cpu = 0;                 // the part of it that is not this process
-  std::uint64_t resident = 0;           // bytes just now, of all; what two of them share counts twice
-  std::uint64_t child_resident = 0;     // the part of it that is not this process
-  std::uint64_t to_disk = 0;            // bytes so far that disks had to write for all; 0 where nobody counts
-  std::map<std::string, OwnedUse> own;  // by owner; none of a child that nobody owns
+  double cpu = 0;                       // seconds so far, of this process and its descendants
+  double child_cpu = 0;                 // the part of `cpu` outside this process
+  std::uint64_t resident = 0;           // bytes now, of all processes; shared pages count more than once
+  std::uint64_t child_resident = 0;     // the part of `resident` outside this process
+  std::uint64_t to_disk = 0;            // bytes written to disks so far by all processes; 0: not counted
+  std::map<std::string, OwnedUse> own;  // by owner; without children that have no owner
 };
 
 /// One thread at a time.
 class ProcessTree {
  public:
-  /// This process is looked at each time. All processes of the machine are looked through for its children at
-  /// most four times a second, and rarer where that takes more than a hundredth of the time; `fresh`: now.
+  /// Measures this process at each call. Searches all processes of the machine for its descendants at most
+  /// four times per second, and less often if that takes over 1% of the time; `fresh`: now.
   const TreeUse& Look(bool fresh = false);
 
-  /// The most that any single process took, by what the kernel remembers.
+  /// The peak memory of any single process, as the kernel recorded it.
   static std::uint64_t PeakOfOne();
 
  private:
   void LookAtChildren();
 
   TreeUse use_;
-  double waited_for_ = 0;             // of children, when they were looked at last
-  double living_cpu_ = 0;             // of those that were not waited for then
-  std::chrono::nanoseconds next_{0};  // when to look at children again, by the monotonic clock
+  double waited_for_ = 0;             // of children, at the last search
+  double living_cpu_ = 0;             // of children that were still running then
+  std::chrono::nanoseconds next_{0};  // when to search for children again, on the monotonic clock
 };
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// Reads an object of a hand-off, and counts what its trainer will see of it.
+// Reads an object of an exported data set and counts what a trainer sees in it.
 #pragma once
 
 #include "base/result.h"
@@ -7,10 +7,10 @@
 
 namespace pipeline {
 
-/// A record is what a trainer reads at once: an example, a row, a line of JSON Lines, a line of text; of ids
-/// in one stream a document or line where its end is known, else the whole stream. Documents are counted
-/// where the object itself tells them: partitions, text by its blank lines. kInvalidArgument for what is no
-/// hand-off, or has records of which nothing can be counted.
+/// A record is the unit that a trainer reads: an example, a row, a line of JSON Lines, a line of text; for
+/// a single stream of ids, a document or line if its end is known, else the whole stream. Documents are
+/// counted if the object marks them: partitions, and text by its blank lines. kInvalidArgument if the
+/// object is not of an exported data set, or has records without anything to count.
 Status CountObject(const CatObject& object, HandOffStats& stats);
 
 }  // namespace pipeline

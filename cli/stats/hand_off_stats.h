@@ -1,4 +1,4 @@
-// What a hand-off holds, in numbers: records and documents, texts with their characters, ids.
+// The statistics of an exported data set: records, documents, text lengths and characters, ids.
 #pragma once
 
 #include <algorithm>
@@ -19,16 +19,16 @@ class HandOffStats {
   /// `classes` outlives it.
   explicit HandOffStats(const CharacterClasses& classes) : texts_(classes) {}
 
-  /// The text of a record; clean UTF-8.
+  /// Adds the text of a record; valid UTF-8.
   void AddText(std::string_view text) { texts_.Add(text); }
-  /// How many ids a record has.
+  /// Adds the number of ids of a record.
   void AddIds(std::uint64_t ids) { ids_.Add(ids); }
-  /// Text that was counted when its ids were made, and is not there any more.
+  /// Adds text that was counted when its ids were made and is no longer available.
   void AddCounted(std::uint64_t characters, std::uint64_t bytes) {
     counted_characters_ += characters, counted_bytes_ += bytes;
   }
   void AddDocuments(std::uint64_t documents) { documents_ = documents_.value_or(0) + documents; }
-  /// Of each record, in their order: a document may go on in the next partition of its input.
+  /// Call for each record in order: a document may continue in the next partition of its input.
   void AddDocumentOf(std::uint32_t input, std::uint64_t document) {
     const std::pair<std::uint32_t, std::uint64_t> at(input, document);
     AddDocuments(std::exchange(last_document_, at) == at ? 0 : 1);
@@ -37,15 +37,15 @@ class HandOffStats {
 
   std::uint64_t records() const { return std::max(texts_.characters().count(), ids_.count()); }
 
-  /// For people: a head line, then lengths and classes of characters.
+  /// For people: a heading, then lengths and character classes.
   std::string ToText() const;
-  /// As TextStats::ToJson, with "documents" where they are known; "ids": {"sum", "min", "mean", "max",
-  /// "quantiles", "histogram"} where there are ids, and then "characters" and "classes" only where there are
-  /// texts as well, else "characters" and "bytes" as numbers where an index counted them.
+  /// As TextStats::ToJson. Adds "documents" if known. With ids, adds "ids": {"sum", "min", "mean", "max",
+  /// "quantiles", "histogram"}; then "characters" and "classes" exist only if there are texts, too;
+  /// otherwise "characters" and "bytes" are numbers, if an index counted them.
   Json ToJson() const;
 
  private:
-  std::optional<std::uint64_t> documents_;  // absent: nothing tells
+  std::optional<std::uint64_t> documents_;  // absent: unknown
   std::optional<std::pair<std::uint32_t, std::uint64_t>> last_document_;
   TextStats texts_;
   Histogram ids_;

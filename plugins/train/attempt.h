@@ -1,5 +1,5 @@
-// One attempt at a training: its processes from their start to their end, watched. CONTRACT.md, sections 4
-// to 7.
+// One attempt at a training: starts its processes, watches them and ends them. CONTRACT.md, sections 4 to
+// 7.
 #pragma once
 
 #include <chrono>
@@ -18,32 +18,32 @@
 namespace pipeline {
 
 struct AttemptPlan {
-  std::vector<TrainerCommand> commands;  // one for each worker
+  std::vector<TrainerCommand> commands;  // one per worker
   std::chrono::milliseconds grace{30'000};
   double patience = 1;
 };
 
-/// Run once, by the thread that made it.
+/// Runs once, on the thread that created it.
 class Attempt {
  public:
   using Hear = std::function<void(const Json& event)>;
 
-  /// `call` outlives it; `hear` gets every good event of every worker.
+  /// `call` outlives it; `hear` receives every valid event of every worker.
   Attempt(const AttemptPlan& plan, const HostCall& call, Hear hear);
 
-  /// How it ended, without `progressed`; an error where a process could not be started.
+  /// Returns how the attempt ended, without `progressed`; an error if a process could not be started.
   Result<AttemptEnd> Run();
 
-  /// The worker that decided how it ended; 0 where none did.
+  /// The worker that decided the outcome; 0 if none did.
   std::size_t decided() const { return decided_; }
-  /// The last lines of what that worker printed.
+  /// The last lines of that worker's output.
   std::vector<std::string> Tail() const;
   std::uint64_t bad_lines() const;
   std::string first_bad_line() const;
 
  private:
   using Time = std::chrono::nanoseconds;
-  /// What was done to end it; each follows from the one before.
+  /// The steps that end the attempt, in this order.
   enum class Stage : std::uint8_t { kRunning, kDumping, kEnding, kKilled };
   struct Worker {
     std::unique_ptr<TrainerProcess> process;
@@ -67,7 +67,7 @@ class Attempt {
   Stage stage_ = Stage::kRunning;
   Time since_{0};  // when `stage_` began
   bool stopped_ = false;
-  std::string hung_;  // why it was taken for hanging; empty: it was not
+  std::string hung_;  // why it counts as hung; empty: it does not
   bool has_decided_ = false;
   std::size_t decided_ = 0;
 };

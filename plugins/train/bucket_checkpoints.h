@@ -1,4 +1,4 @@
-// The checkpoints of a run that lie in a bucket: CONTRACT.md, section 10.
+// The checkpoints of a run in a bucket: CONTRACT.md, section 10.
 #pragma once
 
 #include <cstdint>
@@ -14,33 +14,35 @@
 
 namespace pipeline {
 
-/// One writer at a time: whoever holds the run. One thread at a time.
+/// One writer at a time: the holder of the run's lease. One thread at a time.
 class BucketCheckpoints {
  public:
   /// `uri`: of checkpoints/. `storage` outlives it.
   BucketCheckpoints(std::string uri, std::int64_t keep, const HostStorage& storage);
 
-  /// Those with a marker, newest first, as they lie there now.
+  /// Lists the checkpoints that have a marker, newest first, as they exist now.
   Result<std::vector<CheckpointName>> Committed();
-  /// Its marker, held against the objects that Committed saw. kDataLoss: it cannot be used, and is not
-  /// counted among those that are kept any more.
+  /// Reads the marker and compares it with the objects that Committed saw. kDataLoss: the checkpoint is
+  /// unusable, and no longer counts as kept.
   Result<CheckpointMarker> Open(const CheckpointName& name);
-  /// From now on it counts as one that cannot be used.
+  /// Marks a checkpoint as unusable.
   void Pass(const CheckpointName& name) { unusable_.insert(name.Path()); }
 
-  /// Of those that Committed saw, which are kept under a name, by step: one for each name.
+  /// The pinned checkpoints among those that Committed saw, by step: one per pin name.
   Result<std::vector<CheckpointName>> Pinned();
-  /// The names that one which Committed saw is pinned under.
+  /// The pin names of a checkpoint that Committed saw.
   Result<std::vector<std::string>> PinsOf(const CheckpointName& name);
 
-  /// Brings the files below `directory`, which nobody changes meanwhile, then the marker. What lies there
-  /// already of the same checkpoint is not sent again; its marker is replaced where it is pinned otherwise
-  /// now. kCancelled once `give_up` says so.
+  /// Uploads the files below `directory`, which must not change meanwhile, then the marker. Objects of the
+  /// same checkpoint that already exist are not sent again; its marker is replaced if the pins differ.
+  /// kCancelled once `give_up` returns true.
   Status Commit(const CheckpointMarker& marker, const std::string& directory,
                 const std::function<bool()>& give_up);
-  /// Removes all but the newest `keep` and those that are pinned, and what never became one. After a Commit.
+  /// Call after Commit. Removes all checkpoints except the newest `keep` and the pinned ones, and the
+  /// objects of incomplete ones.
   Status Prune();
-  /// Removes those of later steps, which are not gone on from; the newest that is left.
+  /// Removes the checkpoints of later steps, because the training resumes before them; returns the newest
+  /// one left.
   Result<CheckpointName> RemoveBeyond(std::int64_t step);
 
   std::string Uri(const CheckpointName& name) const { return uri_ + "/" + name.Path(); }
@@ -48,7 +50,7 @@ class BucketCheckpoints {
 
  private:
   Status Look();
-  /// The newest with each name, of `committed`, which are newest first.
+  /// The newest checkpoint for each pin name. `committed`: newest first.
   Result<std::map<std::string, CheckpointName>> PinnedOf(const std::vector<CheckpointName>& committed);
   Status Mark(const CheckpointMarker& marker);
   Status Unpin(const CheckpointName& name, const std::map<std::string, CheckpointName>& pinned);
@@ -59,7 +61,7 @@ class BucketCheckpoints {
   const HostStorage& storage_;
   std::map<std::string, std::uint64_t> objects_;          // ours, below uri_, as Look saw them
   std::set<std::string> unusable_;                        // paths of checkpoints
-  std::map<std::string, std::vector<std::string>> pins_;  // by path, as far as markers were read
+  std::map<std::string, std::vector<std::string>> pins_;  // by path; only for markers read so far
 };
 
 }  // namespace pipeline

@@ -1,4 +1,5 @@
-// A run whose place is a bucket: what lies there, and what of it this machine has. CONTRACT.md, section 10.
+// A run located in a bucket: synchronises it with the run directory on this machine. CONTRACT.md, section
+// 10.
 #pragma once
 
 #include <chrono>
@@ -21,51 +22,51 @@ namespace pipeline {
 /// One thread.
 class BucketRun {
  public:
-  /// All outlive it.
+  /// All arguments outlive it.
   BucketRun(const TrainJob& job, const RunDirectory& directory, const HostCall& call);
 
-  /// What an earlier run published, where that is all of it and by a job like `job_file`: result.json, with
-  /// the names of the objects in `objects`.
+  /// The complete publication of an earlier run whose job is like `job_file`: result.json, and the names of
+  /// the objects.
   struct Published {
     Json result;
     std::vector<std::string> objects;
   };
   Result<std::optional<Published>> FindPublished(const Json& job_file) const;
 
-  /// Holds the local checkpoints against those in the bucket, which decides. True: the run directory is good
-  /// to go on in as it is; false: Restore comes first. Where the bucket was emptied, so is the directory.
+  /// Compares the local checkpoints with those in the bucket, which decides. True: the run directory can be
+  /// resumed as it is; false: call Restore first. If the bucket was emptied, the directory is emptied, too.
   Result<bool> LocalIsGood();
-  /// Brings the newest checkpoint that can be used, and those that are pinned.
+  /// Downloads the newest usable checkpoint and the pinned ones.
   Status Restore();
 
-  /// From now on what the trainer commits is brought to the bucket.
+  /// From now on uploads each checkpoint that the trainer commits.
   Status BeginMirror();
   void Committed(std::int64_t step) { mirror_->Committed(step); }
   void WentBack(std::int64_t step) { mirror_->WentBack(step); }
-  /// Until the last checkpoint is in the bucket, after BeginMirror.
+  /// Call after BeginMirror. Waits until the last checkpoint is in the bucket.
   Status FinishMirror();
 
-  /// Makes the artifact of the run directory that of the bucket; result.json last.
+  /// Publishes the artifact of the run directory in the bucket; result.json last.
   Status Publish(const std::vector<std::string>& objects, const Json& job_file) const;
 
  private:
-  /// Of the finished checkpoints on this machine, in order.
+  /// The steps of the finished local checkpoints, ascending.
   std::vector<std::int64_t> LocalSteps() const;
   std::int64_t NewestLocal() const;
-  /// But what is this machine's own, and names that begin with `but`.
+  /// Empties the run directory, except for files of this machine only and names that begin with `but`.
   Status Empty(const std::string& but) const;
   struct Incoming {
     CheckpointName name;
     CheckpointMarker marker;
   };
-  /// The newest candidate that can be used.
+  /// Downloads the newest usable candidate.
   Result<Incoming> FetchNewest();
-  /// The pinned ones but that; absent those that cannot be used.
+  /// Adds the pinned checkpoints that are older than the first of `fetched`; skips unusable ones.
   Status FetchPinned(std::vector<Incoming>& fetched);
-  /// Its files, in a directory of their own.
+  /// Downloads the checkpoint into a directory of its own.
   Result<CheckpointMarker> Fetch(const CheckpointName& name);
   Status Install(const Incoming& fetched) const;
-  /// Steps that this machine has pinned and the bucket has not.
+  /// The steps whose local pins are not in the bucket yet.
   Result<std::vector<std::int64_t>> UnsentPins();
 
   const TrainJob& job_;
@@ -73,15 +74,15 @@ class BucketRun {
   const HostCall& call_;
   const HostStorage storage_;
   BucketCheckpoints checkpoints_;
-  std::vector<CheckpointName> candidates_;  // in the bucket, newest first; those before next_ are of no use
+  std::vector<CheckpointName> candidates_;  // in the bucket, newest first; those before next_ are unusable
   std::size_t next_ = 0;
-  bool unsent_ = false;  // the newest local one is not in the bucket
+  bool unsent_ = false;  // the newest local checkpoint is not in the bucket
   std::unique_ptr<CheckpointMirror> mirror_;
 };
 
-/// `job_file` as it is published: places as the request names them, and none of this machine.
+/// `job_file` as published: with the locations of the request, and no path of this machine.
 Json PublishedJob(Json job_file, const TrainJob& job);
-/// Equal for two jobs that differ only in how far they go, on how many threads, and where things lie.
+/// Equal for two jobs that differ only in their number of steps, threads and locations.
 Json WithoutExtent(Json job_file);
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// The object that says that a checkpoint in a bucket is whole. Form and names: CONTRACT.md, section 10.
+// The marker of a complete checkpoint in a bucket. Format and names: CONTRACT.md, section 10.
 #pragma once
 
 #include <cstdint>
@@ -13,25 +13,25 @@
 
 namespace pipeline {
 
-/// Which checkpoint, below checkpoints/: "STEP/ID".
+/// The name of a checkpoint below checkpoints/: "STEP/ID".
 struct CheckpointName {
   std::int64_t step = 0;
-  std::string id;  // 16 hexadecimal digits, of its content
+  std::string id;  // 16 hexadecimal digits, derived from its content
 
   std::string Path() const;
   std::string Marker() const { return Path() + ".json"; }
   bool operator==(const CheckpointName&) const = default;
 };
 
-/// What the name of an object below checkpoints/ says.
+/// The parsed name of an object below checkpoints/.
 struct CheckpointObject {
   CheckpointName checkpoint;
-  std::string file;  // of it; empty: its marker
+  std::string file;  // a file of the checkpoint; empty: its marker
 };
-/// Absent for a name that is not ours.
+/// Absent: the name is not ours.
 std::optional<CheckpointObject> ParseCheckpointObject(std::string_view name);
 
-/// Names that a checkpoint is kept under, however many are newer; one checkpoint of each.
+/// The pin names: a checkpoint with one is kept, however old; one checkpoint per name.
 inline constexpr std::string_view kBest = "best";
 inline constexpr std::string_view kBeforeDecay = "before_decay";
 inline constexpr std::string_view kPins[] = {kBest, kBeforeDecay};
@@ -39,23 +39,22 @@ inline constexpr std::string_view kPins[] = {kBest, kBeforeDecay};
 struct CheckpointMarker {
   std::int64_t step = 0;
   std::vector<FileFacts> files;     // by name
-  Json best;                        // the best evaluation of the run until then; null: there was none
-  std::vector<std::string> pinned;  // of kPins: under these names it is never removed
+  Json best;                        // the best evaluation of the run so far; null: none
+  std::vector<std::string> pinned;  // names from kPins; a pinned checkpoint is never removed
 
-  /// By the names, lengths and checksums of the files.
+  /// Derived from the names, lengths and checksums of the files.
   CheckpointName Name() const;
   Json ToJson() const;
   std::string Encode() const { return ToJson().DumpPretty(); }
 };
-/// Those of `pinned` in a marker, or in the digests beside a checkpoint on this machine; kDataLoss, naming
-/// `where`, for what is no list of names that we know.
+/// Reads `pinned` from a marker, or from the digests beside a local checkpoint; kDataLoss names `where` if
+/// it is not a list of known names.
 Result<std::vector<std::string>> ParsePins(const Json& json, std::string_view where);
 
-/// Of the digests beside a checkpoint on this machine, CONTRACT.md, section 11: whether it was never
-/// finished.
+/// True if the digests beside a local checkpoint say that it was never finished: CONTRACT.md, section 11.
 bool IsUnfinished(const Json& digests);
 
-/// kDataLoss, naming `where`, for what is no marker of a version that we know.
+/// kDataLoss names `where` if the text is not a marker of a known version.
 Result<CheckpointMarker> ParseCheckpointMarker(std::string_view text, std::string_view where);
 Result<CheckpointMarker> ReadCheckpointMarker(const Json& json, std::string_view where);
 

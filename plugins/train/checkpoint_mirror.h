@@ -1,4 +1,4 @@
-// Brings checkpoints to a bucket while the training goes on: CONTRACT.md, section 10.
+// Uploads checkpoints to a bucket during the training: CONTRACT.md, section 10.
 #pragma once
 
 #include <chrono>
@@ -18,42 +18,41 @@
 
 namespace pipeline {
 
-/// Has a thread of its own, which sends one checkpoint after the other; where several wait, the newest, and
-/// the newest that is pinned under each name.
-/// Committed and Finish are called by one thread.
+/// A thread sends one checkpoint at a time; if several wait, it sends only the newest, and the newest for
+/// each pin name. One thread calls Committed, WentBack and Finish.
 class CheckpointMirror {
  public:
-  /// All but `grace` outlive it; until Finish has returned `checkpoints` is this object's alone. `grace`:
-  /// how long it may go on after the run was stopped.
+  /// All arguments except `grace` outlive it; until Finish returns, only this object uses `checkpoints`.
+  /// `grace`: how long it may continue after the run was stopped.
   CheckpointMirror(BucketCheckpoints& checkpoints, const RunDirectory& directory, const HostCall& call,
                    std::chrono::nanoseconds grace);
   ~CheckpointMirror();
   CheckpointMirror(const CheckpointMirror&) = delete;
   CheckpointMirror& operator=(const CheckpointMirror&) = delete;
 
-  /// The trainer has committed checkpoints/STEP of the run directory, or pinned it. Soon back: links, and
-  /// sends nothing.
+  /// The trainer has committed or pinned checkpoints/STEP of the run directory. Returns quickly: it makes
+  /// links and sends nothing.
   void Committed(std::int64_t step) { Hand(step, false); }
-  /// The trainer goes on from this checkpoint, and from none of the later ones.
+  /// The trainer resumes from this checkpoint and abandons the later ones.
   void WentBack(std::int64_t step) { Hand(step, true); }
-  /// Until the last that was committed is in the bucket: OK, or why it is not. Called once; the other
-  /// functions are not called any more.
+  /// Waits until the last committed checkpoint is in the bucket; returns OK or the error. Call it once,
+  /// after all other calls.
   Status Finish();
 
  private:
   struct Handed {
     std::int64_t step = 0;
-    std::string directory;  // of links, this one's alone: a step may be committed twice
-    Json digests;           // what its files must be; null: nothing says so
+    std::string directory;  // of links, used by this entry only: a step may be committed twice
+    Json digests;           // expected files; null: unknown
     bool went_back = false;
   };
   void Hand(std::int64_t step, bool went_back);
-  /// Those of `waiting_` that need not be sent any more: each is older than another that does for it.
+  /// Removes and returns the entries of `waiting_` that a newer entry replaces.
   std::vector<Handed> TakeSuperseded() REQUIRES(mutex_);
   void Loop();
   void Fared(std::int64_t step, Status how);
   Status Send(const Handed& handed);
-  /// The files as they are, held to what they must be.
+  /// Measures the files and compares them with the expected digests.
   Status Measure(CheckpointMarker& marker, const Handed& handed) const;
   bool GivenUp();
 
@@ -64,19 +63,18 @@ class CheckpointMirror {
 
   Mutex mutex_;
   ConditionVariable changed_;
-  std::vector<Handed> waiting_ GUARDED_BY(mutex_);  // as they were handed over
+  std::vector<Handed> waiting_ GUARDED_BY(mutex_);  // in the order of the calls
   bool closing_ GUARDED_BY(mutex_) = false;
-  std::int64_t last_step_ GUARDED_BY(mutex_) =
-      -1;  // of the newest that was sent, or could not be, and how it fared
+  std::int64_t last_step_ GUARDED_BY(mutex_) = -1;  // the newest that was sent or failed; outcome: `last_`
   Status last_ GUARDED_BY(mutex_);
-  std::optional<std::chrono::nanoseconds> stopped_
-      GUARDED_BY(mutex_);  // since when the run is seen to be stopped
+  /// When the run was first seen as stopped.
+  std::optional<std::chrono::nanoseconds> stopped_ GUARDED_BY(mutex_);
 
-  int handed_ = 0;  // so far, for the thread that calls Committed
-  // For the thread alone:
-  std::string committed_;  // path of the newest in the bucket
-  std::optional<Handed>
-      back_;             // what it went back to, until that is in the bucket and the later ones are not
+  int handed_ = 0;  // count, for the thread that calls Committed
+  // Only for the sending thread:
+  std::string committed_;  // path of the newest checkpoint in the bucket
+  /// The checkpoint that the trainer went back to, until it is sent and the later ones are removed.
+  std::optional<Handed> back_;
   std::jthread thread_;  // last: it uses the others
 };
 

@@ -1,5 +1,5 @@
-// The words of `pipe trainer` and `pipe sample`, in one table: what is parsed, and what the host shows as
-// help, completion and manual.
+// The words of `pipe trainer` and `pipe sample` in one table, used for parsing and, by the host, for help,
+// completion and the manual.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 namespace pipeline {
 
 struct TrainWord {
-  std::string_view flag;   // "--dir"; empty: it is told by its place
+  std::string_view flag;   // "--dir"; empty: a positional word
   std::string_view value;  // "DIR"
   std::string_view help;   // without a full stop
   std::vector<std::string_view> choices = {};
@@ -21,22 +21,22 @@ struct TrainCommand {
   std::string_view name;
   std::string_view help;
   std::vector<TrainWord> words = {};
-  std::vector<TrainCommand> commands = {};  // that stand behind it
+  std::vector<TrainCommand> commands = {};  // its subcommands
 };
 
 const std::vector<TrainCommand>& TrainCommands();
 
-/// Of `name`, or of `below` behind it; the process ends where the table has none.
+/// The command `name`, or its subcommand `below`; the process aborts if the table lacks it.
 const TrainCommand& TrainCommandOf(std::string_view name, std::string_view below = {});
 
-/// All flags that one of these has.
+/// All flags of the command.
 std::vector<std::string_view> FlagsOf(const TrainCommand& command);
 
-/// "pipe trainer setup [--dir DIR] [--extra cpu|cuda|tpu] [--python PATH]"; of a command with others behind
-/// it, theirs, with "; or " between them.
+/// "pipe trainer setup [--dir DIR] [--extra cpu|cuda|tpu] [--python PATH]"; for a command with subcommands,
+/// the usage of each, separated by "; or ".
 std::string UsageOf(const TrainCommand& command, std::string_view before = "pipe ");
 
-/// The member `commands` of the description: plugins/ABI.md, section 6.
+/// The member `commands` of the plugin's description: plugins/ABI.md, section 6.
 std::string TrainCommandsJson();
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// The words behind a command: flags with a value each, and what stands alone.
+// The parsed words of a command: flags with one value each, and positional words.
 #pragma once
 
 #include <map>

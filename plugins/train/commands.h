@@ -8,7 +8,7 @@
 
 namespace pipeline {
 
-/// words[0] is the command. Gives the exit code: 0 done, 1 failed, 2 wrong words. `why` says what was wrong.
+/// words[0] is the command. Returns the exit code: 0 done, 1 failed, 2 wrong words. `why` gets the error.
 int RunTrainCommand(const std::vector<std::string>& words, const HostCall& call, std::string& why);
 
 }  // namespace pipeline

@@ -1,11 +1,11 @@
-// What this plugin says that it has. Form: plugins/ABI.md, section 6.
+// The description of this plugin. Format: plugins/ABI.md, section 6.
 #pragma once
 
 #include <string_view>
 
 namespace pipeline {
 
-/// The answer of `describe`; the keys are those of CONTRACT.md, section 1.
+/// The reply of `describe`; its keys are those of CONTRACT.md, section 1.
 std::string_view Description();
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// One owner of a directory at a time, among threads and among processes of this machine.
+// Gives a directory one owner at a time, among the threads and processes of this machine.
 #pragma once
 
 #include <functional>
@@ -9,11 +9,11 @@
 
 namespace pipeline {
 
-/// Makes `directory`, and takes the lock on its file `lock`, which is held as long as the descriptor is open.
-/// kFailedPrecondition: another has it.
+/// Creates `directory` and locks its file `lock` until the descriptor is closed. kFailedPrecondition:
+/// another owner holds it.
 Result<FileDescriptor> LockDirectory(const std::string& directory);
 
-/// The same, waiting for whoever has it. kCancelled once `stopped` says so.
+/// As LockDirectory, but waits for the other owner. kCancelled once `stopped` returns true.
 Result<FileDescriptor> WaitForDirectory(const std::string& directory, const std::function<bool()>& stopped);
 
 }  // namespace pipeline

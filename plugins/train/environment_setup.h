@@ -1,4 +1,4 @@
-// Makes the trainer's environment: CONTRACT.md, section 9.
+// Creates the trainer's Python environment: CONTRACT.md, section 9.
 #pragma once
 
 #include <string>
@@ -11,10 +11,10 @@ namespace pipeline {
 struct EnvironmentSetup {
   std::string directory;
   std::string extra = "cpu";
-  std::string python;  // that the environment is made with; empty: one that is found
+  std::string python;  // creates the environment; empty: a suitable one is searched
 };
 
-/// True where there is nothing to do. kFailedPrecondition for a directory that is somebody's own.
+/// True: the environment was ready already. kFailedPrecondition: the directory belongs to somebody else.
 Result<bool> SetUpEnvironment(const EnvironmentSetup& setup, const HostCall& call);
 
 }  // namespace pipeline

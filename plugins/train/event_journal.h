@@ -1,4 +1,4 @@
-// What the trainer said, for later: events.jsonl in the run directory, and the host's own file.
+// Keeps the trainer's events: in events.jsonl of the run directory and in the host's own file.
 #pragma once
 
 #include <chrono>
@@ -11,18 +11,19 @@
 
 namespace pipeline {
 
-/// One run of the stage. One thread. A file that cannot be written is warned about once and stops nothing.
+/// For one run of the stage. One thread. If a file cannot be written, it warns once and the training
+/// continues.
 class EventJournal {
  public:
-  /// Appends to the file at `path`; what a killed run left torn there is ended first. `call` outlives it.
+  /// Appends to the file at `path`, after ending a line that a killed run left torn. `call` outlives it.
   EventJournal(std::string path, const HostCall& call);
   ~EventJournal();
   EventJournal(const EventJournal&) = delete;
   EventJournal& operator=(const EventJournal&) = delete;
 
-  /// Keeps `event`, unless a flood of them drowns it.
+  /// Keeps `event`, unless too many arrive in one second.
   void Keep(const Json& event, std::chrono::nanoseconds now);
-  /// Events that were not kept because too many came.
+  /// The number of events dropped because too many arrived.
   std::uint64_t drowned() const { return drowned_; }
 
  private:
@@ -32,7 +33,7 @@ class EventJournal {
   const HostCall& call_;
   std::FILE* file_ = nullptr;
   bool given_up_ = false;
-  std::chrono::nanoseconds second_{0};  // when the second began that is counted
+  std::chrono::nanoseconds second_{0};  // start of the second being counted
   int in_second_ = 0;
   std::uint64_t drowned_ = 0;
 };

@@ -1,4 +1,4 @@
-// Bytes of an event channel as events. Takes whatever comes: CONTRACT.md, section 5.
+// Parses the bytes of an event channel into events. Accepts any input: CONTRACT.md, section 5.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@ class EventLines {
  public:
   static constexpr std::size_t kMostLine = 1 << 20;
 
-  /// Calls `take` for each event that a line ends of; keeps the rest of a line for the next call.
+  /// Calls `take` for each complete event; keeps an unfinished line for the next call.
   void Feed(std::string_view bytes, const std::function<void(const Json& event)>& take);
-  /// The channel is over: half a line is a bad one.
+  /// The channel has ended: an unfinished line counts as bad.
   void End();
 
-  /// Lines that were no event.
+  /// The number of lines that are not events.
   std::uint64_t bad() const { return bad_; }
-  /// The beginning of the first of them, for a message.
+  /// The beginning of the first bad line, for a message.
   const std::string& first_bad() const { return first_bad_; }
 
  private:
@@ -30,12 +30,12 @@ class EventLines {
   void Refuse(std::string_view line);
 
   std::string rest_;       // at most kMostLine
-  bool overlong_ = false;  // what comes up to the next LF belongs to a line that is too long
+  bool overlong_ = false;  // the bytes up to the next LF belong to an overlong line
   std::uint64_t bad_ = 0;
   std::string first_bad_;
 };
 
-/// A text's beginning without control characters, at most `most` bytes and never half a character.
+/// The beginning of `text` without control characters: at most `most` bytes, cut between characters.
 std::string Readable(std::string_view text, std::size_t most);
 
 }  // namespace pipeline

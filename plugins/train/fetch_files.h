@@ -1,4 +1,4 @@
-// Objects as files of a directory: brought once, and kept as long as they are right. CONTRACT.md, section 10.
+// Downloads objects into a directory, once, and keeps them while they are correct. CONTRACT.md, section 10.
 #pragma once
 
 #include <cstdint>
@@ -13,23 +13,24 @@
 namespace pipeline {
 
 struct FetchPlan {
-  std::string from;              // URI that the names of `files` are below
-  std::vector<FileFacts> files;  // as they must be
+  std::string from;              // URI above the names of `files`
+  std::vector<FileFacts> files;  // the expected files
   std::string directory;
-  std::string what;  // that is fetched, for people: "the rows"
+  std::string what;  // for people: "the rows"
 };
 
 struct FetchMeans {
-  const HostStorage& storage;  // outlives the fetching, as whatever the functions refer to
+  const HostStorage& storage;  // outlives the download, as do the objects that the functions use
   std::function<bool()> stopped;
-  /// How far it is, now and then: bytes that are there and right, of all.
+  /// Called now and then with the bytes that are here and correct, and the total.
   std::function<void(std::uint64_t done, std::uint64_t of)> tell;
   std::function<Result<std::uint64_t>(const std::string& directory)> free_bytes = FreeBytesAt;
 };
 
-/// Fetches what is missing or has another length or CRC-32C, several at a time. kResourceExhausted, before a
-/// byte is fetched, where the disk cannot hold it; kDataLoss naming an object that is not what its facts say.
-/// What is fetched stays there whatever happens to the rest. One caller at a time for a directory.
+/// Downloads the files that are missing or have another length or CRC-32C, several at a time.
+/// kResourceExhausted before any download if the disk cannot hold them; kDataLoss names an object that does
+/// not match its facts. Downloaded files stay, whatever happens to the others. One caller per directory at
+/// a time.
 Status FetchFiles(const FetchPlan& plan, const FetchMeans& means);
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// What is known of a file beside its bytes: what it is called, how long it is, and its CRC-32C.
+// The name, length and CRC-32C of a file.
 #pragma once
 
 #include <cstdint>
@@ -23,22 +23,21 @@ struct FileFacts {
 /// 8 hexadecimal digits, as in a manifest.
 std::string ShownCrc(const FileFacts& facts);
 
-/// Whether a file of that name lies below its directory wherever that is: no part of it is empty, `.` or
-/// `..`.
+/// True if the name stays below any directory that it is appended to: no part of it is empty, `.` or `..`.
 bool StaysBelow(std::string_view name);
 
-/// Reads `directory`/`name`. kCancelled once `stopped` says so; kNotFound where there is no such file.
+/// Reads `directory`/`name`. kCancelled once `stopped` returns true; kNotFound: there is no such file.
 Result<FileFacts> MeasureFile(const std::string& directory, const std::string& name,
                               const std::function<bool()>& stopped);
 /// The names of all files below `directory`, sorted.
 Result<std::vector<std::string>> FilesBelow(const std::string& directory);
-/// Bytes that may still be written there; the directory, or one above it, is there.
+/// Bytes of free disk space there; the directory or one above it must exist.
 Result<std::uint64_t> FreeBytesAt(const std::string& directory);
 
-/// What an entry of a list of files says: `bytes`, `crc32c`, and the name as member `name_member`. kDataLoss
-/// naming `where` for one that says something else.
+/// Parses an entry of a file list: `bytes`, `crc32c`, and the name in the member `name_member`. kDataLoss
+/// names `where` if the entry is malformed.
 Result<FileFacts> ParseFileFacts(const Json& entry, std::string_view name_member, std::string_view where);
-/// Every object that a manifest (dag/manifest.md) names, by name.
+/// All objects that a manifest (dag/manifest.md) lists, sorted by name.
 Result<std::vector<FileFacts>> FilesOfManifest(const Json& manifest, std::string_view where);
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// `pipe trainer fit`: whether a model fits a slice of TPUs that need not be there.
+// `pipe trainer fit`: checks whether a model fits a slice of TPUs, which need not exist here.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace pipeline {
 
-/// `words` behind `fit`. The answer goes to standard output. kInvalidArgument for wrong words.
+/// `words`: those after `fit`. The answer goes to standard output. kInvalidArgument for wrong words.
 Status RunFit(const std::vector<std::string>& words, const HostCall& call);
 
 }  // namespace pipeline

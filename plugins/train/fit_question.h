@@ -1,4 +1,4 @@
-// Whether a model fits: the question to the trainer, and answers that are kept for `run -n`. CONTRACT.md,
+// The question whether a model fits, for the trainer, and the stored answers, for `run -n`. CONTRACT.md,
 // section 9.
 #pragma once
 
@@ -10,17 +10,17 @@
 
 namespace pipeline {
 
-/// {"config", "seq_len", "vocab", "steps"} of a stage as plugins/ABI.md, section 12, has it, from the keys of
-/// the stages that make its inputs. Members that these do not tell are absent.
+/// {"config", "seq_len", "vocab", "steps"} of a stage in the form of plugins/ABI.md, section 12, taken from
+/// its keys and those of its input stages. Unknown members are absent.
 Json FitQuestion(const Json& stage);
 
-/// Where answers to a question are kept, below the working directory.
+/// The file with the stored answers to a question, below the working directory.
 std::string FitAnswers(const Json& question);
 
-/// The mark of figures that this program's trainer finds.
+/// Identifies the trainer version that computed an answer.
 std::string FitMark();
 
-/// For people, of a dry run: the kept answers, or the command that finds them.
+/// Lines for a dry run: the stored answers, or the command that computes them.
 std::vector<std::string> KeptFit(const Json& stage);
 
 }  // namespace pipeline

@@ -1,5 +1,4 @@
-// What the stages before hand to the trainer, held against the job before anything starts: CONTRACT.md,
-// section 2.
+// Checks the trainer's inputs against the job before anything starts: CONTRACT.md, section 2.
 #pragma once
 
 #include <cstdint>
@@ -16,29 +15,29 @@ struct HandOff {
   std::uint64_t train_rows = 0;
   std::uint64_t train_targets = 0;
   std::uint64_t validation_rows = 0;
-  std::uint64_t rows_per_step = 0;  // 0: the trainer decides it
+  std::uint64_t rows_per_step = 0;  // 0: the trainer chooses it
   std::int64_t seq_len = 0;
   std::int64_t vocab_size = 0;
   std::string tokenizer_digest;
-  Json data_lineage;  // of the two manifests: recipe, content, facts, lineage
+  Json data_lineage;  // from the two manifests: recipe, content, facts, lineage
   Json tokenizer_lineage;
 
   /// One line for people.
   std::string Describe() const;
 };
 
-/// What is known of the stages at `data` and `tokenizer` before they have run: `makers` of plugins/ABI.md,
-/// section 7. kInvalidArgument where the trainer cannot use what they will make.
+/// Checks the facts of the stages at `data` and `tokenizer` before they run: `makers` of plugins/ABI.md,
+/// section 7. kInvalidArgument if the trainer cannot use their output.
 Status CheckMakers(const Json& settings, const Json& makers);
 
-/// Reads an object as a whole, of at most so many bytes.
+/// Reads a whole object of at most `most` bytes.
 using ReadWhole = std::function<Result<std::string>(const std::string& uri, std::uint64_t most)>;
 
-/// kInvalidArgument where data, tokenizer and `config` do not belong together, kDataLoss for what is no
-/// packed data.
+/// kInvalidArgument if data, tokenizer and `config` do not match; kDataLoss if the data are not packed
+/// data.
 Result<HandOff> CheckHandOff(const TrainJob& job, const ReadWhole& read);
 
-/// CONTRACT.md, section 3.
+/// The job file: CONTRACT.md, section 3.
 Json JobFile(const TrainJob& job, const HandOff& hand_off);
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// What the program does for one call into this plugin: plugins/plugin_abi.h with the types of ours.
+// The host's services for one call into this plugin: plugins/plugin_abi.h with our types.
 #pragma once
 
 #include <string>
@@ -12,22 +12,22 @@
 
 namespace pipeline {
 
-/// Valid until the called function returns. Safe from any thread, but for Reply.
+/// Valid until the called function returns. Safe from any thread, except Reply.
 class HostCall {
  public:
   explicit HostCall(const pipe_call& call) : call_(call) {}
 
   bool stopped() const;
   void Log(Level level, std::string_view line) const;
-  /// Passes over what the host does not take: events are for people.
+  /// Ignores events that the host refuses, because events are only for people.
   void Emit(const Json& event) const;
   void Reply(const Json& answer) const;
-  /// Says why, and gives the code for it.
+  /// Reports the reason and returns its code.
   pipe_code Fail(const Status& why) const;
-  /// The stages `train` of a pipeline file, as plugins/ABI.md, section 12, has them; `set` as --set has it.
-  /// The host tells mistakes. kUnimplemented where it cannot read one for a plugin.
+  /// The stages `train` of a pipeline file, in the form of plugins/ABI.md, section 12; `set`: the values of
+  /// --set. The host reports mistakes. kUnimplemented if the host cannot read pipeline files for plugins.
   Result<Json> Stages(const std::string& file, const Json& set) const;
-  /// The host's stores; valid as long as this.
+  /// The host's stores; valid as long as this object.
   HostStorage storage() const { return HostStorage(call_); }
 
  private:

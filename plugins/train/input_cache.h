@@ -1,4 +1,4 @@
-// What a training reads, on this machine wherever it lies: CONTRACT.md, section 10.
+// Keeps the inputs of a training on this machine: CONTRACT.md, section 10.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@
 
 namespace pipeline {
 
-/// Fetches the inputs of `job` that lie in a bucket into its directory `kept`, and names the directories in
-/// it. What is there and right is not fetched again.
+/// Downloads the inputs of `job` that are in a bucket into its directory `kept`, and sets their directories
+/// in `job`. Correct files are not downloaded again.
 Status BringInputs(TrainJob& job, const HostCall& call);
 
-/// The objects below `from` that `manifest` names and whose names begin with `prefix`, in a directory of
-/// their content below `cache`: its path.
+/// Downloads the objects below `from` that `manifest` lists and whose names begin with `prefix`, into a
+/// directory below `cache` that is named by their content; returns its path.
 Result<std::string> BringArtifact(const std::string& from, const std::string& manifest,
                                   const std::string& prefix, const std::string& cache,
                                   const std::string& what, const HostCall& call);

@@ -1,4 +1,4 @@
-// What a person sees of a training while it goes on: one line that moves, and a few that stay.
+// Shows the user a running training: one progress line, and a few lines that stay.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@ class Narrator {
   Narrator(const HostCall& call, std::int64_t steps) : call_(call), steps_(steps) {}
 
   void Hear(const Json& event);
-  /// A line that stays, unless too many come at once.
+  /// Prints a line that stays, unless too many arrive at once.
   void Note(std::string_view text);
 
  private:
@@ -28,10 +28,10 @@ class Narrator {
 
   const HostCall& call_;
   const std::int64_t steps_;
-  std::int64_t step_ = 0;  // the last that was heard of
-  double bigram_ = 0;      // bits per character of the best baseline; 0: not heard of
+  std::int64_t step_ = 0;  // the last step reported
+  double bigram_ = 0;      // bits per character of the best baseline; 0: unknown
   int warnings_ = 0;
-  std::chrono::nanoseconds second_{0};  // when the second began that `notes_` are counted in
+  std::chrono::nanoseconds second_{0};  // start of the second that `notes_` counts
   int notes_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Which Python the trainer's environment is made with: CONTRACT.md, section 9.
+// Chooses the Python that creates the trainer's environment: CONTRACT.md, section 9.
 #pragma once
 
 #include <string>
@@ -9,13 +9,13 @@
 namespace pipeline {
 
 struct PythonChoice {
-  std::string program;  // a path, or a name that PATH has
+  std::string program;  // a path, or a name in PATH
   std::string version;  // "3.11"
 };
 
-/// `named`, or where it is empty the first of python3, python3.13, python3.12 and python3.11 that the
-/// requirements are for and that can make environments. kFailedPrecondition names what was found instead, and
-/// the command that mends it. Nothing is downloaded.
+/// Returns `named`, or if it is empty the first of python3, python3.13, python3.12 and python3.11 that the
+/// requirements support and that can create environments. kFailedPrecondition names those found and the
+/// command that fixes it. Downloads nothing.
 Result<PythonChoice> ChoosePython(const std::string& named, const HostCall& call);
 
 }  // namespace pipeline

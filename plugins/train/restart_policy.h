@@ -1,4 +1,4 @@
-// What follows from how an attempt ended: CONTRACT.md, section 6. Pure.
+// Decides what follows an attempt: CONTRACT.md, section 6. No side effects.
 #pragma once
 
 #include <chrono>
@@ -11,12 +11,12 @@ namespace pipeline {
 
 /// How one attempt ended.
 struct AttemptEnd {
-  int code = 0;             // what the trainer returned
-  int signal = 0;           // that ended it; 0 where it returned
+  int code = 0;             // the trainer's exit code
+  int signal = 0;           // that killed it; 0: it exited
   bool hung = false;        // the watchdog ended it
-  bool stopped = false;     // the run did
-  bool progressed = false;  // it committed a checkpoint beyond every one before
-  std::string cause;        // in a few words, for people
+  bool stopped = false;     // because the run was stopped
+  bool progressed = false;  // it committed a checkpoint newer than all before
+  std::string cause;        // a few words for people
 };
 
 struct Verdict {
@@ -30,10 +30,10 @@ struct Verdict {
 /// One training. One thread.
 class RestartPolicy {
  public:
-  /// `restarts`: attempts in a row without a new checkpoint before it is given up.
+  /// `restarts`: consecutive attempts without a new checkpoint before it gives up.
   explicit RestartPolicy(std::int64_t restarts) : restarts_(restarts) {}
 
-  /// Counts the attempt. kDone is for the caller to hold against result.json.
+  /// Counts the attempt and decides. For kDone the caller must still check result.json.
   Verdict Judge(const AttemptEnd& end);
 
  private:
@@ -41,8 +41,8 @@ class RestartPolicy {
   Verdict Again(const AttemptEnd& end, bool waits);
 
   const std::int64_t restarts_;
-  std::int64_t barren_ = 0;  // attempts in a row without a new checkpoint
-  int waits_ = 0;            // in a row
+  std::int64_t barren_ = 0;  // consecutive attempts without a new checkpoint
+  int waits_ = 0;            // consecutive
   bool had_bug_ = false;
 };
 

@@ -1,4 +1,4 @@
-// What the trainer prints, in a file of bounded size, and its last lines.
+// Stores the trainer's output in a file of bounded size, and its last lines in memory.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,7 @@
 
 namespace pipeline {
 
-/// Safe from any thread. A file that cannot be written is no reason to stop: the last lines are kept all the
-/// same.
+/// Safe from any thread. If the file cannot be written, it continues and still keeps the last lines.
 class RotatingLog {
  public:
   static constexpr std::uint64_t kMostBytes = 16 << 20;
@@ -26,8 +25,8 @@ class RotatingLog {
   RotatingLog& operator=(const RotatingLog&) = delete;
 
   void Append(std::string_view bytes);
-  /// At most kLines, the last one perhaps unfinished; each cut to kMostLine bytes, without control
-  /// characters.
+  /// At most kLines lines; the last one may be unfinished. Each is cut to kMostLine bytes and has no
+  /// control characters.
   std::vector<std::string> Tail() const;
   const std::string& path() const { return path_; }
 
@@ -40,7 +39,7 @@ class RotatingLog {
   std::FILE* file_ GUARDED_BY(mutex_) = nullptr;
   std::uint64_t bytes_ GUARDED_BY(mutex_) = 0;
   std::deque<std::string> lines_ GUARDED_BY(mutex_);
-  std::string line_ GUARDED_BY(mutex_);  // that has not ended
+  std::string line_ GUARDED_BY(mutex_);  // the unfinished line
 };
 
 }  // namespace pipeline

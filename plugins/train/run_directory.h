@@ -1,5 +1,5 @@
-// The directory of one training: who owns it, and the few files in it that are the stage's. CONTRACT.md,
-// sections 1, 3 and 8.
+// The directory of one training: its lock, and the files in it that the stage owns. CONTRACT.md, sections
+// 1, 3 and 8.
 #pragma once
 
 #include <cstdint>
@@ -13,33 +13,34 @@
 
 namespace pipeline {
 
-/// The file that says which checkpoint of a bucket this directory goes on from: CONTRACT.md, section 10.
+/// The file that names the checkpoint in a bucket that this directory resumes from: CONTRACT.md, section
+/// 10.
 inline constexpr const char* kBucketRecord = "bucket.json";
 
-/// Whether a result.json is that of a whole training: CONTRACT.md, section 8.
+/// True if a result.json belongs to a complete training: CONTRACT.md, section 8.
 bool ReachesSteps(const Json& result, std::int64_t steps, bool may_stop_early);
 
 class RunDirectory {
  public:
-  /// Makes it and what it needs, and takes its lock until the end of this object. kFailedPrecondition:
-  /// another process has it.
+  /// Creates the directory and its subdirectories, and holds its lock as long as this object exists.
+  /// kFailedPrecondition: another process holds it.
   static Result<RunDirectory> Open(const std::string& path);
 
   std::string Path(std::string_view name) const { return path_ + "/" + std::string(name); }
-  /// The number that the next attempt has; makes room among the logs of old ones.
+  /// The number of the next attempt; also removes old logs.
   std::int64_t NextAttempt() const;
   std::string LogPath(std::int64_t attempt, std::size_t worker, std::string_view end) const;
 
-  /// A file of ours or the trainer's, of at most 64 MiB; null where there is none or it is no JSON.
+  /// A file of ours or the trainer's, of at most 64 MiB; null: it does not exist or is not JSON.
   Json Read(std::string_view name) const;
-  /// Replaces it as a whole, durably.
+  /// Replaces the file as a whole, durably.
   Status Write(std::string_view name, const Json& json) const;
   Status Remove(std::string_view name) const;
 
-  /// What is wrong with result.json for a training of so many steps; OK where nothing is. Fewer will do
-  /// where `may_stop_early` and it says that the training did.
+  /// Checks result.json for a training of `steps` steps. Accepts fewer steps if `may_stop_early` and the
+  /// result says that the training stopped early.
   Status CheckResult(std::int64_t steps, bool may_stop_early) const;
-  /// What makes up the artifact, in the order of the manifest. After CheckResult.
+  /// Call after CheckResult. The objects of the artifact, in the order of the manifest.
   Result<std::vector<std::string>> Objects() const;
 
  private:

@@ -1,4 +1,4 @@
-// `pipe sample`: text from a model that `train` made.
+// `pipe sample`: writes text with a model that `train` made.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@
 
 namespace pipeline {
 
-/// The run directory that a person means: `place` itself, or the newest below `place`/runs. kNotFound where
-/// none is.
+/// Finds the run directory for a location: `place` itself, or the newest below `place`/runs. kNotFound:
+/// there is none.
 Result<std::string> FindRun(const std::string& place);
-/// The same in a bucket, where nothing tells which is the newest: kInvalidArgument names those there are.
+/// As FindRun, in a bucket. A bucket does not tell which run is the newest: kInvalidArgument names the
+/// existing ones.
 Result<std::string> FindRunElsewhere(const std::string& place, const HostStorage& storage);
 
-/// `words` without the command's name. What the model writes goes to standard output. kInvalidArgument for
-/// wrong words.
+/// `words`: without the command's name. The text goes to standard output. kInvalidArgument for wrong words.
 Status RunSample(const std::vector<std::string>& words, const HostCall& call);
 
 }  // namespace pipeline

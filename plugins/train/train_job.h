@@ -1,4 +1,4 @@
-// What the stage `train` is asked to do. Form: plugins/ABI.md, section 7; keys: CONTRACT.md, section 1.
+// The request to the stage `train`. Format: plugins/ABI.md, section 7; keys: CONTRACT.md, section 1.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,16 @@ namespace pipeline {
 struct TrainJob {
   std::string stage;
   std::string recipe;
-  std::string run_uri;  // absolute paths, or of a bucket, as all of these
+  std::string run_uri;  // an absolute path or a URI in a bucket, as the next four
   std::string data_uri;
   std::string tokenizer_uri;
   std::string data_manifest;
   std::string tokenizer_manifest;
-  std::string run_dir;  // paths on this machine; of an input in a bucket empty until it is brought here
+  std::string run_dir;  // local paths; empty for an input in a bucket until it is downloaded
   std::string data_dir;
   std::string tokenizer_dir;
-  std::string kept;  // path of the directory for copies; empty: the host gives none
-  Json settings;     // every key of the stage with its value
+  std::string kept;  // local directory for copies; empty: the host gives none
+  Json settings;     // all keys of the stage, with values
 
   std::int64_t steps() const { return settings["steps"].AsInt(); }
   std::int64_t processes() const { return settings["processes"].AsInt(1); }
@@ -37,13 +37,13 @@ struct TrainJob {
   int threads = 1;
 };
 
-/// Whether it is no path of this machine.
+/// True if it is not a path on this machine.
 bool IsElsewhere(std::string_view uri);
 
-/// Judges what the table of keys cannot; reads nothing.
+/// Checks rules that the table of keys cannot express; reads nothing.
 Status CheckSettings(const Json& settings);
 
-/// kInvalidArgument for a place that is neither a directory of this machine nor one of a bucket.
+/// kInvalidArgument if a location is neither a local directory nor in a bucket.
 Result<TrainJob> ParseTrainJob(std::string_view request);
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// Where the trainer's code and its Python are: CONTRACT.md, section 9.
+// Locates the trainer's code and its Python: CONTRACT.md, section 9.
 #pragma once
 
 #include <string>
@@ -9,34 +9,34 @@
 
 namespace pipeline {
 
-/// The file in an environment that names the requirements it was made from.
+/// The file in an environment that names the requirements used to create it.
 inline constexpr const char* kMadeFrom = "made-from";
 inline constexpr const char* kDefaultEnvironment = ".pipe/trainer";
 
-/// What lies beside this plugin: pipe_trainer/, requirements-*.txt, libpipe_reader.so.
+/// The directory of the files beside this plugin: pipe_trainer/, requirements-*.txt, libpipe_reader.so.
 std::string BundledDirectory();
 
-/// What `made-from` says: the extra, the digest of its requirements, the version of Python. Those of the
-/// program before have no version; all are empty where there is no such file.
+/// The content of `made-from`: the extra, the digest of its requirements, the Python version. The version
+/// is empty if an earlier release wrote the file; all are empty if the file does not exist.
 struct EnvironmentMark {
   std::string extra, digest, version;
 };
 EnvironmentMark ReadMark(const std::string& directory);
 
-/// The extras that there are requirements for, e.g. {"cpu"}.
+/// The extras that have requirements, for example {"cpu"}.
 std::vector<std::string> Extras();
-/// The extra and the digest of an environment made from the requirements of `extra`. kInvalidArgument names
-/// those there are.
+/// The extra and digest of an environment created from the requirements of `extra`. kInvalidArgument names
+/// the existing extras.
 Result<std::string> MarkOf(const std::string& extra);
 
-/// The interpreter in the environment `directory`. kFailedPrecondition naming the command that mends it,
-/// where it is missing, unfinished or made from other requirements.
+/// The interpreter in the environment `directory`. kFailedPrecondition names the command that fixes it, if
+/// the environment is missing, unfinished or made from other requirements.
 Result<std::string> FindPython(const std::string& directory);
 
-/// The extra that an environment was made with; empty where nothing says so.
+/// The extra of an environment; empty: unknown.
 std::string ExtraOf(const std::string& directory);
 
-/// `python` with `words`, and the environment variables that let it find the bundled code and nothing else.
+/// `python` with `words`, and environment variables that let it import the bundled code and nothing else.
 TrainerCommand PythonCommand(const std::string& python, std::vector<std::string> words);
 
 }  // namespace pipeline

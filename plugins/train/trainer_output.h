@@ -1,4 +1,4 @@
-// A program of the trainer's Python whose output is that of a command.
+// Runs a Python program of the trainer whose output is the output of a command.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace pipeline {
 
-/// Runs `python` with `words` and `input`, and passes its output on until it ends. kInvalidArgument where
-/// it ends with 64, kFailedPrecondition where it ends with 1; a message has the end of its standard error.
+/// Runs `python` with `words` and `input`, and copies its output until it ends. kInvalidArgument if it
+/// exits with 64, kFailedPrecondition if it exits with 1; the message has the end of its stderr.
 Status PrintTrainer(const std::string& python, std::vector<std::string> words, std::string_view input,
                     const HostCall& call);
 

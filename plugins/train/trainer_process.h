@@ -1,4 +1,4 @@
-// One process of the trainer, with its channel for events and its log.
+// One process of the trainer, with its event channel and its log.
 #pragma once
 
 #include <functional>
@@ -18,15 +18,15 @@ namespace pipeline {
 
 struct TrainerCommand {
   std::vector<std::string> argv;
-  std::vector<std::string> set;    // "NAME=value": take the place of what is inherited
+  std::vector<std::string> set;    // "NAME=value": replaces the inherited value
   std::vector<std::string> unset;  // names
   std::string log;                 // path
 };
 
-/// The thread that started it calls; the log is read by a thread of its own.
+/// Only the thread that started it calls its functions; a thread of its own reads the output.
 class TrainerProcess {
  public:
-  /// Sets PIPE_EVENTS_FD beside what `command` sets.
+  /// Sets PIPE_EVENTS_FD in addition to the variables of `command`.
   static Result<std::unique_ptr<TrainerProcess>> Start(const TrainerCommand& command);
   ~TrainerProcess();
   TrainerProcess(const TrainerProcess&) = delete;
@@ -34,15 +34,16 @@ class TrainerProcess {
 
   using Take = std::function<void(const Json& event)>;
 
-  /// To wait on; -1 once the channel is closed at the other end.
+  /// The descriptor to poll; -1 once the other end has closed it.
   int channel() const { return channel_.get(); }
-  /// Gives what has come, at most some 256 KiB of it; never blocks.
+  /// Passes on the events that have arrived, at most about 256 KiB; never blocks.
   void ReadEvents(const Take& take);
   pid_t id() const { return child_->id(); }
   bool HasEnded() const { return child_->HasEnded(); }
   void Signal(int number) { child_->Signal(number); }
-  /// After HasEnded, or to wait for it: kills what is left of the group, and gives what is left in the
-  /// channel and in the output, in bounded time whoever else holds their ends. Called once.
+  /// Call after HasEnded, or to wait for the end. Kills the rest of the process group and passes on the
+  /// rest of the channel and the output, in bounded time even if another process holds their other ends.
+  /// Call once.
   Result<ChildExit> Finish(const Take& take);
 
   const EventLines& lines() const { return lines_; }
@@ -53,13 +54,13 @@ class TrainerProcess {
   void KeepOutput(const std::stop_token& stop);
 
   RotatingLog log_;
-  FileDescriptor channel_;  // not blocking
+  FileDescriptor channel_;  // non-blocking
   EventLines lines_;
   std::unique_ptr<ChildProcess> child_;
   std::jthread output_;  // last: it uses the others
 };
 
-/// The environment of this process with some of it changed.
+/// The environment of this process with these changes.
 std::vector<std::string> ChangedEnvironment(const std::vector<std::string>& set,
                                             const std::vector<std::string>& unset);
 

@@ -1,4 +1,4 @@
-// The stage `train` from its request to its answer.
+// The stage `train`, from its request to its reply.
 #pragma once
 
 #include "base/json.h"
@@ -8,8 +8,8 @@
 
 namespace pipeline {
 
-/// What the host publishes (plugins/ABI.md, section 7). kCancelled after a stop; what is reached stays in the
-/// run directory, and in its bucket. Blocks, on a thread that lives as long.
+/// Returns the reply to the host (plugins/ABI.md, section 7). kCancelled after a stop; the progress stays
+/// in the run directory and in its bucket. Blocks; the calling thread must live as long.
 Result<Json> Train(TrainJob job, const HostCall& call);
 
 }  // namespace pipeline

@@ -1,5 +1,5 @@
-// Whether a trainer still gets on, by what it says and when. Pure: time is what the caller says. CONTRACT.md,
-// section 7.
+// Decides from a trainer's events and their times whether it makes progress. No clock: the caller gives the
+// time. CONTRACT.md, section 7.
 #pragma once
 
 #include <chrono>
@@ -15,14 +15,14 @@ namespace pipeline {
 /// One process of one attempt. One thread at a time.
 class Watchdog {
  public:
-  using Time = std::chrono::nanoseconds;  // of a clock that never goes back
+  using Time = std::chrono::nanoseconds;  // on a monotonic clock
 
-  /// `patience` is a factor on every limit.
+  /// `patience`: a factor on every limit.
   Watchdog(double patience, Time now);
 
-  /// A good line came.
+  /// Records a valid event.
   void Hear(const Json& event, Time now);
-  /// Why it is taken for hanging; absent while it is not.
+  /// Why the trainer counts as hung; absent: it does not.
   std::optional<std::string> Hangs(Time now) const;
 
  private:
@@ -36,8 +36,8 @@ class Watchdog {
   Time heard_;
   bool spoke_ = false;
   std::int64_t step_ = -1;
-  Time advanced_;              // when `step_` grew last, or the phase began
-  std::vector<Time> strides_;  // the last times between two advances
+  Time advanced_;              // when `step_` last grew, or the phase began
+  std::vector<Time> strides_;  // the last intervals between two advances
 };
 
 }  // namespace pipeline

@@ -1,8 +1,8 @@
-/* Text to ids and back for the trainer's Python: libpipe_pieces, over the library that the stage `encode`
- * has. So a prompt gets the ids that its corpus got, whatever Python there is, and whichever version of
- * SentencePiece has wheels for it.
+/* libpipe_pieces: converts text to ids and back for the trainer's Python, with the library of the stage
+ * `encode`. So a prompt gets the same ids as the corpus, whatever the versions of Python and of its
+ * SentencePiece wheels.
  *
- * A tokenizer never changes; threads may share one. pipe_trainer/pieces.py loads it. */
+ * A tokenizer is immutable; threads may share one. pipe_trainer/pieces.py loads this library. */
 #pragma once
 
 #include <stddef.h>
@@ -19,13 +19,13 @@ typedef struct pipe_pieces pipe_pieces;
 
 PIPE_PIECES_API uint32_t pipe_pieces_abi(void);
 
-/* Of the bytes of a tokenizer.model. Null where the library refuses them; `error` says why then. */
+/* Opens the bytes of a tokenizer.model. Null: the library refuses them; `error` has the reason. */
 PIPE_PIECES_API pipe_pieces* pipe_pieces_open(const char* model, size_t bytes, char* error,
                                               size_t error_bytes);
 PIPE_PIECES_API void pipe_pieces_close(pipe_pieces* pieces);
 
-/* The ids of a line in UTF-8, and the text of ids. Each gives how many there are, and writes as many of them
- * as there is room for. -1 where the library refuses: an id that the tokenizer lacks. */
+/* Converts a line in UTF-8 to ids, and ids to text. Each returns the full number of ids or bytes, and
+ * writes at most `room` of them. -1: the library refuses, for example an id that the tokenizer lacks. */
 PIPE_PIECES_API int64_t pipe_pieces_encode(const pipe_pieces* pieces, const char* line, size_t bytes,
                                            uint32_t* ids, size_t room);
 PIPE_PIECES_API int64_t pipe_pieces_decode(const pipe_pieces* pieces, const uint32_t* ids, size_t count,

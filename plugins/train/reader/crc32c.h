@@ -8,13 +8,13 @@
 extern "C" {
 #endif
 
-/* Of what `so_far` is the CRC of, followed by these bytes; 0 begins. */
+/* Extends the CRC `so_far` by these bytes; begin with 0. */
 uint32_t pipe_crc32c(uint32_t so_far, const unsigned char* bytes, size_t size);
 
-/* Masked, as TFRecord stores it. */
+/* The masked CRC of these bytes, as TFRecord stores it. */
 uint32_t pipe_masked_crc32c(const unsigned char* bytes, size_t size);
 
-/* The table-driven version, which any processor can run; the fast one is tested against it. */
+/* The portable, table-driven version; tests compare the fast one with it. */
 uint32_t pipe_masked_crc32c_portable(const unsigned char* bytes, size_t size);
 
 #ifdef __cplusplus

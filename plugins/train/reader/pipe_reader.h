@@ -1,9 +1,9 @@
-/* Reads packed rows (formats/packed.md) for a trainer: libpipe_reader, C99 and libc alone.
+/* libpipe_reader: reads packed rows (formats/packed.md) for a trainer. C99; needs only libc.
  *
- * It makes no thread and writes nothing. A reader is used by one thread at a time; readers are independent of
- * each other, and a forked child may go on with its copy. Every read checks both CRCs of an Example and holds
- * the row against its index; rows that are nothing but ids have no CRC. pipe_trainer/numpy_reader.py is the
- * same in numpy, down to the messages; ORDER.md says which row a sample is. */
+ * It creates no threads and writes nothing. One thread at a time may use a reader; readers are independent,
+ * and a forked child may continue with its copy. Every read checks both CRCs of an Example and compares the
+ * row with its index; rows of plain ids have no CRC. pipe_trainer/numpy_reader.py does the same in numpy,
+ * with the same messages. ORDER.md defines the row of each sample. */
 #pragma once
 
 #include <stddef.h>
@@ -23,12 +23,12 @@ extern "C" {
 
 enum {
   PIPE_READER_OK = 0,
-  PIPE_READER_DATA = 1,     /* the data are missing, damaged or not what was said of them */
-  PIPE_READER_ARGUMENT = 2, /* the caller's mistake */
+  PIPE_READER_DATA = 1,     /* the data are missing, damaged or not as described */
+  PIPE_READER_ARGUMENT = 2, /* a mistake of the caller */
   PIPE_READER_MEMORY = 3
 };
 
-/* A shard of the split and its totals, as packed.json has them; both names are of files in the directory. */
+/* A shard of the split with its totals from packed.json; both names are files in the directory. */
 typedef struct {
   const char* object;
   const char* index;
@@ -42,15 +42,15 @@ typedef struct {
   const char* directory;
   uint64_t seed;       /* of the order */
   uint32_t seq_len;    /* a row has seq_len + 1 ids, at most 2^24 */
-  uint32_t vocab_size; /* an id at or above it is refused; at most 2^31 - 1 */
-  uint32_t fill_id;    /* what stands behind the length of a row */
-  uint32_t id_bytes;   /* 0: rows are Examples; 2, 4: ids of so many bytes */
+  uint32_t vocab_size; /* ids at or above it are refused; at most 2^31 - 1 */
+  uint32_t fill_id;    /* the id that pads a row after its length */
+  uint32_t id_bytes;   /* 0: rows are Examples; 2 or 4: plain ids of this many bytes */
 } pipe_reader_options;
 
-/* In which order `first` and `count` of the calls below go through the split. */
+/* The order in which `first` and `count` of the calls below count rows of the split. */
 enum {
-  PIPE_READER_IN_ORDER = 0, /* rows as the shards have them; first + count is at most the number of rows */
-  PIPE_READER_SHUFFLED = 1  /* samples of ORDER.md, from epoch to epoch without end */
+  PIPE_READER_IN_ORDER = 0, /* the order in the shards; first + count is at most the number of rows */
+  PIPE_READER_SHUFFLED = 1  /* the samples of ORDER.md, over an endless series of epochs */
 };
 
 typedef struct pipe_reader pipe_reader;
@@ -59,37 +59,37 @@ typedef struct {
   uint64_t rows;
   uint64_t rows_read;   /* since the reader was opened */
   uint64_t bytes_read;  /* of shards and indexes */
-  uint32_t open_shards; /* each holds a descriptor and 20 bytes for each of its rows */
+  uint32_t open_shards; /* each uses a descriptor and 20 bytes per row */
 } pipe_reader_facts;
 
-/* PIPE_READER_ABI of the library that was loaded. */
+/* Returns PIPE_READER_ABI of the loaded library. */
 PIPE_READER_API uint32_t pipe_reader_abi(void);
 
-/* CRC-32C of the bytes that `so_far` is that of, 0 for none, and of `size` more, at the speed of the
- * processor. It has nothing to do with a reader: checkpoints are held to it. Any number of threads at a time.
- */
+/* Extends the CRC-32C `so_far` (begin with 0) by `size` bytes, in hardware if possible. Needs no reader:
+ * checkpoints are checked with it. Any number of threads. */
 PIPE_READER_API uint32_t pipe_reader_crc32c(uint32_t so_far, const void* bytes, size_t size);
 
-/* Copies what it is given and opens no file: a shard is opened, and its whole index checked, when its first
- * row is wanted. At failure *reader is null and `error`, of `error_size` bytes, says why. */
+/* Copies its arguments and opens no file: a shard is opened, and its whole index checked, when its first
+ * row is needed. On failure *reader is null and `error`, of `error_size` bytes, has the reason. */
 PIPE_READER_API int pipe_reader_open(const pipe_reader_options* options, const pipe_reader_shard* shards,
                                      size_t shard_count, pipe_reader** reader, char* error,
                                      size_t error_size);
 
-/* Null is allowed. */
+/* `reader` may be null. */
 PIPE_READER_API void pipe_reader_close(pipe_reader* reader);
 
-/* Why the last call on `reader` failed: `OBJECT: what is wrong`, with the byte. Valid until the next call. */
+/* The error of the last failed call on `reader`: `OBJECT: what is wrong`, with the byte offset. Valid until
+ * the next call. */
 PIPE_READER_API const char* pipe_reader_last_error(const pipe_reader* reader);
 
 PIPE_READER_API void pipe_reader_info(const pipe_reader* reader, pipe_reader_facts* facts);
 
-/* The numbers of the rows, counted over all shards, into `rows` [count]. Reads nothing. */
+/* Writes the row numbers, counted over all shards, to `rows` [count]. Reads nothing. */
 PIPE_READER_API int pipe_reader_plan(pipe_reader* reader, int order, uint64_t first, uint64_t count,
                                      uint64_t* rows);
 
-/* The rows themselves: `tokens` [count][seq_len + 1], and of each its length in ids, and the bytes and
- * characters under its targets. What they hold after a failure is undefined. */
+/* Reads the rows: `tokens` [count][seq_len + 1], and for each row its length in ids and the bytes and
+ * characters of its targets. After a failure the contents are undefined. */
 PIPE_READER_API int pipe_reader_fill(pipe_reader* reader, int order, uint64_t first, uint64_t count,
                                      int32_t* tokens, int32_t* lengths, int64_t* bytes, int64_t* chars);
 

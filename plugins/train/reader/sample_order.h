@@ -1,16 +1,16 @@
-/* ORDER.md: which row a sample is. */
+/* Maps samples to rows: ORDER.md. */
 #pragma once
 
 #include <stdint.h>
 
-/* What one epoch has in common, and the window that was asked last. */
+/* The state of one epoch, and of the last window used. */
 typedef struct {
   uint64_t rows; /* at least 1 */
   uint64_t seed;
   uint64_t epoch;
   uint64_t block_key;
-  uint64_t short_place; /* where the last block, which may be short, stands */
-  uint64_t lacking;     /* rows that it is short of a whole block */
+  uint64_t short_place; /* position of the last block, which may be short */
+  uint64_t lacking;     /* rows missing from that block */
   uint64_t window;
   uint64_t window_key;
 } pipe_sample_order;

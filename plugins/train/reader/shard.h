@@ -1,18 +1,18 @@
-/* One shard and its index, opened while rows of it are wanted. */
+/* One shard and its index, open while its rows are needed. */
 #pragma once
 
 #include "plugins/train/reader/row.h"
 
 typedef struct {
-  char* object; /* name in the directory; owned, as the next */
+  char* object; /* file name; owned, as is `index` */
   char* index;
   uint64_t rows;
   uint64_t targets;
   uint64_t bytes;
   uint64_t chars;
-  uint64_t first_row; /* of the split */
+  uint64_t first_row; /* number in the split */
 
-  int file; /* -1: closed, and `entries` null */
+  int file; /* -1: closed, and `entries` is null */
   uint64_t size;
   unsigned char* entries; /* the whole index */
   uint64_t last_use;
@@ -24,13 +24,13 @@ typedef struct {
   uint32_t chars;
 } pipe_row_facts;
 
-/* Opens the shard, and reads and checks its index: a code of pipe_reader.h. `directory` ends with a slash.
- * `error` gets what is wrong, with the object's name before it. */
+/* Opens the shard, and reads and checks its index; returns a code of pipe_reader.h. `directory` ends with a
+ * slash. `error` gets the object's name and the reason. */
 int pipe_shard_open(pipe_shard* shard, const char* directory, uint32_t seq_len,
                     char error[kPipeErrorBytes * 2]);
 void pipe_shard_close(pipe_shard* shard);
 
-/* Where row `row` of the open shard begins; of `rows`, where the last one ends. */
+/* The offset at which row `row` of the open shard begins; for `rows`, the end of the last row. */
 uint64_t pipe_shard_offset(const pipe_shard* shard, uint64_t row);
 pipe_row_facts pipe_shard_facts(const pipe_shard* shard, uint64_t row);
 
