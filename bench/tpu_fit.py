@@ -154,6 +154,10 @@ def main(argv):
         found = fit.answer(case.config(), slices.parse(case.slice))
         if any("compiler could not be started" in one.get("error", "") for one in found["tried"]):
             raise SystemExit(f"tpu_fit.py: {found['tried']}")
+        died = [one["error"] for one in found["tried"] if one.get("error", "").startswith("the compiler ")]
+        if died:  # of time or memory that others took
+            print(f"{case}: not kept, it may come out otherwise on an idle machine: {died[0]}", file=sys.stderr)
+            continue
         kept.add(case, found)
         print(f"{case}: {found.get('shown', 'does not fit')}, {found.get('peak_gib', 'more')} of "
               f"{found['usable_gib']} GiB, {found['programs']} programs in {found['seconds']:.0f} s", flush=True)
