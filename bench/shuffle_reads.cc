@@ -135,7 +135,7 @@ Status Measure(std::uint32_t shards, const std::vector<Piece>& pieces, Store& ar
   ASSIGN_OR_RETURN(const std::unique_ptr<ShufflePublication> publication,
                    ShufflePublication::Plan(Rules(shards), artifact, pieces));
   ASSIGN_OR_RETURN(const WrittenShards written, WriteShards(*publication, store, memory_bytes));
-  const GatherCounters& counters = publication->counters();
+  const MergeCounters& counters = publication->counters();
   std::printf("%u %llu %llu %llu\n", shards, static_cast<unsigned long long>(written.bytes),
               static_cast<unsigned long long>(counters.bytes_read.load()),
               static_cast<unsigned long long>(counters.peak_bytes.load()));

@@ -77,7 +77,7 @@ int CleanCommand(const Options& options) {
   std::set<std::string> needed;
   bool needs_sources = false;
   if (!options.all) {
-    const Result<Facts> facts = (*place)->Gather(loaded->graph, signals.token());
+    const Result<Facts> facts = (*place)->TakeSnapshot(loaded->graph, signals.token());
     if (!facts.ok()) return refuse(facts.status());
     const Result<Plan> plan = MakePlan(loaded->graph, *facts, {});
     if (!plan.ok()) return refuse(plan.status());

@@ -118,7 +118,7 @@ std::optional<std::uint64_t> DiskNeed(const Options& options, const LoadedPipeli
     const Result<std::unique_ptr<Workplace>> place = Workplace::Open(
         WorkPath(options, loaded.spec), Workplace::Access::kLook, display, SourceFiles::Network::kOffline);
     if (!place.ok()) return std::nullopt;
-    const Result<Facts> facts = (*place)->Gather(loaded.graph, stop);
+    const Result<Facts> facts = (*place)->TakeSnapshot(loaded.graph, stop);
     if (!facts.ok()) return std::nullopt;
     const Result<Plan> plan = MakePlan(loaded.graph, *facts, {});
     if (!plan.ok()) return std::nullopt;

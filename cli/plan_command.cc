@@ -101,7 +101,7 @@ int PlanCommand(const Options& options) {
   if (!place.ok()) return Refuse(place.status());
   if (const Status taken = TakeBackFrom(**place, *where); !taken.ok()) return Refuse(taken);
 
-  const Result<Facts> facts = (*place)->Gather(loaded->graph, signals.token());
+  const Result<Facts> facts = (*place)->TakeSnapshot(loaded->graph, signals.token());
   if (!facts.ok()) return signals.exit_code() != 0 ? signals.exit_code() : Refuse(facts.status());
   const Result<Plan> plan = MakePlan(loaded->graph, *facts, options.selection);
   if (!plan.ok()) return Refuse(plan.status());

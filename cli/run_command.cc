@@ -108,7 +108,7 @@ int RunCommand(const Options& options) {
       return kExitDone;
     }
   }
-  const Result<Facts> facts = (*place)->Gather(loaded->graph, signals.token());
+  const Result<Facts> facts = (*place)->TakeSnapshot(loaded->graph, signals.token());
   if (!facts.ok()) return signals.exit_code() != 0 ? signals.exit_code() : Refuse(facts.status());
   const Result<Plan> plan = MakePlan(loaded->graph, *facts, selection);
   if (!plan.ok()) return Refuse(plan.status());

@@ -171,7 +171,7 @@ class OneUnit final {
     std::atomic<bool> damaged = false;
     log.SetListener([&](const UnitLine& line) { return Tell(log, line, damaged); });
 
-    const Result<Facts> facts = (*place)->Gather(loaded->graph, signals_.token());
+    const Result<Facts> facts = (*place)->TakeSnapshot(loaded->graph, signals_.token());
     if (!facts.ok()) return Fail(options_, facts.status());
     Selection selection;
     selection.from_log = true;  // whoever planned has said so where it had to be said

@@ -12,8 +12,8 @@
 #include "base/result.h"
 #include "cli/pipeline_loader.h"
 #include "cli/source_files.h"
+#include "dag/collect_snapshot.h"
 #include "dag/environment.h"
-#include "dag/gather_facts.h"
 #include "dag/hand_out.h"
 #include "dag/lock.h"
 #include "dag/work_dir.h"
@@ -40,11 +40,11 @@ class Workplace {
 
   /// Collects the snapshot for planning; hashes sources without a cached digest, which may take long and
   /// can be stopped.
-  Result<Facts> Gather(const Graph& graph, std::stop_token stop);
+  Result<Facts> TakeSnapshot(const Graph& graph, std::stop_token stop);
 
   const Environment& environment() const { return environment_; }
   RunLog& log() { return *log_; }
-  /// All files whose digest Gather asked for.
+  /// All files whose digest TakeSnapshot asked for.
   const std::vector<HandOut::File>& hashed() const { return hashed_; }
   const WorkDir& directory() const { return directory_; }
 

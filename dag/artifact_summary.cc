@@ -67,12 +67,12 @@ ArtifactSummary Summarize(const RunLog& log, const PlannedSegment& planned,
   const auto note = [&summary](std::vector<std::string> lost) {
     std::move(lost.begin(), lost.end(), std::back_inserter(summary.lost));
   };
-  // In front of a Gather stage, whose own counts are those of what it gives. Its pieces may be gone, their
+  // In front of a Barrier stage, whose own counts are those of what it gives. Its pieces may be gone, their
   // lines are not.
-  for (const PieceKeys& gathered : planned.keys.gathered) {
+  for (const PieceKeys& barriers : planned.keys.barriers) {
     PartitionCounts::ByStage before;
-    note(counts.AddAll(gathered, &before, &summary.documents));
-    if (!gathered.line.empty()) before.erase(gathered.line.back().stage);  // empty: a mix, which has several
+    note(counts.AddAll(barriers, &before, &summary.documents));
+    if (!barriers.line.empty()) before.erase(barriers.line.back().stage);  // empty: a mix, which has several
     for (const auto& [stage, of_stage] : before) summary.counts[stage] += of_stage;
   }
   for (const Piece& piece : pieces) {

@@ -20,23 +20,23 @@ auto Make(const Node& node, const std::map<std::string, ArtifactInput, std::less
   return made;
 }
 
-/// The end of a chain where a Gather stage takes records in.
-class GatherSink final : public SinkStage {
+/// The end of a chain where a Barrier stage takes records in.
+class BarrierSink final : public SinkStage {
  public:
-  explicit GatherSink(std::unique_ptr<GatherStage> gather) : gather_(std::move(gather)) {}
+  explicit BarrierSink(std::unique_ptr<BarrierStage> barrier) : barrier_(std::move(barrier)) {}
   const Transform* encoder() const override { return nullptr; }
   Result<std::unique_ptr<Sink>> OpenPartition(Store& artifact, PartitionId id) const override {
-    return gather_->OpenPartition(artifact, id);
+    return barrier_->OpenPartition(artifact, id);
   }
   std::uint64_t partition_memory(std::uint64_t text_bytes) const override {
-    return gather_->partition_memory(text_bytes);
+    return barrier_->partition_memory(text_bytes);
   }
   Result<std::unique_ptr<Publication>> Plan(Store&, const std::vector<Piece>&) const override {
     return std::unique_ptr<Publication>();
   }
 
  private:
-  const std::unique_ptr<GatherStage> gather_;
+  const std::unique_ptr<BarrierStage> barrier_;
 };
 
 }  // namespace
@@ -68,12 +68,12 @@ Result<Assembly> Assemble(const Graph& graph, const PlannedSegment& planned, con
     } else if (node.spec->type->is_job()) {
       ASSIGN_OR_RETURN(assembly.job, Make<JobFactory>(node, taken));
       return assembly;
-    } else if (node.spec->type->is_gather()) {
-      ASSIGN_OR_RETURN(std::unique_ptr<GatherStage> gather, Make<GatherFactory>(node, taken));
+    } else if (node.spec->type->is_barrier()) {
+      ASSIGN_OR_RETURN(std::unique_ptr<BarrierStage> barrier, Make<BarrierFactory>(node, taken));
       if (planned.takes_in && position == planned.node)
-        assembly.sink = std::make_unique<GatherSink>(std::move(gather));
+        assembly.sink = std::make_unique<BarrierSink>(std::move(barrier));
       else
-        assembly.gather = std::move(gather);
+        assembly.barrier = std::move(barrier);
     } else {
       ASSIGN_OR_RETURN(assembly.sink, Make<SinkFactory>(node, taken));
     }

@@ -9,7 +9,7 @@
 
 #include "dag/plan.h"
 #include "dag/segment.h"
-#include "records/gather_stage.h"
+#include "records/barrier_stage.h"
 #include "records/job_stage.h"
 #include "records/reader_stage.h"
 #include "records/sink.h"
@@ -21,10 +21,10 @@ namespace pipeline {
 
 /// Immutable once made; shared by the units of its segment.
 struct Assembly {
-  std::unique_ptr<SourceStage> source;  // null: the segment reads no files
-  std::unique_ptr<ReaderStage> reader;  // null: the segment does not begin with one
-  std::unique_ptr<GatherStage> gather;  // null: the segment does not begin with one
-  std::unique_ptr<JobStage> job;        // null: a chain of records; otherwise the only stage here
+  std::unique_ptr<SourceStage> source;    // null: the segment reads no files
+  std::unique_ptr<ReaderStage> reader;    // null: the segment does not begin with one
+  std::unique_ptr<BarrierStage> barrier;  // null: the segment does not begin with one
+  std::unique_ptr<JobStage> job;          // null: a chain of records; otherwise the only stage here
   std::vector<std::unique_ptr<Transform>> transforms;
   std::unique_ptr<SinkStage> sink;
   /// Names of the stages that count, in the order of Batch::counts. In a segment that reads partition

@@ -121,7 +121,7 @@ class Executor::Coordinator {
   }
 
   bool StartStream(Track& track) REQUIRES(run_.mutex) {
-    if (track.gather != nullptr && !track.gather->done()) return false;
+    if (track.barrier != nullptr && !track.barrier->done()) return false;
     for (std::size_t at = 0; at < track.inputs.size(); ++at) {
       Track::Input& input = track.inputs[at];
       if (input.running || input.given_up || input.pieces.complete()) continue;
@@ -149,7 +149,7 @@ class Executor::Coordinator {
     const std::size_t group = track.next_group++;
     Launch(track, track.publisher->UnitOf(group), ToString(UnitId{track.name(), JobId{}}),
            [this, &track, publisher = track.publisher, group] {
-             return units_.Gather(track, *publisher, group);
+             return units_.WriteShards(track, *publisher, group);
            });
     return true;
   }

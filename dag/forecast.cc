@@ -74,7 +74,7 @@ class Forecaster {
         graph_.nodes()[static_cast<std::size_t>(segment.node)].spec->type->pieces_as_published;
     forecast.intermediate_bytes =
         Times(as_published ? forecast.published_bytes : text, share * kIntermediatePerText);
-    if (const auto bytes = GatheredBytes(segment.node); bytes && segment.takes_in)
+    if (const auto bytes = BarrierBytes(segment.node); bytes && segment.takes_in)
       forecast.intermediate_bytes =
           std::min(forecast.intermediate_bytes, Times(*bytes, kIntermediatePerText));
     forecast.read_bytes =
@@ -89,7 +89,7 @@ class Forecaster {
                                       : Times(text, kPublishedPerText);
   }
 
-  /// Of each group one shard is gathered, one waits, one is on its way.
+  /// Of each group one shard is merged, one waits, one is on its way.
   std::uint64_t SpoolOf(const PlannedSegment& segment, std::uint64_t published) const {
     const Json& shards = graph_.nodes()[static_cast<std::size_t>(segment.node)].spec->config["shards"];
     const std::uint64_t shard = shards.is_int() && shards.AsInt() > 0
@@ -112,10 +112,10 @@ class Forecaster {
     return bytes;
   }
 
-  /// How much text a Gather stage with a size of its own gives, and about what it keeps of what it took in.
-  std::optional<std::uint64_t> GatheredBytes(int node) const {
+  /// How much text a Barrier stage with a size of its own gives, and about what it keeps of what it took in.
+  std::optional<std::uint64_t> BarrierBytes(int node) const {
     const StageSpec& spec = *graph_.nodes()[static_cast<std::size_t>(node)].spec;
-    if (!spec.type->is_gather() || !spec.config["bytes"].is_int()) return std::nullopt;
+    if (!spec.type->is_barrier() || !spec.config["bytes"].is_int()) return std::nullopt;
     return static_cast<std::uint64_t>(spec.config["bytes"].AsInt());
   }
 
@@ -154,7 +154,7 @@ class Forecaster {
     if (all) return counted;
     for (const int at : graph_.Lineage(segment.node))
       if (at != segment.node || !segment.takes_in)
-        if (const auto bytes = GatheredBytes(at)) {
+        if (const auto bytes = BarrierBytes(at)) {
           const std::uint64_t before = TextBefore(segment);  // a sample has no more than there is
           return before > 0 ? std::min(*bytes, before) : *bytes;
         }

@@ -221,10 +221,10 @@ PieceKeys Lineages::KeysOf(int node, End end) const {
   if (end == End::kTakesIn) keys.stage += kTakesInSuffix;
   keys.recipe = pieces.back().recipe;
   const std::vector<int> line = graph_.Lineage(node);
-  bool records = false;  // from the Source on, or from the last Gather stage on
+  bool records = false;  // from the Source on, or from the last Barrier stage on
   for (std::size_t at = 0; at < line.size(); ++at) {
     const StageType& type = *At(line[at]).spec->type;
-    const bool gives = type.is_gather() && (line[at] != node || end == End::kGives);
+    const bool gives = type.is_barrier() && (line[at] != node || end == End::kGives);
     if (type.is_source() || gives) {
       records = true;
       keys.end_stages.clear(), keys.end_recipes.clear(), keys.line.clear();
@@ -233,8 +233,8 @@ PieceKeys Lineages::KeysOf(int node, End end) const {
         keys.end_recipes.push_back(EndRecipe(Of(line[at]).back().recipe, input));
     }
     if (gives) {
-      keys.gathered.push_back(KeysOf(line[at], End::kTakesIn));
-      keys.gathered.back().gathered.clear();
+      keys.barriers.push_back(KeysOf(line[at], End::kTakesIn));
+      keys.barriers.back().barriers.clear();
     }
     if (!records) continue;
     keys.end_stages.push_back(line[at] == node ? keys.stage : At(line[at]).spec->name);

@@ -99,8 +99,8 @@ void Pieces::DropUncounted(const RunLog& log, const PieceKeys& keys) {
                                 [](const InputPieces& input) { return !input.standing.empty(); });
   if (any == inputs_.end()) return;
   std::vector<std::string> lost;
-  for (const PieceKeys& gathered : keys.gathered) {
-    std::vector<std::string> of_this = counts.AddAll(gathered, nullptr);
+  for (const PieceKeys& barriers : keys.barriers) {
+    std::vector<std::string> of_this = counts.AddAll(barriers, nullptr);
     std::move(of_this.begin(), of_this.end(), std::back_inserter(lost));
   }
   if (lost.empty()) return;

@@ -43,9 +43,9 @@ struct PieceKeys {
   };
   /// The stages that count a partition: the one that cut it, and all up to the last.
   std::vector<Counted> line;
-  /// The partition outputs that each barrier stage upstream took in, first to last; their own `gathered` is
+  /// The partition outputs that each barrier stage upstream took in, first to last; their own `barriers` is
   /// empty.
-  std::vector<PieceKeys> gathered;
+  std::vector<PieceKeys> barriers;
 };
 
 /// Returns the line about the end of `input`. Null: it was never read to its end.

@@ -174,7 +174,7 @@ class Planner {
     Add({node, End::kGives}, std::move(segment));
   }
 
-  using Part = std::pair<int, End>;  // a node, or the end of a Gather stage where it takes records in
+  using Part = std::pair<int, End>;  // a node, or the end of a Barrier stage where it takes records in
 
   int Add(Part part, PlannedSegment segment) {
     const int position = static_cast<int>(plan_.segments.size());
@@ -206,7 +206,7 @@ class Planner {
 
   bool IsJob(int node) const { return At(node).spec->type->is_job(); }
   bool IsReader(int node) const { return At(node).spec->type->is_reader(); }
-  bool IsGather(int node) const { return At(node).spec->type->is_gather(); }
+  bool IsBarrier(int node) const { return At(node).spec->type->is_barrier(); }
 
   /// True for the stage that --force names and all that is made from it.
   bool Forced(int node) const { return !selection_.force.empty() && MadeFrom(node, selection_.force); }
@@ -225,7 +225,7 @@ class Planner {
       const int input = At(at).input;
       if (input < 0 || At(at).spec->type->is_source()) return {};
       if (MakesArtifact(input)) return Demand(input);
-      if (IsGather(at)) {
+      if (IsBarrier(at)) {
         ASSIGN_OR_RETURN(const bool taken_in, Stands({at, End::kTakesIn}));
         if (!reads || taken_in) return {};
       }
@@ -327,9 +327,9 @@ class Planner {
         return {};
       }
       if (input < 0 || MakesArtifact(input)) return {};  // a Job that reads no records
-      if (IsGather(at) && !(segment.takes_in && at == segment.node)) {
+      if (IsBarrier(at) && !(segment.takes_in && at == segment.node)) {
         if (complete) return {};
-        ASSIGN_OR_RETURN(segment.gather, SegmentFor({at, End::kTakesIn}));
+        ASSIGN_OR_RETURN(segment.barrier, SegmentFor({at, End::kTakesIn}));
         return {};
       }
       ASSIGN_OR_RETURN(const bool origin, IsOrigin(input, complete));
@@ -403,7 +403,7 @@ class Planner {
       if (segment >= 0) segment = place[static_cast<std::size_t>(segment)];
     };
     for (PlannedSegment& segment : ordered) {
-      move(segment.origin), move(segment.gather);
+      move(segment.origin), move(segment.barrier);
       for (PlannedSegment::Taken& taken : segment.taken) move(taken.segment);
     }
     plan_.segments = std::move(ordered);
@@ -479,7 +479,7 @@ bool Plan::nothing_to_do() const {
 
 std::vector<int> NeedsOf(const PlannedSegment& segment) {
   std::vector<int> needs;
-  for (const int need : {segment.origin, segment.gather})
+  for (const int need : {segment.origin, segment.barrier})
     if (need >= 0) needs.push_back(need);
   for (const PlannedSegment::Taken& taken : segment.taken)
     if (taken.segment >= 0) needs.push_back(taken.segment);

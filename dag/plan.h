@@ -113,8 +113,8 @@ struct PlannedSegment {
   std::vector<int> chain;  // from the Source, or the first reader of partition files, to `node`
   int origin = -1;         // upstream: the segment whose partition files it reads; -1: none
   int files = -1;          // the node that gives its files; -1: it reads none
-  int gather = -1;  // the segment that takes records into the barrier stage at the front of the chain; -1:
-                    // none, or all partition outputs exist
+  int barrier = -1;  // the segment that takes records into the barrier stage at the front of the chain; -1:
+                     // none, or all partition outputs exist
   std::vector<Taken> taken;
   bool publishes = false;  // makes an artifact at `place`, a Sink's or a Job's; else partition outputs
   bool job = false;        // `chain` is one Job
@@ -161,7 +161,7 @@ inline constexpr std::string_view kWorkPlace = "work:";
 /// location has the recipe.
 std::string PlaceOfStage(const StageSpec& spec);
 
-/// Returns every planned segment that `segment` needs first: `origin`, `gather`, and the makers in `taken`.
+/// Returns every planned segment that `segment` needs first: `origin`, `barrier`, and the makers in `taken`.
 std::vector<int> NeedsOf(const PlannedSegment& segment);
 
 /// `graph` outlives the plan.

@@ -207,7 +207,7 @@ class Preparer {
     track.scope.options = &options_;
     for (const InputPieces& input : planned.pieces.inputs()) track.inputs.emplace_back().pieces = input;
     if (planned.origin >= 0) Connect(track, TrackOf(planned.origin));
-    if (planned.gather >= 0) track.gather = &TrackOf(planned.gather);
+    if (planned.barrier >= 0) track.barrier = &TrackOf(planned.barrier);
     for (const PlannedSegment::Taken& taken : planned.taken)
       if (taken.segment >= 0) track.makers.push_back(&TrackOf(taken.segment));
     ASSIGN_OR_RETURN(track.scope.directory, environment_.work_store("artifacts/" + planned.directory));
@@ -250,12 +250,12 @@ class Preparer {
     return NodeAt(graph_, origin).spec->name == stage;
   }
 
-  /// How much text a partition holds by the configuration of the Source or Gather stage that it began with.
+  /// How much text a partition holds by the configuration of the Source or Barrier stage that it began with.
   std::uint64_t PartitionBytes(const PlannedSegment& planned) const {
     std::int64_t bytes = 64 << 20;
     for (const int node : graph_.Lineage(planned.node)) {
       const StageSpec& spec = *NodeAt(graph_, node).spec;
-      const bool gives = spec.type->is_gather() && !(planned.takes_in && node == planned.node);
+      const bool gives = spec.type->is_barrier() && !(planned.takes_in && node == planned.node);
       if (!spec.type->is_source() && !gives) continue;
       bytes = spec.config["partition"].AsInt(bytes);
       if (gives) bytes = std::min(bytes, spec.config["bytes"].AsInt(bytes));  // all that it gives

@@ -348,21 +348,21 @@ Status RunStreamUnit(const SegmentScope& scope, Arena& arena, const SourceFile& 
   return Drain(scope, arena, *source, number, pieces, running, events, unchanged, &verdict, std::move(stop));
 }
 
-Status RunGatherUnit(const SegmentScope& scope, Arena& arena, Store& pieces_directory,
-                     std::vector<Piece> pieces, const InputPieces& made, const UnitEvents& events,
-                     std::stop_token stop) {
+Status RunBarrierUnit(const SegmentScope& scope, Arena& arena, Store& pieces_directory,
+                      std::vector<Piece> pieces, const InputPieces& made, const UnitEvents& events,
+                      std::stop_token stop) {
   const ChildOwner owner(StreamUnitOf(scope, 0));
   std::uint64_t bytes = 0;
   for (const Piece& piece : pieces) bytes += BytesOf(piece.output.objects);
   const auto running = std::make_shared<RunningUnit>(StreamUnitOf(scope, 0), scope.assembly.stages, bytes);
   const Standing standing(made);
-  GatherRequest request;
+  BarrierRequest request;
   request.artifact = &pieces_directory;
   request.pieces = std::move(pieces);
   request.wanted = [&standing](std::uint32_t partition) { return standing.Lacks(partition); };
   request.batch_bytes = scope.options->batch_bytes;
   request.stop = stop;
-  ASSIGN_OR_RETURN(const std::unique_ptr<Source> source, scope.assembly.gather->Open(std::move(request)));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Source> source, scope.assembly.barrier->Open(std::move(request)));
   // Its Source tells nobody how far it is.
   const auto read_all = [&running, bytes] {
     running->input_read.store(bytes, std::memory_order_relaxed);

@@ -64,9 +64,9 @@ Status RunStreamUnit(const SegmentScope& scope, Arena& arena, const SourceFile& 
 
 /// Does the same with the output of the barrier stage at the front of the chain, which reads `pieces` in
 /// `pieces_directory`. If one of them is damaged: DamagedPiece(status) names it.
-Status RunGatherUnit(const SegmentScope& scope, Arena& arena, Store& pieces_directory,
-                     std::vector<Piece> pieces, const InputPieces& standing, const UnitEvents& events,
-                     std::stop_token stop);
+Status RunBarrierUnit(const SegmentScope& scope, Arena& arena, Store& pieces_directory,
+                      std::vector<Piece> pieces, const InputPieces& standing, const UnitEvents& events,
+                      std::stop_token stop);
 
 /// Makes one partition from the upstream partition `origin` in `origin_directory`, which should have the
 /// columns `origin_schema`. If `origin` is damaged: DamagedPiece(status) names it.

@@ -29,7 +29,7 @@ struct Track {
 
   const PlannedSegment* planned = nullptr;
   Track* origin = nullptr;      // upstream: it reads this segment's partitions; null: none
-  Track* gather = nullptr;      // its barrier stage reads these partition outputs; null: none
+  Track* barrier = nullptr;     // its barrier stage reads these partition outputs; null: none
   std::vector<Track*> makers;   // they make the artifacts that it reads
   std::vector<Track*> readers;  // they read its partitions
   Phase phase = Phase::kDone;

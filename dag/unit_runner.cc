@@ -72,15 +72,15 @@ Status UnitRunner::Stream(Track& track, std::uint32_t number) {
     track.SetEnd(number, end);
     run_.Wake();
   };
-  const bool takes_whole = track.gather == nullptr && track.scope.assembly.gather != nullptr;
-  Status judged = track.gather != nullptr ? JudgeWhole(*track.gather) : Status();
+  const bool takes_whole = track.barrier == nullptr && track.scope.assembly.barrier != nullptr;
+  Status judged = track.barrier != nullptr ? JudgeWhole(*track.barrier) : Status();
   for (const Track* maker : track.makers)
     if (judged.ok() && takes_whole && !maker->planned->publishes) judged = JudgeWhole(*maker);
-  Status outcome = !judged.ok()              ? std::move(judged)
-                   : track.gather != nullptr ? ReadGathered(track, standing, events)
-                   : takes_whole             ? ReadTaken(track, standing, events)
-                                             : ReadFile(track, number, standing, events);
-  const bool reads_file = track.gather == nullptr && !takes_whole && track.planned->files >= 0;
+  Status outcome = !judged.ok()               ? std::move(judged)
+                   : track.barrier != nullptr ? ReadBarrier(track, standing, events)
+                   : takes_whole              ? ReadTaken(track, standing, events)
+                                              : ReadFile(track, number, standing, events);
+  const bool reads_file = track.barrier == nullptr && !takes_whole && track.planned->files >= 0;
   if (!outcome.ok() && reads_file) outcome = ReadAnew(track, number, std::move(outcome));
   const Lock lock(run_.mutex);
   Track::Input& input = track.inputs[number];
@@ -138,18 +138,18 @@ void UnitRunner::VoidInput(Track& track, std::uint32_t number, std::string_view 
   }
 }
 
-Status UnitRunner::ReadGathered(Track& track, const InputPieces& standing, const UnitEvents& events) {
-  Track& gather = *track.gather;
+Status UnitRunner::ReadBarrier(Track& track, const InputPieces& standing, const UnitEvents& events) {
+  Track& barrier = *track.barrier;
   std::vector<Piece> pieces;
   std::set<PartitionId> remade;
   {
     const Lock lock(run_.mutex);
-    pieces = gather.all_pieces();
-    remade = gather.remade;
+    pieces = barrier.all_pieces();
+    remade = barrier.remade;
   }
-  Status outcome = RunGatherUnit(track.scope, *run_.arena, *gather.scope.directory, std::move(pieces),
-                                 standing, events, run_.stop.get_token());
-  return MakeAgain(gather, remade, std::move(outcome));
+  Status outcome = RunBarrierUnit(track.scope, *run_.arena, *barrier.scope.directory, std::move(pieces),
+                                  standing, events, run_.stop.get_token());
+  return MakeAgain(barrier, remade, std::move(outcome));
 }
 
 Status UnitRunner::ReadTaken(Track& track, const InputPieces& standing, const UnitEvents& events) {
@@ -158,8 +158,8 @@ Status UnitRunner::ReadTaken(Track& track, const InputPieces& standing, const Un
     const Lock lock(run_.mutex);
     for (const Track* maker : track.makers) remade.push_back(maker->remade);
   }
-  Status outcome = RunGatherUnit(track.scope, *run_.arena, *track.scope.directory, {}, standing, events,
-                                 run_.stop.get_token());
+  Status outcome = RunBarrierUnit(track.scope, *run_.arena, *track.scope.directory, {}, standing, events,
+                                  run_.stop.get_token());
   const std::optional<PieceOf> piece = DamagedPieceOf(outcome);
   for (std::size_t at = 0; piece && at < track.makers.size(); ++at) {
     Track& maker = *track.makers[at];
@@ -288,7 +288,7 @@ Status UnitRunner::PlanShards(Track& track) {
   return {};
 }
 
-Status UnitRunner::Gather(Track& track, Publisher& publisher, std::size_t group) {
+Status UnitRunner::WriteShards(Track& track, Publisher& publisher, std::size_t group) {
   Status outcome = publisher.RunGroup(group, GroupMemory(run_.options), run_.stop.get_token());
   std::vector<Piece> pieces;
   bool last = false, current = false;

@@ -31,7 +31,7 @@ class UnitRunner {
   /// Checks the whole set of partition outputs, and makes the publisher if the segment publishes.
   Status PlanShards(Track& track);
   /// Writes one group of shards. `publisher` was the segment's publisher when the unit started.
-  Status Gather(Track& track, Publisher& publisher, std::size_t group);
+  Status WriteShards(Track& track, Publisher& publisher, std::size_t group);
   /// Copies the artifact from another location to the segment's own.
   Status Copy(Track& track);
 
@@ -43,7 +43,7 @@ class UnitRunner {
   /// Invalidates all partition outputs of input `number`, also those of earlier runs: their bytes are not
   /// trusted.
   void VoidInput(Track& track, std::uint32_t number, std::string_view why) REQUIRES(run_.mutex);
-  Status ReadGathered(Track& track, const InputPieces& standing, const UnitEvents& events);
+  Status ReadBarrier(Track& track, const InputPieces& standing, const UnitEvents& events);
   /// Reads the output of a barrier stage that takes all partition outputs of other segments.
   Status ReadTaken(Track& track, const InputPieces& standing, const UnitEvents& events);
 

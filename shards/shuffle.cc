@@ -148,7 +148,7 @@ Status ShufflePublication::Run(const std::vector<std::size_t>& group,
   for (const std::size_t shard : group)
     if (wanted(shard)) todo.push_back(shard);
 
-  // Where shards go to a bucket, one is on its way while the next is gathered.
+  // Where shards go to a bucket, one is on its way while the next is merged.
   using Written = std::pair<std::size_t, std::unique_ptr<ShardWriter>>;
   Closer<Written> closer(
       [&committed, &stop](Written written) -> Status {
@@ -156,13 +156,13 @@ Status ShufflePublication::Run(const std::vector<std::size_t>& group,
         return committed(written.first, output);
       },
       1);
-  std::unique_ptr<Gather> gather;
+  std::unique_ptr<SpillMerger> merger;
   for (std::size_t i = 0; i < todo.size(); ++i) {
     if (stop.stop_requested()) return Status(Code::kCancelled, "shuffle: stopped");
     const Shard& shard = shards_[todo[i]];
     const Place& place = places_[todo[i]];
-    if (!gather || places_[todo[i - 1]].split != place.split)
-      gather = std::make_unique<Gather>(artifact_, splits_[place.split], memory_bytes, counters_, stop);
+    if (!merger || places_[todo[i - 1]].split != place.split)
+      merger = std::make_unique<SpillMerger>(artifact_, splits_[place.split], memory_bytes, counters_, stop);
     // What is loaded for this shard may serve those that follow it without a gap.
     std::uint64_t until = place.range.end;
     for (std::size_t next = i + 1; next < todo.size(); ++next) {
@@ -172,7 +172,7 @@ Status ShufflePublication::Run(const std::vector<std::size_t>& group,
     }
     ASSIGN_OR_RETURN(std::unique_ptr<ShardWriter> writer,
                      ShardWriter::Create(out, {shard.object, shard.index}, rules_, condition));
-    RETURN_IF_ERROR(gather->Copy(place.range.begin, place.range.end, until,
+    RETURN_IF_ERROR(merger->Copy(place.range.begin, place.range.end, until,
                                  [&writer](std::string_view payload) { return writer->Append(payload); }));
     RETURN_IF_ERROR(closer.Add({todo[i], std::move(writer)}));
   }

@@ -6,8 +6,8 @@
 
 #include "records/piece.h"
 #include "records/publication.h"
-#include "shards/gather.h"
 #include "shards/shard_ranges.h"
+#include "shards/spill_merger.h"
 
 namespace pipeline {
 
@@ -34,7 +34,7 @@ class ShufflePublication : public Publication {
   Result<Sidecars> Describe(const std::vector<ShardOutput>& outputs) const override;
 
   /// The cost of all calls of Run so far, and of reading the spill indexes.
-  const GatherCounters& counters() const { return counters_; }
+  const MergeCounters& counters() const { return counters_; }
 
  private:
   struct Place {  // position of a shard
@@ -53,7 +53,7 @@ class ShufflePublication : public Publication {
   std::vector<Shard> shards_;
   std::vector<Place> places_;            // parallel
   std::vector<std::uint64_t> left_out_;  // rows in no shard, by split
-  mutable GatherCounters counters_;      // atomics
+  mutable MergeCounters counters_;       // atomics
 };
 
 }  // namespace pipeline

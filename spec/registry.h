@@ -12,8 +12,8 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "records/barrier_stage.h"
 #include "records/counts.h"
-#include "records/gather_stage.h"
 #include "records/job_stage.h"
 #include "records/piece.h"
 #include "records/reader_stage.h"
@@ -117,7 +117,7 @@ using SourceFactory = std::function<Result<std::unique_ptr<SourceStage>>(const S
 using TransformFactory = std::function<Result<std::unique_ptr<Transform>>(const StageContext&)>;
 using ReaderFactory = std::function<Result<std::unique_ptr<ReaderStage>>(const StageContext&)>;
 using SinkFactory = std::function<Result<std::unique_ptr<SinkStage>>(const StageContext&)>;
-using GatherFactory = std::function<Result<std::unique_ptr<GatherStage>>(const StageContext&)>;
+using BarrierFactory = std::function<Result<std::unique_ptr<BarrierStage>>(const StageContext&)>;
 using JobFactory = std::function<Result<std::unique_ptr<JobStage>>(const StageContext&)>;
 
 /// Names of a stage's published objects, relative to the location of its artifact. `splits` are those of
@@ -198,13 +198,13 @@ struct StageType {
   /// The files that a stage without records gives. No unit makes them.
   std::function<Result<std::vector<LocalInput>>(const Json& config)> local_inputs = {};
 
-  std::variant<SourceFactory, TransformFactory, ReaderFactory, SinkFactory, GatherFactory, JobFactory> make;
+  std::variant<SourceFactory, TransformFactory, ReaderFactory, SinkFactory, BarrierFactory, JobFactory> make;
 
   bool is_source() const { return std::holds_alternative<SourceFactory>(make); }
   bool is_transform() const { return std::holds_alternative<TransformFactory>(make); }
   bool is_reader() const { return std::holds_alternative<ReaderFactory>(make); }
   bool is_sink() const { return std::holds_alternative<SinkFactory>(make); }
-  bool is_gather() const { return std::holds_alternative<GatherFactory>(make); }
+  bool is_barrier() const { return std::holds_alternative<BarrierFactory>(make); }
   bool is_job() const { return std::holds_alternative<JobFactory>(make); }
 };
 

@@ -47,9 +47,9 @@ class CountedFile : public ByteFile {
 
 /// Gives at least kEnoughBytes at once, as long as there are so many: what is read goes from thread to
 /// thread, and that takes longer than reading a small member.
-class Gathered : public ByteReader {
+class WholeReads : public ByteReader {
  public:
-  explicit Gathered(std::unique_ptr<ByteReader> input) : input_(std::move(input)) {}
+  explicit WholeReads(std::unique_ptr<ByteReader> input) : input_(std::move(input)) {}
   Result<std::size_t> Read(std::span<char> out) override {
     std::size_t bytes = 0;
     while (end_.ok() && *end_ > 0 && bytes < std::min(out.size(), kEnoughBytes)) {
@@ -192,7 +192,7 @@ Result<std::unique_ptr<ByteReader>> DecodedInput::Read(std::uint64_t raw_offset,
   auto text = std::make_unique<ArchiveText>(
       std::move(archive), archive_rules_,
       [read = bytes_read_] { return read->load(std::memory_order_relaxed); }, file_->size(), members_);
-  return std::unique_ptr<ByteReader>(std::make_unique<Judged>(std::make_unique<Gathered>(std::move(text))));
+  return std::unique_ptr<ByteReader>(std::make_unique<Judged>(std::make_unique<WholeReads>(std::move(text))));
 }
 
 Result<std::unique_ptr<ByteReader>> DecodedInput::ReadBytes(std::uint64_t raw_offset,

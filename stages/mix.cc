@@ -54,7 +54,7 @@ Result<MixRules> RulesOf(const Json& config) {
   return rules;
 }
 
-class Mix final : public GatherStage {
+class Mix final : public BarrierStage {
  public:
   Mix(MixRules rules, Schema schema, std::vector<Corpus> corpora)
       : rules_(std::move(rules)), schema_(std::move(schema)), corpora_(std::move(corpora)) {}
@@ -63,7 +63,7 @@ class Mix final : public GatherStage {
     return Status(Code::kInternal, "mix takes no records in: it reads corpora that stand [this is a bug]");
   }
   std::uint64_t partition_memory(std::uint64_t) const override { return 0; }
-  Result<std::unique_ptr<Source>> Open(GatherRequest request) const override {
+  Result<std::unique_ptr<Source>> Open(BarrierRequest request) const override {
     if (corpora_.size() != rules_.weights.size())
       return Status(Code::kUnavailable, "mix: its corpora are not there any more; run again");
     return OpenMix(rules_, corpora_, format_, schema_, std::move(request));
@@ -97,7 +97,7 @@ Status CheckCorpora(const Json& config, std::size_t corpora) {
                 StrCat("weights: ", weights, " numbers for ", corpora, " corpora; give one for each"));
 }
 
-Result<std::unique_ptr<GatherStage>> Make(const StageContext& context) {
+Result<std::unique_ptr<BarrierStage>> Make(const StageContext& context) {
   ASSIGN_OR_RETURN(MixRules rules, RulesOf(context.config));
   std::vector<Corpus> corpora;
   for (std::size_t number = 0;; ++number) {
@@ -105,7 +105,7 @@ Result<std::unique_ptr<GatherStage>> Make(const StageContext& context) {
     if (found == context.artifacts.end()) break;
     corpora.push_back({found->second.uri, found->second.directory, found->second.pieces});
   }
-  return std::unique_ptr<GatherStage>(
+  return std::unique_ptr<BarrierStage>(
       std::make_unique<Mix>(std::move(rules), context.schema, std::move(corpora)));
 }
 
@@ -145,7 +145,7 @@ StageType MixType() {
   };
   type.reasons = {Tally("left_out", "Records of the corpora that were not taken."),
                   Tally("copies", "Records that come once more.")};
-  type.make = GatherFactory(Make);
+  type.make = BarrierFactory(Make);
   return type;
 }
 

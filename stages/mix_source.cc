@@ -7,7 +7,7 @@
 
 #include "base/digest.h"
 #include "base/str.h"
-#include "stages/gathered_source.h"
+#include "stages/barrier_source.h"
 
 namespace pipeline {
 
@@ -220,11 +220,11 @@ Result<std::vector<double>> MixRates(const MixRules& rules, const std::vector<Co
 
 Result<std::unique_ptr<Source>> OpenMix(const MixRules& rules, const std::vector<Corpus>& corpora,
                                         const IntermediateFormat& format, const Schema& schema,
-                                        GatherRequest request) {
+                                        BarrierRequest request) {
   const Reading reading{format, schema, request.stop};
   ASSIGN_OR_RETURN(const std::vector<std::uint64_t> sizes, SizesOf(rules, corpora, reading));
   ASSIGN_OR_RETURN(std::vector<double> rates, MixRates(rules, corpora, sizes));
-  return std::unique_ptr<Source>(std::make_unique<GatheredSource>(
+  return std::unique_ptr<Source>(std::make_unique<BarrierSource>(
       std::make_unique<MixStream>(rules, corpora, std::move(rates), format, schema, request.stop),
       rules.partition_bytes, std::move(request.wanted), request.batch_bytes));
 }

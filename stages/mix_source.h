@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "records/gather_stage.h"
+#include "records/barrier_stage.h"
 #include "records/intermediate.h"
 #include "records/schema.h"
 #include "records/source.h"
@@ -40,6 +40,6 @@ Result<std::vector<double>> MixRates(const MixRules& rules, const std::vector<Co
 /// often as its rate says. `request` has no partition outputs. `format` outlives the Source.
 Result<std::unique_ptr<Source>> OpenMix(const MixRules& rules, const std::vector<Corpus>& corpora,
                                         const IntermediateFormat& format, const Schema& schema,
-                                        GatherRequest request);
+                                        BarrierRequest request);
 
 }  // namespace pipeline

@@ -34,7 +34,7 @@ Result<SampleRules> RulesOf(const Json& config, const Schema& schema) {
   return rules;
 }
 
-class Sample final : public GatherStage {
+class Sample final : public BarrierStage {
  public:
   Sample(SampleRules rules, Schema schema, std::unique_ptr<SinkStage> pieces)
       : rules_(rules), schema_(std::move(schema)), pieces_(std::move(pieces)) {}
@@ -46,7 +46,7 @@ class Sample final : public GatherStage {
   std::uint64_t partition_memory(std::uint64_t text_bytes) const override {
     return SampleSinkMemory(rules_, text_bytes) + pieces_->partition_memory(text_bytes);
   }
-  Result<std::unique_ptr<Source>> Open(GatherRequest request) const override {
+  Result<std::unique_ptr<Source>> Open(BarrierRequest request) const override {
     return OpenSample(rules_, format_, schema_, std::move(request));
   }
 
@@ -82,10 +82,10 @@ StageType SampleType() {
   type.check = Check;
   type.reasons = {Tally("sampled_out", "Records that were not drawn."),
                   Tally("other_split", "Records of other splits.")};
-  type.make = GatherFactory([](const StageContext& context) -> Result<std::unique_ptr<GatherStage>> {
+  type.make = BarrierFactory([](const StageContext& context) -> Result<std::unique_ptr<BarrierStage>> {
     ASSIGN_OR_RETURN(const SampleRules rules, RulesOf(context.config, context.schema));
     ASSIGN_OR_RETURN(std::unique_ptr<SinkStage> pieces, PartitionFileFormat().NewSink(context.schema));
-    return std::unique_ptr<GatherStage>(std::make_unique<Sample>(rules, context.schema, std::move(pieces)));
+    return std::unique_ptr<BarrierStage>(std::make_unique<Sample>(rules, context.schema, std::move(pieces)));
   });
   return type;
 }

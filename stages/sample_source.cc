@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "stages/gathered_source.h"
+#include "stages/barrier_source.h"
 #include "stages/sample_order.h"
 
 namespace pipeline {
@@ -135,14 +135,14 @@ class SampleStream final : public RecordStream {
 }  // namespace
 
 Result<std::unique_ptr<Source>> OpenSample(const SampleRules& rules, const IntermediateFormat& format,
-                                           const Schema& schema, GatherRequest request) {
+                                           const Schema& schema, BarrierRequest request) {
   Pieces pieces{format, schema, *request.artifact, std::move(request.pieces), request.stop};
   std::sort(pieces.pieces.begin(), pieces.pieces.end(),
             [](const Piece& a, const Piece& b) { return a.id < b.id; });
   ASSIGN_OR_RETURN(const std::optional<SamplePlace> end, FindEnd(pieces, rules));
-  return std::unique_ptr<Source>(std::make_unique<GatheredSource>(
-      std::make_unique<SampleStream>(rules, std::move(pieces), end), rules.partition_bytes,
-      std::move(request.wanted), request.batch_bytes));
+  return std::unique_ptr<Source>(
+      std::make_unique<BarrierSource>(std::make_unique<SampleStream>(rules, std::move(pieces), end),
+                                      rules.partition_bytes, std::move(request.wanted), request.batch_bytes));
 }
 
 }  // namespace pipeline

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "records/gather_stage.h"
+#include "records/barrier_stage.h"
 #include "records/intermediate.h"
 #include "records/schema.h"
 #include "records/source.h"
@@ -14,6 +14,6 @@ namespace pipeline {
 /// Reads the partition outputs up to three times, twice in this call. `format` and `request.artifact`
 /// outlive the Source.
 Result<std::unique_ptr<Source>> OpenSample(const SampleRules& rules, const IntermediateFormat& format,
-                                           const Schema& schema, GatherRequest request);
+                                           const Schema& schema, BarrierRequest request);
 
 }  // namespace pipeline

@@ -122,7 +122,7 @@ Lines WorkOff(ToyPlace& place, const std::string& stages) {
   return all;
 }
 
-TEST(ShareTest, JobsAndGatherStagesAreUnitsLikeOthers) {
+TEST(ShareTest, JobsAndBarrierStagesAreUnitsLikeOthers) {
   const std::string stages =
       "  some: { type: pick, input: docs, count: 10 }\n  model: { type: learn, input: some }\n"
       "  marked: { type: mark, input: docs, model: model }\n"

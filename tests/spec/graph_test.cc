@@ -92,7 +92,7 @@ TEST(GraphTest, FlowsThatDoNotFitAreExplained) {
 }
 
 /// Takes the records of several stages.
-const StageType& GatherType() {
+const StageType& BarrierType() {
   static const Port port = {.name = "corpora", .takes = Flow::kRecords, .many = true};
   static const StageType type = [] {
     StageType made;
@@ -108,18 +108,18 @@ const StageType& GatherType() {
   return type;
 }
 
-StageSpec GatherOf(const std::vector<std::string>& stages) {
+StageSpec BarrierOf(const std::vector<std::string>& stages) {
   StageSpec spec;
   spec.name = "all";
-  spec.type = &GatherType();
+  spec.type = &BarrierType();
   spec.config = Json(Json::Object{});
-  for (const std::string& stage : stages) spec.ports.push_back({GatherType().ports.data(), stage, {}});
+  for (const std::string& stage : stages) spec.ports.push_back({BarrierType().ports.data(), stage, {}});
   return spec;
 }
 
 TEST(GraphTest, RecordsOfSeveralStagesAreNumberedAndGiveTheirColumns) {
   const std::vector<StageSpec> stages = {Stage("a", "fetch"), Stage("b", "lines", "a"),
-                                         Stage("c", "lines", "a"), GatherOf({"c", "b"}),
+                                         Stage("c", "lines", "a"), BarrierOf({"c", "b"}),
                                          Stage("d", "map", "all")};
   std::vector<Mistake> mistakes;
   const Graph graph = Graph::Build(stages, mistakes, &FakeRegistry());
@@ -134,12 +134,12 @@ TEST(GraphTest, RecordsOfSeveralStagesAreNumberedAndGiveTheirColumns) {
 }
 
 TEST(GraphTest, RecordsOfSeveralStagesMustBeAlike) {
-  EXPECT_EQ(MistakesOf({Stage("a", "fetch"), Stage("b", "lines", "a"), GatherOf({"b", "a"})}),
+  EXPECT_EQ(MistakesOf({Stage("a", "fetch"), Stage("b", "lines", "a"), BarrierOf({"b", "a"})}),
             (Lines{"stage 'all' (gather) takes records as its corpora, but 'a' (fetch) gives files"}));
-  EXPECT_EQ(MistakesOf({Stage("a", "fetch"), Stage("b", "lines", "a"), GatherOf({"b", "b", "b"})}),
+  EXPECT_EQ(MistakesOf({Stage("a", "fetch"), Stage("b", "lines", "a"), BarrierOf({"b", "b", "b"})}),
             (Lines{"stage 'all' (gather): 3 are too many"}));
   EXPECT_EQ(MistakesOf({Stage("a", "fetch"), Stage("b", "lines", "a"), Stage("c", "cut", "b"),
-                        GatherOf({"b", "c"})}),
+                        BarrierOf({"b", "c"})}),
             (Lines{"stage 'all' (gather) takes records with the same columns, splits and fields, but 'b' "
                    "(lines) gives "
                    "text; splits train and 'c' (cut) gives cuts, text; splits train"}));

@@ -67,7 +67,7 @@ Result<Mixture> Mix(
     const std::function<bool(std::uint32_t)>& wanted = [](std::uint32_t) { return true; },
     std::size_t batch_bytes = 1 << 10) {
   const PartitionFileFormat format;
-  GatherRequest request;
+  BarrierRequest request;
   request.wanted = wanted;
   request.batch_bytes = batch_bytes;
   ASSIGN_OR_RETURN(const std::unique_ptr<Source> source,

@@ -69,13 +69,13 @@ struct Settings {
   std::uint64_t partition = 1 << 20;
 };
 
-std::unique_ptr<GatherStage> MakeSample(const Settings& settings) {
+std::unique_ptr<BarrierStage> MakeSample(const Settings& settings) {
   Json config;
   if (!settings.split.empty()) config["split"] = settings.split;
   config["bytes"] = static_cast<std::int64_t>(settings.bytes);
   config["seed"] = static_cast<std::int64_t>(settings.seed);
   config["partition"] = static_cast<std::int64_t>(settings.partition);
-  auto made = std::get<GatherFactory>(SampleType().make)({"pick", config, kSchema});
+  auto made = std::get<BarrierFactory>(SampleType().make)({"pick", config, kSchema});
   EXPECT_TRUE(made.ok()) << made.status().message();
   return made.ok() ? std::move(made).value() : nullptr;
 }
@@ -101,7 +101,7 @@ Records ByDefinition(const Records& corpus, const Settings& settings) {
 }
 
 /// First half: writes the pieces of `corpus`, in batches of so many records.
-std::vector<Piece> WritePieces(const GatherStage& sample, Store& store, const Records& corpus,
+std::vector<Piece> WritePieces(const BarrierStage& sample, Store& store, const Records& corpus,
                                std::size_t batch_records = 7) {
   std::vector<Piece> pieces;
   for (std::size_t first = 0; first < corpus.size();) {
@@ -143,10 +143,10 @@ struct ReadBack {
 };
 
 Result<ReadBack> Read(
-    const GatherStage& sample, Store& store, const std::vector<Piece>& pieces, std::size_t batch_bytes = 300,
+    const BarrierStage& sample, Store& store, const std::vector<Piece>& pieces, std::size_t batch_bytes = 300,
     std::function<bool(std::uint32_t)> wanted = [](std::uint32_t) { return true; },
     std::stop_token stop = {}) {
-  GatherRequest request{&store, pieces, wanted, batch_bytes, stop};
+  BarrierRequest request{&store, pieces, wanted, batch_bytes, stop};
   ASSIGN_OR_RETURN(const std::unique_ptr<Source> source, sample.Open(std::move(request)));
   ReadBack read;
   Batch batch;
@@ -382,7 +382,7 @@ TEST(SampleTest, AnotherSeedThanTheShufflesIsNoMatter) {
 
 TEST(SampleTypeTest, MistakesAreFoundBeforeARun) {
   const StageType type = SampleType();
-  EXPECT_TRUE(type.is_gather());
+  EXPECT_TRUE(type.is_barrier());
   Json config;
   config["bytes"] = std::int64_t{1000};
   config["seed"] = std::int64_t{0};

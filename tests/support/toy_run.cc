@@ -84,7 +84,7 @@ ToyOutcome ToyPlace::Run(std::string_view stages, const Selection& selection, in
   Notes notes;
   auto place = Workplace::Open(dir_ / "work", Workplace::Access::kWrite, notes);
   EXPECT_TRUE(place.ok()) << place.status().message();
-  const auto facts = (*place)->Gather(graph, {});
+  const auto facts = (*place)->TakeSnapshot(graph, {});
   EXPECT_TRUE(facts.ok()) << facts.status().message();
   const Result<Plan> plan = MakePlan(graph, *facts, selection);
   EXPECT_TRUE(plan.ok()) << plan.status().message();

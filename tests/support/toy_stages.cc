@@ -161,7 +161,7 @@ class PickSource final : public Source {
   std::size_t next_ = 0;
 };
 
-class Pick final : public GatherStage {
+class Pick final : public BarrierStage {
  public:
   explicit Pick(const Json& config)
       : count_(static_cast<std::size_t>(config["count"].AsInt())),
@@ -170,7 +170,7 @@ class Pick final : public GatherStage {
     return std::unique_ptr<Sink>(std::make_unique<PickSink>(artifact, id));
   }
   std::uint64_t partition_memory(std::uint64_t text_bytes) const override { return text_bytes; }
-  Result<std::unique_ptr<Source>> Open(GatherRequest request) const override {
+  Result<std::unique_ptr<Source>> Open(BarrierRequest request) const override {
     std::vector<std::string> lines;
     for (const Piece& piece : request.pieces) {
       const std::string name = PieceName(piece.id, ".pick");
@@ -249,8 +249,8 @@ StageType PickType() {
   type.keys = {{"count", ValueType::kInteger, "", Effect::kBytes, "How many."},
                {"per", ValueType::kInteger, "3", Effect::kBytes, "How many in a partition."}};
   type.reads = {"text"};
-  type.make = GatherFactory([](const StageContext& context) -> Result<std::unique_ptr<GatherStage>> {
-    return std::unique_ptr<GatherStage>(std::make_unique<Pick>(context.config));
+  type.make = BarrierFactory([](const StageContext& context) -> Result<std::unique_ptr<BarrierStage>> {
+    return std::unique_ptr<BarrierStage>(std::make_unique<Pick>(context.config));
   });
   return type;
 }

@@ -1,4 +1,4 @@
-// Stages that run, each the smallest of its kind: for tests of what the executor does with a Job, a Gather
+// Stages that run, each the smallest of its kind: for tests of what the executor does with a Job, a Barrier
 // stage and ports. The others of their pipelines are the real ones.
 #pragma once
 
@@ -22,7 +22,7 @@ struct ToyHand {
 ///     line is the salt; its facts have the number of records;
 ///   look (Job, takes an artifact): writes down what objects its input has;
 ///   mark (Transform; port model, a file too): puts the model's first line in front of each record;
-///   pick (Gather; keys count, per): the `count` first records by text, `per` of them in a partition;
+///   pick (Barrier; keys count, per): the `count` first records by text, `per` of them in a partition;
 ///   shelve (Sink; port model, inherited): write_tfds, and no factory without a model.
 Registry ToyRegistry(ToyHand& hand);
 

@@ -1,4 +1,4 @@
-#include "dag/gather_facts.h"
+#include "dag/collect_snapshot.h"
 
 #include <algorithm>
 #include <map>
@@ -221,8 +221,8 @@ LastLogged LastOf(const RunLog& log, const std::string& stage) {
 
 }  // namespace
 
-Result<Facts> GatherFacts(const Graph& graph, const Environment& environment, const HashFile& hash,
-                          const FindFiles& find) {
+Result<Facts> CollectSnapshot(const Graph& graph, const Environment& environment, const HashFile& hash,
+                              const FindFiles& find) {
   Facts facts;
   for (int number = 0; number < static_cast<int>(graph.nodes().size()); ++number) {
     const Node& node = graph.nodes()[static_cast<std::size_t>(number)];
@@ -236,7 +236,7 @@ Result<Facts> GatherFacts(const Graph& graph, const Environment& environment, co
     ASSIGN_OR_RETURN(std::vector<Facts::TakenFile> taken, TakenBy(node, hash));
     if (!taken.empty()) facts.taken.emplace(spec.name, std::move(taken));
     LastLogged last = LastOf(*environment.log, spec.name);
-    if (last.segment == nullptr && spec.type->is_gather())
+    if (last.segment == nullptr && spec.type->is_barrier())
       last = LastOf(*environment.log, StrCat(spec.name, kTakesInSuffix));
     if (last.segment != nullptr) {
       ASSIGN_OR_RETURN(const Json json, Json::Parse(last.segment->lineage));

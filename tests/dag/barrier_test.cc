@@ -21,7 +21,7 @@ void Flip(const std::string& path) {
   WriteFile(path, bytes);
 }
 
-TEST(GatherTest, GivesPartitionsOfItsOwnOfWhatAllInputsHold) {
+TEST(BarrierTest, GivesPartitionsOfItsOwnOfWhatAllInputsHold) {
   ToyPlace place;
   const ToyOutcome first = place.Ok(kPick + kText);
   EXPECT_GT(first.Count("done some.in/000"), 5);
@@ -37,13 +37,13 @@ TEST(GatherTest, GivesPartitionsOfItsOwnOfWhatAllInputsHold) {
   EXPECT_EQ(place.Ok(kPick + kText).units, Lines{});
 }
 
-TEST(GatherTest, AnotherKeyBehindItTakesNothingInAgain) {
+TEST(BarrierTest, AnotherKeyBehindItTakesNothingInAgain) {
   ToyPlace place;
   place.Ok(kPick + kText);
   const Lines before = place.Files("out");
   std::filesystem::remove_all(place.path("out"));
-  const ToyOutcome gathered = place.Ok(kPick + kText);
-  EXPECT_EQ(gathered.Count("done text/0"), 0) << "its pieces stand";
+  const ToyOutcome barriers = place.Ok(kPick + kText);
+  EXPECT_EQ(barriers.Count("done text/0"), 0) << "its pieces stand";
   EXPECT_EQ(place.Files("out"), before);
   const std::string text =
       "  text: { type: write_tfds, input: some, name: toy, version: 2.0.0, shuffle: none, out: \"${out}\" "
@@ -53,7 +53,7 @@ TEST(GatherTest, AnotherKeyBehindItTakesNothingInAgain) {
   EXPECT_EQ(other.Count("done text/0000-"), 4);
 }
 
-TEST(GatherTest, ItsPiecesMayBeGoneWhenNobodyWantsThem) {
+TEST(BarrierTest, ItsPiecesMayBeGoneWhenNobodyWantsThem) {
   ToyPlace place;
   place.Ok(kPick + kText);
   const Lines before = place.Files("out");
@@ -63,7 +63,7 @@ TEST(GatherTest, ItsPiecesMayBeGoneWhenNobodyWantsThem) {
   EXPECT_EQ(place.Files("out"), before) << "the counts of what it took in are in the log";
 }
 
-TEST(GatherTest, ADamagedPieceIsTakenInAgain) {
+TEST(BarrierTest, ADamagedPieceIsTakenInAgain) {
   ToyPlace place;
   Selection until;
   place.Ok(kPick + kText);
@@ -78,7 +78,7 @@ TEST(GatherTest, ADamagedPieceIsTakenInAgain) {
   EXPECT_EQ(place.Files("out"), before);
 }
 
-TEST(GatherTest, WhatIsReadTwiceIsMaterialisedBehindIt) {
+TEST(BarrierTest, WhatIsReadTwiceIsMaterialisedBehindIt) {
   ToyPlace place;
   const std::string learn = "  model: { type: learn, input: some }\n";
   const ToyOutcome outcome = place.Ok(kPick + kText + learn);
@@ -88,7 +88,7 @@ TEST(GatherTest, WhatIsReadTwiceIsMaterialisedBehindIt) {
   EXPECT_EQ(place.Ok(kPick + kText + learn).units, Lines{});
 }
 
-TEST(GatherTest, ItTakesInBesideAnotherReaderOfTheSameRecords) {
+TEST(BarrierTest, ItTakesInBesideAnotherReaderOfTheSameRecords) {
   ToyPlace place;
   const std::string all = "  all: { type: write_tfds, input: docs, name: all, out: \"${out}\" }\n";
   const ToyOutcome outcome = place.Ok(kPick + kText + all);
@@ -98,7 +98,7 @@ TEST(GatherTest, ItTakesInBesideAnotherReaderOfTheSameRecords) {
   EXPECT_EQ(place.Ok(kPick + kText + all).units, Lines{});
 }
 
-TEST(GatherTest, OneAfterTheOther) {
+TEST(BarrierTest, OneAfterTheOther) {
   ToyPlace place;
   const std::string fewer = "  fewer: { type: pick, input: some, count: 4, per: 2 }\n";
   const std::string text = "  text: { type: write_tfds, input: fewer, name: toy, out: \"${out}\" }\n";

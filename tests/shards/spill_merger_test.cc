@@ -1,4 +1,4 @@
-#include "shards/gather.h"
+#include "shards/spill_merger.h"
 
 #include <gtest/gtest.h>
 
@@ -67,11 +67,11 @@ void Fill(std::vector<Row> rows, std::uint32_t parts, Spills& spills) {
 std::vector<std::string> CopyAll(Spills& spills, std::uint64_t memory,
                                  const std::vector<std::pair<std::uint64_t, std::uint64_t>>& ranges,
                                  std::uint64_t until) {
-  GatherCounters counters;
-  Gather gather(spills.store, spills.split, memory, counters, {});
+  MergeCounters counters;
+  SpillMerger merger(spills.store, spills.split, memory, counters, {});
   std::vector<std::string> payloads;
   for (const auto& [begin, end] : ranges) {
-    const Status status = gather.Copy(begin, end, std::max(end, until), [&](std::string_view payload) {
+    const Status status = merger.Copy(begin, end, std::max(end, until), [&](std::string_view payload) {
       payloads.emplace_back(payload);
       return Status();
     });
@@ -91,7 +91,7 @@ std::vector<Row> RowsOf(std::size_t count, std::uint32_t parts, const std::vecto
 
 constexpr std::uint64_t kMemories[] = {0, 100, 500, 2000, 5000, 20'000, 1 << 20};
 
-TEST(GatherTest, EqualHashesComeByOriginAcrossFramesAndWindows) {
+TEST(SpillMergerTest, EqualHashesComeByOriginAcrossFramesAndWindows) {
   const std::vector<std::uint64_t> hashes = {
       0, 1, 2, 3, 1ull << 20, (1ull << 52) - 1, 1ull << 52, UINT64_MAX - 1, UINT64_MAX};
   Spills spills;
@@ -100,7 +100,7 @@ TEST(GatherTest, EqualHashesComeByOriginAcrossFramesAndWindows) {
     EXPECT_EQ(CopyAll(spills, memory, {{0, 600}}, 600), spills.order) << memory;
 }
 
-TEST(GatherTest, AllInOneNarrowRange) {
+TEST(SpillMergerTest, AllInOneNarrowRange) {
   std::vector<std::uint64_t> hashes;
   for (std::uint64_t i = 0; i < 300; ++i) hashes.push_back((77ull << 52) + 123456789 + i * i);
   Spills spills;
@@ -109,7 +109,7 @@ TEST(GatherTest, AllInOneNarrowRange) {
     EXPECT_EQ(CopyAll(spills, memory, {{0, 600}}, 600), spills.order) << memory;
 }
 
-TEST(GatherTest, RangesMaySkipAndNeedNotKnowHowFarTheyGo) {
+TEST(SpillMergerTest, RangesMaySkipAndNeedNotKnowHowFarTheyGo) {
   std::mt19937_64 random(2);
   std::vector<std::uint64_t> hashes;
   for (int i = 0; i < 400; ++i) hashes.push_back(random() >> (random() % 12));  // crowded at the front
@@ -125,13 +125,13 @@ TEST(GatherTest, RangesMaySkipAndNeedNotKnowHowFarTheyGo) {
       EXPECT_EQ(CopyAll(spills, memory, ranges, until), wanted) << memory << ", until " << until;
 }
 
-TEST(GatherTest, BinsThatPromiseOtherRowsAreABugThatIsSaid) {
+TEST(SpillMergerTest, BinsThatPromiseOtherRowsAreABugThatIsSaid) {
   Spills spills;
   Fill(RowsOf(50, 2, {5, 6, 1ull << 60}), 2, spills);
   ++spills.split.positions.back();
-  GatherCounters counters;
-  Gather gather(spills.store, spills.split, 1 << 20, counters, {});
-  const Status status = gather.Copy(0, 51, 51, [](std::string_view) { return Status(); });
+  MergeCounters counters;
+  SpillMerger merger(spills.store, spills.split, 1 << 20, counters, {});
+  const Status status = merger.Copy(0, 51, 51, [](std::string_view) { return Status(); });
   EXPECT_EQ(status.code(), Code::kInternal);
 }
 

@@ -28,10 +28,10 @@ class RecordStream {
 
 /// A Source of input 0 whose partitions end at a document's end once they hold `partition_bytes` of text.
 /// Borders and records depend only on the stream; unwanted partitions are skipped.
-class GatheredSource final : public Source {
+class BarrierSource final : public Source {
  public:
-  GatheredSource(std::unique_ptr<RecordStream> stream, std::uint64_t partition_bytes,
-                 std::function<bool(std::uint32_t partition)> wanted, std::size_t batch_bytes);
+  BarrierSource(std::unique_ptr<RecordStream> stream, std::uint64_t partition_bytes,
+                std::function<bool(std::uint32_t partition)> wanted, std::size_t batch_bytes);
   Result<bool> Next(Batch& batch) override;
   std::optional<InputEnd> End() const override;
 

@@ -34,22 +34,22 @@ struct SpilledSplit {
 };
 
 /// The cost of merging, summed over all threads.
-struct GatherCounters {
+struct MergeCounters {
   std::atomic<std::uint64_t> bytes_read{0};  // from spills
-  std::atomic<std::uint64_t> peak_bytes{0};  // largest memory of one Gather
+  std::atomic<std::uint64_t> peak_bytes{0};  // largest memory of one SpillMerger
 };
 
 /// Merges spills and gives rows by position. Forward only; one thread at a time. Holds and merges one
 /// window at a time, a range of hashes of all parts, of about `memory_bytes` at most (a single larger row
 /// is held nevertheless).
-class Gather {
+class SpillMerger {
  public:
-  /// All arguments outlive the Gather.
-  Gather(Store& artifact, const SpilledSplit& split, std::uint64_t memory_bytes, GatherCounters& counters,
-         std::stop_token stop);
-  ~Gather();
-  Gather(const Gather&) = delete;
-  Gather& operator=(const Gather&) = delete;
+  /// All arguments outlive the merger.
+  SpillMerger(Store& artifact, const SpilledSplit& split, std::uint64_t memory_bytes, MergeCounters& counters,
+              std::stop_token stop);
+  ~SpillMerger();
+  SpillMerger(const SpillMerger&) = delete;
+  SpillMerger& operator=(const SpillMerger&) = delete;
 
   /// Calls `row` with the payloads at [begin, end), where `begin` is not before the last `end`. Rows
   /// between the last `end` and `begin` are skipped, and whole bins of them are not read. `until` is the
@@ -84,7 +84,7 @@ class Gather {
   Store& artifact_;
   const SpilledSplit& split_;
   const std::uint64_t limit_;  // bytes of a window
-  GatherCounters& counters_;
+  MergeCounters& counters_;
   const std::stop_token stop_;
   ZstdFrameCoder coder_;
 

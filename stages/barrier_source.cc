@@ -1,4 +1,4 @@
-#include "stages/gathered_source.h"
+#include "stages/barrier_source.h"
 
 #include <utility>
 
@@ -14,14 +14,14 @@ void Count(Batch& batch) {
 
 }  // namespace
 
-GatheredSource::GatheredSource(std::unique_ptr<RecordStream> stream, std::uint64_t partition_bytes,
-                               std::function<bool(std::uint32_t)> wanted, std::size_t batch_bytes)
+BarrierSource::BarrierSource(std::unique_ptr<RecordStream> stream, std::uint64_t partition_bytes,
+                             std::function<bool(std::uint32_t)> wanted, std::size_t batch_bytes)
     : stream_(std::move(stream)),
       partition_bytes_(partition_bytes),
       wanted_(std::move(wanted)),
       batch_bytes_(batch_bytes) {}
 
-Result<bool> GatheredSource::Next(Batch& batch) {
+Result<bool> BarrierSource::Next(Batch& batch) {
   batch.partition = {0, partition_};
   while (true) {
     ASSIGN_OR_RETURN(const bool there, FindRecord());
@@ -39,19 +39,19 @@ Result<bool> GatheredSource::Next(Batch& batch) {
   }
 }
 
-std::optional<InputEnd> GatheredSource::End() const {
+std::optional<InputEnd> BarrierSource::End() const {
   if (!ended_) return std::nullopt;
   return InputEnd{partition_, text_bytes_, documents_, stream_->Outside()};
 }
 
-Result<bool> GatheredSource::FindRecord() {
+Result<bool> BarrierSource::FindRecord() {
   if (held_) return true;
   ASSIGN_OR_RETURN(held_, stream_->Next());
   return held_;
 }
 
 /// Ends the partition with `batch`. False where nobody wants it.
-bool GatheredSource::Close(Batch& batch) {
+bool BarrierSource::Close(Batch& batch) {
   const bool wanted = wanted_(partition_);
   if (wanted) {
     batch.closes = true;
@@ -65,7 +65,7 @@ bool GatheredSource::Close(Batch& batch) {
 }
 
 /// Moves the record into `batch`; false where the batch is full instead.
-bool GatheredSource::Take(Batch& batch) {
+bool BarrierSource::Take(Batch& batch) {
   const Batch& from = stream_->batch();
   const std::size_t bytes = from.text[stream_->row()].size();
   const bool wanted = wanted_(partition_);

@@ -1,4 +1,4 @@
-#include "shards/gather.h"
+#include "shards/spill_merger.h"
 
 #include <algorithm>
 #include <memory>
@@ -28,7 +28,7 @@ std::uint32_t SpilledSplit::BinOf(std::uint64_t position) const {
   return static_cast<std::uint32_t>(after - positions.begin()) - 1;
 }
 
-struct Gather::Chunk {
+struct SpillMerger::Chunk {
   const SpillFrame* frame;
   std::string rows;
   std::uint64_t first_hash;
@@ -36,7 +36,7 @@ struct Gather::Chunk {
   std::uint64_t held() const { return rows.capacity() + sizeof(Chunk); }
 };
 
-struct Gather::Run {
+struct SpillMerger::Run {
   const SpillPart* part = nullptr;
   std::vector<Chunk> chunks;
   std::size_t chunk = 0;    // that the next row is in
@@ -45,18 +45,18 @@ struct Gather::Run {
   SpillRow row;  // the one in the heap
 };
 
-Gather::Gather(Store& artifact, const SpilledSplit& split, std::uint64_t memory_bytes,
-               GatherCounters& counters, std::stop_token stop)
+SpillMerger::SpillMerger(Store& artifact, const SpilledSplit& split, std::uint64_t memory_bytes,
+                         MergeCounters& counters, std::stop_token stop)
     : artifact_(artifact),
       split_(split),
       limit_(memory_bytes / 2),
       counters_(counters),
       stop_(std::move(stop)) {}
 
-Gather::~Gather() = default;
+SpillMerger::~SpillMerger() = default;
 
-Status Gather::Copy(std::uint64_t begin, std::uint64_t end, std::uint64_t until,
-                    const std::function<Status(std::string_view payload)>& row) {
+Status SpillMerger::Copy(std::uint64_t begin, std::uint64_t end, std::uint64_t until,
+                         const std::function<Status(std::string_view payload)>& row) {
   if (begin >= end) return {};
   const std::uint32_t bin = split_.BinOf(begin);
   if (FirstHashOfSpillBin(bin) >= next_hash_ && !exhausted_) {
@@ -80,7 +80,7 @@ Status Gather::Copy(std::uint64_t begin, std::uint64_t end, std::uint64_t until,
   return {};
 }
 
-Status Gather::Advance(std::uint32_t number) {
+Status SpillMerger::Advance(std::uint32_t number) {
   Run& run = runs_[number];
   if (run.chunk < run.chunks.size() && run.taken == run.chunks[run.chunk].records) {
     Chunk& used_up = run.chunks[run.chunk++];
@@ -101,14 +101,14 @@ Status Gather::Advance(std::uint32_t number) {
   return {};
 }
 
-void Gather::DropWindow() {
+void SpillMerger::DropWindow() {
   runs_.clear();
   heads_.clear();
   held_ = 0;
   rows_left_ = 0;
 }
 
-Status Gather::LoadWindow(std::uint64_t until) {
+Status SpillMerger::LoadWindow(std::uint64_t until) {
   DropWindow();
   if (exhausted_) return Status(Code::kInternal, "shuffle: spills hold fewer rows than their bins say");
   const std::uint64_t first = next_hash_;
@@ -135,7 +135,7 @@ Status Gather::LoadWindow(std::uint64_t until) {
 }
 
 /// Whole bins as far as they are needed and fit; a part of the bin where even one does not.
-std::uint64_t Gather::ChooseLast(std::uint64_t until) {
+std::uint64_t SpillMerger::ChooseLast(std::uint64_t until) {
   std::uint32_t bin = SpillBinOf(next_hash_);
   if (next_hash_ == FirstHashOfSpillBin(bin)) {
     std::uint64_t bytes = split_.bytes[bin];
@@ -154,7 +154,7 @@ std::uint64_t Gather::ChooseLast(std::uint64_t until) {
 }
 
 /// Loads the rows of a part whose hashes lie in [first, last]; lowers `last` where memory ends.
-Status Gather::LoadPart(const SpillPart& part, std::uint64_t first, std::uint64_t& last) {
+Status SpillMerger::LoadPart(const SpillPart& part, std::uint64_t first, std::uint64_t& last) {
   auto frame = std::lower_bound(
       part.frames.begin(), part.frames.end(), first,
       [](const SpillFrame& candidate, std::uint64_t hash) { return candidate.first_hash < hash; });
@@ -188,15 +188,15 @@ Status Gather::LoadPart(const SpillPart& part, std::uint64_t first, std::uint64_
   return {};
 }
 
-void Gather::Keep(Chunk chunk) {
+void SpillMerger::Keep(Chunk chunk) {
   held_ += chunk.held();
   rows_left_ += chunk.records;
   runs_.back().chunks.push_back(std::move(chunk));
 }
 
 /// Keeps the rows of a frame that lie in [first, last].
-Status Gather::KeepSome(const SpillPart& part, const SpillFrame& frame, const std::string& bytes,
-                        std::uint64_t first, std::uint64_t last) {
+Status SpillMerger::KeepSome(const SpillPart& part, const SpillFrame& frame, const std::string& bytes,
+                             std::uint64_t first, std::uint64_t last) {
   Chunk chunk = {&frame, {}, 0, 0};
   Decoder in(bytes);
   std::size_t begin = 0;
@@ -219,7 +219,7 @@ Status Gather::KeepSome(const SpillPart& part, const SpillFrame& frame, const st
 }
 
 /// Halves the window until it fits. A part's rows are sorted, so only their tails go.
-void Gather::CutWindow(std::uint64_t first, std::uint64_t& last) {
+void SpillMerger::CutWindow(std::uint64_t first, std::uint64_t& last) {
   while (held_ > limit_ && rows_left_ > 1 && last > first) {
     last = first + (last - first) / 2;
     for (Run& run : runs_) CutRun(run, last);
@@ -229,7 +229,7 @@ void Gather::CutWindow(std::uint64_t first, std::uint64_t& last) {
   }
 }
 
-void Gather::CutRun(Run& run, std::uint64_t last) {
+void SpillMerger::CutRun(Run& run, std::uint64_t last) {
   while (!run.chunks.empty() && run.chunks.back().first_hash > last) {
     held_ -= run.chunks.back().held();
     rows_left_ -= run.chunks.back().records;
@@ -249,7 +249,7 @@ void Gather::CutRun(Run& run, std::uint64_t last) {
   held_ += tail.held();
 }
 
-Status Gather::Damaged(const SpillPart& part, const SpillFrame& frame, Status why) const {
+Status SpillMerger::Damaged(const SpillPart& part, const SpillFrame& frame, Status why) const {
   return PieceError(part.object, std::move(why).Annotate(StrCat("frame at offset ", frame.offset)));
 }
 

@@ -17,8 +17,8 @@
 
 namespace pipeline {
 
-/// Input of GatherStage::Open, once all partition outputs exist.
-struct GatherRequest {
+/// Input of BarrierStage::Open, once all partition outputs exist.
+struct BarrierRequest {
   Store* artifact = nullptr;  // directory of the partition outputs
   std::vector<Piece> pieces;  // by id
   std::function<bool(std::uint32_t partition)> wanted;
@@ -28,16 +28,16 @@ struct GatherRequest {
 
 /// Barrier stage: takes all records in as a Sink, then gives them on as one input, number 0, with
 /// partitions of its own.
-class GatherStage {
+class BarrierStage {
  public:
-  virtual ~GatherStage() = default;
+  virtual ~BarrierStage() = default;
   virtual Result<std::unique_ptr<Sink>> OpenPartition(Store& artifact, PartitionId id) const = 0;
   /// As SinkStage::partition_memory.
   virtual std::uint64_t partition_memory(std::uint64_t text_bytes) const = 0;
   /// Returns a Source whose records depend on the partition outputs and the configuration alone, with every
   /// column of the input schema. If a partition output is missing or changed, DamagedPiece
   /// (records/piece.h) names it; if the outputs of several stages are read, DamagedPieceOf does.
-  virtual Result<std::unique_ptr<Source>> Open(GatherRequest request) const = 0;
+  virtual Result<std::unique_ptr<Source>> Open(BarrierRequest request) const = 0;
 };
 
 }  // namespace pipeline
