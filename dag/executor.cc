@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "dag/publisher.h"
 #include "dag/run_state.h"
-#include "dag/track.h"
+#include "dag/segment_state.h"
 #include "dag/unit_id.h"
 #include "dag/unit_runner.h"
 #include "dag/unit_threads.h"
@@ -27,7 +27,7 @@ class Executor::Coordinator {
   }
 
   Status Prepare() {
-    ASSIGN_OR_RETURN(run_.prepared, PrepareTracks(run_.graph, run_.plan, run_.environment, run_.options));
+    ASSIGN_OR_RETURN(run_.prepared, PrepareSegments(run_.graph, run_.plan, run_.environment, run_.options));
     // A slot more for each that may wait, for a decoder or a command, without keeping a core idle.
     run_.arena =
         std::make_unique<Arena>(run_.options.threads + run_.prepared.streams + run_.prepared.readers);
@@ -73,111 +73,111 @@ class Executor::Coordinator {
     bool started = true;
     while (started && HasRoom() && !run_.stop.stop_requested()) {
       started = false;
-      for (const std::unique_ptr<Track>& track : run_.prepared.tracks)
-        if (HasRoom() && track->active() && StartOne(*track)) started = true;
+      for (const std::unique_ptr<SegmentState>& state : run_.prepared.states)
+        if (HasRoom() && state->active() && StartOne(*state)) started = true;
     }
   }
 
-  bool StartOne(Track& track) REQUIRES(run_.mutex) {
-    if (run_.Does(Share::Of::kOneUnit) && track.name() != only_.stage) return false;
-    switch (track.phase) {
-      case Track::Phase::kPieces:
-        if (!track.planned->copy_from.empty()) {
-          track.phase = Track::Phase::kFinishing;
-          Start(track, ToString(UnitId{track.name(), JobId{}}),
-                [this, &track] { return units_.Copy(track); });
+  bool StartOne(SegmentState& state) REQUIRES(run_.mutex) {
+    if (run_.Does(Share::Of::kOneUnit) && state.name() != only_.stage) return false;
+    switch (state.phase) {
+      case SegmentState::Phase::kPieces:
+        if (!state.planned->copy_from.empty()) {
+          state.phase = SegmentState::Phase::kFinishing;
+          Start(state, ToString(UnitId{state.name(), JobId{}}),
+                [this, &state] { return units_.Copy(state); });
           return true;
         }
-        if (track.stages != Track::Stages::kMade) return StartMaking(track);
-        if (track.planned->job) return StartJob(track);
-        if (track.pieces_complete() && track.running == 0) {
+        if (state.stages != SegmentState::Stages::kMade) return StartMaking(state);
+        if (state.planned->job) return StartJob(state);
+        if (state.pieces_complete() && state.running == 0) {
           if (run_.Does(Share::Of::kOneUnit) && !std::holds_alternative<ShardId>(only_.part)) return false;
-          track.phase = Track::Phase::kPlanning;
-          Start(track, ToString(UnitId{track.name(), JobId{}}),
-                [this, &track] { return units_.PlanShards(track); });
+          state.phase = SegmentState::Phase::kPlanning;
+          Start(state, ToString(UnitId{state.name(), JobId{}}),
+                [this, &state] { return units_.PlanShards(state); });
           return true;
         }
-        return track.origin ? StartPartition(track) : StartStream(track);
-      case Track::Phase::kPublishing: return StartGroup(track);
+        return state.origin ? StartPartition(state) : StartStream(state);
+      case SegmentState::Phase::kPublishing: return StartGroup(state);
       default: return false;
     }
   }
 
-  /// Once what a track takes whole is there, its stages can be made.
-  bool StartMaking(Track& track) REQUIRES(run_.mutex) {
-    if (track.stages != Track::Stages::kLacking || !track.has_artifacts()) return false;
-    track.stages = Track::Stages::kBeingMade;
-    Start(track, ToString(UnitId{track.name(), JobId{}}), [this, &track] { return units_.Make(track); });
+  /// Once what a segment takes whole is there, its stages can be made.
+  bool StartMaking(SegmentState& state) REQUIRES(run_.mutex) {
+    if (state.stages != SegmentState::Stages::kLacking || !state.has_artifacts()) return false;
+    state.stages = SegmentState::Stages::kBeingMade;
+    Start(state, ToString(UnitId{state.name(), JobId{}}), [this, &state] { return units_.Make(state); });
     return true;
   }
 
-  bool StartJob(Track& track) REQUIRES(run_.mutex) {
-    if (track.running > 0 || (track.origin != nullptr && !track.origin->done())) return false;
-    if (!run_.Does(Share::Of::kAll)) track.phase = Track::Phase::kElsewhere;
-    const std::string unit = ToString(UnitId{track.name(), JobId{}});
+  bool StartJob(SegmentState& state) REQUIRES(run_.mutex) {
+    if (state.running > 0 || (state.origin != nullptr && !state.origin->done())) return false;
+    if (!run_.Does(Share::Of::kAll)) state.phase = SegmentState::Phase::kElsewhere;
+    const std::string unit = ToString(UnitId{state.name(), JobId{}});
     Launch(
-        track, unit, unit, [this, &track] { return units_.Job(track); }, UnitThreads::Load::kJob);
+        state, unit, unit, [this, &state] { return units_.Job(state); }, UnitThreads::Load::kJob);
     return true;
   }
 
-  bool StartStream(Track& track) REQUIRES(run_.mutex) {
-    if (track.barrier != nullptr && !track.barrier->done()) return false;
-    for (std::size_t at = 0; at < track.inputs.size(); ++at) {
-      Track::Input& input = track.inputs[at];
+  bool StartStream(SegmentState& state) REQUIRES(run_.mutex) {
+    if (state.barrier != nullptr && !state.barrier->done()) return false;
+    for (std::size_t at = 0; at < state.inputs.size(); ++at) {
+      SegmentState::Input& input = state.inputs[at];
       if (input.running || input.given_up || input.pieces.complete()) continue;
       input.running = true;
       const auto number = static_cast<std::uint32_t>(at);
-      const std::string unit = ToString(UnitId{track.name(), StreamId{number}});
-      Launch(track, unit, unit, [this, &track, number] { return units_.Stream(track, number); });
+      const std::string unit = ToString(UnitId{state.name(), StreamId{number}});
+      Launch(state, unit, unit, [this, &state, number] { return units_.Stream(state, number); });
       return true;
     }
     return false;
   }
 
-  bool StartPartition(Track& track) REQUIRES(run_.mutex) {
-    const std::optional<Piece> piece = track.TakeReady();
+  bool StartPartition(SegmentState& state) REQUIRES(run_.mutex) {
+    const std::optional<Piece> piece = state.TakeReady();
     if (!piece) return false;
-    const bool remade = track.origin->remade.contains(piece->id);
-    const std::string unit = ToString(UnitId{track.name(), piece->id});
-    Launch(track, unit, unit,
-           [this, &track, piece = *piece, remade] { return units_.Partition(track, piece, remade); });
+    const bool remade = state.origin->remade.contains(piece->id);
+    const std::string unit = ToString(UnitId{state.name(), piece->id});
+    Launch(state, unit, unit,
+           [this, &state, piece = *piece, remade] { return units_.Partition(state, piece, remade); });
     return true;
   }
 
-  bool StartGroup(Track& track) REQUIRES(run_.mutex) {
-    if (track.next_group >= track.publisher->groups().size()) return false;
-    const std::size_t group = track.next_group++;
-    Launch(track, track.publisher->UnitOf(group), ToString(UnitId{track.name(), JobId{}}),
-           [this, &track, publisher = track.publisher, group] {
-             return units_.WriteShards(track, *publisher, group);
+  bool StartGroup(SegmentState& state) REQUIRES(run_.mutex) {
+    if (state.next_group >= state.publisher->groups().size()) return false;
+    const std::size_t group = state.next_group++;
+    Launch(state, state.publisher->UnitOf(group), ToString(UnitId{state.name(), JobId{}}),
+           [this, &state, publisher = state.publisher, group] {
+             return units_.WriteShards(state, *publisher, group);
            });
     return true;
   }
 
   /// Starts what takes long as `name`, or leaves it as `unit` to another process.
-  void Launch(Track& track, std::string unit, std::string name, std::function<Status()> work,
+  void Launch(SegmentState& state, std::string unit, std::string name, std::function<Status()> work,
               UnitThreads::Load load = UnitThreads::Load::kProcessing) REQUIRES(run_.mutex) {
     if (run_.Does(Share::Of::kPlanning)) {
-      offered_.push_back({std::move(unit), track.planned->recipe()});
+      offered_.push_back({std::move(unit), state.planned->recipe()});
     } else if (run_.Does(Share::Of::kAll) || unit == run_.options.share.unit) {
       ran_ = true;
-      Start(track, std::move(name), std::move(work), load);
+      Start(state, std::move(name), std::move(work), load);
     }
   }
 
-  void Start(Track& track, std::string unit, std::function<Status()> work,
+  void Start(SegmentState& state, std::string unit, std::function<Status()> work,
              UnitThreads::Load load = UnitThreads::Load::kProcessing) REQUIRES(run_.mutex) {
-    ++track.running;
+    ++state.running;
     threads_.Start(run_.mutex, load,
-                   [this, &track, unit = std::move(unit), work = std::move(work)]() -> std::function<void()> {
-                     run_.environment.progress->StageBegan(track.name());
-                     return [this, &track, unit, outcome = work()]() REQUIRES(run_.mutex) {
-                       --track.running;
+                   [this, &state, unit = std::move(unit), work = std::move(work)]() -> std::function<void()> {
+                     run_.environment.progress->StageBegan(state.name());
+                     return [this, &state, unit, outcome = work()]() REQUIRES(run_.mutex) {
+                       --state.running;
                        if (outcome.Detail<LostLease>() != nullptr) {
                          if (lost_.ok()) lost_ = outcome;
                          run_.stop.request_stop();
                        } else if (!outcome.ok()) {
-                         run_.failures.Fail(track, unit, outcome);
+                         run_.failures.Fail(state, unit, outcome);
                        }
                        run_.changed.NotifyAll();
                      };
@@ -207,10 +207,10 @@ class Executor::Coordinator {
     } else if (!outcome.failures.empty()) {
       outcome.status = Status(Code::kFailedPrecondition, StrCat(outcome.failures.size(), " failed"));
     } else if (run_.Does(Share::Of::kAll) || (run_.Does(Share::Of::kPlanning) && outcome.offered.empty())) {
-      for (const std::unique_ptr<Track>& track : run_.prepared.tracks)
-        if (track->active())
+      for (const std::unique_ptr<SegmentState>& state : run_.prepared.states)
+        if (state->active())
           outcome.status =
-              Status(Code::kInternal, StrCat("stage '", track->name(), "' is stuck [this is a bug]"));
+              Status(Code::kInternal, StrCat("stage '", state->name(), "' is stuck [this is a bug]"));
     }
     return outcome;
   }

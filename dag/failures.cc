@@ -30,24 +30,25 @@ bool Failures::Record(const std::string& unit, Status why) {
   return false;
 }
 
-void Failures::Fail(Track& track, const std::string& unit, Status why) {
+void Failures::Fail(SegmentState& state, const std::string& unit, Status why) {
   if (why.code() == Code::kCancelled) return;
   // One input or partition that fails keeps no other from being made; that there is no whole shows.
-  if (track.phase != Track::Phase::kPieces || track.planned->job) track.phase = Track::Phase::kFailed;
-  Log(UnitState::kFailed, unit, track.scope.log_segment, std::string(why.message()));
+  if (state.phase != SegmentState::Phase::kPieces || state.planned->job)
+    state.phase = SegmentState::Phase::kFailed;
+  Log(UnitState::kFailed, unit, state.scope.log_segment, std::string(why.message()));
   Record(unit, std::move(why));
 }
 
-void Failures::VoidUnsettled(Track& track, std::uint32_t number, std::string_view why) {
-  const std::set<PartitionId> unsettled = track.TakeUnsettled(number);
-  for (const PartitionId id : unsettled) Void(track, id, why);
+void Failures::VoidUnsettled(SegmentState& state, std::uint32_t number, std::string_view why) {
+  const std::set<PartitionId> unsettled = state.TakeUnsettled(number);
+  for (const PartitionId id : unsettled) Void(state, id, why);
 }
 
-void Failures::Void(Track& track, PartitionId id, std::string_view why) {
-  track.voided.insert(id);
-  if (track.inputs[id.input].pieces.standing.erase(id.partition) > 0)
-    Log(UnitState::kVoid, ToString(UnitId{track.name(), id}), 0, std::string(why));
-  for (Track* reader : track.readers) Void(*reader, id, why);
+void Failures::Void(SegmentState& state, PartitionId id, std::string_view why) {
+  state.voided.insert(id);
+  if (state.inputs[id.input].pieces.standing.erase(id.partition) > 0)
+    Log(UnitState::kVoid, ToString(UnitId{state.name(), id}), 0, std::string(why));
+  for (SegmentState* reader : state.readers) Void(*reader, id, why);
 }
 
 }  // namespace pipeline

@@ -9,7 +9,7 @@
 
 #include "dag/executor.h"
 #include "dag/run_log.h"
-#include "dag/track.h"
+#include "dag/segment_state.h"
 
 namespace pipeline {
 
@@ -23,18 +23,18 @@ class Failures {
   void Log(const UnitLine& line);
   /// Records a failure. False: the run is to stop.
   bool Record(const std::string& unit, Status why);
-  /// Logs and records the failure of a whole unit of `track`. Ignores kCancelled: its cause is recorded
+  /// Logs and records the failure of a whole unit of `state`. Ignores kCancelled: its cause is recorded
   /// elsewhere.
-  void Fail(Track& track, const std::string& unit, Status why);
+  void Fail(SegmentState& state, const std::string& unit, Status why);
 
-  /// Invalidates the partitions of input `number` of `track` that this run logged since the reading began,
+  /// Invalidates the partitions of input `number` of `state` that this run logged since the reading began,
   /// and everything made from them.
-  void VoidUnsettled(Track& track, std::uint32_t number, std::string_view why);
+  void VoidUnsettled(SegmentState& state, std::uint32_t number, std::string_view why);
 
   std::vector<UnitFailure> Take() { return std::move(all_); }
 
  private:
-  void Void(Track& track, PartitionId id, std::string_view why);
+  void Void(SegmentState& state, PartitionId id, std::string_view why);
 
   RunLog& log_;
   const int allowed_;

@@ -285,11 +285,12 @@ class JobRun {
 
 }  // namespace
 
-Status RunJobUnit(const Graph& graph, const Track& track, std::vector<Piece> pieces, std::stop_token stop) {
+Status RunJobUnit(const Graph& graph, const SegmentState& state, std::vector<Piece> pieces,
+                  std::stop_token stop) {
   std::optional<JobRecords> records;
-  std::optional<Digest> input = track.artifact_input;
-  if (const Track* origin = track.origin) {
-    ArtifactSummary summary = Summarize(*track.scope.environment->log, *origin->planned, pieces);
+  std::optional<Digest> input = state.artifact_input;
+  if (const SegmentState* origin = state.origin) {
+    ArtifactSummary summary = Summarize(*state.scope.environment->log, *origin->planned, pieces);
     RETURN_IF_ERROR(CheckWhole(summary));
     records.emplace();
     records->directory = origin->scope.directory.get();
@@ -299,7 +300,7 @@ Status RunJobUnit(const Graph& graph, const Track& track, std::vector<Piece> pie
     records->pieces = std::move(pieces);
   }
   std::optional<PartitionId> damaged;
-  JobRun run(track.scope, *track.out, records ? &*records : nullptr, input, std::move(stop));
+  JobRun run(state.scope, *state.out, records ? &*records : nullptr, input, std::move(stop));
   Status outcome = run.Run(damaged);
   if (!outcome.ok() && damaged)
     return PieceError(PieceName(*damaged, ".part"), Status(Code::kDataLoss, std::string(outcome.message())));

@@ -5,16 +5,17 @@
 #include <vector>
 
 #include "base/status.h"
-#include "dag/track.h"
+#include "dag/segment_state.h"
 #include "records/piece.h"
 #include "spec/graph.h"
 
 namespace pipeline {
 
-/// Runs the Job of `track` over `pieces`, which are all partition outputs of its upstream if it has one,
+/// Runs the Job of `state` over `pieces`, which are all partition outputs of its upstream if it has one,
 /// and commits the result; or reuses the result of an earlier run at its location or elsewhere. Reads only
-/// immutable members of `track`. If a partition output is damaged: DamagedPiece(status) names it, whatever
+/// immutable members of `state`. If a partition output is damaged: DamagedPiece(status) names it, whatever
 /// error the Job returned.
-Status RunJobUnit(const Graph& graph, const Track& track, std::vector<Piece> pieces, std::stop_token stop);
+Status RunJobUnit(const Graph& graph, const SegmentState& state, std::vector<Piece> pieces,
+                  std::stop_token stop);
 
 }  // namespace pipeline

@@ -9,7 +9,7 @@
 #include "dag/environment.h"
 #include "dag/failures.h"
 #include "dag/plan.h"
-#include "dag/prepare_tracks.h"
+#include "dag/prepare_segments.h"
 #include "dag/segment.h"
 #include "spec/graph.h"
 
@@ -38,7 +38,7 @@ struct RunState {
   const Facts& facts;
   const Environment& environment;
   const RunOptions& options;
-  PreparedTracks prepared;       // `mutex` guards the contents of its segment states
+  PreparedSegments prepared;     // `mutex` guards the contents of its segment states
   std::unique_ptr<Arena> arena;  // made before any unit runs, like `prepared`
 
   std::stop_source stop;  // set by the caller's token and by the last failure allowed

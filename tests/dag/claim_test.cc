@@ -8,7 +8,7 @@
 
 #include "dag/manifest.h"
 #include "dag/place/versioned_lease.h"
-#include "dag/prepare_tracks.h"
+#include "dag/prepare_segments.h"
 #include "storage/memory_store.h"
 #include "tests/support/silent_progress.h"
 
@@ -26,15 +26,15 @@ class ClaimTest : public testing::Test {
     planned_.place = "gs://bucket/out";
     environment_.progress = &progress_;
     environment_.lease = {"ours", "ours, process 1", "", std::chrono::milliseconds(1000)};
-    auto track = std::make_unique<Track>();
+    auto state = std::make_unique<SegmentState>();
     auto out = std::make_unique<MemoryStore>();
     out_ = out.get();
-    track->planned = &planned_;
-    track->scope.planned = &planned_;
-    track->scope.environment = &environment_;
-    track->out = std::move(out);
-    track->phase = Track::Phase::kPieces;
-    prepared_.tracks.push_back(std::move(track));
+    state->planned = &planned_;
+    state->scope.planned = &planned_;
+    state->scope.environment = &environment_;
+    state->out = std::move(out);
+    state->phase = SegmentState::Phase::kPieces;
+    prepared_.states.push_back(std::move(state));
   }
   std::string WriteManifest(const std::string& text) {
     const auto written = WriteObject(*out_, kManifestName, text, Condition::ReplaceAny());
@@ -51,8 +51,8 @@ class ClaimTest : public testing::Test {
   SilentProgress progress_;
   Environment environment_;
   PlannedSegment planned_;
-  PreparedTracks prepared_;
-  MemoryStore* out_ = nullptr;  // of the track
+  PreparedSegments prepared_;
+  MemoryStore* out_ = nullptr;  // of the segment
 };
 
 TEST_F(ClaimTest, LaysAClaimAndHoldsTheLease) {

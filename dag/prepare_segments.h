@@ -10,42 +10,42 @@
 #include "dag/environment.h"
 #include "dag/place/lease_keeper.h"
 #include "dag/plan.h"
-#include "dag/track.h"
+#include "dag/segment_state.h"
 #include "spec/graph.h"
 
 namespace pipeline {
 
-struct PreparedTracks {
-  std::vector<std::unique_ptr<Track>> tracks;  // parallel to the plan's segments
-  int streams = 0;                             // stream units that may run at the same time
-  int readers = 0;                             // units with a Reader stage that may run at the same time
+struct PreparedSegments {
+  std::vector<std::unique_ptr<SegmentState>> states;  // parallel to the plan's segments
+  int streams = 0;                                    // stream units that may run at the same time
+  int readers = 0;  // units with a Reader stage that may run at the same time
 };
 
 /// Writes nothing. kInvalidArgument: the limits are too small, or a stage cannot be made. A segment that
 /// reads the artifact of a stage that has not run yet stays without its stages. All arguments outlive the
 /// result.
-Result<PreparedTracks> PrepareTracks(const Graph& graph, const Plan& plan, const Environment& environment,
-                                     const RunOptions& options);
+Result<PreparedSegments> PrepareSegments(const Graph& graph, const Plan& plan, const Environment& environment,
+                                         const RunOptions& options);
 
 /// By position in PlannedSegment::taken: the partition outputs of a stage of records; empty for an artifact
 /// or a file.
 using TakenPieces = std::vector<std::vector<Piece>>;
 /// Called under the coordinator's lock once units run.
-TakenPieces TakenPiecesOf(const Track& track);
+TakenPieces TakenPiecesOf(const SegmentState& state);
 
-/// Makes the stages of `track`, whose artifacts exist, and divides the memory for them. `streams` is as in
-/// PreparedTracks. One thread at a time for one `track`; the caller notes that the stages are made.
-Status MakeStages(const Graph& graph, const Plan& plan, int streams, TakenPieces pieces, Track& track);
+/// Makes the stages of `state`, whose artifacts exist, and divides the memory for them. `streams` is as in
+/// PreparedSegments. One thread at a time for one `state`; the caller notes that the stages are made.
+Status MakeStages(const Graph& graph, const Plan& plan, int streams, TakenPieces pieces, SegmentState& state);
 
 /// Takes the leases of all locations that will be published (dag/place/lease.md), then writes their
 /// markers: a location that cannot be written is reported before hours of work, not after.
 /// kFailedPrecondition: another run writes there, or has published since the plan was made. Called once for
 /// `prepared`. From then on its stores ask the returned keeper, which is destroyed before `prepared`;
 /// nothing is written to the stores after that.
-Result<std::unique_ptr<LeaseKeeper>> ClaimPlaces(PreparedTracks& prepared, const Environment& environment,
+Result<std::unique_ptr<LeaseKeeper>> ClaimPlaces(PreparedSegments& prepared, const Environment& environment,
                                                  std::stop_token stop);
 
 /// Writes a segment line for each segment, for the lines of its units to refer to.
-Status DescribeSegments(const PreparedTracks& prepared, RunLog& log);
+Status DescribeSegments(const PreparedSegments& prepared, RunLog& log);
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-#include "dag/prepare_tracks.h"
+#include "dag/prepare_segments.h"
 
 #include <algorithm>
 #include <optional>
@@ -20,9 +20,10 @@ namespace {
 const Node& NodeAt(const Graph& graph, int node) { return graph.nodes()[static_cast<std::size_t>(node)]; }
 
 /// What stands at the ports of the chain; notes its content where content keys want it.
-Result<Artifacts> OpenArtifacts(const Graph& graph, const Plan& plan, TakenPieces pieces, Track& track) {
-  const PlannedSegment& planned = *track.planned;
-  SegmentScope& scope = track.scope;
+Result<Artifacts> OpenArtifacts(const Graph& graph, const Plan& plan, TakenPieces pieces,
+                                SegmentState& state) {
+  const PlannedSegment& planned = *state.planned;
+  SegmentScope& scope = state.scope;
   scope.contents = planned.chain_lineage;
   scope.content_stage = planned.lineage.back();
   const auto replace = [](LineageStage& stage, const std::string& name, const Digest& content) {
@@ -64,7 +65,7 @@ Result<Artifacts> OpenArtifacts(const Graph& graph, const Plan& plan, TakenPiece
     ASSIGN_OR_RETURN(Manifest manifest, ReadManifest(*input.directory, place));
     const Digest content = manifest.ContentRoot();
     input.facts = std::move(manifest.facts);
-    if (taken.port == kInputPort) track.artifact_input = content;
+    if (taken.port == kInputPort) state.artifact_input = content;
     note(taken, content);
   }
   return artifacts;
@@ -161,28 +162,28 @@ class Preparer {
     only_ = unit.substr(0, unit.rfind('/'));
   }
 
-  Result<PreparedTracks> Make() {
+  Result<PreparedSegments> Make() {
     for (const PlannedSegment& planned : plan_.segments) {
-      auto track = std::make_unique<Track>();
-      track->planned = &planned;
-      RETURN_IF_ERROR(Equip(*track));
-      if (track->active() && track->origin == nullptr)
-        made_.streams += static_cast<int>(track->inputs.size());
-      if (track->active() && NodeAt(graph_, planned.chain.front()).spec->type->is_reader())
+      auto state = std::make_unique<SegmentState>();
+      state->planned = &planned;
+      RETURN_IF_ERROR(Equip(*state));
+      if (state->active() && state->origin == nullptr)
+        made_.streams += static_cast<int>(state->inputs.size());
+      if (state->active() && NodeAt(graph_, planned.chain.front()).spec->type->is_reader())
         made_.readers = options_.threads;
-      made_.tracks.push_back(std::move(track));
+      made_.states.push_back(std::move(state));
     }
     made_.streams = std::min(made_.streams, options_.threads);
-    for (const std::unique_ptr<Track>& track : made_.tracks) {
-      const PlannedSegment& planned = *track->planned;
-      if (track->scope.planned == nullptr || planned.state == PlannedSegment::State::kNotSelected) continue;
+    for (const std::unique_ptr<SegmentState>& state : made_.states) {
+      const PlannedSegment& planned = *state->planned;
+      if (state->scope.planned == nullptr || planned.state == PlannedSegment::State::kNotSelected) continue;
       if (!planned.copy_from.empty()) continue;
-      if (!only_.empty() && track->name() != only_) continue;  // others run it
-      if (CanBeMade(*track)) {
-        RETURN_IF_ERROR(MakeStages(graph_, plan_, made_.streams, TakenPiecesOf(*track), *track));
-        track->stages = Track::Stages::kMade;
-      } else if (track->active() && !planned.job) {
-        RETURN_IF_ERROR(DivideMemory(graph_, made_.streams, track->scope));
+      if (!only_.empty() && state->name() != only_) continue;  // others run it
+      if (CanBeMade(*state)) {
+        RETURN_IF_ERROR(MakeStages(graph_, plan_, made_.streams, TakenPiecesOf(*state), *state));
+        state->stages = SegmentState::Stages::kMade;
+      } else if (state->active() && !planned.job) {
+        RETURN_IF_ERROR(DivideMemory(graph_, made_.streams, state->scope));
       }
     }
     return std::move(made_);
@@ -191,50 +192,50 @@ class Preparer {
  private:
   /// An up-to-date origin is made ready all the same: a damaged partition of it may have to be made again.
   /// That it cannot be is no reason not to run.
-  static bool CanBeMade(const Track& track) {
-    if (!track.has_artifacts()) return false;
-    return track.active() || std::none_of(track.planned->taken.begin(), track.planned->taken.end(),
+  static bool CanBeMade(const SegmentState& state) {
+    if (!state.has_artifacts()) return false;
+    return state.active() || std::none_of(state.planned->taken.begin(), state.planned->taken.end(),
                                           [](const PlannedSegment::Taken& taken) {
                                             return taken.segment < 0 && taken.file.empty();
                                           });
   }
 
-  Status Equip(Track& track) {
-    const PlannedSegment& planned = *track.planned;
+  Status Equip(SegmentState& state) {
+    const PlannedSegment& planned = *state.planned;
     if (planned.chain.empty()) return {};  // up to date by its manifest: nobody asks for more
-    track.scope.planned = &planned;
-    track.scope.environment = &environment_;
-    track.scope.options = &options_;
-    for (const InputPieces& input : planned.pieces.inputs()) track.inputs.emplace_back().pieces = input;
-    if (planned.origin >= 0) Connect(track, TrackOf(planned.origin));
-    if (planned.barrier >= 0) track.barrier = &TrackOf(planned.barrier);
+    state.scope.planned = &planned;
+    state.scope.environment = &environment_;
+    state.scope.options = &options_;
+    for (const InputPieces& input : planned.pieces.inputs()) state.inputs.emplace_back().pieces = input;
+    if (planned.origin >= 0) Connect(state, StateOf(planned.origin));
+    if (planned.barrier >= 0) state.barrier = &StateOf(planned.barrier);
     for (const PlannedSegment::Taken& taken : planned.taken)
-      if (taken.segment >= 0) track.makers.push_back(&TrackOf(taken.segment));
-    ASSIGN_OR_RETURN(track.scope.directory, environment_.work_store("artifacts/" + planned.directory));
-    ASSIGN_OR_RETURN(track.scope.work, environment_.work_store(""));
+      if (taken.segment >= 0) state.makers.push_back(&StateOf(taken.segment));
+    ASSIGN_OR_RETURN(state.scope.directory, environment_.work_store("artifacts/" + planned.directory));
+    ASSIGN_OR_RETURN(state.scope.work, environment_.work_store(""));
     for (const LineageStage& stage : planned.piece_lineage)
       if (const bool read = IsRead(planned, stage.stage); read || IsIn(planned, stage.stage))
-        track.scope.chain.push_back({stage.stage, stage.recipe, read});
+        state.scope.chain.push_back({stage.stage, stage.recipe, read});
     if (planned.state == PlannedSegment::State::kNotSelected) return {};
     if (planned.publishes) {
-      ASSIGN_OR_RETURN(track.out, OpenPlace(environment_, planned.place));
-      track.scope.names = NameTestsOf(graph_, planned.node);
+      ASSIGN_OR_RETURN(state.out, OpenPlace(environment_, planned.place));
+      state.scope.names = NameTestsOf(graph_, planned.node);
     }
-    track.scope.source_partition_bytes = PartitionBytes(planned);
-    if (planned.state == PlannedSegment::State::kWanted) track.phase = Track::Phase::kPieces;
+    state.scope.source_partition_bytes = PartitionBytes(planned);
+    if (planned.state == PlannedSegment::State::kWanted) state.phase = SegmentState::Phase::kPieces;
     return {};
   }
 
-  Track& TrackOf(int segment) { return *made_.tracks[static_cast<std::size_t>(segment)]; }
+  SegmentState& StateOf(int segment) { return *made_.states[static_cast<std::size_t>(segment)]; }
 
-  static void Connect(Track& track, Track& origin) {
-    track.origin = &origin;
-    if (track.planned->job) return;  // it reads all partitions, once they stand
-    origin.readers.push_back(&track);
-    for (std::size_t at = 0; at < track.inputs.size(); ++at) {
-      track.inputs[at].pieces.end = origin.inputs[at].pieces.end;
+  static void Connect(SegmentState& state, SegmentState& origin) {
+    state.origin = &origin;
+    if (state.planned->job) return;  // it reads all partitions, once they stand
+    origin.readers.push_back(&state);
+    for (std::size_t at = 0; at < state.inputs.size(); ++at) {
+      state.inputs[at].pieces.end = origin.inputs[at].pieces.end;
       for (const auto& [partition, standing] : origin.inputs[at].pieces.standing)
-        track.Offer({static_cast<std::uint32_t>(at), partition});
+        state.Offer({static_cast<std::uint32_t>(at), partition});
     }
   }
 
@@ -268,7 +269,7 @@ class Preparer {
   const Environment& environment_;
   const RunOptions& options_;
   std::string only_;  // the stage of the one unit that runs; empty where all do
-  PreparedTracks made_;
+  PreparedSegments made_;
 };
 
 /// Another run may have ended there between the look of the plan and the lease.
@@ -283,70 +284,71 @@ Status CheckUnchanged(const PlannedSegment& planned, Store& out) {
 
 }  // namespace
 
-Result<PreparedTracks> PrepareTracks(const Graph& graph, const Plan& plan, const Environment& environment,
-                                     const RunOptions& options) {
+Result<PreparedSegments> PrepareSegments(const Graph& graph, const Plan& plan, const Environment& environment,
+                                         const RunOptions& options) {
   return Preparer(graph, plan, environment, options).Make();
 }
 
-TakenPieces TakenPiecesOf(const Track& track) {
+TakenPieces TakenPiecesOf(const SegmentState& state) {
   TakenPieces pieces;
-  auto maker = track.makers.begin();  // of those that a segment makes, in their order
-  for (const PlannedSegment::Taken& taken : track.planned->taken) {
+  auto maker = state.makers.begin();  // of those that a segment makes, in their order
+  for (const PlannedSegment::Taken& taken : state.planned->taken) {
     std::vector<Piece>& of_this = pieces.emplace_back();
     if (taken.segment < 0) continue;
-    const Track& made_by = **maker++;
+    const SegmentState& made_by = **maker++;
     if (!made_by.planned->publishes) of_this = made_by.all_pieces();
   }
   return pieces;
 }
 
-Status MakeStages(const Graph& graph, const Plan& plan, int streams, TakenPieces pieces, Track& track) {
-  const PlannedSegment& planned = *track.planned;
-  SegmentScope& scope = track.scope;
-  ASSIGN_OR_RETURN(const Artifacts artifacts, OpenArtifacts(graph, plan, std::move(pieces), track));
+Status MakeStages(const Graph& graph, const Plan& plan, int streams, TakenPieces pieces,
+                  SegmentState& state) {
+  const PlannedSegment& planned = *state.planned;
+  SegmentScope& scope = state.scope;
+  ASSIGN_OR_RETURN(const Artifacts artifacts, OpenArtifacts(graph, plan, std::move(pieces), state));
   std::unique_ptr<SinkStage> sink;
   if (!planned.publishes && !planned.takes_in) {
     ASSIGN_OR_RETURN(sink, scope.environment->intermediate->NewSink(NodeAt(graph, planned.node).out));
   }
-  const std::string origin = track.origin != nullptr && !planned.job ? track.origin->name() : std::string();
+  const std::string origin = state.origin != nullptr && !planned.job ? state.origin->name() : std::string();
   ASSIGN_OR_RETURN(scope.assembly, Assemble(graph, planned, origin, std::move(sink), artifacts));
   return planned.job ? Status() : DivideMemory(graph, streams, scope);
 }
 
-Result<std::unique_ptr<LeaseKeeper>> ClaimPlaces(PreparedTracks& prepared, const Environment& environment,
+Result<std::unique_ptr<LeaseKeeper>> ClaimPlaces(PreparedSegments& prepared, const Environment& environment,
                                                  std::stop_token stop) {
   // Those below the work directory are held with it.
-  const auto is_shared = [](const Track& track) {
-    return track.active() && track.out && !track.planned->place.starts_with(kWorkPlace);
+  const auto is_shared = [](const SegmentState& state) {
+    return state.active() && state.out && !state.planned->place.starts_with(kWorkPlace);
   };
   std::vector<HeldPlace> shared;
-  for (const std::unique_ptr<Track>& track : prepared.tracks)
-    if (is_shared(*track)) shared.emplace_back(track->planned->place, track->out.get());
+  for (const std::unique_ptr<SegmentState>& state : prepared.states)
+    if (is_shared(*state)) shared.emplace_back(state->planned->place, state->out.get());
   const auto note = [&environment](std::string_view line) { environment.progress->Note(line); };
   ASSIGN_OR_RETURN(
       std::unique_ptr<LeaseKeeper> keeper,
       LeaseKeeper::Take(std::move(shared), environment.lease, SystemLeaseWait(), SystemClock(), note, stop));
-  for (const std::unique_ptr<Track>& track : prepared.tracks) {
-    if (!track->active() || !track->out) continue;
-    if (is_shared(*track)) {
-      RETURN_IF_ERROR(CheckUnchanged(*track->planned, *track->out));
-      const std::string& place = track->planned->place;
+  for (const std::unique_ptr<SegmentState>& state : prepared.states) {
+    if (!state->active() || !state->out) continue;
+    if (is_shared(*state)) {
+      RETURN_IF_ERROR(CheckUnchanged(*state->planned, *state->out));
+      const std::string& place = state->planned->place;
       LeaseKeeper& held = *keeper;
-      track->scope.confirm = [&held, place](std::stop_token stopped) { return held.Confirm(place, stopped); };
-      track->out = HoldStore(std::move(track->out),
+      state->scope.confirm = [&held, place](std::stop_token stopped) { return held.Confirm(place, stopped); };
+      state->out = HoldStore(std::move(state->out),
                              [&held, place](std::stop_token stopped) { return held.Check(place, stopped); });
     }
-    RETURN_IF_ERROR(LayClaim(track->scope.publishing(), *track->out));
+    RETURN_IF_ERROR(LayClaim(state->scope.publishing(), *state->out));
   }
   return keeper;
 }
 
-Status DescribeSegments(const PreparedTracks& prepared, RunLog& log) {
-  for (const std::unique_ptr<Track>& track : prepared.tracks) {
-    const PlannedSegment& planned = *track->planned;
+Status DescribeSegments(const PreparedSegments& prepared, RunLog& log) {
+  for (const std::unique_ptr<SegmentState>& state : prepared.states) {
+    const PlannedSegment& planned = *state->planned;
     // Else it runs nothing, not even to make a damaged piece again.
-    if (track->scope.planned == nullptr || planned.state == PlannedSegment::State::kNotSelected) continue;
-    ASSIGN_OR_RETURN(track->scope.log_segment, log.AppendSegment(ToJson(planned.lineage).Dump()));
+    if (state->scope.planned == nullptr || planned.state == PlannedSegment::State::kNotSelected) continue;
+    ASSIGN_OR_RETURN(state->scope.log_segment, log.AppendSegment(ToJson(planned.lineage).Dump()));
   }
   return {};
 }

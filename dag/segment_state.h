@@ -16,7 +16,7 @@
 
 namespace pipeline {
 
-struct Track {
+struct SegmentState {
   enum class Phase : std::uint8_t {
     kPieces,      // partitions are being made
     kPlanning,    // one unit reads the partition outputs and plans the shards
@@ -28,10 +28,10 @@ struct Track {
   };
 
   const PlannedSegment* planned = nullptr;
-  Track* origin = nullptr;      // upstream: it reads this segment's partitions; null: none
-  Track* barrier = nullptr;     // its barrier stage reads these partition outputs; null: none
-  std::vector<Track*> makers;   // they make the artifacts that it reads
-  std::vector<Track*> readers;  // they read its partitions
+  SegmentState* origin = nullptr;      // upstream: it reads this segment's partitions; null: none
+  SegmentState* barrier = nullptr;     // its barrier stage reads these partition outputs; null: none
+  std::vector<SegmentState*> makers;   // they make the artifacts that it reads
+  std::vector<SegmentState*> readers;  // they read its partitions
   Phase phase = Phase::kDone;
 
   // Immutable once units run.
@@ -74,7 +74,7 @@ struct Track {
   }
   /// Returns whether all artifacts that it reads are complete: its stages can be made, and a Job can run.
   bool has_artifacts() const {
-    return std::all_of(makers.begin(), makers.end(), [](const Track* maker) { return maker->done(); });
+    return std::all_of(makers.begin(), makers.end(), [](const SegmentState* maker) { return maker->done(); });
   }
   /// Returns whether its output is complete and checked, so that readers of the whole may begin.
   bool done() const { return phase == Phase::kDone && (planned->publishes || pieces_complete()); }
@@ -119,7 +119,7 @@ struct Track {
   /// Notes that input `number` was read to its end, here or upstream.
   void SetEnd(std::uint32_t number, const InputEnd& end) {
     inputs[number].pieces.end = end;
-    for (Track* reader : readers) reader->SetEnd(number, end);
+    for (SegmentState* reader : readers) reader->SetEnd(number, end);
   }
   std::vector<Piece> all_pieces() const {
     std::vector<Piece> pieces;
