@@ -77,9 +77,9 @@ int CleanCommand(const Options& options) {
   std::set<std::string> needed;
   bool needs_sources = false;
   if (!options.all) {
-    const Result<Facts> facts = (*place)->TakeSnapshot(loaded->graph, signals.token());
-    if (!facts.ok()) return refuse(facts.status());
-    const Result<Plan> plan = MakePlan(loaded->graph, *facts, {});
+    const Result<Snapshot> snapshot = (*place)->TakeSnapshot(loaded->graph, signals.token());
+    if (!snapshot.ok()) return refuse(snapshot.status());
+    const Result<Plan> plan = MakePlan(loaded->graph, *snapshot, {});
     if (!plan.ok()) return refuse(plan.status());
     for (const std::string& left_out : plan->left_out) LogWarning(StrCat(options.file, ": ", left_out));
     needed = Needed(*loaded, *plan);

@@ -118,12 +118,12 @@ std::optional<std::uint64_t> DiskNeed(const Options& options, const LoadedPipeli
     const Result<std::unique_ptr<Workplace>> place = Workplace::Open(
         WorkPath(options, loaded.spec), Workplace::Access::kLook, display, SourceFiles::Network::kOffline);
     if (!place.ok()) return std::nullopt;
-    const Result<Facts> facts = (*place)->TakeSnapshot(loaded.graph, stop);
-    if (!facts.ok()) return std::nullopt;
-    const Result<Plan> plan = MakePlan(loaded.graph, *facts, {});
+    const Result<Snapshot> snapshot = (*place)->TakeSnapshot(loaded.graph, stop);
+    if (!snapshot.ok()) return std::nullopt;
+    const Result<Plan> plan = MakePlan(loaded.graph, *snapshot, {});
     if (!plan.ok()) return std::nullopt;
     const int threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-    const std::uint64_t bytes = ForecastOf(loaded.graph, *plan, *facts, threads).peak_disk_bytes;
+    const std::uint64_t bytes = ForecastOf(loaded.graph, *plan, *snapshot, threads).peak_disk_bytes;
     return bytes == 0 && !plan->nothing_to_do() ? std::nullopt : std::optional(bytes);  // no size is known
   }();
   SetLogSink(former);

@@ -15,7 +15,7 @@
 namespace pipeline {
 
 Status KeptRun::Begin(const std::string& command, const LoadedPipeline& loaded, const Plan& plan,
-                      const Facts& facts, const RunOptions& options) {
+                      const Snapshot& snapshot, const RunOptions& options) {
   line_.started = SystemClock().UnixMillis();
   line_.pid = static_cast<std::uint32_t>(getpid());
   line_.id = StrCat(line_.started, "-", line_.pid);
@@ -31,9 +31,9 @@ Status KeptRun::Begin(const std::string& command, const LoadedPipeline& loaded, 
   begin.memory_limit = options.memory_bytes;
   DescribeMachine(loaded.graph, begin);
   const std::string directory = place_.directory().run(line_.id);
-  stages_ = StagesOf(loaded.graph, plan, facts, directory);
+  stages_ = StagesOf(loaded.graph, plan, snapshot, directory);
   AddRecipes(loaded.graph, plan, SecretsIn(loaded.spec.variables), stages_);
-  standing_ = StandingCounts(plan, facts);
+  standing_ = StandingCounts(plan, snapshot);
   recorder_.Begin(directory, begin, stages_);
   recorder_.Stands(standing_);
   return {};

@@ -20,8 +20,8 @@ class KeptRun {
   KeptRun(Workplace& place, RunRecorder& recorder) : place_(place), recorder_(recorder) {}
 
   /// An error means that the log cannot be written.
-  Status Begin(const std::string& command, const LoadedPipeline& loaded, const Plan& plan, const Facts& facts,
-               const RunOptions& options);
+  Status Begin(const std::string& command, const LoadedPipeline& loaded, const Plan& plan,
+               const Snapshot& snapshot, const RunOptions& options);
   /// The name of its directory below runs/; valid after Begin.
   const std::string& id() const { return line_.id; }
   /// Ends the record and prints the path of the page. All of it is only for people: a write error causes a

@@ -101,9 +101,9 @@ int PlanCommand(const Options& options) {
   if (!place.ok()) return Refuse(place.status());
   if (const Status taken = TakeBackFrom(**place, *where); !taken.ok()) return Refuse(taken);
 
-  const Result<Facts> facts = (*place)->TakeSnapshot(loaded->graph, signals.token());
-  if (!facts.ok()) return signals.exit_code() != 0 ? signals.exit_code() : Refuse(facts.status());
-  const Result<Plan> plan = MakePlan(loaded->graph, *facts, options.selection);
+  const Result<Snapshot> snapshot = (*place)->TakeSnapshot(loaded->graph, signals.token());
+  if (!snapshot.ok()) return signals.exit_code() != 0 ? signals.exit_code() : Refuse(snapshot.status());
+  const Result<Plan> plan = MakePlan(loaded->graph, *snapshot, options.selection);
   if (!plan.ok()) return Refuse(plan.status());
   for (const std::string& report : plan->reports) LogWarning(report);
   for (const std::string& refusal : plan->refusals) LogError(StrCat(options.file, ": ", refusal));
@@ -116,7 +116,7 @@ int PlanCommand(const Options& options) {
   run.keep_going = kKeepGoing;
   run.memory_bytes = loaded->spec.memory_limit;
   run.share.of = Share::Of::kPlanning;
-  Executor executor(loaded->graph, *plan, *facts, (*place)->environment(), run);
+  Executor executor(loaded->graph, *plan, *snapshot, (*place)->environment(), run);
   Status ready = executor.Prepare();
   if (ready.ok()) ready = executor.ClaimPlaces(signals.token());
   if (!ready.ok()) return Refuse(ready);

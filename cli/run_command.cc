@@ -108,9 +108,9 @@ int RunCommand(const Options& options) {
       return kExitDone;
     }
   }
-  const Result<Facts> facts = (*place)->TakeSnapshot(loaded->graph, signals.token());
-  if (!facts.ok()) return signals.exit_code() != 0 ? signals.exit_code() : Refuse(facts.status());
-  const Result<Plan> plan = MakePlan(loaded->graph, *facts, selection);
+  const Result<Snapshot> snapshot = (*place)->TakeSnapshot(loaded->graph, signals.token());
+  if (!snapshot.ok()) return signals.exit_code() != 0 ? signals.exit_code() : Refuse(snapshot.status());
+  const Result<Plan> plan = MakePlan(loaded->graph, *snapshot, selection);
   if (!plan.ok()) return Refuse(plan.status());
   for (const std::string& report : plan->reports) LogWarning(report);
   for (const std::string& refusal : plan->refusals) LogError(StrCat(options.file, ": ", refusal));
@@ -119,7 +119,7 @@ int RunCommand(const Options& options) {
   if (!plan->left_out.empty() && plan->nothing_to_do()) return kExitRefused;
 
   const RunOptions run = RunOptionsOf(options, loaded->spec);
-  const Forecast forecast = ForecastOf(loaded->graph, *plan, *facts, run.threads);
+  const Forecast forecast = ForecastOf(loaded->graph, *plan, *snapshot, run.threads);
   if (options.dry_run || options.explain)
     PrintPlan(loaded->graph, *plan, forecast, options.explain, options.dry_run);
   if (loaded->spec.disk_limit && forecast.peak_disk_bytes > *loaded->spec.disk_limit)
@@ -132,7 +132,7 @@ int RunCommand(const Options& options) {
   Environment environment = (*place)->environment();
   environment.progress = &recorder;
   environment.watch = &samples;
-  Executor executor(loaded->graph, *plan, *facts, environment, run);
+  Executor executor(loaded->graph, *plan, *snapshot, environment, run);
   const Status prepared = executor.Prepare();  // before -n ends: it also says whether the limits hold
   if (!prepared.ok()) return Refuse(prepared);
   const Status ready = PrepareStages(options, loaded->graph, *plan);
@@ -149,7 +149,7 @@ int RunCommand(const Options& options) {
   const Status claimed = executor.ClaimPlaces(signals.token());
   if (!claimed.ok()) return signals.exit_code() != 0 ? signals.exit_code() : Refuse(claimed);
   KeptRun kept(**place, recorder);
-  const Status begun = kept.Begin(CommandLineOf(options), *loaded, *plan, *facts, run);
+  const Status begun = kept.Begin(CommandLineOf(options), *loaded, *plan, *snapshot, run);
   if (!begun.ok()) return Refuse(begun);
   EventFile events(StrCat((*place)->directory().run(kept.id()), "/", kPluginEventsName), SystemClock());
   loaded->plugins.StoreWith(environment.open_store);

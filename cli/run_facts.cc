@@ -183,7 +183,7 @@ class SegmentSums {
 
 }  // namespace
 
-std::vector<RecordedStage> StagesOf(const Graph& graph, const Plan& plan, const Facts& facts,
+std::vector<RecordedStage> StagesOf(const Graph& graph, const Plan& plan, const Snapshot& snapshot,
                                     const std::string& directory) {
   std::vector<RecordedStage> stages;
   for (const Node& node : graph.nodes()) {
@@ -197,7 +197,7 @@ std::vector<RecordedStage> StagesOf(const Graph& graph, const Plan& plan, const 
       stage.link = LinkTo(place, directory);
       stage.longest_line = LongestLineOf(stage.type, node.spec->config, node.in);
     }
-    if (const auto files = facts.files.find(stage.name); files != facts.files.end()) {
+    if (const auto files = snapshot.files.find(stage.name); files != snapshot.files.end()) {
       stage.files = files->second.files.size();
       for (const SourceFile& file : files->second.files) stage.file_bytes += file.size;
     }
@@ -229,12 +229,12 @@ void DescribeMachine(const Graph& graph, RecordedBegin& begin) {
   if (uname(&system) == 0) begin.system = StrCat(system.sysname, " ", system.release, " ", system.machine);
 }
 
-std::map<std::string, RecordedCounts> StandingCounts(const Plan& plan, const Facts& facts) {
+std::map<std::string, RecordedCounts> StandingCounts(const Plan& plan, const Snapshot& snapshot) {
   std::map<std::string, RecordedCounts> standing;
   for (const PlannedSegment& segment : plan.segments) {
     if (segment.state != PlannedSegment::State::kUpToDate || !segment.publishes) continue;
-    const auto published = facts.published.find(segment.keys.stage);
-    if (published == facts.published.end() || !published->second.manifest) continue;
+    const auto published = snapshot.published.find(segment.keys.stage);
+    if (published == snapshot.published.end() || !published->second.manifest) continue;
     const Manifest& manifest = *published->second.manifest;
     if (manifest.recipe() != segment.recipe()) continue;
     for (const auto& [stage, counts] : manifest.counts) standing[stage].counts = counts;

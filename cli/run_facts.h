@@ -15,7 +15,7 @@
 namespace pipeline {
 
 /// Inputs precede their readers. `directory`: of the record; links are relative to it.
-std::vector<RecordedStage> StagesOf(const Graph& graph, const Plan& plan, const Facts& facts,
+std::vector<RecordedStage> StagesOf(const Graph& graph, const Plan& plan, const Snapshot& snapshot,
                                     const std::string& directory);
 
 /// Fills in the machine and the library versions that affect results; other members of `begin` stay.
@@ -23,7 +23,7 @@ void DescribeMachine(const Graph& graph, RecordedBegin& begin);
 
 /// The counts that manifests hold about existing publications, by stage. A run that made nothing for such a
 /// publication has no lines about it in its plan.
-std::map<std::string, RecordedCounts> StandingCounts(const Plan& plan, const Facts& facts);
+std::map<std::string, RecordedCounts> StandingCounts(const Plan& plan, const Snapshot& snapshot);
 
 /// Adds `standing` to `record` for stages that have no counts there.
 void AddStanding(const std::map<std::string, RecordedCounts>& standing, RunRecord& record);

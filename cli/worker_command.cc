@@ -171,11 +171,11 @@ class OneUnit final {
     std::atomic<bool> damaged = false;
     log.SetListener([&](const UnitLine& line) { return Tell(log, line, damaged); });
 
-    const Result<Facts> facts = (*place)->TakeSnapshot(loaded->graph, signals_.token());
-    if (!facts.ok()) return Fail(options_, facts.status());
+    const Result<Snapshot> snapshot = (*place)->TakeSnapshot(loaded->graph, signals_.token());
+    if (!snapshot.ok()) return Fail(options_, snapshot.status());
     Selection selection;
     selection.from_log = true;  // whoever planned has said so where it had to be said
-    const Result<Plan> plan = MakePlan(loaded->graph, *facts, selection);
+    const Result<Plan> plan = MakePlan(loaded->graph, *snapshot, selection);
     if (!plan.ok()) return Fail(options_, plan.status());
     if (!plan->refusals.empty())
       return Fail(options_, Status(Code::kInvalidArgument, plan->refusals.front()));
@@ -184,7 +184,7 @@ class OneUnit final {
 
     const RunOptions run = RunOptionsFor(hand_out, loaded->spec);
     loaded->plugins.StoreWith((*place)->environment().open_store);
-    Executor executor(loaded->graph, *plan, *facts, (*place)->environment(), run);
+    Executor executor(loaded->graph, *plan, *snapshot, (*place)->environment(), run);
     if (const Status prepared = executor.Prepare(); !prepared.ok()) return Fail(options_, prepared);
     display.Start();
     const RunOutcome outcome = executor.Run(signals_.token());

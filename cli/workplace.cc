@@ -172,13 +172,13 @@ Result<SourceFile> Workplace::Hash(const LocalInput& input, std::stop_token stop
   return file;
 }
 
-Result<Facts> Workplace::TakeSnapshot(const Graph& graph, std::stop_token stop) {
-  ASSIGN_OR_RETURN(Facts facts,
+Result<Snapshot> Workplace::TakeSnapshot(const Graph& graph, std::stop_token stop) {
+  ASSIGN_OR_RETURN(Snapshot snapshot,
                    CollectSnapshot(
                        graph, environment_, [&](const LocalInput& input) { return Hash(input, stop); },
                        [&](const LocalInput& pattern) { return sources_->Find(pattern, stop); }));
-  facts.offline = sources_->network() == SourceFiles::Network::kOffline;
-  return facts;
+  snapshot.offline = sources_->network() == SourceFiles::Network::kOffline;
+  return snapshot;
 }
 
 }  // namespace pipeline

@@ -40,7 +40,7 @@ class Workplace {
 
   /// Collects the snapshot for planning; hashes sources without a cached digest, which may take long and
   /// can be stopped.
-  Result<Facts> TakeSnapshot(const Graph& graph, std::stop_token stop);
+  Result<Snapshot> TakeSnapshot(const Graph& graph, std::stop_token stop);
 
   const Environment& environment() const { return environment_; }
   RunLog& log() { return *log_; }

@@ -31,9 +31,9 @@ std::vector<LocalInput> NamedBy(const StageSpec& spec, Status& missing) {
 }
 
 /// Those that are there are hashed also where others are not: one of them may be another than it was.
-Facts::Files FilesOf(const StageSpec& spec, const HashFile& hash, const FindFiles& find,
-                     Status& interrupted) {
-  Facts::Files files;
+Snapshot::Files FilesOf(const StageSpec& spec, const HashFile& hash, const FindFiles& find,
+                        Status& interrupted) {
+  Snapshot::Files files;
   bool asks = true;  // a server that is down is waited for once
   const auto note = [&](const Status& why) {
     if (why.code() == Code::kCancelled) interrupted = why;
@@ -42,7 +42,7 @@ Facts::Files FilesOf(const StageSpec& spec, const HashFile& hash, const FindFile
     if (files.missing.ok() || (MayBeGone(files.missing) && !MayBeGone(why))) files.missing = why;
   };
   const auto look = [&](const LocalInput& input) {
-    Facts::Files::Wanted& wanted = files.wanted.emplace_back();
+    Snapshot::Files::Wanted& wanted = files.wanted.emplace_back();
     wanted.name = input.name;
     if (!asks && IsRemote(input.path)) return;
     Result<SourceFile> file = hash(input);
@@ -73,9 +73,9 @@ Facts::Files FilesOf(const StageSpec& spec, const HashFile& hash, const FindFile
 }
 
 /// The digests of what stands at the ports of `node` as files, and of what its type says it takes.
-Result<std::vector<Facts::TakenFile>> TakenBy(const Node& node, const HashFile& hash) {
-  std::vector<Facts::TakenFile> taken;
-  const auto add = [&](Facts::TakenFile file, const std::string& path) -> Status {
+Result<std::vector<Snapshot::TakenFile>> TakenBy(const Node& node, const HashFile& hash) {
+  std::vector<Snapshot::TakenFile> taken;
+  const auto add = [&](Snapshot::TakenFile file, const std::string& path) -> Status {
     file.file = path.substr(path.rfind('/') + 1);
     const Result<SourceFile> hashed = hash({path, file.name});
     if (hashed.ok())
@@ -143,9 +143,9 @@ bool SaysDamaged(const Status& status) {
 }
 
 /// What stands at `place`; `stage` and `tests` are of the stage that publishes there.
-Result<Facts::Published> PublishedAt(const Environment& environment, const std::string& place,
-                                     const std::string& stage = {}, const NameTests& tests = {}) {
-  Facts::Published published;
+Result<Snapshot::Published> PublishedAt(const Environment& environment, const std::string& place,
+                                        const std::string& stage = {}, const NameTests& tests = {}) {
+  Snapshot::Published published;
   ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenPlace(environment, place));
   ASSIGN_OR_RETURN(const std::vector<ObjectInfo> objects, store->List(""));
   std::map<std::string_view, std::uint64_t> sizes;
@@ -221,52 +221,52 @@ LastLogged LastOf(const RunLog& log, const std::string& stage) {
 
 }  // namespace
 
-Result<Facts> CollectSnapshot(const Graph& graph, const Environment& environment, const HashFile& hash,
-                              const FindFiles& find) {
-  Facts facts;
+Result<Snapshot> CollectSnapshot(const Graph& graph, const Environment& environment, const HashFile& hash,
+                                 const FindFiles& find) {
+  Snapshot snapshot;
   for (int number = 0; number < static_cast<int>(graph.nodes().size()); ++number) {
     const Node& node = graph.nodes()[static_cast<std::size_t>(number)];
     const StageSpec& spec = *node.spec;
     if (spec.type->gives == Flow::kFiles) {
       Status interrupted;
-      facts.files.emplace(spec.name, FilesOf(spec, hash, find, interrupted));
+      snapshot.files.emplace(spec.name, FilesOf(spec, hash, find, interrupted));
       RETURN_IF_ERROR(interrupted);
       continue;
     }
-    ASSIGN_OR_RETURN(std::vector<Facts::TakenFile> taken, TakenBy(node, hash));
-    if (!taken.empty()) facts.taken.emplace(spec.name, std::move(taken));
+    ASSIGN_OR_RETURN(std::vector<Snapshot::TakenFile> taken, TakenBy(node, hash));
+    if (!taken.empty()) snapshot.taken.emplace(spec.name, std::move(taken));
     LastLogged last = LastOf(*environment.log, spec.name);
     if (last.segment == nullptr && spec.type->is_barrier())
       last = LastOf(*environment.log, StrCat(spec.name, kTakesInSuffix));
     if (last.segment != nullptr) {
       ASSIGN_OR_RETURN(const Json json, Json::Parse(last.segment->lineage));
       ASSIGN_OR_RETURN(Lineage lineage, LineageFromJson(json));
-      facts.logged.emplace(spec.name, std::move(lineage));
-      if (last.segment->began > 0) facts.logged_when.emplace(spec.name, last.segment->began);
+      snapshot.logged.emplace(spec.name, std::move(lineage));
+      if (last.segment->began > 0) snapshot.logged_when.emplace(spec.name, last.segment->began);
     }
     if (spec.type->is_job())
       if (const UnitLine* job = environment.log->FindDone(ToString(UnitId{spec.name, JobId{}})))
-        facts.jobs[spec.name] = {job->recipe, job->continues};
+        snapshot.jobs[spec.name] = {job->recipe, job->continues};
     if (!spec.type->is_sink() && !spec.type->is_job()) continue;
     const std::string place = PlaceOfStage(spec);
-    Facts::Published published;
+    Snapshot::Published published;
     if (!place.empty()) {
       ASSIGN_OR_RETURN(published, PublishedAt(environment, place, spec.name, NameTestsOf(graph, number)));
     }
     if (!published.manifest && !last.place.empty() && last.place != place) {
       // An older place that cannot be read is no reason to stop: it was only a chance to save work.
-      const Result<Facts::Published> before = PublishedAt(environment, last.place);
+      const Result<Snapshot::Published> before = PublishedAt(environment, last.place);
       if (before.ok() && before->manifest && before->whole)
-        facts.elsewhere.emplace(spec.name, Facts::Elsewhere{last.place, *before->manifest});
+        snapshot.elsewhere.emplace(spec.name, Snapshot::Elsewhere{last.place, *before->manifest});
     }
-    if (!place.empty()) facts.published.emplace(spec.name, std::move(published));
+    if (!place.empty()) snapshot.published.emplace(spec.name, std::move(published));
   }
-  facts.at_place = [&environment](const std::string& place) { return PublishedAt(environment, place); };
-  facts.pieces = [&environment](const PieceKeys& keys, const std::string& directory) -> Result<Pieces> {
+  snapshot.at_place = [&environment](const std::string& place) { return PublishedAt(environment, place); };
+  snapshot.pieces = [&environment](const PieceKeys& keys, const std::string& directory) -> Result<Pieces> {
     ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, environment.work_store("artifacts/" + directory));
     return Pieces::Load(*environment.log, keys, *store);
   };
-  return facts;
+  return snapshot;
 }
 
 }  // namespace pipeline

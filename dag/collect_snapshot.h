@@ -22,7 +22,7 @@ using FindFiles = std::function<Result<std::vector<LocalInput>>(const LocalInput
 
 /// Collects the sources (hashed unless a cache knows them), the published artifacts, and the last log lines
 /// of each stage. `environment` outlives the snapshot.
-Result<Facts> CollectSnapshot(const Graph& graph, const Environment& environment, const HashFile& hash,
-                              const FindFiles& find);
+Result<Snapshot> CollectSnapshot(const Graph& graph, const Environment& environment, const HashFile& hash,
+                                 const FindFiles& find);
 
 }  // namespace pipeline

@@ -20,9 +20,9 @@ namespace pipeline {
 /// Decides under one lock; units work outside it and report back.
 class Executor::Coordinator {
  public:
-  Coordinator(const Graph& graph, const Plan& plan, const Facts& facts, const Environment& environment,
+  Coordinator(const Graph& graph, const Plan& plan, const Snapshot& snapshot, const Environment& environment,
               const RunOptions& options)
-      : run_(graph, plan, facts, environment, options) {
+      : run_(graph, plan, snapshot, environment, options) {
     if (const std::optional<UnitId> only = ParseUnitId(options.share.unit)) only_ = *only;
   }
 
@@ -227,9 +227,9 @@ class Executor::Coordinator {
   std::unique_ptr<LeaseKeeper> leases_;  // last: its thread ends before what it tells
 };
 
-Executor::Executor(const Graph& graph, const Plan& plan, const Facts& facts, const Environment& environment,
-                   const RunOptions& options)
-    : coordinator_(std::make_unique<Coordinator>(graph, plan, facts, environment, options)) {}
+Executor::Executor(const Graph& graph, const Plan& plan, const Snapshot& snapshot,
+                   const Environment& environment, const RunOptions& options)
+    : coordinator_(std::make_unique<Coordinator>(graph, plan, snapshot, environment, options)) {}
 
 Executor::~Executor() = default;
 

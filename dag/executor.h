@@ -40,7 +40,7 @@ struct RunOutcome {
 class Executor {
  public:
   /// All arguments outlive the executor. The plan has no refusals.
-  Executor(const Graph& graph, const Plan& plan, const Facts& facts, const Environment& environment,
+  Executor(const Graph& graph, const Plan& plan, const Snapshot& snapshot, const Environment& environment,
            const RunOptions& options);
   ~Executor();
 

@@ -30,8 +30,8 @@ constexpr double kIntermediatePerText = 1.25;  // the same with hash and origin 
 
 class Forecaster {
  public:
-  Forecaster(const Graph& graph, const Plan& plan, const Facts& facts, int threads)
-      : graph_(graph), plan_(plan), facts_(facts), groups_(std::max(threads, 2)) {}
+  Forecaster(const Graph& graph, const Plan& plan, const Snapshot& snapshot, int threads)
+      : graph_(graph), plan_(plan), snapshot_(snapshot), groups_(std::max(threads, 2)) {}
 
   Forecast Make() {
     Forecast forecast;
@@ -102,7 +102,7 @@ class Forecaster {
   std::uint64_t FetchedOf(const PlannedSegment& segment) {
     std::uint64_t bytes = 0;
     if (!fetched_.insert(FilesStage(segment).name).second) return bytes;  // for another segment
-    if (const auto files = facts_.files.find(FilesStage(segment).name); files != facts_.files.end())
+    if (const auto files = snapshot_.files.find(FilesStage(segment).name); files != snapshot_.files.end())
       for (const SourceFile& file : files->second.files)
         if (IsRemote(file.input.path)) bytes += file.size;
     const StageSpec& reader = *graph_.nodes()[static_cast<std::size_t>(segment.chain.front())].spec;
@@ -138,7 +138,7 @@ class Forecaster {
   std::uint64_t StoredOf(const PlannedSegment& segment) const {
     const StageSpec& source = FilesStage(segment);
     std::uint64_t stored = 0;
-    if (const auto files = facts_.files.find(source.name); files != facts_.files.end())
+    if (const auto files = snapshot_.files.find(source.name); files != snapshot_.files.end())
       for (const SourceFile& file : files->second.files) stored += file.size;
     return stored > 0 ? stored : static_cast<std::uint64_t>(source.config["size"].AsInt());
   }
@@ -193,7 +193,7 @@ class Forecaster {
       if (!subset->is_beginning())
         return Times(bytes, std::ldexp(static_cast<double>(subset->last_hash), -64));
       std::uint64_t files = 1;
-      if (const auto found = facts_.files.find(FilesStage(segment).name); found != facts_.files.end())
+      if (const auto found = snapshot_.files.find(FilesStage(segment).name); found != snapshot_.files.end())
         files = std::max<std::uint64_t>(found->second.files.size(), 1);
       return std::min(bytes,
                       files * std::min(subset->documents, bytes / kTextPerDocument + 1) * kTextPerDocument);
@@ -206,7 +206,7 @@ class Forecaster {
     if (const auto told = static_cast<std::uint64_t>(source.config["text_size"].AsInt()); told > 0)
       return told;
     std::uint64_t guess = 0;
-    if (const auto files = facts_.files.find(source.name); files != facts_.files.end())
+    if (const auto files = snapshot_.files.find(source.name); files != snapshot_.files.end())
       for (const SourceFile& file : files->second.files)
         guess += Times(file.size, TextPerByte(file.input.name));
     if (guess > 0 || !source.config["url"].is_array() || source.config["url"].AsArray().empty()) return guess;
@@ -216,15 +216,15 @@ class Forecaster {
 
   const Graph& graph_;
   const Plan& plan_;
-  const Facts& facts_;
+  const Snapshot& snapshot_;
   const int groups_;                    // of shards, that are written at once
   std::set<std::string_view> fetched_;  // stages whose files were counted
 };
 
 }  // namespace
 
-Forecast ForecastOf(const Graph& graph, const Plan& plan, const Facts& facts, int threads) {
-  return Forecaster(graph, plan, facts, threads).Make();
+Forecast ForecastOf(const Graph& graph, const Plan& plan, const Snapshot& snapshot, int threads) {
+  return Forecaster(graph, plan, snapshot, threads).Make();
 }
 
 }  // namespace pipeline

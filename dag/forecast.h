@@ -29,6 +29,6 @@ struct Forecast {
 };
 
 /// `threads`: number of groups of shards that are written at once.
-Forecast ForecastOf(const Graph& graph, const Plan& plan, const Facts& facts, int threads);
+Forecast ForecastOf(const Graph& graph, const Plan& plan, const Snapshot& snapshot, int threads);
 
 }  // namespace pipeline

@@ -20,7 +20,7 @@ Status CheckInputNames(const StageSpec& stage, const std::vector<SourceFile>& fi
   return stage.type->check_inputs(stage.config, names);
 }
 
-void CheckInputs(const Graph& graph, const Facts& facts, Plan& plan) {
+void CheckInputs(const Graph& graph, const Snapshot& snapshot, Plan& plan) {
   const auto spec = [&graph](int node) -> const StageSpec& {
     return *graph.nodes()[static_cast<std::size_t>(node)].spec;
   };
@@ -42,8 +42,8 @@ void CheckInputs(const Graph& graph, const Facts& facts, Plan& plan) {
   };
   for (const PlannedSegment& segment : plan.segments) {
     if (segment.state != PlannedSegment::State::kWanted) continue;
-    if (const auto there = facts.published.find(spec(segment.node).name);
-        segment.publishes && there != facts.published.end() && !there->second.in_the_way.empty())
+    if (const auto there = snapshot.published.find(spec(segment.node).name);
+        segment.publishes && there != snapshot.published.end() && !there->second.in_the_way.empty())
       refuse(
           segment.node,
           Status(Code::kFailedPrecondition,
@@ -52,15 +52,15 @@ void CheckInputs(const Graph& graph, const Facts& facts, Plan& plan) {
                         "or name another `out`")));
     if (!segment.copy_from.empty()) continue;
     for (const int at : segment.chain)
-      if (const auto taken = facts.taken.find(spec(at).name); taken != facts.taken.end())
-        for (const Facts::TakenFile& file : taken->second)
+      if (const auto taken = snapshot.taken.find(spec(at).name); taken != snapshot.taken.end())
+        for (const Snapshot::TakenFile& file : taken->second)
           if (!file.missing.ok()) refuse(at, file.missing);
     if (segment.files < 0 || segment.pieces.complete()) continue;
-    const auto files = facts.files.find(spec(segment.files).name);
-    if (files == facts.files.end()) continue;
+    const auto files = snapshot.files.find(spec(segment.files).name);
+    if (files == snapshot.files.end()) continue;
     const Status& missing = files->second.missing;
     if (!missing.ok()) {
-      refuse(segment.files, gone(missing), facts.offline && missing.code() == Code::kUnavailable);
+      refuse(segment.files, gone(missing), snapshot.offline && missing.code() == Code::kUnavailable);
       continue;
     }
     const int reader = segment.chain.front();
@@ -68,8 +68,8 @@ void CheckInputs(const Graph& graph, const Facts& facts, Plan& plan) {
   }
 }
 
-Status CheckVanished(const Graph& graph, const Facts& facts, const std::map<int, VanishedSource>& vanished,
-                     Plan& plan) {
+Status CheckVanished(const Graph& graph, const Snapshot& snapshot,
+                     const std::map<int, VanishedSource>& vanished, Plan& plan) {
   if (!plan.refusals.empty() || vanished.empty()) return {};
   for (const PlannedSegment& segment : plan.segments) {
     if (segment.state != PlannedSegment::State::kWanted || !segment.publishes) continue;
@@ -78,12 +78,12 @@ Status CheckVanished(const Graph& graph, const Facts& facts, const std::map<int,
                                    [&](const auto& source) { return line.contains(source.first); });
     if (gone == vanished.end()) continue;
     const auto& name = graph.nodes()[static_cast<std::size_t>(segment.node)].spec->name;
-    const auto known = facts.published.find(name);
-    Facts::Published there;
-    if (known != facts.published.end()) {
+    const auto known = snapshot.published.find(name);
+    Snapshot::Published there;
+    if (known != snapshot.published.end()) {
       there = known->second;
-    } else if (facts.at_place) {
-      ASSIGN_OR_RETURN(there, facts.at_place(segment.place));
+    } else if (snapshot.at_place) {
+      ASSIGN_OR_RETURN(there, snapshot.at_place(segment.place));
     }
     const bool is_ours = there.manifest ? there.manifest->recipe() == segment.recipe()
                                         : there.claim_recipe == segment.recipe().ToHex();

@@ -17,12 +17,12 @@ Status CheckInputNames(const StageSpec& stage, const std::vector<SourceFile>& fi
 /// Refuses (in `plan`) missing and wrong files that its segments have to read; a missing file that no
 /// segment reads does not matter. A file that may exist all the same is only reported. Also refuses to
 /// publish beside objects that would be overwritten or taken for a part of the artifact.
-void CheckInputs(const Graph& graph, const Facts& facts, Plan& plan);
+void CheckInputs(const Graph& graph, const Snapshot& snapshot, Plan& plan);
 
 /// Refuses new publications from a source that is gone: a person has to confirm that it is the one that
 /// earlier runs read. An artifact with a manifest, or unfinished at its location, goes on. `vanished` is by
 /// node. Call it after CheckInputs; it looks at locations that only planning can name.
-Status CheckVanished(const Graph& graph, const Facts& facts, const std::map<int, VanishedSource>& vanished,
-                     Plan& plan);
+Status CheckVanished(const Graph& graph, const Snapshot& snapshot,
+                     const std::map<int, VanishedSource>& vanished, Plan& plan);
 
 }  // namespace pipeline

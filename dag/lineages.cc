@@ -12,8 +12,8 @@ namespace pipeline {
 namespace {
 
 /// Whether files stood at the same ports under the same names, as far as that was written down.
-bool TookTheSame(const LineageStage& old, const std::vector<Facts::TakenFile>& taken) {
-  return std::all_of(taken.begin(), taken.end(), [&old](const Facts::TakenFile& file) {
+bool TookTheSame(const LineageStage& old, const std::vector<Snapshot::TakenFile>& taken) {
+  return std::all_of(taken.begin(), taken.end(), [&old](const Snapshot::TakenFile& file) {
     if (!file.at_port) return true;
     return std::any_of(old.ports.begin(), old.ports.end(), [&file](const LineagePort& port) {
       return port.name == file.name && (port.file.empty() || port.file == file.file);
@@ -22,7 +22,7 @@ bool TookTheSame(const LineageStage& old, const std::vector<Facts::TakenFile>& t
 }
 
 /// The digest that such a file had.
-RecordedFiles TakenThen(const LineageStage& old, const Facts::TakenFile& file) {
+RecordedFiles TakenThen(const LineageStage& old, const Snapshot::TakenFile& file) {
   RecordedFiles then;
   for (const LineagePort& port : old.ports)
     if (file.at_port && port.name == file.name) then.emplace_back(file.file, port.digest.ToHex());
@@ -45,8 +45,8 @@ const LineageStage* FindIn(const Lineage& lineage, const LineageStage& stage,
 
 }  // namespace
 
-Lineages::Lineages(const Graph& graph, const Facts& facts, const Selection& selection)
-    : graph_(graph), facts_(facts), needed_(NeededNodes(graph, selection)) {
+Lineages::Lineages(const Graph& graph, const Snapshot& snapshot, const Selection& selection)
+    : graph_(graph), snapshot_(snapshot), needed_(NeededNodes(graph, selection)) {
   unknown_.resize(graph.nodes().size());
   for (int node = 0; node < static_cast<int>(graph.nodes().size()); ++node) Compute(node);
 }
@@ -84,13 +84,13 @@ void Lineages::Compute(int node) {
 /// on as its manifest has it, whatever its sources were called.
 const LineageStage* Lineages::Recorded(int node, const LineageStage& stage, const Fits& fits) const {
   const auto find = [&](const Fits& which) -> const LineageStage* {
-    for (const auto& [name, published] : facts_.published)
+    for (const auto& [name, published] : snapshot_.published)
       if (published.manifest)
         if (const LineageStage* found = FindIn(published.manifest->lineage, stage, which)) return found;
     return nullptr;
   };
   if (const LineageStage* found = find(fits)) return found;
-  for (const auto& [name, lineage] : facts_.logged)
+  for (const auto& [name, lineage] : snapshot_.logged)
     if (const LineageStage* found = FindIn(lineage, stage, fits)) return found;
   return needed_.contains(node) ? nullptr : find([](const LineageStage&) { return true; });
 }
@@ -98,8 +98,8 @@ const LineageStage* Lineages::Recorded(int node, const LineageStage& stage, cons
 /// When the log first had the same sources; 0 where it does not know.
 std::int64_t Lineages::WhenRecorded(const LineageStage& old) const {
   const auto same = [&old](const LineageStage& other) { return other.sources == old.sources; };
-  for (const auto& [name, when] : facts_.logged_when)
-    if (FindIn(facts_.logged.at(name), old, same) != nullptr) return when;
+  for (const auto& [name, when] : snapshot_.logged_when)
+    if (FindIn(snapshot_.logged.at(name), old, same) != nullptr) return when;
   return 0;
 }
 
@@ -114,15 +114,15 @@ void Lineages::Report(int node, const Status& missing, const RecordedFiles& reco
 /// The digests of the files, or what an earlier run wrote down of them when they are gone.
 RecordedFiles Lineages::SourcesOf(int node, const LineageStage& stage) {
   RecordedFiles sources;
-  const auto files = facts_.files.find(stage.stage);
-  if (files == facts_.files.end()) return sources;
+  const auto files = snapshot_.files.find(stage.stage);
+  if (files == snapshot_.files.end()) return sources;
   const Status& missing = files->second.missing;
   if (missing.ok()) {
     for (const SourceFile& file : files->second.files)
       sources.emplace_back(file.input.name, file.digest.ToHex());
     return sources;
   }
-  const std::vector<Facts::Files::Wanted>& wanted = files->second.wanted;
+  const std::vector<Snapshot::Files::Wanted>& wanted = files->second.wanted;
   const LineageStage* old =
       !MayBeGone(missing) ? nullptr : Recorded(node, stage, [&wanted](const LineageStage& recorded) {
         return AreThoseWanted(wanted, recorded.sources);
@@ -132,7 +132,7 @@ RecordedFiles Lineages::SourcesOf(int node, const LineageStage& stage) {
     Report(node, missing, old->sources, WhenRecorded(*old));
     return old->sources;
   }
-  if (facts_.offline && missing.code() == Code::kUnavailable) return sources;  // it may be there
+  if (snapshot_.offline && missing.code() == Code::kUnavailable) return sources;  // it may be there
   std::string why(missing.message());
   const LineageStage* other =
       old != nullptr ? old : Recorded(node, stage, [](const LineageStage&) { return true; });
@@ -147,12 +147,12 @@ RecordedFiles Lineages::SourcesOf(int node, const LineageStage& stage) {
 /// Artifacts at ports and files that no stage makes; for one that is gone, what earlier runs wrote down.
 void Lineages::AddTaken(int number, LineageStage& stage) {
   const Node& node = At(number);
-  const auto files = facts_.taken.find(stage.stage);
-  const std::vector<Facts::TakenFile> none;
-  const std::vector<Facts::TakenFile>& taken = files == facts_.taken.end() ? none : files->second;
+  const auto files = snapshot_.taken.find(stage.stage);
+  const std::vector<Snapshot::TakenFile> none;
+  const std::vector<Snapshot::TakenFile>& taken = files == snapshot_.taken.end() ? none : files->second;
   Status& unknown = unknown_[static_cast<std::size_t>(number)];
   const LineageStage* old = nullptr;
-  for (const Facts::TakenFile& file : taken) {
+  for (const Snapshot::TakenFile& file : taken) {
     if (file.missing.ok()) continue;
     if (old == nullptr && MayBeGone(file.missing))
       old =
@@ -172,7 +172,7 @@ void Lineages::AddTaken(int number, LineageStage& stage) {
       port.digest = port.lineage.back().recipe;
       if (unknown.ok()) unknown = this->unknown(edge.node);
     }
-    for (const Facts::TakenFile& file : taken)
+    for (const Snapshot::TakenFile& file : taken)
       if (edge.node < 0 && file.at_port && file.name == edge.name) {
         port.digest = file.digest;
         port.file = file.file;
@@ -182,7 +182,7 @@ void Lineages::AddTaken(int number, LineageStage& stage) {
         if (before.name == port.name) port = before;
     stage.ports.push_back(std::move(port));
   }
-  for (const Facts::TakenFile& file : taken) {
+  for (const Snapshot::TakenFile& file : taken) {
     if (file.at_port) continue;
     std::string digest = file.digest.ToHex();
     if (!file.missing.ok() && old != nullptr) {

@@ -27,7 +27,7 @@ inline constexpr std::string_view kTakesInSuffix = ".in";
 /// Immutable once made; refers to the graph.
 class Lineages {
  public:
-  Lineages(const Graph& graph, const Facts& facts, const Selection& selection);
+  Lineages(const Graph& graph, const Snapshot& snapshot, const Selection& selection);
 
   const Lineage& Of(int node) const { return lineages_[static_cast<std::size_t>(node)]; }
   /// The lineage of the partition outputs: only some keys of a Sink affect them.
@@ -52,7 +52,7 @@ class Lineages {
   void Report(int node, const Status& missing, const RecordedFiles& recorded, std::int64_t when);
 
   const Graph& graph_;
-  const Facts& facts_;
+  const Snapshot& snapshot_;
   const std::set<int> needed_;     // nodes whose files or records the run may need
   std::vector<Lineage> lineages_;  // by node, like unknown_
   std::vector<Status> unknown_;

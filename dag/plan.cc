@@ -19,8 +19,8 @@ namespace {
 
 class Planner {
  public:
-  Planner(const Graph& graph, const Facts& facts, const Selection& selection)
-      : graph_(graph), facts_(facts), selection_(selection), lineages_(graph, facts, selection) {}
+  Planner(const Graph& graph, const Snapshot& snapshot, const Selection& selection)
+      : graph_(graph), snapshot_(snapshot), selection_(selection), lineages_(graph, snapshot, selection) {}
 
   Result<Plan> Make() {
     plan_.refusals = CheckSelection(graph_, selection_);
@@ -37,8 +37,8 @@ class Planner {
     OrderSegments();
     ApplySelection(graph_, selection_, plan_);
     LeaveOutDamaged(graph_, plan_);
-    CheckInputs(graph_, facts_, plan_);
-    if (!selection_.from_log) RETURN_IF_ERROR(CheckVanished(graph_, facts_, lineages_.vanished(), plan_));
+    CheckInputs(graph_, snapshot_, plan_);
+    if (!selection_.from_log) RETURN_IF_ERROR(CheckVanished(graph_, snapshot_, lineages_.vanished(), plan_));
     return std::move(plan_);
   }
 
@@ -89,14 +89,14 @@ class Planner {
   }
 
   /// What stands at the place of `node`; null where nothing does.
-  Result<const Facts::Published*> PublishedOf(int node) {
-    if (!PlaceOfStage(*At(node).spec).empty() || !facts_.at_place) {
-      const auto found = facts_.published.find(Name(node));
-      return found == facts_.published.end() ? nullptr : &found->second;
+  Result<const Snapshot::Published*> PublishedOf(int node) {
+    if (!PlaceOfStage(*At(node).spec).empty() || !snapshot_.at_place) {
+      const auto found = snapshot_.published.find(Name(node));
+      return found == snapshot_.published.end() ? nullptr : &found->second;
     }
     auto known = kept_.find(node);
     if (known == kept_.end()) {
-      ASSIGN_OR_RETURN(Facts::Published kept, facts_.at_place(PlaceOf(node)));
+      ASSIGN_OR_RETURN(Snapshot::Published kept, snapshot_.at_place(PlaceOf(node)));
       known = kept_.emplace(node, std::move(kept)).first;
     }
     return &known->second;
@@ -109,8 +109,8 @@ class Planner {
     if (there != nullptr && !there->continues.is_null()) {
       went = there->continues.Dump();
     } else {
-      const auto last = facts_.jobs.find(Name(node));
-      if (last == facts_.jobs.end() || last->second.recipe != LineageOf(node).back().recipe) return {};
+      const auto last = snapshot_.jobs.find(Name(node));
+      if (last == snapshot_.jobs.end() || last->second.recipe != LineageOf(node).back().recipe) return {};
       went = last->second.continues;
     }
     const std::string wanted = ContinueConfig(At(node).spec->type->keys, At(node).spec->config);
@@ -118,9 +118,9 @@ class Planner {
   }
 
   Result<bool> JudgePublished(int node) {
-    ASSIGN_OR_RETURN(const Facts::Published* const found, PublishedOf(node));
+    ASSIGN_OR_RETURN(const Snapshot::Published* const found, PublishedOf(node));
     if (found == nullptr) return false;
-    const Facts::Published& there = *found;
+    const Snapshot::Published& there = *found;
     if (there.foreign) {
       Refuse(node, StrCat(PlaceOf(node), " holds objects that pipe did not write; name another `out`"));
       return true;
@@ -198,7 +198,7 @@ class Planner {
     if (Forced(part.first) || IsJob(part.first)) return false;
     if (!pieces_.contains(part)) {
       const PieceKeys keys = lineages_.KeysOf(part.first, part.second);
-      ASSIGN_OR_RETURN(Pieces pieces, facts_.pieces(keys, DirectoryOf(keys)));
+      ASSIGN_OR_RETURN(Pieces pieces, snapshot_.pieces(keys, DirectoryOf(keys)));
       pieces_.emplace(part, std::move(pieces));
     }
     return pieces_.at(part).complete();
@@ -271,7 +271,7 @@ class Planner {
     if (auto known = pieces_.extract(part)) {
       segment.pieces = std::move(known.mapped());
     } else if (!segment.job) {
-      ASSIGN_OR_RETURN(segment.pieces, facts_.pieces(segment.keys, segment.directory));
+      ASSIGN_OR_RETURN(segment.pieces, snapshot_.pieces(segment.keys, segment.directory));
     }
     if (segment.forced)
       for (InputPieces& input : segment.pieces.inputs()) input.standing.clear();
@@ -414,7 +414,7 @@ class Planner {
     segment.state = PlannedSegment::State::kWanted;
     if (segment.forced) segment.because.push_back(StrCat("--force ", selection_.force));
     if (segment.publishes) {
-      ASSIGN_OR_RETURN(const Facts::Published* const there, PublishedOf(segment.node));
+      ASSIGN_OR_RETURN(const Snapshot::Published* const there, PublishedOf(segment.node));
       const bool damaged = there != nullptr && !there->damaged.ok();
       if (damaged && !Forced(segment.node)) segment.damaged = there->damaged.message();
       segment.replaces = there != nullptr && (there->manifest || damaged);
@@ -425,8 +425,8 @@ class Planner {
       if (const std::string on = Continues(segment.node, manifest); !on.empty())
         segment.because.push_back(on);
     }
-    if (const auto other = facts_.elsewhere.find(name);
-        segment.publishes && !segment.forced && other != facts_.elsewhere.end() &&
+    if (const auto other = snapshot_.elsewhere.find(name);
+        segment.publishes && !segment.forced && other != snapshot_.elsewhere.end() &&
         other->second.place != segment.place && Continues(segment.node, &other->second.manifest).empty() &&
         other->second.manifest.recipe() == segment.recipe()) {
       segment.copy_from = other->second.place;
@@ -438,7 +438,7 @@ class Planner {
       segment.because.push_back("all its partitions stand");
       return {};
     }
-    if (const auto logged = facts_.logged.find(name); logged == facts_.logged.end()) {
+    if (const auto logged = snapshot_.logged.find(name); logged == snapshot_.logged.end()) {
       if (segment.because.empty()) segment.because.push_back("it never ran");
     } else {
       for (const Difference& difference : Compare(logged->second, LineageOf(segment.node)))
@@ -457,16 +457,16 @@ class Planner {
   }
 
   const Graph& graph_;
-  const Facts& facts_;
+  const Snapshot& snapshot_;
   const Selection& selection_;
   const Lineages lineages_;
   Plan plan_;
-  std::set<int> judged_;                  // makers and ends of lines that were judged
-  std::vector<int> demanded_;             // those of them that have to run
-  std::set<std::pair<int, int>> edges_;   // a stage, and a reader of it that has to run
-  std::map<Part, int> by_part_;           // -> segment
-  std::map<Part, Pieces> pieces_;         // what stands; looked up once, for there may be 100,000
-  std::map<int, Facts::Published> kept_;  // by node: artifacts whose place has their recipe in its name
+  std::set<int> judged_;                     // makers and ends of lines that were judged
+  std::vector<int> demanded_;                // those of them that have to run
+  std::set<std::pair<int, int>> edges_;      // a stage, and a reader of it that has to run
+  std::map<Part, int> by_part_;              // -> segment
+  std::map<Part, Pieces> pieces_;            // what stands; looked up once, for there may be 100,000
+  std::map<int, Snapshot::Published> kept_;  // by node: artifacts whose place has their recipe in its name
 };
 
 }  // namespace
@@ -493,8 +493,8 @@ std::string PlaceOfStage(const StageSpec& spec) {
   return spec.out.ends_with('/') ? spec.out + below : StrCat(spec.out, "/", below);
 }
 
-Result<Plan> MakePlan(const Graph& graph, const Facts& facts, const Selection& selection) {
-  return Planner(graph, facts, selection).Make();
+Result<Plan> MakePlan(const Graph& graph, const Snapshot& snapshot, const Selection& selection) {
+  return Planner(graph, snapshot, selection).Make();
 }
 
 }  // namespace pipeline

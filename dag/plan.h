@@ -29,7 +29,7 @@ struct SourceFile {
 
 /// The snapshot: everything that planning reads from disk and network. Collected before planning, except
 /// for the functions `at_place` and `pieces`.
-struct Facts {
+struct Snapshot {
   struct Files {
     struct Wanted {
       std::string name;
@@ -165,6 +165,6 @@ std::string PlaceOfStage(const StageSpec& spec);
 std::vector<int> NeedsOf(const PlannedSegment& segment);
 
 /// `graph` outlives the plan.
-Result<Plan> MakePlan(const Graph& graph, const Facts& facts, const Selection& selection);
+Result<Plan> MakePlan(const Graph& graph, const Snapshot& snapshot, const Selection& selection);
 
 }  // namespace pipeline

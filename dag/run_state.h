@@ -17,11 +17,11 @@ namespace pipeline {
 
 /// The coordinator owns it; it outlives the threads of the units. The lock is never held during slow work.
 struct RunState {
-  RunState(const Graph& its_graph, const Plan& its_plan, const Facts& its_facts,
+  RunState(const Graph& its_graph, const Plan& its_plan, const Snapshot& its_snapshot,
            const Environment& its_environment, const RunOptions& its_options)
       : graph(its_graph),
         plan(its_plan),
-        facts(its_facts),
+        snapshot(its_snapshot),
         environment(its_environment),
         options(its_options),
         failures(*its_environment.log, its_options.keep_going, stop) {}
@@ -35,7 +35,7 @@ struct RunState {
 
   const Graph& graph;
   const Plan& plan;
-  const Facts& facts;
+  const Snapshot& snapshot;
   const Environment& environment;
   const RunOptions& options;
   PreparedSegments prepared;     // `mutex` guards the contents of its segment states

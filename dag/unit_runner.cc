@@ -101,8 +101,8 @@ Status UnitRunner::ReadFile(SegmentState& state, std::uint32_t number, const Inp
                             const UnitEvents& events) {
   if (state.planned->files < 0)  // it had all its pieces when the run began
     return Status(Code::kUnavailable, "what it is made from is not there any more; run again");
-  const Facts::Files& source =
-      run_.facts.files.at(run_.graph.nodes()[static_cast<std::size_t>(state.planned->files)].spec->name);
+  const Snapshot::Files& source =
+      run_.snapshot.files.at(run_.graph.nodes()[static_cast<std::size_t>(state.planned->files)].spec->name);
   // Nothing was to be read when the run began; a partition that was found damaged changed that.
   RETURN_IF_ERROR(source.missing);
   return RunStreamUnit(state.scope, *run_.arena, source.files[number], number, standing, events,
@@ -112,7 +112,7 @@ Status UnitRunner::ReadFile(SegmentState& state, std::uint32_t number, const Inp
 Status UnitRunner::ReadAnew(SegmentState& state, std::uint32_t number, Status why) {
   if (!run_.environment.drop_damaged || why.code() == Code::kCancelled) return why;
   const std::size_t files = static_cast<std::size_t>(state.planned->files);
-  const Facts::Files& source = run_.facts.files.at(run_.graph.nodes()[files].spec->name);
+  const Snapshot::Files& source = run_.snapshot.files.at(run_.graph.nodes()[files].spec->name);
   if (number >= source.files.size()) return why;
   RETURN_IF_ERROR(run_.environment.drop_damaged(source.files[number].input.path, why));
   const Lock lock(run_.mutex);

@@ -20,11 +20,11 @@ bool MayBeGone(const Status& missing) {
   }
 }
 
-bool AreThoseWanted(const std::vector<Facts::Files::Wanted>& wanted, const RecordedFiles& recorded) {
+bool AreThoseWanted(const std::vector<Snapshot::Files::Wanted>& wanted, const RecordedFiles& recorded) {
   if (wanted.empty()) return false;
   // How many of the recorded ones what was looked at so far may stand for.
   std::set<std::size_t> taken = {0};
-  for (const Facts::Files::Wanted& file : wanted) {
+  for (const Snapshot::Files::Wanted& file : wanted) {
     std::set<std::size_t> next;
     for (std::size_t at : taken) {
       if (!file.is_pattern) {
@@ -38,7 +38,7 @@ bool AreThoseWanted(const std::vector<Facts::Files::Wanted>& wanted, const Recor
   return taken.contains(recorded.size());
 }
 
-std::string ChangedOf(const std::vector<Facts::Files::Wanted>& wanted, const RecordedFiles& recorded) {
+std::string ChangedOf(const std::vector<Snapshot::Files::Wanted>& wanted, const RecordedFiles& recorded) {
   const bool in_order = wanted.size() == recorded.size();
   for (std::size_t at = 0; at < wanted.size(); ++at) {
     if (!wanted[at].digest) continue;

@@ -33,10 +33,10 @@ bool MayBeGone(const Status& missing);
 
 /// Returns whether `recorded` are the wanted files: the same names in the same order, where a pattern
 /// stands for all names that it matches.
-bool AreThoseWanted(const std::vector<Facts::Files::Wanted>& wanted, const RecordedFiles& recorded);
+bool AreThoseWanted(const std::vector<Snapshot::Files::Wanted>& wanted, const RecordedFiles& recorded);
 
 /// Returns the name of an existing file with other bytes than recorded; empty: there is none.
-std::string ChangedOf(const std::vector<Facts::Files::Wanted>& wanted, const RecordedFiles& recorded);
+std::string ChangedOf(const std::vector<Snapshot::Files::Wanted>& wanted, const RecordedFiles& recorded);
 
 /// Returns "ja.txt.xz, digest 0123…, read on 2026-01-31". `when`: milliseconds since 1970; 0: unknown.
 std::string Describe(const RecordedFiles& recorded, std::int64_t when);

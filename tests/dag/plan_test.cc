@@ -32,8 +32,8 @@ class World {
     SourceFile corpus;
     corpus.input = {"/corpus/u", "u"};
     corpus.digest = DigestOf("u");
-    facts.files["source"].files = {corpus};
-    facts.pieces = [this](const PieceKeys& keys, const std::string& directory) -> Result<Pieces> {
+    snapshot.files["source"].files = {corpus};
+    snapshot.pieces = [this](const PieceKeys& keys, const std::string& directory) -> Result<Pieces> {
       return Standing(keys, directory);
     };
   }
@@ -54,7 +54,7 @@ class World {
   }
 
   Plan Make(const Selection& selection = {}) {
-    Result<Plan> plan = MakePlan(graph_, facts, selection);
+    Result<Plan> plan = MakePlan(graph_, snapshot, selection);
     EXPECT_TRUE(plan.ok()) << plan.status().message();
     return plan.ok() ? std::move(*plan) : Plan{};
   }
@@ -66,10 +66,10 @@ class World {
     for (const PlannedSegment& segment : plan.segments) {
       if (segment.state != State::kWanted) continue;
       standing[segment.directory] = kPartitions;
-      facts.logged[Name(segment)] = segment.lineage;
+      snapshot.logged[Name(segment)] = segment.lineage;
       if (!segment.publishes) continue;
-      facts.published[Name(segment)] = {};
-      facts.published[Name(segment)].manifest.emplace().lineage = segment.lineage;
+      snapshot.published[Name(segment)] = {};
+      snapshot.published[Name(segment)].manifest.emplace().lineage = segment.lineage;
     }
     return In(plan, State::kWanted);
   }
@@ -92,7 +92,7 @@ class World {
   std::string Name(const PlannedSegment& segment) const { return NameOf(segment.node); }
 
   static constexpr std::uint32_t kPartitions = 2;
-  Facts facts;
+  Snapshot snapshot;
   std::map<std::string, std::uint32_t> standing;  // by directory: how many pieces
 
  private:
@@ -165,7 +165,7 @@ TEST(PlanTest, AKeyOfTheSecondPassAloneLeavesThePieces) {
   World world({Shards("a")});
   world.Run();
   world.Edit({Shards("a", ", shards: 3, version: 2.0.0")});
-  world.facts.published.clear();
+  world.snapshot.published.clear();
   const Plan plan = world.Make();
   ASSERT_EQ(plan.segments.size(), 1u);
   EXPECT_TRUE(plan.segments[0].pieces.complete());
@@ -179,7 +179,7 @@ TEST(PlanTest, ASegmentWithAllItsPiecesMakesNoOrigin) {
   world.Run();
   for (auto at = world.standing.begin(); at != world.standing.end();)
     at = at->first.substr(0, 5) == "docs-" ? world.standing.erase(at) : std::next(at);
-  world.facts.published.clear();
+  world.snapshot.published.clear();
   world.Edit({Shards("a") + Shards("b"), "form: nfkc", "splits: { train: rest }, keep: true"});
   EXPECT_EQ(world.Run(), (Lines{"text..a", "text..b"})) << "both only gather";
 }
@@ -190,12 +190,12 @@ TEST(PlanTest, KeepIsNoReasonToRunAndDecidesWhatBecomesOfRecords) {
   const File kept{Shards("a"), "form: nfkc, keep: true"};
   world.Edit(kept);
   EXPECT_TRUE(world.Make().nothing_to_do());
-  world.facts.published.clear();
+  world.snapshot.published.clear();
   world.standing.clear();
   EXPECT_EQ(world.Run(), (Lines{"text..clean", "clean => docs..a"}));
   // The end of the input is known from `clean`, through two files of partitions.
   world.Edit({Shards("a") + Shards("b"), kept.clean, "splits: { train: 0.5, test: 0.5 }"});
-  world.facts.published.clear();
+  world.snapshot.published.clear();
   EXPECT_EQ(world.Run(), (Lines{"clean => docs", "docs => a", "docs => b"}));
   world.Edit({Shards("a") + Shards("b") + Shards("c"), kept.clean, "splits: { train: 0.5, test: 0.5 }"});
   EXPECT_EQ(world.Run(), Lines{"docs => c"});
@@ -244,7 +244,7 @@ TEST(PlanTest, APlaceWithAnotherRecipeIsRefusedAndForcedOpen) {
 
 TEST(PlanTest, AForeignPlaceIsRefused) {
   World world({Shards("a")});
-  world.facts.published["a"].foreign = true;
+  world.snapshot.published["a"].foreign = true;
   EXPECT_TRUE(Says(world.Make().refusals, "o/a/1.0.0 holds objects that pipe did not write"));
   Selection force;
   force.force = "a";
@@ -254,13 +254,13 @@ TEST(PlanTest, AForeignPlaceIsRefused) {
 TEST(PlanTest, WhatStandsDamagedIsLeftOutAndTheRestRuns) {
   World world({Shards("a") + Shards("b")});
   world.Run();
-  world.facts.published["a"] = {};
-  world.facts.published["a"].damaged = Status(Code::kDataLoss, "o/a/MANIFEST.json: damaged");
+  world.snapshot.published["a"] = {};
+  world.snapshot.published["a"].damaged = Status(Code::kDataLoss, "o/a/MANIFEST.json: damaged");
   const Plan plan = world.Make();
   EXPECT_TRUE(plan.nothing_to_do());
   EXPECT_EQ(plan.refusals, Lines{});
   EXPECT_EQ(plan.left_out, Lines{"stage 'a' is left out: o/a/MANIFEST.json: damaged"});
-  world.facts.published.erase("b");
+  world.snapshot.published.erase("b");
   EXPECT_EQ(world.In(world.Make(), State::kWanted), Lines{"docs => b"});
   EXPECT_EQ(world.Make(Only("b")).left_out, Lines{});
   const Plan forced = world.Make(Only("a", "a"));
@@ -272,7 +272,7 @@ TEST(PlanTest, WhatStandsDamagedIsLeftOutAndTheRestRuns) {
 
 TEST(PlanTest, WhatNobodyElseNeedsIsLeftOutWithIt) {
   World world({Shards("a") + Shards("b")});
-  world.facts.published["a"].damaged = world.facts.published["b"].damaged =
+  world.snapshot.published["a"].damaged = world.snapshot.published["b"].damaged =
       Status(Code::kDataLoss, "damaged");
   const Plan plan = world.Make();
   EXPECT_EQ(plan.left_out.size(), 2u);
@@ -282,8 +282,8 @@ TEST(PlanTest, WhatNobodyElseNeedsIsLeftOutWithIt) {
 TEST(PlanTest, NothingIsPublishedBesideWhatItsReadersWouldTake) {
   World world({Shards("a") + Shards("b")});
   world.Run();
-  world.facts.published["a"] = world.facts.published["b"] = {};
-  world.facts.published["a"].in_the_way = {"mine", "other", "third", "fourth"};
+  world.snapshot.published["a"] = world.snapshot.published["b"] = {};
+  world.snapshot.published["a"].in_the_way = {"mine", "other", "third", "fourth"};
   EXPECT_TRUE(Says(world.Make().refusals, "no run wrote mine, other, third and 1 more, and"));
   EXPECT_EQ(world.Make(Only("b")).refusals, Lines{});
 }
@@ -291,8 +291,8 @@ TEST(PlanTest, NothingIsPublishedBesideWhatItsReadersWouldTake) {
 TEST(PlanTest, ALostShardIsWantedFromThePieces) {
   World world({Shards("a")});
   world.Run();
-  world.facts.published["a"].whole = false;
-  world.facts.published["a"].missing = "a-00001";
+  world.snapshot.published["a"].whole = false;
+  world.snapshot.published["a"].missing = "a-00001";
   const Plan plan = world.Make();
   EXPECT_EQ(world.In(plan, State::kWanted), Lines{"text..a"});
   EXPECT_TRUE(plan.segments[0].pieces.complete());
@@ -303,9 +303,9 @@ TEST(PlanTest, ALostShardIsWantedFromThePieces) {
 TEST(PlanTest, LibrariesOfAnotherVersionAreReportedUnlessStrict) {
   World world({Shards("a")});
   world.Run();
-  for (LineageStage& stage : world.facts.published["a"].manifest->lineage)
+  for (LineageStage& stage : world.snapshot.published["a"].manifest->lineage)
     if (stage.stage == "clean") stage.libraries["fake"] = "0.9";
-  Lineage& lineage = world.facts.published["a"].manifest->lineage;
+  Lineage& lineage = world.snapshot.published["a"].manifest->lineage;
   std::optional<Digest> input;
   for (LineageStage& stage : lineage) input = stage.recipe = RecipeOf(stage, input);
   const Plan plan = world.Make();
@@ -319,19 +319,19 @@ TEST(PlanTest, LibrariesOfAnotherVersionAreReportedUnlessStrict) {
 TEST(PlanTest, ASourceThatIsGoneMattersOnlyToWhatReadsIt) {
   World world({Shards("a")});
   world.Run();
-  world.facts.files["source"].files.clear();
-  world.facts.files["source"].missing = Status(Code::kNotFound, "u: no such file");
-  world.facts.files["source"].wanted = {{"u", false, {}}};
+  world.snapshot.files["source"].files.clear();
+  world.snapshot.files["source"].missing = Status(Code::kNotFound, "u: no such file");
+  world.snapshot.files["source"].wanted = {{"u", false, {}}};
   const Plan plan = world.Make();
   EXPECT_TRUE(plan.nothing_to_do());
   EXPECT_TRUE(Says(plan.reports, "u: no such file; going by what earlier runs wrote down"));
   EXPECT_EQ(plan.vanished.at("source"), "u: no such file; recorded: u, digest " + DigestOf("u").ToHex());
-  const std::map<std::string, Facts::Published> published = world.facts.published;
-  world.facts.published.clear();
+  const std::map<std::string, Snapshot::Published> published = world.snapshot.published;
+  world.snapshot.published.clear();
   EXPECT_TRUE(Says(world.Make().refusals, "Add --from-log")) << "nobody said so";
-  world.facts.published["a"].claim_recipe = published.at("a").manifest->recipe().ToHex();
+  world.snapshot.published["a"].claim_recipe = published.at("a").manifest->recipe().ToHex();
   EXPECT_EQ(world.Make().refusals, Lines{}) << "a run was cut off there";
-  world.facts.published.clear();
+  world.snapshot.published.clear();
   Selection from_log;
   from_log.from_log = true;
   EXPECT_EQ(world.Run(from_log), Lines{"text..a"}) << "its pieces stand";
@@ -342,11 +342,11 @@ TEST(PlanTest, ASourceThatIsGoneMattersOnlyToWhatReadsIt) {
 TEST(PlanTest, OnlyTheNamesThatWereReadStandInForASource) {
   World world({Shards("a")});
   world.Run();
-  Facts::Files& files = world.facts.files["source"];
-  const Facts::Files there = files;
+  Snapshot::Files& files = world.snapshot.files["source"];
+  const Snapshot::Files there = files;
   files.files.clear();
   files.missing = Status(Code::kNotFound, "v: no such file");
-  using Wanted = std::vector<Facts::Files::Wanted>;
+  using Wanted = std::vector<Snapshot::Files::Wanted>;
   for (const Wanted& wanted : {Wanted{{"v", false, {}}}, Wanted{{"u", false, {}}, {"v", false, {}}}, Wanted{},
                                Wanted{{"v*", true, {}}}, Wanted{{"u", false, DigestOf("other")}}}) {
     files.wanted = wanted;
@@ -364,16 +364,16 @@ TEST(PlanTest, OnlyTheNamesThatWereReadStandInForASource) {
 
 TEST(PlanTest, AStageOfUnknownInputsIsNotUpToDate) {
   World world({"  words: { type: cut, input: docs }\n"});
-  world.facts.files["source"].files.clear();
-  world.facts.files["source"].missing = Status(Code::kNotFound, "u: no such file");
+  world.snapshot.files["source"].files.clear();
+  world.snapshot.files["source"].missing = Status(Code::kNotFound, "u: no such file");
   EXPECT_TRUE(Says(world.Make().refusals, "u: no such file"));
 }
 
 TEST(PlanTest, AnArtifactAtItsOldPlaceIsCopied) {
   World world({Shards("a")});
   world.Run();
-  world.facts.elsewhere["a"] = {"old/a", *world.facts.published["a"].manifest};
-  world.facts.published.clear();
+  world.snapshot.elsewhere["a"] = {"old/a", *world.snapshot.published["a"].manifest};
+  world.snapshot.published.clear();
   const Plan plan = world.Make();
   ASSERT_EQ(plan.segments.size(), 1u);
   EXPECT_EQ(plan.segments[0].copy_from, "old/a");

@@ -46,15 +46,15 @@ class ReaderPlanTest : public testing::Test {
     SourceFile corpus;
     corpus.input = {"/corpus/u", "u"};
     corpus.digest = DigestOf("u");
-    facts_.files["source"].files = {corpus};
-    facts_.pieces = [this](const PieceKeys& keys, const std::string&) -> Result<Pieces> {
+    snapshot_.files["source"].files = {corpus};
+    snapshot_.pieces = [this](const PieceKeys& keys, const std::string&) -> Result<Pieces> {
       Pieces pieces;
       pieces.inputs().resize(keys.end_recipes.size());
       pieces.inputs()[0].end = InputEnd{2, 100, 2, {}};
       for (const std::uint32_t partition : standing_[keys.stage]) pieces.inputs()[0].standing[partition] = {};
       return pieces;
     };
-    Result<Plan> plan = MakePlan(graph_, facts_, selection);
+    Result<Plan> plan = MakePlan(graph_, snapshot_, selection);
     EXPECT_TRUE(plan.ok()) << plan.status().message();
     return std::move(*plan);
   }
@@ -78,7 +78,7 @@ class ReaderPlanTest : public testing::Test {
   const Registry registry_ = WithCommand();
   PipelineSpec spec_;
   Graph graph_;
-  Facts facts_;
+  Snapshot snapshot_;
   std::map<std::string, std::vector<std::uint32_t>> standing_;
 };
 

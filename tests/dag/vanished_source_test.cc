@@ -10,7 +10,7 @@
 namespace pipeline {
 namespace {
 
-using Wanted = std::vector<Facts::Files::Wanted>;
+using Wanted = std::vector<Snapshot::Files::Wanted>;
 
 const RecordedFiles kTwo = {{"a.txt", DigestOf("a").ToHex()}, {"b.txt", DigestOf("b").ToHex()}};
 

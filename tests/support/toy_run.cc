@@ -84,9 +84,9 @@ ToyOutcome ToyPlace::Run(std::string_view stages, const Selection& selection, in
   Notes notes;
   auto place = Workplace::Open(dir_ / "work", Workplace::Access::kWrite, notes);
   EXPECT_TRUE(place.ok()) << place.status().message();
-  const auto facts = (*place)->TakeSnapshot(graph, {});
-  EXPECT_TRUE(facts.ok()) << facts.status().message();
-  const Result<Plan> plan = MakePlan(graph, *facts, selection);
+  const auto snapshot = (*place)->TakeSnapshot(graph, {});
+  EXPECT_TRUE(snapshot.ok()) << snapshot.status().message();
+  const Result<Plan> plan = MakePlan(graph, *snapshot, selection);
   EXPECT_TRUE(plan.ok()) << plan.status().message();
   outcome.refusals = plan->refusals;
   outcome.reports = plan->reports;
@@ -105,7 +105,7 @@ ToyOutcome ToyPlace::Run(std::string_view stages, const Selection& selection, in
   options.share = share;
   Environment environment = (*place)->environment();
   environment.watch = watch;
-  Executor executor(graph, *plan, *facts, environment, options);
+  Executor executor(graph, *plan, *snapshot, environment, options);
   Status ready = executor.Prepare();
   if (ready.ok() && share.of != Share::Of::kOneUnit) ready = executor.ClaimPlaces({});
   if (!ready.ok()) {
