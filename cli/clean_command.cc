@@ -11,7 +11,7 @@
 #include "cli/exit_code.h"
 #include "cli/signals.h"
 #include "cli/status_display.h"
-#include "cli/workplace.h"
+#include "cli/workspace.h"
 #include "dag/plan.h"
 
 namespace pipeline {
@@ -70,9 +70,9 @@ int CleanCommand(const Options& options) {
     LogError(why.message());
     return kExitRefused;
   };
-  const auto access = options.dry_run ? Workplace::Access::kRead : Workplace::Access::kWrite;
-  Result<std::unique_ptr<Workplace>> place =
-      Workplace::Open(WorkPath(options, loaded->spec), access, display);
+  const auto access = options.dry_run ? Workspace::Access::kRead : Workspace::Access::kWrite;
+  Result<std::unique_ptr<Workspace>> place =
+      Workspace::Open(WorkPath(options, loaded->spec), access, display);
   if (!place.ok()) return refuse(place.status());
   std::set<std::string> needed;
   bool needs_sources = false;

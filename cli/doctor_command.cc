@@ -27,7 +27,7 @@
 #include "cli/pipeline_loader.h"
 #include "cli/signals.h"
 #include "cli/status_display.h"
-#include "cli/workplace.h"
+#include "cli/workspace.h"
 #include "dag/forecast.h"
 #include "dag/plan.h"
 #include "remote/gcs_checkup.h"
@@ -115,8 +115,8 @@ std::optional<std::uint64_t> DiskNeed(const Options& options, const LoadedPipeli
   StatusDisplay display(false);
   const LogSink former = SetLogSink([](Level, std::string_view) {});
   const auto need = [&]() -> std::optional<std::uint64_t> {
-    const Result<std::unique_ptr<Workplace>> place = Workplace::Open(
-        WorkPath(options, loaded.spec), Workplace::Access::kLook, display, SourceFiles::Network::kOffline);
+    const Result<std::unique_ptr<Workspace>> place = Workspace::Open(
+        WorkPath(options, loaded.spec), Workspace::Access::kLook, display, SourceFiles::Network::kOffline);
     if (!place.ok()) return std::nullopt;
     const Result<Snapshot> snapshot = (*place)->TakeSnapshot(loaded.graph, stop);
     if (!snapshot.ok()) return std::nullopt;

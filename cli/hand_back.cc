@@ -25,7 +25,7 @@ constexpr std::uint64_t kMaxNote = 64 << 10;
 constexpr int kLooks = 4;
 constexpr std::chrono::seconds kBetweenLooks(1);
 
-Status TakeBackOf(Workplace& place, const std::string& hand_out) {
+Status TakeBackOf(Workspace& place, const std::string& hand_out) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenStore(hand_out));
   std::vector<std::string> unreadable;
   const Result<std::size_t> taken = TakeBack(*store, place.log(), unreadable);
@@ -60,7 +60,7 @@ class Places {
 };
 
 /// OK where everything that the records say was done lies here.
-Status CheckPieces(const Workplace& place, Store& store, const std::string& hand_out) {
+Status CheckPieces(const Workspace& place, Store& store, const std::string& hand_out) {
   std::vector<std::string> unreadable;
   ASSIGN_OR_RETURN(const std::vector<UnitRecord> records, HandedBack(store, "", unreadable));
   std::set<std::string> damaged;  // in front of what is done, and known not to be good
@@ -85,7 +85,7 @@ Status CheckPieces(const Workplace& place, Store& store, const std::string& hand
 
 }  // namespace
 
-Status TakeBackFrom(Workplace& place, const std::string& hand_out) {
+Status TakeBackFrom(Workspace& place, const std::string& hand_out) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Store> work, place.environment().work_store(""));
   RETURN_IF_ERROR(WriteObject(*work, kNoteName, hand_out, Condition::ReplaceAny()).status());
   ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenStore(hand_out));
@@ -99,7 +99,7 @@ Status TakeBackFrom(Workplace& place, const std::string& hand_out) {
   return TakeBackOf(place, hand_out);
 }
 
-Status TakeBackAny(Workplace& place) {
+Status TakeBackAny(Workspace& place) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Store> work, place.environment().work_store(""));
   const Result<std::string> hand_out = ReadObject(*work, kNoteName, kMaxNote);
   if (!hand_out.ok()) return hand_out.status().code() == Code::kNotFound ? Status() : hand_out.status();

@@ -8,7 +8,7 @@
 #include "cli/pipeline_loader.h"
 #include "cli/run_recorder.h"
 #include "cli/sample_collector.h"
-#include "cli/workplace.h"
+#include "cli/workspace.h"
 #include "dag/executor.h"
 
 namespace pipeline {
@@ -17,7 +17,7 @@ namespace pipeline {
 class KeptRun {
  public:
   /// Both outlive it; the recorder also receives events from other code.
-  KeptRun(Workplace& place, RunRecorder& recorder) : place_(place), recorder_(recorder) {}
+  KeptRun(Workspace& place, RunRecorder& recorder) : place_(place), recorder_(recorder) {}
 
   /// An error means that the log cannot be written.
   Status Begin(const std::string& command, const LoadedPipeline& loaded, const Plan& plan,
@@ -31,7 +31,7 @@ class KeptRun {
  private:
   std::string Closing(SampleCollector& samples);
 
-  Workplace& place_;
+  Workspace& place_;
   RunRecorder& recorder_;
   RunLine line_;
   std::vector<RecordedStage> stages_;

@@ -17,7 +17,7 @@
 #include "cli/hand_back.h"
 #include "cli/signals.h"
 #include "cli/status_display.h"
-#include "cli/workplace.h"
+#include "cli/workspace.h"
 #include "dag/executor.h"
 #include "dag/hand_out.h"
 #include "remote/open_store.h"
@@ -97,7 +97,7 @@ int PlanCommand(const Options& options) {
   if (!store.ok()) return Refuse(store.status());
   StatusDisplay display(options.json_log);
   const std::string work = std::filesystem::absolute(WorkPath(options, loaded->spec)).string();
-  const Result<std::unique_ptr<Workplace>> place = Workplace::Open(work, Workplace::Access::kWrite, display);
+  const Result<std::unique_ptr<Workspace>> place = Workspace::Open(work, Workspace::Access::kWrite, display);
   if (!place.ok()) return Refuse(place.status());
   if (const Status taken = TakeBackFrom(**place, *where); !taken.ok()) return Refuse(taken);
 

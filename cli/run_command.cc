@@ -16,7 +16,7 @@
 #include "cli/sample_collector.h"
 #include "cli/signals.h"
 #include "cli/status_display.h"
-#include "cli/workplace.h"
+#include "cli/workspace.h"
 #include "dag/executor.h"
 #include "dag/unit_id.h"
 #include "plugins/plugin_view.h"
@@ -90,13 +90,13 @@ int RunCommand(const Options& options) {
                    ": all of the corpus is read, and that part of its documents ",
                    "kept; a number, such as --subset 5000, reads no more than the beginning of each file"));
   StatusDisplay display(options.json_log);
-  const auto access = options.dry_run ? Workplace::Access::kRead : Workplace::Access::kWrite;
-  Result<std::unique_ptr<Workplace>> place = Workplace::Open(
+  const auto access = options.dry_run ? Workspace::Access::kRead : Workspace::Access::kWrite;
+  Result<std::unique_ptr<Workspace>> place = Workspace::Open(
       WorkPath(options, loaded->spec), access, display,
       options.dry_run && !options.ask ? SourceFiles::Network::kOffline : SourceFiles::Network::kMayAsk);
   if (!place.ok()) return Refuse(place.status());
 
-  if (access == Workplace::Access::kWrite)
+  if (access == Workspace::Access::kWrite)
     if (const Status taken = TakeBackAny(**place); !taken.ok())
       LogWarning(
           StrCat("what workers did cannot be looked at (", taken.message(), "); it may be done again"));

@@ -18,7 +18,7 @@
 #include "cli/exit_code.h"
 #include "cli/signals.h"
 #include "cli/status_display.h"
-#include "cli/workplace.h"
+#include "cli/workspace.h"
 #include "dag/executor.h"
 #include "dag/hand_out.h"
 #include "dag/segment_unit.h"
@@ -164,7 +164,7 @@ class OneUnit final {
     StatusDisplay display(options_.json_log);
     if (const Status copied = PrepareLog(*store_, hand_out, scratch); !copied.ok())
       return Fail(options_, copied, copied.code() == Code::kNotFound ? kExitTryAgain : ExitOf(copied));
-    Result<std::unique_ptr<Workplace>> place = Workplace::Join(hand_out, scratch, display);
+    Result<std::unique_ptr<Workspace>> place = Workspace::Join(hand_out, scratch, display);
     if (!place.ok()) return Fail(options_, place.status());
     RunLog& log = (*place)->log();
     if (const Status added = AddRecords(*store_, stage_, log); !added.ok()) return Fail(options_, added);

@@ -7,7 +7,7 @@
 #include <mutex>
 
 #include "base/str.h"
-#include "cli/workplace.h"
+#include "cli/workspace.h"
 #include "dag/executor.h"
 #include "spec/pipeline_file.h"
 #include "tests/support/silent_progress.h"
@@ -82,7 +82,7 @@ ToyOutcome ToyPlace::Run(std::string_view stages, const Selection& selection, in
   std::vector<Mistake> mistakes;
   const Graph graph = Graph::Build(parsed.spec->stages, mistakes, &registry);
   Notes notes;
-  auto place = Workplace::Open(dir_ / "work", Workplace::Access::kWrite, notes);
+  auto place = Workspace::Open(dir_ / "work", Workspace::Access::kWrite, notes);
   EXPECT_TRUE(place.ok()) << place.status().message();
   const auto snapshot = (*place)->TakeSnapshot(graph, {});
   EXPECT_TRUE(snapshot.ok()) << snapshot.status().message();

@@ -1,4 +1,4 @@
-#include "cli/workplace.h"
+#include "cli/workspace.h"
 
 #include <unistd.h>
 
@@ -78,9 +78,9 @@ Result<LeaseTerms> LeaseTermsOf(Store& work) {
 
 }  // namespace
 
-Result<std::unique_ptr<Workplace>> Workplace::Open(const std::string& path, Access access, Progress& progress,
+Result<std::unique_ptr<Workspace>> Workspace::Open(const std::string& path, Access access, Progress& progress,
                                                    SourceFiles::Network network) {
-  std::unique_ptr<Workplace> place(new Workplace(path));
+  std::unique_ptr<Workspace> place(new Workspace(path));
   const WorkDir& directory = place->directory_;
   if (access == Access::kWrite) {
     RETURN_IF_ERROR(directory.Create());
@@ -102,10 +102,10 @@ Result<std::unique_ptr<Workplace>> Workplace::Open(const std::string& path, Acce
   return place;
 }
 
-Result<std::unique_ptr<Workplace>> Workplace::Join(const HandOut& hand_out, const std::string& scratch,
+Result<std::unique_ptr<Workspace>> Workspace::Join(const HandOut& hand_out, const std::string& scratch,
                                                    Progress& progress) {
   if (!hand_out.holder.empty()) RETURN_IF_ERROR(CheckShared(hand_out));
-  std::unique_ptr<Workplace> place(new Workplace(hand_out.work));
+  std::unique_ptr<Workspace> place(new Workspace(hand_out.work));
   ASSIGN_OR_RETURN(place->log_, RunLog::Open(StrCat(scratch, "/run.log")));
   for (const HandOut::File& file : hand_out.files) place->known_.emplace(file.path, file);
   place->root_ = std::make_unique<LocalStore>(scratch);
@@ -114,7 +114,7 @@ Result<std::unique_ptr<Workplace>> Workplace::Join(const HandOut& hand_out, cons
   return place;
 }
 
-void Workplace::Furnish(const WorkDir& own, SourceFiles::Network network, Progress& progress) {
+void Workspace::Furnish(const WorkDir& own, SourceFiles::Network network, Progress& progress) {
   const std::string path = directory_.path();
   digests_ = std::make_unique<DigestCache>(*root_, "digests.txt");
   sources_ = std::make_unique<SourceFiles>(own.sources(), *digests_, network, progress);
@@ -152,7 +152,7 @@ void Workplace::Furnish(const WorkDir& own, SourceFiles::Network network, Progre
   environment_.declared_reasons_only = std::getenv("PIPE_TEST_REASONS") != nullptr;
 }
 
-Result<std::unique_ptr<Store>> Workplace::OpenStoreAt(const std::string& uri) {
+Result<std::unique_ptr<Store>> Workspace::OpenStoreAt(const std::string& uri) {
   if (sources_->network() == SourceFiles::Network::kMayAsk || !IsRemote(uri)) return stores_->Open(uri);
   const Lock lock(mutex_);
   if (not_asked_.insert(uri).second)
@@ -161,7 +161,7 @@ Result<std::unique_ptr<Store>> Workplace::OpenStoreAt(const std::string& uri) {
   return std::unique_ptr<Store>(std::make_unique<MemoryStore>());
 }
 
-Result<SourceFile> Workplace::Hash(const LocalInput& input, std::stop_token stop) {
+Result<SourceFile> Workspace::Hash(const LocalInput& input, std::stop_token stop) {
   if (const auto known = known_.find(input.path); known != known_.end()) {
     const Result<std::string> identity = sources_->Identity(input.path);
     if (identity.ok() && *identity == known->second.identity)
@@ -172,7 +172,7 @@ Result<SourceFile> Workplace::Hash(const LocalInput& input, std::stop_token stop
   return file;
 }
 
-Result<Snapshot> Workplace::TakeSnapshot(const Graph& graph, std::stop_token stop) {
+Result<Snapshot> Workspace::TakeSnapshot(const Graph& graph, std::stop_token stop) {
   ASSIGN_OR_RETURN(Snapshot snapshot,
                    CollectSnapshot(
                        graph, environment_, [&](const LocalInput& input) { return Hash(input, stop); },

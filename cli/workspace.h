@@ -22,20 +22,20 @@
 
 namespace pipeline {
 
-class Workplace {
+class Workspace {
  public:
   /// kLook: as kRead, but stores no digests if the work directory does not exist yet.
   enum class Access : std::uint8_t { kLook, kRead, kWrite };
 
   /// kWrite: creates the directory and takes its lock (kFailedPrecondition: another run holds it).
-  static Result<std::unique_ptr<Workplace>> Open(
+  static Result<std::unique_ptr<Workspace>> Open(
       const std::string& path, Access access, Progress& progress,
       SourceFiles::Network network = SourceFiles::Network::kMayAsk);
 
   /// For a worker, which runs beside others: takes no lock, keeps its own log in the directory `scratch`,
   /// which outlives it, and uses the digests in `hand_out`. kInvalidArgument if the directory at the plan's
   /// path is not the plan's work directory.
-  static Result<std::unique_ptr<Workplace>> Join(const HandOut& hand_out, const std::string& scratch,
+  static Result<std::unique_ptr<Workspace>> Join(const HandOut& hand_out, const std::string& scratch,
                                                  Progress& progress);
 
   /// Collects the snapshot for planning; hashes sources without a cached digest, which may take long and
@@ -49,7 +49,7 @@ class Workplace {
   const WorkDir& directory() const { return directory_; }
 
  private:
-  explicit Workplace(std::string path) : directory_(std::move(path)) {}
+  explicit Workspace(std::string path) : directory_(std::move(path)) {}
   /// `own`: the directory for files that only this process uses.
   void Furnish(const WorkDir& own, SourceFiles::Network network, Progress& progress);
   Result<SourceFile> Hash(const LocalInput& input, std::stop_token stop);
