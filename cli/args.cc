@@ -104,12 +104,12 @@ void Define(CLI::App& app, Options& options, std::vector<std::string>& set) {
   AddFile(*plan, options), AddSet(*plan, set, options);
   plan->add_flag("--from-log", options.selection.from_log,
                  "Publish anew from a source that is gone, by what earlier runs wrote down of it");
-  plan->add_option("-o,--output", options.hand_out, "Directory or URI that the plan is written below")
+  plan->add_option("-o,--output", options.work_package, "Directory or URI that the plan is written below")
       ->required()
       ->type_name("PLACE");
 
   CLI::App* worker = app.add_subcommand("worker", "Run one unit of a plan that was handed out");
-  worker->add_option("--plan", options.hand_out, "Where the plan was handed out")
+  worker->add_option("--plan", options.work_package, "Where the plan was handed out")
       ->required()
       ->type_name("PLACE");
   worker->add_option("--unit", options.unit, "The unit, as the plan names it")->required()->type_name("UNIT");

@@ -40,10 +40,10 @@ struct Options {
   bool json = false;             // cat, stats, status: JSON instead of text
   std::uint64_t limit = UINT64_MAX;  // cat: maximum number of records
   std::string graph_format = "mermaid";
-  bool all = false;      // clean: everything, not only unneeded files
-  std::string hand_out;  // plan, worker: the location of the work packages
-  std::string unit;      // worker
-  std::string scratch;   // worker: a directory for temporaries; empty: the system's
+  bool all = false;          // clean: everything, not only unneeded files
+  std::string work_package;  // plan, worker: the location of the work packages
+  std::string unit;          // worker
+  std::string scratch;       // worker: a directory for temporaries; empty: the system's
 
   // An unknown command may belong to a plugin: then `words` begins with it.
   std::string otherwise;  // the message if no plugin has the command

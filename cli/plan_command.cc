@@ -14,12 +14,12 @@
 #include "base/str.h"
 #include "cli/command_line.h"
 #include "cli/exit_code.h"
-#include "cli/hand_back.h"
 #include "cli/signals.h"
 #include "cli/status_display.h"
+#include "cli/work_result.h"
 #include "cli/workspace.h"
 #include "dag/executor.h"
-#include "dag/hand_out.h"
+#include "dag/work_package.h"
 #include "remote/open_store.h"
 #include "storage/local_file.h"
 #include "storage/uri.h"
@@ -63,24 +63,25 @@ Status RemoveOldLogs(Store& store, const std::set<std::string>& kept) {
 }
 
 /// Whether it holds addresses that open what their owners did not open to everybody.
-bool HoldsSecrets(const HandOut& hand_out) {
+bool HoldsSecrets(const WorkPackage& work_package) {
   const auto is_secret = [](const std::string& text) { return WithoutSecret(text) != text; };
-  return std::any_of(hand_out.files.begin(), hand_out.files.end(),
-                     [&](const HandOut::File& file) { return is_secret(file.path); }) ||
-         std::any_of(hand_out.set.begin(), hand_out.set.end(),
+  return std::any_of(work_package.files.begin(), work_package.files.end(),
+                     [&](const WorkPackage::File& file) { return is_secret(file.path); }) ||
+         std::any_of(work_package.set.begin(), work_package.set.end(),
                      [&](const auto& assignment) { return is_secret(assignment.second); });
 }
 
-Status Write(Store& store, HandOut hand_out, const std::string& log_path) {
+Status Write(Store& store, WorkPackage work_package, const std::string& log_path) {
   std::set<std::string> logs;
-  if (const Result<HandOut> before = ReadHandOut(store); before.ok()) logs.insert(before->log);
-  ASSIGN_OR_RETURN(hand_out.log, CopyLog(store, log_path));
-  logs.insert(hand_out.log);
+  if (const Result<WorkPackage> before = ReadWorkPackage(store); before.ok()) logs.insert(before->log);
+  ASSIGN_OR_RETURN(work_package.log, CopyLog(store, log_path));
+  logs.insert(work_package.log);
   std::string names;
-  for (const OfferedUnit& unit : hand_out.units) names += unit.unit + "\n";
+  for (const OfferedUnit& unit : work_package.units) names += unit.unit + "\n";
   RETURN_IF_ERROR(WriteObject(store, "units.txt", names, Condition::ReplaceAny()).status());
   RETURN_IF_ERROR(
-      WriteObject(store, kHandOutName, EncodeHandOut(hand_out), Condition::ReplaceAny()).status());
+      WriteObject(store, kWorkPackageName, EncodeWorkPackage(work_package), Condition::ReplaceAny())
+          .status());
   return RemoveOldLogs(store, logs);
 }
 
@@ -88,10 +89,10 @@ Status Write(Store& store, HandOut hand_out, const std::string& log_path) {
 
 int PlanCommand(const Options& options) {
   SignalWatch signals;
-  HandOut hand_out;
-  const std::unique_ptr<LoadedPipeline> loaded = LoadPipeline(options, &hand_out.pipeline);
+  WorkPackage work_package;
+  const std::unique_ptr<LoadedPipeline> loaded = LoadPipeline(options, &work_package.pipeline);
   if (!loaded) return kExitRefused;
-  const Result<std::string> where = Absolute(options.hand_out);
+  const Result<std::string> where = Absolute(options.work_package);
   if (!where.ok()) return Refuse(where.status());
   const Result<std::unique_ptr<Store>> store = OpenStore(*where);
   if (!store.ok()) return Refuse(store.status());
@@ -127,18 +128,18 @@ int PlanCommand(const Options& options) {
     LogError(StrCat(failure.unit, ": ", failure.why.message()));
   if (outcome.status.code() == Code::kCancelled && signals.exit_code() != 0) return signals.exit_code();
 
-  hand_out.file = options.file;
-  hand_out.set = options.set;
-  hand_out.subset = options.subset;
-  hand_out.directory = std::filesystem::current_path().string();
-  hand_out.work = work;
-  hand_out.holder = (*place)->environment().lease.holder;
-  hand_out.group_memory = GroupMemory(run);
-  hand_out.files = (*place)->hashed();
-  hand_out.units = outcome.offered;
+  work_package.file = options.file;
+  work_package.set = options.set;
+  work_package.subset = options.subset;
+  work_package.directory = std::filesystem::current_path().string();
+  work_package.work = work;
+  work_package.holder = (*place)->environment().lease.holder;
+  work_package.group_memory = GroupMemory(run);
+  work_package.files = (*place)->hashed();
+  work_package.units = outcome.offered;
   // Workers need them as they are; nobody else of this machine does.
-  if (HoldsSecrets(hand_out)) umask(S_IRWXG | S_IRWXO);
-  const Status written = Write(**store, std::move(hand_out), (*place)->directory().log());
+  if (HoldsSecrets(work_package)) umask(S_IRWXG | S_IRWXO);
+  const Status written = Write(**store, std::move(work_package), (*place)->directory().log());
   if (!written.ok()) return Refuse(written);
   std::printf("%zu\n", outcome.offered.size());
   if (outcome.lost_lease || (outcome.failures.empty() && !outcome.status.ok()))

@@ -20,9 +20,9 @@
 #include "cli/status_display.h"
 #include "cli/workspace.h"
 #include "dag/executor.h"
-#include "dag/hand_out.h"
 #include "dag/segment_unit.h"
 #include "dag/unit_id.h"
+#include "dag/work_package.h"
 #include "remote/open_store.h"
 #include "storage/local_store.h"
 #include "storage/own_directory.h"
@@ -92,15 +92,15 @@ class Scratch {
 };
 
 /// The log of this worker: the plan's, and what workers of the same stage did since.
-Status PrepareLog(Store& store, const HandOut& hand_out, const std::string& scratch) {
-  ASSIGN_OR_RETURN(const std::string text, ReadObject(store, hand_out.log, kLargestLog));
+Status PrepareLog(Store& store, const WorkPackage& work_package, const std::string& scratch) {
+  ASSIGN_OR_RETURN(const std::string text, ReadObject(store, work_package.log, kLargestLog));
   LocalStore local(scratch);
   return WriteObject(local, "run.log", text, Condition::ReplaceAny()).status();
 }
 
 Status AddRecords(Store& store, const std::string& stage, RunLog& log) {
   std::vector<std::string> unreadable;  // told and removed by the next `pipe plan`
-  ASSIGN_OR_RETURN(std::vector<UnitRecord> records, HandedBack(store, stage + "/", unreadable));
+  ASSIGN_OR_RETURN(std::vector<UnitRecord> records, WorkResults(store, stage + "/", unreadable));
   for (UnitRecord& record : records) {
     if (record.line.state == UnitState::kVoid) continue;
     ASSIGN_OR_RETURN(record.line.segment, log.AppendSegment(record.lineage));
@@ -116,10 +116,10 @@ const PlannedSegment* SegmentOf(const Plan& plan, std::string_view stage) {
 }
 
 /// Whether this program makes of the file what the plan asks for.
-Status CheckRecipe(const HandOut& hand_out, const Plan& plan, const std::string& unit,
+Status CheckRecipe(const WorkPackage& work_package, const Plan& plan, const std::string& unit,
                    const std::string& stage) {
   const PlannedSegment* segment = SegmentOf(plan, stage);
-  for (const OfferedUnit& offered : hand_out.units)
+  for (const OfferedUnit& offered : work_package.units)
     if (offered.unit == unit && (segment == nullptr || segment->recipe() != offered.recipe))
       return Status(
           Code::kInvalidArgument,
@@ -138,33 +138,34 @@ class OneUnit final {
     if (slash == std::string::npos || slash == 0)
       return Fail(options_, Status(Code::kInvalidArgument, "is no unit: STAGE/PART"), kExitUsage);
     stage_ = options_.unit.substr(0, slash);
-    Result<std::unique_ptr<Store>> store = OpenStore(options_.hand_out);
+    Result<std::unique_ptr<Store>> store = OpenStore(options_.work_package);
     if (!store.ok()) return Fail(options_, store.status(), kExitUsage);
     store_ = std::move(*store);
-    const Result<HandOut> hand_out = ReadHandOut(*store_);
-    if (!hand_out.ok())
-      return Fail(options_, Status(hand_out.status()).Annotate(options_.hand_out),
-                  hand_out.status().code() == Code::kNotFound ? kExitUsage : kExitConfig);
+    const Result<WorkPackage> work_package = ReadWorkPackage(*store_);
+    if (!work_package.ok())
+      return Fail(options_, Status(work_package.status()).Annotate(options_.work_package),
+                  work_package.status().code() == Code::kNotFound ? kExitUsage : kExitConfig);
     const Scratch scratch(options_.scratch);
     if (const Status& made = scratch.status(); !made.ok())
       return Fail(options_, made, made.code() == Code::kPermissionDenied ? kExitPermission : kExitTryAgain);
-    if (chdir(hand_out->directory.c_str()) != 0)
-      LogWarning(StrCat(hand_out->directory, ": is not on this machine; relative paths will not be found"));
-    return RunIn(*hand_out, scratch.path());
+    if (chdir(work_package->directory.c_str()) != 0)
+      LogWarning(
+          StrCat(work_package->directory, ": is not on this machine; relative paths will not be found"));
+    return RunIn(*work_package, scratch.path());
   }
 
  private:
-  int RunIn(const HandOut& hand_out, const std::string& scratch) {
+  int RunIn(const WorkPackage& work_package, const std::string& scratch) {
     Options file = options_;
-    file.file = hand_out.file;
-    file.set = hand_out.set;
-    file.subset = hand_out.subset;
-    const std::unique_ptr<LoadedPipeline> loaded = LoadPipelineText(hand_out.pipeline, file);
+    file.file = work_package.file;
+    file.set = work_package.set;
+    file.subset = work_package.subset;
+    const std::unique_ptr<LoadedPipeline> loaded = LoadPipelineText(work_package.pipeline, file);
     if (!loaded) return kExitConfig;
     StatusDisplay display(options_.json_log);
-    if (const Status copied = PrepareLog(*store_, hand_out, scratch); !copied.ok())
+    if (const Status copied = PrepareLog(*store_, work_package, scratch); !copied.ok())
       return Fail(options_, copied, copied.code() == Code::kNotFound ? kExitTryAgain : ExitOf(copied));
-    Result<std::unique_ptr<Workspace>> place = Workspace::Join(hand_out, scratch, display);
+    Result<std::unique_ptr<Workspace>> place = Workspace::Join(work_package, scratch, display);
     if (!place.ok()) return Fail(options_, place.status());
     RunLog& log = (*place)->log();
     if (const Status added = AddRecords(*store_, stage_, log); !added.ok()) return Fail(options_, added);
@@ -179,10 +180,10 @@ class OneUnit final {
     if (!plan.ok()) return Fail(options_, plan.status());
     if (!plan->refusals.empty())
       return Fail(options_, Status(Code::kInvalidArgument, plan->refusals.front()));
-    if (const Status fits = CheckRecipe(hand_out, *plan, options_.unit, stage_); !fits.ok())
+    if (const Status fits = CheckRecipe(work_package, *plan, options_.unit, stage_); !fits.ok())
       return Fail(options_, fits);
 
-    const RunOptions run = RunOptionsFor(hand_out, loaded->spec);
+    const RunOptions run = RunOptionsFor(work_package, loaded->spec);
     loaded->plugins.StoreWith((*place)->environment().open_store);
     Executor executor(loaded->graph, *plan, *snapshot, (*place)->environment(), run);
     if (const Status prepared = executor.Prepare(); !prepared.ok()) return Fail(options_, prepared);
@@ -192,12 +193,12 @@ class OneUnit final {
     return ExitFor(outcome, log, damaged);
   }
 
-  RunOptions RunOptionsFor(const HandOut& hand_out, const PipelineSpec& spec) const {
+  RunOptions RunOptionsFor(const WorkPackage& work_package, const PipelineSpec& spec) const {
     RunOptions run;
     run.threads = options_.threads > 0 ? options_.threads
                                        : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
     run.memory_bytes = spec.memory_limit;
-    run.group_bytes = hand_out.group_memory;
+    run.group_bytes = work_package.group_memory;
     run.share = {Share::Of::kOneUnit, options_.unit};
     return run;
   }
@@ -207,7 +208,7 @@ class OneUnit final {
     if (line.state == UnitState::kFailed) return {};
     if (line.state == UnitState::kVoid) damaged = true;
     const SegmentLine* segment = log.FindSegment(line.segment);
-    return HandBack(*store_, {line, segment == nullptr ? "[]" : segment->lineage});
+    return WorkResult(*store_, {line, segment == nullptr ? "[]" : segment->lineage});
   }
 
   /// A stage that may not go on fails again however often it is tried. Where shards and artifacts are

@@ -41,19 +41,19 @@ Result<std::string> HolderOf(Store& work) {
 
 /// kInvalidArgument where the directory at that path is not the one in which the plan was made, but, say,
 /// another machine's: what a worker left there nobody would find. Another machine may see a new file late.
-Status CheckShared(const HandOut& hand_out) {
+Status CheckShared(const WorkPackage& work_package) {
   constexpr int kLooks = 7;
-  LocalStore work(hand_out.work);
+  LocalStore work(work_package.work);
   Result<std::string> found = ReadObject(work, kHolderName, kMaxHolderBytes);
-  for (int look = 1; look < kLooks && !(found.ok() && *found == hand_out.holder); ++look) {
+  for (int look = 1; look < kLooks && !(found.ok() && *found == work_package.holder); ++look) {
     std::this_thread::sleep_for(std::chrono::milliseconds(500));
     found = ReadObject(work, kHolderName, kMaxHolderBytes);
   }
-  if (found.ok() && *found == hand_out.holder) return {};
+  if (found.ok() && *found == work_package.holder) return {};
   return Status(
       Code::kInvalidArgument,
       StrCat(
-          hand_out.work, ": is not the work directory of the plan: its file `", kHolderName, "` ",
+          work_package.work, ": is not the work directory of the plan: its file `", kHolderName, "` ",
           found.ok() ? "names another one" : "is not there",
           "; a worker needs the directory itself, under the same path, as a network file system gives it"));
 }
@@ -102,12 +102,12 @@ Result<std::unique_ptr<Workspace>> Workspace::Open(const std::string& path, Acce
   return place;
 }
 
-Result<std::unique_ptr<Workspace>> Workspace::Join(const HandOut& hand_out, const std::string& scratch,
-                                                   Progress& progress) {
-  if (!hand_out.holder.empty()) RETURN_IF_ERROR(CheckShared(hand_out));
-  std::unique_ptr<Workspace> place(new Workspace(hand_out.work));
+Result<std::unique_ptr<Workspace>> Workspace::Join(const WorkPackage& work_package,
+                                                   const std::string& scratch, Progress& progress) {
+  if (!work_package.holder.empty()) RETURN_IF_ERROR(CheckShared(work_package));
+  std::unique_ptr<Workspace> place(new Workspace(work_package.work));
   ASSIGN_OR_RETURN(place->log_, RunLog::Open(StrCat(scratch, "/run.log")));
-  for (const HandOut::File& file : hand_out.files) place->known_.emplace(file.path, file);
+  for (const WorkPackage::File& file : work_package.files) place->known_.emplace(file.path, file);
   place->root_ = std::make_unique<LocalStore>(scratch);
   place->Furnish(WorkDir(scratch), SourceFiles::Network::kMayAsk, progress);
   place->environment_.scratch = scratch;

@@ -14,9 +14,9 @@
 #include "cli/source_files.h"
 #include "dag/collect_snapshot.h"
 #include "dag/environment.h"
-#include "dag/hand_out.h"
 #include "dag/lock.h"
 #include "dag/work_dir.h"
+#include "dag/work_package.h"
 #include "remote/open_store.h"
 #include "storage/digest_cache.h"
 
@@ -33,9 +33,9 @@ class Workspace {
       SourceFiles::Network network = SourceFiles::Network::kMayAsk);
 
   /// For a worker, which runs beside others: takes no lock, keeps its own log in the directory `scratch`,
-  /// which outlives it, and uses the digests in `hand_out`. kInvalidArgument if the directory at the plan's
-  /// path is not the plan's work directory.
-  static Result<std::unique_ptr<Workspace>> Join(const HandOut& hand_out, const std::string& scratch,
+  /// which outlives it, and uses the digests in `work_package`. kInvalidArgument if the directory at the
+  /// plan's path is not the plan's work directory.
+  static Result<std::unique_ptr<Workspace>> Join(const WorkPackage& work_package, const std::string& scratch,
                                                  Progress& progress);
 
   /// Collects the snapshot for planning; hashes sources without a cached digest, which may take long and
@@ -45,7 +45,7 @@ class Workspace {
   const Environment& environment() const { return environment_; }
   RunLog& log() { return *log_; }
   /// All files whose digest TakeSnapshot asked for.
-  const std::vector<HandOut::File>& hashed() const { return hashed_; }
+  const std::vector<WorkPackage::File>& hashed() const { return hashed_; }
   const WorkDir& directory() const { return directory_; }
 
  private:
@@ -66,8 +66,8 @@ class Workspace {
   std::unique_ptr<StoreOpener> stores_;
   Mutex mutex_;
   std::set<std::string> not_asked_ GUARDED_BY(mutex_);  // locations already reported as not asked
-  std::map<std::string, HandOut::File> known_;          // by path: digests that a worker was given
-  std::vector<HandOut::File> hashed_;
+  std::map<std::string, WorkPackage::File> known_;      // by path: digests that a worker was given
+  std::vector<WorkPackage::File> hashed_;
   Environment environment_;
 };
 

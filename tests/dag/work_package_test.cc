@@ -1,4 +1,4 @@
-#include "dag/hand_out.h"
+#include "dag/work_package.h"
 
 #include <gtest/gtest.h>
 
@@ -13,8 +13,8 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-HandOut Example() {
-  HandOut plan;
+WorkPackage Example() {
+  WorkPackage plan;
   plan.pipeline = "pipe: 1\n";
   plan.file = "tiny.yaml";
   plan.set = {{"out", "/data"}};
@@ -38,30 +38,30 @@ UnitRecord Record(UnitState state, std::string unit, std::string_view bytes) {
   return record;
 }
 
-TEST(HandOutTest, IsWrittenAsTheDocumentSays) {
-  const std::string page = ReadFile(std::filesystem::path(PIPE_SOURCE_DIR) / "dag" / "hand_out.md");
-  EXPECT_NE(page.find("```\n" + EncodeHandOut(Example()) + "\n```"), std::string::npos);
-  const Result<HandOut> back = ParseHandOut(EncodeHandOut(Example()));
+TEST(WorkPackageTest, IsWrittenAsTheDocumentSays) {
+  const std::string page = ReadFile(std::filesystem::path(PIPE_SOURCE_DIR) / "dag" / "work_package.md");
+  EXPECT_NE(page.find("```\n" + EncodeWorkPackage(Example()) + "\n```"), std::string::npos);
+  const Result<WorkPackage> back = ParseWorkPackage(EncodeWorkPackage(Example()));
   ASSERT_TRUE(back.ok()) << back.status().message();
   EXPECT_EQ(*back, Example());
-  HandOut trial = Example();
+  WorkPackage trial = Example();
   trial.subset = "1%";
   trial.holder = "0a1b";
-  const Result<HandOut> trial_back = ParseHandOut(EncodeHandOut(trial));
+  const Result<WorkPackage> trial_back = ParseWorkPackage(EncodeWorkPackage(trial));
   ASSERT_TRUE(trial_back.ok());
   EXPECT_EQ(*trial_back, trial);
 }
 
-TEST(HandOutTest, WhatIsWrongIsNamed) {
-  Json json = *Json::Parse(EncodeHandOut(Example()));
+TEST(WorkPackageTest, WhatIsWrongIsNamed) {
+  Json json = *Json::Parse(EncodeWorkPackage(Example()));
   json["units"] = Json::Array{Json(Json::Object{{"unit", "a/-"}})};
-  EXPECT_EQ(ParseHandOut(json.Dump()).status().message(), "units[0].recipe: missing");
+  EXPECT_EQ(ParseWorkPackage(json.Dump()).status().message(), "units[0].recipe: missing");
   json["pipe_plan"] = 2;
-  EXPECT_EQ(ParseHandOut(json.Dump()).status().code(), Code::kFailedPrecondition);
-  EXPECT_EQ(ParseHandOut("{").status().code(), Code::kDataLoss);
+  EXPECT_EQ(ParseWorkPackage(json.Dump()).status().code(), Code::kFailedPrecondition);
+  EXPECT_EQ(ParseWorkPackage("{").status().code(), Code::kDataLoss);
 }
 
-TEST(HandOutTest, ARecordIsOfItsUnitAlone) {
+TEST(WorkPackageTest, ARecordIsOfItsUnitAlone) {
   const std::string text = EncodeUnitRecord(Record(UnitState::kDone, "text/0000-00001", "a"));
   EXPECT_TRUE(ParseUnitRecord(text, "text/0000-00001").ok());
   EXPECT_EQ(ParseUnitRecord(text, "text/0000-00002").status().message(), "line: of text/0000-00001");
@@ -70,28 +70,28 @@ TEST(HandOutTest, ARecordIsOfItsUnitAlone) {
   EXPECT_EQ(ParseUnitRecord(damaged, "text/0000-00001").status().message(), "line: damaged");
 }
 
-TEST(HandBackTest, TheSameWorkTwiceIsOneRecordAndOtherBytesAreABug) {
+TEST(WorkResultTest, TheSameWorkTwiceIsOneRecordAndOtherBytesAreABug) {
   MemoryStore place;
-  EXPECT_TRUE(HandBack(place, Record(UnitState::kDone, "text/0000-00001", "a")).ok());
+  EXPECT_TRUE(WorkResult(place, Record(UnitState::kDone, "text/0000-00001", "a")).ok());
   UnitRecord twin = Record(UnitState::kDone, "text/0000-00001", "a");
   twin.line.segment = 3;  // numbers of lineages are each worker's own
-  EXPECT_TRUE(HandBack(place, twin).ok());
-  const Status other = HandBack(place, Record(UnitState::kDone, "text/0000-00001", "b"));
+  EXPECT_TRUE(WorkResult(place, twin).ok());
+  const Status other = WorkResult(place, Record(UnitState::kDone, "text/0000-00001", "b"));
   EXPECT_EQ(other.code(), Code::kInternal);
   UnitRecord later = Record(UnitState::kDone, "text/0000-00001", "b");
   later.line.recipe = DigestOf("another");
-  EXPECT_TRUE(HandBack(place, later).ok()) << "what is left of an older pipeline gives way";
+  EXPECT_TRUE(WorkResult(place, later).ok()) << "what is left of an older pipeline gives way";
 }
 
-TEST(HandBackTest, ThePlanTakesBackLinesUnderItsOwnNumbersAndRemovesThem) {
+TEST(WorkResultTest, ThePlanTakesBackLinesUnderItsOwnNumbersAndRemovesThem) {
   MemoryStore place;
   TempDir dir;
   const auto log = RunLog::Open(dir / "run.log");
   ASSERT_TRUE(log.ok());
   ASSERT_TRUE((*log)->AppendSegment("[1]").ok());
-  ASSERT_TRUE(HandBack(place, Record(UnitState::kDone, "text/0000-00001", "a")).ok());
-  ASSERT_TRUE(HandBack(place, Record(UnitState::kDone, "docs/0000-00001", "a")).ok());
-  ASSERT_TRUE(HandBack(place, Record(UnitState::kVoid, "docs/0000-00001", "")).ok());
+  ASSERT_TRUE(WorkResult(place, Record(UnitState::kDone, "text/0000-00001", "a")).ok());
+  ASSERT_TRUE(WorkResult(place, Record(UnitState::kDone, "docs/0000-00001", "a")).ok());
+  ASSERT_TRUE(WorkResult(place, Record(UnitState::kVoid, "docs/0000-00001", "")).ok());
   ASSERT_TRUE(WriteObject(place, "done/text/0000-00009.json", "{}", Condition::CreateOnly()).ok());
   Lines unreadable;
   const Result<std::size_t> taken = TakeBack(place, **log, unreadable);

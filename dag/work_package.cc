@@ -1,4 +1,4 @@
-#include "dag/hand_out.h"
+#include "dag/work_package.h"
 
 #include <optional>
 #include <set>
@@ -37,34 +37,34 @@ bool SameWork(const UnitLine& a, const UnitLine& b) {
 
 }  // namespace
 
-std::string EncodeHandOut(const HandOut& hand_out) {
+std::string EncodeWorkPackage(const WorkPackage& work_package) {
   Json json;
   json["pipe_plan"] = kVersion;
-  json["pipeline"] = hand_out.pipeline;
-  json["file"] = hand_out.file;
-  json["directory"] = hand_out.directory;
-  json["work"] = hand_out.work;
-  if (!hand_out.holder.empty()) json["holder"] = hand_out.holder;
-  json["log"] = hand_out.log;
-  json["group_memory"] = hand_out.group_memory;
+  json["pipeline"] = work_package.pipeline;
+  json["file"] = work_package.file;
+  json["directory"] = work_package.directory;
+  json["work"] = work_package.work;
+  if (!work_package.holder.empty()) json["holder"] = work_package.holder;
+  json["log"] = work_package.log;
+  json["group_memory"] = work_package.group_memory;
   Json::Array set, files, units;
-  for (const auto& [name, value] : hand_out.set) set.emplace_back(Json::Array{name, value});
-  for (const HandOut::File& file : hand_out.files)
+  for (const auto& [name, value] : work_package.set) set.emplace_back(Json::Array{name, value});
+  for (const WorkPackage::File& file : work_package.files)
     files.emplace_back(Json::Object{{"path", file.path},
                                     {"name", file.name},
                                     {"size", file.size},
                                     {"identity", file.identity},
                                     {"digest", file.digest.ToHex()}});
-  for (const OfferedUnit& unit : hand_out.units)
+  for (const OfferedUnit& unit : work_package.units)
     units.emplace_back(Json::Object{{"unit", unit.unit}, {"recipe", unit.recipe.ToHex()}});
   json["set"] = std::move(set);
-  if (!hand_out.subset.empty()) json["subset"] = hand_out.subset;
+  if (!work_package.subset.empty()) json["subset"] = work_package.subset;
   json["files"] = std::move(files);
   json["units"] = std::move(units);
   return json.Dump();
 }
 
-Result<HandOut> ParseHandOut(std::string_view text) {
+Result<WorkPackage> ParseWorkPackage(std::string_view text) {
   Result<Json> json = Json::Parse(text);
   if (!json.ok()) return Status(Code::kDataLoss, std::string(json.status().message()));
   Status status;
@@ -72,50 +72,50 @@ Result<HandOut> ParseHandOut(std::string_view text) {
   const std::uint64_t version = fields.Number("pipe_plan");
   if (!status.ok()) return status;
   RETURN_IF_ERROR(CheckVersion(version));
-  HandOut hand_out;
-  hand_out.pipeline = fields.Text("pipeline");
-  hand_out.file = fields.Text("file");
-  hand_out.directory = fields.Text("directory");
-  hand_out.work = fields.Text("work");
-  if (json->Has("holder")) hand_out.holder = fields.Text("holder");
-  hand_out.log = fields.Text("log");
-  hand_out.group_memory = fields.Number("group_memory");
+  WorkPackage work_package;
+  work_package.pipeline = fields.Text("pipeline");
+  work_package.file = fields.Text("file");
+  work_package.directory = fields.Text("directory");
+  work_package.work = fields.Text("work");
+  if (json->Has("holder")) work_package.holder = fields.Text("holder");
+  work_package.log = fields.Text("log");
+  work_package.group_memory = fields.Number("group_memory");
   for (const Json& pair : fields.Array("set")) {
     const Json::Array& both = pair.AsArray();
     if (both.size() != 2 || !both[0].is_string() || !both[1].is_string())
       return Status(Code::kDataLoss, "set: not pairs of texts");
-    hand_out.set.emplace_back(both[0].AsString(), both[1].AsString());
+    work_package.set.emplace_back(both[0].AsString(), both[1].AsString());
   }
-  if (json->Has("subset")) hand_out.subset = fields.Text("subset");
+  if (json->Has("subset")) work_package.subset = fields.Text("subset");
   for (const Json& element : fields.Array("files")) {
-    const std::string where = StrCat("files[", hand_out.files.size(), "].");
+    const std::string where = StrCat("files[", work_package.files.size(), "].");
     JsonFields parts(element, where, status);
-    HandOut::File file;
+    WorkPackage::File file;
     file.path = parts.Text("path");
     file.name = parts.Text("name");
     file.size = parts.Number("size");
     file.identity = parts.Text("identity");
     file.digest = parts.Hex("digest");
-    hand_out.files.push_back(std::move(file));
+    work_package.files.push_back(std::move(file));
   }
   for (const Json& element : fields.Array("units")) {
-    const std::string where = StrCat("units[", hand_out.units.size(), "].");
+    const std::string where = StrCat("units[", work_package.units.size(), "].");
     JsonFields parts(element, where, status);
     OfferedUnit unit;
     unit.unit = parts.Text("unit");
     unit.recipe = parts.Hex("recipe");
-    hand_out.units.push_back(std::move(unit));
+    work_package.units.push_back(std::move(unit));
   }
   if (!status.ok()) return status;
-  return hand_out;
+  return work_package;
 }
 
-Result<HandOut> ReadHandOut(Store& place) {
-  const Result<std::string> text = ReadObject(place, kHandOutName, kMaxPlan);
+Result<WorkPackage> ReadWorkPackage(Store& place) {
+  const Result<std::string> text = ReadObject(place, kWorkPackageName, kMaxPlan);
   if (!text.ok()) return text.status();
-  Result<HandOut> hand_out = ParseHandOut(*text);
-  if (!hand_out.ok()) return std::move(hand_out).status().Annotate(kHandOutName);
-  return hand_out;
+  Result<WorkPackage> work_package = ParseWorkPackage(*text);
+  if (!work_package.ok()) return std::move(work_package).status().Annotate(kWorkPackageName);
+  return work_package;
 }
 
 std::string EncodeUnitRecord(const UnitRecord& record) {
@@ -147,7 +147,7 @@ Result<UnitRecord> ParseUnitRecord(std::string_view text, std::string_view unit)
   return record;
 }
 
-Status HandBack(Store& place, const UnitRecord& record) {
+Status WorkResult(Store& place, const UnitRecord& record) {
   const std::string object = ObjectOf(record.line);
   const std::string text = EncodeUnitRecord(record);
   const Status written = WriteObject(place, object, text, Condition::CreateOnly()).status();
@@ -162,8 +162,8 @@ Status HandBack(Store& place, const UnitRecord& record) {
   return WriteObject(place, object, text, Condition::ReplaceAny()).status();
 }
 
-Result<std::vector<UnitRecord>> HandedBack(Store& place, std::string_view prefix,
-                                           std::vector<std::string>& unreadable) {
+Result<std::vector<UnitRecord>> WorkResults(Store& place, std::string_view prefix,
+                                            std::vector<std::string>& unreadable) {
   std::vector<UnitRecord> records;
   for (const std::string_view kind : {kVoid, kDone}) {
     ASSIGN_OR_RETURN(const std::vector<ObjectInfo> objects, place.List(StrCat(kind, prefix)));
@@ -186,7 +186,7 @@ Result<std::vector<UnitRecord>> HandedBack(Store& place, std::string_view prefix
 }
 
 Result<std::size_t> TakeBack(Store& place, RunLog& log, std::vector<std::string>& unreadable) {
-  ASSIGN_OR_RETURN(std::vector<UnitRecord> records, HandedBack(place, "", unreadable));
+  ASSIGN_OR_RETURN(std::vector<UnitRecord> records, WorkResults(place, "", unreadable));
   std::set<std::string> damaged;
   for (UnitRecord& record : records) {
     if (record.line.state == UnitState::kVoid) damaged.insert(record.line.unit);

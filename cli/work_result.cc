@@ -1,4 +1,4 @@
-#include "cli/hand_back.h"
+#include "cli/work_result.h"
 
 #include <chrono>
 #include <map>
@@ -12,8 +12,8 @@
 
 #include "base/log.h"
 #include "base/str.h"
-#include "dag/hand_out.h"
 #include "dag/unit_id.h"
+#include "dag/work_package.h"
 #include "remote/open_store.h"
 
 namespace pipeline {
@@ -25,12 +25,12 @@ constexpr std::uint64_t kMaxNote = 64 << 10;
 constexpr int kLooks = 4;
 constexpr std::chrono::seconds kBetweenLooks(1);
 
-Status TakeBackOf(Workspace& place, const std::string& hand_out) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenStore(hand_out));
+Status TakeBackOf(Workspace& place, const std::string& work_package) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenStore(work_package));
   std::vector<std::string> unreadable;
   const Result<std::size_t> taken = TakeBack(*store, place.log(), unreadable);
   for (const std::string& object : unreadable)
-    LogWarning(StrCat(hand_out, "/", object, ": cannot be read; its unit will run again"));
+    LogWarning(StrCat(work_package, "/", object, ": cannot be read; its unit will run again"));
   return taken.status();
 }
 
@@ -60,9 +60,9 @@ class Places {
 };
 
 /// OK where everything that the records say was done lies here.
-Status CheckPieces(const Workspace& place, Store& store, const std::string& hand_out) {
+Status CheckPieces(const Workspace& place, Store& store, const std::string& work_package) {
   std::vector<std::string> unreadable;
-  ASSIGN_OR_RETURN(const std::vector<UnitRecord> records, HandedBack(store, "", unreadable));
+  ASSIGN_OR_RETURN(const std::vector<UnitRecord> records, WorkResults(store, "", unreadable));
   std::set<std::string> damaged;  // in front of what is done, and known not to be good
   Places places(place.environment());
   for (const UnitRecord& record : records) {
@@ -77,7 +77,7 @@ Status CheckPieces(const Workspace& place, Store& store, const std::string& hand
                  record.line.place, "; workers need the same work directory (", place.directory().path(),
                  ") and the same places as `pipe plan`, as a network file system gives them. Bring it here, "
                  "or remove ",
-                 hand_out, "/done to have it done again"));
+                 work_package, "/done to have it done again"));
     }
   }
   return {};
@@ -85,25 +85,26 @@ Status CheckPieces(const Workspace& place, Store& store, const std::string& hand
 
 }  // namespace
 
-Status TakeBackFrom(Workspace& place, const std::string& hand_out) {
+Status TakeBackFrom(Workspace& place, const std::string& work_package) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Store> work, place.environment().work_store(""));
-  RETURN_IF_ERROR(WriteObject(*work, kNoteName, hand_out, Condition::ReplaceAny()).status());
-  ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenStore(hand_out));
-  Status here = CheckPieces(place, *store, hand_out);
+  RETURN_IF_ERROR(WriteObject(*work, kNoteName, work_package, Condition::ReplaceAny()).status());
+  ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenStore(work_package));
+  Status here = CheckPieces(place, *store, work_package);
   // Another machine's directory may be seen as it was some seconds ago.
   for (int look = 1; look < kLooks && here.code() == Code::kFailedPrecondition; ++look) {
     std::this_thread::sleep_for(kBetweenLooks);
-    here = CheckPieces(place, *store, hand_out);
+    here = CheckPieces(place, *store, work_package);
   }
   RETURN_IF_ERROR(here);
-  return TakeBackOf(place, hand_out);
+  return TakeBackOf(place, work_package);
 }
 
 Status TakeBackAny(Workspace& place) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Store> work, place.environment().work_store(""));
-  const Result<std::string> hand_out = ReadObject(*work, kNoteName, kMaxNote);
-  if (!hand_out.ok()) return hand_out.status().code() == Code::kNotFound ? Status() : hand_out.status();
-  return TakeBackOf(place, *hand_out);
+  const Result<std::string> work_package = ReadObject(*work, kNoteName, kMaxNote);
+  if (!work_package.ok())
+    return work_package.status().code() == Code::kNotFound ? Status() : work_package.status();
+  return TakeBackOf(place, *work_package);
 }
 
 }  // namespace pipeline

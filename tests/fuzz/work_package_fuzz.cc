@@ -5,14 +5,14 @@
 #include <string>
 #include <string_view>
 
-#include "dag/hand_out.h"
+#include "dag/work_package.h"
 
 using namespace pipeline;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  if (const Result<HandOut> plan = ParseHandOut(text); plan.ok()) {
-    const Result<HandOut> again = ParseHandOut(EncodeHandOut(*plan));
+  if (const Result<WorkPackage> plan = ParseWorkPackage(text); plan.ok()) {
+    const Result<WorkPackage> again = ParseWorkPackage(EncodeWorkPackage(*plan));
     if (!again.ok() || !(*again == *plan)) std::abort();
   }
   const std::string unit = "text/0000-00000";

@@ -1,4 +1,4 @@
-// Work packages: a plan for workers, and the work results that they leave. Format: dag/hand_out.md.
+// Work packages: a plan for workers, and the work results that they leave. Format: dag/work_package.md.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@
 
 namespace pipeline {
 
-inline constexpr std::string_view kHandOutName = "plan.json";
+inline constexpr std::string_view kWorkPackageName = "plan.json";
 
-struct HandOut {
+struct WorkPackage {
   /// A local file as `pipe plan` saw it.
   struct File {
     std::string path;
@@ -39,15 +39,15 @@ struct HandOut {
   std::uint64_t group_memory = 0;
   std::vector<File> files;
   std::vector<OfferedUnit> units;
-  bool operator==(const HandOut&) const = default;
+  bool operator==(const WorkPackage&) const = default;
 };
 
-std::string EncodeHandOut(const HandOut& hand_out);
+std::string EncodeWorkPackage(const WorkPackage& work_package);
 /// kFailedPrecondition: a newer program wrote it. kDataLoss: a member is missing or wrong; the message
 /// names it.
-Result<HandOut> ParseHandOut(std::string_view text);
+Result<WorkPackage> ParseWorkPackage(std::string_view text);
 
-Result<HandOut> ReadHandOut(Store& place);
+Result<WorkPackage> ReadWorkPackage(Store& place);
 
 /// A work result: one line of a worker's log.
 struct UnitRecord {
@@ -61,12 +61,12 @@ Result<UnitRecord> ParseUnitRecord(std::string_view text, std::string_view unit)
 
 /// Stores `record` below `place` for the next `pipe plan`. kInternal: a record with the same recipe has
 /// other bytes.
-Status HandBack(Store& place, const UnitRecord& record);
+Status WorkResult(Store& place, const UnitRecord& record);
 
 /// Returns every record below `place` whose unit begins with `prefix`: damaged units first, then finished
 /// ones. Adds the names of unreadable records to `unreadable`.
-Result<std::vector<UnitRecord>> HandedBack(Store& place, std::string_view prefix,
-                                           std::vector<std::string>& unreadable);
+Result<std::vector<UnitRecord>> WorkResults(Store& place, std::string_view prefix,
+                                            std::vector<std::string>& unreadable);
 
 /// Adds every record below `place` to `log`, then removes it; returns their number. Removes unreadable
 /// records too, and adds their names to `unreadable`.
