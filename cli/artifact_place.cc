@@ -8,7 +8,7 @@
 
 #include "base/json.h"
 #include "base/str.h"
-#include "dag/place/claim.h"
+#include "dag/place/marker.h"
 #include "records/piece.h"
 #include "remote/open_store.h"
 #include "storage/uri.h"
@@ -17,11 +17,11 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::uint64_t kMaxClaimBytes = 1 << 20;
+constexpr std::uint64_t kMaxMarkerBytes = 1 << 20;
 
 /// "stage 'text'", by what a run laid down; "a stage" where that cannot be told.
-std::string StageOf(const Result<std::string>& claim) {
-  const Result<Json> json = claim.ok() ? Json::Parse(*claim) : Result<Json>(claim.status());
+std::string StageOf(const Result<std::string>& marker) {
+  const Result<Json> json = marker.ok() ? Json::Parse(*marker) : Result<Json>(marker.status());
   const std::string_view stage = json.ok() ? (*json)["stage"].AsString() : std::string_view();
   return stage.empty() ? std::string("a stage") : StrCat("stage '", stage, "'");
 }
@@ -53,9 +53,9 @@ Result<Manifest> ReadManifestOf(const ArtifactPlace& place, std::stop_token stop
   const auto missing = [&place](std::string_view why) {
     return Status(Code::kNotFound, StrCat(place.name, ": ", why));
   };
-  ASSIGN_OR_RETURN(const std::optional<ObjectInfo> claim, place.store->Stat(kClaimName));
-  if (claim)
-    return missing(StrCat("unfinished: ", StageOf(ReadObject(*place.store, kClaimName, kMaxClaimBytes)),
+  ASSIGN_OR_RETURN(const std::optional<ObjectInfo> marker, place.store->Stat(kMarkerName));
+  if (marker)
+    return missing(StrCat("unfinished: ", StageOf(ReadObject(*place.store, kMarkerName, kMaxMarkerBytes)),
                           " began to write here and has no ", kManifestName, " yet; run its pipeline again"));
   ASSIGN_OR_RETURN(const std::optional<ObjectInfo> log, place.store->Stat("run.log"));
   if (log) return missing("a work directory: name its run.log, or a directory below artifacts or quarantine");

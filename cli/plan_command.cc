@@ -119,7 +119,7 @@ int PlanCommand(const Options& options) {
   run.share.of = Share::Of::kPlanning;
   Executor executor(loaded->graph, *plan, *snapshot, (*place)->environment(), run);
   Status ready = executor.Prepare();
-  if (ready.ok()) ready = executor.ClaimPlaces(signals.token());
+  if (ready.ok()) ready = executor.MarkLocations(signals.token());
   if (!ready.ok()) return Refuse(ready);
   display.Start();
   const RunOutcome outcome = executor.Run(signals.token());

@@ -146,8 +146,8 @@ int RunCommand(const Options& options) {
   }
 
   if (!ready.ok()) return Refuse(ready);
-  const Status claimed = executor.ClaimPlaces(signals.token());
-  if (!claimed.ok()) return signals.exit_code() != 0 ? signals.exit_code() : Refuse(claimed);
+  const Status marked = executor.MarkLocations(signals.token());
+  if (!marked.ok()) return signals.exit_code() != 0 ? signals.exit_code() : Refuse(marked);
   KeptRun kept(**place, recorder);
   const Status begun = kept.Begin(CommandLineOf(options), *loaded, *plan, *snapshot, run);
   if (!begun.ok()) return Refuse(begun);

@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "dag/lineages.h"
-#include "dag/place/claim.h"
+#include "dag/place/marker.h"
 #include "dag/place/own_objects.h"
 #include "dag/unit_id.h"
 #include "dag/vanished_source.h"
@@ -101,9 +101,9 @@ Result<std::vector<Snapshot::TakenFile>> TakenBy(const Node& node, const HashFil
 }
 
 /// The recipe of the claim that lies there; empty where it does not tell.
-std::string ClaimedRecipe(Store& store) {
-  const Result<std::optional<Claim>> claim = ReadClaim(store);
-  return claim.ok() && *claim ? (*claim)->recipe : std::string();
+std::string MarkedRecipe(Store& store) {
+  const Result<std::optional<PublicationMarker>> marker = ReadMarker(store);
+  return marker.ok() && *marker ? (*marker)->recipe : std::string();
 }
 
 /// The objects of somebody's that the artifact cannot stand beside. The list is read only where there may be
@@ -155,8 +155,8 @@ Result<Snapshot::Published> PublishedAt(const Environment& environment, const st
       published.in_the_way = {std::string(kManifestName)};
       return published;
     }
-    published.foreign = !sizes.contains(kClaimName) && !OwnObjects(objects).empty();
-    if (sizes.contains(kClaimName)) published.claim_recipe = ClaimedRecipe(*store);
+    published.foreign = !sizes.contains(kMarkerName) && !OwnObjects(objects).empty();
+    if (sizes.contains(kMarkerName)) published.marker_recipe = MarkedRecipe(*store);
     if (published.foreign) return published;
     ASSIGN_OR_RETURN(published.in_the_way,
                      InTheWay({*store, objects, nullptr, tests, environment.log, stage, place}));

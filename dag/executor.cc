@@ -34,8 +34,8 @@ class Executor::Coordinator {
     return {};
   }
 
-  Status Claim(std::stop_token stop) {
-    ASSIGN_OR_RETURN(leases_, pipeline::ClaimPlaces(run_.prepared, run_.environment, std::move(stop)));
+  Status PublicationMarker(std::stop_token stop) {
+    ASSIGN_OR_RETURN(leases_, pipeline::MarkLocations(run_.prepared, run_.environment, std::move(stop)));
     return {};
   }
 
@@ -235,7 +235,9 @@ Executor::~Executor() = default;
 
 Status Executor::Prepare() { return coordinator_->Prepare(); }
 
-Status Executor::ClaimPlaces(std::stop_token stop) { return coordinator_->Claim(std::move(stop)); }
+Status Executor::MarkLocations(std::stop_token stop) {
+  return coordinator_->PublicationMarker(std::move(stop));
+}
 
 RunOutcome Executor::Run(std::stop_token stop) { return coordinator_->Run(std::move(stop)); }
 

@@ -49,7 +49,7 @@ class Executor {
   Status Prepare();
   /// Makes sure that this run, and no other, can publish at all its locations. After an error nothing has
   /// run.
-  Status ClaimPlaces(std::stop_token stop);
+  Status MarkLocations(std::stop_token stop);
   RunOutcome Run(std::stop_token stop);
 
  private:

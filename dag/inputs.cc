@@ -86,7 +86,7 @@ Status CheckVanished(const Graph& graph, const Snapshot& snapshot,
       ASSIGN_OR_RETURN(there, snapshot.at_place(segment.place));
     }
     const bool is_ours = there.manifest ? there.manifest->recipe() == segment.recipe()
-                                        : there.claim_recipe == segment.recipe().ToHex();
+                                        : there.marker_recipe == segment.recipe().ToHex();
     if (is_ours) continue;
     plan.refusals.push_back(StrCat("stage '", name, "': ", gone->second.missing, "; an earlier run read ",
                                    gone->second.recorded, ". Add --from-log if ", segment.place,

@@ -15,10 +15,10 @@
 #include "dag/artifact_summary.h"
 #include "dag/keys.h"
 #include "dag/manifest.h"
-#include "dag/place/claim.h"
 #include "dag/place/commit_manifest.h"
 #include "dag/place/holds_bytes.h"
 #include "dag/place/leftovers.h"
+#include "dag/place/marker.h"
 #include "dag/place/own_objects.h"
 #include "dag/place/place_names.h"
 #include "dag/publisher.h"
@@ -186,7 +186,7 @@ class JobRun {
     listed_ = ListedStore(out_, *names_);
     RETURN_IF_ERROR(ListNames(scope_.publishing(), out_, there, {}, *names_, stop_));
     if (planned_.replaces) RETURN_IF_ERROR(out_.Remove(kManifestName));
-    return LayClaim(scope_.publishing(), out_);
+    return WriteMarker(scope_.publishing(), out_);
   }
 
   Result<JobOutput> RunStage(std::optional<PartitionId>& damaged) {

@@ -60,7 +60,7 @@ struct Snapshot {
     std::string missing;           // the first object that does not
     Status damaged;                // not OK: why the manifest that is there cannot be used
     bool foreign = false;          // no manifest or marker, but objects of others
-    std::string claim_recipe;      // of the unfinished artifact, in hexadecimal; empty: unknown
+    std::string marker_recipe;     // of the unfinished artifact, in hexadecimal; empty: unknown
     /// Objects of others: the artifact would overwrite them, or include them for its readers.
     std::vector<std::string> in_the_way;
   };

@@ -8,8 +8,8 @@
 #include "base/str.h"
 #include "dag/keys.h"
 #include "dag/manifest.h"
-#include "dag/place/claim.h"
 #include "dag/place/held_store.h"
+#include "dag/place/marker.h"
 #include "dag/publisher.h"
 #include "storage/uri.h"
 
@@ -315,8 +315,8 @@ Status MakeStages(const Graph& graph, const Plan& plan, int streams, TakenPieces
   return planned.job ? Status() : DivideMemory(graph, streams, scope);
 }
 
-Result<std::unique_ptr<LeaseKeeper>> ClaimPlaces(PreparedSegments& prepared, const Environment& environment,
-                                                 std::stop_token stop) {
+Result<std::unique_ptr<LeaseKeeper>> MarkLocations(PreparedSegments& prepared, const Environment& environment,
+                                                   std::stop_token stop) {
   // Those below the work directory are held with it.
   const auto is_shared = [](const SegmentState& state) {
     return state.active() && state.out && !state.planned->place.starts_with(kWorkPlace);
@@ -338,7 +338,7 @@ Result<std::unique_ptr<LeaseKeeper>> ClaimPlaces(PreparedSegments& prepared, con
       state->out = HoldStore(std::move(state->out),
                              [&held, place](std::stop_token stopped) { return held.Check(place, stopped); });
     }
-    RETURN_IF_ERROR(LayClaim(state->scope.publishing(), *state->out));
+    RETURN_IF_ERROR(WriteMarker(state->scope.publishing(), *state->out));
   }
   return keeper;
 }

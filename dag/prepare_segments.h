@@ -42,8 +42,8 @@ Status MakeStages(const Graph& graph, const Plan& plan, int streams, TakenPieces
 /// kFailedPrecondition: another run writes there, or has published since the plan was made. Called once for
 /// `prepared`. From then on its stores ask the returned keeper, which is destroyed before `prepared`;
 /// nothing is written to the stores after that.
-Result<std::unique_ptr<LeaseKeeper>> ClaimPlaces(PreparedSegments& prepared, const Environment& environment,
-                                                 std::stop_token stop);
+Result<std::unique_ptr<LeaseKeeper>> MarkLocations(PreparedSegments& prepared, const Environment& environment,
+                                                   std::stop_token stop);
 
 /// Writes a segment line for each segment, for the lines of its units to refer to.
 Status DescribeSegments(const PreparedSegments& prepared, RunLog& log);

@@ -11,10 +11,10 @@
 #include "base/mutex.h"
 #include "base/str.h"
 #include "dag/keys.h"
-#include "dag/place/claim.h"
 #include "dag/place/commit_manifest.h"
 #include "dag/place/holds_bytes.h"
 #include "dag/place/leftovers.h"
+#include "dag/place/marker.h"
 #include "dag/place/own_objects.h"
 #include "dag/unit_id.h"
 #include "storage/uri.h"
@@ -104,14 +104,14 @@ Status Publisher::Begin(const std::vector<Piece>& pieces, std::uint64_t memory_b
     RETURN_IF_ERROR(ConfirmPlace(scope_, {}));
     RETURN_IF_ERROR(ListNames(scope_.publishing(), out_, there, PlannedNames(), *names_, {}));
     if (scope_.planned->replaces) RETURN_IF_ERROR(Withdraw());
-    RETURN_IF_ERROR(LayClaim(scope_.publishing(), out_));
+    RETURN_IF_ERROR(WriteMarker(scope_.publishing(), out_));
     if (scope_.planned->replaces) {
       ASSIGN_OR_RETURN(there, out_.List(""));
     }
   }
-  ASSIGN_OR_RETURN(const std::optional<Claim> claim, ReadClaim(out_));
-  others_wrote_ = claim && claim->others;
-  if (share == Share::Of::kOneUnit && claim && claim->recipe != scope_.planned->recipe().ToHex())
+  ASSIGN_OR_RETURN(const std::optional<PublicationMarker> marker, ReadMarker(out_));
+  others_wrote_ = marker && marker->others;
+  if (share == Share::Of::kOneUnit && marker && marker->recipe != scope_.planned->recipe().ToHex())
     return Status(Code::kFailedPrecondition,
                   StrCat(scope_.planned->place, ": another run has begun to publish there; plan again"));
 
@@ -385,7 +385,7 @@ Status CopyArtifact(const SegmentScope& scope, Store& from, Store& out, std::sto
   ASSIGN_OR_RETURN(const std::vector<ObjectInfo> there, out.List(""));
   ASSIGN_OR_RETURN(const std::unique_ptr<PlaceNames> names, PlaceNames::Read(out, there, stop));
   RETURN_IF_ERROR(ListNames(scope.publishing(), out, there, NamesIn(manifest), *names, stop));
-  RETURN_IF_ERROR(LayClaim(scope.publishing(), out));
+  RETURN_IF_ERROR(WriteMarker(scope.publishing(), out));
   const auto copy = [&](const StoredObject& object) -> Status {
     Status copied = CopyObject(from, out, object, stop);
     if (!MetAnother(copied) || !scope.confirm) return copied;

@@ -139,7 +139,7 @@ TEST(VerifyTest, SaysWhatAPlaceWithoutManifestIs) {
   const TempDir dir;
   const SmallDataSet set = GoodDataSet(dir / "out");
   std::filesystem::remove(set.Path(kManifestName));
-  WriteFile(set.Path(kClaimName), R"({"stage": "text"})");
+  WriteFile(set.Path(kMarkerName), R"({"stage": "text"})");
   const Ran unfinished = RunPipe({"verify", set.place()});
   EXPECT_EQ(unfinished.exit_code, 1);
   EXPECT_NE(unfinished.err.find("out: unfinished: stage 'text' began to write here"), std::string::npos)

@@ -329,7 +329,7 @@ TEST(PlanTest, ASourceThatIsGoneMattersOnlyToWhatReadsIt) {
   const std::map<std::string, Snapshot::Published> published = world.snapshot.published;
   world.snapshot.published.clear();
   EXPECT_TRUE(Says(world.Make().refusals, "Add --from-log")) << "nobody said so";
-  world.snapshot.published["a"].claim_recipe = published.at("a").manifest->recipe().ToHex();
+  world.snapshot.published["a"].marker_recipe = published.at("a").manifest->recipe().ToHex();
   EXPECT_EQ(world.Make().refusals, Lines{}) << "a run was cut off there";
   world.snapshot.published.clear();
   Selection from_log;

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/crc32c.h"
-#include "dag/place/claim.h"
+#include "dag/place/marker.h"
 #include "dag/place/own_objects.h"
 #include "dag/place/place_names.h"
 #include "dag/run_log.h"
@@ -342,9 +342,9 @@ TEST_F(PublisherTest, AShardOfOthersThatIsAsLongDoesNotStand) {
   // Another work directory claims the place, writes one shard and is killed.
   out["train.1"] = std::string(good.at("train.1").size(), 'x');
   environment_.lease.holder = "another work directory";
-  ASSERT_TRUE(LayClaim(scope_.publishing(), out).ok());
+  ASSERT_TRUE(WriteMarker(scope_.publishing(), out).ok());
   environment_.lease.holder.clear();
-  ASSERT_TRUE(LayClaim(scope_.publishing(), out).ok());  // as a run that is killed behind its claim
+  ASSERT_TRUE(WriteMarker(scope_.publishing(), out).ok());  // as a run that is killed behind its claim
   for (const std::size_t stand : {2u, 3u}) {
     ASSERT_TRUE(Publish(out, &standing).ok());
     EXPECT_EQ(standing, stand);

@@ -107,7 +107,7 @@ ToyOutcome ToyPlace::Run(std::string_view stages, const Selection& selection, in
   environment.watch = watch;
   Executor executor(graph, *plan, *snapshot, environment, options);
   Status ready = executor.Prepare();
-  if (ready.ok() && share.of != Share::Of::kOneUnit) ready = executor.ClaimPlaces({});
+  if (ready.ok() && share.of != Share::Of::kOneUnit) ready = executor.MarkLocations({});
   if (!ready.ok()) {
     outcome.code = ready.code();
     outcome.failures.emplace_back(ready.message());

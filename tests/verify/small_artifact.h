@@ -13,10 +13,10 @@
 
 #include "base/crc32c.h"
 #include "dag/manifest.h"
-#include "dag/place/claim.h"
+#include "dag/place/marker.h"
+#include "formats/label_names.h"
 #include "formats/partition_file.h"
 #include "formats/tf_example.h"
-#include "formats/label_names.h"
 #include "formats/tfds.h"
 #include "formats/tfrecord.h"
 #include "records/piece.h"
@@ -91,7 +91,7 @@ class SmallDataSet {
   }
 
   void Finish() {
-    WriteFile(Path(kClaimName), "{}\n");
+    WriteFile(Path(kMarkerName), "{}\n");
     manifest_.sidecars = {WriteSidecar(kTfdsInfoFile, TfdsInfoJson(info_))};
     if (!labels_.empty())
       manifest_.sidecars.push_back(WriteSidecar(kTfdsLabelsFile, LabelNamesText(labels_)));

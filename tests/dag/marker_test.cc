@@ -1,5 +1,5 @@
 // What a run does at the places where it will publish, before anything runs.
-#include "dag/place/claim.h"
+#include "dag/place/marker.h"
 
 #include <gtest/gtest.h>
 
@@ -15,9 +15,9 @@
 namespace pipeline {
 namespace {
 
-class ClaimTest : public testing::Test {
+class MarkerTest : public testing::Test {
  protected:
-  ClaimTest() {
+  MarkerTest() {
     LineageStage stage;
     stage.stage = "text";
     stage.recipe = DigestOf("recipe");
@@ -41,12 +41,12 @@ class ClaimTest : public testing::Test {
     EXPECT_TRUE(written.ok());
     return written.ok() ? written->version : "";
   }
-  Code Claim() { return ClaimPlaces(prepared_, environment_, {}).status().code(); }
+  Code PublicationMarker() { return MarkLocations(prepared_, environment_, {}).status().code(); }
   std::string Holder() {
     const auto seen = VersionedLease(*out_, planned_.place, {}).Look({});
     return seen.ok() && *seen ? (*seen)->holder : "nobody ever";
   }
-  bool HasClaim() { return out_->Stat(kClaimName)->has_value(); }
+  bool HasMarker() { return out_->Stat(kMarkerName)->has_value(); }
 
   SilentProgress progress_;
   Environment environment_;
@@ -55,38 +55,38 @@ class ClaimTest : public testing::Test {
   MemoryStore* out_ = nullptr;  // of the segment
 };
 
-TEST_F(ClaimTest, LaysAClaimAndHoldsTheLease) {
+TEST_F(MarkerTest, WritesAMarkerAndHoldsTheLease) {
   {
-    const auto leases = ClaimPlaces(prepared_, environment_, {});
+    const auto leases = MarkLocations(prepared_, environment_, {});
     ASSERT_TRUE(leases.ok()) << leases.status().message();
-    EXPECT_TRUE(HasClaim());
+    EXPECT_TRUE(HasMarker());
     EXPECT_EQ(Holder(), "ours");
   }
   EXPECT_EQ(Holder(), "");
 }
 
-TEST_F(ClaimTest, RefusesWhatAnotherRunPublishedSinceThePlan) {
+TEST_F(MarkerTest, RefusesWhatAnotherRunPublishedSinceThePlan) {
   WriteManifest("of another run");
-  EXPECT_EQ(Claim(), Code::kFailedPrecondition);
-  EXPECT_FALSE(HasClaim());
+  EXPECT_EQ(PublicationMarker(), Code::kFailedPrecondition);
+  EXPECT_FALSE(HasMarker());
   EXPECT_EQ(Holder(), "") << "given back";
 }
 
-TEST_F(ClaimTest, TakesThePlaceWhoseManifestIsThatOfThePlan) {
+TEST_F(MarkerTest, TakesThePlaceWhoseManifestIsThatOfThePlan) {
   planned_.manifest_version = WriteManifest("as planned");
-  EXPECT_EQ(Claim(), Code::kOk);
+  EXPECT_EQ(PublicationMarker(), Code::kOk);
 }
 
-TEST_F(ClaimTest, RefusesAnotherManifestThanThatOfThePlan) {
+TEST_F(MarkerTest, RefusesAnotherManifestThanThatOfThePlan) {
   planned_.manifest_version = WriteManifest("as planned");
   WriteManifest("another");
-  EXPECT_EQ(Claim(), Code::kFailedPrecondition);
+  EXPECT_EQ(PublicationMarker(), Code::kFailedPrecondition);
 }
 
-TEST_F(ClaimTest, RefusesAPlaceWhoseManifestWasWithdrawnSinceThePlan) {
+TEST_F(MarkerTest, RefusesAPlaceWhoseManifestWasWithdrawnSinceThePlan) {
   planned_.manifest_version = WriteManifest("as planned");
   ASSERT_TRUE(out_->Remove(kManifestName).ok());
-  EXPECT_EQ(Claim(), Code::kFailedPrecondition);
+  EXPECT_EQ(PublicationMarker(), Code::kFailedPrecondition);
 }
 
 }  // namespace

@@ -13,18 +13,18 @@
 
 namespace pipeline {
 
-inline constexpr std::string_view kClaimName = ".pipe/claim.json";
+inline constexpr std::string_view kMarkerName = ".pipe/claim.json";
 
-struct Claim {
+struct PublicationMarker {
   std::string stage, recipe;
   std::string holder;   // LeaseTerms::holder; empty: unknown
   bool others = false;  // another work directory or recipe wrote there before, and may have left objects
 };
 
 /// Absent: there is no marker. An unreadable marker counts as one of others.
-Result<std::optional<Claim>> ReadClaim(Store& out);
+Result<std::optional<PublicationMarker>> ReadMarker(Store& out);
 
 /// Writes the marker of `by`, and sets Claim::others if the previous marker was of others.
-Status LayClaim(const Publishing& by, Store& out);
+Status WriteMarker(const Publishing& by, Store& out);
 
 }  // namespace pipeline
