@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/str.h"
-#include "cli/hand_off/length_loss.h"
+#include "cli/export/length_loss.h"
 #include "cli/history/report_recipes.h"
 #include "cli/history/report_units.h"
 #include "cli/history/stage_state.h"

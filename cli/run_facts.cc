@@ -12,7 +12,7 @@
 
 #include "base/str.h"
 #include "cli/command_line.h"
-#include "cli/hand_off/length_loss.h"
+#include "cli/export/length_loss.h"
 #include "dag/quarantine.h"
 #include "dag/unit_id.h"
 #include "dag/work_dir.h"

@@ -13,7 +13,7 @@
 #include "cli/exit_code.h"
 #include "cli/output.h"
 #include "cli/stats/count_object.h"
-#include "cli/stats/hand_off_stats.h"
+#include "cli/stats/export_stats.h"
 #include "text/unicode.h"
 
 namespace pipeline {
@@ -21,7 +21,7 @@ namespace pipeline {
 namespace {
 
 /// Those of an artifact as its manifest has them: shards tell records alone.
-void AddDocumentsOf(const std::string& place, HandOffStats& stats) {
+void AddDocumentsOf(const std::string& place, ExportStats& stats) {
   const Result<ArtifactPlace> opened = OpenArtifactPlace(place);
   if (!opened.ok()) return;
   const Result<Manifest> manifest = ReadManifestOf(*opened, {});
@@ -31,7 +31,7 @@ void AddDocumentsOf(const std::string& place, HandOffStats& stats) {
 }
 
 /// Without the tokenizer that lies beside ids, a model or a vocabulary of text.
-std::vector<CatObject> HandOffs(std::vector<CatObject> objects) {
+std::vector<CatObject> Exports(std::vector<CatObject> objects) {
   const ObjectKind first = objects.front().kind;
   std::erase_if(objects, [first](const CatObject& object) {
     return object.kind != first &&
@@ -50,8 +50,8 @@ int StatsCommand(const Options& options) {
     return objects.status().code() == Code::kDataLoss ? kExitFailed : kExitRefused;
   }
   const CharacterClasses classes = UnicodeClasses();
-  HandOffStats stats(classes);
-  if (!objects->empty()) objects = HandOffs(std::move(objects).value());
+  ExportStats stats(classes);
+  if (!objects->empty()) objects = Exports(std::move(objects).value());
   for (const CatObject& object : *objects) {
     const Status status = CountObject(object, stats);
     if (status.ok()) continue;

@@ -14,10 +14,10 @@
 #include "base/terminal_text.h"
 #include "cli/artifact_place.h"
 #include "cli/exit_code.h"
-#include "cli/hand_off/length_loss.h"
+#include "cli/export/length_loss.h"
 #include "cli/signals.h"
 #include "dag/place/own_objects.h"
-#include "verify/hand_off_check.h"
+#include "verify/export_check.h"
 #include "verify/verified.h"
 #include "verify/verify_artifact.h"
 
@@ -95,7 +95,7 @@ Result<VerifyReport> VerifyPlace(const ArtifactPlace& place, int threads, const 
 std::string WhyNotCounted(const ArtifactPlace& place, const Options& options, const LengthFilter& filter,
                           const std::stop_token& stop) {
   const Result<Manifest> manifest = ReadManifestOf(place, stop);
-  if (!manifest.ok() || MakeHandOffCheck({*place.store, *manifest, stop, &filter})->CountsAbove() > 0)
+  if (!manifest.ok() || MakeExportCheck({*place.store, *manifest, stop, &filter})->CountsAbove() > 0)
     return {};
   if (options.max_tokens == 0)
     return "--tokenizer counts nothing where a data set has no greatest length; name the trainer's, e.g. "

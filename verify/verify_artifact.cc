@@ -15,7 +15,7 @@
 #include "dag/place/place_names.h"
 #include "records/piece.h"
 #include "stages/builtin.h"
-#include "verify/hand_off_check.h"
+#include "verify/export_check.h"
 #include "verify/verify_head.h"
 #include "verify/verify_object.h"
 #include "verify/verify_splits.h"
@@ -49,7 +49,7 @@ class Verification {
         manifest_(manifest),
         rules_(rules),
         stop_(std::move(stop)),
-        check_(MakeHandOffCheck({store, manifest, stop_, rules.filter})) {
+        check_(MakeExportCheck({store, manifest, stop_, rules.filter})) {
     for (const ManifestShard& shard : manifest.shards) AddShard(shard);
     for (const Piece& piece : manifest.partitions)
       for (const StoredObject& object : piece.output.objects) AddPiece(piece, object);
@@ -226,7 +226,7 @@ class Verification {
   const Manifest& manifest_;
   const VerifyRules& rules_;
   const std::stop_token stop_;
-  const std::unique_ptr<const HandOffCheck> check_;
+  const std::unique_ptr<const ExportCheck> check_;
   std::map<std::string, ObjectInfo, std::less<>> there_;  // before anything was read
   Findings of_manifest_{std::string(kManifestName), Remedy()};
   std::vector<Task> tasks_;

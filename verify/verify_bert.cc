@@ -8,7 +8,7 @@
 #include "formats/bert.h"
 #include "stages/bert_info.h"
 #include "text/wordpiece.h"
-#include "verify/hand_off_check.h"
+#include "verify/export_check.h"
 
 namespace pipeline {
 
@@ -37,10 +37,10 @@ std::string WrongWith(const BertRow& row, const TokenizerFacts& tokenizer) {
 }
 
 /// By bert.json.
-class BertCheck final : public HandOffCheck {
+class BertCheck final : public ExportCheck {
  public:
-  explicit BertCheck(const HandOffPlace& artifact)
-      : HandOffCheck(artifact), info_(Read(kBertInfoFile, ParseBertInfo)) {}
+  explicit BertCheck(const ExportLocation& artifact)
+      : ExportCheck(artifact), info_(Read(kBertInfoFile, ParseBertInfo)) {}
 
   void VerifyManifest(Findings& findings) const override {
     VerifyShardNames(BertShardName, findings);
@@ -121,7 +121,7 @@ class BertCheck final : public HandOffCheck {
 
 }  // namespace
 
-std::unique_ptr<const HandOffCheck> MakeBertCheck(const HandOffPlace& artifact) {
+std::unique_ptr<const ExportCheck> MakeBertCheck(const ExportLocation& artifact) {
   return std::make_unique<BertCheck>(artifact);
 }
 

@@ -8,17 +8,17 @@
 #include "stages/write_jsonl.h"
 #include "text/span_corruption.h"
 #include "text/utf8.h"
-#include "verify/hand_off_check.h"
+#include "verify/export_check.h"
 
 namespace pipeline {
 
 namespace {
 
 /// By the keys of their stage, and nothing else: no object describes them.
-class JsonlCheck final : public HandOffCheck {
+class JsonlCheck final : public ExportCheck {
  public:
-  explicit JsonlCheck(const HandOffPlace& artifact)
-      : HandOffCheck(artifact),
+  explicit JsonlCheck(const ExportLocation& artifact)
+      : ExportCheck(artifact),
         members_(JsonlMembers(config(), manifest().schema)),
         pairs_(CorruptsSpans(config())) {}
 
@@ -57,7 +57,7 @@ class JsonlCheck final : public HandOffCheck {
 
 }  // namespace
 
-std::unique_ptr<const HandOffCheck> MakeJsonlCheck(const HandOffPlace& artifact) {
+std::unique_ptr<const ExportCheck> MakeJsonlCheck(const ExportLocation& artifact) {
   return std::make_unique<JsonlCheck>(artifact);
 }
 

@@ -20,7 +20,7 @@ namespace pipeline {
 struct ReadCounts {
   std::uint64_t bytes = 0;
   std::map<std::string, std::uint64_t, std::less<>> records;  // by split
-  LengthCounts lengths;  // if the export format counts them: HandOffCheck::CountsAbove
+  LengthCounts lengths;  // if the export format counts them: ExportCheck::CountsAbove
 };
 
 // Each fails if the file cannot be opened, or with kCancelled; all other problems are findings. Records and

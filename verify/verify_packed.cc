@@ -9,7 +9,7 @@
 #include "formats/megatron_index.h"
 #include "formats/packed.h"
 #include "stages/packed_info.h"
-#include "verify/hand_off_check.h"
+#include "verify/export_check.h"
 
 namespace pipeline {
 
@@ -80,10 +80,10 @@ class RowCheck {
 };
 
 /// By packed.json and the index of each shard.
-class PackedCheck final : public HandOffCheck {
+class PackedCheck final : public ExportCheck {
  public:
-  explicit PackedCheck(const HandOffPlace& artifact)
-      : HandOffCheck(artifact), info_(Read(kPackedInfoFile, ParsePackedInfo)) {}
+  explicit PackedCheck(const ExportLocation& artifact)
+      : ExportCheck(artifact), info_(Read(kPackedInfoFile, ParsePackedInfo)) {}
 
   void VerifyManifest(Findings& findings) const override {
     const PackedEncoding encoding =
@@ -264,7 +264,7 @@ class PackedCheck final : public HandOffCheck {
 
 }  // namespace
 
-std::unique_ptr<const HandOffCheck> MakePackedCheck(const HandOffPlace& artifact) {
+std::unique_ptr<const ExportCheck> MakePackedCheck(const ExportLocation& artifact) {
   return std::make_unique<PackedCheck>(artifact);
 }
 

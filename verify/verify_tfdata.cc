@@ -7,7 +7,7 @@
 #include "shards/shard_ranges.h"
 #include "stages/tfdata_info.h"
 #include "stages/write_tfdata.h"
-#include "verify/hand_off_check.h"
+#include "verify/export_check.h"
 
 namespace pipeline {
 
@@ -22,10 +22,10 @@ std::string RunOf(std::string_view snapshot) {
 }
 
 /// By tfdata.json.
-class TfdataCheck final : public HandOffCheck {
+class TfdataCheck final : public ExportCheck {
  public:
-  explicit TfdataCheck(const HandOffPlace& artifact)
-      : HandOffCheck(artifact), info_(Read(kTfdataInfoFile, ParseTfdataInfo)) {}
+  explicit TfdataCheck(const ExportLocation& artifact)
+      : ExportCheck(artifact), info_(Read(kTfdataInfoFile, ParseTfdataInfo)) {}
 
   void VerifyManifest(Findings& findings) const override {
     // The run is named by the directory's metadata; here it is taken as it comes.
@@ -136,7 +136,7 @@ class TfdataCheck final : public HandOffCheck {
 
 }  // namespace
 
-std::unique_ptr<const HandOffCheck> MakeTfdataCheck(const HandOffPlace& artifact) {
+std::unique_ptr<const ExportCheck> MakeTfdataCheck(const ExportLocation& artifact) {
   return std::make_unique<TfdataCheck>(artifact);
 }
 

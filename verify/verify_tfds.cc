@@ -12,14 +12,14 @@
 #include "base/digest.h"
 #include "base/json.h"
 #include "base/str.h"
+#include "formats/label_names.h"
 #include "formats/sentencepiece_model.h"
 #include "formats/tf_example.h"
-#include "formats/label_names.h"
 #include "formats/tfds.h"
 #include "formats/tfrecord.h"
 #include "text/sentencepiece_handle.h"
 #include "text/utf8.h"
-#include "verify/hand_off_check.h"
+#include "verify/export_check.h"
 
 namespace pipeline {
 
@@ -135,9 +135,9 @@ Result<std::unique_ptr<const SentencePieceEncoder>> LoadTokenizer(std::string_vi
 }
 
 /// By features.json, the names of the labels, and the tokenizer that lines were measured with.
-class TfdsCheck final : public HandOffCheck {
+class TfdsCheck final : public ExportCheck {
  public:
-  explicit TfdsCheck(const HandOffPlace& artifact) : HandOffCheck(artifact) {
+  explicit TfdsCheck(const ExportLocation& artifact) : ExportCheck(artifact) {
     rules_.features = ReadFeatures();
     rules_.max_tokens = static_cast<std::size_t>(config()["max_tokens"].AsInt(0));
     if (rules_.max_tokens > 0) ReadTokenizer();
@@ -298,7 +298,7 @@ class TfdsCheck final : public HandOffCheck {
 
 }  // namespace
 
-std::unique_ptr<const HandOffCheck> MakeTfdsCheck(const HandOffPlace& artifact) {
+std::unique_ptr<const ExportCheck> MakeTfdsCheck(const ExportLocation& artifact) {
   return std::make_unique<TfdsCheck>(artifact);
 }
 

@@ -68,7 +68,7 @@ std::optional<std::string> TextOf(const TfExample& example) {
   return text;
 }
 
-Status CountShard(const ByteFile& file, const CatObject& object, HandOffStats& stats) {
+Status CountShard(const ByteFile& file, const CatObject& object, ExportStats& stats) {
   const Result<std::vector<PackedIndexEntry>> rows = ReadShardIndex(object);
   if (!rows.ok())
     return Status(rows.status()).Annotate("its index cannot be read; move it away to count rows without it");
@@ -94,7 +94,7 @@ Status CountShard(const ByteFile& file, const CatObject& object, HandOffStats& s
   }
 }
 
-Status CountPartition(std::shared_ptr<const ByteFile> file, HandOffStats& stats) {
+Status CountPartition(std::shared_ptr<const ByteFile> file, ExportStats& stats) {
   ASSIGN_OR_RETURN(const std::unique_ptr<PartitionFileReader> reader,
                    PartitionFileReader::Open(std::move(file), {}));
   const std::vector<PartitionColumn>& columns = reader->columns();
@@ -127,7 +127,7 @@ Status CountPartition(std::shared_ptr<const ByteFile> file, HandOffStats& stats)
   }
 }
 
-Status CountStream(const ByteFile& file, const CatObject& object, HandOffStats& stats) {
+Status CountStream(const ByteFile& file, const CatObject& object, ExportStats& stats) {
   ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> input, file.Open(0, {}));
   TfRecordReader reader(*input, kMaxRecordBytes);
   std::uint64_t ids = 0;
@@ -183,7 +183,7 @@ Status ForEachLine(ByteReader& reader, const std::function<Status(std::string_vi
 }
 
 /// JSON Lines by the name; else lines, where a blank one ends a document.
-Status CountText(const ByteFile& file, const CatObject& object, HandOffStats& stats) {
+Status CountText(const ByteFile& file, const CatObject& object, ExportStats& stats) {
   ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> input, file.Open(0, {}));
   ASSIGN_OR_RETURN(const std::string front, ReadFront(*input, kMagicBytes));
   const std::string_view name = std::string_view(object.path).substr(object.path.rfind('/') + 1);
@@ -219,7 +219,7 @@ Status CountText(const ByteFile& file, const CatObject& object, HandOffStats& st
   return {};
 }
 
-Status Count(std::shared_ptr<const ByteFile> file, const CatObject& object, HandOffStats& stats) {
+Status Count(std::shared_ptr<const ByteFile> file, const CatObject& object, ExportStats& stats) {
   switch (object.kind) {
     case ObjectKind::kShard: return CountShard(*file, object, stats);
     case ObjectKind::kPartition: return CountPartition(std::move(file), stats);
@@ -235,7 +235,7 @@ Status Count(std::shared_ptr<const ByteFile> file, const CatObject& object, Hand
 
 }  // namespace
 
-Status CountObject(const CatObject& object, HandOffStats& stats) {
+Status CountObject(const CatObject& object, ExportStats& stats) {
   Result<std::unique_ptr<ByteFile>> file = object.open();
   if (!file.ok()) return std::move(file).status().Annotate(object.path);
   return Count(std::move(file).value(), object, stats).Annotate(object.path);

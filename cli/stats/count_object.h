@@ -3,7 +3,7 @@
 
 #include "base/result.h"
 #include "cli/cat_target.h"
-#include "cli/stats/hand_off_stats.h"
+#include "cli/stats/export_stats.h"
 
 namespace pipeline {
 
@@ -11,6 +11,6 @@ namespace pipeline {
 /// a single stream of ids, a document or line if its end is known, else the whole stream. Documents are
 /// counted if the object marks them: partitions, and text by its blank lines. kInvalidArgument if the
 /// object is not of an exported data set, or has records without anything to count.
-Status CountObject(const CatObject& object, HandOffStats& stats);
+Status CountObject(const CatObject& object, ExportStats& stats);
 
 }  // namespace pipeline

@@ -16,8 +16,8 @@
 #include "plugins/train/attempt.h"
 #include "plugins/train/bucket_run.h"
 #include "plugins/train/event_journal.h"
-#include "plugins/train/hand_off.h"
 #include "plugins/train/input_cache.h"
+#include "plugins/train/input_check.h"
 #include "plugins/train/narrator.h"
 #include "plugins/train/restart_policy.h"
 #include "plugins/train/run_directory.h"
@@ -48,17 +48,17 @@ class TrainingRun {
  public:
   /// All outlive it; `bucket` is null where the run directory is the place of the run.
   TrainingRun(const TrainJob& job, const HostCall& call, const RunDirectory& directory, BucketRun* bucket,
-              const HandOff& hand_off)
+              const TrainInputs& inputs)
       : job_(job),
         call_(call),
         directory_(directory),
         bucket_(bucket),
-        hand_off_(hand_off),
+        inputs_(inputs),
         narrator_(call, job.steps()) {}
 
   /// True when an earlier run left all that is asked for.
   bool Stands() const {
-    const Json before = directory_.Read("job.json"), now = JobFile(job_, hand_off_);
+    const Json before = directory_.Read("job.json"), now = JobFile(job_, inputs_);
     // Of more steps, or fewer, it might not have stopped where it did.
     const bool may_stop_early = job_.stops_early() && before["steps"] == now["steps"];
     return directory_.CheckResult(job_.steps(), may_stop_early).ok() &&
@@ -91,7 +91,7 @@ class TrainingRun {
   /// The job, with the `steps` of the first job that was here before it: checkpoints of earlier versions do
   /// not say for how many steps they were.
   Json JobAfter(const Json& before) const {
-    Json job = JobFile(job_, hand_off_);
+    Json job = JobFile(job_, inputs_);
     const Json& steps = before.Has("steps_before") ? before["steps_before"] : before["steps"];
     if (steps.is_int()) job["steps_before"] = steps;
     return job;
@@ -199,7 +199,7 @@ class TrainingRun {
   const HostCall& call_;
   const RunDirectory& directory_;
   BucketRun* const bucket_;
-  const HandOff& hand_off_;
+  const TrainInputs& inputs_;
   Narrator narrator_;
   std::int64_t committed_ = -1;  // step of the last checkpoint that was heard of
   std::uint64_t drowned_ = 0;
@@ -223,22 +223,22 @@ Json AnswerOf(const Json& result, const std::vector<std::string>& objects) {
 class Training {
  public:
   /// `job` and `call` outlive it; the inputs of `job` are named when they are brought here.
-  Training(TrainJob& job, const HostCall& call, const HandOff& hand_off, const RunDirectory& directory)
-      : job_(job), call_(call), hand_off_(hand_off), directory_(directory) {
+  Training(TrainJob& job, const HostCall& call, const TrainInputs& inputs, const RunDirectory& directory)
+      : job_(job), call_(call), inputs_(inputs), directory_(directory) {
     if (IsElsewhere(job.run_uri)) bucket_.emplace(job, directory, call);
   }
 
   Result<Json> Run() {
     bool good = true;  // the directory, to go on in
     if (bucket_) {
-      ASSIGN_OR_RETURN(const auto published, bucket_->FindPublished(JobFile(job_, hand_off_)));
+      ASSIGN_OR_RETURN(const auto published, bucket_->FindPublished(JobFile(job_, inputs_)));
       if (published) {
         Standing(job_.run_uri);
         return AnswerOf(published->result, published->objects);
       }
       ASSIGN_OR_RETURN(good, bucket_->LocalIsGood());
     }
-    TrainingRun run(job_, call_, directory_, bucket_ ? &*bucket_ : nullptr, hand_off_);
+    TrainingRun run(job_, call_, directory_, bucket_ ? &*bucket_ : nullptr, inputs_);
     const bool stands = good && run.Stands();
     if (stands)
       Standing(job_.run_dir);
@@ -249,7 +249,7 @@ class Training {
       RETURN_IF_ERROR(bucket_->FinishMirror());
     }
     ASSIGN_OR_RETURN(const std::vector<std::string> objects, directory_.Objects());
-    if (bucket_) RETURN_IF_ERROR(bucket_->Publish(objects, JobFile(job_, hand_off_)));
+    if (bucket_) RETURN_IF_ERROR(bucket_->Publish(objects, JobFile(job_, inputs_)));
     return AnswerOf(directory_.Read("result.json"), objects);
   }
 
@@ -261,7 +261,7 @@ class Training {
   Status Train(TrainingRun& run, bool good) {
     ASSIGN_OR_RETURN(const std::string python, FindPython(job_.environment()));
     Narrator narrator(call_, job_.steps());
-    narrator.Note(hand_off_.Describe());
+    narrator.Note(inputs_.Describe());
     RETURN_IF_ERROR(BringInputs(job_, call_));
     if (!good) RETURN_IF_ERROR(bucket_->Restore());
     if (bucket_) {
@@ -279,7 +279,7 @@ class Training {
 
   TrainJob& job_;
   const HostCall& call_;
-  const HandOff& hand_off_;
+  const TrainInputs& inputs_;
   const RunDirectory& directory_;
   std::optional<BucketRun> bucket_;  // absent where the run directory is the place of the run
 };
@@ -290,9 +290,9 @@ Result<Json> Train(TrainJob job, const HostCall& call) {
   const ReadWhole read = [storage = call.storage()](const std::string& uri, std::uint64_t most) {
     return storage.Read(uri, most);
   };
-  ASSIGN_OR_RETURN(const HandOff hand_off, CheckHandOff(job, read));
+  ASSIGN_OR_RETURN(const TrainInputs inputs, CheckTrainInputs(job, read));
   ASSIGN_OR_RETURN(const RunDirectory directory, RunDirectory::Open(job.run_dir));
-  return Training(job, call, hand_off, directory).Run();
+  return Training(job, call, inputs, directory).Run();
 }
 
 }  // namespace pipeline

@@ -54,7 +54,7 @@ Json Stats(const std::string& place) {
   return Json::Parse(ran.out).ok() ? *Json::Parse(ran.out) : Json();
 }
 
-TEST(StatsTest, ReadsEveryHandOff) {
+TEST(StatsTest, ReadsEveryExportFormat) {
   for (const PublishedKind& kind : PublishedKinds()) {
     const TempDir dir;
     const Manifest manifest = PublishKind(kind, dir / "out");

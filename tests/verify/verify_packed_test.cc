@@ -10,7 +10,7 @@
 #include "stages/packed_info.h"
 #include "tests/verify/found.h"
 #include "tests/verify/packed_artifact.h"
-#include "verify/hand_off_check.h"
+#include "verify/export_check.h"
 
 namespace pipeline {
 namespace {

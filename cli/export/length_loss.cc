@@ -1,4 +1,4 @@
-#include "cli/hand_off/length_loss.h"
+#include "cli/export/length_loss.h"
 
 #include <filesystem>
 #include <system_error>

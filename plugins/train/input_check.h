@@ -11,7 +11,7 @@
 
 namespace pipeline {
 
-struct HandOff {
+struct TrainInputs {
   std::uint64_t train_rows = 0;
   std::uint64_t train_targets = 0;
   std::uint64_t validation_rows = 0;
@@ -35,9 +35,9 @@ using ReadWhole = std::function<Result<std::string>(const std::string& uri, std:
 
 /// kInvalidArgument if data, tokenizer and `config` do not match; kDataLoss if the data are not packed
 /// data.
-Result<HandOff> CheckHandOff(const TrainJob& job, const ReadWhole& read);
+Result<TrainInputs> CheckTrainInputs(const TrainJob& job, const ReadWhole& read);
 
 /// The job file: CONTRACT.md, section 3.
-Json JobFile(const TrainJob& job, const HandOff& hand_off);
+Json JobFile(const TrainJob& job, const TrainInputs& inputs);
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-#include "verify/hand_off_check.h"
+#include "verify/export_check.h"
 
 #include <algorithm>
 #include <array>
@@ -15,9 +15,9 @@ namespace {
 constexpr std::uint64_t kMaxDescriptionBytes = std::uint64_t{1} << 30;
 
 /// Of what is no hand-off, or none that is known here.
-class BytesCheck final : public HandOffCheck {
+class BytesCheck final : public ExportCheck {
  public:
-  using HandOffCheck::HandOffCheck;
+  using ExportCheck::ExportCheck;
 
   void VerifyManifest(Findings& findings) const override {
     if (!manifest().shards.empty())
@@ -33,7 +33,7 @@ class BytesCheck final : public HandOffCheck {
 
 struct Kind {
   std::string_view type;
-  std::unique_ptr<const HandOffCheck> (*make)(const HandOffPlace& artifact);
+  std::unique_ptr<const ExportCheck> (*make)(const ExportLocation& artifact);
 };
 constexpr std::array<Kind, 5> kKinds = {{
     {"write_tfds", MakeTfdsCheck},
@@ -45,24 +45,24 @@ constexpr std::array<Kind, 5> kKinds = {{
 
 }  // namespace
 
-std::unique_ptr<const HandOffCheck> MakeHandOffCheck(const HandOffPlace& artifact) {
+std::unique_ptr<const ExportCheck> MakeExportCheck(const ExportLocation& artifact) {
   for (const Kind& kind : kKinds)
     if (kind.type == artifact.manifest.lineage.back().type) return kind.make(artifact);
   return std::make_unique<BytesCheck>(artifact);
 }
 
-Result<std::string> HandOffCheck::Read(std::string_view name) const {
+Result<std::string> ExportCheck::Read(std::string_view name) const {
   return ReadObject(artifact_.store, name, kMaxDescriptionBytes, stop());
 }
 
-const StoredObject* HandOffCheck::Find(std::string_view name) const {
+const StoredObject* ExportCheck::Find(std::string_view name) const {
   for (const auto* const objects : {&manifest().sidecars, &manifest().followers})
     for (const StoredObject& object : *objects)
       if (object.name == name) return &object;
   return nullptr;
 }
 
-void HandOffCheck::VerifyShardNames(const ShardName& name, Findings& findings) const {
+void ExportCheck::VerifyShardNames(const ShardName& name, Findings& findings) const {
   const ManifestShard* before = nullptr;
   for (const ManifestShard& shard : manifest().shards) {
     const bool follows = before != nullptr && before->split == shard.split;
@@ -79,13 +79,13 @@ void HandOffCheck::VerifyShardNames(const ShardName& name, Findings& findings) c
     findings.Add(StrCat("split ", before->split, ": has ", before->number + 1, " shards of ", before->count));
 }
 
-HandOffCheck::Rows HandOffCheck::RecordsOf(const Manifest& manifest) {
+ExportCheck::Rows ExportCheck::RecordsOf(const Manifest& manifest) {
   Rows rows;
   for (const auto& [name, split] : manifest.splits) rows[name] = split.records;
   return rows;
 }
 
-void HandOffCheck::VerifySums(Findings& findings, const Rows& rows) const {
+void ExportCheck::VerifySums(Findings& findings, const Rows& rows) const {
   struct Sum {
     std::uint64_t shards = 0, records = 0;
   };
@@ -108,17 +108,17 @@ void HandOffCheck::VerifySums(Findings& findings, const Rows& rows) const {
       findings.Add(StrCat("split ", name, ": has ", promised, " records and no shard"));
 }
 
-void HandOffCheck::VerifyNames(std::initializer_list<std::string_view> needed, Findings& findings) const {
+void ExportCheck::VerifyNames(std::initializer_list<std::string_view> needed, Findings& findings) const {
   for (const std::string_view name : needed)
     if (Find(name) == nullptr) findings.Add(StrCat("names no ", name));
 }
 
-void HandOffCheck::VerifyDescription(std::string_view name, const Status& read, Findings& findings) {
+void ExportCheck::VerifyDescription(std::string_view name, const Status& read, Findings& findings) {
   if (!read.ok())
     findings.Add(StrCat(name, ": cannot be read, so that no record was checked: ", read.message()));
 }
 
-void HandOffCheck::VerifyTokenizer(const TokenizerFacts& made_by, Findings& findings) const {
+void ExportCheck::VerifyTokenizer(const TokenizerFacts& made_by, Findings& findings) const {
   const StoredObject* const model = Find(made_by.model);
   if (model == nullptr)
     findings.Add(StrCat("the tokenizer's model ", made_by.model, " is not in the manifest"));

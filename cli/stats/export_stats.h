@@ -14,10 +14,10 @@
 namespace pipeline {
 
 /// One thread at a time.
-class HandOffStats {
+class ExportStats {
  public:
   /// `classes` outlives it.
-  explicit HandOffStats(const CharacterClasses& classes) : texts_(classes) {}
+  explicit ExportStats(const CharacterClasses& classes) : texts_(classes) {}
 
   /// Adds the text of a record; valid UTF-8.
   void AddText(std::string_view text) { texts_.Add(text); }

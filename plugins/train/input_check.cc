@@ -1,4 +1,4 @@
-#include "plugins/train/hand_off.h"
+#include "plugins/train/input_check.h"
 
 #include <algorithm>
 #include <array>
@@ -16,7 +16,7 @@ constexpr std::uint64_t kMostModel = 256 << 20;
 constexpr const char* kTrain = "train";
 constexpr const char* kValidation = "validation";
 /// Keys of the stage that the trainer reads; the others are the stage's own.
-constexpr std::string_view kHandedOn[] = {"config",           "seed",       "steps",
+constexpr std::string_view kPassedOn[] = {"config",           "seed",       "steps",
                                           "log_every",        "eval_every", "checkpoint_every",
                                           "keep_checkpoints", "prompts",    "export"};
 
@@ -87,7 +87,7 @@ std::string Millions(std::uint64_t number) {
 
 }  // namespace
 
-std::string HandOff::Describe() const {
+std::string TrainInputs::Describe() const {
   const std::string epoch =
       rows_per_step > 0 ? StrCat(", ", (train_rows + rows_per_step - 1) / rows_per_step, " steps an epoch")
                         : "";
@@ -122,8 +122,8 @@ Status CheckMakers(const Json& settings, const Json& makers) {
   return {};
 }
 
-Result<HandOff> CheckHandOff(const TrainJob& job, const ReadWhole& read) {
-  HandOff hand_off;
+Result<TrainInputs> CheckTrainInputs(const TrainJob& job, const ReadWhole& read) {
+  TrainInputs inputs;
   const std::string uri = job.data_uri + "/packed.json";
   Result<std::string> text = read(uri, kMostPacked);
   if (!text.ok() && text.status().code() == Code::kNotFound)
@@ -137,36 +137,36 @@ Result<HandOff> CheckHandOff(const TrainJob& job, const ReadWhole& read) {
   if (const std::int64_t version = (*packed)["pipe_packed"].AsInt(); version != 1 && version != 2)
     return Mismatch(StrCat(uri, ": is no packed data of version 1 or 2, which the trainer reads"));
   RETURN_IF_ERROR(CheckRows(*packed, uri));
-  ASSIGN_OR_RETURN(hand_off.train_rows, RowsOf(*packed, uri, kTrain));
-  ASSIGN_OR_RETURN(hand_off.validation_rows, RowsOf(*packed, uri, kValidation));
-  hand_off.train_targets = static_cast<std::uint64_t>((*packed)["splits"][kTrain]["targets"].AsInt());
-  hand_off.seq_len = (*packed)["seq_len"].AsInt();
+  ASSIGN_OR_RETURN(inputs.train_rows, RowsOf(*packed, uri, kTrain));
+  ASSIGN_OR_RETURN(inputs.validation_rows, RowsOf(*packed, uri, kValidation));
+  inputs.train_targets = static_cast<std::uint64_t>((*packed)["splits"][kTrain]["targets"].AsInt());
+  inputs.seq_len = (*packed)["seq_len"].AsInt();
   const Json& made_with = (*packed)["tokenizer"];
-  hand_off.vocab_size = made_with["vocab_size"].AsInt();
-  if (hand_off.seq_len < 1 || hand_off.vocab_size < 1)
+  inputs.vocab_size = made_with["vocab_size"].AsInt();
+  if (inputs.seq_len < 1 || inputs.vocab_size < 1)
     return Status(Code::kDataLoss,
                   StrCat(uri, ": says no `seq_len` or no size of the vocabulary; make it again"));
 
   const std::string model = job.tokenizer_uri + "/tokenizer.model";
   ASSIGN_OR_RETURN(const std::string bytes, read(model, kMostModel));
-  hand_off.tokenizer_digest = DigestOf(bytes).ToHex();
-  if (made_with["model_digest"].AsString() != hand_off.tokenizer_digest)
+  inputs.tokenizer_digest = DigestOf(bytes).ToHex();
+  if (made_with["model_digest"].AsString() != inputs.tokenizer_digest)
     return Mismatch(StrCat("the rows of `data` were made with another tokenizer (",
                            made_with["model_digest"].AsString(), ") than stands at `tokenizer` (", model,
-                           ", ", hand_off.tokenizer_digest, "): give both stages the same one"));
-  ASSIGN_OR_RETURN(hand_off.data_lineage, LineageOf(job.data_manifest, read));
-  ASSIGN_OR_RETURN(hand_off.tokenizer_lineage, LineageOf(job.tokenizer_manifest, read));
-  const std::int64_t told = hand_off.tokenizer_lineage["facts"]["vocab_size"].AsInt(hand_off.vocab_size);
-  if (told != hand_off.vocab_size)
-    return Mismatch(StrCat("the rows of `data` count ", hand_off.vocab_size,
+                           ", ", inputs.tokenizer_digest, "): give both stages the same one"));
+  ASSIGN_OR_RETURN(inputs.data_lineage, LineageOf(job.data_manifest, read));
+  ASSIGN_OR_RETURN(inputs.tokenizer_lineage, LineageOf(job.tokenizer_manifest, read));
+  const std::int64_t told = inputs.tokenizer_lineage["facts"]["vocab_size"].AsInt(inputs.vocab_size);
+  if (told != inputs.vocab_size)
+    return Mismatch(StrCat("the rows of `data` count ", inputs.vocab_size,
                            " pieces of the tokenizer and its manifest ", told, "; make `data` again"));
-  RETURN_IF_ERROR(CheckModel(job.settings, hand_off.seq_len, hand_off.vocab_size));
+  RETURN_IF_ERROR(CheckModel(job.settings, inputs.seq_len, inputs.vocab_size));
   const std::int64_t rows = job.settings["config"]["batch"]["rows"].AsInt();
-  hand_off.rows_per_step = static_cast<std::uint64_t>(std::max<std::int64_t>(rows, 0));
-  return hand_off;
+  inputs.rows_per_step = static_cast<std::uint64_t>(std::max<std::int64_t>(rows, 0));
+  return inputs;
 }
 
-Json JobFile(const TrainJob& job, const HandOff& hand_off) {
+Json JobFile(const TrainJob& job, const TrainInputs& inputs) {
   Json file;
   file["pipe_job"] = 1;
   file["name"] = job.stage;
@@ -176,17 +176,17 @@ Json JobFile(const TrainJob& job, const HandOff& hand_off) {
   file["data"]["train"] = kTrain;
   file["data"]["validation"] = kValidation;
   file["tokenizer"]["model"] = job.tokenizer_dir + "/tokenizer.model";
-  file["tokenizer"]["digest"] = hand_off.tokenizer_digest;
-  file["tokenizer"]["vocab_size"] = hand_off.vocab_size;
-  for (const std::string_view key : kHandedOn)
+  file["tokenizer"]["digest"] = inputs.tokenizer_digest;
+  file["tokenizer"]["vocab_size"] = inputs.vocab_size;
+  for (const std::string_view key : kPassedOn)
     if (job.settings.Has(key)) file[key] = job.settings[key];
   // A key that is off is none: the job is that of the version before.
   if (job.settings["keep_best"].AsBool()) file["keep_best"] = true;
   if (job.stops_early()) file["early_stop"] = job.settings["early_stop"];
   if (!file["config"].is_object()) file["config"] = Json(Json::Object{});
   file["threads"] = job.threads;
-  file["lineage"]["data"] = hand_off.data_lineage;
-  file["lineage"]["tokenizer"] = hand_off.tokenizer_lineage;
+  file["lineage"]["data"] = inputs.data_lineage;
+  file["lineage"]["tokenizer"] = inputs.tokenizer_lineage;
   return file;
 }
 

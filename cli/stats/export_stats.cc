@@ -1,4 +1,4 @@
-#include "cli/stats/hand_off_stats.h"
+#include "cli/stats/export_stats.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -80,7 +80,7 @@ std::string Classes(const ClassCounts& classes) {
 
 }  // namespace
 
-std::string HandOffStats::ToText() const {
+std::string ExportStats::ToText() const {
   const bool has_texts = texts_.characters().count() > 0 || ids_.count() == 0;
   const std::uint64_t characters = texts_.characters().sum() + counted_characters_;
   const std::uint64_t bytes = texts_.bytes() + counted_bytes_;
@@ -96,7 +96,7 @@ std::string HandOffStats::ToText() const {
   return text;
 }
 
-Json HandOffStats::ToJson() const {
+Json ExportStats::ToJson() const {
   const bool has_texts = texts_.characters().count() > 0 || ids_.count() == 0;
   Json json = has_texts ? texts_.ToJson() : Json(Json::Object{});
   json["records"] = records();

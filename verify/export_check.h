@@ -20,7 +20,7 @@
 namespace pipeline {
 
 /// The artifact to check; it outlives its check.
-struct HandOffPlace {
+struct ExportLocation {
   Store& store;
   const Manifest& manifest;
   std::stop_token stop;
@@ -28,12 +28,12 @@ struct HandOffPlace {
 };
 
 /// The constructor reads the description of the records; afterwards it is safe from any thread.
-class HandOffCheck {
+class ExportCheck {
  public:
-  explicit HandOffCheck(HandOffPlace artifact) : artifact_(std::move(artifact)) {}
-  virtual ~HandOffCheck() = default;
-  HandOffCheck(const HandOffCheck&) = delete;
-  HandOffCheck& operator=(const HandOffCheck&) = delete;
+  explicit ExportCheck(ExportLocation artifact) : artifact_(std::move(artifact)) {}
+  virtual ~ExportCheck() = default;
+  ExportCheck(const ExportCheck&) = delete;
+  ExportCheck& operator=(const ExportCheck&) = delete;
 
   /// Checks the manifest: names and numbers of its shards, the objects that readers need, and everything
   /// that keeps records from being checked. So without a finding here all records are checked.
@@ -83,18 +83,18 @@ class HandOffCheck {
   void VerifyTokenizer(const TokenizerFacts& made_by, Findings& findings) const;
 
  private:
-  const HandOffPlace artifact_;
+  const ExportLocation artifact_;
 };
 
 /// Makes the check for the type of the stage that made the artifact. For an unknown type it checks bytes
 /// only, and shards are then a finding.
-std::unique_ptr<const HandOffCheck> MakeHandOffCheck(const HandOffPlace& artifact);
+std::unique_ptr<const ExportCheck> MakeExportCheck(const ExportLocation& artifact);
 
 // Forms on disk: formats/tfds.md, packed.md, jsonl.md, tfdata.md, bert.md.
-std::unique_ptr<const HandOffCheck> MakeTfdsCheck(const HandOffPlace& artifact);
-std::unique_ptr<const HandOffCheck> MakePackedCheck(const HandOffPlace& artifact);
-std::unique_ptr<const HandOffCheck> MakeJsonlCheck(const HandOffPlace& artifact);
-std::unique_ptr<const HandOffCheck> MakeTfdataCheck(const HandOffPlace& artifact);
-std::unique_ptr<const HandOffCheck> MakeBertCheck(const HandOffPlace& artifact);
+std::unique_ptr<const ExportCheck> MakeTfdsCheck(const ExportLocation& artifact);
+std::unique_ptr<const ExportCheck> MakePackedCheck(const ExportLocation& artifact);
+std::unique_ptr<const ExportCheck> MakeJsonlCheck(const ExportLocation& artifact);
+std::unique_ptr<const ExportCheck> MakeTfdataCheck(const ExportLocation& artifact);
+std::unique_ptr<const ExportCheck> MakeBertCheck(const ExportLocation& artifact);
 
 }  // namespace pipeline

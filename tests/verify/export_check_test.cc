@@ -1,5 +1,5 @@
 // What every kind of hand-off is held to by its check, whatever its records are.
-#include "verify/hand_off_check.h"
+#include "verify/export_check.h"
 
 #include <gtest/gtest.h>
 
@@ -21,9 +21,9 @@ const std::vector<PublishedKind>& Kinds() {
   return kinds;
 }
 
-class HandOffCheckTest : public testing::TestWithParam<std::size_t> {
+class ExportCheckTest : public testing::TestWithParam<std::size_t> {
  protected:
-  HandOffCheckTest() : kind_(Kinds()[GetParam()]), manifest_(PublishKind(kind_, place_)) {}
+  ExportCheckTest() : kind_(Kinds()[GetParam()]), manifest_(PublishKind(kind_, place_)) {}
 
   std::vector<StoredObject*> Objects() { return ObjectsOf(manifest_); }
   const std::string& FirstShard() const { return manifest_.shards.front().object.name; }
@@ -40,7 +40,7 @@ class HandOffCheckTest : public testing::TestWithParam<std::size_t> {
   Manifest manifest_;
 };
 
-TEST_P(HandOffCheckTest, AGoodOneIsGoodAndReadWhole) {
+TEST_P(ExportCheckTest, AGoodOneIsGoodAndReadWhole) {
   const VerifyReport report = Verify(place_);
   EXPECT_EQ(FoundIn(place_), std::vector<std::string>());
   EXPECT_EQ(report.objects, Objects().size());
@@ -54,7 +54,7 @@ TEST_P(HandOffCheckTest, AGoodOneIsGoodAndReadWhole) {
   EXPECT_EQ(report.records.size(), 2u);
 }
 
-TEST_P(HandOffCheckTest, AFlippedByteIsFoundInItsObject) {
+TEST_P(ExportCheckTest, AFlippedByteIsFoundInItsObject) {
   for (const StoredObject* const object : Objects()) {
     const std::string good = Bytes(object->name);
     for (std::size_t at = 0; at < good.size();
@@ -69,7 +69,7 @@ TEST_P(HandOffCheckTest, AFlippedByteIsFoundInItsObject) {
   EXPECT_EQ(FoundIn(place_), std::vector<std::string>());
 }
 
-TEST_P(HandOffCheckTest, WhatIsMissingIsNamed) {
+TEST_P(ExportCheckTest, WhatIsMissingIsNamed) {
   for (const StoredObject* const object : Objects()) {
     const std::string good = Bytes(object->name);
     std::filesystem::remove(place_ + "/" + object->name);
@@ -91,7 +91,7 @@ TEST_P(HandOffCheckTest, WhatIsMissingIsNamed) {
   }
 }
 
-TEST_P(HandOffCheckTest, WhatIsTruncatedIsFound) {
+TEST_P(ExportCheckTest, WhatIsTruncatedIsFound) {
   for (const StoredObject* const object : Objects()) {
     const std::string good = Bytes(object->name);
     for (const std::size_t left : {std::size_t{0}, good.size() / 2, good.size() - 1}) {
@@ -108,7 +108,7 @@ TEST_P(HandOffCheckTest, WhatIsTruncatedIsFound) {
   }
 }
 
-TEST_P(HandOffCheckTest, AShardOfOtherRecordsThanItsManifestSaysIsFound) {
+TEST_P(ExportCheckTest, AShardOfOtherRecordsThanItsManifestSaysIsFound) {
   const std::vector<std::string> good = kind_.layout.records(Bytes(FirstShard()));
   std::vector<std::string> fewer = good, more = good;
   fewer.pop_back();
@@ -121,7 +121,7 @@ TEST_P(HandOffCheckTest, AShardOfOtherRecordsThanItsManifestSaysIsFound) {
   EXPECT_EQ(FoundIn(place_), std::vector<std::string>());
 }
 
-TEST_P(HandOffCheckTest, ARecordIsWrongWhereEachChecksumHolds) {
+TEST_P(ExportCheckTest, ARecordIsWrongWhereEachChecksumHolds) {
   std::vector<std::string> records = kind_.layout.records(Bytes(FirstShard()));
   records[1] = kind_.wrong;
   Forge(place_, manifest_, FirstShard(), kind_.layout.shard(records));
@@ -131,7 +131,7 @@ TEST_P(HandOffCheckTest, ARecordIsWrongWhereEachChecksumHolds) {
   EXPECT_FALSE(Finds(lines, "its bytes are not those that were written"));
 }
 
-TEST_P(HandOffCheckTest, AStopAtAnyObjectIsNoFinding) {
+TEST_P(ExportCheckTest, AStopAtAnyObjectIsNoFinding) {
   int opens = 1;
   for (bool stopped = true; stopped; ++opens) {
     std::stop_source stop;
@@ -145,7 +145,7 @@ TEST_P(HandOffCheckTest, AStopAtAnyObjectIsNoFinding) {
   EXPECT_GT(opens, static_cast<int>(Objects().size()));
 }
 
-TEST_P(HandOffCheckTest, TheReportDoesNotDependOnThreads) {
+TEST_P(ExportCheckTest, TheReportDoesNotDependOnThreads) {
   for (const ManifestShard& shard : manifest_.shards) {
     std::vector<std::string> records = kind_.layout.records(Bytes(shard.object.name));
     records[0] = kind_.wrong;
@@ -159,7 +159,7 @@ TEST_P(HandOffCheckTest, TheReportDoesNotDependOnThreads) {
   EXPECT_EQ(alone.objects, many.objects);
 }
 
-TEST_P(HandOffCheckTest, WhatAnotherProgramMadeIsReadAndSaidToBeUnknown) {
+TEST_P(ExportCheckTest, WhatAnotherProgramMadeIsReadAndSaidToBeUnknown) {
   manifest_.lineage.back().type = "write_other";
   PutManifest(place_, manifest_);
   EXPECT_EQ(FoundIn(place_),
@@ -172,7 +172,7 @@ TEST_P(HandOffCheckTest, WhatAnotherProgramMadeIsReadAndSaidToBeUnknown) {
   EXPECT_TRUE(Finds(FoundIn(place_), FirstShard() + ": its bytes are not those that were written"));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, HandOffCheckTest, testing::Range<std::size_t>(0, Kinds().size()),
+INSTANTIATE_TEST_SUITE_P(All, ExportCheckTest, testing::Range<std::size_t>(0, Kinds().size()),
                          [](const auto& kind) { return Kinds()[kind.param].name; });
 
 }  // namespace
