@@ -20,7 +20,7 @@ namespace {
 
 /// True for an artifact that lies in the work directory and is what a run is for: no stage reads it.
 bool IsKeptForGood(const Node& node, const PlannedSegment& segment) {
-  return segment.place.starts_with(kWorkPlace) && node.readers.empty() && node.port_readers.empty();
+  return segment.place.starts_with(kWorkPlace) && node.readers.empty() && node.named_input_readers.empty();
 }
 
 /// Directories of pieces that something still reads or goes on from.

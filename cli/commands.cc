@@ -49,7 +49,7 @@ void ReportMissing(const Graph& graph) {
   for (const Node& node : graph.nodes()) {
     const StageSpec& spec = *node.spec;
     if (spec.type->local_inputs) look(spec, spec.type->local_inputs(spec.config).status());
-    for (const PortEdge& edge : node.ports)
+    for (const NamedInputEdge& edge : node.named_inputs)
       if (edge.node < 0 && !IsRemote(edge.file)) look(spec, IdentifyFile(edge.file).status());
   }
 }

@@ -185,9 +185,9 @@ void CheckStages(const LoadedPipeline& loaded, std::vector<Use>& uses, CheckPrin
           if (const Status added = AddUse(uses, address, false, true); !added.ok()) tell(added, "");
       }
     }
-    for (const PortEdge& port : node.ports)
-      if (!port.file.empty())
-        if (const Status added = AddUse(uses, port.file, false, true); !added.ok()) tell(added, "");
+    for (const NamedInputEdge& named_input : node.named_inputs)
+      if (!named_input.file.empty())
+        if (const Status added = AddUse(uses, named_input.file, false, true); !added.ok()) tell(added, "");
     if (!spec.out.empty())
       if (const Status added = AddUse(uses, spec.out, true, false); !added.ok()) tell(added, "");
   }

@@ -57,9 +57,12 @@ std::vector<std::string> InputsOf(const Graph& graph, const Node& node) {
     if (std::find(inputs.begin(), inputs.end(), name) == inputs.end()) inputs.push_back(name);
   };
   add(node.input);
-  const std::vector<PortSpec>& given = node.spec->ports;  // what is inherited flows along the line anyway
-  for (const PortEdge& edge : node.ports)
-    if (std::any_of(given.begin(), given.end(), [&](const PortSpec& port) { return port.port == edge.port; }))
+  const std::vector<NamedInputSpec>& given =
+      node.spec->named_inputs;  // what is inherited flows along the line anyway
+  for (const NamedInputEdge& edge : node.named_inputs)
+    if (std::any_of(given.begin(), given.end(), [&](const NamedInputSpec& named_input) {
+          return named_input.named_input == edge.named_input;
+        }))
       add(edge.node);
   return inputs;
 }

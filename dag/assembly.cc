@@ -53,8 +53,8 @@ Result<Assembly> Assemble(const Graph& graph, const PlannedSegment& planned, con
     assembly.stages.push_back(node.spec->name);
     assembly.types.push_back(node.spec->type);
     const auto stage = static_cast<std::uint32_t>(assembly.stages.size() - 1);
-    const auto at_ports = artifacts.find(position);
-    const auto& taken = at_ports == artifacts.end() ? none : at_ports->second;
+    const auto at_named_inputs = artifacts.find(position);
+    const auto& taken = at_named_inputs == artifacts.end() ? none : at_named_inputs->second;
     if (node.spec->type->is_source()) {
       ASSIGN_OR_RETURN(assembly.source, Make<SourceFactory>(node, taken));
       if (assembly.source->repair() != nullptr)

@@ -72,7 +72,7 @@ Snapshot::Files FilesOf(const StageSpec& spec, const HashFile& hash, const FindF
   return files;
 }
 
-/// The digests of what stands at the ports of `node` as files, and of what its type says it takes.
+/// The digests of what stands at the named inputs of `node` as files, and of what its type says it takes.
 Result<std::vector<Snapshot::TakenFile>> TakenBy(const Node& node, const HashFile& hash) {
   std::vector<Snapshot::TakenFile> taken;
   const auto add = [&](Snapshot::TakenFile file, const std::string& path) -> Status {
@@ -87,7 +87,7 @@ Result<std::vector<Snapshot::TakenFile>> TakenBy(const Node& node, const HashFil
     taken.push_back(std::move(file));
     return {};
   };
-  for (const PortEdge& edge : node.ports)
+  for (const NamedInputEdge& edge : node.named_inputs)
     if (edge.node < 0) RETURN_IF_ERROR(add({edge.name, {}, {}, true, false, {}}, edge.file));
   if (!node.spec->type->files) return taken;
   const Result<std::vector<StageFile>> files = node.spec->type->files(node.spec->config);

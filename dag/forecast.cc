@@ -172,10 +172,11 @@ class Forecaster {
     std::optional<std::uint64_t> bytes;
     const Node& first = graph_.nodes()[static_cast<std::size_t>(graph_.Lineage(segment.node).front())];
     const Json::Array& epochs = first.spec->config["epochs"].AsArray();
-    for (std::size_t at = 0; at < first.ports.size(); ++at) {
-      if (first.ports[at].port->takes != Flow::kRecords || first.ports[at].node < 0) continue;
+    for (std::size_t at = 0; at < first.named_inputs.size(); ++at) {
+      if (first.named_inputs[at].named_input->takes != Flow::kRecords || first.named_inputs[at].node < 0)
+        continue;
       PlannedSegment line;
-      line.node = first.ports[at].node;
+      line.node = first.named_inputs[at].node;
       const double times =
           at < epochs.size() ? std::strtod(std::string(epochs[at].AsString()).c_str(), nullptr) : 1;
       bytes = bytes.value_or(0) + Times(TextOf(line), times);

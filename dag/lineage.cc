@@ -57,25 +57,25 @@ void CompareSources(const LineageStage& before, const LineageStage& after, std::
   }
 }
 
-const LineagePort* FindPort(const LineageStage& stage, const std::string& name) {
-  for (const LineagePort& port : stage.ports)
-    if (port.name == name) return &port;
+const LineageInput* FindNamedInput(const LineageStage& stage, const std::string& name) {
+  for (const LineageInput& named_input : stage.named_inputs)
+    if (named_input.name == name) return &named_input;
   return nullptr;
 }
 
-std::string MadeBy(const LineagePort* port) {
-  if (port == nullptr) return {};
-  return port->lineage.empty() ? port->digest.ToHex() : port->lineage.back().stage;
+std::string MadeBy(const LineageInput* named_input) {
+  if (named_input == nullptr) return {};
+  return named_input->lineage.empty() ? named_input->digest.ToHex() : named_input->lineage.back().stage;
 }
 
 void ComparePorts(const LineageStage& before, const LineageStage& after, std::vector<Difference>& out) {
-  const auto differ = [&](const std::string& name, const LineagePort* was, const LineagePort* is) {
+  const auto differ = [&](const std::string& name, const LineageInput* was, const LineageInput* is) {
     out.push_back({after.stage, StrCat("port.", name), MadeBy(was), MadeBy(is), false});
   };
-  for (const LineagePort& was : before.ports)
-    if (FindPort(after, was.name) == nullptr) differ(was.name, &was, nullptr);
-  for (const LineagePort& is : after.ports) {
-    const LineagePort* was = FindPort(before, is.name);
+  for (const LineageInput& was : before.named_inputs)
+    if (FindNamedInput(after, was.name) == nullptr) differ(was.name, &was, nullptr);
+  for (const LineageInput& is : after.named_inputs) {
+    const LineageInput* was = FindNamedInput(before, is.name);
     if (was == nullptr) {
       differ(is.name, nullptr, &is);
     } else if (was->digest != is.digest) {
@@ -147,16 +147,16 @@ Json ToJson(const Lineage& lineage) {
       sources.push_back(std::move(source));
     }
     json["sources"] = std::move(sources);
-    Json::Array ports;
-    for (const LineagePort& taken : stage.ports) {
-      Json port;
-      port["name"] = taken.name;
-      port["recipe"] = taken.digest.ToHex();
-      port["lineage"] = ToJson(taken.lineage);
-      if (!taken.file.empty()) port["file"] = taken.file;
-      ports.push_back(std::move(port));
+    Json::Array named_inputs;
+    for (const LineageInput& taken : stage.named_inputs) {
+      Json named_input;
+      named_input["name"] = taken.name;
+      named_input["recipe"] = taken.digest.ToHex();
+      named_input["lineage"] = ToJson(taken.lineage);
+      if (!taken.file.empty()) named_input["file"] = taken.file;
+      named_inputs.push_back(std::move(named_input));
     }
-    if (!ports.empty()) json["ports"] = std::move(ports);
+    if (!named_inputs.empty()) json["ports"] = std::move(named_inputs);
     json["recipe"] = stage.recipe.ToHex();
     stages.push_back(std::move(json));
   }
@@ -165,24 +165,24 @@ Json ToJson(const Lineage& lineage) {
 
 namespace {
 
-Result<std::vector<LineagePort>> PortsFromJson(const Json::Array& array, const std::string& where) {
-  std::vector<LineagePort> ports;
+Result<std::vector<LineageInput>> NamedInputsFromJson(const Json::Array& array, const std::string& where) {
+  std::vector<LineageInput> named_inputs;
   Status status;
   for (const Json& element : array) {
-    const std::string inner = StrCat(where, "ports[", ports.size(), "].");
+    const std::string inner = StrCat(where, "ports[", named_inputs.size(), "].");
     JsonFields fields(element, inner, status);
-    LineagePort port;
-    port.name = fields.Text("name");
-    port.digest = fields.Hex("recipe");
-    if (element.Has("file")) port.file = fields.Text("file");
+    LineageInput named_input;
+    named_input.name = fields.Text("name");
+    named_input.digest = fields.Hex("recipe");
+    if (element.Has("file")) named_input.file = fields.Text("file");
     const Json lineage = fields.Array("lineage");
     if (!status.ok()) return status;
     Result<Lineage> made_by = LineageFromJson(lineage);
     if (!made_by.ok()) return std::move(made_by).status().Annotate(StrCat(where, "ports"));
-    port.lineage = std::move(*made_by);
-    ports.push_back(std::move(port));
+    named_input.lineage = std::move(*made_by);
+    named_inputs.push_back(std::move(named_input));
   }
-  return ports;
+  return named_inputs;
 }
 
 }  // namespace
@@ -211,7 +211,7 @@ Result<Lineage> LineageFromJson(const Json& json) {
     if (element.Has("ports")) {
       const Json::Array& listed = fields.Array("ports");
       if (!status.ok()) return status;
-      ASSIGN_OR_RETURN(stage.ports, PortsFromJson(listed, where));
+      ASSIGN_OR_RETURN(stage.named_inputs, NamedInputsFromJson(listed, where));
     }
     if (!status.ok()) return status;
     lineage.push_back(std::move(stage));
@@ -228,7 +228,8 @@ Digest RecipeOf(const LineageStage& stage, std::optional<Digest> input_recipe) {
   hasher.UpdateU64(stage.sources.size());
   for (const auto& [name, digest] : stage.sources) hasher.UpdateField(digest);
   hasher.UpdateField(input_recipe ? input_recipe->ToHex() : "");
-  for (const LineagePort& port : stage.ports) hasher.UpdateField(port.name).UpdateField(port.digest.ToHex());
+  for (const LineageInput& named_input : stage.named_inputs)
+    hasher.UpdateField(named_input.name).UpdateField(named_input.digest.ToHex());
   return hasher.Finish();
 }
 
@@ -251,7 +252,7 @@ std::vector<Difference> Compare(const Lineage& old_lineage, const Lineage& new_l
       differences.push_back({old_lineage[j].stage, "stage removed", old_lineage[j].type, {}, false});
   if (!std::is_sorted(order.begin(), order.end()))
     differences.push_back({new_lineage.back().stage, "order", Names(old_lineage), Names(new_lineage), false});
-  // The stages before an artifact at a port and before its reader are mostly the same.
+  // The stages before an artifact at a named input and before its reader are mostly the same.
   std::vector<Difference> once;
   for (Difference& difference : differences)
     if (std::find(once.begin(), once.end(), difference) == once.end()) once.push_back(std::move(difference));

@@ -16,7 +16,7 @@
 
 namespace pipeline {
 
-struct LineagePort;
+struct LineageInput;
 
 /// One stage of a lineage.
 struct LineageStage {
@@ -29,7 +29,7 @@ struct LineageStage {
   /// Inputs that no stage made: a name for people (in no key), and the digest or pin. For a value that the
   /// stage takes from the name of a file: that value.
   std::vector<std::pair<std::string, std::string>> sources;
-  std::vector<LineagePort> ports;  // its named inputs
+  std::vector<LineageInput> named_inputs;  // its named inputs
   Digest recipe;
 
   bool operator==(const LineageStage&) const;
@@ -39,18 +39,18 @@ struct LineageStage {
 using Lineage = std::vector<LineageStage>;
 
 /// One named input of a stage, and how its artifact was made.
-struct LineagePort {
+struct LineageInput {
   std::string name;
   Digest digest;  // the recipe of the artifact; in a content key, its content
   Lineage lineage;
   std::string file{};  // name of a file that no stage makes, for people (in no key); empty in old lineages
 
-  bool operator==(const LineagePort&) const = default;
+  bool operator==(const LineageInput&) const = default;
 };
 
 inline bool LineageStage::operator==(const LineageStage& other) const {
   return stage == other.stage && type == other.type && version == other.version && config == other.config &&
-         libraries == other.libraries && sources == other.sources && ports == other.ports &&
+         libraries == other.libraries && sources == other.sources && named_inputs == other.named_inputs &&
          recipe == other.recipe;
 }
 

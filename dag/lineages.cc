@@ -11,23 +11,25 @@ namespace pipeline {
 
 namespace {
 
-/// Whether files stood at the same ports under the same names, as far as that was written down.
+/// Whether files stood at the same named inputs under the same names, as far as that was written down.
 bool TookTheSame(const LineageStage& old, const std::vector<Snapshot::TakenFile>& taken) {
   return std::all_of(taken.begin(), taken.end(), [&old](const Snapshot::TakenFile& file) {
-    if (!file.at_port) return true;
-    return std::any_of(old.ports.begin(), old.ports.end(), [&file](const LineagePort& port) {
-      return port.name == file.name && (port.file.empty() || port.file == file.file);
-    });
+    if (!file.at_named_input) return true;
+    return std::any_of(
+        old.named_inputs.begin(), old.named_inputs.end(), [&file](const LineageInput& named_input) {
+          return named_input.name == file.name && (named_input.file.empty() || named_input.file == file.file);
+        });
   });
 }
 
 /// The digest that such a file had.
 RecordedFiles TakenThen(const LineageStage& old, const Snapshot::TakenFile& file) {
   RecordedFiles then;
-  for (const LineagePort& port : old.ports)
-    if (file.at_port && port.name == file.name) then.emplace_back(file.file, port.digest.ToHex());
+  for (const LineageInput& named_input : old.named_inputs)
+    if (file.at_named_input && named_input.name == file.name)
+      then.emplace_back(file.file, named_input.digest.ToHex());
   for (const auto& [name, digest] : old.sources)
-    if (!file.at_port && name == file.name) then.emplace_back(file.file, digest);
+    if (!file.at_named_input && name == file.name) then.emplace_back(file.file, digest);
   return then;
 }
 
@@ -37,8 +39,8 @@ const LineageStage* FindIn(const Lineage& lineage, const LineageStage& stage,
   for (const LineageStage& old : lineage) {
     if (old.stage == stage.stage && old.type == stage.type && old.config == stage.config && fits(old))
       return &old;
-    for (const LineagePort& port : old.ports)
-      if (const LineageStage* found = FindIn(port.lineage, stage, fits)) return found;
+    for (const LineageInput& named_input : old.named_inputs)
+      if (const LineageStage* found = FindIn(named_input.lineage, stage, fits)) return found;
   }
   return nullptr;
 }
@@ -144,7 +146,8 @@ RecordedFiles Lineages::SourcesOf(int node, const LineageStage& stage) {
   return sources;
 }
 
-/// Artifacts at ports and files that no stage makes; for one that is gone, what earlier runs wrote down.
+/// Artifacts at named inputs and files that no stage makes; for one that is gone, what earlier runs wrote
+/// down.
 void Lineages::AddTaken(int number, LineageStage& stage) {
   const Node& node = At(number);
   const auto files = snapshot_.taken.find(stage.stage);
@@ -165,25 +168,25 @@ void Lineages::AddTaken(int number, LineageStage& stage) {
     if (old == nullptr && !file.of_machine && unknown.ok())
       unknown = Status(file.missing).Annotate(StrCat("stage '", stage.stage, "'"));
   }
-  for (const PortEdge& edge : node.ports) {
-    LineagePort port{edge.name, {}, {}, {}};
+  for (const NamedInputEdge& edge : node.named_inputs) {
+    LineageInput named_input{edge.name, {}, {}, {}};
     if (edge.node >= 0) {
-      port.lineage = Of(edge.node);
-      port.digest = port.lineage.back().recipe;
+      named_input.lineage = Of(edge.node);
+      named_input.digest = named_input.lineage.back().recipe;
       if (unknown.ok()) unknown = this->unknown(edge.node);
     }
     for (const Snapshot::TakenFile& file : taken)
-      if (edge.node < 0 && file.at_port && file.name == edge.name) {
-        port.digest = file.digest;
-        port.file = file.file;
+      if (edge.node < 0 && file.at_named_input && file.name == edge.name) {
+        named_input.digest = file.digest;
+        named_input.file = file.file;
       }
-    if (edge.node < 0 && port.digest == Digest() && old != nullptr)
-      for (const LineagePort& before : old->ports)
-        if (before.name == port.name) port = before;
-    stage.ports.push_back(std::move(port));
+    if (edge.node < 0 && named_input.digest == Digest() && old != nullptr)
+      for (const LineageInput& before : old->named_inputs)
+        if (before.name == named_input.name) named_input = before;
+    stage.named_inputs.push_back(std::move(named_input));
   }
   for (const Snapshot::TakenFile& file : taken) {
-    if (file.at_port) continue;
+    if (file.at_named_input) continue;
     std::string digest = file.digest.ToHex();
     if (!file.missing.ok() && old != nullptr) {
       if (const auto library = old->libraries.find(file.name); library != old->libraries.end())

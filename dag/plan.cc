@@ -55,7 +55,7 @@ class Planner {
   /// What a run is for: artifacts, and the ends of lines that nobody reads. `keep` is no reason to run: it
   /// says what becomes of records that are made anyway.
   bool IsTerminal(int node) const {
-    const bool unread = At(node).readers.empty() && At(node).port_readers.empty();
+    const bool unread = At(node).readers.empty() && At(node).named_input_readers.empty();
     return MakesArtifact(node) ? unread || !At(node).spec->out.empty() : GivesRecords(node) && unread;
   }
   const Lineage& LineageOf(int node) const { return lineages_.Of(node); }
@@ -217,11 +217,13 @@ class Planner {
     ASSIGN_OR_RETURN(const bool complete, Stands({end, End::kGives}));
     bool reads = !complete;
     for (int at = end;; at = At(at).input) {
-      for (const PortEdge& edge : At(at).ports)
-        if (edge.node >= 0 && reads && edge.port->takes == Flow::kRecords) edges_.emplace(edge.node, at);
-      for (const PortEdge& edge : At(at).ports)
-        if (edge.node >= 0 && (reads || edge.port->takes == Flow::kArtifact))
-          RETURN_IF_ERROR(edge.port->takes == Flow::kRecords ? DemandRecords(edge.node) : Demand(edge.node));
+      for (const NamedInputEdge& edge : At(at).named_inputs)
+        if (edge.node >= 0 && reads && edge.named_input->takes == Flow::kRecords)
+          edges_.emplace(edge.node, at);
+      for (const NamedInputEdge& edge : At(at).named_inputs)
+        if (edge.node >= 0 && (reads || edge.named_input->takes == Flow::kArtifact))
+          RETURN_IF_ERROR(edge.named_input->takes == Flow::kRecords ? DemandRecords(edge.node)
+                                                                    : Demand(edge.node));
       const int input = At(at).input;
       if (input < 0 || At(at).spec->type->is_source()) return {};
       if (MakesArtifact(input)) return Demand(input);
@@ -287,10 +289,10 @@ class Planner {
     const std::vector<int> line = graph_.Lineage(node);
     return std::any_of(line.begin(), line.end(), [this](int at) {
       const StageSpec& spec = *At(at).spec;
-      const std::vector<PortEdge>& ports = At(at).ports;
+      const std::vector<NamedInputEdge>& named_inputs = At(at).named_inputs;
       return (spec.type->varies && spec.type->varies(spec.config)) ||
-             std::any_of(ports.begin(), ports.end(), [this](const PortEdge& edge) {
-               return edge.port->takes == Flow::kRecords && edge.node >= 0 && Varies(edge.node);
+             std::any_of(named_inputs.begin(), named_inputs.end(), [this](const NamedInputEdge& edge) {
+               return edge.named_input->takes == Flow::kRecords && edge.node >= 0 && Varies(edge.node);
              });
     });
   }
@@ -298,8 +300,8 @@ class Planner {
   /// The same for what is made from several lines as wholes: one that may come out different takes all
   /// pieces, and where they end.
   Status DropMixed(PlannedSegment& segment) {
-    for (const PortEdge& edge : At(segment.chain.front()).ports) {
-      if (edge.port->takes != Flow::kRecords || edge.node < 0 || !Varies(edge.node)) continue;
+    for (const NamedInputEdge& edge : At(segment.chain.front()).named_inputs) {
+      if (edge.named_input->takes != Flow::kRecords || edge.node < 0 || !Varies(edge.node)) continue;
       ASSIGN_OR_RETURN(const bool stands, Stands({edge.node, End::kGives}));
       if (stands || segment.pieces.complete()) continue;
       for (InputPieces& input : segment.pieces.inputs()) input = {};
@@ -340,24 +342,24 @@ class Planner {
     }
   }
 
-  /// The artifacts at the ports of its chain. What is up to date itself is no reason to make any.
+  /// The artifacts at the named inputs of its chain. What is up to date itself is no reason to make any.
   Status FindTaken(PlannedSegment& segment) {
-    const auto take = [&](int reader, std::string_view port, int maker) -> Status {
+    const auto take = [&](int reader, std::string_view named_input, int maker) -> Status {
       if (segment.state != PlannedSegment::State::kWanted) {
         if (judged_.insert(maker).second) RETURN_IF_ERROR(Judge(maker).status());
         const auto known = by_part_.find({maker, End::kGives});
         segment.taken.push_back(
-            {reader, std::string(port), known == by_part_.end() ? -1 : known->second, {}});
+            {reader, std::string(named_input), known == by_part_.end() ? -1 : known->second, {}});
         return {};
       }
       ASSIGN_OR_RETURN(const int made_by, SegmentFor({maker, End::kGives}));
-      segment.taken.push_back({reader, std::string(port), made_by, {}});
+      segment.taken.push_back({reader, std::string(named_input), made_by, {}});
       return {};
     };
     for (const int at : segment.chain) {
-      for (const PortEdge& edge : At(at).ports) {
+      for (const NamedInputEdge& edge : At(at).named_inputs) {
         // Nobody reads them where all that is made of them stands.
-        if (edge.port->takes == Flow::kRecords && segment.pieces.complete()) continue;
+        if (edge.named_input->takes == Flow::kRecords && segment.pieces.complete()) continue;
         if (edge.node >= 0)
           RETURN_IF_ERROR(take(at, edge.name, edge.node));
         else
@@ -366,7 +368,7 @@ class Planner {
     }
     const int input = At(segment.node).input;
     if (segment.job && input >= 0 && MakesArtifact(input))
-      RETURN_IF_ERROR(take(segment.node, kInputPort, input));
+      RETURN_IF_ERROR(take(segment.node, kJobInput, input));
     return {};
   }
 

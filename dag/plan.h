@@ -47,7 +47,7 @@ struct Snapshot {
     std::string name;  // of the named input, or StageFile::name
     std::string file;  // the last part of its path
     Digest digest;
-    bool at_port = false;
+    bool at_named_input = false;
     bool of_machine = false;
     Status missing;  // not OK: why it is not on this machine
   };
@@ -103,8 +103,8 @@ struct PlannedSegment {
   enum class State : std::uint8_t { kUpToDate, kWanted, kNotSelected };
   /// One named input of a stage of the chain, or the `input` of a Job.
   struct Taken {
-    int reader = -1;   // node
-    std::string port;  // name of the input, or kInputPort
+    int reader = -1;          // node
+    std::string named_input;  // name of the input, or kJobInput
     int segment = -1;  // the planned segment that makes its artifact; -1: a file, or the artifact is missing
     std::string file;  // path of the file; empty: no file
   };
@@ -151,8 +151,8 @@ struct Plan {
   bool nothing_to_do() const;
 };
 
-/// PlannedSegment::Taken::port for the `input` of a Job.
-inline constexpr std::string_view kInputPort = "input";
+/// PlannedSegment::Taken::named input for the `input` of a Job.
+inline constexpr std::string_view kJobInput = "input";
 
 /// Prefix of the location of an artifact below artifacts/ of the work directory.
 inline constexpr std::string_view kWorkPlace = "work:";

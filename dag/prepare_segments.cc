@@ -19,7 +19,7 @@ namespace {
 
 const Node& NodeAt(const Graph& graph, int node) { return graph.nodes()[static_cast<std::size_t>(node)]; }
 
-/// What stands at the ports of the chain; notes its content where content keys want it.
+/// What stands at the named inputs of the chain; notes its content where content keys want it.
 Result<Artifacts> OpenArtifacts(const Graph& graph, const Plan& plan, TakenPieces pieces,
                                 SegmentState& state) {
   const PlannedSegment& planned = *state.planned;
@@ -27,18 +27,18 @@ Result<Artifacts> OpenArtifacts(const Graph& graph, const Plan& plan, TakenPiece
   scope.contents = planned.chain_lineage;
   scope.content_stage = planned.lineage.back();
   const auto replace = [](LineageStage& stage, const std::string& name, const Digest& content) {
-    for (LineagePort& port : stage.ports)
-      if (port.name == name) port.digest = content;
+    for (LineageInput& named_input : stage.named_inputs)
+      if (named_input.name == name) named_input.digest = content;
   };
   Artifacts artifacts;
   const auto note = [&](const PlannedSegment::Taken& taken, const Digest& content) {
     for (std::size_t at = 0; at < planned.chain.size(); ++at)
-      if (planned.chain[at] == taken.reader) replace(scope.contents[at], taken.port, content);
-    if (planned.node == taken.reader) replace(scope.content_stage, taken.port, content);
+      if (planned.chain[at] == taken.reader) replace(scope.contents[at], taken.named_input, content);
+    if (planned.node == taken.reader) replace(scope.content_stage, taken.named_input, content);
   };
   for (std::size_t number = 0; number < planned.taken.size(); ++number) {
     const PlannedSegment::Taken& taken = planned.taken[number];
-    ArtifactInput& input = artifacts[taken.reader][taken.port];
+    ArtifactInput& input = artifacts[taken.reader][taken.named_input];
     if (!taken.file.empty()) {
       const std::size_t slash = taken.file.rfind('/');
       const std::string directory = slash == std::string::npos ? "." : taken.file.substr(0, slash + 1);
@@ -50,7 +50,7 @@ Result<Artifacts> OpenArtifacts(const Graph& graph, const Plan& plan, TakenPiece
     if (taken.segment < 0)
       return Status(Code::kFailedPrecondition,
                     StrCat("stage '", planned.keys.stage, "' cannot be made ready: what it takes as its ",
-                           taken.port, " is not there any more; run again"));
+                           taken.named_input, " is not there any more; run again"));
     const PlannedSegment& maker = plan.segments[static_cast<std::size_t>(taken.segment)];
     if (!maker.publishes) {
       ASSIGN_OR_RETURN(input.directory, scope.environment->work_store("artifacts/" + maker.directory));
@@ -65,7 +65,7 @@ Result<Artifacts> OpenArtifacts(const Graph& graph, const Plan& plan, TakenPiece
     ASSIGN_OR_RETURN(Manifest manifest, ReadManifest(*input.directory, place));
     const Digest content = manifest.ContentRoot();
     input.facts = std::move(manifest.facts);
-    if (taken.port == kInputPort) state.artifact_input = content;
+    if (taken.named_input == kJobInput) state.artifact_input = content;
     note(taken, content);
   }
   return artifacts;

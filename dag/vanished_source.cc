@@ -71,8 +71,8 @@ void AddRecordLine(const Graph& graph, int node, std::set<int>& line) {
     return type.is_sink() || (type.is_job() && type.gives != Flow::kFiles);
   };
   if (at.input >= 0 && !makes_artifact(at.input)) AddRecordLine(graph, at.input, line);
-  for (const PortEdge& edge : at.ports)
-    if (edge.node >= 0 && edge.port->takes == Flow::kRecords) AddRecordLine(graph, edge.node, line);
+  for (const NamedInputEdge& edge : at.named_inputs)
+    if (edge.node >= 0 && edge.named_input->takes == Flow::kRecords) AddRecordLine(graph, edge.node, line);
 }
 
 }  // namespace

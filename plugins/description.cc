@@ -145,8 +145,8 @@ class Parser {
     type.takes = Flow::kNothing;
     type.gives = Flow::kArtifact;
     type.publishes = true;
-    for (std::size_t at = 0; const Json& port : stage.List("ports"))
-      ReadPort(Members(port, stage.Inner("ports", at++), status_), type);
+    for (std::size_t at = 0; const Json& named_input : stage.List("ports"))
+      ReadNamedInput(Members(named_input, stage.Inner("ports", at++), status_), type);
     for (std::size_t at = 0; const Json& key : stage.List("keys"))
       ReadKey(Members(key, stage.Inner("keys", at++), status_), type);
     if (!stage.At("libraries").is_null() && !stage.At("libraries").is_object())
@@ -158,15 +158,15 @@ class Parser {
     made_->stages.push_back(std::move(type));
   }
 
-  void ReadPort(Members port, StageType& type) {
-    port.OnlyThese({"name", "help", "required", "or_file", "verify"});
-    Port made;
-    made.name = Keep(FreeName(port, type));
-    made.help = Keep(port.Text("help", false));
-    made.required = port.Bool("required", true);
-    made.or_file = port.Bool("or_file", false);
-    if (port.Bool("verify", false)) made_->verified_ports[type.name].emplace_back(made.name);
-    type.ports.push_back(made);
+  void ReadNamedInput(Members named_input, StageType& type) {
+    named_input.OnlyThese({"name", "help", "required", "or_file", "verify"});
+    NamedInput made;
+    made.name = Keep(FreeName(named_input, type));
+    made.help = Keep(named_input.Text("help", false));
+    made.required = named_input.Bool("required", true);
+    made.or_file = named_input.Bool("or_file", false);
+    if (named_input.Bool("verify", false)) made_->verified_inputs[type.name].emplace_back(made.name);
+    type.named_inputs.push_back(made);
   }
 
   void ReadKey(Members key, StageType& type) {
@@ -207,13 +207,13 @@ class Parser {
     if (!mistakes.empty()) key.Complain("default", mistakes.front().message);
   }
 
-  /// A name that no key or port of the stage has.
+  /// A name that no key or named input of the stage has.
   static std::string FreeName(Members& member, const StageType& type) {
     std::string name = member.Name("name");
     const auto has = [&](const auto& row) { return row.name == name; };
     const auto& every = StageKeys();
     if (std::any_of(type.keys.begin(), type.keys.end(), has) ||
-        std::any_of(type.ports.begin(), type.ports.end(), has) ||
+        std::any_of(type.named_inputs.begin(), type.named_inputs.end(), has) ||
         std::any_of(every.begin(), every.end(), has) || name == kExpectKey.name || name == "inputs")
       member.Complain("name", StrCat("'", name, "' is taken"));
     return name;

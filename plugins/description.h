@@ -35,7 +35,7 @@ struct PluginDescription {
   std::vector<StageType> stages;  // without `make` and `check`; named "PLUGIN.TYPE"
   std::vector<PluginCommand> commands;
   /// By stage type: the named inputs whose artifacts are verified before a job begins.
-  std::map<std::string_view, std::vector<std::string_view>> verified_ports;
+  std::map<std::string_view, std::vector<std::string_view>> verified_inputs;
   std::deque<std::string> texts;  // the texts that the string_views of `stages` refer to
 
   PluginDescription() = default;

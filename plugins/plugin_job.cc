@@ -120,8 +120,8 @@ class PluginJob final : public JobStage {
         stage_(context.name),
         artifacts_(context.artifacts),
         host_(host) {
-    const auto verified = plugin_->description().verified_ports.find(type.name);
-    if (verified != plugin_->description().verified_ports.end()) verified_ports_ = verified->second;
+    const auto verified = plugin_->description().verified_inputs.find(type.name);
+    if (verified != plugin_->description().verified_inputs.end()) verified_inputs_ = verified->second;
   }
 
   Result<std::uint64_t> Memory(const ArtifactTotals&) const override {
@@ -168,14 +168,14 @@ class PluginJob final : public JobStage {
 
  private:
   Status VerifyInputs(const JobRequest& request) const {
-    for (const std::string_view port : verified_ports_) {
-      const auto found = artifacts_.find(port);
+    for (const std::string_view named_input : verified_inputs_) {
+      const auto found = artifacts_.find(named_input);
       if (found == artifacts_.end() || !found->second.file.empty()) continue;
       const ArtifactInput& input = found->second;
       const auto note = [this](std::string_view text) {
         if (host_.note) host_.note(stage_, text);
       };
-      RETURN_IF_ERROR(VerifyInput(port, *input.directory, Absolute(input.uri), request, note));
+      RETURN_IF_ERROR(VerifyInput(named_input, *input.directory, Absolute(input.uri), request, note));
     }
     return {};
   }
@@ -190,9 +190,9 @@ class PluginJob final : public JobStage {
     asked["memory"] = request.memory_bytes;
     asked["threads"] = request.threads;
     Json inputs{Json::Object{}};
-    for (const auto& [port, artifact] : artifacts_) {
+    for (const auto& [named_input, artifact] : artifacts_) {
       const std::string uri = Absolute(artifact.uri);
-      Json& input = inputs[port];
+      Json& input = inputs[named_input];
       input["uri"] = artifact.file.empty() ? uri : StrCat(uri, "/", artifact.file);
       if (!artifact.file.empty()) continue;
       input["manifest"] = StrCat(uri, "/", kManifestName);
@@ -250,7 +250,7 @@ class PluginJob final : public JobStage {
   const Json request_;
   const std::string stage_;
   const std::map<std::string, ArtifactInput, std::less<>> artifacts_;
-  std::vector<std::string_view> verified_ports_;
+  std::vector<std::string_view> verified_inputs_;
   const PluginHost& host_;
 };
 

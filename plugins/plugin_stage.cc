@@ -41,7 +41,7 @@ Result<const StageType*> PluginStages::Find(const std::string& plugin_name, cons
                                                const Promise& promise) -> Status {
     const PluginServices services = {.log = host.log};
     Json request = PluginRequest(type, config);
-    Json& maker = request["makers"][promise.port];
+    Json& maker = request["makers"][promise.named_input];
     maker["type"] = promise.maker;
     maker["config"] = promise.config;
     maker["facts"] = promise.facts;

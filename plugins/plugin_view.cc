@@ -32,8 +32,8 @@ Json StageForPlugin(const Graph& graph, int node) {
   stage["type"] = type.substr(type.find('.') + 1);
   stage["config"] = found.spec->config;
   stage["makers"] = Json(Json::Object{});
-  for (const PortEdge& port : found.ports)
-    if (port.node >= 0) stage["makers"][port.name] = MakerOf(At(graph, port.node));
+  for (const NamedInputEdge& named_input : found.named_inputs)
+    if (named_input.node >= 0) stage["makers"][named_input.name] = MakerOf(At(graph, named_input.node));
   return stage;
 }
 

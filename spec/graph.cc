@@ -45,9 +45,9 @@ class Builder {
     Order();
     for (Node& node : nodes_) Inherit(node);
     for (std::size_t at = 0; at < nodes_.size(); ++at) {
-      for (const PortEdge& edge : nodes_[at].ports) {
+      for (const NamedInputEdge& edge : nodes_[at].named_inputs) {
         if (edge.node < 0) continue;
-        std::vector<int>& readers = nodes_[Index(edge.node)].port_readers;
+        std::vector<int>& readers = nodes_[Index(edge.node)].named_input_readers;
         if (readers.empty() || readers.back() != static_cast<int>(at))
           readers.push_back(static_cast<int>(at));
       }
@@ -59,14 +59,14 @@ class Builder {
  private:
   /// Of one stage, by positions in the file.
   struct Edges {
-    int input = -1;               // -1: none, or unknown
-    std::vector<PortEdge> ports;  // what the file gives
+    int input = -1;                            // -1: none, or unknown
+    std::vector<NamedInputEdge> named_inputs;  // what the file gives
 
     /// Every stage that must come before.
     std::vector<int> before() const {
       std::vector<int> stages;
       if (input >= 0) stages.push_back(input);
-      for (const PortEdge& edge : ports)
+      for (const NamedInputEdge& edge : named_inputs)
         if (edge.node >= 0) stages.push_back(edge.node);
       return stages;
     }
@@ -92,20 +92,22 @@ class Builder {
               {stage.input_at, StrCat("stage '", stage.name, "' reads '", stage.input,
                                       "', and there is no such stage", DidYouMean(stage.input, names))});
       }
-      std::map<const Port*, int> numbers;
-      for (const PortSpec& spec : stage.ports) {
+      std::map<const NamedInput*, int> numbers;
+      for (const NamedInputSpec& spec : stage.named_inputs) {
         const int made_by = find(spec.value);
-        const std::string name = spec.port->many ? StrCat(spec.port->name, "[", numbers[spec.port]++, "]")
-                                                 : std::string(spec.port->name);
+        const std::string name = spec.named_input->many
+                                     ? StrCat(spec.named_input->name, "[", numbers[spec.named_input]++, "]")
+                                     : std::string(spec.named_input->name);
         if (made_by >= 0) {
-          edges_[i].ports.push_back({spec.port, name, made_by, {}});
-        } else if (spec.port->or_file && spec.value.find_first_of("./") != std::string::npos) {
-          edges_[i].ports.push_back({spec.port, name, -1, spec.value});
+          edges_[i].named_inputs.push_back({spec.named_input, name, made_by, {}});
+        } else if (spec.named_input->or_file && spec.value.find_first_of("./") != std::string::npos) {
+          edges_[i].named_inputs.push_back({spec.named_input, name, -1, spec.value});
         } else {
           mistakes_.push_back(
-              {spec.at, StrCat("stage '", stage.name, "' takes '", spec.value, "' as its ", spec.port->name,
-                               ", and there is no such stage", DidYouMean(spec.value, names),
-                               spec.port->or_file ? StrCat("; a file is written ./", spec.value) : "")});
+              {spec.at,
+               StrCat("stage '", stage.name, "' takes '", spec.value, "' as its ", spec.named_input->name,
+                      ", and there is no such stage", DidYouMean(spec.value, names),
+                      spec.named_input->or_file ? StrCat("; a file is written ./", spec.value) : "")});
         }
       }
     }
@@ -149,7 +151,7 @@ class Builder {
     if (!told.insert(names).second) return;
     const int next = circle[1 % circle.size()];
     FilePosition at = stages_[Index(circle.front())].input_at;
-    for (const PortSpec& spec : stages_[Index(circle.front())].ports)
+    for (const NamedInputSpec& spec : stages_[Index(circle.front())].named_inputs)
       if (edges_[Index(circle.front())].input != next && spec.value == stages_[Index(next)].name)
         at = spec.at;
     mistakes_.push_back({at, StrCat("stages read each other in a circle: ", names)});
@@ -175,8 +177,8 @@ class Builder {
       node.spec = &stages_[Index(at)];
       const Edges& edges = edges_[Index(at)];
       node.input = edges.input < 0 ? -1 : place[Index(edges.input)];
-      node.ports = edges.ports;
-      for (PortEdge& edge : node.ports)
+      node.named_inputs = edges.named_inputs;
+      for (NamedInputEdge& edge : node.named_inputs)
         if (edge.node >= 0) edge.node = place[Index(edge.node)];
       nodes_.push_back(std::move(node));
       for (const int reader : after[Index(at)])
@@ -188,41 +190,44 @@ class Builder {
     known_.assign(nodes_.size(), false);
   }
 
-  /// What the file leaves out at a port that is inherited; nodes before this one have theirs.
+  /// What the file leaves out at a named input that is inherited; nodes before this one have theirs.
   void Inherit(Node& node) {
     if (node.spec->type == nullptr) return;
-    std::vector<PortEdge> all;
-    for (const Port& port : node.spec->type->ports) {
-      const auto here = [&port](const PortEdge& edge) { return edge.port->name == port.name; };
+    std::vector<NamedInputEdge> all;
+    for (const NamedInput& named_input : node.spec->type->named_inputs) {
+      const auto here = [&named_input](const NamedInputEdge& edge) {
+        return edge.named_input->name == named_input.name;
+      };
       const std::size_t before = all.size();
-      std::copy_if(node.ports.begin(), node.ports.end(), std::back_inserter(all), here);
+      std::copy_if(node.named_inputs.begin(), node.named_inputs.end(), std::back_inserter(all), here);
       if (all.size() > before) continue;
-      if (!port.inherited) continue;
-      const PortEdge* const nearest = NearestPort(Above(node), port.name);
+      if (!named_input.inherited) continue;
+      const NamedInputEdge* const nearest = NearestNamedInput(Above(node), named_input.name);
       const bool found = nearest != nullptr;
-      if (found) all.push_back({&port, nearest->name, nearest->node, nearest->file});
-      const bool wrong = std::any_of(node.spec->ports.begin(), node.spec->ports.end(),
-                                     [&port](const PortSpec& spec) { return spec.port == &port; });
-      if (!found && !wrong && port.required && node.input >= 0)
-        mistakes_.push_back({node.spec->at, StrCat("stage ", Named(*node.spec), ": missing key '", port.name,
-                                                   "', and no stage before it has one")});
+      if (found) all.push_back({&named_input, nearest->name, nearest->node, nearest->file});
+      const bool wrong = std::any_of(
+          node.spec->named_inputs.begin(), node.spec->named_inputs.end(),
+          [&named_input](const NamedInputSpec& spec) { return spec.named_input == &named_input; });
+      if (!found && !wrong && named_input.required && node.input >= 0)
+        mistakes_.push_back({node.spec->at, StrCat("stage ", Named(*node.spec), ": missing key '",
+                                                   named_input.name, "', and no stage before it has one")});
     }
-    node.ports = std::move(all);
+    node.named_inputs = std::move(all);
   }
 
   /// Whose records come in: the first one where several do. -1: nobody's.
   static int Above(const Node& node) {
     if (node.input >= 0) return node.input;
-    for (const PortEdge& edge : node.ports)
-      if (edge.port->takes == Flow::kRecords) return edge.node;
+    for (const NamedInputEdge& edge : node.named_inputs)
+      if (edge.named_input->takes == Flow::kRecords) return edge.node;
     return -1;
   }
 
-  /// What stands at the port `name` of the nearest stage from `at` on upwards; null where none has it.
-  const PortEdge* NearestPort(int at, std::string_view name) const {
+  /// What stands at the named input `name` of the nearest stage from `at` on upwards; null where none has it.
+  const NamedInputEdge* NearestNamedInput(int at, std::string_view name) const {
     for (; at >= 0; at = Above(nodes_[Index(at)]))
-      for (const PortEdge& edge : nodes_[Index(at)].ports)
-        if (edge.port->name == name) return &edge;
+      for (const NamedInputEdge& edge : nodes_[Index(at)].named_inputs)
+        if (edge.named_input->name == name) return &edge;
     return nullptr;
   }
 
@@ -230,14 +235,14 @@ class Builder {
   void Judge(Node& node) {
     const StageSpec& stage = *node.spec;
     const Node* input = node.input < 0 ? nullptr : &nodes_[Index(node.input)];
-    const bool ports_fit = stage.type == nullptr || JudgePorts(node);
+    const bool named_inputs_fit = stage.type == nullptr || CheckNamedInputs(node);
     if (stage.type == nullptr || (input != nullptr && input->spec->type == nullptr)) return;
     if (input != nullptr && !FlowFits(stage, *input->spec)) return;
     if (input == nullptr && stage.type->takes != Flow::kNothing) return;  // reported as unknown or missing
     if (input != nullptr && !known_[Index(node.input)]) return;
     node.in.splits = {"train"};
     if (input != nullptr) node.in = input->out;
-    if (input == nullptr && !(ports_fit && ColumnsOfPorts(node))) return;
+    if (input == nullptr && !(named_inputs_fit && ColumnsOfNamedInputs(node))) return;
     if (!ColumnsArrive(node, input) || stage.config.is_null()) return;
     node.out = node.in;
     if (const Status status = Check(node); !status.ok()) {
@@ -251,48 +256,50 @@ class Builder {
   Status Check(Node& node) {
     const StageSpec& stage = *node.spec;
     if (stage.type->check) RETURN_IF_ERROR(stage.type->check(stage.config, node.out));
-    std::vector<std::string_view> ports;
-    for (const PortEdge& edge : node.ports) {
-      ports.push_back(edge.port->name);
+    std::vector<std::string_view> named_inputs;
+    for (const NamedInputEdge& edge : node.named_inputs) {
+      named_inputs.push_back(edge.named_input->name);
       RETURN_IF_ERROR(CheckPromised(node, edge));
     }
-    return stage.type->check_ports ? stage.type->check_ports(stage.config, ports) : Status();
+    return stage.type->check_named_inputs ? stage.type->check_named_inputs(stage.config, named_inputs)
+                                          : Status();
   }
 
-  Status CheckPromised(const Node& node, const PortEdge& edge) const {
+  Status CheckPromised(const Node& node, const NamedInputEdge& edge) const {
     const StageType& type = *node.spec->type;
-    if (!type.check_promised || edge.node < 0 || edge.port->takes != Flow::kArtifact) return {};
+    if (!type.check_promised || edge.node < 0 || edge.named_input->takes != Flow::kArtifact) return {};
     if (!known_[Index(edge.node)]) return {};
     const Node& maker = nodes_[Index(edge.node)];
-    Promise promise = {edge.port->name, maker.spec->type->name, maker.spec->config, maker.in,
+    Promise promise = {edge.named_input->name, maker.spec->type->name, maker.spec->config, maker.in,
                        Json(Json::Object{})};
     if (maker.spec->type->promises) promise.facts = maker.spec->type->promises(maker.spec->config, maker.in);
     return type.check_promised(node.spec->config, node.in, promise);
   }
 
-  bool JudgePorts(const Node& node) {
+  bool CheckNamedInputs(const Node& node) {
     bool fit = true;
-    for (const PortEdge& edge : node.ports) {
+    for (const NamedInputEdge& edge : node.named_inputs) {
       if (edge.node < 0) continue;
       const StageSpec& made_by = *nodes_[Index(edge.node)].spec;
-      if (made_by.type == nullptr || made_by.type->gives == edge.port->takes) continue;
+      if (made_by.type == nullptr || made_by.type->gives == edge.named_input->takes) continue;
       fit = false;
-      for (const PortSpec& spec : node.spec->ports)  // what is inherited was told where it stands
-        if (spec.port == edge.port && spec.value == made_by.name)
+      for (const NamedInputSpec& spec :
+           node.spec->named_inputs)  // what is inherited was told where it stands
+        if (spec.named_input == edge.named_input && spec.value == made_by.name)
           mistakes_.push_back(
-              {spec.at,
-               StrCat("stage ", Named(*node.spec), " takes ", FlowName(edge.port->takes), " as its ",
-                      edge.port->name, ", but ", Named(made_by), " gives ", FlowName(made_by.type->gives))});
+              {spec.at, StrCat("stage ", Named(*node.spec), " takes ", FlowName(edge.named_input->takes),
+                               " as its ", edge.named_input->name, ", but ", Named(made_by), " gives ",
+                               FlowName(made_by.type->gives))});
     }
     return fit;
   }
 
-  /// Of a stage without input: what its ports for records give, which must be the same. False where it is
-  /// not, or not known.
-  bool ColumnsOfPorts(Node& node) {
+  /// Of a stage without input: what its named inputs for records give, which must be the same. False where it
+  /// is not, or not known.
+  bool ColumnsOfNamedInputs(Node& node) {
     const Node* first = nullptr;
-    for (const PortEdge& edge : node.ports) {
-      if (edge.port->takes != Flow::kRecords || edge.node < 0) continue;
+    for (const NamedInputEdge& edge : node.named_inputs) {
+      if (edge.named_input->takes != Flow::kRecords || edge.node < 0) continue;
       if (!known_[Index(edge.node)]) return false;
       const Node& given = nodes_[Index(edge.node)];
       if (first == nullptr) {
@@ -312,19 +319,19 @@ class Builder {
     return true;
   }
 
-  /// Whether the lines to its first port and to `other` took the same at ports of one name: ids of two
-  /// tokenizers are no records of one kind.
+  /// Whether the lines to its first named input and to `other` took the same at named inputs of one name: ids
+  /// of two tokenizers are no records of one kind.
   bool SameMakers(const Node& node, int other) {
     for (int at = Above(node); at >= 0; at = Above(nodes_[Index(at)])) {
-      for (const PortEdge& edge : nodes_[Index(at)].ports) {
-        if (edge.port->takes == Flow::kRecords) continue;
-        const PortEdge* const theirs = NearestPort(other, edge.port->name);
+      for (const NamedInputEdge& edge : nodes_[Index(at)].named_inputs) {
+        if (edge.named_input->takes == Flow::kRecords) continue;
+        const NamedInputEdge* const theirs = NearestNamedInput(other, edge.named_input->name);
         if (theirs == nullptr || (theirs->node == edge.node && theirs->file == edge.file)) continue;
         mistakes_.push_back(
             {node.spec->at,
              StrCat("stage ", Named(*node.spec), " takes records that were made with the same ",
-                    edge.port->name, ", but those of ", Named(*nodes_[Index(Above(node))].spec), " and ",
-                    Named(*nodes_[Index(other)].spec), " have another each")});
+                    edge.named_input->name, ", but those of ", Named(*nodes_[Index(Above(node))].spec),
+                    " and ", Named(*nodes_[Index(other)].spec), " have another each")});
         return false;
       }
     }
@@ -416,7 +423,7 @@ bool Graph::MadeFrom(int node, int stage) const {
     if (!from[static_cast<std::size_t>(at)]) continue;
     const Node& reader = nodes_[static_cast<std::size_t>(at)];
     if (reader.input >= 0) from[static_cast<std::size_t>(reader.input)] = true;
-    for (const PortEdge& edge : reader.ports)
+    for (const NamedInputEdge& edge : reader.named_inputs)
       if (edge.node >= 0) from[static_cast<std::size_t>(edge.node)] = true;
   }
   return from[static_cast<std::size_t>(stage)];

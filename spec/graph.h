@@ -11,22 +11,22 @@
 namespace pipeline {
 
 /// The artifact or file at one named input of a stage.
-struct PortEdge {
-  const Port* port = nullptr;  // of the reader's type
-  std::string name;            // of the input; NAME[0], NAME[1] … if it takes many
-  int node = -1;               // the stage that makes it; -1: a file
-  std::string file;            // its path; empty: a stage makes it
+struct NamedInputEdge {
+  const NamedInput* named_input = nullptr;  // of the reader's type
+  std::string name;                         // of the input; NAME[0], NAME[1] … if it takes many
+  int node = -1;                            // the stage that makes it; -1: a file
+  std::string file;                         // its path; empty: a stage makes it
 };
 
 /// A stage and its edges. A stage is identified by its position in Graph::nodes().
 struct Node {
-  const StageSpec* spec = nullptr;  // owned by the PipelineSpec
-  int input = -1;                   // -1: none
-  std::vector<PortEdge> ports;      // in the order of the type's table, with inherited ones
-  std::vector<int> readers;         // stages that have this one as `input`, in the order of the file
-  std::vector<int> port_readers;    // stages that have this one at a named input, each at most once
-  Schema in;                        // columns of the incoming records
-  Schema out;                       // columns of the outgoing records
+  const StageSpec* spec = nullptr;           // owned by the PipelineSpec
+  int input = -1;                            // -1: none
+  std::vector<NamedInputEdge> named_inputs;  // in the order of the type's table, with inherited ones
+  std::vector<int> readers;                  // stages that have this one as `input`, in the order of the file
+  std::vector<int> named_input_readers;      // stages that have this one at a named input, each at most once
+  Schema in;                                 // columns of the incoming records
+  Schema out;                                // columns of the outgoing records
 };
 
 /// Immutable; refers to the PipelineSpec it was built from.

@@ -66,7 +66,7 @@ std::string ToDot(const Graph& graph, std::string_view name) {
                     "\" [label=\"", DotEscape(label), "\"", style, "];\n");
     };
     if (node.input >= 0) draw(node.input, EdgeLabel(NodeAt(graph, node.input)), "");
-    for (const PortEdge& edge : node.ports)
+    for (const NamedInputEdge& edge : node.named_inputs)
       if (edge.node >= 0) draw(edge.node, edge.name, ", style=dashed");
   }
   return dot + "}\n";
@@ -89,7 +89,7 @@ std::string ToMermaid(const Graph& graph, std::string_view name) {
       chart += StrCat("  s", from, " ", arrow, "|\"", MermaidEscape(label), "\"| s", i, "\n");
     };
     if (node.input >= 0) draw(node.input, "-->", EdgeLabel(NodeAt(graph, node.input)));
-    for (const PortEdge& edge : node.ports)
+    for (const NamedInputEdge& edge : node.named_inputs)
       if (edge.node >= 0) draw(edge.node, "-.->", edge.name);
   }
   return chart;

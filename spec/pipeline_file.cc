@@ -224,8 +224,8 @@ class FileReader {
       const std::string unseen = spec_.unseen[known].name;
       const auto reads = [&](const StageSpec& stage) {
         return stage.input == unseen ||
-               std::any_of(stage.ports.begin(), stage.ports.end(),
-                           [&](const PortSpec& port) { return port.value == unseen; });
+               std::any_of(stage.named_inputs.begin(), stage.named_inputs.end(),
+                           [&](const NamedInputSpec& named_input) { return named_input.value == unseen; });
       };
       for (const StageSpec& stage : spec_.stages)
         if (reads(stage)) spec_.unseen.push_back({stage.name, stage.at, StrCat("it reads '", unseen, "'")});
@@ -243,7 +243,7 @@ class FileReader {
       ReadType(entry.value, stage);
       if (spec_.unseen.size() != unseen) return;
       ReadInput(entry.value, stage);
-      if (stage.type != nullptr) ReadPorts(entry.value, stage);
+      if (stage.type != nullptr) ReadNamedInputs(entry.value, stage);
       if (const YamlNode* keep = entry.value.Find("keep"))
         stage.keep = ReadText(stage, "keep", *keep).value_or(Json(false)).AsBool();
       const YamlNode* const expect = entry.value.Find(kExpectKey.name);
@@ -316,61 +316,62 @@ class FileReader {
   }
 
   /// `tokenizer: words` and `inputs: { tokenizer: words }` say the same.
-  void ReadPorts(const YamlNode& node, StageSpec& stage) {
-    const std::vector<Port>& ports = stage.type->ports;
-    const YamlNode* inputs = ports.empty() ? nullptr : node.Find(kInputsKey.name);
+  void ReadNamedInputs(const YamlNode& node, StageSpec& stage) {
+    const std::vector<NamedInput>& named_inputs = stage.type->named_inputs;
+    const YamlNode* inputs = named_inputs.empty() ? nullptr : node.Find(kInputsKey.name);
     if (inputs != nullptr && inputs->is_null()) inputs = nullptr;
     const std::string where = StrCat(Name(stage), ": '", kInputsKey.name, "'");
     if (inputs != nullptr && !inputs->is_map())
       return Complain(inputs->at,
                       StrCat(where, " must be a map of ports to stages, and this is ", Describe(*inputs)));
-    for (const Port& port : ports) {
-      const YamlNode* key = node.Find(port.name);
-      const YamlNode* entry = inputs == nullptr ? nullptr : inputs->Find(port.name);
+    for (const NamedInput& named_input : named_inputs) {
+      const YamlNode* key = node.Find(named_input.name);
+      const YamlNode* entry = inputs == nullptr ? nullptr : inputs->Find(named_input.name);
       if (key != nullptr && entry != nullptr) {
-        Complain(entry->at, StrCat(where, ": '", port.name, "' is given twice"));
+        Complain(entry->at, StrCat(where, ": '", named_input.name, "' is given twice"));
       } else if (key != nullptr || entry != nullptr) {
-        ReadPort(port, key != nullptr ? *key : *entry, stage);
-      } else if (port.required && !port.inherited) {
-        Complain(stage.at,
-                 StrCat(Name(stage), " (", stage.type->name, "): ", MissingKey(port.name, port.help)));
+        ReadNamedInput(named_input, key != nullptr ? *key : *entry, stage);
+      } else if (named_input.required && !named_input.inherited) {
+        Complain(stage.at, StrCat(Name(stage), " (", stage.type->name,
+                                  "): ", MissingKey(named_input.name, named_input.help)));
       }
     }
     if (inputs == nullptr) return;
-    const auto names = NamesOf(ports);
+    const auto names = NamesOf(named_inputs);
     for (const YamlEntry& entry : inputs->entries)
       if (std::find(names.begin(), names.end(), entry.key) == names.end())
         Complain(entry.key_at,
                  StrCat(where, ": unknown port '", entry.key, "'", DidYouMean(entry.key, names)));
   }
 
-  void ReadPort(const Port& port, const YamlNode& node, StageSpec& stage) {
-    const std::string where = StrCat(Name(stage), ": '", port.name, "'");
+  void ReadNamedInput(const NamedInput& named_input, const YamlNode& node, StageSpec& stage) {
+    const std::string where = StrCat(Name(stage), ": '", named_input.name, "'");
     if (node.is_null()) {
-      if (port.required && !port.inherited) Complain(node.at, StrCat(where, " is empty"));
+      if (named_input.required && !named_input.inherited) Complain(node.at, StrCat(where, " is empty"));
       return;
     }
-    if (port.many && node.is_list()) {
+    if (named_input.many && node.is_list()) {
       if (node.items.empty()) Complain(node.at, StrCat(where, " is an empty list"));
-      for (const YamlNode& item : node.items) ReadPortValue(port, item, where, stage);
+      for (const YamlNode& item : node.items) ReadNamedInputValue(named_input, item, where, stage);
       return;
     }
-    ReadPortValue(port, node, where, stage);
+    ReadNamedInputValue(named_input, node, where, stage);
   }
 
-  void ReadPortValue(const Port& port, const YamlNode& node, const std::string& where, StageSpec& stage) {
+  void ReadNamedInputValue(const NamedInput& named_input, const YamlNode& node, const std::string& where,
+                           StageSpec& stage) {
     if (node.secret) return Complain(node.at, StrCat(where, " cannot come from the environment"));
-    const ConfigKey key = {port.name, ValueType::kString, "", Effect::kBytes, ""};
+    const ConfigKey key = {named_input.name, ValueType::kString, "", Effect::kBytes, ""};
     const auto value = ReadValue(key, node, where, mistakes_);
     if (!value) return;
     if (value->AsString().empty()) return Complain(node.at, StrCat(where, " is empty"));
-    stage.ports.push_back({&port, std::string(value->AsString()), node.at});
+    stage.named_inputs.push_back({&named_input, std::string(value->AsString()), node.at});
   }
 
   void ReadTypeKeys(const YamlNode& node, StageSpec& stage) {
     std::vector<std::string_view> also = {kExpectKey.name};
-    for (const Port& port : stage.type->ports) also.push_back(port.name);
-    if (!stage.type->ports.empty()) also.push_back(kInputsKey.name);
+    for (const NamedInput& named_input : stage.type->named_inputs) also.push_back(named_input.name);
+    if (!stage.type->named_inputs.empty()) also.push_back(kInputsKey.name);
     for (const ConfigKey& key : StageKeys()) also.push_back(key.name);
     const auto config = ReadConfig(stage.type->keys, node.entries, also, Name(stage), stage.at, mistakes_);
     if (config) stage.config = *config;

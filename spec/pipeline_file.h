@@ -17,20 +17,20 @@
 namespace pipeline {
 
 /// The value that the file gives to one named input.
-struct PortSpec {
-  const Port* port = nullptr;  // of the stage's type
-  std::string value;           // the name of a stage, or a path if the input takes files
-  FilePosition at;             // of the value
+struct NamedInputSpec {
+  const NamedInput* named_input = nullptr;  // of the stage's type
+  std::string value;                        // the name of a stage, or a path if the input takes files
+  FilePosition at;                          // of the value
 };
 
 struct StageSpec {
   std::string name;
   const StageType* type = nullptr;  // owned by the registry
-  Json config;                  // every key of the type's table, defaults filled in; null if it has mistakes
-  std::string input;            // name of the stage that it reads; empty: none
-  std::vector<PortSpec> ports;  // only the given ones
-  std::string out;              // location that it publishes to; empty: it publishes nothing
-  bool keep = false;            // keep its output in the work directory
+  Json config;        // every key of the type's table, defaults filled in; null if it has mistakes
+  std::string input;  // name of the stage that it reads; empty: none
+  std::vector<NamedInputSpec> named_inputs;  // only the given ones
+  std::string out;                           // location that it publishes to; empty: it publishes nothing
+  bool keep = false;                         // keep its output in the work directory
   std::vector<Expectation> expect;
   FilePosition at;        // of its name
   FilePosition input_at;  // of the value of `input`

@@ -63,15 +63,16 @@ std::string NameTable(std::string_view title, const Table& rows) {
   return table;
 }
 
-std::string PortTable(const std::vector<Port>& ports) {
+std::string NamedInputTable(const std::vector<NamedInput>& named_inputs) {
   std::string table = "| port | value | default | |\n| --- | --- | --- | --- |\n";
-  for (const Port& port : ports) {
-    const std::string_view fallback = port.inherited  ? "that of the nearest stage before"
-                                      : port.required ? "required"
-                                                      : "none";
-    table += StrCat("| `", port.name, "` | a stage", port.takes == Flow::kRecords ? " of records" : "",
-                    port.or_file ? " or the path of a file" : "", port.many ? ", or several" : "", " | ",
-                    fallback, " | ", Cell(port.help), " |\n");
+  for (const NamedInput& named_input : named_inputs) {
+    const std::string_view fallback = named_input.inherited  ? "that of the nearest stage before"
+                                      : named_input.required ? "required"
+                                                             : "none";
+    table += StrCat(
+        "| `", named_input.name, "` | a stage", named_input.takes == Flow::kRecords ? " of records" : "",
+        named_input.or_file ? " or the path of a file" : "", named_input.many ? ", or several" : "", " | ",
+        fallback, " | ", Cell(named_input.help), " |\n");
   }
   return table;
 }
@@ -120,7 +121,7 @@ std::string StageSection(const StageType& type) {
     section += ".\n";
   }
   if (!type.keys.empty()) section += StrCat("\n", KeyTable(type.keys));
-  if (!type.ports.empty()) section += StrCat("\n", PortTable(type.ports));
+  if (!type.named_inputs.empty()) section += StrCat("\n", NamedInputTable(type.named_inputs));
   if (!IsCounted(type)) return StrCat(section, "\nCounts no records, and takes no `expect`.\n");
   if (const auto metrics = MetricsOf(type); metrics.size() > kMetrics.size())
     section += StrCat("\n", NameTable("metric", std::span(metrics).subspan(kMetrics.size())));
@@ -201,17 +202,17 @@ Json ExpectSchema(const StageType& type) {
   return schema;
 }
 
-/// Each port as a key and as an entry of `inputs`.
-void AddPorts(const std::vector<Port>& ports, Json::Object& properties) {
-  if (ports.empty()) return;
+/// Each named input as a key and as an entry of `inputs`.
+void AddNamedInputs(const std::vector<NamedInput>& named_inputs, Json::Object& properties) {
+  if (named_inputs.empty()) return;
   Json::Object entries;
-  for (const Port& port : ports) {
-    const Json stage = port.or_file ? Ref("text") : AnyOf({Ref("name"), Ref("reference")});
+  for (const NamedInput& named_input : named_inputs) {
+    const Json stage = named_input.or_file ? Ref("text") : AnyOf({Ref("name"), Ref("reference")});
     const Json several = Map({{"type", "array"}, {"items", stage}, {"minItems", 1}});
-    Json schema = port.many ? AnyOf({stage, several, Type("null")}) : AnyOf({stage, Type("null")});
-    schema["description"] = port.help;
-    entries.emplace(port.name, schema);
-    properties.emplace(port.name, std::move(schema));
+    Json schema = named_input.many ? AnyOf({stage, several, Type("null")}) : AnyOf({stage, Type("null")});
+    schema["description"] = named_input.help;
+    entries.emplace(named_input.name, schema);
+    properties.emplace(named_input.name, std::move(schema));
   }
   Json inputs = ClosedMap(std::move(entries), {});
   inputs["description"] = kInputsKey.help;
@@ -231,7 +232,7 @@ Json StageSchema(const StageType& type) {
     const bool needs_out = key.name == "out" && !type.out_optional;
     if (key.name == "type" || key.name == "input" || needs_out) required.push_back(Json(key.name));
   }
-  AddPorts(type.ports, properties);
+  AddNamedInputs(type.named_inputs, properties);
   properties["type"] = Map({{"const", type.name}, {"description", type.help}});
   if (IsCounted(type)) properties.emplace(kExpectKey.name, ExpectSchema(type));
   Json schema = ClosedMap(std::move(properties), std::move(required));

@@ -47,7 +47,7 @@ struct ArtifactInput {
 };
 
 /// A named input: a key, beside `input`, whose value names the stage that makes an artifact.
-struct Port {
+struct NamedInput {
   std::string_view name;
   bool or_file = false;  // the value may also be the path of a file
   bool required = true;
@@ -97,11 +97,11 @@ struct Metric {
 
 /// Facts that are known about an artifact before its stage runs.
 struct Promise {
-  std::string_view port;   // the named input of the reader
-  std::string_view maker;  // type of the stage that makes it
-  const Json& config;      // of that stage
-  const Schema& schema;    // of the records that the maker reads
-  Json facts;              // from StageType::promises; an empty object: nothing is known
+  std::string_view named_input;  // the named input of the reader
+  std::string_view maker;        // type of the stage that makes it
+  const Json& config;            // of that stage
+  const Schema& schema;          // of the records that the maker reads
+  Json facts;                    // from StageType::promises; an empty object: nothing is known
 };
 
 /// Arguments of a stage factory.
@@ -143,7 +143,8 @@ struct StageType {
   bool publishes = false;                    // takes the key `out`
   bool out_optional = false;                 // Job only: without `out` the artifact is in the work directory
   std::vector<std::string_view> reads = {};  // columns that the input must have
-  std::vector<Port> ports = {};  // a stage without `input` has the columns of its named inputs of records
+  std::vector<NamedInput> named_inputs =
+      {};  // a stage without `input` has the columns of its named inputs of records
   /// Sink only: the keys that affect the first pass. All others affect the second pass alone.
   std::vector<std::string_view> piece_keys = {};
   /// Versions of the libraries that affect the bytes, e.g. {"icu", "72.1"}.
@@ -153,7 +154,8 @@ struct StageType {
   std::function<Status(const Json& config, Schema& schema)> check = {};
   /// Checks the keys against the connected named inputs; an input that takes many appears once per
   /// connection. Empty: always valid.
-  std::function<Status(const Json& config, const std::vector<std::string_view>& ports)> check_ports = {};
+  std::function<Status(const Json& config, const std::vector<std::string_view>& named_inputs)>
+      check_named_inputs = {};
   /// Returns the facts of the artifact's manifest that are known before the stage runs. `schema` is that of
   /// the incoming records. Empty: none are known.
   std::function<Json(const Json& config, const Schema& schema)> promises = {};

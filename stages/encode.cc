@@ -140,7 +140,7 @@ Result<std::unique_ptr<Transform>> MakeWordPieces(const StageContext& context, c
 }
 
 Result<std::unique_ptr<Transform>> MakeEncode(const StageContext& context) {
-  const auto found = context.artifacts.find(kTokenizerPort);
+  const auto found = context.artifacts.find(kTokenizerInput);
   if (found == context.artifacts.end() || !found->second.directory)
     return Status(Code::kInternal, StrCat(context.name, ": no tokenizer was handed over [this is a bug]"));
   const ArtifactInput& input = found->second;
@@ -183,9 +183,9 @@ StageType EncodeType() {
   type.version = 2;  // 2: text is never a special piece of a vocab.txt
   type.help = "Turns each line into the ids of a tokenizer, with where in the line each ends.";
   type.reads = {"text"};
-  type.ports = {{.name = kTokenizerPort,
-                 .or_file = true,
-                 .help = "The stage that trains the tokenizer, or a `.model` or `vocab.txt` file."}};
+  type.named_inputs = {{.name = kTokenizerInput,
+                        .or_file = true,
+                        .help = "The stage that trains the tokenizer, or a `.model` or `vocab.txt` file."}};
   type.keys = {{kWordsKey,
                 ValueType::kChoice,
                 "auto",

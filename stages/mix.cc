@@ -16,7 +16,7 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::string_view kPort = "corpora";
+constexpr std::string_view kCorporaInput = "corpora";
 constexpr std::size_t kMostCorpora = 1000;
 
 /// Numbers above 0, as the list `key` has them; empty where it is not given.
@@ -101,7 +101,7 @@ Result<std::unique_ptr<BarrierStage>> Make(const StageContext& context) {
   ASSIGN_OR_RETURN(MixRules rules, RulesOf(context.config));
   std::vector<Corpus> corpora;
   for (std::size_t number = 0;; ++number) {
-    const auto found = context.artifacts.find(StrCat(kPort, "[", number, "]"));
+    const auto found = context.artifacts.find(StrCat(kCorporaInput, "[", number, "]"));
     if (found == context.artifacts.end()) break;
     corpora.push_back({found->second.uri, found->second.directory, found->second.pieces});
   }
@@ -117,10 +117,10 @@ StageType MixType() {
   type.help = "Puts several corpora together in given proportions; documents may come more than once.";
   type.takes = Flow::kNothing;
   type.gives = Flow::kRecords;
-  type.ports = {{.name = kPort,
-                 .help = "Stages whose records are mixed, all with the same columns.",
-                 .takes = Flow::kRecords,
-                 .many = true}};
+  type.named_inputs = {{.name = kCorporaInput,
+                        .help = "Stages whose records are mixed, all with the same columns.",
+                        .takes = Flow::kRecords,
+                        .many = true}};
   type.keys = {
       {"weights", ValueType::kStrings, "", Effect::kBytes,
        "The share of each corpus in the split train, in their order, as numbers of any sum."},
@@ -140,8 +140,8 @@ StageType MixType() {
        "A partition closes at the end of a document once it holds so much text."},
   };
   type.check = Check;
-  type.check_ports = [](const Json& config, const std::vector<std::string_view>& ports) {
-    return CheckCorpora(config, ports.size());
+  type.check_named_inputs = [](const Json& config, const std::vector<std::string_view>& named_inputs) {
+    return CheckCorpora(config, named_inputs.size());
   };
   type.reasons = {Tally("left_out", "Records of the corpora that were not taken."),
                   Tally("copies", "Records that come once more.")};

@@ -109,7 +109,7 @@ Result<TokenizerFacts> ReadTokenizerFacts(const ArtifactInput& artifact) {
 std::function<Status(const Json& config, const Schema& schema, const Promise& promise)> OfPromisedTokenizer(
     Status (*check)(const Json& config, const Schema& schema, const TokenizerFacts& facts)) {
   return [check](const Json& config, const Schema& schema, const Promise& promise) -> Status {
-    if (promise.port != kTokenizerPort) return {};
+    if (promise.named_input != kTokenizerInput) return {};
     const bool of_plugin = promise.maker.find('.') != std::string_view::npos;
     if (of_plugin && !promise.facts.Has("layout")) return {};
     if (!promise.facts.Has("layout"))

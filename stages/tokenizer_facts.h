@@ -17,7 +17,7 @@ namespace pipeline {
 inline constexpr std::uint64_t kMaxTokenizerModelBytes = std::uint64_t{1} << 30;
 
 /// The name of the named input for a tokenizer.
-inline constexpr std::string_view kTokenizerPort = "tokenizer";
+inline constexpr std::string_view kTokenizerInput = "tokenizer";
 
 /// The layout of a model file whose layout is unknown.
 inline constexpr std::string_view kLayoutOfFiles = "unknown";

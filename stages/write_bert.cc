@@ -211,7 +211,7 @@ ShardRules RulesOf(const StageContext& context, const TokenizerFacts& facts, std
 }
 
 Result<std::unique_ptr<SinkStage>> Make(const StageContext& context) {
-  const auto tokenizer = context.artifacts.find(kTokenizerPort);
+  const auto tokenizer = context.artifacts.find(kTokenizerInput);
   if (tokenizer == context.artifacts.end())
     return Status(Code::kFailedPrecondition, "write_bert needs the tokenizer that made its ids");
   ASSIGN_OR_RETURN(const TokenizerFacts facts, ReadTokenizerFacts(tokenizer->second));
@@ -311,10 +311,11 @@ StageType WriteBertType() {
       Tally("only_sentence", "Examples whose document had nothing left for the second segment."),
       Tally("short_targets", "Examples that were cut shorter at random."),
       Tally("partitions_of_one_document", "Partitions without another document for a second segment.")};
-  type.ports = {{.name = kTokenizerPort,
-                 .or_file = true,
-                 .help = "The tokenizer that made the ids; left out, the one of the stage that encoded.",
-                 .inherited = true}};
+  type.named_inputs = {
+      {.name = kTokenizerInput,
+       .or_file = true,
+       .help = "The tokenizer that made the ids; left out, the one of the stage that encoded.",
+       .inherited = true}};
   type.piece_keys = {kSeqLenKey, kPredictionsKey, kMaskedKey, kDupeKey,   kShortKey,
                      kNextKey,   kWordsKey,       kSeedKey,   kShuffleKey};
   type.check = Check;

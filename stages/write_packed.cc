@@ -257,7 +257,7 @@ Status CheckTokenizer(const Json& config, const Schema&, const TokenizerFacts& f
 }
 
 Result<std::unique_ptr<SinkStage>> Make(const StageContext& context) {
-  const auto tokenizer = context.artifacts.find(kTokenizerPort);
+  const auto tokenizer = context.artifacts.find(kTokenizerInput);
   if (tokenizer == context.artifacts.end())
     return Status(Code::kFailedPrecondition, "write_packed needs the tokenizer that made its ids");
   ASSIGN_OR_RETURN(const TokenizerFacts facts, ReadTokenizerFacts(tokenizer->second));
@@ -335,10 +335,11 @@ StageType WritePackedType() {
   type.gives = Flow::kArtifact;
   type.publishes = true;
   type.reads = {"text", "ids", "id_ends"};
-  type.ports = {{.name = kTokenizerPort,
-                 .or_file = true,
-                 .help = "The tokenizer that made the ids; left out, the one of the stage that encoded.",
-                 .inherited = true}};
+  type.named_inputs = {
+      {.name = kTokenizerInput,
+       .or_file = true,
+       .help = "The tokenizer that made the ids; left out, the one of the stage that encoded.",
+       .inherited = true}};
   type.piece_keys = {kSeqLenKey, kPackingKey, kEncodingKey, kSegmentsKey, kShuffleKey};
   type.reasons = {Tally(std::string(kRowIds), "Ids of all rows, with `packing: best_fit`."),
                   Tally(std::string(kFillIds), "Those that fill rows; see `padding`.")};

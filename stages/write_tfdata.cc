@@ -220,7 +220,7 @@ Status CheckTokenizer(const Json& config, const Schema&, const TokenizerFacts& f
 }
 
 Result<std::unique_ptr<SinkStage>> Make(const StageContext& context) {
-  const auto tokenizer = context.artifacts.find(kTokenizerPort);
+  const auto tokenizer = context.artifacts.find(kTokenizerInput);
   if (tokenizer == context.artifacts.end())
     return Status(Code::kFailedPrecondition, "write_tfdata needs the tokenizer that made its ids");
   ASSIGN_OR_RETURN(const TokenizerFacts facts, ReadTokenizerFacts(tokenizer->second));
@@ -297,10 +297,11 @@ StageType WriteTfdataType() {
   type.gives = Flow::kArtifact;
   type.publishes = true;
   type.reads = {"ids"};
-  type.ports = {{.name = kTokenizerPort,
-                 .or_file = true,
-                 .help = "The tokenizer that made the ids; left out, the one of the stage that encoded.",
-                 .inherited = true}};
+  type.named_inputs = {
+      {.name = kTokenizerInput,
+       .or_file = true,
+       .help = "The tokenizer that made the ids; left out, the one of the stage that encoded.",
+       .inherited = true}};
   type.piece_keys = {"eos", kShuffleKey};
   type.check = Check;
   type.names = {IsOwnName, IsReadName};

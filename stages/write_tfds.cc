@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/str.h"
-#include "formats/sentencepiece_model.h"
 #include "formats/label_names.h"
+#include "formats/sentencepiece_model.h"
 #include "formats/tfds.h"
 #include "formats/tfrecord.h"
 #include "shards/shard_keys.h"
@@ -59,7 +59,7 @@ std::vector<std::string> TextFeatures(const Json& config, const Schema& schema) 
 
 /// The bytes of the tokenizer's model.
 Result<std::string> ReadTokenizer(const StageContext& context) {
-  const auto found = context.artifacts.find(kTokenizerPort);
+  const auto found = context.artifacts.find(kTokenizerInput);
   if (found == context.artifacts.end() || !found->second.directory)
     return Status(Code::kInternal, StrCat(context.name, ": no tokenizer was handed over [this is a bug]"));
   const ArtifactInput& input = found->second;
@@ -141,8 +141,9 @@ Status Check(const Json& config, Schema& schema) {
   return CheckShardKeys(config);
 }
 
-Status CheckPorts(const Json& config, const std::vector<std::string_view>& ports) {
-  const bool given = std::find(ports.begin(), ports.end(), kTokenizerPort) != ports.end();
+Status CheckNamedInputs(const Json& config, const std::vector<std::string_view>& named_inputs) {
+  const bool given =
+      std::find(named_inputs.begin(), named_inputs.end(), kTokenizerInput) != named_inputs.end();
   if (MaxTokens(config) != 0 && !given)
     return Status(Code::kInvalidArgument,
                   "max_tokens: only a tokenizer can count them; name the trainer's, e.g. "
@@ -231,10 +232,11 @@ StageType WriteTfdsType() {
   };
   type.keys.insert(type.keys.end(), keys.begin(), keys.end());
   AppendShardKeys(type.keys);
-  type.ports = {{.name = kTokenizerPort,
-                 .or_file = true,
-                 .required = false,
-                 .help = "For `max_tokens`: the stage that trains the tokenizer, or a `.model` file."}};
+  type.named_inputs = {
+      {.name = kTokenizerInput,
+       .or_file = true,
+       .required = false,
+       .help = "For `max_tokens`: the stage that trains the tokenizer, or a `.model` file."}};
   type.gives = Flow::kArtifact;
   type.publishes = true;
   type.piece_keys = {kShuffleKey, "labels", "on_unknown_label", "features", "max_tokens"};
@@ -243,7 +245,7 @@ StageType WriteTfdsType() {
                   return IsLike(object, StrCat(config["name"].AsString(), "-"), "") &&
                          object.find(".tfrecord") != std::string_view::npos;
                 }};
-  type.check_ports = CheckPorts;
+  type.check_named_inputs = CheckNamedInputs;
   type.prepare = [](const Json& config) { return LabelNames(config).status(); };
   type.files = LabelFiles;
   type.model_memory = [](const Json& config) { return MaxTokens(config) != 0 ? kModelMemory : 0; };

@@ -16,11 +16,11 @@ void VerifyRecipes(const Lineage& lineage, const std::string& where, Findings& f
     const std::string name = StrCat(where, "stage ", stage.stage);
     if (RecipeOf(stage, input) != stage.recipe)
       findings.Add(StrCat("lineage: ", name, ": its recipe is not made of what stands beside it"));
-    for (const LineagePort& port : stage.ports) {
-      if (port.lineage.empty()) continue;
-      if (port.lineage.back().recipe != port.digest)
-        findings.Add(StrCat("lineage: ", name, ": its ", port.name, " is not what its lineage made"));
-      VerifyRecipes(port.lineage, StrCat(name, ": ", port.name, ": "), findings);
+    for (const LineageInput& named_input : stage.named_inputs) {
+      if (named_input.lineage.empty()) continue;
+      if (named_input.lineage.back().recipe != named_input.digest)
+        findings.Add(StrCat("lineage: ", name, ": its ", named_input.name, " is not what its lineage made"));
+      VerifyRecipes(named_input.lineage, StrCat(name, ": ", named_input.name, ": "), findings);
     }
     input = stage.recipe;
   }

@@ -114,10 +114,11 @@ void AddRecipes(const Graph& graph, const Plan& plan, const std::vector<std::str
     stage.libraries.insert(made->libraries.begin(), made->libraries.end());
     for (const auto& [name, digest] : made->sources)
       stage.sources.emplace_back(HiddenText(name, secrets), HiddenText(digest, secrets));
-    for (const LineagePort& port : made->ports)
+    for (const LineageInput& named_input : made->named_inputs)
       stage.sources.emplace_back(
-          StrCat(port.name, port.file.empty() ? "" : StrCat(" ", HiddenText(port.file, secrets))),
-          port.digest.ToHex());
+          StrCat(named_input.name,
+                 named_input.file.empty() ? "" : StrCat(" ", HiddenText(named_input.file, secrets))),
+          named_input.digest.ToHex());
   }
 }
 

@@ -1,4 +1,4 @@
-// Jobs and ports: what the executor makes of them, with toys of tests/support/toy_stages.h.
+// Jobs and named inputs: what the executor makes of them, with toys of tests/support/toy_stages.h.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -44,9 +44,9 @@ TEST(JobTest, ReadsAllRecordsAndItsReadersWaitForIt) {
   const Manifest text = ManifestAt(place.path("out/toy/1.0.0"));
   EXPECT_EQ(text.splits.at("train").records, 96u);
   const LineageStage& marked = text.lineage[text.lineage.size() - 2];
-  ASSERT_EQ(marked.ports.size(), 1u);
-  EXPECT_EQ(marked.ports[0].lineage.back().stage, "model");
-  EXPECT_EQ(text.lineage.back().ports.size(), 1u) << "inherited";
+  ASSERT_EQ(marked.named_inputs.size(), 1u);
+  EXPECT_EQ(marked.named_inputs[0].lineage.back().stage, "model");
+  EXPECT_EQ(text.lineage.back().named_inputs.size(), 1u) << "inherited";
   const std::string model = place.Piece("model", "model");
   EXPECT_EQ(ManifestAt(std::filesystem::path(model).parent_path()).facts.Dump(), R"({"records":96})");
   const ToyOutcome again = place.Ok(kLearn + kMark + kText);
@@ -218,7 +218,7 @@ TEST(JobTest, AnArtifactCanBeTheInputOfAJob) {
   EXPECT_EQ(place.Ok(kLearn + kMark + kText + look).units, Lines{});
 }
 
-TEST(PortTest, AFileCountsByItsBytes) {
+TEST(NamedInputTest, AFileCountsByItsBytes) {
   ToyPlace place;
   WriteFile(place.path("my.model"), "mine\n");
   const std::string mark = "  marked: { type: mark, input: docs, model: " + place.path("my.model") + " }\n";
@@ -235,7 +235,7 @@ TEST(PortTest, AFileCountsByItsBytes) {
   EXPECT_TRUE(Says(place.Run(mark + text + more).refusals, "stage 'marked': "));
 }
 
-TEST(PortTest, AFileOfTheMachineIsReportedAndNotActedOn) {
+TEST(NamedInputTest, AFileOfTheMachineIsReportedAndNotActedOn) {
   ToyPlace place;
   place.hand.list_path = place.path("words");
   WriteFile(place.path("words"), "a\n");
@@ -252,7 +252,7 @@ TEST(PortTest, AFileOfTheMachineIsReportedAndNotActedOn) {
   EXPECT_TRUE(Says(place.Run(kLearn + kMark + kText, strict).refusals, "library.list words"));
 }
 
-TEST(PortTest, AMetricOfTheTypeIsJudgedOverTheWhole) {
+TEST(NamedInputTest, AMetricOfTheTypeIsJudgedOverTheWhole) {
   ToyPlace place;
   const std::string mark =
       "  marked: { type: mark, input: docs, model: model, expect: { long_rate: [0, 0.1] } }\n";

@@ -42,11 +42,11 @@ TEST(PluginDescriptionTest, BecomesAStageType) {
   EXPECT_EQ(type->takes, Flow::kNothing);
   EXPECT_EQ(type->gives, Flow::kArtifact);
   EXPECT_TRUE(type->publishes);
-  ASSERT_EQ(type->ports.size(), 2u);
-  EXPECT_TRUE(type->ports[0].required);
-  EXPECT_FALSE(type->ports[0].or_file);
-  EXPECT_FALSE(type->ports[1].required);
-  EXPECT_TRUE(type->ports[1].or_file);
+  ASSERT_EQ(type->named_inputs.size(), 2u);
+  EXPECT_TRUE(type->named_inputs[0].required);
+  EXPECT_FALSE(type->named_inputs[0].or_file);
+  EXPECT_FALSE(type->named_inputs[1].required);
+  EXPECT_TRUE(type->named_inputs[1].or_file);
   ASSERT_EQ(type->keys.size(), 5u);
   EXPECT_EQ(type->keys[0].effect, Effect::kContinue);
   EXPECT_EQ(type->keys[0].fallback, "");
@@ -96,13 +96,13 @@ TEST(PluginDescriptionTest, PlaceOfTheArtifactIsOutUnlessTheRecipeNamesIt) {
             "stages[0].place: 'here' is none of out, recipe");
 }
 
-TEST(PluginDescriptionTest, APortMaySayThatItIsVerified) {
+TEST(PluginDescriptionTest, ANamedInputMaySayThatItIsVerified) {
   const auto parsed = ParseDescription(
       "p",
       Stage(R"("ports": [{"name": "a", "verify": true}, {"name": "b", "verify": false}, {"name": "c"}])"));
   ASSERT_TRUE(parsed.ok()) << parsed.status().message();
-  ASSERT_EQ((*parsed)->verified_ports.size(), 1u);
-  EXPECT_EQ((*parsed)->verified_ports.at("p.s"), std::vector<std::string_view>{"a"});
+  ASSERT_EQ((*parsed)->verified_inputs.size(), 1u);
+  EXPECT_EQ((*parsed)->verified_inputs.at("p.s"), std::vector<std::string_view>{"a"});
   EXPECT_EQ(Refusal(Stage(R"("ports": [{"name": "a", "verify": "yes"}])")).message(),
             "stages[0].ports[0].verify: must be true or false");
 }

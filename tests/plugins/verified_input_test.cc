@@ -1,4 +1,4 @@
-// `verify` of a port: what stands there is held against its manifest before the job begins.
+// `verify` of a named input: what stands there is held against its manifest before the job begins.
 #include "plugins/verified_input.h"
 
 #include <gtest/gtest.h>
@@ -16,15 +16,15 @@
 namespace pipeline {
 namespace {
 
-/// The plugin that greets, with a port that is verified, and packed rows there.
+/// The plugin that greets, with a named input that is verified, and packed rows there.
 class VerifiedInputTest : public testing::Test {
  protected:
   VerifiedInputTest() : manifest_(PublishPacked(place_)) {
     host_.open_store = [](const std::string& uri) { return OpenStore(uri); };
     host_.note = [this](std::string_view, std::string_view text) { notes_ += StrCat(text, "\n"); };
     std::string source = PluginSource("hello/hello.c");
-    const std::string port = R"({\"name\": \"data\",)";
-    source.replace(source.find(port), port.size(), port + R"( \"verify\": true,)");
+    const std::string named_input = R"({\"name\": \"data\",)";
+    source.replace(source.find(named_input), named_input.size(), named_input + R"( \"verify\": true,)");
     CompilePlugin(dir_, "hello", source);
     PluginPlaces places;
     places.directories = {dir_.path().string()};

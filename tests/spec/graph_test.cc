@@ -93,15 +93,16 @@ TEST(GraphTest, FlowsThatDoNotFitAreExplained) {
 
 /// Takes the records of several stages.
 const StageType& BarrierType() {
-  static const Port port = {.name = "corpora", .takes = Flow::kRecords, .many = true};
+  static const NamedInput named_input = {.name = "corpora", .takes = Flow::kRecords, .many = true};
   static const StageType type = [] {
     StageType made;
     made.name = "gather";
     made.takes = Flow::kNothing;
-    made.ports = {port};
-    made.check_ports = [](const Json&, const std::vector<std::string_view>& ports) {
-      return ports.size() < 3 ? Status()
-                              : Status(Code::kInvalidArgument, StrCat(ports.size(), " are too many"));
+    made.named_inputs = {named_input};
+    made.check_named_inputs = [](const Json&, const std::vector<std::string_view>& named_inputs) {
+      return named_inputs.size() < 3
+                 ? Status()
+                 : Status(Code::kInvalidArgument, StrCat(named_inputs.size(), " are too many"));
     };
     return made;
   }();
@@ -113,7 +114,8 @@ StageSpec BarrierOf(const std::vector<std::string>& stages) {
   spec.name = "all";
   spec.type = &BarrierType();
   spec.config = Json(Json::Object{});
-  for (const std::string& stage : stages) spec.ports.push_back({BarrierType().ports.data(), stage, {}});
+  for (const std::string& stage : stages)
+    spec.named_inputs.push_back({BarrierType().named_inputs.data(), stage, {}});
   return spec;
 }
 
@@ -125,10 +127,10 @@ TEST(GraphTest, RecordsOfSeveralStagesAreNumberedAndGiveTheirColumns) {
   const Graph graph = Graph::Build(stages, mistakes, &FakeRegistry());
   ASSERT_TRUE(mistakes.empty()) << mistakes[0].message;
   const Node& all = graph.nodes()[static_cast<std::size_t>(graph.Find("all"))];
-  ASSERT_EQ(all.ports.size(), 2u);
-  EXPECT_EQ(all.ports[0].name, "corpora[0]");
-  EXPECT_EQ(all.ports[0].node, graph.Find("c"));
-  EXPECT_EQ(all.ports[1].name, "corpora[1]");
+  ASSERT_EQ(all.named_inputs.size(), 2u);
+  EXPECT_EQ(all.named_inputs[0].name, "corpora[0]");
+  EXPECT_EQ(all.named_inputs[0].node, graph.Find("c"));
+  EXPECT_EQ(all.named_inputs[1].name, "corpora[1]");
   EXPECT_EQ(all.out, graph.nodes()[static_cast<std::size_t>(graph.Find("b"))].out);
   EXPECT_TRUE(graph.MadeFrom(graph.Find("d"), graph.Find("b")));
 }
@@ -148,13 +150,13 @@ TEST(GraphTest, RecordsOfSeveralStagesMustBeAlike) {
 /// Makes an artifact of the kind that its configuration says, and reads one that it only takes when it is
 /// good.
 const StageType& LinkType() {
-  static const Port port = {.name = "model", .or_file = true, .required = false};
+  static const NamedInput named_input = {.name = "model", .or_file = true, .required = false};
   static const StageType type = [] {
     StageType made;
     made.name = "link";
     made.takes = Flow::kNothing;
     made.gives = Flow::kArtifact;
-    made.ports = {port};
+    made.named_inputs = {named_input};
     made.promises = [](const Json& config, const Schema&) {
       Json facts;
       facts["kind"] = config["kind"];
@@ -162,7 +164,7 @@ const StageType& LinkType() {
     };
     made.check_promised = [](const Json&, const Schema&, const Promise& promise) -> Status {
       if (promise.facts["kind"].AsString() == "good") return {};
-      return Status(Code::kInvalidArgument, StrCat(promise.port, " of a ", promise.maker, " is ",
+      return Status(Code::kInvalidArgument, StrCat(promise.named_input, " of a ", promise.maker, " is ",
                                                    promise.facts["kind"].AsString("nothing known")));
     };
     return made;
@@ -175,7 +177,7 @@ StageSpec LinkOf(std::string name, std::string_view kind, std::string model = {}
   spec.name = std::move(name);
   spec.type = &LinkType();
   spec.config["kind"] = kind;
-  if (!model.empty()) spec.ports.push_back({LinkType().ports.data(), std::move(model), {}});
+  if (!model.empty()) spec.named_inputs.push_back({LinkType().named_inputs.data(), std::move(model), {}});
   return spec;
 }
 

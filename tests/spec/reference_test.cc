@@ -42,9 +42,9 @@ Registry SmallRegistry() {
   ported.gives = Flow::kArtifact;
   ported.publishes = true;
   ported.out_optional = true;
-  ported.ports = {{"model", true, true, "A model."},
-                  {"words", false, false, "Words."},
-                  {"heir", false, true, "Handed down.", true}};
+  ported.named_inputs = {{"model", true, true, "A model."},
+                         {"words", false, false, "Words."},
+                         {"heir", false, true, "Handed down.", true}};
   ported.reasons = {Drop("dropped_short", "It was short."),
                     {"cut", "It was cut | in two.", Reason::Of::kDocuments},
                     Tally("ids", "Ids.")};

@@ -230,10 +230,11 @@ TEST(MixTest, TheTypeRefusesWhatDoesNotFit) {
     return std::string(type.check(changed, schema).message());
   };
   EXPECT_EQ(refused(config), "");
-  EXPECT_TRUE(type.check_ports(config, {"corpora", "corpora"}).ok());
-  EXPECT_NE(
-      type.check_ports(config, {"corpora", "corpora", "corpora"}).message().find("2 numbers for 3 corpora"),
-      std::string::npos);
+  EXPECT_TRUE(type.check_named_inputs(config, {"corpora", "corpora"}).ok());
+  EXPECT_NE(type.check_named_inputs(config, {"corpora", "corpora", "corpora"})
+                .message()
+                .find("2 numbers for 3 corpora"),
+            std::string::npos);
   const auto with = [&config](std::string_view key, Json value) {
     Json changed = config;
     changed[key] = std::move(value);

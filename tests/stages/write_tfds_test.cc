@@ -282,18 +282,18 @@ TEST(WriteTfdsTest, NamesAndVersionsThatTfdsTakesOtherwiseAreRefused) {
       "set has one; write it, e.g. 1.0.0");
 }
 
-std::string WhyNotPorts(const Json& config, const std::vector<std::string_view>& ports) {
-  return std::string(WriteTfdsType().check_ports(config, ports).message());
+std::string WhyNotNamedInputs(const Json& config, const std::vector<std::string_view>& named_inputs) {
+  return std::string(WriteTfdsType().check_named_inputs(config, named_inputs).message());
 }
 
 TEST(WriteTfdsTest, TokensAreCountedByATokenizer) {
   Json config = Config();
-  EXPECT_EQ(WhyNotPorts(config, {}), "");
-  EXPECT_NE(WhyNotPorts(config, {"tokenizer"}).find("has nothing to count"), std::string::npos);
+  EXPECT_EQ(WhyNotNamedInputs(config, {}), "");
+  EXPECT_NE(WhyNotNamedInputs(config, {"tokenizer"}).find("has nothing to count"), std::string::npos);
   config["max_tokens"] = 128;
   EXPECT_EQ(WhyNot(config), "");
-  EXPECT_EQ(WhyNotPorts(config, {"tokenizer"}), "");
-  EXPECT_NE(WhyNotPorts(config, {}).find("only a tokenizer can count them"), std::string::npos);
+  EXPECT_EQ(WhyNotNamedInputs(config, {"tokenizer"}), "");
+  EXPECT_NE(WhyNotNamedInputs(config, {}).find("only a tokenizer can count them"), std::string::npos);
   Json few = config;
   few["max_tokens"] = 7;
   EXPECT_EQ(WhyNot(few), "max_tokens: 7: must be from 8 to 1048576, or 0 for lines of any length");
@@ -309,8 +309,8 @@ TEST(WriteTfdsTest, ALimitOfZeroTokensIsNone) {
   Json config = Config();
   config["max_tokens"] = 0;
   EXPECT_EQ(WhyNot(config), "");
-  EXPECT_EQ(WhyNotPorts(config, {"tokenizer"}), "");
-  EXPECT_EQ(WhyNotPorts(config, {}), "");
+  EXPECT_EQ(WhyNotNamedInputs(config, {"tokenizer"}), "");
+  EXPECT_EQ(WhyNotNamedInputs(config, {}), "");
   EXPECT_EQ(WriteTfdsType().model_memory(config), 0u);
   // No tokenizer is read, and none lies beside the shards.
   const auto stage = std::get<SinkFactory>(WriteTfdsType().make)({"text", config, TextSchema()});

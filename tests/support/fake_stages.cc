@@ -145,7 +145,8 @@ StageType Use() {
   type.name = "use";
   type.help = "Uses what was learnt.";
   type.reads = {"text"};
-  type.ports = {{"model", true, true, "What was learnt."}, {"words", false, false, "A list of words."}};
+  type.named_inputs = {{"model", true, true, "What was learnt."},
+                       {"words", false, false, "A list of words."}};
   type.metrics = {{"use_rate", "How often.", [](const StageCounts&) { return 1.0; }}};
   type.make = Never<Transform>();
   return type;
@@ -156,7 +157,7 @@ StageType Again() {
   type.name = "again";
   type.help = "Uses the same once more.";
   type.reads = {"text"};
-  type.ports = {{"model", true, true, "What was learnt.", true}};
+  type.named_inputs = {{"model", true, true, "What was learnt.", true}};
   type.make = Never<Transform>();
   return type;
 }

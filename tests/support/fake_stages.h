@@ -8,8 +8,8 @@ namespace pipeline {
 
 /// fetch (Job: nothing to files) -> lines (Source: files to records with `text`) -> map, divide,
 /// cut (Transforms; divide adds `split`, cut adds `cuts`) -> publish (Sink), learn (Job: reads
-/// `cuts`, publishes); study (Job: reads `text`, gives an artifact), use (Transform with the ports `model`,
-/// a file too, and `words`), again (Transform that inherits `model`).
+/// `cuts`, publishes); study (Job: reads `text`, gives an artifact), use (Transform with the named inputs
+/// `model`, a file too, and `words`), again (Transform that inherits `model`).
 const Registry& FakeRegistry();
 
 }  // namespace pipeline

@@ -227,7 +227,7 @@ StageType MarkType(ToyHand& hand) {
   type.name = "mark";
   type.help = "Marks.";
   type.reads = {"text"};
-  type.ports = {{"model", true, true, "What was learnt."}};
+  type.named_inputs = {{"model", true, true, "What was learnt."}};
   type.files = [&hand](const Json&) -> Result<std::vector<StageFile>> {
     if (hand.list_path.empty()) return std::vector<StageFile>();
     return std::vector<StageFile>{{"list words", hand.list_path, true}};
@@ -259,7 +259,7 @@ StageType ShelveType() {
   StageType type = WriteTfdsType();
   type.name = "shelve";
   type.gives = Flow::kArtifact;
-  type.ports = {{"model", false, true, "What was learnt.", true}};
+  type.named_inputs = {{"model", false, true, "What was learnt.", true}};
   type.make = SinkFactory([make = std::get<SinkFactory>(type.make)](
                               const StageContext& context) -> Result<std::unique_ptr<SinkStage>> {
     const auto model = context.artifacts.find("model");

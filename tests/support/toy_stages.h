@@ -21,9 +21,9 @@ struct ToyHand {
 ///   learn (Job; keys salt, rounds, needs): the text of all records to an artifact, `model`, whose first
 ///     line is the salt; its facts have the number of records;
 ///   look (Job, takes an artifact): writes down what objects its input has;
-///   mark (Transform; port model, a file too): puts the model's first line in front of each record;
+///   mark (Transform; named input model, a file too): puts the model's first line in front of each record;
 ///   pick (Barrier; keys count, per): the `count` first records by text, `per` of them in a partition;
-///   shelve (Sink; port model, inherited): write_tfds, and no factory without a model.
+///   shelve (Sink; named input model, inherited): write_tfds, and no factory without a model.
 Registry ToyRegistry(ToyHand& hand);
 
 }  // namespace pipeline

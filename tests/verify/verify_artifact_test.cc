@@ -98,9 +98,9 @@ TEST(VerifyArtifactTest, RecipesAreHeldAgainstTheirLineage) {
   const TempDir dir;
   SmallDataSet set = GoodDataSet(dir / "out");
   Manifest manifest = set.manifest();
-  LineagePort port = {"tokenizer", {}, manifest.lineage};
-  port.digest = port.lineage.back().recipe;
-  manifest.lineage.back().ports = {port};
+  LineageInput named_input = {"tokenizer", {}, manifest.lineage};
+  named_input.digest = named_input.lineage.back().recipe;
+  manifest.lineage.back().named_inputs = {named_input};
   SetRecipes(manifest.lineage);
   const auto found = [&](const Manifest& wrong) {
     WriteFile(set.Path(kManifestName), EncodeManifest(wrong));
@@ -111,11 +111,11 @@ TEST(VerifyArtifactTest, RecipesAreHeldAgainstTheirLineage) {
   wrong.lineage.back().config["version"] = "1.0.1";
   EXPECT_TRUE(Finds(found(wrong), "lineage: stage text: its recipe is not made of what stands beside it"));
   wrong = manifest;
-  wrong.lineage.back().ports[0].digest = DigestOf("another");
+  wrong.lineage.back().named_inputs[0].digest = DigestOf("another");
   SetRecipes(wrong.lineage);
   EXPECT_TRUE(Finds(found(wrong), "lineage: stage text: its tokenizer is not what its lineage made"));
   wrong = manifest;
-  wrong.lineage.back().ports[0].lineage.back().version = 7;
+  wrong.lineage.back().named_inputs[0].lineage.back().version = 7;
   EXPECT_TRUE(Finds(found(wrong), "lineage: stage text: tokenizer: stage text: its recipe is not made"));
 }
 

@@ -37,21 +37,21 @@ const Node& NodeOf(const Built& built, std::string_view stage) {
   return built.graph.nodes()[static_cast<std::size_t>(built.graph.Find(stage))];
 }
 
-TEST(PortTest, NamesAStageAsAKeyOrBelowInputs) {
-  for (const std::string_view port : {"model: model", "inputs: { model: model }"}) {
-    const auto built = Build("  used: { type: use, input: text, " + std::string(port) + " }\n");
+TEST(NamedInputTest, NamesAStageAsAKeyOrBelowInputs) {
+  for (const std::string_view named_input : {"model: model", "inputs: { model: model }"}) {
+    const auto built = Build("  used: { type: use, input: text, " + std::string(named_input) + " }\n");
     const Node& used = NodeOf(*built, "used");
-    ASSERT_EQ(used.ports.size(), 1u);
-    EXPECT_EQ(used.ports[0].port->name, "model");
-    EXPECT_EQ(used.ports[0].node, built->graph.Find("model"));
-    EXPECT_EQ(NodeOf(*built, "model").port_readers, std::vector<int>{built->graph.Find("used")});
+    ASSERT_EQ(used.named_inputs.size(), 1u);
+    EXPECT_EQ(used.named_inputs[0].named_input->name, "model");
+    EXPECT_EQ(used.named_inputs[0].node, built->graph.Find("model"));
+    EXPECT_EQ(NodeOf(*built, "model").named_input_readers, std::vector<int>{built->graph.Find("used")});
     EXPECT_TRUE(NodeOf(*built, "model").readers.empty());
     EXPECT_TRUE(built->graph.MadeFrom(built->graph.Find("used"), built->graph.Find("model")));
     EXPECT_FALSE(built->graph.MadeFrom(built->graph.Find("model"), built->graph.Find("used")));
   }
 }
 
-TEST(PortTest, ReadersComeBehindWhatTheyTake) {
+TEST(NamedInputTest, ReadersComeBehindWhatTheyTake) {
   const PipelineSpec spec = ParseFake(
       FakeFile("  used: { type: use, input: text, model: model }\n  model: { type: study, input: text }\n"
                "  text: { type: lines, input: source }\n  source: { type: fetch, url: u }\n"));
@@ -60,10 +60,10 @@ TEST(PortTest, ReadersComeBehindWhatTheyTake) {
   EXPECT_LT(graph.Find("model"), graph.Find("used"));
 }
 
-TEST(PortTest, APathIsAFileAndANameIsAStage) {
+TEST(NamedInputTest, APathIsAFileAndANameIsAStage) {
   const auto built = Build("  used: { type: use, input: text, model: ./my.model }\n");
-  EXPECT_EQ(NodeOf(*built, "used").ports[0].file, "./my.model");
-  EXPECT_EQ(NodeOf(*built, "used").ports[0].node, -1);
+  EXPECT_EQ(NodeOf(*built, "used").named_inputs[0].file, "./my.model");
+  EXPECT_EQ(NodeOf(*built, "used").named_inputs[0].node, -1);
   EXPECT_EQ(
       MistakesIn(File("  used: { type: use, input: text, model: modell }\n")),
       Lines{"p.yaml:7:42: stage 'used' takes 'modell' as its model, and there is no such stage; did you "
@@ -72,7 +72,7 @@ TEST(PortTest, APathIsAFileAndANameIsAStage) {
             Lines{"p.yaml:7:56: stage 'used' takes './list' as its words, and there is no such stage"});
 }
 
-TEST(PortTest, EveryMistakeHasItsPlace) {
+TEST(NamedInputTest, EveryMistakeHasItsPlace) {
   EXPECT_EQ(MistakesIn(File("  used: { type: use, input: text }\n")),
             Lines{"p.yaml:7:3: stage 'used' (use): missing key 'model': what was learnt"});
   EXPECT_EQ(MistakesIn(File("  used: { type: use, input: text, model: model, inputs: { model: model } }\n")),
@@ -87,32 +87,32 @@ TEST(PortTest, EveryMistakeHasItsPlace) {
             Lines{"p.yaml:7:35: stage 'used': unknown key 'inputs'; did you mean 'input'?"});
 }
 
-TEST(PortTest, ACircleThroughAPortIsACircle) {
+TEST(NamedInputTest, ACycleThroughANamedInputIsACycle) {
   EXPECT_EQ(MistakesIn(FakeFile("  source: { type: fetch, url: u }\n  text: { type: lines, input: source }\n"
                                 "  used: { type: use, input: text, model: model }\n"
                                 "  model: { type: study, input: used }\n")),
             Lines{"p.yaml:6:42: stages read each other in a circle: used reads model reads used"});
 }
 
-TEST(PortTest, WhatIsLeftOutIsInheritedFromTheNearestStageBefore) {
+TEST(NamedInputTest, WhatIsLeftOutIsInheritedFromTheNearestStageBefore) {
   const auto built = Build(
       "  other: { type: study, input: text }\n  used: { type: use, input: text, model: model }\n"
       "  twice: { type: use, input: used, model: other }\n  plain: { type: map, input: twice }\n"
       "  heir: { type: again, input: plain }\n  own: { type: again, input: plain, model: model }\n");
-  EXPECT_EQ(NodeOf(*built, "heir").ports[0].node, built->graph.Find("other"));
-  EXPECT_EQ(NodeOf(*built, "own").ports[0].node, built->graph.Find("model"));
+  EXPECT_EQ(NodeOf(*built, "heir").named_inputs[0].node, built->graph.Find("other"));
+  EXPECT_EQ(NodeOf(*built, "own").named_inputs[0].node, built->graph.Find("model"));
   EXPECT_EQ(MistakesIn(File("  heir: { type: again, input: text }\n")),
             Lines{"p.yaml:7:3: stage 'heir' (again): missing key 'model', and no stage before it has one"});
 }
 
-TEST(PortTest, IsDrawn) {
+TEST(NamedInputTest, IsDrawn) {
   const auto built = Build("  used: { type: use, input: text, model: model }\n");
   EXPECT_NE(ToDot(built->graph, "p").find(R"("model" -> "used" [label="model", style=dashed];)"),
             std::string::npos);
   EXPECT_NE(ToMermaid(built->graph, "p").find(R"(s2 -.->|"model"| s3)"), std::string::npos);
 }
 
-TEST(PortTest, MetricsOfTheTypeAreKnown) {
+TEST(NamedInputTest, MetricsOfTheTypeAreKnown) {
   const auto built =
       Build("  used: { type: use, input: text, model: model, expect: { use_rate: [0, 0.5] } }\n");
   EXPECT_EQ(NodeOf(*built, "used").spec->expect[0].metric, "use_rate");
@@ -121,13 +121,13 @@ TEST(PortTest, MetricsOfTheTypeAreKnown) {
       Lines{"p.yaml:7:59: stage 'used': 'expect': unknown metric 'us_rate'; did you mean 'use_rate'?"});
 }
 
-LineageStage Stage(std::string name, std::string_view config, std::vector<LineagePort> ports = {}) {
+LineageStage Stage(std::string name, std::string_view config, std::vector<LineageInput> named_inputs = {}) {
   LineageStage stage;
   stage.stage = name;
   stage.type = name;
   stage.version = 1;
   stage.config = *Json::Parse(config);
-  stage.ports = std::move(ports);
+  stage.named_inputs = std::move(named_inputs);
   return stage;
 }
 
@@ -139,23 +139,23 @@ Lineage Example(std::string_view text, std::string_view model) {
   return {Stage("text", text), Stage("used", "{}", {{"model", *recipe, learnt}})};
 }
 
-TEST(PortLineageTest, DifferencesAreThoseOfTheStageThatMadeIt) {
+TEST(NamedInputLineageTest, DifferencesAreThoseOfTheStageThatMadeIt) {
   EXPECT_EQ(Compare(Example(R"({"a":1})", R"({"b":1})"), Example(R"({"a":1})", R"({"b":2})")),
             (std::vector<Difference>{{"model", "config.b", "1", "2", false}}));
   EXPECT_EQ(Compare(Example(R"({"a":1})", "{}"), Example(R"({"a":2})", "{}")),
             (std::vector<Difference>{{"text", "config.a", "1", "2", false}}))
       << "once, though both lines begin with it";
   Lineage without = Example("{}", "{}");
-  without[1].ports.clear();
+  without[1].named_inputs.clear();
   EXPECT_EQ(Compare(without, Example("{}", "{}")),
             (std::vector<Difference>{{"used", "port.model", "", "model", false}}));
   Lineage file = Example("{}", "{}");
-  file[1].ports[0] = {"model", DigestOf("file"), {}};
+  file[1].named_inputs[0] = {"model", DigestOf("file"), {}};
   EXPECT_EQ(Compare(Example("{}", "{}"), file),
             (std::vector<Difference>{{"used", "port.model", "model", DigestOf("file").ToHex(), false}}));
 }
 
-TEST(PortLineageTest, JsonComesBack) {
+TEST(NamedInputLineageTest, JsonComesBack) {
   const Lineage lineage = Example(R"({"a":1})", "{}");
   const Result<Lineage> back = LineageFromJson(ToJson(lineage));
   ASSERT_TRUE(back.ok()) << back.status().message();
@@ -167,7 +167,7 @@ TEST(PortLineageTest, JsonComesBack) {
             "lineage[0].ports[0].recipe: missing");
 }
 
-TEST(PortLineageTest, TheNameOfThePortIsInTheRecipe) {
+TEST(NamedInputLineageTest, TheNameOfANamedInputIsInTheRecipe) {
   const LineageStage a = Stage("x", "{}", {{"a", DigestOf("1"), {}}});
   const LineageStage b = Stage("x", "{}", {{"b", DigestOf("1"), {}}});
   EXPECT_NE(RecipeOf(a, std::nullopt), RecipeOf(b, std::nullopt));
