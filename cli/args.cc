@@ -253,9 +253,9 @@ CommandTable TheCommandTable() {
   for (const CLI::App* command : app.get_subcommands({})) {
     if (command->get_group().empty()) continue;  // hidden
     CommandEntry entry{command->get_name(), command->get_description(), {}};
-    for (const bool by_place : {true, false})
+    for (const bool by_location : {true, false})
       for (const CLI::Option* option : command->get_options())
-        if (option->get_positional() == by_place && option != command->get_help_ptr())
+        if (option->get_positional() == by_location && option != command->get_help_ptr())
           entry.words.push_back(WordOf(*option));
     table.commands.push_back(std::move(entry));
   }

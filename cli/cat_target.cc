@@ -9,7 +9,7 @@
 
 #include "base/crc32c.h"
 #include "base/str.h"
-#include "cli/artifact_place.h"
+#include "cli/artifact_location.h"
 #include "dag/manifest.h"
 #include "dag/quarantine.h"
 #include "formats/array_record.h"
@@ -230,11 +230,11 @@ Result<std::vector<CatObject>> ObjectOfFile(const std::string& path) {
   return objects;
 }
 
-std::vector<CatObject> ObjectsOfArtifact(const std::string& place, const std::shared_ptr<Store>& store,
+std::vector<CatObject> ObjectsOfArtifact(const std::string& location, const std::shared_ptr<Store>& store,
                                          const Manifest& manifest) {
   std::vector<CatObject> objects;
   const auto add = [&](const std::string& name, ObjectKind kind) -> CatObject& {
-    return objects.emplace_back(ObjectOf(StrCat(place, "/", name), store, name, kind));
+    return objects.emplace_back(ObjectOf(StrCat(location, "/", name), store, name, kind));
   };
   std::set<std::string_view> sidecars;
   for (const StoredObject& sidecar : manifest.sidecars) sidecars.insert(sidecar.name);
@@ -267,7 +267,7 @@ std::vector<CatObject> ObjectsOfArtifact(const std::string& place, const std::sh
 
 /// Of a directory without a manifest: partitions, spills or quarantine, each directory's by partition. Empty
 /// where anything else lies there.
-Result<std::vector<CatObject>> ObjectsOfPieces(const std::string& place,
+Result<std::vector<CatObject>> ObjectsOfPieces(const std::string& location,
                                                const std::shared_ptr<Store>& store) {
   ASSIGN_OR_RETURN(const std::vector<ObjectInfo> listed, store->List(""));
   std::vector<std::tuple<std::string, PartitionId, std::string>> pieces;  // directory, id, name
@@ -282,7 +282,7 @@ Result<std::vector<CatObject>> ObjectsOfPieces(const std::string& place,
   std::sort(pieces.begin(), pieces.end());
   std::vector<CatObject> objects;
   for (const auto& [directory, id, name] : pieces)
-    objects.push_back(ObjectOf(StrCat(place, "/", name), store, name, *KindBySuffix(LastPart(name))));
+    objects.push_back(ObjectOf(StrCat(location, "/", name), store, name, *KindBySuffix(LastPart(name))));
   return objects;
 }
 
@@ -310,19 +310,19 @@ Result<std::vector<CatObject>> FindCatObjects(const std::string& what) {
         (object.status().code() != Code::kNotFound && object.status().code() != Code::kFailedPrecondition))
       return object;
   }
-  Result<ArtifactPlace> opened = OpenArtifactPlace(what);
+  Result<ArtifactLocation> opened = OpenArtifactLocation(what);
   if (!opened.ok()) {
     const Result<Uri> uri = Uri::Parse(what);
     const bool file =
         opened.status().code() == Code::kInvalidArgument && uri.ok() && uri->scheme == Uri::Scheme::kFile;
     return file ? ObjectOfFile(uri->path) : std::move(opened).status();
   }
-  ArtifactPlace place = std::move(opened).value();
-  Result<Manifest> manifest = ReadManifestOf(place, {});
-  const std::shared_ptr<Store> store = std::move(place.store);
-  if (manifest.ok()) return ObjectsOfArtifact(place.name, store, *manifest);
+  ArtifactLocation location = std::move(opened).value();
+  Result<Manifest> manifest = ReadManifestOf(location, {});
+  const std::shared_ptr<Store> store = std::move(location.store);
+  if (manifest.ok()) return ObjectsOfArtifact(location.name, store, *manifest);
   if (manifest.status().code() != Code::kNotFound) return std::move(manifest).status();
-  ASSIGN_OR_RETURN(std::vector<CatObject> pieces, ObjectsOfPieces(place.name, store));
+  ASSIGN_OR_RETURN(std::vector<CatObject> pieces, ObjectsOfPieces(location.name, store));
   if (pieces.empty()) return std::move(manifest).status();
   return pieces;
 }

@@ -20,7 +20,8 @@ namespace {
 
 /// True for an artifact that lies in the work directory and is what a run is for: no stage reads it.
 bool IsKeptForGood(const Node& node, const PlannedSegment& segment) {
-  return segment.place.starts_with(kWorkPlace) && node.readers.empty() && node.named_input_readers.empty();
+  return segment.location.starts_with(kWorkLocation) && node.readers.empty() &&
+         node.named_input_readers.empty();
 }
 
 /// Directories of pieces that something still reads or goes on from.
@@ -71,13 +72,13 @@ int CleanCommand(const Options& options) {
     return kExitRefused;
   };
   const auto access = options.dry_run ? Workspace::Access::kRead : Workspace::Access::kWrite;
-  Result<std::unique_ptr<Workspace>> place =
+  Result<std::unique_ptr<Workspace>> workspace =
       Workspace::Open(WorkPath(options, loaded->spec), access, display);
-  if (!place.ok()) return refuse(place.status());
+  if (!workspace.ok()) return refuse(workspace.status());
   std::set<std::string> needed;
   bool needs_sources = false;
   if (!options.all) {
-    const Result<Snapshot> snapshot = (*place)->TakeSnapshot(loaded->graph, signals.token());
+    const Result<Snapshot> snapshot = (*workspace)->TakeSnapshot(loaded->graph, signals.token());
     if (!snapshot.ok()) return refuse(snapshot.status());
     const Result<Plan> plan = MakePlan(loaded->graph, *snapshot, {});
     if (!plan.ok()) return refuse(plan.status());
@@ -91,7 +92,7 @@ int CleanCommand(const Options& options) {
     // Copies that cost another fetch, and checkpoints that may be nowhere else yet.
     if (below == "kept" && !options.all) continue;
     const Status done =
-        RemoveBelow((*place)->environment(), std::string(below), needed, options.dry_run, removed);
+        RemoveBelow((*workspace)->environment(), std::string(below), needed, options.dry_run, removed);
     if (!done.ok()) return refuse(done);
   }
   std::uint64_t total = 0;

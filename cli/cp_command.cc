@@ -23,8 +23,8 @@
 #include "cli/status_display.h"
 #include "dag/manifest.h"
 #include "formats/tfds.h"
+#include "remote/gcs_location.h"
 #include "remote/gcs_object.h"
-#include "remote/gcs_place.h"
 #include "remote/gcs_reader.h"
 #include "remote/http_text.h"
 #include "remote/listing.h"
@@ -88,9 +88,9 @@ struct Item {
   std::optional<GcsObject> object;  // of a bucket: what its list said
 };
 
-/// Something at the place to copy from that is not copied.
+/// Something at the location to copy from that is not copied.
 struct LeftOut {
-  std::string place;  // as it is shown
+  std::string location;  // as it is shown
   std::string why;
 };
 
@@ -115,12 +115,12 @@ int TurnOf(std::string_view name) {
   return last == kTfdsInfoFile || last == kTfdsFeaturesFile ? 1 : 0;
 }
 
-bool IsWeb(const Uri& place) {
-  return place.scheme == Uri::Scheme::kHttp || place.scheme == Uri::Scheme::kHttps;
+bool IsWeb(const Uri& location) {
+  return location.scheme == Uri::Scheme::kHttp || location.scheme == Uri::Scheme::kHttps;
 }
 
-bool IsWeb(const std::string& place) {
-  const Result<Uri> uri = Uri::Parse(place);
+bool IsWeb(const std::string& location) {
+  const Result<Uri> uri = Uri::Parse(location);
   return uri.ok() && IsWeb(*uri);
 }
 
@@ -134,10 +134,11 @@ Result<Items> FindItems(StoreOpener& stores, const std::string& from, bool recur
     // The first one tells what `from` is.
     return recursive ? Status() : Status(Code::kCancelled, "enough");
   };
-  const Status listed = ListPlace(stores, from, recursive ? ListDepth::kAll : ListDepth::kLevel, keep, stop);
+  const Status listed =
+      ListLocation(stores, from, recursive ? ListDepth::kAll : ListDepth::kLevel, keep, stop);
   if (!listed.ok() && (recursive || found.empty())) return listed;
   const std::string self = IsWeb(uri) ? ShownUrl(from) : uri.ToString();
-  const bool is_object = !found.empty() && found.front().place == self && !found.front().is_directory;
+  const bool is_object = !found.empty() && found.front().location == self && !found.front().is_directory;
   Items items;
   if (is_object && found.size() == 1) {
     items.wanted.push_back({IsWeb(uri) ? from : self, std::string(uri.LastPart()), found.front().size,
@@ -149,12 +150,12 @@ Result<Items> FindItems(StoreOpener& stores, const std::string& from, bool recur
   const std::size_t above = self.size() + (self.back() == '/' ? 0 : 1);
   for (Listed& one : found) {
     if (!one.no_object.empty()) {
-      items.left_out.push_back({std::move(one.place), std::move(one.no_object)});
-    } else if (one.place.size() > above) {
-      items.wanted.push_back({one.place, one.place.substr(above), one.size, std::move(one.object)});
+      items.left_out.push_back({std::move(one.location), std::move(one.no_object)});
+    } else if (one.location.size() > above) {
+      items.wanted.push_back({one.location, one.location.substr(above), one.size, std::move(one.object)});
     } else {
       items.left_out.push_back(
-          {one.place,
+          {one.location,
            "is an object beside a directory of its name; copy it by itself, and the rest from FROM/"});
     }
   }
@@ -246,8 +247,8 @@ Status Prepare(StoreOpener& stores, Target& target, const std::vector<Item>& ite
   if (items.empty()) return {};
   if (items.size() == 1) {
     // A store at the object: its Sweep need not look at everything that lies beside.
-    const std::string place = target.root.Join(items.front().name).ToString();
-    ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, stores.Open(place));
+    const std::string location = target.root.Join(items.front().name).ToString();
+    ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, stores.Open(location));
     return Allowed(store->Sweep(""));
   }
   RETURN_IF_ERROR(Allowed(target.store->Sweep("")));
@@ -458,7 +459,7 @@ int CpCommand(const Options& options) {
   if (!target.ok()) return Refuse(signals, target.status());
   Incomplete incomplete;
   LeaveOut(*target, *items, incomplete);
-  for (const LeftOut& one : items->left_out) LogError(StrCat(one.place, ": is left out: ", one.why));
+  for (const LeftOut& one : items->left_out) LogError(StrCat(one.location, ": is left out: ", one.why));
   if (const Status ready = Prepare(stores, *target, items->wanted); !ready.ok())
     return Refuse(signals, ready);
 

@@ -90,15 +90,15 @@ class CheckPrinter {
 
 /// A place, and what is done there.
 struct Use {
-  Uri place;
+  Uri location;
   bool writes = false;
   bool is_object = false;
 };
 
-Status AddUse(std::vector<Use>& uses, const std::string& place, bool writes, bool is_object) {
-  ASSIGN_OR_RETURN(Uri uri, Uri::Parse(place));
+Status AddUse(std::vector<Use>& uses, const std::string& location, bool writes, bool is_object) {
+  ASSIGN_OR_RETURN(Uri uri, Uri::Parse(location));
   for (Use& known : uses)
-    if (known.place == uri && known.is_object == is_object) {
+    if (known.location == uri && known.is_object == is_object) {
       known.writes = known.writes || writes;
       return {};
     }
@@ -115,10 +115,10 @@ std::optional<std::uint64_t> DiskNeed(const Options& options, const LoadedPipeli
   StatusDisplay display(false);
   const LogSink former = SetLogSink([](Level, std::string_view) {});
   const auto need = [&]() -> std::optional<std::uint64_t> {
-    const Result<std::unique_ptr<Workspace>> place = Workspace::Open(
+    const Result<std::unique_ptr<Workspace>> workspace = Workspace::Open(
         WorkPath(options, loaded.spec), Workspace::Access::kLook, display, SourceFiles::Network::kOffline);
-    if (!place.ok()) return std::nullopt;
-    const Result<Snapshot> snapshot = (*place)->TakeSnapshot(loaded.graph, stop);
+    if (!workspace.ok()) return std::nullopt;
+    const Result<Snapshot> snapshot = (*workspace)->TakeSnapshot(loaded.graph, stop);
     if (!snapshot.ok()) return std::nullopt;
     const Result<Plan> plan = MakePlan(loaded.graph, *snapshot, {});
     if (!plan.ok()) return std::nullopt;
@@ -153,9 +153,9 @@ void CheckDirectory(const std::string& what, const std::string& path, std::optio
 
 void CheckDictionaries(CheckPrinter& printer) {
   bool any = false;
-  const DictionaryPlaces places = FindDictionaryPlaces();
+  const DictionaryPlaces locations = FindDictionaryPlaces();
   for (const std::string_view name : kDictionaries) {
-    const Result<std::string> found = FindDictionary(name, places);
+    const Result<std::string> found = FindDictionary(name, locations);
     if (found.ok()) printer.Print(CheckLevel::kOk, StrCat("dictionary ", name, ": ", *found));
     any = any || found.ok();
   }
@@ -196,17 +196,17 @@ void CheckStages(const LoadedPipeline& loaded, std::vector<Use>& uses, CheckPrin
 // --------------------------------------------------------------------------------------- places
 
 void CheckHere(const Use& use, CheckPrinter& printer) {
-  if (!use.is_object) return CheckDirectory("directory", use.place.path, std::nullopt, printer);
+  if (!use.is_object) return CheckDirectory("directory", use.location.path, std::nullopt, printer);
   std::error_code error;
-  const std::uint64_t size = fs::file_size(use.place.path, error);
-  if (error) return printer.Print(LocalError(use.place.path, "cannot be read", error.value()), "");
-  if (access(use.place.path.c_str(), R_OK) != 0)
-    return printer.Print(LocalError(use.place.path, "cannot be read", errno), "");
-  printer.Print(CheckLevel::kOk, StrCat(use.place.path, ": ", HumanBytes(size)));
+  const std::uint64_t size = fs::file_size(use.location.path, error);
+  if (error) return printer.Print(LocalError(use.location.path, "cannot be read", error.value()), "");
+  if (access(use.location.path.c_str(), R_OK) != 0)
+    return printer.Print(LocalError(use.location.path, "cannot be read", errno), "");
+  printer.Print(CheckLevel::kOk, StrCat(use.location.path, ": ", HumanBytes(size)));
 }
 
 void CheckWeb(const Use& use, CheckPrinter& printer, const std::stop_token& stop) {
-  const std::string url = use.place.ToString();
+  const std::string url = use.location.ToString();
   if (use.writes)
     return printer.Print(
         CheckLevel::kWrong,
@@ -233,20 +233,21 @@ void CheckBuckets(const std::vector<Use>& uses, CheckPrinter& printer, const std
   if (!checkup.CheckIdentity()) return;
   std::map<std::string, const Use*> buckets;  // the place where it is written to, if there is one
   for (const Use& use : uses) {
-    if (use.place.scheme != Uri::Scheme::kGs) continue;
-    const Use*& chosen = buckets[use.place.authority];
+    if (use.location.scheme != Uri::Scheme::kGs) continue;
+    const Use*& chosen = buckets[use.location.authority];
     if (chosen == nullptr || (use.writes && !chosen->writes)) chosen = &use;
   }
   for (const auto& [bucket, use] : buckets) {
-    Uri place = use->place;
-    if (use->is_object) place.path = place.path.substr(0, place.path.size() - place.LastPart().size());
-    while (!place.path.empty() && place.path.back() == '/') place.path.pop_back();
-    checkup.CheckBucket(place, use->writes ? GcsCheckup::Use::kWrite : GcsCheckup::Use::kRead);
+    Uri location = use->location;
+    if (use->is_object)
+      location.path = location.path.substr(0, location.path.size() - location.LastPart().size());
+    while (!location.path.empty() && location.path.back() == '/') location.path.pop_back();
+    checkup.CheckBucket(location, use->writes ? GcsCheckup::Use::kWrite : GcsCheckup::Use::kRead);
   }
   for (const Use& use : uses)
-    if (use.place.scheme == Uri::Scheme::kGs && use.is_object &&
-        use.place.path.find_first_of("*?") == std::string::npos)
-      checkup.CheckObject(use.place);
+    if (use.location.scheme == Uri::Scheme::kGs && use.is_object &&
+        use.location.path.find_first_of("*?") == std::string::npos)
+      checkup.CheckObject(use.location);
 }
 
 bool IsPipelineFile(std::string_view target) {
@@ -271,11 +272,11 @@ int DoctorCommand(const Options& options) {
       if (!loaded) return kExitRefused;
       continue;
     }
-    const Result<Uri> place = Uri::Parse(target);
+    const Result<Uri> location = Uri::Parse(target);
     std::error_code ignored;
-    const bool here = place.ok() && place->scheme == Uri::Scheme::kFile;
-    const bool is_object =
-        here ? fs::is_regular_file(place->path, ignored) : place.ok() && place->scheme != Uri::Scheme::kGs;
+    const bool here = location.ok() && location->scheme == Uri::Scheme::kFile;
+    const bool is_object = here ? fs::is_regular_file(location->path, ignored)
+                                : location.ok() && location->scheme != Uri::Scheme::kGs;
     if (const Status added = AddUse(uses, target, !is_object, is_object); !added.ok()) {
       LogError(added.message());
       return kExitRefused;
@@ -300,9 +301,9 @@ int DoctorCommand(const Options& options) {
   bool any_bucket = uses.empty() && !loaded;
   for (const Use& use : uses) {
     if (signals.exit_code() != 0) return signals.exit_code();
-    any_bucket = any_bucket || use.place.scheme == Uri::Scheme::kGs;
-    if (use.place.scheme == Uri::Scheme::kFile) CheckHere(use, printer);
-    if (use.place.scheme == Uri::Scheme::kHttp || use.place.scheme == Uri::Scheme::kHttps)
+    any_bucket = any_bucket || use.location.scheme == Uri::Scheme::kGs;
+    if (use.location.scheme == Uri::Scheme::kFile) CheckHere(use, printer);
+    if (use.location.scheme == Uri::Scheme::kHttp || use.location.scheme == Uri::Scheme::kHttps)
       CheckWeb(use, printer, signals.token());
   }
   if (any_bucket) CheckBuckets(uses, printer, signals.token());

@@ -20,7 +20,7 @@ Status KeptRun::Begin(const std::string& command, const LoadedPipeline& loaded, 
   line_.pid = static_cast<std::uint32_t>(getpid());
   line_.id = StrCat(line_.started, "-", line_.pid);
   line_.command = command;
-  RETURN_IF_ERROR(place_.log().AppendRun(line_));
+  RETURN_IF_ERROR(location_.log().AppendRun(line_));
 
   RecordedBegin begin;
   begin.id = line_.id;
@@ -30,7 +30,7 @@ Status KeptRun::Begin(const std::string& command, const LoadedPipeline& loaded, 
   begin.threads = static_cast<std::uint64_t>(options.threads);
   begin.memory_limit = options.memory_bytes;
   DescribeMachine(loaded.graph, begin);
-  const std::string directory = place_.directory().run(line_.id);
+  const std::string directory = location_.directory().run(line_.id);
   stages_ = StagesOf(loaded.graph, plan, snapshot, directory);
   AddRecipes(loaded.graph, plan, SecretsIn(loaded.spec.variables), stages_);
   standing_ = StandingCounts(plan, snapshot);
@@ -42,13 +42,13 @@ Status KeptRun::Begin(const std::string& command, const LoadedPipeline& loaded, 
 void KeptRun::End(const std::string& outcome, const RunOutcome& run, SampleCollector& samples) {
   line_.ended = SystemClock().UnixMillis();
   line_.outcome = outcome;
-  if (const Status ended = place_.log().AppendRun(line_); !ended.ok()) LogWarning(ended.message());
+  if (const Status ended = location_.log().AppendRun(line_); !ended.ok()) LogWarning(ended.message());
   std::vector<std::pair<std::string, std::string>> failures;
   for (const UnitFailure& failure : run.failures)
     failures.emplace_back(failure.unit, std::string(failure.why.message()));
   if (failures.empty() && outcome == "failed") failures.emplace_back("", std::string(run.status.message()));
   if (!recorder_.End(outcome, std::move(failures), Closing(samples))) return;
-  const Result<std::string> page = WriteReport(place_.directory(), place_.log(), line_.id);
+  const Result<std::string> page = WriteReport(location_.directory(), location_.log(), line_.id);
   if (page.ok())
     LogInfo(StrCat("report: ", *page));
   else
@@ -58,8 +58,8 @@ void KeptRun::End(const std::string& outcome, const RunOutcome& run, SampleColle
 std::string KeptRun::Closing(SampleCollector& samples) {
   RunRecord record;
   record.stages = stages_;
-  LocalStore work(place_.directory().path());
-  AddOutcome(place_.log(), work, record);
+  LocalStore work(location_.directory().path());
+  AddOutcome(location_.log(), work, record);
   AddStanding(standing_, record);
   std::string lines;
   for (const auto& [stage, text] : samples.Take()) lines += EncodeEvent(stage, text);

@@ -17,7 +17,7 @@ namespace pipeline {
 class KeptRun {
  public:
   /// Both outlive it; the recorder also receives events from other code.
-  KeptRun(Workspace& place, RunRecorder& recorder) : place_(place), recorder_(recorder) {}
+  KeptRun(Workspace& location, RunRecorder& recorder) : location_(location), recorder_(recorder) {}
 
   /// An error means that the log cannot be written.
   Status Begin(const std::string& command, const LoadedPipeline& loaded, const Plan& plan,
@@ -31,7 +31,7 @@ class KeptRun {
  private:
   std::string Closing(SampleCollector& samples);
 
-  Workspace& place_;
+  Workspace& location_;
   RunRecorder& recorder_;
   RunLine line_;
   std::vector<RecordedStage> stages_;

@@ -31,9 +31,9 @@ std::string CrcText(std::uint32_t crc) {
 }
 
 std::string LineOf(const Listed& listed, bool is_long) {
-  if (!is_long) return StrCat(listed.place, "\n");
+  if (!is_long) return StrCat(listed.location, "\n");
   const std::string size = listed.is_directory ? "-" : std::to_string(listed.size);
-  return StrCat(size, "\t", listed.crc32c ? CrcText(*listed.crc32c) : "-", "\t", listed.place, "\n");
+  return StrCat(size, "\t", listed.crc32c ? CrcText(*listed.crc32c) : "-", "\t", listed.location, "\n");
 }
 
 }  // namespace
@@ -41,8 +41,8 @@ std::string LineOf(const Listed& listed, bool is_long) {
 int LsCommand(const Options& options) {
   SignalWatch signals;
   for (const std::string& target : options.targets)
-    if (const Result<Uri> place = Uri::Parse(target); !place.ok()) {
-      LogError(place.status().message());
+    if (const Result<Uri> location = Uri::Parse(target); !location.ok()) {
+      LogError(location.status().message());
       return kExitRefused;
     }
   StoreOptions opening;
@@ -53,14 +53,14 @@ int LsCommand(const Options& options) {
   for (const std::string& target : options.targets) {
     const auto print = [&](const Listed& listed) {
       if (!listed.no_object.empty()) {
-        LogWarning(StrCat(listed.place, ": is not listed: ", listed.no_object));
+        LogWarning(StrCat(listed.location, ": is not listed: ", listed.no_object));
         return Status();
       }
       out.Write(LineOf(listed, options.is_long));
       return out.open() ? Status() : Status(Code::kCancelled, "nobody reads");
     };
-    const Status listing = ListPlace(stores, target, options.recursive ? ListDepth::kAll : ListDepth::kLevel,
-                                     print, signals.token());
+    const Status listing = ListLocation(
+        stores, target, options.recursive ? ListDepth::kAll : ListDepth::kLevel, print, signals.token());
     if (signals.exit_code() != 0) return signals.exit_code();
     if (!out.open()) break;
     if (listing.ok()) continue;

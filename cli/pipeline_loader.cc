@@ -103,7 +103,7 @@ std::unique_ptr<LoadedPipeline> LoadPipelineText(const std::string& text, const 
 
 std::string WorkPath(const Options& options, const PipelineSpec& spec) {
   const std::string whole = options.work.empty() ? StrCat(".pipe/", spec.name) : options.work;
-  return options.subset.empty() ? whole : StrCat(whole, "/", SubsetPlace(options.subset));
+  return options.subset.empty() ? whole : StrCat(whole, "/", SubsetLocation(options.subset));
 }
 
 std::unique_ptr<RunLog> LoadRunLog(const WorkDir& work) {

@@ -37,9 +37,9 @@ int Refuse(const Status& why) {
 }
 
 /// What workers on other machines and in other directories know it by.
-Result<std::string> Absolute(const std::string& place) {
-  ASSIGN_OR_RETURN(const Uri uri, Uri::Parse(place));
-  return uri.scheme == Uri::Scheme::kFile ? std::filesystem::absolute(uri.path).string() : place;
+Result<std::string> Absolute(const std::string& location) {
+  ASSIGN_OR_RETURN(const Uri uri, Uri::Parse(location));
+  return uri.scheme == Uri::Scheme::kFile ? std::filesystem::absolute(uri.path).string() : location;
 }
 
 /// Copies the log beside the plan, under its digest; returns the object.
@@ -98,11 +98,12 @@ int PlanCommand(const Options& options) {
   if (!store.ok()) return Refuse(store.status());
   StatusDisplay display(options.json_log);
   const std::string work = std::filesystem::absolute(WorkPath(options, loaded->spec)).string();
-  const Result<std::unique_ptr<Workspace>> place = Workspace::Open(work, Workspace::Access::kWrite, display);
-  if (!place.ok()) return Refuse(place.status());
-  if (const Status taken = TakeBackFrom(**place, *where); !taken.ok()) return Refuse(taken);
+  const Result<std::unique_ptr<Workspace>> workspace =
+      Workspace::Open(work, Workspace::Access::kWrite, display);
+  if (!workspace.ok()) return Refuse(workspace.status());
+  if (const Status taken = TakeBackFrom(**workspace, *where); !taken.ok()) return Refuse(taken);
 
-  const Result<Snapshot> snapshot = (*place)->TakeSnapshot(loaded->graph, signals.token());
+  const Result<Snapshot> snapshot = (*workspace)->TakeSnapshot(loaded->graph, signals.token());
   if (!snapshot.ok()) return signals.exit_code() != 0 ? signals.exit_code() : Refuse(snapshot.status());
   const Result<Plan> plan = MakePlan(loaded->graph, *snapshot, options.selection);
   if (!plan.ok()) return Refuse(plan.status());
@@ -117,7 +118,7 @@ int PlanCommand(const Options& options) {
   run.keep_going = kKeepGoing;
   run.memory_bytes = loaded->spec.memory_limit;
   run.share.of = Share::Of::kPlanning;
-  Executor executor(loaded->graph, *plan, *snapshot, (*place)->environment(), run);
+  Executor executor(loaded->graph, *plan, *snapshot, (*workspace)->environment(), run);
   Status ready = executor.Prepare();
   if (ready.ok()) ready = executor.MarkLocations(signals.token());
   if (!ready.ok()) return Refuse(ready);
@@ -133,13 +134,13 @@ int PlanCommand(const Options& options) {
   work_package.subset = options.subset;
   work_package.directory = std::filesystem::current_path().string();
   work_package.work = work;
-  work_package.holder = (*place)->environment().lease.holder;
+  work_package.holder = (*workspace)->environment().lease.holder;
   work_package.group_memory = GroupMemory(run);
-  work_package.files = (*place)->hashed();
+  work_package.files = (*workspace)->hashed();
   work_package.units = outcome.offered;
   // Workers need them as they are; nobody else of this machine does.
   if (HoldsSecrets(work_package)) umask(S_IRWXG | S_IRWXO);
-  const Status written = Write(**store, std::move(work_package), (*place)->directory().log());
+  const Status written = Write(**store, std::move(work_package), (*workspace)->directory().log());
   if (!written.ok()) return Refuse(written);
   std::printf("%zu\n", outcome.offered.size());
   if (outcome.lost_lease || (outcome.failures.empty() && !outcome.status.ok()))

@@ -76,16 +76,16 @@ void PrintCounts(const Manifest& manifest) {
 }
 
 /// Where people find it.
-std::string ShownPlace(const PlannedSegment& segment) {
-  if (!segment.place.starts_with(kWorkPlace)) return segment.place;
-  return StrCat("artifacts/", segment.place.substr(kWorkPlace.size()), " of the work directory");
+std::string ShownLocation(const PlannedSegment& segment) {
+  if (!segment.location.starts_with(kWorkLocation)) return segment.location;
+  return StrCat("artifacts/", segment.location.substr(kWorkLocation.size()), " of the work directory");
 }
 
 void PrintJob(const PlannedSegment& segment, const Manifest& manifest) {
   std::uint64_t bytes = 0;
   for (const StoredObject& object : manifest.sidecars) bytes += object.bytes;
   Print(StrCat("stage '", manifest.stage(), "': ", manifest.sidecars.size(), " objects, ", HumanBytes(bytes),
-               ", in ", ShownPlace(segment)));
+               ", in ", ShownLocation(segment)));
   for (const auto& [fact, value] : manifest.facts.AsObject()) Print(StrCat("    ", fact, ": ", value.Dump()));
 }
 
@@ -105,7 +105,7 @@ void PrintPlan(const Graph& graph, const Plan& plan, const Forecast& forecast, b
     const SegmentForecast& expected = forecast.segments[at];
     std::string line = StrCat("[", StateText(segment), "] ", ChainText(graph, segment, plan));
     for (const std::string& taken : TakenBy(segment, plan)) line += " + " + taken;
-    if (!segment.place.empty()) line += StrCat(" -> ", ShownPlace(segment));
+    if (!segment.location.empty()) line += StrCat(" -> ", ShownLocation(segment));
     if (forecast_too && segment.state == PlannedSegment::State::kWanted) {
       line += expected.read_bytes == 0 && expected.text_bytes == 0
                   ? std::string(": size unknown")
@@ -134,7 +134,7 @@ void PrintUpToDate(const Graph& graph, const Plan& plan) {
     if (segment.state != PlannedSegment::State::kUpToDate) continue;
     const std::string& name = graph.nodes()[static_cast<std::size_t>(segment.node)].spec->name;
     Print(StrCat("stage '", name, "' is up to date",
-                 segment.place.empty() ? "" : StrCat(": ", ShownPlace(segment))));
+                 segment.location.empty() ? "" : StrCat(": ", ShownLocation(segment))));
   }
   Print("nothing to do");
 }
@@ -144,10 +144,10 @@ void PrintResults(const Graph& graph, const Plan& plan, const Environment& envir
     if (segment.state != PlannedSegment::State::kWanted) continue;
     const std::string& name = graph.nodes()[static_cast<std::size_t>(segment.node)].spec->name;
     const Result<std::unique_ptr<Store>> store =
-        segment.publishes ? OpenPlace(environment, segment.place)
+        segment.publishes ? OpenLocation(environment, segment.location)
                           : environment.work_store("artifacts/" + segment.directory);
     if (!store.ok()) continue;
-    const Result<Manifest> manifest = ReadManifest(**store, segment.place);
+    const Result<Manifest> manifest = ReadManifest(**store, segment.location);
     if (!manifest.ok()) continue;
     if (segment.job) {
       PrintJob(segment, *manifest);
@@ -157,14 +157,14 @@ void PrintResults(const Graph& graph, const Plan& plan, const Environment& envir
     for (const ManifestShard& shard : manifest->shards) bytes += shard.object.bytes;
     if (segment.publishes)
       Print(StrCat("stage '", name, "': ", manifest->shards.size(), " shards, ", HumanBytes(bytes), ", in ",
-                   segment.place));
+                   segment.location));
     else
       Print(StrCat("stage '", name, "': ", manifest->partitions.size(), " partitions in the work directory"));
     PrintSplits(manifest->splits);
     PrintCounts(*manifest);
     if (segment.publishes)
-      Print(StrCat("  look at it with `pipe cat ", ForShell(segment.place),
-                   " --limit 5`, check it with `pipe verify ", ForShell(segment.place), "`"));
+      Print(StrCat("  look at it with `pipe cat ", ForShell(segment.location),
+                   " --limit 5`, check it with `pipe verify ", ForShell(segment.location), "`"));
   }
 }
 

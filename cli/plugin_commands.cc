@@ -59,9 +59,9 @@ Result<Json> StagesForPlugin(const std::string& name, const Json& request) {
 
 CommandEntry EntryOf(const PluginCommand& command) {
   CommandEntry entry{command.name, command.help, {}};
-  for (const bool by_place : {true, false})
+  for (const bool by_location : {true, false})
     for (const PluginWord& word : command.words)
-      if (word.flags.empty() == by_place)
+      if (word.flags.empty() == by_location)
         entry.words.push_back({word.flags, word.value, word.choices, word.help, word.required, word.repeats});
   for (const PluginCommand& below : command.commands) entry.commands.push_back(EntryOf(below));
   return entry;

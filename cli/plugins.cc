@@ -27,22 +27,22 @@ std::string ProgramPath() {
 }  // namespace
 
 PluginPlaces PluginPlacesOfProgram() {
-  PluginPlaces places;
+  PluginPlaces locations;
   const char* const variable = std::getenv(kVariable);
   std::string_view rest = variable != nullptr ? variable : "";
   while (!rest.empty()) {
     const std::string_view directory = rest.substr(0, rest.find(':'));
-    if (!directory.empty()) places.directories.emplace_back(directory);
+    if (!directory.empty()) locations.directories.emplace_back(directory);
     rest.remove_prefix(std::min(rest.size(), directory.size() + 1));
   }
   const std::string program = ProgramPath();
   if (const std::size_t slash = program.rfind('/'); slash != std::string::npos) {
     const std::string beside = program.substr(0, slash);
-    places.directories.push_back(StrCat(beside, "/plugins"));
-    places.directories.push_back(StrCat(beside, "/../lib/pipe/plugins"));
+    locations.directories.push_back(StrCat(beside, "/plugins"));
+    locations.directories.push_back(StrCat(beside, "/../lib/pipe/plugins"));
   }
-  places.probe = {program, "__probe-plugin"};
-  return places;
+  locations.probe = {program, "__probe-plugin"};
+  return locations;
 }
 
 Plugins::Plugins()

@@ -253,7 +253,7 @@ class Drawing {
     const std::string state = StateOf(record_, stage);
     const bool stood = state == "up to date" || state == "not selected" || state == "not reached";
     std::string kind = state == "failed" ? "failed" : stood ? "stood" : "ran";
-    if (!stage.place.empty()) kind += " out";
+    if (!stage.location.empty()) kind += " out";
     const std::string x = Num(Left(at)), y = Num(Middle(at) - kHeight / 2.0);
     return StrCat("<a href=\"#stage-", at, "\"><g class=\"stage ", kind, "\" transform=\"translate(", x, " ",
                   y, ")\"><title>", HtmlText(stage.name), ": ", HtmlText(stage.type), ", ", HtmlText(state),

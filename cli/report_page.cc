@@ -101,7 +101,7 @@ std::string Tiles(const RunRecord& record) {
     if (source_records == 0) source_records = counts->counts.records_in, text = counts->counts.bytes_out;
     if (const std::uint64_t left = LeftOf(*counts); left > 0)
       records = left;  // of the last stage that counts
-    if (stage.place.empty()) continue;
+    if (stage.location.empty()) continue;
     published += counts->shard_bytes;
     shards += counts->shards;
   }
@@ -264,13 +264,14 @@ std::string Linked(const std::string& link, const std::string& text) {
 std::string Outputs(const RunRecord& record) {
   std::string rows;
   for (const RecordedStage& stage : record.stages) {
-    if (stage.place.empty()) continue;
+    if (stage.location.empty()) continue;
     const RecordedCounts* counts = CountsOf(record, stage.name);
     const RecordedCounts none;
     const RecordedCounts& sums = counts ? *counts : none;
-    rows += StrCat("<tr><th scope=\"row\"><b>", HtmlText(stage.name), "</b></th><td class=\"text\">",
-                   Linked(stage.link.empty() ? "" : stage.link + "/", stage.place), "</td><td></td><td></td>",
-                   Number(sums.shards), "<td>", HumanBytes(sums.shard_bytes), "</td></tr>\n");
+    rows +=
+        StrCat("<tr><th scope=\"row\"><b>", HtmlText(stage.name), "</b></th><td class=\"text\">",
+               Linked(stage.link.empty() ? "" : stage.link + "/", stage.location), "</td><td></td><td></td>",
+               Number(sums.shards), "<td>", HumanBytes(sums.shard_bytes), "</td></tr>\n");
     std::size_t shown = 0;
     for (const auto& [name, split] : sums.splits)
       if (++shown <= 20)

@@ -91,24 +91,24 @@ int RunCommand(const Options& options) {
                    "kept; a number, such as --subset 5000, reads no more than the beginning of each file"));
   StatusDisplay display(options.json_log);
   const auto access = options.dry_run ? Workspace::Access::kRead : Workspace::Access::kWrite;
-  Result<std::unique_ptr<Workspace>> place = Workspace::Open(
+  Result<std::unique_ptr<Workspace>> workspace = Workspace::Open(
       WorkPath(options, loaded->spec), access, display,
       options.dry_run && !options.ask ? SourceFiles::Network::kOffline : SourceFiles::Network::kMayAsk);
-  if (!place.ok()) return Refuse(place.status());
+  if (!workspace.ok()) return Refuse(workspace.status());
 
   if (access == Workspace::Access::kWrite)
-    if (const Status taken = TakeBackAny(**place); !taken.ok())
+    if (const Status taken = TakeBackAny(**workspace); !taken.ok())
       LogWarning(
           StrCat("what workers did cannot be looked at (", taken.message(), "); it may be done again"));
   Selection selection = options.selection;
   if (options.command == "retry") {
-    selection.failed = FailedStages((*place)->log());
+    selection.failed = FailedStages((*workspace)->log());
     if (selection.failed.empty()) {
       LogInfo("nothing failed in the last run; `pipe run` goes on where it was");
       return kExitDone;
     }
   }
-  const Result<Snapshot> snapshot = (*place)->TakeSnapshot(loaded->graph, signals.token());
+  const Result<Snapshot> snapshot = (*workspace)->TakeSnapshot(loaded->graph, signals.token());
   if (!snapshot.ok()) return signals.exit_code() != 0 ? signals.exit_code() : Refuse(snapshot.status());
   const Result<Plan> plan = MakePlan(loaded->graph, *snapshot, selection);
   if (!plan.ok()) return Refuse(plan.status());
@@ -129,7 +129,7 @@ int RunCommand(const Options& options) {
                       HumanBytes(forecast.peak_disk_bytes), " that this run takes at its peak")));
   RunRecorder recorder(display);
   SampleCollector samples;
-  Environment environment = (*place)->environment();
+  Environment environment = (*workspace)->environment();
   environment.progress = &recorder;
   environment.watch = &samples;
   Executor executor(loaded->graph, *plan, *snapshot, environment, run);
@@ -148,10 +148,10 @@ int RunCommand(const Options& options) {
   if (!ready.ok()) return Refuse(ready);
   const Status marked = executor.MarkLocations(signals.token());
   if (!marked.ok()) return signals.exit_code() != 0 ? signals.exit_code() : Refuse(marked);
-  KeptRun kept(**place, recorder);
+  KeptRun kept(**workspace, recorder);
   const Status begun = kept.Begin(CommandLineOf(options), *loaded, *plan, *snapshot, run);
   if (!begun.ok()) return Refuse(begun);
-  EventFile events(StrCat((*place)->directory().run(kept.id()), "/", kPluginEventsName), SystemClock());
+  EventFile events(StrCat((*workspace)->directory().run(kept.id()), "/", kPluginEventsName), SystemClock());
   loaded->plugins.StoreWith(environment.open_store);
   loaded->plugins.TellTo(events, display);
   display.Expect(StageLine(loaded->spec.stages, loaded->graph, *plan));

@@ -38,8 +38,8 @@ std::string_view StateText(const PlannedSegment& segment) {
 }
 
 /// From `directory` to the artifact at `place`; empty where that is no path.
-std::string LinkTo(const std::string& place, const std::string& directory) {
-  const Result<Uri> uri = Uri::Parse(place);
+std::string LinkTo(const std::string& location, const std::string& directory) {
+  const Result<Uri> uri = Uri::Parse(location);
   if (!uri.ok() || uri->scheme != Uri::Scheme::kFile) return {};
   std::error_code error;
   const std::filesystem::path from = std::filesystem::absolute(directory, error);
@@ -69,12 +69,13 @@ std::vector<std::string> InputsOf(const Graph& graph, const Node& node) {
 
 /// Where the stage of `node`, which publishes, leaves its artifact; empty where no segment of `plan` is of
 /// it.
-std::string PlaceIn(const Plan& plan, const Graph& graph, const Node& node) {
-  std::string place = PlaceOfStage(*node.spec);
+std::string LocationIn(const Plan& plan, const Graph& graph, const Node& node) {
+  std::string location = LocationOfStage(*node.spec);
   for (const PlannedSegment& segment : plan.segments)
-    if (place.empty() && segment.publishes && &graph.nodes()[static_cast<std::size_t>(segment.node)] == &node)
-      place = segment.place;
-  return place;
+    if (location.empty() && segment.publishes &&
+        &graph.nodes()[static_cast<std::size_t>(segment.node)] == &node)
+      location = segment.location;
+  return location;
 }
 
 /// The nodes that a segment runs, or that its artifact was made by.
@@ -151,8 +152,8 @@ class SegmentSums {
     if (!unit || last_ == nullptr) return;
     if (line.state == UnitState::kEnd) AddCounts(line);
     if (line.state != UnitState::kDone) return;
-    if (std::holds_alternative<PartitionId>(unit->part) && line.place == last_->pieces) AddPartition(line);
-    if (std::holds_alternative<ShardId>(unit->part) && WithoutSecret(line.place) == last_->place)
+    if (std::holds_alternative<PartitionId>(unit->part) && line.location == last_->pieces) AddPartition(line);
+    if (std::holds_alternative<ShardId>(unit->part) && WithoutSecret(line.location) == last_->location)
       AddShard(line);
   }
 
@@ -195,9 +196,9 @@ std::vector<RecordedStage> StagesOf(const Graph& graph, const Plan& plan, const 
     stage.type = std::string(node.spec->type->name);
     stage.inputs = InputsOf(graph, node);
     if (node.spec->type->publishes) {
-      const std::string place = PlaceIn(plan, graph, node);
-      stage.place = WithoutSecret(place);
-      stage.link = LinkTo(place, directory);
+      const std::string location = LocationIn(plan, graph, node);
+      stage.location = WithoutSecret(location);
+      stage.link = LinkTo(location, directory);
       stage.longest_line = LongestLineOf(stage.type, node.spec->config, node.in);
     }
     if (const auto files = snapshot.files.find(stage.name); files != snapshot.files.end()) {

@@ -101,7 +101,7 @@ void TakeStage(const Json& json, RunRecord& record) {
   stage.segment = TextOf(json, "segment");
   stage.pieces = TextOf(json, "pieces");
   stage.quarantine = TextOf(json, "quarantine");
-  stage.place = TextOf(json, "place");
+  stage.location = TextOf(json, "place");
   stage.link = TextOf(json, "link");
   stage.files = CountOf(json, "files");
   stage.file_bytes = CountOf(json, "file_bytes");
@@ -269,7 +269,7 @@ std::string EncodeEvent(const RecordedStage& stage) {
   Event event("stage");
   event.Set("name", stage.name).Set("type", stage.type).Set("state", stage.state);
   event.Set("segment", stage.segment).Set("pieces", stage.pieces).Set("quarantine", stage.quarantine);
-  event.Set("place", stage.place).Set("link", stage.link);
+  event.Set("place", stage.location).Set("link", stage.link);
   event.Set("files", stage.files).Set("file_bytes", stage.file_bytes).Set("vanished", stage.vanished);
   event.Set("longest_line", stage.longest_line);
   for (const std::string& input : stage.inputs) event.json()["inputs"].Append(input);

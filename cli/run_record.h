@@ -25,7 +25,7 @@ struct RecordedStage {
   std::string segment;     // last stage of its segment, which keeps its records; empty: not in this plan
   std::string pieces;      // directory of the partition outputs below artifacts/
   std::string quarantine;  // directory below the work directory
-  std::string place;       // location of its artifact
+  std::string location;    // location of its artifact
   std::string link;        // a relative path from the record to that location; empty: it is not a directory
   std::uint64_t files = 0;
   std::uint64_t file_bytes = 0;

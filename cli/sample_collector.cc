@@ -93,10 +93,10 @@ void Keep(std::vector<SamplePair>& pairs, SamplePair pair) {
     if (same->hash <= pair.hash) return;
     pairs.erase(same);
   }
-  const auto place =
+  const auto location =
       std::lower_bound(pairs.begin(), pairs.end(), pair,
                        [](const SamplePair& a, const SamplePair& b) { return a.hash < b.hash; });
-  pairs.insert(place, std::move(pair));
+  pairs.insert(location, std::move(pair));
   if (pairs.size() > kPairs) pairs.pop_back();
 }
 

@@ -95,9 +95,12 @@ class EncodedRemote final : public RangedFile {
 /// A body that is one of the transfers from its server, and keeps to a rate.
 class PoliteBody final : public ByteReader {
  public:
-  PoliteBody(std::unique_ptr<ByteReader> body, std::unique_ptr<ServerGate::Place> place,
+  PoliteBody(std::unique_ptr<ByteReader> body, std::unique_ptr<ServerGate::Place> location,
              std::shared_ptr<RateLimit> rate, std::stop_token stop)
-      : place_(std::move(place)), body_(std::move(body)), rate_(std::move(rate)), stop_(std::move(stop)) {}
+      : location_(std::move(location)),
+        body_(std::move(body)),
+        rate_(std::move(rate)),
+        stop_(std::move(stop)) {}
   Result<std::size_t> Read(std::span<char> out) override {
     if (!rate_) return body_->Read(out);
     RETURN_IF_ERROR(rate_->Wait(stop_));
@@ -108,7 +111,7 @@ class PoliteBody final : public ByteReader {
 
  private:
   static constexpr std::size_t kPoliteBytes = std::size_t{16} << 10;
-  const std::unique_ptr<ServerGate::Place> place_;
+  const std::unique_ptr<ServerGate::Place> location_;
   const std::unique_ptr<ByteReader> body_;
   const std::shared_ptr<RateLimit> rate_;  // null: any
   const std::stop_token stop_;
@@ -337,10 +340,10 @@ std::unique_ptr<EncodedFile> SourceFiles::Decoded(const LocalInput& input, std::
   const RemoteAsk ask = AskOf(input, Patience::kRun);
   means.open = [this, input, ask, wanted](const std::string& url,
                                           std::stop_token stop) -> Result<EncodedTransfer> {
-    ASSIGN_OR_RETURN(std::unique_ptr<ServerGate::Place> place,
+    ASSIGN_OR_RETURN(std::unique_ptr<ServerGate::Place> location,
                      gate_->Enter(ServerOf(url), ConnectionsOf(input, url), stop));
     ASSIGN_OR_RETURN(EncodedTransfer transfer, OpenEncoded(url, ask, wanted ? &*wanted : nullptr, stop));
-    transfer.sent = std::make_unique<PoliteBody>(std::move(transfer.sent), std::move(place), RateOf(input),
+    transfer.sent = std::make_unique<PoliteBody>(std::move(transfer.sent), std::move(location), RateOf(input),
                                                  std::move(stop));
     return transfer;
   };

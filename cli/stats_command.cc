@@ -8,7 +8,7 @@
 
 #include "base/log.h"
 #include "base/str.h"
-#include "cli/artifact_place.h"
+#include "cli/artifact_location.h"
 #include "cli/cat_target.h"
 #include "cli/exit_code.h"
 #include "cli/output.h"
@@ -21,8 +21,8 @@ namespace pipeline {
 namespace {
 
 /// Those of an artifact as its manifest has them: shards tell records alone.
-void AddDocumentsOf(const std::string& place, ExportStats& stats) {
-  const Result<ArtifactPlace> opened = OpenArtifactPlace(place);
+void AddDocumentsOf(const std::string& location, ExportStats& stats) {
+  const Result<ArtifactLocation> opened = OpenArtifactLocation(location);
   if (!opened.ok()) return;
   const Result<Manifest> manifest = ReadManifestOf(*opened, {});
   if (!manifest.ok()) return;

@@ -35,7 +35,7 @@ struct StageStatus {
   std::uint64_t records = 0;  // in partitions
   bool job_done = false;
   std::map<std::string, std::string> failures;  // unit -> reason
-  std::string place;
+  std::string location;
   std::string state;        // in the last run, by its record; empty where there is none
   std::string passes_with;  // the stage at whose end its records are kept, where that is another one
   bool logged = false;
@@ -54,10 +54,10 @@ void Take(const UnitLine& line, const UnitId& unit, StageStatus& status) {
     status.records += line.records;
   } else if (std::holds_alternative<ShardId>(unit.part)) {
     ++status.shards;
-    status.place = line.place;
+    status.location = line.location;
   } else if (std::holds_alternative<JobId>(unit.part)) {
     status.job_done = true;
-    status.place = line.place;
+    status.location = line.location;
   }
 }
 
@@ -99,7 +99,7 @@ Json ToJson(const StageStatus& status) {
   if (!status.state.empty()) json["state"] = status.state;
   if (!status.passes_with.empty()) json["passes_with"] = status.passes_with;
   if (status.job_done) json["done"] = true;
-  if (!status.place.empty()) json["place"] = status.place;
+  if (!status.location.empty()) json["place"] = status.location;
   for (const auto& [unit, reason] : status.failures) json["failures"][unit] = reason;
   return json;
 }
@@ -113,12 +113,12 @@ std::string ToText(const StageStatus& status) {
   const auto add = [&text](std::string_view more) { text += StrCat(text.empty() ? "" : ", ", more); };
   if (status.job_done && status.failures.empty()) {
     if (text != "done") add("done");
-    text += StrCat(", in ", status.place);
+    text += StrCat(", in ", status.location);
   } else if (status.partitions > 0 || status.inputs > 0 || status.shards > 0) {
     add(status.inputs > 0 ? StrCat(status.partitions, " of ", Counted(status.partitions_of, "partition"))
                           : Counted(status.partitions, "partition"));
     add(Counted(status.records, "record"));
-    if (status.shards > 0) text += StrCat(", ", Counted(status.shards, "shard"), " in ", status.place);
+    if (status.shards > 0) text += StrCat(", ", Counted(status.shards, "shard"), " in ", status.location);
   } else if (!status.passes_with.empty()) {
     add(StrCat("in one pass with '", status.passes_with, "'"));
   }

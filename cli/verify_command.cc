@@ -12,11 +12,11 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "base/terminal_text.h"
-#include "cli/artifact_place.h"
+#include "cli/artifact_location.h"
 #include "cli/exit_code.h"
 #include "cli/export/length_loss.h"
 #include "cli/signals.h"
-#include "dag/place/own_objects.h"
+#include "dag/location/own_objects.h"
 #include "verify/export_check.h"
 #include "verify/verified.h"
 #include "verify/verify_artifact.h"
@@ -31,10 +31,11 @@ std::string Count(std::uint64_t number, std::string_view noun) {
   return StrCat(number, " ", noun, number == 1 ? "" : "s");
 }
 
-void PrintFindings(const std::string& place, const Findings& findings) {
-  for (const std::string& line : findings.lines()) Print(StrCat(place, "/", findings.object(), ": ", line));
+void PrintFindings(const std::string& location, const Findings& findings) {
+  for (const std::string& line : findings.lines())
+    Print(StrCat(location, "/", findings.object(), ": ", line));
   if (findings.count() > findings.lines().size())
-    Print(StrCat(place, "/", findings.object(), ": and ",
+    Print(StrCat(location, "/", findings.object(), ": and ",
                  Count(findings.count() - findings.lines().size(), "more finding")));
 }
 
@@ -51,40 +52,40 @@ std::string Summary(const VerifyReport& report) {
 }
 
 /// True when nothing is wrong. Prints in either case.
-bool PrintReport(const std::string& place, const VerifyReport& report) {
+bool PrintReport(const std::string& location, const VerifyReport& report) {
   if (!report.beside.empty())
-    Print(StrCat(place, ": beside the artifact: ", FirstOf(report.beside), ": no run wrote ",
+    Print(StrCat(location, ": beside the artifact: ", FirstOf(report.beside), ": no run wrote ",
                  report.beside.size() == 1 ? "it, and it was" : "them, and they were", " not read"));
   if (!report.sealed)
-    Print(StrCat(place, ": ", kManifestName,
+    Print(StrCat(location, ": ", kManifestName,
                  " is unsealed: an earlier version wrote it, and what it says of totals, "
                  "counts and facts is held against nothing"));
   std::uint64_t count = 0;
   for (const auto* const all : {&report.findings, &report.strays})
     for (const Findings& findings : *all) {
-      PrintFindings(place, findings);
+      PrintFindings(location, findings);
       count += findings.count();
     }
-  if (const std::string loss = LengthLossLine(report); !loss.empty()) Print(StrCat(place, ": ", loss));
+  if (const std::string loss = LengthLossLine(report); !loss.empty()) Print(StrCat(location, ": ", loss));
   if (count == 0)
-    Print(StrCat(place, ": good: ", Summary(report)));
+    Print(StrCat(location, ": good: ", Summary(report)));
   else
-    Print(StrCat(place, ": ", Count(count, "finding"), " in ",
+    Print(StrCat(location, ": ", Count(count, "finding"), " in ",
                  Count(report.findings.size() + report.strays.size(), "object"), ": ", Summary(report)));
   return count == 0;
 }
 
 /// Reads all of it, and writes down what is good for those that read it next.
-Result<VerifyReport> VerifyPlace(const ArtifactPlace& place, int threads, const LengthFilter& filter,
-                                 std::stop_token stop) {
-  ASSIGN_OR_RETURN(const Manifest manifest, ReadManifestOf(place, stop));
+Result<VerifyReport> VerifyLocation(const ArtifactLocation& location, int threads, const LengthFilter& filter,
+                                    std::stop_token stop) {
+  ASSIGN_OR_RETURN(const Manifest manifest, ReadManifestOf(location, stop));
   VerifiedObjects verified;
   VerifyRules rules;
   rules.threads = threads, rules.verified = &verified, rules.filter = &filter;
-  Result<VerifyReport> report = VerifyArtifact(*place.store, manifest, rules, stop);
+  Result<VerifyReport> report = VerifyArtifact(*location.store, manifest, rules, stop);
   if (!report.ok()) return report;  // what is known already stays
-  if (const Status written = WriteVerified(*place.store, manifest, verified, stop); !written.ok())
-    LogInfo(StrCat(place.name,
+  if (const Status written = WriteVerified(*location.store, manifest, verified, stop); !written.ok())
+    LogInfo(StrCat(location.name,
                    ": what was verified cannot be written down, and is read again before a training: ",
                    written.message()));
   return report;
@@ -92,10 +93,10 @@ Result<VerifyReport> VerifyPlace(const ArtifactPlace& place, int threads, const 
 
 /// Why the loss of the trainer that somebody asks about cannot be counted; empty where it can, or where the
 /// place says by itself what is wrong with it.
-std::string WhyNotCounted(const ArtifactPlace& place, const Options& options, const LengthFilter& filter,
-                          const std::stop_token& stop) {
-  const Result<Manifest> manifest = ReadManifestOf(place, stop);
-  if (!manifest.ok() || MakeExportCheck({*place.store, *manifest, stop, &filter})->CountsAbove() > 0)
+std::string WhyNotCounted(const ArtifactLocation& location, const Options& options,
+                          const LengthFilter& filter, const std::stop_token& stop) {
+  const Result<Manifest> manifest = ReadManifestOf(location, stop);
+  if (!manifest.ok() || MakeExportCheck({*location.store, *manifest, stop, &filter})->CountsAbove() > 0)
     return {};
   if (options.max_tokens == 0)
     return "--tokenizer counts nothing where a data set has no greatest length; name the trainer's, e.g. "
@@ -110,14 +111,14 @@ std::string WhyNotCounted(const ArtifactPlace& place, const Options& options, co
 
 int VerifyCommand(const Options& options) {
   SignalWatch signals;
-  std::vector<ArtifactPlace> places;
+  std::vector<ArtifactLocation> locations;
   for (const std::string& target : options.targets) {
-    Result<ArtifactPlace> place = OpenArtifactPlace(target);
-    if (!place.ok()) {
-      LogError(place.status().message());
+    Result<ArtifactLocation> location = OpenArtifactLocation(target);
+    if (!location.ok()) {
+      LogError(location.status().message());
       return kExitRefused;
     }
-    places.push_back(std::move(place).value());
+    locations.push_back(std::move(location).value());
   }
   const Result<LengthFilter> filter =
       ReadLengthFilter(options.tokenizer, options.max_tokens, signals.token());
@@ -126,18 +127,18 @@ int VerifyCommand(const Options& options) {
     return kExitRefused;
   }
   if (options.max_tokens > 0 || !options.tokenizer.empty())
-    for (const ArtifactPlace& place : places)
-      if (const std::string why = WhyNotCounted(place, options, *filter, signals.token()); !why.empty()) {
-        LogError(StrCat(place.name, ": ", why));
+    for (const ArtifactLocation& location : locations)
+      if (const std::string why = WhyNotCounted(location, options, *filter, signals.token()); !why.empty()) {
+        LogError(StrCat(location.name, ": ", why));
         return kExitRefused;
       }
   const int threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   int exit_code = kExitDone;
-  for (const ArtifactPlace& place : places) {
-    const Result<VerifyReport> report = VerifyPlace(place, threads, *filter, signals.token());
+  for (const ArtifactLocation& location : locations) {
+    const Result<VerifyReport> report = VerifyLocation(location, threads, *filter, signals.token());
     if (signals.exit_code() != 0) return signals.exit_code();
     if (!report.ok()) LogError(report.status().message());
-    if (!report.ok() || !PrintReport(place.name, *report)) exit_code = kExitFailed;
+    if (!report.ok() || !PrintReport(location.name, *report)) exit_code = kExitFailed;
   }
   return exit_code;
 }

@@ -25,28 +25,28 @@ constexpr std::uint64_t kMaxNote = 64 << 10;
 constexpr int kLooks = 4;
 constexpr std::chrono::seconds kBetweenLooks(1);
 
-Status TakeBackOf(Workspace& place, const std::string& work_package) {
+Status TakeBackOf(Workspace& workspace, const std::string& work_package) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenStore(work_package));
   std::vector<std::string> unreadable;
-  const Result<std::size_t> taken = TakeBack(*store, place.log(), unreadable);
+  const Result<std::size_t> taken = TakeBack(*store, workspace.log(), unreadable);
   for (const std::string& object : unreadable)
     LogWarning(StrCat(work_package, "/", object, ": cannot be read; its unit will run again"));
   return taken.status();
 }
 
 /// The objects of the places that records name, with their sizes; each place is listed once.
-class Places {
+class Locations {
  public:
-  explicit Places(const Environment& environment) : environment_(environment) {}
+  explicit Locations(const Environment& environment) : environment_(environment) {}
 
   Result<bool> Hold(const UnitLine& line, const StoredObject& object) {
     const std::optional<UnitId> unit = ParseUnitId(line.unit);
     const bool in_work = unit && std::holds_alternative<PartitionId>(unit->part);
-    const auto [known, is_new] = listed_.try_emplace({in_work, line.place});
+    const auto [known, is_new] = listed_.try_emplace({in_work, line.location});
     if (is_new) {
       ASSIGN_OR_RETURN(const std::unique_ptr<Store> store,
-                       in_work ? environment_.work_store(StrCat("artifacts/", line.place))
-                               : OpenPlace(environment_, line.place));
+                       in_work ? environment_.work_store(StrCat("artifacts/", line.location))
+                               : OpenLocation(environment_, line.location));
       ASSIGN_OR_RETURN(const std::vector<ObjectInfo> objects, store->List(""));
       for (const ObjectInfo& there : objects) known->second.emplace(there.name, there.size);
     }
@@ -60,21 +60,22 @@ class Places {
 };
 
 /// OK where everything that the records say was done lies here.
-Status CheckPieces(const Workspace& place, Store& store, const std::string& work_package) {
+Status CheckPieces(const Workspace& workspace, Store& store, const std::string& work_package) {
   std::vector<std::string> unreadable;
   ASSIGN_OR_RETURN(const std::vector<UnitRecord> records, WorkResults(store, "", unreadable));
   std::set<std::string> damaged;  // in front of what is done, and known not to be good
-  Places places(place.environment());
+  Locations locations(workspace.environment());
   for (const UnitRecord& record : records) {
     if (record.line.state == UnitState::kVoid) damaged.insert(record.line.unit);
     if (record.line.state != UnitState::kDone || damaged.contains(record.line.unit)) continue;
     for (const StoredObject& object : record.line.objects) {
-      ASSIGN_OR_RETURN(const bool is_here, places.Hold(record.line, object));
+      ASSIGN_OR_RETURN(const bool is_here, locations.Hold(record.line, object));
       if (is_here) continue;
       return Status(
           Code::kFailedPrecondition,
           StrCat(record.line.unit, ": a worker did it, and what it made is not here: ", object.name, " in ",
-                 record.line.place, "; workers need the same work directory (", place.directory().path(),
+                 record.line.location, "; workers need the same work directory (",
+                 workspace.directory().path(),
                  ") and the same places as `pipe plan`, as a network file system gives them. Bring it here, "
                  "or remove ",
                  work_package, "/done to have it done again"));
@@ -85,26 +86,26 @@ Status CheckPieces(const Workspace& place, Store& store, const std::string& work
 
 }  // namespace
 
-Status TakeBackFrom(Workspace& place, const std::string& work_package) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<Store> work, place.environment().work_store(""));
+Status TakeBackFrom(Workspace& workspace, const std::string& work_package) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<Store> work, workspace.environment().work_store(""));
   RETURN_IF_ERROR(WriteObject(*work, kNoteName, work_package, Condition::ReplaceAny()).status());
   ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenStore(work_package));
-  Status here = CheckPieces(place, *store, work_package);
+  Status here = CheckPieces(workspace, *store, work_package);
   // Another machine's directory may be seen as it was some seconds ago.
   for (int look = 1; look < kLooks && here.code() == Code::kFailedPrecondition; ++look) {
     std::this_thread::sleep_for(kBetweenLooks);
-    here = CheckPieces(place, *store, work_package);
+    here = CheckPieces(workspace, *store, work_package);
   }
   RETURN_IF_ERROR(here);
-  return TakeBackOf(place, work_package);
+  return TakeBackOf(workspace, work_package);
 }
 
-Status TakeBackAny(Workspace& place) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<Store> work, place.environment().work_store(""));
+Status TakeBackAny(Workspace& workspace) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<Store> work, workspace.environment().work_store(""));
   const Result<std::string> work_package = ReadObject(*work, kNoteName, kMaxNote);
   if (!work_package.ok())
     return work_package.status().code() == Code::kNotFound ? Status() : work_package.status();
-  return TakeBackOf(place, *work_package);
+  return TakeBackOf(workspace, *work_package);
 }
 
 }  // namespace pipeline

@@ -165,14 +165,14 @@ class OneUnit final {
     StatusDisplay display(options_.json_log);
     if (const Status copied = PrepareLog(*store_, work_package, scratch); !copied.ok())
       return Fail(options_, copied, copied.code() == Code::kNotFound ? kExitTryAgain : ExitOf(copied));
-    Result<std::unique_ptr<Workspace>> place = Workspace::Join(work_package, scratch, display);
-    if (!place.ok()) return Fail(options_, place.status());
-    RunLog& log = (*place)->log();
+    Result<std::unique_ptr<Workspace>> workspace = Workspace::Join(work_package, scratch, display);
+    if (!workspace.ok()) return Fail(options_, workspace.status());
+    RunLog& log = (*workspace)->log();
     if (const Status added = AddRecords(*store_, stage_, log); !added.ok()) return Fail(options_, added);
     std::atomic<bool> damaged = false;
     log.SetListener([&](const UnitLine& line) { return Tell(log, line, damaged); });
 
-    const Result<Snapshot> snapshot = (*place)->TakeSnapshot(loaded->graph, signals_.token());
+    const Result<Snapshot> snapshot = (*workspace)->TakeSnapshot(loaded->graph, signals_.token());
     if (!snapshot.ok()) return Fail(options_, snapshot.status());
     Selection selection;
     selection.from_log = true;  // whoever planned has said so where it had to be said
@@ -184,8 +184,8 @@ class OneUnit final {
       return Fail(options_, fits);
 
     const RunOptions run = RunOptionsFor(work_package, loaded->spec);
-    loaded->plugins.StoreWith((*place)->environment().open_store);
-    Executor executor(loaded->graph, *plan, *snapshot, (*place)->environment(), run);
+    loaded->plugins.StoreWith((*workspace)->environment().open_store);
+    Executor executor(loaded->graph, *plan, *snapshot, (*workspace)->environment(), run);
     if (const Status prepared = executor.Prepare(); !prepared.ok()) return Fail(options_, prepared);
     display.Start();
     const RunOutcome outcome = executor.Run(signals_.token());

@@ -14,7 +14,7 @@
 #include "base/mutex.h"
 #include "base/random_name.h"
 #include "base/str.h"
-#include "dag/place/host.h"
+#include "dag/location/host.h"
 #include "remote/open_store.h"
 #include "stages/partition_file.h"
 #include "storage/disk.h"
@@ -58,7 +58,7 @@ Status CheckShared(const WorkPackage& work_package) {
           "; a worker needs the directory itself, under the same path, as a network file system gives it"));
 }
 
-/// How this process holds the places where it publishes.
+/// How this process holds the locations where it publishes.
 Result<LeaseTerms> LeaseTermsOf(Store& work) {
   LeaseTerms terms;
   ASSIGN_OR_RETURN(terms.holder, HolderOf(work));
@@ -80,38 +80,38 @@ Result<LeaseTerms> LeaseTermsOf(Store& work) {
 
 Result<std::unique_ptr<Workspace>> Workspace::Open(const std::string& path, Access access, Progress& progress,
                                                    SourceFiles::Network network) {
-  std::unique_ptr<Workspace> place(new Workspace(path));
-  const WorkDir& directory = place->directory_;
+  std::unique_ptr<Workspace> workspace(new Workspace(path));
+  const WorkDir& directory = workspace->directory_;
   if (access == Access::kWrite) {
     RETURN_IF_ERROR(directory.Create());
-    ASSIGN_OR_RETURN(place->lock_, WorkLock::Take(path, SystemClock()));
-    ASSIGN_OR_RETURN(place->log_, RunLog::Open(directory.log()));
-    RETURN_IF_ERROR(place->log_->CompactIfWorthwhile());
+    ASSIGN_OR_RETURN(workspace->lock_, WorkLock::Take(path, SystemClock()));
+    ASSIGN_OR_RETURN(workspace->log_, RunLog::Open(directory.log()));
+    RETURN_IF_ERROR(workspace->log_->CompactIfWorthwhile());
   } else {
-    ASSIGN_OR_RETURN(place->log_, RunLog::OpenReadOnly(directory.log()));
+    ASSIGN_OR_RETURN(workspace->log_, RunLog::OpenReadOnly(directory.log()));
   }
   std::error_code ignored;
   if (access == Access::kLook && !std::filesystem::exists(path, ignored))
-    place->root_ = std::make_unique<MemoryStore>();
+    workspace->root_ = std::make_unique<MemoryStore>();
   else
-    place->root_ = std::make_unique<LocalStore>(path);
+    workspace->root_ = std::make_unique<LocalStore>(path);
   if (access == Access::kWrite) {
-    ASSIGN_OR_RETURN(place->environment_.lease, LeaseTermsOf(*place->root_));
+    ASSIGN_OR_RETURN(workspace->environment_.lease, LeaseTermsOf(*workspace->root_));
   }
-  place->Furnish(directory, network, progress);
-  return place;
+  workspace->Furnish(directory, network, progress);
+  return workspace;
 }
 
 Result<std::unique_ptr<Workspace>> Workspace::Join(const WorkPackage& work_package,
                                                    const std::string& scratch, Progress& progress) {
   if (!work_package.holder.empty()) RETURN_IF_ERROR(CheckShared(work_package));
-  std::unique_ptr<Workspace> place(new Workspace(work_package.work));
-  ASSIGN_OR_RETURN(place->log_, RunLog::Open(StrCat(scratch, "/run.log")));
-  for (const WorkPackage::File& file : work_package.files) place->known_.emplace(file.path, file);
-  place->root_ = std::make_unique<LocalStore>(scratch);
-  place->Furnish(WorkDir(scratch), SourceFiles::Network::kMayAsk, progress);
-  place->environment_.scratch = scratch;
-  return place;
+  std::unique_ptr<Workspace> workspace(new Workspace(work_package.work));
+  ASSIGN_OR_RETURN(workspace->log_, RunLog::Open(StrCat(scratch, "/run.log")));
+  for (const WorkPackage::File& file : work_package.files) workspace->known_.emplace(file.path, file);
+  workspace->root_ = std::make_unique<LocalStore>(scratch);
+  workspace->Furnish(WorkDir(scratch), SourceFiles::Network::kMayAsk, progress);
+  workspace->environment_.scratch = scratch;
+  return workspace;
 }
 
 void Workspace::Furnish(const WorkDir& own, SourceFiles::Network network, Progress& progress) {
@@ -140,8 +140,8 @@ void Workspace::Furnish(const WorkDir& own, SourceFiles::Network network, Progre
     return sources_->IsUnchanged(file, before, std::move(stop));
   };
   environment_.free_bytes = [path] { return FreeBytes(path); };
-  environment_.place_free_bytes = [](const std::string& place) -> Result<std::optional<std::uint64_t>> {
-    ASSIGN_OR_RETURN(const Uri uri, Uri::Parse(place));
+  environment_.location_free_bytes = [](const std::string& location) -> Result<std::optional<std::uint64_t>> {
+    ASSIGN_OR_RETURN(const Uri uri, Uri::Parse(location));
     if (uri.scheme != Uri::Scheme::kFile) return std::optional<std::uint64_t>();
     ASSIGN_OR_RETURN(const std::uint64_t free, FreeBytes(uri.path));
     return std::optional(free);

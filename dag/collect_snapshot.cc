@@ -9,8 +9,8 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "dag/lineages.h"
-#include "dag/place/marker.h"
-#include "dag/place/own_objects.h"
+#include "dag/location/marker.h"
+#include "dag/location/own_objects.h"
 #include "dag/unit_id.h"
 #include "dag/vanished_source.h"
 #include "spec/wanted_files.h"
@@ -100,7 +100,7 @@ Result<std::vector<Snapshot::TakenFile>> TakenBy(const Node& node, const HashFil
   return taken;
 }
 
-/// The recipe of the claim that lies there; empty where it does not tell.
+/// The recipe of the marker that lies there; empty where it does not tell.
 std::string MarkedRecipe(Store& store) {
   const Result<std::optional<PublicationMarker>> marker = ReadMarker(store);
   return marker.ok() && *marker ? (*marker)->recipe : std::string();
@@ -108,7 +108,7 @@ std::string MarkedRecipe(Store& store) {
 
 /// The objects of somebody's that the artifact cannot stand beside. The list is read only where there may be
 /// some.
-Result<std::vector<std::string>> InTheWay(const PlaceView& view) {
+Result<std::vector<std::string>> InTheWay(const LocationView& view) {
   NameSet known;
   if (view.manifest != nullptr)
     for (std::string& name : NamesIn(*view.manifest)) known.insert(std::move(name));
@@ -119,17 +119,17 @@ Result<std::vector<std::string>> InTheWay(const PlaceView& view) {
         return !known.contains(object.name) && is_in_the_way(object.name);
       }))
     return found;
-  ASSIGN_OR_RETURN(const std::unique_ptr<PlaceNames> list, PlaceNames::Read(view.out, view.there));
-  ASSIGN_OR_RETURN(PlaceContents contents, TellApart(view, *list));
+  ASSIGN_OR_RETURN(const std::unique_ptr<LocationNames> list, LocationNames::Read(view.out, view.there));
+  ASSIGN_OR_RETURN(LocationContents contents, TellApart(view, *list));
   std::copy_if(contents.others.begin(), contents.others.end(), std::back_inserter(found), is_in_the_way);
   return found;
 }
 
 /// A directory of that name is no object, and nothing can take its place. OK where there is none.
 Status InPlaceOfManifest(const std::string& uri) {
-  const Result<Uri> place = Uri::Parse(uri);
-  if (!place.ok() || place->scheme != Uri::Scheme::kFile) return {};
-  const Uri manifest = place->Join(kManifestName);
+  const Result<Uri> location = Uri::Parse(uri);
+  if (!location.ok() || location->scheme != Uri::Scheme::kFile) return {};
+  const Uri manifest = location->Join(kManifestName);
   if (IdentifyFile(manifest.path).status().code() != Code::kInvalidArgument) return {};
   return Status(Code::kDataLoss,
                 StrCat(manifest.ToString(),
@@ -142,16 +142,17 @@ bool SaysDamaged(const Status& status) {
          status.code() == Code::kResourceExhausted;
 }
 
-/// What stands at `place`; `stage` and `tests` are of the stage that publishes there.
-Result<Snapshot::Published> PublishedAt(const Environment& environment, const std::string& place,
+/// What stands at `location`; `stage` and `tests` are of the stage that publishes there.
+Result<Snapshot::Published> PublishedAt(const Environment& environment, const std::string& location,
                                         const std::string& stage = {}, const NameTests& tests = {}) {
   Snapshot::Published published;
-  ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenPlace(environment, place));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenLocation(environment, location));
   ASSIGN_OR_RETURN(const std::vector<ObjectInfo> objects, store->List(""));
   std::map<std::string_view, std::uint64_t> sizes;
   for (const ObjectInfo& object : objects) sizes.emplace(object.name, object.size);
   if (!sizes.contains(kManifestName)) {
-    if (published.damaged = InPlaceOfManifest(UriOfPlace(environment, place)); !published.damaged.ok()) {
+    if (published.damaged = InPlaceOfManifest(UriOfLocation(environment, location));
+        !published.damaged.ok()) {
       published.in_the_way = {std::string(kManifestName)};
       return published;
     }
@@ -159,17 +160,17 @@ Result<Snapshot::Published> PublishedAt(const Environment& environment, const st
     if (sizes.contains(kMarkerName)) published.marker_recipe = MarkedRecipe(*store);
     if (published.foreign) return published;
     ASSIGN_OR_RETURN(published.in_the_way,
-                     InTheWay({*store, objects, nullptr, tests, environment.log, stage, place}));
+                     InTheWay({*store, objects, nullptr, tests, environment.log, stage, location}));
     return published;
   }
-  Result<Manifest> manifest = ReadManifest(*store, place);
+  Result<Manifest> manifest = ReadManifest(*store, location);
   for (const ObjectInfo& object : objects)
     if (object.name == kManifestName) published.manifest_version = object.version;
   if (!manifest.ok()) {
     if (!SaysDamaged(manifest.status())) return std::move(manifest).status();
     published.damaged = std::move(manifest).status();
     ASSIGN_OR_RETURN(published.in_the_way,
-                     InTheWay({*store, objects, nullptr, tests, environment.log, stage, place}));
+                     InTheWay({*store, objects, nullptr, tests, environment.log, stage, location}));
     return published;
   }
   const auto check = [&](const StoredObject& object) {
@@ -182,18 +183,18 @@ Result<Snapshot::Published> PublishedAt(const Environment& environment, const st
   for (const StoredObject& sidecar : manifest->sidecars) check(sidecar);
   for (const StoredObject& follower : manifest->followers) check(follower);
   ASSIGN_OR_RETURN(published.in_the_way,
-                   InTheWay({*store, objects, &*manifest, tests, environment.log, stage, place}));
+                   InTheWay({*store, objects, &*manifest, tests, environment.log, stage, location}));
   published.manifest = std::move(*manifest);
   return published;
 }
 
-/// The lineage and the place that the log's newest line of `stage` names.
+/// The lineage and the location that the log's newest line of `stage` names.
 struct LastLogged {
   const SegmentLine* segment = nullptr;
-  std::string place;
+  std::string location;
 };
 
-/// True for lines whose place is that of an artifact.
+/// True for lines whose location is that of an artifact.
 bool IsOfArtifact(const UnitLine& line) {
   const std::optional<UnitId> unit = ParseUnitId(line.unit);
   return unit && (std::holds_alternative<ShardId>(unit->part) || std::holds_alternative<JobId>(unit->part));
@@ -212,9 +213,9 @@ LastLogged LastOf(const RunLog& log, const std::string& stage) {
   // A line that cannot be decoded says nothing, the number of its segment neither.
   if (newest.first > 0 && log.Find(newest.second) != nullptr) last.segment = log.FindSegment(newest.first);
   std::sort(not_pieces.begin(), not_pieces.end());
-  for (auto unit = not_pieces.rbegin(); unit != not_pieces.rend() && last.place.empty(); ++unit) {
+  for (auto unit = not_pieces.rbegin(); unit != not_pieces.rend() && last.location.empty(); ++unit) {
     const UnitLine* const line = log.Find(unit->second);
-    if (line != nullptr && IsOfArtifact(*line)) last.place = line->place;
+    if (line != nullptr && IsOfArtifact(*line)) last.location = line->location;
   }
   return last;
 }
@@ -248,20 +249,22 @@ Result<Snapshot> CollectSnapshot(const Graph& graph, const Environment& environm
       if (const UnitLine* job = environment.log->FindDone(ToString(UnitId{spec.name, JobId{}})))
         snapshot.jobs[spec.name] = {job->recipe, job->continues};
     if (!spec.type->is_sink() && !spec.type->is_job()) continue;
-    const std::string place = PlaceOfStage(spec);
+    const std::string location = LocationOfStage(spec);
     Snapshot::Published published;
-    if (!place.empty()) {
-      ASSIGN_OR_RETURN(published, PublishedAt(environment, place, spec.name, NameTestsOf(graph, number)));
+    if (!location.empty()) {
+      ASSIGN_OR_RETURN(published, PublishedAt(environment, location, spec.name, NameTestsOf(graph, number)));
     }
-    if (!published.manifest && !last.place.empty() && last.place != place) {
-      // An older place that cannot be read is no reason to stop: it was only a chance to save work.
-      const Result<Snapshot::Published> before = PublishedAt(environment, last.place);
+    if (!published.manifest && !last.location.empty() && last.location != location) {
+      // An older location that cannot be read is no reason to stop: it was only a chance to save work.
+      const Result<Snapshot::Published> before = PublishedAt(environment, last.location);
       if (before.ok() && before->manifest && before->whole)
-        snapshot.elsewhere.emplace(spec.name, Snapshot::Elsewhere{last.place, *before->manifest});
+        snapshot.elsewhere.emplace(spec.name, Snapshot::Elsewhere{last.location, *before->manifest});
     }
-    if (!place.empty()) snapshot.published.emplace(spec.name, std::move(published));
+    if (!location.empty()) snapshot.published.emplace(spec.name, std::move(published));
   }
-  snapshot.at_place = [&environment](const std::string& place) { return PublishedAt(environment, place); };
+  snapshot.at_location = [&environment](const std::string& location) {
+    return PublishedAt(environment, location);
+  };
   snapshot.pieces = [&environment](const PieceKeys& keys, const std::string& directory) -> Result<Pieces> {
     ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, environment.work_store("artifacts/" + directory));
     return Pieces::Load(*environment.log, keys, *store);

@@ -4,14 +4,14 @@
 
 namespace pipeline {
 
-Result<std::unique_ptr<Store>> OpenPlace(const Environment& environment, const std::string& place) {
-  if (!place.starts_with(kWorkPlace)) return environment.open_store(place);
-  return environment.work_store(StrCat("artifacts/", place.substr(kWorkPlace.size())));
+Result<std::unique_ptr<Store>> OpenLocation(const Environment& environment, const std::string& location) {
+  if (!location.starts_with(kWorkLocation)) return environment.open_store(location);
+  return environment.work_store(StrCat("artifacts/", location.substr(kWorkLocation.size())));
 }
 
-std::string UriOfPlace(const Environment& environment, const std::string& place) {
-  if (!place.starts_with(kWorkPlace)) return place;
-  return StrCat(environment.artifacts, "/", place.substr(kWorkPlace.size()));
+std::string UriOfLocation(const Environment& environment, const std::string& location) {
+  if (!location.starts_with(kWorkLocation)) return location;
+  return StrCat(environment.artifacts, "/", location.substr(kWorkLocation.size()));
 }
 
 }  // namespace pipeline

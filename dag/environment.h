@@ -10,7 +10,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "dag/place/lease.h"
+#include "dag/location/lease.h"
 #include "dag/plan.h"
 #include "dag/progress.h"
 #include "dag/run_log.h"
@@ -43,7 +43,7 @@ struct Environment {
   /// Returns the free bytes on the disk of the work directory.
   std::function<Result<std::uint64_t>()> free_bytes;
   /// Returns the free bytes at the location of an artifact. Absent: unknown, as for a bucket.
-  std::function<Result<std::optional<std::uint64_t>>(const std::string& uri)> place_free_bytes;
+  std::function<Result<std::optional<std::uint64_t>>(const std::string& uri)> location_free_bytes;
   LeaseTerms lease;       // of runs in this work directory
   std::string scratch;    // path of a directory in which each Job has its own directory
   std::string kept;       // path of a directory for copies that Jobs keep from one run to the next
@@ -52,10 +52,10 @@ struct Environment {
   bool declared_reasons_only = false;
 };
 
-/// Opens the store of an artifact: at a URI, or below artifacts/ of the work directory after kWorkPlace.
-Result<std::unique_ptr<Store>> OpenPlace(const Environment& environment, const std::string& place);
+/// Opens the store of an artifact: at a URI, or below artifacts/ of the work directory after kWorkLocation.
+Result<std::unique_ptr<Store>> OpenLocation(const Environment& environment, const std::string& location);
 /// Returns the same location as a person writes it: a URI, or a path, perhaps relative.
-std::string UriOfPlace(const Environment& environment, const std::string& place);
+std::string UriOfLocation(const Environment& environment, const std::string& location);
 
 /// The part of a plan that this process does. If it is not all: other processes work at the same locations
 /// meanwhile.

@@ -38,7 +38,7 @@ class Forecaster {
     for (const PlannedSegment& segment : plan_.segments) {
       const SegmentForecast& made = forecast.segments.emplace_back(Of(segment));
       forecast.peak_disk_bytes += made.intermediate_bytes + made.fetched_bytes;
-      if (!IsRemote(segment.place))
+      if (!IsRemote(segment.location))
         forecast.peak_disk_bytes += made.published_bytes;
       else
         forecast.spool_bytes = std::max(forecast.spool_bytes, SpoolOf(segment, made.published_bytes));

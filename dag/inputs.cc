@@ -8,8 +8,8 @@
 
 #include "base/first_of.h"
 #include "base/str.h"
+#include "dag/location/own_objects.h"
 #include "dag/partition_counts.h"
-#include "dag/place/own_objects.h"
 
 namespace pipeline {
 
@@ -47,7 +47,7 @@ void CheckInputs(const Graph& graph, const Snapshot& snapshot, Plan& plan) {
       refuse(
           segment.node,
           Status(Code::kFailedPrecondition,
-                 StrCat(segment.place, ": no run wrote ", FirstOf(there->second.in_the_way),
+                 StrCat(segment.location, ": no run wrote ", FirstOf(there->second.in_the_way),
                         ", and readers of the artifact would take that for a part of it; move it elsewhere, "
                         "or name another `out`")));
     if (!segment.copy_from.empty()) continue;
@@ -82,14 +82,14 @@ Status CheckVanished(const Graph& graph, const Snapshot& snapshot,
     Snapshot::Published there;
     if (known != snapshot.published.end()) {
       there = known->second;
-    } else if (snapshot.at_place) {
-      ASSIGN_OR_RETURN(there, snapshot.at_place(segment.place));
+    } else if (snapshot.at_location) {
+      ASSIGN_OR_RETURN(there, snapshot.at_location(segment.location));
     }
     const bool is_ours = there.manifest ? there.manifest->recipe() == segment.recipe()
                                         : there.marker_recipe == segment.recipe().ToHex();
     if (is_ours) continue;
     plan.refusals.push_back(StrCat("stage '", name, "': ", gone->second.missing, "; an earlier run read ",
-                                   gone->second.recorded, ". Add --from-log if ", segment.place,
+                                   gone->second.recorded, ". Add --from-log if ", segment.location,
                                    " is to be published from what is left of that"));
   }
   return {};

@@ -14,13 +14,13 @@
 #include "base/str.h"
 #include "dag/artifact_summary.h"
 #include "dag/keys.h"
+#include "dag/location/commit_manifest.h"
+#include "dag/location/holds_bytes.h"
+#include "dag/location/leftovers.h"
+#include "dag/location/location_names.h"
+#include "dag/location/marker.h"
+#include "dag/location/own_objects.h"
 #include "dag/manifest.h"
-#include "dag/place/commit_manifest.h"
-#include "dag/place/holds_bytes.h"
-#include "dag/place/leftovers.h"
-#include "dag/place/marker.h"
-#include "dag/place/own_objects.h"
-#include "dag/place/place_names.h"
 #include "dag/publisher.h"
 #include "dag/unit_id.h"
 #include "records/piece.h"
@@ -144,7 +144,7 @@ class JobRun {
     line.recipe = planned_.recipe();
     line.content = content_;
     line.objects = std::move(output.objects);
-    line.place = planned_.place;
+    line.location = planned_.location;
     line.continues = planned_.continues;
     line.facts = output.facts.is_null() ? std::string() : output.facts.Dump();
     return Finish(line);
@@ -154,35 +154,35 @@ class JobRun {
   /// Takes over what an earlier run made by a recipe that turns out to be as good. False: there is nothing.
   Result<bool> Adopt() {
     const UnitLine* known = scope_.environment->log->FindDone(unit_);
-    if (known == nullptr || planned_.forced || known->place.empty() ||
+    if (known == nullptr || planned_.forced || known->location.empty() ||
         known->continues != planned_.continues ||
         (known->recipe != planned_.recipe() && known->content != content_))
       return false;
     UnitLine line = *known;
-    ASSIGN_OR_RETURN(const std::unique_ptr<Store> from, OpenPlace(*scope_.environment, line.place));
+    ASSIGN_OR_RETURN(const std::unique_ptr<Store> from, OpenLocation(*scope_.environment, line.location));
     for (const StoredObject& object : line.objects) {
       ASSIGN_OR_RETURN(const bool holds, HoldsBytes(*from, object, stop_));
       if (!holds) return false;
     }
     RETURN_IF_ERROR(ClearTheWay());
-    if (line.place != planned_.place)
+    if (line.location != planned_.location)
       for (const StoredObject& object : line.objects)
         RETURN_IF_ERROR(CopyObject(*from, *listed_, object, stop_));
     line.segment = scope_.log_segment;
     line.recipe = planned_.recipe();
     line.content = content_;
-    line.place = planned_.place;
+    line.location = planned_.location;
     RETURN_IF_ERROR(Finish(line));
     return true;
   }
 
-  /// Takes the manifest away, which would say that all is there, and lays down a claim. What it named is
+  /// Takes the manifest away, which would say that all is there, and lays down a marker. What it named is
   /// listed before.
   Status ClearTheWay() {
     RETURN_IF_ERROR(CheckNotPublished(scope_.publishing(), out_, stop_));
     RETURN_IF_ERROR(Confirm());
     ASSIGN_OR_RETURN(const std::vector<ObjectInfo> there, out_.List(""));
-    ASSIGN_OR_RETURN(names_, PlaceNames::Read(out_, there, stop_));
+    ASSIGN_OR_RETURN(names_, LocationNames::Read(out_, there, stop_));
     listed_ = ListedStore(out_, *names_);
     RETURN_IF_ERROR(ListNames(scope_.publishing(), out_, there, {}, *names_, stop_));
     if (planned_.replaces) RETURN_IF_ERROR(out_.Remove(kManifestName));
@@ -211,13 +211,13 @@ class JobRun {
       request.input = records_->totals;
     }
     request.out = listed_.get();
-    request.out_uri = UriOfPlace(*scope_.environment, planned_.place);
+    request.out_uri = UriOfLocation(*scope_.environment, planned_.location);
     request.recipe = planned_.recipe();
     request.condition = [this, &versions](const std::string& object) {
       const auto found = versions.find(object);
       if (const auto now = out_.Stat(object); scope_.confirm && now.ok() && *now) {
         const bool known = found != versions.end() && found->second == (*now)->version;
-        // What landed there meanwhile was written by a run that had lost the place.
+        // What landed there meanwhile was written by a run that had lost the location.
         if (!known && Confirm().ok()) return Condition::ReplaceUnlessSame((*now)->version);
       }
       // Somebody who puts the same bytes there meanwhile does no harm.
@@ -279,8 +279,8 @@ class JobRun {
   const std::string unit_;
   const Digest content_;
   const std::stop_token stop_;
-  std::unique_ptr<PlaceNames> names_;  // null until the way is cleared, as listed_
-  std::unique_ptr<Store> listed_;      // out_
+  std::unique_ptr<LocationNames> names_;  // null until the way is cleared, as listed_
+  std::unique_ptr<Store> listed_;         // out_
 };
 
 }  // namespace

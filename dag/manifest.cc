@@ -389,10 +389,10 @@ Result<Manifest> ParseManifest(std::string_view text, std::string_view file) {
   return Status(why.code(), StrCat(file, ": ", why.message(), why.code() == Code::kDataLoss ? kRemedy : ""));
 }
 
-Result<Manifest> ReadManifest(Store& store, std::string_view place, std::stop_token stop) {
+Result<Manifest> ReadManifest(Store& store, std::string_view location, std::stop_token stop) {
   const Result<std::string> text = ReadObject(store, kManifestName, kMaxBytes, std::move(stop));
-  if (!text.ok()) return Status(text.status()).Annotate(place);
-  return ParseManifest(*text, StrCat(place, '/', kManifestName));
+  if (!text.ok()) return Status(text.status()).Annotate(location);
+  return ParseManifest(*text, StrCat(location, '/', kManifestName));
 }
 
 }  // namespace pipeline

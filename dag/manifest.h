@@ -68,7 +68,7 @@ std::string EncodeManifest(const Manifest& manifest);
 Result<Manifest> ParseManifest(std::string_view text, std::string_view file);
 
 /// Reads the manifest of the artifact in `store`. kNotFound: there is no manifest, and so no artifact.
-/// `place` is the artifact's path or URI, for messages.
-Result<Manifest> ReadManifest(Store& store, std::string_view place, std::stop_token stop = {});
+/// `location` is the artifact's path or URI, for messages.
+Result<Manifest> ReadManifest(Store& store, std::string_view location, std::stop_token stop = {});
 
 }  // namespace pipeline

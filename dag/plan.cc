@@ -88,15 +88,15 @@ class Planner {
     return stands;
   }
 
-  /// What stands at the place of `node`; null where nothing does.
+  /// What stands at the location of `node`; null where nothing does.
   Result<const Snapshot::Published*> PublishedOf(int node) {
-    if (!PlaceOfStage(*At(node).spec).empty() || !snapshot_.at_place) {
+    if (!LocationOfStage(*At(node).spec).empty() || !snapshot_.at_location) {
       const auto found = snapshot_.published.find(Name(node));
       return found == snapshot_.published.end() ? nullptr : &found->second;
     }
     auto known = kept_.find(node);
     if (known == kept_.end()) {
-      ASSIGN_OR_RETURN(Snapshot::Published kept, snapshot_.at_place(PlaceOf(node)));
+      ASSIGN_OR_RETURN(Snapshot::Published kept, snapshot_.at_location(LocationOf(node)));
       known = kept_.emplace(node, std::move(kept)).first;
     }
     return &known->second;
@@ -122,7 +122,7 @@ class Planner {
     if (found == nullptr) return false;
     const Snapshot::Published& there = *found;
     if (there.foreign) {
-      Refuse(node, StrCat(PlaceOf(node), " holds objects that pipe did not write; name another `out`"));
+      Refuse(node, StrCat(LocationOf(node), " holds objects that pipe did not write; name another `out`"));
       return true;
     }
     if (!there.manifest || Forced(node)) return false;
@@ -148,7 +148,7 @@ class Planner {
     }
     const bool versioned = At(node).spec->config.Has("version");
     Refuse(node,
-           StrCat(PlaceOf(node), " holds another recipe (", Summary(differences), "); ",
+           StrCat(LocationOf(node), " holds another recipe (", Summary(differences), "); ",
                   versioned ? "raise `version`, " : "", "name another `out`, or replace it with --force ",
                   Name(node), "; --force of a stage that it is made from makes all behind that again"));
     return true;
@@ -168,7 +168,7 @@ class Planner {
     segment.job = At(node).spec->type->is_job();
     segment.lineage = LineageOf(node);
     segment.keys = lineages_.KeysOf(node, End::kGives);
-    segment.place = PlaceOf(node);
+    segment.location = LocationOf(node);
     if (!segment.publishes || segment.job) segment.directory = DirectoryOf(segment.keys);
     segment.because.push_back(std::move(why));
     Add({node, End::kGives}, std::move(segment));
@@ -183,14 +183,14 @@ class Planner {
     return position;
   }
 
-  std::string PlaceOf(int node) const {
+  std::string LocationOf(int node) const {
     if (!MakesArtifact(node)) return {};
     const StageSpec& spec = *At(node).spec;
-    std::string place = PlaceOfStage(spec);
-    if (!place.empty()) return place;
+    std::string location = LocationOfStage(spec);
+    if (!location.empty()) return location;
     const std::string directory = DirectoryOf(lineages_.KeysOf(node, End::kGives));
-    return spec.out.empty() ? StrCat(kWorkPlace, directory)
-                            : StrCat(spec.out, spec.out.ends_with('/') ? "" : "/", kRunPlace, directory);
+    return spec.out.empty() ? StrCat(kWorkLocation, directory)
+                            : StrCat(spec.out, spec.out.ends_with('/') ? "" : "/", kRunLocation, directory);
   }
 
   /// True when all pieces are there, whoever made them, and no --force takes them away.
@@ -267,7 +267,7 @@ class Planner {
                                  pieces.end());
     segment.keys = lineages_.KeysOf(node, end);
     segment.directory = DirectoryOf(segment.keys);
-    segment.place = PlaceOf(node);
+    segment.location = LocationOf(node);
     segment.continues = ContinueConfig(At(node).spec->type->keys, At(node).spec->config);
     segment.forced = !selection_.force.empty() && RunsStage(graph_, segment, selection_.force);
     if (auto known = pieces_.extract(part)) {
@@ -395,14 +395,14 @@ class Planner {
       const PlannedSegment& right = plan_.segments[b];
       return std::pair(left.node, !left.takes_in) < std::pair(right.node, !right.takes_in);
     });
-    std::vector<int> place(order.size());
+    std::vector<int> location(order.size());
     std::vector<PlannedSegment> ordered;
     for (const std::size_t at : order) {
-      place[at] = static_cast<int>(ordered.size());
+      location[at] = static_cast<int>(ordered.size());
       ordered.push_back(std::move(plan_.segments[at]));
     }
-    const auto move = [&place](int& segment) {
-      if (segment >= 0) segment = place[static_cast<std::size_t>(segment)];
+    const auto move = [&location](int& segment) {
+      if (segment >= 0) segment = location[static_cast<std::size_t>(segment)];
     };
     for (PlannedSegment& segment : ordered) {
       move(segment.origin), move(segment.barrier);
@@ -429,10 +429,11 @@ class Planner {
     }
     if (const auto other = snapshot_.elsewhere.find(name);
         segment.publishes && !segment.forced && other != snapshot_.elsewhere.end() &&
-        other->second.place != segment.place && Continues(segment.node, &other->second.manifest).empty() &&
+        other->second.location != segment.location &&
+        Continues(segment.node, &other->second.manifest).empty() &&
         other->second.manifest.recipe() == segment.recipe()) {
-      segment.copy_from = other->second.place;
-      segment.because.push_back(StrCat("`out` is new: copied from ", other->second.place));
+      segment.copy_from = other->second.location;
+      segment.because.push_back(StrCat("`out` is new: copied from ", other->second.location));
       return {};
     }
     if (!segment.publishes && segment.pieces.complete()) {
@@ -468,7 +469,7 @@ class Planner {
   std::set<std::pair<int, int>> edges_;      // a stage, and a reader of it that has to run
   std::map<Part, int> by_part_;              // -> segment
   std::map<Part, Pieces> pieces_;            // what stands; looked up once, for there may be 100,000
-  std::map<int, Snapshot::Published> kept_;  // by node: artifacts whose place has their recipe in its name
+  std::map<int, Snapshot::Published> kept_;  // by node: artifacts whose location has their recipe in its name
 };
 
 }  // namespace
@@ -486,13 +487,6 @@ std::vector<int> NeedsOf(const PlannedSegment& segment) {
   for (const PlannedSegment::Taken& taken : segment.taken)
     if (taken.segment >= 0) needs.push_back(taken.segment);
   return needs;
-}
-
-std::string PlaceOfStage(const StageSpec& spec) {
-  if (spec.out.empty() || spec.type->place_of_recipe) return {};
-  const std::string below = spec.type->place ? spec.type->place(spec.config) : std::string();
-  if (below.empty()) return spec.out;
-  return spec.out.ends_with('/') ? spec.out + below : StrCat(spec.out, "/", below);
 }
 
 Result<Plan> MakePlan(const Graph& graph, const Snapshot& snapshot, const Selection& selection) {

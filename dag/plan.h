@@ -15,6 +15,7 @@
 #include "dag/lineage.h"
 #include "dag/manifest.h"
 #include "dag/pieces.h"
+#include "dag/stage_location.h"
 #include "spec/graph.h"
 
 namespace pipeline {
@@ -28,7 +29,7 @@ struct SourceFile {
 };
 
 /// The snapshot: everything that planning reads from disk and network. Collected before planning, except
-/// for the functions `at_place` and `pieces`.
+/// for the functions `at_location` and `pieces`.
 struct Snapshot {
   struct Files {
     struct Wanted {
@@ -69,7 +70,7 @@ struct Snapshot {
   /// The artifact of a publishing stage at an earlier location: where the log last saw it published, if
   /// that is not the location now.
   struct Elsewhere {
-    std::string place;
+    std::string location;
     Manifest manifest;
   };
   std::map<std::string, Elsewhere> elsewhere;  // by stage; only complete artifacts
@@ -85,7 +86,7 @@ struct Snapshot {
   std::map<std::string, LastJob> jobs;  // by stage
   /// Returns the state of a location that only planning can name: one with a recipe in its name. May look
   /// at the disk.
-  std::function<Result<Published>(const std::string& place)> at_place;
+  std::function<Result<Published>(const std::string& location)> at_location;
   /// Returns the existing partition outputs of a stage with these keys. May list the directory.
   std::function<Result<Pieces>(const PieceKeys& keys, const std::string& directory)> pieces;
 };
@@ -116,7 +117,7 @@ struct PlannedSegment {
   int barrier = -1;  // the segment that takes records into the barrier stage at the front of the chain; -1:
                      // none, or all partition outputs exist
   std::vector<Taken> taken;
-  bool publishes = false;  // makes an artifact at `place`, a Sink's or a Job's; else partition outputs
+  bool publishes = false;  // makes an artifact at `location`, a Sink's or a Job's; else partition outputs
   bool job = false;        // `chain` is one Job
   bool takes_in = false;   // its last stage is a barrier stage, which takes records in
   bool varies = false;     // its output may differ when it is made again
@@ -132,7 +133,7 @@ struct PlannedSegment {
   PieceKeys keys;
   std::string continues;  // Job only: how far it has to go, as UnitLine::continues
   std::string directory;  // of its partition outputs, below artifacts/: STAGE-RECIPE16
-  std::string place;      // location of its artifact: see OpenPlace (dag/environment.h)
+  std::string location;   // location of its artifact: see OpenLocation (dag/environment.h)
   std::string copy_from;  // location of an artifact with the same recipe, to copy
   Pieces pieces;          // those that exist now; empty if a manifest shows that the segment is up to date
   std::vector<std::string> because;  // why it runs, or why it is up to date
@@ -151,15 +152,8 @@ struct Plan {
   bool nothing_to_do() const;
 };
 
-/// PlannedSegment::Taken::named input for the `input` of a Job.
+/// PlannedSegment::Taken::named_input for the `input` of a Job.
 inline constexpr std::string_view kJobInput = "input";
-
-/// Prefix of the location of an artifact below artifacts/ of the work directory.
-inline constexpr std::string_view kWorkPlace = "work:";
-
-/// Returns the URI of a publishing stage's artifact. Empty: the stage has no `out`, or the name of the
-/// location has the recipe.
-std::string PlaceOfStage(const StageSpec& spec);
 
 /// Returns every planned segment that `segment` needs first: `origin`, `barrier`, and the makers in `taken`.
 std::vector<int> NeedsOf(const PlannedSegment& segment);

@@ -7,9 +7,9 @@
 
 #include "base/str.h"
 #include "dag/keys.h"
+#include "dag/location/held_store.h"
+#include "dag/location/marker.h"
 #include "dag/manifest.h"
-#include "dag/place/held_store.h"
-#include "dag/place/marker.h"
 #include "dag/publisher.h"
 #include "storage/uri.h"
 
@@ -59,10 +59,10 @@ Result<Artifacts> OpenArtifacts(const Graph& graph, const Plan& plan, TakenPiece
       note(taken, RecordsContent(ContentOf(input.pieces), NodeAt(graph, maker.node).out));
       continue;
     }
-    const std::string& place = maker.place;
-    ASSIGN_OR_RETURN(input.directory, OpenPlace(*scope.environment, place));
-    input.uri = UriOfPlace(*scope.environment, place);
-    ASSIGN_OR_RETURN(Manifest manifest, ReadManifest(*input.directory, place));
+    const std::string& location = maker.location;
+    ASSIGN_OR_RETURN(input.directory, OpenLocation(*scope.environment, location));
+    input.uri = UriOfLocation(*scope.environment, location);
+    ASSIGN_OR_RETURN(Manifest manifest, ReadManifest(*input.directory, location));
     const Digest content = manifest.ContentRoot();
     input.facts = std::move(manifest.facts);
     if (taken.named_input == kJobInput) state.artifact_input = content;
@@ -218,7 +218,7 @@ class Preparer {
         state.scope.chain.push_back({stage.stage, stage.recipe, read});
     if (planned.state == PlannedSegment::State::kNotSelected) return {};
     if (planned.publishes) {
-      ASSIGN_OR_RETURN(state.out, OpenPlace(environment_, planned.place));
+      ASSIGN_OR_RETURN(state.out, OpenLocation(environment_, planned.location));
       state.scope.names = NameTestsOf(graph_, planned.node);
     }
     state.scope.source_partition_bytes = PartitionBytes(planned);
@@ -278,7 +278,7 @@ Status CheckUnchanged(const PlannedSegment& planned, Store& out) {
   if ((manifest ? manifest->version : std::string()) == planned.manifest_version) return {};
   return Status(
       Code::kFailedPrecondition,
-      StrCat(planned.place, ": another run has published or removed what is there since this one was ",
+      StrCat(planned.location, ": another run has published or removed what is there since this one was ",
              "planned; run it again"));
 }
 
@@ -319,11 +319,11 @@ Result<std::unique_ptr<LeaseKeeper>> MarkLocations(PreparedSegments& prepared, c
                                                    std::stop_token stop) {
   // Those below the work directory are held with it.
   const auto is_shared = [](const SegmentState& state) {
-    return state.active() && state.out && !state.planned->place.starts_with(kWorkPlace);
+    return state.active() && state.out && !state.planned->location.starts_with(kWorkLocation);
   };
-  std::vector<HeldPlace> shared;
+  std::vector<HeldLocation> shared;
   for (const std::unique_ptr<SegmentState>& state : prepared.states)
-    if (is_shared(*state)) shared.emplace_back(state->planned->place, state->out.get());
+    if (is_shared(*state)) shared.emplace_back(state->planned->location, state->out.get());
   const auto note = [&environment](std::string_view line) { environment.progress->Note(line); };
   ASSIGN_OR_RETURN(
       std::unique_ptr<LeaseKeeper> keeper,
@@ -332,11 +332,14 @@ Result<std::unique_ptr<LeaseKeeper>> MarkLocations(PreparedSegments& prepared, c
     if (!state->active() || !state->out) continue;
     if (is_shared(*state)) {
       RETURN_IF_ERROR(CheckUnchanged(*state->planned, *state->out));
-      const std::string& place = state->planned->place;
+      const std::string& location = state->planned->location;
       LeaseKeeper& held = *keeper;
-      state->scope.confirm = [&held, place](std::stop_token stopped) { return held.Confirm(place, stopped); };
-      state->out = HoldStore(std::move(state->out),
-                             [&held, place](std::stop_token stopped) { return held.Check(place, stopped); });
+      state->scope.confirm = [&held, location](std::stop_token stopped) {
+        return held.Confirm(location, stopped);
+      };
+      state->out = HoldStore(std::move(state->out), [&held, location](std::stop_token stopped) {
+        return held.Check(location, stopped);
+      });
     }
     RETURN_IF_ERROR(WriteMarker(state->scope.publishing(), *state->out));
   }

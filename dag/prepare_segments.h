@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 #include "dag/environment.h"
-#include "dag/place/lease_keeper.h"
+#include "dag/location/lease_keeper.h"
 #include "dag/plan.h"
 #include "dag/segment_state.h"
 #include "spec/graph.h"
@@ -37,7 +37,7 @@ TakenPieces TakenPiecesOf(const SegmentState& state);
 /// PreparedSegments. One thread at a time for one `state`; the caller notes that the stages are made.
 Status MakeStages(const Graph& graph, const Plan& plan, int streams, TakenPieces pieces, SegmentState& state);
 
-/// Takes the leases of all locations that will be published (dag/place/lease.md), then writes their
+/// Takes the leases of all locations that will be published (dag/location/lease.md), then writes their
 /// markers: a location that cannot be written is reported before hours of work, not after.
 /// kFailedPrecondition: another run writes there, or has published since the plan was made. Called once for
 /// `prepared`. From then on its stores ask the returned keeper, which is destroyed before `prepared`;

@@ -11,11 +11,11 @@
 #include "base/mutex.h"
 #include "base/str.h"
 #include "dag/keys.h"
-#include "dag/place/commit_manifest.h"
-#include "dag/place/holds_bytes.h"
-#include "dag/place/leftovers.h"
-#include "dag/place/marker.h"
-#include "dag/place/own_objects.h"
+#include "dag/location/commit_manifest.h"
+#include "dag/location/holds_bytes.h"
+#include "dag/location/leftovers.h"
+#include "dag/location/marker.h"
+#include "dag/location/own_objects.h"
 #include "dag/unit_id.h"
 #include "storage/uri.h"
 
@@ -31,7 +31,7 @@ StoredObject Stored(const Sidecar& sidecar) {
   return {sidecar.object, sidecar.bytes.size(), Crc32c(sidecar.bytes), DigestOf(sidecar.bytes)};
 }
 
-/// Whether what lies there is `object`, by size and, where the place keeps one, by checksum: shards of
+/// Whether what lies there is `object`, by size and, where the location keeps one, by checksum: shards of
 /// another recipe may be as long.
 bool Holds(const ObjectInfo& there, const StoredObject& object) {
   return there.size == object.bytes && there.crc32c.value_or(object.crc32c) == object.crc32c;
@@ -56,7 +56,7 @@ std::optional<ShardOutput> Standing(const Shard& shard, const UnitLine& line,
   return output;
 }
 
-/// What has these bytes already is left alone where the place can tell.
+/// What has these bytes already is left alone where the location can tell.
 Status Put(Store& store, std::string_view name, std::string_view bytes) {
   ASSIGN_OR_RETURN(const std::optional<ObjectInfo> there, store.Stat(name));
   const Condition condition = there ? Condition::ReplaceUnlessSame(there->version) : Condition::CreateOnly();
@@ -69,7 +69,7 @@ bool MetAnother(const Status& written) {
          written.Detail<LostLease>() == nullptr;
 }
 
-Status ConfirmPlace(const SegmentScope& scope, std::stop_token stop) {
+Status ConfirmLocation(const SegmentScope& scope, std::stop_token stop) {
   return scope.confirm ? scope.confirm(std::move(stop)) : Status();
 }
 
@@ -95,13 +95,13 @@ Status Publisher::Begin(const std::vector<Piece>& pieces, std::uint64_t memory_b
   // Another process may be writing there, on a machine whose processes look like dead ones from here.
   if (share == Share::Of::kAll) RETURN_IF_ERROR(out_.Sweep(""));
   ASSIGN_OR_RETURN(std::vector<ObjectInfo> there, out_.List(""));
-  ASSIGN_OR_RETURN(names_, PlaceNames::Read(out_, there));
+  ASSIGN_OR_RETURN(names_, LocationNames::Read(out_, there));
   if (share == Share::Of::kOneUnit) {
     // Whoever planned the shards has listed what else is there.
     RETURN_IF_ERROR(names_->Add(PlannedNames()));
   } else {
     RETURN_IF_ERROR(CheckNotPublished(scope_.publishing(), out_, {}));
-    RETURN_IF_ERROR(ConfirmPlace(scope_, {}));
+    RETURN_IF_ERROR(ConfirmLocation(scope_, {}));
     RETURN_IF_ERROR(ListNames(scope_.publishing(), out_, there, PlannedNames(), *names_, {}));
     if (scope_.planned->replaces) RETURN_IF_ERROR(Withdraw());
     RETURN_IF_ERROR(WriteMarker(scope_.publishing(), out_));
@@ -113,26 +113,26 @@ Status Publisher::Begin(const std::vector<Piece>& pieces, std::uint64_t memory_b
   others_wrote_ = marker && marker->others;
   if (share == Share::Of::kOneUnit && marker && marker->recipe != scope_.planned->recipe().ToHex())
     return Status(Code::kFailedPrecondition,
-                  StrCat(scope_.planned->place, ": another run has begun to publish there; plan again"));
+                  StrCat(scope_.planned->location, ": another run has begun to publish there; plan again"));
 
   const Lock lock(mutex_);
   for (const ObjectInfo& object : there) there_.emplace(object.name, object);
   const std::vector<Shard>& shards = publication_->shards();
   outputs_.resize(shards.size());
   stands_.resize(shards.size());
-  if (IsRemote(scope_.planned->place))
-    place_log_ = std::make_unique<PlaceLog>(out_, ToJson(scope_.planned->lineage).Dump());
+  if (IsRemote(scope_.planned->location))
+    location_log_ = std::make_unique<LocationLog>(out_, ToJson(scope_.planned->lineage).Dump());
   for (std::size_t at = 0; at < shards.size(); ++at) {
     const UnitLine* line = scope_.environment->log->FindDone(ShardUnitOf(scope_, shards[at]));
-    if (line == nullptr || line->place != scope_.planned->place) continue;
+    if (line == nullptr || line->location != scope_.planned->location) continue;
     ASSIGN_OR_RETURN(const bool stands, Stands(at, *line));
     if (!stands) continue;
     // Its line may have gone away with the log of what is replaced.
-    if (place_log_ && scope_.planned->replaces) RETURN_IF_ERROR(place_log_->Add(*line, {}));
+    if (location_log_ && scope_.planned->replaces) RETURN_IF_ERROR(location_log_->Add(*line, {}));
   }
-  if (place_log_) {
-    RETURN_IF_ERROR(AdoptFromPlace(there));
-    RETURN_IF_ERROR(place_log_->Flush({}));
+  if (location_log_) {
+    RETURN_IF_ERROR(ReuseFromLocation(there));
+    RETURN_IF_ERROR(location_log_->Flush({}));
   }
   RETURN_IF_ERROR(CheckRoom(pieces));
   for (std::vector<std::size_t>& group : publication_->Groups(memory_bytes))
@@ -160,12 +160,12 @@ Result<bool> Publisher::Stands(std::size_t shard, const UnitLine& line) {
   return true;
 }
 
-Status Publisher::AdoptFromPlace(const std::vector<ObjectInfo>& there) {
+Status Publisher::ReuseFromLocation(const std::vector<ObjectInfo>& there) {
   std::map<std::string, std::size_t> missing;  // by unit
   for (std::size_t at = 0; at < stands_.size(); ++at)
     if (!stands_[at]) missing.emplace(ShardUnitOf(scope_, publication_->shards()[at]), at);
   if (missing.empty()) return {};
-  ASSIGN_OR_RETURN(std::vector<UnitLine> lines, ReadPlaceLog(out_, there));
+  ASSIGN_OR_RETURN(std::vector<UnitLine> lines, ReadLocationLog(out_, there));
   for (UnitLine& line : lines) {
     const auto found = missing.find(line.unit);
     if (found == missing.end()) continue;
@@ -173,7 +173,7 @@ Status Publisher::AdoptFromPlace(const std::vector<ObjectInfo>& there) {
     if (!stands) continue;
     missing.erase(found);
     line.segment = scope_.log_segment;
-    line.place = scope_.planned->place;
+    line.location = scope_.planned->location;
     RETURN_IF_ERROR(scope_.environment->log->Append(line));
   }
   return {};
@@ -191,9 +191,9 @@ std::vector<std::string> Publisher::PlannedNames() const {
 /// What does not fit is better not begun.
 Status Publisher::CheckRoom(const std::vector<Piece>& pieces) const {
   const auto missing = static_cast<std::size_t>(std::count(stands_.begin(), stands_.end(), false));
-  if (missing == 0 || !scope_.environment->place_free_bytes) return {};
+  if (missing == 0 || !scope_.environment->location_free_bytes) return {};
   ASSIGN_OR_RETURN(const std::optional<std::uint64_t> free,
-                   scope_.environment->place_free_bytes(scope_.planned->place));
+                   scope_.environment->location_free_bytes(scope_.planned->location));
   std::uint64_t bytes = 0;
   for (const Piece& piece : pieces)
     for (const auto& [split, total] : piece.splits) bytes += total.bytes;
@@ -202,7 +202,7 @@ Status Publisher::CheckRoom(const std::vector<Piece>& pieces) const {
                                  static_cast<double>(missing) / static_cast<double>(stands_.size()));
   if (!free || *free >= need) return {};
   return Status(Code::kResourceExhausted,
-                StrCat(scope_.planned->place, ": the disk has ", HumanBytes(*free), " left and ", missing,
+                StrCat(scope_.planned->location, ": the disk has ", HumanBytes(*free), " left and ", missing,
                        " shards need about ", HumanBytes(need),
                        "; free some space and run again, or name another `out`"));
 }
@@ -210,7 +210,7 @@ Status Publisher::CheckRoom(const std::vector<Piece>& pieces) const {
 /// Takes away what says that the artifact is there, the last committed first. Not where it is the same one,
 /// of which an object is missing: it is missing already, and nothing will be said otherwise.
 Status Publisher::Withdraw() {
-  const Result<Manifest> manifest = ReadManifest(out_, scope_.planned->place);
+  const Result<Manifest> manifest = ReadManifest(out_, scope_.planned->location);
   if (manifest.ok() && manifest->recipe() == scope_.planned->recipe() && !scope_.planned->forced) return {};
   if (manifest.ok())
     for (const StoredObject& follower : manifest->followers) RETURN_IF_ERROR(out_.Remove(follower.name));
@@ -220,7 +220,7 @@ Status Publisher::Withdraw() {
     RETURN_IF_ERROR(names_->RemoveOthers({planned.begin(), planned.end()}, [](std::string_view) {}));
   }
   RETURN_IF_ERROR(out_.Remove(kManifestName));
-  ASSIGN_OR_RETURN(const std::vector<ObjectInfo> logs, out_.List(kPlaceLogPrefix));
+  ASSIGN_OR_RETURN(const std::vector<ObjectInfo> logs, out_.List(kLocationLogPrefix));
   for (const ObjectInfo& log : logs) RETURN_IF_ERROR(out_.Remove(log.name));
   return {};
 }
@@ -245,11 +245,11 @@ Status Publisher::Log(std::size_t shard, const ShardOutput& output, const std::s
   line.objects = {output.object};
   if (output.index) line.objects.push_back(*output.index);
   line.sums = output.sums;
-  line.place = scope_.planned->place;
+  line.location = scope_.planned->location;
   line.records = output.records;
   RETURN_IF_ERROR(scope_.environment->log->Append(line));
   PassCommitPoint("shard.logged");
-  if (place_log_) RETURN_IF_ERROR(place_log_->Add(line, stop));
+  if (location_log_) RETURN_IF_ERROR(location_log_->Add(line, stop));
   scope_.environment->progress->Logged(line.unit, output.records, output.object.bytes);
   {
     const Lock lock(mutex_);
@@ -283,8 +283,8 @@ Status Publisher::RunGroup(std::size_t group, std::uint64_t memory_bytes, std::s
         groups_[group], wanted, [this](const std::string& object) { return ConditionFor(object); }, out_,
         committed, memory_bytes, stop);
   } while (MetAnother(outcome) && LearnsOfOthers(group, outcome, stop));
-  if (place_log_) {
-    Status kept = place_log_->Flush(stop);
+  if (location_log_) {
+    Status kept = location_log_->Flush(stop);
     if (outcome.ok()) outcome = std::move(kept);
   }
   progress.Finished(running->unit, outcome);
@@ -335,18 +335,18 @@ Status Publisher::Finish(const ArtifactSummary& summary, const Schema& schema) {
   for (const Sidecar& sidecar : sidecars.before_manifest) manifest.sidecars.push_back(Stored(sidecar));
   for (const Sidecar& sidecar : sidecars.after_manifest) manifest.followers.push_back(Stored(sidecar));
 
-  RETURN_IF_ERROR(ConfirmPlace(scope_, {}));
+  RETURN_IF_ERROR(ConfirmLocation(scope_, {}));
   RETURN_IF_ERROR(RemoveLeftovers(scope_.publishing(), out_, manifest, *names_, {}));
   for (const Sidecar& sidecar : sidecars.before_manifest)
     RETURN_IF_ERROR(Put(out_, sidecar.object, sidecar.bytes));
   PassCommitPoint("sidecars.committed");
-  RETURN_IF_ERROR(ConfirmPlace(scope_, {}));
+  RETURN_IF_ERROR(ConfirmLocation(scope_, {}));
   RETURN_IF_ERROR(CommitManifest(scope_.publishing(), out_, manifest, {}));
   PassCommitPoint("manifest.committed");
   for (const Sidecar& sidecar : sidecars.after_manifest)
     RETURN_IF_ERROR(Put(out_, sidecar.object, sidecar.bytes));
   PassCommitPoint("artifact.published");
-  return ConfirmPlace(scope_, {});
+  return ConfirmLocation(scope_, {});
 }
 
 Status FinishPieces(const SegmentScope& scope, const Schema& schema, const std::vector<Piece>& pieces,
@@ -383,27 +383,27 @@ Status CopyArtifact(const SegmentScope& scope, Store& from, Store& out, std::sto
   if (scope.options->share.of == Share::Of::kAll) RETURN_IF_ERROR(out.Sweep(""));
   RETURN_IF_ERROR(CheckNotPublished(scope.publishing(), out, stop));
   ASSIGN_OR_RETURN(const std::vector<ObjectInfo> there, out.List(""));
-  ASSIGN_OR_RETURN(const std::unique_ptr<PlaceNames> names, PlaceNames::Read(out, there, stop));
+  ASSIGN_OR_RETURN(const std::unique_ptr<LocationNames> names, LocationNames::Read(out, there, stop));
   RETURN_IF_ERROR(ListNames(scope.publishing(), out, there, NamesIn(manifest), *names, stop));
   RETURN_IF_ERROR(WriteMarker(scope.publishing(), out));
   const auto copy = [&](const StoredObject& object) -> Status {
     Status copied = CopyObject(from, out, object, stop);
     if (!MetAnother(copied) || !scope.confirm) return copied;
-    // What landed there meanwhile was written by a run that had lost the place.
+    // What landed there meanwhile was written by a run that had lost the location.
     RETURN_IF_ERROR(scope.confirm(stop));
     return CopyObject(from, out, object, stop);
   };
   for (const ManifestShard& shard : manifest.shards) RETURN_IF_ERROR(copy(shard.object));
   for (const StoredObject& sidecar : manifest.sidecars) RETURN_IF_ERROR(copy(sidecar));
-  RETURN_IF_ERROR(ConfirmPlace(scope, stop));
+  RETURN_IF_ERROR(ConfirmLocation(scope, stop));
   RETURN_IF_ERROR(RemoveLeftovers(scope.publishing(), out, manifest, *names, stop));
   PassCommitPoint("sidecars.committed");
-  RETURN_IF_ERROR(ConfirmPlace(scope, stop));
+  RETURN_IF_ERROR(ConfirmLocation(scope, stop));
   RETURN_IF_ERROR(CommitManifest(scope.publishing(), out, manifest, stop));
   PassCommitPoint("manifest.committed");
   for (const StoredObject& follower : manifest.followers) RETURN_IF_ERROR(copy(follower));
   PassCommitPoint("artifact.published");
-  return ConfirmPlace(scope, stop);
+  return ConfirmLocation(scope, stop);
 }
 
 }  // namespace pipeline

@@ -13,9 +13,9 @@
 #include "base/mutex.h"
 #include "base/result.h"
 #include "dag/artifact_summary.h"
+#include "dag/location/location_names.h"
+#include "dag/location_log.h"
 #include "dag/manifest.h"
-#include "dag/place/place_names.h"
-#include "dag/place_log.h"
 #include "dag/segment_unit.h"
 #include "spec/graph.h"
 
@@ -55,7 +55,7 @@ class Publisher {
   /// Returns whether `shard` exists as `line` describes it, and if so notes its output.
   Result<bool> Stands(std::size_t shard, const UnitLine& line) REQUIRES(mutex_);
   /// Reuses shards that are still missing, if the log at the location describes them.
-  Status AdoptFromPlace(const std::vector<ObjectInfo>& there) REQUIRES(mutex_);
+  Status ReuseFromLocation(const std::vector<ObjectInfo>& there) REQUIRES(mutex_);
   Condition ConditionFor(const std::string& object) const;
   /// Returns whether a group that met an unknown object at the name of a shard can go on and replace it:
   /// this run holds the location, and the writer of the object does not. False: `outcome` has the failure.
@@ -65,10 +65,10 @@ class Publisher {
   const SegmentScope& scope_;
   Store& out_;
   std::unique_ptr<Publication> publication_;
-  std::unique_ptr<PlaceNames> names_;
+  std::unique_ptr<LocationNames> names_;
   std::vector<std::vector<std::size_t>> groups_;
-  std::unique_ptr<PlaceLog> place_log_;  // null: the location is on this machine
-  bool others_wrote_ = false;            // an object of the right size may be another run's
+  std::unique_ptr<LocationLog> location_log_;  // null: the location is on this machine
+  bool others_wrote_ = false;                  // an object of the right size may be another run's
 
   mutable Mutex mutex_;
   std::map<std::string, ObjectInfo> there_

@@ -149,9 +149,9 @@ bool RunLog::State::ApplyUnit(const LineHead& head, UnitState unit_state, std::s
     return true;
   }
   UnitEntry& entry = units[*unit];
-  std::optional<Kept>& place = unit_state == UnitState::kFailed ? entry.failed : entry.standing;
+  std::optional<Kept>& location = unit_state == UnitState::kFailed ? entry.failed : entry.standing;
   if (unit_state != UnitState::kFailed) entry.failed.reset();
-  place = Kept{line, head.segment};
+  location = Kept{line, head.segment};
   return true;
 }
 

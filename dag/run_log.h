@@ -28,8 +28,8 @@ struct UnitLine {
   Digest recipe;                      // done, end
   Digest content;                     // done
   Digest digest;                      // done: of the records, or of the shard's bytes
-  std::vector<StoredObject> objects;  // done: objects that it wrote, relative to `place`
-  std::string place;                // done, shards and jobs: location of the artifact; partitions: directory
+  std::vector<StoredObject> objects;  // done: objects that it wrote, relative to `location`
+  std::string location;             // done, shards and jobs: location of the artifact; partitions: directory
   std::uint64_t records = 0;        // done
   std::vector<std::uint64_t> sums;  // done: of a shard's index
   std::map<std::string, ArtifactTotals::Split, std::less<>> splits;

@@ -168,7 +168,7 @@ bool ParseUnitField(std::string_view key, std::string_view value, UnitLine& line
   if (key == "recipe") return ParseHex(value, line.recipe);
   if (key == "content") return ParseHex(value, line.content);
   if (key == "digest") return ParseHex(value, line.digest);
-  if (key == "place") return ParseText(value, line.place);
+  if (key == "place") return ParseText(value, line.location);
   if (key == "records") return ParseNumber(value, line.records);
   if (key == "sums") return ParseSums(value, line);
   if (key == "split") return ParseSplit(value, line);
@@ -256,7 +256,7 @@ std::string EncodeLine(const UnitLine& line) {
       .Hex("recipe", line.recipe)
       .Hex("content", line.content)
       .Hex("digest", line.digest)
-      .Text("place", line.place)
+      .Text("place", line.location)
       .Number("records", line.records);
   if (!line.sums.empty()) {
     writer.Words("sums", std::to_string(line.sums.front()));

@@ -110,7 +110,7 @@ class Committer final : public SegmentOutput {
     line.digest = output->digest;
     line.objects = output->objects;
     line.records = partition.records;
-    line.place = scope_.planned->directory;
+    line.location = scope_.planned->directory;
     line.splits = partition.splits;
     line.end = partition.end;
     for (const auto& [reason, count] : output->reasons) partition.counts.back().Add(reason, count);
@@ -204,10 +204,10 @@ Result<bool> Adopt(const SegmentScope& scope, PartitionId id, const Digest& cont
                    const std::stop_token& stop) {
   RunLog& log = *scope.environment->log;
   const UnitLine* known = log.FindDone(ToString(UnitId{scope.planned->keys.stage, id}));
-  if (known == nullptr || scope.planned->forced || known->content != content || known->place.empty())
+  if (known == nullptr || scope.planned->forced || known->content != content || known->location.empty())
     return false;
   ASSIGN_OR_RETURN(const std::unique_ptr<Store> from,
-                   scope.environment->work_store("artifacts/" + known->place));
+                   scope.environment->work_store("artifacts/" + known->location));
   for (const StoredObject& object : known->objects) {
     ASSIGN_OR_RETURN(const std::optional<ObjectInfo> there, from->Stat(object.name));
     if (!there || there->size != object.bytes) return false;
@@ -218,7 +218,7 @@ Result<bool> Adopt(const SegmentScope& scope, PartitionId id, const Digest& cont
   PartitionCounts(log).Rename(scope.planned->lineage, line);
   line.segment = scope.log_segment;
   line.recipe = PartitionRecipe(scope.planned->keys.recipe, id);
-  line.place = scope.planned->directory;
+  line.location = scope.planned->directory;
   RETURN_IF_ERROR(log.Append(line));
   events.logged({Piece{id, {line.digest, line.objects}, line.splits}, line.end});
   return true;
@@ -308,7 +308,7 @@ std::string StreamUnitOf(const SegmentScope& scope, std::uint32_t number) {
 
 Publishing SegmentScope::publishing() const {
   return {planned->keys.stage,
-          planned->place,
+          planned->location,
           planned->recipe(),
           environment->lease.holder,
           planned->manifest_version,

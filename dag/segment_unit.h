@@ -11,7 +11,7 @@
 #include "base/result.h"
 #include "dag/assembly.h"
 #include "dag/environment.h"
-#include "dag/place/publishing.h"
+#include "dag/location/publishing.h"
 #include "dag/plan.h"
 #include "dag/quarantine.h"
 #include "dag/segment.h"
@@ -32,8 +32,8 @@ struct SegmentScope {
   /// content of the artifacts at named inputs in place of their recipes.
   Lineage contents;
   LineageStage content_stage;
-  /// Checks that this run holds the location: dag/place/lease.md. Empty: no other run writes there, or this
-  /// is a worker.
+  /// Checks that this run holds the location: dag/location/lease.md. Empty: no other run writes there, or
+  /// this is a worker.
   std::function<Status(std::stop_token)> confirm;
   NameTests names;                     // of the publishing stage
   std::unique_ptr<Store> directory;    // of its partition outputs

@@ -128,7 +128,7 @@ void LeaveOutDamaged(const Graph& graph, Plan& plan) {
   // What nobody takes any more is not made either, but for what was to be published for itself.
   std::vector<int> takers(all.size(), 0);
   for (std::size_t at = all.size(); at-- > 0;) {
-    const bool for_itself = all[at].publishes && !all[at].place.starts_with(kWorkPlace);
+    const bool for_itself = all[at].publishes && !all[at].location.starts_with(kWorkLocation);
     if (all[at].state == State::kWanted && readers[at] > 0 && takers[at] == 0 && !for_itself)
       all[at].state = State::kNotSelected;
     if (all[at].state != State::kWanted) continue;

@@ -347,7 +347,8 @@ void UnitRunner::ForgetFailures(const SegmentState& state) {
 }
 
 Status UnitRunner::Copy(SegmentState& state) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<Store> from, OpenPlace(run_.environment, state.planned->copy_from));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Store> from,
+                   OpenLocation(run_.environment, state.planned->copy_from));
   RETURN_IF_ERROR(CopyArtifact(state.scope, *from, *state.out, run_.stop.get_token()));
   return Done(state);
 }
@@ -359,10 +360,10 @@ Status UnitRunner::Done(SegmentState& state) {
     state.phase = SegmentState::Phase::kDone;
   }
   run_.environment.progress->StageDone(state.name());
-  const std::string& place = state.planned->place;
-  run_.environment.progress->Note(place.empty() || place.starts_with(kWorkPlace)
+  const std::string& location = state.planned->location;
+  run_.environment.progress->Note(location.empty() || location.starts_with(kWorkLocation)
                                       ? StrCat("stage '", state.name(), "' is complete")
-                                      : StrCat("stage '", state.name(), "' published ", place));
+                                      : StrCat("stage '", state.name(), "' published ", location));
   ForgetFailures(state);
   const Lock lock(run_.mutex);
   state.Advance(SegmentState::Phase::kFinishing, SegmentState::Phase::kDone);

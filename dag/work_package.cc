@@ -110,8 +110,8 @@ Result<WorkPackage> ParseWorkPackage(std::string_view text) {
   return work_package;
 }
 
-Result<WorkPackage> ReadWorkPackage(Store& place) {
-  const Result<std::string> text = ReadObject(place, kWorkPackageName, kMaxPlan);
+Result<WorkPackage> ReadWorkPackage(Store& location) {
+  const Result<std::string> text = ReadObject(location, kWorkPackageName, kMaxPlan);
   if (!text.ok()) return text.status();
   Result<WorkPackage> work_package = ParseWorkPackage(*text);
   if (!work_package.ok()) return std::move(work_package).status().Annotate(kWorkPackageName);
@@ -147,32 +147,32 @@ Result<UnitRecord> ParseUnitRecord(std::string_view text, std::string_view unit)
   return record;
 }
 
-Status WorkResult(Store& place, const UnitRecord& record) {
+Status WorkResult(Store& location, const UnitRecord& record) {
   const std::string object = ObjectOf(record.line);
   const std::string text = EncodeUnitRecord(record);
-  const Status written = WriteObject(place, object, text, Condition::CreateOnly()).status();
+  const Status written = WriteObject(location, object, text, Condition::CreateOnly()).status();
   if (written.ok() || written.code() != Code::kAlreadyExists) return written;
-  const Result<std::string> there = ReadObject(place, object, kMaxRecord);
+  const Result<std::string> there = ReadObject(location, object, kMaxRecord);
   if (!there.ok()) return there.status();
   const Result<UnitRecord> other = ParseUnitRecord(*there, record.line.unit);
   if (other.ok() && SameWork(other->line, record.line)) return {};
   if (other.ok() && other->line.recipe == record.line.recipe && record.line.state != UnitState::kVoid)
     return Status(Code::kInternal, StrCat(object, ": another worker made other bytes by the same recipe, or ",
                                           "this one did; a stage is not deterministic [this is a bug]"));
-  return WriteObject(place, object, text, Condition::ReplaceAny()).status();
+  return WriteObject(location, object, text, Condition::ReplaceAny()).status();
 }
 
-Result<std::vector<UnitRecord>> WorkResults(Store& place, std::string_view prefix,
+Result<std::vector<UnitRecord>> WorkResults(Store& location, std::string_view prefix,
                                             std::vector<std::string>& unreadable) {
   std::vector<UnitRecord> records;
   for (const std::string_view kind : {kVoid, kDone}) {
-    ASSIGN_OR_RETURN(const std::vector<ObjectInfo> objects, place.List(StrCat(kind, prefix)));
+    ASSIGN_OR_RETURN(const std::vector<ObjectInfo> objects, location.List(StrCat(kind, prefix)));
     for (const ObjectInfo& object : objects) {
       std::string_view unit = object.name;
       unit.remove_prefix(kind.size());
       if (!unit.ends_with(kSuffix)) continue;
       unit.remove_suffix(kSuffix.size());
-      const Result<std::string> text = ReadObject(place, object.name, kMaxRecord);
+      const Result<std::string> text = ReadObject(location, object.name, kMaxRecord);
       if (!text.ok() && text.status().code() == Code::kNotFound) continue;  // taken back meanwhile
       if (!text.ok()) return text.status();
       Result<UnitRecord> record = ParseUnitRecord(*text, unit);
@@ -185,21 +185,21 @@ Result<std::vector<UnitRecord>> WorkResults(Store& place, std::string_view prefi
   return records;
 }
 
-Result<std::size_t> TakeBack(Store& place, RunLog& log, std::vector<std::string>& unreadable) {
-  ASSIGN_OR_RETURN(std::vector<UnitRecord> records, WorkResults(place, "", unreadable));
+Result<std::size_t> TakeBack(Store& location, RunLog& log, std::vector<std::string>& unreadable) {
+  ASSIGN_OR_RETURN(std::vector<UnitRecord> records, WorkResults(location, "", unreadable));
   std::set<std::string> damaged;
   for (UnitRecord& record : records) {
     if (record.line.state == UnitState::kVoid) damaged.insert(record.line.unit);
     // What was done before the damage was found is void with it.
     if (record.line.state != UnitState::kVoid && damaged.contains(record.line.unit)) {
-      RETURN_IF_ERROR(place.Remove(ObjectOf(record.line)));
+      RETURN_IF_ERROR(location.Remove(ObjectOf(record.line)));
       continue;
     }
     ASSIGN_OR_RETURN(record.line.segment, log.AppendSegment(record.lineage));
     RETURN_IF_ERROR(log.Append(record.line));
-    RETURN_IF_ERROR(place.Remove(ObjectOf(record.line)));
+    RETURN_IF_ERROR(location.Remove(ObjectOf(record.line)));
   }
-  for (const std::string& object : unreadable) RETURN_IF_ERROR(place.Remove(object));
+  for (const std::string& object : unreadable) RETURN_IF_ERROR(location.Remove(object));
   return records.size();
 }
 

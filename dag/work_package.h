@@ -47,7 +47,7 @@ std::string EncodeWorkPackage(const WorkPackage& work_package);
 /// names it.
 Result<WorkPackage> ParseWorkPackage(std::string_view text);
 
-Result<WorkPackage> ReadWorkPackage(Store& place);
+Result<WorkPackage> ReadWorkPackage(Store& location);
 
 /// A work result: one line of a worker's log.
 struct UnitRecord {
@@ -59,17 +59,17 @@ std::string EncodeUnitRecord(const UnitRecord& record);
 /// kDataLoss: it is no record about `unit`.
 Result<UnitRecord> ParseUnitRecord(std::string_view text, std::string_view unit);
 
-/// Stores `record` below `place` for the next `pipe plan`. kInternal: a record with the same recipe has
+/// Stores `record` below `location` for the next `pipe plan`. kInternal: a record with the same recipe has
 /// other bytes.
-Status WorkResult(Store& place, const UnitRecord& record);
+Status WorkResult(Store& location, const UnitRecord& record);
 
-/// Returns every record below `place` whose unit begins with `prefix`: damaged units first, then finished
+/// Returns every record below `location` whose unit begins with `prefix`: damaged units first, then finished
 /// ones. Adds the names of unreadable records to `unreadable`.
-Result<std::vector<UnitRecord>> WorkResults(Store& place, std::string_view prefix,
+Result<std::vector<UnitRecord>> WorkResults(Store& location, std::string_view prefix,
                                             std::vector<std::string>& unreadable);
 
-/// Adds every record below `place` to `log`, then removes it; returns their number. Removes unreadable
+/// Adds every record below `location` to `log`, then removes it; returns their number. Removes unreadable
 /// records too, and adds their names to `unreadable`.
-Result<std::size_t> TakeBack(Store& place, RunLog& log, std::vector<std::string>& unreadable);
+Result<std::size_t> TakeBack(Store& location, RunLog& log, std::vector<std::string>& unreadable);
 
 }  // namespace pipeline

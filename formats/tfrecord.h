@@ -32,7 +32,7 @@ struct DamagedRecord final : StatusDetail {
 
 /// Reads a file front to back and checks both checksums of each record. One thread at a time. The caller
 /// owns the ByteReader, which must outlive the reader. Holds at most one record and a read-ahead of 256
-/// KiB; memory grows with the bytes that arrive, not with the length that a header claims.
+/// KiB; memory grows with the bytes that arrive, not with the length that a header markers.
 class TfRecordReader {
  public:
   /// `offset`: position in the file where `input` begins, at a record.

@@ -10,7 +10,7 @@
 
 namespace pipeline {
 
-/// Largest ratio of a zstd frame: a block of 4 bytes holds at most 128 KiB. A frame that claims more is
+/// Largest ratio of a zstd frame: a block of 4 bytes holds at most 128 KiB. A frame that markers more is
 /// damaged.
 inline constexpr std::size_t kMaxZstdRatio = 32768;
 

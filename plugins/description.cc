@@ -33,7 +33,7 @@ constexpr std::array<Word<ValueType>, 8> kTypes = {{
     {"strings", ValueType::kStrings},
     {"map", ValueType::kMap},
 }};
-constexpr std::array<Word<bool>, 2> kPlaces = {{{"out", false}, {"recipe", true}}};
+constexpr std::array<Word<bool>, 2> kLocations = {{{"out", false}, {"recipe", true}}};
 constexpr std::array<Word<Effect>, 3> kEffects = {{
     {"bytes", Effect::kBytes},
     {"none", Effect::kNone},
@@ -141,7 +141,7 @@ class Parser {
     type.version = static_cast<std::uint32_t>(version);
     type.help = Keep(stage.Text("help", true));
     if (stage.Text("kind", true) != "job") stage.Complain("kind", "must be 'job', the only kind there is");
-    type.place_of_recipe = stage.OneOf("place", kPlaces, "out");
+    type.location_of_recipe = stage.OneOf("place", kLocations, "out");
     type.takes = Flow::kNothing;
     type.gives = Flow::kArtifact;
     type.publishes = true;

@@ -43,9 +43,9 @@ void TakeProcess(const Json& event, const std::string& owner) {
 }
 
 /// A place as a plugin gets it: an absolute path or a URL.
-std::string Absolute(const std::string& place) {
-  const Result<Uri> uri = Uri::Parse(place);
-  if (!uri.ok() || uri->scheme != Uri::Scheme::kFile) return place;
+std::string Absolute(const std::string& location) {
+  const Result<Uri> uri = Uri::Parse(location);
+  if (!uri.ok() || uri->scheme != Uri::Scheme::kFile) return location;
   std::error_code none;
   const std::filesystem::path path = std::filesystem::absolute(uri->path, none);
   return none ? uri->path : path.lexically_normal().string();

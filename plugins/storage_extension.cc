@@ -7,7 +7,7 @@
 
 #include "base/mutex.h"
 #include "base/str.h"
-#include "dag/place_log.h"
+#include "dag/location_log.h"
 #include "plugins/plugin.h"
 #include "shards/measured_writer.h"
 #include "storage/uri.h"
@@ -41,7 +41,7 @@ Status Cancelled() { return Status(Code::kCancelled, "stopped"); }
 }  // namespace
 
 /// An object as a store and the name in it.
-struct StorageExtension::Place {
+struct StorageExtension::Location {
   std::unique_ptr<Store> store;
   std::string name;
 };
@@ -71,7 +71,7 @@ std::size_t StorageExtension::CopyLastError(void* self, char* out, std::size_t s
   return error.size();
 }
 
-Result<StorageExtension::Place> StorageExtension::PlaceOf(std::string_view text) {
+Result<StorageExtension::Location> StorageExtension::LocationOf(std::string_view text) {
   ASSIGN_OR_RETURN(const Uri uri, Uri::Parse(text));
   if (uri.scheme == Uri::Scheme::kFile && !uri.path.starts_with('/'))
     return Status(Code::kInvalidArgument, StrCat(text, ": an object's URI is an absolute path or a URL"));
@@ -81,14 +81,14 @@ Result<StorageExtension::Place> StorageExtension::PlaceOf(std::string_view text)
   above.path.resize(uri.path.size() - name.size());
   if (above.scheme == Uri::Scheme::kGs && !above.path.empty()) above.path.pop_back();
   ASSIGN_OR_RETURN(std::unique_ptr<Store> store, services_.open_store(above.ToString()));
-  return Place{std::move(store), std::string(name)};
+  return Location{std::move(store), std::string(name)};
 }
 
 pipe_code StorageExtension::Stat(void* self, pipe_text uri, std::uint64_t* bytes) {
   StorageExtension& storage = Self(self);
-  const Result<Place> place = storage.PlaceOf(ViewOf(uri));
-  if (!place.ok()) return storage.Failed(place.status());
-  const Result<std::optional<ObjectInfo>> info = place->store->Stat(place->name);
+  const Result<Location> location = storage.LocationOf(ViewOf(uri));
+  if (!location.ok()) return storage.Failed(location.status());
+  const Result<std::optional<ObjectInfo>> info = location->store->Stat(location->name);
   if (!info.ok()) return storage.Failed(info.status());
   if (!info->has_value())
     return storage.Failed(Status(Code::kNotFound, StrCat(ViewOf(uri), ": there is no such object")));
@@ -98,11 +98,11 @@ pipe_code StorageExtension::Stat(void* self, pipe_text uri, std::uint64_t* bytes
 
 pipe_code StorageExtension::Open(void* self, pipe_text uri, std::uint64_t offset, pipe_reader** reader) {
   StorageExtension& storage = Self(self);
-  const Result<Place> place = storage.PlaceOf(ViewOf(uri));
-  if (!place.ok()) return storage.Failed(place.status());
+  const Result<Location> location = storage.LocationOf(ViewOf(uri));
+  if (!location.ok()) return storage.Failed(location.status());
   auto made = std::make_unique<pipe_reader>();
   made->owner = &storage;
-  Result<std::unique_ptr<ByteFile>> file = place->store->Open(place->name);
+  Result<std::unique_ptr<ByteFile>> file = location->store->Open(location->name);
   if (!file.ok()) return storage.Failed(file.status());
   made->file = std::move(*file);
   Result<std::unique_ptr<ByteReader>> opened = made->file->Open(offset, storage.services_.stop);
@@ -135,18 +135,19 @@ pipe_code StorageExtension::Create(void* self, pipe_text uri, std::uint32_t cond
   StorageExtension& storage = Self(self);
   const bool after_stop = (condition & PIPE_AFTER_STOP) != 0;
   if (storage.services_.stop.stop_requested() && !after_stop) return storage.Failed(Cancelled());
-  Result<Place> place = storage.PlaceOf(ViewOf(uri));
-  if (!place.ok()) return storage.Failed(place.status());
+  Result<Location> location = storage.LocationOf(ViewOf(uri));
+  if (!location.ok()) return storage.Failed(location.status());
   auto made = std::make_unique<pipe_writer>();
   made->owner = &storage;
   made->uri = ViewOf(uri);
   made->after_stop = after_stop;
-  made->store = std::move(place->store);
+  made->store = std::move(location->store);
   std::optional<Condition> rule;
   if (storage.services_.condition) rule = storage.services_.condition(made->uri);
   const std::uint32_t asked = condition & ~std::uint32_t{PIPE_AFTER_STOP};
   if (!rule) rule = asked == PIPE_REPLACE ? Condition::ReplaceAny() : Condition::CreateOnly();
-  Result<std::unique_ptr<MeasuredWriter>> created = MeasuredWriter::Create(*made->store, place->name, *rule);
+  Result<std::unique_ptr<MeasuredWriter>> created =
+      MeasuredWriter::Create(*made->store, location->name, *rule);
   if (!created.ok()) return storage.Failed(created.status());
   made->writer = std::move(*created);
   const Lock lock(storage.mutex_);
@@ -180,9 +181,9 @@ void StorageExtension::Discard(pipe_writer* writer) {
 
 pipe_code StorageExtension::Remove(void* self, pipe_text uri) {
   StorageExtension& storage = Self(self);
-  const Result<Place> place = storage.PlaceOf(ViewOf(uri));
-  if (!place.ok()) return storage.Failed(place.status());
-  const Status removed = place->store->Remove(place->name);
+  const Result<Location> location = storage.LocationOf(ViewOf(uri));
+  if (!location.ok()) return storage.Failed(location.status());
+  const Status removed = location->store->Remove(location->name);
   if (!removed.ok()) return storage.Failed(removed);
   if (storage.services_.removed) storage.services_.removed(std::string(ViewOf(uri)));
   return PIPE_OK;
@@ -191,8 +192,8 @@ pipe_code StorageExtension::Remove(void* self, pipe_text uri) {
 pipe_code StorageExtension::List(void* self, pipe_text uri,
                                  std::int32_t (*visit)(void*, pipe_text, std::uint64_t), void* user) {
   StorageExtension& storage = Self(self);
-  const std::string place(ViewOf(uri));
-  const Result<std::unique_ptr<Store>> store = storage.services_.open_store(place);
+  const std::string location(ViewOf(uri));
+  const Result<std::unique_ptr<Store>> store = storage.services_.open_store(location);
   if (!store.ok()) return storage.Failed(store.status());
   const Result<std::vector<ObjectInfo>> objects = (*store)->List("");
   if (!objects.ok()) return storage.Failed(objects.status());

@@ -30,7 +30,7 @@ class StorageExtension {
   std::string LastError();
 
  private:
-  struct Place;
+  struct Location;
 
   static pipe_code Stat(void* self, pipe_text uri, std::uint64_t* bytes);
   static pipe_code Open(void* self, pipe_text uri, std::uint64_t offset, pipe_reader** reader);
@@ -45,7 +45,7 @@ class StorageExtension {
   static pipe_code Remove(void* self, pipe_text uri);
   static std::size_t CopyLastError(void* self, char* out, std::size_t size);
 
-  Result<Place> PlaceOf(std::string_view uri);
+  Result<Location> LocationOf(std::string_view uri);
   /// Stores the message for the calling thread and returns its code.
   pipe_code Failed(const Status& why);
 

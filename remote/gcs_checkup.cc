@@ -154,23 +154,23 @@ bool GcsCheckup::CheckIdentity() {
   return true;
 }
 
-void GcsCheckup::CheckBucket(const Uri& place, Use use) {
-  if (!CheckProperties(place.authority)) return;
-  CheckListing(place, use);
-  if (use == Use::kWrite) CheckWriting(place);
+void GcsCheckup::CheckBucket(const Uri& location, Use use) {
+  if (!CheckProperties(location.authority)) return;
+  CheckListing(location, use);
+  if (use == Use::kWrite) CheckWriting(location);
 }
 
-void GcsCheckup::CheckObject(const Uri& place) {
+void GcsCheckup::CheckObject(const Uri& location) {
   const Result<std::optional<GcsObject>> object =
-      StatGcsObject({client_, place.authority, place.path}, stop_);
+      StatGcsObject({client_, location.authority, location.path}, stop_);
   if (!object.ok())
     tell_(CheckLevel::kWrong, std::string(object.status().message()));
   else if (!*object)
     tell_(CheckLevel::kWrong,
-          StrCat(place.ToString(), ": there is no such object; see what there is: pipe ls ",
-                 Bucket(place.authority)));
+          StrCat(location.ToString(), ": there is no such object; see what there is: pipe ls ",
+                 Bucket(location.authority)));
   else
-    tell_(CheckLevel::kOk, StrCat(place.ToString(), ": ", HumanBytes((*object)->size)));
+    tell_(CheckLevel::kOk, StrCat(location.ToString(), ": ", HumanBytes((*object)->size)));
 }
 
 bool GcsCheckup::CheckProperties(const std::string& bucket) {
@@ -234,36 +234,37 @@ void GcsCheckup::CheckRegion(const std::string& bucket, const std::string& locat
                kCreate, "NAME --location=", region_));
 }
 
-void GcsCheckup::CheckListing(const Uri& place, Use use) {
-  GcsOperation operation(*client_, Bucket(place.authority), stop_);
+void GcsCheckup::CheckListing(const Uri& location, Use use) {
+  GcsOperation operation(*client_, Bucket(location.authority), stop_);
   HttpRequest request;
-  request.url =
-      client_->ObjectUrl(place.authority, "",
-                         StrCat("maxResults=1&fields=items(name)&prefix=",
-                                PercentEncode(place.path.empty() ? std::string() : StrCat(place.path, "/"))));
+  request.url = client_->ObjectUrl(
+      location.authority, "",
+      StrCat("maxResults=1&fields=items(name)&prefix=",
+             PercentEncode(location.path.empty() ? std::string() : StrCat(location.path, "/"))));
   const Result<GcsOperation::Answer> answer = operation.Send(request);
   if (!answer.ok()) return tell_(CheckLevel::kWrong, std::string(answer.status().message()));
-  if (answer->status < 300) return tell_(CheckLevel::kOk, StrCat(place.ToString(), ": can be listed"));
+  if (answer->status < 300) return tell_(CheckLevel::kOk, StrCat(location.ToString(), ": can be listed"));
   TellRefusal(operation, answer->error,
               use == Use::kWrite ? "roles/storage.objectUser" : "roles/storage.objectViewer");
 }
 
-void GcsCheckup::CheckWriting(const Uri& place) {
-  GcsStore store(client_, place.authority, place.path, GcsWriterOptions{.spool = spool_, .is_own = true});
+void GcsCheckup::CheckWriting(const Uri& location) {
+  GcsStore store(client_, location.authority, location.path,
+                 GcsWriterOptions{.spool = spool_, .is_own = true});
   const std::string name = StrCat(kProbe, RandomName(24));
-  const std::string shown = StrCat(place.ToString(), "/", name);
-  const std::string grant = GrantCommand(place.authority, "roles/storage.objectUser");
+  const std::string shown = StrCat(location.ToString(), "/", name);
+  const std::string grant = GrantCommand(location.authority, "roles/storage.objectUser");
   const Result<ObjectInfo> made = WriteObject(store, name, "pipe doctor", Condition::CreateOnly());
   if (!made.ok()) {
     const bool denied = made.status().code() == Code::kPermissionDenied;
     return tell_(CheckLevel::kWrong,
-                 denied ? StrCat(place.ToString(), ": cannot be written to; run: ", grant)
-                        : StrCat(place.ToString(), ": cannot be written to: ", made.status().message()));
+                 denied ? StrCat(location.ToString(), ": cannot be written to; run: ", grant)
+                        : StrCat(location.ToString(), ": cannot be written to: ", made.status().message()));
   }
   const Status removed = store.Remove(name);
   if (removed.ok())
     return tell_(CheckLevel::kOk,
-                 StrCat(place.ToString(), ": can be written to, and what was written removed"));
+                 StrCat(location.ToString(), ": can be written to, and what was written removed"));
   const bool denied = removed.code() == Code::kPermissionDenied;
   tell_(CheckLevel::kWrong, StrCat(shown, ": could be written and not be removed, and is left there; run: ",
                                    denied ? grant : StrCat("gcloud storage rm ", shown)));

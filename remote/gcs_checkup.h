@@ -30,16 +30,16 @@ class GcsCheckup {
   /// Call after CheckIdentity. Checks existence, region, the cost of removing objects, and reading. kWrite:
   /// also creates an object below `place` and removes it.
   enum class Use : std::uint8_t { kRead, kWrite };
-  void CheckBucket(const Uri& place, Use use);
+  void CheckBucket(const Uri& location, Use use);
   /// Call after CheckIdentity. Checks that the object exists.
-  void CheckObject(const Uri& place);
+  void CheckObject(const Uri& location);
 
  private:
   /// False: further checks of the bucket are pointless.
   bool CheckProperties(const std::string& bucket);
   void CheckRegion(const std::string& bucket, const std::string& location);
-  void CheckListing(const Uri& place, Use use);
-  void CheckWriting(const Uri& place);
+  void CheckListing(const Uri& location, Use use);
+  void CheckWriting(const Uri& location);
   /// Reports an error response.
   void TellRefusal(const GcsOperation& operation, const GcsError& error, std::string_view role);
   std::string GrantCommand(const std::string& bucket, std::string_view role) const;

@@ -31,12 +31,12 @@ struct Part {
   std::optional<GcsObject> made;
 };
 
-std::vector<Part> Divide(const GcsPlace& place, std::uint64_t size, std::uint64_t part_bytes) {
+std::vector<Part> Divide(const GcsLocation& location, std::uint64_t size, std::uint64_t part_bytes) {
   const std::uint64_t bytes = std::max(part_bytes, (size + kMaxParts - 1) / kMaxParts);
-  const std::size_t slash = place.name.rfind('/') + 1;
+  const std::size_t slash = location.name.rfind('/') + 1;
   std::vector<Part> parts;
   for (std::uint64_t offset = 0; offset < size; offset += bytes)
-    parts.push_back({StrCat(place.name.substr(0, slash), NewTemporaryName(place.name.substr(slash))),
+    parts.push_back({StrCat(location.name.substr(0, slash), NewTemporaryName(location.name.substr(slash))),
                      offset,
                      std::min(bytes, size - offset),
                      {},
@@ -59,8 +59,8 @@ Result<std::uint32_t> CrcOf(const ByteFile& file, const Part& part, const std::s
 }
 
 /// A part has a name that nobody else takes: whatever lies there is our own earlier attempt.
-Result<std::optional<GcsObject>> UploadPart(const GcsPlace& place, const GcsUpload& upload, Spool& spool,
-                                            const ByteFile& file, const Part& part,
+Result<std::optional<GcsObject>> UploadPart(const GcsLocation& location, const GcsUpload& upload,
+                                            Spool& spool, const ByteFile& file, const Part& part,
                                             const std::stop_token& stop) {
   ASSIGN_OR_RETURN(const std::uint32_t crc, CrcOf(file, part, stop));
   GcsUpload own = upload;
@@ -70,11 +70,12 @@ Result<std::optional<GcsObject>> UploadPart(const GcsPlace& place, const GcsUplo
   ASSIGN_OR_RETURN(std::optional<GcsObject> made,
                    UploadGcsObject(own, {spool, part.offset, part.size, crc}, stop));
   if (made) return made;
-  return StatGcsObject({place.client, place.bucket, part.name}, stop);
+  return StatGcsObject({location.client, location.bucket, part.name}, stop);
 }
 
-Result<std::optional<GcsObject>> Compose(const GcsPlace& place, const GcsUpload& upload, const Spool& spool,
-                                         const std::vector<Part>& parts, const std::stop_token& stop) {
+Result<std::optional<GcsObject>> Compose(const GcsLocation& location, const GcsUpload& upload,
+                                         const Spool& spool, const std::vector<Part>& parts,
+                                         const std::stop_token& stop) {
   Json body;
   for (const Part& part : parts) {
     Json source;
@@ -86,12 +87,12 @@ Result<std::optional<GcsObject>> Compose(const GcsPlace& place, const GcsUpload&
   body["destination"]["contentType"] = upload.content_type;
   body["destination"]["crc32c"] = FormatGcsCrc(spool.crc32c().value());
   body["destination"]["metadata"][kUploadMark] = upload.mark;
-  GcsOperation operation(*place.client, place.Where(), stop);
+  GcsOperation operation(*location.client, location.Where(), stop);
   HttpRequest request;
   request.method = "POST";
   request.headers = {{"Content-Type", "application/json; charset=UTF-8"}};
-  request.url = place.client->ObjectUrl(
-      place.bucket, place.name,
+  request.url = location.client->ObjectUrl(
+      location.bucket, location.name,
       StrCat("ifGenerationMatch=", upload.generation, "&fields=", PercentEncode(kObjectFields)));
   request.url.insert(request.url.find('?'), "/compose");
   request.body = body.Dump();
@@ -100,24 +101,24 @@ Result<std::optional<GcsObject>> Compose(const GcsPlace& place, const GcsUpload&
   if (answer.status >= 300) return operation.Failure(answer.error);
   ASSIGN_OR_RETURN(GcsObject object, ParseGcsObject(answer.body));
   if (object.size == spool.size() && object.crc32c == spool.crc32c()) return std::optional(std::move(object));
-  RETURN_IF_ERROR(RemoveGcsObject(place, {}));
+  RETURN_IF_ERROR(RemoveGcsObject(location, {}));
   return Status(
       Code::kDataLoss,
-      StrCat(place.Where(), ": its parts did not make what was written; it was removed; write it again"));
+      StrCat(location.Where(), ": its parts did not make what was written; it was removed; write it again"));
 }
 
 }  // namespace
 
-Result<bool> CanCompose(const GcsPlace& place) {
+Result<bool> CanCompose(const GcsLocation& location) {
   // The names of its parts are longer than its own.
-  const std::size_t above = place.name.rfind('/') + 1;
-  if (above + NewTemporaryName(std::string_view(place.name).substr(above)).size() + kRoom > kMaxNameBytes)
+  const std::size_t above = location.name.rfind('/') + 1;
+  if (above + NewTemporaryName(std::string_view(location.name).substr(above)).size() + kRoom > kMaxNameBytes)
     return false;
-  GcsOperation operation(*place.client, StrCat("gs://", place.bucket), {});
+  GcsOperation operation(*location.client, StrCat("gs://", location.bucket), {});
   HttpRequest request;
-  request.url = place.client->BucketUrl(
-      place.bucket, StrCat("fields=", PercentEncode("storageClass,softDeletePolicy,retentionPolicy,"
-                                                    "defaultEventBasedHold")));
+  request.url = location.client->BucketUrl(
+      location.bucket, StrCat("fields=", PercentEncode("storageClass,softDeletePolicy,retentionPolicy,"
+                                                       "defaultEventBasedHold")));
   ASSIGN_OR_RETURN(const GcsOperation::Answer answer, operation.Send(request));
   if (answer.status >= 300) return false;
   const Result<Json> bucket = Json::Parse(answer.body);
@@ -130,7 +131,7 @@ Result<bool> CanCompose(const GcsPlace& place) {
          !(*bucket)["defaultEventBasedHold"].AsBool();
 }
 
-Result<std::optional<GcsObject>> ComposeGcsObject(const GcsPlace& place, const GcsUpload& upload,
+Result<std::optional<GcsObject>> ComposeGcsObject(const GcsLocation& location, const GcsUpload& upload,
                                                   Spool& spool, std::uint64_t part_bytes,
                                                   std::stop_token stop) {
   for (int turn = 0;; ++turn) {
@@ -139,13 +140,13 @@ Result<std::optional<GcsObject>> ComposeGcsObject(const GcsPlace& place, const G
     if (is_of_one_state) break;  // what changes from now on differs from it
     if (turn == kMaxTurns) return ChangedAgainAndAgain(spool.Where());
   }
-  std::vector<Part> parts = Divide(place, spool.size(), part_bytes);
+  std::vector<Part> parts = Divide(location, spool.size(), part_bytes);
   ASSIGN_OR_RETURN(const std::unique_ptr<ByteFile> file, spool.Open());
   std::atomic<std::size_t> next = 0;
   std::atomic<bool> failed = false;
   const auto work = [&] {
     for (std::size_t at = next++; at < parts.size() && !failed; at = next++) {
-      Result<std::optional<GcsObject>> made = UploadPart(place, upload, spool, *file, parts[at], stop);
+      Result<std::optional<GcsObject>> made = UploadPart(location, upload, spool, *file, parts[at], stop);
       if (made.ok()) {
         parts[at].made = std::move(made).value();
       } else {
@@ -163,11 +164,11 @@ Result<std::optional<GcsObject>> ComposeGcsObject(const GcsPlace& place, const G
     if (!part.failed.ok() && object.ok()) object = part.failed;
     if (part.failed.ok() && !part.made && object.ok())
       object =
-          Status(Code::kUnavailable, StrCat(place.Where(), ": a part of it disappeared; write it again"));
+          Status(Code::kUnavailable, StrCat(location.Where(), ": a part of it disappeared; write it again"));
   }
-  if (object.ok()) object = Compose(place, upload, spool, parts, stop);
+  if (object.ok()) object = Compose(location, upload, spool, parts, stop);
   for (const Part& part : parts) {
-    const Status removed = RemoveGcsObject({place.client, place.bucket, part.name}, {});
+    const Status removed = RemoveGcsObject({location.client, location.bucket, part.name}, {});
     if (!removed.ok()) LogWarning(StrCat(removed.message(), "; the next run over this place removes it"));
   }
   return object;

@@ -6,7 +6,7 @@
 #include <stop_token>
 
 #include "base/result.h"
-#include "remote/gcs_place.h"
+#include "remote/gcs_location.h"
 #include "remote/gcs_upload.h"
 #include "remote/spool.h"
 
@@ -15,11 +15,11 @@ namespace pipeline {
 /// False if the parts could not be removed at once without extra cost (a retention policy, an event-based
 /// hold, a storage class other than STANDARD), if their names would be too long, or if the bucket's
 /// properties may not be read.
-Result<bool> CanCompose(const GcsPlace& place);
+Result<bool> CanCompose(const GcsLocation& location);
 
 /// Uploads the parts beside the object, under names of storage/local_names.h, and always removes them;
 /// Store::Sweep removes those of a killed process. Otherwise as UploadGcsObject.
-Result<std::optional<GcsObject>> ComposeGcsObject(const GcsPlace& place, const GcsUpload& upload,
+Result<std::optional<GcsObject>> ComposeGcsObject(const GcsLocation& location, const GcsUpload& upload,
                                                   Spool& spool, std::uint64_t part_bytes,
                                                   std::stop_token stop);
 

@@ -28,32 +28,32 @@ GcsStore::GcsStore(std::shared_ptr<GcsClient> client, std::string bucket, std::s
       prefix_(prefix.empty() ? "" : StrCat(prefix, "/")),
       spooler_(std::make_shared<GcsSpooler>(std::move(options))) {}
 
-Result<GcsPlace> GcsStore::PlaceOf(std::string_view name) const {
+Result<GcsLocation> GcsStore::LocationOf(std::string_view name) const {
   RETURN_IF_ERROR(CheckGcsName(name));
   RETURN_IF_ERROR(CheckGcsName(StrCat(prefix_, name)));
   if (ParseTemporaryName(LastPart(name)))
     return Status(Code::kInvalidArgument,
                   StrCat("object name '", name, "': this form is kept for unfinished objects"));
-  return GcsPlace{client_, bucket_, StrCat(prefix_, name)};
+  return GcsLocation{client_, bucket_, StrCat(prefix_, name)};
 }
 
 Result<std::unique_ptr<ByteFile>> GcsStore::Open(std::string_view name) {
-  ASSIGN_OR_RETURN(const GcsPlace place, PlaceOf(name));
-  ASSIGN_OR_RETURN(std::optional<GcsObject> object, StatGcsObject(place, {}));
-  if (!object) return Status(Code::kNotFound, StrCat(place.Where(), ": no such object"));
+  ASSIGN_OR_RETURN(const GcsLocation location, LocationOf(name));
+  ASSIGN_OR_RETURN(std::optional<GcsObject> object, StatGcsObject(location, {}));
+  if (!object) return Status(Code::kNotFound, StrCat(location.Where(), ": no such object"));
   return std::unique_ptr<ByteFile>(std::make_unique<GcsFile>(client_, bucket_, std::move(*object)));
 }
 
 Result<std::unique_ptr<ObjectWriter>> GcsStore::Create(std::string_view name, Condition condition) {
-  ASSIGN_OR_RETURN(GcsPlace place, PlaceOf(name));
+  ASSIGN_OR_RETURN(GcsLocation location, LocationOf(name));
   RETURN_IF_ERROR(spooler_->Prepare());
   return std::unique_ptr<ObjectWriter>(
-      std::make_unique<GcsWriter>(std::string(name), std::move(place), std::move(condition), spooler_));
+      std::make_unique<GcsWriter>(std::string(name), std::move(location), std::move(condition), spooler_));
 }
 
 Result<std::optional<ObjectInfo>> GcsStore::Stat(std::string_view name) {
-  ASSIGN_OR_RETURN(const GcsPlace place, PlaceOf(name));
-  ASSIGN_OR_RETURN(const std::optional<GcsObject> object, StatGcsObject(place, {}));
+  ASSIGN_OR_RETURN(const GcsLocation location, LocationOf(name));
+  ASSIGN_OR_RETURN(const std::optional<GcsObject> object, StatGcsObject(location, {}));
   return object ? std::optional(Describe(std::string(name), *object)) : std::nullopt;
 }
 
@@ -62,7 +62,7 @@ Result<std::vector<ObjectInfo>> GcsStore::List(std::string_view prefix) {
   const auto keep = [&](const GcsObject& object) -> Status {
     const std::string_view name = std::string_view(object.name).substr(prefix_.size());
     // Others put what has no name here into buckets: "directories", for example.
-    if (PlaceOf(name).ok()) objects.push_back(Describe(std::string(name), object));
+    if (LocationOf(name).ok()) objects.push_back(Describe(std::string(name), object));
     return {};
   };
   RETURN_IF_ERROR(ListGcsObjects(client_, bucket_, StrCat(prefix_, prefix), keep, {}));
@@ -70,8 +70,8 @@ Result<std::vector<ObjectInfo>> GcsStore::List(std::string_view prefix) {
 }
 
 Status GcsStore::Remove(std::string_view name) {
-  ASSIGN_OR_RETURN(const GcsPlace place, PlaceOf(name));
-  return RemoveGcsObject(place, {});
+  ASSIGN_OR_RETURN(const GcsLocation location, LocationOf(name));
+  return RemoveGcsObject(location, {});
 }
 
 Status GcsStore::Sweep(std::string_view prefix) {

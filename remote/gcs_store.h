@@ -29,7 +29,7 @@ class GcsStore final : public Store {
   Status Sweep(std::string_view prefix) override;
 
  private:
-  Result<GcsPlace> PlaceOf(std::string_view name) const;
+  Result<GcsLocation> LocationOf(std::string_view name) const;
 
   const std::shared_ptr<GcsClient> client_;
   const std::string bucket_;

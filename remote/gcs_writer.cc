@@ -24,10 +24,10 @@ bool AreOneFile(const FileIdentity& a, const FileIdentity& b) {
 
 }  // namespace
 
-GcsWriter::GcsWriter(std::string name, GcsPlace place, Condition condition,
+GcsWriter::GcsWriter(std::string name, GcsLocation location, Condition condition,
                      std::shared_ptr<GcsSpooler> spooler)
     : name_(std::move(name)),
-      place_(std::move(place)),
+      location_(std::move(location)),
       condition_(std::move(condition)),
       spooler_(std::move(spooler)),
       mark_(RandomName(24)),
@@ -42,16 +42,16 @@ Status GcsWriter::AppendBytes(std::string_view bytes) {
   if (bytes.empty()) return {};
   RETURN_IF_ERROR(Unshare({}));
   Status kept = spool_.Append(bytes);
-  return kept.ok() ? kept : std::move(kept).Annotate(place_.Where());
+  return kept.ok() ? kept : std::move(kept).Annotate(location_.Where());
 }
 
 Status GcsWriter::AppendFile(const ByteFile& file, std::stop_token stop) {
   if (!failed_.ok() || file.size() == 0) return failed_;
   if (stop.stop_requested())
-    return failed_ = Status(Code::kCancelled, StrCat(place_.Where(), ": writing was stopped"));
+    return failed_ = Status(Code::kCancelled, StrCat(location_.Where(), ": writing was stopped"));
   const auto* versioned = dynamic_cast<const VersionedFile*>(&file);
   const auto* object = dynamic_cast<const GcsFile*>(versioned != nullptr ? &versioned->file() : &file);
-  if (object != nullptr && object->client() == place_.client && !copy_ && spool_.size() == 0) {
+  if (object != nullptr && object->client() == location_.client && !copy_ && spool_.size() == 0) {
     copy_ = Copy{{object->client(), object->bucket(), object->object().name}, object->object()};
     return {};
   }
@@ -89,7 +89,7 @@ Status GcsWriter::AppendSmall(const LocalFile& file, const std::stop_token& stop
 Status GcsWriter::Unshare(const std::stop_token& stop) {
   if (!copy_) return {};
   const Copy copy = *std::exchange(copy_, std::nullopt);
-  const GcsFile file(copy.place.client, copy.place.bucket, copy.object);
+  const GcsFile file(copy.location.client, copy.location.bucket, copy.object);
   ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file.Open(0, stop));
   std::string piece(1 << 20, '\0');
   for (;;) {
@@ -101,7 +101,7 @@ Status GcsWriter::Unshare(const std::stop_token& stop) {
 
 Result<ObjectInfo> GcsWriter::Commit(std::stop_token stop) {
   if (!failed_.ok()) return failed_;
-  failed_ = Status(Code::kInternal, StrCat(place_.Where(), ": its writer was used after Commit"));
+  failed_ = Status(Code::kInternal, StrCat(location_.Where(), ": its writer was used after Commit"));
   PassCommitPoint("object.written");
   Result<ObjectInfo> info = Upload(stop);
   if (info.ok()) PassCommitPoint("object.visible");
@@ -110,7 +110,7 @@ Result<ObjectInfo> GcsWriter::Commit(std::stop_token stop) {
 
 Result<ObjectInfo> GcsWriter::Upload(const std::stop_token& stop) {
   if (condition_.kind == Condition::Kind::kReplaceUnlessSame) {
-    ASSIGN_OR_RETURN(const std::optional<GcsObject> there, StatGcsObject(place_, stop));
+    ASSIGN_OR_RETURN(const std::optional<GcsObject> there, StatGcsObject(location_, stop));
     if (there) {
       ASSIGN_OR_RETURN(const bool ours, HasOurBytes(*there, stop));
       if (ours) return Describe(*there);
@@ -124,7 +124,7 @@ Result<ObjectInfo> GcsWriter::Upload(const std::stop_token& stop) {
     }
     if (made) return Describe(*made);
   }
-  return Status(Code::kUnavailable, StrCat(place_.Where(), ": others keep replacing it"));
+  return Status(Code::kUnavailable, StrCat(location_.Where(), ": others keep replacing it"));
 }
 
 Result<std::string> GcsWriter::Expected(const std::stop_token& stop) const {
@@ -134,38 +134,38 @@ Result<std::string> GcsWriter::Expected(const std::stop_token& stop) const {
     const bool number = !condition_.version.empty() && condition_.version != "0" &&
                         condition_.version.find_first_not_of("0123456789") == std::string::npos;
     if (number) return condition_.version;
-    return Status(Code::kFailedPrecondition, StrCat(place_.Where(), ": was replaced by somebody else"));
+    return Status(Code::kFailedPrecondition, StrCat(location_.Where(), ": was replaced by somebody else"));
   }
-  ASSIGN_OR_RETURN(const std::optional<GcsObject> there, StatGcsObject(place_, stop));
+  ASSIGN_OR_RETURN(const std::optional<GcsObject> there, StatGcsObject(location_, stop));
   return there ? there->generation : std::string("0");
 }
 
 Result<std::optional<GcsObject>> GcsWriter::Send(const std::string& generation, const std::stop_token& stop) {
-  if (copy_) return RewriteGcsObject(copy_->place, copy_->object, place_, generation, mark_, stop);
-  GcsUpload upload{*place_.client,
+  if (copy_) return RewriteGcsObject(copy_->location, copy_->object, location_, generation, mark_, stop);
+  GcsUpload upload{*location_.client,
                    spooler_->sessions,
-                   place_.bucket,
-                   place_.name,
+                   location_.bucket,
+                   location_.name,
                    mark_,
                    generation,
-                   std::string(ContentTypeOf(place_.name))};
+                   std::string(ContentTypeOf(location_.name))};
   const std::string origin = spool_.Origin();
   if (!origin.empty()) {
-    const std::string& server = place_.client->settings().endpoint.url;
-    upload.key.target = DigestOf(StrCat(server, "\n", place_.Where())).ToHex();
+    const std::string& server = location_.client->settings().endpoint.url;
+    upload.key.target = DigestOf(StrCat(server, "\n", location_.Where())).ToHex();
     upload.key.source = DigestOf(StrCat(generation, "\n", origin)).ToHex();
   }
   // What another process may go on with goes up in one session, however large it is: one that was killed
   // would leave parts, which begin again.
   if (origin.empty() && spool_.size() > spooler_->options.compose_above) {
-    ASSIGN_OR_RETURN(const bool composes, CanCompose(place_));
-    if (composes) return ComposeGcsObject(place_, upload, spool_, spooler_->options.part_bytes, stop);
+    ASSIGN_OR_RETURN(const bool composes, CanCompose(location_));
+    if (composes) return ComposeGcsObject(location_, upload, spool_, spooler_->options.part_bytes, stop);
   }
   return UploadGcsObject(upload, {spool_, 0, spool_.size(), {}}, stop);
 }
 
 Result<std::optional<GcsObject>> GcsWriter::Resolve(const std::stop_token& stop) {
-  ASSIGN_OR_RETURN(std::optional<GcsObject> there, StatGcsObject(place_, stop));
+  ASSIGN_OR_RETURN(std::optional<GcsObject> there, StatGcsObject(location_, stop));
   if (there && there->upload == mark_) return there;
   bool has_our_bytes = false;
   if (there) {
@@ -178,12 +178,12 @@ Result<std::optional<GcsObject>> GcsWriter::Resolve(const std::stop_token& stop)
       [[fallthrough]];
     case Condition::Kind::kReplaceVersion:
       return Status(Code::kFailedPrecondition,
-                    StrCat(place_.Where(),
+                    StrCat(location_.Where(),
                            there ? ": was replaced by somebody else" : ": was removed by somebody else"));
     case Condition::Kind::kCreateOnly:
       if (!there) break;  // it is gone again
       if (has_our_bytes) return there;
-      return Status(Code::kAlreadyExists, StrCat(place_.Where(), ": is there already"));
+      return Status(Code::kAlreadyExists, StrCat(location_.Where(), ": is there already"));
   }
   return std::optional<GcsObject>();
 }

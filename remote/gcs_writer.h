@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "remote/gcs_place.h"
+#include "remote/gcs_location.h"
 #include "remote/gcs_reader.h"
 #include "remote/spool.h"
 #include "remote/upload_sessions.h"
@@ -38,7 +38,7 @@ struct GcsSpooler {
 class GcsWriter final : public ObjectWriter {
  public:
   /// `name`: of the object in the store. `spooler` is shared with the store.
-  GcsWriter(std::string name, GcsPlace place, Condition condition, std::shared_ptr<GcsSpooler> spooler);
+  GcsWriter(std::string name, GcsLocation location, Condition condition, std::shared_ptr<GcsSpooler> spooler);
 
   Status Append(std::string_view bytes) override;
   /// If `file` is the first and only content: an object of the same account is copied by the servers; a
@@ -50,7 +50,7 @@ class GcsWriter final : public ObjectWriter {
  private:
   /// The source object, if it is the whole content.
   struct Copy {
-    GcsPlace place;
+    GcsLocation location;
     GcsObject object;
   };
 
@@ -72,7 +72,7 @@ class GcsWriter final : public ObjectWriter {
   std::uint64_t size() const { return copy_ ? copy_->object.size : spool_.size(); }
 
   const std::string name_;
-  const GcsPlace place_;
+  const GcsLocation location_;
   const Condition condition_;
   const std::shared_ptr<GcsSpooler> spooler_;
   const std::string mark_;  // identifies this write

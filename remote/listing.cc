@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/str.h"
-#include "remote/gcs_place.h"
+#include "remote/gcs_location.h"
 #include "storage/local_error.h"
 #include "storage/local_file.h"
 #include "storage/local_names.h"
@@ -25,7 +25,7 @@ using Visit = std::function<Status(const Listed&)>;
 /// A writer's, which is no object yet.
 bool IsUnfinished(std::string_view name) { return IsUnfinishedName(name.substr(name.rfind('/') + 1)); }
 
-bool IsEarlier(const Listed& a, const Listed& b) { return a.place < b.place; }
+bool IsEarlier(const Listed& a, const Listed& b) { return a.location < b.location; }
 
 // --------------------------------------------------------------------------------------- directories
 
@@ -85,7 +85,7 @@ Status ListAll(const std::string& path, const std::string& above, std::vector<Li
       entries.push_back({StrCat(above, below), false, 0, {}, std::string(listed.message())});
     for (Listed& one : level) {
       if (one.is_directory) {
-        pending.push_back(one.place.substr(above.size()));
+        pending.push_back(one.location.substr(above.size()));
       } else {
         entries.push_back(std::move(one));
       }
@@ -94,20 +94,20 @@ Status ListAll(const std::string& path, const std::string& above, std::vector<Li
   return {};
 }
 
-Status ListDirectory(const Uri& place, ListDepth depth, const Visit& visit) {
+Status ListDirectory(const Uri& location, ListDepth depth, const Visit& visit) {
   std::error_code error;
-  const fs::file_status found = fs::status(place.path, error);
+  const fs::file_status found = fs::status(location.path, error);
   if (found.type() == fs::file_type::not_found)
-    return Status(Code::kNotFound, StrCat(place.path, ": there is no such file or directory"));
-  if (found.type() == fs::file_type::none) return LocalError(place.path, "cannot look at it", error.value());
+    return Status(Code::kNotFound, StrCat(location.path, ": there is no such file or directory"));
+  if (found.type() == fs::file_type::none) return LocalError(location.path, "cannot look at it", error.value());
   if (found.type() != fs::file_type::directory) {
-    ASSIGN_OR_RETURN(const FileIdentity file, IdentifyFile(place.path));
-    return visit({place.path, false, file.size, {}, {}});
+    ASSIGN_OR_RETURN(const FileIdentity file, IdentifyFile(location.path));
+    return visit({location.path, false, file.size, {}, {}});
   }
-  const std::string above = place.path.back() == '/' ? place.path : StrCat(place.path, "/");
+  const std::string above = location.path.back() == '/' ? location.path : StrCat(location.path, "/");
   std::vector<Listed> entries;
-  RETURN_IF_ERROR(depth == ListDepth::kLevel ? ListLevel(place.path, above, "", entries)
-                                             : ListAll(place.path, above, entries));
+  RETURN_IF_ERROR(depth == ListDepth::kLevel ? ListLevel(location.path, above, "", entries)
+                                             : ListAll(location.path, above, entries));
   std::sort(entries.begin(), entries.end(), IsEarlier);
   for (const Listed& entry : entries) RETURN_IF_ERROR(visit(entry));
   return {};
@@ -123,16 +123,16 @@ std::string WhyNoObject(std::string_view name) {
 
 bool MarksDirectory(const GcsObject& object) { return object.size == 0 && object.name.back() == '/'; }
 
-Status ListBucket(StoreOpener& stores, const Uri& place, bool is_directory, ListDepth depth,
+Status ListBucket(StoreOpener& stores, const Uri& location, bool is_directory, ListDepth depth,
                   const Visit& visit, const std::stop_token& stop) {
   ASSIGN_OR_RETURN(const std::shared_ptr<GcsClient> client, stores.Gcs());
-  const std::string bucket = StrCat("gs://", place.authority, "/");
-  bool any = place.path.empty();
-  if (!place.path.empty() && !is_directory) {
+  const std::string bucket = StrCat("gs://", location.authority, "/");
+  bool any = location.path.empty();
+  if (!location.path.empty() && !is_directory) {
     ASSIGN_OR_RETURN(const std::optional<GcsObject> object,
-                     StatGcsObject({client, place.authority, place.path}, stop));
+                     StatGcsObject({client, location.authority, location.path}, stop));
     if (object)
-      RETURN_IF_ERROR(visit({StrCat(bucket, place.path), false, object->size, object->crc32c, {}, object}));
+      RETURN_IF_ERROR(visit({StrCat(bucket, location.path), false, object->size, object->crc32c, {}, object}));
     any = object.has_value();
   }
   const auto each = [&](const GcsPage& page) -> Status {
@@ -151,30 +151,30 @@ Status ListBucket(StoreOpener& stores, const Uri& place, bool is_directory, List
     any = any || !page.objects.empty() || !page.prefixes.empty();
     return {};
   };
-  RETURN_IF_ERROR(ListGcsPages(client, place.authority, place.path.empty() ? "" : StrCat(place.path, "/"),
+  RETURN_IF_ERROR(ListGcsPages(client, location.authority, location.path.empty() ? "" : StrCat(location.path, "/"),
                                depth == ListDepth::kLevel, each, stop));
   return any ? Status()
              : Status(Code::kNotFound,
-                      StrCat(bucket, place.path, ": there is no such object, and none below it"));
+                      StrCat(bucket, location.path, ": there is no such object, and none below it"));
 }
 
 }  // namespace
 
-Status ListPlace(StoreOpener& stores, const std::string& place, ListDepth depth, const Visit& visit,
-                 std::stop_token stop) {
-  ASSIGN_OR_RETURN(const Uri uri, Uri::Parse(place));
+Status ListLocation(StoreOpener& stores, const std::string& location, ListDepth depth, const Visit& visit,
+                    std::stop_token stop) {
+  ASSIGN_OR_RETURN(const Uri uri, Uri::Parse(location));
   switch (uri.scheme) {
     case Uri::Scheme::kFile: return ListDirectory(uri, depth, visit);
-    case Uri::Scheme::kGs: return ListBucket(stores, uri, place.back() == '/', depth, visit, stop);
+    case Uri::Scheme::kGs: return ListBucket(stores, uri, location.back() == '/', depth, visit, stop);
     case Uri::Scheme::kHttp:
     case Uri::Scheme::kHttps: break;
   }
-  const std::string shown = ShownUrl(place);
+  const std::string shown = ShownUrl(location);
   if (uri.LastPart().empty()) {
-    ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, stores.Open(place));
+    ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, stores.Open(location));
     return store->List("").status();  // which says why not
   }
-  ASSIGN_OR_RETURN(const RemoteFile file, OpenRemoteFile(place, {Patience::kPlan}, std::move(stop)));
+  ASSIGN_OR_RETURN(const RemoteFile file, OpenRemoteFile(location, {Patience::kPlan}, std::move(stop)));
   return visit({shown, false, file.bytes->size(), file.crc32c, {}});
 }
 

@@ -14,7 +14,7 @@
 namespace pipeline {
 
 struct Listed {
-  std::string place;  // ends with `/` for a directory
+  std::string location;  // ends with `/` for a directory
   bool is_directory = false;
   std::uint64_t size = 0;               // of an object
   std::optional<std::uint32_t> crc32c;  // absent: the store keeps none
@@ -30,12 +30,12 @@ enum class ListDepth : std::uint8_t {
   kAll,    // every object, and no directories
 };
 
-/// Calls `visit` with the object at `place` and with everything below it, in the order of names. kNotFound
+/// Calls `visit` with the object at `location` and with everything below it, in the order of names. kNotFound
 /// if there is nothing; an empty directory or bucket exists. Holds one page of a bucket in memory, but the
-/// whole list of a directory. A web server cannot be listed: there `place` is one file. Also reports
+/// whole list of a directory. A web server cannot be listed: there `location` is one file. Also reports
 /// entries that Store::List skips (`no_object`), except unfinished files (local_names.h) and the empty
 /// objects `dir/` with which other programs mark directories.
-Status ListPlace(StoreOpener& stores, const std::string& place, ListDepth depth,
-                 const std::function<Status(const Listed&)>& visit, std::stop_token stop);
+Status ListLocation(StoreOpener& stores, const std::string& location, ListDepth depth,
+                    const std::function<Status(const Listed&)>& visit, std::stop_token stop);
 
 }  // namespace pipeline

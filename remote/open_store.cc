@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "base/mutex.h"
 #include "base/str.h"
-#include "remote/gcs_place.h"
+#include "remote/gcs_location.h"
 #include "remote/gcs_reader.h"
 #include "remote/gcs_store.h"
 #include "remote/http_client.h"

@@ -45,7 +45,7 @@ bool HoldsSet(const YamlNode& node) {
 
 /// `out` with single slashes and none at the end, so that one place has one spelling; the two
 /// slashes of a URL's scheme stay.
-std::string NormalPlace(std::string_view out) {
+std::string NormalLocation(std::string_view out) {
   std::string place;
   for (char c : out) {
     const bool scheme = place.size() > 1 && place.back() == '/' && place[place.size() - 2] == ':';
@@ -407,9 +407,9 @@ class FileReader {
     stage.out = place->AsString();
     if (stage.out.empty()) return Complain(out->at, StrCat(who, ": 'out' is empty"));
     if (stage.config.is_null()) return;
-    std::string below = stage.type->place ? stage.type->place(stage.config) : std::string();
-    if (stage.type->place_of_recipe) below = StrCat(kRunPlace, stage.name, "-*");
-    const auto [taken, is_new] = places_.emplace(NormalPlace(StrCat(stage.out, "/", below)), stage.name);
+    std::string below = stage.type->location ? stage.type->location(stage.config) : std::string();
+    if (stage.type->location_of_recipe) below = StrCat(kRunLocation, stage.name, "-*");
+    const auto [taken, is_new] = places_.emplace(NormalLocation(StrCat(stage.out, "/", below)), stage.name);
     if (!is_new)
       Complain(out->at, StrCat(who, " publishes at the same place as stage '", taken->second,
                                "': give it another 'out'"));

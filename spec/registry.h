@@ -176,10 +176,10 @@ struct StageType {
   /// Empty: `prepare` is called.
   std::function<Status(const Json& config, const Json& about)> prepare_dry_run = {};
   /// Directory of the artifact below `out`, e.g. "NAME/VERSION". Empty: `out` itself.
-  std::function<std::string(const Json& config)> place = {};
+  std::function<std::string(const Json& config)> location = {};
   /// The artifact is in OUT/runs/STAGE-RECIPE16 instead: each recipe has its own location and replaces no
   /// other, and stages may share `out`.
-  bool place_of_recipe = false;
+  bool location_of_recipe = false;
   /// Files whose digests enter the recipe. Empty: none.
   std::function<Result<std::vector<StageFile>>(const Json& config)> files = {};
   ObjectNames names = {};
@@ -210,8 +210,8 @@ struct StageType {
   bool is_job() const { return std::holds_alternative<JobFactory>(make); }
 };
 
-/// Directory between `out` and STAGE-RECIPE16 for StageType::place_of_recipe.
-inline constexpr std::string_view kRunPlace = "runs/";
+/// Directory between `out` and STAGE-RECIPE16 for StageType::location_of_recipe.
+inline constexpr std::string_view kRunLocation = "runs/";
 
 /// Immutable once built; outlives everything made from it.
 class Registry {

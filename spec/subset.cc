@@ -58,7 +58,7 @@ Result<Subset> SubsetOf(const Json& config) {
   return config.Has(kKey) ? ParseSubset(config[kKey].AsString()) : Result<Subset>(Subset());
 }
 
-std::string SubsetPlace(std::string_view text) { return StrCat("subset-", text); }
+std::string SubsetLocation(std::string_view text) { return StrCat("subset-", text); }
 
 Status ApplySubset(std::string_view text, PipelineSpec& spec) {
   RETURN_IF_ERROR(ParseSubset(text).status());
@@ -69,7 +69,7 @@ Status ApplySubset(std::string_view text, PipelineSpec& spec) {
       return Status(Code::kInvalidArgument, StrCat("--subset: stage '", stage.name, "' (", stage.type->name,
                                                    ") can only be read as a whole"));
     if (stage.out.empty()) continue;
-    stage.out += StrCat(stage.out.ends_with('/') ? "" : "/", SubsetPlace(text));
+    stage.out += StrCat(stage.out.ends_with('/') ? "" : "/", SubsetLocation(text));
     // The one kind of address in which a percent sign means something.
     if (stage.out.starts_with("file:") && text.ends_with('%')) stage.out += "25";
   }

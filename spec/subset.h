@@ -36,7 +36,7 @@ Result<Subset> ParseSubset(std::string_view text);
 Result<Subset> SubsetOf(const Json& config);
 
 /// Returns the directory of a trial below that of the full run: "subset-1%".
-std::string SubsetPlace(std::string_view text);
+std::string SubsetLocation(std::string_view text);
 
 /// Turns `spec` into a trial: sets `subset` for each Source, and appends subset-TEXT to each `out`.
 /// kInvalidArgument: `text` is no subset, or a Source has no key `subset`.

@@ -11,7 +11,7 @@ constexpr std::uint64_t kSampleSeed = 0x73616d706c65;  // "sample"
 
 }  // namespace
 
-SamplePlace PlaceOf(std::uint64_t seed, PartitionId partition, const RecordHead& head) {
+SamplePlace LocationOf(std::uint64_t seed, PartitionId partition, const RecordHead& head) {
   return {ShuffleHash(seed ^ kSampleSeed, partition, head.index, head.sub), partition, head.index, head.sub};
 }
 

@@ -17,6 +17,6 @@ struct SamplePlace {
   auto operator<=>(const SamplePlace&) const = default;
 };
 
-SamplePlace PlaceOf(std::uint64_t seed, PartitionId partition, const RecordHead& head);
+SamplePlace LocationOf(std::uint64_t seed, PartitionId partition, const RecordHead& head);
 
 }  // namespace pipeline

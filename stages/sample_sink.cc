@@ -34,7 +34,7 @@ class SampleSink final : public Sink {
   Status Write(const Batch& batch) override {
     for (std::size_t row = 0; row < batch.size(); ++row) {
       if (rules_.split && !batch.split.empty() && batch.split[row] != *rules_.split) continue;
-      const SamplePlace place = PlaceOf(rules_.seed, id_, batch.heads[row]);
+      const SamplePlace place = LocationOf(rules_.seed, id_, batch.heads[row]);
       if (text_bytes_ > rules_.bytes && !(place < heap_.front().place)) continue;
       Put(batch, row, place);
       while (text_bytes_ - heap_.front().bytes > rules_.bytes) DropLast();

@@ -41,7 +41,7 @@ Status ForEachRecord(const Pieces& pieces, std::uint64_t seed,
       ASSIGN_OR_RETURN(const bool more, source->Next(batch));
       if (!more) break;
       for (std::size_t row = 0; row < batch.size(); ++row)
-        record(PlaceOf(seed, batch.partition, batch.heads[row]), batch.text[row].size());
+        record(LocationOf(seed, batch.partition, batch.heads[row]), batch.text[row].size());
     }
   }
   return {};
@@ -79,7 +79,7 @@ class SampleStream final : public RecordStream {
     if (there_) ++row_, there_ = false;
     while (true) {
       for (; row_ < read_.size(); ++row_) {
-        if (end_ && !(PlaceOf(rules_.seed, read_.partition, read_.heads[row_]) < *end_)) continue;
+        if (end_ && !(LocationOf(rules_.seed, read_.partition, read_.heads[row_]) < *end_)) continue;
         ++drawn_;
         return there_ = true;
       }

@@ -249,7 +249,7 @@ StageType WriteTfdsType() {
   type.prepare = [](const Json& config) { return LabelNames(config).status(); };
   type.files = LabelFiles;
   type.model_memory = [](const Json& config) { return MaxTokens(config) != 0 ? kModelMemory : 0; };
-  type.place = [](const Json& config) {
+  type.location = [](const Json& config) {
     return StrCat(config["name"].AsString(), "/", config["version"].AsString());
   };
   type.check_promised = OfPromisedTokenizer(CheckTokenizer);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t kMaxDescriptionBytes = std::uint64_t{1} << 30;
 
-/// Of what is no hand-off, or none that is known here.
+/// Of what is no export format, or none that is known here.
 class BytesCheck final : public ExportCheck {
  public:
   using ExportCheck::ExportCheck;

@@ -11,8 +11,8 @@
 
 #include "base/mutex.h"
 #include "base/str.h"
-#include "dag/place/own_objects.h"
-#include "dag/place/place_names.h"
+#include "dag/location/location_names.h"
+#include "dag/location/own_objects.h"
 #include "records/piece.h"
 #include "stages/builtin.h"
 #include "verify/export_check.h"
@@ -193,7 +193,7 @@ class Verification {
   Status FindStrays(VerifyReport& report) {
     std::vector<ObjectInfo> there;
     for (const auto& [name, info] : there_) there.push_back(info);
-    ASSIGN_OR_RETURN(const std::unique_ptr<PlaceNames> list, PlaceNames::Read(store_, there, stop_));
+    ASSIGN_OR_RETURN(const std::unique_ptr<LocationNames> list, LocationNames::Read(store_, there, stop_));
     const Registry registry = BuiltinStages();
     const LineageStage& made_by = manifest_.lineage.back();
     NameTests tests;
@@ -201,7 +201,7 @@ class Verification {
       tests = NameTestsOf(*type, made_by.config, manifest_.schema.splits);
     if (!manifest_.partitions.empty())
       tests.own = [](std::string_view name) { return ParsePieceName(name).has_value(); };
-    ASSIGN_OR_RETURN(PlaceContents contents, TellApart({store_, there, nullptr, tests}, *list));
+    ASSIGN_OR_RETURN(LocationContents contents, TellApart({store_, there, nullptr, tests}, *list));
     for (const Task& task : tasks_) there_.erase(task.object.name);
     const auto add = [&report](const std::string& name, std::string_view remedy, std::string_view what) {
       report.strays.emplace_back(name, std::string(remedy));

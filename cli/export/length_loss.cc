@@ -16,14 +16,14 @@ namespace pipeline {
 
 namespace {
 
-Result<std::string> ReadModel(const std::string& place, std::stop_token stop) {
-  ASSIGN_OR_RETURN(const Uri uri, Uri::Parse(place));
+Result<std::string> ReadModel(const std::string& location, std::stop_token stop) {
+  ASSIGN_OR_RETURN(const Uri uri, Uri::Parse(location));
   std::error_code error;
   const bool is_file = uri.scheme == Uri::Scheme::kFile
                            ? !std::filesystem::is_directory(uri.path, error)
                            : uri.LastPart().ends_with("model");  // sentencepiece_model, as one seed calls it
   if (!is_file) {
-    ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenStore(place));
+    ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenStore(location));
     return ReadObject(*store, kTfdsTokenizerFile, kMaxTokenizerModelBytes, std::move(stop));
   }
   const std::string whole = uri.ToString(), name(uri.LastPart());
@@ -32,9 +32,9 @@ Result<std::string> ReadModel(const std::string& place, std::stop_token stop) {
   return ReadObject(*store, name, kMaxTokenizerModelBytes, std::move(stop));
 }
 
-Result<std::shared_ptr<const SentencePieceEncoder>> LoadModel(const std::string& place,
+Result<std::shared_ptr<const SentencePieceEncoder>> LoadModel(const std::string& location,
                                                               std::stop_token stop) {
-  ASSIGN_OR_RETURN(const std::string bytes, ReadModel(place, std::move(stop)));
+  ASSIGN_OR_RETURN(const std::string bytes, ReadModel(location, std::move(stop)));
   RETURN_IF_ERROR(SentencePieceModel::Parse(bytes).status());
   ASSIGN_OR_RETURN(std::unique_ptr<const SentencePieceEncoder> encoder, SentencePieceEncoder::Load(bytes));
   return std::shared_ptr<const SentencePieceEncoder>(std::move(encoder));
@@ -86,7 +86,7 @@ std::string LengthLossHtml(const RunRecord& record) {
       html += StrCat(
           "lines may have any length. A trainer that drops long ones, as transformer-lm-japanese "
           "those above its max_target_length, may drop a part of this data set: <code>pipe verify ",
-          HtmlText(stage.place), " --tokenizer MODEL --max-tokens N</code> says how much.</p>\n");
+          HtmlText(stage.location), " --tokenizer MODEL --max-tokens N</code> says how much.</p>\n");
       continue;
     }
     const StageCounts& counts = found->second.counts;

@@ -31,15 +31,15 @@ std::string Front(const CommandWord& word) {
 
 std::string CommandHelp(const CommandEntry& command, const std::string& called) {
   std::string usage = StrCat(called, command.name, " [OPTIONS]");
-  std::string places, options = Row("-h,--help", "Print this help message and exit"), commands;
+  std::string locations, options = Row("-h,--help", "Print this help message and exit"), commands;
   for (const CommandWord& word : command.words) {
     if (word.flags.empty()) usage += StrCat(" ", word.value, word.repeats ? "..." : "");
-    (word.flags.empty() ? places : options) += Row(Front(word), word.help);
+    (word.flags.empty() ? locations : options) += Row(Front(word), word.help);
   }
   for (const CommandEntry& below : command.commands) commands += Row(below.name, below.help);
   if (!commands.empty()) usage += " COMMAND";
-  return StrCat(command.help, "\nUsage: ", usage, "\n", places.empty() ? "" : "\nPositionals:\n", places,
-                "\nOptions:\n", options, commands.empty() ? "" : "\nSubcommands:\n", commands);
+  return StrCat(command.help, "\nUsage: ", usage, "\n", locations.empty() ? "" : "\nPositionals:\n",
+                locations, "\nOptions:\n", options, commands.empty() ? "" : "\nSubcommands:\n", commands);
 }
 
 }  // namespace pipeline

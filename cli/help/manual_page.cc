@@ -35,8 +35,8 @@ std::string Usage(const CommandEntry& command, std::string_view called) {
   for (const CommandWord& word : command.words) {
     options = options || !word.flags.empty();
     if (!word.flags.empty()) continue;
-    const std::string place = StrCat(word.value, word.repeats ? " ..." : "");
-    usage += word.required ? StrCat(" ", place) : StrCat(" [", place, "]");
+    const std::string location = StrCat(word.value, word.repeats ? " ..." : "");
+    usage += word.required ? StrCat(" ", location) : StrCat(" [", location, "]");
   }
   return StrCat(usage, options ? " [OPTION ...]" : "");
 }

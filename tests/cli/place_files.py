@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Files of a person at a place where runs publish, and leftovers of runs there: which stay and which go (dag/place/place_names.md).
+"""Files of a person at a place where runs publish, and leftovers of runs there: which stay and which go (dag/location/location_names.md).
 
     place_files.py PIPE FAKE_GCS [NAME...]
 """

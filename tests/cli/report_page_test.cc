@@ -216,7 +216,7 @@ TEST(HtmlTest, NumbersAreShortAndExactWhereTheyCanBe) {
 TEST(ReportPageTest, SaysWhatATrainerDropsThatFiltersByLength) {
   RunRecord record = LineOf(1);
   RecordedStage& stage = record.stages.front();
-  stage.name = "text", stage.type = "write_tfds", stage.place = "out/a <b>";
+  stage.name = "text", stage.type = "write_tfds", stage.location = "out/a <b>";
   record.counts["text"].counts = {1000, 1300, 0, 0, {{"split_long", 250}}};
   EXPECT_EQ(Occurrences(ReportPage(record), "a trainer that drops"), 0U) << "a record of old says no limit";
   stage.longest_line = "128";

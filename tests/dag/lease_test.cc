@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/json.h"
-#include "dag/place/lease_keeper.h"
-#include "dag/place/versioned_lease.h"
+#include "dag/location/lease_keeper.h"
+#include "dag/location/versioned_lease.h"
 #include "storage/memory_store.h"
 #include "tests/support/fault_store.h"
 

@@ -1,13 +1,13 @@
 // What a run does at the places where it will publish, before anything runs.
-#include "dag/place/marker.h"
+#include "dag/location/marker.h"
 
 #include <gtest/gtest.h>
 
 #include <memory>
 #include <string>
 
+#include "dag/location/versioned_lease.h"
 #include "dag/manifest.h"
-#include "dag/place/versioned_lease.h"
 #include "dag/prepare_segments.h"
 #include "storage/memory_store.h"
 #include "tests/support/silent_progress.h"
@@ -23,7 +23,7 @@ class MarkerTest : public testing::Test {
     stage.recipe = DigestOf("recipe");
     planned_.lineage = {stage};
     planned_.keys.stage = "text";
-    planned_.place = "gs://bucket/out";
+    planned_.location = "gs://bucket/out";
     environment_.progress = &progress_;
     environment_.lease = {"ours", "ours, process 1", "", std::chrono::milliseconds(1000)};
     auto state = std::make_unique<SegmentState>();
@@ -43,7 +43,7 @@ class MarkerTest : public testing::Test {
   }
   Code PublicationMarker() { return MarkLocations(prepared_, environment_, {}).status().code(); }
   std::string Holder() {
-    const auto seen = VersionedLease(*out_, planned_.place, {}).Look({});
+    const auto seen = VersionedLease(*out_, planned_.location, {}).Look({});
     return seen.ok() && *seen ? (*seen)->holder : "nobody ever";
   }
   bool HasMarker() { return out_->Stat(kMarkerName)->has_value(); }

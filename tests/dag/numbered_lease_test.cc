@@ -1,5 +1,5 @@
-// The lease of a directory: dag/place/lease.md
-#include "dag/place/numbered_lease.h"
+// The lease of a directory: dag/location/lease.md
+#include "dag/location/numbered_lease.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "dag/place/lease_keeper.h"
+#include "dag/location/lease_keeper.h"
 #include "storage/local_store.h"
 #include "storage/memory_store.h"
 #include "tests/support/fault_store.h"
@@ -224,7 +224,7 @@ TEST_F(NumberedLeaseTest, NeverHaveTwoConfirmedItAtOnce) {
 class LocalKeeperTest : public testing::Test {
  protected:
   Result<std::unique_ptr<LeaseKeeper>> Take(const std::string& who, std::vector<std::string> names) {
-    std::vector<HeldPlace> places;
+    std::vector<HeldLocation> places;
     for (const std::string& name : names) {
       stores_.push_back(std::make_unique<LocalStore>(dir_ / name));
       places.emplace_back(dir_ / name, stores_.back().get());

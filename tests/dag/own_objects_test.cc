@@ -1,4 +1,4 @@
-#include "dag/place/own_objects.h"
+#include "dag/location/own_objects.h"
 
 #include <gtest/gtest.h>
 

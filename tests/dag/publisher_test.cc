@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "base/crc32c.h"
-#include "dag/place/marker.h"
-#include "dag/place/own_objects.h"
-#include "dag/place/place_names.h"
+#include "dag/location/location_names.h"
+#include "dag/location/marker.h"
+#include "dag/location/own_objects.h"
 #include "dag/run_log.h"
 #include "storage/memory_store.h"
 #include "tests/support/fault_store.h"
@@ -101,7 +101,7 @@ class PublisherTest : public testing::Test {
     stage.recipe = DigestOf("recipe");
     planned_.lineage = {stage};
     planned_.keys.stage = "packed";
-    planned_.place = "/out";
+    planned_.location = "/out";
     scope_.planned = &planned_;
     scope_.options = &options_;
     scope_.content_stage = planned_.lineage.back();
@@ -125,7 +125,7 @@ class PublisherTest : public testing::Test {
   }
   /// All that lies there is listed, or the program's own, or in `others`.
   static void ExpectListed(Store& out, const NameSet& others = {}) {
-    const auto list = PlaceNames::Read(out, out.List("").value());
+    const auto list = LocationNames::Read(out, out.List("").value());
     ASSERT_TRUE(list.ok());
     for (const ObjectInfo& object : OwnObjects(out.List("").value()))
       EXPECT_EQ((*list)->Has(object.name), object.name != kManifestName && !others.contains(object.name))
@@ -219,7 +219,7 @@ TEST_F(PublisherTest, EveryPowerCutIsGoneOnFromToTheSameObjects) {
     std::size_t standing = 0;
     const Status status = Publish(out, &standing);
     ASSERT_TRUE(status.ok()) << at << ": " << status.message();
-    // A list and the claim come first, then an index and a shard each.
+    // A list and the marker come first, then an index and a shard each.
     EXPECT_EQ(standing, static_cast<std::size_t>(std::clamp((at - 3) / 2, 0, 3))) << at;
     EXPECT_EQ(ObjectsIn(disk), ObjectsIn(wanted)) << at;
   }
@@ -339,12 +339,12 @@ TEST_F(PublisherTest, AShardOfOthersThatIsAsLongDoesNotStand) {
   ASSERT_TRUE(Publish(out, &standing).ok());
   EXPECT_EQ(standing, 3u) << "by its size";
   ASSERT_TRUE(out.Remove(kManifestName).ok());
-  // Another work directory claims the place, writes one shard and is killed.
+  // Another work directory markers the place, writes one shard and is killed.
   out["train.1"] = std::string(good.at("train.1").size(), 'x');
   environment_.lease.holder = "another work directory";
   ASSERT_TRUE(WriteMarker(scope_.publishing(), out).ok());
   environment_.lease.holder.clear();
-  ASSERT_TRUE(WriteMarker(scope_.publishing(), out).ok());  // as a run that is killed behind its claim
+  ASSERT_TRUE(WriteMarker(scope_.publishing(), out).ok());  // as a run that is killed behind its marker
   for (const std::size_t stand : {2u, 3u}) {
     ASSERT_TRUE(Publish(out, &standing).ok());
     EXPECT_EQ(standing, stand);
@@ -443,7 +443,7 @@ TEST_F(PublisherTest, BehindADamagedManifestNothingStaysThatSaysItIsComplete) {
 
 class BucketPublisherTest : public PublisherTest {
  protected:
-  BucketPublisherTest() { planned_.place = "gs://bucket/out"; }
+  BucketPublisherTest() { planned_.location = "gs://bucket/out"; }
   /// As a machine that has nothing but the bucket.
   Status PublishElsewhere(Store& out, std::size_t* standing) {
     std::filesystem::remove(dir_ / "run.log");
@@ -493,7 +493,7 @@ TEST_F(BucketPublisherTest, WithoutItsLogShardsAreMadeAgainAndNotWritten) {
   MemoryStore out;
   ASSERT_TRUE(Publish(out).ok());
   const auto versions = VersionsIn(out);
-  for (const ObjectInfo& log : out.List(kPlaceLogPrefix).value()) ASSERT_TRUE(out.Remove(log.name).ok());
+  for (const ObjectInfo& log : out.List(kLocationLogPrefix).value()) ASSERT_TRUE(out.Remove(log.name).ok());
   std::size_t standing = 7;
   ASSERT_TRUE(PublishElsewhere(out, &standing).ok());
   EXPECT_EQ(standing, 0u);
@@ -503,7 +503,7 @@ TEST_F(BucketPublisherTest, WithoutItsLogShardsAreMadeAgainAndNotWritten) {
 TEST_F(BucketPublisherTest, ALogThatIsTornOrOfOthersSaysNothing) {
   MemoryStore out;
   ASSERT_TRUE(Publish(out).ok());
-  for (const ObjectInfo& log : out.List(kPlaceLogPrefix).value()) {
+  for (const ObjectInfo& log : out.List(kLocationLogPrefix).value()) {
     std::string text = ReadObject(out, log.name, 1 << 20).value();
     ASSERT_TRUE(WriteObject(out, log.name, text.substr(0, text.size() - 3), Condition::ReplaceAny()).ok());
   }
@@ -540,7 +540,7 @@ TEST_F(BucketPublisherTest, AnotherRecipeTakesTheLogAway) {
   ASSERT_TRUE(Publish(out).ok());
   const auto logs = [&out] {
     std::vector<std::string> names;
-    for (const ObjectInfo& log : out.List(kPlaceLogPrefix).value()) names.push_back(log.name);
+    for (const ObjectInfo& log : out.List(kLocationLogPrefix).value()) names.push_back(log.name);
     return names;
   };
   const std::vector<std::string> before = logs();

@@ -400,7 +400,7 @@ TEST(RunLogLineTest, EveryFieldComesBackWhateverItsBytes) {
   line.content = {3, 4};
   line.digest = {5, 6};
   line.objects = {{"na me%,\n", UINT64_MAX, 0xffffffff, {7, 8}}, {"", 0, 0, {}}};
-  line.place = "gs://bucket/a=b";
+  line.location = "gs://bucket/a=b";
   line.records = 10;
   line.sums = {0, UINT64_MAX, 7};
   line.splits = {{"train", {1, 2, 3}}, {"va lid", {0, 0, 0}}, {"", {4, 5, 6}}};

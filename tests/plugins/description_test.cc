@@ -90,7 +90,7 @@ TEST(PluginDescriptionTest, PlaceOfTheArtifactIsOutUnlessTheRecipeNamesIt) {
         std::pair("\"place\": \"recipe\"", true)}) {
     const auto parsed = ParseDescription("p", Stage(member));
     ASSERT_TRUE(parsed.ok()) << parsed.status().message();
-    EXPECT_EQ((*parsed)->stages.at(0).place_of_recipe, of_recipe) << member;
+    EXPECT_EQ((*parsed)->stages.at(0).location_of_recipe, of_recipe) << member;
   }
   EXPECT_EQ(Refusal(Stage("\"place\": \"here\"")).message(),
             "stages[0].place: 'here' is none of out, recipe");

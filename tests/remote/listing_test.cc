@@ -14,15 +14,15 @@ namespace {
 
 class ListingTest : public testing::Test {
  protected:
-  std::vector<std::string> List(const std::string& place, ListDepth depth) {
+  std::vector<std::string> List(const std::string& location, ListDepth depth) {
     std::vector<std::string> places;
     const Status listed =
-        ListPlace(stores_, place, depth,
-                  [&](const Listed& one) {
-                    places.push_back(StrCat(one.place, one.no_object.empty() ? "" : " is none"));
-                    return Status();
-                  },
-                  {});
+        ListLocation(stores_, location, depth,
+                     [&](const Listed& one) {
+                       places.push_back(StrCat(one.location, one.no_object.empty() ? "" : " is none"));
+                       return Status();
+                     },
+                     {});
     if (!listed.ok()) places.emplace_back(CodeName(listed.code()));
     return places;
   }
@@ -81,7 +81,7 @@ TEST_F(ListingTest, AVisitorEndsIt) {
   for (const char* name : {"a", "b"}) fake_.Put("shelf", name, "x");
   int visited = 0;
   const auto enough = [&](const Listed&) { return Status(Code::kCancelled, StrCat("after ", ++visited)); };
-  EXPECT_EQ(ListPlace(stores_, "gs://shelf", ListDepth::kAll, enough, {}).message(), "after 1");
+  EXPECT_EQ(ListLocation(stores_, "gs://shelf", ListDepth::kAll, enough, {}).message(), "after 1");
 }
 
 }  // namespace

@@ -85,7 +85,7 @@ Records ByDefinition(const Records& corpus, const Settings& settings) {
   std::vector<std::pair<SamplePlace, std::size_t>> order;
   for (std::size_t i = 0; i < corpus.size(); ++i)
     if (settings.split.empty() || kSchema.splits[corpus[i].split] == settings.split)
-      order.emplace_back(PlaceOf(settings.seed, corpus[i].partition, corpus[i].head), i);
+      order.emplace_back(LocationOf(settings.seed, corpus[i].partition, corpus[i].head), i);
   std::sort(order.begin(), order.end());
   std::vector<std::size_t> drawn;
   std::uint64_t sum = 0;
@@ -223,7 +223,7 @@ TEST(SampleTest, ARecordThatDoesNotFitEndsTheSampleOfEveryPartition) {
   // Drawn first: a record that is larger than all that may be in; smaller ones behind it stay out.
   Records corpus = Corpus(5, 1, 3);
   std::vector<std::pair<SamplePlace, Record*>> order;
-  for (Record& record : corpus) order.emplace_back(PlaceOf(0, record.partition, record.head), &record);
+  for (Record& record : corpus) order.emplace_back(LocationOf(0, record.partition, record.head), &record);
   std::sort(order.begin(), order.end());
   order[3].second->text = std::string(2000, 'x');
   const ReadBack drawn = Draw(corpus, {.bytes = 1000});
@@ -375,8 +375,8 @@ TEST(SampleTest, AStopIsNoFailure) {
 TEST(SampleTest, AnotherSeedThanTheShufflesIsNoMatter) {
   // The records drawn with seed 0 are not the first ones of a shuffle with seed 0.
   const RecordHead head{5, 0, 0, 0};
-  EXPECT_NE(PlaceOf(0, {0, 1}, head).hash, PlaceOf(1, {0, 1}, head).hash);
-  EXPECT_EQ(PlaceOf(0, {0, 1}, head).hash, 8151788707998943349u)
+  EXPECT_NE(LocationOf(0, {0, 1}, head).hash, LocationOf(1, {0, 1}, head).hash);
+  EXPECT_EQ(LocationOf(0, {0, 1}, head).hash, 8151788707998943349u)
       << "what samples of earlier versions were drawn by";
 }
 

@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 using Cuts = std::vector<std::uint32_t>;
 
 // What `./dev dictionaries` makes.
-const DictionaryPlaces kPlaces = {PIPE_SOURCE_DIR "/.dictionaries"};
+const DictionaryPlaces kLocations = {PIPE_SOURCE_DIR "/.dictionaries"};
 
 Json Config(std::string_view dictionary) {
   Json config;
@@ -28,11 +28,11 @@ Json Config(std::string_view dictionary) {
 }
 
 std::unique_ptr<Transform> MakeSegmenter(std::string_view dictionary) {
-  return MakeTransform(SegmentWordsType(kPlaces), Config(dictionary));
+  return MakeTransform(SegmentWordsType(kLocations), Config(dictionary));
 }
 
 std::string WhyNot(std::string_view dictionary) {
-  const StageType type = SegmentWordsType(kPlaces);
+  const StageType type = SegmentWordsType(kLocations);
   const auto made = std::get<TransformFactory>(type.make)({"words", Config(dictionary), TextSchema()});
   return made.ok() ? "it can" : std::string(made.status().message());
 }
@@ -158,7 +158,7 @@ TEST(SegmentWordsTest, AWorkerIsReusedWithoutATrace) {
 }
 
 TEST(SegmentWordsTest, KoreanHasMorphemesInsideOfWords) {
-  ASSERT_TRUE(FindDictionary("ko", kPlaces).ok()) << "run ./dev dictionaries";
+  ASSERT_TRUE(FindDictionary("ko", kLocations).ok()) << "run ./dev dictionaries";
   Batch batch = BatchOf({"한국어 형태소를 분석합니다.", "아버지가방에들어가신다"});
   const StageCounts counts = ApplyTo(batch, *MakeSegmenter("ko"));
   EXPECT_EQ(Shown(batch, 0), "한국어| 형태소|를| 분석|합니다|.");

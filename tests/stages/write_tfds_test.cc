@@ -366,7 +366,9 @@ TEST(WriteTfdsTest, LinesThatAreTooLongAreSplit) {
   EXPECT_EQ(short_ones.payload.size(), 2u);
 }
 
-TEST(WriteTfdsTest, LiesBelowNameAndVersion) { EXPECT_EQ(WriteTfdsType().place(Config()), "cc100_ja/1.0.0"); }
+TEST(WriteTfdsTest, LiesBelowNameAndVersion) {
+  EXPECT_EQ(WriteTfdsType().location(Config()), "cc100_ja/1.0.0");
+}
 
 TEST(BuiltinTest, NamesEachStageOnce) {
   const Registry registry = BuiltinStages();

@@ -108,7 +108,7 @@ StageType Publish() {
   type.publishes = true;
   type.reads = {"text"};
   type.piece_keys = {"shuffle"};
-  type.place = [](const Json& config) {
+  type.location = [](const Json& config) {
     return StrCat(config["name"].AsString(), "/", config["version"].AsString());
   };
   type.make = Never<SinkStage>();

@@ -82,9 +82,9 @@ ToyOutcome ToyPlace::Run(std::string_view stages, const Selection& selection, in
   std::vector<Mistake> mistakes;
   const Graph graph = Graph::Build(parsed.spec->stages, mistakes, &registry);
   Notes notes;
-  auto place = Workspace::Open(dir_ / "work", Workspace::Access::kWrite, notes);
-  EXPECT_TRUE(place.ok()) << place.status().message();
-  const auto snapshot = (*place)->TakeSnapshot(graph, {});
+  auto workspace = Workspace::Open(dir_ / "work", Workspace::Access::kWrite, notes);
+  EXPECT_TRUE(workspace.ok()) << workspace.status().message();
+  const auto snapshot = (*workspace)->TakeSnapshot(graph, {});
   EXPECT_TRUE(snapshot.ok()) << snapshot.status().message();
   const Result<Plan> plan = MakePlan(graph, *snapshot, selection);
   EXPECT_TRUE(plan.ok()) << plan.status().message();
@@ -95,7 +95,7 @@ ToyOutcome ToyPlace::Run(std::string_view stages, const Selection& selection, in
       for (const std::string& why : segment.because)
         outcome.because.push_back(StrCat(segment.keys.stage, ": ", why));
   if (!plan->refusals.empty()) return outcome;
-  const std::string log = (*place)->directory().log();
+  const std::string log = (*workspace)->directory().log();
   const std::size_t before = ReadFile(log).size();
   RunOptions options;
   options.threads = 3;
@@ -103,7 +103,7 @@ ToyOutcome ToyPlace::Run(std::string_view stages, const Selection& selection, in
   options.memory_bytes = memory;
   options.batch_bytes = 64;
   options.share = share;
-  Environment environment = (*place)->environment();
+  Environment environment = (*workspace)->environment();
   environment.watch = watch;
   Executor executor(graph, *plan, *snapshot, environment, options);
   Status ready = executor.Prepare();

@@ -1,4 +1,4 @@
-// What every kind of hand-off is held to by its check, whatever its records are.
+// What every export format is held to by its check, whatever its records are.
 #include "verify/export_check.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// One artifact of each kind of hand-off that there is, and how their shards are made of records.
+// One artifact of each export format that there is, and how their shards are made of records.
 #pragma once
 
 #include <algorithm>
@@ -74,7 +74,7 @@ inline ShardLayout PlainLayout(std::size_t bytes) {
           }};
 }
 
-/// A kind of hand-off, or a variant of one that is read otherwise.
+/// A export format, or a variant of one that is read otherwise.
 struct PublishedKind {
   std::string name;
   StageType type;

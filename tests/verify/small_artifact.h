@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "base/crc32c.h"
+#include "dag/location/marker.h"
 #include "dag/manifest.h"
-#include "dag/place/marker.h"
 #include "formats/label_names.h"
 #include "formats/partition_file.h"
 #include "formats/tf_example.h"

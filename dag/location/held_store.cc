@@ -1,0 +1,62 @@
+#include "dag/location/held_store.h"
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace pipeline {
+
+namespace {
+
+using Check = std::function<Status(std::stop_token)>;
+
+class HeldWriter final : public ObjectWriter {
+ public:
+  HeldWriter(std::unique_ptr<ObjectWriter> inner, const Check& check)
+      : inner_(std::move(inner)), check_(check) {}
+  Status Append(std::string_view bytes) override { return inner_->Append(bytes); }
+  Status AppendFile(const ByteFile& file, std::stop_token stop) override {
+    return inner_->AppendFile(file, std::move(stop));
+  }
+  Result<ObjectInfo> Commit(std::stop_token stop) override {
+    RETURN_IF_ERROR(check_(stop));
+    return inner_->Commit(std::move(stop));
+  }
+
+ private:
+  const std::unique_ptr<ObjectWriter> inner_;
+  const Check check_;
+};
+
+class HeldStore final : public Store {
+ public:
+  HeldStore(std::unique_ptr<Store> inner, Check check) : inner_(std::move(inner)), check_(std::move(check)) {}
+  Result<std::unique_ptr<ByteFile>> Open(std::string_view name) override { return inner_->Open(name); }
+  Result<std::unique_ptr<ObjectWriter>> Create(std::string_view name, Condition condition) override {
+    ASSIGN_OR_RETURN(std::unique_ptr<ObjectWriter> writer, inner_->Create(name, std::move(condition)));
+    return std::unique_ptr<ObjectWriter>(std::make_unique<HeldWriter>(std::move(writer), check_));
+  }
+  Result<std::optional<ObjectInfo>> Stat(std::string_view name) override { return inner_->Stat(name); }
+  Result<std::vector<ObjectInfo>> List(std::string_view prefix) override { return inner_->List(prefix); }
+  Status Remove(std::string_view name) override {
+    RETURN_IF_ERROR(check_({}));
+    return inner_->Remove(name);
+  }
+  Status Sweep(std::string_view prefix) override {
+    RETURN_IF_ERROR(check_({}));
+    return inner_->Sweep(prefix);
+  }
+
+ private:
+  const std::unique_ptr<Store> inner_;
+  const Check check_;
+};
+
+}  // namespace
+
+std::unique_ptr<Store> HoldStore(std::unique_ptr<Store> inner, std::function<Status(std::stop_token)> check) {
+  return std::make_unique<HeldStore>(std::move(inner), std::move(check));
+}
+
+}  // namespace pipeline

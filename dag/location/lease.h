@@ -1,0 +1,60 @@
+// A lease: the right to write to a location that other machines can reach, too. Rules: dag/location/lease.md
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "storage/store.h"
+
+namespace pipeline {
+
+struct LeaseTerms {
+  std::string holder;  // names the work directory
+  std::string who;     // for people: "vm-2, process 4711"
+  std::string host;    // names the running kernel; empty: unknown
+  std::chrono::milliseconds every{15'000};
+};
+
+/// A lease as it was read.
+struct SeenLease {
+  std::string version;  // changes with each renewal
+  std::string holder;   // empty: nobody holds it
+  std::string host;     // empty: unknown
+  std::string who;
+  std::chrono::milliseconds every{0};
+};
+
+/// Failure detail: another run took the location over, or somebody removed its lease.
+struct LostLease final : StatusDetail {};
+/// Returns kFailedPrecondition with LostLease.
+Status LeaseIsLost(std::string_view location, std::string_view why);
+/// Returns the error for a run that finds another run at `location`.
+Status HeldByAnother(std::string_view location, std::string_view who);
+
+/// Returns the period of a lease with this `every_ms`; the default if it is absent or out of bounds.
+std::chrono::milliseconds LeasePeriod(std::int64_t every_ms);
+
+/// The lease of one location. One thread at a time.
+class Lease {
+ public:
+  virtual ~Lease() = default;
+  /// Absent: there is no lease. An unreadable lease counts as held.
+  virtual Result<std::optional<SeenLease>> Look(std::stop_token stop) = 0;
+  /// Returns whether it can be taken without checking that its holder is dead.
+  virtual bool IsFree(const SeenLease& seen) const = 0;
+  /// Takes the lease if it is free or still `silent`. kFailedPrecondition: another run holds it.
+  virtual Status Take(const std::optional<SeenLease>& silent, std::stop_token stop) = 0;
+  /// Gives a sign of life. LostLease: another run took it over. Any other error may be temporary.
+  virtual Status Renew(std::stop_token stop) = 0;
+  /// Renews, and proves that no other run has taken the lease before. LostLease as for Renew.
+  virtual Status Confirm(std::stop_token stop) = 0;
+  /// Frees the lease. LostLease: it is not ours to give back.
+  virtual Status GiveBack(std::stop_token stop) = 0;
+};
+
+}  // namespace pipeline

@@ -1,0 +1,159 @@
+#include "dag/location/lease_keeper.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "base/log.h"
+#include "base/mutex.h"
+#include "base/str.h"
+#include "base/time_limit.h"
+#include "base/wait.h"
+#include "dag/location/numbered_lease.h"
+#include "dag/location/versioned_lease.h"
+#include "storage/uri.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::chrono::seconds kMostGivingBack{10};
+constexpr int kPeriods = 4;      // without a renewal, and nobody is taken to live there
+constexpr int kSurePeriods = 2;  // after a renewal, and nobody can have taken the holder for dead
+
+}  // namespace
+
+LeaseWait SystemLeaseWait() {
+  return [](std::chrono::milliseconds time, std::stop_token stop) -> Status {
+    return WaitFor(time, std::move(stop)) ? Status() : Status(Code::kCancelled, "stopped");
+  };
+}
+
+Result<std::unique_ptr<LeaseKeeper>> LeaseKeeper::Take(std::vector<HeldLocation> locations,
+                                                       const LeaseTerms& terms, const LeaseWait& wait,
+                                                       const Clock& clock,
+                                                       const std::function<void(std::string_view)>& note,
+                                                       std::stop_token stop) {
+  // One order for everybody: of two runs that want the same locations one gets them all.
+  std::sort(locations.begin(), locations.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::unique_ptr<LeaseKeeper> keeper(new LeaseKeeper(terms, wait, clock));
+  for (const auto& [location, out] : locations) {
+    auto held = std::make_unique<Held>();
+    held->location = location;
+    if (IsRemote(location)) {
+      held->lease = std::make_unique<VersionedLease>(*out, location, terms);
+    } else {
+      ASSIGN_OR_RETURN(const Uri uri, Uri::Parse(location));
+      ASSIGN_OR_RETURN(held->lock, LocationLock::Take(uri.path, terms.who));
+      held->lease = std::make_unique<NumberedLease>(*out, location, terms, held->lock != nullptr);
+    }
+    keeper->held_.push_back(std::move(held));
+  }
+  ASSIGN_OR_RETURN(const std::vector<std::optional<SeenLease>> silent, keeper->Watch(note, stop));
+  for (std::size_t at = 0; at < silent.size(); ++at) {
+    Held& held = *keeper->held_[at];
+    const Lock lock(held.mutex);
+    held.known = clock.Monotonic();
+    RETURN_IF_ERROR(held.lease->Take(silent[at], stop));
+    held.taken = true;
+    if (silent[at])
+      LogWarning(
+          StrCat(held.location, ": taken over from ", silent[at]->who, ", which gave no sign of life"));
+  }
+  return keeper;
+}
+
+Result<std::vector<std::optional<SeenLease>>> LeaseKeeper::Watch(
+    const std::function<void(std::string_view)>& note, const std::stop_token& stop) {
+  std::vector<std::optional<SeenLease>> silent(held_.size());
+  std::chrono::milliseconds most{0}, step{0}, waited{0};
+  for (std::size_t at = 0; at < held_.size(); ++at) {
+    Lease& lease = *held_[at]->lease;
+    ASSIGN_OR_RETURN(std::optional<SeenLease> seen, lease.Look(stop));
+    if (!seen || lease.IsFree(*seen)) continue;
+    most = std::max(most, kPeriods * seen->every);
+    step = step.count() == 0 ? seen->every : std::min(step, seen->every);
+    silent[at] = std::move(seen);
+    note(StrCat(held_[at]->location, ": was held by ", silent[at]->who, "; looking for up to ",
+                (kPeriods * silent[at]->every + std::chrono::milliseconds(999)).count() / 1000,
+                " s whether it lives"));
+  }
+  for (; waited < most; waited += step) {
+    RETURN_IF_ERROR(wait_(step, stop));
+    for (std::size_t at = 0; at < held_.size(); ++at) {
+      if (!silent[at]) continue;
+      Lease& lease = *held_[at]->lease;
+      ASSIGN_OR_RETURN(const std::optional<SeenLease> now, lease.Look(stop));
+      if (!now || now->holder.empty()) {
+        silent[at].reset();
+      } else if (now->version != silent[at]->version) {
+        return HeldByAnother(held_[at]->location, now->who);
+      }
+    }
+  }
+  return silent;
+}
+
+LeaseKeeper::~LeaseKeeper() {
+  thread_.request_stop();
+  if (thread_.joinable()) thread_.join();
+  // A run ends also where nobody answers any more: what is not given back is taken over after a while.
+  const TimeLimit limit(kMostGivingBack, {});
+  for (const std::unique_ptr<Held>& held : held_) {
+    if (!held->taken) continue;
+    const Status given = held->lease->GiveBack(limit.token());
+    if (!given.ok() && given.Detail<LostLease>() == nullptr) LogWarning(given.message());
+  }
+}
+
+void LeaseKeeper::Start(std::function<void(Status)> lost) {
+  if (held_.empty()) return;
+  thread_ =
+      std::jthread([this, lost = std::move(lost)](std::stop_token stop) { Loop(std::move(stop), lost); });
+}
+
+void LeaseKeeper::Loop(std::stop_token stop, const std::function<void(Status)>& lost) {
+  while (wait_(every_, stop).ok()) {
+    for (const std::unique_ptr<Held>& held : held_) {
+      if (!held->mutex.try_lock()) continue;  // it is being confirmed
+      const Lock lock(held->mutex, std::adopt_lock);
+      // Without an answer for a turn it is asked anew: another connection may have one, and others wait.
+      const TimeLimit limit(every_, stop);
+      Status renewed = Renew(*held, &Lease::Renew, limit.token());
+      if (renewed.Detail<LostLease>() == nullptr) continue;
+      lost(std::move(renewed));
+      return;
+    }
+  }
+}
+
+Status LeaseKeeper::Renew(Held& held, Status (Lease::*how)(std::stop_token), std::stop_token stop) {
+  RETURN_IF_ERROR(held.lost);
+  const std::chrono::nanoseconds begun = clock_.Monotonic();
+  Status renewed = (held.lease.get()->*how)(std::move(stop));
+  if (renewed.ok()) held.known = begun;
+  if (renewed.Detail<LostLease>() != nullptr) held.lost = renewed;
+  return renewed;
+}
+
+LeaseKeeper::Held& LeaseKeeper::Find(const std::string& location) {
+  return **std::find_if(held_.begin(), held_.end(), [&location](const std::unique_ptr<Held>& held) {
+    return held->location == location;
+  });
+}
+
+Status LeaseKeeper::Confirm(const std::string& location, std::stop_token stop) {
+  Held& held = Find(location);
+  const Lock lock(held.mutex);
+  return Renew(held, &Lease::Confirm, std::move(stop));
+}
+
+Status LeaseKeeper::Check(const std::string& location, std::stop_token stop) {
+  Held& held = Find(location);
+  const Lock lock(held.mutex);
+  RETURN_IF_ERROR(held.lost);
+  if (clock_.Monotonic() - held.known <= kSurePeriods * every_) return {};
+  return Renew(held, &Lease::Confirm, std::move(stop));
+}
+
+}  // namespace pipeline

@@ -1,0 +1,81 @@
+#include "dag/location/location_lock.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "base/str.h"
+#include "dag/location/lease.h"
+#include "storage/directory.h"
+#include "storage/local_error.h"
+
+namespace pipeline {
+
+namespace {
+
+FileDescriptor OpenLock(const std::string& path) {
+  FileDescriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666));
+  // That of another user can be locked all the same.
+  if (!file.is_open() && errno == EACCES)
+    file = FileDescriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  return file;
+}
+
+/// Its first line, where it can be shown.
+std::string HolderIn(const FileDescriptor& file) {
+  std::array<char, 256> bytes{};
+  const ssize_t got = pread(file.get(), bytes.data(), bytes.size(), 0);
+  std::string_view text(bytes.data(), got > 0 ? static_cast<std::size_t>(got) : 0);
+  text = text.substr(0, text.find('\n'));
+  const bool shown = std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
+  return text.empty() || !shown ? "another run" : std::string(text);
+}
+
+bool IsAt(const FileDescriptor& file, const std::string& path) {
+  struct stat open_file, named;
+  return fstat(file.get(), &open_file) == 0 && stat(path.c_str(), &named) == 0 &&
+         open_file.st_dev == named.st_dev && open_file.st_ino == named.st_ino;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<LocationLock>> LocationLock::Take(const std::string& directory, std::string_view who) {
+  const std::string parent = StrCat(directory, "/.pipe");
+  const std::string path = StrCat(parent, "/lock");
+  for (int turn = 0; turn < 100; ++turn) {
+    RETURN_IF_ERROR(MakeDirectories(parent));
+    FileDescriptor file = OpenLock(path);
+    if (!file.is_open() && errno == ENOENT) continue;  // somebody removed the directory
+    if (!file.is_open()) return LocalError(path, "cannot open", errno);
+    int locked = 0;
+    do {
+      locked = flock(file.get(), LOCK_EX | LOCK_NB);
+    } while (locked != 0 && errno == EINTR);
+    if (locked != 0) {
+      if (errno != EWOULDBLOCK) return std::unique_ptr<LocationLock>();
+      const std::string holder = HolderIn(file);
+      if (holder == who)
+        return Status(
+            Code::kFailedPrecondition,
+            StrCat(directory, ": two stages publish to this directory; give each an `out` of its own"));
+      return HeldByAnother(directory, holder);
+    }
+    if (!IsAt(file, path)) continue;  // it was removed, and others lock the new one
+    // For people alone: that it cannot be said is no reason not to run.
+    if (ftruncate(file.get(), 0) == 0 && pwrite(file.get(), who.data(), who.size(), 0) < 0) errno = 0;
+    return std::unique_ptr<LocationLock>(new LocationLock(std::move(file)));
+  }
+  return Status(Code::kUnavailable, StrCat(path, ": others keep removing it"));
+}
+
+LocationLock::~LocationLock() {
+  flock(file_.get(), LOCK_UN);  // a forked child may hold the descriptor open
+}
+
+}  // namespace pipeline

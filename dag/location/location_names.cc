@@ -1,0 +1,114 @@
+#include "dag/location/location_names.h"
+
+#include <optional>
+#include <utility>
+
+#include "base/commit_point.h"
+#include "base/log.h"
+#include "base/mutex.h"
+#include "base/str.h"
+#include "dag/location/own_objects.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::uint64_t kMaxPartBytes = std::uint64_t{64} << 20;  // that is read
+
+class Listed final : public Store {
+ public:
+  Listed(Store& out, LocationNames& names) : out_(out), names_(names) {}
+  Result<std::unique_ptr<ByteFile>> Open(std::string_view name) override { return out_.Open(name); }
+  Result<std::unique_ptr<ObjectWriter>> Create(std::string_view name, Condition condition) override {
+    RETURN_IF_ERROR(names_.Add({std::string(name)}));
+    return out_.Create(name, std::move(condition));
+  }
+  Result<std::optional<ObjectInfo>> Stat(std::string_view name) override { return out_.Stat(name); }
+  Result<std::vector<ObjectInfo>> List(std::string_view prefix) override { return out_.List(prefix); }
+  Status Remove(std::string_view name) override { return out_.Remove(name); }
+  Status Sweep(std::string_view prefix) override { return out_.Sweep(prefix); }
+
+ private:
+  Store& out_;
+  LocationNames& names_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<LocationNames>> LocationNames::Read(Store& out, const std::vector<ObjectInfo>& there,
+                                                           std::stop_token stop) {
+  std::unique_ptr<LocationNames> list(new LocationNames(out));
+  const Lock lock(list->mutex_);
+  for (const ObjectInfo& object : there) {
+    if (!object.name.starts_with(kNamesPrefix)) continue;
+    const Result<std::string> text = ReadObject(out, object.name, kMaxPartBytes, stop);
+    if (!text.ok() && text.status().code() == Code::kNotFound) continue;  // a later part holds its names
+    if (!text.ok() && text.status().code() != Code::kDataLoss &&
+        text.status().code() != Code::kResourceExhausted)
+      return text.status();
+    std::optional<std::vector<std::string>> names = text.ok() ? ParseNamesPart(*text) : std::nullopt;
+    (names ? list->parts_ : list->damaged_).insert(object.name);
+    if (!names) continue;
+    for (std::string& name : *names) list->names_.insert(std::move(name));
+  }
+  list->complete_ = list->damaged_.empty() && !list->parts_.empty();
+  if (!list->damaged_.empty())
+    LogWarning(StrCat(list->damaged_.size(), " of the lists below ", kNamesPrefix,
+                      " are damaged; objects that only they name count as somebody else's and stay"));
+  return list;
+}
+
+bool LocationNames::Has(std::string_view name) const {
+  const Lock lock(mutex_);
+  return names_.contains(name);
+}
+
+Status LocationNames::Write(const std::vector<NamesPart>& parts, const std::stop_token& stop) {
+  for (const NamesPart& part : parts) {
+    if (parts_.contains(part.object)) continue;
+    // Whatever has that name has these bytes, or is damaged.
+    RETURN_IF_ERROR(WriteObject(out_, part.object, part.text, Condition::ReplaceAny(), stop).status());
+    parts_.insert(part.object);
+  }
+  PassCommitPoint("names.listed");
+  return {};
+}
+
+Status LocationNames::Add(const std::vector<std::string>& names, std::stop_token stop) {
+  const Lock lock(mutex_);
+  NameSet missing;
+  for (const std::string& name : names)
+    if (!names_.contains(name)) missing.insert(name);
+  if (missing.empty()) return {};
+  RETURN_IF_ERROR(Write(NamesPartsOf(missing), stop));
+  names_.merge(missing);
+  return {};
+}
+
+Status LocationNames::RemoveOthers(const NameSet& kept,
+                                   const std::function<void(std::string_view name)>& told,
+                                   std::stop_token stop) {
+  ASSIGN_OR_RETURN(std::vector<ObjectInfo> there, out_.List(""));
+  const Lock lock(mutex_);
+  const std::vector<NamesPart> parts = NamesPartsOf(kept);
+  RETURN_IF_ERROR(Write(parts, stop));
+  for (const ObjectInfo& object : OwnObjects(std::move(there))) {
+    if (kept.contains(object.name) || !names_.contains(object.name)) continue;
+    told(object.name);
+    RETURN_IF_ERROR(out_.Remove(object.name));
+  }
+  NameSet before = std::exchange(parts_, {});
+  before.insert(damaged_.begin(), damaged_.end());
+  for (const NamesPart& part : parts) parts_.insert(part.object);
+  for (const std::string& part : before)
+    if (!parts_.contains(part)) RETURN_IF_ERROR(out_.Remove(part));
+  names_ = kept;
+  damaged_.clear();
+  return {};
+}
+
+std::unique_ptr<Store> ListedStore(Store& out, LocationNames& names) {
+  return std::make_unique<Listed>(out, names);
+}
+
+}  // namespace pipeline

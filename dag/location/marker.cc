@@ -1,0 +1,47 @@
+#include "dag/location/marker.h"
+
+#include <utility>
+
+#include "base/json.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::uint64_t kMaxMarkerBytes = 64 << 10;
+
+std::string Encode(const PublicationMarker& marker) {
+  Json json;
+  json["stage"] = marker.stage;
+  json["recipe"] = marker.recipe;
+  json["holder"] = marker.holder;
+  if (marker.others) json["others"] = true;
+  return json.DumpPretty();
+}
+
+}  // namespace
+
+Result<std::optional<PublicationMarker>> ReadMarker(Store& out) {
+  const Result<std::string> text = ReadObject(out, kMarkerName, kMaxMarkerBytes);
+  if (text.status().code() == Code::kNotFound) return std::optional<PublicationMarker>();
+  RETURN_IF_ERROR(text.status());
+  const Result<Json> json = Json::Parse(*text);
+  if (!json.ok() || !json->is_object()) return std::optional(PublicationMarker{{}, {}, {}, true});
+  const auto text_of = [&json](std::string_view member) { return std::string((*json)[member].AsString()); };
+  return std::optional(PublicationMarker{text_of("stage"), text_of("recipe"), text_of("holder"),
+                                         (*json)["others"].AsBool(false)});
+}
+
+Status WriteMarker(const Publishing& by, Store& out) {
+  ASSIGN_OR_RETURN(const std::optional<PublicationMarker> before, ReadMarker(out));
+  PublicationMarker marker{by.stage, by.recipe.ToHex(), by.holder, false};
+  marker.others =
+      before && (before->others || before->recipe != marker.recipe || before->holder != marker.holder);
+  const std::string text = Encode(marker);
+  if (before && Encode(*before) == text) return {};
+  ASSIGN_OR_RETURN(const std::optional<ObjectInfo> there, out.Stat(kMarkerName));
+  const Condition condition = there ? Condition::ReplaceUnlessSame(there->version) : Condition::CreateOnly();
+  return WriteObject(out, kMarkerName, text, condition).status();
+}
+
+}  // namespace pipeline

@@ -1,0 +1,196 @@
+#include "dag/location/numbered_lease.h"
+
+#include <charconv>
+#include <cstdio>
+#include <optional>
+
+#include "base/json.h"
+#include "base/random_name.h"
+#include "base/str.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::string_view kSignName = ".pipe/lease/alive";
+constexpr std::uint64_t kMaxLeaseBytes = 64 << 10;
+constexpr std::int64_t kUsual = 15'000;  // ms
+constexpr std::uint64_t kHighestStep = 10'000'000, kNumbers = 100'000'000;
+constexpr int kDigits = 8;
+
+std::string NameOf(std::uint64_t number) {
+  const std::string digits = std::to_string(number);
+  return StrCat(kNumberedLeasePrefix, std::string(kDigits - digits.size(), '0'), digits);
+}
+
+std::optional<std::uint64_t> NumberOf(std::string_view name) {
+  const std::string_view digits = name.substr(kNumberedLeasePrefix.size());
+  std::uint64_t number = 0;
+  const char* end = digits.data() + digits.size();
+  const auto [parsed, error] = std::from_chars(digits.data(), end, number);
+  if (digits.size() != kDigits || error != std::errc() || parsed != end) return std::nullopt;
+  return number;
+}
+
+/// Empty where nobody gave one that can be read: it decides nothing.
+Json ReadSign(Store& out, const std::stop_token& stop) {
+  const Result<std::string> text = ReadObject(out, kSignName, kMaxLeaseBytes, stop);
+  Result<Json> json = text.ok() ? Json::Parse(*text) : Result<Json>(text.status());
+  return json.ok() && json->is_object() ? std::move(*json) : Json();
+}
+
+}  // namespace
+
+bool IsOldNumber(std::uint64_t number, std::uint64_t highest) {
+  std::uint64_t step = 10;
+  while (number % step == 0) step *= 10;
+  return highest >= (number / step + 1) * step;
+}
+
+NumberedLease::NumberedLease(Store& out, std::string location, LeaseTerms terms, bool locked)
+    : out_(out),
+      location_(std::move(location)),
+      terms_(std::move(terms)),
+      locked_(locked),
+      nonce_(RandomName(32)) {}
+
+Result<bool> NumberedLease::Exists(std::uint64_t number) {
+  // Opened, since a server is asked then; what else is known of names may be some seconds old.
+  const Result<std::unique_ptr<ByteFile>> file = out_.Open(NameOf(number));
+  if (file.ok()) return true;
+  if (file.status().code() == Code::kNotFound) return false;
+  return file.status();
+}
+
+Result<std::uint64_t> NumberedLease::Highest(const std::stop_token& stop) {
+  std::uint64_t highest = 0;
+  for (std::uint64_t step = kHighestStep; step > 0; step /= 10) {
+    while (highest + step < kNumbers) {
+      if (stop.stop_requested()) return Status(Code::kCancelled, "stopped");
+      ASSIGN_OR_RETURN(const bool exists, Exists(highest + step));
+      if (!exists) break;
+      highest += step;
+    }
+  }
+  return highest;
+}
+
+Result<std::optional<SeenLease>> NumberedLease::Look(std::stop_token stop) {
+  ASSIGN_OR_RETURN(number_, Highest(stop));
+  if (number_ == 0) return std::optional<SeenLease>();
+  SeenLease seen{StrCat(number_), "?", {}, "somebody", LeasePeriod(kUsual)};
+  const Result<std::string> text = ReadObject(out_, NameOf(number_), kMaxLeaseBytes, stop);
+  if (!text.ok() && text.status().code() == Code::kCancelled) return text.status();
+  const Result<Json> json = text.ok() ? Json::Parse(*text) : Result<Json>(text.status());
+  if (!json.ok() || !json->is_object()) return std::optional(std::move(seen));
+  seen.holder = (*json)["holder"].AsString("?");
+  seen.host = (*json)["host"].AsString();
+  seen.who = (*json)["who"].AsString("somebody");
+  seen.every = LeasePeriod((*json)["every_ms"].AsInt(kUsual));
+  if (const Json sign = ReadSign(out_, stop); sign["nonce"].AsString() == (*json)["nonce"].AsString("?"))
+    seen.version += StrCat('-', sign["renewal"].AsInt());
+  return std::optional(std::move(seen));
+}
+
+Status NumberedLease::Take(const std::optional<SeenLease>& silent, std::stop_token stop) {
+  for (;;) {
+    if (stop.stop_requested()) return Status(Code::kCancelled, "stopped");
+    ASSIGN_OR_RETURN(const std::optional<SeenLease> seen, Look(stop));
+    if (seen && !IsFree(*seen) && !(silent && seen->version == silent->version))
+      return HeldByAnother(location_, seen->who);
+    const std::uint64_t next = number_ + 1;
+    Status taken = Create(next, terms_.holder, stop);
+    if (taken.code() == Code::kAlreadyExists)
+      continue;  // somebody else was quicker, or gave it back: look again
+    RETURN_IF_ERROR(taken);
+    // Who was held up since it looked may have made a number that was there, and was removed.
+    ASSIGN_OR_RETURN(const std::uint64_t highest, Highest(stop));
+    if (highest != next) continue;
+    number_ = next;
+    RemoveOld();
+    return {};
+  }
+}
+
+Status NumberedLease::Create(std::uint64_t number, std::string_view holder, const std::stop_token& stop) {
+  if (number >= kNumbers)
+    return Status(Code::kResourceExhausted,
+                  StrCat(location_, ": its lease has no number left; name another `out`"));
+  Json json;
+  json["pipe_lease"] = 2;
+  json["number"] = static_cast<std::int64_t>(number);
+  json["holder"] = holder;
+  json["host"] = terms_.host;
+  json["nonce"] = nonce_;
+  json["who"] = terms_.who;
+  json["every_ms"] = static_cast<std::int64_t>(terms_.every.count());
+  const std::string text = json.Dump();
+  Status created = WriteObject(out_, NameOf(number), text, Condition::CreateOnly(), stop).status();
+  if (created.ok() || created.code() == Code::kCancelled) return created;
+  // A failure that is told of a network file system says little; what is there says all.
+  const Result<std::string> there = ReadObject(out_, NameOf(number), kMaxLeaseBytes, stop);
+  if (there.ok())
+    return *there == text ? Status() : Status(Code::kAlreadyExists, StrCat(location_, ": is held"));
+  return there.status().code() == Code::kNotFound ? created : there.status();
+}
+
+Result<bool> NumberedLease::IsOurs(std::uint64_t number, const std::stop_token& stop) {
+  ASSIGN_OR_RETURN(const std::string text, ReadObject(out_, NameOf(number), kMaxLeaseBytes, stop));
+  const Result<Json> json = Json::Parse(text);
+  return json.ok() && json->is_object() && (*json)["nonce"].AsString() == nonce_;
+}
+
+Status NumberedLease::CreateNext(std::string_view holder, const std::stop_token& stop) {
+  for (;;) {
+    Status created = Create(number_ + 1, holder, stop);
+    if (created.ok()) break;
+    if (created.code() != Code::kAlreadyExists) return created;
+    ASSIGN_OR_RETURN(const bool ours, IsOurs(number_ + 1, stop));
+    if (!ours) return LeaseIsLost(location_, "another run has taken it over");
+    ++number_;  // one that was stopped before its answer came
+  }
+  const std::uint64_t before = number_++;
+  ASSIGN_OR_RETURN(const std::uint64_t highest, Highest(stop));
+  ASSIGN_OR_RETURN(const bool stands, Exists(before));
+  if (highest > number_) return LeaseIsLost(location_, "another run has taken it over");
+  if (highest < number_ || !stands)
+    return LeaseIsLost(location_, "somebody removed what says who writes there");
+  return {};
+}
+
+Status NumberedLease::WriteSign(const std::stop_token& stop) {
+  Json json;
+  json["nonce"] = nonce_;
+  json["renewal"] = static_cast<std::int64_t>(++renewal_);
+  return WriteObject(out_, kSignName, json.Dump(), Condition::ReplaceAny(), stop).status();
+}
+
+Status NumberedLease::Renew(std::stop_token stop) {
+  ASSIGN_OR_RETURN(const std::uint64_t highest, Highest(stop));
+  if (highest < number_) return LeaseIsLost(location_, "somebody removed what says who writes there");
+  if (highest > number_) {
+    ASSIGN_OR_RETURN(const bool ours, IsOurs(highest, stop));
+    if (!ours) return LeaseIsLost(location_, "another run has taken it over");
+    number_ = highest;  // a confirmation that was stopped before its answer came
+  }
+  return WriteSign(stop);
+}
+
+Status NumberedLease::Confirm(std::stop_token stop) { return CreateNext(terms_.holder, stop); }
+
+Status NumberedLease::GiveBack(std::stop_token stop) {
+  RETURN_IF_ERROR(CreateNext({}, stop));
+  RemoveOld();
+  return {};
+}
+
+void NumberedLease::RemoveOld() {
+  const Result<std::vector<ObjectInfo>> listed = out_.List(kNumberedLeasePrefix);
+  if (!listed.ok()) return;  // the next holder may
+  for (const ObjectInfo& object : *listed) {
+    const std::optional<std::uint64_t> number = NumberOf(object.name);
+    if (number && *number > 0 && IsOldNumber(*number, number_) && !out_.Remove(object.name).ok()) return;
+  }
+}
+
+}  // namespace pipeline

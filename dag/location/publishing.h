@@ -1,0 +1,26 @@
+// The run and the stage that publish at a location: by these their marker, their manifest and their objects
+// are known there.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/digest.h"
+#include "dag/location/own_objects.h"
+#include "dag/run_log.h"
+
+namespace pipeline {
+
+struct Publishing {
+  std::string stage;
+  std::string location;  // its URI, for messages
+  Digest recipe;
+  std::string holder;            // LeaseTerms::holder
+  std::string manifest_version;  // of the manifest at planning time; empty: none
+  NameTests names;
+  const RunLog* log = nullptr;  // log of the work directory; null: none
+  std::function<void(std::string_view line)> note = [](std::string_view) {};
+};
+
+}  // namespace pipeline

@@ -1,0 +1,77 @@
+#include "dag/location/versioned_lease.h"
+
+#include "base/json.h"
+#include "base/str.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::uint64_t kMaxLeaseBytes = 64 << 10;
+constexpr std::int64_t kUsual = 15'000;  // ms
+
+}  // namespace
+
+Result<std::optional<SeenLease>> VersionedLease::Look(std::stop_token stop) {
+  ASSIGN_OR_RETURN(const std::optional<ObjectInfo> there, out_.Stat(kLeaseName));
+  if (!there) return std::optional<SeenLease>();
+  SeenLease seen{there->version, "?", {}, "somebody", LeasePeriod(kUsual)};
+  const Result<std::string> text = ReadObject(out_, kLeaseName, kMaxLeaseBytes, std::move(stop));
+  if (!text.ok() && text.status().code() == Code::kCancelled) return text.status();
+  const Result<Json> json = text.ok() ? Json::Parse(*text) : Result<Json>(text.status());
+  if (!json.ok() || !json->is_object()) return std::optional(std::move(seen));
+  seen.holder = (*json)["holder"].AsString("?");
+  seen.who = (*json)["who"].AsString("somebody");
+  seen.every = LeasePeriod((*json)["every_ms"].AsInt(kUsual));
+  return std::optional(std::move(seen));
+}
+
+Status VersionedLease::Take(const std::optional<SeenLease>& silent, std::stop_token stop) {
+  for (;;) {
+    if (stop.stop_requested()) return Status(Code::kCancelled, "stopped");
+    ASSIGN_OR_RETURN(const std::optional<SeenLease> seen, Look(stop));
+    if (seen && !IsFree(*seen) && !(silent && seen->version == silent->version))
+      return HeldByAnother(location_, seen->who);
+    Status taken =
+        Write(terms_.holder, seen ? Condition::Replace(seen->version) : Condition::CreateOnly(), stop);
+    // Somebody else was quicker, or gave it back: look again.
+    if (taken.code() != Code::kFailedPrecondition && taken.code() != Code::kAlreadyExists) return taken;
+  }
+}
+
+Status VersionedLease::Write(std::string_view holder, const Condition& condition, std::stop_token stop) {
+  Json json;
+  json["pipe_lease"] = 1;
+  json["holder"] = holder;
+  json["who"] = terms_.who;
+  json["every_ms"] = static_cast<std::int64_t>(terms_.every.count());
+  json["renewal"] = static_cast<std::int64_t>(renewal_++);
+  ASSIGN_OR_RETURN(const ObjectInfo info,
+                   WriteObject(out_, kLeaseName, json.Dump(), condition, std::move(stop)));
+  version_ = info.version;
+  return {};
+}
+
+Status VersionedLease::Renew(std::stop_token stop) {
+  Status renewed = Write(terms_.holder, Condition::Replace(version_), stop);
+  if (renewed.code() != Code::kFailedPrecondition) return renewed;
+  ASSIGN_OR_RETURN(const bool ours, FindOurs(std::move(stop)));
+  return ours ? Status() : LeaseIsLost(location_, "another run has taken it over");
+}
+
+Status VersionedLease::GiveBack(std::stop_token stop) {
+  Status given = Write({}, Condition::Replace(version_), stop);
+  if (given.code() != Code::kFailedPrecondition) return given;
+  ASSIGN_OR_RETURN(const bool ours, FindOurs(stop));
+  return ours ? Write({}, Condition::Replace(version_), std::move(stop))
+              : LeaseIsLost(location_, "another run has taken it over");
+}
+
+Result<bool> VersionedLease::FindOurs(std::stop_token stop) {
+  ASSIGN_OR_RETURN(const std::optional<SeenLease> seen, Look(std::move(stop)));
+  if (!seen || seen->holder != terms_.holder || seen->who != terms_.who) return false;
+  version_ = seen->version;
+  return true;
+}
+
+}  // namespace pipeline
