@@ -47,12 +47,12 @@ ShardRules Rules(std::uint32_t shards) {
 /// The first pass without its pipeline: examples of a corpus' lines to spills.
 class Spiller {
  public:
-  Spiller(const ShardedOutput& output, Store& artifact) : output_(output), artifact_(artifact) {}
+  Spiller(const ShardedOutput& sharded, Store& artifact) : sharded_(sharded), artifact_(artifact) {}
 
   Status Add(const CutRecord& record) {
     if (!sink_) {
-      piece_.id = {0, record.partition};
-      ASSIGN_OR_RETURN(sink_, output_.OpenPartition(artifact_, piece_.id));
+      output_.id = {0, record.partition};
+      ASSIGN_OR_RETURN(sink_, sharded_.OpenPartition(artifact_, output_.id));
     }
     batch_.heads.push_back({record.index, 0, record.document, record.key});
     std::string& row = batch_.payload.open_row();
@@ -66,18 +66,18 @@ class Spiller {
 
   Status EndPartition(const CutEnd& end) {
     RETURN_IF_ERROR(Flush());
-    ASSIGN_OR_RETURN(piece_.output, sink_->Commit({end.raw_end, end.document_end}));
+    ASSIGN_OR_RETURN(output_.committed, sink_->Commit({end.raw_end, end.document_end}));
     sink_.reset();
-    pieces_.push_back(std::move(piece_));
-    piece_ = {};
+    outputs_.push_back(std::move(output_));
+    output_ = {};
     return {};
   }
 
-  const std::vector<Piece>& pieces() const { return pieces_; }
+  const std::vector<PartitionOutput>& outputs() const { return outputs_; }
 
  private:
   Status Flush() {
-    ArtifactTotals::Split& totals = piece_.splits["train"];
+    ArtifactTotals::Split& totals = output_.splits["train"];
     totals.records += batch_.size();
     totals.bytes += batch_.payload.bytes();
     const Status written = sink_->Write(batch_);
@@ -85,12 +85,12 @@ class Spiller {
     return written;
   }
 
-  const ShardedOutput& output_;
+  const ShardedOutput& sharded_;
   Store& artifact_;
   Batch batch_;
-  Piece piece_;
+  PartitionOutput output_;
   std::unique_ptr<Sink> sink_;
-  std::vector<Piece> pieces_;
+  std::vector<PartitionOutput> outputs_;
 };
 
 Status Spill(const std::string& corpus, std::uint64_t partition_bytes, Spiller& spiller) {
@@ -129,11 +129,11 @@ Status Spill(const std::string& corpus, std::uint64_t partition_bytes, Spiller& 
   }
 }
 
-Status Measure(std::uint32_t shards, const std::vector<Piece>& pieces, Store& artifact,
+Status Measure(std::uint32_t shards, const std::vector<PartitionOutput>& outputs, Store& artifact,
                const std::string& out, std::uint64_t memory_bytes) {
   LocalStore store(out);
   ASSIGN_OR_RETURN(const std::unique_ptr<ShufflePublication> publication,
-                   ShufflePublication::Plan(Rules(shards), artifact, pieces));
+                   ShufflePublication::Plan(Rules(shards), artifact, outputs));
   ASSIGN_OR_RETURN(const WrittenShards written, WriteShards(*publication, store, memory_bytes));
   const MergeCounters& counters = publication->counters();
   std::printf("%u %llu %llu %llu\n", shards, static_cast<unsigned long long>(written.bytes),
@@ -150,7 +150,7 @@ Status Run(const std::vector<std::string>& args) {
   RETURN_IF_ERROR(Spill(args[0], std::strtoull(args[2].c_str(), nullptr, 10), spiller));
   for (std::size_t at = 4; at < args.size(); ++at)
     RETURN_IF_ERROR(Measure(static_cast<std::uint32_t>(std::strtoul(args[at].c_str(), nullptr, 10)),
-                            spiller.pieces(), artifact, StrCat(work, "/", args[at]),
+                            spiller.outputs(), artifact, StrCat(work, "/", args[at]),
                             std::strtoull(args[3].c_str(), nullptr, 10)));
   return {};
 }

@@ -19,7 +19,7 @@ class FirstPass {
   FirstPass(const SinkStage& stage, Store& artifact) : stage_(stage), artifact_(artifact) {}
 
   /// The piece of one partition; adds what it took to `seconds`.
-  Result<Piece> Write(const std::vector<Batch>& batches, double& seconds) {
+  Result<PartitionOutput> Write(const std::vector<Batch>& batches, double& seconds) {
     if (stage_.encoder() && !worker_) {
       ASSIGN_OR_RETURN(worker_, stage_.encoder()->NewWorker());
     }
@@ -34,9 +34,9 @@ class FirstPass {
       seconds += CpuSeconds() - began;
     }
     const double began = CpuSeconds();
-    ASSIGN_OR_RETURN(PartitionOutput output, sink->Commit({}));
+    ASSIGN_OR_RETURN(CommittedPartition output, sink->Commit({}));
     seconds += CpuSeconds() - began;
-    return Piece{id, std::move(output), {}};
+    return PartitionOutput{id, std::move(output), {}};
   }
 
  private:
@@ -49,13 +49,13 @@ class FirstPass {
 Result<WrittenShards> OneRound(const SinkStage& stage, const std::vector<std::vector<Batch>>& partitions) {
   MemoryStore artifact, out;
   FirstPass first(stage, artifact);
-  std::vector<Piece> pieces;
+  std::vector<PartitionOutput> outputs;
   double seconds = 0;
   for (const std::vector<Batch>& batches : partitions) {
-    ASSIGN_OR_RETURN(pieces.emplace_back(), first.Write(batches, seconds));
+    ASSIGN_OR_RETURN(outputs.emplace_back(), first.Write(batches, seconds));
   }
   const double began = CpuSeconds();
-  ASSIGN_OR_RETURN(const std::unique_ptr<Publication> plan, stage.Plan(artifact, pieces));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Publication> plan, stage.Plan(artifact, outputs));
   ASSIGN_OR_RETURN(WrittenShards written, WriteShards(*plan, out, kMemory));
   written.seconds = seconds + CpuSeconds() - began;
   return written;

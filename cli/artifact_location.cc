@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "dag/location/marker.h"
-#include "records/piece.h"
+#include "records/partition_output.h"
 #include "remote/open_store.h"
 #include "storage/uri.h"
 
@@ -61,7 +61,7 @@ Result<Manifest> ReadManifestOf(const ArtifactLocation& location, std::stop_toke
   if (log) return missing("a work directory: name its run.log, or a directory below artifacts or quarantine");
   ASSIGN_OR_RETURN(const std::vector<ObjectInfo> objects, location.store->List(""));
   for (const ObjectInfo& object : objects)
-    if (ParsePieceName(object.name))
+    if (ParseOutputName(object.name))
       return missing(
           StrCat("holds partitions and no ", kManifestName, ": a part of a run, and not an artifact yet"));
   return missing(StrCat("no artifact: there is no ", kManifestName, " in it"));

@@ -17,7 +17,7 @@
 #include "formats/compression.h"
 #include "formats/packed.h"
 #include "formats/tfrecord.h"
-#include "records/piece.h"
+#include "records/partition_output.h"
 #include "remote/open_store.h"
 #include "stages/tfdata_info.h"
 #include "storage/local_file.h"
@@ -80,7 +80,7 @@ std::optional<ObjectKind> KindBySuffix(std::string_view name) {
   if (name.ends_with(kSnapshotSuffix)) return ObjectKind::kTokenIds;
   if (name.ends_with(".part")) return ObjectKind::kPartition;
   if (name.ends_with(".spill")) return ObjectKind::kSpill;
-  if (name.ends_with(".jsonl") && ParsePieceName(name)) return ObjectKind::kQuarantine;
+  if (name.ends_with(".jsonl") && ParseOutputName(name)) return ObjectKind::kQuarantine;
   if (name.ends_with(".model")) return ObjectKind::kTokenizer;
   return std::nullopt;
 }
@@ -122,7 +122,7 @@ CatObject ObjectOf(std::string path, const std::shared_ptr<Store>& store, std::s
   object.open = [store, name = std::move(name)] { return store->Open(name); };
   if (kind == ObjectKind::kShard) TakeShardName(LastPart(object.path), object);
   if (kind == ObjectKind::kQuarantine) {
-    object.partition = ParsePieceName(LastPart(object.path));
+    object.partition = ParseOutputName(LastPart(object.path));
     object.stage = StageOfDirectory(object.path);
   }
   return object;
@@ -254,8 +254,8 @@ std::vector<CatObject> ObjectsOfArtifact(const std::string& location, const std:
     const std::string index = CountsOf(shard.object.name, rows);
     if (sidecars.contains(index)) object.open_index = [store, index] { return store->Open(index); };
   }
-  for (const Piece& piece : manifest.partitions)
-    for (const StoredObject& stored : piece.output.objects)
+  for (const PartitionOutput& output : manifest.partitions)
+    for (const StoredObject& stored : output.committed.objects)
       if (KindBySuffix(stored.name) == ObjectKind::kPartition)
         add(stored.name, ObjectKind::kPartition).split_names = manifest.schema.splits;
   const std::string model(manifest.facts["model"].AsString());
@@ -267,21 +267,21 @@ std::vector<CatObject> ObjectsOfArtifact(const std::string& location, const std:
 
 /// Of a directory without a manifest: partitions, spills or quarantine, each directory's by partition. Empty
 /// where anything else lies there.
-Result<std::vector<CatObject>> ObjectsOfPieces(const std::string& location,
-                                               const std::shared_ptr<Store>& store) {
+Result<std::vector<CatObject>> ObjectsOfOutputs(const std::string& location,
+                                                const std::shared_ptr<Store>& store) {
   ASSIGN_OR_RETURN(const std::vector<ObjectInfo> listed, store->List(""));
-  std::vector<std::tuple<std::string, PartitionId, std::string>> pieces;  // directory, id, name
+  std::vector<std::tuple<std::string, PartitionId, std::string>> outputs;  // directory, id, name
   for (const ObjectInfo& info : listed) {
     const std::string_view last = LastPart(info.name);
-    const std::optional<PartitionId> id = ParsePieceName(last);
+    const std::optional<PartitionId> id = ParseOutputName(last);
     const std::optional<ObjectKind> kind = KindBySuffix(last);
     const bool nested = last.size() != info.name.size();
     if (!id || !kind || (nested && kind != ObjectKind::kQuarantine)) return std::vector<CatObject>();
-    pieces.emplace_back(info.name.substr(0, info.name.size() - last.size()), *id, info.name);
+    outputs.emplace_back(info.name.substr(0, info.name.size() - last.size()), *id, info.name);
   }
-  std::sort(pieces.begin(), pieces.end());
+  std::sort(outputs.begin(), outputs.end());
   std::vector<CatObject> objects;
-  for (const auto& [directory, id, name] : pieces)
+  for (const auto& [directory, id, name] : outputs)
     objects.push_back(ObjectOf(StrCat(location, "/", name), store, name, *KindBySuffix(LastPart(name))));
   return objects;
 }
@@ -322,9 +322,9 @@ Result<std::vector<CatObject>> FindCatObjects(const std::string& what) {
   const std::shared_ptr<Store> store = std::move(location.store);
   if (manifest.ok()) return ObjectsOfArtifact(location.name, store, *manifest);
   if (manifest.status().code() != Code::kNotFound) return std::move(manifest).status();
-  ASSIGN_OR_RETURN(std::vector<CatObject> pieces, ObjectsOfPieces(location.name, store));
-  if (pieces.empty()) return std::move(manifest).status();
-  return pieces;
+  ASSIGN_OR_RETURN(std::vector<CatObject> outputs, ObjectsOfOutputs(location.name, store));
+  if (outputs.empty()) return std::move(manifest).status();
+  return outputs;
 }
 
 }  // namespace pipeline

@@ -24,7 +24,7 @@ bool IsKeptForGood(const Node& node, const PlannedSegment& segment) {
          node.named_input_readers.empty();
 }
 
-/// Directories of pieces that something still reads or goes on from.
+/// Directories of partition outputs that something still reads or goes on from.
 std::set<std::string> Needed(const LoadedPipeline& loaded, const Plan& plan) {
   std::set<std::string> needed;
   for (const PlannedSegment& segment : plan.segments) {

@@ -88,8 +88,8 @@ std::vector<int> NodesOf(const Graph& graph, const PlannedSegment& segment) {
 void Place(const PlannedSegment& segment, RecordedStage& stage) {
   stage.state = StateText(segment);
   stage.segment = segment.keys.stage;
-  stage.pieces = segment.directory;
-  for (const LineageStage& made : segment.piece_lineage)
+  stage.outputs = segment.directory;
+  for (const LineageStage& made : segment.output_lineage)
     if (made.stage == stage.name)
       stage.quarantine = StrCat("quarantine/", WorkDir::ArtifactName(made.stage, made.recipe));
 }
@@ -152,7 +152,8 @@ class SegmentSums {
     if (!unit || last_ == nullptr) return;
     if (line.state == UnitState::kEnd) AddCounts(line);
     if (line.state != UnitState::kDone) return;
-    if (std::holds_alternative<PartitionId>(unit->part) && line.location == last_->pieces) AddPartition(line);
+    if (std::holds_alternative<PartitionId>(unit->part) && line.location == last_->outputs)
+      AddPartition(line);
     if (std::holds_alternative<ShardId>(unit->part) && WithoutSecret(line.location) == last_->location)
       AddShard(line);
   }

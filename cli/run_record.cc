@@ -99,7 +99,7 @@ void TakeStage(const Json& json, RunRecord& record) {
   for (const Json& input : json["inputs"].AsArray()) stage.inputs.emplace_back(input.AsString());
   stage.state = TextOf(json, "state");
   stage.segment = TextOf(json, "segment");
-  stage.pieces = TextOf(json, "pieces");
+  stage.outputs = TextOf(json, "pieces");
   stage.quarantine = TextOf(json, "quarantine");
   stage.location = TextOf(json, "place");
   stage.link = TextOf(json, "link");
@@ -268,7 +268,7 @@ std::string EncodeEvent(const RecordedBegin& begin) {
 std::string EncodeEvent(const RecordedStage& stage) {
   Event event("stage");
   event.Set("name", stage.name).Set("type", stage.type).Set("state", stage.state);
-  event.Set("segment", stage.segment).Set("pieces", stage.pieces).Set("quarantine", stage.quarantine);
+  event.Set("segment", stage.segment).Set("pieces", stage.outputs).Set("quarantine", stage.quarantine);
   event.Set("place", stage.location).Set("link", stage.link);
   event.Set("files", stage.files).Set("file_bytes", stage.file_bytes).Set("vanished", stage.vanished);
   event.Set("longest_line", stage.longest_line);

@@ -23,7 +23,7 @@ struct RecordedStage {
   std::vector<std::string> inputs;
   std::string state;       // "run", "copy", "up to date", "not selected"
   std::string segment;     // last stage of its segment, which keeps its records; empty: not in this plan
-  std::string pieces;      // directory of the partition outputs below artifacts/
+  std::string outputs;     // directory of the partition outputs below artifacts/
   std::string quarantine;  // directory below the work directory
   std::string location;    // location of its artifact
   std::string link;        // a relative path from the record to that location; empty: it is not a directory

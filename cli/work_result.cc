@@ -60,9 +60,9 @@ class Locations {
 };
 
 /// OK where everything that the records say was done lies here.
-Status CheckPieces(const Workspace& workspace, Store& store, const std::string& work_package) {
+Status CheckOutputs(const Workspace& workspace, Store& store, const std::string& work_package) {
   std::vector<std::string> unreadable;
-  ASSIGN_OR_RETURN(const std::vector<UnitRecord> records, WorkResults(store, "", unreadable));
+  ASSIGN_OR_RETURN(const std::vector<UnitRecord> records, ReadWorkResults(store, "", unreadable));
   std::set<std::string> damaged;  // in front of what is done, and known not to be good
   Locations locations(workspace.environment());
   for (const UnitRecord& record : records) {
@@ -90,11 +90,11 @@ Status TakeBackFrom(Workspace& workspace, const std::string& work_package) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Store> work, workspace.environment().work_store(""));
   RETURN_IF_ERROR(WriteObject(*work, kNoteName, work_package, Condition::ReplaceAny()).status());
   ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenStore(work_package));
-  Status here = CheckPieces(workspace, *store, work_package);
+  Status here = CheckOutputs(workspace, *store, work_package);
   // Another machine's directory may be seen as it was some seconds ago.
   for (int look = 1; look < kLooks && here.code() == Code::kFailedPrecondition; ++look) {
     std::this_thread::sleep_for(kBetweenLooks);
-    here = CheckPieces(workspace, *store, work_package);
+    here = CheckOutputs(workspace, *store, work_package);
   }
   RETURN_IF_ERROR(here);
   return TakeBackOf(workspace, work_package);

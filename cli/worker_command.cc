@@ -100,7 +100,7 @@ Status PrepareLog(Store& store, const WorkPackage& work_package, const std::stri
 
 Status AddRecords(Store& store, const std::string& stage, RunLog& log) {
   std::vector<std::string> unreadable;  // told and removed by the next `pipe plan`
-  ASSIGN_OR_RETURN(std::vector<UnitRecord> records, WorkResults(store, stage + "/", unreadable));
+  ASSIGN_OR_RETURN(std::vector<UnitRecord> records, ReadWorkResults(store, stage + "/", unreadable));
   for (UnitRecord& record : records) {
     if (record.line.state == UnitState::kVoid) continue;
     ASSIGN_OR_RETURN(record.line.segment, log.AppendSegment(record.lineage));
@@ -208,7 +208,7 @@ class OneUnit final {
     if (line.state == UnitState::kFailed) return {};
     if (line.state == UnitState::kVoid) damaged = true;
     const SegmentLine* segment = log.FindSegment(line.segment);
-    return WorkResult(*store_, {line, segment == nullptr ? "[]" : segment->lineage});
+    return StoreWorkResult(*store_, {line, segment == nullptr ? "[]" : segment->lineage});
   }
 
   /// A stage that may not go on fails again however often it is tried. Where shards and artifacts are

@@ -61,24 +61,24 @@ Status JudgeSource(const SourceStage& source, const StageType& type, const Artif
 }  // namespace
 
 ArtifactSummary Summarize(const RunLog& log, const PlannedSegment& planned,
-                          const std::vector<Piece>& pieces) {
+                          const std::vector<PartitionOutput>& outputs) {
   ArtifactSummary summary;
   PartitionCounts counts(log);
   const auto note = [&summary](std::vector<std::string> lost) {
     std::move(lost.begin(), lost.end(), std::back_inserter(summary.lost));
   };
-  // In front of a Barrier stage, whose own counts are those of what it gives. Its pieces may be gone, their
-  // lines are not.
-  for (const PieceKeys& barriers : planned.keys.barriers) {
+  // In front of a Barrier stage, whose own counts are those of what it gives. Its partition outputs may be
+  // gone, their lines are not.
+  for (const OutputKeys& barriers : planned.keys.barriers) {
     PartitionCounts::ByStage before;
     note(counts.AddAll(barriers, &before, &summary.documents));
     if (!barriers.line.empty()) before.erase(barriers.line.back().stage);  // empty: a mix, which has several
     for (const auto& [stage, of_stage] : before) summary.counts[stage] += of_stage;
   }
-  for (const Piece& piece : pieces) {
-    if (std::string unit = counts.Add(planned.keys, piece.id, summary.counts); !unit.empty())
+  for (const PartitionOutput& output : outputs) {
+    if (std::string unit = counts.Add(planned.keys, output.id, summary.counts); !unit.empty())
       note({std::move(unit)});
-    for (const auto& [split, part] : piece.splits) {
+    for (const auto& [split, part] : output.splits) {
       ArtifactTotals::Split& total = summary.splits[split];
       total.records += part.records;
       total.documents += part.documents;

@@ -22,9 +22,10 @@ struct ArtifactSummary {
   std::vector<std::string> lost;  // units whose lines the log lost; not empty: the counts are incomplete
 };
 
-/// Adds up the log lines of `pieces`, and the counts outside of any partition. The sums are the same
+/// Adds up the log lines of `outputs`, and the counts outside of any partition. The sums are the same
 /// whether stages ran fused or with partition files between them.
-ArtifactSummary Summarize(const RunLog& log, const PlannedSegment& planned, const std::vector<Piece>& pieces);
+ArtifactSummary Summarize(const RunLog& log, const PlannedSegment& planned,
+                          const std::vector<PartitionOutput>& outputs);
 
 /// kDataLoss: lines are lost (the message names them). Incomplete counts must be neither checked nor
 /// published.

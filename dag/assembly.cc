@@ -31,7 +31,7 @@ class BarrierSink final : public SinkStage {
   std::uint64_t partition_memory(std::uint64_t text_bytes) const override {
     return barrier_->partition_memory(text_bytes);
   }
-  Result<std::unique_ptr<Publication>> Plan(Store&, const std::vector<Piece>&) const override {
+  Result<std::unique_ptr<Publication>> Plan(Store&, const std::vector<PartitionOutput>&) const override {
     return std::unique_ptr<Publication>();
   }
 

@@ -202,18 +202,18 @@ bool IsOfArtifact(const UnitLine& line) {
 
 LastLogged LastOf(const RunLog& log, const std::string& stage) {
   const std::string prefix = stage + "/";
-  std::pair<std::uint32_t, std::string> newest;                   // segment and unit
-  std::vector<std::pair<std::uint32_t, std::string>> not_pieces;  // whose names begin with a number
+  std::pair<std::uint32_t, std::string> newest;                    // segment and unit
+  std::vector<std::pair<std::uint32_t, std::string>> not_outputs;  // whose names begin with a number
   log.ForEach(prefix, [&](std::string_view unit, std::uint32_t segment) {
     if (segment > newest.first) newest = {segment, std::string(unit)};
     const char first = unit.size() > prefix.size() ? unit[prefix.size()] : '0';
-    if (first < '0' || first > '9') not_pieces.emplace_back(segment, unit);
+    if (first < '0' || first > '9') not_outputs.emplace_back(segment, unit);
   });
   LastLogged last;
   // A line that cannot be decoded says nothing, the number of its segment neither.
   if (newest.first > 0 && log.Find(newest.second) != nullptr) last.segment = log.FindSegment(newest.first);
-  std::sort(not_pieces.begin(), not_pieces.end());
-  for (auto unit = not_pieces.rbegin(); unit != not_pieces.rend() && last.location.empty(); ++unit) {
+  std::sort(not_outputs.begin(), not_outputs.end());
+  for (auto unit = not_outputs.rbegin(); unit != not_outputs.rend() && last.location.empty(); ++unit) {
     const UnitLine* const line = log.Find(unit->second);
     if (line != nullptr && IsOfArtifact(*line)) last.location = line->location;
   }
@@ -265,9 +265,10 @@ Result<Snapshot> CollectSnapshot(const Graph& graph, const Environment& environm
   snapshot.at_location = [&environment](const std::string& location) {
     return PublishedAt(environment, location);
   };
-  snapshot.pieces = [&environment](const PieceKeys& keys, const std::string& directory) -> Result<Pieces> {
+  snapshot.outputs = [&environment](const OutputKeys& keys,
+                                    const std::string& directory) -> Result<PartitionOutputs> {
     ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, environment.work_store("artifacts/" + directory));
-    return Pieces::Load(*environment.log, keys, *store);
+    return PartitionOutputs::Load(*environment.log, keys, *store);
   };
   return snapshot;
 }

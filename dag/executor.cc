@@ -13,7 +13,7 @@
 #include "dag/unit_id.h"
 #include "dag/unit_runner.h"
 #include "dag/unit_threads.h"
-#include "records/piece.h"
+#include "records/partition_output.h"
 
 namespace pipeline {
 
@@ -34,7 +34,7 @@ class Executor::Coordinator {
     return {};
   }
 
-  Status PublicationMarker(std::stop_token stop) {
+  Status MarkLocations(std::stop_token stop) {
     ASSIGN_OR_RETURN(leases_, pipeline::MarkLocations(run_.prepared, run_.environment, std::move(stop)));
     return {};
   }
@@ -81,7 +81,7 @@ class Executor::Coordinator {
   bool StartOne(SegmentState& state) REQUIRES(run_.mutex) {
     if (run_.Does(Share::Of::kOneUnit) && state.name() != only_.stage) return false;
     switch (state.phase) {
-      case SegmentState::Phase::kPieces:
+      case SegmentState::Phase::kPartitions:
         if (!state.planned->copy_from.empty()) {
           state.phase = SegmentState::Phase::kFinishing;
           Start(state, ToString(UnitId{state.name(), JobId{}}),
@@ -90,7 +90,7 @@ class Executor::Coordinator {
         }
         if (state.stages != SegmentState::Stages::kMade) return StartMaking(state);
         if (state.planned->job) return StartJob(state);
-        if (state.pieces_complete() && state.running == 0) {
+        if (state.outputs_complete() && state.running == 0) {
           if (run_.Does(Share::Of::kOneUnit) && !std::holds_alternative<ShardId>(only_.part)) return false;
           state.phase = SegmentState::Phase::kPlanning;
           Start(state, ToString(UnitId{state.name(), JobId{}}),
@@ -124,7 +124,7 @@ class Executor::Coordinator {
     if (state.barrier != nullptr && !state.barrier->done()) return false;
     for (std::size_t at = 0; at < state.inputs.size(); ++at) {
       SegmentState::Input& input = state.inputs[at];
-      if (input.running || input.given_up || input.pieces.complete()) continue;
+      if (input.running || input.given_up || input.outputs.complete()) continue;
       input.running = true;
       const auto number = static_cast<std::uint32_t>(at);
       const std::string unit = ToString(UnitId{state.name(), StreamId{number}});
@@ -135,12 +135,12 @@ class Executor::Coordinator {
   }
 
   bool StartPartition(SegmentState& state) REQUIRES(run_.mutex) {
-    const std::optional<Piece> piece = state.TakeReady();
-    if (!piece) return false;
-    const bool remade = state.origin->remade.contains(piece->id);
-    const std::string unit = ToString(UnitId{state.name(), piece->id});
+    const std::optional<PartitionOutput> output = state.TakeReady();
+    if (!output) return false;
+    const bool remade = state.origin->remade.contains(output->id);
+    const std::string unit = ToString(UnitId{state.name(), output->id});
     Launch(state, unit, unit,
-           [this, &state, piece = *piece, remade] { return units_.Partition(state, piece, remade); });
+           [this, &state, output = *output, remade] { return units_.Partition(state, output, remade); });
     return true;
   }
 
@@ -235,9 +235,7 @@ Executor::~Executor() = default;
 
 Status Executor::Prepare() { return coordinator_->Prepare(); }
 
-Status Executor::MarkLocations(std::stop_token stop) {
-  return coordinator_->PublicationMarker(std::move(stop));
-}
+Status Executor::MarkLocations(std::stop_token stop) { return coordinator_->MarkLocations(std::move(stop)); }
 
 RunOutcome Executor::Run(std::stop_token stop) { return coordinator_->Run(std::move(stop)); }
 

@@ -33,7 +33,7 @@ bool Failures::Record(const std::string& unit, Status why) {
 void Failures::Fail(SegmentState& state, const std::string& unit, Status why) {
   if (why.code() == Code::kCancelled) return;
   // One input or partition that fails keeps no other from being made; that there is no whole shows.
-  if (state.phase != SegmentState::Phase::kPieces || state.planned->job)
+  if (state.phase != SegmentState::Phase::kPartitions || state.planned->job)
     state.phase = SegmentState::Phase::kFailed;
   Log(UnitState::kFailed, unit, state.scope.log_segment, std::string(why.message()));
   Record(unit, std::move(why));
@@ -46,7 +46,7 @@ void Failures::VoidUnsettled(SegmentState& state, std::uint32_t number, std::str
 
 void Failures::Void(SegmentState& state, PartitionId id, std::string_view why) {
   state.voided.insert(id);
-  if (state.inputs[id.input].pieces.standing.erase(id.partition) > 0)
+  if (state.inputs[id.input].outputs.standing.erase(id.partition) > 0)
     Log(UnitState::kVoid, ToString(UnitId{state.name(), id}), 0, std::string(why));
   for (SegmentState* reader : state.readers) Void(*reader, id, why);
 }

@@ -55,23 +55,23 @@ class Forecaster {
     if (segment.publishes && !segment.job) forecast.published_bytes = PublishedOf(segment, text);
     if (!segment.copy_from.empty()) return forecast;
     double left = 0;
-    for (std::size_t input = 0; input < segment.pieces.inputs().size(); ++input) {
-      const InputPieces& pieces = segment.pieces.inputs()[input];
-      if (!pieces.end) {
+    for (std::size_t input = 0; input < segment.outputs.inputs().size(); ++input) {
+      const OutputsOfInput& outputs = segment.outputs.inputs()[input];
+      if (!outputs.end) {
         left += 1;
-      } else if (pieces.end->partitions > 0) {
-        const auto missing = pieces.end->partitions - static_cast<std::uint32_t>(pieces.standing.size());
+      } else if (outputs.end->partitions > 0) {
+        const auto missing = outputs.end->partitions - static_cast<std::uint32_t>(outputs.standing.size());
         forecast.partitions_left += missing;
-        left += static_cast<double>(missing) / pieces.end->partitions;
+        left += static_cast<double>(missing) / outputs.end->partitions;
       }
     }
     const double share =
-        segment.pieces.inputs().empty() ? 1 : left / static_cast<double>(segment.pieces.inputs().size());
+        segment.outputs.inputs().empty() ? 1 : left / static_cast<double>(segment.outputs.inputs().size());
     forecast.text_bytes = Times(text, share);
     if (segment.job) return ForecastOfJob(text);
     const bool as_published =
         segment.publishes &&
-        graph_.nodes()[static_cast<std::size_t>(segment.node)].spec->type->pieces_as_published;
+        graph_.nodes()[static_cast<std::size_t>(segment.node)].spec->type->outputs_as_published;
     forecast.intermediate_bytes =
         Times(as_published ? forecast.published_bytes : text, share * kIntermediatePerText);
     if (const auto bytes = BarrierBytes(segment.node); bytes && segment.takes_in)
@@ -146,8 +146,8 @@ class Forecaster {
   /// What was counted, else what the file says, else a guess from the names.
   std::uint64_t TextOf(const PlannedSegment& segment) const {
     std::uint64_t counted = 0;
-    bool all = !segment.pieces.inputs().empty();
-    for (const InputPieces& input : segment.pieces.inputs()) {
+    bool all = !segment.outputs.inputs().empty();
+    for (const OutputsOfInput& input : segment.outputs.inputs()) {
       all = all && input.end;
       if (input.end) counted += input.end->raw_bytes;
     }

@@ -47,7 +47,7 @@ std::string BrokenBound(const FaultBound& bound, const std::vector<Reason>& reas
 }
 
 InputVerdict::InputVerdict(const SegmentScope& scope, std::uint32_t number, const std::string& file,
-                           const InputPieces& standing)
+                           const OutputsOfInput& standing)
     : scope_(scope),
       number_(number),
       file_(file),

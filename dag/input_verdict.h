@@ -25,7 +25,7 @@ class InputVerdict {
   /// Checks input `number` of a segment with a Source. `file` is the name of its file; `standing` has its
   /// partitions in the log. All arguments are borrowed.
   InputVerdict(const SegmentScope& scope, std::uint32_t number, const std::string& file,
-               const InputPieces& standing);
+               const OutputsOfInput& standing);
 
   /// Checks the partitions in the log, before anything is read. Like Take and End, it returns kDataLoss if
   /// a bound is broken.
@@ -46,7 +46,7 @@ class InputVerdict {
   const SegmentScope& scope_;
   const std::uint32_t number_;
   const std::string& file_;
-  const InputPieces& standing_;
+  const OutputsOfInput& standing_;
   const std::vector<FaultBound> bounds_;
   const std::vector<Reason>& reasons_;
   std::map<std::uint32_t, StageCounts> ahead_;  // of partitions after one that is still missing

@@ -31,7 +31,7 @@ void CheckInputs(const Graph& graph, const Snapshot& snapshot, Plan& plan) {
   std::vector<std::string> lost;
   for (const PlannedSegment& segment : plan.segments)
     if (segment.state == PlannedSegment::State::kWanted)
-      lost.insert(lost.end(), segment.pieces.lost().begin(), segment.pieces.lost().end());
+      lost.insert(lost.end(), segment.outputs.lost().begin(), segment.outputs.lost().end());
   const auto gone = [&lost](Status missing) {
     if (lost.empty()) return missing;
     std::string words =
@@ -55,7 +55,7 @@ void CheckInputs(const Graph& graph, const Snapshot& snapshot, Plan& plan) {
       if (const auto taken = snapshot.taken.find(spec(at).name); taken != snapshot.taken.end())
         for (const Snapshot::TakenFile& file : taken->second)
           if (!file.missing.ok()) refuse(at, file.missing);
-    if (segment.files < 0 || segment.pieces.complete()) continue;
+    if (segment.files < 0 || segment.outputs.complete()) continue;
     const auto files = snapshot.files.find(spec(segment.files).name);
     if (files == snapshot.files.end()) continue;
     const Status& missing = files->second.missing;

@@ -23,7 +23,7 @@
 #include "dag/manifest.h"
 #include "dag/publisher.h"
 #include "dag/unit_id.h"
-#include "records/piece.h"
+#include "records/partition_output.h"
 
 namespace pipeline {
 
@@ -31,32 +31,32 @@ namespace {
 
 /// The records that a Job reads.
 struct JobRecords {
-  Store* directory = nullptr;  // of the partition files
-  std::vector<Piece> pieces;   // by id
+  Store* directory = nullptr;            // of the partition files
+  std::vector<PartitionOutput> outputs;  // by id
   const Schema* schema = nullptr;
   ArtifactTotals totals;
 };
 
-std::uint64_t BytesOf(const Piece& piece) {
+std::uint64_t BytesOf(const PartitionOutput& output) {
   std::uint64_t bytes = 0;
-  for (const StoredObject& object : piece.output.objects) bytes += object.bytes;
+  for (const StoredObject& object : output.committed.objects) bytes += object.bytes;
   return bytes;
 }
 
-/// All pieces one after the other, as one Source. Notes which of them is damaged.
-class AllPieces final : public Source {
+/// All partition outputs one after the other, as one Source. Notes which of them is damaged.
+class AllOutputs final : public Source {
  public:
-  AllPieces(const SegmentScope& scope, const JobRecords& records, std::shared_ptr<RunningUnit> unit,
-            std::optional<PartitionId>& damaged, std::stop_token stop)
+  AllOutputs(const SegmentScope& scope, const JobRecords& records, std::shared_ptr<RunningUnit> unit,
+             std::optional<PartitionId>& damaged, std::stop_token stop)
       : scope_(scope), records_(records), unit_(std::move(unit)), damaged_(damaged), stop_(std::move(stop)) {}
 
   Result<bool> Next(Batch& batch) override {
     while (true) {
       if (!source_) {
-        if (next_ == records_.pieces.size()) return false;
-        const Piece& piece = records_.pieces[next_++];
+        if (next_ == records_.outputs.size()) return false;
+        const PartitionOutput& output = records_.outputs[next_++];
         Result<std::unique_ptr<Source>> opened = scope_.environment->intermediate->Open(
-            *records_.directory, piece, *records_.schema, scope_.options->batch_bytes, stop_);
+            *records_.directory, output, *records_.schema, scope_.options->batch_bytes, stop_);
         if (!opened.ok()) return Damage(std::move(opened).status());
         source_ = std::move(*opened);
       }
@@ -66,7 +66,7 @@ class AllPieces final : public Source {
       unit_->counters.records.fetch_add(batch.size(), std::memory_order_relaxed);
       unit_->counters.text_bytes.fetch_add(batch.text.bytes(), std::memory_order_relaxed);
       if (*more) return true;
-      unit_->input_read.fetch_add(BytesOf(records_.pieces[next_ - 1]), std::memory_order_relaxed);
+      unit_->input_read.fetch_add(BytesOf(records_.outputs[next_ - 1]), std::memory_order_relaxed);
       source_.reset();
     }
   }
@@ -74,7 +74,7 @@ class AllPieces final : public Source {
 
  private:
   Status Damage(Status why) {
-    if (const std::optional<PartitionId> piece = DamagedPiece(why)) damaged_ = piece;
+    if (const std::optional<PartitionId> output = DamagedOutput(why)) damaged_ = output;
     return why;
   }
 
@@ -198,7 +198,7 @@ class JobRun {
     for (const ObjectInfo& object : there) versions.emplace(object.name, object.version);
     std::uint64_t bytes = 0;
     if (records_ != nullptr)
-      for (const Piece& piece : records_->pieces) bytes += BytesOf(piece);
+      for (const PartitionOutput& output : records_->outputs) bytes += BytesOf(output);
     const auto running =
         std::make_shared<RunningUnit>(unit_, std::vector<std::string>{planned_.keys.stage}, bytes);
 
@@ -206,7 +206,7 @@ class JobRun {
     if (records_ != nullptr) {
       request.open_records = [&, running]() -> Result<std::unique_ptr<Source>> {
         return std::unique_ptr<Source>(
-            std::make_unique<AllPieces>(scope_, *records_, running, damaged, stop_));
+            std::make_unique<AllOutputs>(scope_, *records_, running, damaged, stop_));
       };
       request.input = records_->totals;
     }
@@ -285,25 +285,26 @@ class JobRun {
 
 }  // namespace
 
-Status RunJobUnit(const Graph& graph, const SegmentState& state, std::vector<Piece> pieces,
+Status RunJobUnit(const Graph& graph, const SegmentState& state, std::vector<PartitionOutput> outputs,
                   std::stop_token stop) {
   std::optional<JobRecords> records;
   std::optional<Digest> input = state.artifact_input;
   if (const SegmentState* origin = state.origin) {
-    ArtifactSummary summary = Summarize(*state.scope.environment->log, *origin->planned, pieces);
+    ArtifactSummary summary = Summarize(*state.scope.environment->log, *origin->planned, outputs);
     RETURN_IF_ERROR(CheckWhole(summary));
     records.emplace();
     records->directory = origin->scope.directory.get();
     records->schema = &graph.nodes()[static_cast<std::size_t>(origin->planned->node)].out;
-    input = RecordsContent(ContentOf(pieces), *records->schema);
+    input = RecordsContent(ContentOf(outputs), *records->schema);
     records->totals = {std::move(summary.splits), std::move(summary.counts[origin->name()])};
-    records->pieces = std::move(pieces);
+    records->outputs = std::move(outputs);
   }
   std::optional<PartitionId> damaged;
   JobRun run(state.scope, *state.out, records ? &*records : nullptr, input, std::move(stop));
   Status outcome = run.Run(damaged);
   if (!outcome.ok() && damaged)
-    return PieceError(PieceName(*damaged, ".part"), Status(Code::kDataLoss, std::string(outcome.message())));
+    return OutputError(OutputName(*damaged, ".part"),
+                       Status(Code::kDataLoss, std::string(outcome.message())));
   return outcome;
 }
 

@@ -6,16 +6,16 @@
 
 #include "base/status.h"
 #include "dag/segment_state.h"
-#include "records/piece.h"
+#include "records/partition_output.h"
 #include "spec/graph.h"
 
 namespace pipeline {
 
-/// Runs the Job of `state` over `pieces`, which are all partition outputs of its upstream if it has one,
+/// Runs the Job of `state` over `outputs`, which are all partition outputs of its upstream if it has one,
 /// and commits the result; or reuses the result of an earlier run at its location or elsewhere. Reads only
-/// immutable members of `state`. If a partition output is damaged: DamagedPiece(status) names it, whatever
+/// immutable members of `state`. If a partition output is damaged: DamagedOutput(status) names it, whatever
 /// error the Job returned.
-Status RunJobUnit(const Graph& graph, const SegmentState& state, std::vector<Piece> pieces,
+Status RunJobUnit(const Graph& graph, const SegmentState& state, std::vector<PartitionOutput> outputs,
                   std::stop_token stop);
 
 }  // namespace pipeline

@@ -50,7 +50,7 @@ Digest ShardRecipe(const Digest& stage, const Shard& shard) {
 }
 
 Digest ShardContent(const LineageStage& sink, const Shard& shard) {
-  return WithShard("pipe shard content v1", RecipeOf(sink, shard.pieces), shard);
+  return WithShard("pipe shard content v1", RecipeOf(sink, shard.outputs), shard);
 }
 
 }  // namespace pipeline

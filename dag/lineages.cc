@@ -201,14 +201,15 @@ void Lineages::AddTaken(int number, LineageStage& stage) {
   }
 }
 
-Lineage Lineages::OfPieces(int node, End end) const {
+Lineage Lineages::OfOutputs(int node, End end) const {
   Lineage lineage = Of(node);
   LineageStage& last = lineage.back();
   const StageType& type = *At(node).spec->type;
   if (type.is_sink() || end == End::kTakesIn) last.type += "/pieces";
   if (type.is_sink()) {
     for (Json::Object config = last.config.AsObject(); const auto& [key, value] : config)
-      if (std::find(type.piece_keys.begin(), type.piece_keys.end(), key) == type.piece_keys.end())
+      if (std::find(type.first_pass_keys.begin(), type.first_pass_keys.end(), key) ==
+          type.first_pass_keys.end())
         last.config.Remove(key);
   }
   const std::optional<Digest> input =
@@ -217,12 +218,12 @@ Lineage Lineages::OfPieces(int node, End end) const {
   return lineage;
 }
 
-PieceKeys Lineages::KeysOf(int node, End end) const {
-  const Lineage pieces = OfPieces(node, end);
-  PieceKeys keys;
+OutputKeys Lineages::KeysOf(int node, End end) const {
+  const Lineage outputs = OfOutputs(node, end);
+  OutputKeys keys;
   keys.stage = At(node).spec->name;
   if (end == End::kTakesIn) keys.stage += kTakesInSuffix;
-  keys.recipe = pieces.back().recipe;
+  keys.recipe = outputs.back().recipe;
   const std::vector<int> line = graph_.Lineage(node);
   bool records = false;  // from the Source on, or from the last Barrier stage on
   for (std::size_t at = 0; at < line.size(); ++at) {
@@ -231,7 +232,7 @@ PieceKeys Lineages::KeysOf(int node, End end) const {
     if (type.is_source() || gives) {
       records = true;
       keys.end_stages.clear(), keys.end_recipes.clear(), keys.line.clear();
-      const auto inputs = static_cast<std::uint32_t>(gives ? 1 : pieces.front().sources.size());
+      const auto inputs = static_cast<std::uint32_t>(gives ? 1 : outputs.front().sources.size());
       for (std::uint32_t input = 0; input < inputs; ++input)
         keys.end_recipes.push_back(EndRecipe(Of(line[at]).back().recipe, input));
     }
@@ -246,7 +247,7 @@ PieceKeys Lineages::KeysOf(int node, End end) const {
   return keys;
 }
 
-std::string DirectoryOf(const PieceKeys& keys) {
+std::string DirectoryOf(const OutputKeys& keys) {
   return StrCat(keys.stage, "-", keys.recipe.ToHex().substr(0, 16));
 }
 

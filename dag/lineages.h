@@ -31,8 +31,8 @@ class Lineages {
 
   const Lineage& Of(int node) const { return lineages_[static_cast<std::size_t>(node)]; }
   /// The lineage of the partition outputs: only some keys of a Sink affect them.
-  Lineage OfPieces(int node, End end) const;
-  PieceKeys KeysOf(int node, End end) const;
+  Lineage OfOutputs(int node, End end) const;
+  OutputKeys KeysOf(int node, End end) const;
 
   /// Reports on files that are gone, and on their replacements.
   const std::vector<std::string>& reports() const { return reports_; }
@@ -61,6 +61,6 @@ class Lineages {
 };
 
 /// Returns STAGE-RECIPE16, a directory below artifacts/.
-std::string DirectoryOf(const PieceKeys& keys);
+std::string DirectoryOf(const OutputKeys& keys);
 
 }  // namespace pipeline

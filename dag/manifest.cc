@@ -96,14 +96,14 @@ Json ToJson(const ManifestShard& shard) {
   return json;
 }
 
-Json ToJson(const Piece& piece) {
+Json ToJson(const PartitionOutput& output) {
   Json json;
-  json["partition"] = PartitionName(piece.id);
-  json["digest"] = piece.output.digest.ToHex();
+  json["partition"] = PartitionName(output.id);
+  json["digest"] = output.committed.digest.ToHex();
   json["splits"] = Json::Object{};
-  for (const auto& [name, split] : piece.splits) json["splits"][name] = ToJson(split);
+  for (const auto& [name, split] : output.splits) json["splits"][name] = ToJson(split);
   Json::Array objects;
-  for (const StoredObject& object : piece.output.objects) objects.push_back(ToJson(object));
+  for (const StoredObject& object : output.committed.objects) objects.push_back(ToJson(object));
   json["objects"] = std::move(objects);
   return json;
 }
@@ -260,23 +260,23 @@ std::vector<ManifestShard> ShardsFromJson(const Json::Array& array, Status& stat
   return shards;
 }
 
-std::vector<Piece> PartitionsFromJson(const Json::Array& array, Status& status) {
-  std::vector<Piece> pieces;
-  pieces.reserve(array.size());
+std::vector<PartitionOutput> PartitionsFromJson(const Json::Array& array, Status& status) {
+  std::vector<PartitionOutput> outputs;
+  outputs.reserve(array.size());
   for (const Json& element : array) {
-    const std::string where = StrCat("partitions[", pieces.size(), "].");
+    const std::string where = StrCat("partitions[", outputs.size(), "].");
     JsonFields fields(element, where, status);
-    Piece piece;
+    PartitionOutput output;
     const std::optional<PartitionId> id = ParsePartitionName(fields.Text("partition"));
     if (!id && status.ok())
       status = Status(Code::kDataLoss, StrCat(where, "partition: not of the form IIII-PPPPP"));
-    piece.id = id.value_or(PartitionId{});
-    piece.output.digest = fields.Hex("digest");
-    piece.splits = SplitsFromJson(fields.Object("splits"), where, status);
-    piece.output.objects = ObjectsFromJson(fields.Array("objects"), StrCat(where, "objects"), status);
-    pieces.push_back(std::move(piece));
+    output.id = id.value_or(PartitionId{});
+    output.committed.digest = fields.Hex("digest");
+    output.splits = SplitsFromJson(fields.Object("splits"), where, status);
+    output.committed.objects = ObjectsFromJson(fields.Array("objects"), StrCat(where, "objects"), status);
+    outputs.push_back(std::move(output));
   }
-  return pieces;
+  return outputs;
 }
 
 Result<Manifest> ManifestFromJson(const Json& json) {
@@ -329,9 +329,9 @@ Result<Manifest> ManifestFromJson(const Json& json) {
 
 }  // namespace
 
-Digest ContentOf(const std::vector<Piece>& pieces) {
+Digest ContentOf(const std::vector<PartitionOutput>& outputs) {
   Manifest manifest;
-  manifest.partitions = pieces;
+  manifest.partitions = outputs;
   return manifest.ContentRoot();
 }
 
@@ -347,7 +347,7 @@ Digest Manifest::ContentRoot() const {
     add(shard.split, shard.object.digest);
   }
   hasher.UpdateU64(partitions.size());
-  for (const Piece& piece : partitions) add(PartitionName(piece.id), piece.output.digest);
+  for (const PartitionOutput& output : partitions) add(PartitionName(output.id), output.committed.digest);
   hasher.UpdateU64(sidecars.size());
   for (const StoredObject& sidecar : sidecars) add(sidecar.name, sidecar.digest);
   hasher.UpdateU64(followers.size());

@@ -13,7 +13,7 @@
 #include "base/result.h"
 #include "dag/lineage.h"
 #include "records/counts.h"
-#include "records/piece.h"
+#include "records/partition_output.h"
 #include "records/schema.h"
 #include "records/stored_object.h"
 #include "storage/store.h"
@@ -43,8 +43,8 @@ struct Manifest {
   std::vector<StoredObject> followers;  // the same, committed after the manifest: other readers take them for
                                         // the sign of completeness
   std::vector<ManifestShard> shards;    // by split and number
-  std::vector<Piece> partitions;        // by id
-  Json facts;                           // Job only: an object for readers of the artifact; null: none
+  std::vector<PartitionOutput> partitions;  // by id
+  Json facts;                               // Job only: an object for readers of the artifact; null: none
   Json continues;      // Job only: how far it went, its keys with Effect::kContinue; null: none
   bool sealed = true;  // its text has a valid seal; texts of earlier versions have none
 
@@ -54,9 +54,9 @@ struct Manifest {
   Digest ContentRoot() const;
 };
 
-/// Returns a digest of the content of `pieces` in their order: the ContentRoot() of a manifest with nothing
+/// Returns a digest of the content of `outputs` in their order: the ContentRoot() of a manifest with nothing
 /// else.
-Digest ContentOf(const std::vector<Piece>& pieces);
+Digest ContentOf(const std::vector<PartitionOutput>& outputs);
 
 /// Equal manifests give equal text; nothing in it depends on time, host or run. The text is sealed unless
 /// the manifest was read from a text without a seal.

@@ -10,7 +10,7 @@
 
 namespace pipeline {
 
-std::string PartitionCounts::Walk(const PieceKeys& keys, PartitionId id, ByStage* all) {
+std::string PartitionCounts::Walk(const OutputKeys& keys, PartitionId id, ByStage* all) {
   for (std::size_t last = keys.line.size(); last > 0;) {
     --last;
     const bool is_own = last + 1 == keys.line.size();
@@ -34,7 +34,7 @@ std::string PartitionCounts::Walk(const PieceKeys& keys, PartitionId id, ByStage
   return {};
 }
 
-std::size_t PartitionCounts::WholeFrom(const PieceKeys& keys, std::size_t last, PartitionId id,
+std::size_t PartitionCounts::WholeFrom(const OutputKeys& keys, std::size_t last, PartitionId id,
                                        const UnitLine& line, const std::vector<std::string>& names) const {
   std::size_t first = last;
   if (!line.whole_from.empty()) {
@@ -64,7 +64,7 @@ const std::vector<std::string>& PartitionCounts::NamesIn(std::uint32_t segment) 
   return known->second;
 }
 
-std::vector<std::string> PartitionCounts::AddAll(const PieceKeys& keys, ByStage* all, Documents* documents) {
+std::vector<std::string> PartitionCounts::AddAll(const OutputKeys& keys, ByStage* all, Documents* documents) {
   std::vector<std::string> lost = AddEnds(keys, all, documents);
   for (std::uint32_t input = 0; input < keys.end_recipes.size(); ++input) {
     const UnitLine* const end = FindEnd(log_, keys, input);
@@ -75,7 +75,7 @@ std::vector<std::string> PartitionCounts::AddAll(const PieceKeys& keys, ByStage*
   return lost;
 }
 
-std::vector<std::string> PartitionCounts::AddEnds(const PieceKeys& keys, ByStage* all,
+std::vector<std::string> PartitionCounts::AddEnds(const OutputKeys& keys, ByStage* all,
                                                   Documents* documents) const {
   std::vector<std::string> lost;
   for (std::uint32_t input = 0; input < keys.end_recipes.size(); ++input) {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "dag/lineage.h"
-#include "dag/pieces.h"
+#include "dag/partition_outputs.h"
 #include "dag/run_log.h"
 #include "records/batch.h"
 #include "records/counts.h"
@@ -26,26 +26,27 @@ class PartitionCounts {
   explicit PartitionCounts(const RunLog& log) : log_(log) {}
 
   /// Returns the unit whose lost line makes the counts of partition `id` incomplete; empty: none is lost.
-  std::string Lost(const PieceKeys& keys, PartitionId id) { return Walk(keys, id, nullptr); }
+  std::string Lost(const OutputKeys& keys, PartitionId id) { return Walk(keys, id, nullptr); }
   /// Adds the counts of the partition in every stage, from the stage that cut it on, and returns the same
   /// as Lost. The segment that ran a stage counts it, even if a partition file follows the stage: a segment
   /// that only reads the file sees none of the records that the stage dropped.
-  std::string Add(const PieceKeys& keys, PartitionId id, ByStage& all) { return Walk(keys, id, &all); }
+  std::string Add(const OutputKeys& keys, PartitionId id, ByStage& all) { return Walk(keys, id, &all); }
 
   /// Does the same for all partitions of a stage and for counts outside of any partition. Returns every
   /// unit whose line is lost. `all`: null if only these units are wanted.
-  std::vector<std::string> AddAll(const PieceKeys& keys, ByStage* all, Documents* documents = nullptr);
+  std::vector<std::string> AddAll(const OutputKeys& keys, ByStage* all, Documents* documents = nullptr);
   /// Adds the counts outside of any partition, and the documents of each input.
-  std::vector<std::string> AddEnds(const PieceKeys& keys, ByStage* all, Documents* documents = nullptr) const;
+  std::vector<std::string> AddEnds(const OutputKeys& keys, ByStage* all,
+                                   Documents* documents = nullptr) const;
 
   /// Changes the stage names in `line`, which was written under other names, to those of `now`.
   void Rename(const Lineage& now, UnitLine& line);
 
  private:
-  std::string Walk(const PieceKeys& keys, PartitionId id, ByStage* all);
+  std::string Walk(const OutputKeys& keys, PartitionId id, ByStage* all);
   /// Returns the position in keys.line where the complete counts of `line` begin, up to `last`;
   /// keys.line.size(): some are missing. `names`: of those stages when the line was written.
-  std::size_t WholeFrom(const PieceKeys& keys, std::size_t last, PartitionId id, const UnitLine& line,
+  std::size_t WholeFrom(const OutputKeys& keys, std::size_t last, PartitionId id, const UnitLine& line,
                         const std::vector<std::string>& names) const;
   /// Returns the names of the stages of a segment line, first to last; empty: the line was damaged.
   const std::vector<std::string>& NamesIn(std::uint32_t segment);

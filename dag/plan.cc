@@ -193,15 +193,15 @@ class Planner {
                             : StrCat(spec.out, spec.out.ends_with('/') ? "" : "/", kRunLocation, directory);
   }
 
-  /// True when all pieces are there, whoever made them, and no --force takes them away.
+  /// True when all partition outputs are there, whoever made them, and no --force takes them away.
   Result<bool> Stands(Part part) {
     if (Forced(part.first) || IsJob(part.first)) return false;
-    if (!pieces_.contains(part)) {
-      const PieceKeys keys = lineages_.KeysOf(part.first, part.second);
-      ASSIGN_OR_RETURN(Pieces pieces, snapshot_.pieces(keys, DirectoryOf(keys)));
-      pieces_.emplace(part, std::move(pieces));
+    if (!outputs_.contains(part)) {
+      const OutputKeys keys = lineages_.KeysOf(part.first, part.second);
+      ASSIGN_OR_RETURN(PartitionOutputs outputs, snapshot_.outputs(keys, DirectoryOf(keys)));
+      outputs_.emplace(part, std::move(outputs));
     }
-    return pieces_.at(part).complete();
+    return outputs_.at(part).complete();
   }
 
   bool IsJob(int node) const { return At(node).spec->type->is_job(); }
@@ -237,8 +237,8 @@ class Planner {
     }
   }
 
-  /// True when a segment that has all its pieces (`complete`) or lacks some reads `node` from partition
-  /// files.
+  /// True when a segment that has all its partition outputs (`complete`) or lacks some reads `node` from
+  /// partition files.
   Result<bool> IsOrigin(int node, bool complete) {
     if (!GivesRecords(node)) return false;
     ASSIGN_OR_RETURN(const bool stands, Stands({node, End::kGives}));
@@ -260,23 +260,23 @@ class Planner {
     segment.takes_in = end == End::kTakesIn;
     ASSIGN_OR_RETURN(const bool complete, Stands(part));
     RETURN_IF_ERROR(FindChain(segment, complete));
-    const Lineage pieces = lineages_.OfPieces(node, end);
+    const Lineage outputs = lineages_.OfOutputs(node, end);
     segment.lineage = LineageOf(node);
-    segment.piece_lineage = pieces;
-    segment.chain_lineage.assign(pieces.end() - static_cast<std::ptrdiff_t>(segment.chain.size()),
-                                 pieces.end());
+    segment.output_lineage = outputs;
+    segment.chain_lineage.assign(outputs.end() - static_cast<std::ptrdiff_t>(segment.chain.size()),
+                                 outputs.end());
     segment.keys = lineages_.KeysOf(node, end);
     segment.directory = DirectoryOf(segment.keys);
     segment.location = LocationOf(node);
     segment.continues = ContinueConfig(At(node).spec->type->keys, At(node).spec->config);
     segment.forced = !selection_.force.empty() && RunsStage(graph_, segment, selection_.force);
-    if (auto known = pieces_.extract(part)) {
-      segment.pieces = std::move(known.mapped());
+    if (auto known = outputs_.extract(part)) {
+      segment.outputs = std::move(known.mapped());
     } else if (!segment.job) {
-      ASSIGN_OR_RETURN(segment.pieces, snapshot_.pieces(segment.keys, segment.directory));
+      ASSIGN_OR_RETURN(segment.outputs, snapshot_.outputs(segment.keys, segment.directory));
     }
     if (segment.forced)
-      for (InputPieces& input : segment.pieces.inputs()) input.standing.clear();
+      for (OutputsOfInput& input : segment.outputs.inputs()) input.standing.clear();
     segment.varies = Varies(node);
     if (segment.origin >= 0 && !segment.job) DropStale(segment);
     if (!segment.job && !segment.chain.empty()) RETURN_IF_ERROR(DropMixed(segment));
@@ -298,24 +298,25 @@ class Planner {
   }
 
   /// The same for what is made from several lines as wholes: one that may come out different takes all
-  /// pieces, and where they end.
+  /// partition outputs, and where they end.
   Status DropMixed(PlannedSegment& segment) {
     for (const NamedInputEdge& edge : At(segment.chain.front()).named_inputs) {
       if (edge.named_input->takes != Flow::kRecords || edge.node < 0 || !Varies(edge.node)) continue;
       ASSIGN_OR_RETURN(const bool stands, Stands({edge.node, End::kGives}));
-      if (stands || segment.pieces.complete()) continue;
-      for (InputPieces& input : segment.pieces.inputs()) input = {};
+      if (stands || segment.outputs.complete()) continue;
+      for (OutputsOfInput& input : segment.outputs.inputs()) input = {};
     }
     return {};
   }
 
-  /// A piece that was made from what has to be made again, and may come out different, stands no more.
+  /// A partition output that was made from what has to be made again, and may come out different, stands no
+  /// more.
   void DropStale(PlannedSegment& segment) {
     const PlannedSegment& origin = plan_.segments[static_cast<std::size_t>(segment.origin)];
     if (!origin.varies) return;
-    for (std::size_t at = 0; at < segment.pieces.inputs().size(); ++at)
-      std::erase_if(segment.pieces.inputs()[at].standing, [&](const auto& piece) {
-        return !origin.pieces.inputs()[at].standing.contains(piece.first);
+    for (std::size_t at = 0; at < segment.outputs.inputs().size(); ++at)
+      std::erase_if(segment.outputs.inputs()[at].standing, [&](const auto& output) {
+        return !origin.outputs.inputs()[at].standing.contains(output.first);
       });
   }
 
@@ -359,7 +360,7 @@ class Planner {
     for (const int at : segment.chain) {
       for (const NamedInputEdge& edge : At(at).named_inputs) {
         // Nobody reads them where all that is made of them stands.
-        if (edge.named_input->takes == Flow::kRecords && segment.pieces.complete()) continue;
+        if (edge.named_input->takes == Flow::kRecords && segment.outputs.complete()) continue;
         if (edge.node >= 0)
           RETURN_IF_ERROR(take(at, edge.name, edge.node));
         else
@@ -379,8 +380,8 @@ class Planner {
         continue;
       if (!GivesRecords(node) && !IsJob(node)) continue;
       ASSIGN_OR_RETURN(const bool stands, Judge(node));
-      const auto known = pieces_.find({node, End::kGives});
-      if (!stands && known != pieces_.end() && known->second.all_lie_there())
+      const auto known = outputs_.find({node, End::kGives});
+      if (!stands && known != outputs_.end() && known->second.all_lie_there())
         UpToDate(node, "all its partitions lie there");
     }
     return {};
@@ -436,7 +437,7 @@ class Planner {
       segment.because.push_back(StrCat("`out` is new: copied from ", other->second.location));
       return {};
     }
-    if (!segment.publishes && segment.pieces.complete()) {
+    if (!segment.publishes && segment.outputs.complete()) {
       segment.state = PlannedSegment::State::kUpToDate;
       segment.because.push_back("all its partitions stand");
       return {};
@@ -447,10 +448,10 @@ class Planner {
       for (const Difference& difference : Compare(logged->second, LineageOf(segment.node)))
         segment.because.push_back(ToString(difference));
     }
-    if (segment.pieces.missing_objects() > 0)
+    if (segment.outputs.missing_objects() > 0)
       segment.because.push_back(
-          StrCat(segment.pieces.missing_objects(), " of its intermediate objects are gone"));
-    if (const std::vector<std::string>& lost = segment.pieces.lost(); !lost.empty())
+          StrCat(segment.outputs.missing_objects(), " of its intermediate objects are gone"));
+    if (const std::vector<std::string>& lost = segment.outputs.lost(); !lost.empty())
       segment.because.push_back(StrCat("the run log has lost what was counted (", FirstOf(lost), ")"));
     if (segment.because.empty())
       segment.because.push_back(Forced(segment.node)
@@ -464,11 +465,11 @@ class Planner {
   const Selection& selection_;
   const Lineages lineages_;
   Plan plan_;
-  std::set<int> judged_;                     // makers and ends of lines that were judged
-  std::vector<int> demanded_;                // those of them that have to run
-  std::set<std::pair<int, int>> edges_;      // a stage, and a reader of it that has to run
-  std::map<Part, int> by_part_;              // -> segment
-  std::map<Part, Pieces> pieces_;            // what stands; looked up once, for there may be 100,000
+  std::set<int> judged_;                      // makers and ends of lines that were judged
+  std::vector<int> demanded_;                 // those of them that have to run
+  std::set<std::pair<int, int>> edges_;       // a stage, and a reader of it that has to run
+  std::map<Part, int> by_part_;               // -> segment
+  std::map<Part, PartitionOutputs> outputs_;  // what stands; looked up once, for there may be 100,000
   std::map<int, Snapshot::Published> kept_;  // by node: artifacts whose location has their recipe in its name
 };
 

@@ -14,7 +14,7 @@
 #include "base/result.h"
 #include "dag/lineage.h"
 #include "dag/manifest.h"
-#include "dag/pieces.h"
+#include "dag/partition_outputs.h"
 #include "dag/stage_location.h"
 #include "spec/graph.h"
 
@@ -29,7 +29,7 @@ struct SourceFile {
 };
 
 /// The snapshot: everything that planning reads from disk and network. Collected before planning, except
-/// for the functions `at_location` and `pieces`.
+/// for the functions `at_location` and `outputs`.
 struct Snapshot {
   struct Files {
     struct Wanted {
@@ -88,7 +88,7 @@ struct Snapshot {
   /// at the disk.
   std::function<Result<Published>(const std::string& location)> at_location;
   /// Returns the existing partition outputs of a stage with these keys. May list the directory.
-  std::function<Result<Pieces>(const PieceKeys& keys, const std::string& directory)> pieces;
+  std::function<Result<PartitionOutputs>(const OutputKeys& keys, const std::string& directory)> outputs;
 };
 
 struct Selection {
@@ -127,15 +127,15 @@ struct PlannedSegment {
   bool replaces = false;         // the artifact at the location is removed first: the manifest, then the rest
   std::string manifest_version;  // of the manifest at the location; empty: there was none
 
-  Lineage lineage;        // from the source to the last stage
-  Lineage piece_lineage;  // the same, but of the last stage only the keys that the first pass reads
-  Lineage chain_lineage;  // the part of piece_lineage for `chain`
-  PieceKeys keys;
-  std::string continues;  // Job only: how far it has to go, as UnitLine::continues
-  std::string directory;  // of its partition outputs, below artifacts/: STAGE-RECIPE16
-  std::string location;   // location of its artifact: see OpenLocation (dag/environment.h)
-  std::string copy_from;  // location of an artifact with the same recipe, to copy
-  Pieces pieces;          // those that exist now; empty if a manifest shows that the segment is up to date
+  Lineage lineage;         // from the source to the last stage
+  Lineage output_lineage;  // the same, but of the last stage only the keys that the first pass reads
+  Lineage chain_lineage;   // the part of output_lineage for `chain`
+  OutputKeys keys;
+  std::string continues;     // Job only: how far it has to go, as UnitLine::continues
+  std::string directory;     // of its partition outputs, below artifacts/: STAGE-RECIPE16
+  std::string location;      // location of its artifact: see OpenLocation (dag/environment.h)
+  std::string copy_from;     // location of an artifact with the same recipe, to copy
+  PartitionOutputs outputs;  // those that exist now; empty if a manifest shows that the segment is up to date
   std::vector<std::string> because;  // why it runs, or why it is up to date
 
   const Digest& recipe() const { return lineage.back().recipe; }

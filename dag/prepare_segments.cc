@@ -20,7 +20,7 @@ namespace {
 const Node& NodeAt(const Graph& graph, int node) { return graph.nodes()[static_cast<std::size_t>(node)]; }
 
 /// What stands at the named inputs of the chain; notes its content where content keys want it.
-Result<Artifacts> OpenArtifacts(const Graph& graph, const Plan& plan, TakenPieces pieces,
+Result<Artifacts> OpenArtifacts(const Graph& graph, const Plan& plan, TakenOutputs outputs,
                                 SegmentState& state) {
   const PlannedSegment& planned = *state.planned;
   SegmentScope& scope = state.scope;
@@ -55,8 +55,8 @@ Result<Artifacts> OpenArtifacts(const Graph& graph, const Plan& plan, TakenPiece
     if (!maker.publishes) {
       ASSIGN_OR_RETURN(input.directory, scope.environment->work_store("artifacts/" + maker.directory));
       input.uri = maker.keys.stage;
-      input.pieces = std::move(pieces[number]);
-      note(taken, RecordsContent(ContentOf(input.pieces), NodeAt(graph, maker.node).out));
+      input.outputs = std::move(outputs[number]);
+      note(taken, RecordsContent(ContentOf(input.outputs), NodeAt(graph, maker.node).out));
       continue;
     }
     const std::string& location = maker.location;
@@ -180,7 +180,7 @@ class Preparer {
       if (!planned.copy_from.empty()) continue;
       if (!only_.empty() && state->name() != only_) continue;  // others run it
       if (CanBeMade(*state)) {
-        RETURN_IF_ERROR(MakeStages(graph_, plan_, made_.streams, TakenPiecesOf(*state), *state));
+        RETURN_IF_ERROR(MakeStages(graph_, plan_, made_.streams, TakenOutputsOf(*state), *state));
         state->stages = SegmentState::Stages::kMade;
       } else if (state->active() && !planned.job) {
         RETURN_IF_ERROR(DivideMemory(graph_, made_.streams, state->scope));
@@ -206,14 +206,14 @@ class Preparer {
     state.scope.planned = &planned;
     state.scope.environment = &environment_;
     state.scope.options = &options_;
-    for (const InputPieces& input : planned.pieces.inputs()) state.inputs.emplace_back().pieces = input;
+    for (const OutputsOfInput& input : planned.outputs.inputs()) state.inputs.emplace_back().outputs = input;
     if (planned.origin >= 0) Connect(state, StateOf(planned.origin));
     if (planned.barrier >= 0) state.barrier = &StateOf(planned.barrier);
     for (const PlannedSegment::Taken& taken : planned.taken)
       if (taken.segment >= 0) state.makers.push_back(&StateOf(taken.segment));
     ASSIGN_OR_RETURN(state.scope.directory, environment_.work_store("artifacts/" + planned.directory));
     ASSIGN_OR_RETURN(state.scope.work, environment_.work_store(""));
-    for (const LineageStage& stage : planned.piece_lineage)
+    for (const LineageStage& stage : planned.output_lineage)
       if (const bool read = IsRead(planned, stage.stage); read || IsIn(planned, stage.stage))
         state.scope.chain.push_back({stage.stage, stage.recipe, read});
     if (planned.state == PlannedSegment::State::kNotSelected) return {};
@@ -222,7 +222,7 @@ class Preparer {
       state.scope.names = NameTestsOf(graph_, planned.node);
     }
     state.scope.source_partition_bytes = PartitionBytes(planned);
-    if (planned.state == PlannedSegment::State::kWanted) state.phase = SegmentState::Phase::kPieces;
+    if (planned.state == PlannedSegment::State::kWanted) state.phase = SegmentState::Phase::kPartitions;
     return {};
   }
 
@@ -233,8 +233,8 @@ class Preparer {
     if (state.planned->job) return;  // it reads all partitions, once they stand
     origin.readers.push_back(&state);
     for (std::size_t at = 0; at < state.inputs.size(); ++at) {
-      state.inputs[at].pieces.end = origin.inputs[at].pieces.end;
-      for (const auto& [partition, standing] : origin.inputs[at].pieces.standing)
+      state.inputs[at].outputs.end = origin.inputs[at].outputs.end;
+      for (const auto& [partition, standing] : origin.inputs[at].outputs.standing)
         state.Offer({static_cast<std::uint32_t>(at), partition});
     }
   }
@@ -289,23 +289,23 @@ Result<PreparedSegments> PrepareSegments(const Graph& graph, const Plan& plan, c
   return Preparer(graph, plan, environment, options).Make();
 }
 
-TakenPieces TakenPiecesOf(const SegmentState& state) {
-  TakenPieces pieces;
+TakenOutputs TakenOutputsOf(const SegmentState& state) {
+  TakenOutputs outputs;
   auto maker = state.makers.begin();  // of those that a segment makes, in their order
   for (const PlannedSegment::Taken& taken : state.planned->taken) {
-    std::vector<Piece>& of_this = pieces.emplace_back();
+    std::vector<PartitionOutput>& of_this = outputs.emplace_back();
     if (taken.segment < 0) continue;
     const SegmentState& made_by = **maker++;
-    if (!made_by.planned->publishes) of_this = made_by.all_pieces();
+    if (!made_by.planned->publishes) of_this = made_by.all_outputs();
   }
-  return pieces;
+  return outputs;
 }
 
-Status MakeStages(const Graph& graph, const Plan& plan, int streams, TakenPieces pieces,
+Status MakeStages(const Graph& graph, const Plan& plan, int streams, TakenOutputs outputs,
                   SegmentState& state) {
   const PlannedSegment& planned = *state.planned;
   SegmentScope& scope = state.scope;
-  ASSIGN_OR_RETURN(const Artifacts artifacts, OpenArtifacts(graph, plan, std::move(pieces), state));
+  ASSIGN_OR_RETURN(const Artifacts artifacts, OpenArtifacts(graph, plan, std::move(outputs), state));
   std::unique_ptr<SinkStage> sink;
   if (!planned.publishes && !planned.takes_in) {
     ASSIGN_OR_RETURN(sink, scope.environment->intermediate->NewSink(NodeAt(graph, planned.node).out));
@@ -349,7 +349,7 @@ Result<std::unique_ptr<LeaseKeeper>> MarkLocations(PreparedSegments& prepared, c
 Status DescribeSegments(const PreparedSegments& prepared, RunLog& log) {
   for (const std::unique_ptr<SegmentState>& state : prepared.states) {
     const PlannedSegment& planned = *state->planned;
-    // Else it runs nothing, not even to make a damaged piece again.
+    // Else it runs nothing, not even to make a damaged partition output again.
     if (state->scope.planned == nullptr || planned.state == PlannedSegment::State::kNotSelected) continue;
     ASSIGN_OR_RETURN(state->scope.log_segment, log.AppendSegment(ToJson(planned.lineage).Dump()));
   }

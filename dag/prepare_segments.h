@@ -29,13 +29,14 @@ Result<PreparedSegments> PrepareSegments(const Graph& graph, const Plan& plan, c
 
 /// By position in PlannedSegment::taken: the partition outputs of a stage of records; empty for an artifact
 /// or a file.
-using TakenPieces = std::vector<std::vector<Piece>>;
+using TakenOutputs = std::vector<std::vector<PartitionOutput>>;
 /// Called under the coordinator's lock once units run.
-TakenPieces TakenPiecesOf(const SegmentState& state);
+TakenOutputs TakenOutputsOf(const SegmentState& state);
 
 /// Makes the stages of `state`, whose artifacts exist, and divides the memory for them. `streams` is as in
 /// PreparedSegments. One thread at a time for one `state`; the caller notes that the stages are made.
-Status MakeStages(const Graph& graph, const Plan& plan, int streams, TakenPieces pieces, SegmentState& state);
+Status MakeStages(const Graph& graph, const Plan& plan, int streams, TakenOutputs outputs,
+                  SegmentState& state);
 
 /// Takes the leases of all locations that will be published (dag/location/lease.md), then writes their
 /// markers: a location that cannot be written is reported before hours of work, not after.

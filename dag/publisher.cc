@@ -89,8 +89,8 @@ std::size_t Publisher::standing() const {
   return static_cast<std::size_t>(std::count(stands_.begin(), stands_.end(), true));
 }
 
-Status Publisher::Begin(const std::vector<Piece>& pieces, std::uint64_t memory_bytes) {
-  ASSIGN_OR_RETURN(publication_, scope_.assembly.sink->Plan(*scope_.directory, pieces));
+Status Publisher::Begin(const std::vector<PartitionOutput>& outputs, std::uint64_t memory_bytes) {
+  ASSIGN_OR_RETURN(publication_, scope_.assembly.sink->Plan(*scope_.directory, outputs));
   const Share::Of share = scope_.options->share.of;
   // Another process may be writing there, on a machine whose processes look like dead ones from here.
   if (share == Share::Of::kAll) RETURN_IF_ERROR(out_.Sweep(""));
@@ -134,7 +134,7 @@ Status Publisher::Begin(const std::vector<Piece>& pieces, std::uint64_t memory_b
     RETURN_IF_ERROR(ReuseFromLocation(there));
     RETURN_IF_ERROR(location_log_->Flush({}));
   }
-  RETURN_IF_ERROR(CheckRoom(pieces));
+  RETURN_IF_ERROR(CheckRoom(outputs));
   for (std::vector<std::size_t>& group : publication_->Groups(memory_bytes))
     if (std::any_of(group.begin(), group.end(),
                     [this](std::size_t shard) REQUIRES(mutex_) { return !stands_[shard]; }))
@@ -189,14 +189,14 @@ std::vector<std::string> Publisher::PlannedNames() const {
 }
 
 /// What does not fit is better not begun.
-Status Publisher::CheckRoom(const std::vector<Piece>& pieces) const {
+Status Publisher::CheckRoom(const std::vector<PartitionOutput>& outputs) const {
   const auto missing = static_cast<std::size_t>(std::count(stands_.begin(), stands_.end(), false));
   if (missing == 0 || !scope_.environment->location_free_bytes) return {};
   ASSIGN_OR_RETURN(const std::optional<std::uint64_t> free,
                    scope_.environment->location_free_bytes(scope_.planned->location));
   std::uint64_t bytes = 0;
-  for (const Piece& piece : pieces)
-    for (const auto& [split, total] : piece.splits) bytes += total.bytes;
+  for (const PartitionOutput& output : outputs)
+    for (const auto& [split, total] : output.splits) bytes += total.bytes;
   const auto need =
       static_cast<std::uint64_t>(static_cast<double>(bytes) * publication_->growth() *
                                  static_cast<double>(missing) / static_cast<double>(stands_.size()));
@@ -349,14 +349,14 @@ Status Publisher::Finish(const ArtifactSummary& summary, const Schema& schema) {
   return ConfirmLocation(scope_, {});
 }
 
-Status FinishPieces(const SegmentScope& scope, const Schema& schema, const std::vector<Piece>& pieces,
-                    const ArtifactSummary& summary) {
+Status FinishOutputs(const SegmentScope& scope, const Schema& schema,
+                     const std::vector<PartitionOutput>& outputs, const ArtifactSummary& summary) {
   Manifest manifest;
   manifest.lineage = scope.planned->lineage;
   manifest.schema = schema;
   manifest.splits = summary.splits;
   manifest.counts = summary.counts;
-  manifest.partitions = pieces;
+  manifest.partitions = outputs;
   return WriteObject(*scope.directory, kManifestName, EncodeManifest(manifest), Condition::ReplaceAny())
       .status();
 }

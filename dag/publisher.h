@@ -28,9 +28,9 @@ class Publisher {
   Publisher(const SegmentScope& scope, Store& out);
   ~Publisher();
 
-  /// Plans the shards from `pieces`, finds those that exist, and prepares the location for the others:
+  /// Plans the shards from `outputs`, finds those that exist, and prepares the location for the others:
   /// writes a marker, and with `replaces` removes the manifest first.
-  Status Begin(const std::vector<Piece>& pieces, std::uint64_t memory_bytes);
+  Status Begin(const std::vector<PartitionOutput>& outputs, std::uint64_t memory_bytes);
 
   /// Groups with at least one missing shard.
   const std::vector<std::vector<std::size_t>>& groups() const { return groups_; }
@@ -40,7 +40,7 @@ class Publisher {
   std::size_t standing() const EXCLUDES(mutex_);
 
   /// Writes and logs the missing shards of a group. If the failure is a damaged partition output:
-  /// DamagedPiece(status) names it.
+  /// DamagedOutput(status) names it.
   Status RunGroup(std::size_t group, std::uint64_t memory_bytes, std::stop_token stop);
 
   /// Writes the descriptions, removes leftovers, and commits the manifest. The caller has checked
@@ -48,7 +48,7 @@ class Publisher {
   Status Finish(const ArtifactSummary& summary, const Schema& schema);
 
  private:
-  Status CheckRoom(const std::vector<Piece>& pieces) const REQUIRES(mutex_);
+  Status CheckRoom(const std::vector<PartitionOutput>& outputs) const REQUIRES(mutex_);
   Status Withdraw();
   /// Names of all shards and their indexes.
   std::vector<std::string> PlannedNames() const;
@@ -80,8 +80,8 @@ class Publisher {
 
 /// Writes the manifest of an artifact that is kept in the work directory: it consists of partition outputs
 /// alone.
-Status FinishPieces(const SegmentScope& scope, const Schema& schema, const std::vector<Piece>& pieces,
-                    const ArtifactSummary& summary);
+Status FinishOutputs(const SegmentScope& scope, const Schema& schema,
+                     const std::vector<PartitionOutput>& outputs, const ArtifactSummary& summary);
 
 /// Copies `object` from `from` to `to` under the same name; both may share storage. An object of the right
 /// size in `to` stays. kDataLoss: in `from` the object has another size than `object` says.

@@ -18,7 +18,7 @@ namespace pipeline {
 
 struct SegmentState {
   enum class Phase : std::uint8_t {
-    kPieces,      // partitions are being made
+    kPartitions,  // partitions are being made
     kPlanning,    // one unit reads the partition outputs and plans the shards
     kPublishing,  // shards are being written
     kFinishing,   // one unit checks, describes and commits the manifest
@@ -43,7 +43,7 @@ struct SegmentState {
 
   // First pass.
   struct Input {
-    InputPieces pieces;
+    OutputsOfInput outputs;
     bool running = false;             // its stream unit runs
     bool given_up = false;            // its stream unit failed; not tried again in this run
     std::deque<std::uint32_t> ready;  // upstream partitions that can be read now
@@ -77,13 +77,13 @@ struct SegmentState {
     return std::all_of(makers.begin(), makers.end(), [](const SegmentState* maker) { return maker->done(); });
   }
   /// Returns whether its output is complete and checked, so that readers of the whole may begin.
-  bool done() const { return phase == Phase::kDone && (planned->publishes || pieces_complete()); }
+  bool done() const { return phase == Phase::kDone && (planned->publishes || outputs_complete()); }
   /// Returns whether its own partition outputs and those upstream are complete: a summary counts the stages
   /// of both.
-  bool pieces_complete() const {
+  bool outputs_complete() const {
     for (const Input& input : inputs)
-      if (!input.pieces.complete()) return false;
-    return origin == nullptr || origin->pieces_complete();
+      if (!input.outputs.complete()) return false;
+    return origin == nullptr || origin->outputs_complete();
   }
   /// Returns the unsettled partitions of input `number`, and settles them.
   std::set<PartitionId> TakeUnsettled(std::uint32_t number) {
@@ -92,40 +92,40 @@ struct SegmentState {
     unsettled.erase(begin, end);
     return taken;
   }
-  bool stands(PartitionId id) const { return inputs[id.input].pieces.standing.contains(id.partition); }
+  bool stands(PartitionId id) const { return inputs[id.input].outputs.standing.contains(id.partition); }
   /// Notes that upstream partition `id` can be read.
   void Offer(PartitionId id) {
     Input& input = inputs[id.input];
-    if (input.pieces.standing.contains(id.partition) || input.begun.contains(id.partition)) return;
+    if (input.outputs.standing.contains(id.partition) || input.begun.contains(id.partition)) return;
     input.ready.push_back(id.partition);
   }
   /// Returns the next upstream partition output that can be read and was not begun. Absent: there is none
   /// now.
-  std::optional<Piece> TakeReady() {
+  std::optional<PartitionOutput> TakeReady() {
     for (std::size_t at = 0; at < inputs.size(); ++at) {
       Input& input = inputs[at];
       while (!input.ready.empty()) {
         const std::uint32_t partition = input.ready.front();
         input.ready.pop_front();
-        const auto& there = origin->inputs[at].pieces.standing;
+        const auto& there = origin->inputs[at].outputs.standing;
         const auto found = there.find(partition);
         // It was found damaged while it waited here: it will be offered again, and read once.
         if (found == there.end() || !input.begun.insert(partition).second) continue;
-        return found->second.piece;
+        return found->second.output;
       }
     }
     return std::nullopt;
   }
   /// Notes that input `number` was read to its end, here or upstream.
   void SetEnd(std::uint32_t number, const InputEnd& end) {
-    inputs[number].pieces.end = end;
+    inputs[number].outputs.end = end;
     for (SegmentState* reader : readers) reader->SetEnd(number, end);
   }
-  std::vector<Piece> all_pieces() const {
-    std::vector<Piece> pieces;
+  std::vector<PartitionOutput> all_outputs() const {
+    std::vector<PartitionOutput> outputs;
     for (const Input& input : inputs)
-      for (const auto& [partition, standing] : input.pieces.standing) pieces.push_back(standing.piece);
-    return pieces;
+      for (const auto& [partition, standing] : input.outputs.standing) outputs.push_back(standing.output);
+    return outputs;
   }
 };
 

@@ -95,7 +95,7 @@ class Committer final : public SegmentOutput {
     const std::string unit = ToString(UnitId{scope_.planned->keys.stage, partition.id});
     if (!partition.failure.ok()) return Failed(unit, partition.id, partition.failure, partition.failed_index);
     RETURN_IF_ERROR(CommitQuarantine(partition.id));
-    Result<PartitionOutput> output = partition.sink->Commit(partition.end, stop_);
+    Result<CommittedPartition> output = partition.sink->Commit(partition.end, stop_);
     partition.sink.reset();
     if (output.status().code() == Code::kCancelled) return std::move(output).status();
     if (!output.ok()) return Failed(unit, partition.id, std::move(output).status(), 0);
@@ -124,7 +124,8 @@ class Committer final : public SegmentOutput {
     PassCommitPoint("partition.logged");
 
     scope_.environment->progress->Logged(unit, partition.records, BytesOf(output->objects));
-    events_.logged({Piece{partition.id, std::move(*output), std::move(partition.splits)}, partition.end});
+    events_.logged(
+        {PartitionOutput{partition.id, std::move(*output), std::move(partition.splits)}, partition.end});
     if (verdict_ != nullptr) return verdict_->Take(partition.id.partition, of_source);
     return {};
   }
@@ -220,7 +221,7 @@ Result<bool> Adopt(const SegmentScope& scope, PartitionId id, const Digest& cont
   line.recipe = PartitionRecipe(scope.planned->keys.recipe, id);
   line.location = scope.planned->directory;
   RETURN_IF_ERROR(log.Append(line));
-  events.logged({Piece{id, {line.digest, line.objects}, line.splits}, line.end});
+  events.logged({PartitionOutput{id, {line.digest, line.objects}, line.splits}, line.end});
   return true;
 }
 
@@ -254,8 +255,8 @@ SegmentSpec SpecOf(const SegmentScope& scope) {
 /// What of an input stands, for its Source to pass over.
 class Standing {
  public:
-  explicit Standing(const InputPieces& pieces) {
-    for (const auto& [partition, stands] : pieces.standing) ends_.emplace(partition, stands.end);
+  explicit Standing(const OutputsOfInput& outputs) {
+    for (const auto& [partition, stands] : outputs.standing) ends_.emplace(partition, stands.end);
   }
   bool Lacks(std::uint32_t partition) const { return !ends_.contains(partition); }
   std::optional<PartitionEnd> EndOf(std::uint32_t partition) const {
@@ -270,7 +271,7 @@ class Standing {
 /// Reads `source`, input `number`, to its end. `unchanged` is asked once it is read, or could not be; then
 /// `verdict`, if there is one.
 Status Drain(const SegmentScope& scope, Arena& arena, Source& source, std::uint32_t number,
-             const InputPieces& standing, const std::shared_ptr<RunningUnit>& running,
+             const OutputsOfInput& standing, const std::shared_ptr<RunningUnit>& running,
              const UnitEvents& events, const std::function<Status()>& unchanged, InputVerdict* verdict,
              std::stop_token stop) {
   const PlannedSegment& planned = *scope.planned;
@@ -318,7 +319,7 @@ Publishing SegmentScope::publishing() const {
 }
 
 Status RunStreamUnit(const SegmentScope& scope, Arena& arena, const SourceFile& file, std::uint32_t number,
-                     const InputPieces& pieces, const UnitEvents& events, std::stop_token stop) {
+                     const OutputsOfInput& outputs, const UnitEvents& events, std::stop_token stop) {
   const ChildOwner owner(StreamUnitOf(scope, number));
   ASSIGN_OR_RETURN(const std::string identity, scope.environment->file_identity(file.input.path));
   const auto unchanged_since = [&scope, &file, stop](const std::string& before) -> Status {
@@ -330,35 +331,35 @@ Status RunStreamUnit(const SegmentScope& scope, Arena& arena, const SourceFile& 
   const auto running =
       std::make_shared<RunningUnit>(StreamUnitOf(scope, number), scope.assembly.stages, opened->size());
 
-  const Standing standing(pieces);
+  const Standing standing(outputs);
   SourceRequest request;
   request.input = {file.input.name, std::make_shared<CountingFile>(std::move(opened), running)};
   request.number = number;
   request.wanted = [&standing](std::uint32_t partition) { return standing.Lacks(partition); };
-  request.last_wanted = pieces.last_missing();
+  request.last_wanted = outputs.last_missing();
   request.known_end = [&standing](std::uint32_t partition) { return standing.EndOf(partition); };
   request.batch_bytes = scope.options->batch_bytes;
   request.decoder_threads = scope.options->threads;
   request.decoder_memory = scope.options->memory_bytes / 8;
   request.stop = stop;
-  InputVerdict verdict(scope, number, file.input.name, pieces);
+  InputVerdict verdict(scope, number, file.input.name, outputs);
   RETURN_IF_ERROR(verdict.Begin());
   ASSIGN_OR_RETURN(const std::unique_ptr<Source> source, scope.assembly.source->Open(std::move(request)));
   const auto unchanged = [&] { return unchanged_since(identity); };
-  return Drain(scope, arena, *source, number, pieces, running, events, unchanged, &verdict, std::move(stop));
+  return Drain(scope, arena, *source, number, outputs, running, events, unchanged, &verdict, std::move(stop));
 }
 
-Status RunBarrierUnit(const SegmentScope& scope, Arena& arena, Store& pieces_directory,
-                      std::vector<Piece> pieces, const InputPieces& made, const UnitEvents& events,
-                      std::stop_token stop) {
+Status RunBarrierUnit(const SegmentScope& scope, Arena& arena, Store& outputs_directory,
+                      std::vector<PartitionOutput> outputs, const OutputsOfInput& made,
+                      const UnitEvents& events, std::stop_token stop) {
   const ChildOwner owner(StreamUnitOf(scope, 0));
   std::uint64_t bytes = 0;
-  for (const Piece& piece : pieces) bytes += BytesOf(piece.output.objects);
+  for (const PartitionOutput& output : outputs) bytes += BytesOf(output.committed.objects);
   const auto running = std::make_shared<RunningUnit>(StreamUnitOf(scope, 0), scope.assembly.stages, bytes);
   const Standing standing(made);
   BarrierRequest request;
-  request.artifact = &pieces_directory;
-  request.pieces = std::move(pieces);
+  request.artifact = &outputs_directory;
+  request.outputs = std::move(outputs);
   request.wanted = [&standing](std::uint32_t partition) { return standing.Lacks(partition); };
   request.batch_bytes = scope.options->batch_bytes;
   request.stop = stop;
@@ -371,12 +372,13 @@ Status RunBarrierUnit(const SegmentScope& scope, Arena& arena, Store& pieces_dir
   return Drain(scope, arena, *source, 0, made, running, events, read_all, nullptr, std::move(stop));
 }
 
-Status RunPartitionUnit(const SegmentScope& scope, Arena& arena, Store& origin_directory, const Piece& origin,
-                        const Schema& origin_schema, const UnitEvents& events, std::stop_token stop) {
+Status RunPartitionUnit(const SegmentScope& scope, Arena& arena, Store& origin_directory,
+                        const PartitionOutput& origin, const Schema& origin_schema, const UnitEvents& events,
+                        std::stop_token stop) {
   const std::string unit = ToString(UnitId{scope.planned->keys.stage, origin.id});
   const ChildOwner owner(unit);
   const Digest content =
-      PartitionContent(scope.contents, RecordsContent(origin.output.digest, origin_schema), origin.id);
+      PartitionContent(scope.contents, RecordsContent(origin.committed.digest, origin_schema), origin.id);
   ASSIGN_OR_RETURN(const bool adopted, Adopt(scope, origin.id, content, events, stop));
   if (adopted) return {};
   ASSIGN_OR_RETURN(std::unique_ptr<Source> source,
@@ -388,7 +390,7 @@ Status RunPartitionUnit(const SegmentScope& scope, Arena& arena, Store& origin_d
     ASSIGN_OR_RETURN(source, scope.assembly.reader->Wrap(std::move(request)));
   }
   const auto running =
-      std::make_shared<RunningUnit>(unit, scope.assembly.stages, BytesOf(origin.output.objects));
+      std::make_shared<RunningUnit>(unit, scope.assembly.stages, BytesOf(origin.committed.objects));
   Committer committer(
       scope, [content](PartitionId) { return content; }, 1, events, stop);
   SegmentSpec spec = SpecOf(scope);

@@ -51,7 +51,7 @@ struct SegmentScope {
 /// Events of a running unit. Called from its closing thread.
 struct UnitEvents {
   /// A partition was committed and logged.
-  std::function<void(InputPieces::Standing)> logged;
+  std::function<void(OutputsOfInput::Standing)> logged;
   /// A partition failed and its failure was logged; false stops the unit.
   std::function<bool(PartitionId, const Status&)> failed;
   std::function<void(const InputEnd&)> ended;
@@ -60,17 +60,18 @@ struct UnitEvents {
 /// Reads input `number` of the segment's files and makes every missing partition. Returns the failure of
 /// the input itself, or kCancelled. Failures of single partitions go to `events`.
 Status RunStreamUnit(const SegmentScope& scope, Arena& arena, const SourceFile& file, std::uint32_t number,
-                     const InputPieces& standing, const UnitEvents& events, std::stop_token stop);
+                     const OutputsOfInput& standing, const UnitEvents& events, std::stop_token stop);
 
-/// Does the same with the output of the barrier stage at the front of the chain, which reads `pieces` in
-/// `pieces_directory`. If one of them is damaged: DamagedPiece(status) names it.
-Status RunBarrierUnit(const SegmentScope& scope, Arena& arena, Store& pieces_directory,
-                      std::vector<Piece> pieces, const InputPieces& standing, const UnitEvents& events,
-                      std::stop_token stop);
+/// Does the same with the output of the barrier stage at the front of the chain, which reads `outputs` in
+/// `outputs_directory`. If one of them is damaged: DamagedOutput(status) names it.
+Status RunBarrierUnit(const SegmentScope& scope, Arena& arena, Store& outputs_directory,
+                      std::vector<PartitionOutput> outputs, const OutputsOfInput& standing,
+                      const UnitEvents& events, std::stop_token stop);
 
 /// Makes one partition from the upstream partition `origin` in `origin_directory`, which should have the
-/// columns `origin_schema`. If `origin` is damaged: DamagedPiece(status) names it.
-Status RunPartitionUnit(const SegmentScope& scope, Arena& arena, Store& origin_directory, const Piece& origin,
-                        const Schema& origin_schema, const UnitEvents& events, std::stop_token stop);
+/// columns `origin_schema`. If `origin` is damaged: DamagedOutput(status) names it.
+Status RunPartitionUnit(const SegmentScope& scope, Arena& arena, Store& origin_directory,
+                        const PartitionOutput& origin, const Schema& origin_schema, const UnitEvents& events,
+                        std::stop_token stop);
 
 }  // namespace pipeline

@@ -12,7 +12,7 @@
 #include "dag/job_unit.h"
 #include "dag/nothing_left.h"
 #include "dag/unit_id.h"
-#include "records/piece.h"
+#include "records/partition_output.h"
 
 namespace pipeline {
 
@@ -23,12 +23,12 @@ constexpr std::string_view kSourceChanged = "its source was changed while it was
 }  // namespace
 
 Status UnitRunner::Make(SegmentState& state) {
-  TakenPieces pieces;
+  TakenOutputs outputs;
   {
     const Lock lock(run_.mutex);
-    pieces = TakenPiecesOf(state);
+    outputs = TakenOutputsOf(state);
   }
-  Status made = MakeStages(run_.graph, run_.plan, run_.prepared.streams, std::move(pieces), state);
+  Status made = MakeStages(run_.graph, run_.plan, run_.prepared.streams, std::move(outputs), state);
   const Lock lock(run_.mutex);
   state.stages = SegmentState::Stages::kMade;
   if (!made.ok()) state.phase = SegmentState::Phase::kFailed;
@@ -38,14 +38,14 @@ Status UnitRunner::Make(SegmentState& state) {
 
 UnitEvents UnitRunner::EventsOf(SegmentState& state) {
   UnitEvents events;
-  events.logged = [this, &state](InputPieces::Standing standing) {
+  events.logged = [this, &state](OutputsOfInput::Standing standing) {
     const Lock lock(run_.mutex);
-    const PartitionId id = standing.piece.id;
+    const PartitionId id = standing.output.id;
     const std::string unit = ToString(UnitId{state.name(), id});
     if (state.voided.contains(id))
       return run_.failures.Log(UnitState::kVoid, unit, 0, std::string(kSourceChanged));
     if (state.origin == nullptr) state.unsettled.insert(id);
-    state.inputs[id.input].pieces.standing.insert_or_assign(id.partition, std::move(standing));
+    state.inputs[id.input].outputs.standing.insert_or_assign(id.partition, std::move(standing));
     for (SegmentState* reader : state.readers) reader->Offer(id);
     run_.Wake();
   };
@@ -59,11 +59,11 @@ UnitEvents UnitRunner::EventsOf(SegmentState& state) {
 }
 
 Status UnitRunner::Stream(SegmentState& state, std::uint32_t number) {
-  InputPieces standing;
+  OutputsOfInput standing;
   std::uint64_t remakes = 0;
   {
     const Lock lock(run_.mutex);
-    standing = state.inputs[number].pieces;
+    standing = state.inputs[number].outputs;
     remakes = run_.remakes;
   }
   UnitEvents events = EventsOf(state);
@@ -90,16 +90,16 @@ Status UnitRunner::Stream(SegmentState& state, std::uint32_t number) {
   // What this run made of it is of no known content.
   if (outcome.Detail<SourceChanged>() != nullptr) run_.failures.VoidUnsettled(state, number, kSourceChanged);
   if (outcome.ok()) state.TakeUnsettled(number);
-  if (!input.given_up && !input.pieces.complete() && remakes == run_.remakes) {
+  if (!input.given_up && !input.outputs.complete() && remakes == run_.remakes) {
     input.given_up = true;
     return Status(Code::kInternal, "its Source ended without all that was asked of it [this is a bug]");
   }
   return outcome;
 }
 
-Status UnitRunner::ReadFile(SegmentState& state, std::uint32_t number, const InputPieces& standing,
+Status UnitRunner::ReadFile(SegmentState& state, std::uint32_t number, const OutputsOfInput& standing,
                             const UnitEvents& events) {
-  if (state.planned->files < 0)  // it had all its pieces when the run began
+  if (state.planned->files < 0)  // it had all its partition outputs when the run began
     return Status(Code::kUnavailable, "what it is made from is not there any more; run again");
   const Snapshot::Files& source =
       run_.snapshot.files.at(run_.graph.nodes()[static_cast<std::size_t>(state.planned->files)].spec->name);
@@ -126,11 +126,11 @@ Status UnitRunner::ReadAnew(SegmentState& state, std::uint32_t number, Status wh
 }
 
 void UnitRunner::VoidInput(SegmentState& state, std::uint32_t number, std::string_view why) {
-  InputPieces& pieces = state.inputs[number].pieces;
-  for (const auto& [partition, standing] : pieces.standing)
-    run_.failures.Log(UnitState::kVoid, ToString(UnitId{state.name(), standing.piece.id}), 0,
+  OutputsOfInput& outputs = state.inputs[number].outputs;
+  for (const auto& [partition, standing] : outputs.standing)
+    run_.failures.Log(UnitState::kVoid, ToString(UnitId{state.name(), standing.output.id}), 0,
                       std::string(why));
-  pieces.standing.clear();
+  outputs.standing.clear();
   if (!state.readers.empty())
     state.phase = SegmentState::Phase::kFailed;  // what it logs from here on is void
   for (SegmentState* reader : state.readers) {
@@ -139,21 +139,22 @@ void UnitRunner::VoidInput(SegmentState& state, std::uint32_t number, std::strin
   }
 }
 
-Status UnitRunner::ReadBarrier(SegmentState& state, const InputPieces& standing, const UnitEvents& events) {
+Status UnitRunner::ReadBarrier(SegmentState& state, const OutputsOfInput& standing,
+                               const UnitEvents& events) {
   SegmentState& barrier = *state.barrier;
-  std::vector<Piece> pieces;
+  std::vector<PartitionOutput> outputs;
   std::set<PartitionId> remade;
   {
     const Lock lock(run_.mutex);
-    pieces = barrier.all_pieces();
+    outputs = barrier.all_outputs();
     remade = barrier.remade;
   }
-  Status outcome = RunBarrierUnit(state.scope, *run_.arena, *barrier.scope.directory, std::move(pieces),
+  Status outcome = RunBarrierUnit(state.scope, *run_.arena, *barrier.scope.directory, std::move(outputs),
                                   standing, events, run_.stop.get_token());
   return MakeAgain(barrier, remade, std::move(outcome));
 }
 
-Status UnitRunner::ReadTaken(SegmentState& state, const InputPieces& standing, const UnitEvents& events) {
+Status UnitRunner::ReadTaken(SegmentState& state, const OutputsOfInput& standing, const UnitEvents& events) {
   std::vector<std::set<PartitionId>> remade;  // of each maker
   {
     const Lock lock(run_.mutex);
@@ -161,26 +162,26 @@ Status UnitRunner::ReadTaken(SegmentState& state, const InputPieces& standing, c
   }
   Status outcome = RunBarrierUnit(state.scope, *run_.arena, *state.scope.directory, {}, standing, events,
                                   run_.stop.get_token());
-  const std::optional<PieceOf> piece = DamagedPieceOf(outcome);
-  for (std::size_t at = 0; piece && at < state.makers.size(); ++at) {
+  const std::optional<OutputOf> output = DamagedOutputOf(outcome);
+  for (std::size_t at = 0; output && at < state.makers.size(); ++at) {
     SegmentState& maker = *state.makers[at];
-    if (maker.name() != piece->stage) continue;
-    if (remade[at].contains(piece->id) || piece->id.input >= maker.inputs.size()) break;
+    if (maker.name() != output->stage) continue;
+    if (remade[at].contains(output->id) || output->id.input >= maker.inputs.size()) break;
     const Lock lock(run_.mutex);
-    Remake(maker, piece->id, outcome);
-    state.stages = SegmentState::Stages::kLacking;  // they hold the pieces that stood
+    Remake(maker, output->id, outcome);
+    state.stages = SegmentState::Stages::kLacking;  // they hold the partition outputs that stood
     return {};
   }
   return outcome;
 }
 
 Status UnitRunner::JudgeWhole(const SegmentState& whole) {
-  std::vector<Piece> pieces;
+  std::vector<PartitionOutput> outputs;
   {
     const Lock lock(run_.mutex);
-    pieces = whole.all_pieces();
+    outputs = whole.all_outputs();
   }
-  const ArtifactSummary summary = Summarize(*run_.environment.log, *whole.planned, pieces);
+  const ArtifactSummary summary = Summarize(*run_.environment.log, *whole.planned, outputs);
   RETURN_IF_ERROR(CheckWhole(summary));
   return JudgeLine(whole, summary);
 }
@@ -199,14 +200,14 @@ Status UnitRunner::JudgeLine(const SegmentState& last, const ArtifactSummary& su
 
 Status UnitRunner::Job(SegmentState& state) {
   if (state.origin != nullptr) RETURN_IF_ERROR(JudgeWhole(*state.origin));
-  std::vector<Piece> pieces;
+  std::vector<PartitionOutput> outputs;
   std::set<PartitionId> remade;
   if (state.origin != nullptr) {
     const Lock lock(run_.mutex);
-    pieces = state.origin->all_pieces();
+    outputs = state.origin->all_outputs();
     remade = state.origin->remade;
   }
-  Status outcome = RunJobUnit(run_.graph, state, std::move(pieces), run_.stop.get_token());
+  Status outcome = RunJobUnit(run_.graph, state, std::move(outputs), run_.stop.get_token());
   if (!outcome.ok()) return state.origin ? MakeAgain(*state.origin, remade, std::move(outcome)) : outcome;
   {
     const Lock lock(run_.mutex);
@@ -216,24 +217,24 @@ Status UnitRunner::Job(SegmentState& state) {
 }
 
 Status UnitRunner::MakeAgain(SegmentState& producer, const std::set<PartitionId>& remade, Status why) {
-  const std::optional<PartitionId> piece = DamagedPiece(why);
-  if (!piece || remade.contains(*piece)) return why;
+  const std::optional<PartitionId> output = DamagedOutput(why);
+  if (!output || remade.contains(*output)) return why;
   const Lock lock(run_.mutex);
-  Remake(producer, *piece, why);
+  Remake(producer, *output, why);
   return {};
 }
 
-Status UnitRunner::Partition(SegmentState& state, const Piece& piece, bool remade) {
+Status UnitRunner::Partition(SegmentState& state, const PartitionOutput& output, bool remade) {
   const Node& made_by = run_.graph.nodes()[static_cast<std::size_t>(state.origin->planned->node)];
-  Status outcome = RunPartitionUnit(state.scope, *run_.arena, *state.origin->scope.directory, piece,
+  Status outcome = RunPartitionUnit(state.scope, *run_.arena, *state.origin->scope.directory, output,
                                     made_by.out, EventsOf(state), run_.stop.get_token());
-  if (!DamagedPiece(outcome)) return outcome;
+  if (!DamagedOutput(outcome)) return outcome;
   const Lock lock(run_.mutex);
   SegmentState& origin = *state.origin;
-  state.inputs[piece.id.input].begun.erase(piece.id.partition);
+  state.inputs[output.id.input].begun.erase(output.id.partition);
   if (remade) return outcome;
-  Remake(origin, piece.id, outcome);
-  if (origin.inputs[piece.id.input].pieces.standing.contains(piece.id.partition)) state.Offer(piece.id);
+  Remake(origin, output.id, outcome);
+  if (origin.inputs[output.id.input].outputs.standing.contains(output.id.partition)) state.Offer(output.id);
   return {};
 }
 
@@ -244,26 +245,26 @@ void UnitRunner::Remake(SegmentState& producer, PartitionId id, const Status& wh
   run_.environment.progress->Note(StrCat(unit, " is damaged (", why.message(), ") and will be made again"));
   run_.failures.Log(UnitState::kVoid, unit, 0, std::string(why.message()));
   SegmentState::Input& input = producer.inputs[id.input];
-  input.pieces.standing.erase(id.partition);
+  input.outputs.standing.erase(id.partition);
   input.begun.erase(id.partition);
   if (producer.origin) producer.Offer(id);
   for (SegmentState* reader : producer.readers)
     if (producer.planned->varies && reader->stands(id)) Remake(*reader, id, why);
   producer.publisher.reset();
-  if (producer.phase != SegmentState::Phase::kFailed) producer.phase = SegmentState::Phase::kPieces;
+  if (producer.phase != SegmentState::Phase::kFailed) producer.phase = SegmentState::Phase::kPartitions;
   run_.Wake();
 }
 
 Status UnitRunner::PlanShards(SegmentState& state) {
-  std::vector<Piece> pieces;
+  std::vector<PartitionOutput> outputs;
   std::uint64_t remakes = 0;
   {
     const Lock lock(run_.mutex);
-    if (!state.pieces_complete()) return SendBack(state);
+    if (!state.outputs_complete()) return SendBack(state);
     remakes = run_.remakes;
-    pieces = state.all_pieces();
+    outputs = state.all_outputs();
   }
-  ArtifactSummary summary = Summarize(*run_.environment.log, *state.planned, pieces);
+  ArtifactSummary summary = Summarize(*run_.environment.log, *state.planned, outputs);
   {
     const Lock lock(run_.mutex);
     if (remakes != run_.remakes) return SendBack(state);
@@ -273,9 +274,9 @@ Status UnitRunner::PlanShards(SegmentState& state) {
   // Before any shard is written. An origin's verdict counts here too: it may be one of an earlier run,
   // or not be spoken yet.
   RETURN_IF_ERROR(JudgeLine(state, state.summary));
-  if (!state.planned->publishes) return Finish(state, pieces, SegmentState::Phase::kPlanning);
+  if (!state.planned->publishes) return Finish(state, outputs, SegmentState::Phase::kPlanning);
   auto publisher = std::make_shared<Publisher>(state.scope, *state.out);
-  Status begun = publisher->Begin(pieces, GroupMemory(run_.options));
+  Status begun = publisher->Begin(outputs, GroupMemory(run_.options));
   if (!begun.ok()) return Damaged(state, std::move(begun), true);
   run_.environment.progress->Advanced(state.name(), publisher->standing(), publisher->shards());
   const bool none_left = publisher->groups().empty();
@@ -285,41 +286,42 @@ Status UnitRunner::PlanShards(SegmentState& state) {
     state.next_group = state.groups_done = 0;
     state.phase = SegmentState::Phase::kPublishing;
   }
-  if (none_left) return Finish(state, pieces, SegmentState::Phase::kPublishing);
+  if (none_left) return Finish(state, outputs, SegmentState::Phase::kPublishing);
   return {};
 }
 
 Status UnitRunner::WriteShards(SegmentState& state, Publisher& publisher, std::size_t group) {
   Status outcome = publisher.RunGroup(group, GroupMemory(run_.options), run_.stop.get_token());
-  std::vector<Piece> pieces;
+  std::vector<PartitionOutput> outputs;
   bool last = false, current = false;
   {
     const Lock lock(run_.mutex);
-    pieces = state.all_pieces();
+    outputs = state.all_outputs();
     current = state.publisher.get() == &publisher;
     if (outcome.ok()) last = current && ++state.groups_done == publisher.groups().size();
   }
   if (!outcome.ok()) return Damaged(state, std::move(outcome), current);
   run_.environment.progress->Advanced(state.name(), publisher.standing(), publisher.shards());
-  return last ? Finish(state, pieces, SegmentState::Phase::kPublishing) : Status();
+  return last ? Finish(state, outputs, SegmentState::Phase::kPublishing) : Status();
 }
 
 Status UnitRunner::Damaged(SegmentState& state, Status why, bool current) {
-  const std::optional<PartitionId> piece = DamagedPiece(why);
-  if (!piece) return why;
+  const std::optional<PartitionId> output = DamagedOutput(why);
+  if (!output) return why;
   const Lock lock(run_.mutex);
-  if (current && state.remade.contains(*piece)) return why;
-  Remake(state, *piece, why);
+  if (current && state.remade.contains(*output)) return why;
+  Remake(state, *output, why);
   return {};
 }
 
 Status UnitRunner::SendBack(SegmentState& state) {
-  state.phase = SegmentState::Phase::kPieces;
+  state.phase = SegmentState::Phase::kPartitions;
   run_.Wake();
   return {};
 }
 
-Status UnitRunner::Finish(SegmentState& state, const std::vector<Piece>& pieces, SegmentState::Phase from) {
+Status UnitRunner::Finish(SegmentState& state, const std::vector<PartitionOutput>& outputs,
+                          SegmentState::Phase from) {
   if (run_.Does(Share::Of::kOneUnit)) return {};  // `pipe plan` does it, when it has seen all shards
   {
     const Lock lock(run_.mutex);
@@ -329,7 +331,7 @@ Status UnitRunner::Finish(SegmentState& state, const std::vector<Piece>& pieces,
   if (state.publisher)
     RETURN_IF_ERROR(state.publisher->Finish(state.summary, schema));
   else if (!state.planned->takes_in)
-    RETURN_IF_ERROR(FinishPieces(state.scope, schema, pieces, state.summary));
+    RETURN_IF_ERROR(FinishOutputs(state.scope, schema, outputs, state.summary));
   return Done(state);
 }
 

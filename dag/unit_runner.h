@@ -26,7 +26,7 @@ class UnitRunner {
   /// Reads input `number` to its end.
   Status Stream(SegmentState& state, std::uint32_t number);
   /// Reads one upstream partition. `remade`: it was made again in this run.
-  Status Partition(SegmentState& state, const Piece& piece, bool remade);
+  Status Partition(SegmentState& state, const PartitionOutput& output, bool remade);
   Status Job(SegmentState& state);
   /// Checks the whole set of partition outputs, and makes the publisher if the segment publishes.
   Status PlanShards(SegmentState& state);
@@ -37,16 +37,16 @@ class UnitRunner {
 
  private:
   UnitEvents EventsOf(SegmentState& state);
-  Status ReadFile(SegmentState& state, std::uint32_t number, const InputPieces& standing,
+  Status ReadFile(SegmentState& state, std::uint32_t number, const OutputsOfInput& standing,
                   const UnitEvents& events);
   /// Handles a file that could not be read. OK: it is downloaded and read again.
   Status ReadAnew(SegmentState& state, std::uint32_t number, Status why);
   /// Invalidates all partition outputs of input `number`, also those of earlier runs: their bytes are not
   /// trusted.
   void VoidInput(SegmentState& state, std::uint32_t number, std::string_view why) REQUIRES(run_.mutex);
-  Status ReadBarrier(SegmentState& state, const InputPieces& standing, const UnitEvents& events);
+  Status ReadBarrier(SegmentState& state, const OutputsOfInput& standing, const UnitEvents& events);
   /// Reads the output of a barrier stage that takes all partition outputs of other segments.
-  Status ReadTaken(SegmentState& state, const InputPieces& standing, const UnitEvents& events);
+  Status ReadTaken(SegmentState& state, const OutputsOfInput& standing, const UnitEvents& events);
 
   /// Checks expectations again before all of `whole` is read: an earlier run may have failed them and left
   /// its partition outputs.
@@ -69,7 +69,7 @@ class UnitRunner {
   /// totalled yet.
   Status SendBack(SegmentState& state) REQUIRES(run_.mutex);
 
-  Status Finish(SegmentState& state, const std::vector<Piece>& pieces, SegmentState::Phase from);
+  Status Finish(SegmentState& state, const std::vector<PartitionOutput>& outputs, SegmentState::Phase from);
   Status Done(SegmentState& state);
   /// Clears the logged failures of the segment's units, of this run and of earlier ones: all of `state` is
   /// complete.

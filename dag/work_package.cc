@@ -147,7 +147,7 @@ Result<UnitRecord> ParseUnitRecord(std::string_view text, std::string_view unit)
   return record;
 }
 
-Status WorkResult(Store& location, const UnitRecord& record) {
+Status StoreWorkResult(Store& location, const UnitRecord& record) {
   const std::string object = ObjectOf(record.line);
   const std::string text = EncodeUnitRecord(record);
   const Status written = WriteObject(location, object, text, Condition::CreateOnly()).status();
@@ -162,8 +162,8 @@ Status WorkResult(Store& location, const UnitRecord& record) {
   return WriteObject(location, object, text, Condition::ReplaceAny()).status();
 }
 
-Result<std::vector<UnitRecord>> WorkResults(Store& location, std::string_view prefix,
-                                            std::vector<std::string>& unreadable) {
+Result<std::vector<UnitRecord>> ReadWorkResults(Store& location, std::string_view prefix,
+                                                std::vector<std::string>& unreadable) {
   std::vector<UnitRecord> records;
   for (const std::string_view kind : {kVoid, kDone}) {
     ASSIGN_OR_RETURN(const std::vector<ObjectInfo> objects, location.List(StrCat(kind, prefix)));
@@ -186,7 +186,7 @@ Result<std::vector<UnitRecord>> WorkResults(Store& location, std::string_view pr
 }
 
 Result<std::size_t> TakeBack(Store& location, RunLog& log, std::vector<std::string>& unreadable) {
-  ASSIGN_OR_RETURN(std::vector<UnitRecord> records, WorkResults(location, "", unreadable));
+  ASSIGN_OR_RETURN(std::vector<UnitRecord> records, ReadWorkResults(location, "", unreadable));
   std::set<std::string> damaged;
   for (UnitRecord& record : records) {
     if (record.line.state == UnitState::kVoid) damaged.insert(record.line.unit);

@@ -61,12 +61,12 @@ Result<UnitRecord> ParseUnitRecord(std::string_view text, std::string_view unit)
 
 /// Stores `record` below `location` for the next `pipe plan`. kInternal: a record with the same recipe has
 /// other bytes.
-Status WorkResult(Store& location, const UnitRecord& record);
+Status StoreWorkResult(Store& location, const UnitRecord& record);
 
 /// Returns every record below `location` whose unit begins with `prefix`: damaged units first, then finished
 /// ones. Adds the names of unreadable records to `unreadable`.
-Result<std::vector<UnitRecord>> WorkResults(Store& location, std::string_view prefix,
-                                            std::vector<std::string>& unreadable);
+Result<std::vector<UnitRecord>> ReadWorkResults(Store& location, std::string_view prefix,
+                                                std::vector<std::string>& unreadable);
 
 /// Adds every record below `location` to `log`, then removes it; returns their number. Removes unreadable
 /// records too, and adds their names to `unreadable`.

@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 #include "records/batch.h"
-#include "records/piece.h"
+#include "records/partition_output.h"
 #include "records/sink.h"
 #include "records/source.h"
 #include "storage/store.h"
@@ -19,8 +19,8 @@ namespace pipeline {
 
 /// Input of BarrierStage::Open, once all partition outputs exist.
 struct BarrierRequest {
-  Store* artifact = nullptr;  // directory of the partition outputs
-  std::vector<Piece> pieces;  // by id
+  Store* artifact = nullptr;             // directory of the partition outputs
+  std::vector<PartitionOutput> outputs;  // by id
   std::function<bool(std::uint32_t partition)> wanted;
   std::size_t batch_bytes = 256 << 10;
   std::stop_token stop;
@@ -35,8 +35,8 @@ class BarrierStage {
   /// As SinkStage::partition_memory.
   virtual std::uint64_t partition_memory(std::uint64_t text_bytes) const = 0;
   /// Returns a Source whose records depend on the partition outputs and the configuration alone, with every
-  /// column of the input schema. If a partition output is missing or changed, DamagedPiece
-  /// (records/piece.h) names it; if the outputs of several stages are read, DamagedPieceOf does.
+  /// column of the input schema. If a partition output is missing or changed, DamagedOutput
+  /// (records/partition_output.h) names it; if the outputs of several stages are read, DamagedOutputOf does.
   virtual Result<std::unique_ptr<Source>> Open(BarrierRequest request) const = 0;
 };
 

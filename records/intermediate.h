@@ -5,7 +5,7 @@
 #include <memory>
 #include <stop_token>
 
-#include "records/piece.h"
+#include "records/partition_output.h"
 #include "records/schema.h"
 #include "records/sink.h"
 #include "records/source.h"
@@ -20,10 +20,11 @@ class IntermediateFormat {
   virtual Result<std::unique_ptr<SinkStage>> NewSink(const Schema& schema) const = 0;
   /// Returns the Source of a segment that reads one partition: its records as they were written, heads and
   /// columns, in batches of about `batch_bytes`. If the partition output is missing, or its length, digest
-  /// or schema is not the expected one, the error is one for which DamagedPiece (records/piece.h) names it.
-  /// The digest is known at the end: its error comes in place of the batch that `closes`.
-  virtual Result<std::unique_ptr<Source>> Open(Store& artifact, const Piece& piece, const Schema& schema,
-                                               std::size_t batch_bytes, std::stop_token stop) const = 0;
+  /// or schema is not the expected one, the error is one for which DamagedOutput (records/partition_output.h)
+  /// names it. The digest is known at the end: its error comes in place of the batch that `closes`.
+  virtual Result<std::unique_ptr<Source>> Open(Store& artifact, const PartitionOutput& output,
+                                               const Schema& schema, std::size_t batch_bytes,
+                                               std::stop_token stop) const = 0;
 };
 
 }  // namespace pipeline

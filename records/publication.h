@@ -23,7 +23,7 @@ struct Shard {
   std::uint32_t count = 0;  // number of shards in the split
   std::string object;       // relative to `out`
   /// Names everything on which its bytes depend besides the stage itself: its partition outputs.
-  Digest pieces;
+  Digest outputs;
   /// An object beside it with the position of each record, relative to `out`; empty: none.
   std::string index = {};
 };

@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 #include "records/batch.h"
-#include "records/piece.h"
+#include "records/partition_output.h"
 #include "records/publication.h"
 #include "records/transform.h"
 #include "storage/store.h"
@@ -24,7 +24,7 @@ class Sink {
   /// Makes the partition visible and durable. Called once, last, from the unit's closing thread, while the
   /// Sink of the next partition is already being written. kCancelled: a long commit was stopped, and leaves
   /// nothing.
-  virtual Result<PartitionOutput> Commit(const PartitionEnd& end, std::stop_token stop = {}) = 0;
+  virtual Result<CommittedPartition> Commit(const PartitionEnd& end, std::stop_token stop = {}) = 0;
 };
 
 class SinkStage {
@@ -39,9 +39,9 @@ class SinkStage {
   virtual std::uint64_t partition_memory(std::uint64_t text_bytes) const = 0;
   /// As Transform::Judge, but called before the second pass; an error prevents the second pass.
   virtual Status Judge(const ArtifactTotals&) const { return {}; }
-  /// Returns the second pass over `pieces` (by id); null: the partition outputs are the artifact.
+  /// Returns the second pass over `outputs` (by id); null: the partition outputs are the artifact.
   virtual Result<std::unique_ptr<Publication>> Plan(Store& artifact,
-                                                    const std::vector<Piece>& pieces) const = 0;
+                                                    const std::vector<PartitionOutput>& outputs) const = 0;
 };
 
 }  // namespace pipeline

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/str.h"
-#include "records/piece.h"
+#include "records/partition_output.h"
 #include "shards/shard_ranges.h"
 #include "shards/shard_writer.h"
 
@@ -15,11 +15,11 @@ namespace {
 constexpr std::uint64_t kMaxIndexBytes = std::uint64_t{1} << 30;  // of one partition
 
 std::string ObjectOf(PartitionId id, std::string_view split) {
-  return PieceName(id, StrCat('.', split, ".shard"));
+  return OutputName(id, StrCat('.', split, ".shard"));
 }
 
 std::string IndexOf(PartitionId id, std::string_view split) {
-  return PieceName(id, StrCat('.', split, ".index"));
+  return OutputName(id, StrCat('.', split, ".index"));
 }
 
 class CorpusOrderSink : public Sink {
@@ -43,8 +43,8 @@ class CorpusOrderSink : public Sink {
     return {};
   }
 
-  Result<PartitionOutput> Commit(const PartitionEnd&, std::stop_token) override {
-    PartitionOutput output;
+  Result<CommittedPartition> Commit(const PartitionEnd&, std::stop_token) override {
+    CommittedPartition output;
     Hasher hasher;
     hasher.UpdateU64(id_.input).UpdateU64(id_.partition);
     for (std::size_t split = 0; split < parts_.size(); ++split) {
@@ -163,15 +163,15 @@ class CorpusOrderPublication : public Publication {
     made.name = name;
     ASSIGN_OR_RETURN(const std::unique_ptr<ObjectWriter> writer, out.Create(name, condition(name)));
     Result<std::unique_ptr<ByteFile>> file = artifact_.Open(from.name);
-    if (!file.ok()) return PieceError(from.name, std::move(file).status());
+    if (!file.ok()) return OutputError(from.name, std::move(file).status());
     if ((*file)->size() != from.bytes)
-      return PieceError(from.name, Status(Code::kDataLoss, StrCat("has ", (*file)->size(), " bytes where ",
-                                                                  from.bytes, " were written")));
+      return OutputError(from.name, Status(Code::kDataLoss, StrCat("has ", (*file)->size(), " bytes where ",
+                                                                   from.bytes, " were written")));
     RETURN_IF_ERROR(writer->AppendFile(**file, stop));
     ASSIGN_OR_RETURN(const ObjectInfo info, writer->Commit(stop));
     if (info.crc32c && *info.crc32c != from.crc32c)
-      return PieceError(from.name,
-                        Status(Code::kDataLoss, "its checksum differs from that of what was written"));
+      return OutputError(from.name,
+                         Status(Code::kDataLoss, "its checksum differs from that of what was written"));
     return made;
   }
 
@@ -180,9 +180,9 @@ class CorpusOrderPublication : public Publication {
                                 std::vector<std::uint64_t>& sums) const {
     const std::string& name = origin.index->name;
     Result<std::string> bytes = ReadObject(artifact_, name, kMaxIndexBytes, stop);
-    if (!bytes.ok()) return PieceError(name, bytes.status());
+    if (!bytes.ok()) return OutputError(name, bytes.status());
     Result<std::vector<std::uint64_t>> summed = SumIndex(*bytes, rules_.index_numbers(), origin.records);
-    if (!summed.ok()) return PieceError(name, std::move(summed).status());
+    if (!summed.ok()) return OutputError(name, std::move(summed).status());
     sums = std::move(summed).value();
     return bytes;
   }
@@ -194,24 +194,24 @@ class CorpusOrderPublication : public Publication {
 };
 
 /// The part of `split` that `piece` holds; absent where it holds none.
-Result<std::optional<Origin>> OriginOf(const ShardRules& rules, const Piece& piece,
+Result<std::optional<Origin>> OriginOf(const ShardRules& rules, const PartitionOutput& output,
                                        const std::string& split) {
   Origin origin;
-  for (const StoredObject& object : piece.output.objects) {
-    if (object.name == ObjectOf(piece.id, split)) origin.object = object;
-    if (object.name == IndexOf(piece.id, split)) origin.index = object;
+  for (const StoredObject& object : output.committed.objects) {
+    if (object.name == ObjectOf(output.id, split)) origin.object = object;
+    if (object.name == IndexOf(output.id, split)) origin.index = object;
   }
   if (!origin.object) return std::optional<Origin>();
   const auto lacks = [&origin](std::string_view what) {
-    return PieceError(origin.object->name, Status(Code::kDataLoss, StrCat("its log line has no ", what)));
+    return OutputError(origin.object->name, Status(Code::kDataLoss, StrCat("its log line has no ", what)));
   };
   if (rules.index) {  // a row need not be a record of the partition
     if (!origin.index) return lacks("index of it");
     origin.records = origin.index->bytes / IndexEntryBytes(rules.index_numbers());
     return std::optional(std::move(origin));
   }
-  const auto totals = piece.splits.find(split);
-  if (totals == piece.splits.end()) return lacks("totals of this split");
+  const auto totals = output.splits.find(split);
+  if (totals == output.splits.end()) return lacks("totals of this split");
   origin.records = totals->second.records;
   return std::optional(std::move(origin));
 }
@@ -223,18 +223,19 @@ std::unique_ptr<Sink> NewCorpusOrderSink(Store& artifact, PartitionId id, const 
 }
 
 Result<std::unique_ptr<Publication>> PlanCorpusOrder(const ShardRules& rules, Store& artifact,
-                                                     std::vector<Piece> pieces) {
-  std::sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) { return a.id < b.id; });
+                                                     std::vector<PartitionOutput> outputs) {
+  std::sort(outputs.begin(), outputs.end(),
+            [](const PartitionOutput& a, const PartitionOutput& b) { return a.id < b.id; });
   std::vector<Shard> shards;
   std::vector<Origin> origins;
   for (const std::string& split : rules.splits) {
     const std::size_t first = shards.size();
     std::uint64_t records = 0;
-    for (const Piece& piece : pieces) {
-      ASSIGN_OR_RETURN(std::optional<Origin> origin, OriginOf(rules, piece, split));
+    for (const PartitionOutput& output : outputs) {
+      ASSIGN_OR_RETURN(std::optional<Origin> origin, OriginOf(rules, output, split));
       if (!origin) continue;
       records += origin->records;
-      shards.push_back({split, 0, 0, {}, piece.output.digest});
+      shards.push_back({split, 0, 0, {}, output.committed.digest});
       origins.push_back(std::move(*origin));
     }
     RETURN_IF_ERROR(CheckEvalBatch(rules, split, records));
@@ -251,8 +252,8 @@ Result<std::unique_ptr<Publication>> PlanCorpusOrder(const ShardRules& rules, St
       shard.index = rules.index_name(split, number, count);
       Hasher hasher;
       hasher.UpdateField(split).UpdateU64(number).UpdateU64(count);
-      hasher.UpdateU64(shard.pieces.high).UpdateU64(shard.pieces.low);
-      shard.pieces = hasher.Finish();
+      hasher.UpdateU64(shard.outputs.high).UpdateU64(shard.outputs.low);
+      shard.outputs = hasher.Finish();
     }
   }
   return std::unique_ptr<Publication>(

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "records/piece.h"
+#include "records/partition_output.h"
 #include "records/publication.h"
 #include "records/sink.h"
 #include "shards/sharded_output.h"
@@ -18,6 +18,6 @@ std::unique_ptr<Sink> NewCorpusOrderSink(Store& artifact, PartitionId id, const 
 /// Publishes those objects, numbered by partition, as copies that may share storage with them. A split
 /// without any is one empty shard. `artifact` must outlive the result.
 Result<std::unique_ptr<Publication>> PlanCorpusOrder(const ShardRules& rules, Store& artifact,
-                                                     std::vector<Piece> pieces);
+                                                     std::vector<PartitionOutput> outputs);
 
 }  // namespace pipeline

@@ -11,7 +11,7 @@ Status MadeRows::Close(const RecordHead& head, std::uint8_t split) {
   return rows_.payload.bytes() < kMadeRowsBytes ? Status() : HandOn();
 }
 
-Result<PartitionOutput> MadeRows::Commit(const PartitionEnd& end, std::stop_token stop) {
+Result<CommittedPartition> MadeRows::Commit(const PartitionEnd& end, std::stop_token stop) {
   if (!rows_.heads.empty()) RETURN_IF_ERROR(HandOn());
   return sink_->Commit(end, std::move(stop));
 }

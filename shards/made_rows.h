@@ -26,7 +26,7 @@ class MadeRows {
   std::string& open_row() { return rows_.payload.open_row(); }
   Status Close(const RecordHead& head, std::uint8_t split);
   /// Calls Sink::Commit; comes after the last row.
-  Result<PartitionOutput> Commit(const PartitionEnd& end, std::stop_token stop);
+  Result<CommittedPartition> Commit(const PartitionEnd& end, std::stop_token stop);
 
  private:
   Status HandOn();

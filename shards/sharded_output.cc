@@ -54,9 +54,9 @@ Status ShardedOutput::Judge(const ArtifactTotals& totals) const {
 }
 
 Result<std::unique_ptr<Publication>> ShardedOutput::Plan(Store& artifact,
-                                                         const std::vector<Piece>& pieces) const {
-  if (!rules_.shuffle_seed) return PlanCorpusOrder(rules_, artifact, pieces);
-  ASSIGN_OR_RETURN(std::unique_ptr<Publication> plan, ShufflePublication::Plan(rules_, artifact, pieces));
+                                                         const std::vector<PartitionOutput>& outputs) const {
+  if (!rules_.shuffle_seed) return PlanCorpusOrder(rules_, artifact, outputs);
+  ASSIGN_OR_RETURN(std::unique_ptr<Publication> plan, ShufflePublication::Plan(rules_, artifact, outputs));
   return plan;
 }
 

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "records/piece.h"
+#include "records/partition_output.h"
 #include "records/publication.h"
 #include "records/sink.h"
 
@@ -81,7 +81,8 @@ class ShardedOutput {
   std::uint64_t partition_memory(std::uint64_t text_bytes) const;
   /// For SinkStage::Judge. kFailedPrecondition: splits have no records; the message names them.
   Status Judge(const ArtifactTotals& totals) const;
-  Result<std::unique_ptr<Publication>> Plan(Store& artifact, const std::vector<Piece>& pieces) const;
+  Result<std::unique_ptr<Publication>> Plan(Store& artifact,
+                                            const std::vector<PartitionOutput>& outputs) const;
 
  private:
   ShardRules rules_;
@@ -99,8 +100,8 @@ class ShardedStage : public SinkStage {
   }
   Status Judge(const ArtifactTotals& totals) const override { return output_.Judge(totals); }
   Result<std::unique_ptr<Publication>> Plan(Store& artifact,
-                                            const std::vector<Piece>& pieces) const override {
-    return output_.Plan(artifact, pieces);
+                                            const std::vector<PartitionOutput>& outputs) const override {
+    return output_.Plan(artifact, outputs);
   }
 
  private:

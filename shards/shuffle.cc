@@ -6,7 +6,7 @@
 #include "base/closer.h"
 #include "base/log.h"
 #include "base/str.h"
-#include "records/piece.h"
+#include "records/partition_output.h"
 #include "shards/shard_writer.h"
 #include "shards/spill_sink.h"
 
@@ -20,16 +20,17 @@ constexpr std::uint64_t kRowBytes = 16;
 }  // namespace
 
 Result<std::unique_ptr<ShufflePublication>> ShufflePublication::Plan(const ShardRules& rules, Store& artifact,
-                                                                     std::vector<Piece> pieces) {
-  std::sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) { return a.id < b.id; });
+                                                                     std::vector<PartitionOutput> outputs) {
+  std::sort(outputs.begin(), outputs.end(),
+            [](const PartitionOutput& a, const PartitionOutput& b) { return a.id < b.id; });
   std::unique_ptr<ShufflePublication> plan(new ShufflePublication(rules, artifact));
   plan->splits_.resize(rules.splits.size());
   std::vector<std::vector<SpillBin>> bins(rules.splits.size());
   for (std::vector<SpillBin>& of_split : bins) of_split.resize(kSpillBins);
   Hasher all;
-  for (const Piece& piece : pieces) {
-    RETURN_IF_ERROR(plan->AddSpill(piece, bins));
-    all.UpdateU64(piece.output.digest.high).UpdateU64(piece.output.digest.low);
+  for (const PartitionOutput& output : outputs) {
+    RETURN_IF_ERROR(plan->AddSpill(output, bins));
+    all.UpdateU64(output.committed.digest.high).UpdateU64(output.committed.digest.low);
   }
   for (std::size_t number = 0; number < bins.size(); ++number) {
     SpilledSplit& split = plan->splits_[number];
@@ -47,17 +48,17 @@ Result<std::unique_ptr<ShufflePublication>> ShufflePublication::Plan(const Shard
   return plan;
 }
 
-Status ShufflePublication::AddSpill(const Piece& piece, std::vector<std::vector<SpillBin>>& bins) {
+Status ShufflePublication::AddSpill(const PartitionOutput& output, std::vector<std::vector<SpillBin>>& bins) {
   std::vector<Digest> digests;
   std::string object;
-  for (const StoredObject& stored : piece.output.objects) {
+  for (const StoredObject& stored : output.committed.objects) {
     if (!stored.name.ends_with(kSpillSuffix)) continue;
     object = stored.name;
-    ASSIGN_OR_RETURN(digests.emplace_back(), AddSpillFile(piece.id, stored, bins));
+    ASSIGN_OR_RETURN(digests.emplace_back(), AddSpillFile(output.id, stored, bins));
   }
-  if (!digests.empty() && SpillsDigest(digests) == piece.output.digest) return {};
-  return PieceError(object.empty() ? PieceName(piece.id, kSpillSuffix) : object,
-                    Status(Code::kDataLoss, "has another digest than its log line says"));
+  if (!digests.empty() && SpillsDigest(digests) == output.committed.digest) return {};
+  return OutputError(object.empty() ? OutputName(output.id, kSpillSuffix) : object,
+                     Status(Code::kDataLoss, "has another digest than its log line says"));
 }
 
 /// The digest of its records.
@@ -65,14 +66,14 @@ Result<Digest> ShufflePublication::AddSpillFile(PartitionId id, const StoredObje
                                                 std::vector<std::vector<SpillBin>>& bins) {
   const std::string& object = stored.name;
   const auto damaged = [&object](std::string why) {
-    return PieceError(object, Status(Code::kDataLoss, std::move(why)));
+    return OutputError(object, Status(Code::kDataLoss, std::move(why)));
   };
   Result<std::unique_ptr<ByteFile>> file = artifact_.Open(object);
-  if (!file.ok()) return PieceError(object, std::move(file).status());
+  if (!file.ok()) return OutputError(object, std::move(file).status());
   if (stored.bytes != (*file)->size())
     return damaged(StrCat("has ", (*file)->size(), " bytes where ", stored.bytes, " were written"));
   Result<SpillIndex> read = ReadSpillIndex(**file, {});
-  if (!read.ok()) return PieceError(object, std::move(read).status());
+  if (!read.ok()) return OutputError(object, std::move(read).status());
   SpillIndex& index = *read;
   counters_.bytes_read += index.footer_bytes;
   if (PartitionId{index.input, index.partition} != id) return damaged("is of another partition");
@@ -88,7 +89,7 @@ Result<Digest> ShufflePublication::AddSpillFile(PartitionId id, const StoredObje
   return index.digest;
 }
 
-Status ShufflePublication::AddShards(std::size_t number, std::uint64_t bytes, const Digest& pieces) {
+Status ShufflePublication::AddShards(std::size_t number, std::uint64_t bytes, const Digest& outputs) {
   const std::string& split = rules_.splits[number];
   const std::uint64_t records = splits_[number].records();
   // What goes to the index is no part of any shard.
@@ -102,7 +103,7 @@ Status ShufflePublication::AddShards(std::size_t number, std::uint64_t bytes, co
   for (std::uint32_t shard = 0; shard < ranges.count; ++shard) {
     Hasher hasher;
     hasher.UpdateField(split).UpdateU64(shard).UpdateU64(ranges.count);
-    hasher.UpdateU64(pieces.high).UpdateU64(pieces.low);
+    hasher.UpdateU64(outputs.high).UpdateU64(outputs.low);
     shards_.push_back({split, shard, ranges.count, rules_.object_name(split, shard, ranges.count),
                        hasher.Finish(), rules_.index_name(split, shard, ranges.count)});
     places_.push_back({number, ranges.of(shard)});

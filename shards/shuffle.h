@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "records/piece.h"
+#include "records/partition_output.h"
 #include "records/publication.h"
 #include "shards/shard_ranges.h"
 #include "shards/spill_merger.h"
@@ -19,10 +19,10 @@ namespace pipeline {
 /// read about once, and about twice at most, for any number of shards.
 class ShufflePublication : public Publication {
  public:
-  /// Reads the index of every spill. An error in a spill names it (records/piece.h). The result uses a copy
-  /// of `rules` and `artifact` itself, which must outlive it.
+  /// Reads the index of every spill. An error in a spill names it (records/partition_output.h). The result
+  /// uses a copy of `rules` and `artifact` itself, which must outlive it.
   static Result<std::unique_ptr<ShufflePublication>> Plan(const ShardRules& rules, Store& artifact,
-                                                          std::vector<Piece> pieces);
+                                                          std::vector<PartitionOutput> outputs);
 
   const std::vector<Shard>& shards() const override { return shards_; }
   double growth() const override { return rules_.growth; }
@@ -42,10 +42,10 @@ class ShufflePublication : public Publication {
     ShardRange range;
   };
   ShufflePublication(const ShardRules& rules, Store& artifact) : rules_(rules), artifact_(artifact) {}
-  Status AddSpill(const Piece& piece, std::vector<std::vector<SpillBin>>& bins);
+  Status AddSpill(const PartitionOutput& output, std::vector<std::vector<SpillBin>>& bins);
   Result<Digest> AddSpillFile(PartitionId id, const StoredObject& stored,
                               std::vector<std::vector<SpillBin>>& bins);
-  Status AddShards(std::size_t split, std::uint64_t bytes, const Digest& pieces);
+  Status AddShards(std::size_t split, std::uint64_t bytes, const Digest& outputs);
 
   const ShardRules rules_;
   Store& artifact_;

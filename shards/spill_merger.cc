@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/str.h"
-#include "records/piece.h"
+#include "records/partition_output.h"
 
 namespace pipeline {
 
@@ -162,9 +162,9 @@ Status SpillMerger::LoadPart(const SpillPart& part, std::uint64_t first, std::ui
   if (frame == part.frames.end() || frame->first_hash > last) return {};
 
   Result<std::unique_ptr<ByteFile>> file = artifact_.Open(part.object);
-  if (!file.ok()) return PieceError(part.object, std::move(file).status());
+  if (!file.ok()) return OutputError(part.object, std::move(file).status());
   Result<std::unique_ptr<ByteReader>> reader = (*file)->Open(frame->offset, stop_);
-  if (!reader.ok()) return PieceError(part.object, std::move(reader).status());
+  if (!reader.ok()) return OutputError(part.object, std::move(reader).status());
 
   runs_.emplace_back().part = &part;
   for (; frame != part.frames.end() && frame->first_hash <= last; ++frame) {
@@ -174,7 +174,7 @@ Status SpillMerger::LoadPart(const SpillPart& part, std::uint64_t first, std::ui
     if (!status.ok()) return Damaged(part, *frame, std::move(status));
     counters_.bytes_read += bytes.size();
     status = OpenSpillFrame(*frame, part.compressed, coder_, bytes);
-    if (!status.ok()) return PieceError(part.object, std::move(status));
+    if (!status.ok()) return OutputError(part.object, std::move(status));
     const auto next = frame + 1;
     const std::uint64_t frame_last = next == part.frames.end() ? UINT64_MAX : next->first_hash;
     if (frame->first_hash >= first && frame_last <= last)
@@ -250,7 +250,7 @@ void SpillMerger::CutRun(Run& run, std::uint64_t last) {
 }
 
 Status SpillMerger::Damaged(const SpillPart& part, const SpillFrame& frame, Status why) const {
-  return PieceError(part.object, std::move(why).Annotate(StrCat("frame at offset ", frame.offset)));
+  return OutputError(part.object, std::move(why).Annotate(StrCat("frame at offset ", frame.offset)));
 }
 
 }  // namespace pipeline

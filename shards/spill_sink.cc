@@ -9,7 +9,7 @@
 
 #include "base/str.h"
 #include "formats/spill_file.h"
-#include "records/piece.h"
+#include "records/partition_output.h"
 #include "shards/measured_writer.h"
 #include "shards/shuffle_hash.h"
 
@@ -72,12 +72,12 @@ class SpillSink : public Sink {
     }
     payload_bytes_ += batch.payload.bytes();
     if (rules_.most_bytes == 0 || payload_bytes_ < rules_.most_bytes) return {};
-    return CommitPart(PieceName(id_, StrCat('.', parts_.size() + 1, kSpillSuffix)));
+    return CommitPart(OutputName(id_, StrCat('.', parts_.size() + 1, kSpillSuffix)));
   }
 
-  Result<PartitionOutput> Commit(const PartitionEnd&, std::stop_token) override {
-    RETURN_IF_ERROR(CommitPart(PieceName(id_, kSpillSuffix)));
-    PartitionOutput output;
+  Result<CommittedPartition> Commit(const PartitionEnd&, std::stop_token) override {
+    RETURN_IF_ERROR(CommitPart(OutputName(id_, kSpillSuffix)));
+    CommittedPartition output;
     output.digest = SpillsDigest(digests_);
     output.objects = std::move(parts_);
     return output;
@@ -88,7 +88,7 @@ class SpillSink : public Sink {
   Status CommitPart(const std::string& name) {
     if (rows_.size() > UINT32_MAX)
       return Status(Code::kResourceExhausted,
-                    StrCat("shuffle: partition ", PieceName(id_, ""), " has ", rows_.size(),
+                    StrCat("shuffle: partition ", OutputName(id_, ""), " has ", rows_.size(),
                            " records, more than 4294967295; lower `partition` of the source"));
     ASSIGN_OR_RETURN(const std::unique_ptr<MeasuredWriter> object,
                      MeasuredWriter::Create(artifact_, name, Condition::ReplaceAny()));

@@ -15,7 +15,7 @@
 #include "records/barrier_stage.h"
 #include "records/counts.h"
 #include "records/job_stage.h"
-#include "records/piece.h"
+#include "records/partition_output.h"
 #include "records/reader_stage.h"
 #include "records/schema.h"
 #include "records/sink.h"
@@ -43,7 +43,7 @@ struct ArtifactInput {
   std::string uri{};  // of `directory`, as the user wrote it, perhaps relative
   /// Named input of records only: the partition outputs in `directory`, by id. They have the columns of the
   /// incoming records.
-  std::vector<Piece> pieces{};
+  std::vector<PartitionOutput> outputs{};
 };
 
 /// A named input: a key, beside `input`, whose value names the stage that makes an artifact.
@@ -146,7 +146,7 @@ struct StageType {
   std::vector<NamedInput> named_inputs =
       {};  // a stage without `input` has the columns of its named inputs of records
   /// Sink only: the keys that affect the first pass. All others affect the second pass alone.
-  std::vector<std::string_view> piece_keys = {};
+  std::vector<std::string_view> first_pass_keys = {};
   /// Versions of the libraries that affect the bytes, e.g. {"icu", "72.1"}.
   std::map<std::string, std::string> libraries = {};
   /// Checks rules that the table of keys cannot express, and turns the incoming schema into the outgoing
@@ -194,7 +194,7 @@ struct StageType {
   /// For the forecast: approximate number of bytes that a Sink publishes for `text_bytes` of text. Empty:
   /// slightly more than `text_bytes`.
   std::function<std::uint64_t(const Json& config, std::uint64_t text_bytes)> published_bytes = {};
-  bool pieces_as_published = false;  // partition outputs take about published_bytes, too
+  bool outputs_as_published = false;  // partition outputs take about published_bytes, too
   std::vector<Metric> metrics = {};
   std::vector<Reason> reasons = {};  // every reason that the stage may count
   /// The files that a stage without records gives. No unit makes them.

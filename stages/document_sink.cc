@@ -34,7 +34,7 @@ class DocumentSink final : public Sink {
     return {};
   }
 
-  Result<PartitionOutput> Commit(const PartitionEnd& end, std::stop_token stop) override {
+  Result<CommittedPartition> Commit(const PartitionEnd& end, std::stop_token stop) override {
     RETURN_IF_ERROR(End());
     return rows_.Commit(end, std::move(stop));
   }

@@ -103,7 +103,7 @@ Result<std::unique_ptr<BarrierStage>> Make(const StageContext& context) {
   for (std::size_t number = 0;; ++number) {
     const auto found = context.artifacts.find(StrCat(kCorporaInput, "[", number, "]"));
     if (found == context.artifacts.end()) break;
-    corpora.push_back({found->second.uri, found->second.directory, found->second.pieces});
+    corpora.push_back({found->second.uri, found->second.directory, found->second.outputs});
   }
   return std::unique_ptr<BarrierStage>(
       std::make_unique<Mix>(std::move(rules), context.schema, std::move(corpora)));

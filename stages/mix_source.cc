@@ -22,10 +22,10 @@ struct Reading {
   const Schema& schema;
   std::stop_token stop;
 
-  Result<std::unique_ptr<Source>> Open(const Corpus& corpus, std::size_t piece) const {
+  Result<std::unique_ptr<Source>> Open(const Corpus& corpus, std::size_t output) const {
     Result<std::unique_ptr<Source>> source =
-        format.Open(*corpus.directory, corpus.pieces[piece], schema, kReadBytes, stop);
-    if (!source.ok()) return PieceErrorOf(corpus.stage, std::move(source).status());
+        format.Open(*corpus.directory, corpus.outputs[output], schema, kReadBytes, stop);
+    if (!source.ok()) return OutputErrorOf(corpus.stage, std::move(source).status());
     return source;
   }
 };
@@ -41,12 +41,12 @@ Result<std::uint64_t> CountTokens(const Reading& reading, const Corpus& corpus,
                                   std::optional<std::uint8_t> mixed) {
   std::uint64_t tokens = 0;
   Batch batch;
-  for (std::size_t piece = 0; piece < corpus.pieces.size(); ++piece) {
-    ASSIGN_OR_RETURN(const std::unique_ptr<Source> source, reading.Open(corpus, piece));
+  for (std::size_t output = 0; output < corpus.outputs.size(); ++output) {
+    ASSIGN_OR_RETURN(const std::unique_ptr<Source> source, reading.Open(corpus, output));
     while (true) {
       batch.Clear(1);
       const Result<bool> more = source->Next(batch);
-      if (!more.ok()) return PieceErrorOf(corpus.stage, more.status());
+      if (!more.ok()) return OutputErrorOf(corpus.stage, more.status());
       if (!*more) break;
       for (std::size_t row = 0; row < batch.size(); ++row)
         if (!mixed || batch.split[row] == *mixed) tokens += batch.ids[row].size();
@@ -63,8 +63,8 @@ Result<std::vector<std::uint64_t>> SizesOf(const MixRules& rules, const std::vec
     if (rules.unit == MixUnit::kTokens) {
       ASSIGN_OR_RETURN(size, CountTokens(reading, corpus, MixedSplit(reading.schema)));
     } else {
-      for (const Piece& piece : corpus.pieces)
-        if (const auto split = piece.splits.find(kMixedSplit); split != piece.splits.end())
+      for (const PartitionOutput& output : corpus.outputs)
+        if (const auto split = output.splits.find(kMixedSplit); split != output.splits.end())
           size += rules.unit == MixUnit::kBytes ? split->second.bytes : split->second.documents;
     }
     sizes.push_back(size);
@@ -99,15 +99,15 @@ class MixStream final : public RecordStream {
         if (Take()) return there_ = true;
       if (!source_) {
         if (!FindPiece()) return false;
-        ASSIGN_OR_RETURN(source_, reading_.Open(corpora_[corpus_], piece_));
+        ASSIGN_OR_RETURN(source_, reading_.Open(corpora_[corpus_], output_));
       }
       read_.Clear(1);
       row_ = 0;
       const Result<bool> more = source_->Next(read_);
-      if (!more.ok()) return PieceErrorOf(corpora_[corpus_].stage, more.status());
+      if (!more.ok()) return OutputErrorOf(corpora_[corpus_].stage, more.status());
       if (*more) continue;
       source_.reset();
-      ++piece_;
+      ++output_;
     }
   }
 
@@ -123,11 +123,11 @@ class MixStream final : public RecordStream {
   }
 
  private:
-  /// Goes on to the next piece of the next corpus that has anything in this pass.
+  /// Goes on to the next partition output of the next corpus that has anything in this pass.
   bool FindPiece() {
     while (true) {
-      if (piece_ < corpora_[corpus_].pieces.size() && IsRead()) return true;
-      piece_ = 0;
+      if (output_ < corpora_[corpus_].outputs.size() && IsRead()) return true;
+      output_ = 0;
       in_document_.reset();
       if (++corpus_ < corpora_.size()) continue;
       corpus_ = 0;
@@ -175,8 +175,8 @@ class MixStream final : public RecordStream {
 
   int copy_ = 0;  // the pass: its records are that copy of their document, from 0
   std::size_t corpus_ = 0;
-  std::size_t piece_ = 0;           // that is read, or read next
-  std::unique_ptr<Source> source_;  // of the piece; null between pieces
+  std::size_t output_ = 0;          // that is read, or read next
+  std::unique_ptr<Source> source_;  // of the partition output; null between partition outputs
   Batch read_;                      // of it
   std::size_t row_ = 0;             // of read_
   bool there_ = false;              // Next stands at it

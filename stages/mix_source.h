@@ -28,7 +28,7 @@ struct MixRules {
 struct Corpus {
   std::string stage;  // the stage whose partition files these are
   std::shared_ptr<Store> directory;
-  std::vector<Piece> pieces;  // by id
+  std::vector<PartitionOutput> outputs;  // by id
 };
 
 /// Repetitions per corpus, from the size of its train split in units. kFailedPrecondition names a corpus

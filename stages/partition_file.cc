@@ -9,7 +9,7 @@
 
 #include "base/str.h"
 #include "formats/partition_file.h"
-#include "records/piece.h"
+#include "records/partition_output.h"
 #include "shards/measured_writer.h"
 
 namespace pipeline {
@@ -155,9 +155,9 @@ class PartitionFileSink : public Sink {
     return file_.Append(batch.payload.joined(), rows_.Of(batch, columns_));
   }
 
-  Result<PartitionOutput> Commit(const PartitionEnd& end, std::stop_token) override {
+  Result<CommittedPartition> Commit(const PartitionEnd& end, std::stop_token) override {
     RETURN_IF_ERROR(file_.Finish({id_.input, id_.partition, end.raw_end, end.document_end}));
-    PartitionOutput output;
+    CommittedPartition output;
     output.digest = file_.digest();
     ASSIGN_OR_RETURN(StoredObject object, writer_->Commit({}));
     output.objects.push_back(std::move(object));
@@ -179,11 +179,11 @@ class PartitionFileStage : public SinkStage {
   const Transform* encoder() const override { return &encoder_; }
   Result<std::unique_ptr<Sink>> OpenPartition(Store& artifact, PartitionId id) const override {
     ASSIGN_OR_RETURN(std::unique_ptr<MeasuredWriter> writer,
-                     MeasuredWriter::Create(artifact, PieceName(id, kSuffix), Condition::ReplaceAny()));
+                     MeasuredWriter::Create(artifact, OutputName(id, kSuffix), Condition::ReplaceAny()));
     return std::unique_ptr<Sink>(std::make_unique<PartitionFileSink>(columns_, id, std::move(writer)));
   }
   std::uint64_t partition_memory(std::uint64_t) const override { return 1 << 20; }  // the frames go by
-  Result<std::unique_ptr<Publication>> Plan(Store&, const std::vector<Piece>&) const override {
+  Result<std::unique_ptr<Publication>> Plan(Store&, const std::vector<PartitionOutput>&) const override {
     return std::unique_ptr<Publication>();
   }
 
@@ -206,7 +206,7 @@ class PartitionFileSource : public Source {
       if (row_ < rows_.heads.size()) break;
       // Looks ahead even when the batch is full: the last one closes, and the digest is known by then.
       Result<bool> more = reader_->Next(rows_);
-      if (!more.ok()) return PieceError(PieceName(id_, kSuffix), std::move(more).status());
+      if (!more.ok()) return OutputError(OutputName(id_, kSuffix), std::move(more).status());
       row_ = 0;
       if (*more) continue;
       batch.closes = closed_ = true;
@@ -267,14 +267,15 @@ class PartitionFileSource : public Source {
 Result<std::unique_ptr<Source>> OpenPartitionFile(std::shared_ptr<const ByteFile> file, PartitionId id,
                                                   const Schema& schema, std::size_t batch_bytes,
                                                   std::stop_token stop, const Digest& expected) {
-  const std::string name = PieceName(id, kSuffix);
+  const std::string name = OutputName(id, kSuffix);
   ASSIGN_OR_RETURN(Columns columns, ColumnsOf(schema));
   Result<std::unique_ptr<PartitionFileReader>> opened =
       PartitionFileReader::Open(std::move(file), std::move(stop));
-  if (!opened.ok()) return PieceError(name, std::move(opened).status());
+  if (!opened.ok()) return OutputError(name, std::move(opened).status());
   std::unique_ptr<PartitionFileReader> reader = std::move(opened).value();
   const auto another = [&name](std::string_view what) {
-    return PieceError(name, Status(Code::kDataLoss, StrCat("has another ", what, " than its log line says")));
+    return OutputError(name,
+                       Status(Code::kDataLoss, StrCat("has another ", what, " than its log line says")));
   };
   if (reader->facts().input != id.input || reader->facts().partition != id.partition)
     return another("partition");
@@ -289,19 +290,19 @@ Result<std::unique_ptr<SinkStage>> PartitionFileFormat::NewSink(const Schema& sc
   return std::unique_ptr<SinkStage>(std::make_unique<PartitionFileStage>(std::move(columns)));
 }
 
-Result<std::unique_ptr<Source>> PartitionFileFormat::Open(Store& artifact, const Piece& piece,
+Result<std::unique_ptr<Source>> PartitionFileFormat::Open(Store& artifact, const PartitionOutput& output,
                                                           const Schema& schema, std::size_t batch_bytes,
                                                           std::stop_token stop) const {
-  const std::string name = PieceName(piece.id, kSuffix);
+  const std::string name = OutputName(output.id, kSuffix);
   Result<std::unique_ptr<ByteFile>> opened = artifact.Open(name);
-  if (!opened.ok()) return PieceError(name, std::move(opened).status());
+  if (!opened.ok()) return OutputError(name, std::move(opened).status());
   std::shared_ptr<const ByteFile> file = std::move(opened).value();
-  for (const StoredObject& object : piece.output.objects)
+  for (const StoredObject& object : output.committed.objects)
     if (object.name == name && object.bytes != file->size())
-      return PieceError(name, Status(Code::kDataLoss, StrCat("has ", file->size(), " bytes where ",
-                                                             object.bytes, " were written")));
-  return OpenPartitionFile(std::move(file), piece.id, schema, batch_bytes, std::move(stop),
-                           piece.output.digest);
+      return OutputError(name, Status(Code::kDataLoss, StrCat("has ", file->size(), " bytes where ",
+                                                              object.bytes, " were written")));
+  return OpenPartitionFile(std::move(file), output.id, schema, batch_bytes, std::move(stop),
+                           output.committed.digest);
 }
 
 }  // namespace pipeline

@@ -15,7 +15,7 @@ namespace pipeline {
 class PartitionFileFormat : public IntermediateFormat {
  public:
   Result<std::unique_ptr<SinkStage>> NewSink(const Schema& schema) const override;
-  Result<std::unique_ptr<Source>> Open(Store& artifact, const Piece& piece, const Schema& schema,
+  Result<std::unique_ptr<Source>> Open(Store& artifact, const PartitionOutput& output, const Schema& schema,
                                        std::size_t batch_bytes, std::stop_token stop) const override;
 };
 

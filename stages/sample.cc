@@ -36,15 +36,15 @@ Result<SampleRules> RulesOf(const Json& config, const Schema& schema) {
 
 class Sample final : public BarrierStage {
  public:
-  Sample(SampleRules rules, Schema schema, std::unique_ptr<SinkStage> pieces)
-      : rules_(rules), schema_(std::move(schema)), pieces_(std::move(pieces)) {}
+  Sample(SampleRules rules, Schema schema, std::unique_ptr<SinkStage> outputs)
+      : rules_(rules), schema_(std::move(schema)), outputs_(std::move(outputs)) {}
 
   Result<std::unique_ptr<Sink>> OpenPartition(Store& artifact, PartitionId id) const override {
-    ASSIGN_OR_RETURN(std::unique_ptr<Sink> piece, pieces_->OpenPartition(artifact, id));
-    return NewSampleSink(rules_, id, *pieces_, std::move(piece));
+    ASSIGN_OR_RETURN(std::unique_ptr<Sink> output, outputs_->OpenPartition(artifact, id));
+    return NewSampleSink(rules_, id, *outputs_, std::move(output));
   }
   std::uint64_t partition_memory(std::uint64_t text_bytes) const override {
-    return SampleSinkMemory(rules_, text_bytes) + pieces_->partition_memory(text_bytes);
+    return SampleSinkMemory(rules_, text_bytes) + outputs_->partition_memory(text_bytes);
   }
   Result<std::unique_ptr<Source>> Open(BarrierRequest request) const override {
     return OpenSample(rules_, format_, schema_, std::move(request));
@@ -54,7 +54,7 @@ class Sample final : public BarrierStage {
   const SampleRules rules_;
   const Schema schema_;
   const PartitionFileFormat format_;
-  const std::unique_ptr<SinkStage> pieces_;
+  const std::unique_ptr<SinkStage> outputs_;
 };
 
 Status Check(const Json& config, Schema& schema) {
@@ -84,8 +84,8 @@ StageType SampleType() {
                   Tally("other_split", "Records of other splits.")};
   type.make = BarrierFactory([](const StageContext& context) -> Result<std::unique_ptr<BarrierStage>> {
     ASSIGN_OR_RETURN(const SampleRules rules, RulesOf(context.config, context.schema));
-    ASSIGN_OR_RETURN(std::unique_ptr<SinkStage> pieces, PartitionFileFormat().NewSink(context.schema));
-    return std::unique_ptr<BarrierStage>(std::make_unique<Sample>(rules, context.schema, std::move(pieces)));
+    ASSIGN_OR_RETURN(std::unique_ptr<SinkStage> outputs, PartitionFileFormat().NewSink(context.schema));
+    return std::unique_ptr<BarrierStage>(std::make_unique<Sample>(rules, context.schema, std::move(outputs)));
   });
   return type;
 }

@@ -28,8 +28,8 @@ struct Drawn {
 
 class SampleSink final : public Sink {
  public:
-  SampleSink(const SampleRules& rules, PartitionId id, const SinkStage& format, std::unique_ptr<Sink> piece)
-      : rules_(rules), id_(id), format_(format), piece_(std::move(piece)) {}
+  SampleSink(const SampleRules& rules, PartitionId id, const SinkStage& format, std::unique_ptr<Sink> output)
+      : rules_(rules), id_(id), format_(format), output_(std::move(output)) {}
 
   Status Write(const Batch& batch) override {
     for (std::size_t row = 0; row < batch.size(); ++row) {
@@ -43,17 +43,17 @@ class SampleSink final : public Sink {
     return {};
   }
 
-  Result<PartitionOutput> Commit(const PartitionEnd& end, std::stop_token stop) override {
+  Result<CommittedPartition> Commit(const PartitionEnd& end, std::stop_token stop) override {
     ClearAway();
     ASSIGN_OR_RETURN(const std::unique_ptr<Worker> encoder, format_.encoder()->NewWorker());
     for (Batch& chunk : chunks_) {
       chunk.partition = id_;
       StageCounts none;
       RETURN_IF_ERROR(encoder->Apply(chunk, 0, none));
-      RETURN_IF_ERROR(piece_->Write(chunk));
+      RETURN_IF_ERROR(output_->Write(chunk));
       chunk = Batch();
     }
-    return piece_->Commit(end, std::move(stop));
+    return output_->Commit(end, std::move(stop));
   }
 
  private:
@@ -110,7 +110,7 @@ class SampleSink final : public Sink {
   const SampleRules rules_;
   const PartitionId id_;
   const SinkStage& format_;
-  const std::unique_ptr<Sink> piece_;
+  const std::unique_ptr<Sink> output_;
   std::deque<Batch> chunks_;  // records in corpus order, some of them out by now
   std::vector<Drawn> heap_;   // the one drawn last in front
   std::uint64_t text_bytes_ = 0;
@@ -120,8 +120,8 @@ class SampleSink final : public Sink {
 }  // namespace
 
 std::unique_ptr<Sink> NewSampleSink(const SampleRules& rules, PartitionId id, const SinkStage& format,
-                                    std::unique_ptr<Sink> piece) {
-  return std::make_unique<SampleSink>(rules, id, format, std::move(piece));
+                                    std::unique_ptr<Sink> output) {
+  return std::make_unique<SampleSink>(rules, id, format, std::move(output));
 }
 
 std::uint64_t SampleSinkMemory(const SampleRules& rules, std::uint64_t text_bytes) {

@@ -20,7 +20,7 @@ struct SampleRules {
 /// in corpus order through a Sink of `format` (the intermediate format); `format` outlives it. Commit
 /// encodes on the closing thread.
 std::unique_ptr<Sink> NewSampleSink(const SampleRules& rules, PartitionId id, const SinkStage& format,
-                                    std::unique_ptr<Sink> piece);
+                                    std::unique_ptr<Sink> output);
 
 /// Upper bound of its memory in bytes, for a partition with this much text.
 std::uint64_t SampleSinkMemory(const SampleRules& rules, std::uint64_t text_bytes);

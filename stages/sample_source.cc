@@ -18,24 +18,24 @@ constexpr int kBinBits = 16;
 
 std::size_t BinOf(std::uint64_t hash) { return hash >> (64 - kBinBits); }
 
-/// The pieces, and how they are read.
-struct Pieces {
+/// The partition outputs, and how they are read.
+struct OutputsToRead {
   const IntermediateFormat& format;
   Schema schema;
   Store& artifact;
-  std::vector<Piece> pieces;  // by id
+  std::vector<PartitionOutput> outputs;  // by id
   std::stop_token stop;
 
-  Result<std::unique_ptr<Source>> Open(std::size_t piece) const {
-    return format.Open(artifact, pieces[piece], schema, kReadBytes, stop);
+  Result<std::unique_ptr<Source>> Open(std::size_t output) const {
+    return format.Open(artifact, outputs[output], schema, kReadBytes, stop);
   }
 };
 
-Status ForEachRecord(const Pieces& pieces, std::uint64_t seed,
+Status ForEachRecord(const OutputsToRead& outputs, std::uint64_t seed,
                      const std::function<void(const SamplePlace&, std::uint64_t bytes)>& record) {
   Batch batch;
-  for (std::size_t piece = 0; piece < pieces.pieces.size(); ++piece) {
-    ASSIGN_OR_RETURN(const std::unique_ptr<Source> source, pieces.Open(piece));
+  for (std::size_t output = 0; output < outputs.outputs.size(); ++output) {
+    ASSIGN_OR_RETURN(const std::unique_ptr<Source> source, outputs.Open(output));
     while (true) {
       batch.Clear(1);
       ASSIGN_OR_RETURN(const bool more, source->Next(batch));
@@ -48,9 +48,9 @@ Status ForEachRecord(const Pieces& pieces, std::uint64_t seed,
 }
 
 /// The first record that is not in the sample; absent where all are.
-Result<std::optional<SamplePlace>> FindEnd(const Pieces& pieces, const SampleRules& rules) {
+Result<std::optional<SamplePlace>> FindEnd(const OutputsToRead& outputs, const SampleRules& rules) {
   std::vector<std::uint64_t> sums(std::size_t{1} << kBinBits);
-  RETURN_IF_ERROR(ForEachRecord(pieces, rules.seed, [&sums](const SamplePlace& place, std::uint64_t bytes) {
+  RETURN_IF_ERROR(ForEachRecord(outputs, rules.seed, [&sums](const SamplePlace& place, std::uint64_t bytes) {
     sums[BinOf(place.hash)] += bytes;
   }));
   std::uint64_t sum = 0;
@@ -59,7 +59,7 @@ Result<std::optional<SamplePlace>> FindEnd(const Pieces& pieces, const SampleRul
   if (bin == sums.size()) return std::optional<SamplePlace>();
 
   std::vector<std::pair<SamplePlace, std::uint64_t>> records;  // of the bin
-  RETURN_IF_ERROR(ForEachRecord(pieces, rules.seed, [&](const SamplePlace& place, std::uint64_t bytes) {
+  RETURN_IF_ERROR(ForEachRecord(outputs, rules.seed, [&](const SamplePlace& place, std::uint64_t bytes) {
     if (BinOf(place.hash) == bin) records.emplace_back(place, bytes);
   }));
   std::sort(records.begin(), records.end());
@@ -72,8 +72,8 @@ Result<std::optional<SamplePlace>> FindEnd(const Pieces& pieces, const SampleRul
 
 class SampleStream final : public RecordStream {
  public:
-  SampleStream(const SampleRules& rules, Pieces pieces, std::optional<SamplePlace> end)
-      : rules_(rules), pieces_(std::move(pieces)), end_(end) {}
+  SampleStream(const SampleRules& rules, OutputsToRead outputs, std::optional<SamplePlace> end)
+      : rules_(rules), outputs_(std::move(outputs)), end_(end) {}
 
   Result<bool> Next() override {
     if (there_) ++row_, there_ = false;
@@ -84,10 +84,10 @@ class SampleStream final : public RecordStream {
         return there_ = true;
       }
       if (!source_) {
-        if (piece_ == pieces_.pieces.size()) return false;
-        const std::uint32_t input = pieces_.pieces[piece_].id.input;
-        if (piece_ > 0 && input != pieces_.pieces[piece_ - 1].id.input) document_base_ = document_end_;
-        ASSIGN_OR_RETURN(source_, pieces_.Open(piece_));
+        if (output_ == outputs_.outputs.size()) return false;
+        const std::uint32_t input = outputs_.outputs[output_].id.input;
+        if (output_ > 0 && input != outputs_.outputs[output_ - 1].id.input) document_base_ = document_end_;
+        ASSIGN_OR_RETURN(source_, outputs_.Open(output_));
       }
       read_.Clear(1);
       row_ = 0;
@@ -95,7 +95,7 @@ class SampleStream final : public RecordStream {
       if (more && read_.closes) document_end_ = document_base_ + read_.end.document_end;
       if (more) continue;
       source_.reset();
-      ++piece_;
+      ++output_;
     }
   }
 
@@ -107,9 +107,9 @@ class SampleStream final : public RecordStream {
     StageCounts outside;
     std::uint64_t candidates = 0;
     std::uint64_t others = 0;
-    for (const Piece& piece : pieces_.pieces)
-      for (const auto& [name, split] : piece.splits)
-        (!rules_.split || name == pieces_.schema.splits[*rules_.split] ? candidates : others) +=
+    for (const PartitionOutput& output : outputs_.outputs)
+      for (const auto& [name, split] : output.splits)
+        (!rules_.split || name == outputs_.schema.splits[*rules_.split] ? candidates : others) +=
             split.records;
     if (others > 0) outside.Add("other_split", others);
     if (candidates > drawn_) outside.Add("sampled_out", candidates - drawn_);
@@ -118,17 +118,17 @@ class SampleStream final : public RecordStream {
 
  private:
   const SampleRules rules_;
-  const Pieces pieces_;
+  const OutputsToRead outputs_;
   const std::optional<SamplePlace> end_;  // of the sample; absent where it is all
 
-  std::size_t piece_ = 0;           // that is read, or read next
-  std::unique_ptr<Source> source_;  // of the piece; null between pieces
+  std::size_t output_ = 0;          // that is read, or read next
+  std::unique_ptr<Source> source_;  // of the partition output; null between partition outputs
   Batch read_;                      // of it
   std::size_t row_ = 0;             // of read_
   bool there_ = false;              // Next stands at it
 
   std::uint64_t document_base_ = 0;  // what is added to the ordinals of the input
-  std::uint64_t document_end_ = 0;   // of the pieces so far, with the base
+  std::uint64_t document_end_ = 0;   // of the partition outputs so far, with the base
   std::uint64_t drawn_ = 0;          // records
 };
 
@@ -136,12 +136,12 @@ class SampleStream final : public RecordStream {
 
 Result<std::unique_ptr<Source>> OpenSample(const SampleRules& rules, const IntermediateFormat& format,
                                            const Schema& schema, BarrierRequest request) {
-  Pieces pieces{format, schema, *request.artifact, std::move(request.pieces), request.stop};
-  std::sort(pieces.pieces.begin(), pieces.pieces.end(),
-            [](const Piece& a, const Piece& b) { return a.id < b.id; });
-  ASSIGN_OR_RETURN(const std::optional<SamplePlace> end, FindEnd(pieces, rules));
+  OutputsToRead outputs{format, schema, *request.artifact, std::move(request.outputs), request.stop};
+  std::sort(outputs.outputs.begin(), outputs.outputs.end(),
+            [](const PartitionOutput& a, const PartitionOutput& b) { return a.id < b.id; });
+  ASSIGN_OR_RETURN(const std::optional<SamplePlace> end, FindEnd(outputs, rules));
   return std::unique_ptr<Source>(
-      std::make_unique<BarrierSource>(std::make_unique<SampleStream>(rules, std::move(pieces), end),
+      std::make_unique<BarrierSource>(std::make_unique<SampleStream>(rules, std::move(outputs), end),
                                       rules.partition_bytes, std::move(request.wanted), request.batch_bytes));
 }
 

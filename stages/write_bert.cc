@@ -67,7 +67,7 @@ class BertSink final : public Sink {
     return {};
   }
 
-  Result<PartitionOutput> Commit(const PartitionEnd& end, std::stop_token stop) override {
+  Result<CommittedPartition> Commit(const PartitionEnd& end, std::stop_token stop) override {
     std::map<std::string, std::uint64_t, std::less<>> reasons;
     for (std::size_t split = 0; split < documents_.size(); ++split) {
       BertInstances instances(settings_.rules, documents_[split], id_, static_cast<std::uint8_t>(split));
@@ -91,7 +91,7 @@ class BertSink final : public Sink {
       if (documents_[split].size() == 1 && settings_.rules.next_sentence)
         count("partitions_of_one_document", 1);
     }
-    ASSIGN_OR_RETURN(PartitionOutput output, rows_.Commit(end, std::move(stop)));
+    ASSIGN_OR_RETURN(CommittedPartition output, rows_.Commit(end, std::move(stop)));
     for (const auto& [name, by] : reasons) output.reasons[name] += by;
     return output;
   }
@@ -316,14 +316,14 @@ StageType WriteBertType() {
        .or_file = true,
        .help = "The tokenizer that made the ids; left out, the one of the stage that encoded.",
        .inherited = true}};
-  type.piece_keys = {kSeqLenKey, kPredictionsKey, kMaskedKey, kDupeKey,   kShortKey,
-                     kNextKey,   kWordsKey,       kSeedKey,   kShuffleKey};
+  type.first_pass_keys = {kSeqLenKey, kPredictionsKey, kMaskedKey, kDupeKey,   kShortKey,
+                          kNextKey,   kWordsKey,       kSeedKey,   kShuffleKey};
   type.check = Check;
   type.names = {IsOwnName, [](const Json&, const std::vector<std::string>&, std::string_view object) {
                   return IsLike(object, "", "tfrecord");  // formats/bert.md: `*tfrecord`
                 }};
   type.published_bytes = PublishedBytes;
-  type.pieces_as_published = true;
+  type.outputs_as_published = true;
   type.check_promised = OfPromisedTokenizer(
       [](const Json&, const Schema&, const TokenizerFacts& facts) { return CheckBertTokenizer(facts); });
   type.partition_memory = [](const Json&, std::uint64_t text_bytes) {

@@ -62,10 +62,10 @@ class PackedSink final : public Sink {
     return {};
   }
 
-  Result<PartitionOutput> Commit(const PartitionEnd& end, std::stop_token stop) override {
+  Result<CommittedPartition> Commit(const PartitionEnd& end, std::stop_token stop) override {
     for (const std::unique_ptr<RowPacker>& stream : streams_)
       if (stream) RETURN_IF_ERROR(stream->Finish());
-    ASSIGN_OR_RETURN(PartitionOutput output, rows_.Commit(end, std::move(stop)));
+    ASSIGN_OR_RETURN(CommittedPartition output, rows_.Commit(end, std::move(stop)));
     if (rules_.best_fit && row_ids_ > 0) {
       output.reasons.emplace(kRowIds, row_ids_);
       output.reasons.emplace(kFillIds, fill_ids_);
@@ -340,7 +340,7 @@ StageType WritePackedType() {
        .or_file = true,
        .help = "The tokenizer that made the ids; left out, the one of the stage that encoded.",
        .inherited = true}};
-  type.piece_keys = {kSeqLenKey, kPackingKey, kEncodingKey, kSegmentsKey, kShuffleKey};
+  type.first_pass_keys = {kSeqLenKey, kPackingKey, kEncodingKey, kSegmentsKey, kShuffleKey};
   type.reasons = {Tally(std::string(kRowIds), "Ids of all rows, with `packing: best_fit`."),
                   Tally(std::string(kFillIds), "Those that fill rows; see `padding`.")};
   type.metrics = {{"padding", "Share of the ids that fill rows, with `packing: best_fit`.", Padding}};

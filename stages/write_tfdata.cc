@@ -302,7 +302,7 @@ StageType WriteTfdataType() {
        .or_file = true,
        .help = "The tokenizer that made the ids; left out, the one of the stage that encoded.",
        .inherited = true}};
-  type.piece_keys = {"eos", kShuffleKey};
+  type.first_pass_keys = {"eos", kShuffleKey};
   type.check = Check;
   type.names = {IsOwnName, IsReadName};
   type.published_bytes = [](const Json&, std::uint64_t text_bytes) {

@@ -239,7 +239,7 @@ StageType WriteTfdsType() {
        .help = "For `max_tokens`: the stage that trains the tokenizer, or a `.model` file."}};
   type.gives = Flow::kArtifact;
   type.publishes = true;
-  type.piece_keys = {kShuffleKey, "labels", "on_unknown_label", "features", "max_tokens"};
+  type.first_pass_keys = {kShuffleKey, "labels", "on_unknown_label", "features", "max_tokens"};
   type.check = Check;
   type.names = {IsOwnName, [](const Json& config, const std::vector<std::string>&, std::string_view object) {
                   return IsLike(object, StrCat(config["name"].AsString(), "-"), "") &&

@@ -13,7 +13,7 @@
 #include "base/str.h"
 #include "dag/location/location_names.h"
 #include "dag/location/own_objects.h"
-#include "records/piece.h"
+#include "records/partition_output.h"
 #include "stages/builtin.h"
 #include "verify/export_check.h"
 #include "verify/verify_head.h"
@@ -51,8 +51,8 @@ class Verification {
         stop_(std::move(stop)),
         check_(MakeExportCheck({store, manifest, stop_, rules.filter})) {
     for (const ManifestShard& shard : manifest.shards) AddShard(shard);
-    for (const Piece& piece : manifest.partitions)
-      for (const StoredObject& object : piece.output.objects) AddPiece(piece, object);
+    for (const PartitionOutput& output : manifest.partitions)
+      for (const StoredObject& object : output.committed.objects) AddPiece(output, object);
     beside_ = static_cast<std::ptrdiff_t>(tasks_.size());
     for (const StoredObject& object : manifest.sidecars) AddSidecar(object);
     for (const StoredObject& object : manifest.followers) AddSidecar(object);
@@ -94,11 +94,11 @@ class Verification {
                       }});
   }
 
-  void AddPiece(const Piece& piece, const StoredObject& object) {
+  void AddPiece(const PartitionOutput& output, const StoredObject& object) {
     tasks_.push_back(
-        {object, [&piece, &object, this](const auto& file, Findings& findings, ReadCounts& counts) {
-           if (object.name == PieceName(piece.id, kPartitionSuffix))
-             return VerifyPartition(file, piece, object, manifest_.schema, stop_, findings, counts);
+        {object, [&output, &object, this](const auto& file, Findings& findings, ReadCounts& counts) {
+           if (object.name == OutputName(output.id, kPartitionSuffix))
+             return VerifyPartition(file, output, object, manifest_.schema, stop_, findings, counts);
            return VerifyBytes(*file, object, stop_, findings, counts);
          }});
   }
@@ -200,7 +200,7 @@ class Verification {
     if (const StageType* type = registry.Find(made_by.type))
       tests = NameTestsOf(*type, made_by.config, manifest_.schema.splits);
     if (!manifest_.partitions.empty())
-      tests.own = [](std::string_view name) { return ParsePieceName(name).has_value(); };
+      tests.own = [](std::string_view name) { return ParseOutputName(name).has_value(); };
     ASSIGN_OR_RETURN(LocationContents contents, TellApart({store_, there, nullptr, tests}, *list));
     for (const Task& task : tasks_) there_.erase(task.object.name);
     const auto add = [&report](const std::string& name, std::string_view remedy, std::string_view what) {

@@ -28,8 +28,8 @@ void VerifyRecipes(const Lineage& lineage, const std::string& where, Findings& f
 
 void VerifyPartitionSums(const Manifest& manifest, Findings& findings) {
   std::map<std::string, ArtifactTotals::Split, std::less<>> sums;
-  for (const Piece& piece : manifest.partitions)
-    for (const auto& [name, split] : piece.splits) {
+  for (const PartitionOutput& output : manifest.partitions)
+    for (const auto& [name, split] : output.splits) {
       ArtifactTotals::Split& sum = sums[name];
       sum.records += split.records;
       sum.documents += split.documents;

@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "formats/coding.h"
 #include "formats/tfrecord.h"
-#include "records/piece.h"
+#include "records/partition_output.h"
 #include "stages/partition_file.h"
 #include "text/utf8.h"
 #include "verify/measured_reader.h"
@@ -202,18 +202,18 @@ Status VerifyLines(const ByteFile& file, const ManifestShard& shard,
   return FinishBytes(reader, shard.object, findings, counts);
 }
 
-Status VerifyPartition(const std::shared_ptr<const ByteFile>& file, const Piece& piece,
+Status VerifyPartition(const std::shared_ptr<const ByteFile>& file, const PartitionOutput& output,
                        const StoredObject& object, const Schema& schema, const std::stop_token& stop,
                        Findings& findings, ReadCounts& counts) {
   RETURN_IF_ERROR(VerifyBytes(*file, object, stop, findings, counts));
   const auto damaged = [&](const Status& why) -> Status {
     if (why.code() == Code::kCancelled) return why;
-    const auto* const fact = why.Detail<DamagedPieceFact>();
+    const auto* const fact = why.Detail<DamagedOutputDetail>();
     findings.Add(fact == nullptr ? why.message() : std::string_view(fact->why));
     return {};
   };
   Result<std::unique_ptr<Source>> source =
-      OpenPartitionFile(file, piece.id, schema, kBatchBytes, stop, piece.output.digest);
+      OpenPartitionFile(file, output.id, schema, kBatchBytes, stop, output.committed.digest);
   if (!source.ok()) return damaged(source.status());
   Batch batch;
   for (std::uint64_t first = 0;; first += batch.size()) {
@@ -224,8 +224,8 @@ Status VerifyPartition(const std::shared_ptr<const ByteFile>& file, const Piece&
     VerifyRows(batch, first, schema, findings, counts);
   }
   for (const std::string& split : schema.splits) {
-    const auto promised = piece.splits.find(split);
-    const std::uint64_t expected = promised == piece.splits.end() ? 0 : promised->second.records;
+    const auto promised = output.splits.find(split);
+    const std::uint64_t expected = promised == output.splits.end() ? 0 : promised->second.records;
     const auto found = counts.records.find(split);
     const std::uint64_t records = found == counts.records.end() ? 0 : found->second;
     if (records != expected)

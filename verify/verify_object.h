@@ -54,7 +54,7 @@ std::string WrongWithText(std::string_view text);
 
 /// Checks the partition file of `piece`: its bytes, every frame, that texts are clean, and that splits are
 /// known.
-Status VerifyPartition(const std::shared_ptr<const ByteFile>& file, const Piece& piece,
+Status VerifyPartition(const std::shared_ptr<const ByteFile>& file, const PartitionOutput& output,
                        const StoredObject& object, const Schema& schema, const std::stop_token& stop,
                        Findings& findings, ReadCounts& counts);
 

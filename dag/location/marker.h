@@ -1,4 +1,4 @@
-// The marker of a location (marker): it names the run that publishes there, and is written before the first
+// The marker of a location: it names the run that publishes there, and is written before the first
 // object. Objects beside a marker without a manifest are ours and unfinished. Form: dag/location/lease.md
 #pragma once
 

@@ -57,7 +57,8 @@ TEST(BarrierTest, ItsPiecesMayBeGoneWhenNobodyWantsThem) {
   ToyPlace place;
   place.Ok(kPick + kText);
   const Lines before = place.Files("out");
-  std::filesystem::remove_all(std::filesystem::path(place.Piece("some.in", "0000-00000.pick")).parent_path());
+  std::filesystem::remove_all(
+      std::filesystem::path(place.PartitionOutput("some.in", "0000-00000.pick")).parent_path());
   std::filesystem::remove_all(place.path("out"));
   EXPECT_EQ(place.Ok(kPick + kText).Count("done some.in/"), 0);
   EXPECT_EQ(place.Files("out"), before) << "the counts of what it took in are in the log";
@@ -69,8 +70,9 @@ TEST(BarrierTest, ADamagedPieceIsTakenInAgain) {
   place.Ok(kPick + kText);
   const Lines before = place.Files("out");
   std::filesystem::remove_all(place.path("out"));
-  std::filesystem::remove_all(std::filesystem::path(place.Piece("text", "0000-00000.spill")).parent_path());
-  Flip(place.Piece("some.in", "0002-00001.pick"));
+  std::filesystem::remove_all(
+      std::filesystem::path(place.PartitionOutput("text", "0000-00000.spill")).parent_path());
+  Flip(place.PartitionOutput("some.in", "0002-00001.pick"));
   const ToyOutcome outcome = place.Ok(kPick + kText);
   EXPECT_EQ(outcome.Count("void some.in/0002-00001"), 1);
   EXPECT_EQ(outcome.Count("done some.in/"), 1);

@@ -16,9 +16,9 @@ const std::string kLearn = "  model: { type: learn, input: docs }\n";
 const std::string kMark = "  marked: { type: mark, input: docs, model: model }\n";
 const std::string kText = "  text: { type: shelve, input: marked, name: toy, out: \"${out}\", shards: 2 }\n";
 
-bool Says(const Lines& lines, std::string_view piece) {
+bool Says(const Lines& lines, std::string_view output) {
   for (const std::string& line : lines)
-    if (line.find(piece) != std::string::npos) return true;
+    if (line.find(output) != std::string::npos) return true;
   return false;
 }
 
@@ -47,7 +47,7 @@ TEST(JobTest, ReadsAllRecordsAndItsReadersWaitForIt) {
   ASSERT_EQ(marked.named_inputs.size(), 1u);
   EXPECT_EQ(marked.named_inputs[0].lineage.back().stage, "model");
   EXPECT_EQ(text.lineage.back().named_inputs.size(), 1u) << "inherited";
-  const std::string model = place.Piece("model", "model");
+  const std::string model = place.PartitionOutput("model", "model");
   EXPECT_EQ(ManifestAt(std::filesystem::path(model).parent_path()).facts.Dump(), R"({"records":96})");
   const ToyOutcome again = place.Ok(kLearn + kMark + kText);
   EXPECT_EQ(again.units, Lines{});
@@ -106,13 +106,13 @@ TEST(JobTest, TheSameInputMadeAnotherWayIsTakenOver) {
 TEST(JobTest, ALostManifestIsWrittenFromTheLog) {
   ToyPlace place;
   place.Ok(kLearn);
-  const std::string manifest = place.Piece("model", "MANIFEST.json");
+  const std::string manifest = place.PartitionOutput("model", "MANIFEST.json");
   const std::string bytes = ReadFile(manifest);
   std::filesystem::remove(manifest);
   place.Ok(kLearn);
   EXPECT_EQ(place.hand.learnt, 1);
   EXPECT_EQ(ReadFile(manifest), bytes);
-  std::filesystem::remove(place.Piece("model", "model"));
+  std::filesystem::remove(place.PartitionOutput("model", "model"));
   place.Ok(kLearn);
   EXPECT_EQ(place.hand.learnt, 2);
   EXPECT_EQ(ReadFile(manifest), bytes);
@@ -162,17 +162,17 @@ TEST(JobTest, ADamagedPartitionIsMadeAgainAndTheJobRunsAgain) {
   ToyPlace place;
   bool damaged = false;
   place.hand.in_learn = [&](const JobRequest&) {
-    if (!std::exchange(damaged, true)) Flip(place.Piece("docs", "0001-00001.part"));
+    if (!std::exchange(damaged, true)) Flip(place.PartitionOutput("docs", "0001-00001.part"));
     return Status();
   };
   const ToyOutcome outcome = place.Ok(kLearn);
   EXPECT_EQ(place.hand.learnt, 2);
   EXPECT_EQ(outcome.Count("void docs/0001-00001"), 1);
   EXPECT_EQ(outcome.Count("done docs/0001-00001"), 2);
-  const std::string model = ReadFile(place.Piece("model", "model"));
+  const std::string model = ReadFile(place.PartitionOutput("model", "model"));
   ToyPlace other;
   other.Ok(kLearn);
-  EXPECT_EQ(model, ReadFile(other.Piece("model", "model")));
+  EXPECT_EQ(model, ReadFile(other.PartitionOutput("model", "model")));
 }
 
 TEST(JobTest, GoingOnFurtherRunsItInTheSamePlace) {

@@ -134,7 +134,8 @@ TEST(ManifestTest, EveryDigitThatIsChangedIsFound) {
     if (!std::isxdigit(static_cast<unsigned char>(digit))) continue;
     ++digits;
     const char was = std::exchange(digit, digit == '1' ? '2' : '1');
-    const Result<Manifest> changed = ParseManifest(text, "m");  // without the word `seal` it is told as unsealed
+    const Result<Manifest> changed =
+        ParseManifest(text, "m");  // without the word `seal` it is told as unsealed
     EXPECT_FALSE(changed.ok() && changed->sealed) << "the " << digits << "th, at " << &digit - text.data();
     digit = was;
   }
@@ -165,18 +166,18 @@ TEST(ManifestTest, PartitionsComeBack) {
   manifest.schema.columns = {{"ids", ColumnType::kU32List}, {"split", ColumnType::kU8}};
   manifest.schema.field_names = {"premise", "hypothesis"};
   for (std::uint32_t p = 0; p < 3; ++p) {
-    Piece piece;
-    piece.id = {2, p};
-    piece.output.digest = DigestOf(StrCat(p));
-    piece.output.objects = {{StrCat("0002-0000", p, ".part"), 9, p, DigestOf("bytes")}};
-    piece.splits = {{"train", {p, 1, 2}}};
-    manifest.partitions.push_back(piece);
+    PartitionOutput output;
+    output.id = {2, p};
+    output.committed.digest = DigestOf(StrCat(p));
+    output.committed.objects = {{StrCat("0002-0000", p, ".part"), 9, p, DigestOf("bytes")}};
+    output.splits = {{"train", {p, 1, 2}}};
+    manifest.partitions.push_back(output);
   }
   const std::string text = EncodeManifest(manifest);
   const Result<Manifest> back = ParseManifest(text, "m");
   ASSERT_TRUE(back.ok()) << back.status().message();
   EXPECT_EQ(back->partitions[2].id, (PartitionId{2, 2}));
-  EXPECT_EQ(back->partitions[2].output.objects, manifest.partitions[2].output.objects);
+  EXPECT_EQ(back->partitions[2].committed.objects, manifest.partitions[2].committed.objects);
   EXPECT_EQ(back->schema, manifest.schema);
   EXPECT_EQ(EncodeManifest(*back), text);
 }

@@ -33,7 +33,7 @@ class MarkerTest : public testing::Test {
     state->scope.planned = &planned_;
     state->scope.environment = &environment_;
     state->out = std::move(out);
-    state->phase = SegmentState::Phase::kPieces;
+    state->phase = SegmentState::Phase::kPartitions;
     prepared_.states.push_back(std::move(state));
   }
   std::string WriteManifest(const std::string& text) {

@@ -33,7 +33,8 @@ class World {
     corpus.input = {"/corpus/u", "u"};
     corpus.digest = DigestOf("u");
     snapshot.files["source"].files = {corpus};
-    snapshot.pieces = [this](const PieceKeys& keys, const std::string& directory) -> Result<Pieces> {
+    snapshot.outputs = [this](const OutputKeys& keys,
+                              const std::string& directory) -> Result<PartitionOutputs> {
       return Standing(keys, directory);
     };
   }
@@ -96,17 +97,17 @@ class World {
   std::map<std::string, std::uint32_t> standing;  // by directory: how many pieces
 
  private:
-  Pieces Standing(const PieceKeys& keys, const std::string& directory) const {
-    Pieces pieces;
-    pieces.inputs().resize(keys.end_recipes.size());
+  PartitionOutputs Standing(const OutputKeys& keys, const std::string& directory) const {
+    PartitionOutputs outputs;
+    outputs.inputs().resize(keys.end_recipes.size());
     const auto found = standing.find(directory);
-    if (found == standing.end()) return pieces;
-    for (InputPieces& input : pieces.inputs()) {
+    if (found == standing.end()) return outputs;
+    for (OutputsOfInput& input : outputs.inputs()) {
       input.end = InputEnd{kPartitions, 100, 2, {}};
       for (std::uint32_t partition = 0; partition < found->second; ++partition)
         input.standing[partition] = {};
     }
-    return pieces;
+    return outputs;
   }
 
   PipelineSpec spec_;
@@ -120,9 +121,9 @@ Selection Only(const std::string& stage, const std::string& force = "") {
   return selection;
 }
 
-bool Says(const Lines& lines, std::string_view piece) {
+bool Says(const Lines& lines, std::string_view output) {
   for (const std::string& line : lines)
-    if (line.find(piece) != std::string::npos) return true;
+    if (line.find(output) != std::string::npos) return true;
   return false;
 }
 
@@ -168,10 +169,10 @@ TEST(PlanTest, AKeyOfTheSecondPassAloneLeavesThePieces) {
   world.snapshot.published.clear();
   const Plan plan = world.Make();
   ASSERT_EQ(plan.segments.size(), 1u);
-  EXPECT_TRUE(plan.segments[0].pieces.complete());
+  EXPECT_TRUE(plan.segments[0].outputs.complete());
   EXPECT_EQ(plan.segments[0].because, (Lines{"a: shards: auto -> 3", "a: version: 1.0.0 -> 2.0.0"}));
   world.Edit({Shards("a", ", shuffle: { seed: 9 }")});
-  EXPECT_FALSE(world.Make().segments[0].pieces.complete());
+  EXPECT_FALSE(world.Make().segments[0].outputs.complete());
 }
 
 TEST(PlanTest, ASegmentWithAllItsPiecesMakesNoOrigin) {
@@ -295,7 +296,7 @@ TEST(PlanTest, ALostShardIsWantedFromThePieces) {
   world.snapshot.published["a"].missing = "a-00001";
   const Plan plan = world.Make();
   EXPECT_EQ(world.In(plan, State::kWanted), Lines{"text..a"});
-  EXPECT_TRUE(plan.segments[0].pieces.complete());
+  EXPECT_TRUE(plan.segments[0].outputs.complete());
   EXPECT_TRUE(plan.segments[0].replaces);
   EXPECT_TRUE(Says(plan.segments[0].because, "a-00001 is gone or was changed"));
 }

@@ -72,7 +72,7 @@ class IndexedSink final : public SinkStage {
     return Status(Code::kUnimplemented, "no partitions here");
   }
   std::uint64_t partition_memory(std::uint64_t) const override { return 0; }
-  Result<std::unique_ptr<Publication>> Plan(Store&, const std::vector<Piece>&) const override {
+  Result<std::unique_ptr<Publication>> Plan(Store&, const std::vector<PartitionOutput>&) const override {
     return std::unique_ptr<Publication>(std::make_unique<IndexedShards>(described_, first_));
   }
 

@@ -47,12 +47,13 @@ class ReaderPlanTest : public testing::Test {
     corpus.input = {"/corpus/u", "u"};
     corpus.digest = DigestOf("u");
     snapshot_.files["source"].files = {corpus};
-    snapshot_.pieces = [this](const PieceKeys& keys, const std::string&) -> Result<Pieces> {
-      Pieces pieces;
-      pieces.inputs().resize(keys.end_recipes.size());
-      pieces.inputs()[0].end = InputEnd{2, 100, 2, {}};
-      for (const std::uint32_t partition : standing_[keys.stage]) pieces.inputs()[0].standing[partition] = {};
-      return pieces;
+    snapshot_.outputs = [this](const OutputKeys& keys, const std::string&) -> Result<PartitionOutputs> {
+      PartitionOutputs outputs;
+      outputs.inputs().resize(keys.end_recipes.size());
+      outputs.inputs()[0].end = InputEnd{2, 100, 2, {}};
+      for (const std::uint32_t partition : standing_[keys.stage])
+        outputs.inputs()[0].standing[partition] = {};
+      return outputs;
     };
     Result<Plan> plan = MakePlan(graph_, snapshot_, selection);
     EXPECT_TRUE(plan.ok()) << plan.status().message();
@@ -66,7 +67,7 @@ class ReaderPlanTest : public testing::Test {
       if (segment.state != State::kWanted) continue;
       std::string line = segment.origin < 0 ? "" : NameOf(plan.segments[Index(segment.origin)].node) + " => ";
       line += StrCat(NameOf(segment.chain.front()), "..", NameOf(segment.node));
-      line += StrCat(" (", segment.pieces.inputs()[0].standing.size(), ")");
+      line += StrCat(" (", segment.outputs.inputs()[0].standing.size(), ")");
       lines.push_back(line);
     }
     return lines;
@@ -107,10 +108,10 @@ TEST_F(ReaderPlanTest, PieceMadeFromWhatVariesAndIsGoneStandsNoMore) {
   Plan plan = Make(", keep: true");
   ASSERT_EQ(plan.segments.size(), 3u);
   EXPECT_TRUE(plan.segments[1].varies);
-  EXPECT_TRUE(plan.segments[2].pieces.inputs()[0].standing.empty());
+  EXPECT_TRUE(plan.segments[2].outputs.inputs()[0].standing.empty());
   EXPECT_FALSE(plan.segments[0].varies);
   plan = Make(", keep: true, steady: true");
-  EXPECT_EQ(plan.segments.back().pieces.inputs()[0].standing.size(), 1u);
+  EXPECT_EQ(plan.segments.back().outputs.inputs()[0].standing.size(), 1u);
 }
 
 TEST_F(ReaderPlanTest, ForceOfWhatVariesMakesEverythingBehindItAgain) {
@@ -119,8 +120,8 @@ TEST_F(ReaderPlanTest, ForceOfWhatVariesMakesEverythingBehindItAgain) {
   selection.force = "said";
   const Plan plan = Make(", keep: true", "", selection);
   ASSERT_EQ(plan.segments.size(), 3u);
-  EXPECT_TRUE(plan.segments[1].pieces.inputs()[0].standing.empty());
-  EXPECT_TRUE(plan.segments[2].pieces.inputs()[0].standing.empty());
+  EXPECT_TRUE(plan.segments[1].outputs.inputs()[0].standing.empty());
+  EXPECT_TRUE(plan.segments[2].outputs.inputs()[0].standing.empty());
 }
 
 }  // namespace

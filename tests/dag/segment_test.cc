@@ -109,7 +109,7 @@ class Memory final : public SegmentOutput {
     if (!partition.failure.ok()) {
       line += StrCat(" failed at ", partition.failed_index, ": ", partition.failure.message());
     } else {
-      const Result<PartitionOutput> output = partition.sink->Commit(partition.end);
+      const Result<CommittedPartition> output = partition.sink->Commit(partition.end);
       if (!output.ok()) return output.status();
       line += StrCat(" ", partition.records, " records, ", partition.splits["train"].documents,
                      " documents, in ", partition.counts.back().records_in, ", out ",
@@ -136,8 +136,8 @@ class Memory final : public SegmentOutput {
       for (std::size_t row = 0; row < batch.size(); ++row) hasher_.UpdateField(batch.text[row]);
       return {};
     }
-    Result<PartitionOutput> Commit(const PartitionEnd&, std::stop_token) override {
-      return PartitionOutput{hasher_.Finish(), {}};
+    Result<CommittedPartition> Commit(const PartitionEnd&, std::stop_token) override {
+      return CommittedPartition{hasher_.Finish(), {}};
     }
 
    private:

@@ -72,15 +72,15 @@ TEST(WorkPackageTest, ARecordIsOfItsUnitAlone) {
 
 TEST(WorkResultTest, TheSameWorkTwiceIsOneRecordAndOtherBytesAreABug) {
   MemoryStore place;
-  EXPECT_TRUE(WorkResult(place, Record(UnitState::kDone, "text/0000-00001", "a")).ok());
+  EXPECT_TRUE(StoreWorkResult(place, Record(UnitState::kDone, "text/0000-00001", "a")).ok());
   UnitRecord twin = Record(UnitState::kDone, "text/0000-00001", "a");
   twin.line.segment = 3;  // numbers of lineages are each worker's own
-  EXPECT_TRUE(WorkResult(place, twin).ok());
-  const Status other = WorkResult(place, Record(UnitState::kDone, "text/0000-00001", "b"));
+  EXPECT_TRUE(StoreWorkResult(place, twin).ok());
+  const Status other = StoreWorkResult(place, Record(UnitState::kDone, "text/0000-00001", "b"));
   EXPECT_EQ(other.code(), Code::kInternal);
   UnitRecord later = Record(UnitState::kDone, "text/0000-00001", "b");
   later.line.recipe = DigestOf("another");
-  EXPECT_TRUE(WorkResult(place, later).ok()) << "what is left of an older pipeline gives way";
+  EXPECT_TRUE(StoreWorkResult(place, later).ok()) << "what is left of an older pipeline gives way";
 }
 
 TEST(WorkResultTest, ThePlanTakesBackLinesUnderItsOwnNumbersAndRemovesThem) {
@@ -89,9 +89,9 @@ TEST(WorkResultTest, ThePlanTakesBackLinesUnderItsOwnNumbersAndRemovesThem) {
   const auto log = RunLog::Open(dir / "run.log");
   ASSERT_TRUE(log.ok());
   ASSERT_TRUE((*log)->AppendSegment("[1]").ok());
-  ASSERT_TRUE(WorkResult(place, Record(UnitState::kDone, "text/0000-00001", "a")).ok());
-  ASSERT_TRUE(WorkResult(place, Record(UnitState::kDone, "docs/0000-00001", "a")).ok());
-  ASSERT_TRUE(WorkResult(place, Record(UnitState::kVoid, "docs/0000-00001", "")).ok());
+  ASSERT_TRUE(StoreWorkResult(place, Record(UnitState::kDone, "text/0000-00001", "a")).ok());
+  ASSERT_TRUE(StoreWorkResult(place, Record(UnitState::kDone, "docs/0000-00001", "a")).ok());
+  ASSERT_TRUE(StoreWorkResult(place, Record(UnitState::kVoid, "docs/0000-00001", "")).ok());
   ASSERT_TRUE(WriteObject(place, "done/text/0000-00009.json", "{}", Condition::CreateOnly()).ok());
   Lines unreadable;
   const Result<std::size_t> taken = TakeBack(place, **log, unreadable);

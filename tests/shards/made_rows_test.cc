@@ -29,9 +29,9 @@ class GivenSink final : public Sink {
     given_.payloads += batch.payload.joined();
     return answer_;
   }
-  Result<PartitionOutput> Commit(const PartitionEnd& end, std::stop_token) override {
+  Result<CommittedPartition> Commit(const PartitionEnd& end, std::stop_token) override {
     given_.end = end;
-    return PartitionOutput{};
+    return CommittedPartition{};
   }
 
  private:

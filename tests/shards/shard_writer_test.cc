@@ -5,7 +5,7 @@
 #include <string>
 
 #include "formats/coding.h"
-#include "records/piece.h"
+#include "records/partition_output.h"
 #include "tests/shards/shuffle_fixture.h"
 #include "tests/support/fault_store.h"
 
@@ -57,7 +57,7 @@ TEST(ShardWriterTest, TheIndexCutsTheShardIntoItsRows) {
   for (const bool shuffled : {false, true}) {
     const ShardedOutput output(IndexedRules(shuffled));
     MapStore artifact;
-    const auto plan = output.Plan(artifact, WritePieces(output, artifact, corpus));
+    const auto plan = output.Plan(artifact, WriteOutputs(output, artifact, corpus));
     ASSERT_TRUE(plan.ok()) << plan.status().message();
     MapStore out;
     const auto outputs = RunAll(**plan, out, 20'000);
@@ -85,8 +85,8 @@ TEST(ShardWriterTest, WhenThePowerGoesNoShardIsSaidToStandWithoutItsIndex) {
   for (const bool shuffled : {false, true}) {
     const ShardedOutput output(IndexedRules(shuffled));
     MapStore artifact;
-    const std::vector<Piece> pieces = WritePieces(output, artifact, corpus);
-    const auto plan = output.Plan(artifact, pieces);
+    const std::vector<PartitionOutput> outputs = WriteOutputs(output, artifact, corpus);
+    const auto plan = output.Plan(artifact, outputs);
     MapStore wanted;
     ASSERT_TRUE(RunAll(**plan, wanted, 0).ok());
     const int commits = static_cast<int>(wanted.objects().size());
@@ -134,11 +134,11 @@ TEST(ShardWriterTest, AnIndexOfAnotherLengthIsDamage) {
 TEST(ShardWriterTest, APieceOfAnIndexThatIsGoneIsNamed) {
   const ShardedOutput output(IndexedRules(false));
   MapStore artifact;
-  const auto plan = output.Plan(artifact, WritePieces(output, artifact, IndexedCorpus(3)));
+  const auto plan = output.Plan(artifact, WriteOutputs(output, artifact, IndexedCorpus(3)));
   ASSERT_TRUE(artifact.Remove("0000-00001.train.index").ok());
   MapStore out;
   const Status status = RunAll(**plan, out, 0).status();
-  EXPECT_EQ(DamagedPiece(status), (PartitionId{0, 1})) << status.message();
+  EXPECT_EQ(DamagedOutput(status), (PartitionId{0, 1})) << status.message();
 }
 
 }  // namespace

@@ -60,36 +60,36 @@ inline ShardRules ShuffleRules(std::uint32_t shards) {
 }
 
 /// Pass 1 over one partition, in batches of so many records.
-inline Piece WritePiece(const ShardedOutput& output, Store& artifact, PartitionId id,
-                        const std::vector<Payload>& payloads, std::size_t batch_records = 64) {
-  Result<std::unique_ptr<Sink>> sink = output.OpenPartition(artifact, id);
+inline PartitionOutput WriteOutput(const ShardedOutput& sharded, Store& artifact, PartitionId id,
+                                   const std::vector<Payload>& payloads, std::size_t batch_records = 64) {
+  Result<std::unique_ptr<Sink>> sink = sharded.OpenPartition(artifact, id);
   EXPECT_TRUE(sink.ok());
-  Piece piece;
-  piece.id = id;
+  PartitionOutput output;
+  output.id = id;
   for (std::size_t first = 0; first < payloads.size(); first += batch_records) {
     Batch batch;
     for (std::size_t i = first; i < std::min(payloads.size(), first + batch_records); ++i) {
       batch.heads.push_back({payloads[i].index, payloads[i].sub, 0, 0});
       batch.payload.Append(payloads[i].bytes);
       batch.split.push_back(payloads[i].split);
-      ArtifactTotals::Split& totals = piece.splits[kSplits[payloads[i].split]];
+      ArtifactTotals::Split& totals = output.splits[kSplits[payloads[i].split]];
       ++totals.records;
       totals.bytes += payloads[i].bytes.size();
     }
     EXPECT_TRUE((*sink)->Write(batch).ok());
   }
-  Result<PartitionOutput> written = (*sink)->Commit({});
+  Result<CommittedPartition> written = (*sink)->Commit({});
   EXPECT_TRUE(written.ok()) << written.status().message();
-  piece.output = *written;
-  return piece;
+  output.committed = *written;
+  return output;
 }
 
-inline std::vector<Piece> WritePieces(const ShardedOutput& output, Store& artifact, const Corpus& corpus,
-                                      std::size_t batch_records = 64) {
-  std::vector<Piece> pieces;
+inline std::vector<PartitionOutput> WriteOutputs(const ShardedOutput& sharded, Store& artifact,
+                                                 const Corpus& corpus, std::size_t batch_records = 64) {
+  std::vector<PartitionOutput> outputs;
   for (const auto& [id, payloads] : corpus)
-    pieces.push_back(WritePiece(output, artifact, id, payloads, batch_records));
-  return pieces;
+    outputs.push_back(WriteOutput(sharded, artifact, id, payloads, batch_records));
+  return outputs;
 }
 
 /// The payloads of a split by (hash, origin), all in memory.

@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "base/crc32c.h"
-#include "records/piece.h"
+#include "records/partition_output.h"
 #include "tests/shards/shuffle_fixture.h"
 
 namespace pipeline {
@@ -12,9 +12,9 @@ namespace {
 constexpr std::uint64_t kPlenty = 64 << 20;
 
 std::unique_ptr<ShufflePublication> PlanOf(const ShardRules& rules, Store& artifact,
-                                           std::vector<Piece> pieces) {
+                                           std::vector<PartitionOutput> outputs) {
   Result<std::unique_ptr<ShufflePublication>> plan =
-      ShufflePublication::Plan(rules, artifact, std::move(pieces));
+      ShufflePublication::Plan(rules, artifact, std::move(outputs));
   EXPECT_TRUE(plan.ok()) << plan.status().message();
   return plan.ok() ? std::move(plan).value() : nullptr;
 }
@@ -25,15 +25,15 @@ TEST(ShuffleTest, EqualsTheNaiveOrderAtAnyNumberOfShardsAndMemory) {
     MapStore artifact;
     ShardRules rules = ShuffleRules(1);
     rules.compress_spills = compress;
-    const std::vector<Piece> pieces = WritePieces(ShardedOutput(rules), artifact, corpus);
+    const std::vector<PartitionOutput> outputs = WriteOutputs(ShardedOutput(rules), artifact, corpus);
     for (const std::uint32_t shards : {1u, 2u, 7u, 100u, 999u}) {
       const auto wanted = NaiveShards(corpus, rules, shards);
       for (const std::uint64_t memory : {std::uint64_t{2000}, std::uint64_t{20'000}, kPlenty}) {
         rules.shards = shards;
         MapStore out;
-        const Result<std::vector<ShardOutput>> outputs =
-            RunAll(*PlanOf(rules, artifact, pieces), out, memory);
-        ASSERT_TRUE(outputs.ok()) << outputs.status().message();
+        const Result<std::vector<ShardOutput>> written =
+            RunAll(*PlanOf(rules, artifact, outputs), out, memory);
+        ASSERT_TRUE(written.ok()) << written.status().message();
         EXPECT_TRUE(out.objects() == wanted) << shards << " shards, " << memory << " bytes of memory";
       }
     }
@@ -44,10 +44,10 @@ TEST(ShuffleTest, MemoryOfNothingStillEnds) {
   const Corpus corpus = RandomCorpus(1, 2, 20, 2);
   MapStore artifact;
   const ShardRules rules = ShuffleRules(3);
-  const std::vector<Piece> pieces = WritePieces(ShardedOutput(rules), artifact, corpus);
+  const std::vector<PartitionOutput> outputs = WriteOutputs(ShardedOutput(rules), artifact, corpus);
   for (const std::uint64_t memory : {0u, 1u, 100u}) {
     MapStore out;
-    ASSERT_TRUE(RunAll(*PlanOf(rules, artifact, pieces), out, memory).ok());
+    ASSERT_TRUE(RunAll(*PlanOf(rules, artifact, outputs), out, memory).ok());
     EXPECT_TRUE(out.objects() == NaiveShards(corpus, rules, 3));
   }
 }
@@ -56,9 +56,9 @@ TEST(ShuffleTest, ABinLargerThanTheMemoryIsReadInSlices) {
   const Corpus corpus = RandomCorpus(1, 1, 6000, 16);
   MapStore artifact;
   const ShardRules rules = ShuffleRules(2);
-  const std::vector<Piece> pieces = WritePieces(ShardedOutput(rules), artifact, corpus);
+  const std::vector<PartitionOutput> outputs = WriteOutputs(ShardedOutput(rules), artifact, corpus);
   MapStore out;
-  const auto plan = PlanOf(rules, artifact, pieces);
+  const auto plan = PlanOf(rules, artifact, outputs);
   ASSERT_TRUE(RunAll(*plan, out, 400).ok());  // two windows of a row or two; a bin has about that
   EXPECT_TRUE(out.objects() == NaiveShards(corpus, rules, 2));
 }
@@ -68,14 +68,14 @@ TEST(ShuffleTest, NeitherBatchesNorTheOrderOfPiecesMatter) {
   const ShardRules rules = ShuffleRules(4);
   MapStore one;
   MapStore two;
-  std::vector<Piece> pieces = WritePieces(ShardedOutput(rules), one, corpus, 1);
-  std::vector<Piece> others = WritePieces(ShardedOutput(rules), two, corpus, 100);
+  std::vector<PartitionOutput> outputs = WriteOutputs(ShardedOutput(rules), one, corpus, 1);
+  std::vector<PartitionOutput> others = WriteOutputs(ShardedOutput(rules), two, corpus, 100);
   EXPECT_TRUE(one.objects() == two.objects());
   std::reverse(others.begin(), others.end());
-  const auto plan = PlanOf(rules, one, pieces);
+  const auto plan = PlanOf(rules, one, outputs);
   const auto other_plan = PlanOf(rules, two, others);
   for (std::size_t i = 0; i < plan->shards().size(); ++i)
-    EXPECT_EQ(plan->shards()[i].pieces, other_plan->shards()[i].pieces);
+    EXPECT_EQ(plan->shards()[i].outputs, other_plan->shards()[i].outputs);
   MapStore out;
   MapStore other_out;
   ASSERT_TRUE(RunAll(*plan, out, kPlenty).ok());
@@ -89,10 +89,10 @@ TEST(ShuffleTest, HugeRecordsAreHeldOneAtATime) {
     for (const std::size_t huge : {5u, 50u, 51u}) payloads[huge].bytes.assign(300'000, 'h');
   MapStore artifact;
   const ShardRules rules = ShuffleRules(5);
-  const std::vector<Piece> pieces = WritePieces(ShardedOutput(rules), artifact, corpus);
+  const std::vector<PartitionOutput> outputs = WriteOutputs(ShardedOutput(rules), artifact, corpus);
   for (const std::uint64_t memory : {std::uint64_t{10'000}, std::uint64_t{700'000}}) {
     MapStore out;
-    const auto plan = PlanOf(rules, artifact, pieces);
+    const auto plan = PlanOf(rules, artifact, outputs);
     ASSERT_TRUE(RunAll(*plan, out, memory).ok());
     EXPECT_TRUE(out.objects() == NaiveShards(corpus, rules, 5)) << memory;
     EXPECT_LE(plan->counters().peak_bytes, memory / 2 + 310'000);
@@ -103,9 +103,9 @@ TEST(ShuffleTest, NeverHoldsMoreThanItsMemory) {
   const Corpus corpus = RandomCorpus(1, 4, 4000, 5);  // about 700 KB
   MapStore artifact;
   const ShardRules rules = ShuffleRules(3);
-  const std::vector<Piece> pieces = WritePieces(ShardedOutput(rules), artifact, corpus);
+  const std::vector<PartitionOutput> outputs = WriteOutputs(ShardedOutput(rules), artifact, corpus);
   for (const std::uint64_t memory : {300'000u, 600'000u}) {
-    const auto plan = PlanOf(rules, artifact, pieces);
+    const auto plan = PlanOf(rules, artifact, outputs);
     MapStore out;
     ASSERT_TRUE(RunAll(*plan, out, memory).ok());
     EXPECT_LE(plan->counters().peak_bytes, memory);
@@ -117,12 +117,12 @@ TEST(ShuffleTest, ReadsEachByteAboutOnce) {
   const Corpus corpus = RandomCorpus(1, 2, 20'000, 6);  // about 200 frames a spill
   MapStore artifact;
   ShardRules rules = ShuffleRules(1);
-  const std::vector<Piece> pieces = WritePieces(ShardedOutput(rules), artifact, corpus, 1000);
+  const std::vector<PartitionOutput> outputs = WriteOutputs(ShardedOutput(rules), artifact, corpus, 1000);
   std::uint64_t written = 0;
   for (const auto& [name, bytes] : artifact.objects()) written += bytes.size();
   for (const std::uint32_t shards : {1u, 10u, 1000u}) {
     rules.shards = shards;
-    const auto plan = PlanOf(rules, artifact, pieces);
+    const auto plan = PlanOf(rules, artifact, outputs);
     EXPECT_GT(shards == 1 ? 9 : plan->Groups(4 << 20).size(), 3u);
     MapStore out;
     ASSERT_TRUE(RunAll(*plan, out, 4 << 20).ok());
@@ -135,9 +135,9 @@ TEST(ShuffleTest, WritesOnlyWhatIsWantedAndPassesOverTheRest) {
   const Corpus corpus = RandomCorpus(1, 2, 20'000, 7);
   MapStore artifact;
   const ShardRules rules = ShuffleRules(100);
-  const std::vector<Piece> pieces = WritePieces(ShardedOutput(rules), artifact, corpus, 1000);
+  const std::vector<PartitionOutput> outputs = WriteOutputs(ShardedOutput(rules), artifact, corpus, 1000);
   const auto all = NaiveShards(corpus, rules, 100);
-  const auto plan = PlanOf(rules, artifact, pieces);
+  const auto plan = PlanOf(rules, artifact, outputs);
   const std::uint64_t before = plan->counters().bytes_read;
   MapStore out;
   const auto wanted = [](std::size_t shard) { return shard == 3 || shard == 4 || shard == 77; };
@@ -153,7 +153,7 @@ TEST(ShuffleTest, EveryShardIsInOneGroup) {
   const Corpus corpus = RandomCorpus(2, 2, 500, 8);
   MapStore artifact;
   const ShardRules rules = ShuffleRules(50);
-  const auto plan = PlanOf(rules, artifact, WritePieces(ShardedOutput(rules), artifact, corpus));
+  const auto plan = PlanOf(rules, artifact, WriteOutputs(ShardedOutput(rules), artifact, corpus));
   for (const std::uint64_t memory : {std::uint64_t{100}, std::uint64_t{40'000}, kPlenty}) {
     std::vector<std::size_t> grouped;
     for (const auto& group : plan->Groups(memory)) {
@@ -171,7 +171,7 @@ TEST(ShuffleTest, OutputsAreMeasured) {
   MapStore artifact;
   MapStore out;
   const ShardRules rules = ShuffleRules(4);
-  const auto plan = PlanOf(rules, artifact, WritePieces(ShardedOutput(rules), artifact, corpus));
+  const auto plan = PlanOf(rules, artifact, WriteOutputs(ShardedOutput(rules), artifact, corpus));
   const Result<std::vector<ShardOutput>> outputs = RunAll(*plan, out, kPlenty);
   ASSERT_TRUE(outputs.ok());
   std::uint64_t records = 0;
@@ -198,7 +198,7 @@ TEST(ShuffleTest, TheOrderIsUniform) {
   MapStore out;
   const ShardRules rules = ShuffleRules(10);
   ASSERT_TRUE(
-      RunAll(*PlanOf(rules, artifact, WritePieces(ShardedOutput(rules), artifact, corpus)), out, kPlenty)
+      RunAll(*PlanOf(rules, artifact, WriteOutputs(ShardedOutput(rules), artifact, corpus)), out, kPlenty)
           .ok());
   for (const auto& [name, bytes] : out.objects()) {
     if (!name.starts_with("train")) continue;
@@ -224,28 +224,29 @@ TEST(ShuffleTest, ShardKeysFollowPiecesNumbersAndCounts) {
   Corpus corpus = RandomCorpus(1, 2, 50, 11);
   MapStore artifact;
   ShardRules rules = ShuffleRules(2);
-  const auto before = PlanOf(rules, artifact, WritePieces(ShardedOutput(rules), artifact, corpus));
-  EXPECT_NE(before->shards()[0].pieces, before->shards()[1].pieces);
+  const auto before = PlanOf(rules, artifact, WriteOutputs(ShardedOutput(rules), artifact, corpus));
+  EXPECT_NE(before->shards()[0].outputs, before->shards()[1].outputs);
   rules.shards = 3;
-  EXPECT_NE(PlanOf(rules, artifact, WritePieces(ShardedOutput(rules), artifact, corpus))->shards()[0].pieces,
-            before->shards()[0].pieces);
+  EXPECT_NE(
+      PlanOf(rules, artifact, WriteOutputs(ShardedOutput(rules), artifact, corpus))->shards()[0].outputs,
+      before->shards()[0].outputs);
   rules.shards = 2;
   corpus[{0, 1}][7].bytes += "!";
   MapStore changed;
-  EXPECT_NE(PlanOf(rules, changed, WritePieces(ShardedOutput(rules), changed, corpus))->shards()[0].pieces,
-            before->shards()[0].pieces);
+  EXPECT_NE(PlanOf(rules, changed, WriteOutputs(ShardedOutput(rules), changed, corpus))->shards()[0].outputs,
+            before->shards()[0].outputs);
 }
 
 TEST(ShuffleTest, DamageNamesThePieceWhereverItIs) {
   const Corpus corpus = RandomCorpus(1, 3, 60, 12);
   const ShardRules rules = ShuffleRules(4);
   MapStore artifact;
-  const std::vector<Piece> pieces = WritePieces(ShardedOutput(rules), artifact, corpus);
+  const std::vector<PartitionOutput> outputs = WriteOutputs(ShardedOutput(rules), artifact, corpus);
   const std::string object = "0000-00001.spill";
   const std::string good = artifact[object];
   const auto run = [&]() -> Status {
     MapStore out;
-    Result<std::unique_ptr<ShufflePublication>> plan = ShufflePublication::Plan(rules, artifact, pieces);
+    Result<std::unique_ptr<ShufflePublication>> plan = ShufflePublication::Plan(rules, artifact, outputs);
     if (!plan.ok()) return std::move(plan).status();
     return RunAll(**plan, out, kPlenty).status();
   };
@@ -256,21 +257,21 @@ TEST(ShuffleTest, DamageNamesThePieceWhereverItIs) {
     const Status status = run();
     ASSERT_FALSE(status.ok()) << at;
     if (status.code() == Code::kFailedPrecondition) continue;  // the version
-    EXPECT_EQ(DamagedPiece(status), (PartitionId{0, 1})) << status.message();
+    EXPECT_EQ(DamagedOutput(status), (PartitionId{0, 1})) << status.message();
   }
   artifact[object] = good.substr(0, good.size() / 2);
-  EXPECT_EQ(DamagedPiece(run()), (PartitionId{0, 1}));
+  EXPECT_EQ(DamagedOutput(run()), (PartitionId{0, 1}));
   artifact[object] = artifact["0000-00002.spill"];
-  EXPECT_EQ(DamagedPiece(run()), (PartitionId{0, 1}));
+  EXPECT_EQ(DamagedOutput(run()), (PartitionId{0, 1}));
   ASSERT_TRUE(artifact.Remove(object).ok());
-  EXPECT_EQ(DamagedPiece(run()), (PartitionId{0, 1}));
+  EXPECT_EQ(DamagedOutput(run()), (PartitionId{0, 1}));
 }
 
 TEST(ShuffleTest, DamageDuringTheRunCommitsNoShardWithIt) {
   const Corpus corpus = RandomCorpus(1, 2, 100, 13);
   const ShardRules rules = ShuffleRules(1);
   MapStore artifact;
-  const auto plan = PlanOf(rules, artifact, WritePieces(ShardedOutput(rules), artifact, corpus));
+  const auto plan = PlanOf(rules, artifact, WriteOutputs(ShardedOutput(rules), artifact, corpus));
   artifact["0000-00001.spill"][40] ^= 1;
   MapStore out;
   const Status status = RunAll(*plan, out, kPlenty).status();
@@ -282,7 +283,7 @@ TEST(ShuffleTest, StopsBetweenFramesAndShards) {
   const Corpus corpus = RandomCorpus(1, 2, 100, 14);
   const ShardRules rules = ShuffleRules(10);
   MapStore artifact;
-  const auto plan = PlanOf(rules, artifact, WritePieces(ShardedOutput(rules), artifact, corpus));
+  const auto plan = PlanOf(rules, artifact, WriteOutputs(ShardedOutput(rules), artifact, corpus));
   std::stop_source stop;
   MapStore out;
   const auto wanted = [&](std::size_t shard) {
@@ -297,7 +298,7 @@ TEST(ShuffleTest, AnObjectInTheWayIsNotReplacedUnasked) {
   const Corpus corpus = RandomCorpus(1, 1, 10, 15);
   const ShardRules rules = ShuffleRules(1);
   MapStore artifact;
-  const auto plan = PlanOf(rules, artifact, WritePieces(ShardedOutput(rules), artifact, corpus));
+  const auto plan = PlanOf(rules, artifact, WriteOutputs(ShardedOutput(rules), artifact, corpus));
   MapStore out;
   out["train.0-of-1"] = "mine";
   EXPECT_EQ(RunAll(*plan, out, kPlenty).status().code(), Code::kAlreadyExists);
@@ -315,7 +316,7 @@ TEST(ShuffleTest, WithoutASplitColumnAllIsTheFirstSplit) {
   batch.heads.push_back({});
   batch.payload.Append("row");
   ASSERT_TRUE((*sink)->Write(batch).ok());
-  Result<PartitionOutput> written = (*sink)->Commit({});
+  Result<CommittedPartition> written = (*sink)->Commit({});
   ASSERT_TRUE(written.ok());
   MapStore out;
   ASSERT_TRUE(RunAll(*PlanOf(rules, artifact, {{{0, 0}, *written, {}}}), out, kPlenty).ok());

@@ -33,7 +33,7 @@ Corpus Make(const std::string& name, std::uint64_t documents, std::size_t tokens
     auto sink = (*stage)->OpenPartition(*store, id);
     Batch batch;
     batch.Clear(2);
-    Piece piece{id, {}, {}};
+    PartitionOutput output{id, {}, {}};
     for (std::uint64_t i = first; i < std::min(documents, first + kPerPartition); ++i) {
       const std::uint8_t split = i % 10 == 0 ? kValidation : kTrain;
       for (const char* line : {"a", "b"}) {
@@ -41,17 +41,17 @@ Corpus Make(const std::string& name, std::uint64_t documents, std::size_t tokens
         batch.text.Append(StrCat(name, " ", i, " ", line));
         batch.ids.Append(std::vector<std::uint32_t>(tokens, 7));
         batch.split.push_back(split);
-        piece.splits[kSchema.splits[split]].bytes += batch.text[batch.size() - 1].size();
-        piece.splits[kSchema.splits[split]].records += 1;
+        output.splits[kSchema.splits[split]].bytes += batch.text[batch.size() - 1].size();
+        output.splits[kSchema.splits[split]].records += 1;
       }
-      piece.splits[kSchema.splits[split]].documents += 1;
+      output.splits[kSchema.splits[split]].documents += 1;
     }
     EXPECT_TRUE((*worker)->Apply(batch, 1, batch.counts[1]).ok());
     EXPECT_TRUE((*sink)->Write(batch).ok());
-    auto output = (*sink)->Commit({});
-    EXPECT_TRUE(output.ok());
-    piece.output = *output;
-    corpus.pieces.push_back(std::move(piece));
+    auto committed = (*sink)->Commit({});
+    EXPECT_TRUE(committed.ok());
+    output.committed = *committed;
+    corpus.outputs.push_back(std::move(output));
   }
   return corpus;
 }
@@ -213,10 +213,10 @@ TEST(MixTest, ADamagedPartitionNamesItsCorpus) {
   const std::vector<Corpus> corpora = {Make("web", 100), Make("wiki", 100)};
   ASSERT_TRUE(corpora[1].directory->Remove("0000-00001.part").ok());
   const Status status = Mix(Rules({1, 1}, {1, 1}), corpora).status();
-  const std::optional<PieceOf> piece = DamagedPieceOf(status);
-  ASSERT_TRUE(piece) << status.message();
-  EXPECT_EQ(piece->stage, "wiki");
-  EXPECT_EQ(piece->id, (PartitionId{0, 1}));
+  const std::optional<OutputOf> output = DamagedOutputOf(status);
+  ASSERT_TRUE(output) << status.message();
+  EXPECT_EQ(output->stage, "wiki");
+  EXPECT_EQ(output->id, (PartitionId{0, 1}));
 }
 
 TEST(MixTest, TheTypeRefusesWhatDoesNotFit) {

@@ -91,9 +91,9 @@ inline Result<std::unique_ptr<SinkStage>> MakeWritePacked(Json config, Json fact
 }
 
 /// Pass 1 over all partitions, in batches of so many lines.
-inline std::vector<Piece> WritePackedPieces(const SinkStage& stage, Store& artifact,
-                                            const PackedCorpus& corpus, std::size_t batch_lines) {
-  std::vector<Piece> pieces;
+inline std::vector<PartitionOutput> WritePackedPieces(const SinkStage& stage, Store& artifact,
+                                                      const PackedCorpus& corpus, std::size_t batch_lines) {
+  std::vector<PartitionOutput> outputs;
   for (const auto& [id, lines] : corpus) {
     Result<std::unique_ptr<Sink>> sink = stage.OpenPartition(artifact, id);
     EXPECT_TRUE(sink.ok()) << sink.status().message();
@@ -101,11 +101,11 @@ inline std::vector<Piece> WritePackedPieces(const SinkStage& stage, Store& artif
       const Status written = (*sink)->Write(PackedBatch(id, lines, first, batch_lines));
       EXPECT_TRUE(written.ok()) << written.message();
     }
-    Result<PartitionOutput> output = (*sink)->Commit({});
+    Result<CommittedPartition> output = (*sink)->Commit({});
     EXPECT_TRUE(output.ok()) << output.status().message();
-    pieces.push_back({id, *output, {}});
+    outputs.push_back({id, *output, {}});
   }
-  return pieces;
+  return outputs;
 }
 
 }  // namespace pipeline

@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "records/piece.h"
+#include "records/partition_output.h"
 #include "tests/support/map_store.h"
 
 namespace pipeline {
@@ -34,8 +34,8 @@ std::vector<Record> RandomRecords(std::size_t count, std::uint32_t seed) {
 }
 
 /// Writes `records` in batches of so many, as a segment does, and gives the piece.
-Piece Write(MapStore& store, const std::vector<Record>& records, std::size_t batch_records,
-            const Schema& schema = WithSplits()) {
+PartitionOutput Write(MapStore& store, const std::vector<Record>& records, std::size_t batch_records,
+                      const Schema& schema = WithSplits()) {
   const PartitionFileFormat format;
   Result<std::unique_ptr<SinkStage>> stage = format.NewSink(schema);
   EXPECT_TRUE(stage.ok());
@@ -55,7 +55,7 @@ Piece Write(MapStore& store, const std::vector<Record>& records, std::size_t bat
     EXPECT_EQ(batch.counts[1], StageCounts());
     EXPECT_TRUE((*sink)->Write(batch).ok());
   }
-  Result<PartitionOutput> output = (*sink)->Commit({1000, 200});
+  Result<CommittedPartition> output = (*sink)->Commit({1000, 200});
   EXPECT_TRUE(output.ok());
   return {kId, *output, {}};
 }
@@ -67,11 +67,11 @@ struct ReadBack {
   PartitionEnd end;
 };
 
-Result<ReadBack> Read(MapStore& store, const Piece& piece, std::size_t batch_bytes,
+Result<ReadBack> Read(MapStore& store, const PartitionOutput& output, std::size_t batch_bytes,
                       const Schema& schema = WithSplits(), std::stop_token stop = {}) {
   const PartitionFileFormat format;
   ASSIGN_OR_RETURN(const std::unique_ptr<Source> source,
-                   format.Open(store, piece, schema, batch_bytes, stop));
+                   format.Open(store, output, schema, batch_bytes, stop));
   ReadBack read;
   bool closed = false;
   Batch batch;
@@ -112,8 +112,8 @@ TEST(PartitionFileStageTest, RecordsComeBackInAnyBatches) {
   for (const std::size_t written : {1u, 33u, 1000u}) {
     for (const std::size_t batch_bytes : {1u, 1000u, 50'000u, 10'000'000u}) {
       MapStore store;
-      const Piece piece = Write(store, records, written);
-      const Result<ReadBack> read = Read(store, piece, batch_bytes);
+      const PartitionOutput output = Write(store, records, written);
+      const Result<ReadBack> read = Read(store, output, batch_bytes);
       ASSERT_TRUE(read.ok()) << read.status().message();
       ExpectSame(read->records, records);
       EXPECT_LE(read->largest, batch_bytes);
@@ -127,7 +127,7 @@ TEST(PartitionFileStageTest, TheDigestDoesNotSeeBatches) {
   const std::vector<Record> records = RandomRecords(500, 2);
   MapStore one;
   MapStore two;
-  EXPECT_EQ(Write(one, records, 500).output.digest, Write(two, records, 7).output.digest);
+  EXPECT_EQ(Write(one, records, 500).committed.digest, Write(two, records, 7).committed.digest);
 }
 
 TEST(PartitionFileStageTest, EveryColumnComesBack) {
@@ -158,7 +158,7 @@ TEST(PartitionFileStageTest, EveryColumnComesBack) {
   Result<std::unique_ptr<Sink>> sink = (*stage)->OpenPartition(store, kId);
   ASSERT_TRUE((*(*stage)->encoder()->NewWorker())->Apply(batch, 1, batch.counts[1]).ok());
   ASSERT_TRUE((*sink)->Write(batch).ok());
-  Result<PartitionOutput> output = (*sink)->Commit({});
+  Result<CommittedPartition> output = (*sink)->Commit({});
   ASSERT_TRUE(output.ok());
 
   auto source = format.Open(store, {kId, *output, {}}, schema, 1 << 10, {});
@@ -176,9 +176,9 @@ TEST(PartitionFileStageTest, EveryColumnComesBack) {
 
 TEST(PartitionFileStageTest, TheStoredObjectIsMeasured) {
   MapStore store;
-  const Piece piece = Write(store, RandomRecords(100, 3), 10);
-  ASSERT_EQ(piece.output.objects.size(), 1u);
-  const StoredObject& object = piece.output.objects[0];
+  const PartitionOutput output = Write(store, RandomRecords(100, 3), 10);
+  ASSERT_EQ(output.committed.objects.size(), 1u);
+  const StoredObject& object = output.committed.objects[0];
   EXPECT_EQ(object.name, kObject);
   EXPECT_EQ(object.bytes, store[kObject].size());
   EXPECT_EQ(object.digest, DigestOf(store[kObject]));
@@ -199,46 +199,46 @@ TEST(PartitionFileStageTest, WorksWithoutASplitAndWithoutRecords) {
 
 TEST(PartitionFileStageTest, AChangedByteNamesThePiece) {
   MapStore store;
-  const Piece piece = Write(store, RandomRecords(60, 5), 20);
+  const PartitionOutput output = Write(store, RandomRecords(60, 5), 20);
   const std::string good = store[kObject];
   for (std::size_t at = 0; at < good.size(); at += 13) {
     store[kObject] = good;
     store[kObject][at] ^= 4;
-    const Result<ReadBack> read = Read(store, piece, 1000);
+    const Result<ReadBack> read = Read(store, output, 1000);
     ASSERT_FALSE(read.ok()) << at;
     if (read.status().code() == Code::kFailedPrecondition) continue;  // the version
-    EXPECT_EQ(DamagedPiece(read.status()), kId) << read.status().message();
+    EXPECT_EQ(DamagedOutput(read.status()), kId) << read.status().message();
   }
 }
 
 TEST(PartitionFileStageTest, AnotherOrMissingFileNamesThePiece) {
   MapStore store;
-  const Piece piece = Write(store, RandomRecords(60, 6), 20);
+  const PartitionOutput output = Write(store, RandomRecords(60, 6), 20);
   Write(store, RandomRecords(60, 7), 20);  // sound, but not what the piece promises
-  EXPECT_EQ(DamagedPiece(Read(store, piece, 1000).status()), kId);
+  EXPECT_EQ(DamagedOutput(Read(store, output, 1000).status()), kId);
   store[kObject] += 'x';
-  EXPECT_EQ(DamagedPiece(Read(store, piece, 1000).status()), kId);
+  EXPECT_EQ(DamagedOutput(Read(store, output, 1000).status()), kId);
   ASSERT_TRUE(store.Remove(kObject).ok());
-  EXPECT_EQ(DamagedPiece(Read(store, piece, 1000).status()), kId);
+  EXPECT_EQ(DamagedOutput(Read(store, output, 1000).status()), kId);
 }
 
 TEST(PartitionFileStageTest, StoppingIsNoDamage) {
   MapStore store;
-  const Piece piece = Write(store, RandomRecords(60, 8), 20);
+  const PartitionOutput output = Write(store, RandomRecords(60, 8), 20);
   std::stop_source stop;
   stop.request_stop();
-  const Result<ReadBack> read = Read(store, piece, 1000, WithSplits(), stop.get_token());
+  const Result<ReadBack> read = Read(store, output, 1000, WithSplits(), stop.get_token());
   EXPECT_EQ(read.status().code(), Code::kCancelled);
-  EXPECT_FALSE(DamagedPiece(read.status()).has_value());
+  EXPECT_FALSE(DamagedOutput(read.status()).has_value());
 }
 
-TEST(PieceTest, NamesAreParsedBack) {
-  EXPECT_EQ(PieceName({0, 12}, ".part"), "0000-00012.part");
+TEST(PartitionOutputTest, NamesAreParsedBack) {
+  EXPECT_EQ(OutputName({0, 12}, ".part"), "0000-00012.part");
   for (const PartitionId id : {PartitionId{0, 0}, PartitionId{9999, 99999}, PartitionId{10000, 100000}})
-    EXPECT_EQ(ParsePieceName(PieceName(id, ".spill")), id);
+    EXPECT_EQ(ParseOutputName(OutputName(id, ".spill")), id);
   for (const char* other : {"", "0000-00012", "000-00012.part", "0000-0012.part", "00000-00012.part",
                             "0000_00012.part", "reading 0000-00012.part", "99999999999-00012.part"})
-    EXPECT_FALSE(ParsePieceName(other).has_value()) << other;
+    EXPECT_FALSE(ParseOutputName(other).has_value()) << other;
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include <random>
 
 #include "base/str.h"
-#include "records/piece.h"
+#include "records/partition_output.h"
 #include "stages/partition_file.h"
 #include "stages/sample_order.h"
 #include "stages/sample_sink.h"
@@ -101,12 +101,12 @@ Records ByDefinition(const Records& corpus, const Settings& settings) {
 }
 
 /// First half: writes the pieces of `corpus`, in batches of so many records.
-std::vector<Piece> WritePieces(const BarrierStage& sample, Store& store, const Records& corpus,
-                               std::size_t batch_records = 7) {
-  std::vector<Piece> pieces;
+std::vector<PartitionOutput> WriteOutputs(const BarrierStage& sample, Store& store, const Records& corpus,
+                                          std::size_t batch_records = 7) {
+  std::vector<PartitionOutput> outputs;
   for (std::size_t first = 0; first < corpus.size();) {
     const PartitionId id = corpus[first].partition;
-    Piece piece{id, {}, {}};
+    PartitionOutput output{id, {}, {}};
     auto sink = sample.OpenPartition(store, id);
     EXPECT_TRUE(sink.ok());
     Batch batch;
@@ -121,17 +121,17 @@ std::vector<Piece> WritePieces(const BarrierStage& sample, Store& store, const R
         batch.cuts.Append(record.cuts);
         batch.label.Append(record.label);
         batch.split.push_back(record.split);
-        piece.splits[kSchema.splits[record.split]].records += 1;
+        output.splits[kSchema.splits[record.split]].records += 1;
         document_end = record.head.document + 1;
       }
       EXPECT_TRUE((*sink)->Write(batch).ok());
     }
-    Result<PartitionOutput> output = (*sink)->Commit({77, document_end});
-    EXPECT_TRUE(output.ok()) << output.status().message();
-    piece.output = *output;
-    pieces.push_back(std::move(piece));
+    Result<CommittedPartition> committed = (*sink)->Commit({77, document_end});
+    EXPECT_TRUE(committed.ok()) << committed.status().message();
+    output.committed = *committed;
+    outputs.push_back(std::move(output));
   }
-  return pieces;
+  return outputs;
 }
 
 struct ReadBack {
@@ -143,10 +143,11 @@ struct ReadBack {
 };
 
 Result<ReadBack> Read(
-    const BarrierStage& sample, Store& store, const std::vector<Piece>& pieces, std::size_t batch_bytes = 300,
+    const BarrierStage& sample, Store& store, const std::vector<PartitionOutput>& outputs,
+    std::size_t batch_bytes = 300,
     std::function<bool(std::uint32_t)> wanted = [](std::uint32_t) { return true; },
     std::stop_token stop = {}) {
-  BarrierRequest request{&store, pieces, wanted, batch_bytes, stop};
+  BarrierRequest request{&store, outputs, wanted, batch_bytes, stop};
   ASSIGN_OR_RETURN(const std::unique_ptr<Source> source, sample.Open(std::move(request)));
   ReadBack read;
   Batch batch;
@@ -185,7 +186,7 @@ Result<ReadBack> Read(
 ReadBack Draw(const Records& corpus, const Settings& settings) {
   const auto sample = MakeSample(settings);
   MapStore store;
-  Result<ReadBack> read = Read(*sample, store, WritePieces(*sample, store, corpus));
+  Result<ReadBack> read = Read(*sample, store, WriteOutputs(*sample, store, corpus));
   EXPECT_TRUE(read.ok()) << read.status().message();
   return read.ok() ? *read : ReadBack();
 }
@@ -238,16 +239,16 @@ TEST(SampleTest, NothingButSeedAndOriginHasASay) {
   std::optional<std::vector<Digest>> digests;
   for (const std::size_t batch_records : {1u, 7u, 1000u}) {
     MapStore store;
-    std::vector<Piece> pieces = WritePieces(*sample, store, corpus, batch_records);
+    std::vector<PartitionOutput> outputs = WriteOutputs(*sample, store, corpus, batch_records);
     std::vector<Digest> of_pieces;
-    for (const Piece& piece : pieces) of_pieces.push_back(piece.output.digest);
+    for (const PartitionOutput& output : outputs) of_pieces.push_back(output.committed.digest);
     if (digests) {
       EXPECT_EQ(of_pieces, *digests);
     }
     digests = of_pieces;
-    std::reverse(pieces.begin(), pieces.end());
+    std::reverse(outputs.begin(), outputs.end());
     for (const std::size_t batch_bytes : {1u, 100u, 1'000'000u}) {
-      const Result<ReadBack> read = Read(*sample, store, pieces, batch_bytes);
+      const Result<ReadBack> read = Read(*sample, store, outputs, batch_bytes);
       ASSERT_TRUE(read.ok());
       EXPECT_EQ(read->records, ByDefinition(corpus, settings));
     }
@@ -259,9 +260,9 @@ TEST(SampleTest, PiecesHoldLittleMoreThanTheSample) {
   const Records corpus = Corpus(7, 1, 1, 400);
   const auto sample = MakeSample({.bytes = 2000});
   MapStore store;
-  const std::vector<Piece> pieces = WritePieces(*sample, store, corpus);
+  const std::vector<PartitionOutput> outputs = WriteOutputs(*sample, store, corpus);
   const PartitionFileFormat format;
-  auto source = format.Open(store, pieces[0], kSchema, 1 << 20, {});
+  auto source = format.Open(store, outputs[0], kSchema, 1 << 20, {});
   ASSERT_TRUE(source.ok());
   Batch batch;
   batch.Clear(1);
@@ -306,9 +307,9 @@ TEST(SampleTest, UnwantedPartitionsArePassedOver) {
   const Records corpus = Corpus(10);
   const auto sample = MakeSample({.bytes = 20'000, .partition = 3000});
   MapStore store;
-  const std::vector<Piece> pieces = WritePieces(*sample, store, corpus);
-  const Result<ReadBack> all = Read(*sample, store, pieces);
-  const Result<ReadBack> odd = Read(*sample, store, pieces, 300, [](std::uint32_t p) { return p % 2 == 1; });
+  const std::vector<PartitionOutput> outputs = WriteOutputs(*sample, store, corpus);
+  const Result<ReadBack> all = Read(*sample, store, outputs);
+  const Result<ReadBack> odd = Read(*sample, store, outputs, 300, [](std::uint32_t p) { return p % 2 == 1; });
   ASSERT_TRUE(all.ok() && odd.ok());
   Records expected;
   for (const Record& record : all->records)
@@ -353,22 +354,22 @@ TEST(SampleTest, AnEmptySampleHasNoPartition) {
 TEST(SampleTest, ADamagedPieceIsNamed) {
   const auto sample = MakeSample({.bytes = 5000});
   MapStore store;
-  const std::vector<Piece> pieces = WritePieces(*sample, store, Corpus(13));
+  const std::vector<PartitionOutput> outputs = WriteOutputs(*sample, store, Corpus(13));
   const std::string object = "0001-00001.part";
   store[object][store[object].size() / 2] ^= 1;
-  EXPECT_EQ(DamagedPiece(Read(*sample, store, pieces).status()), (PartitionId{1, 1}));
+  EXPECT_EQ(DamagedOutput(Read(*sample, store, outputs).status()), (PartitionId{1, 1}));
   ASSERT_TRUE(store.Remove(object).ok());
-  EXPECT_EQ(DamagedPiece(Read(*sample, store, pieces).status()), (PartitionId{1, 1}));
+  EXPECT_EQ(DamagedOutput(Read(*sample, store, outputs).status()), (PartitionId{1, 1}));
 }
 
 TEST(SampleTest, AStopIsNoFailure) {
   const auto sample = MakeSample({.bytes = 5000});
   MapStore store;
-  const std::vector<Piece> pieces = WritePieces(*sample, store, Corpus(14));
+  const std::vector<PartitionOutput> outputs = WriteOutputs(*sample, store, Corpus(14));
   std::stop_source stop;
   stop.request_stop();
   const Result<ReadBack> read = Read(
-      *sample, store, pieces, 300, [](std::uint32_t) { return true; }, stop.get_token());
+      *sample, store, outputs, 300, [](std::uint32_t) { return true; }, stop.get_token());
   EXPECT_EQ(read.status().code(), Code::kCancelled);
 }
 

@@ -54,7 +54,7 @@ inline TfdataPublished PublishTfdata(const Json& config, const TokenizerFacts& f
   const auto stage = MakeWriteTfdata(config, facts, model);
   EXPECT_TRUE(stage.ok()) << stage.status().message();
   MapStore artifact, out;
-  std::vector<Piece> pieces;
+  std::vector<PartitionOutput> outputs;
   for (const auto& [id, lines] : corpus) {
     auto sink = (*stage)->OpenPartition(artifact, id);
     const auto worker = (*stage)->encoder()->NewWorker();
@@ -64,16 +64,16 @@ inline TfdataPublished PublishTfdata(const Json& config, const TokenizerFacts& f
       EXPECT_TRUE((*worker)->Apply(batch, 1, counts).ok());
       EXPECT_TRUE((*sink)->Write(batch).ok());
     }
-    pieces.push_back({id, *(*sink)->Commit({}), {}});
+    outputs.push_back({id, *(*sink)->Commit({}), {}});
   }
-  const auto plan = (*stage)->Plan(artifact, pieces);
+  const auto plan = (*stage)->Plan(artifact, outputs);
   EXPECT_TRUE(plan.ok()) << plan.status().message();
-  const auto outputs = RunAll(**plan, out, memory);
-  EXPECT_TRUE(outputs.ok()) << outputs.status().message();
-  const auto sidecars = (*plan)->Describe(*outputs);
+  const auto shards = RunAll(**plan, out, memory);
+  EXPECT_TRUE(shards.ok()) << shards.status().message();
+  const auto sidecars = (*plan)->Describe(*shards);
   EXPECT_TRUE(sidecars.ok()) << sidecars.status().message();
   published.planned = (*plan)->shards();
-  published.outputs = *outputs;
+  published.outputs = *shards;
   for (const Shard& shard : published.planned) published.shards[shard.object] = out[shard.object];
   for (const Sidecar& sidecar : sidecars->before_manifest) published.sidecars[sidecar.object] = sidecar.bytes;
   for (const Sidecar& sidecar : sidecars->after_manifest) published.followers[sidecar.object] = sidecar.bytes;

@@ -52,9 +52,9 @@ TEST(BertDocumentsTest, SentencesEndWithIds) {
 }
 
 TEST(BertDocumentsTest, IdsOfOneWordAreJoined) {
-  BertDocuments pieces(WholeWords::kPieces, kContinues);
-  ASSERT_TRUE(pieces.Add("ab。c", Numbers{1, 2, 2, 1}, Numbers{1, 2, 5, 6}, {}, 0).ok());
-  EXPECT_EQ(SentencesOf(pieces, 0), (std::vector<Numbers>{{1, 2 | kJoins, 2 | kJoins}, {1}}));
+  BertDocuments outputs(WholeWords::kPieces, kContinues);
+  ASSERT_TRUE(outputs.Add("ab。c", Numbers{1, 2, 2, 1}, Numbers{1, 2, 5, 6}, {}, 0).ok());
+  EXPECT_EQ(SentencesOf(outputs, 0), (std::vector<Numbers>{{1, 2 | kJoins, 2 | kJoins}, {1}}));
 
   BertDocuments morphemes(WholeWords::kMorphemes, kContinues);
   // Morphemes ab|c。d|e: a sentence does not end inside of one, and an id that reaches over two joins them.
@@ -317,7 +317,7 @@ std::unique_ptr<Made> Publish(const Json& config, std::size_t batch_lines) {
   const auto stage = MakeStage(config, Facts());
   EXPECT_TRUE(stage.ok()) << stage.status().message();
   MapStore artifact;
-  std::vector<Piece> pieces;
+  std::vector<PartitionOutput> outputs;
   std::mt19937 random(9);
   for (std::uint32_t partition = 0; partition < 3; ++partition) {
     auto sink = (*stage)->OpenPartition(artifact, {0, partition});
@@ -345,13 +345,13 @@ std::unique_ptr<Made> Publish(const Json& config, std::size_t batch_lines) {
     auto output = (*sink)->Commit({});
     EXPECT_TRUE(output.ok()) << output.status().message();
     for (const auto& [reason, by] : output->reasons) made->reasons[reason] += by;
-    pieces.push_back({{0, partition}, *output, {}});
+    outputs.push_back({{0, partition}, *output, {}});
   }
-  auto plan = (*stage)->Plan(artifact, pieces);
+  auto plan = (*stage)->Plan(artifact, outputs);
   EXPECT_TRUE(plan.ok()) << plan.status().message();
-  const auto outputs = RunAll(**plan, made->out, 1 << 20);
-  EXPECT_TRUE(outputs.ok()) << outputs.status().message();
-  const auto sidecars = (*plan)->Describe(*outputs);
+  const auto shards = RunAll(**plan, made->out, 1 << 20);
+  EXPECT_TRUE(shards.ok()) << shards.status().message();
+  const auto sidecars = (*plan)->Describe(*shards);
   EXPECT_TRUE(sidecars.ok());
   for (const Sidecar& sidecar : sidecars->before_manifest) made->out[sidecar.object] = sidecar.bytes;
   return made;

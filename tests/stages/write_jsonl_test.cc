@@ -53,27 +53,27 @@ std::map<std::string, std::string> Publish(const Json& config, const Schema& sch
   EXPECT_TRUE(made.ok()) << made.status().message();
   const SinkStage& stage = **made;
   MapStore artifact, out;
-  std::vector<Piece> pieces;
+  std::vector<PartitionOutput> outputs;
   for (Batch& batch : batches) {
     auto sink = stage.OpenPartition(artifact, batch.partition);
     ApplyTo(batch, *stage.encoder());
     const Status written = (*sink)->Write(batch);
     EXPECT_TRUE(written.ok()) << written.message();
-    Piece piece{batch.partition, *(*sink)->Commit({}), {}};
+    PartitionOutput output{batch.partition, *(*sink)->Commit({}), {}};
     for (std::size_t row = 0; row < batch.size(); ++row)
-      ++piece.splits[schema.splits[batch.split.empty() ? 0 : batch.split[row]]].records;
-    pieces.push_back(std::move(piece));
+      ++output.splits[schema.splits[batch.split.empty() ? 0 : batch.split[row]]].records;
+    outputs.push_back(std::move(output));
   }
-  const auto plan = stage.Plan(artifact, pieces);
+  const auto plan = stage.Plan(artifact, outputs);
   EXPECT_TRUE(plan.ok()) << plan.status().message();
-  const auto outputs = RunAll(**plan, out, 1 << 20);
-  EXPECT_TRUE(outputs.ok()) << outputs.status().message();
+  const auto shards = RunAll(**plan, out, 1 << 20);
+  EXPECT_TRUE(shards.ok()) << shards.status().message();
   std::map<std::string, std::string> files;
-  for (std::size_t at = 0; at < outputs->size(); ++at) {
+  for (std::size_t at = 0; at < shards->size(); ++at) {
     const std::string& name = (*plan)->shards()[at].object;
     files[name] = out[name];
     const auto lines = static_cast<std::uint64_t>(std::count(out[name].begin(), out[name].end(), '\n'));
-    EXPECT_EQ((*outputs)[at].records, lines);
+    EXPECT_EQ((*shards)[at].records, lines);
   }
   return files;
 }
@@ -167,11 +167,11 @@ TEST(WriteJsonlTest, PairsTellOriginsApartAndLongLinesBecomeSeveral) {
   ApplyTo(again, *(*stage)->encoder());
   EXPECT_EQ(again.payload[0], batch.payload[0]) << "what stands in a batch beside a line has no say";
 
-  Batch pieces = BatchOf({"吾輩は猫である"});
-  pieces.ids.Append(std::vector<std::uint32_t>{1, 2, 3});
-  pieces.id_ends.Append(std::vector<std::uint32_t>{6, 9, 21});
-  ApplyTo(pieces, *(*stage)->encoder());
-  EXPECT_EQ(pieces.payload[0], "{\"source\":\"吾輩<extra_id_0>猫である\",\"target\":\"<extra_id_0> は\"}\n");
+  Batch outputs = BatchOf({"吾輩は猫である"});
+  outputs.ids.Append(std::vector<std::uint32_t>{1, 2, 3});
+  outputs.id_ends.Append(std::vector<std::uint32_t>{6, 9, 21});
+  ApplyTo(outputs, *(*stage)->encoder());
+  EXPECT_EQ(outputs.payload[0], "{\"source\":\"吾輩<extra_id_0>猫である\",\"target\":\"<extra_id_0> は\"}\n");
 }
 
 TEST(WriteJsonlTest, PairsOfManyPartsHaveNumbersOfTheirOwn) {

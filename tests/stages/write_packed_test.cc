@@ -52,19 +52,19 @@ std::unique_ptr<Published> Publish(const Json& config, const TokenizerFacts& fac
   const auto stage = MakeWritePacked(config, ToJson(facts), kModel, {"train", "validation"});
   EXPECT_TRUE(stage.ok()) << stage.status().message();
   MapStore artifact;
-  const std::vector<Piece> pieces = WritePackedPieces(**stage, artifact, corpus, batch_lines);
-  auto plan = (*stage)->Plan(artifact, pieces);
+  const std::vector<PartitionOutput> outputs = WritePackedPieces(**stage, artifact, corpus, batch_lines);
+  auto plan = (*stage)->Plan(artifact, outputs);
   EXPECT_TRUE(plan.ok()) << plan.status().message();
-  auto outputs = RunAll(**plan, published->out, memory);
-  EXPECT_TRUE(outputs.ok()) << outputs.status().message();
-  const auto sidecars = (*plan)->Describe(*outputs);
+  auto shards = RunAll(**plan, published->out, memory);
+  EXPECT_TRUE(shards.ok()) << shards.status().message();
+  const auto sidecars = (*plan)->Describe(*shards);
   EXPECT_TRUE(sidecars.ok()) << sidecars.status().message();
   for (const Sidecar& sidecar : sidecars->before_manifest) published->out[sidecar.object] = sidecar.bytes;
   EXPECT_TRUE(sidecars->after_manifest.empty());
   const auto info = ParsePackedInfo(published->out["packed.json"]);
   EXPECT_TRUE(info.ok()) << info.status().message();
   published->plan = std::move(*plan);
-  published->outputs = std::move(*outputs);
+  published->outputs = std::move(*shards);
   if (info.ok()) published->info = *info;
   return published;
 }
@@ -300,8 +300,8 @@ TEST(WritePackedTest, BestFitKeepsEveryTargetAndSaysHowMuchFillsRows) {
   const auto stage = MakeWritePacked(config, ToJson(PipeTokenizer(kModel)), kModel, {"train", "validation"});
   MapStore artifact;
   StageCounts counts;
-  for (const Piece& piece : WritePackedPieces(**stage, artifact, corpus, 16))
-    for (const auto& [reason, count] : piece.output.reasons) counts.Add(reason, count);
+  for (const PartitionOutput& output : WritePackedPieces(**stage, artifact, corpus, 16))
+    for (const auto& [reason, count] : output.committed.reasons) counts.Add(reason, count);
   std::uint64_t rows = 0, tokens = 0;
   for (const PackedSplit& split : published->info.splits)
     rows += split.totals().rows, tokens += split.totals().tokens;

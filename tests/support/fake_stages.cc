@@ -107,7 +107,7 @@ StageType Publish() {
   type.gives = Flow::kNothing;
   type.publishes = true;
   type.reads = {"text"};
-  type.piece_keys = {"shuffle"};
+  type.first_pass_keys = {"shuffle"};
   type.location = [](const Json& config) {
     return StrCat(config["name"].AsString(), "/", config["version"].AsString());
   };

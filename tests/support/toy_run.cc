@@ -142,7 +142,7 @@ std::vector<std::string> ToyPlace::Files(const std::string& below) const {
   return files;
 }
 
-std::string ToyPlace::Piece(const std::string& stage, const std::string& name) const {
+std::string ToyPlace::PartitionOutput(const std::string& stage, const std::string& name) const {
   for (const auto& entry : fs::recursive_directory_iterator(dir_.path() / "work" / "artifacts"))
     if (entry.path().filename() == name &&
         entry.path().parent_path().filename().string().starts_with(stage + "-"))

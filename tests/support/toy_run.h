@@ -41,7 +41,7 @@ class ToyPlace {
   /// Every file below the directory `below`, its name and bytes; those below `.pipe/` aside.
   std::vector<std::string> Files(const std::string& below) const;
   /// The path of a file in a directory STAGE-* of the work directory.
-  std::string Piece(const std::string& stage, const std::string& name) const;
+  std::string PartitionOutput(const std::string& stage, const std::string& name) const;
   std::string path(std::string_view name) const { return dir_ / name; }
 
   ToyHand hand;

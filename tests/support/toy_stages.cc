@@ -5,7 +5,7 @@
 
 #include "base/crc32c.h"
 #include "base/str.h"
-#include "records/piece.h"
+#include "records/partition_output.h"
 #include "stages/decompress.h"
 #include "stages/download.h"
 #include "stages/split.h"
@@ -110,14 +110,14 @@ Result<std::unique_ptr<Transform>> MakeMark(const StageContext& context) {
 
 class PickSink final : public Sink {
  public:
-  PickSink(Store& store, PartitionId id) : store_(store), name_(PieceName(id, ".pick")) {}
+  PickSink(Store& store, PartitionId id) : store_(store), name_(OutputName(id, ".pick")) {}
   Status Write(const Batch& batch) override {
     for (std::size_t row = 0; row < batch.size(); ++row) text_ += StrCat(batch.text[row], "\n");
     return {};
   }
-  Result<PartitionOutput> Commit(const PartitionEnd&, std::stop_token) override {
+  Result<CommittedPartition> Commit(const PartitionEnd&, std::stop_token) override {
     ASSIGN_OR_RETURN(StoredObject stored, pipeline::Commit(store_, name_, text_, Condition::ReplaceAny()));
-    return PartitionOutput{DigestOf(text_), {std::move(stored)}};
+    return CommittedPartition{DigestOf(text_), {std::move(stored)}};
   }
 
  private:
@@ -172,12 +172,12 @@ class Pick final : public BarrierStage {
   std::uint64_t partition_memory(std::uint64_t text_bytes) const override { return text_bytes; }
   Result<std::unique_ptr<Source>> Open(BarrierRequest request) const override {
     std::vector<std::string> lines;
-    for (const Piece& piece : request.pieces) {
-      const std::string name = PieceName(piece.id, ".pick");
+    for (const PartitionOutput& output : request.outputs) {
+      const std::string name = OutputName(output.id, ".pick");
       Result<std::string> text = ReadObject(*request.artifact, name, kLargest);
-      if (!text.ok()) return PieceError(name, std::move(text).status());
-      if (DigestOf(*text) != piece.output.digest)
-        return PieceError(name, Status(Code::kDataLoss, "other bytes than were written"));
+      if (!text.ok()) return OutputError(name, std::move(text).status());
+      if (DigestOf(*text) != output.committed.digest)
+        return OutputError(name, Status(Code::kDataLoss, "other bytes than were written"));
       for (std::size_t at = 0; at < text->size(); at = text->find('\n', at) + 1)
         lines.push_back(text->substr(at, text->find('\n', at) - at));
     }

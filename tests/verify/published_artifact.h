@@ -63,34 +63,34 @@ inline Manifest PublishAt(const std::string& place, const StageType& type, const
   EXPECT_TRUE(stage.ok()) << stage.status().message();
   if (!stage.ok()) return manifest;
   MapStore artifact, out;
-  std::vector<Piece> pieces;
+  std::vector<PartitionOutput> outputs;
   for (const Batch& given : batches) {
     Batch batch = given;
     if ((*stage)->encoder() != nullptr) ApplyTo(batch, *(*stage)->encoder());
     const auto sink = (*stage)->OpenPartition(artifact, batch.partition);
     const Status written = (*sink)->Write(batch);
     EXPECT_TRUE(written.ok()) << written.message();
-    const auto output = (*sink)->Commit({});
-    EXPECT_TRUE(output.ok()) << output.status().message();
-    Piece piece{batch.partition, *output, {}};
+    const auto committed = (*sink)->Commit({});
+    EXPECT_TRUE(committed.ok()) << committed.status().message();
+    PartitionOutput output{batch.partition, *committed, {}};
     for (const std::uint8_t split : batch.split) {
-      ++piece.splits[context.schema.splits[split]].records;
+      ++output.splits[context.schema.splits[split]].records;
       ++manifest.splits[context.schema.splits[split]].records;
     }
-    pieces.push_back(std::move(piece));
+    outputs.push_back(std::move(output));
   }
-  const auto plan = (*stage)->Plan(artifact, pieces);
+  const auto plan = (*stage)->Plan(artifact, outputs);
   EXPECT_TRUE(plan.ok()) << plan.status().message();
-  const auto outputs = RunAll(**plan, out, 1 << 20);
-  EXPECT_TRUE(outputs.ok()) << outputs.status().message();
-  for (std::size_t at = 0; at < outputs->size(); ++at) {
+  const auto shards = RunAll(**plan, out, 1 << 20);
+  EXPECT_TRUE(shards.ok()) << shards.status().message();
+  for (std::size_t at = 0; at < shards->size(); ++at) {
     const Shard& shard = (*plan)->shards()[at];
-    const ShardOutput& output = (*outputs)[at];
+    const ShardOutput& output = (*shards)[at];
     manifest.shards.push_back({shard.split, shard.number, shard.count, output.records, output.object});
     if (output.index) manifest.sidecars.push_back(*output.index);
   }
   for (const auto& [name, bytes] : out.objects()) Put(place, name, bytes);
-  const auto sidecars = (*plan)->Describe(*outputs);
+  const auto sidecars = (*plan)->Describe(*shards);
   EXPECT_TRUE(sidecars.ok()) << sidecars.status().message();
   for (const Sidecar& sidecar : sidecars->before_manifest) {
     Put(place, sidecar.object, sidecar.bytes);

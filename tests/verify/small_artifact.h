@@ -19,7 +19,7 @@
 #include "formats/tf_example.h"
 #include "formats/tfds.h"
 #include "formats/tfrecord.h"
-#include "records/piece.h"
+#include "records/partition_output.h"
 #include "tests/support/temp_dir.h"
 
 namespace pipeline {
@@ -171,18 +171,18 @@ inline Manifest GoodIntermediate(const std::string& place) {
   const std::vector<std::pair<std::vector<std::string>, std::vector<std::uint8_t>>> partitions = {
       {{"one", "two"}, {0, 1}}, {{"three"}, {0}}};
   for (std::uint32_t number = 0; number < partitions.size(); ++number) {
-    Piece piece;
-    piece.id = {0, number};
+    PartitionOutput output;
+    output.id = {0, number};
     const auto& [texts, splits] = partitions[number];
-    const std::string bytes = PartitionFileOf(piece.id, texts, splits, piece.output.digest);
-    const std::string name = PieceName(piece.id, ".part");
+    const std::string bytes = PartitionFileOf(output.id, texts, splits, output.committed.digest);
+    const std::string name = OutputName(output.id, ".part");
     WriteFile(place + "/" + name, bytes);
-    piece.output.objects = {Stored(name, bytes)};
+    output.committed.objects = {Stored(name, bytes)};
     for (const std::uint8_t split : splits) {
-      ++piece.splits[manifest.schema.splits[split]].records;
+      ++output.splits[manifest.schema.splits[split]].records;
       ++manifest.splits[manifest.schema.splits[split]].records;
     }
-    manifest.partitions.push_back(std::move(piece));
+    manifest.partitions.push_back(std::move(output));
   }
   SetRecipes(manifest.lineage);
   WriteFile(place + "/" + std::string(kManifestName), EncodeManifest(manifest));

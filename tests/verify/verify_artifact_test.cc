@@ -162,7 +162,7 @@ TEST(VerifyArtifactTest, PartitionsAreHeldAgainstTheirPromises) {
   Digest digest;
   const std::string bytes = PartitionFileOf({0, 1}, {"a\xff", "b"}, {0, 7}, digest);
   WriteFile(dir / "docs/0000-00001.part", bytes);
-  manifest.partitions[1].output = {digest, {Stored("0000-00001.part", bytes)}};
+  manifest.partitions[1].committed = {digest, {Stored("0000-00001.part", bytes)}};
   manifest.partitions[1].splits = {{"train", {1, 1, 1}}};
   manifest.splits = {{"train", {2, 1, 1}}, {"validation", {1, 0, 0}}};
   WriteFile(dir / "docs/MANIFEST.json", EncodeManifest(manifest));

@@ -18,7 +18,7 @@
 namespace pipeline {
 
 /// Result of a committed partition, for its log line.
-struct PartitionOutput {
+struct CommittedPartition {
   Digest digest;  // of the records, independent of the framing on disk
   std::vector<StoredObject> objects;
   /// Counts of its Sink, for the counts of the Sink's stage.
@@ -26,45 +26,45 @@ struct PartitionOutput {
 };
 
 /// A partition output of the first pass, with its log line.
-struct Piece {
+struct PartitionOutput {
   PartitionId id;
-  PartitionOutput output;
+  CommittedPartition committed;
   std::map<std::string, ArtifactTotals::Split, std::less<>> splits;
 };
 
-/// Returns "IIII-PPPPP" and `suffix`: PieceName({0, 12}, ".part") is "0000-00012.part".
-std::string PieceName(PartitionId id, std::string_view suffix);
+/// Returns "IIII-PPPPP" and `suffix`: OutputName({0, 12}, ".part") is "0000-00012.part".
+std::string OutputName(PartitionId id, std::string_view suffix);
 
-/// Returns the partition in an object name from PieceName; absent: any other name.
-std::optional<PartitionId> ParsePieceName(std::string_view object);
+/// Returns the partition in an object name from OutputName; absent: any other name.
+std::optional<PartitionId> ParseOutputName(std::string_view object);
 
 /// A partition output that was read is missing or damaged, and must be made again.
-struct DamagedPieceFact final : StatusDetail {
-  DamagedPieceFact(std::string stage_name, PartitionId partition, std::string words)
+struct DamagedOutputDetail final : StatusDetail {
+  DamagedOutputDetail(std::string stage_name, PartitionId partition, std::string words)
       : stage(std::move(stage_name)), id(partition), why(std::move(words)) {}
   std::string stage;  // stage of the partition output; empty: only one stage is possible
   PartitionId id;
   std::string why;  // for people, without the name of the object
 };
 
-/// Puts `object` in front of `why`. If PieceName made the name `object`, kDataLoss and kNotFound also get a
-/// DamagedPieceFact.
-Status PieceError(std::string_view object, Status why);
+/// Puts `object` in front of `why`. If OutputName made the name `object`, kDataLoss and kNotFound also get a
+/// DamagedOutputDetail.
+Status OutputError(std::string_view object, Status why);
 
-/// Returns the partition that must be made again because of `status`, which comes from PieceError. Absent:
+/// Returns the partition that must be made again because of `status`, which comes from OutputError. Absent:
 /// another failure.
-std::optional<PartitionId> DamagedPiece(const Status& status);
+std::optional<PartitionId> DamagedOutput(const Status& status);
 
 /// A partition output among those of several stages.
-struct PieceOf {
+struct OutputOf {
   std::string stage;
   PartitionId id;
 };
 
-/// Puts `stage`, whose partition outputs were read, in front of `why`, and into its DamagedPieceFact.
-Status PieceErrorOf(std::string_view stage, Status why);
+/// Puts `stage`, whose partition outputs were read, in front of `why`, and into its DamagedOutputDetail.
+Status OutputErrorOf(std::string_view stage, Status why);
 
-/// As DamagedPiece, for a status from PieceErrorOf.
-std::optional<PieceOf> DamagedPieceOf(const Status& status);
+/// As DamagedOutput, for a status from OutputErrorOf.
+std::optional<OutputOf> DamagedOutputOf(const Status& status);
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-#include "dag/pieces.h"
+#include "dag/partition_outputs.h"
 
 #include <algorithm>
 #include <iterator>
@@ -19,14 +19,14 @@ std::optional<PartitionId> PartitionOf(std::string_view unit, std::string_view s
 
 }  // namespace
 
-std::optional<std::uint32_t> InputPieces::last_missing() const {
+std::optional<std::uint32_t> OutputsOfInput::last_missing() const {
   if (!end) return std::nullopt;
   for (std::uint32_t partition = end->partitions; partition > 0; --partition)
     if (!standing.contains(partition - 1)) return partition - 1;
   return std::nullopt;
 }
 
-const UnitLine* FindEnd(const RunLog& log, const PieceKeys& keys, std::uint32_t input) {
+const UnitLine* FindEnd(const RunLog& log, const OutputKeys& keys, std::uint32_t input) {
   for (const std::string& stage : keys.end_stages) {
     const UnitLine* line = log.FindDone(ToString(UnitId{stage, StreamId{input}}));
     if (line != nullptr && line->recipe == keys.end_recipes[input]) return line;
@@ -34,19 +34,19 @@ const UnitLine* FindEnd(const RunLog& log, const PieceKeys& keys, std::uint32_t 
   return nullptr;
 }
 
-bool Pieces::complete() const {
+bool PartitionOutputs::complete() const {
   return !inputs_.empty() && std::all_of(inputs_.begin(), inputs_.end(),
-                                         [](const InputPieces& input) { return input.complete(); });
+                                         [](const OutputsOfInput& input) { return input.complete(); });
 }
 
-std::vector<Piece> Pieces::all() const {
-  std::vector<Piece> pieces;
-  for (const InputPieces& input : inputs_)
-    for (const auto& [partition, standing] : input.standing) pieces.push_back(standing.piece);
-  return pieces;
+std::vector<PartitionOutput> PartitionOutputs::all() const {
+  std::vector<PartitionOutput> outputs;
+  for (const OutputsOfInput& input : inputs_)
+    for (const auto& [partition, standing] : input.standing) outputs.push_back(standing.output);
+  return outputs;
 }
 
-Result<Pieces> Pieces::Load(const RunLog& log, const PieceKeys& keys, Store& directory) {
+Result<PartitionOutputs> PartitionOutputs::Load(const RunLog& log, const OutputKeys& keys, Store& directory) {
   // One listing instead of a look at each of up to 100,000 objects; both it and the log's are by name,
   // so that what is looked for mostly comes next.
   ASSIGN_OR_RETURN(const std::vector<ObjectInfo> listed, directory.List(""));
@@ -60,46 +60,46 @@ Result<Pieces> Pieces::Load(const RunLog& log, const PieceKeys& keys, Store& dir
     return next++->size == object.bytes;
   };
 
-  Pieces pieces;
-  pieces.inputs_.resize(keys.end_recipes.size());
+  PartitionOutputs outputs;
+  outputs.inputs_.resize(keys.end_recipes.size());
   for (std::uint32_t number = 0; number < keys.end_recipes.size(); ++number) {
     if (const UnitLine* line = FindEnd(log, keys, number))
-      pieces.inputs_[number].end = InputEnd{line->partitions, line->raw_bytes, line->documents, {}};
+      outputs.inputs_[number].end = InputEnd{line->partitions, line->raw_bytes, line->documents, {}};
   }
   for (const UnitLine* last : log.List(keys.stage + "/")) {
     const std::optional<PartitionId> id = PartitionOf(last->unit, keys.stage);
     const UnitLine* line = last->state == UnitState::kDone || !id ? last : log.FindDone(last->unit);
-    if (!id || line == nullptr || id->input >= pieces.inputs_.size() ||
+    if (!id || line == nullptr || id->input >= outputs.inputs_.size() ||
         line->recipe != PartitionRecipe(keys.recipe, *id))
       continue;
     if (!std::all_of(line->objects.begin(), line->objects.end(), lies_there)) {
-      ++pieces.missing_objects_;
+      ++outputs.missing_objects_;
       continue;
     }
-    std::map<std::uint32_t, InputPieces::Standing>& standing = pieces.inputs_[id->input].standing;
-    standing.emplace_hint(
-        standing.end(), id->partition,
-        InputPieces::Standing{Piece{*id, {line->digest, line->objects}, line->splits}, line->end});
+    std::map<std::uint32_t, OutputsOfInput::Standing>& standing = outputs.inputs_[id->input].standing;
+    standing.emplace_hint(standing.end(), id->partition,
+                          OutputsOfInput::Standing{
+                              PartitionOutput{*id, {line->digest, line->objects}, line->splits}, line->end});
   }
-  pieces.all_lie_there_ = pieces.complete();
-  pieces.DropUncounted(log, keys);
-  return pieces;
+  outputs.all_lie_there_ = outputs.complete();
+  outputs.DropUncounted(log, keys);
+  return outputs;
 }
 
-void Pieces::DropUncounted(const RunLog& log, const PieceKeys& keys) {
+void PartitionOutputs::DropUncounted(const RunLog& log, const OutputKeys& keys) {
   PartitionCounts counts(log);
-  for (InputPieces& input : inputs_)
+  for (OutputsOfInput& input : inputs_)
     std::erase_if(input.standing, [&](const auto& standing) {
-      std::string unit = counts.Lost(keys, standing.second.piece.id);
+      std::string unit = counts.Lost(keys, standing.second.output.id);
       if (unit.empty()) return false;
       lost_.push_back(std::move(unit));
       return true;
     });
   const auto any = std::find_if(inputs_.begin(), inputs_.end(),
-                                [](const InputPieces& input) { return !input.standing.empty(); });
+                                [](const OutputsOfInput& input) { return !input.standing.empty(); });
   if (any == inputs_.end()) return;
   std::vector<std::string> lost;
-  for (const PieceKeys& barriers : keys.barriers) {
+  for (const OutputKeys& barriers : keys.barriers) {
     std::vector<std::string> of_this = counts.AddAll(barriers, nullptr);
     std::move(of_this.begin(), of_this.end(), std::back_inserter(lost));
   }

@@ -1,4 +1,4 @@
-#include "records/piece.h"
+#include "records/partition_output.h"
 
 #include <charconv>
 #include <memory>
@@ -25,11 +25,11 @@ constexpr int kPartitionDigits = 5;
 
 }  // namespace
 
-std::string PieceName(PartitionId id, std::string_view suffix) {
+std::string OutputName(PartitionId id, std::string_view suffix) {
   return StrCat(ZeroPadded(id.input, kInputDigits), '-', ZeroPadded(id.partition, kPartitionDigits), suffix);
 }
 
-std::optional<PartitionId> ParsePieceName(std::string_view object) {
+std::optional<PartitionId> ParseOutputName(std::string_view object) {
   const std::optional<std::uint32_t> input = TakeNumber(object, kInputDigits);
   if (!input || object.empty() || object.front() != '-') return std::nullopt;
   object.remove_prefix(1);
@@ -38,32 +38,32 @@ std::optional<PartitionId> ParsePieceName(std::string_view object) {
   return PartitionId{*input, *partition};
 }
 
-Status PieceError(std::string_view object, Status why) {
+Status OutputError(std::string_view object, Status why) {
   const bool damaged = why.code() == Code::kDataLoss || why.code() == Code::kNotFound;
-  const std::optional<PartitionId> id = damaged ? ParsePieceName(object) : std::nullopt;
+  const std::optional<PartitionId> id = damaged ? ParseOutputName(object) : std::nullopt;
   std::string words(why.message());
   Status where = std::move(why).Annotate(object);
   if (!id) return where;
-  return std::move(where).With(std::make_shared<DamagedPieceFact>(std::string(), *id, std::move(words)));
+  return std::move(where).With(std::make_shared<DamagedOutputDetail>(std::string(), *id, std::move(words)));
 }
 
-std::optional<PartitionId> DamagedPiece(const Status& status) {
-  const auto* const damaged = status.Detail<DamagedPieceFact>();
+std::optional<PartitionId> DamagedOutput(const Status& status) {
+  const auto* const damaged = status.Detail<DamagedOutputDetail>();
   return damaged == nullptr ? std::nullopt : std::optional(damaged->id);
 }
 
-Status PieceErrorOf(std::string_view stage, Status why) {
-  const auto* const damaged = why.Detail<DamagedPieceFact>();
+Status OutputErrorOf(std::string_view stage, Status why) {
+  const auto* const damaged = why.Detail<DamagedOutputDetail>();
   if (damaged == nullptr) return why.code() == Code::kCancelled ? why : std::move(why).Annotate(stage);
-  auto fact = std::make_shared<DamagedPieceFact>(std::string(stage), damaged->id, damaged->why);
+  auto fact = std::make_shared<DamagedOutputDetail>(std::string(stage), damaged->id, damaged->why);
   std::string words = StrCat(stage, "/", why.message());
   return std::move(why).Reword(std::move(words)).With(std::move(fact));
 }
 
-std::optional<PieceOf> DamagedPieceOf(const Status& status) {
-  const auto* const damaged = status.Detail<DamagedPieceFact>();
+std::optional<OutputOf> DamagedOutputOf(const Status& status) {
+  const auto* const damaged = status.Detail<DamagedOutputDetail>();
   if (damaged == nullptr || damaged->stage.empty()) return std::nullopt;
-  return PieceOf{damaged->stage, damaged->id};
+  return OutputOf{damaged->stage, damaged->id};
 }
 
 }  // namespace pipeline

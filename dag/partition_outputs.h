@@ -11,15 +11,15 @@
 #include "base/digest.h"
 #include "base/result.h"
 #include "dag/run_log.h"
-#include "records/piece.h"
+#include "records/partition_output.h"
 #include "storage/store.h"
 
 namespace pipeline {
 
 /// The partitions of one input.
-struct InputPieces {
+struct OutputsOfInput {
   struct Standing {
-    Piece piece;
+    PartitionOutput output;
     PartitionEnd end;
   };
   std::optional<InputEnd> end;                 // absent until the input was read to its end
@@ -30,8 +30,8 @@ struct InputPieces {
   std::optional<std::uint32_t> last_missing() const;
 };
 
-/// The keys by which Pieces finds partition outputs.
-struct PieceKeys {
+/// The keys by which PartitionOutputs finds partition outputs.
+struct OutputKeys {
   std::string stage;  // the segment's last
   Digest recipe;      // of that stage's partition outputs
   /// The Source and all stages up to `stage`: any of them may have logged the end of an input.
@@ -45,25 +45,25 @@ struct PieceKeys {
   std::vector<Counted> line;
   /// The partition outputs that each barrier stage upstream took in, first to last; their own `barriers` is
   /// empty.
-  std::vector<PieceKeys> barriers;
+  std::vector<OutputKeys> barriers;
 };
 
 /// Returns the line about the end of `input`. Null: it was never read to its end.
-const UnitLine* FindEnd(const RunLog& log, const PieceKeys& keys, std::uint32_t input);
+const UnitLine* FindEnd(const RunLog& log, const OutputKeys& keys, std::uint32_t input);
 
 /// One thread at a time.
-class Pieces {
+class PartitionOutputs {
  public:
   /// Returns every partition that `log` has for `keys`, if it has all its counts and its objects are in
   /// `directory` with the right size.
-  static Result<Pieces> Load(const RunLog& log, const PieceKeys& keys, Store& directory);
+  static Result<PartitionOutputs> Load(const RunLog& log, const OutputKeys& keys, Store& directory);
 
-  std::vector<InputPieces>& inputs() { return inputs_; }
-  const std::vector<InputPieces>& inputs() const { return inputs_; }
+  std::vector<OutputsOfInput>& inputs() { return inputs_; }
+  const std::vector<OutputsOfInput>& inputs() const { return inputs_; }
   /// False if the inputs of the stage are unknown.
   bool complete() const;
   /// Every partition output, by partition.
-  std::vector<Piece> all() const;
+  std::vector<PartitionOutput> all() const;
   /// Number of logged partitions whose objects are gone or have another size.
   std::size_t missing_objects() const { return missing_objects_; }
   /// Units whose lines the log has lost. Without their counts the partition outputs on disk do not count as
@@ -73,9 +73,9 @@ class Pieces {
   bool all_lie_there() const { return all_lie_there_; }
 
  private:
-  void DropUncounted(const RunLog& log, const PieceKeys& keys);
+  void DropUncounted(const RunLog& log, const OutputKeys& keys);
 
-  std::vector<InputPieces> inputs_;
+  std::vector<OutputsOfInput> inputs_;
   std::size_t missing_objects_ = 0;
   std::vector<std::string> lost_;
   bool all_lie_there_ = false;
