@@ -18,7 +18,7 @@
 #include "remote/arriving_file.h"
 #include "remote/http_file.h"
 #include "remote/parallel_file.h"
-#include "remote/polite_file.h"
+#include "remote/rate_limited_file.h"
 #include "tests/support/http_server.h"
 
 namespace pipeline {
@@ -68,15 +68,15 @@ void Serve(std::uint64_t size) {
 Status Fetch(const std::string& url, const std::string& path, int connections) {
   const auto began = std::chrono::steady_clock::now();
   ASSIGN_OR_RETURN(std::shared_ptr<const RangedFile> file, HttpFile::Open(NewHttpClient(), url));
-  file = std::make_shared<PoliteFile>(
-      std::move(file), PoliteFile::Manners{"host", connections, std::make_shared<ServerGate>()});
-  Arrival arrival;
-  arrival.name = url;
-  arrival.path = path;
-  arrival.identity = "measured";
+  file = std::make_shared<RateLimitedFile>(
+      std::move(file), RateLimitedFile::Manners{"host", connections, std::make_shared<ServerGate>()});
+  Download download;
+  download.name = url;
+  download.path = path;
+  download.identity = "measured";
   ASSIGN_OR_RETURN(
       const auto arriving,
-      ArrivingFile::Begin(std::make_shared<ParallelFile>(std::move(file), connections), std::move(arrival)));
+      ArrivingFile::Begin(std::make_shared<ParallelFile>(std::move(file), connections), std::move(download)));
   RETURN_IF_ERROR(arriving->WaitUntilWhole({}));
   std::printf("%.6f\n", Seconds(std::chrono::steady_clock::now() - began).count());
   return {};

@@ -33,7 +33,7 @@ Status KeptRun::Begin(const std::string& command, const LoadedPipeline& loaded, 
   const std::string directory = location_.directory().run(line_.id);
   stages_ = StagesOf(loaded.graph, plan, snapshot, directory);
   AddRecipes(loaded.graph, plan, SecretsIn(loaded.spec.variables), stages_);
-  standing_ = StandingCounts(plan, snapshot);
+  standing_ = ExistingCounts(plan, snapshot);
   recorder_.Begin(directory, begin, stages_);
   recorder_.Stands(standing_);
   return {};
@@ -60,7 +60,7 @@ std::string KeptRun::Closing(SampleCollector& samples) {
   record.stages = stages_;
   LocalStore work(location_.directory().path());
   AddOutcome(location_.log(), work, record);
-  AddStanding(standing_, record);
+  AddExisting(standing_, record);
   std::string lines;
   for (const auto& [stage, text] : samples.Take()) lines += EncodeEvent(stage, text);
   for (const auto& [stage, counts] : record.counts) lines += EncodeEvent(stage, counts);

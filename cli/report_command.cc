@@ -45,7 +45,7 @@ Result<std::string> WriteReport(const WorkDir& work, const RunLog& log, const st
     LocalStore root(work.path());
     const std::map<std::string, RecordedCounts> stood = std::exchange(record->counts, {});
     AddOutcome(log, root, *record);
-    AddStanding(stood, *record);
+    AddExisting(stood, *record);
     record->alive = WorkLock::IsHeld(work.path());
   }
   record->before = FindRunBefore(work, log, id, *record);

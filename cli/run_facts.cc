@@ -234,7 +234,7 @@ void DescribeMachine(const Graph& graph, RecordedBegin& begin) {
   if (uname(&system) == 0) begin.system = StrCat(system.sysname, " ", system.release, " ", system.machine);
 }
 
-std::map<std::string, RecordedCounts> StandingCounts(const Plan& plan, const Snapshot& snapshot) {
+std::map<std::string, RecordedCounts> ExistingCounts(const Plan& plan, const Snapshot& snapshot) {
   std::map<std::string, RecordedCounts> standing;
   for (const PlannedSegment& segment : plan.segments) {
     if (segment.state != PlannedSegment::State::kUpToDate || !segment.publishes) continue;
@@ -253,7 +253,7 @@ std::map<std::string, RecordedCounts> StandingCounts(const Plan& plan, const Sna
   return standing;
 }
 
-void AddStanding(const std::map<std::string, RecordedCounts>& standing, RunRecord& record) {
+void AddExisting(const std::map<std::string, RecordedCounts>& standing, RunRecord& record) {
   for (const auto& [stage, stands] : standing) {
     RecordedCounts& counts = record.counts[stage];
     if (counts.counts == StageCounts()) counts.counts = stands.counts;

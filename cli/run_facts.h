@@ -23,10 +23,10 @@ void DescribeMachine(const Graph& graph, RecordedBegin& begin);
 
 /// The counts that manifests hold about existing publications, by stage. A run that made nothing for such a
 /// publication has no lines about it in its plan.
-std::map<std::string, RecordedCounts> StandingCounts(const Plan& plan, const Snapshot& snapshot);
+std::map<std::string, RecordedCounts> ExistingCounts(const Plan& plan, const Snapshot& snapshot);
 
 /// Adds `standing` to `record` for stages that have no counts there.
-void AddStanding(const std::map<std::string, RecordedCounts>& standing, RunRecord& record);
+void AddExisting(const std::map<std::string, RecordedCounts>& standing, RunRecord& record);
 
 /// Fills `counts` and `examples` of `record` for its stages; skips unreadable parts.
 void AddOutcome(const RunLog& log, Store& work, RunRecord& record);

@@ -15,7 +15,7 @@ constexpr std::uint64_t kStride = 2'048;
 constexpr std::size_t kPairs = 8;             // kept per stage
 constexpr std::size_t kShownBytes = 480;      // of a sample, about 160 characters of Japanese
 constexpr std::size_t kLeadBytes = 120;       // of what is the same before the first difference
-constexpr std::size_t kReadBytes = 64 << 10;  // of one record: a long one is judged by its front
+constexpr std::size_t kReadBytes = 64 << 10;  // of one record: a long one is checked by its front
 
 /// Bits of `value` spread over all 64: the finaliser of MurmurHash3.
 std::uint64_t Mix(std::uint64_t value) {
@@ -111,7 +111,7 @@ std::uint64_t SampleStride(PartitionId partition, std::uint64_t index) {
   return dense ? kDenseStride : kStride;
 }
 
-class SampleCollector::Looking final : public Passage {
+class SampleCollector::Looking final : public BatchProbe {
  public:
   struct Record {
     std::uint64_t index = 0;
@@ -158,7 +158,8 @@ class SampleCollector::Looking final : public Passage {
   std::vector<Record> records_;
 };
 
-std::unique_ptr<Passage> SampleCollector::Watch(const Batch& batch, const std::vector<std::string>& stages) {
+std::unique_ptr<BatchProbe> SampleCollector::Watch(const Batch& batch,
+                                                   const std::vector<std::string>& stages) {
   if (batch.heads.empty()) return nullptr;
   const std::uint64_t last = batch.heads.back().index;
   std::vector<Looking::Record> records;

@@ -40,9 +40,9 @@ struct StageText {
 };
 
 /// Safe from any thread. Memory is bounded by the number of stages.
-class SampleCollector final : public RecordWatch {
+class SampleCollector final : public RecordObserver {
  public:
-  std::unique_ptr<Passage> Watch(const Batch& batch, const std::vector<std::string>& stages) override;
+  std::unique_ptr<BatchProbe> Watch(const Batch& batch, const std::vector<std::string>& stages) override;
 
   /// By stage. If several segments saw a stage's records, the result of the segment that ran the stage.
   std::map<std::string, StageText> Take();

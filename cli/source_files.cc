@@ -93,10 +93,10 @@ class EncodedRemote final : public RangedFile {
 };
 
 /// A body that is one of the transfers from its server, and keeps to a rate.
-class PoliteBody final : public ByteReader {
+class RateLimitedBody final : public ByteReader {
  public:
-  PoliteBody(std::unique_ptr<ByteReader> body, std::unique_ptr<ServerGate::Place> location,
-             std::shared_ptr<RateLimit> rate, std::stop_token stop)
+  RateLimitedBody(std::unique_ptr<ByteReader> body, std::unique_ptr<ServerGate::Place> location,
+                  std::shared_ptr<RateLimit> rate, std::stop_token stop)
       : location_(std::move(location)),
         body_(std::move(body)),
         rate_(std::move(rate)),
@@ -104,13 +104,13 @@ class PoliteBody final : public ByteReader {
   Result<std::size_t> Read(std::span<char> out) override {
     if (!rate_) return body_->Read(out);
     RETURN_IF_ERROR(rate_->Wait(stop_));
-    ASSIGN_OR_RETURN(const std::size_t got, body_->Read(out.first(std::min(out.size(), kPoliteBytes))));
+    ASSIGN_OR_RETURN(const std::size_t got, body_->Read(out.first(std::min(out.size(), kRateLimitedBytes))));
     rate_->Take(got);
     return got;
   }
 
  private:
-  static constexpr std::size_t kPoliteBytes = std::size_t{16} << 10;
+  static constexpr std::size_t kRateLimitedBytes = std::size_t{16} << 10;
   const std::unique_ptr<ServerGate::Place> location_;
   const std::unique_ptr<ByteReader> body_;
   const std::shared_ptr<RateLimit> rate_;  // null: any
@@ -343,8 +343,8 @@ std::unique_ptr<EncodedFile> SourceFiles::Decoded(const LocalInput& input, std::
     ASSIGN_OR_RETURN(std::unique_ptr<ServerGate::Place> location,
                      gate_->Enter(ServerOf(url), ConnectionsOf(input, url), stop));
     ASSIGN_OR_RETURN(EncodedTransfer transfer, OpenEncoded(url, ask, wanted ? &*wanted : nullptr, stop));
-    transfer.sent = std::make_unique<PoliteBody>(std::move(transfer.sent), std::move(location), RateOf(input),
-                                                 std::move(stop));
+    transfer.sent = std::make_unique<RateLimitedBody>(std::move(transfer.sent), std::move(location),
+                                                      RateOf(input), std::move(stop));
     return transfer;
   };
   means.undo = NewContentDecoder;
@@ -365,46 +365,46 @@ Result<std::shared_ptr<ArrivingFile>> SourceFiles::BeginPinned(const Remote& rem
     ask.pinned_size = size;
     ASSIGN_OR_RETURN(RemoteFile found, OpenRemoteFile(url, ask, std::move(stop)));
     const Standing standing = is_last ? Standing::kLast : Standing::kBeforeOthers;
-    return Politely(std::move(found.bytes), url, input, standing, true);
+    return RateLimited(std::move(found.bytes), url, input, standing, true);
   };
   RetryMeans means{.policy = PolicyOf(AskOf(input, Patience::kRun))};
   if (!has_mirrors) means.policy.patience = {};  // which its reader had
   auto file = std::make_shared<MirroredFile>(
       AddressesOf(input), remote.size, open, [this](std::string_view line) { progress_.Note(line); }, means);
-  Arrival arrival = ArrivalOf(remote);
-  ASSIGN_OR_RETURN(arrival.pin, ParseChecksum(input.checksum));
-  arrival.distrust = [file](bool all_came_now) { return file->Distrust(all_came_now); };
-  arrival.resize = [file] { return file->TakeOtherSize(); };
-  arrival.decoded = [this, file, input](const Status&) {
+  Download download = DownloadOf(remote);
+  ASSIGN_OR_RETURN(download.pin, ParseChecksum(input.checksum));
+  download.distrust = [file](bool all_came_now) { return file->Invalidate(all_came_now); };
+  download.resize = [file] { return file->TakeOtherSize(); };
+  download.decoded = [this, file, input](const Status&) {
     std::vector<std::string> urls = file->EncodedAddresses();
     return urls.empty() ? nullptr : Decoded(input, std::move(urls), std::nullopt);
   };
   auto fetched = std::make_shared<ParallelFile>(std::move(file), ConnectionsOf(input, input.path));
   ASSIGN_OR_RETURN(std::unique_ptr<ArrivingFile> arriving,
-                   ArrivingFile::Begin(std::move(fetched), std::move(arrival)));
+                   ArrivingFile::Begin(std::move(fetched), std::move(download)));
   return std::shared_ptr<ArrivingFile>(std::move(arriving));
 }
 
 Result<std::shared_ptr<ArrivingFile>> SourceFiles::BeginVersion(const Remote& remote,
                                                                 const RemoteFile& found) {
   const std::string& url = remote.input.path;
-  Arrival arrival = ArrivalOf(remote);
+  Download download = DownloadOf(remote);
   // What may turn out wrong at its end is not decoded before: no log line is ever taken back for it.
   const bool has_sum = found.crc32c.has_value() && !remote.input.in_part;
-  arrival.whole_first = found.version.empty() || has_sum;
-  if (has_sum) arrival.crc32c = found.crc32c;
-  arrival.ahead = found.bytes;
-  arrival.decoded = [this, input = remote.input, facts = found.facts](const Status& failure) {
+  download.whole_first = found.version.empty() || has_sum;
+  if (has_sum) download.crc32c = found.crc32c;
+  download.ahead = found.bytes;
+  download.decoded = [this, input = remote.input, facts = found.facts](const Status& failure) {
     return failure.Detail<EncodedBody>() != nullptr ? Decoded(input, {input.path}, facts) : nullptr;
   };
-  std::shared_ptr<const RangedFile> politely =
-      Politely(found.bytes, url, remote.input, Standing::kLast, found.takes_ranges && !found.version.empty());
+  std::shared_ptr<const RangedFile> rate_limited = RateLimited(
+      found.bytes, url, remote.input, Standing::kLast, found.takes_ranges && !found.version.empty());
   // Parts of what nothing tells from another version cannot be put together.
   const bool in_parts = found.takes_ranges && !found.version.empty();
-  auto fetched =
-      std::make_shared<ParallelFile>(std::move(politely), in_parts ? ConnectionsOf(remote.input, url) : 1);
+  auto fetched = std::make_shared<ParallelFile>(std::move(rate_limited),
+                                                in_parts ? ConnectionsOf(remote.input, url) : 1);
   ASSIGN_OR_RETURN(std::unique_ptr<ArrivingFile> arriving,
-                   ArrivingFile::Begin(std::move(fetched), std::move(arrival)));
+                   ArrivingFile::Begin(std::move(fetched), std::move(download)));
   return std::shared_ptr<ArrivingFile>(std::move(arriving));
 }
 
@@ -439,21 +439,21 @@ Status SourceFiles::DropDamaged(const std::string& path, const Status& why) {
   return {};
 }
 
-Arrival SourceFiles::ArrivalOf(const Remote& remote) const {
-  Arrival arrival;
-  arrival.name = ShownUrl(remote.input.path);
-  arrival.path = PartPath(remote.input);
-  arrival.identity = remote.identity;
-  arrival.progress = [&progress = progress_, name = remote.input.name](std::uint64_t here, std::uint64_t of,
-                                                                       bool ended) {
+Download SourceFiles::DownloadOf(const Remote& remote) const {
+  Download download;
+  download.name = ShownUrl(remote.input.path);
+  download.path = PartPath(remote.input);
+  download.identity = remote.identity;
+  download.progress = [&progress = progress_, name = remote.input.name](std::uint64_t here, std::uint64_t of,
+                                                                        bool ended) {
     progress.Arriving(name, here, of, ended);
   };
-  return arrival;
+  return download;
 }
 
-std::shared_ptr<const RangedFile> SourceFiles::Politely(std::shared_ptr<const RangedFile> file,
-                                                        const std::string& url, const LocalInput& input,
-                                                        Standing standing, bool may_reconnect) {
+std::shared_ptr<const RangedFile> SourceFiles::RateLimited(std::shared_ptr<const RangedFile> file,
+                                                           const std::string& url, const LocalInput& input,
+                                                           Standing standing, bool may_reconnect) {
   PacedFile::Pace pace;
   pace.least = {input.least_rate, std::chrono::seconds(input.stall)};
   pace.name = ShownUrl(url);
@@ -461,8 +461,8 @@ std::shared_ptr<const RangedFile> SourceFiles::Politely(std::shared_ptr<const Ra
   pace.may_reconnect = may_reconnect;
   pace.note = [this](std::string_view line) { progress_.Note(line); };
   file = std::make_shared<PacedFile>(std::move(file), std::move(pace));
-  PoliteFile::Manners manners{ServerOf(url), ConnectionsOf(input, url), gate_, RateOf(input)};
-  return std::make_shared<PoliteFile>(std::move(file), std::move(manners));
+  RateLimitedFile::Manners manners{ServerOf(url), ConnectionsOf(input, url), gate_, RateOf(input)};
+  return std::make_shared<RateLimitedFile>(std::move(file), std::move(manners));
 }
 
 std::shared_ptr<RateLimit> SourceFiles::RateOf(const LocalInput& input) {

@@ -15,8 +15,8 @@
 #include "dag/progress.h"
 #include "remote/arriving_file.h"
 #include "remote/open_store.h"
-#include "remote/polite_file.h"
 #include "remote/rate_limit.h"
+#include "remote/rate_limited_file.h"
 #include "storage/digest_cache.h"
 
 namespace pipeline {
@@ -71,10 +71,11 @@ class SourceFiles {
                                        std::optional<HttpFacts> wanted);
   std::shared_ptr<RateLimit> RateOf(const LocalInput& input);
   std::string PartPath(const LocalInput& input) const;
-  Arrival ArrivalOf(const Remote& remote) const;
+  Download DownloadOf(const Remote& remote) const;
   /// Wraps `file` of `url`: limits its rate and connections as `input` says, and enforces the minimum rate.
-  std::shared_ptr<const RangedFile> Politely(std::shared_ptr<const RangedFile> file, const std::string& url,
-                                             const LocalInput& input, Standing standing, bool may_reconnect);
+  std::shared_ptr<const RangedFile> RateLimited(std::shared_ptr<const RangedFile> file,
+                                                const std::string& url, const LocalInput& input,
+                                                Standing standing, bool may_reconnect);
 
   const std::string directory_;
   DigestCache& digests_;

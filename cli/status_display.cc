@@ -90,7 +90,7 @@ struct StatusDisplay::Shown {
 };
 
 /// A file on its way here.
-struct StatusDisplay::Arrival {
+struct StatusDisplay::Download {
   std::uint64_t here = 0;
   std::uint64_t of = 0;
   Pace pace;
@@ -180,12 +180,12 @@ void StatusDisplay::Advanced(std::string_view stage, std::uint64_t done, std::ui
 
 void StatusDisplay::Arriving(std::string_view file, std::uint64_t here, std::uint64_t of, bool ended) {
   const Lock lock(mutex_);
-  auto found = arrivals_.find(file);
+  auto found = downloads_.find(file);
   if (ended) {
-    if (found != arrivals_.end()) arrivals_.erase(found);
+    if (found != downloads_.end()) downloads_.erase(found);
     return;
   }
-  if (found == arrivals_.end()) found = arrivals_.emplace(file, std::make_unique<Arrival>()).first;
+  if (found == downloads_.end()) found = downloads_.emplace(file, std::make_unique<Download>()).first;
   found->second->here = here;
   found->second->of = of;
   // The first that is heard of is no speed: an earlier run may have fetched it.
@@ -248,7 +248,7 @@ std::vector<std::string> StatusDisplay::Lines() {
   const std::string stages = stages_.Text();
   lines.push_back(
       StrCat(Duration(duration<double>(now - began_).count()), stages.empty() ? "" : "  ", stages));
-  for (const auto& [file, arrival] : arrivals_) lines.push_back(LineOf(file, *arrival, now));
+  for (const auto& [file, download] : downloads_) lines.push_back(LineOf(file, *download, now));
   for (const std::unique_ptr<Shown>& shown : units_) {
     // Shards are told of by stage, below.
     const std::optional<UnitId> unit = ParseUnitId(shown->unit->unit);
@@ -265,9 +265,10 @@ std::string StatusDisplay::LineOf(std::string_view stage, Shards& shards, Pace::
                 " of ", shards.of);
 }
 
-std::string StatusDisplay::LineOf(std::string_view file, Arrival& arrival, Pace::Time now) {
-  return StrCat("[", file, "] ", Share(arrival.here, arrival.of, arrival.pace, now), HumanBytes(arrival.here),
-                " of ", HumanBytes(arrival.of), " arrived, ", PerSecond(arrival.pace, now));
+std::string StatusDisplay::LineOf(std::string_view file, Download& download, Pace::Time now) {
+  return StrCat("[", file, "] ", Share(download.here, download.of, download.pace, now),
+                HumanBytes(download.here), " of ", HumanBytes(download.of), " arrived, ",
+                PerSecond(download.pace, now));
 }
 
 /// What a Job says of itself, with the time that is left by its pace.

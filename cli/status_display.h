@@ -44,7 +44,7 @@ class StatusDisplay final : public Progress {
 
  private:
   struct Shown;
-  struct Arrival;
+  struct Download;
   struct Shards {
     std::uint64_t done = 0, of = 0;
     Pace pace;
@@ -56,7 +56,7 @@ class StatusDisplay final : public Progress {
   void WriteMessage(Level level, std::string_view message) REQUIRES(mutex_);
   std::vector<std::string> Lines() REQUIRES(mutex_);
   static std::string LineOf(Shown& shown, Pace::Time now);
-  static std::string LineOf(std::string_view file, Arrival& arrival, Pace::Time now);
+  static std::string LineOf(std::string_view file, Download& download, Pace::Time now);
   static std::string LineOf(std::string_view stage, Shards& shards, Pace::Time now);
   static std::string LineOfJob(Shown& shown, const std::string& said, Pace::Time now);
 
@@ -70,8 +70,8 @@ class StatusDisplay final : public Progress {
   std::vector<std::unique_ptr<Shown>> units_ GUARDED_BY(mutex_);
   Pace::Time began_ GUARDED_BY(mutex_){0};
   StageLine stages_ GUARDED_BY(mutex_);
-  std::map<std::string, Shards, std::less<>> shards_ GUARDED_BY(mutex_);                      // by stage
-  std::map<std::string, std::unique_ptr<Arrival>, std::less<>> arrivals_ GUARDED_BY(mutex_);  // by file
+  std::map<std::string, Shards, std::less<>> shards_ GUARDED_BY(mutex_);                        // by stage
+  std::map<std::string, std::unique_ptr<Download>, std::less<>> downloads_ GUARDED_BY(mutex_);  // by file
   std::size_t lines_drawn_ GUARDED_BY(mutex_) = 0;
   std::thread thread_;
 };

@@ -98,7 +98,7 @@ Result<std::unique_ptr<Workspace>> Workspace::Open(const std::string& path, Acce
   if (access == Access::kWrite) {
     ASSIGN_OR_RETURN(workspace->environment_.lease, LeaseTermsOf(*workspace->root_));
   }
-  workspace->Furnish(directory, network, progress);
+  workspace->Init(directory, network, progress);
   return workspace;
 }
 
@@ -109,12 +109,12 @@ Result<std::unique_ptr<Workspace>> Workspace::Join(const WorkPackage& work_packa
   ASSIGN_OR_RETURN(workspace->log_, RunLog::Open(StrCat(scratch, "/run.log")));
   for (const WorkPackage::File& file : work_package.files) workspace->known_.emplace(file.path, file);
   workspace->root_ = std::make_unique<LocalStore>(scratch);
-  workspace->Furnish(WorkDir(scratch), SourceFiles::Network::kMayAsk, progress);
+  workspace->Init(WorkDir(scratch), SourceFiles::Network::kMayAsk, progress);
   workspace->environment_.scratch = scratch;
   return workspace;
 }
 
-void Workspace::Furnish(const WorkDir& own, SourceFiles::Network network, Progress& progress) {
+void Workspace::Init(const WorkDir& own, SourceFiles::Network network, Progress& progress) {
   const std::string path = directory_.path();
   digests_ = std::make_unique<DigestCache>(*root_, "digests.txt");
   sources_ = std::make_unique<SourceFiles>(own.sources(), *digests_, network, progress);

@@ -51,7 +51,7 @@ class Workspace {
  private:
   explicit Workspace(std::string path) : directory_(std::move(path)) {}
   /// `own`: the directory for files that only this process uses.
-  void Furnish(const WorkDir& own, SourceFiles::Network network, Progress& progress);
+  void Init(const WorkDir& own, SourceFiles::Network network, Progress& progress);
   Result<SourceFile> Hash(const LocalInput& input, std::stop_token stop);
   /// Offline: an empty store instead of a remote one.
   Result<std::unique_ptr<Store>> OpenStoreAt(const std::string& uri);

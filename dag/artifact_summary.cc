@@ -7,7 +7,7 @@
 
 #include "base/first_of.h"
 #include "base/str.h"
-#include "dag/input_verdict.h"
+#include "dag/input_bounds.h"
 #include "dag/partition_counts.h"
 #include "spec/file_keys.h"
 
@@ -47,10 +47,10 @@ std::string Number(double value) {
   return text.data();
 }
 
-/// Its own verdict, and whether its inputs keep to its bounds together: of many small ones each may have a
+/// Its own check, and whether its inputs keep to its bounds together: of many small ones each may have a
 /// few records at fault.
-Status JudgeSource(const SourceStage& source, const StageType& type, const ArtifactTotals& totals) {
-  RETURN_IF_ERROR(source.Judge(totals));
+Status CheckSource(const SourceStage& source, const StageType& type, const ArtifactTotals& totals) {
+  RETURN_IF_ERROR(source.CheckCounts(totals));
   for (const FaultBound& bound : source.bounds())
     if (const std::string broken = BrokenBound(bound, type.reasons, totals.counts); !broken.empty())
       return Status(Code::kDataLoss, StrCat("in all inputs together ", broken, "; mend them, or raise ",
@@ -97,8 +97,8 @@ Status CheckWhole(const ArtifactSummary& summary) {
                        "made again"));
 }
 
-Status Judge(const Graph& graph, const std::vector<int>& chain, const Assembly& assembly,
-             const ArtifactSummary& summary) {
+Status CheckExpectations(const Graph& graph, const std::vector<int>& chain, const Assembly& assembly,
+                         const ArtifactSummary& summary) {
   std::string failures;
   const auto fail = [&failures](std::string_view what) {
     failures += StrCat(failures.empty() ? "" : "; ", what);
@@ -111,17 +111,17 @@ Status Judge(const Graph& graph, const std::vector<int>& chain, const Assembly& 
     if (const auto counts = summary.counts.find(spec.name); counts != summary.counts.end())
       totals.counts = counts->second;
     if (spec.type->is_source() && assembly.source)
-      if (const Status verdict = JudgeSource(*assembly.source, *spec.type, totals); !verdict.ok())
-        fail(StrCat("stage '", spec.name, "': ", verdict.message()));
+      if (const Status bounds = CheckSource(*assembly.source, *spec.type, totals); !bounds.ok())
+        fail(StrCat("stage '", spec.name, "': ", bounds.message()));
     // A segment that only stands by may lack its stages: what they take is not there any more.
     if (spec.type->is_transform() && transform < assembly.transforms.size()) {
-      const Status verdict = assembly.transforms[transform++]->Judge(totals);
-      if (!verdict.ok()) fail(StrCat("stage '", spec.name, "': ", verdict.message()));
+      const Status bounds = assembly.transforms[transform++]->CheckCounts(totals);
+      if (!bounds.ok()) fail(StrCat("stage '", spec.name, "': ", bounds.message()));
     }
     // Behind a stage that gave too little a Sink has too little as well.
     if (spec.type->is_sink() && assembly.sink && failures.empty())
-      if (const Status verdict = assembly.sink->Judge(totals); !verdict.ok())
-        fail(StrCat("stage '", spec.name, "': ", verdict.message()));
+      if (const Status bounds = assembly.sink->CheckCounts(totals); !bounds.ok())
+        fail(StrCat("stage '", spec.name, "': ", bounds.message()));
     for (const Expectation& expected : spec.expect) {
       const auto documents = summary.documents.find(spec.name);
       const double value = expected.is_reason

@@ -23,7 +23,7 @@ struct Environment {
   RunLog* log = nullptr;
   const IntermediateFormat* intermediate = nullptr;
   Progress* progress = nullptr;
-  RecordWatch* watch = nullptr;  // null: records between stages are not watched
+  RecordObserver* watch = nullptr;  // null: records between stages are not watched
   /// Opens a store rooted in the work directory: "artifacts/...", "quarantine/...".
   std::function<Result<std::unique_ptr<Store>>(const std::string& below_work)> work_store;
   /// Opens a store rooted at the location of an artifact.

@@ -39,16 +39,16 @@ void Failures::Fail(SegmentState& state, const std::string& unit, Status why) {
   Record(unit, std::move(why));
 }
 
-void Failures::VoidUnsettled(SegmentState& state, std::uint32_t number, std::string_view why) {
+void Failures::InvalidateUnsettled(SegmentState& state, std::uint32_t number, std::string_view why) {
   const std::set<PartitionId> unsettled = state.TakeUnsettled(number);
-  for (const PartitionId id : unsettled) Void(state, id, why);
+  for (const PartitionId id : unsettled) Invalidate(state, id, why);
 }
 
-void Failures::Void(SegmentState& state, PartitionId id, std::string_view why) {
+void Failures::Invalidate(SegmentState& state, PartitionId id, std::string_view why) {
   state.voided.insert(id);
   if (state.inputs[id.input].outputs.standing.erase(id.partition) > 0)
     Log(UnitState::kVoid, ToString(UnitId{state.name(), id}), 0, std::string(why));
-  for (SegmentState* reader : state.readers) Void(*reader, id, why);
+  for (SegmentState* reader : state.readers) Invalidate(*reader, id, why);
 }
 
 }  // namespace pipeline

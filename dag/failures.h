@@ -29,12 +29,12 @@ class Failures {
 
   /// Invalidates the partitions of input `number` of `state` that this run logged since the reading began,
   /// and everything made from them.
-  void VoidUnsettled(SegmentState& state, std::uint32_t number, std::string_view why);
+  void InvalidateUnsettled(SegmentState& state, std::uint32_t number, std::string_view why);
 
   std::vector<UnitFailure> Take() { return std::move(all_); }
 
  private:
-  void Void(SegmentState& state, PartitionId id, std::string_view why);
+  void Invalidate(SegmentState& state, PartitionId id, std::string_view why);
 
   RunLog& log_;
   const int allowed_;

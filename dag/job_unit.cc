@@ -124,8 +124,8 @@ class JobRun {
 
   Status Run(std::optional<PartitionId>& damaged) {
     if (scope_.options->share.of == Share::Of::kAll) RETURN_IF_ERROR(out_.Sweep(""));
-    ASSIGN_OR_RETURN(const bool adopted, Adopt());
-    if (adopted) return {};
+    ASSIGN_OR_RETURN(const bool reused, Reuse());
+    if (reused) return {};
     const ArtifactTotals totals = records_ == nullptr ? ArtifactTotals() : records_->totals;
     ASSIGN_OR_RETURN(const std::uint64_t memory, scope_.assembly.job->Memory(totals));
     if (memory > scope_.options->memory_bytes)
@@ -152,7 +152,7 @@ class JobRun {
 
  private:
   /// Takes over what an earlier run made by a recipe that turns out to be as good. False: there is nothing.
-  Result<bool> Adopt() {
+  Result<bool> Reuse() {
     const UnitLine* known = scope_.environment->log->FindDone(unit_);
     if (known == nullptr || planned_.forced || known->location.empty() ||
         known->continues != planned_.continues ||

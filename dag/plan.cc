@@ -66,8 +66,8 @@ class Planner {
 
   /// Notes that `node` has to run, unless what it should give stands or may not be touched.
   Status Demand(int node) {
-    if (!judged_.insert(node).second) return {};
-    ASSIGN_OR_RETURN(const bool stands, Judge(node));
+    if (!decided_.insert(node).second) return {};
+    ASSIGN_OR_RETURN(const bool stands, Decide(node));
     if (!stands) demanded_.push_back(node);
     return {};
   }
@@ -76,13 +76,13 @@ class Planner {
   /// where.
   Status DemandRecords(int node) {
     ASSIGN_OR_RETURN(const bool stands, Stands({node, End::kGives}));
-    if (!stands && judged_.insert(node).second) demanded_.push_back(node);
+    if (!stands && decided_.insert(node).second) demanded_.push_back(node);
     return {};
   }
 
   /// True when `node` is left as it is: what it should give stands, or what stands may not be touched.
-  Result<bool> Judge(int node) {
-    if (MakesArtifact(node)) return JudgePublished(node);
+  Result<bool> Decide(int node) {
+    if (MakesArtifact(node)) return DecidePublished(node);
     ASSIGN_OR_RETURN(const bool stands, Stands({node, End::kGives}));
     if (stands) UpToDate(node, "all its partitions stand");
     return stands;
@@ -117,7 +117,7 @@ class Planner {
     return went == wanted ? std::string() : StrCat("goes on: ", went, " -> ", wanted);
   }
 
-  Result<bool> JudgePublished(int node) {
+  Result<bool> DecidePublished(int node) {
     ASSIGN_OR_RETURN(const Snapshot::Published* const found, PublishedOf(node));
     if (found == nullptr) return false;
     const Snapshot::Published& there = *found;
@@ -347,7 +347,7 @@ class Planner {
   Status FindTaken(PlannedSegment& segment) {
     const auto take = [&](int reader, std::string_view named_input, int maker) -> Status {
       if (segment.state != PlannedSegment::State::kWanted) {
-        if (judged_.insert(maker).second) RETURN_IF_ERROR(Judge(maker).status());
+        if (decided_.insert(maker).second) RETURN_IF_ERROR(Decide(maker).status());
         const auto known = by_part_.find({maker, End::kGives});
         segment.taken.push_back(
             {reader, std::string(named_input), known == by_part_.end() ? -1 : known->second, {}});
@@ -376,10 +376,10 @@ class Planner {
   /// What `keep` kept, for those who look after the work directory.
   Status AddKept() {
     for (int node = 0; node < Nodes(); ++node) {
-      if (!At(node).spec->keep || by_part_.contains({node, End::kGives}) || !judged_.insert(node).second)
+      if (!At(node).spec->keep || by_part_.contains({node, End::kGives}) || !decided_.insert(node).second)
         continue;
       if (!GivesRecords(node) && !IsJob(node)) continue;
-      ASSIGN_OR_RETURN(const bool stands, Judge(node));
+      ASSIGN_OR_RETURN(const bool stands, Decide(node));
       const auto known = outputs_.find({node, End::kGives});
       if (!stands && known != outputs_.end() && known->second.all_lie_there())
         UpToDate(node, "all its partitions lie there");
@@ -465,7 +465,7 @@ class Planner {
   const Selection& selection_;
   const Lineages lineages_;
   Plan plan_;
-  std::set<int> judged_;                      // makers and ends of lines that were judged
+  std::set<int> decided_;                     // makers and ends of lines that were decided
   std::vector<int> demanded_;                 // those of them that have to run
   std::set<std::pair<int, int>> edges_;       // a stage, and a reader of it that has to run
   std::map<Part, int> by_part_;               // -> segment

@@ -60,21 +60,21 @@ struct RunningUnit {
 };
 
 /// Watches one batch on its way through the chain of a segment. One thread.
-class Passage {
+class BatchProbe {
  public:
-  virtual ~Passage() = default;
+  virtual ~BatchProbe() = default;
   /// Shows `batch` after stage number `stage`. Stage 0 is the Source with its repair, or the partition
   /// files that are read.
   virtual void Left(std::uint32_t stage, const Batch& batch) = 0;
 };
 
 /// Watches some records between the stages, for the report. It changes nothing. Safe from any thread.
-class RecordWatch {
+class RecordObserver {
  public:
-  virtual ~RecordWatch() = default;
+  virtual ~RecordObserver() = default;
   /// Shows `batch` as it came from the Source. Null: none of its records is watched; finding that out must
   /// cost almost nothing. `stages` are the names of the segment's stages by number.
-  virtual std::unique_ptr<Passage> Watch(const Batch& batch, const std::vector<std::string>& stages) = 0;
+  virtual std::unique_ptr<BatchProbe> Watch(const Batch& batch, const std::vector<std::string>& stages) = 0;
 };
 
 /// Receives events from the executor, on any thread. Note may be called while the executor holds its lock,

@@ -80,8 +80,6 @@ struct RunLog::State {
   std::map<std::string, std::uint32_t> segment_numbers GUARDED_BY(mutex);  // by lineage
   std::uint32_t highest_segment GUARDED_BY(mutex) = 0;  // also of those that only unit lines name
   std::vector<RunLine> runs GUARDED_BY(mutex);
-  std::map<std::string, std::string_view, std::less<>> verified
-      GUARDED_BY(mutex);  // sources, and the lines that say so
   std::vector<std::string_view> unknown
       GUARDED_BY(mutex);                      // lines of a later v1, kept as they are; without their LF
   std::uint64_t lines GUARDED_BY(mutex) = 0;  // in the file, whatever they are

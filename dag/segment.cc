@@ -70,7 +70,7 @@ class Pool {
 
 /// The scratch for one pass through the chain: a Worker per link. Leased, never thread-local: a thread
 /// that waits inside oneTBB may be given another batch of the same segment.
-using Crew = std::vector<std::unique_ptr<Worker>>;
+using WorkerSet = std::vector<std::unique_ptr<Worker>>;
 
 }  // namespace
 
@@ -150,20 +150,21 @@ class SegmentRun {
   void Process(Batch& batch) {
     if (!batch.status.ok() || ending_.load(std::memory_order_relaxed)) return;
     try {
-      Result<std::unique_ptr<Crew>> crew = LeaseCrew();
-      if (!crew.ok()) {
-        batch.status = std::move(crew).status();
+      Result<std::unique_ptr<WorkerSet>> workers = LeaseWorkers();
+      if (!workers.ok()) {
+        batch.status = std::move(workers).status();
         return;
       }
-      const std::unique_ptr<Passage> passage = spec_.watch ? spec_.watch->Watch(batch, spec_.names) : nullptr;
+      const std::unique_ptr<BatchProbe> passage =
+          spec_.watch ? spec_.watch->Watch(batch, spec_.names) : nullptr;
       std::uint32_t stage = 0;
       for (std::size_t i = 0; i < spec_.links.size() && batch.status.ok(); ++i) {
         if (passage && spec_.links[i].stage != stage) passage->Left(stage, batch);
         stage = spec_.links[i].stage;
-        Apply(*(**crew)[i], spec_.links[i], batch);
+        Apply(*(**workers)[i], spec_.links[i], batch);
       }
       if (passage && batch.status.ok()) passage->Left(stage, batch);
-      crews_.Return(std::move(*crew));
+      worker_sets_.Return(std::move(*workers));
     } catch (const std::exception& error) {  // nothing may cross a filter: it would leak the token
       batch.status = Status(Code::kInternal, StrCat("a stage threw: ", error.what(), " [this is a bug]"));
     } catch (...) {
@@ -189,15 +190,15 @@ class SegmentRun {
     }
   }
 
-  Result<std::unique_ptr<Crew>> LeaseCrew() {
-    std::unique_ptr<Crew> crew = crews_.Take();
-    if (crew) return crew;
-    crew = std::make_unique<Crew>();
+  Result<std::unique_ptr<WorkerSet>> LeaseWorkers() {
+    std::unique_ptr<WorkerSet> workers = worker_sets_.Take();
+    if (workers) return workers;
+    workers = std::make_unique<WorkerSet>();
     for (const Link& link : spec_.links) {
       ASSIGN_OR_RETURN(std::unique_ptr<Worker> worker, link.transform->NewWorker());
-      crew->push_back(std::move(worker));
+      workers->push_back(std::move(worker));
     }
-    return crew;
+    return workers;
   }
 
   /// The in-order end. Batches come in sequence, so the first failure seen is the lowest record's.
@@ -289,7 +290,7 @@ class SegmentRun {
   SegmentProgress& progress_;
   const std::stop_token stop_;
   Pool<Batch> batches_;
-  Pool<Crew> crews_;
+  Pool<WorkerSet> worker_sets_;
 
   // Touched by the in-order source filter alone.
   std::uint64_t next_sequence_ = 0;

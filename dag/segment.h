@@ -74,7 +74,7 @@ struct SegmentSpec {
   std::vector<std::string> splits;  // names for Batch::split; one name if no stage splits
   std::size_t tokens = 4;           // batches alive at the same time; this bounds the memory
   std::size_t closings = 2;         // partitions that may wait for the closing thread
-  RecordWatch* watch = nullptr;     // null: no record is watched
+  RecordObserver* watch = nullptr;  // null: no record is watched
   std::vector<std::string> names;   // of the stages by number, for the watch
 };
 

@@ -8,7 +8,7 @@
 #include "base/commit_point.h"
 #include "base/mutex.h"
 #include "base/str.h"
-#include "dag/input_verdict.h"
+#include "dag/input_bounds.h"
 #include "dag/keys.h"
 #include "dag/partition_counts.h"
 #include "dag/publisher.h"
@@ -69,15 +69,15 @@ Status CheckDeclared(const SegmentScope& scope, std::size_t stage, const StageCo
 class Committer final : public SegmentOutput {
  public:
   /// `content` gives the content key of a partition; `whole_from` is the number of the first stage that saw
-  /// all records. `verdict` is on the input that is read; null where none is.
+  /// all records. `bounds` is on the input that is read; null where none is.
   Committer(const SegmentScope& scope, std::function<Digest(PartitionId)> content, std::size_t whole_from,
-            const UnitEvents& events, std::stop_token stop, InputVerdict* verdict = nullptr)
+            const UnitEvents& events, std::stop_token stop, InputBounds* bounds = nullptr)
       : scope_(scope),
         content_(std::move(content)),
         whole_from_(whole_from),
         events_(events),
         stop_(std::move(stop)),
-        verdict_(verdict) {}
+        bounds_(bounds) {}
 
   Result<std::unique_ptr<Sink>> Open(PartitionId id) override {
     RETURN_IF_ERROR(CheckDisk());
@@ -126,7 +126,7 @@ class Committer final : public SegmentOutput {
     scope_.environment->progress->Logged(unit, partition.records, BytesOf(output->objects));
     events_.logged(
         {PartitionOutput{partition.id, std::move(*output), std::move(partition.splits)}, partition.end});
-    if (verdict_ != nullptr) return verdict_->Take(partition.id.partition, of_source);
+    if (bounds_ != nullptr) return bounds_->Take(partition.id.partition, of_source);
     return {};
   }
 
@@ -178,7 +178,7 @@ class Committer final : public SegmentOutput {
   const std::size_t whole_from_;
   const UnitEvents& events_;
   const std::stop_token stop_;
-  InputVerdict* const verdict_;
+  InputBounds* const bounds_;
   Mutex mutex_;
   std::map<PartitionId, QuarantineWriter> quarantines_
       GUARDED_BY(mutex_);  // guarded by mutex_; of partitions not closed yet
@@ -201,7 +201,7 @@ Status LogEnd(const SegmentScope& scope, std::uint32_t input, const InputEnd& en
 
 /// Takes over what an earlier run made of the same input by a recipe that turns out to be as good: its
 /// content key is the one asked for. False where there is nothing to take over.
-Result<bool> Adopt(const SegmentScope& scope, PartitionId id, const Digest& content, const UnitEvents& events,
+Result<bool> Reuse(const SegmentScope& scope, PartitionId id, const Digest& content, const UnitEvents& events,
                    const std::stop_token& stop) {
   RunLog& log = *scope.environment->log;
   const UnitLine* known = log.FindDone(ToString(UnitId{scope.planned->keys.stage, id}));
@@ -269,16 +269,16 @@ class Standing {
 };
 
 /// Reads `source`, input `number`, to its end. `unchanged` is asked once it is read, or could not be; then
-/// `verdict`, if there is one.
+/// `bounds`, if there is one.
 Status Drain(const SegmentScope& scope, Arena& arena, Source& source, std::uint32_t number,
              const OutputsOfInput& standing, const std::shared_ptr<RunningUnit>& running,
-             const UnitEvents& events, const std::function<Status()>& unchanged, InputVerdict* verdict,
+             const UnitEvents& events, const std::function<Status()>& unchanged, InputBounds* bounds,
              std::stop_token stop) {
   const PlannedSegment& planned = *scope.planned;
   // What a stream is made of has no digest before it ends: recipe and content are the same.
   Committer committer(
       scope, [&planned](PartitionId id) { return PartitionRecipe(planned.keys.recipe, id); }, 0, events, stop,
-      verdict);
+      bounds);
   scope.environment->progress->Started(running);
   Status outcome = RunSegment(arena, source, SpecOf(scope), committer, running->counters, std::move(stop));
   // What failed or was stopped may have been of a source that changed under it.
@@ -286,8 +286,8 @@ Status Drain(const SegmentScope& scope, Arena& arena, Source& source, std::uint3
   if (outcome.ok() || still.Detail<SourceChanged>() != nullptr) outcome = std::move(still);
   if (outcome.ok()) {
     const std::optional<InputEnd> end = source.End();
-    if (const std::optional<InputEnd>& known = standing.end ? standing.end : end; verdict != nullptr && known)
-      outcome = verdict->End(known->partitions);
+    if (const std::optional<InputEnd>& known = standing.end ? standing.end : end; bounds != nullptr && known)
+      outcome = bounds->End(known->partitions);
     if (!outcome.ok()) {
       // The input is not what it should be: it has no end.
     } else if (end && !standing.end) {
@@ -342,11 +342,11 @@ Status RunStreamUnit(const SegmentScope& scope, Arena& arena, const SourceFile& 
   request.decoder_threads = scope.options->threads;
   request.decoder_memory = scope.options->memory_bytes / 8;
   request.stop = stop;
-  InputVerdict verdict(scope, number, file.input.name, outputs);
-  RETURN_IF_ERROR(verdict.Begin());
+  InputBounds bounds(scope, number, file.input.name, outputs);
+  RETURN_IF_ERROR(bounds.Begin());
   ASSIGN_OR_RETURN(const std::unique_ptr<Source> source, scope.assembly.source->Open(std::move(request)));
   const auto unchanged = [&] { return unchanged_since(identity); };
-  return Drain(scope, arena, *source, number, outputs, running, events, unchanged, &verdict, std::move(stop));
+  return Drain(scope, arena, *source, number, outputs, running, events, unchanged, &bounds, std::move(stop));
 }
 
 Status RunBarrierUnit(const SegmentScope& scope, Arena& arena, Store& outputs_directory,
@@ -379,8 +379,8 @@ Status RunPartitionUnit(const SegmentScope& scope, Arena& arena, Store& origin_d
   const ChildOwner owner(unit);
   const Digest content =
       PartitionContent(scope.contents, RecordsContent(origin.committed.digest, origin_schema), origin.id);
-  ASSIGN_OR_RETURN(const bool adopted, Adopt(scope, origin.id, content, events, stop));
-  if (adopted) return {};
+  ASSIGN_OR_RETURN(const bool reused, Reuse(scope, origin.id, content, events, stop));
+  if (reused) return {};
   ASSIGN_OR_RETURN(std::unique_ptr<Source> source,
                    scope.environment->intermediate->Open(origin_directory, origin, origin_schema,
                                                          scope.options->batch_bytes, stop));

@@ -73,10 +73,10 @@ Status UnitRunner::Stream(SegmentState& state, std::uint32_t number) {
     run_.Wake();
   };
   const bool takes_whole = state.barrier == nullptr && state.scope.assembly.barrier != nullptr;
-  Status judged = state.barrier != nullptr ? JudgeWhole(*state.barrier) : Status();
+  Status checked = state.barrier != nullptr ? CheckSegment(*state.barrier) : Status();
   for (const SegmentState* maker : state.makers)
-    if (judged.ok() && takes_whole && !maker->planned->publishes) judged = JudgeWhole(*maker);
-  Status outcome = !judged.ok()               ? std::move(judged)
+    if (checked.ok() && takes_whole && !maker->planned->publishes) checked = CheckSegment(*maker);
+  Status outcome = !checked.ok()              ? std::move(checked)
                    : state.barrier != nullptr ? ReadBarrier(state, standing, events)
                    : takes_whole              ? ReadTaken(state, standing, events)
                                               : ReadFile(state, number, standing, events);
@@ -88,7 +88,8 @@ Status UnitRunner::Stream(SegmentState& state, std::uint32_t number) {
   // Partitions that failed stay missing: to try them again in this run would fail again.
   if (!outcome.ok() || !state.failed.empty()) input.given_up = true;
   // What this run made of it is of no known content.
-  if (outcome.Detail<SourceChanged>() != nullptr) run_.failures.VoidUnsettled(state, number, kSourceChanged);
+  if (outcome.Detail<SourceChanged>() != nullptr)
+    run_.failures.InvalidateUnsettled(state, number, kSourceChanged);
   if (outcome.ok()) state.TakeUnsettled(number);
   if (!input.given_up && !input.outputs.complete() && remakes == run_.remakes) {
     input.given_up = true;
@@ -116,7 +117,7 @@ Status UnitRunner::ReadAnew(SegmentState& state, std::uint32_t number, Status wh
   if (number >= source.files.size()) return why;
   RETURN_IF_ERROR(run_.environment.drop_damaged(source.files[number].input.path, why));
   const Lock lock(run_.mutex);
-  VoidInput(state, number, "made of bytes that are fetched anew");
+  InvalidateInput(state, number, "made of bytes that are fetched anew");
   ++run_.remakes;
   if (state.readers.empty()) return {};
   // Units may read what was void only now: the next run begins with nothing of it.
@@ -125,7 +126,7 @@ Status UnitRunner::ReadAnew(SegmentState& state, std::uint32_t number, Status wh
                                    "void: run again, and it is fetched anew"));
 }
 
-void UnitRunner::VoidInput(SegmentState& state, std::uint32_t number, std::string_view why) {
+void UnitRunner::InvalidateInput(SegmentState& state, std::uint32_t number, std::string_view why) {
   OutputsOfInput& outputs = state.inputs[number].outputs;
   for (const auto& [partition, standing] : outputs.standing)
     run_.failures.Log(UnitState::kVoid, ToString(UnitId{state.name(), standing.output.id}), 0,
@@ -135,7 +136,7 @@ void UnitRunner::VoidInput(SegmentState& state, std::uint32_t number, std::strin
     state.phase = SegmentState::Phase::kFailed;  // what it logs from here on is void
   for (SegmentState* reader : state.readers) {
     reader->phase = SegmentState::Phase::kFailed;
-    VoidInput(*reader, number, why);
+    InvalidateInput(*reader, number, why);
   }
 }
 
@@ -175,7 +176,7 @@ Status UnitRunner::ReadTaken(SegmentState& state, const OutputsOfInput& standing
   return outcome;
 }
 
-Status UnitRunner::JudgeWhole(const SegmentState& whole) {
+Status UnitRunner::CheckSegment(const SegmentState& whole) {
   std::vector<PartitionOutput> outputs;
   {
     const Lock lock(run_.mutex);
@@ -183,23 +184,23 @@ Status UnitRunner::JudgeWhole(const SegmentState& whole) {
   }
   const ArtifactSummary summary = Summarize(*run_.environment.log, *whole.planned, outputs);
   RETURN_IF_ERROR(CheckWhole(summary));
-  return JudgeLine(whole, summary);
+  return CheckLine(whole, summary);
 }
 
-Status UnitRunner::JudgeLine(const SegmentState& last, const ArtifactSummary& summary) const {
+Status UnitRunner::CheckLine(const SegmentState& last, const ArtifactSummary& summary) const {
   for (const SegmentState* above = &last; above != nullptr; above = above->origin) {
-    Status verdict = Judge(run_.graph, above->planned->chain, above->scope.assembly, summary);
-    if (verdict.ok()) continue;
+    Status checked = CheckExpectations(run_.graph, above->planned->chain, above->scope.assembly, summary);
+    if (checked.ok()) continue;
     std::string why;
     for (const SegmentState* at = above; at != nullptr && why.empty(); at = at->origin)
       why = NothingLeft(run_.graph, at->scope, summary);
-    return why.empty() ? verdict : Status(verdict.code(), StrCat(verdict.message(), ": ", why));
+    return why.empty() ? checked : Status(checked.code(), StrCat(checked.message(), ": ", why));
   }
   return {};
 }
 
 Status UnitRunner::Job(SegmentState& state) {
-  if (state.origin != nullptr) RETURN_IF_ERROR(JudgeWhole(*state.origin));
+  if (state.origin != nullptr) RETURN_IF_ERROR(CheckSegment(*state.origin));
   std::vector<PartitionOutput> outputs;
   std::set<PartitionId> remade;
   if (state.origin != nullptr) {
@@ -271,9 +272,9 @@ Status UnitRunner::PlanShards(SegmentState& state) {
     state.summary = std::move(summary);
   }
   RETURN_IF_ERROR(CheckWhole(state.summary));
-  // Before any shard is written. An origin's verdict counts here too: it may be one of an earlier run,
-  // or not be spoken yet.
-  RETURN_IF_ERROR(JudgeLine(state, state.summary));
+  // Before any shard is written. The check of the upstream segment counts here too: it may be one of an
+  // earlier run, or not be spoken yet.
+  RETURN_IF_ERROR(CheckLine(state, state.summary));
   if (!state.planned->publishes) return Finish(state, outputs, SegmentState::Phase::kPlanning);
   auto publisher = std::make_shared<Publisher>(state.scope, *state.out);
   Status begun = publisher->Begin(outputs, GroupMemory(run_.options));

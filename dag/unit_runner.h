@@ -43,17 +43,17 @@ class UnitRunner {
   Status ReadAnew(SegmentState& state, std::uint32_t number, Status why);
   /// Invalidates all partition outputs of input `number`, also those of earlier runs: their bytes are not
   /// trusted.
-  void VoidInput(SegmentState& state, std::uint32_t number, std::string_view why) REQUIRES(run_.mutex);
+  void InvalidateInput(SegmentState& state, std::uint32_t number, std::string_view why) REQUIRES(run_.mutex);
   Status ReadBarrier(SegmentState& state, const OutputsOfInput& standing, const UnitEvents& events);
   /// Reads the output of a barrier stage that takes all partition outputs of other segments.
   Status ReadTaken(SegmentState& state, const OutputsOfInput& standing, const UnitEvents& events);
 
   /// Checks expectations again before all of `whole` is read: an earlier run may have failed them and left
   /// its partition outputs.
-  Status JudgeWhole(const SegmentState& whole);
+  Status CheckSegment(const SegmentState& whole);
   /// Checks `last` and then each segment upstream; returns the first failure. If no record reached the end:
   /// the message says where and why they were dropped.
-  Status JudgeLine(const SegmentState& last, const ArtifactSummary& summary) const;
+  Status CheckLine(const SegmentState& last, const ArtifactSummary& summary) const;
 
   /// Handles a failed unit that read all of `producer`: makes a damaged partition output again, and the
   /// reader waits for it. Other errors are returned. `remade`: outputs that were made again before the unit

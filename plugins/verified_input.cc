@@ -13,7 +13,7 @@ namespace pipeline {
 namespace {
 
 /// The first finding, how many more there are, and how to see them.
-Status Judge(std::string_view named_input, const std::string& uri, const VerifyReport& report) {
+Status CheckReport(std::string_view named_input, const std::string& uri, const VerifyReport& report) {
   std::uint64_t count = 0;
   for (const Findings& findings : report.findings) count += findings.count();
   if (count == 0) return {};
@@ -54,7 +54,7 @@ Status VerifyInput(std::string_view named_input, Store& directory, const std::st
           "`", named_input,
           "`: what was verified cannot be written down, and is read again next time: ", written.message()));
   if (!report.ok()) return report.status();
-  RETURN_IF_ERROR(Judge(named_input, uri, *report));
+  RETURN_IF_ERROR(CheckReport(named_input, uri, *report));
   note(Summary(named_input, *report));
   return {};
 }

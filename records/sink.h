@@ -37,8 +37,8 @@ class SinkStage {
   virtual Result<std::unique_ptr<Sink>> OpenPartition(Store& artifact, PartitionId id) const = 0;
   /// Bytes of memory that an open partition with this much text may need, without the batches.
   virtual std::uint64_t partition_memory(std::uint64_t text_bytes) const = 0;
-  /// As Transform::Judge, but called before the second pass; an error prevents the second pass.
-  virtual Status Judge(const ArtifactTotals&) const { return {}; }
+  /// As Transform::CheckCounts, but called before the second pass; an error prevents the second pass.
+  virtual Status CheckCounts(const ArtifactTotals&) const { return {}; }
   /// Returns the second pass over `outputs` (by id); null: the partition outputs are the artifact.
   virtual Result<std::unique_ptr<Publication>> Plan(Store& artifact,
                                                     const std::vector<PartitionOutput>& outputs) const = 0;

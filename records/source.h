@@ -72,8 +72,8 @@ class SourceStage {
   virtual const Transform* repair() const { return nullptr; }
   /// Limits for each input while it is read, and for all inputs together at the end. Empty: none.
   virtual std::vector<FaultBound> bounds() const { return {}; }
-  /// As Transform::Judge.
-  virtual Status Judge(const ArtifactTotals&) const { return {}; }
+  /// As Transform::CheckCounts.
+  virtual Status CheckCounts(const ArtifactTotals&) const { return {}; }
 };
 
 }  // namespace pipeline

@@ -30,7 +30,7 @@ class Transform {
   /// Bytes of memory beyond the model_memory of its type.
   virtual std::uint64_t memory() const { return 0; }
   /// Checks the totals of a finished artifact. Called once; an error prevents its publication.
-  virtual Status Judge(const ArtifactTotals&) const { return {}; }
+  virtual Status CheckCounts(const ArtifactTotals&) const { return {}; }
 };
 
 }  // namespace pipeline

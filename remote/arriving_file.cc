@@ -47,7 +47,7 @@ class ArrivingFile::Reader final : public ByteReader {
  private:
   Result<std::size_t> ReadSome(std::span<char> out) {
     if (stop_.stop_requested()) return Stopped();
-    if (offset_ >= file_.size() || file_.arrival_.whole_first || file_.arrival_.pin) {
+    if (offset_ >= file_.size() || file_.download_.whole_first || file_.download_.pin) {
       RETURN_IF_ERROR(file_.WaitUntilWhole(stop_));
       if (offset_ >= file_.size()) return std::size_t{0};
     }
@@ -62,7 +62,7 @@ class ArrivingFile::Reader final : public ByteReader {
                                             ": somebody cut it; run again"));
     }
     if (ahead_ == nullptr) {
-      const ByteFile& ahead = file_.arrival_.ahead ? *file_.arrival_.ahead : *file_.remote_;
+      const ByteFile& ahead = file_.download_.ahead ? *file_.download_.ahead : *file_.remote_;
       ASSIGN_OR_RETURN(ahead_, ahead.Open(offset_, stop_));
     }
     return ahead_->Read(out);
@@ -81,7 +81,7 @@ class ArrivingFile::Reader final : public ByteReader {
   }
 
   Status Stopped() const {
-    return Status(Code::kCancelled, StrCat(file_.arrival_.name, ": reading was stopped"));
+    return Status(Code::kCancelled, StrCat(file_.download_.name, ": reading was stopped"));
   }
 
   const ArrivingFile& file_;
@@ -92,26 +92,26 @@ class ArrivingFile::Reader final : public ByteReader {
 };
 
 Result<std::unique_ptr<ArrivingFile>> ArrivingFile::Begin(std::shared_ptr<const ByteFile> remote,
-                                                          Arrival arrival) {
-  const auto open = arrival.among_others ? &PartFile::OpenAmongOthers : &PartFile::Open;
-  ASSIGN_OR_RETURN(std::unique_ptr<PartFile> part, open(arrival.path, arrival.identity, remote->size()));
+                                                          Download download) {
+  const auto open = download.among_others ? &PartFile::OpenAmongOthers : &PartFile::Open;
+  ASSIGN_OR_RETURN(std::unique_ptr<PartFile> part, open(download.path, download.identity, remote->size()));
   // Nothing would tell that the rest belongs to another version.
-  if (arrival.whole_first && !arrival.crc32c && !arrival.pin && !part->is_whole())
+  if (download.whole_first && !download.crc32c && !download.pin && !part->is_whole())
     RETURN_IF_ERROR(part->Empty());
   std::unique_ptr<ArrivingFile> file(
-      new ArrivingFile(std::move(remote), std::move(arrival), std::move(part)));
+      new ArrivingFile(std::move(remote), std::move(download), std::move(part)));
   file->thread_ = std::jthread([raw = file.get()](std::stop_token stop) { raw->Fetch(std::move(stop)); });
   return file;
 }
 
-ArrivingFile::ArrivingFile(std::shared_ptr<const ByteFile> remote, Arrival arrival,
+ArrivingFile::ArrivingFile(std::shared_ptr<const ByteFile> remote, Download download,
                            std::unique_ptr<PartFile> part)
     : remote_(std::move(remote)),
-      arrival_(std::move(arrival)),
+      download_(std::move(download)),
       part_(std::move(part)),
       size_(part_->state().size),
       here_(part_->state().bytes),
-      sized_(part_->is_whole() && !arrival_.pin) {}
+      sized_(part_->is_whole() && !download_.pin) {}
 
 ArrivingFile::~ArrivingFile() = default;
 
@@ -122,29 +122,29 @@ Result<std::unique_ptr<ByteReader>> ArrivingFile::Open(std::uint64_t offset, std
 Status ArrivingFile::WaitUntilWhole(std::stop_token stop) const {
   Lock lock(mutex_);
   if (!changed_.Wait(lock, stop, [this]() REQUIRES(mutex_) { return ended_; }))
-    return Status(Code::kCancelled, StrCat(arrival_.name, ": waiting for it was stopped"));
+    return Status(Code::kCancelled, StrCat(download_.name, ": waiting for it was stopped"));
   return failure_;
 }
 
 Status ArrivingFile::WaitUntilSized(std::stop_token stop) const {
   Lock lock(mutex_);
   if (!changed_.Wait(lock, stop, [this]() REQUIRES(mutex_) { return sized_ || ended_; }))
-    return Status(Code::kCancelled, StrCat(arrival_.name, ": waiting for it was stopped"));
+    return Status(Code::kCancelled, StrCat(download_.name, ": waiting for it was stopped"));
   return sized_ ? Status() : failure_;
 }
 
 void ArrivingFile::Fetch(std::stop_token stop) {
   Status outcome = CheckKept(stop);
-  if (arrival_.progress) arrival_.progress(part_->state().bytes, size_, false);
+  if (download_.progress) download_.progress(part_->state().bytes, size_, false);
   if (outcome.ok()) outcome = FetchWhole(stop);
   // What is here is worth keeping, however it ended. A full disk has no room for the journal either;
   // elsewhere than among others somebody may be reading the end.
   Status synced = part_->Sync();
-  if (synced.code() == Code::kResourceExhausted && arrival_.among_others)
+  if (synced.code() == Code::kResourceExhausted && download_.among_others)
     static_cast<void>(part_->Shorten());  // or the next one begins anew
   if (outcome.ok()) outcome = std::move(synced);
   if (outcome.ok()) outcome = CheckWhole();
-  if (arrival_.progress) arrival_.progress(part_->state().bytes, size_, true);
+  if (download_.progress) download_.progress(part_->state().bytes, size_, true);
   const Lock lock(mutex_);
   ended_ = true;
   sized_ = sized_ || outcome.ok();
@@ -154,7 +154,7 @@ void ArrivingFile::Fetch(std::stop_token stop) {
 }
 
 Status ArrivingFile::CheckKept(const std::stop_token& stop) {
-  if (!arrival_.among_others || part_->state().bytes == 0) return {};
+  if (!download_.among_others || part_->state().bytes == 0) return {};
   ASSIGN_OR_RETURN(const std::uint32_t crc32c, HashWhatIsHere(nullptr, stop));
   if (crc32c == part_->state().crc32c) return {};
   RETURN_IF_ERROR(part_->Empty());
@@ -171,12 +171,12 @@ Status ArrivingFile::FetchWhole(std::stop_token stop) {
   for (;;) {
     std::optional<ChecksumHasher> hasher;
     std::uint32_t crc32c = 0;  // of what is here
-    if (arrival_.pin) {
-      hasher.emplace(arrival_.pin->kind);
+    if (download_.pin) {
+      hasher.emplace(download_.pin->kind);
       ASSIGN_OR_RETURN(crc32c, HashWhatIsHere(&*hasher, stop));
     }
     if (Status rest = FetchRest(hasher, stop); !rest.ok()) {
-      if (rest.code() != Code::kCancelled && arrival_.resize && arrival_.resize()) {
+      if (rest.code() != Code::kCancelled && download_.resize && download_.resize()) {
         all_came_now = all_came_now || part_->state().bytes > remote_->size();
         RETURN_IF_ERROR(part_->Resize(remote_->size()));
         continue;
@@ -191,16 +191,16 @@ Status ArrivingFile::FetchWhole(std::stop_token stop) {
     }
     if (!hasher) return {};
     ASSIGN_OR_RETURN(const Checksum found, hasher->Finish());
-    const bool is_decoded = part_->is_whole() && part_->state().sent == ToString(*arrival_.pin);
-    if (found == *arrival_.pin || (is_decoded && crc32c == part_->state().crc32c)) return {};
-    if (!arrival_.distrust || !arrival_.distrust(all_came_now)) {
+    const bool is_decoded = part_->is_whole() && part_->state().sent == ToString(*download_.pin);
+    if (found == *download_.pin || (is_decoded && crc32c == part_->state().crc32c)) return {};
+    if (!download_.distrust || !download_.distrust(all_came_now)) {
       RETURN_IF_ERROR(part_->Forget());
       return Status(Code::kDataLoss,
-                    StrCat(arrival_.name, ": is not the file that it is pinned to: ", ToString(*arrival_.pin),
-                           " was wanted, and what arrived has ", ToString(found),
+                    StrCat(download_.name, ": is not the file that it is pinned to: ",
+                           ToString(*download_.pin), " was wanted, and what arrived has ", ToString(found),
                            "; check `checksum` and the address; the next run fetches it anew"));
     }
-    refused = Status(Code::kDataLoss, StrCat(arrival_.name, ": ", ToString(*arrival_.pin),
+    refused = Status(Code::kDataLoss, StrCat(download_.name, ": ", ToString(*download_.pin),
                                              " was wanted, and what arrived has ", ToString(found)));
     RETURN_IF_ERROR(part_->Empty());
     all_came_now = true;
@@ -209,9 +209,9 @@ Status ArrivingFile::FetchWhole(std::stop_token stop) {
 
 /// Not where somebody has taken bytes of it, or counts on its size.
 std::unique_ptr<EncodedFile> ArrivingFile::Otherwise(const Status& failure) const {
-  if (failure.code() == Code::kCancelled || !arrival_.decoded) return nullptr;
+  if (failure.code() == Code::kCancelled || !download_.decoded) return nullptr;
   const Lock lock(mutex_);
-  return sized_ ? nullptr : arrival_.decoded(failure);
+  return sized_ ? nullptr : download_.decoded(failure);
 }
 
 Status ArrivingFile::FetchDecoded(EncodedFile& encoded, const std::stop_token& stop) {
@@ -220,9 +220,9 @@ Status ArrivingFile::FetchDecoded(EncodedFile& encoded, const std::stop_token& s
     here_ = 0;
   }
   const auto came = [this](std::uint64_t bytes) {
-    if (arrival_.progress) arrival_.progress(bytes, std::max(bytes, size_.load()), false);
+    if (download_.progress) download_.progress(bytes, std::max(bytes, size_.load()), false);
   };
-  RETURN_IF_ERROR(encoded.FetchInto(*part_, arrival_.pin, came, stop));
+  RETURN_IF_ERROR(encoded.FetchInto(*part_, download_.pin, came, stop));
   size_ = part_->state().size;
   Publish(size_);
   return {};
@@ -235,7 +235,7 @@ Result<std::uint32_t> ArrivingFile::HashWhatIsHere(ChecksumHasher* hasher,
   std::uint32_t crc32c = 0;
   for (std::uint64_t at = 0; at < part_->state().bytes;) {
     if (stop.stop_requested())
-      return Status(Code::kCancelled, StrCat(arrival_.name, ": fetching was stopped"));
+      return Status(Code::kCancelled, StrCat(download_.name, ": fetching was stopped"));
     const std::uint64_t wanted = std::min<std::uint64_t>(piece.size(), part_->state().bytes - at);
     ASSIGN_OR_RETURN(const std::size_t got,
                      part_->ReadAt(at, std::span(piece).first(static_cast<std::size_t>(wanted))));
@@ -258,7 +258,7 @@ Status ArrivingFile::FetchRest(std::optional<ChecksumHasher>& hasher, std::stop_
   while (part_->state().bytes < size) {
     ASSIGN_OR_RETURN(const std::size_t got, reader->Read(piece));
     if (got == 0)
-      return Status(Code::kDataLoss, StrCat(arrival_.name, ": ends at byte ", part_->state().bytes, " of ",
+      return Status(Code::kDataLoss, StrCat(download_.name, ": ends at byte ", part_->state().bytes, " of ",
                                             size, "; run again"));
     const std::uint64_t wanted = std::min<std::uint64_t>(got, size - part_->state().bytes);
     const std::string_view came = std::string_view(piece).substr(0, static_cast<std::size_t>(wanted));
@@ -274,15 +274,15 @@ Status ArrivingFile::FetchRest(std::optional<ChecksumHasher>& hasher, std::stop_
   }
   // Only who asks for more is told that it should have ended here.
   Status ended = reader->Read(piece).status();
-  if (!ended.ok() && !arrival_.pin && ended.code() != Code::kCancelled) RETURN_IF_ERROR(part_->Forget());
+  if (!ended.ok() && !download_.pin && ended.code() != Code::kCancelled) RETURN_IF_ERROR(part_->Forget());
   return ended;
 }
 
 Status ArrivingFile::CheckWhole() {
-  if (!arrival_.crc32c || *arrival_.crc32c == part_->state().crc32c) return {};
+  if (!download_.crc32c || *download_.crc32c == part_->state().crc32c) return {};
   RETURN_IF_ERROR(part_->Forget());
   return Status(Code::kDataLoss,
-                StrCat(arrival_.name, ": arrived damaged: its crc32c is not the one that was named; ",
+                StrCat(download_.name, ": arrived damaged: its crc32c is not the one that was named; ",
                        "run again, and it is fetched anew"));
 }
 
@@ -290,10 +290,10 @@ void ArrivingFile::Publish(std::uint64_t bytes) {
   {
     const Lock lock(mutex_);
     here_ = bytes;
-    sized_ = sized_ || !arrival_.pin;
+    sized_ = sized_ || !download_.pin;
   }
   changed_.NotifyAll();
-  if (arrival_.progress) arrival_.progress(bytes, size_, false);
+  if (download_.progress) download_.progress(bytes, size_, false);
 }
 
 }  // namespace pipeline

@@ -23,7 +23,7 @@ namespace pipeline {
 /// A reader failed because the download failed, not because the bytes are bad.
 struct NotArrived final : StatusDetail {};
 
-struct Arrival {
+struct Download {
   std::string name;                     // for messages: a URL without secrets
   std::string path;                     // of the part file
   std::string identity;                 // names this state of the remote file
@@ -56,7 +56,8 @@ class ArrivingFile final : public ByteFile {
  public:
   /// `remote` resumes broken transfers itself; its errors are final. A complete part file of this identity
   /// is kept, whatever size `remote` has.
-  static Result<std::unique_ptr<ArrivingFile>> Begin(std::shared_ptr<const ByteFile> remote, Arrival arrival);
+  static Result<std::unique_ptr<ArrivingFile>> Begin(std::shared_ptr<const ByteFile> remote,
+                                                     Download download);
   ~ArrivingFile() override;
 
   /// Waits until size() is final. A complete file: at once. A pinned or encoded file: when it is complete.
@@ -72,7 +73,7 @@ class ArrivingFile final : public ByteFile {
  private:
   class Reader;
 
-  ArrivingFile(std::shared_ptr<const ByteFile> remote, Arrival arrival, std::unique_ptr<PartFile> part);
+  ArrivingFile(std::shared_ptr<const ByteFile> remote, Download download, std::unique_ptr<PartFile> part);
   void Fetch(std::stop_token stop);
   /// Compares the kept bytes with their journal and drops them if they differ.
   Status CheckKept(const std::stop_token& stop);
@@ -87,7 +88,7 @@ class ArrivingFile final : public ByteFile {
   void Publish(std::uint64_t bytes);
 
   const std::shared_ptr<const ByteFile> remote_;
-  const Arrival arrival_;
+  const Download download_;
   const std::unique_ptr<PartFile> part_;
   std::atomic<std::uint64_t> size_;
 

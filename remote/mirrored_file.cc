@@ -200,7 +200,7 @@ std::vector<std::string> MirroredFile::EncodedAddresses() const {
   return urls;
 }
 
-bool MirroredFile::Distrust(bool all_came_from_here) {
+bool MirroredFile::Invalidate(bool all_came_from_here) {
   Lock lock(mutex_);
   std::size_t gave = 0, alive = 0, last = current_;
   for (std::size_t i = 0; i < addresses_.size(); ++i)

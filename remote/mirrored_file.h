@@ -18,7 +18,7 @@
 
 namespace pipeline {
 
-/// If an address fails, readers continue at the next one, from the same byte, in a circle, until `means`
+/// If an address fails, readers continue at the next one, from the same byte, in a cycle, until `means`
 /// allows no more attempts without progress. An address that fails for good is not asked again. A slow one
 /// is asked again if no other is left, and is then accepted at any speed. The bytes may differ between
 /// addresses, so the caller must check the whole file: see Distrust. An address with another size is
@@ -47,7 +47,7 @@ class MirroredFile final : public RangedFile {
 
   /// Reports that the downloaded bytes are wrong. If all came in this download and from one address, that
   /// address is not asked again. False: another download would give the same bytes.
-  bool Distrust(bool all_came_from_here);
+  bool Invalidate(bool all_came_from_here);
 
  private:
   class Reader;

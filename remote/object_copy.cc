@@ -53,18 +53,18 @@ Result<std::unique_ptr<LocalFile>> FetchIntoPart(const CopySource& from, const C
                                                  const std::stop_token& stop) {
   if (to.part.empty() || from.version.empty() || from.file->size() < kKeepsPartFrom)
     return std::unique_ptr<LocalFile>();
-  Arrival arrival;
-  arrival.name = from.name;
-  arrival.path = to.part;
-  arrival.identity = from.version;
-  arrival.crc32c = from.crc32c;
-  arrival.among_others = true;
+  Download download;
+  download.name = from.name;
+  download.path = to.part;
+  download.identity = from.version;
+  download.crc32c = from.crc32c;
+  download.among_others = true;
   std::uint64_t kept = 0;  // written by the thread of the file, and read when that has ended
-  arrival.progress = [&to, &kept, is_first = true](std::uint64_t here, std::uint64_t, bool) mutable {
+  download.progress = [&to, &kept, is_first = true](std::uint64_t here, std::uint64_t, bool) mutable {
     kept = here;
     if (std::exchange(is_first, false) && here > 0 && to.went_on) to.went_on(here);
   };
-  Result<std::unique_ptr<ArrivingFile>> file = ArrivingFile::Begin(from.file, std::move(arrival));
+  Result<std::unique_ptr<ArrivingFile>> file = ArrivingFile::Begin(from.file, std::move(download));
   // Then it is read as it comes, once more.
   if (file.status().Detail<PartIsTaken>() != nullptr) return std::unique_ptr<LocalFile>();
   if (!file.ok()) return file.status();

@@ -29,7 +29,7 @@ constexpr RetryPolicy kPlanPolicy{.first = std::chrono::milliseconds(500),
                                   .attempts = 3,
                                   .patience = std::chrono::milliseconds(4'000)};
 
-/// As polite as any; only soon at its end.
+/// As rate-limited as any; only soon at its end.
 constexpr RetryPolicy kNextPolicy{.attempts = 2, .patience = std::chrono::milliseconds(10'000)};
 
 /// A metadata server is near or not there.

@@ -15,7 +15,7 @@ class PacedFile::Reader final : public ByteReader {
 
   Result<std::size_t> Read(std::span<char> out) override {
     if (!failed_.ok()) return failed_;
-    if (waited_ >= file_.pace_.least.over) Judge();
+    if (waited_ >= file_.pace_.least.over) CheckRate();
     if (!failed_.ok()) return failed_;
     const std::chrono::nanoseconds began = file_.pace_.clock->Monotonic();
     Result<std::size_t> got = ReadSome(out);
@@ -38,7 +38,7 @@ class PacedFile::Reader final : public ByteReader {
   }
 
   /// What came in the time that is over.
-  void Judge() {
+  void CheckRate() {
     const double seconds = std::chrono::duration<double>(waited_).count();
     const auto rate = static_cast<std::uint64_t>(static_cast<double>(std::exchange(came_, 0)) / seconds);
     waited_ = std::chrono::nanoseconds(0);

@@ -35,7 +35,7 @@ std::uint64_t ShardedOutput::partition_memory(std::uint64_t text_bytes) const {
          (rules_.shuffle_seed ? text_bytes + (text_bytes >> 1) : kSplitMemory * rules_.splits.size());
 }
 
-Status ShardedOutput::Judge(const ArtifactTotals& totals) const {
+Status ShardedOutput::CheckCounts(const ArtifactTotals& totals) const {
   const auto is_empty = [&totals](const std::string& split) {
     const auto found = totals.splits.find(split);
     return found == totals.splits.end() || found->second.records == 0;

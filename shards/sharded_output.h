@@ -79,8 +79,8 @@ class ShardedOutput {
   ~ShardedOutput();
   Result<std::unique_ptr<Sink>> OpenPartition(Store& artifact, PartitionId id) const;
   std::uint64_t partition_memory(std::uint64_t text_bytes) const;
-  /// For SinkStage::Judge. kFailedPrecondition: splits have no records; the message names them.
-  Status Judge(const ArtifactTotals& totals) const;
+  /// For SinkStage::CheckCounts. kFailedPrecondition: splits have no records; the message names them.
+  Status CheckCounts(const ArtifactTotals& totals) const;
   Result<std::unique_ptr<Publication>> Plan(Store& artifact,
                                             const std::vector<PartitionOutput>& outputs) const;
 
@@ -98,7 +98,7 @@ class ShardedStage : public SinkStage {
   std::uint64_t partition_memory(std::uint64_t text_bytes) const override {
     return output_.partition_memory(text_bytes);
   }
-  Status Judge(const ArtifactTotals& totals) const override { return output_.Judge(totals); }
+  Status CheckCounts(const ArtifactTotals& totals) const override { return output_.CheckCounts(totals); }
   Result<std::unique_ptr<Publication>> Plan(Store& artifact,
                                             const std::vector<PartitionOutput>& outputs) const override {
     return output_.Plan(artifact, outputs);

@@ -52,7 +52,7 @@ class Builder {
           readers.push_back(static_cast<int>(at));
       }
     }
-    for (Node& node : nodes_) Judge(node);
+    for (Node& node : nodes_) CheckNode(node);
     return std::move(nodes_);
   }
 
@@ -143,21 +143,20 @@ class Builder {
     }
   }
 
-  void TellCircle(std::vector<int> circle, std::set<std::string>& told) {
-    std::rotate(circle.begin(), std::min_element(circle.begin(), circle.end()), circle.end());
-    std::string names = stages_[Index(circle.front())].name;
-    for (std::size_t at = 1; at <= circle.size(); ++at)
-      names += StrCat(" reads ", stages_[Index(circle[at % circle.size()])].name);
+  void TellCircle(std::vector<int> cycle, std::set<std::string>& told) {
+    std::rotate(cycle.begin(), std::min_element(cycle.begin(), cycle.end()), cycle.end());
+    std::string names = stages_[Index(cycle.front())].name;
+    for (std::size_t at = 1; at <= cycle.size(); ++at)
+      names += StrCat(" reads ", stages_[Index(cycle[at % cycle.size()])].name);
     if (!told.insert(names).second) return;
-    const int next = circle[1 % circle.size()];
-    FilePosition at = stages_[Index(circle.front())].input_at;
-    for (const NamedInputSpec& spec : stages_[Index(circle.front())].named_inputs)
-      if (edges_[Index(circle.front())].input != next && spec.value == stages_[Index(next)].name)
-        at = spec.at;
+    const int next = cycle[1 % cycle.size()];
+    FilePosition at = stages_[Index(cycle.front())].input_at;
+    for (const NamedInputSpec& spec : stages_[Index(cycle.front())].named_inputs)
+      if (edges_[Index(cycle.front())].input != next && spec.value == stages_[Index(next)].name) at = spec.at;
     mistakes_.push_back({at, StrCat("stages read each other in a circle: ", names)});
   }
 
-  /// Fills nodes_; what is in a circle, or reads from one, stays out.
+  /// Fills nodes_; what is in a cycle, or reads from one, stays out.
   void Order() {
     std::vector<std::vector<int>> after(stages_.size());  // who waits for a stage, once per edge
     std::vector<std::size_t> waits_for(stages_.size());
@@ -231,8 +230,8 @@ class Builder {
     return nullptr;
   }
 
-  /// Flow and columns of a node whose input has been judged before.
-  void Judge(Node& node) {
+  /// Flow and columns of a node whose input was checked before.
+  void CheckNode(Node& node) {
     const StageSpec& stage = *node.spec;
     const Node* input = node.input < 0 ? nullptr : &nodes_[Index(node.input)];
     const bool named_inputs_fit = stage.type == nullptr || CheckNamedInputs(node);

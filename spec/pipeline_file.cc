@@ -118,7 +118,7 @@ class FileReader {
     if (YamlNode* stages = root.Find("stages")) ReadStages(*stages);
   }
 
-  /// False where the file speaks another version of the language: nothing else in it can be judged.
+  /// False where the file speaks another version of the language: nothing else in it can be checked.
   bool ReadVersion(const YamlNode& root) {
     const YamlNode* pipe = root.Find("pipe");
     if (pipe == nullptr) return true;

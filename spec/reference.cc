@@ -226,7 +226,7 @@ Json StageSchema(const StageType& type) {
   for (const ConfigKey& key : StageKeys()) {
     if (key.name == "input" && type.takes == Flow::kNothing) continue;
     if (key.name == "out" && !type.publishes) continue;
-    if (key.name == "plugin") continue;  // such a stage is not judged here
+    if (key.name == "plugin") continue;  // such a stage is not checked here
     Json::Array needed;
     AddKeys({key}, properties, needed);
     const bool needs_out = key.name == "out" && !type.out_optional;

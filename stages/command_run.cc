@@ -80,7 +80,7 @@ void CommandRun::RunChild() {
     writer.join();  // Wait closes what it writes to
     const Result<ChildExit> exit = child.Wait(stop_.get_token(), kGrace);
     said_ = child.StderrTail();
-    outcome = Verdict(exit);
+    outcome = OutcomeOf(exit);
   } else {
     outcome = std::move(started).status();
   }
@@ -140,7 +140,7 @@ void CommandRun::ReadOutput(ChildProcess& child) {
 }
 
 /// What becomes of the run, in the order of how much each says about the cause.
-Status CommandRun::Verdict(const Result<ChildExit>& exit) {
+Status CommandRun::OutcomeOf(const Result<ChildExit>& exit) {
   const Lock lock(mutex_);
   if (wanted_stop_.stop_requested()) return Status(Code::kCancelled, "stopped");
   if (broken_ && broken_->code() != Code::kCancelled) return *broken_;

@@ -50,7 +50,7 @@ class CommandRun {
   void WriteInput(ChildProcess& child);
   void ReadOutput(ChildProcess& child);
   void Progress();
-  Status Verdict(const Result<ChildExit>& exit);
+  Status OutcomeOf(const Result<ChildExit>& exit);
 
   const std::vector<std::string> argv_;
   const std::chrono::milliseconds timeout_;

@@ -72,9 +72,9 @@ Status AsDamaged(Status failure) {
 }
 
 /// Of what could not be decoded it says so: a reader of the file that fails has its own reason.
-class Judged : public ByteReader {
+class CheckedReads : public ByteReader {
  public:
-  explicit Judged(std::unique_ptr<ByteReader> input) : input_(std::move(input)) {}
+  explicit CheckedReads(std::unique_ptr<ByteReader> input) : input_(std::move(input)) {}
   Result<std::size_t> Read(std::span<char> out) override {
     Result<std::size_t> got = input_->Read(out);
     if (got.ok()) return got;
@@ -179,7 +179,7 @@ Result<std::unique_ptr<ByteReader>> DecodedInput::Read(std::uint64_t raw_offset,
                                                        const std::stop_token& stop) const {
   if (!archive_) {
     ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> bytes, ReadBytes(raw_offset, stop));
-    if (compression_ != Compression::kPlain) bytes = std::make_unique<Judged>(std::move(bytes));
+    if (compression_ != Compression::kPlain) bytes = std::make_unique<CheckedReads>(std::move(bytes));
     return NewEncodingReader(std::move(bytes), {fixed_, known}, raw_offset, std::move(choice));
   }
   std::unique_ptr<ArchiveReader> archive;
@@ -192,7 +192,8 @@ Result<std::unique_ptr<ByteReader>> DecodedInput::Read(std::uint64_t raw_offset,
   auto text = std::make_unique<ArchiveText>(
       std::move(archive), archive_rules_,
       [read = bytes_read_] { return read->load(std::memory_order_relaxed); }, file_->size(), members_);
-  return std::unique_ptr<ByteReader>(std::make_unique<Judged>(std::make_unique<WholeReads>(std::move(text))));
+  return std::unique_ptr<ByteReader>(
+      std::make_unique<CheckedReads>(std::make_unique<WholeReads>(std::move(text))));
 }
 
 Result<std::unique_ptr<ByteReader>> DecodedInput::ReadBytes(std::uint64_t raw_offset,

@@ -85,8 +85,8 @@ class SplitSourceStage final : public SourceStage {
   std::vector<FaultBound> bounds() const override { return stage_->bounds(); }
 
   // Before a run nobody knows what is in an archive.
-  Status Judge(const ArtifactTotals& totals) const override {
-    RETURN_IF_ERROR(stage_->Judge(totals));
+  Status CheckCounts(const ArtifactTotals& totals) const override {
+    RETURN_IF_ERROR(stage_->CheckCounts(totals));
     std::string empty;
     bool counted = false;
     for (const std::string& name : splits_.names()) {

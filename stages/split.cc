@@ -113,7 +113,7 @@ class Split final : public Transform {
     return std::unique_ptr<Worker>(std::make_unique<SplitWorker>(rule_));
   }
 
-  Status Judge(const ArtifactTotals& totals) const override {
+  Status CheckCounts(const ArtifactTotals& totals) const override {
     std::uint64_t all = 0;
     for (const std::string& name : rule_.names())
       if (const auto found = totals.splits.find(name); found != totals.splits.end())

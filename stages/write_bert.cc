@@ -137,8 +137,8 @@ class WriteBert final : public ShardedStage {
   std::uint64_t partition_memory(std::uint64_t text_bytes) const override {
     return ShardedStage::partition_memory(text_bytes) + DocumentMemory(settings_.splits.size(), text_bytes);
   }
-  Status Judge(const ArtifactTotals& totals) const override {
-    RETURN_IF_ERROR(ShardedStage::Judge(totals));
+  Status CheckCounts(const ArtifactTotals& totals) const override {
+    RETURN_IF_ERROR(ShardedStage::CheckCounts(totals));
     std::string failures;
     for (const std::string& split : settings_.splits) {
       const auto found = totals.splits.find(split);

@@ -183,7 +183,7 @@ class WriteTfdata final : public ShardedStage {
     return NewDocumentSink(std::move(rows), std::move(documents));
   }
 
-  Status Judge(const ArtifactTotals& totals) const override {
+  Status CheckCounts(const ArtifactTotals& totals) const override {
     std::string failures;
     for (const std::string& split : splits_) {
       const auto found = totals.splits.find(split);

@@ -8,18 +8,18 @@ namespace pipeline {
 
 namespace {
 
-using Kind = Verdict::Kind;
+using Kind = RestartDecision::Kind;
 
 constexpr std::chrono::seconds kFirstWait{1};
 constexpr std::chrono::seconds kLongestWait{60};
 
-Verdict Failed(Code code, const AttemptEnd& end, std::string_view why) {
+RestartDecision Failed(Code code, const AttemptEnd& end, std::string_view why) {
   return {Kind::kFail, {}, code, StrCat(end.cause, why.empty() ? "" : ": ", why)};
 }
 
 }  // namespace
 
-Verdict RestartPolicy::Judge(const AttemptEnd& end) {
+RestartDecision RestartPolicy::Decide(const AttemptEnd& end) {
   barren_ = end.progressed ? 0 : barren_ + 1;
   if (end.signal == 0 && end.code == 0 && !end.hung) return {Kind::kDone, {}, Code::kOk, {}};
   if (end.stopped) return {Kind::kStopped, {}, Code::kCancelled, {}};
@@ -54,12 +54,12 @@ Verdict RestartPolicy::Judge(const AttemptEnd& end) {
 }
 
 /// The other program decides how long it takes; that is no attempt of ours.
-Verdict RestartPolicy::Held(const AttemptEnd& end) {
+RestartDecision RestartPolicy::Held(const AttemptEnd& end) {
   if (!end.progressed) --barren_;
   return {Kind::kAgain, kLongestWait, Code::kOk, end.cause};
 }
 
-Verdict RestartPolicy::Again(const AttemptEnd& end, bool waits) {
+RestartDecision RestartPolicy::Again(const AttemptEnd& end, bool waits) {
   if (barren_ > restarts_)
     return Failed(Code::kUnavailable, end,
                   StrCat("given up after ", barren_, barren_ == 1 ? " attempt" : " attempts in a row",

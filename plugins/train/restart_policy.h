@@ -19,7 +19,7 @@ struct AttemptEnd {
   std::string cause;        // a few words for people
 };
 
-struct Verdict {
+struct RestartDecision {
   enum class Kind : std::uint8_t { kDone, kAgain, kFail, kStopped };
   Kind kind = Kind::kFail;
   std::chrono::milliseconds wait{0};  // before the next attempt
@@ -34,11 +34,11 @@ class RestartPolicy {
   explicit RestartPolicy(std::int64_t restarts) : restarts_(restarts) {}
 
   /// Counts the attempt and decides. For kDone the caller must still check result.json.
-  Verdict Judge(const AttemptEnd& end);
+  RestartDecision Decide(const AttemptEnd& end);
 
  private:
-  Verdict Held(const AttemptEnd& end);
-  Verdict Again(const AttemptEnd& end, bool waits);
+  RestartDecision Held(const AttemptEnd& end);
+  RestartDecision Again(const AttemptEnd& end, bool waits);
 
   const std::int64_t restarts_;
   std::int64_t barren_ = 0;  // consecutive attempts without a new checkpoint

@@ -18,7 +18,7 @@
 #include "plugins/train/event_journal.h"
 #include "plugins/train/input_cache.h"
 #include "plugins/train/input_check.h"
-#include "plugins/train/narrator.h"
+#include "plugins/train/progress_reporter.h"
 #include "plugins/train/restart_policy.h"
 #include "plugins/train/run_directory.h"
 #include "plugins/train/trainer_environment.h"
@@ -54,7 +54,7 @@ class TrainingRun {
         directory_(directory),
         bucket_(bucket),
         inputs_(inputs),
-        narrator_(call, job.steps()) {}
+        reporter_(call, job.steps()) {}
 
   /// True when an earlier run left all that is asked for.
   bool Stands() const {
@@ -78,12 +78,12 @@ class TrainingRun {
           end.code = 70;
           end.cause = StrCat("the trainer ended with exit code 0 and left no good result: ", good.message());
         }
-      const Verdict verdict = policy.Judge(end);
-      if (verdict.kind == Verdict::Kind::kDone) return {};
-      if (verdict.kind == Verdict::Kind::kStopped) return {Code::kCancelled, "stopped"};
-      if (verdict.kind == Verdict::Kind::kFail) return Failure(verdict);
-      call_.Log(Level::kWarning, StrCat(verdict.why, "; starting it again", Wait(verdict.wait)));
-      if (!Pause(verdict.wait)) return {Code::kCancelled, "stopped"};
+      const RestartDecision decision = policy.Decide(end);
+      if (decision.kind == RestartDecision::Kind::kDone) return {};
+      if (decision.kind == RestartDecision::Kind::kStopped) return {Code::kCancelled, "stopped"};
+      if (decision.kind == RestartDecision::Kind::kFail) return Failure(decision);
+      call_.Log(Level::kWarning, StrCat(decision.why, "; starting it again", Wait(decision.wait)));
+      if (!Pause(decision.wait)) return {Code::kCancelled, "stopped"};
     }
   }
 
@@ -143,7 +143,7 @@ class TrainingRun {
       journal.Keep(event, SystemClock().Monotonic());
       if (bucket_ != nullptr && event["worker"].AsInt() == 0) Mirror(kind, event);
       // Every worker says the same of a training; one of them is told of.
-      if (event["worker"].AsInt() == 0) narrator_.Hear(event);
+      if (event["worker"].AsInt() == 0) reporter_.Hear(event);
     });
     ASSIGN_OR_RETURN(AttemptEnd end, attempt.Run());
     end.progressed = progressed;
@@ -174,11 +174,11 @@ class TrainingRun {
       end.cause += StrCat(" (", Readable(message, 1000), ")");
   }
 
-  Status Failure(const Verdict& verdict) const {
+  Status Failure(const RestartDecision& decision) const {
     const std::size_t shown = std::min(tail_.size(), kShownLines);
     for (std::size_t at = tail_.size() - shown; at < tail_.size(); ++at)
       call_.Log(Level::kInfo, StrCat("| ", tail_[at]));
-    return Status(verdict.code, StrCat(verdict.why, "; all it said: ", log_));
+    return Status(decision.code, StrCat(decision.why, "; all it said: ", log_));
   }
 
   milliseconds Scaled(milliseconds time) const {
@@ -200,7 +200,7 @@ class TrainingRun {
   const RunDirectory& directory_;
   BucketRun* const bucket_;
   const TrainInputs& inputs_;
-  Narrator narrator_;
+  ProgressReporter reporter_;
   std::int64_t committed_ = -1;  // step of the last checkpoint that was heard of
   std::uint64_t drowned_ = 0;
   std::string log_;  // of the last attempt
@@ -260,15 +260,15 @@ class Training {
 
   Status Train(TrainingRun& run, bool good) {
     ASSIGN_OR_RETURN(const std::string python, FindPython(job_.environment()));
-    Narrator narrator(call_, job_.steps());
-    narrator.Note(inputs_.Describe());
+    ProgressReporter reporter(call_, job_.steps());
+    reporter.Note(inputs_.Describe());
     RETURN_IF_ERROR(BringInputs(job_, call_));
     if (!good) RETURN_IF_ERROR(bucket_->Restore());
     if (bucket_) {
-      narrator.Note(StrCat("logs, events and TensorBoard files are in ", job_.run_dir));
+      reporter.Note(StrCat("logs, events and TensorBoard files are in ", job_.run_dir));
       RETURN_IF_ERROR(bucket_->BeginMirror());
     }
-    narrator.Hear(
+    reporter.Hear(
         Json(Json::Object{{"kind", "phase"}, {"name", "init"}}));  // it takes a while to say so itself
     Status ran = run.Run(python);
     if (!bucket_) return ran;

@@ -36,7 +36,7 @@ std::map<std::string, StageText> Collect(std::uint64_t records, std::uint64_t pe
   for (std::uint64_t begin = 0; begin < records; begin += per_batch) {
     const std::uint64_t end = std::min(begin + per_batch, records);
     const Batch before = BatchOf(partition, begin, end, same);
-    const std::unique_ptr<Passage> passage = collector.Watch(before, kStages);
+    const std::unique_ptr<BatchProbe> passage = collector.Watch(before, kStages);
     if (!passage) continue;
     passage->Left(0, before);
     const Batch after = BatchOf(partition, begin, end, change);

@@ -289,16 +289,16 @@ TEST(SegmentTest, AFailureToLogEndsTheSegment) {
 }
 
 /// Writes down what each stage left of every batch.
-class Notebook final : public RecordWatch {
+class Notebook final : public RecordObserver {
  public:
-  std::unique_ptr<Passage> Watch(const Batch& batch, const std::vector<std::string>& stages) override {
+  std::unique_ptr<BatchProbe> Watch(const Batch& batch, const std::vector<std::string>& stages) override {
     if (batch.partition.partition == 1) return nullptr;  // of no interest
     return std::make_unique<Looking>(*this, stages);
   }
   std::multiset<std::string> seen;  // guarded by mutex_
 
  private:
-  class Looking final : public Passage {
+  class Looking final : public BatchProbe {
    public:
     Looking(Notebook& notebook, const std::vector<std::string>& stages)
         : notebook_(notebook), stages_(stages) {}
@@ -317,7 +317,7 @@ class Notebook final : public RecordWatch {
 TEST(SegmentTest, WatchSeesEachStageOnceAndChangesNothing) {
   Shout first, second, encoder;
   Notebook notebook;
-  const auto run = [&](RecordWatch* watch) {
+  const auto run = [&](RecordObserver* watch) {
     NumberSource source({.records = 6, .per_partition = 2, .per_batch = 2});
     Memory memory;
     SegmentSpec spec;

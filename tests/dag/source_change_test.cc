@@ -18,11 +18,11 @@ const std::string kSecond = "  more: { type: write_tfds, input: docs, name: more
 constexpr int kAll = 100;  // failures that are allowed
 
 /// Calls `then` once, when it first sees a batch of this partition.
-class AtPartition final : public RecordWatch {
+class AtPartition final : public RecordObserver {
  public:
   AtPartition(PartitionId id, std::function<void()> then, std::string source = "lines")
       : id_(id), then_(std::move(then)), source_(std::move(source)) {}
-  std::unique_ptr<Passage> Watch(const Batch& batch, const std::vector<std::string>& stages) override {
+  std::unique_ptr<BatchProbe> Watch(const Batch& batch, const std::vector<std::string>& stages) override {
     if (batch.partition == id_ && stages.front() == source_) std::call_once(once_, then_);
     return nullptr;
   }

@@ -137,9 +137,10 @@ TEST_F(ArrivingFileTest, GivesWhatIsHereBeforeTheRest) {
 
 TEST_F(ArrivingFileTest, AmongOthersWhatIsKeptIsHeldAgainstItsJournal) {
   const auto begin = [this] {
-    Arrival arrival{.name = "https://host/file", .path = KeptPartPath(path_), .identity = "v1", .crc32c = {}};
-    arrival.among_others = true;
-    return ArrivingFile::Begin(remote_, std::move(arrival)).value();
+    Download download{
+        .name = "https://host/file", .path = KeptPartPath(path_), .identity = "v1", .crc32c = {}};
+    download.among_others = true;
+    return ArrivingFile::Begin(remote_, std::move(download)).value();
   };
   for (const bool flips : {false, true}) {
     remote_->Allow(3 * kMib);
@@ -245,13 +246,13 @@ class PinnedFileTest : public ArrivingFileTest {
     return *hasher.Finish();
   }
   std::unique_ptr<ArrivingFile> BeginPinned(const Checksum& pin) {
-    Arrival arrival;
-    arrival.name = "https://host/file";
-    arrival.path = path_;
-    arrival.identity = StrCat("pinned ", ToString(pin));
-    arrival.pin = pin;
-    arrival.distrust = distrust_;
-    Result<std::unique_ptr<ArrivingFile>> file = ArrivingFile::Begin(remote_, std::move(arrival));
+    Download download;
+    download.name = "https://host/file";
+    download.path = path_;
+    download.identity = StrCat("pinned ", ToString(pin));
+    download.pin = pin;
+    download.distrust = distrust_;
+    Result<std::unique_ptr<ArrivingFile>> file = ArrivingFile::Begin(remote_, std::move(download));
     EXPECT_TRUE(file.ok()) << file.status().message();
     return file.ok() ? std::move(file).value() : nullptr;
   }

@@ -103,7 +103,8 @@ TEST_F(MirroredFileTest, WhatCannotBeReachedOrIsNotThereIsPassedOver) {
 TEST_F(MirroredFileTest, AFileOfAnotherSizeIsNotIt) {
   places_["https://a/f"].bytes += "more";
   EXPECT_TRUE(ReadFrom(*Begin(), 0) == bytes_) << status_.message();
-  EXPECT_NE(notes_.at(0).find("has 100004 bytes, and not 100000 as the others"), std::string::npos) << notes_[0];
+  EXPECT_NE(notes_.at(0).find("has 100004 bytes, and not 100000 as the others"), std::string::npos)
+      << notes_[0];
 }
 
 TEST_F(MirroredFileTest, OtherSizesAreTakenOneByOneAndOnce) {
@@ -184,17 +185,17 @@ TEST_F(MirroredFileTest, AStopIsNoReasonToGoElsewhere) {
 TEST_F(MirroredFileTest, WhoGaveAllOfTheWrongBytesIsAskedNoMore) {
   const auto file = Begin();
   ReadFrom(*file, 0);
-  EXPECT_TRUE(file->Distrust(true));
+  EXPECT_TRUE(file->Invalidate(true));
   ReadFrom(*file, 0);
   EXPECT_EQ(asked_, (std::vector<std::string>{"https://a/f", "https://b/f"}));
-  EXPECT_FALSE(file->Distrust(true)) << "nobody is left";
+  EXPECT_FALSE(file->Invalidate(true)) << "nobody is left";
 }
 
 TEST_F(MirroredFileTest, WrongBytesOfSeveralBlameNobodyAndAreFetchedAFewTimesMore) {
   const auto file = Begin();
-  EXPECT_TRUE(file->Distrust(false)) << "what an earlier run left was part of it";
-  EXPECT_TRUE(file->Distrust(false));
-  EXPECT_FALSE(file->Distrust(false));
+  EXPECT_TRUE(file->Invalidate(false)) << "what an earlier run left was part of it";
+  EXPECT_TRUE(file->Invalidate(false));
+  EXPECT_FALSE(file->Invalidate(false));
   EXPECT_TRUE(ReadFrom(*file, 0) == bytes_);
 }
 
@@ -202,7 +203,7 @@ TEST_F(MirroredFileTest, AnAddressWithoutOthersGivesTheSameAgain) {
   places_.erase("https://b/f");
   const auto file = Begin();
   ReadFrom(*file, 0);
-  EXPECT_FALSE(file->Distrust(true));
+  EXPECT_FALSE(file->Invalidate(true));
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 
 #include "base/str.h"
 #include "remote/http_file.h"
-#include "remote/polite_file.h"
+#include "remote/rate_limited_file.h"
 #include "tests/storage/store_reading.h"
 #include "tests/support/counted_pause.h"
 #include "tests/support/http_server.h"
@@ -220,31 +220,31 @@ TEST(ServerGateTest, OnlySoManyAreLetInAndTheNextWhenOneLeaves) {
   EXPECT_TRUE(gate.Enter("host", 2, {}).ok());
 }
 
-TEST(PoliteFileTest, OneConnectionAtATimeReadsTheFilesOneAfterAnother) {
+TEST(RateLimitedFileTest, OneConnectionAtATimeReadsTheFilesOneAfterAnother) {
   const auto file = std::make_shared<CountingFile>(PatternBytes(5000));
   const auto gate = std::make_shared<ServerGate>();
-  const PoliteFile polite(file, {.server = "host", .connections = 1, .gate = gate});
-  const auto first = polite.Open(0, {});
+  const RateLimitedFile rate_limited(file, {.server = "host", .connections = 1, .gate = gate});
+  const auto first = rate_limited.Open(0, {});
   Status status, other;
   std::string front(10, '\0');
   ASSERT_TRUE(ReadExactly(**first, front).ok());
-  std::jthread second([&] { EXPECT_EQ(ReadFrom(polite, 0, other).size(), 5000u); });
+  std::jthread second([&] { EXPECT_EQ(ReadFrom(rate_limited, 0, other).size(), 5000u); });
   EXPECT_EQ(file->begun().size(), 1u);
   EXPECT_EQ(ReadAll(**first, status).size(), 4990u);
   second.join();
   EXPECT_EQ(file->begun().size(), 2u);
 }
 
-TEST(PoliteFileTest, AllTogetherKeepToTheRate) {
+TEST(RateLimitedFileTest, AllTogetherKeepToTheRate) {
   FakeClock clock;
   CountedPause pause(&clock);
   const auto rate = std::make_shared<RateLimit>(100'000, clock, pause);
   const auto file = std::make_shared<CountingFile>(PatternBytes(500'000));
-  const PoliteFile polite(
+  const RateLimitedFile rate_limited(
       file, {.server = "host", .connections = 1, .gate = std::make_shared<ServerGate>(), .rate = rate});
   Status status;
-  EXPECT_EQ(ReadFrom(polite, 0, status).size(), 500'000u);
-  EXPECT_EQ(ReadFrom(polite, 0, status).size(), 500'000u);
+  EXPECT_EQ(ReadFrom(rate_limited, 0, status).size(), 500'000u);
+  EXPECT_EQ(ReadFrom(rate_limited, 0, status).size(), 500'000u);
   EXPECT_NEAR(static_cast<double>(pause.Sum().count()), 10'000, 200);
 }
 

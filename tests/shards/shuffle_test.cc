@@ -331,18 +331,18 @@ TEST(ShuffleTest, ASplitWithoutRecordsIsNamedBeforeAnythingIsWritten) {
     ArtifactTotals totals;
     totals.splits["train"].records = 5;
     totals.splits["test"].records = 0;
-    EXPECT_EQ(output.Judge(totals).code(), Code::kFailedPrecondition);
+    EXPECT_EQ(output.CheckCounts(totals).code(), Code::kFailedPrecondition);
     EXPECT_EQ(
-        output.Judge(totals).message(),
+        output.CheckCounts(totals).message(),
         "split 'validation' has no records, and trainers stop at an empty one; give it a larger share (a "
         "trial: a larger --subset), or leave it out; split 'test' has no records, and trainers stop at an "
         "empty one; give it a larger share (a trial: a larger --subset), or leave it out");
     totals.splits["train"].records = 0;
-    EXPECT_EQ(output.Judge(totals).message(),
+    EXPECT_EQ(output.CheckCounts(totals).message(),
               "no record comes to it: the input has none, or all were dropped, which the counts tell");
     totals.splits["train"].records = 5;
     totals.splits["validation"].records = totals.splits["test"].records = 1;
-    EXPECT_TRUE(output.Judge(totals).ok());
+    EXPECT_TRUE(output.CheckCounts(totals).ok());
   }
 }
 

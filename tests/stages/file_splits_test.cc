@@ -151,7 +151,7 @@ Found ReadAll(const StageType& type, const Json& config, const std::string& name
   all.end = end.value_or(InputEnd());
   ArtifactTotals totals;
   totals.counts = all.end.outside;
-  all.status = (*stage)->Judge(totals);
+  all.status = (*stage)->CheckCounts(totals);
   return all;
 }
 
@@ -319,7 +319,7 @@ TEST(FileSplitsTest, OneOfThemCanBeDividedFurther) {
   ArtifactTotals totals;
   totals.splits["train"] = {.records = 9, .documents = 9, .bytes = 1};
   totals.splits["test"] = {.records = 90, .documents = 90, .bytes = 1};
-  EXPECT_TRUE((*made)->Judge(totals).message().starts_with("split 'validation' has 0 of 9 documents"));
+  EXPECT_TRUE((*made)->CheckCounts(totals).message().starts_with("split 'validation' has 0 of 9 documents"));
 }
 
 TEST(FileSplitsTest, WhatCannotBeDividedIsRefused) {

@@ -173,23 +173,23 @@ TEST(SplitTest, JudgeNamesTheSplitAndWhatWouldDo) {
   const auto transform = MakeTransform(SplitType(), Config({{"train", 0.9999}, {"validation", 0.0001}}));
   ArtifactTotals totals;
   totals.splits["train"] = {.records = 50'000, .documents = 9'999, .bytes = 1};
-  const Status empty = transform->Judge(totals);
+  const Status empty = transform->CheckCounts(totals);
   EXPECT_EQ(empty.code(), Code::kFailedPrecondition);
   EXPECT_EQ(empty.message(),
             "split 'validation' has 0 of 9999 documents (fraction 0.0001) and needs 1: "
             "a fraction of 0.0008 would do");
   totals.splits["validation"] = {.records = 5, .documents = 1, .bytes = 1};
-  EXPECT_TRUE(transform->Judge(totals).ok());
+  EXPECT_TRUE(transform->CheckCounts(totals).ok());
 }
 
 TEST(SplitTest, JudgeSaysWhenNoFractionWouldDo) {
   const auto transform = MakeTransform(SplitType(), Config({{"train", 0.9}, {"validation", 0.1}}, 3));
   ArtifactTotals totals;
   totals.splits["train"] = {.records = 9, .documents = 4, .bytes = 1};
-  EXPECT_EQ(transform->Judge(totals).message(),
+  EXPECT_EQ(transform->CheckCounts(totals).message(),
             "split 'validation' has 0 of 4 documents (fraction 0.1) and needs 3: the corpus is too "
             "small for it; add text, lower min_documents, or leave the split out");
-  EXPECT_EQ(transform->Judge(ArtifactTotals()).message(),
+  EXPECT_EQ(transform->CheckCounts(ArtifactTotals()).message(),
             "there are no documents to split: the input is empty, or the stages before left nothing of it");
 }
 
@@ -198,14 +198,14 @@ TEST(SplitTest, JudgeAdvisesNoLowerMinimumThanOneDocument) {
   const auto transform = MakeTransform(SplitType(), Config({{"train", 0.9}, {"validation", 0.1}}));
   ArtifactTotals totals;
   totals.splits["train"] = {.records = 9, .documents = 4, .bytes = 1};
-  EXPECT_EQ(transform->Judge(totals).message(),
+  EXPECT_EQ(transform->CheckCounts(totals).message(),
             "split 'validation' has 0 of 4 documents (fraction 0.1) and needs 1: the corpus is too "
             "small for it; add text, or leave the split out");
 }
 
 TEST(SplitTest, NoMinimumNoVerdict) {
   const auto transform = MakeTransform(SplitType(), Config({{"train", 0.9}, {"validation", 0.1}}, 0));
-  EXPECT_TRUE(transform->Judge(ArtifactTotals()).ok());
+  EXPECT_TRUE(transform->CheckCounts(ArtifactTotals()).ok());
 }
 
 }  // namespace

@@ -222,7 +222,7 @@ TEST(TrainTokenizerTest, LayoutsGiveTheIdsThatTheirTrainersWant) {
   EXPECT_EQ(jestimator.pieces()[5].text, "</s>");
 }
 
-/// A reader is judged by what is promised long before it could be judged by what was trained.
+/// A reader is checked by what is promised long before it could be checked by what was trained.
 TEST(TrainTokenizerTest, WhatIsPromisedBeforeIsSaidAfterwards) {
   const StageType type = TrainTokenizerType(PIPE_PROGRAM);
   for (const std::string_view layout : {"pipe", "flax_lm1b", "t5", "jestimator", "bert"}) {

@@ -488,8 +488,8 @@ TEST(WriteBertTest, ASplitWithoutAnExampleIsRefused) {
   ASSERT_TRUE(stage.ok());
   ArtifactTotals totals;
   totals.splits["train"] = {.records = 2, .documents = 2, .bytes = 24};
-  EXPECT_TRUE((*stage)->Judge(totals).message().starts_with("split 'train' has no records") ||
-              (*stage)->Judge(totals).message().starts_with("split 'validation' has no records"));
+  EXPECT_TRUE((*stage)->CheckCounts(totals).message().starts_with("split 'train' has no records") ||
+              (*stage)->CheckCounts(totals).message().starts_with("split 'validation' has no records"));
   totals.splits["validation"] = {.records = 3, .documents = 1, .bytes = 3};
   MapStore artifact;
   const auto sink = (*stage)->OpenPartition(artifact, {0, 0});
@@ -498,14 +498,14 @@ TEST(WriteBertTest, ASplitWithoutAnExampleIsRefused) {
   ASSERT_TRUE(output.ok());
   for (const auto& [reason, by] : output->reasons) totals.counts.Add(reason, by);
   EXPECT_EQ(totals.counts.reasons["instances_of_train"], totals.counts.reasons["instances"]);
-  const Status refused = (*stage)->Judge(totals);
+  const Status refused = (*stage)->CheckCounts(totals);
   EXPECT_EQ(refused.code(), Code::kFailedPrecondition);
   EXPECT_EQ(
       refused.message(),
       "split 'validation' has 3 records and no id in any of them, so that there is no example: they hold "
       "white space and what BERT takes out; give it other text, or leave it out");
   totals.counts.Add("instances_of_validation");
-  EXPECT_TRUE((*stage)->Judge(totals).ok());
+  EXPECT_TRUE((*stage)->CheckCounts(totals).ok());
 }
 
 // The densest text there is: an id for each byte, or a document for each two bytes.

@@ -243,11 +243,11 @@ TEST(WriteJsonlTest, ASplitWithoutRowsIsRefusedBeforeFilesAreWritten) {
   const auto stage = std::get<SinkFactory>(WriteJsonlType().make)({"rows", Config(), SplitSchema()});
   ArtifactTotals totals;
   totals.splits["train"].records = 5;
-  const Status judged = (*stage)->Judge(totals);
-  EXPECT_EQ(judged.code(), Code::kFailedPrecondition);
-  EXPECT_NE(std::string(judged.message()).find("'validation' has no records"), std::string::npos);
+  const Status checked = (*stage)->CheckCounts(totals);
+  EXPECT_EQ(checked.code(), Code::kFailedPrecondition);
+  EXPECT_NE(std::string(checked.message()).find("'validation' has no records"), std::string::npos);
   totals.splits["validation"].records = 1;
-  EXPECT_TRUE((*stage)->Judge(totals).ok());
+  EXPECT_TRUE((*stage)->CheckCounts(totals).ok());
 }
 
 }  // namespace

@@ -143,12 +143,12 @@ TEST(WriteTfdataTest, ASplitThatIsTooSmallIsRefusedBeforeShardsAreWritten) {
   totals.splits["train"] = {10, 10, 20};
   totals.splits["validation"] = {10, 10, 1978};  // 989 ids of two bytes, and an eos each
   EXPECT_EQ(
-      std::string((*stage)->Judge(totals).message()),
+      std::string((*stage)->CheckCounts(totals).message()),
       "split 'validation' has 999 ids and needs 1000 for one batch of evaluation: give it a larger share");
   totals.splits["validation"].bytes = 1980;
-  EXPECT_TRUE((*stage)->Judge(totals).ok());
+  EXPECT_TRUE((*stage)->CheckCounts(totals).ok());
   totals.splits.erase("train");
-  EXPECT_NE(std::string((*stage)->Judge(totals).message()).find("split 'train' has 0 ids"),
+  EXPECT_NE(std::string((*stage)->CheckCounts(totals).message()).find("split 'train' has 0 ids"),
             std::string::npos);
 }
 

@@ -46,7 +46,7 @@ class ToyPlace {
 
   ToyHand hand;
   std::uint64_t memory = std::uint64_t{4} << 30;
-  RecordWatch* watch = nullptr;  // sees the batches of the next runs; null: nobody does
+  RecordObserver* watch = nullptr;  // sees the batches of the next runs; null: nobody does
 
  private:
   TempDir dir_;

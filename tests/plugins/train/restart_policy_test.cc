@@ -5,7 +5,7 @@
 namespace pipeline {
 namespace {
 
-using Kind = Verdict::Kind;
+using Kind = RestartDecision::Kind;
 using namespace std::chrono_literals;
 
 AttemptEnd Ended(int code, bool progressed = false) {
@@ -30,9 +30,9 @@ class RestartPolicyFinalTest : public testing::TestWithParam<Final> {};
 
 TEST_P(RestartPolicyFinalTest, IsNeverTriedAgain) {
   for (const bool progressed : {false, true}) {
-    const Verdict verdict = RestartPolicy(3).Judge(Ended(GetParam().code, progressed));
-    EXPECT_EQ(verdict.kind, Kind::kFail);
-    EXPECT_EQ(verdict.code, GetParam().status);
+    const RestartDecision decision = RestartPolicy(3).Decide(Ended(GetParam().code, progressed));
+    EXPECT_EQ(decision.kind, Kind::kFail);
+    EXPECT_EQ(decision.code, GetParam().status);
   }
 }
 
@@ -44,18 +44,19 @@ INSTANTIATE_TEST_SUITE_P(All, RestartPolicyFinalTest,
 
 TEST(RestartPolicyTest, ResumeIsFreeWhileEachAttemptLeavesACheckpoint) {
   RestartPolicy policy(0);
-  for (int attempt = 0; attempt < 100; ++attempt) EXPECT_EQ(policy.Judge(Ended(42, true)).kind, Kind::kAgain);
-  EXPECT_EQ(policy.Judge(Ended(42, false)).kind, Kind::kFail);
+  for (int attempt = 0; attempt < 100; ++attempt)
+    EXPECT_EQ(policy.Decide(Ended(42, true)).kind, Kind::kAgain);
+  EXPECT_EQ(policy.Decide(Ended(42, false)).kind, Kind::kFail);
 }
 
 TEST(RestartPolicyTest, BudgetCountsAttemptsInARowWithoutACheckpoint) {
   RestartPolicy policy(2);
-  EXPECT_EQ(policy.Judge(Ended(75)).kind, Kind::kAgain);
-  EXPECT_EQ(policy.Judge(Ended(69)).kind, Kind::kAgain);
-  EXPECT_EQ(policy.Judge(Ended(75, true)).kind, Kind::kAgain) << "a checkpoint gives the budget back";
-  EXPECT_EQ(policy.Judge(Ended(42)).kind, Kind::kAgain);
-  EXPECT_EQ(policy.Judge(Ended(75)).kind, Kind::kAgain);
-  const Verdict last = policy.Judge(Ended(75));
+  EXPECT_EQ(policy.Decide(Ended(75)).kind, Kind::kAgain);
+  EXPECT_EQ(policy.Decide(Ended(69)).kind, Kind::kAgain);
+  EXPECT_EQ(policy.Decide(Ended(75, true)).kind, Kind::kAgain) << "a checkpoint gives the budget back";
+  EXPECT_EQ(policy.Decide(Ended(42)).kind, Kind::kAgain);
+  EXPECT_EQ(policy.Decide(Ended(75)).kind, Kind::kAgain);
+  const RestartDecision last = policy.Decide(Ended(75));
   EXPECT_EQ(last.kind, Kind::kFail);
   EXPECT_EQ(last.code, Code::kUnavailable);
   EXPECT_EQ(last.why,
@@ -64,63 +65,63 @@ TEST(RestartPolicyTest, BudgetCountsAttemptsInARowWithoutACheckpoint) {
 
 TEST(RestartPolicyTest, DeviceOfAnotherProgramIsWaitedForAndCostsNoAttempt) {
   RestartPolicy policy(1);
-  EXPECT_EQ(policy.Judge(Ended(75)).kind, Kind::kAgain);
+  EXPECT_EQ(policy.Decide(Ended(75)).kind, Kind::kAgain);
   for (int minute = 0; minute < 500; ++minute) {
-    const Verdict held = policy.Judge(Ended(76));
+    const RestartDecision held = policy.Decide(Ended(76));
     EXPECT_EQ(held.kind, Kind::kAgain);
     EXPECT_EQ(held.wait, 60s);
     EXPECT_EQ(held.why, "it ended");
   }
-  EXPECT_EQ(policy.Judge(Ended(75)).kind, Kind::kFail) << "the budget is what it was before";
+  EXPECT_EQ(policy.Decide(Ended(75)).kind, Kind::kFail) << "the budget is what it was before";
   AttemptEnd stopped = Ended(76);
   stopped.stopped = true;
-  EXPECT_EQ(RestartPolicy(0).Judge(stopped).kind, Kind::kStopped);
-  EXPECT_EQ(RestartPolicy(0).Judge(Ended(76)).kind, Kind::kAgain);
+  EXPECT_EQ(RestartPolicy(0).Decide(stopped).kind, Kind::kStopped);
+  EXPECT_EQ(RestartPolicy(0).Decide(Ended(76)).kind, Kind::kAgain);
 }
 
 TEST(RestartPolicyTest, WaitsDoubleUpToAMinuteAndBeginAnewAfterProgress) {
   RestartPolicy policy(100);
-  for (const auto wait : {1s, 2s, 4s, 8s, 16s, 32s, 60s, 60s}) EXPECT_EQ(policy.Judge(Ended(75)).wait, wait);
-  EXPECT_EQ(policy.Judge(Ended(75, true)).wait, 1s);
-  EXPECT_EQ(policy.Judge(Ended(75)).wait, 1s);
-  EXPECT_EQ(policy.Judge(Ended(42)).wait, 0s);
+  for (const auto wait : {1s, 2s, 4s, 8s, 16s, 32s, 60s, 60s}) EXPECT_EQ(policy.Decide(Ended(75)).wait, wait);
+  EXPECT_EQ(policy.Decide(Ended(75, true)).wait, 1s);
+  EXPECT_EQ(policy.Decide(Ended(75)).wait, 1s);
+  EXPECT_EQ(policy.Decide(Ended(42)).wait, 0s);
 }
 
 TEST(RestartPolicyTest, BugIsTriedAgainOnceAndOnlyAfterProgress) {
-  EXPECT_EQ(RestartPolicy(3).Judge(Ended(70)).kind, Kind::kFail);
+  EXPECT_EQ(RestartPolicy(3).Decide(Ended(70)).kind, Kind::kFail);
   RestartPolicy policy(3);
-  EXPECT_EQ(policy.Judge(Ended(70, true)).kind, Kind::kAgain);
-  EXPECT_EQ(policy.Judge(Ended(70, true)).kind, Kind::kFail);
+  EXPECT_EQ(policy.Decide(Ended(70, true)).kind, Kind::kAgain);
+  EXPECT_EQ(policy.Decide(Ended(70, true)).kind, Kind::kFail);
 }
 
 TEST(RestartPolicyTest, KilledIsResumedWhereItLeftACheckpoint) {
   RestartPolicy policy(3);
-  EXPECT_EQ(policy.Judge(Killed(9, true)).kind, Kind::kAgain);
-  EXPECT_EQ(policy.Judge(Ended(128 + 15, true)).kind, Kind::kAgain);
-  const Verdict memory = policy.Judge(Killed(9, false));
+  EXPECT_EQ(policy.Decide(Killed(9, true)).kind, Kind::kAgain);
+  EXPECT_EQ(policy.Decide(Ended(128 + 15, true)).kind, Kind::kAgain);
+  const RestartDecision memory = policy.Decide(Killed(9, false));
   EXPECT_EQ(memory.kind, Kind::kFail);
   EXPECT_NE(memory.why.find("memory is full"), std::string::npos);
-  EXPECT_EQ(RestartPolicy(3).Judge(Killed(11, false)).kind, Kind::kFail);
+  EXPECT_EQ(RestartPolicy(3).Decide(Killed(11, false)).kind, Kind::kFail);
 }
 
 TEST(RestartPolicyTest, HangCountsAsWhatMayPass) {
   AttemptEnd hung = Killed(9, false);
   hung.hung = true;
   RestartPolicy policy(1);
-  const Verdict first = policy.Judge(hung);
+  const RestartDecision first = policy.Decide(hung);
   EXPECT_EQ(first.kind, Kind::kAgain);
   EXPECT_EQ(first.wait, 1s);
-  EXPECT_EQ(policy.Judge(hung).kind, Kind::kFail);
+  EXPECT_EQ(policy.Decide(hung).kind, Kind::kFail);
 }
 
 TEST(RestartPolicyTest, StopIsNoFailureWhateverTheTrainerMadeOfIt) {
   for (AttemptEnd end : {Ended(42), Ended(70), Killed(9, false)}) {
     end.stopped = true;
-    EXPECT_EQ(RestartPolicy(0).Judge(end).kind, Kind::kStopped);
+    EXPECT_EQ(RestartPolicy(0).Decide(end).kind, Kind::kStopped);
   }
   AttemptEnd done = Ended(0);
   done.stopped = true;
-  EXPECT_EQ(RestartPolicy(0).Judge(done).kind, Kind::kDone);
+  EXPECT_EQ(RestartPolicy(0).Decide(done).kind, Kind::kDone);
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ class ServerGate {
 };
 
 /// A file whose readers wait for a free connection of its server and keep to a rate.
-class PoliteFile final : public RangedFile {
+class RateLimitedFile final : public RangedFile {
  public:
   struct Manners {
     std::string server;                         // the server that the transfers are counted for
@@ -50,7 +50,7 @@ class PoliteFile final : public RangedFile {
     std::shared_ptr<ServerGate> gate;           // shared by the files of a run
     std::shared_ptr<RateLimit> rate = nullptr;  // shared by all readers under one limit; null: none
   };
-  PoliteFile(std::shared_ptr<const RangedFile> file, Manners manners)
+  RateLimitedFile(std::shared_ptr<const RangedFile> file, Manners manners)
       : file_(std::move(file)), manners_(std::move(manners)) {}
 
   std::uint64_t size() const override { return file_->size(); }

@@ -12,9 +12,9 @@
 namespace pipeline {
 
 /// One thread. `call` outlives it.
-class Narrator {
+class ProgressReporter {
  public:
-  Narrator(const HostCall& call, std::int64_t steps) : call_(call), steps_(steps) {}
+  ProgressReporter(const HostCall& call, std::int64_t steps) : call_(call), steps_(steps) {}
 
   void Hear(const Json& event);
   /// Prints a line that stays, unless too many arrive at once.

@@ -1,4 +1,4 @@
-#include "plugins/train/narrator.h"
+#include "plugins/train/progress_reporter.h"
 
 #include <algorithm>
 #include <array>
@@ -35,7 +35,7 @@ std::string Short(double value) {
 
 }  // namespace
 
-void Narrator::Note(std::string_view text) {
+void ProgressReporter::Note(std::string_view text) {
   const std::chrono::nanoseconds now = SystemClock().Monotonic();
   if (now - second_ >= std::chrono::seconds(1)) second_ = now, notes_ = 0;
   if (++notes_ > kMostNotes) return;
@@ -45,7 +45,7 @@ void Narrator::Note(std::string_view text) {
   call_.Emit(note);
 }
 
-void Narrator::Hear(const Json& event) {
+void ProgressReporter::Hear(const Json& event) {
   const std::string_view kind = event["kind"].AsString();
   if (kind == "step") return Progress(event);
   if (kind == "phase") return Phase(event);
@@ -74,7 +74,7 @@ void Narrator::Hear(const Json& event) {
     call_.Log(Level::kWarning, StrCat("the trainer warns: ", Readable(event["text"].AsString(), 500)));
 }
 
-void Narrator::Progress(const Json& event) {
+void ProgressReporter::Progress(const Json& event) {
   const std::int64_t step = event["step"].AsInt();
   if (step < 0) return;
   std::string text = StrCat("step ", step, " of ", steps_);
@@ -87,7 +87,7 @@ void Narrator::Progress(const Json& event) {
 }
 
 /// What takes its time and is no step.
-void Narrator::Phase(const Json& event) {
+void ProgressReporter::Phase(const Json& event) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kSaid = {{{"init", "starting"},
                                                                                    {"wait", "waiting"},
                                                                                    {"compile", "compiling"},
@@ -99,7 +99,7 @@ void Narrator::Phase(const Json& event) {
       Move(event["step"].AsInt(step_), StrCat(said, ", step ", event["step"].AsInt(step_), " of ", steps_));
 }
 
-void Narrator::Move(std::int64_t step, std::string_view text) {
+void ProgressReporter::Move(std::int64_t step, std::string_view text) {
   step_ = std::clamp<std::int64_t>(step, 0, steps_);
   Json progress;
   progress["kind"] = "progress";
@@ -109,7 +109,7 @@ void Narrator::Move(std::int64_t step, std::string_view text) {
   call_.Emit(progress);
 }
 
-void Narrator::Evaluated(const Json& event) {
+void ProgressReporter::Evaluated(const Json& event) {
   std::string text =
       StrCat("step ", event["step"].AsInt(), ": ", Readable(event["split"].AsString("validation"), 40),
              " loss ", Number(event["loss"].AsDouble(), 3));

@@ -1,4 +1,4 @@
-#include "dag/input_verdict.h"
+#include "dag/input_bounds.h"
 
 #include <algorithm>
 #include <array>
@@ -14,7 +14,7 @@ namespace pipeline {
 
 namespace {
 
-// A bound is judged once so many records show it, and at the end of the input; a few never break it.
+// A bound is checked once so many records show it, and at the end of the input; a few never break it.
 constexpr std::uint64_t kTellingRecords = 100'000;
 constexpr double kAlwaysAllowed = 20;
 constexpr std::size_t kShownBytes = 80;
@@ -46,8 +46,8 @@ std::string BrokenBound(const FaultBound& bound, const std::vector<Reason>& reas
                 bound.key, " (", ShareText(bound.share), ") allows");
 }
 
-InputVerdict::InputVerdict(const SegmentScope& scope, std::uint32_t number, const std::string& file,
-                           const OutputsOfInput& standing)
+InputBounds::InputBounds(const SegmentScope& scope, std::uint32_t number, const std::string& file,
+                         const OutputsOfInput& standing)
     : scope_(scope),
       number_(number),
       file_(file),
@@ -56,7 +56,7 @@ InputVerdict::InputVerdict(const SegmentScope& scope, std::uint32_t number, cons
       reasons_(scope.assembly.types.front()->reasons),
       first_(bounds_.size()) {}
 
-Status InputVerdict::Begin() {
+Status InputBounds::Begin() {
   if (bounds_.empty()) return {};
   const std::string& source = scope_.assembly.stages.front();
   PartitionCounts names(*scope_.environment->log);
@@ -72,27 +72,27 @@ Status InputVerdict::Begin() {
   return Advance();
 }
 
-Status InputVerdict::Take(std::uint32_t partition, const StageCounts& counts) {
+Status InputBounds::Take(std::uint32_t partition, const StageCounts& counts) {
   if (bounds_.empty()) return {};
   ahead_.insert_or_assign(partition, counts);
   return Advance();
 }
 
-Status InputVerdict::End(std::uint32_t partitions) { return next_ == partitions ? Judge(0) : Status(); }
+Status InputBounds::End(std::uint32_t partitions) { return next_ == partitions ? Check(0) : Status(); }
 
-Status InputVerdict::Advance() {
+Status InputBounds::Advance() {
   for (auto found = ahead_.find(next_); found != ahead_.end(); found = ahead_.find(next_)) {
     for (std::size_t at = 0; at < bounds_.size(); ++at)
       if (first_[at] == 0 && Faults(bounds_[at], reasons_, found->second) > 0) first_[at] = next_ + 1;
     sum_ += found->second;
     ahead_.erase(found);
     ++next_;
-    RETURN_IF_ERROR(Judge(kTellingRecords));
+    RETURN_IF_ERROR(Check(kTellingRecords));
   }
   return {};
 }
 
-Status InputVerdict::Judge(std::uint64_t least_records) {
+Status InputBounds::Check(std::uint64_t least_records) {
   if (RecordsTaken(reasons_, sum_) < least_records) return {};
   for (std::size_t at = 0; at < bounds_.size(); ++at)
     if (const std::string broken = BrokenBound(bounds_[at], reasons_, sum_); !broken.empty())
@@ -101,7 +101,7 @@ Status InputVerdict::Judge(std::uint64_t least_records) {
   return {};
 }
 
-std::string InputVerdict::FirstFault(const FaultBound& bound, std::uint32_t partition) const {
+std::string InputBounds::FirstFault(const FaultBound& bound, std::uint32_t partition) const {
   constexpr std::string_view kRemedy = "; mend it";
   if (partition-- == 0) return std::string(kRemedy);
   std::optional<Quarantined> first;

@@ -1,4 +1,4 @@
-#include "remote/polite_file.h"
+#include "remote/rate_limited_file.h"
 
 #include <algorithm>
 #include <utility>
@@ -20,7 +20,7 @@ std::size_t PieceFor(std::uint64_t bytes_per_second) {
 
 class Reader final : public ByteReader {
  public:
-  Reader(const RangedFile& file, PoliteFile::Manners manners, std::uint64_t begin, std::uint64_t end,
+  Reader(const RangedFile& file, RateLimitedFile::Manners manners, std::uint64_t begin, std::uint64_t end,
          std::stop_token stop)
       : file_(file), manners_(std::move(manners)), begin_(begin), end_(end), stop_(std::move(stop)) {}
 
@@ -50,7 +50,7 @@ class Reader final : public ByteReader {
   }
 
   const RangedFile& file_;
-  const PoliteFile::Manners manners_;
+  const RateLimitedFile::Manners manners_;
   const std::uint64_t begin_, end_;
   const std::stop_token stop_;
   std::unique_ptr<ServerGate::Place> place_;  // none before the first read and after the last
@@ -82,8 +82,8 @@ void ServerGate::Leave(const std::string& server) {
   left_.NotifyAll();
 }
 
-Result<std::unique_ptr<ByteReader>> PoliteFile::OpenRange(std::uint64_t begin, std::uint64_t end,
-                                                          std::stop_token stop) const {
+Result<std::unique_ptr<ByteReader>> RateLimitedFile::OpenRange(std::uint64_t begin, std::uint64_t end,
+                                                               std::stop_token stop) const {
   return std::unique_ptr<ByteReader>(std::make_unique<Reader>(*file_, manners_, begin, end, std::move(stop)));
 }
 

@@ -20,12 +20,12 @@ std::string BrokenBound(const FaultBound& bound, const std::vector<Reason>& reas
 
 /// Adds up the counts of one input's partitions in their order, so that the result is the same however
 /// often the run was stopped. One thread at a time.
-class InputVerdict {
+class InputBounds {
  public:
   /// Checks input `number` of a segment with a Source. `file` is the name of its file; `standing` has its
   /// partitions in the log. All arguments are borrowed.
-  InputVerdict(const SegmentScope& scope, std::uint32_t number, const std::string& file,
-               const OutputsOfInput& standing);
+  InputBounds(const SegmentScope& scope, std::uint32_t number, const std::string& file,
+              const OutputsOfInput& standing);
 
   /// Checks the partitions in the log, before anything is read. Like Take and End, it returns kDataLoss if
   /// a bound is broken.
@@ -38,7 +38,7 @@ class InputVerdict {
 
  private:
   Status Advance();
-  Status Judge(std::uint64_t least_records);
+  Status Check(std::uint64_t least_records);
   /// Returns "; the first is …; mend it", as far as the quarantine has it. The first fault is in
   /// `partition`, counted from 1; 0: there is none.
   std::string FirstFault(const FaultBound& bound, std::uint32_t partition) const;
