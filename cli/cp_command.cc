@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/counting_file.h"
 #include "base/digest.h"
 #include "base/log.h"
 #include "base/mutex.h"
@@ -46,39 +47,6 @@ constexpr int kTurns = 3;
 /// Objects: large ones, each of which holds 8 MiB on its way to a bucket, and others, which wait for answers.
 constexpr int kLargeAtOnce = 4, kAtOnce = 16;
 constexpr std::uint64_t kLarge = 1 << 20;
-
-/// Says on the way through how much was read.
-class CountedFile final : public ByteFile {
- public:
-  CountedFile(std::shared_ptr<const ByteFile> file, std::atomic<std::uint64_t>& all,
-              std::atomic<std::uint64_t>& own)
-      : file_(std::move(file)), all_(all), own_(own) {}
-  std::uint64_t size() const override { return file_->size(); }
-  Result<std::unique_ptr<ByteReader>> Open(std::uint64_t offset, std::stop_token stop) const override {
-    ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> reader, file_->Open(offset, std::move(stop)));
-    return std::unique_ptr<ByteReader>(std::make_unique<Reader>(*this, std::move(reader)));
-  }
-
- private:
-  class Reader final : public ByteReader {
-   public:
-    Reader(const CountedFile& file, std::unique_ptr<ByteReader> reader)
-        : file_(file), reader_(std::move(reader)) {}
-    Result<std::size_t> Read(std::span<char> out) override {
-      Result<std::size_t> got = reader_->Read(out);
-      if (got.ok()) file_.all_ += *got, file_.own_ += *got;
-      return got;
-    }
-
-   private:
-    const CountedFile& file_;
-    const std::unique_ptr<ByteReader> reader_;
-  };
-
-  const std::shared_ptr<const ByteFile> file_;
-  std::atomic<std::uint64_t>& all_;
-  std::atomic<std::uint64_t>& own_;
-};
 
 /// One object to be copied.
 struct Item {
@@ -362,7 +330,9 @@ class Copying {
     // What servers or the kernel copy by themselves, or what is sent from where it lies, is counted at its
     // end.
     if ((IsRemote(item.from) && !target_.is_bucket) || IsWeb(*Uri::Parse(item.from)))
-      source.file = std::make_shared<CountedFile>(source.file, progress_->input_read, read);
+      source.file = std::make_shared<CountingFile>(
+          source.file,
+          [all = &progress_->input_read, own = &read](std::size_t bytes) { *all += bytes, *own += bytes; });
     CopyTarget to{*target_.store, item.name, target_.root.Join(item.name).ToString(), replaces_, {}};
     if (!target_.is_bucket) to.part = KeptPartPath(target_.root.Join(item.name).path);
     to.went_on = [&](std::uint64_t bytes) {

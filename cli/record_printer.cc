@@ -3,21 +3,11 @@
 #include <utility>
 
 #include "base/base64.h"
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 namespace pipeline {
 
 namespace {
-
-/// NUL is no damage here: JSON can hold it.
-bool IsUtf8(std::string_view text) {
-  while (true) {
-    text.remove_prefix(CleanUtf8Prefix(text));
-    if (text.empty()) return true;
-    if (text.front() != '\0') return false;
-    text.remove_prefix(1);
-  }
-}
 
 struct ListToJson {
   Json operator()(std::monostate) const { return {}; }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/utf8.h"
+
 namespace pipeline {
 
 namespace {
@@ -48,22 +50,12 @@ CharacterClass ClassOf(char32_t code_point) {
 }
 
 char32_t TakeCharacter(std::string_view& text) {
+  const std::size_t size = Utf8CharacterBytes(text);
   const auto lead = static_cast<unsigned char>(text.front());
-  const std::size_t size = lead < 0x80 ? 1 : lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC0 ? 2 : 0;
-  if (size == 0 || size > text.size()) {
-    text.remove_prefix(1);
-    return 0xFFFD;
-  }
-  char32_t code_point = size == 1 ? lead : lead & (0x7Fu >> size);
-  for (std::size_t at = 1; at < size; ++at) {
-    const auto tail = static_cast<unsigned char>(text[at]);
-    if ((tail & 0xC0) != 0x80) {
-      text.remove_prefix(1);
-      return 0xFFFD;
-    }
-    code_point = code_point << 6 | (tail & 0x3Fu);
-  }
-  text.remove_prefix(size);
+  char32_t code_point = size == 0 ? 0xFFFD : size == 1 ? lead : lead & (0x7Fu >> size);
+  for (std::size_t at = 1; at < size; ++at)
+    code_point = code_point << 6 | (static_cast<unsigned char>(text[at]) & 0x3Fu);
+  text.remove_prefix(std::max<std::size_t>(size, 1));
   return code_point;
 }
 

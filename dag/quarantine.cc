@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/json_fields.h"
 #include "base/str.h"
+#include "base/utf8.h"
 #include "dag/unit_id.h"
 #include "dag/work_dir.h"
 
@@ -15,31 +16,6 @@ namespace pipeline {
 namespace {
 
 constexpr std::size_t kReadBytes = 1 << 20;
-
-/// How many bytes the well-formed character at the front of `text` has; 0 where there is none.
-/// Unicode 15, table 3-7.
-std::size_t CharacterBytes(std::string_view text) {
-  const auto at = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned lead = at(0);
-  if (lead < 0x80) return 1;
-  const std::size_t size = lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf5 ? 4 : 0;
-  if (size == 0 || text.size() < size) return 0;
-  const unsigned low = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
-  const unsigned high = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
-  if (at(1) < low || at(1) > high) return 0;
-  for (std::size_t i = 2; i < size; ++i)
-    if ((at(i) & 0xc0) != 0x80) return 0;
-  return size;
-}
-
-bool IsUtf8(std::string_view text) {
-  while (!text.empty()) {
-    const std::size_t size = CharacterBytes(text);
-    if (size == 0) return false;
-    text.remove_prefix(size);
-  }
-  return true;
-}
 
 void AppendLine(std::string& out, const Quarantined& record) {
   out += StrCat("{\"index\":", record.index);
@@ -65,7 +41,7 @@ std::string QuarantineName(const QuarantineStage& stage, PartitionId id) {
 std::string Shown(const Quarantined& record, std::size_t most) {
   std::string shown;
   for (std::string_view rest = record.bytes; !rest.empty();) {
-    const std::size_t size = CharacterBytes(rest);
+    const std::size_t size = Utf8CharacterBytes(rest);
     if (shown.size() + size > most || shown.size() == most) return shown + "…";
     const bool control =
         size <= 1 && (size == 0 || static_cast<unsigned char>(rest[0]) < 0x20 || rest[0] == 0x7f);

@@ -6,6 +6,7 @@
 
 #include "base/child_ledger.h"
 #include "base/commit_point.h"
+#include "base/counting_file.h"
 #include "base/mutex.h"
 #include "base/str.h"
 #include "dag/input_bounds.h"
@@ -17,37 +18,6 @@
 namespace pipeline {
 
 namespace {
-
-/// Counts what is read from a file as it is stored, for the status display.
-class CountingFile final : public ByteFile {
- public:
-  CountingFile(std::shared_ptr<ByteFile> file, std::shared_ptr<RunningUnit> unit)
-      : file_(std::move(file)), unit_(std::move(unit)) {}
-  std::uint64_t size() const override { return file_->size(); }
-  Result<std::unique_ptr<ByteReader>> Open(std::uint64_t offset, std::stop_token stop) const override {
-    ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> reader, file_->Open(offset, std::move(stop)));
-    return std::unique_ptr<ByteReader>(std::make_unique<Reader>(std::move(reader), unit_));
-  }
-
- private:
-  class Reader final : public ByteReader {
-   public:
-    Reader(std::unique_ptr<ByteReader> reader, std::shared_ptr<RunningUnit> unit)
-        : reader_(std::move(reader)), unit_(std::move(unit)) {}
-    Result<std::size_t> Read(std::span<char> out) override {
-      Result<std::size_t> got = reader_->Read(out);
-      if (got.ok()) unit_->input_read.fetch_add(*got, std::memory_order_relaxed);
-      return got;
-    }
-
-   private:
-    const std::unique_ptr<ByteReader> reader_;
-    const std::shared_ptr<RunningUnit> unit_;
-  };
-
-  const std::shared_ptr<ByteFile> file_;
-  const std::shared_ptr<RunningUnit> unit_;
-};
 
 std::uint64_t BytesOf(const std::vector<StoredObject>& objects) {
   std::uint64_t bytes = 0;
@@ -333,7 +303,10 @@ Status RunStreamUnit(const SegmentScope& scope, Arena& arena, const SourceFile& 
 
   const Standing standing(outputs);
   SourceRequest request;
-  request.input = {file.input.name, std::make_shared<CountingFile>(std::move(opened), running)};
+  request.input = {file.input.name,
+                   std::make_shared<CountingFile>(std::move(opened), [running](std::size_t bytes) {
+                     running->input_read.fetch_add(bytes, std::memory_order_relaxed);
+                   })};
   request.number = number;
   request.wanted = [&standing](std::uint32_t partition) { return standing.Lacks(partition); };
   request.last_wanted = outputs.last_missing();

@@ -4,6 +4,7 @@
 
 #include "base/base64.h"
 #include "base/str.h"
+#include "base/utf8.h"
 #include "remote/http_text.h"
 #include "storage/object_name.h"
 
@@ -23,27 +24,6 @@ std::optional<std::uint32_t> ParseCrc(std::string_view text) {
   std::uint32_t crc = 0;
   for (const char byte : *bytes) crc = (crc << 8) | static_cast<unsigned char>(byte);
   return crc;
-}
-
-/// Whether `text` is UTF-8, by the form of its sequences.
-bool IsUtf8(std::string_view text) {
-  for (std::size_t at = 0; at < text.size();) {
-    const auto lead = static_cast<unsigned char>(text[at]);
-    const std::size_t length = lead < 0x80                   ? 1
-                               : lead >= 0xc2 && lead < 0xe0 ? 2
-                               : lead >= 0xe0 && lead < 0xf0 ? 3
-                               : lead >= 0xf0 && lead < 0xf5 ? 4
-                                                             : 0;
-    if (length == 0 || at + length > text.size()) return false;
-    for (std::size_t i = 1; i < length; ++i)
-      if ((static_cast<unsigned char>(text[at + i]) & 0xc0) != 0x80) return false;
-    const auto second = length > 1 ? static_cast<unsigned char>(text[at + 1]) : 0;
-    if ((lead == 0xe0 && second < 0xa0) || (lead == 0xed && second > 0x9f) ||
-        (lead == 0xf0 && second < 0x90) || (lead == 0xf4 && second > 0x8f))
-      return false;
-    at += length;
-  }
-  return true;
 }
 
 }  // namespace

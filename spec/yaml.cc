@@ -12,6 +12,7 @@
 #include <tuple>
 
 #include "base/json.h"
+#include "base/utf8.h"
 #include "spec/open_quote.h"
 
 namespace pipeline {
@@ -43,21 +44,6 @@ class LineMap {
   std::string_view text_;
   std::vector<std::size_t> starts_;
 };
-
-/// Bytes of the UTF-8 character at the beginning of `text`; 0 where there is none.
-std::size_t CharacterLength(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(0);
-  if (first < 0x80) return 1;
-  const std::size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  if (first < 0xC2 || first > 0xF4 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i)
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  // Overlong forms, surrogates and what lies above U+10FFFF show in the second byte.
-  if ((first == 0xE0 && byte(1) < 0xA0) || (first == 0xED && byte(1) > 0x9F)) return 0;
-  if ((first == 0xF0 && byte(1) < 0x90) || (first == 0xF4 && byte(1) > 0x8F)) return 0;
-  return length;
-}
 
 /// Offset of the first tab that indents something. YAML forbids it, but the parser below does not
 /// always notice and then takes the line for a continuation of the one before.
@@ -243,7 +229,7 @@ YamlNode* YamlNode::Find(std::string_view key) {
 std::optional<BadCharacter> FindBadCharacter(std::string_view text) {
   for (std::size_t i = 0; i < text.size();) {
     const auto byte = static_cast<unsigned char>(text[i]);
-    const std::size_t length = CharacterLength(text.substr(i));
+    const std::size_t length = Utf8CharacterBytes(text.substr(i));
     std::array<char, 8> hex{};
     std::snprintf(hex.data(), hex.size(), "%02X", static_cast<unsigned>(byte));
     if (length == 0) return BadCharacter{i, StrCat("byte 0x", hex.data(), " is not UTF-8")};

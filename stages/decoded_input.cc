@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "base/counting_file.h"
 #include "base/damaged_bytes.h"
 #include "base/str.h"
 #include "formats/known_format.h"
@@ -13,37 +14,6 @@
 namespace pipeline {
 
 namespace {
-
-/// Counts what is read of a file, by however many readers.
-class CountedFile : public ByteFile {
- public:
-  CountedFile(std::shared_ptr<const ByteFile> file, std::shared_ptr<std::atomic<std::uint64_t>> bytes)
-      : file_(std::move(file)), bytes_(std::move(bytes)) {}
-  std::uint64_t size() const override { return file_->size(); }
-  Result<std::unique_ptr<ByteReader>> Open(std::uint64_t offset, std::stop_token stop) const override {
-    ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> reader, file_->Open(offset, std::move(stop)));
-    return std::unique_ptr<ByteReader>(std::make_unique<Reader>(std::move(reader), bytes_));
-  }
-
- private:
-  class Reader : public ByteReader {
-   public:
-    Reader(std::unique_ptr<ByteReader> input, std::shared_ptr<std::atomic<std::uint64_t>> bytes)
-        : input_(std::move(input)), bytes_(std::move(bytes)) {}
-    Result<std::size_t> Read(std::span<char> out) override {
-      Result<std::size_t> got = input_->Read(out);
-      if (got.ok()) bytes_->fetch_add(*got, std::memory_order_relaxed);
-      return got;
-    }
-
-   private:
-    const std::unique_ptr<ByteReader> input_;
-    const std::shared_ptr<std::atomic<std::uint64_t>> bytes_;
-  };
-
-  const std::shared_ptr<const ByteFile> file_;
-  const std::shared_ptr<std::atomic<std::uint64_t>> bytes_;
-};
 
 /// Gives at least kEnoughBytes at once, as long as there are so many: what is read goes from thread to
 /// thread, and that takes longer than reading a small member.
@@ -144,7 +114,9 @@ Status DecodedInput::FindArchive(const InputRules& rules, std::string_view name,
   archive_rules_.encoding = rules.encoding;
   members_ = std::make_shared<MemberBorders>();
   bytes_read_ = std::make_shared<std::atomic<std::uint64_t>>(0);
-  file_ = std::make_shared<CountedFile>(std::move(file_), bytes_read_);
+  file_ = std::make_shared<CountingFile>(std::move(file_), [bytes = bytes_read_](std::size_t read) {
+    bytes->fetch_add(read, std::memory_order_relaxed);
+  });
   return {};
 }
 
