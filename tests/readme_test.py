@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""README.md and README.ja.md say the same: what is not prose stands in both, in the same order.
+"""A page NAME.md and its Japanese NAME.ja.md say the same: what is not prose is in both, in the same order.
 
     readme_test.py              prints every difference; 1 when there is one
     readme_test.py --self-test  shows that each kind of difference is found
@@ -10,7 +10,13 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ("README.md", "README.ja.md")
+
+
+def page_pairs():
+    """(page, its Japanese page), as paths below ROOT, for each Japanese page."""
+    found = {path for depth in ("", "[a-z]*/", "[a-z]*/[a-z]*/") for path in ROOT.glob(f"{depth}*.ja.md")}
+    for path in sorted(path.relative_to(ROOT) for path in found):
+        yield path.with_name(path.name.replace(".ja.md", ".md")), path
 
 
 def blocks(page):
@@ -28,8 +34,14 @@ def uncommented(lines):
     return [re.sub(r"(^| )\s*#.*", "", line).rstrip() for line in lines]
 
 
+def links(page):
+    """The files that the page links."""
+    return re.findall(r"\]\(([^)#:]+)\)", page)
+
+
 def essence(page):
     """What must not differ, as a list of (kind, list)."""
+    page = page.replace(".ja.md", ".md")  # a Japanese page links Japanese pages where there are some
     prose = re.sub(r"^```.*?^```$", "", page, flags=re.MULTILINE | re.DOTALL)
     spans = re.findall(r"`([^`\n]+)`", prose)
     fenced = blocks(page)
@@ -41,60 +53,78 @@ def essence(page):
         ("names in the pictures", [name for language, lines in fenced if language == "text" for name in names(lines)]),
         ("first cells of the tables", [cell.strip() for cell in re.findall(r"^\|([^|]*)\|", prose, re.MULTILINE)]),
         ("commands and options in the text", sorted({span for span in spans if re.match(r"pipe |\./dev |--", span)})),
+        ("pages that are linked", sorted(set(links(page)))),
     ]
 
 
-def differences(english, japanese):
+def differences(english, japanese, names):
     for (kind, ours), (_, theirs) in zip(essence(english), essence(japanese)):
         for number, (one, other) in enumerate(zip(ours, theirs), 1):
             if one != other:
-                yield f"{kind}: number {number} is {one!r} in {PAGES[0]} and {other!r} in {PAGES[1]}"
+                yield f"{kind}: number {number} is {one!r} in {names[0]} and {other!r} in {names[1]}"
                 break
         else:
             if len(ours) != len(theirs):
-                more, fewer = PAGES if len(ours) > len(theirs) else PAGES[::-1]
+                more, fewer = names if len(ours) > len(theirs) else names[::-1]
                 extra = max(ours, theirs, key=len)[min(len(ours), len(theirs))]
-                yield f"{kind}: {extra!r} stands in {more} and not in {fewer}"
+                yield f"{kind}: {extra!r} is in {more} and not in {fewer}"
     # The page for beginners may explain more.
     for span in re.findall(r"`([\w.:/-]+)`", english, re.ASCII):
         if f"`{span}`" not in japanese:
-            yield f"names in the text: {span!r} stands in {PAGES[0]} and not in {PAGES[1]}"
+            yield f"names in the text: {span!r} is in {names[0]} and not in {names[1]}"
 
 
-def broken_links(page):
-    for target in re.findall(r"\]\(([^)#:]+)\)", page):
-        if not (ROOT / target).exists():
+def broken_links(page, folder):
+    for target in links(page):
+        if not (ROOT / folder / target).exists():
             yield f"a link to {target}, which does not exist"
 
 
+def found_in(names):
+    """Every difference between two pages, and every broken link in them."""
+    for name in names:
+        if not (ROOT / name).exists():
+            yield f"{name} does not exist"
+            return
+    pages = [(ROOT / name).read_text(encoding="utf-8") for name in names]
+    yield from differences(*pages, names)
+    for name, page in zip(names, pages):
+        yield from (f"{name}: {what}" for what in broken_links(page, name.parent))
+
+
 def self_test():
-    pages = [(ROOT / page).read_text(encoding="utf-8") for page in PAGES]
-    japanese = pages[1]
-    breaches = {
-        "levels": japanese.replace("## これから", "これから"),
-        "languages": japanese.replace("```yaml", "```"),
-        "commands and files": japanese.replace("--limit 5", "--limit 4"),
-        "without comments": japanese.replace("memory: 8GiB", "memory: 4GiB"),
-        "pictures": japanese.replace("► write_tfds", "► write_tdfs"),
-        "first cells": japanese.replace("| `pipe retry FILE` |", "| `pipe again FILE` |"),
-        "options in the text": japanese.replace("`--force`", "`--forced`"),
-        "names in the text": japanese.replace("`expect:`", "`expects`"),
-    }
-    missed = [f"not found: {kind}" for kind, page in breaches.items()
-              if page == japanese or not any(kind in found for found in differences(pages[0], page))]
-    if not list(broken_links("see [this](nowhere.md)")):
+    breaches = [
+        # kind, page, what is in its Japanese page, what takes its place
+        ("levels", "README.md", "## この先の案内", "この先の案内"),
+        ("languages", "README.md", "```yaml", "```"),
+        ("commands and files", "README.md", "--limit 5", "--limit 4"),
+        ("without comments", "pipelines/README.md", "memory: 8GiB", "memory: 4GiB"),
+        ("pictures", "pipelines/README.md", "► write_tfds", "► write_tdfs"),
+        ("first cells", "cli/commands.md", "| `pipe retry FILE` |", "| `pipe again FILE` |"),
+        ("options in the text", "cli/commands.md", "`--force`", "`--forced`"),
+        ("names in the text", "pipelines/README.md", "`expect:`", "`expects`"),
+        ("pages that are linked", "README.md", "(stages/filter.md)", "(stages/exec.md)"),
+    ]
+    missed = []
+    for kind, name, old, new in breaches:
+        names = (name, name.replace(".md", ".ja.md"))
+        english, japanese = ((ROOT / page).read_text(encoding="utf-8") for page in names)
+        breach = japanese.replace(old, new)
+        if breach == japanese or not any(kind in found for found in differences(english, breach, names)):
+            missed.append(f"not found: {kind}")
+    if not list(broken_links("see [this](nowhere.md)", ".")) or not list(broken_links("[this](commands.md)", ".")):
         missed.append("not found: a broken link")
-    print("\n".join(missed) or f"{len(breaches) + 1} differences looked for and found")
+    if not list(found_in((Path("nowhere.md"), Path("README.ja.md")))):
+        missed.append("not found: a Japanese page alone")
+    print("\n".join(missed) or f"{len(breaches) + 2} differences looked for and found")
     return 1 if missed else 0
 
 
 def main():
-    pages = [(ROOT / page).read_text(encoding="utf-8") for page in PAGES]
-    found = list(differences(*pages))
-    for name, page in zip(PAGES, pages):
-        found += [f"{name}: {what}" for what in broken_links(page)]
-    print("\n".join(found) or "both say the same")
-    return 1 if found else 0
+    pairs = list(page_pairs())
+    found = [what for names in pairs for what in found_in(names)]
+    print("\n".join(found) or f"{len(pairs)} pages and their Japanese pages say the same")
+    return 1 if found or not pairs else 0
 
 
 if __name__ == "__main__":
