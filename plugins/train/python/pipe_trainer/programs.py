@@ -26,6 +26,7 @@ class Programs:
         shapes, layout = state_of(setup)
         self.like = ckpt.abstract(shapes, layout)  # what a checkpoint is restored to
         self._copies, each = sharding.copies(mesh), sharding.of_devices(mesh)
+        self._local = mesh.local_devices
         self._fresh = jax.jit(lambda key: step.new_state(setup.config, key), out_shardings=layout)
         self._train = train_program(setup, layout, setup.job.seed)
         self._forgive = jax.jit(guard.forgive, out_shardings=layout["guard"])
@@ -53,9 +54,10 @@ class Programs:
         return {**state, "guard": self._forgive(state["guard"])}
 
     def _scalar(self, value):
-        # device_put would compare the value between processes, by a collective of its own that waits for all steps
-        # before it and may meet one of them.
-        return jax.make_array_from_callback((), self._copies, lambda _: np.float32(value))
+        # Each device by itself: for all of them at once device_put compares the value between processes, by a
+        # collective of its own that waits for all steps before it and may meet one of them.
+        parts = [jax.device_put(np.float32(value), device) for device in self._local]
+        return jax.make_array_from_single_device_arrays((), self._copies, parts)
 
     def whole(self, params):
         """A copy on every process. On a single device they are that already; no other need hold all of them."""
