@@ -1,4 +1,4 @@
-"""python -m pipe_trainer --job FILE [--set a.b=c]...: CONTRACT.md beside the plugin says what it is started with."""
+"""python -m pipe_trainer --job FILE [--set a.b=c]...: CONTRACT.md, beside the plugin, describes its inputs."""
 
 import argparse
 import contextlib
@@ -29,7 +29,7 @@ def main(argv=None):
     try:
         train(arguments, events, stop)
         code = exits.DONE
-    except BaseException as error:  # whatever ends a run has a code and leaves a line
+    except BaseException as error:  # every end of a run gets an exit code, every failure a line
         code, message = outcome(error)
         if code not in (exits.DONE, exits.RESUMABLE):
             report(code, message, events)
@@ -37,7 +37,7 @@ def main(argv=None):
     try:
         sys.stderr.flush()
     except OSError:
-        sys.stderr = None  # what is left in it would change the exit code
+        sys.stderr = None  # a second flush at exit would change the exit code
     return code
 
 
@@ -47,7 +47,7 @@ def train(arguments, events, stop):
     limit_threads(job.threads, int(os.environ.get("PIPE_WORKER_INDEX") or 0))
     try:
         from . import chip, devices
-        if int(os.environ.get("PIPE_WORKER_COUNT") or 1) == 1:  # several would wait for each other
+        if int(os.environ.get("PIPE_WORKER_COUNT") or 1) == 1:  # several workers would wait for each other
             chip.wait(os.environ, events, stop)
         devices.start(os.environ, lambda text: events.emit("warn", text=text))
         from .run import run
@@ -57,7 +57,7 @@ def train(arguments, events, stop):
 
 
 def outcome(error):
-    """(exit code, what to say)."""
+    """Returns (exit code, message)."""
     if isinstance(error, exits.Ended):
         return error.code, str(error)
     kind = type(error).__name__
@@ -73,9 +73,9 @@ def outcome(error):
 
 
 def report(code, message, events):
-    """The event, the file that the plugin reads, and the log."""
+    """Writes the failure to the log, to the events, and to the file that the plugin reads."""
     trace = traceback.format_exc()
-    with contextlib.suppress(OSError):  # a log that cannot be written hides no error
+    with contextlib.suppress(OSError):  # a log that cannot be written must not hide the error
         print(trace if code == exits.BUG else f"pipe_trainer: {message}", file=sys.stderr)
     events.emit("error", code=code, message=message)
     path = os.environ.get("PIPE_ERROR_FILE")

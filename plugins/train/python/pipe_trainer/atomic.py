@@ -1,4 +1,4 @@
-"""Files that are whole or not there."""
+"""Writes files that are either complete or absent."""
 
 import os
 
@@ -14,7 +14,7 @@ def write_text(path, text):
 
 
 def sync_directory(path):
-    """Names in it outlive a power cut."""
+    """Makes the names in a directory survive a power cut."""
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)

@@ -1,9 +1,8 @@
-"""What counting alone reaches on the same targets: uniform, unigram, and a bigram after Kneser and Ney.
+"""Baselines by counting, on the same targets: uniform, unigram, and a bigram after Kneser and Ney.
 
-The bigram interpolates with absolute discounts, one for the counts of pairs and one for those of
-continuations, each n1 / (n1 + 2 n2) of its own counts (Ney, Essen and Kneser 1994); the continuations
-interpolate with the uniform distribution. So every probability is above zero, and those of a context sum
-to one.
+The bigram interpolates with absolute discounts: one for the counts of pairs, one for the counts of continuations. Each
+is n1 / (n1 + 2 n2) of its own counts (Ney, Essen and Kneser 1994). The continuations interpolate with the uniform
+distribution. So every probability is above zero, and the probabilities of a context sum to one.
 """
 
 import numpy as np
@@ -15,9 +14,10 @@ ROWS_AT_ONCE = 1024
 
 
 def compute(train_rows, eval_rows, vocab, train_targets=None, eval_count=None):
-    """A dict for each baseline: `name`, `nats_per_token`, what evaluate.score gives, and how many `train_targets`
-    were counted, of how many (`train_targets_of`): the first ones; rows are in an order without order. None counts all
-    that memory and time allow. `eval_count`: score the first rows alone."""
+    """Returns a dict for each baseline: `name`, `nats_per_token`, the members of evaluate.score, and the number of
+    training targets that were counted (`train_targets`) and that exist (`train_targets_of`). Counts the first targets:
+    the order of rows has no meaning. `train_targets` None: counts as many as memory and time allow. `eval_count`:
+    scores only the first rows; None: all."""
     pairs = (pair_codes(batch, vocab) for batch in batches(train_rows, train_rows.count))
     codes, times, counted = tally.count(pairs, vocab, train_targets)
     counts = Counts(codes, times, vocab)
@@ -43,31 +43,31 @@ def batches(rows, count):
 
 
 def pair_codes(batch, vocab):
-    """previous * vocab + target, of each target: its context is always in its row."""
+    """Returns previous * vocab + target for each target. The context of a target is always in its row."""
     mask = target_mask(batch)
     return batch.tokens[:, :-1][mask].astype(np.int64) * vocab + batch.tokens[:, 1:][mask]
 
 
 def discount(counts):
-    """Half where nothing comes once, so that something is left for what was never seen."""
+    """Returns n1 / (n1 + 2 n2). If nothing occurs once: 0.5, so that unseen events get some probability."""
     ones, twos = np.count_nonzero(counts == 1), np.count_nonzero(counts == 2)
     return ones / (ones + 2 * twos) if ones else 0.5
 
 
 class Counts:
     def __init__(self, codes, times, vocab):
-        """`codes` of pairs, each once and in order; how often each came."""
+        """`codes`: pairs, each once, in order. `times`: the count of each."""
         self.vocab, self.total = vocab, int(times.sum())
         self._codes, self._pairs = codes, times
         before, after = np.divmod(self._codes, vocab)
         self._as_target = np.bincount(after, self._pairs, vocab)
         self._as_context = np.bincount(before, self._pairs, vocab)
         self._discount = discount(self._pairs)
-        self._kept_back = self._discount * np.bincount(before, minlength=vocab)  # of each context, in counts
+        self._kept_back = self._discount * np.bincount(before, minlength=vocab)  # per context, in counts
         self._continuation = self._continuations(np.bincount(after, minlength=vocab))
 
     def _continuations(self, contexts):
-        """How likely an id is where the pair was never seen, by the number of contexts that it follows."""
+        """Returns the probability of each id in an unseen pair, from the number of contexts that the id follows."""
         less = discount(contexts[contexts > 0])
         kept_back = less * np.count_nonzero(contexts) / self.vocab
         return (np.maximum(contexts - less, 0) + kept_back) / contexts.sum()
@@ -76,7 +76,7 @@ class Counts:
         return (self._as_target[after] + 1) / (self.total + self.vocab)
 
     def bigram(self, before, after):
-        """Of arrays of contexts and of ids; a context that was never seen leaves the continuations alone."""
+        """Takes arrays of contexts and of ids. An unseen context uses only the continuations."""
         codes = before * self.vocab + after
         place = np.minimum(np.searchsorted(self._codes, codes), len(self._codes) - 1)
         pairs = np.where(self._codes[place] == codes, self._pairs[place], 0)

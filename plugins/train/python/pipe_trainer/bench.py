@@ -1,6 +1,6 @@
 """python -m pipe_trainer.bench: speed of a training step beside that of a bare product of matrices, as JSON.
 
-Both run in this process, in turns, and each counts by its fastest turn: what else the machine does hits both.
+Both run in this process, in turns, and the fastest turn of each counts: other load on the machine slows both.
 """
 
 import argparse
@@ -40,7 +40,7 @@ def timed(run, steps):
 
 
 class Training:
-    """The same made rows at each step, on one device."""
+    """Trains on the same made rows at each step, on one device."""
 
     def __init__(self, config):
         import jax

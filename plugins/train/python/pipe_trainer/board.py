@@ -1,4 +1,4 @@
-"""Curves for TensorBoard, from the events of a run."""
+"""Writes the curves of a run for TensorBoard, from its events."""
 
 from . import tensorboard
 
@@ -8,7 +8,7 @@ FOLDERS = {"step": "train", "eval": "evaluation"}
 
 
 class Board:
-    """A listener of Events. When its disk is full the run goes on without it."""
+    """Listens to Events. If its file cannot be written (disk full), the run continues without curves."""
 
     def __init__(self, directory, first_step, warn):
         self._warn, self._writer = warn, None

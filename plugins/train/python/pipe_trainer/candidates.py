@@ -1,7 +1,7 @@
-"""Micro-batches, recomputation and meshes that a step could have, with estimates of memory and cost.
+"""Candidates for a step: micro-batches, recomputation and mesh, with estimates of memory and cost.
 
-The estimates only decide which is compiled first; whether it fits is the compiler's word. They count bytes and
-operations of a device, and their constants are fitted to compiled steps (tests/trainer/fit_figures.json).
+The estimates only decide which candidate is compiled first; the compiler decides whether it fits. They count bytes and
+operations of one device. Their constants are fitted to compiled steps (tests/trainer/fit_figures.json).
 """
 
 from dataclasses import dataclass, replace
@@ -12,16 +12,16 @@ from .config import AUTO
 from .exits import BadJob
 
 REMAT = ("none", "dots", "full")
-# A byte from a device's memory, and one from its neighbours, in operations that the device could have done instead.
+# Cost of a byte from the device's memory, and of a byte from its neighbours, in operations of the device.
 OPERATIONS_PER_BYTE = 240
 OPERATIONS_PER_LINK_BYTE = 1400
-OPERATIONS_PER_EXCHANGE = 2e9  # that a device waits for until the first byte comes
-EXCHANGES = 7  # matrices of a layer, each gathered by itself
+OPERATIONS_PER_EXCHANGE = 2e9  # the wait for the first byte of an exchange
+EXCHANGES = 7  # matrices of a layer, each gathered separately
 MOST_TENSOR = 8
 
-# Fitted, as multiples of the bytes that shapes give.
+# Fitted factors on the bytes computed from shapes.
 GRADIENTS = 1.1
-ACCUMULATED = 2.7                             # gradients of the micro-batches before, and copies on their way
+ACCUMULATED = 2.7                             # gradients of earlier micro-batches, and copies in transfer
 WAITING = {"none": 1.0, "dots": 1.15, "full": 2.8}
 WORKING = 0.75
 LOGITS = 1.45
@@ -37,7 +37,7 @@ class Candidate:
     tensor: int
 
     def of(self, config):
-        """The config with these values."""
+        """Returns the config with these values."""
         return replace(config, model=replace(config.model, remat=self.remat),
                        batch=replace(config.batch, micro=self.micro),
                        mesh=replace(config.mesh, data=self.data, fsdp=self.fsdp, tensor=self.tensor))
@@ -56,8 +56,8 @@ def divisors(number):
 
 
 def meshes(config, count):
-    """(data, fsdp, tensor) of `count` devices, as far as keys with a number leave it open; those with the fewest
-    parts first. BadJob where no number of devices would come out even."""
+    """Returns the meshes (data, fsdp, tensor) of `count` devices that keep the axes given as numbers. The meshes with
+    the fewest parts come first. Raises BadJob if there is none."""
     free = {name for section, name in config.auto if section == "mesh"}
     model, given = config.model, config.mesh
     found = []
@@ -81,7 +81,7 @@ def meshes(config, count):
 
 
 def unbounded(config, count):
-    """The config where no memory bounds it: keys that are left to `auto` have their first value."""
+    """Returns the config if no memory bounds it: keys that are left to `auto` have their first value."""
     free = {name for section, name in config.auto if section == "mesh"}
     if not free:
         return config
@@ -90,13 +90,13 @@ def unbounded(config, count):
 
 
 def first(config, count):
-    """The config with the first candidate that comes out even, whatever it takes."""
+    """Returns the config with the first even candidate, whatever memory it takes."""
     found = every(config, count) if config.auto else []
     return found[0].of(config) if found else unbounded(config, count)
 
 
 def every(config, count):
-    """All that come out even; none where the rows of a step never do."""
+    """Returns all candidates that divide the rows of a step evenly; empty if there is none."""
     rows, found = config.batch.rows, []
     micros = divisors(rows) if ("batch", "micro") in config.auto else (config.batch.micro,)
     remats = REMAT if ("model", "remat") in config.auto else (config.model.remat,)
@@ -108,20 +108,20 @@ def every(config, count):
 
 
 def ladder(config, count):
-    """From the fastest to the one that takes least, each less memory than every one before it, by estimate; then, where
-    that is another one, the one in the most parts."""
+    """Returns candidates from the fastest to the one with the least memory, by estimate; each takes less memory than
+    all before it. Appends the candidate with the most parts if it is not among them."""
     rungs, all_ = [], every(config, count)
     for candidate in sorted(all_, key=lambda one: (cost(config, one), bytes_of(config, one))):
         if not rungs or bytes_of(config, candidate) < bytes_of(config, rungs[-1]):
             rungs.append(candidate)
-    # Nothing is refused by an estimate alone.
+    # An estimate alone refuses nothing: the compiler tries the one with the most parts.
     parted = max(all_, key=lambda one: (one.fsdp * one.tensor, one.micro, REMAT.index(one.remat)), default=None)
     return rungs if parted is None or parted in rungs else [*rungs, parted]
 
 
 @lru_cache(maxsize=64)
 def parameters(model):
-    """(of a layer, of the embedding, of a head that is not the embedding)."""
+    """Returns the numbers of parameters of (a layer, the embedding, a head that is not the embedding)."""
     width = model.head_dim * (model.heads * 2 + model.kv_heads * 2)
     layer = model.d * width + model.d * model.ff * (2 if model.family == "lm1b" else 3) + 2 * model.d
     table = model.padded_vocab * model.d
@@ -134,7 +134,7 @@ def count(model):
 
 
 def kept(model, remat, tensor):
-    """Bytes of a layer that wait for its gradient, for each token, in 16 bits."""
+    """Returns the bytes that a layer keeps for its gradient, for each token, in 16 bits."""
     d, ff = model.d, model.ff / tensor
     q, kv = model.heads * model.head_dim / tensor, 2 * model.kv_heads * model.head_dim / tensor
     if remat == "full":
@@ -146,7 +146,7 @@ def kept(model, remat, tensor):
 
 @lru_cache(maxsize=4096)
 def bytes_of(config, candidate):
-    """The memory of a device at the widest moment of a step."""
+    """Estimates the peak memory of a device in a step."""
     model, shards = config.model, candidate.data * candidate.fsdp
     rows = config.batch.rows // candidate.micro // shards
     tokens, parts = rows * model.seq_len, candidate.fsdp * candidate.tensor
@@ -161,7 +161,8 @@ def bytes_of(config, candidate):
 
 
 def operations(model, tokens):
-    """(of a step of so many tokens, of the scores among them); as model.flops_per_token counts, causal."""
+    """Returns (operations of a step of `tokens`, operations of the scores among them), causal, as model.flops_per_token
+    counts them."""
     layer, table, _ = parameters(model)
     scores = 6 * model.layers * model.heads * model.head_dim * model.seq_len * tokens
     return 6 * (layer * model.layers + table) * tokens + scores, scores
@@ -169,7 +170,8 @@ def operations(model, tokens):
 
 @lru_cache(maxsize=4096)
 def cost(config, candidate):
-    """A step on a device, in operations: those of the model, those done again, and those that moving bytes costs."""
+    """Estimates a step on a device, in operations: those of the model, the recomputed ones, and the equivalent of
+    moving bytes."""
     model, devices = config.model, candidate.data * candidate.fsdp * candidate.tensor
     layer, table, head = parameters(model)
     whole, scores = operations(model, config.batch.rows * model.seq_len)
@@ -188,8 +190,8 @@ def cost(config, candidate):
 
 
 def smallest(config, all_slices):
-    """The first slice that some candidate fits by estimate, or None. Numbers of the mesh are left open: they are for
-    the devices that did not suffice."""
+    """Returns the first slice that some candidate fits by estimate, or None. Ignores the numbers of the mesh: they are
+    for the devices that did not suffice."""
     from .memory import SHARE
     open_mesh = replace(config, auto=tuple({*config.auto, *(("mesh", axis) for axis in sharding.AXES)}))
     for one in all_slices:
@@ -200,7 +202,7 @@ def smallest(config, all_slices):
 
 
 def seconds(config, candidate, peak_tflops, share):
-    """Time of a step: the model's operations and those done again, at a share of a published peak."""
+    """Returns the time of a step: the model's operations and the recomputed ones, at a share of a published peak."""
     whole, scores = operations(config.model, config.batch.rows * config.model.seq_len)
     again = {"none": 0.0, "dots": scores / 3, "full": whole / 3}[candidate.remat]
     devices = candidate.data * candidate.fsdp * candidate.tensor

@@ -1,4 +1,4 @@
-"""Whether this machine has a TPU, and which process holds it: libtpu lets one in at a time, by a lock on a file."""
+"""Finds the TPU of this machine and the process that holds it. libtpu admits one process at a time, by a file lock."""
 
 import os
 import time
@@ -9,17 +9,17 @@ from .exits import ENVIRONMENT, HELD, NO_DEVICE, RESUMABLE, Ended
 
 LOCK = "/tmp/libtpu_lockfile"
 NODES = ("accel[0-9]*", "vfio/[0-9]*")
-# Each lets several processes have libtpu at once, with chips of their own.
+# Each variable lets several processes use libtpu at once, each with its own chips.
 SHARED = ("ALLOW_MULTIPLE_LIBTPU_LOAD", "TPU_CHIPS_PER_PROCESS_BOUNDS", "TPU_PROCESS_BOUNDS", "TPU_VISIBLE_CHIPS",
           "TPU_VISIBLE_DEVICES")
-LOCKED_WORDS = ("already in use by", "multi-process lockfile")  # libtpu's, where another process has the lock
-BUSY_WORDS = ("Device or resource busy",)  # the kernel's, where another has the chip
+LOCKED_WORDS = ("already in use by", "multi-process lockfile")  # libtpu's, if another process has the lock
+BUSY_WORDS = ("Device or resource busy",)  # the kernel's, if another process has the chip
 POLL_SECONDS = 0.2
 TELL_SECONDS = 600.0
 
 
 def is_wanted(environ):
-    """Whether JAX will ask for a TPU: the environment was made for one, and nothing says otherwise."""
+    """Returns whether JAX will ask for a TPU: libtpu is installed, and JAX_PLATFORMS allows it."""
     return "tpu" in (environ.get("JAX_PLATFORMS") or "tpu").split(",") and util.find_spec("libtpu") is not None
 
 
@@ -28,7 +28,7 @@ def nodes(dev="/dev"):
 
 
 def check(environ, dev="/dev"):
-    """Ended where an environment for TPUs stands on a machine that has none. JAX would take the CPU without a word."""
+    """Raises Ended if the environment is for TPUs and this machine has none. JAX would silently use the CPU."""
     if environ.get("JAX_PLATFORMS") or not is_wanted(environ) or nodes(dev):
         return
     raise Ended(ENVIRONMENT, "this machine has no TPU (no /dev/accel0, no /dev/vfio/0), and the environment of the "
@@ -37,7 +37,8 @@ def check(environ, dev="/dev"):
 
 
 def locked_by(lock=None, locks="/proc/locks"):
-    """The processes that have the file locked. It is not opened: closing it would free a lock of this process."""
+    """Returns the processes that hold a lock on the file. Does not open it: closing it would free a lock of this
+    process."""
     try:
         at = os.stat(lock or LOCK)
         lines = Path(locks).read_text(encoding="ascii").splitlines()
@@ -45,11 +46,11 @@ def locked_by(lock=None, locks="/proc/locks"):
         return []
     place = f"{os.major(at.st_dev):02x}:{os.minor(at.st_dev):02x}:{at.st_ino}"
     held = [words[4] for words in map(str.split, lines) if len(words) > 5 and words[1] != "->" and words[5] == place]
-    return sorted({int(pid) if pid.isdecimal() else 0 for pid in held} - {os.getpid()})  # 0: nobody from here
+    return sorted({int(pid) if pid.isdecimal() else 0 for pid in held} - {os.getpid()})  # 0: not visible from here
 
 
 def opened_by(places, proc="/proc"):
-    """The processes that have one of `places` open, of those that this user may look into."""
+    """Returns the processes that have one of `places` open, among those that this user may inspect."""
     found = set()
     for entry in Path(proc).glob("[0-9]*/fd/*"):
         try:
@@ -76,7 +77,7 @@ def one(pid, proc="/proc"):
 
 
 def wait(environ, events, stop, lock=None, poll=POLL_SECONDS, tell=TELL_SECONDS):
-    """Returns when no process has the lock. Ended(42) when asked to stop meanwhile."""
+    """Returns when no other process holds the lock. Raises Ended(42) if asked to stop meanwhile."""
     if not is_wanted(environ) or any(environ.get(name) for name in SHARED):
         return
     told = None
@@ -94,7 +95,7 @@ def wait(environ, events, stop, lock=None, poll=POLL_SECONDS, tell=TELL_SECONDS)
 
 
 def refusal(text, lock=None, dev="/dev"):
-    """What JAX's message says of the chip, as Ended; None where it is about something else."""
+    """Returns the problem with the chip in JAX's message, as Ended; None if the message is about something else."""
     locked, busy = (any(word in text for word in words) for words in (LOCKED_WORDS, BUSY_WORDS))
     pids = locked_by(lock) or (opened_by({*nodes(dev)}) if busy else [])
     if busy or (locked and pids):

@@ -1,4 +1,4 @@
-"""Checkpoints: orbax behind five verbs. A checkpoint is there when its digests are, never before."""
+"""Checkpoints, saved and restored by orbax. A checkpoint exists once its digests exist, never before."""
 
 import contextlib
 import errno
@@ -19,12 +19,13 @@ from .devices import first_line
 from .exits import BAD_DATA, TRANSIENT, Ended
 
 
-ASIDE, GONE = "damaged-", "removed-"  # and the step: names of directories
+ASIDE, GONE = "damaged-", "removed-"  # beginnings of directory names; the step follows
 
 
 class Checkpoints:
-    """`<directory>/<step>/` each: `state` (arrays in parts, as the devices hold them) and `facts` (JSON). Of several
-    processes the first one writes digests and removes; the functions without `_` are called by all of them."""
+    """Each checkpoint is a directory `<directory>/<step>/`: `state` (arrays in parts, as the devices hold them) and
+    `facts` (JSON). Only the first process writes digests and removes checkpoints. All processes call the functions
+    without `_`."""
 
     def __init__(self, directory, keep):
         logging.getLogger("absl").setLevel(logging.WARNING)
@@ -34,7 +35,7 @@ class Checkpoints:
         if self._main:
             self._sweep()
         meet("what was never finished is gone")
-        # Orbax would remove an old one before the new one has its digests.
+        # Orbax would remove an old checkpoint before the new one has its digests.
         options = ocp.CheckpointManagerOptions(max_to_keep=None, cleanup_tmp_directories=True)
         self._manager = ocp.CheckpointManager(self.directory.absolute(), options=options)
         self._saving, self._failure = None, None
@@ -43,19 +44,20 @@ class Checkpoints:
         return str(self.directory / str(step))
 
     def steps(self):
-        """Committed ones, newest first."""
+        """Returns the steps of the committed checkpoints, newest first."""
         self.wait()
         meet("the newest checkpoint is committed")
         self._manager.reload()
         return self._here()
 
     def damaged(self):
-        """The names of those that were set aside, here or by an earlier run."""
+        """Returns the names of the checkpoints that this run or an earlier one set aside."""
         return sorted(path.name for path in self.directory.glob(f"{ASIDE}*") if path.is_dir())
 
     def save(self, step, state, facts, committed, pinned=(), best=None):
-        """Returns once the state may be changed. `committed` is called with the step when it is safe, on a thread
-        of this object, and not at all when the save fails: `wait` tells why then. `pinned`, `best`: digests.pin."""
+        """Returns once the state may be changed. Calls `committed` with the step when the checkpoint is safe, on a
+        thread of this object. If the save fails, does not call it, and `wait` raises the reason. `pinned`, `best`: as
+        in digests.finish."""
         self.wait()
         with mapped(self.path(step)):
             if self._main:
@@ -79,7 +81,7 @@ class Checkpoints:
         self._saving.start()
 
     def wait(self):
-        """Until nothing is being saved any more; raises what the save failed with."""
+        """Waits until no save is in progress. Raises the failure of the save."""
         if self._saving is not None:
             self._saving.join()
             self._saving = None
@@ -91,7 +93,7 @@ class Checkpoints:
         return self._manager.latest_step()
 
     def pin(self, step, name, best=None):
-        """Keeps a committed one under this name, and no other one under it."""
+        """Pins a committed checkpoint under this name, and no other one under it."""
         self.wait()
         if self._main:
             here = self.directory / str(step)
@@ -100,28 +102,30 @@ class Checkpoints:
                 self._prune()
 
     def pinned(self, name):
-        """The step of the one that is kept under this name; None where there is none."""
+        """Returns the step of the checkpoint that is pinned under this name; None if there is none."""
         self.wait()
         step = agree(self._pinned(self._here()).get(name, -1) if self._main else -1)
         return None if step < 0 else step
 
     def best(self):
-        """The scores that one is pinned for, with their step. None where none is, and for all but the first process."""
+        """Returns the scores for which a checkpoint is pinned, with its step. None if there is none, and on all but the
+        first process."""
         self.wait()
         step = self._pinned(self._here()).get(digests.BEST) if self._main else None
         return None if step is None else digests.best(self.directory / str(step))
 
     def drop_beyond(self, step):
-        """What a training left that this one does not go on with."""
+        """Removes the checkpoints after `step`, from which this training does not continue."""
         self.wait()
         if self._main:
             with mapped(self.directory):
                 self._remove([later for later in self._here() if later > step])
         meet("what lies beyond is gone")
-        self._manager.reload()  # it saves no step that it believes to be there
+        self._manager.reload()  # the manager saves no step that it believes to exist
 
     def verify(self, step):
-        """False where nothing says what its files must be; raises digests.Damaged, on each process."""
+        """Compares the files with their digests. Returns False if there are no digests. Raises digests.Damaged, on each
+        process."""
         answer, why = 0, f"{self.path(step)}: is damaged"
         if self._main:
             try:
@@ -138,12 +142,12 @@ class Checkpoints:
         return restored["facts"]
 
     def restore(self, step, like):
-        """The state, placed as the abstract `like` says: another mesh than it was saved on is fine."""
+        """Returns the state, placed as the abstract `like` says. Its mesh may differ from the mesh of the save."""
         restored = self._manager.restore(step, args=ocp.args.Composite(state=ocp.args.StandardRestore(like)))
         return restored["state"]
 
     def set_aside(self, step):
-        """Keeps a damaged one under another name, out of the way of the next of this step."""
+        """Renames a damaged checkpoint, so that the next one of this step has its place."""
         if self._main:
             here = self.directory / str(step)
             aside = self.directory / f"{ASIDE}{step}-{time.time_ns()}"
@@ -154,12 +158,12 @@ class Checkpoints:
         self._manager.reload()
 
     def _here(self):
-        """Newest first."""
+        """Returns all steps that have a directory, newest first."""
         return sorted((int(path.name) for path in self.directory.iterdir()
                        if path.name.isdecimal() and path.is_dir()), reverse=True)
 
     def _pinned(self, steps):
-        """{name: step}: of several with one name, which a kill may leave, the newest counts."""
+        """Returns {name: step}. A kill may leave several checkpoints with one name: the newest counts."""
         return {name: step for step in sorted(steps) for name in digests.pins(self.directory / str(step))}
 
     def _prune(self):
@@ -175,7 +179,7 @@ class Checkpoints:
         self._remove([step for step in here if step not in held])
 
     def _remove(self, steps):
-        """Each goes as a whole: what has the name of a step has all of its files."""
+        """Renames each directory before it removes files: a directory named by a step has all of its files."""
         for step in steps:
             here, gone = self.directory / str(step), self.directory / f"{GONE}{step}"
             os.replace(here, gone)
@@ -183,7 +187,8 @@ class Checkpoints:
             shutil.rmtree(gone, ignore_errors=True)
 
     def _sweep(self):
-        """What a kill left: a checkpoint that was being written or removed, and digests without one."""
+        """Removes the leftovers of a kill: checkpoints that were being written or removed, and digests without a
+        checkpoint."""
         for path in self.directory.glob(f"{GONE}*"):
             shutil.rmtree(path, ignore_errors=True)
         self._remove([step for step in self._here() if digests.is_unfinished(self.directory / str(step))])
@@ -195,26 +200,27 @@ class Checkpoints:
         self._manager.close()
 
     def abandon(self):
-        """Closes after a failure, of which everything is told already."""
+        """Closes after a failure that is already reported."""
         with contextlib.suppress(Exception):
             self._manager.close()
 
 
 def meet(where):
-    """Several processes go on together."""
+    """Makes the processes wait for each other here."""
     if jax.process_count() > 1:
         multihost_utils.sync_global_devices(where)
 
 
 def agree(number):
-    """What the first process says, on each of them. Whoever reads files that it changes sees another state."""
+    """Returns the number of the first process, on each process. The others must not read files that the first one
+    changes: they would see another state."""
     if jax.process_count() == 1:
         return int(number)
     return int(multihost_utils.broadcast_one_to_all(np.int32(number)))
 
 
 class mapped:
-    """Gives a failed save its exit code."""
+    """Turns the failure of a save into Ended, with its exit code."""
 
     def __init__(self, where):
         self._where = where
@@ -232,9 +238,9 @@ class mapped:
 
 
 def latest_good(checkpoints, like, check, warn, instead=lambda step, facts: None):
-    """(step, state, facts) of the newest checkpoint whose files are as they were written, or None where there was never
-    one. `check(path, facts)` raises for one that must not be gone on with; `instead(step, facts)` may name an earlier
-    one that is taken for it."""
+    """Returns (step, state, facts) of the newest checkpoint with undamaged files, or None if there never was a
+    checkpoint. `check(path, facts)` raises if the run must not continue from it. `instead(step, facts)` may name an
+    earlier checkpoint that takes its place. Raises Ended if every checkpoint is damaged."""
     steps = checkpoints.steps()
     while steps:
         step, facts = steps[0], _facts_of(checkpoints, steps[0], check, warn)
@@ -255,7 +261,7 @@ def latest_good(checkpoints, like, check, warn, instead=lambda step, facts: None
 
 
 def good(checkpoints, step, like, warn):
-    """The state of this checkpoint; None where it is not as it was written."""
+    """Returns the state of this checkpoint; None if it is damaged."""
     if _facts_of(checkpoints, step, lambda path, facts: None, warn) is None:
         return None
     return _unless_damaged(checkpoints, step, warn, lambda: checkpoints.restore(step, like))
@@ -274,12 +280,12 @@ def _facts_of(checkpoints, step, check, warn):
 
 
 def _unless_damaged(checkpoints, step, warn, read):
-    """What `read` gives; None for a checkpoint that cannot be read, which is set aside."""
+    """Returns the result of `read`. If the checkpoint cannot be read: sets it aside and returns None."""
     try:
         return read()
     except Ended:
         raise
-    except Exception as error:  # orbax and tensorstore have no common base for "damaged"
+    except Exception as error:  # orbax and tensorstore have no common exception for "damaged"
         warn(f"{checkpoints.path(step)}: damaged, going back to the one before: {first_line(error)}")
         checkpoints.set_aside(step)
         return None

@@ -1,8 +1,8 @@
-"""A step compiled with shapes alone, for the compiler's figure of its memory.
+"""Compiles a step from shapes alone, for the compiler's figure of its memory.
 
-`python -m pipe_trainer.compiled` does it in a process of its own, for a slice of TPUs that need not be there: JSON
-{"config": …, "slice": "v3-8"} on standard input, memory.Figure as JSON on standard output. A compiler that crashes,
-or fills the memory of this machine, ends that process alone.
+`python -m pipe_trainer.compiled` does this in a process of its own, for a slice of TPUs that need not be there. It
+reads JSON {"config": …, "slice": "v3-8"} from standard input, and writes memory.Figure as JSON to standard output. If a
+compiler crashes, or fills the memory of this machine, only that process ends.
 """
 
 import contextlib
@@ -22,12 +22,12 @@ from .memory import Figure, is_of_device, is_too_much, taken
 MOST_SECONDS = 20 * 60  # for one program
 LONGEST = 300           # characters of a compiler's message
 
-# libtpu asks no metadata server about this machine, and claims no chip.
+# With these, libtpu asks no metadata server about this machine and claims no chip.
 WITHOUT_CHIPS = {"JAX_PLATFORMS": "cpu", "TPU_SKIP_MDS_QUERY": "1", "ALLOW_MULTIPLE_LIBTPU_LOAD": "1"}
 
 
 class NoTopology(Exception):
-    """libtpu is not there, or knows no such slice."""
+    """libtpu is missing, or does not know this slice."""
 
 
 def figure_of(config, devices_):
@@ -68,7 +68,7 @@ def figure_of(config, devices_):
 
 
 def elsewhere(config, slice_):
-    """The same by a child process, for a slice by its name."""
+    """Does the same in a child process, for a slice by its name."""
     asked = json.dumps({"config": dataclasses.asdict(config), "slice": slice_.name})
     package = str(Path(__file__).resolve().parent.parent)
     began = time.monotonic()
@@ -79,13 +79,13 @@ def elsewhere(config, slice_):
     except subprocess.TimeoutExpired:
         return Figure(error=f"the compiler took more than {MOST_SECONDS // 60} minutes", died=True,
                       seconds=time.monotonic() - began)
-    except OSError as error:  # no process, no memory for one
+    except OSError as error:  # no memory, or no process left
         return Figure(error=f"the compiler could not be started: {error.strerror}", died=True)
     return outcome(child.returncode, child.stdout, child.stderr, time.monotonic() - began)
 
 
 def outcome(code, out, err, seconds):
-    """The figure that a child left, or the way it ended."""
+    """Returns the figure that a child printed, or the reason why it ended without one."""
     lines = out.splitlines()
     with contextlib.suppress(ValueError, TypeError, KeyError, IndexError):
         answer = json.loads(lines[-1])
@@ -106,17 +106,17 @@ def outcome(code, out, err, seconds):
 
 
 def topology(slice_):
-    """The devices of a slice that need not be there."""
+    """Returns the devices of a slice that need not be there."""
     from jax.experimental import topologies
     try:
         there = topologies.get_topology_desc(platform="tpu", topology_name=slice_.topology, **slice_.chip_options)
         return there.devices
-    except Exception as error:  # no libtpu, one that knows no such slice, a lock: each has its own type
+    except Exception as error:  # no libtpu, an unknown slice, a lock: each has its own type
         raise NoTopology(f"{slice_.name}: {devices.first_line(error)}") from error
 
 
 def main():
-    with contextlib.suppress(OSError):  # where memory ends, this process does, and nobody else
+    with contextlib.suppress(OSError):  # if memory runs out, the kernel kills this process first
         Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
     from . import config
     asked = json.load(sys.stdin)

@@ -1,4 +1,4 @@
-"""Going on with more steps than a checkpoint was saved for, where the rate of those falls towards an end."""
+"""Continues with more steps than a checkpoint was saved for, if their learning rate falls towards the end."""
 
 import math
 
@@ -10,7 +10,8 @@ FALL_FROM_WARMUP = ("cosine", "linear")
 
 
 def decay_begins(schedule, steps):
-    """How many updates a run of `steps` takes before the rate may fall towards its end; None where it never does."""
+    """Returns the number of updates of a run of `steps` before its learning rate may fall towards the end; None if it
+    never falls."""
     warmup = math.ceil(optim.amount(schedule.warmup, steps))
     if schedule.final >= 1:
         return None
@@ -24,7 +25,7 @@ def decay_begins(schedule, steps):
 
 
 class Continuation:
-    """Which steps a run was for, and whether the rate has fallen on the way to where it is."""
+    """Knows the steps that a run was for, and whether its learning rate has begun to fall."""
 
     def __init__(self, job):
         self._job, self._schedule = job, job.config.schedule
@@ -35,19 +36,20 @@ class Continuation:
         self.decayed = facts is not None and self._has_decayed(step, facts)
 
     def takes(self, update):
-        """The update of this number, from 0."""
+        """Notes the update of this number, from 0."""
         self.decayed = self.decayed or (self.begins is not None and update >= self.begins)
 
     def facts(self):
         return {"steps": self._job.steps, "decayed": self.decayed}
 
     def keeps(self, step):
-        """Whether a checkpoint of this step is the last one that more steps can start from."""
+        """Returns whether a checkpoint of this step is the last one from which more steps can start."""
         return (self._schedule.name == "wsd" and self.begins is not None and not self.decayed
                 and 0 < step >= self.begins)
 
     def instead(self, checkpoints, step, facts):
-        """The step of the checkpoint that is gone on from instead of this one; None: this one is."""
+        """Returns the step of the checkpoint from which the run continues instead of this one; None: this one is right.
+        Raises Ended if there is no such checkpoint."""
         before = self._steps_of(facts)
         if self._job.steps <= before or not self._has_decayed(step, facts):
             return None
@@ -68,7 +70,7 @@ class Continuation:
         return facts.get("steps") or self._job.steps_before or self._job.steps
 
     def _has_decayed(self, step, facts):
-        """Versions before did not say it."""
+        """Facts of earlier versions lack `decayed`: it follows from the steps."""
         if "decayed" in facts:
             return facts["decayed"]
         begins = decay_begins(self._schedule, self._steps_of(facts))

@@ -1,15 +1,16 @@
-"""CRC-32C (Castagnoli) in numpy, masked as TFRecord stores it."""
+"""CRC-32C (Castagnoli) in numpy, also masked as TFRecord stores it."""
 
 from functools import lru_cache
 
 import numpy as np
 
-SEGMENT = 1024  # bytes at a time: their table takes 1 MiB
+SEGMENT = 1024  # bytes at a time; their table takes 1 MiB
 
 
 @lru_cache(maxsize=1)
 def _tables():
-    """[k, b]: what byte b adds to the CRC when k bytes follow. A CRC is linear, so that bytes add up."""
+    """Returns the table [k, b]: the part of byte b in the CRC if k bytes follow. A CRC is linear, so the parts of all
+    bytes add up."""
     table = np.arange(256, dtype=np.uint32)
     for _ in range(8):
         table = np.where(table & 1, table >> 1 ^ np.uint32(0x82F63B78), table >> 1)
@@ -25,13 +26,13 @@ _PLACES = (np.arange(SEGMENT, dtype=np.int32) * 256)[::-1]
 
 
 def crc32c(data, so_far=0):
-    """Of what `so_far` is the CRC of, followed by bytes, or by an array of uint8."""
+    """Returns the CRC of the data with the CRC `so_far`, followed by `data`: bytes, or an array of uint8."""
     tables, state = _tables(), so_far ^ 0xFFFFFFFF
     data = np.frombuffer(data, np.uint8)
     for begin in range(0, len(data), SEGMENT):
         segment = data[begin:begin + SEGMENT].astype(np.int32)
         size = len(segment)
-        # The state so far acts as if its bytes lay over the first four of what follows.
+        # The state acts like bytes that are XORed with the first four of the segment.
         over = min(size, 4)
         segment[:over] ^= np.frombuffer(state.to_bytes(4, "little"), np.uint8)[:over]
         state = state >> 8 * size ^ int(np.bitwise_xor.reduce(tables[_PLACES[SEGMENT - size:] + segment]))

@@ -1,4 +1,4 @@
-"""Rows of a split, in the order of training or of evaluation. Their only state is the samples consumed."""
+"""Rows of a split, in the order of training or of evaluation. Their only state is the number of samples consumed."""
 
 import threading
 import weakref
@@ -15,14 +15,14 @@ __all__ = ["Batch", "DataError", "Rows"]
 
 class Batch(NamedTuple):
     tokens: np.ndarray   # int32 [n, seq_len + 1]
-    lengths: np.ndarray  # int32 [n]: ids of each row without those that fill it
-    bytes: np.ndarray    # int64 [n]: of the text under its targets
+    lengths: np.ndarray  # int32 [n]: ids of each row, without fill ids
+    bytes: np.ndarray    # int64 [n]: of the text of its targets
     chars: np.ndarray    # int64 [n]
 
 
 class Rows:
-    """`native`: True needs the library, False takes numpy, None takes the library where there is one. Both
-    give the same bytes and the same errors. Threads may share one: their reads follow each other."""
+    """`native`: True needs the library, False uses numpy, None uses the library if there is one. Both give the same
+    bytes and the same errors. Threads may share it; their reads follow each other."""
 
     def __init__(self, packed_dir, split, seed=0, native=None):
         info = read_packed_info(packed_dir)
@@ -48,22 +48,22 @@ class Rows:
                     raise
         if self._reader is None:
             self._reader = NumpyReader(*arguments)
-        weakref.finalize(self, self._reader.close)  # for those who let go of it without close()
+        weakref.finalize(self, self._reader.close)  # if it is dropped without close()
 
     @property
     def model_path(self):
         return self.directory / self.tokenizer["model"]
 
     def shuffled(self, first_sample, n):
-        """Samples from first_sample on: plugins/train/reader/ORDER.md."""
+        """Returns `n` samples from `first_sample` on, in the order of plugins/train/reader/ORDER.md."""
         return self._fill(True, first_sample, n)
 
     def in_order(self, first, n):
-        """Rows from `first` on, fewer than n where the split ends."""
+        """Returns `n` rows from `first` on; fewer at the end of the split."""
         return self._fill(False, first, max(0, min(n, self.count - first)))
 
     def plan(self, first_sample, n):
-        """Which rows shuffled() would give."""
+        """Returns the numbers of the rows that shuffled() would return."""
         return self._reader.plan(True, first_sample, n)
 
     def close(self):

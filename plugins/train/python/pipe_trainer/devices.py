@@ -1,4 +1,4 @@
-"""Everything that has to be said to JAX before its first array."""
+"""Configures JAX before its first array."""
 
 import hashlib
 import os
@@ -10,17 +10,18 @@ from .exits import NO_DEVICE, TRANSIENT, Ended
 
 
 def limit_threads(count, worker=0):
-    """XLA takes as many threads as it may use cores, each worker others. Before JAX makes its first device."""
+    """Limits this process to `count` cores, and each worker to other ones; 0: no limit. XLA starts as many threads as
+    it may use cores. Call it before JAX makes its first device."""
     allowed = sorted(os.sched_getaffinity(0))
     if 0 < count < len(allowed):
         os.sched_setaffinity(0, {allowed[(worker * count + number) % len(allowed)] for number in range(count)})
 
 
 def start(environ, warn):
-    """Joins the other processes of a run, turns the compile cache on and finds the devices."""
+    """Joins the other processes of a run, enables the compilation cache, and finds the devices."""
     import jax
     configure(environ.get("JAX_COMPILATION_CACHE_DIR") or str(cache_place()))
-    jax.config.update("jax_enable_preemption_service", False)  # it would take SIGTERM from `signals`
+    jax.config.update("jax_enable_preemption_service", False)  # the service would take SIGTERM from `signals`
     workers = int(environ.get("PIPE_WORKER_COUNT") or 1)
     try:
         if workers > 1:
@@ -36,7 +37,7 @@ def start(environ, warn):
 
 
 def find(environ):
-    """Makes JAX find its devices. Ended where it finds none, or where another program has them."""
+    """Makes JAX find its devices. Raises Ended if it finds none, or if another program holds them."""
     import jax
     chip.check(environ)
     try:
@@ -55,13 +56,14 @@ def configure(cache):
 
 
 def random_numbers():
-    """Such that do not depend on the mesh."""
+    """Makes random numbers independent of the mesh."""
     import jax
     jax.config.update("jax_threefry_partitionable", True)
 
 
 def cache_place():
-    """In the environment, one for each kind of processor: programs are for the machine they are compiled on."""
+    """Returns a directory in the environment, one for each kind of processor: a program is for the machine that it is
+    compiled on."""
     try:
         flags = [line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith(("flags", "Feat"))]
     except OSError:

@@ -1,4 +1,4 @@
-"""What the files of a checkpoint must be, in a file beside it: CONTRACT.md, section 11."""
+"""The sizes and checksums of the files of a checkpoint, in a file beside it: CONTRACT.md, section 11."""
 
 import json
 import os
@@ -16,7 +16,7 @@ PINS = (BEST, BEFORE_DECAY)  # names under which a checkpoint is never removed
 
 
 class Damaged(Exception):
-    """Names the file, and says what is wrong with it."""
+    """The message names the file and its damage."""
 
 
 def place(checkpoint):
@@ -24,13 +24,13 @@ def place(checkpoint):
 
 
 def begin(checkpoint):
-    """Before its first byte is written: whatever of it is there after a kill is known to be unfinished."""
+    """Marks a checkpoint as unfinished, before its first byte is written: a kill may leave a part of it."""
     _write(checkpoint, {"unfinished": True})
 
 
 def finish(checkpoint, pinned=(), best=None):
-    """Reads every file, brings it to the disk, and says what it is. From then on the checkpoint counts. `best`: the
-    scores of one that is pinned for them."""
+    """Reads every file, syncs it to disk, and writes its size and checksum. From then on the checkpoint counts. `best`:
+    the scores for which it is pinned, if it is."""
     files = [{"name": name, "bytes": size, "crc32c": crc}
              for name in _files(checkpoint) for size, crc in [_measured(checkpoint / name, sync=True)]]
     for directory, _, _ in os.walk(checkpoint):
@@ -44,14 +44,14 @@ def is_unfinished(checkpoint):
 
 
 def pins(checkpoint):
-    """The names that it is pinned under; none where its digests cannot be read."""
+    """Returns the names under which the checkpoint is pinned; none if its digests cannot be read."""
     said = _read(checkpoint)
     names = said.get("pinned") if isinstance(said, dict) else None
     return tuple(name for name in PINS if isinstance(names, list) and name in names)
 
 
 def best(checkpoint):
-    """The scores that it is pinned for; None where nothing says them."""
+    """Returns the scores for which the checkpoint is pinned, with its step; None if there are none."""
     said = _read(checkpoint)
     scores = said.get("best") if BEST in pins(checkpoint) else None
     usable = isinstance(scores, dict) and isinstance(scores.get("loss"), (int, float))
@@ -59,7 +59,8 @@ def best(checkpoint):
 
 
 def pin(checkpoint, pinned, scores=None):
-    """From now on it is pinned under these names and no others. One of an earlier version gets its digests now."""
+    """Pins the checkpoint under these names and no others. A checkpoint of an earlier version, without digests, gets
+    them now. `scores` None: keeps the scores that it has."""
     said = _read(checkpoint)
     if not isinstance(said, dict) or "files" not in said:
         finish(checkpoint, pinned, scores)
@@ -68,7 +69,8 @@ def pin(checkpoint, pinned, scores=None):
 
 
 def verify(checkpoint):
-    """False where nothing says what its files must be: it is of an earlier version. Raises Damaged."""
+    """Compares the files with their digests. Returns False if there are no digests: an earlier version wrote the
+    checkpoint. Raises Damaged."""
     said = _read(checkpoint)
     if said is None:
         return False
@@ -109,7 +111,7 @@ def _write(checkpoint, members):
 
 
 def _read(checkpoint):
-    """None where there is no such file; something that says nothing where it cannot be read."""
+    """Returns the digests; None if there is no such file, {} if it cannot be read."""
     try:
         return json.loads(place(checkpoint).read_bytes())
     except FileNotFoundError:
@@ -124,7 +126,7 @@ def _files(checkpoint):
 
 
 def _measured(path, sync=False):
-    """(bytes, CRC-32C as it is written)."""
+    """Returns (bytes, CRC-32C as 8 hexadecimal digits). `sync`: also syncs the file."""
     add, size, crc = _checksum(), 0, 0
     buffer = np.empty(PIECE, np.uint8)
     with open(path, "rb", buffering=0) as file:
@@ -141,5 +143,5 @@ def _checksum():
         try:
             return native_reader.checksum()
         except OSError:
-            pass  # rows are read without it, too
+            pass  # the library is not needed: rows are read without it, too
     return crc32c.crc32c

@@ -1,4 +1,4 @@
-"""What a model makes of held-out rows: loss, and bits per byte and character, which compare tokenizers."""
+"""Scores of a model on held-out rows: loss, and bits per byte and per character, which compare tokenizers."""
 
 import math
 from dataclasses import dataclass, fields
@@ -8,15 +8,15 @@ import numpy as np
 
 @dataclass
 class Sums:
-    """Exact sums over the rows that were scored. Those of parts add up: hosts and batches do not matter."""
-    nats: float = 0.0   # minus the logarithm of the probability, of all targets
+    """Exact sums over the scored rows. The sums of parts add up, so hosts and batches do not matter."""
+    nats: float = 0.0   # minus the logarithm of the probability, over all targets
     targets: int = 0
-    bytes: int = 0      # of the text under them
+    bytes: int = 0      # of the text of the targets
     chars: int = 0
-    unknown: int = 0    # targets that are the unknown id: what they stood for is lost
+    unknown: int = 0    # targets that are the unknown id: their text is lost
 
     def add(self, batch, nats, unk_id=-1):
-        """`nats`: the sum over the targets of the batch, those behind a row's length left out."""
+        """Adds a batch. `nats`: the sum over its targets, without positions beyond a row's length."""
         self.nats += float(nats)
         self.targets += int(batch.lengths.sum()) - len(batch.lengths)
         self.bytes += int(batch.bytes.sum())
@@ -28,15 +28,15 @@ class Sums:
 
 
 def target_mask(batch):
-    """[n, T]: which of tokens[:, 1:] are targets."""
+    """Returns a mask [n, T] of the targets among tokens[:, 1:]."""
     return np.arange(1, batch.tokens.shape[1])[None, :] < batch.lengths[:, None]
 
 
 def score(sums):
-    """Loss in nats per token, perplexity, bits per byte and per character.
+    """Returns the loss in nats per token, perplexity, and bits per byte and per character.
 
-    Bits are None where a target was unknown: a tokenizer that cannot tell characters apart would win.
-    `unk_rate` is above zero then. Perplexity is None above what a float holds."""
+    Bits are None if a target is unknown: a tokenizer that cannot tell characters apart would win. `unk_rate` is above
+    zero then. Perplexity is None above the range of a float."""
     if sums.targets < 1:
         raise ValueError("nothing was scored: no targets")
     loss, bits = sums.nats / sums.targets, sums.nats / math.log(2)

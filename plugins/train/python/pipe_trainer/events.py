@@ -1,4 +1,4 @@
-"""What a run tells: JSON lines on a descriptor, and the same in short on stderr for its log."""
+"""The events of a run: JSON lines on a descriptor, and a short form on stderr for the log."""
 
 import contextlib
 import json
@@ -14,7 +14,7 @@ IN_THE_LOG = ("loss", "grad_norm", "tokens_per_s", "ppl", "bits_per_char", "nats
 
 
 class Events:
-    """Threads may share one. Without a descriptor, or once its reader is gone, there is the log alone."""
+    """Threads may share it. If there is no descriptor, or its reader is gone, events go only to the log."""
 
     def __init__(self, descriptor=None, attempt=1, worker=0, log=sys.stderr):
         self._descriptor, self._attempt, self._worker, self._log = descriptor, attempt, worker, log
@@ -45,7 +45,7 @@ class Events:
         self.emit("phase", name=name)
 
     def listen(self, listener):
-        """It is called with each event from now on, on the thread that emits."""
+        """Calls `listener` with each event from now on, on the thread that emits."""
         self._listeners.append(listener)
 
     def _write(self, line):
@@ -64,7 +64,7 @@ class Events:
         self._print(" ".join([f"{event['step']:>8} {kind}", *parts]))
 
     def _print(self, line):
-        with contextlib.suppress(OSError):  # a log that cannot be written ends no run
+        with contextlib.suppress(OSError):  # a log that cannot be written does not end the run
             print(line, file=self._log, flush=True)
 
     def start_heartbeat(self):
@@ -78,7 +78,7 @@ class Events:
 
 
 def finite(value):
-    """JSON has no NaN: null stands for it."""
+    """Replaces NaN and infinity by None (null): JSON has neither."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):
@@ -93,7 +93,7 @@ def short(value):
 
 
 class Clock:
-    """Where the time of a run goes. One bucket runs at a time; those inside another stop it."""
+    """Measures the time of a run by buckets. One bucket runs at a time; a bucket inside another pauses it."""
 
     def __init__(self):
         self.seconds = {}
@@ -118,7 +118,7 @@ class Clock:
         self._names.pop()
 
     def become(self, name):
-        """What runs when no other bucket does."""
+        """Sets the bucket that runs when no other does."""
         self._turn()
         self._names[0] = name
 

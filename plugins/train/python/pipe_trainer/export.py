@@ -1,4 +1,5 @@
-"""A model as Hugging Face reads it: Llama weights in safetensors, config, tokenizer, a card. And back."""
+"""Writes a model as Hugging Face's library reads it: Llama weights in safetensors, config, tokenizer, a card. Reads it
+back."""
 
 import json
 import os
@@ -11,9 +12,9 @@ from . import config as configs
 from . import model_card, safetensors, sentencepiece_model, tokenizer_json
 from .text import form_of
 
-FACTS = "pipe.json"  # what our own reader wants beyond Hugging Face's files
+FACTS = "pipe.json"  # for our own reader; not a file of Hugging Face
 
-# Leaf of the blocks: the name of a layer's tensor, and its axes behind [layer] flattened to [out, in].
+# Leaf of the blocks: the name of a layer's tensor, and the number of its input axes behind [layer]; None: a vector.
 BLOCKS = {
     "attn_norm": ("input_layernorm", None),
     "wq": ("self_attn.q_proj", 1),
@@ -28,7 +29,7 @@ BLOCKS = {
 
 
 class NotExportable(Exception):
-    """The model has no counterpart there."""
+    """The model has no counterpart in transformers."""
 
 
 def block_shapes(config):
@@ -39,14 +40,16 @@ def block_shapes(config):
 
 
 def to_out_in(values, inputs):
-    """[in..., out...] with `inputs` axes of input, as the matrix [out, in] that it is there."""
+    """Flattens [in..., out...], with `inputs` axes of input, to the matrix [out, in] of transformers. None: a
+    vector."""
     if inputs is None:
         return values
     return values.reshape(int(np.prod(values.shape[:inputs])), -1).T
 
 
 def tensors_of(params, config):
-    """(name, shape, values) in the order of the file; a leaf is fetched when its first tensor is written."""
+    """Yields (name, shape, function that gives the values) in the order of the file. A leaf is fetched when its first
+    tensor is written."""
     held = {}
 
     def leaf(name, source):
@@ -93,12 +96,12 @@ def llama_config(config, tokenizer, dtype):
 
 
 def tokenizer_files(tokenizer, pieces, seq_len):
-    """tokenizer_config.json and special_tokens_map.json; `pieces` gives the text of an id."""
+    """Returns tokenizer_config.json and special_tokens_map.json. `pieces` gives the text of an id."""
     named = {name: pieces(tokenizer[f"{name}_id"]) for name in ("eos", "unk", "pad")
              if tokenizer[f"{name}_id"] >= 0}
     special = {"bos_token": named.get("eos"), **{f"{name}_token": piece for name, piece in named.items()}}
     special = {name: piece for name, piece in special.items() if piece is not None}
-    settings = {"tokenizer_class": "PreTrainedTokenizerFast",  # what tokenizer.json says, and nothing else
+    settings = {"tokenizer_class": "PreTrainedTokenizerFast",  # reads tokenizer.json, and nothing else
                 "add_bos_token": True,
                 "add_eos_token": False, "add_prefix_space": False, "clean_up_tokenization_spaces": False,
                 "model_max_length": seq_len}
@@ -106,9 +109,9 @@ def tokenizer_files(tokenizer, pieces, seq_len):
 
 
 def write(params, config, tokenizer, facts, directory, dtype="F32"):
-    """The whole directory, or nothing: it stands under its name when everything is written.
+    """Writes the whole directory or nothing: it gets its name when everything is written.
 
-    `tokenizer`: that of packed.json with `path`, the file tokenizer.model. `facts`: of model_card.text."""
+    `tokenizer`: the one of packed.json, with `path`, the file tokenizer.model. `facts`: see model_card.text."""
     if config.family != "llama":
         raise NotExportable(f"a model of family {config.family} has no counterpart in transformers; "
                             f"its checkpoints stay usable")
@@ -123,7 +126,7 @@ def write(params, config, tokenizer, facts, directory, dtype="F32"):
     settings, special = tokenizer_files(ids, pieces, config.seq_len)
     form = form_of(facts.get("lineage"))
     whole = tokenizer_json.document(model_bytes, ids, form)
-    if whole is None:  # nothing but the library itself reads it
+    if whole is None:  # only SentencePiece itself reads it
         settings = {**settings, "tokenizer_class": "LlamaTokenizer", "legacy": True}
     llama = llama_config(config, ids, dtype)
     begin = {key: llama[key] for key in ("bos_token_id", "eos_token_id", "pad_token_id")}
@@ -153,7 +156,7 @@ def replace(part, directory):
 
 
 def read(directory):
-    """(params, config, what pipe.json holds) of an export, to sample from it."""
+    """Reads an export, to sample from it. Returns (params, config, content of pipe.json)."""
     directory = Path(directory)
     llama, facts = (json.loads((directory / name).read_text(encoding="utf-8"))
                     for name in ("config.json", FACTS))

@@ -1,4 +1,4 @@
-"""Rows of a step onto the devices that compute them. A process reads its own rows alone."""
+"""Puts the rows of a step on the devices that compute them. A process reads only its own rows."""
 
 import jax
 import numpy as np
@@ -18,7 +18,7 @@ class Feed:
         self._low, self._high = min(span[0] for span in spans), max(span[1] for span in spans)
 
     def load(self, first):
-        """tokens [M, R, T + 1] and lengths [M, R] of the step whose first sample is `first`."""
+        """Returns tokens [M, R, T + 1] and lengths [M, R] of the step whose first sample is `first`."""
         width = self._high - self._low
         if width == self._each:
             batch = self._rows.shuffled(first, self._micro * width)
@@ -40,7 +40,7 @@ class Feed:
 
 
 def in_order(rows, mesh, size, limit):
-    """(tokens, lengths, batch) of the first `limit` rows, `size` at a time. The last piece is filled up with rows
+    """Yields (tokens, lengths, batch) of the first `limit` rows, `size` at a time. Fills the last arrays up with rows
     that have no targets."""
     layout = sharding.of_batch(mesh)
     for first in range(0, limit, size):

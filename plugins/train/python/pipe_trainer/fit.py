@@ -1,6 +1,6 @@
 """python -m pipe_trainer.fit FILE: whether a model fits a slice of TPUs that need not be there, and how.
 
-FILE is JSON: a job, whose rows say how long they are, or {"config": …, "seq_len": …, "vocab": …}.
+FILE is JSON: a job, whose rows have their length, or {"config": …, "seq_len": …, "vocab": …}.
 """
 
 import argparse
@@ -14,8 +14,8 @@ from .atomic import write_text
 from .memory import GIB
 from .throughput import peak_tflops
 
-# Shares of the published peak that training reached: the seed's 0.1b on v3-8, small models on v6e, and on the
-# others the share that the scaling book calls reasonable.
+# Shares of the published peak that training reached: the seed's 0.1b on v3-8, small models on v6e. The others have
+# SHARE, which the scaling book calls reasonable.
 SHARES = {"v2": 0.34, "v3": 0.34, "v6e": 0.25}
 SHARE = 0.40
 NOT_FITTING = 1
@@ -41,7 +41,7 @@ def price(text):
 
 
 def question(path):
-    """(config with the shape of the rows in it, steps or None)."""
+    """Returns (config with the shape of the rows, steps or None)."""
     try:
         text = sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8")
         raw = json.loads(text)
@@ -80,7 +80,7 @@ def shaped(config, seq_len, vocab):
 
 
 def answer(config, slice_, measure=compiled.elsewhere):
-    """All that is known of a config on a slice, as JSON."""
+    """Returns everything that is known of a config on a slice, for JSON."""
     found = search.walk(config, slice_.devices, slice_.bytes,
                         lambda candidate: measure(candidate.of(config), slice_))
     known = {"slice": slice_.name, "devices": slice_.devices, "hosts": slice_.hosts,
@@ -111,7 +111,7 @@ def tried(candidate, figure):
 
 
 def text_of(found, steps, per_hour):
-    """For people."""
+    """Returns an answer as text for people."""
     lines = [f"{found['slice']} ({found['devices']} devices on {found['hosts']} machine{'s' * (found['hosts'] > 1)}, "
              f"{found['usable_gib']:.2f} GiB each): {found['params_m']} M parameters, {found['rows']} rows of "
              f"{found['seq_len']} ids a step"]
@@ -146,7 +146,7 @@ def hours(steps, found):
 
 
 def keep(path, mark, found):
-    """For `pipe run -n`, which compiles nothing."""
+    """Keeps an answer for `pipe run -n`, which compiles nothing."""
     try:
         kept = json.loads(path.read_text(encoding="utf-8"))
         answers = kept["answers"] if kept["mark"] == mark else {}
@@ -159,7 +159,7 @@ def keep(path, mark, found):
 
 
 def here():
-    """The slice that these devices are."""
+    """Returns the slice of the devices of this machine."""
     import jax
     devices = jax.devices()
     found = slices.of_devices(devices[0].device_kind, len(devices))

@@ -1,4 +1,4 @@
-"""Evaluation on the validation split, beside what counting reaches on the same rows."""
+"""Evaluates on the validation split, and computes the baselines on the same rows."""
 
 import json
 
@@ -15,12 +15,12 @@ class HeldOut:
         self.rows, self.size = setup.eval_rows, config.eval.batch
         self.limit = min(config.eval.rows or self.rows.count, self.rows.count)
         row = sharding.of_batch(mesh)
-        # Parameters come as training left them.
+        # Parameters keep the sharding of training.
         self._nats = jax.jit(step.make_eval_step(config, setup.attend, setup.compute, setup.positions),
                              in_shardings=(None, row, row), out_shardings=sharding.copies(mesh))
 
     def score(self, params, asked):
-        """evaluate.score over the rows of the split; None once `asked()` to stop."""
+        """Returns evaluate.score over the rows of the split; None once `asked()` to stop."""
         sums, running = evaluate.Sums(), None
         for tokens, lengths, batch in feed.in_order(self.rows, self.setup.mesh, self.size, self.limit):
             if asked():
@@ -37,7 +37,7 @@ class HeldOut:
             sums.add(part[0], jax.device_get(part[1]), self.rows.tokenizer["unk_id"])
 
     def baselines(self, path):
-        """Counted once for a run: the rows of a run do not change."""
+        """Counts the baselines once for a run, whose rows do not change, and keeps them in `path`."""
         key = {"data": self.setup.rows.digest, "rows": self.limit, "counted": tally.bounds()}
         try:
             kept = json.loads(path.read_text(encoding="utf-8"))

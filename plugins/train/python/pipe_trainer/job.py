@@ -11,7 +11,7 @@ from .exits import BadJob
 
 PLAIN = {"seed": (int, 0), "steps": (int, 1), "log_every": (int, 1), "eval_every": (int, 0),
          "checkpoint_every": (int, 1), "keep_checkpoints": (int, 1), "threads": (int, 0),
-         "steps_before": (int, 0)}  # type, least
+         "steps_before": (int, 0)}  # type, minimum
 
 
 @dataclass(frozen=True)
@@ -25,12 +25,12 @@ class Job:
     seed: int = 0
     steps: int = 1000
     log_every: int = 50
-    eval_every: int = 500         # 0: at the end alone
+    eval_every: int = 500         # 0: only at the end
     checkpoint_every: int = 500
     keep_checkpoints: int = 3
     keep_best: bool = False
     early_stop: dict = field(default_factory=dict)  # patience, min_delta; {}: never
-    steps_before: int = 0         # of an earlier job in this run directory; 0: nobody knows
+    steps_before: int = 0         # of an earlier job in this run directory; 0: unknown
     prompts: tuple = ()
     export: bool = True
     threads: int = 0              # 0: all
@@ -38,7 +38,7 @@ class Job:
 
 
 def read(path, settings=()):
-    """The job of a file, with `a.b=c` on top. Every mistake is reported at once."""
+    """Reads a job and applies the settings `a.b=c`. Raises BadJob with every mistake at once."""
     try:
         raw = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
@@ -53,7 +53,8 @@ def read(path, settings=()):
 
 
 def set_one(raw, setting):
-    """`steps=10` and its like set the job, `section.key=value` its config."""
+    """Applies a setting: `steps=10` and the like change the job, `preset=…` and `section.key=value` its config. Returns
+    the mistakes."""
     name, equals, text = setting.partition("=")
     path = name.split(".")
     if not equals or not all(path):
@@ -139,7 +140,7 @@ def parse_config(raw, mistakes):
         bounds = {part.name: part for part in fields(kind)}
         mistakes += unknown(given, bounds, f"config.{section}")
         values = dict((preset or {}).get(section, {}))
-        whole = section == "mesh"  # one axis of it decides about the others
+        whole = section == "mesh"  # an axis that is given decides about the others: they are not `auto`
         for key in CHOSEN[section]:
             if given.get(key, None if whole else AUTO) == AUTO:
                 auto.append((section, key))
@@ -157,7 +158,7 @@ def parse_config(raw, mistakes):
 
 
 def disagreements(model):
-    """What each field allows and the fields together do not."""
+    """Yields the combinations of fields that are not allowed though each field is."""
     if model.heads % model.kv_heads:
         yield f"config.model.kv_heads: {model.kv_heads} does not divide heads {model.heads}"
     if model.d % model.heads and model.head_dim == model.d // model.heads:
@@ -169,7 +170,7 @@ def disagreements(model):
 
 
 def misfit(part, value):
-    """What a field wants, when the value is something else."""
+    """Returns the requirement of a field that the value does not meet; None if it does."""
     kinds = part.type.__args__ if isinstance(part.type, types.UnionType) else (part.type,)
     if value is None and type(None) in kinds:
         return None

@@ -1,4 +1,4 @@
-"""The loop of a run: steps, what is due between them, going back, stopping."""
+"""The loop of a run: takes steps, saves and evaluates between them, goes back, stops."""
 
 import time
 from typing import NamedTuple
@@ -25,7 +25,7 @@ class Report(NamedTuple):
 
 
 class Loop:
-    """`evaluate(params)` gives a dict of scores, or None when it was asked to stop."""
+    """`evaluate(params)` returns a dict of scores, or None if it was asked to stop."""
 
     def __init__(self, setup, events, clock, stop, evaluate):
         self.setup, self.job, self.config = setup, setup.job, setup.config
@@ -49,12 +49,12 @@ class Loop:
 
     @property
     def asked(self):
-        """To stop, as this process alone can tell. Several agree by a metric of a step."""
+        """Whether to stop, as this process alone can tell. Several processes agree by a metric of a step."""
         return self.stop.asked and jax.process_count() == 1
 
     def begin(self):
-        """At the newest checkpoint, or with a fresh state."""
-        passed = []  # steps of checkpoints that an earlier one is taken for
+        """Starts at the newest checkpoint, or with a fresh state."""
+        passed = []  # steps of checkpoints that an earlier one replaces
         found = self._newest(passed)
         if found is None:
             self.state = self.programs.fresh()
@@ -67,7 +67,7 @@ class Loop:
         self.rate_scale = facts["rate_scale"]
         self.events.step = self.done
         if passed and passed[-1] != self.done:
-            self.selection.forget_beyond(self.done)  # first: behind a kill nothing else says that it is to be done
+            self.selection.forget_beyond(self.done)  # first: after a kill nothing else tells that it is to be done
             self.checkpoints.drop_beyond(self.done)
             self.events.emit("extend", **{"from": passed[-1], "to": self.done})
         self.events.emit("restore", path=self.checkpoints.path(self.done))
@@ -76,7 +76,8 @@ class Loop:
                 self._pin(BEFORE_DECAY)
 
     def _newest(self, passed=None):
-        """`passed`, where more steps than before may be asked for: gets the steps of what is not gone on from."""
+        """Returns the newest good checkpoint. `passed`, given if the job may ask for more steps than before: gets the
+        steps of the checkpoints that an earlier one replaces."""
         def instead(step, facts):
             earlier = None if passed is None else self.continuation.instead(self.checkpoints, step, facts)
             if earlier is not None:
@@ -89,7 +90,7 @@ class Loop:
         self.events.emit("warn", text=text)
 
     def run(self):
-        """Up to the last step, or until evaluations get no better. Ends by Ended(42) when asked to stop."""
+        """Trains up to the last step, or until evaluations get no better. Raises Ended(42) if asked to stop."""
         if self.over:
             return
         if self.selection.missed(self.done) and self._saved == self.done:
@@ -118,7 +119,7 @@ class Loop:
         self.clock.become("init")
 
     def _take(self, batch):
-        """Starts the next step; its metrics are read when the one behind it runs."""
+        """Starts the next step. Its metrics are read while the step after it runs."""
         rate = self.rate_scale * optim.learning_rate(self.config.optimizer, self.config.schedule, self.done,
                                                      self.job.steps)
         self.continuation.takes(self.done)
@@ -128,7 +129,8 @@ class Loop:
         self._unread = Report(self.done, self.tokens, rate, metrics)
 
     def _load(self, running=None):
-        """The batch of the next step. Devices waited for it where the step that ran meanwhile has ended."""
+        """Returns the batch of the next step. Counts its time as waiting of the devices if the running step has ended
+        meanwhile."""
         start = time.monotonic()
         with self.clock.enter("data"):
             batch = self.feed.load(self.consumed)
@@ -137,7 +139,7 @@ class Loop:
         return batch
 
     def _observe(self, report):
-        """Reads the metrics of a step; true when a worker was asked to stop."""
+        """Reads the metrics of a step. Returns true if a worker was asked to stop."""
         if report is None:
             return False
         number = self.events.step = report.step
@@ -161,7 +163,7 @@ class Loop:
         return every and self.done % every == 0
 
     def _between(self):
-        """What is due between this step and the next."""
+        """Does everything that is due between this step and the next."""
         last = self.done == self.job.steps
         if last or self._comes(self.job.checkpoint_every) or self.continuation.keeps(self.done):
             self.save()
@@ -199,11 +201,11 @@ class Loop:
         self.events.emit("ckpt_pin", path=self.checkpoints.path(self.done), pinned=name)
 
     def take_best(self):
-        """The parameters of the best checkpoint, where one is kept and can be read, for those of the last; its step."""
+        """Replaces the state by the best checkpoint, if one is kept and readable. Returns the step of the state."""
         step = self.checkpoints.pinned(BEST) if self.job.keep_best else None
         if step is None or step == self.done:
             return self.done
-        self.state = None  # there is no room for two
+        self.state = None  # there is no room for two states
         self.state = ckpt.good(self.checkpoints, step, self.programs.like, self._warn)
         if self.state is not None:
             return step
@@ -224,7 +226,8 @@ class Loop:
             self._saved = self.done
 
     def _rewind(self):
-        """Back to the newest checkpoint, but on with the samples behind those that did the harm; the next batch."""
+        """Goes back to the newest checkpoint, but continues with the samples behind the harmful ones. Returns the next
+        batch."""
         self._diverging, self._unread = False, None
         self.rewinds += 1
         at, limits = self.done, self.config.guard
@@ -259,7 +262,7 @@ class Loop:
         self.clock.become(name if name in ("compile", "step") else "init")
 
     def whole_parameters(self):
-        """On each process, in one piece."""
+        """Returns the parameters, unsharded, on each process."""
         return self.programs.whole(evaluated(self.state))
 
     def plan(self):

@@ -1,4 +1,4 @@
-"""How much a device holds, and how much of it a compiled program takes."""
+"""The memory of a device, and the part of it that a compiled program takes."""
 
 import re
 from dataclasses import asdict, dataclass
@@ -6,17 +6,17 @@ from dataclasses import asdict, dataclass
 from . import slices
 
 GIB = slices.GIB
-SHARE = 0.96  # a step may have so much of a device; rows on their way, metrics and gaps take the rest
+SHARE = 0.96  # of a device, for a step; rows in transfer, metrics and gaps take the rest
 
 
 def of_device(device):
-    """Bytes that programs may take; None where nothing bounds them, as on a CPU, or nothing says so."""
+    """Returns the bytes that programs may take; None if nothing bounds them, as on a CPU, or if they are unknown."""
     if device.platform == "cpu":
         return None
     generation = slices.generation_of(device.device_kind)
     try:
         told = (device.memory_stats() or {}).get("bytes_limit")
-    except Exception:  # a device that is not there tells nothing, each version of JAX with another error
+    except Exception:  # if the device is not there, each version of JAX raises another error
         told = None
     if told or generation is None:
         return told
@@ -24,7 +24,7 @@ def of_device(device):
 
 
 def holds_whole(setup):
-    """Whether a device has room for all parameters, as samples need them, beside its part of the state."""
+    """Returns whether a device has room for all parameters, which samples need, beside its part of the state."""
     from .candidates import count
     usable, size = of_device(setup.mesh.devices.flat[0]), 4 * count(setup.config.model)
     parts = setup.mesh.shape["fsdp"] * setup.mesh.shape["tensor"]
@@ -33,20 +33,20 @@ def holds_whole(setup):
 
 @dataclass(frozen=True)
 class Figure:
-    """The compiler's account of a step, for each device."""
-    peak: int | None = None         # bytes; also of a program that does not fit
+    """The compiler's figures of a step, for each device."""
+    peak: int | None = None         # bytes; also if the program does not fit
     arguments: int | None = None
     temporaries: int | None = None
-    flops: float | None = None      # as the compiler counts them: the body of a loop once
-    seconds: float = 0.0            # that it took to compile
-    error: str | None = None        # it did not compile, for another reason than memory
-    died: bool = False              # the compiler itself
+    flops: float | None = None      # as the compiler counts them, with the body of a loop once
+    seconds: float = 0.0            # of the compilation
+    error: str | None = None        # why it did not compile, if memory is not the reason
+    died: bool = False              # the compiler itself ended
 
     def fits(self, usable):
         return self.error is None and self.peak is not None and self.peak <= usable * SHARE
 
     def shown(self):
-        """For hello, config.json and result.json."""
+        """Returns the sizes in GiB for hello, config.json and result.json."""
         return {f"{name}_gib": round(value / GIB, 6) for name, value in asdict(self).items()
                 if name in ("peak", "arguments", "temporaries") and value is not None}
 
@@ -59,7 +59,7 @@ TOO_MUCH = (re.compile(rf"Used {NUMBER} of [\d.]+", re.I), re.compile(rf"Total h
 
 
 def taken(text):
-    """Bytes that the message of a compiler without enough memory speaks of; None where it names none."""
+    """Returns the bytes in a compiler's message about too little memory; None if it names none."""
     for pattern in TOO_MUCH:
         found = pattern.search(text)
         if found:
@@ -72,5 +72,5 @@ def is_too_much(text):
 
 
 def is_of_device(text):
-    """Whether a message that is_too_much speaks of a device's memory, not of this machine's."""
+    """Returns whether a message that is_too_much is about a device's memory, not about this machine's."""
     return re.search(r"\bHBM\b|memory space \w+|\bvmem\b", text, re.I) is not None

@@ -1,4 +1,4 @@
-"""README.md of an export: what the model is, what it learned from, how it was measured, how it is used."""
+"""README.md of an export: the model, the data that it learned from, its scores, its use."""
 
 import json
 
@@ -6,10 +6,10 @@ NAMES = {"uniform": "uniform", "unigram": "unigram, add-one", "bigram_kn": "bigr
 
 
 def text(config, tokenizer, facts):
-    """`facts`, each of which may be missing: `name`, `recipe`, `seed`, `steps`, `tokens`, `params`, `config`
-    (resolved), `evaluation` (of evaluate.score), `baselines` (of baselines.compute), `lineage` (of the job),
-    `samples` (of `prompt` and `text`), `form` (the Unicode form of the corpus), `tokenizer_json` (whether there is
-    one)."""
+    """Returns the page. Each of `facts` may be missing: `name`, `recipe`, `seed`, `steps`, `tokens`, `params`, `config`
+    (resolved), `evaluation` (from evaluate.score), `baselines` (from baselines.compute), `lineage` (from the job),
+    `samples` (with `prompt` and `text`), `form` (the Unicode form of the corpus), `tokenizer_json` (whether the export
+    has one)."""
     parts = [head(facts), shape(config, tokenizer, facts), measured(facts), use(tokenizer, facts), lineage(facts)]
     return "\n".join(part for part in parts if part)
 
@@ -65,7 +65,7 @@ def measured(facts):
 
 
 def normalised(facts):
-    """Who brings a prompt to the form of the corpus."""
+    """Returns the sentences about bringing a prompt to the form of the corpus."""
     if facts.get("tokenizer_json"):
         first = f"brings a prompt to {facts['form']}, the form of the corpus, and then" if facts.get("form") else ""
         said = (f" `tokenizer.json` {first} makes the ids that training saw, but where two ways to cut a text are "

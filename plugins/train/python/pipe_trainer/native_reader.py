@@ -1,4 +1,4 @@
-"""libpipe_reader by ctypes. What it promises: plugins/train/reader/pipe_reader.h."""
+"""Calls libpipe_reader by ctypes; plugins/train/reader/pipe_reader.h documents it."""
 
 import ctypes
 import os
@@ -26,18 +26,19 @@ class _Options(ctypes.Structure):
 
 
 def library_path():
-    """PIPE_READER_LIBRARY where it is set, else beside the package, where the plugin installs it."""
+    """Returns PIPE_READER_LIBRARY if it is set, else the path beside the package, where the plugin installs the
+    library."""
     named = os.environ.get("PIPE_READER_LIBRARY")
     return Path(named) if named else Path(__file__).resolve().parent.parent / LIBRARY
 
 
 def expected():
-    """Whether a library should be there: one that cannot be loaded is a mistake then."""
+    """Returns whether a library should exist: then it is a mistake if it cannot be loaded."""
     return "PIPE_READER_LIBRARY" in os.environ or library_path().exists()
 
 
 def load():
-    """The library. OSError where there is none that this machine can load."""
+    """Loads the library. Raises OSError if there is none that this machine can load."""
     path = library_path()
     if not path.is_file():
         raise OSError(f"{path}: there is no such library")
@@ -59,14 +60,14 @@ def load():
 
 
 def checksum():
-    """A function as crc32c.crc32c, of arrays, at the speed of the processor; Python's lock is free meanwhile. OSError
-    as of `load`."""
+    """Returns a function like crc32c.crc32c, for arrays, at the speed of the processor. It releases Python's lock.
+    Raises OSError as `load` does."""
     library = load()
     return lambda data, so_far=0: library.pipe_reader_crc32c(so_far, data.ctypes.data, len(data))
 
 
 class NativeReader:
-    """The same calls as NumpyReader. Python's lock is free while the library reads."""
+    """Has the methods of NumpyReader. Python's lock is free while the library reads."""
 
     def __init__(self, directory, shards, seq_len, vocab_size, fill_id, seed, id_bytes=0):
         self._library, self._handle = load(), ctypes.c_void_p()

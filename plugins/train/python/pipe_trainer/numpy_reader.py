@@ -1,4 +1,5 @@
-"""libpipe_reader in numpy, message by message: plugins/train/reader/pipe_reader.h. For where it is missing."""
+"""libpipe_reader in numpy, with the same messages (plugins/train/reader/pipe_reader.h), for use if the library is
+missing."""
 
 import bisect
 import os
@@ -10,12 +11,12 @@ from . import order
 from .crc32c import masked
 
 OPEN_SHARDS = 64
-LONGEST_NUMBER = 5  # bytes
+LONGEST_NUMBER = 5  # bytes of a varint
 ENTRY = np.dtype([("offset", "<u8"), ("length", "<u4"), ("bytes", "<u4"), ("chars", "<u4")])
 
 
 class Damage(Exception):
-    """`OBJECT: what is wrong`."""
+    """The message is `OBJECT: the damage`."""
 
 
 class NumpyReader:
@@ -25,7 +26,7 @@ class NumpyReader:
         self._id_bytes = id_bytes  # 0: rows are Examples
         self._ends = np.cumsum([shard.rows for shard in shards]).tolist()
         self.rows = self._ends[-1] if shards else 0
-        self._open = OrderedDict()  # number of a shard: (descriptor, size, entries), the oldest use first
+        self._open = OrderedDict()  # number of a shard: (descriptor, size, entries), the least recently used first
 
     def close(self):
         while self._open:
@@ -172,7 +173,7 @@ def _read_all(descriptor, name, begin, end):
 
 
 def _enter(data, at, tag):
-    """Where the contents of a field with that tag begin, which have to fill the rest; else None."""
+    """Returns the start of the contents of a field with this tag, if they fill the rest of `data`; else None."""
     if at is None or at >= len(data) or data[at] != tag:
         return None
     size = 0
@@ -187,7 +188,7 @@ def _enter(data, at, tag):
 
 
 def _list_of(data):
-    """The varints of the list `tokens`, the whole of the Example; None where it is anything else."""
+    """Returns the varints of the list `tokens` if that is the whole Example; else None."""
     at = _enter(data, _enter(data, 0, 0x0A), 0x0A)
     if at is None or data[at:at + 8] != b"\x0a\x06tokens":
         return None
@@ -197,7 +198,7 @@ def _list_of(data):
 
 
 def _varints(numbers):
-    """All varints; those of more than 5 bytes become larger than any id."""
+    """Decodes all varints. Those of more than 5 bytes become larger than any id."""
     ends = np.flatnonzero(numbers < 0x80)
     begins = np.concatenate(([0], ends[:-1] + 1)) if len(ends) else ends
     sizes = ends - begins + 1

@@ -1,4 +1,4 @@
-"""The order of samples: plugins/train/reader/ORDER.md, in numpy. All numbers have 64 bits and wrap."""
+"""The order of samples (plugins/train/reader/ORDER.md) in numpy. All numbers have 64 bits and wrap."""
 
 from functools import lru_cache
 
@@ -21,7 +21,8 @@ def mix(values):
 
 
 def key(seed, epoch, purpose):
-    """Of the permutation of blocks (purpose 0) or of window w (purpose w + 1); of numbers or arrays."""
+    """Returns the key of the permutation of blocks (purpose 0) or of window w (purpose w + 1). Takes numbers or
+    arrays."""
     value = START
     with np.errstate(over="ignore"):
         for word in (seed, epoch, purpose):
@@ -30,7 +31,7 @@ def key(seed, epoch, purpose):
 
 
 def half_bits(size):
-    """Bits of each half, so that both together can hold 0 .. size - 1."""
+    """Returns the bits of each half, so that both halves together can hold 0 .. size - 1."""
     return max(1, (max(int(size) - 1, 0).bit_length() + 1) // 2)
 
 
@@ -50,7 +51,7 @@ def _pass(values, keys, half, forward):
 
 
 def permute(values, sizes, keys, forward=True):
-    """values[i] in 0 .. sizes[i] - 1 through the permutation keys[i], or back through it."""
+    """Maps values[i] in 0 .. sizes[i] - 1 by the permutation keys[i]; `forward` false: by its inverse."""
     values, sizes, keys = (np.asarray(part, np.uint64) for part in (values, sizes, keys))
     values, sizes, keys = np.broadcast_arrays(values, sizes, keys)
     shape, values, sizes, keys = values.shape, values.ravel(), sizes.ravel(), keys.ravel()
@@ -67,14 +68,14 @@ def permute(values, sizes, keys, forward=True):
 
 @lru_cache(maxsize=8)
 def _short_block(rows, seed, epoch):
-    """Where the short block of an epoch stands, and by how many rows it is short."""
+    """Returns (position of the short block of an epoch, number of rows that it lacks)."""
     blocks = -(-rows // BLOCK)
     place = permute(np.uint64(blocks - 1), np.uint64(blocks), key(seed, epoch, 0), forward=False)
     return int(place), blocks * BLOCK - rows
 
 
 def _epoch(index, rows, seed, epoch):
-    """Rows at places `index` of one epoch."""
+    """Returns the rows at positions `index` of one epoch."""
     blocks, window_rows = -(-rows // BLOCK), BLOCK * WINDOW
     short, lacking = _short_block(rows, seed, epoch)
     short_window = short // WINDOW
@@ -92,7 +93,7 @@ def _epoch(index, rows, seed, epoch):
 
 
 def rows_of(first_sample, count, rows, seed=0):
-    """The rows that samples first_sample .. first_sample + count - 1 are, of a split of `rows` rows."""
+    """Returns the rows of samples first_sample .. first_sample + count - 1, in a split of `rows` rows."""
     if rows < 1 or first_sample < 0 or count < 0 or first_sample + count >= 1 << 63:
         raise ValueError(f"samples {first_sample} .. + {count} of {rows} rows: out of range")
     out = np.empty(count, np.int64)

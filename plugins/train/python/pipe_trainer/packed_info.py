@@ -1,4 +1,4 @@
-"""packed.json (formats/packed.md) and the manifest beside it (dag/manifest.md): what the rows are."""
+"""Reads packed.json (formats/packed.md) and the manifest beside it (dag/manifest.md), which describe the rows."""
 
 import json
 from dataclasses import dataclass
@@ -7,13 +7,13 @@ from pathlib import Path
 from .crc32c import crc32c
 
 NEWEST = 2
-ID_BYTES = {"example": 0, "raw16": 2, "raw32": 4}  # of the encodings that are read
+ID_BYTES = {"example": 0, "raw16": 2, "raw32": 4}  # of the encodings that this trainer reads
 MANIFEST, PACKED = "MANIFEST.json", "packed.json"
 REMEDY = "; run `pipe verify` on it, and the pipeline again"
 
 
 class DataError(Exception):
-    """Rows that are missing, damaged, or not those that a run began with: where, what, what to do."""
+    """Rows are missing, damaged, or not those of the start of the run. The message has place, problem and remedy."""
 
 
 @dataclass(frozen=True)
@@ -34,11 +34,11 @@ class PackedInfo:
     tokenizer: dict
     splits: dict  # name: tuple of Shard
     id_bytes: int  # 0: rows are Examples
-    digest: str   # the content root of the manifest: other rows have another one
+    digest: str   # content root of the manifest; other rows have another one
 
 
 class _Members:
-    """Members of a JSON object, each of the type that it should have; the path to them for errors."""
+    """Members of a JSON object, each checked for its type. `path` is the path to them in errors."""
 
     def __init__(self, value, path):
         self._path = path
@@ -60,7 +60,7 @@ class _Members:
         return value
 
     def file(self, name):
-        """A name in the directory itself: nobody is sent elsewhere."""
+        """Returns the name of a file in the directory itself. Refuses a name that leads elsewhere."""
         value = self.get(name, str)
         if not value or "/" in value or "\0" in value or value in (".", ".."):
             raise DataError(f"{self._path}: {name}: {value!r} is no name of a file{REMEDY}")
@@ -96,7 +96,7 @@ def _listed(manifest, path):
 
 
 def _check_sizes(directory, listed, splits):
-    """The manifest is about these files, as far as that is seen without reading them."""
+    """Checks that the manifest names these files with their sizes. Does not read them."""
     shards = [shard for split in splits.values() for shard in split]
     for name in (name for shard in shards for name in (shard.object, shard.index)):
         if name not in listed:

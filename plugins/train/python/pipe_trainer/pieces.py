@@ -1,7 +1,8 @@
-"""Text to ids and back: libpipe_pieces by ctypes (pieces/pipe_pieces.h).
+"""Converts text to ids and back: libpipe_pieces by ctypes (pieces/pipe_pieces.h).
 
-The library is that of the stage `encode`. A wheel would not do: those of SentencePiece 0.1 end with Python 3.11, and
-0.2 decides otherwise between ways of equal scores."""
+The library contains the SentencePiece of the stage `encode`. A wheel would not do: SentencePiece 0.1 has wheels only up
+to Python 3.11, and 0.2 decides otherwise between segmentations of equal score.
+"""
 
 import ctypes
 import os
@@ -15,13 +16,14 @@ ERROR_BYTES = 512
 
 
 def library_path():
-    """PIPE_PIECES_LIBRARY where it is set, else beside the package, where the plugin installs it."""
+    """Returns PIPE_PIECES_LIBRARY if it is set, else the path beside the package, where the plugin installs the
+    library."""
     named = os.environ.get("PIPE_PIECES_LIBRARY")
     return Path(named) if named else Path(__file__).resolve().parent.parent / LIBRARY
 
 
 def load():
-    """The library. Ended where this machine cannot load it."""
+    """Loads the library. Raises Ended if this machine cannot load it."""
     path = library_path()
     try:
         library = ctypes.CDLL(str(path))
@@ -43,7 +45,7 @@ def load():
 
 
 class Pieces:
-    """Text to ids and back. RuntimeError for a model or an id that the library refuses."""
+    """Converts text to ids and back. Raises RuntimeError for a model or an id that the library refuses."""
 
     def __init__(self, model_path):
         self._library = load()
@@ -66,7 +68,7 @@ class Pieces:
         return text.decode("utf-8", "replace")
 
     def _all(self, call, given, count, kind):
-        """What `call` makes of `given`: asked once more where the first room was too small."""
+        """Returns the output of `call` for `given`. Calls once more if the first buffer was too small."""
         room = 4 * count + 16
         while True:
             made = (kind * room)()

@@ -1,4 +1,4 @@
-"""What the devices run, compiled for a mesh: a fresh state, a step, parameters in one piece."""
+"""Programs of the devices, compiled for a mesh: a fresh state, a step, unsharded parameters."""
 
 import jax
 import numpy as np
@@ -7,13 +7,13 @@ from . import ckpt, guard, sharding, step
 
 
 def state_of(setup):
-    """The state of a run as shapes, and where its parts lie."""
+    """Returns (the state of a run as shapes, the shardings of its parts)."""
     shapes = jax.eval_shape(lambda: step.new_state(setup.config, jax.random.key(0)))
     return shapes, sharding.of_state(setup.mesh, shapes)
 
 
 def train_program(setup, layout, seed):
-    """A step, for devices that are there or are not; `seed` of its masks."""
+    """Returns the program of a step. Its devices need not be there. `seed`: for the masks of dropout."""
     mesh = setup.mesh
     rows, copies, each = sharding.of_batch(mesh, axis=1), sharding.copies(mesh), sharding.of_devices(mesh)
     return jax.jit(step.make_train_step(setup.config, setup.attend, setup.compute, setup.positions, seed),
@@ -24,7 +24,7 @@ class Programs:
     def __init__(self, setup):
         self._setup, mesh = setup, setup.mesh
         shapes, layout = state_of(setup)
-        self.like = ckpt.abstract(shapes, layout)  # what a checkpoint is restored to
+        self.like = ckpt.abstract(shapes, layout)  # shapes and shardings for a restored checkpoint
         self._copies, each = sharding.copies(mesh), sharding.of_devices(mesh)
         self._local = mesh.local_devices
         self._fresh = jax.jit(lambda key: step.new_state(setup.config, key), out_shardings=layout)
@@ -36,21 +36,22 @@ class Programs:
                       for flag in (0, 1)]
 
     def fresh(self):
-        """The state before the first step: of the seed, whatever the mesh."""
+        """Returns the state before the first step. It depends on the seed, not on the mesh."""
         with jax.set_mesh(self._setup.mesh):
             return self._fresh(jax.random.key(self._setup.job.seed))
 
     def compile(self, state, batch):
-        """So that the first step takes no longer than the others."""
+        """Compiles the step, so that the first step takes no longer than the others."""
         with jax.set_mesh(self._setup.mesh):
             self._train = self._train.lower(state, *batch, self._scalar(0.0), self._stop[0]).compile()
 
     def train(self, state, batch, rate, stop):
-        """(state, metrics); the state that goes in is used up. `stop`: that this process was asked to."""
+        """Takes a step. Returns (state, metrics) and consumes the given state. `stop`: whether this process was asked
+        to stop."""
         return self._train(state, *batch, self._scalar(rate), self._stop[stop])
 
     def forgive(self, state):
-        """Without the memory of updates that were left out."""
+        """Returns the state without the memory of skipped updates."""
         return {**state, "guard": self._forgive(state["guard"])}
 
     def _scalar(self, value):
@@ -60,7 +61,8 @@ class Programs:
         return jax.make_array_from_single_device_arrays((), self._copies, parts)
 
     def whole(self, params):
-        """A copy on every process. On a single device they are that already; no other need hold all of them."""
+        """Returns the parameters, unsharded, on every process. A single device already has them so. Of several devices
+        none has to hold all of them: the copy is in the memory of the machine."""
         if self._setup.mesh.devices.size == 1:
             return params
         if jax.process_count() == 1:

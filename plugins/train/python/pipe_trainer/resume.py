@@ -1,10 +1,10 @@
-"""What a checkpoint says of the run that made it, and whether this one may go on with it."""
+"""Facts of a run in its checkpoints, and the check whether another run may continue from one."""
 
 from dataclasses import asdict
 
 from .exits import BAD_DATA, BAD_JOB, Ended
 
-# How a model is computed, not what it is.
+# Keys that decide how a model is computed, and do not change the model.
 FREE = ("attention", "compute", "gradients", "remat", "unroll", "loss_chunk")
 
 
@@ -16,7 +16,7 @@ def facts_of(setup, **progress):
 
 
 def check(setup, where, facts):
-    """Raises for the checkpoint of another model, or of other rows."""
+    """Raises Ended if the checkpoint is of another model or of other rows."""
     now = facts_of(setup)
     made = {**facts["model"], "optimizer": facts["optimizer"], "ema": facts.get("ema", False)}
     for key, value in {**now["model"], "optimizer": now["optimizer"], "ema": now["ema"]}.items():

@@ -1,4 +1,4 @@
-"""A whole run: set up, train, evaluate, leave results."""
+"""A whole run: sets up, trains, evaluates, writes the results."""
 
 import json
 from dataclasses import asdict
@@ -46,7 +46,7 @@ def run(job, events, stop):
             return None
         events.emit("eval", split=job.data["validation"], **scores)
         if prompts_fit:
-            whole = loop.whole_parameters()  # together, on every process
+            whole = loop.whole_parameters()  # a collective: on every process
             if main:
                 samples(whole)
         return scores
@@ -64,7 +64,7 @@ def run(job, events, stop):
         events.emit("plan", **loop.plan())
         counted = held_out.baselines(job.run_dir / "baselines.json") if main else []
         loop.run()
-        if loop.evaluated is None:  # every step was taken before
+        if loop.evaluated is None:  # an earlier attempt took every step
             loop.evaluate()
         finish(loop, clock, counted, samples)
     except BaseException:
@@ -74,13 +74,13 @@ def run(job, events, stop):
 
 
 def compiling(events, text):
-    """A program that is compiled to see whether it fits has the time of that phase."""
+    """Reports a program that is compiled to see whether it fits. Its time counts as the phase `compile`."""
     events.phase("compile")
     events.emit("fit", text=text)
 
 
 def finish(loop, clock, counted, samples):
-    """The export and result.json, by the first process."""
+    """Writes the export and result.json, on the first process."""
     job, setup, events = loop.job, loop.setup, loop.events
     best = loop.selection.best
     facts = {"name": job.name, "recipe": job.recipe, "seed": job.seed, "steps": loop.done, "tokens": loop.tokens,
@@ -109,7 +109,7 @@ def finish(loop, clock, counted, samples):
 
 
 def of_best(loop, step, best, samples):
-    """What the card says of an export that is not of the last step."""
+    """Returns the facts of the model card for an export that is not of the last step."""
     samples_fit = loop.job.prompts and memory.holds_whole(loop.setup)
     whole = loop.whole_parameters() if samples_fit else None
     written = samples.written(whole) if samples_fit and not jax.process_index() else []
@@ -118,7 +118,8 @@ def of_best(loop, step, best, samples):
 
 
 def write_export(loop, facts):
-    """Its place in the run directory, or None for a model that nothing else could read."""
+    """Writes the export. Returns its name in the run directory; None for a model that nothing else can read, and on all
+    processes but the first."""
     events, setup = loop.events, loop.setup
     place = loop.job.run_dir / "export"
     params = loop.whole_parameters()

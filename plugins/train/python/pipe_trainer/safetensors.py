@@ -8,15 +8,15 @@ import struct
 import numpy as np
 
 SIZES = {"F32": 4, "BF16": 2, "F16": 2}
-LARGEST_HEADER = 100_000_000  # what other readers take
+LARGEST_HEADER = 100_000_000  # limit of other readers
 
 
 class SafetensorsError(Exception):
-    """Where and what is wrong with a file."""
+    """The message names the file, the place and the damage."""
 
 
 def as_bytes(values, dtype):
-    """float32 values as little-endian numbers of `dtype`; bfloat16 rounds to nearest, ties to even."""
+    """Returns float32 values as little-endian numbers of `dtype`. bfloat16 rounds to nearest, ties to even."""
     values = np.ascontiguousarray(values, "<f4")
     if dtype == "F32":
         return values.tobytes()
@@ -28,7 +28,8 @@ def as_bytes(values, dtype):
 
 
 def write(path, tensors, dtype="F32", metadata=None):
-    """`tensors`: (name, shape, function that gives the float32 values), called in order, one at a time."""
+    """`tensors`: (name, shape, function that returns the float32 values). Calls the functions in order, one at a
+    time."""
     header, at = {"__metadata__": {"format": "pt", **(metadata or {})}}, 0
     for name, shape, _ in tensors:
         size = SIZES[dtype] * math.prod(shape)
@@ -48,7 +49,7 @@ def write(path, tensors, dtype="F32", metadata=None):
 
 
 def read(path):
-    """{name: float32 array}. Every byte of the file has to belong to a tensor."""
+    """Returns {name: float32 array}. Every byte behind the header must belong to a tensor."""
     with open(path, "rb") as file:
         data = file.read()
     size = struct.unpack_from("<Q", data)[0] if len(data) >= 8 else 0

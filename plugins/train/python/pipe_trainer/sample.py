@@ -9,10 +9,10 @@ from pathlib import Path
 
 def generate(params, config, ids, length, temperature=0.8, top_p=0.95, seed=0, stop=-1, compute=None,
              cached=None):
-    """Up to `length` ids that follow `ids`, the last of them `stop` where it came; -1 stops at nothing.
+    """Returns up to `length` ids that follow `ids`. The last one is `stop`, if it occurs; -1: nothing stops.
 
-    Documents may be longer than a row: where one is full, the last half of it begins the next, as rows do in
-    training. `cached` False computes every id from all before it."""
+    A document may be longer than a row. If a row is full, its last half begins the next one, as a row of the training
+    may begin inside a document. `cached` False: computes every id from all ids before it."""
     import jax
     import jax.numpy as jnp
     import numpy as np
@@ -41,14 +41,14 @@ def generate(params, config, ids, length, temperature=0.8, top_p=0.95, seed=0, s
 
 
 def continuation(params, config, text, prompt, length, **choices):
-    """What the model writes behind `prompt`, up to the end of the document."""
-    stop = text.eos if text.newline >= 0 else -1  # without a newline id every line ends with eos
+    """Returns the text that the model writes behind `prompt`, up to the end of the document."""
+    stop = text.eos if text.newline >= 0 else -1  # without a newline id eos ends every line, not only a document
     made = generate(params, config, text.prompt_ids(prompt), length, stop=stop, **choices)
     return text.text_of(made[:-1] if made and made[-1] == stop else made)
 
 
 def export_of(run):
-    """The export of a run directory, or the directory itself where it is one."""
+    """Returns the export of a run directory, or the directory itself if it is an export."""
     for place in (run / "export", run):
         if (place / "model.safetensors").is_file():
             return place

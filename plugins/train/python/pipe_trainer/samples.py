@@ -1,11 +1,11 @@
-"""What the model writes behind the prompts of the job, at each evaluation."""
+"""Writes samples: at each evaluation the model continues the prompts of the job."""
 
 from .sample import continuation
 from .text import Text, form_of
 
 
 class Samples:
-    """`tokenizer`: the path of its model and the ids of packed.json."""
+    """`model_path`: the file tokenizer.model. `latest`: the newest samples."""
 
     def __init__(self, setup, model_path, events):
         self._job, self._config, self._events = setup.job, setup.config, events

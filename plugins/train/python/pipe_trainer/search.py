@@ -1,7 +1,6 @@
-"""`auto`: the fastest candidate whose step the devices hold, by the compiler's own figure.
+"""Resolves `auto`: finds the fastest candidate whose step the devices hold, by the compiler's own figure.
 
-A run keeps its choice in `fit.json` and searches again only where the devices, the config or the versions are
-others.
+A run keeps its choice in `fit.json`. It searches again only if the devices, the config or the versions differ.
 """
 
 import ast
@@ -18,13 +17,13 @@ from .exits import BAD_JOB, ENVIRONMENT, BadJob, Ended
 from .memory import GIB, Figure
 
 MOST_COMPILES = 6
-MOST_DEATHS = 2  # ends of the compiler itself, before the machine is blamed
+MOST_DEATHS = 2  # compilations that end with an error, before the search gives up
 KEPT = "fit.json"
 
 
 @dataclass
 class Walk:
-    """The figures found on the way, by rung of the ladder."""
+    """The figures of a search, by rung of the ladder."""
     rungs: list
     usable: int
     figures: dict = field(default_factory=dict)
@@ -36,8 +35,8 @@ class Walk:
 
 
 def walk(config, count, usable, measure):
-    """Goes along candidates.ladder, `measure(candidate)` giving a Figure: from the first that fits by estimate to
-    faster ones while these fit, else to smaller ones."""
+    """Searches candidates.ladder. `measure(candidate)` returns a Figure. Begins at the first rung that fits by
+    estimate. While rungs fit, goes on to faster ones, else to smaller ones."""
     rungs = candidates.ladder(config, count)
     found = Walk(rungs, usable)
     if not rungs:
@@ -64,7 +63,8 @@ def first_below(estimates, bound, first=0):
 
 
 def next_smaller(rung, estimates, figure, usable, left):
-    """The estimate is held to the compiler's figure: a ladder has more rungs than there is time."""
+    """Returns the next rung to measure. Corrects the estimates by the compiler's figure, because a ladder has more
+    rungs than there is time to compile."""
     if left == 1:
         return len(estimates) - 1
     ratio = figure.peak / estimates[rung] if figure.peak else 1.0
@@ -72,7 +72,8 @@ def next_smaller(rung, estimates, figure, usable, left):
 
 
 def resolve(config, devices, run_dir, tell=lambda text: None):
-    """(the config with the choice in it, the facts that are told of it). `tell` gets a line before each compilation."""
+    """Returns (the config with the choice, the facts to report about it). Calls `tell` with a line before each
+    compilation."""
     count = len(devices)
     usable = memory.of_device(devices[0]) if config.auto else None
     if usable is None:
@@ -102,7 +103,7 @@ def resolve(config, devices, run_dir, tell=lambda text: None):
 
 
 def measured(config, devices):
-    """By a process of its own where the devices are a slice that libtpu knows, else by this one."""
+    """Compiles in a process of its own if the devices are a slice that libtpu knows, else in this process."""
     slice_ = slices.of_devices(devices[0].device_kind, len(devices))
     if slice_ is not None:
         try:
@@ -113,7 +114,7 @@ def measured(config, devices):
 
 
 def agreed(value):
-    """The value of the first process on all of them: a search takes the same way everywhere."""
+    """Returns the value of the first process on all of them, so that all search in the same way."""
     import jax
     if jax.process_count() == 1:
         return value
@@ -128,7 +129,7 @@ def agreed_figure(figure):
 
 
 def told(config, figure, usable, where, kept=False):
-    """For hello, config.json and result.json."""
+    """Returns the facts for hello, config.json and result.json."""
     chosen = {f"{section}.{name}": getattr(getattr(config, section), name) for section, name in config.auto}
     facts = {"devices": where, "chosen": chosen}
     if usable is not None:
@@ -137,7 +138,7 @@ def told(config, figure, usable, where, kept=False):
 
 
 def refusal(config, found, where, slice_):
-    """Why nothing fits, in one line, with a slice that would hold it."""
+    """Returns the error if nothing fits: why, in one line, with a slice that would hold it."""
     tried = [figure for _, figure in found.tried]
     if all(figure.error for figure in tried):
         figure = tried[-1]
@@ -163,7 +164,8 @@ def advice(config, slice_):
 
 
 def larger(than, all_slices):
-    """Those with more memory as a whole: the compiler's word is worth more than an estimate."""
+    """Returns the slices with more memory in total than `than`, because the compiler's answer for that one outweighs an
+    estimate. `than` None: all."""
     return [one for one in all_slices if than is None or one.devices * one.bytes > than.devices * than.bytes]
 
 
@@ -173,7 +175,7 @@ def key_of(config, where):
 
 
 def versions():
-    """Everything with a say in the compiled step: libraries, and the modules that it is made of."""
+    """Returns everything that determines the compiled step: versions of libraries, and a digest of its modules."""
     from importlib import metadata
     found = {name: value for name, value in machine.versions().items() if name in ("jax", "jaxlib", "optax")}
     with contextlib.suppress(metadata.PackageNotFoundError):
@@ -185,7 +187,7 @@ def versions():
 
 
 def modules_of(*names):
-    """Files of these modules of ours, and of those that they import."""
+    """Returns the files of these modules of ours and of the modules that they import, directly or not."""
     found, wanted = set(), list(names)
     while wanted:
         path = Path(__file__).with_name(f"{wanted.pop()}.py")
@@ -205,7 +207,7 @@ def keep(path, key, candidate, figure):
 
 
 def read_kept(path, key):
-    """None for a file that is not there, is damaged, or was written for another run."""
+    """Returns the kept choice; None if the file is missing, damaged, or written for another run."""
     try:
         kept = json.loads(path.read_text(encoding="utf-8"))
         if kept["pipe_fit"] != 1 or any(kept[name] != value for name, value in key.items()):

@@ -1,4 +1,4 @@
-"""What evaluations decide: which one is the best, which checkpoint is kept for it, whether more steps are of use."""
+"""Decisions from evaluations: the best one, the checkpoint that is kept for it, an early stop."""
 
 import json
 import math
@@ -10,14 +10,15 @@ from .atomic import write_text
 
 
 class EarlyStop:
-    """Evaluations in a row that are no better than the best before them. `rule`: of the job, {} for none."""
+    """Counts evaluations in a row that are no better than the best before them. `rule`: of the job; {}: none."""
 
     def __init__(self, rule, steps):
         self._rule, self._steps = rule, steps
         self._best, self._since = None, 0
 
     def restore(self, kept):
-        """Where more is asked for than when it stopped, or by another rule, the count begins anew."""
+        """Continues the count of a checkpoint. With another number of steps the count begins anew, with another rule
+        the best evaluation, too."""
         if kept is None or kept["rule"] != self._rule:
             return
         self._best = kept["best"]
@@ -33,7 +34,7 @@ class EarlyStop:
 
     @property
     def reason(self):
-        """One line, once it is time."""
+        """The reason to stop, in one line; None: go on."""
         if not self._rule or self._since < self._rule["patience"]:
             return None
         below = f"{self._best['loss']:.4f}, of step {self._best['step']}" if self._best else "infinity"
@@ -68,7 +69,7 @@ class Best:
 
 
 class Selection:
-    """The first process decides, the others are told."""
+    """The first process decides and tells the others."""
 
     def __init__(self, job, checkpoints):
         self._job, self._checkpoints = job, checkpoints
@@ -88,12 +89,12 @@ class Selection:
             self._best.forget_beyond(step)
 
     def missed(self, step):
-        """Whether an evaluation decides something that a kill, or a stop, cut off at this step."""
+        """Returns whether a kill or a stop cut off an evaluation at this step that decides something."""
         decides = self._job.keep_best or bool(self._job.early_stop)
         return decides and self._evaluated != step and self._job.eval_every > 0 and step % self._job.eval_every == 0
 
     def note(self, step, scores, keep):
-        """`keep(scores)` is called, on every process, where the checkpoint of this step is to be kept as the best."""
+        """Calls `keep(scores)`, on every process, if the checkpoint of this step is to be kept as the best."""
         if self._evaluated != step:
             self._early.note(step, scores["loss"])
         self._evaluated = step
@@ -122,7 +123,7 @@ class Selection:
 
     @property
     def best(self):
-        """The scores of the best evaluation; where a checkpoint is kept for the best, of that one."""
+        """The scores of the best evaluation. If a checkpoint is kept for the best: its scores."""
         return (self._checkpoints.best() if self._job.keep_best else None) or self._best.scores
 
     def facts(self):
@@ -130,7 +131,7 @@ class Selection:
 
 
 def read_json(path):
-    """None where there is no whole object."""
+    """Returns a JSON object; None if the file has no whole one."""
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):

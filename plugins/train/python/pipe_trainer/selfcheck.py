@@ -1,5 +1,5 @@
-"""Before the first step: does attention on this device do what the plain form says? Wrong kernels are silent, and
-others do not compile for every generation of a device."""
+"""Checks before the first step that attention on this device agrees with the plain form. Wrong kernels are silent, and
+some kernels do not compile for every generation of a device."""
 
 from dataclasses import replace
 
@@ -11,18 +11,18 @@ from jax.experimental import multihost_utils
 from . import attention, sharding
 from .devices import first_line
 
-ENOUGH = 0.999  # cosine; two right forms in 16 bits are nearer
+ENOUGH = 0.999  # cosine; two correct forms in 16 bits are nearer
 
 
 def check_attention(setup):
-    """The arrangement with a form that can be relied on: its own, or the reference where that fails or disagrees here,
-    with the reason in `lack`. Several processes decide the same."""
+    """Returns the arrangement with a reliable form of attention: its own form, or the reference if that fails or
+    disagrees here. `lack` has the reason. Several processes decide the same."""
     if setup.attention == "reference":
         return setup
     ours, why = together(lambda: computed(setup, setup.attend))
     if why is None:
         theirs, unknown = together(lambda: computed(setup, attention.reference))
-        if unknown is not None:  # it would end the run, too
+        if unknown is not None:  # the reference would end the run, too
             return replace(setup, lack=f"attention {setup.attention} is not checked: its reference {unknown}")
         _, why = together(lambda: disagreement(cosines_of(ours, theirs)))
     if why is None:
@@ -33,17 +33,17 @@ def check_attention(setup):
 
 
 class Disagrees(Exception):
-    """Says how."""
+    """The message has the cosines."""
 
 
 def together(action):
-    """(what it gives, None), or (None, why): an exception of any process is one of all."""
+    """Returns (result of `action`, None), or (None, reason). An exception of any process is one of all."""
     value = why = None
     try:
         value = action()
     except Disagrees as error:
         why = f"disagrees with its reference: {error}"
-    except Exception as error:  # a compiler, a runtime and a kernel have no common base for theirs
+    except Exception as error:  # a compiler, a runtime and a kernel have no common exception
         why = f"fails: {first_line(error)}"
     if jax.process_count() > 1:
         failed = np.asarray(multihost_utils.process_allgather(np.int32(why is not None))).ravel()
@@ -53,7 +53,8 @@ def together(action):
 
 
 def computed(setup, form):
-    """Output and gradients on rows of several documents. No process runs what another cannot compile."""
+    """Returns output and gradients on rows of several documents. No process runs a program that another cannot
+    compile."""
     model, mesh = setup.config.model, setup.mesh
     shape = mesh.shape["data"] * mesh.shape["fsdp"], model.seq_len
     keys = jax.random.split(jax.random.key(0), 5)
@@ -87,5 +88,5 @@ def cosines_of(ours, theirs):
 
 
 def disagreement(found):
-    if not all(value >= ENOUGH for value in found.values()):  # NaN is not
+    if not all(value >= ENOUGH for value in found.values()):  # false for NaN
         raise Disagrees("cosines " + ", ".join(f"{name} {value:.4f}" for name, value in found.items()))

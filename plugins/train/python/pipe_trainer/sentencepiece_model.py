@@ -1,5 +1,5 @@
-"""What stands in a file tokenizer.model: pieces, and how text becomes them. Of sentencepiece_model.proto as far as an
-export needs it."""
+"""Reads tokenizer.model: its pieces, and the settings by which text becomes pieces. Knows the part of
+sentencepiece_model.proto that an export needs."""
 
 import struct
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = 1, 2, 3, 4, 5, 6
 
 
 class BadModel(ValueError):
-    """No such file."""
+    """The data are not a tokenizer.model."""
 
 
 @dataclass(frozen=True)
@@ -17,10 +17,10 @@ class Model:
     pieces: list  # (text, score, type)
     kind: int
     byte_fallback: bool
-    charsmap: bytes  # of the normaliser inside; empty: it changes no character
+    charsmap: bytes  # of its normaliser; empty: it changes no character
     dummy_prefix: bool
-    squeeze: bool    # spaces at the ends, and several in a row
-    escape: bool     # a space is ▁
+    squeeze: bool    # removes spaces at the ends, and all but one in a row
+    escape: bool     # writes a space as ▁
 
 
 def read(data):
@@ -40,7 +40,7 @@ def read(data):
 
 
 def merged(top, number):
-    """A message that comes in parts is that of its parts, the later members before the earlier ones."""
+    """Merges a message that comes in parts: later members replace earlier ones."""
     found = {}
     for at, value in top:
         if at == number:
@@ -49,7 +49,7 @@ def merged(top, number):
 
 
 def fields(data):
-    """(number, value) of each field of a message of protobuf: an int, or bytes."""
+    """Yields (number, value) of each field of a protobuf message. A value is an int, or bytes."""
     at = 0
     while at < len(data):
         tag, at = varint(data, at)

@@ -1,4 +1,4 @@
-"""From a job to everything its loop needs: rows, the whole config, a mesh, the form of attention."""
+"""Makes everything that the loop needs from a job: rows, the whole config, a mesh, the form of attention."""
 
 from dataclasses import dataclass, replace
 
@@ -13,26 +13,27 @@ from .exits import BAD_DATA, BadJob, Ended
 @dataclass(frozen=True)
 class Arrangement:
     """A config on devices."""
-    config: Config       # nothing in it is None
+    config: Config       # complete: nothing in it is None
     mesh: object
     compute: object      # the type of activations
     attend: object
-    attention: str       # its name
-    lack: str | None     # why that is not the fast one
-    positions: int       # of a row, whose logits exist at a time
+    attention: str       # name of that form
+    lack: str | None     # why it is not the fast form; None: it is
+    positions: int       # of a row, whose logits exist at the same time
 
 
 @dataclass(frozen=True)
 class Setup(Arrangement):
     job: object
-    rows: object         # data.Rows of the split that is trained on
+    rows: object         # data.Rows of the training split
     eval_rows: object
-    fit: dict            # the choice of `auto`, and the memory behind it
+    fit: dict            # the choice of `auto`, and its figures of memory
 
 
 def prepare(job, rows=None, eval_rows=None, devices=None, tell=lambda text: None, check=None):
-    """`tell`: called with a line before each program that is compiled to see whether it fits. `check`: gives an
-    arrangement with a form of attention that can be relied on; before `auto` chooses, because a form has its memory."""
+    """Calls `tell` with a line before each program that is compiled to see whether it fits. `check` returns an
+    arrangement with a reliable form of attention. It is called before `auto` chooses, because forms differ in
+    memory."""
     rows = rows or data.Rows(job.data["dir"], job.data["train"], job.seed, job.config.data.native)
     eval_rows = eval_rows or data.Rows(job.data["dir"], job.data["validation"], job.seed, job.config.data.native)
     check_tokenizer(job.tokenizer, rows.tokenizer)
@@ -47,7 +48,7 @@ def prepare(job, rows=None, eval_rows=None, devices=None, tell=lambda text: None
 
 
 def relied_on(config, devices, check):
-    """(the config with another form of attention where its own fails the check, why)."""
+    """Returns (the config, with another form of attention if its own fails the check; the reason)."""
     arranged = arrange(candidates.first(config, len(devices)), devices)
     checked = check(arranged)
     if checked.attention != arranged.attention:
@@ -56,7 +57,8 @@ def relied_on(config, devices, check):
 
 
 def arrange(config, devices):
-    """With every number that follows from the mesh; BadJob where it does not come out even."""
+    """Completes the config with every number that follows from the mesh. Raises BadJob if a number does not divide
+    evenly."""
     mesh = sharding.make_mesh(config.mesh, devices)
     found = list(sharding.mistakes(config, mesh))
     if found:
@@ -80,7 +82,7 @@ def compute_type(model, platform):
 
 
 def fill_in(config, rows):
-    """With what the rows say of themselves, or why they do not fit."""
+    """Completes the config with the facts of the rows. Raises BadJob if they do not fit."""
     model, vocab = config.model, rows.tokenizer["vocab_size"]
     found = []
     if model.vocab is not None and model.vocab < vocab:

@@ -1,4 +1,4 @@
-"""SIGTERM and SIGINT: the first asks for a checkpoint and an end, the second ends at once."""
+"""SIGTERM and SIGINT: the first signal asks for a checkpoint and an end, the second ends the process at once."""
 
 import faulthandler
 import os
@@ -7,7 +7,7 @@ import sys
 
 
 class Stop:
-    """`asked` turns true with the first signal. Handlers run between two lines of the main thread."""
+    """`asked` becomes true at the first signal. Handlers run between two lines of the main thread."""
 
     def __init__(self):
         self.asked = False
@@ -15,7 +15,7 @@ class Stop:
     def install(self):
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._handle)
-        # The plugin's watchdog asks with it where a silent run stands.
+        # The plugin's watchdog sends SIGQUIT to a silent run, for the stacks of its threads.
         faulthandler.register(signal.SIGQUIT, file=sys.stderr, all_threads=True, chain=False)
 
     def _handle(self, number, frame):

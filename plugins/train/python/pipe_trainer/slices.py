@@ -1,4 +1,4 @@
-"""Names of TPU slices: how many devices each has, the memory of one, and the slice's name in libtpu."""
+"""Slices of TPUs by name: the number of devices, the memory of a device, the name of the slice in libtpu."""
 
 import re
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ GIB = 1 << 30
 
 @dataclass(frozen=True)
 class Generation:
-    """A device is one as JAX counts them: a core of v2 and v3, a chip of the others."""
-    kind: str             # beginning of device_kind
-    gib: float            # of a device, for a program
-    per_name: int         # units of a name's number for each chip: 2 where they are cores
-    per_chip: int         # devices
+    """Devices are counted as in JAX: a core of v2 and v3, a chip of the others."""
+    kind: str             # the beginning of device_kind
+    gib: float            # memory of a device, for a program
+    per_name: int         # units of a name's number for each chip; 2: the number counts cores
+    per_chip: int         # devices of a chip
     per_host: int         # chips of a machine
-    shapes: dict          # chips: the slice as libtpu has it
+    shapes: dict          # number of chips: shape of the slice in libtpu
 
 
 FLAT = {1: "1x1", 4: "2x2", 8: "2x4", 16: "4x4", 32: "4x8", 64: "8x8", 128: "8x16", 256: "16x16"}
@@ -61,8 +61,8 @@ class Slice:
 
     @property
     def chip_options(self):
-        """Words of libtpu's topology: without them the two cores of a v4 or a v5p are a device each, and a machine has
-        four chips."""
+        """Options of libtpu's topology. Without them each of the two cores of a v4 or a v5p is a device, and a machine
+        has four chips."""
         words = {"chip_config_name": "megacore"} if self._facts.per_name > self._facts.per_chip else {}
         return words | ({"chips_per_host_bounds": [1, 1, 1]} if self.chips == 1 else {})
 
@@ -73,7 +73,7 @@ class Slice:
 
 
 def parse(name):
-    """v3-8, v5litepod-4 and the like."""
+    """Parses a name: v3-8, v5litepod-4 and the like. Raises BadJob."""
     found = re.fullmatch(r"(v\d+[a-z]*)-(\d{1,6})", name)
     generation = found and OTHER_NAMES.get(found[1], found[1])
     if generation not in GENERATIONS:
@@ -87,7 +87,7 @@ def parse(name):
 
 
 def generation_of(kind):
-    """The generation of a device_kind; None for a device that is no TPU known here."""
+    """Returns the generation of a device_kind; None if it is no TPU known here."""
     if kind in OTHER_KINDS:
         return OTHER_KINDS[kind]
     found = [name for name, facts in GENERATIONS.items() if kind.startswith(facts.kind)]
@@ -95,7 +95,7 @@ def generation_of(kind):
 
 
 def of_devices(kind, count):
-    """The slice that `count` devices of a kind are; None where they are none."""
+    """Returns the slice of `count` devices of a kind; None if they are no slice."""
     generation = generation_of(kind)
     if generation is None:
         return None
@@ -104,7 +104,7 @@ def of_devices(kind, count):
 
 
 def every(generation=None):
-    """From the smallest memory as a whole to the largest."""
+    """Returns all slices of a generation, or of all, from the smallest total memory to the largest."""
     found = [Slice(name, chips) for name, facts in GENERATIONS.items() for chips in facts.shapes
              if generation in (None, name)]
     return sorted(found, key=lambda one: (one.devices * one.bytes, one.devices))

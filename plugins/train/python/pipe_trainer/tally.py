@@ -1,22 +1,22 @@
-"""How often each pair of ids comes in rows, in bounded memory and time."""
+"""Counts how often each pair of ids occurs in rows, in bounded memory and time."""
 
 import numpy as np
 
-TABLE = 1 << 24      # pairs that there may be at most for one counter each (128 MiB, and as much while it is added to)
-IN_TABLE = 10 ** 9   # targets that are counted so at most: half a minute
-SORTED = 10 ** 8     # targets that are counted by sorting, at most
-PAIRS = 1 << 23      # different ones, from where on no more targets are counted: 128 MiB, and twice that in between
+TABLE = 1 << 24      # maximum of possible pairs for one counter each (128 MiB; twice that while adding)
+IN_TABLE = 10 ** 9   # maximum of targets counted in that way: half a minute
+SORTED = 10 ** 8     # maximum of targets counted by sorting
+PAIRS = 1 << 23      # distinct pairs; from this number on no more targets are counted: 128 MiB, at times twice that
 AT_ONCE = 1 << 22    # targets
 
 
 def bounds():
-    """What decides how many are counted."""
+    """Returns the bounds that decide how many targets are counted."""
     return [TABLE, IN_TABLE, SORTED, PAIRS]
 
 
 def count(parts, vocab, most=None):
-    """(codes in order, times, targets counted) of `parts`, arrays of previous * vocab + target; parts are taken whole.
-    `most`: targets, or as many as memory and time allow."""
+    """Returns (codes in order, times, targets counted) of `parts`, arrays of previous * vocab + target. Takes parts as
+    a whole. `most`: targets; None: as many as memory and time allow."""
     tally = _Table(vocab) if vocab * vocab <= TABLE else _Sorted()
     most = tally.most if most is None else most
     waiting, size, counted = [], 0, 0
@@ -61,7 +61,7 @@ class _Sorted:
     def add(self, codes):
         new, times = np.unique(codes, return_counts=True)
         codes, times = np.concatenate([self._codes, new]), np.concatenate([self._times, times])
-        order = np.argsort(codes, kind="stable")  # two runs in order: merged, not sorted
+        order = np.argsort(codes, kind="stable")  # two sorted runs: a stable sort merges them
         codes, times = codes[order], times[order]
         begins = np.flatnonzero(np.diff(codes, prepend=-1))
         self._codes, self._times = codes[begins], np.add.reduceat(times, begins) if len(codes) else times

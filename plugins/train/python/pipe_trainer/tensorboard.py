@@ -1,4 +1,4 @@
-"""TensorBoard's event files: TFRecord frames of Event messages, written by hand."""
+"""Writes TensorBoard's event files: TFRecord frames of Event messages, encoded by hand."""
 
 import os
 import socket
@@ -27,12 +27,12 @@ def sub(number, data):
 
 
 def event(step, wall_time, what):
-    """Event: wall_time 1, step 2, and what it holds."""
+    """Encodes an Event: wall_time 1, step 2, and `what`, an encoded field."""
     return b"\x09" + struct.pack("<d", wall_time) + b"\x10" + varint(int(step)) + what
 
 
 def summary(tag, value):
-    """Event.summary 5: Summary.value 1: tag 1, simple_value 2."""
+    """Encodes Event.summary 5: Summary.value 1: tag 1, simple_value 2."""
     return sub(5, sub(1, sub(1, tag.encode()) + b"\x15" + struct.pack("<f", value)))
 
 
@@ -42,8 +42,8 @@ def frame(data):
 
 
 class Writer:
-    """A file of its own for each attempt. `first_step`: where a resumed run goes on; TensorBoard then forgets
-    what earlier files say of later steps. Threads may share one."""
+    """Writes a file of its own for each attempt. `first_step`: the step at which a resumed run continues; TensorBoard
+    then forgets later steps of earlier files. Threads may share it."""
 
     def __init__(self, directory, first_step=0):
         Path(directory).mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Text to the ids that the pipeline would have made of it, and back (stages/encode.md, formats/packed.md)."""
+"""Converts text to the ids that the pipeline would make of it, and back (stages/encode.md, formats/packed.md)."""
 
 import unicodedata
 
@@ -8,7 +8,7 @@ FORMS = {"nfkc": "NFKC", "nfc": "NFC"}
 
 
 def form_of(lineage):
-    """The Unicode form that the stage `normalize` gave the corpus; None where no such stage is known."""
+    """Returns the Unicode form that the stage `normalize` gave the corpus; None if no such stage is known."""
     stages = (lineage or {}).get("data", {}).get("lineage", [])
     forms = [stage.get("config", {}).get("form", "nfkc") for stage in stages
              if stage.get("type") == "normalize"]
@@ -16,7 +16,7 @@ def form_of(lineage):
 
 
 class Text:
-    """`info`: the ids of packed.json (`eos_id`, `newline_id`, …), -1 for those that the tokenizer lacks."""
+    """`info`: the ids of packed.json (`eos_id`, `newline_id`, …); -1: the tokenizer lacks it."""
 
     def __init__(self, model_path, info, form=None):
         self._model = Pieces(model_path)
@@ -24,7 +24,8 @@ class Text:
         self.eos, self.newline = info["eos_id"], info["newline_id"]
 
     def prompt_ids(self, text):
-        """The beginning of a document: eos, the lines, what ends each but the last."""
+        """Returns the ids of the beginning of a document: eos, then the lines, with a line end behind each but the
+        last."""
         if self._form:
             text = unicodedata.normalize(self._form, text)
         ids = [self.eos]
@@ -39,7 +40,7 @@ class Text:
         return self.newline if self.newline >= 0 else self.eos
 
     def text_of(self, ids):
-        """Lines; an eos inside ends one as well. Bytes that make no character become U+FFFD."""
+        """Returns lines of text. An eos inside ends a line as well. Bytes that make no character become U+FFFD."""
         lines, line = [], []
         for token in ids:
             if token in (self.eos, self.newline):

@@ -1,8 +1,8 @@
-"""Tokens a second, and the share of a device's arithmetic that the model's own operations are."""
+"""Tokens per second, and the share of a device's peak arithmetic that the model's own operations take (MFU)."""
 
 from . import model
 
-# bf16, dense, of one device as JAX counts them. A key is the beginning of its kind.
+# bf16, dense, of one device as JAX counts devices. A key is the beginning of device_kind.
 PEAK_TFLOPS = {
     "TPU v2": 23, "TPU v3": 61.5, "TPU v4": 275, "TPU v5 lite": 197, "TPU v5e": 197, "TPU v5p": 459, "TPU v5": 459,
     "TPU v6 lite": 918, "TPU v6e": 918,
@@ -11,12 +11,12 @@ PEAK_TFLOPS = {
 
 
 def peak_tflops(kind):
-    """None for a kind that nobody has published it of."""
+    """Returns the published peak of a kind of device; None if there is none."""
     return next((value for name, value in PEAK_TFLOPS.items() if kind.startswith(name)), None)
 
 
 class Throughput:
-    """Counts since the last report: steps by the loop, seconds by its clock."""
+    """Counts since the last report. The loop counts steps, its clock measures seconds."""
 
     def __init__(self, setup, params, clock):
         self._tokens = setup.config.batch.rows * setup.config.model.seq_len
@@ -28,12 +28,12 @@ class Throughput:
         self.steps, self.waited, self._before = 0, 0.0, self._seconds()
 
     def _seconds(self):
-        """Of steps, without what is between them."""
+        """Returns the seconds of steps and of their data, without the time between steps."""
         found = self._clock.goodput()["seconds"]
         return found.get("step", 0.0) + found.get("data", 0.0)
 
     def since_last(self):
-        """Members of a step event. `data_wait`: the share of the time in which devices waited for rows."""
+        """Returns members of a step event. `data_wait`: the share of the time in which devices waited for rows."""
         now = self._seconds()
         seconds = now - self._before
         rate = self.steps * self._tokens / seconds if seconds > 0 else None

@@ -1,6 +1,7 @@
-"""tokenizer.json of an export: the tokenizer as the library `tokenizers` reads it, with the normaliser of the corpus.
+"""Makes tokenizer.json of an export: the tokenizer as the library `tokenizers` reads it, with the normaliser of the
+corpus.
 
-Without it transformers reads tokenizer.model itself, as a BPE whatever it is, and changes no character first.
+Without it, transformers reads tokenizer.model itself: as BPE, whatever its kind, and changes no character first.
 """
 
 import base64
@@ -11,7 +12,8 @@ FIRST = {"Sequence": {"id": "A", "type_id": 0}}
 
 
 def document(data, tokenizer, form):
-    """None for a model that has no counterpart there. `data`: tokenizer.model; `form`: text.form_of."""
+    """Returns the document; None for a model without a counterpart in `tokenizers`. `data`: tokenizer.model. `form`: of
+    text.form_of."""
     model = models.read(data)
     if model.kind not in (models.UNIGRAM, models.BPE):
         return None
@@ -40,7 +42,7 @@ def added(number, text, kind):
 
 
 def normalizers(model, form):
-    """That of the corpus, then that of the model."""
+    """Returns the normaliser of the corpus, then the one of the model."""
     steps = [{"type": form}] if form else []
     if model.charsmap:
         steps.append({"type": "Precompiled", "precompiled_charsmap": base64.b64encode(model.charsmap).decode()})
@@ -61,7 +63,7 @@ def unigram(model):
 
 
 def bpe(model):
-    """Two pieces become one in the order of its score: SentencePiece writes no list of merges."""
+    """Two pieces merge in the order of the merged piece's score: SentencePiece writes no list of merges."""
     ids = {text: number for number, (text, _, kind) in enumerate(model.pieces) if kind == models.NORMAL}
     merges = []
     for text, number in ids.items():
