@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""The examples of write_bert as one process of plain Python makes them: no numpy, as in the original of 2018.
+"""Makes the examples of write_bert in one process of plain Python: without numpy, as the original of 2018 does.
 
     bert_baseline.py VOCABULARY TEXT OUT
 
-TEXT has a sentence per line and a blank line behind each document. The rules are those of formats/bert.md with L = 128,
-P = 20, one pass. Prints how many examples it wrote and the seconds of the processor, with and without tokenising.
+TEXT has a sentence per line and a blank line after each document. The rules are in formats/bert.md, here with L = 128,
+P = 20, one pass. Prints the number of examples, and the seconds of CPU with and without tokenising.
 """
 
 import random

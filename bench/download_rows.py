@@ -1,4 +1,4 @@
-"""The rows of `run.py` about downloads: a source that arrives from a server on loopback into memory, beside curl."""
+"""The rows of `run.py` about downloads: a source from a server on loopback, into memory, compared with curl."""
 
 import os
 import shutil
@@ -10,7 +10,8 @@ from measuring import output_of, run, spread
 
 
 def rows(bench):
-    """A file from a server on loopback into memory, beside curl; and what its checksum costs."""
+    """Compares the download of a file from a server on loopback into memory with curl; measures the cost of its
+    checksum."""
     program, size, place = bench.binaries / "download_speed", 1 << 30, Path("/dev/shm") / f"pipe-bench-{os.getpid()}"
     place.mkdir()
     file = place / "file"

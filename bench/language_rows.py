@@ -1,4 +1,4 @@
-"""The rows of `run.py` about morphemes and tokens, beside bare loops around the same libraries."""
+"""The rows of `run.py` about morphemes and tokens, compared with bare loops around the same libraries."""
 
 import statistics
 import sys
@@ -9,7 +9,7 @@ MIB = 1 << 20
 
 
 def words(bench):
-    """The same morphemes by a loop around MeCab, without us."""
+    """Compares `segment_words` with a bare loop around MeCab that finds the same morphemes."""
     def command(loop, threads):
         return [bench.binaries / "words", loop, "ipadic", bench.texts.plain, 16 * MIB, threads]
 
@@ -29,7 +29,7 @@ def words(bench):
                                                    lambda: run(command(loop, 2)),
                                                    lambda one, two: one.wall / two.wall, wall=True)
         ranges[loop], foreign = spread(values), max(foreign, others)
-    # Two cores that share a cache or a pipeline do not give the loop itself 1.8 times.
+    # On two cores that share a cache or a pipeline, even the bare loop does not reach 1.8.
     floor = min(1.8, round(0.97 * factor["bare"], 2))
     bench.row("wall of `segment_words` on one core / on two", factor["stage"], floor,
               note=f"{ranges['stage']}; the bare loop {factor['bare']:.3g}, {ranges['bare']}; "
@@ -37,7 +37,7 @@ def words(bench):
 
 
 def encode(bench):
-    """One thread, interleaved by the program itself; the same ids."""
+    """Compares `encode` with a bare loop that makes the same ids: one thread, interleaved by the program itself."""
     printed = output_of(*ONE_CORE, bench.binaries / "encode_pair", bench.texts.plain, bench.pairs_wanted)
     pairs = [tuple(map(float, line.split())) for line in printed.splitlines()]
     values = [loop / stage for loop, stage in pairs]

@@ -3,9 +3,9 @@
 
     make_corpus.py BYTES >corpus.txt
 
-The same bytes on every machine. The words are nobody's, but lengths, scripts, punctuation and how often a word
-returns are like those of Japanese prose, so that it compresses about four to one and normalisation changes
-about a fifth of the lines.
+The bytes are the same on every machine. The words are invented. Their lengths, scripts, punctuation and repetition are
+like those of Japanese prose, so that the text compresses about four to one and normalisation changes about a fifth of
+the lines.
 """
 
 import random
@@ -16,7 +16,7 @@ KATAKANA = [chr(ord(c) + 0x60) for c in KANA]
 KANJI = [chr(c) for c in range(0x4E00, 0x9FA0, 9)]  # 2,318 of them
 PARTICLES = "はがをにのでともへやか"
 ENDINGS = ["。"] * 34 + ["」"] * 4 + ["？", "！"]
-# What NFKC changes: full-width forms, half-width kana, compatibility characters, ideographic spaces.
+# NFKC changes these: full-width forms, half-width kana, compatibility characters, ideographic spaces.
 ODDITIES = ["１９", "２０００", "ＡＢＣ", "（", "）", "ﾃﾞｰﾀ", "㈱", "①", "…", "　", "㎏", "Ⅳ"]
 
 
@@ -35,7 +35,7 @@ def words(chance, count):
 
 
 def documents(chance):
-    """Endless; each one is text with its blank line."""
+    """Yields documents without end, each with its blank line."""
     vocabulary = words(chance, 40_000)
     weights, total = [], 0.0
     for rank in range(1, len(vocabulary) + 1):

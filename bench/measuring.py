@@ -1,4 +1,4 @@
-"""What programs cost, in pairs, and the table that holds it against floors."""
+"""Measures the cost of programs, in pairs, and prints the table that compares it with floors."""
 
 import os
 import statistics
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ONE_CORE = ("taskset", "-c", "0")
-FOREIGN = 0.05  # a pair that is about wall is measured again where others took more of the machine
+FOREIGN = 0.05  # a pair for wall time is measured again if others took more of the machine
 RETRIES = 1  # for each pair
 
 
@@ -27,7 +27,7 @@ def busy_seconds():
 
 
 def run(command, stdout=subprocess.DEVNULL):
-    """What one run of a program costs. Ends the measurement where the program fails."""
+    """Runs a program and returns its cost. Ends the measurement if the program fails."""
     busy, start = busy_seconds(), time.monotonic()
     with subprocess.Popen([str(word) for word in command], stdout=stdout, stderr=subprocess.PIPE) as child:
         errors = child.stderr.read()
@@ -42,7 +42,7 @@ def run(command, stdout=subprocess.DEVNULL):
 
 
 def output_of(*command, env=None):
-    """What a program prints that measures itself. Ends the measurement where it fails."""
+    """Returns the output of a program that measures itself. Ends the measurement if it fails."""
     done = subprocess.run([str(word) for word in command], check=False, capture_output=True, text=True, env=env)
     if done.returncode != 0:
         sys.exit(f"bench: {' '.join(map(str, command))}: exit {done.returncode}\n{done.stderr}")
@@ -54,7 +54,7 @@ def spread(values):
 
 
 class Bench:
-    """The programs to measure, where they may write, and the rows of the table so far."""
+    """The programs to measure, the directories for their files, and the results of the rows so far."""
 
     def __init__(self, binaries, python, trainer, texts, place, pairs):
         self.binaries = binaries
@@ -67,10 +67,10 @@ class Bench:
         self.floors = []  # (name, met)
 
     def pairs(self, one, other, of, wall=False, times=1):
-        """The median of of(one, other) over interleaved pairs, all values, and the largest foreign share.
-        `times` as many pairs as elsewhere: where the floor is nearer than a median of few can tell."""
+        """Returns the median of of(one, other) over interleaved pairs, all values, and the largest foreign share.
+        `times`: factor on the number of pairs, for a floor so near that the median of few pairs is not enough."""
         values, foreign, again = [], 0.0, 0
-        one(), other()  # the page cache is warm
+        one(), other()  # warms the page cache
         while len(values) < times * self.pairs_wanted:
             first, second = (one(), other()) if len(values) % 2 == 0 else reversed((other(), one()))
             disturbed = max(first.foreign, second.foreign)
@@ -82,7 +82,8 @@ class Bench:
         return statistics.median(values), values, foreign
 
     def row(self, name, value, floor, most=False, unit="", note=""):
-        """`most`: the value may not be above the floor, else not below. None: there is no floor."""
+        """Prints a row. `most`: the value may not be above the floor, else not below it. `floor` None: there is no
+        floor."""
         limit, verdict = "", ""
         if floor is not None:
             met = value <= floor if most else value >= floor

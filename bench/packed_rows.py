@@ -1,4 +1,4 @@
-"""The rows of `run.py` about a run from xz to packed rows: beside a loop in Python, and on a terminal."""
+"""The rows of `run.py` about a run from xz to packed rows: compared with a loop in Python, and on a terminal."""
 
 import fcntl
 import json
@@ -18,14 +18,14 @@ HERE = Path(__file__).resolve().parent
 
 
 def command(bench, corpus, *options):
-    """`pipe run` from a text to packed rows."""
+    """Returns the command of a `pipe run` from a text to packed rows."""
     return [bench.binaries / "pipe", "run", HERE / "packed.yaml", "--work", bench.scratch / "work", "-j", 2,
             "--set", f"corpus={corpus}", "--set", f"out={bench.scratch / 'out'}", *options]
 
 
 def packed(bench):
-    """Rows of ids from compressed text, as people make them in Python with a process per core. The tokenizer is
-    made beforehand, and its artifact taken over by each run."""
+    """Compares `pipe run` with the loop that people write in Python, a process per core: compressed text to rows of
+    ids. The tokenizer is made before; each run reuses its artifact."""
     model = bench.place / "tokenizer"
     rows, seq_len = bench.place / "python.rows", 1024
 
@@ -48,7 +48,7 @@ def packed(bench):
     value, values, foreign = bench.pairs(lambda: loop()[0], fresh, lambda by_python, by_pipe:
                                          by_python.wall / by_pipe.wall, wall=True)
     ids, made = loop()[1], json.loads((bench.scratch / "out/packed/packed.json").read_text())["splits"]["train"]
-    # Where a document goes on, a line of ours ends with newline and not with eos: one id in both.
+    # Inside a document our lines end with newline, theirs with eos: one id in both.
     if abs(made["targets"] - ids) > 1e-4 * ids:
         sys.exit(f"bench: the Python loop made {ids} ids and `pipe run` {made['targets']}")
     bench.row("wall of a Python loop over two processes / of `pipe run`, xz to packed rows", value, 1.4,
@@ -57,7 +57,8 @@ def packed(bench):
 
 
 def display(bench):
-    """The thread that draws, on a terminal of 50 lines, while packed rows are made: of one core's time."""
+    """Measures the thread that draws on a terminal of 50 lines while packed rows are made, as a share of a core's
+    time."""
     words = command(bench, bench.texts.long_block, "--set", "stages.lines.partition=8MiB")
     shutil.rmtree(bench.scratch, ignore_errors=True)
     ours, theirs = os.openpty()
@@ -68,7 +69,7 @@ def display(bench):
         try:
             while data := os.read(ours, 1 << 16):
                 drawn[0] += len(data)
-        except OSError:  # how a terminal ends
+        except OSError:  # the end of the terminal
             pass
 
     reader = threading.Thread(target=read)
@@ -81,7 +82,7 @@ def display(bench):
                 try:
                     if (thread / "comm").read_text().strip() == "pipe-status":
                         used, wall = int((thread / "schedstat").read_text().split()[0]), time.monotonic() - start
-                except OSError:  # it ended meanwhile
+                except OSError:  # the thread ended meanwhile
                     continue
             time.sleep(0.1)
     reader.join()

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""What a user writes without us: xz, NFKC, ids, rows, by a pool of processes. Needs the package `sentencepiece`.
+"""The loop that a user writes without us: xz, NFKC, ids, rows, by a pool of processes. Needs the package
+`sentencepiece`.
 
-    python_loop.py TEXT.xz TOKENIZER.model SEQ_LEN OUT PROCESSES     prints how many ids it made
+    python_loop.py TEXT.xz TOKENIZER.model SEQ_LEN OUT PROCESSES     prints the number of ids
 
-The parent decompresses and writes; a line is stripped and normalised, one without text ends a document, and the
-rows go to OUT as int32, which is less work than the framed and indexed rows of `write_packed`.
+The parent decompresses and writes. Lines are normalised and stripped; each line with text ends with eos, others are
+dropped. The rows go to OUT as int32, which is less work than the framed and indexed rows of `write_packed`.
 """
 
 import array
@@ -25,7 +26,7 @@ def load(model):
 
 
 def encode(lines):
-    """Ids of the lines that hold text, each with its end; a list, which is what the package makes."""
+    """Returns the ids of the lines with text, each with its eos. Collects them in a list, as the package makes them."""
     clean = (" ".join(unicodedata.normalize("NFKC", line).split()) for line in lines)
     made = []
     for ids in processor.encode([line for line in clean if line]):

@@ -3,9 +3,9 @@
 
     reader_rows.py [PACKED_DIR] [--split train] [--rows 32] [--times 5] [--json]
 
-Without a directory rows of made ids are written and read: 1,024 targets each, ids by Zipf's law. CPU time of this
-process, batches of --rows, the page cache warm: the best of --times passes. PIPE_READER_LIBRARY names the library;
-beside it stand the twin in numpy, and reading the same bytes in rows without looking at them.
+Without a directory, writes and reads rows of made ids: 1,024 targets each, ids by Zipf's law. Measures the CPU time of
+this process with batches of --rows and a warm page cache; the best of --times passes counts. PIPE_READER_LIBRARY names
+the library. Compares it with the twin in numpy, and with reading the same bytes in rows without looking at them.
 """
 
 import argparse
@@ -43,7 +43,7 @@ def least_time(times, work):
 
 
 def passes(rows, size):
-    """Names and functions that read `count` samples each."""
+    """Returns (count, {name: function that reads `count` samples})."""
     count = rows.count // size * size
 
     def shuffled():

@@ -28,7 +28,7 @@ def network(bench):
 
 
 def components(bench):
-    """No floors: where to look when a ratio falls."""
+    """Prints the components, without floors. They help to find the cause if a ratio falls."""
     printed = output_of(bench.binaries / "components", "--benchmark_color=false",
                         env={**os.environ, "PIPE_BENCH_TEXT": str(bench.texts.plain)})
     print("\n" + "\n".join(line.rstrip() for line in printed.splitlines()))

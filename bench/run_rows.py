@@ -1,4 +1,4 @@
-"""The rows of `run.py` about `pipe run` itself: what it adds, how it scales, what it holds, how it plans."""
+"""The rows of `run.py` about `pipe run` itself: its overhead, its scaling, its memory, its planning."""
 
 import hashlib
 import os
@@ -14,7 +14,7 @@ MIB = 1 << 20
 
 
 def pipe(bench, corpus, *options, shuffle="none", settings=(), fresh=True, place=None, prefix=()):
-    """`pipe run` from nothing, or on what the last one left."""
+    """Runs `pipe run` from nothing; `fresh` False: on the files of the last run."""
     place = place or bench.scratch
     if fresh:
         shutil.rmtree(place, ignore_errors=True)
@@ -25,7 +25,7 @@ def pipe(bench, corpus, *options, shuffle="none", settings=(), fresh=True, place
 
 
 def overhead(bench):
-    """The same bytes by a loop around the same libraries, without us."""
+    """Compares `pipe run` with a bare loop around the same libraries that writes the same bytes."""
     bare_out = bench.place / "bare.tfrecord"
 
     def bare():
@@ -42,7 +42,7 @@ def overhead(bench):
 
 
 def decoder(bench):
-    """Of a short input the start and the last commits are a part that shows; of a long one they are not."""
+    """Compares with `xz -dc`. The start and the last commits are a visible part only of a short input."""
     for text, floor, what in ((bench.texts.one_block, None, "the text"), (bench.texts.long_block, 0.95, "four times the text")):
         value, values, foreign = bench.pairs(lambda: run(["xz", "-dc", text]), lambda: pipe(bench, text, "-j", 2),
                                              lambda one, other: one.wall / other.wall, wall=True)
@@ -69,7 +69,7 @@ def memory(bench):
     for order in ("none", "{seed: 0}"):
         settings = ["memory=256MiB", "partition=8MiB"]
         if order != "none":
-            settings.append("stages.text.shards=2")  # each larger than the window of the unit that gathers it
+            settings.append("stages.text.shards=2")  # each shard is larger than the window of the unit that merges it
         small = max(pipe(bench, bench.texts.blocks, "-j", 2, shuffle=order, settings=settings).peak for _ in range(3))
         large = pipe(bench, bench.texts.tenfold, "-j", 2, shuffle=order, settings=settings).peak
         name = "shuffled" if order != "none" else "corpus order"
@@ -89,7 +89,7 @@ def reads(bench):
 
 
 def planning(bench):
-    """100,000 partitions, made by a real run of as many documents, where syncing costs nothing."""
+    """Plans 100,000 partitions, made by a real run of as many documents in memory, where syncing costs nothing."""
     place = Path("/dev/shm" if os.access("/dev/shm", os.W_OK) else bench.place) / f"pipe-bench-{os.getpid()}"
     documents = bench.place / "documents.txt"
     documents.write_text("".join(f"{number} 本日は晴天なり\n" for number in range(100_000)), encoding="utf-8")

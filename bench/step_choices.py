@@ -3,8 +3,8 @@
 
     step_choices.py [--turns 9] [--steps 10]
 
-Both steps of a pair run in this process, in turns that begin with the one and with the other; the ratio is the median
-over the turns.
+Both steps of a pair run in this process, in turns; one begins the odd turns, the other the even ones. The ratio is the
+median over the turns.
 """
 
 import argparse
@@ -30,14 +30,14 @@ AVERAGED = {"regularizers": {"ema": 0.999}}
 
 
 def derived_rms_norm(x, scale, eps):
-    """As it was before its gradient was written out."""
+    """RMSNorm with the gradient that JAX derives, as it was before its gradient was written out."""
     wide = x.astype(jnp.float32)
     normed = wide * jax.lax.rsqrt(jnp.mean(wide * wide, axis=-1, keepdims=True) + eps)
     return normed.astype(x.dtype) * scale.astype(x.dtype)
 
 
 def warm(sections, norm=model.rms_norm):
-    """A training whose program is compiled."""
+    """Returns a training whose program is compiled."""
     options = SimpleNamespace(config={"preset": "quickstart", **sections}, seq_len=128, vocab=2000, turns=1, steps=1, rows=8)
     with mock.patch.object(model, "rms_norm", norm):
         train = bench.Training(bench.config_of(options))

@@ -1,4 +1,4 @@
-"""The text that is measured on, in the forms that the rows ask for."""
+"""The text for measurements, in the forms that the rows need."""
 
 import hashlib
 import subprocess
@@ -9,7 +9,8 @@ CORPUS_BYTES = 72_000_000
 
 
 class Texts:
-    """One text as one block, as many blocks, ten times over, and plain; made once and kept in `place`."""
+    """One text in five forms: as one xz block, as many blocks, four times over in one block, ten times over in many
+    blocks, and plain. Made once and kept in `place`."""
 
     def __init__(self, corpus, place):
         place.mkdir(parents=True, exist_ok=True)
@@ -25,7 +26,7 @@ class Texts:
         self.make(self.plain, f"xz -dc '{corpus}'")
         self.make(self.blocks, f"xz -6 -T2 --block-size=4MiB -c '{self.plain}'")
         self.make(self.long_block, f"cat {' '.join([repr(str(self.plain))] * 4)} | xz -1 -T1 -c")
-        self.make(self.tenfold, "cat" + f" '{self.blocks}'" * 10)  # the streams of an .xz may be many
+        self.make(self.tenfold, "cat" + f" '{self.blocks}'" * 10)  # an .xz file may have many streams
 
     @staticmethod
     def make(path, command):

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Not a speed: the forms of a tokenizer on lines that it was not trained on, as stages/train_tokenizer.md shows them. Needs
-sentencepiece (.venv-oracle).
+"""Compares the forms of a tokenizer, not their speed, on lines that it was not trained on, for
+stages/train_tokenizer.md. Needs sentencepiece (.venv-oracle).
 
     tokenizer_forms.py PIPE TRAIN HELD [--dictionary ko] [--layout t5] [--vocab-size 10000] [--model FILE…]
 
-TRAIN and HELD: a line per text. --model: other people's models, measured beside ours.
+TRAIN and HELD have a text per line. --model: models of other people, measured beside ours.
 """
 
 import argparse
@@ -51,7 +51,7 @@ class Place:
         return values["out"]
 
     def rows(self, text):
-        """[(line, {offset in bytes of a morpheme's end})]"""
+        """Returns [(line, {byte offset of the end of a morpheme})]."""
         self.run(text, WRITE)
         kept, = (self.root / f"work-{Path(text).name}" / "artifacts").glob("words-*")
         cat = subprocess.run([self.options.pipe, "cat", kept, "--json"], stdout=subprocess.PIPE, check=True)
@@ -60,7 +60,7 @@ class Place:
 
 
 class NextId:
-    """Interpolated Kneser-Ney, given so many ids before, down to every id alike."""
+    """Interpolated Kneser-Ney with `before` ids of context, down to the uniform distribution."""
 
     def __init__(self, lines, before, ids):
         self.order = order = before + 1
@@ -93,7 +93,7 @@ class NextId:
 
 
 def across(model, line, cuts):
-    """How many pieces hold the end of a morpheme inside; a space belongs to what is behind it."""
+    """Counts the pieces with the end of a morpheme inside. A space belongs to the text behind it."""
     found = 0
     for piece in model.encode(line, out_type="immutable_proto").pieces:
         begin, end = len(line[:piece.begin].encode()), len(line[:piece.end].encode())
@@ -136,7 +136,7 @@ def main():
         for model, boundaries in FORMS:
             try:
                 out = place.run(options.train, TRAIN, model=model, boundaries=boundaries)
-            except RuntimeError as error:  # as a rule too little text for so many pieces
+            except RuntimeError as error:  # usually too little text for so many pieces
                 print(f"| {model}, `{boundaries}` | {error} |")
                 continue
             file = out / "tokenizer.base.model"

@@ -3,9 +3,9 @@
 
     torch_step.py '{"layers": 4, "d": 128, "heads": 4, "vocab": 2000, "seq_len": 128, "rows": 8}' [--turns N] [--steps N]
 
-The shape of nanoGPT's model, written for this comparison: learned positions, LayerNorm, a GELU of four times the
-width, tied head, float32, AdamW, gradients clipped. Its products have as many parameters as ours with SwiGLU. The
-rows are the same made ids at each step. Wants Debian's python3-torch; the best of --turns counts.
+The model has the shape of nanoGPT's and is written for this comparison: learned positions, LayerNorm, a GELU of four
+times the width, tied head, float32, AdamW, clipped gradients. Its products have as many parameters as ours with SwiGLU.
+Each step has the same made rows. Needs Debian's python3-torch; the best of --turns counts.
 """
 
 import argparse

@@ -3,10 +3,10 @@
 
     tpu_fit.py --kept FILE --page FILE [--minutes N] [--seed N] [--only PRESET/SLICE/SEQ_LEN]
 
-Run by a Python with requirements-tpu.txt, and pipe_trainer in PYTHONPATH. Each answer becomes a line of JSON in the
-kept file, by preset, slice, length of rows and versions, and is not asked again; several of these programs may add to
-one file at a time. At the end a tenth of the answers, which the seed decides, is compiled again: a choice must give
-the same figures.
+Needs a Python with requirements-tpu.txt, and pipe_trainer in PYTHONPATH. Each answer becomes a line of JSON in the kept
+file, by preset, slice, length of rows and versions, and is not computed again. Several of these programs may add to one
+file at a time. At the end a tenth of the answers, chosen by the seed, is compiled again: a choice must give the same
+figures.
 """
 
 import argparse
@@ -21,13 +21,13 @@ from pipe_trainer import candidates, compiled, fit, job, search, slices
 from pipe_trainer.atomic import write_text
 from pipe_trainer.config import PRESETS
 
-# In the order in which a table that is cut short is of most use.
+# The most useful first, in case the table is cut short.
 SLICES = ("v3-8", "v2-8", "v5e-8", "v4-8", "v6e-8", "v2-32", "v5e-4", "v5e-1", "v3-32", "v4-32", "v5e-16", "v5e-64",
           "v5p-8", "v6e-1", "v6e-4")
 LENGTHS = (1024, 4096)
 ORDER = ("ja-0.1b", "ja-1b", "lm1b", "tiny", "ja-3b", "ja-7b", "quickstart")
 VOCAB = 32000
-CLOSE = 0.01  # share of a figure; libtpu compiles with threads
+CLOSE = 0.01  # allowed difference, as a share of a figure: libtpu compiles with threads
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Case:
 
 
 def cases():
-    """The models that were asked for first, on every slice, before the same with longer rows."""
+    """Returns all cases: first the shorter rows, with the presets in ORDER first, each on every slice."""
     presets = [*ORDER, *(name for name in PRESETS if name not in ORDER)]
     return [Case(preset, name, length) for length in LENGTHS for preset in presets for name in SLICES]
 
@@ -59,13 +59,13 @@ MEMBERS = ("fits", "choice", "shown", "peak_gib", "arguments_gib", "temporaries_
 
 
 class Kept:
-    """Answers of these versions; a line that was cut by a kill counts as absent."""
+    """The kept file. Only answers of these versions count; a line that a kill cut counts as absent."""
 
     def __init__(self, path):
         self._path, self._versions = path, search.versions()
 
     def read(self):
-        """{case: answer}."""
+        """Returns {case: answer}."""
         found = {}
         lines = self._path.read_text(encoding="utf-8").splitlines() if self._path.exists() else []
         for line in lines:
@@ -86,7 +86,7 @@ class Kept:
 
 
 def same(case, found):
-    """Compiles the choice of an answer again; why it differs, or None."""
+    """Compiles the choice of an answer again. Returns why it differs, or None."""
     choice = found["choice"]
     candidate = candidates.Candidate(choice["batch.micro"], choice["model.remat"], **choice["mesh"])
     figure = compiled.elsewhere(candidate.of(case.config()), slices.parse(case.slice))
@@ -155,7 +155,7 @@ def main(argv):
         if any("compiler could not be started" in one.get("error", "") for one in found["tried"]):
             raise SystemExit(f"tpu_fit.py: {found['tried']}")
         died = [one["error"] for one in found["tried"] if one.get("error", "").startswith("the compiler ")]
-        if died:  # of time or memory that others took
+        if died:  # because others took time or memory
             print(f"{case}: not kept, it may come out otherwise on an idle machine: {died[0]}", file=sys.stderr)
             continue
         kept.add(case, found)

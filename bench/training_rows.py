@@ -11,14 +11,15 @@ HERE = Path(__file__).resolve().parent
 
 
 def training(bench):
-    """A training step beside a bare product, beside PyTorch, beside its reader; a whole run beside its steps."""
+    """Compares a training step with a bare product, with PyTorch and with its reader, and a whole run with its
+    steps."""
     shapes = {"4 layers of 128": {"layers": 4, "d": 128, "heads": 4, "vocab": 2000, "seq_len": 128, "rows": 8},
               "6 layers of 384": {"layers": 6, "d": 384, "heads": 6, "vocab": 8000, "seq_len": 256, "rows": 8}}
     fastest = 0.0
     for name, shape in shapes.items():
         steps = 20 if shape["d"] < 256 else 4
         ours, theirs = [], []
-        for _ in range(3):  # processes in turns; each counts by its best turn, all turns by their median
+        for _ in range(3):  # processes in turns; the best turn of each process counts, and the median of all processes
             ours.append(train_step(bench, shape, steps))
             theirs.append(json_of(bench, "/usr/bin/python3", HERE / "torch_step.py", json.dumps(shape), "--turns", 3,
                                         "--steps", steps))

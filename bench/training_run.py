@@ -3,9 +3,9 @@
 
     training_run.py [--steps 150]
 
-The quick start's model on rows of made ids, run twice: `data_wait` is the share of the steps' time in which the
-device waited for rows, `warm_start_s` the time from the start of the second process to the end of its first step,
-its programs compiled by the first.
+Trains the quick start's model on rows of made ids, twice. `data_wait` is the share of the steps' time in which the
+device waited for rows. `warm_start_s` is the time from the start of the second process to the end of its first step;
+the first process compiled its programs.
 """
 
 import argparse
@@ -44,7 +44,7 @@ def measured(place, data, steps):
     if code != 0:
         sys.exit(f"training_run: the trainer ended with {code}:\n{run.log_end()}")
     steps = [event for event in run.of("step") if event is not first]
-    spent = [SEQ_LEN / event["tokens_per_s"] for event in steps]  # of equal steps: proportional is enough
+    spent = [SEQ_LEN / event["tokens_per_s"] for event in steps]  # proportional is enough: steps are equal
     waited = sum(event["data_wait"] * part for event, part in zip(steps, spent)) / sum(spent)
     return {"warm_start_s": round(seconds, 2), "data_wait": waited}
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""One file becomes one object by the official Python client, as its manual shows it.
+"""Uploads a file as one object with the official Python client, as its manual shows.
 
     upload_object.py FILE URL BUCKET NAME
 """

@@ -1,4 +1,4 @@
-"""The rows of `run.py` about uploads: one object of 512 MiB to the fake bucket, which keeps checksums alone."""
+"""The rows of `run.py` about uploads: one object of 512 MiB to the fake bucket, which keeps only checksums."""
 
 import itertools
 import json
@@ -18,7 +18,7 @@ BUCKET = "bench"
 
 @contextmanager
 def fake_bucket(program):
-    """Its URL, in a process of its own."""
+    """Starts the bucket in a process of its own and gives its URL."""
     with subprocess.Popen([program, "--discard", "--no-md5", "--bucket", BUCKET], stdout=subprocess.PIPE, text=True) as server:
         try:
             yield json.loads(server.stdout.readline())["url"]
@@ -35,7 +35,7 @@ def made_file(path, size):
 
 
 class Uploads:
-    """Each run another object."""
+    """Uploads the same file in several ways, each time as another object."""
 
     def __init__(self, bench, url):
         self.bench, self.url = bench, url
@@ -60,13 +60,13 @@ class Uploads:
         return run(self.words("file"))
 
     def told_by(self, command):
-        """What the program says of itself."""
+        """Runs a command. Returns (its cost, the numbers that it prints)."""
         with open(self.told, "wb") as out:
             cost = run(command, stdout=out)
         return cost, list(map(float, self.told.read_text().split()))
 
     def commit(self):
-        """With the wall time of Commit alone."""
+        """Returns the cost, with the wall time of Commit alone."""
         cost, (_, commit, _) = self.told_by(self.words("file"))
         cost.wall = commit
         return cost

@@ -1,4 +1,4 @@
-"""The rows of `run.py` about stages that write shards, each alone."""
+"""The rows of `run.py` about stages that write shards, each stage alone."""
 
 import collections
 import statistics
@@ -11,8 +11,8 @@ HERE = Path(__file__).resolve().parent
 
 
 def forms(bench, stage, *command):
-    """A stage alone, from records in memory to shards in memory, on one core by the processor's clock: the slowest of its
-    forms. What counts is the lesser of the text that comes in and the shards that go out."""
+    """Measures a stage alone, from records in memory to shards in memory, on one core, in CPU time. The slowest of its
+    forms counts. The speed of a form is the lesser of text in and shards out."""
     speeds = {}
     for line in output_of(*ONE_CORE, *command).splitlines():
         form, shards, seconds, text = line.split()
@@ -34,7 +34,7 @@ def jsonl_writer(bench):
 
 
 def tfds(bench):
-    """With a limit of tokens every line is measured by SentencePiece."""
+    """With a limit of tokens, SentencePiece measures every line."""
     forms(bench, "write_tfds", bench.binaries / "text_writers", "tfds", bench.texts.plain)
     split, loop = map(float, output_of(*ONE_CORE, bench.binaries / "tfds_speed", bench.texts.plain).split())
     bench.row("CPU of a bare SentencePiece loop / of `write_tfds` with `max_tokens: 128`", split / loop, None,
@@ -42,7 +42,8 @@ def tfds(bench):
 
 
 def bert_writer(bench):
-    """Sentences to examples of BERT, beside one process of plain Python: the same sentences and vocabulary."""
+    """Compares the way from sentences to examples of BERT with one process of plain Python: the same sentences and
+    vocabulary."""
     text, vocabulary, out = (bench.place / name for name in ("bert.txt", "bert.vocab.txt", "bert.out"))
     with open(bench.texts.plain, encoding="utf-8") as lines:
         front = lines.read(1 << 20)  # characters
