@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Bad input, bad places and bad moments: each a clear error or a counted policy, and nothing half-written.
+"""Bad input, bad locations and bad moments: each ends in a clear error or a counted policy, and leaves nothing
+half-written.
 
     bad_input.py PIPE [SCENARIO...]
 
-Each case holds the exit code and a piece of the message against what is designed: results on standard output,
-all else on standard error.
+Each case compares the exit code and a part of the message with the design: results are on standard output, all
+else is on standard error.
 """
 
 import contextlib
@@ -23,7 +24,7 @@ from replan_support import Place, check, check_says, check_units, corpus, tree
 
 
 def expect(run, code, *pieces, stdout=()):
-    """`pieces` on standard error, nothing that failed on standard output."""
+    """Checks that `pieces` are on standard error, and that a failure wrote nothing on standard output."""
     check(run.code == code, f"exit {run.code}, expected {code}\n{run.out}{run.err}")
     check_says(run.err, *pieces)
     check_says(run.out, *stdout)
@@ -37,7 +38,7 @@ def published(place):
 
 
 def reference(place):
-    """What the corpus of `place` gives on a good day."""
+    """Returns the files that an undisturbed run publishes from the corpus of `place`, and the run."""
     run = place.ok()
     want = tree(place.out)
     shutil.rmtree(place.out)
@@ -99,7 +100,7 @@ def not_an_archive():
 # --- Text
 
 def repaired_text():
-    """Each policy is counted, and what was changed is kept."""
+    """Each policy is counted, and the repaired text is kept."""
     text = ("良い行\n".encode() + b"bad \xff byte\n" + b"cesu \xed\xa0\xbd\xed\xb8\x80 pair\n" + b"nul \x00 here\n"
             + "復帰\r\n".encode() + b"\n" + "次の文書\n".encode())
     with Place() as place:
@@ -119,7 +120,7 @@ def repaired_text():
 
 
 def what_is_set_aside_outlives_its_readers():
-    """Of partitions that are kept and read, in the same run and in a later one."""
+    """Quarantined lines of kept partitions stay when the partitions are read, in the same run and in a later one."""
     with Place() as place:
         place.source.write_bytes(b"good\nbad \xff byte\n")
         place.stages["lines"]["keep"] = True
@@ -188,7 +189,7 @@ def nothing_to_read():
 
 @contextlib.contextmanager
 def small_disk(place, megabytes):
-    """A file system of its own below `place`, or nothing where it cannot be mounted."""
+    """A file system of its own below `place`; None if it cannot be mounted."""
     where = place.root / "small"
     where.mkdir()
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", str(where)],
@@ -219,7 +220,7 @@ def a_full_disk():
                     place.out = disk / "out"
                     place.stages["text"]["out"] = str(place.out)
                 if name == "work":
-                    # Less than a partition may need: not even begun.
+                    # Less than a partition may need: the run does not begin.
                     ballast.write_bytes(b"x" * ((24 << 20) - (500 << 10)))
                     before = place.run("-j2")
                     expect(before, 1, "may need", "free some space")
@@ -239,7 +240,7 @@ def a_full_disk():
 
 
 def limited_file_size():
-    """What cannot be mounted can be limited: a write beyond fails as on a full disk."""
+    """Needs no mount: a write beyond the limit of the file size fails as on a full disk."""
     import resource
     told = []
     with Place() as place:
@@ -318,7 +319,7 @@ def artifacts_behind_our_back():
         manifest = place.ok()
         check_units(manifest)
         check(tree(place.artifact) == want, "other bytes")
-        # Edited with its size kept: only reading it shows that, and `verify` reads.
+        # An edit that keeps the size: only reading shows it, and `verify` reads.
         shard = sorted(place.artifact.glob("*train*"))[0]
         data = bytearray(shard.read_bytes())
         data[len(data) // 2] ^= 1
@@ -372,7 +373,7 @@ def wait_for(condition, seconds=20):
 
 
 def big(place):
-    """Work for a few seconds on one thread."""
+    """Sets up work for a few seconds on one thread."""
     place.source.write_bytes(corpus(documents=2000) * 120)
     place.stages["lines"]["partition"] = "1MiB"
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tables and examples of which much is at fault, and what `expect` says of reasons: what a run refuses, at which point, with
-which words, and that it says the same after kills, in pieces and with any number of threads.
+"""Tables with many bad rows, and `expect` with reasons: the run refuses, at a known point and with known words. It says
+the same after kills, in partitions and with any number of threads.
 
     bad_rows.py PIPE
 """
@@ -27,7 +27,7 @@ stages:
 
 
 def rows(count, bad, seed=1):
-    """Of JSON Lines, every so many rows one that is cut short: `bad` says of a number whether it is."""
+    """Returns rows of JSON Lines; row N is cut short if `bad(N)`."""
     chance = random.Random(seed)
     made = []
     for number in range(count):
@@ -42,14 +42,14 @@ class Scenarios:
         self.program, self.root = program, root
 
     def run(self, name, *texts, format="jsonl", partition="64KiB", more=""):  # pylint: disable=redefined-builtin
-        """A run over a file for each text, and the options that it takes."""
+        """Returns a run over one file per text, with these options."""
         run = Run(self.program, self.root / name, FILE.format(format=format, partition=partition, more=more))
         for number, text in enumerate(texts):
             (run.root / f"part-{number:03}.{format}").write_bytes(text if isinstance(text, bytes) else text.encode())
         return run
 
     def end(self, run, *options, code=0, kill_at=None, format="jsonl"):  # pylint: disable=redefined-builtin
-        """What it said, on its way to that exit code."""
+        """Runs it, checks the exit code, and returns its messages."""
         before = len(run.messages()) if (run.root / "messages").exists() else 0
         ended = run.finish("--set", f"corpus={run.root}/part-*.{format}", *options, kill_at=kill_at)
         hold(ended == code, run, f"exit code {ended} instead of {code}")
@@ -113,7 +113,7 @@ class Scenarios:
 
     @scenario
     def long_before_the_end(self):
-        """The first 100,000 rows show it: what follows is not read."""
+        """The first 100,000 rows show it; the rest is not read."""
         text = rows(120_000, lambda number: number % 20 == 4)
         run = self.run("early", text + rows(120_000, lambda number: False, 9), partition="1MiB")
         said = self.refused(run, " rows are at fault", "row 4 (from 0)")
@@ -147,11 +147,11 @@ class Scenarios:
         bad = "".join(f"{number}\n" for number in range(100))
         self.refused(self.run("tsv", "id\ttext\n" + good + bad, format="tsv"), "100 of 600 rows", "row 500 (from 0)",
                      "dropped_columns: 0;", format="tsv")
-        # A quote that nobody closes swallows the rest.
+        # A quote that is never closed takes in the rest of the file.
         swallowed = 'id,text\n' + "".join(f"{number},a\n" for number in range(50)) + "".join(
             f'{number},"b\n' for number in range(61))
         self.refused(self.run("csv", swallowed, format="csv"), "dropped_quotes", format="csv")
-        # Nothing in it is no fault.
+        # An empty field is no fault.
         self.end(self.run("empty", "id\ttext\n" + "".join(f"{number}\t\n" for number in range(500)) + good, format="tsv"),
                  format="tsv")
 
@@ -165,7 +165,7 @@ class Scenarios:
 
     @scenario
     def expectations_of_reasons(self):
-        text = rows(2000, lambda number: number % 200 == 5)  # ten
+        text = rows(2000, lambda number: number % 200 == 5)  # 10 bad rows
         run = self.run("reason", text, more=", expect: { reasons: {dropped_json: [0, 0.004]}, dropped: [0, 0.05] }")
         self.refused(run, "stage 'lines': the share of dropped_json is 0.005, expected 0 to 0.004")
         run = self.run("dropped", text, more=", expect: { reasons: {dropped_json: [0, 0.005]}, dropped: [0.006, 0.05] }")

@@ -35,12 +35,12 @@ class BucketRun(Run):
 
 
 def rewritten(before, now):
-    """What lay there and was written again since, but for our own books."""
+    """Names of objects that existed before and were written again, without those below .pipe/."""
     return [name for name in before if "/.pipe/" not in name and now.get(name, (None,))[0] != before[name][0]]
 
 
 def published(objects, prefix):
-    """{name below the prefix: bytes} without our own books."""
+    """{name below the prefix: bytes}, without objects below .pipe/."""
     return {name.removeprefix(prefix): data for name, (_, data) in objects.items() if "/.pipe/" not in name}
 
 
@@ -65,7 +65,7 @@ def through_kills(pipe, root, name, wanted, bucket):
     found = published(objects, "out/")
     hold(not differences(wanted, found), run, f"other objects than in a directory: {differences(wanted, found)}")
     hold(run.verify(f"{run.out}/bucket/1.0.0") == 0, run, "does not verify")
-    objects = bucket.objects()  # with the record of what was verified
+    objects = bucket.objects()  # includes the record of the verification
     hold(run.finish() == 0 and bucket.objects() == objects, run, "what is done was written again")
     elsewhere = BucketRun(pipe, root / f"{name}-elsewhere", run.out)
     hold(elsewhere.finish() == 0 and bucket.objects() == objects, elsewhere,
@@ -74,19 +74,19 @@ def through_kills(pipe, root, name, wanted, bucket):
 
 
 def moving(pipe, fake, root, wanted):
-    """Each machine is killed and the next one has nothing but the bucket: nothing is written twice."""
+    """Each machine is killed, and the next has only the bucket: no object is written twice."""
     with FakeBucket(fake, root / "moving.bucket") as bucket:
         os.environ["STORAGE_EMULATOR_HOST"] = bucket.url
         before, code, machines = {}, -9, 0
         while code < 0:
             run = BucketRun(pipe, root / f"moving-{machines}", OUT)
-            # The first two for certain; from then on it may be quicker than who looks.
+            # The first two are killed for certain; a later run may end before the condition is seen.
             code = (run.finish(kill_at="shard.logged:1") if machines < 2 else
                     run.stop_when(lambda: run.log().done("text/.*s0") > machines, signal.SIGKILL))
             machines += 1
             now = bucket.objects()
             hold(not rewritten(before, now), run, f"written again: {rewritten(before, now)}")
-            gone = {name for name in before.keys() - now.keys() if "/.pipe/names/" not in name}  # its parts become one
+            gone = {name for name in before.keys() - now.keys() if "/.pipe/names/" not in name}  # its parts are merged
             hold(not gone, run, f"removed: {gone}")
             before = now
         hold(code == 0 and machines > 2, run, f"exit {code} after {machines} machines")
@@ -96,7 +96,7 @@ def moving(pipe, fake, root, wanted):
 
 
 def one_writer(pipe, fake, root, wanted):
-    """While a run lives nobody else writes there; one that seems dead is taken over, and stops when it awakes."""
+    """While a run lives, no other writes there. A run that seems dead is replaced, and stops when it wakes up."""
     with FakeBucket(fake, root / "writers.bucket") as bucket:
         os.environ["STORAGE_EMULATOR_HOST"] = bucket.url
         server = WebServer(PACKED)
@@ -117,7 +117,7 @@ def one_writer(pipe, fake, root, wanted):
         server.here(len(PACKED))
         hold(first.finish() == 0 and not rewritten(before, bucket.objects()), first, "does not go on")
         found = differences(wanted, published(bucket.objects(), "out/"))
-        # The manifest names another source.
+        # The manifest differs: it names another source.
         hold(found == ["bucket/1.0.0/MANIFEST.json: other bytes"], first, f"other objects: {found}")
         server.stop()
     print(f"ok: one writer; {bucket.told}", flush=True)

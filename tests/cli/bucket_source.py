@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Sources in a bucket: objects by a pattern, parts of a large one, checksums as a bucket prints them.
+"""Sources in a bucket: objects that match a pattern, parts of a large object, checksums in the form that a bucket
+prints.
 
     bucket_source.py PIPE FAKE_GCS
 """
@@ -19,7 +20,7 @@ from pipe_run import Run, corpus, differences, hold, text_line
 from scenarios import play, scenario
 
 TEXTS = [lzma.compress(corpus(seed, 600_000), preset=1) for seed in (31, 32, 33)]
-PLAIN = corpus(34, 2_500_000) * 7  # more than two parts
+PLAIN = corpus(34, 2_500_000) * 7  # is downloaded in more than two parts
 
 
 def put(bucket, name, data):
@@ -41,7 +42,7 @@ class Scenarios:
         return Run(self.program, self.root / name, text_line("remote", 2).replace('"${corpus}"', f"{url}{more}"))
 
     def wanted(self, name, *files):
-        """What a run from these files publishes."""
+        """The files that a run from these local files publishes."""
         place = self.root / f"{name}-files"
         place.mkdir()
         for file, data in files:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`pipe cp` of what is unusual: long names, what is no file, sources that change, copies that are killed.
+"""`pipe cp` with unusual input: long names, things that are no files, sources that change, copies that are killed.
 
     copies.py PIPE FAKE_GCS
 """
@@ -27,10 +27,10 @@ CHUNK = "storage.objects.insert.chunk"
 
 
 class Scenarios(stores.Scenarios):
-    """One method each, with a directory and a bucket of its own."""
+    """One method per scenario, with a directory and a bucket of its own."""
 
     def files(self, place):
-        """{name: bytes} of the regular files below, without following links."""
+        """{name: bytes} of the regular files below `place`, without following links."""
         return {str(path.relative_to(self.root / place)): path.read_bytes()
                 for path in (self.root / place).rglob("*") if stat.S_ISREG(path.lstat().st_mode)}
 
@@ -49,14 +49,14 @@ class Scenarios(stores.Scenarios):
             time.sleep(0.002)
 
     def freeze(self, process):
-        """Returns when no thread of it runs any more."""
+        """Stops the process; returns when none of its threads runs."""
         process.send_signal(signal.SIGSTOP)
         tasks = Path(f"/proc/{process.pid}/task")
         while any((task / "stat").read_text().rpartition(")")[2].split()[0] != "T" for task in tasks.iterdir()):
             time.sleep(0.001)
 
     def overwrite(self, path, data):
-        """In place, with the old mtime put back: size, inode and mtime tell nothing."""
+        """Overwrites the file in place and restores its mtime: size, inode and mtime stay the same."""
         before = path.stat()
         with path.open("r+b") as file:
             file.write(data)
@@ -94,7 +94,7 @@ class Scenarios(stores.Scenarios):
         check(sorted(self.files("near")) == ["a", "b/c", "b/d/e"], f"{self.files('near')}")
         check(f"{there}/far/{long}: is left out: " in err and "900 bytes" in err, err)
         check(f"{there}/far/b: is left out: " in err and "a file and a directory of one name" in err, err)
-        # Another bucket takes them all.
+        # Another bucket as the target takes all five.
         check(self.pipe("cp", "-r", f"{there}/far", f"{there}/else")[0].startswith("copied 5 objects, "), "a bucket")
         (self.root / "odd").mkdir()
         for name in (b"bad-\xff\xfe", b"line\nend", b"good"):
@@ -137,7 +137,7 @@ class Scenarios(stores.Scenarios):
     def objects_without_a_name_here_are_left_out(self):
         for name in ("p/a", "p/b//c", "p/b/./d", "p/b/e", "p/../f", "p/line\nend"):
             self.buckets.put(self.bucket, name, b"x")
-        self.buckets.put(self.bucket, "p/mark/", b"")  # how consoles show an empty directory
+        self.buckets.put(self.bucket, "p/mark/", b"")  # the object that consoles show as an empty directory
         there = f"gs://{self.bucket}/p"
         for target in ("down", f"gs://{self.bucket}/q"):
             out, err = self.pipe("cp", "-r", there, target, code=1)
@@ -157,7 +157,7 @@ class Scenarios(stores.Scenarios):
 
     @scenario
     def patterns_pass_over_no_object(self):
-        """A source that cannot be read under its name is a mistake, not a smaller corpus."""
+        """A matching object that cannot be read under its name is an error, not a smaller corpus."""
         self.buckets.put(self.bucket, "c/1.txt", b"one\n\n")
         self.buckets.put(self.bucket, "c/", b"")
         (self.root / "p.yaml").write_text(f"""\
@@ -183,14 +183,14 @@ stages:
         check(sorted(self.files("d")) == ["half/a", "whole/MANIFEST.json", "whole/a"], f"{self.files('d')}")
         check(out.endswith("; 2 were left out\n") and "half/MANIFEST.json: is left out, since" in err, out + err)
 
-    # --- what a bucket is asked for, and told
+    # --- requests to a bucket
 
     @scenario
     def many_objects_are_not_asked_for_one_by_one(self):
         for number in range(40):
             self.buckets.put(self.bucket, f"m/{number:02}", b"x" * number)
         before = self.buckets.counts()["operations"]
-        self.buckets.fault("storage.objects.get", "return-404")  # whoever asks hears that it is gone
+        self.buckets.fault("storage.objects.get", "return-404")  # a metadata request would see that it is gone
         self.pipe("cp", "-r", f"gs://{self.bucket}/m/", "down")
         after = self.buckets.counts()["operations"]
         more = {name: number - before.get(name, 0) for name, number in after.items() if number != before.get(name, 0)}
@@ -256,7 +256,7 @@ stages:
 
             while not is_half_written():
                 pass
-            self.freeze(process)  # a copy that the file system shares may be over by now
+            self.freeze(process)  # a copy that shares blocks of the file system may have ended already
             self.overwrite(path, new)
             process.send_signal(signal.SIGCONT)
             out, err = process.communicate(timeout=60)
@@ -265,7 +265,8 @@ stages:
 
     @scenario
     def a_source_of_a_run_counts_by_its_bytes(self):
-        """What moves ctime alone is looked at: a chmod or a link is no change, other bytes with the old time are."""
+        """A file whose ctime alone differs is read again: a chmod or a link is no change, other bytes with the old time
+        are."""
         source = self.root / "c.txt"
         (self.root / "p.yaml").write_text("""\
 pipe: 1
@@ -285,14 +286,14 @@ stages:
             return {line.split()[0] for line in self.pipe("cat", f"{place}/tiny/1.0.0")[0].splitlines()}
 
         def begin(*words):
-            """A run that stands still in the middle of reading."""
+            """Starts a run and stops it with SIGSTOP in the middle of reading."""
             while True:
                 process = self.start(*words)
                 self.wait_for(process, "in the middle", lambda: list((self.root / words[3]).glob("artifacts/*/.*.part.tmp.*")))
                 process.send_signal(signal.SIGSTOP)
                 if not list((self.root / words[3]).rglob("*.part")):
                     return process
-                process.kill()  # too late: it has read all
+                process.kill()  # too late: it has read everything
                 process.communicate()
                 shutil.rmtree(self.root / words[3])
 
@@ -310,7 +311,7 @@ stages:
             if code != 0:
                 self.pipe(*words)
             check(words_of(name) == {"two" if code else "one"}, name)
-        # Between two runs.
+        # The source changes between two runs.
         self.overwrite(source, text("six"))
         self.pipe(*words, "--force", "text")
         check(words_of("bytes") == {"six"}, "the old file was taken for the new one")
@@ -319,7 +320,8 @@ stages:
 
     @scenario
     def a_killed_upload_goes_on(self):
-        """After each kill the next one sends only what the bucket has not taken; a changed source begins anew."""
+        """After each kill the next copy sends only bytes that the bucket lacks; a changed source is sent from the
+        start."""
         data = random.Random(3).randbytes(48 * MIB)
         (self.root / "big").write_bytes(data)
         target = f"gs://{self.bucket}/big"
@@ -329,7 +331,7 @@ stages:
             before = self.operations(CHUNK)
             self.buckets.fault(CHUNK, f"stall-for-700ms-after-{kib}K")
             process = self.start("cp", "big", target)
-            # The first request of one that goes on asks how far it is.
+            # A copy that continues first asks how far the session is.
             self.wait_for(process, "in the middle", lambda: self.operations(CHUNK) > before)
             time.sleep(0.2)
             process.send_signal(sign)
@@ -354,7 +356,7 @@ stages:
 
     @scenario
     def a_killed_upload_from_the_web_goes_on(self):
-        """The source is read from near where the session is, and from its start where it is another one."""
+        """The source is read from a point near the end of the session; a different source is read from its start."""
         data = random.Random(4).randbytes(64 * MIB)
         server = WebServer(data, "big")
         begun = self.operations("storage.objects.insert.start")
@@ -370,7 +372,7 @@ stages:
             check(process.returncode != 0, "was not killed")
 
         def first_bytes(target):
-            """Where the transfers of a copy that is not disturbed begin."""
+            """First bytes of the transfers of an undisturbed copy."""
             server.requests.clear()
             check(self.pipe("cp", f"{server.url}?{stores.SECRET}", target)[0].startswith("copied 1 object, "), "no copy")
             return [first for method, first in server.requests if method == "GET"]
@@ -379,14 +381,14 @@ stages:
         kill(signal.SIGKILL, there, 20_000)
         kill(signal.SIGTERM, there, 10_000)
         begins = first_bytes(there)
-        # 30,000 KiB are there; the checksum of the front was noted at most 8 MiB (and a piece) before.
+        # 30,000 KiB are in the session; the checksum of its first bytes was saved at most 8 MiB (and a read) earlier.
         check(begins and min(begins) > 20 * MIB, f"read from {begins}")
         check(self.buckets.get(self.bucket, "big") == data, "other bytes")
         starts = self.operations("storage.objects.insert.start") - begun
         check(starts == 1, f"{starts} sessions, where one would do")
         check(not list(self.base.glob("pipe-spool-*/.object*")), "the source was copied to this machine first")
 
-        # Another version, or one that nothing tells from another.
+        # Another version, and a weak ETag, which does not identify a version.
         there = f"gs://{self.bucket}/other"
         kill(signal.SIGKILL, there, 20_000)
         server.data, server.etag = data[::-1], '"2"'
@@ -401,7 +403,7 @@ stages:
     # --- downloads that are killed
 
     def part_of(self, name):
-        """The part beside the file of that name, and its journal; None where there is none."""
+        """The part file of that name and its journal; None if either is missing."""
         target = self.root / name
         found = list(target.parent.glob(f".{target.name}.tmp.part-*[0-9a-f]"))
         check(len(found) < 2, f"several parts: {found}")
@@ -416,14 +418,15 @@ stages:
         return [path for path in self.root.rglob(".*") if ".tmp." in path.name]
 
     def served_to(self, *words, **more):
-        """What a copy that is not disturbed says, and how many bytes of objects it was sent."""
+        """The messages of an undisturbed copy, and the number of object bytes that it was sent."""
         before = self.buckets.counts()["read_bytes"]
         out, err = self.pipe(*words, **more)
         check(out.startswith("copied 1 object, "), out + err)
         return err, self.buckets.counts()["read_bytes"] - before
 
     def stop_download(self, sign, source, target, kib, least):
-        """Ends a copy when so many KiB have come, and so many bytes at least are safe; how many are."""
+        """Ends a copy when `kib` KiB have arrived and, before SIGKILL, at least `least` bytes are safe; returns their
+        number."""
         self.buckets.fault(READ, f"stall-for-2500ms-after-{kib}K")
         before = self.operations(READ)
         process = self.start("cp", source, target)
@@ -446,7 +449,7 @@ stages:
         self.buckets.put(self.bucket, "big", data)
         source = f"gs://{self.bucket}/big"
         kept = self.stop_download(signal.SIGKILL, source, "d/big", 80 << 10, 64 * MIB)
-        # It is no file for anybody.
+        # No command shows or copies a part file.
         check(self.pipe("ls", "-r", "d")[0] == "" and self.pipe("cp", "-r", "d", "e")[0].startswith("copied 0"), "shown")
         check(not list((self.root / "e").rglob("*")), "copied")
         more = self.stop_download(signal.SIGTERM, source, "d/big", 16 << 10, kept + 8 * MIB)
@@ -478,7 +481,7 @@ stages:
             elif name == "journal":
                 Path(f"{part}.json").write_text("{", encoding="utf-8")
             else:
-                # Wrong bytes whose journal says that they are right: the checksum of the object finds them.
+                # Wrong bytes, and a journal that confirms them: the checksum of the object detects them.
                 journal = self.part_of(name)[1]
                 part.write_bytes(bytes(4 * MIB))
                 journal.update(bytes=4 * MIB, crc32c=crc32c_of_zeros(4 * MIB))
@@ -500,7 +503,7 @@ stages:
             process = self.start("cp", f"{server.url}?{stores.SECRET}", name)
             self.wait_for(process, "in the middle", server.is_waiting)
             if sign == signal.SIGKILL:
-                time.sleep(2.1)  # what has come is made safe every two seconds
+                time.sleep(2.1)  # received bytes are made safe every two seconds
                 server.here(26 * MIB)
                 self.wait_for(process, "safe", lambda: self.here(name) > 0)
             process.send_signal(sign)
@@ -531,18 +534,18 @@ stages:
         self.buckets.put(self.bucket, "big", data)
         (self.root / "small").write_bytes(b"x")
         source = f"gs://{self.bucket}/big"
-        # Something else comes there.
+        # Another object is copied to that name.
         self.stop_download(signal.SIGTERM, source, "d/a", 18 << 10, 16 * MIB)
         self.pipe("cp", "small", "d/a")
         check(not self.parts(), f"left: {self.parts()}")
-        # Six days are over.
+        # A part file is removed after six days.
         self.stop_download(signal.SIGTERM, source, "d/b", 18 << 10, 16 * MIB)
         for days in (5, 7):
             for path in self.parts():
                 os.utime(path, (time.time() - days * 86_400,) * 2)
             self.pipe("cp", "small", f"d/c{days}")
             check(len(self.parts()) == (2 if days == 5 else 0), f"after {days} days: {self.parts()}")
-        # A journal whose part is gone.
+        # A journal without its part file.
         self.stop_download(signal.SIGTERM, source, "d/e", 18 << 10, 16 * MIB)
         part = self.part_of("d/e")[0]
         part.unlink()
@@ -571,7 +574,7 @@ stages:
 
 
 def crc32c_of_zeros(count):
-    """CRC-32C of so many bytes 0."""
+    """CRC-32C of `count` zero bytes."""
     table = []
     for byte in range(256):
         value = byte

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""A published MANIFEST.json that is damaged: only what needs its artifact is kept from running, and the message says how to go on.
+"""A damaged MANIFEST.json of a published artifact: only stages that need the artifact do not run, and the message says
+how to continue.
 
     damaged_manifest.py PIPE [NAME...]
 """
@@ -32,7 +33,7 @@ PLACES = {"one": "one", "two": "two/1.0.0", "pieces": "pieces", "rows": "rows"}
 
 
 def flipped(data):
-    at = data.rindex(b'"version":') + len(b'"version":')  # in the lineage
+    at = data.rindex(b'"version":') + len(b'"version":')  # the last one, in the lineage
     return data[:at] + (b"7" if data[at:at + 1] != b"7" else b"8") + data[at + 1:]
 
 
@@ -63,7 +64,7 @@ class Damaged(Run):
             hold(words in told, self, f"{options} did not say: {words}")
 
     def command(self, *words):
-        """The exit code and the words of another command on the file."""
+        """Exit code and output of another command on the pipeline file."""
         done = subprocess.run([self.program, words[0], str(self.file), "--work", str(self.work), "--set", f"out={self.out}",
                                *self.options, *words[1:]], capture_output=True, text=True, timeout=60, check=False)
         return done.returncode, done.stdout + done.stderr

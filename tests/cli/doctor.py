@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`pipe doctor`: every fault of credentials, buckets and places is told with the command that mends it.
+"""`pipe doctor` reports every fault of credentials, buckets and locations, with the command that repairs it.
 
     doctor.py PIPE FAKE_GCS
 """
@@ -30,7 +30,7 @@ class Doctor:
         self.key.chmod(0o600)
 
     def look(self, environment, *words, code=0):
-        """{level: [lines]} of what it says."""
+        """{level: [lines]} of its output."""
         done = subprocess.run([self.program, "doctor", *map(str, words)], env={"HOME": str(self.root), **environment},
                               cwd=self.root, capture_output=True, text=True, timeout=60, check=False)
         check(done.returncode == code, f"doctor {words}: exit {done.returncode}, expected {code}\n{done.stdout}{done.stderr}")
@@ -59,7 +59,7 @@ def credentials(doctor, buckets):
 
     says(doctor.look(service(), "gs://shelf", code=1)["wrong"], "no credentials on this machine",
          "gcloud auth application-default login")
-    says(doctor.look(service(), code=0)["warning"], "no credentials on this machine")  # nobody said that they are needed
+    says(doctor.look(service(), code=0)["warning"], "no credentials on this machine")  # no location needs them
     nowhere = {"GOOGLE_APPLICATION_CREDENTIALS": str(doctor.root / "none.json")}
     says(doctor.look(service(**nowhere), "gs://shelf", code=1)["wrong"], "GOOGLE_APPLICATION_CREDENTIALS", "none.json")
     for text, why in (("not a key {", "no JSON"), ("{}", "'type' is missing"),
@@ -72,7 +72,7 @@ def credentials(doctor, buckets):
     doctor.key.chmod(0o644)
     says(doctor.look(service(**key), "gs://shelf")["warning"], "can read these credentials", f"chmod 600 {doctor.key}")
     doctor.key.chmod(0o600)
-    for _ in range(2):  # what was good once: the key was deleted
+    for _ in range(2):  # credentials that were valid once: the key was deleted
         buckets.fault("storage.buckets.get", "return-401")
     says(doctor.look(service(**key), "gs://shelf", code=1)["wrong"], "are refused", "gcloud auth application-default login")
     check(not buckets.items("shelf"), f"left behind: {list(buckets.items('shelf'))}")
@@ -104,7 +104,7 @@ def places(doctor, buckets):
 
 
 def regions(doctor, buckets):
-    """With the credentials of the machine itself."""
+    """Uses the credentials of the machine itself."""
     machine = {"GCE_METADATA_HOST": MetadataServer().host}
     environment = {**plain_environment(), "CLOUDSDK_API_ENDPOINT_OVERRIDES_STORAGE": buckets.url, **machine}
     found = doctor.look(environment, "gs://shelf")
@@ -120,7 +120,7 @@ def regions(doctor, buckets):
 
 
 def clocks(doctor, fake):
-    """It goes on by the servers' time, and says so."""
+    """The program continues with the servers' time, and says so."""
     for ahead, word in ((600, "600 seconds behind"), (-600, "600 seconds ahead of")):
         with FakeBuckets(fake, doctor.root / f"clock{ahead}", "--bucket", "shelf", "--require-token", "--clock-ahead",
                          str(ahead)) as buckets:
@@ -157,7 +157,7 @@ stages:
     says(found["ok"], "gs://shelf/in/c.txt: 5 B")
     says(found["ok"], "gs://shelf/out: can be written to")
     says(found["ok"], "stage 'words': its files are here")
-    # The need counts, not what the run may take at most.
+    # The need counts, not the limit of the run.
     one = ("p.yaml", "--set", "stages.source.url=c.txt", "--set", "limits.disk=900TiB")
     says(doctor.look(environment, *one)["ok"], "work directory .pipe/tiny", " free, about ", " needed")
     huge = doctor.look(environment, *one, "--set", "stages.source.text_size=100TiB")
@@ -186,7 +186,7 @@ stages:
 
 
 def nobody_answers(doctor):
-    """It does not hang."""
+    """The command does not hang."""
     environment = {**plain_environment(), "STORAGE_EMULATOR_HOST": "http://127.0.0.1:1"}
     says(doctor.look(environment, "gs://shelf", code=1)["wrong"], "gs://shelf")
 

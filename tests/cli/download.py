@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Downloads that always finish, or say why not: checksums, mirrors, parts, patience with servers of every kind.
+"""Downloads that always finish or say why they cannot: checksums, mirrors, parts, patience with servers of every kind.
 
     download.py PIPE
 """
@@ -23,7 +23,7 @@ from web_server import WebServer
 
 PACKED = lzma.compress(corpus(21, 2_000_000), preset=1)
 OTHER = PACKED[:1000] + bytes([PACKED[1000] ^ 1]) + PACKED[1001:]  # of the same size
-PLAIN = corpus(22, 2_500_000) * 7  # more than two parts
+PLAIN = corpus(22, 2_500_000) * 7  # is downloaded in more than two parts
 
 
 def pin(data, kind="sha256"):
@@ -31,13 +31,13 @@ def pin(data, kind="sha256"):
 
 
 def pipeline(**keys):
-    """A pipeline whose source has more keys than an address."""
+    """A pipeline whose source has further keys besides its address."""
     more = "".join(f", {key}: {value}" for key, value in keys.items())
     return text_line("remote", shards=2).replace('url: "${corpus}"', f'url: "${{corpus}}"{more}')
 
 
 class Scenarios:
-    """One method each; the run of a method has a directory of its own."""
+    """One method per scenario; its run has a directory of its own."""
 
     def __init__(self, program, root):
         self.program, self.root = program, root
@@ -156,7 +156,7 @@ class Scenarios:
 
     @scenario
     def one_checksum_at_two_addresses(self, server):
-        """One part file, whoever asks for it."""
+        """Both addresses share one part file."""
         other = WebServer(PACKED, name="again.xz")
         run = self.run("twice", checksum=f"[{pin(PACKED)}, {pin(PACKED)}]")
         run.file.write_text(run.file.read_text().replace('"${corpus}"', f'["{server.url}", "{other.url}"]'))
@@ -178,7 +178,7 @@ class Scenarios:
         code = run.finish("--set", f"corpus={server.url}")
         hold(code == 2 and "has no checksum" in run.messages() and not server.requests, run, f"exit {code}")
 
-    # ------------------------------------------------------------------------------- parts and manners
+    # ------------------------------------------------------------------------------- parts and rate limits
 
     @scenario
     def parts_of_one_file(self, server):
@@ -242,7 +242,7 @@ class Scenarios:
             try:
                 while os.read(ours, 4096):
                     pass
-            except OSError:  # it has closed its side
+            except OSError:  # the client has closed its side
                 pass
             hold(process.wait(timeout=100) == 0, run, "failed")
         os.close(ours)
@@ -287,7 +287,7 @@ class Scenarios:
 
     @scenario
     def certificates(self, server):
-        """Of a CA that this test makes, in the variables that curl and OpenSSL read."""
+        """A CA made by this test, in the variables that curl and OpenSSL read."""
         place = self.root / "tls"
         place.mkdir()
 

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""What a file holds that is asked for as text: formats that are none, and text in other encodings than UTF-8.
+"""Files that are read as text and have other contents: formats that are not text, and text in encodings other than
+UTF-8.
 
     encodings.py PIPE [SCENARIO...]
 
-Each case is a file of its own under a name that says nothing, read by a pipeline of its own.
+Each case is a file of its own, with a name that tells nothing, and is read by a pipeline of its own.
 """
 
 import bz2
@@ -67,7 +68,7 @@ def tfrecord(data):
     return length + struct.pack("<I", crc32c(length)) + data + struct.pack("<I", crc32c(data))
 
 
-# What a file holds, and what its message must say.
+# Name of the format: the bytes of the file, and the expected part of the message.
 FORMATS = {
     "PDF": (b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n" + NOISE, "is a PDF document, not plain text; convert it"),
     "Parquet": (b"PAR1\x15\x04\x15\x80" + NOISE + b"PAR1", "is a Parquet file, not plain text"),
@@ -113,7 +114,7 @@ def expect(run, code, *pieces):
 
 
 class Input(Place):
-    """A place that reads one file of any bytes, line by line."""
+    """A `Place` whose pipeline reads one file of any bytes, line by line."""
 
     def __init__(self, data, name="input"):
         super().__init__()
@@ -175,7 +176,7 @@ def text_of(sentences, lines=400):
     return "".join(f"{number} {sentences[number % 5]}{sentences[number * 7 % 5]}\n" for number in range(lines))
 
 
-# A name, the text, Python's codec, and the value of `encoding`; absent for UTF-8.
+# Name, text, Python's codec, and the value of `encoding`; None for UTF-8.
 ENCODINGS = [("Shift_JIS", JAPANESE, "cp932", "shift_jis"), ("EUC-JP", JAPANESE, "euc-jp", "euc-jp"),
              ("ISO-2022-JP", JAPANESE, "iso-2022-jp", "iso-2022-jp"), ("CP949", KOREAN, "cp949", "cp949"),
              ("EUC-KR", KOREAN, "euc-kr", "cp949"), ("UTF-16LE", JAPANESE, "utf-16le", "utf-16le"),
@@ -188,14 +189,14 @@ def shards(place):
 
 
 def partitions(place, stage="text"):
-    """The last line of each partition, by its name."""
+    """{unit: fields} of the last `done` line of each partition."""
     lines = [(support.fields(line), line) for line in place.log_text().splitlines() if line.startswith("done\t")]
     return {line["unit"]: {**line, "whole": whole} for line, whole in lines
             if line["unit"].startswith(f"{stage}/00") and "-of-" not in line["unit"]}
 
 
 def decoded(place):
-    """What the log says of each partition, in their order: the encoding that its lines were decoded from."""
+    """Per partition, in their order: the encoding from which its lines were decoded, by the log."""
     found = [re.findall(r"decoded_(\w+) ", line["whole"] + " ") for _, line in sorted(partitions(place).items())]
     return [names[0] if names else None for names in found]
 
@@ -240,7 +241,7 @@ def members_have_encodings_of_their_own():
 
 
 def forget_partitions(place, keep):
-    """As if the run had been killed when `keep` partitions were logged; the directory has them all."""
+    """Restores the state of a run that was killed after `keep` partitions were logged; all are in the directory."""
     support.shutil.rmtree(place.out)
     lines, kept, seen = place.log_text().splitlines(keepends=True), [], 0
     for line in lines:
@@ -267,7 +268,7 @@ def a_resumed_run_reads_what_the_first_one_read():
         check(shards(place) == want, "other bytes when resumed")
         check({unit: line["digest"] for unit, line in partitions(place).items()}
               == {unit: line["digest"] for unit, line in before.items()}, "other partitions")
-        place.stages["lines"]["encoding"] = "auto"  # what it is without the key
+        place.stages["lines"]["encoding"] = "auto"  # the default
         run = place.ok("-j1")
         check(not run.units, f"ran again: {run.counted()}")
 
@@ -333,7 +334,7 @@ def too_many_damaged_lines_end_it():
 
 
 def a_hundred_thousand_lines_are_enough():
-    """The end is far away, and damaged: it is never reached."""
+    """The end of the file is far away and damaged; it is never read."""
     text = lines_with(1500, 110_000) + b"good\n" * 1_000_000
     with Input(gzip.compress(text, 1)[:-1000]) as place:
         place.stages["lines"].update(partition="1MiB")

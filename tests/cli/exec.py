@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Commands over records: what runs, what runs again, and what becomes of commands that misbehave.
+"""Commands over records: which units run, which run again, and how a command that fails or hangs ends.
 
     exec.py PIPE [SCENARIO...]
 """
@@ -80,7 +80,7 @@ def what_makes_it_run_again():
             place.stages["text"]["version"] = "3.0.0"
             check_units(place.ok(), **exec_again)
             path.unlink()
-            check_units(place.ok())  # what stands needs no script
+            check_units(place.ok())  # complete outputs need no script
             place.stages["upper"]["version"] = "3"
             place.stages["text"]["version"] = "4.0.0"
             expect(place.run(), 2, "upper.py")
@@ -155,7 +155,7 @@ def processes_of(marker):
 
 
 def stop_ends_the_command_and_what_it_started():
-    marker = f"31{os.getpid()}"  # seconds, and nobody else's
+    marker = f"31{os.getpid()}"  # seconds of sleep, unlike those of any other process
     with place_with(["sh", "-c", f"sleep {marker} & sleep {marker}"]) as place:
         process = place.start("-j2")
         deadline = time.monotonic() + 30
@@ -172,7 +172,7 @@ def stop_ends_the_command_and_what_it_started():
 
 
 def what_varies_is_not_taken_for_what_was_there():
-    """A partition of a command that never says the same twice: its readers go by what is there now."""
+    """A command gives other bytes each time: readers of its partition use the bytes that are there now."""
     shout = "import sys, uuid\nword = uuid.uuid4().hex\nfor line in sys.stdin: sys.stdout.write(word + ' ' + line)\n"
     told = []
     for deterministic in (False, True):

@@ -1,4 +1,4 @@
-"""The program fake_gcs of tests/support, for scripts that use buckets."""
+"""Runs the program fake_gcs of tests/support, for scripts that use buckets."""
 
 import base64
 import hashlib
@@ -17,13 +17,13 @@ BUCKET = "shelf"
 
 
 class FakeBuckets:
-    """Buckets on loopback; what was told of them at the end of the scope is in `told`."""
+    """Buckets on loopback; at the end of the scope, `told` has the program's report."""
 
     def __init__(self, program, directory, *options):
         self.process = subprocess.Popen([program, "--directory", str(directory), *options], stdout=subprocess.PIPE,
                                         text=True)
         self.url = json.loads(self.process.stdout.readline())["url"]
-        self.token = ""  # of our own requests
+        self.token = ""  # for requests of the test itself
         self.told = ""
 
     def __enter__(self):
@@ -40,12 +40,12 @@ class FakeBuckets:
             return answer.read()
 
     def make(self, name, denied=(), **properties):
-        """A bucket with properties as the API has them, in the place of one that is there."""
+        """Makes a bucket with properties as in the API; replaces one of the same name."""
         resource = {"name": name, "denied": list(denied), **properties}
         self.ask("/storage/v1/b", json.dumps(resource).encode())
 
     def fault(self, operation, word):
-        """Strikes the next request of that operation."""
+        """Adds a fault for the next request of this operation."""
         self.ask("/fake/faults", json.dumps({operation: [word]}).encode())
 
     def put(self, bucket, name, data):
@@ -68,28 +68,28 @@ class FakeBuckets:
         return json.loads(self.ask("/fake/counts"))
 
     def secrets(self):
-        """The tokens that were sent and the ids of upload sessions that were given."""
+        """The tokens that clients sent, and the ids of upload sessions that the buckets returned."""
         told = json.loads(self.ask("/fake/secrets"))
         return told["tokens"], told["sessions"]
 
     def emulator(self):
-        """The environment of a client that has no credentials."""
+        """The environment of a client without credentials."""
         return {**plain_environment(), "STORAGE_EMULATOR_HOST": self.url}
 
     def service(self, **more):
-        """The environment of a client that has credentials."""
+        """The environment of a client with credentials."""
         return {**plain_environment(), "CLOUDSDK_API_ENDPOINT_OVERRIDES_STORAGE": self.url, "NO_GCE_CHECK": "true",
                 **more}
 
 
 class FakeBucket(FakeBuckets):
-    """One bucket, and perhaps a seeded plan of faults."""
+    """One bucket, with a seeded plan of faults if `options` name one."""
 
     def __init__(self, program, directory, *options):
         super().__init__(program, directory, "--bucket", BUCKET, *options)
 
     def objects(self):
-        """{name: (generation, bytes)}, asked for as a client would; a fault is asked again."""
+        """{name: (generation, bytes)}, requested as by a client; after a fault the request is repeated."""
         found, token = {}, ""
         while token is not None:
             page = json.loads(self.asked(f"/storage/v1/b/{BUCKET}/o?maxResults=1000&pageToken={token}"))
@@ -101,7 +101,7 @@ class FakeBucket(FakeBuckets):
         return found
 
     def remove(self, name):
-        """As somebody who cleans up does."""
+        """Deletes an object, as a person who cleans up does."""
         self.asked(f"/storage/v1/b/{BUCKET}/o/{urllib.parse.quote(name, safe='')}", method="DELETE")
 
     def asked(self, path, md5=None, method=None):
@@ -109,7 +109,7 @@ class FakeBucket(FakeBuckets):
             try:
                 data = self.ask(path, method=method)
             except urllib.error.HTTPError as refused:
-                if method == "DELETE" and refused.code == 404:  # the answer of the one before was lost
+                if method == "DELETE" and refused.code == 404:  # the response to the request before was lost
                     return b""
             except (OSError, http.client.HTTPException):
                 pass
@@ -120,6 +120,6 @@ class FakeBucket(FakeBuckets):
 
 
 def plain_environment():
-    """Ours, without what may tell who we are."""
+    """This process's environment, without variables that name credentials or endpoints."""
     told = ("PIPE_", "GOOGLE_", "CLOUDSDK_", "GCE_", "STORAGE_", "NO_GCE")
     return {name: value for name, value in os.environ.items() if not name.startswith(told)}

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a run finished before it failed stands: the next run reads it as up to date.
+"""Finished outputs of a run that failed stay valid: the next run finds them up to date.
 
     finished_work.py PIPE [SCENARIO...]
 """
@@ -13,13 +13,13 @@ from replan_support import Place, check, check_says, corpus
 from web_server import WebServer
 
 TEXT = corpus(documents=4000, lines=6)
-# Noise between the documents, so that what arrives is about as much as what it decodes to.
+# Noise between the documents, so that the compressed bytes are about as many as the decoded ones.
 PACKED = gzip.compress(TEXT + random.Random(5).randbytes(1_500_000).hex(" ", 40).replace(" ", "\n\n").encode(), 1)
 PAGE = (200, {"Content-Type": "text/html"})
 
 
 def odd_answer(answer, words):
-    """A server breaks off, then answers once with something else."""
+    """A server breaks off, then sends one answer of another kind."""
     server = WebServer(PACKED, name="corpus.txt.gz")
     try:
         with Place() as place:

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""From compressed text to a tokenizer, packed rows and a data set: the same bytes, whatever happens on the way.
+"""From compressed text to a tokenizer, packed rows and a data set: the same bytes, whatever happens in between.
 
-    full_line.py PIPE settings           threads, batches, memory, places
+    full_line.py PIPE settings           threads, batches, memory, locations
     full_line.py PIPE kills              killed at commit points, and from outside at any moment
-    full_line.py PIPE workers [CORPUS]   worker processes alone, two at a time, with random deaths
+    full_line.py PIPE workers [CORPUS]   only worker processes, two at a time, with random deaths
 
-With CORPUS, `workers` takes pipelines/cc100_ja.yaml over that file instead of the small line below.
+With CORPUS, `workers` runs pipelines/cc100_ja.yaml over that file instead of the small pipeline below.
 """
 
 import lzma
@@ -58,9 +58,9 @@ SUBJECTS = "猫 犬 先生 学生 子供 母 父 鳥 町の人 旅人 船長 王
 PLACES = "山 川 海 学校 図書館 東京 京都 庭 駅 村 森 部屋 台所 港 市場".split()
 THINGS = "本 手紙 林檎 魚 絵 椅子 時計 新聞 花 石 電話 コンピューター 自転車 テーブル 写真".split()
 DEEDS = "読む 書く 食べた 見つけた 描いた 買った 忘れた 洗っている 運んだ 探していた 捨てた 眺めている".split()
-LETTERS = [chr(code) for code in (*range(0x4e00, 0x4e00 + 250), *range(0x30a2, 0x30f0, 2))]  # of names
+LETTERS = [chr(code) for code in (*range(0x4e00, 0x4e00 + 250), *range(0x30a2, 0x30f0, 2))]  # for names
 TAILS = ("", "と言った", "ようだ", "かもしれない", "はずです", "ことがある", "らしい")
-# In the order of a run, so that each start still passes the point it is killed at.
+# In the order of a run, so that each start still reaches the point of its kill.
 POINTS = ("partition.committed:2", "object.visible:3", "partition.logged:4", "input.ended:1", "object.written:2",
           "sidecars.committed:1", "manifest.committed:1", "artifact.published:1", "partition.committed:3",
           "object.synced:4", "shard.committed:1", "shard.logged:2", "manifest.committed:1", "artifact.published:1")
@@ -69,7 +69,7 @@ MOST_ROUNDS = 30
 
 
 def sentences(seed, size):
-    """Japanese of a few words and names: a tokenizer finds morphemes in it and has something to learn."""
+    """Japanese text of a few words and names, in which a tokenizer finds morphemes and something to learn."""
     chance = random.Random(seed)
     names = ["".join(chance.choices(LETTERS, k=chance.choice((2, 3)))) for _ in range(600)]
     made, lines = 0, []
@@ -84,12 +84,12 @@ def sentences(seed, size):
 
 
 class Trial:
-    """A text, and the bytes of a run over it that nobody disturbed."""
+    """A text, and the bytes that an undisturbed run publishes from it."""
 
     def __init__(self, program, root):
         self.program, self.root, self.runs = program, root, 0
         self.text = root / "corpus.txt.xz"
-        # The dirt of the thin line's tests is here as well: no stage behind it may stumble over it.
+        # Includes the dirty lines of same_bytes.py: all later stages must accept them.
         self.text.write_bytes(lzma.compress(sentences(1, 900_000) + b"\n" + corpus(seed=2, size=150_000)))
         began = time.monotonic()
         self.undisturbed = self.new_run()
@@ -159,7 +159,7 @@ def killed_at_points(trial):
 
 
 def killed_at_moments(trial):
-    """Whatever a run is at: MeCab, the child that trains, a shard. In another run when one was over."""
+    """Kills in any phase: MeCab, the child that trains, a shard. Starts a new run when one has finished."""
     chance, counted, at_work = random.Random(7), 0, set()
     for _ in range(20):
         run = trial.new_run()
@@ -194,7 +194,7 @@ def kills(trial):
 
 
 def by_workers(shared, settings, wanted):
-    """Plans, and works each plan off, until nothing is left."""
+    """Alternates `pipe plan` and workers for all its units, until no unit is left."""
     chance, rounds = random.Random(5), []
     while units := shared.plan(*settings):
         rounds.append(len(units))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Hand-offs that no reader could use: each is refused with the reason, before anything is made where that can be
-known; what was made well is found good by `verify`, and what was changed since is not. A stop ends also the passes of a writer.
+"""Exports that no reader could use: each is refused with the reason, as early as the fault can be known. `verify`
+accepts a good artifact and rejects it after a change. A stop also ends the passes of a writer.
 
     hand_offs.py PIPE [SCENARIO...]
 """
@@ -20,7 +20,7 @@ ROWS = "text\tlabel\n" + "とても良い映画です\tgood\nつまらない\tba
 
 
 class Line(Place):
-    """A place whose pipeline file is the text `stages` behind a source of `text`."""
+    """A `Place` whose pipeline file is the text `stages` after a source with `text`."""
 
     def __init__(self, stages, text=TEXT, read="{ type: decompress, input: source }"):
         super().__init__()
@@ -65,7 +65,7 @@ def tfds(name="x", keys="", input="lines"):
 
 
 def refused_by_the_file_alone(*cases):
-    """Each is stages, and what is said of them."""
+    """Each case is a text of stages and a part of the refusal."""
     told = []
     for stages, piece in cases:
         with Line(stages) as place:
@@ -75,7 +75,7 @@ def refused_by_the_file_alone(*cases):
 
 
 def tokenizers_that_do_not_fit():
-    """Nothing is trained for hours to be refused then."""
+    """Refused before anything is trained for hours."""
     return refused_by_the_file_alone(
         *((unigram(layout) + BERT, f"a tokenizer of layout '{layout}' has no vocab.txt with [CLS], [SEP] and [MASK]")
           for layout in ("pipe", "flax_lm1b", "t5", "jestimator")),
@@ -114,7 +114,7 @@ def labels_outside_the_list():
 
 
 def splits_too_small():
-    """One batch for evaluation, and something at all."""
+    """Splits need at least one batch for evaluation, and at least one record."""
     with Line(SPLIT.substitute(held="validation: 0.2") + tfds(input="docs", keys="eval_batch: 100000,")) as place:
         told = [place.refused("eval_batch", code=1)]
     with Line(SPLIT.substitute(held="validation: 0.000001") + tfds(input="docs")) as place:
@@ -134,7 +134,7 @@ BERT_VOCABULARY = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\n.\n"
 
 
 def bert_place(place, text, keys):
-    """What `place` runs from now on."""
+    """Sets the pipeline and the files that `place` runs from now on."""
     place.write_file = lambda: None
     (place.root / "text.txt").write_text(text)
     (place.root / "vocab.txt").write_text(BERT_VOCABULARY)
@@ -142,7 +142,7 @@ def bert_place(place, text, keys):
 
 
 def a_stop_during_the_passes_of_bert():
-    """They are made when a partition ends, a thousand of them here: minutes."""
+    """The passes are made at the end of a partition; a thousand of them take minutes."""
     with Place() as place:
         bert_place(place, "a b. b a.\na. b.\n\nb b. a\n\n" * 20_000, "seq_len: 16, dupe_factor: 1000")
         child = place.start()
@@ -170,7 +170,8 @@ def text_without_a_word_of_bert():
 
 
 def vocabularies_that_do_not_fit():
-    """A vocab.txt, and what is made for BERT with it: said before a partition is begun; afterwards by `verify`."""
+    """A faulty vocab.txt or key is refused before a partition begins; `verify` finds a later change of the published
+    files."""
     good = BERT_VOCABULARY
     with Place() as place:
         bert_place(place, "a b. b a.\na.\n\nb b. a\n\n" * 50, "")

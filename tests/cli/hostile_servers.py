@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Servers that lie, break, crawl and encode: the right bytes and 0, or one clear line and another code; never wrong
-bytes, never a run that does not end.
+"""Servers that send wrong data, break off, are slow, or encode the body: the run ends with the right bytes and exit
+code 0, or with one clear line and another code. It never publishes wrong bytes, and it always ends.
 
     hostile_servers.py PIPE [CASE...]
 """
@@ -37,7 +37,7 @@ def pin(data):
 
 
 def brotli(data):
-    """Stored blocks (RFC 7932, 9.2): a stream that needs no encoder."""
+    """Returns stored blocks (RFC 7932, 9.2): a stream that needs no encoder."""
     out, bits, count = bytearray(), 0, 1  # WBITS 16 is one bit, 0
     for at in range(0, len(data), 1 << 16):
         block = data[at:at + (1 << 16)]
@@ -58,7 +58,7 @@ ENCODE = {"gzip": lambda data: gzip.compress(data, mtime=0), "deflate": zlib.com
 
 
 class Server:
-    """`answer(to, server)` answers each request; `to` has the calls below."""
+    """Calls `answer(to, server)` for each request; `to` has the methods below."""
 
     def __init__(self, answer):
         server, self.gets, self.lock, self.ended = self, 0, threading.Lock(), threading.Event()
@@ -72,16 +72,16 @@ class Server:
             def do_GET(self):
                 with server.lock:
                     server.gets += 1
-                    self.number = server.gets  # of this GET, from 1 on
+                    self.number = server.gets  # number of this GET, from 1
                 answer(self, server)
 
             def first(self):
-                """The first byte that is asked for; None where all is."""
+                """First byte of the requested range; None: the whole file."""
                 wanted = self.headers.get("Range")
                 return int(wanted.removeprefix("bytes=").split("-")[0]) if wanted else None
 
             def reply(self, status, body=b"", length=None, stop_at=None, chunked=False, **headers):
-                """Ends the connection after `stop_at` bytes of the body."""
+                """Sends a response; with `stop_at`, closes the connection after so many bytes of the body."""
                 self.send_response(status)
                 for name, value in headers.items():
                     self.send_header(name.replace("_", "-"), value)
@@ -104,7 +104,7 @@ class Server:
                     self.close_connection = True
 
             def file(self, data, etag='"1"', stop_at=None, told=None, **headers):
-                """As a good server does it; `told`: the size that HEAD says."""
+                """Sends the file as a correct server does. `told`: the size in the response to HEAD."""
                 first, known = self.first(), self.headers.get("If-Range") in (None, etag)
                 if etag:
                     headers["ETag"] = etag
@@ -125,7 +125,7 @@ class Server:
                 self.close_connection = True
 
             def drip(self, data, pause, piece=1):
-                """Piece by piece until the test ends."""
+                """Sends `piece` bytes at a time until the test ends."""
                 for at in range(0, len(data), piece):
                     if server.ended.wait(pause):
                         break
@@ -138,7 +138,7 @@ class Server:
             def handle(self):
                 try:
                     super().handle()
-                except OSError:  # a client that has enough
+                except OSError:  # the client has closed the connection
                     pass
 
         class Listener(ThreadingHTTPServer):
@@ -163,7 +163,7 @@ class Wrong(Exception):
 
 
 class Case:
-    """What a run, or one after another, makes of a server."""
+    """One run, or several in a row, against a server."""
 
     def __init__(self, program, root, name, wanted):
         self.program, self.root, self.name, self.wanted, self.servers, self.run = program, root, name, wanted, [], None
@@ -173,7 +173,7 @@ class Case:
         return self.servers[-1]
 
     def start(self, answer, code, words=(), file="corpus.txt", mirror=None, mirror_file="corpus.txt", **keys):
-        """The first run; with 0 its bytes are held to those of the file on this machine."""
+        """The first run; if `code` is 0, its bytes must be those of a run from a local file."""
         server = self.serve(answer)
         if mirror:
             keys["mirrors"] = self.serve(mirror).base + mirror_file
@@ -202,10 +202,10 @@ def case(function):
     return function
 
 
-# ------------------------------------------------------------------------------------ encoded on the way
+# ------------------------------------------------------------------------------------ encoded bodies
 
 def coded(coding, body, name="corpus.txt", code=0, words="sends it encoded", **keys):
-    """A server that encodes whatever it is asked for."""
+    """A server that encodes every response."""
     def hold(it):
         it.start(lambda to, _: to.file(body, Content_Encoding=coding), code, words, file=name, **keys)
     return hold
@@ -268,7 +268,7 @@ def encoded_only_in_the_answer_to_head(it):
 
 @case
 def encoded_from_the_second_answer_on(it):
-    """What was given to readers is never gone on with by other bytes."""
+    """Bytes that readers have taken are never continued with other bytes."""
     def answer(to, _):
         if to.command == "HEAD" or to.number == 1:
             to.file(TEXT, stop_at=100_000)
@@ -304,7 +304,7 @@ def encoded_and_silent(it):
 
 @case
 def encoded_at_one_address(it):
-    """The other bytes of the first are no reason to give up."""
+    """Different bytes at the first address do not end the run."""
     it.start(lambda to, _: to.file(ENCODE["gzip"](OTHER), Content_Encoding="gzip"), 0,
              mirror=lambda to, _: to.file(TEXT), checksum=pin(TEXT))
 
@@ -315,7 +315,7 @@ def encoded_at_the_mirror(it):
              checksum=pin(TEXT))
 
 
-# ------------------------------------------------------------------------------- sizes and versions that lie
+# ------------------------------------------------------------------------------- wrong sizes and versions
 
 for more in (-1000, 1000):
     def pinned(it, told=len(TEXT) + more):
@@ -354,7 +354,7 @@ def versions_that_alternate(it):
 
 @case
 def no_version_of_the_rest(it):
-    """Refused; and the next run begins anew."""
+    """Refused; the next run starts from the beginning."""
     def answer(to, server):
         to.file(TEXT, stop_at=100_000 if to.command == "GET" and to.number == 1 else None,
                 etag='"1"' if to.first() is None else None)
@@ -373,7 +373,7 @@ def head_is_refused(it):
     it.start(lambda to, _: to.reply(405) if to.command == "HEAD" else to.file(TEXT), 0)
 
 
-# ------------------------------------------------------------------------------------------ silence and drops
+# ------------------------------------------------------------------------------------------ silence and breaks
 
 def crawling(pause, piece, data=TEXT):
     def answer(to, _):
@@ -454,7 +454,7 @@ SPOILT = BLOCKS[:MIDDLE] + bytes(64) + BLOCKS[MIDDLE + 64:]
 
 @case
 def one_wrong_range(it):
-    """Dropped from the block that fails, fetched anew, and the run ends well."""
+    """The part file is cut at the damaged block and downloaded again from there; the run succeeds."""
     def answer(to, _):
         to.file(SPOILT if to.command == "GET" and to.number == 1 else BLOCKS)
     server = it.start(answer, 0, ("fetched anew once", "dropped from byte"), file="corpus.txt.xz")
@@ -464,7 +464,7 @@ def one_wrong_range(it):
 
 @case
 def one_wrong_range_of_an_earlier_run(it):
-    """What stood of it is void."""
+    """Outputs of the file that exist are invalidated."""
     def answer(to, _):
         if to.command == "GET" and to.number == 2:
             to.reply(404)
@@ -488,7 +488,7 @@ def one_wrong_range_without_borders(it):
 
 @case
 def wrong_ranges_for_ever(it):
-    """Fetched anew once, by whatever run, and kept."""
+    """Downloaded again once, over all runs; the bytes are kept."""
     server = it.start(lambda to, _: to.file(SPOILT), 1, "the server's file is damaged", file="corpus.txt.xz")
     gets = server.gets
     it.again(1, "the server's file is damaged")
@@ -507,7 +507,7 @@ def another_version_after_wrong_ranges(it):
 
 @case
 def no_such_range(it):
-    """What is here is dropped, and all of it asked for once."""
+    """The part file is dropped, and the whole file is requested once."""
     def answer(to, _):
         if to.first() is not None:
             to.reply(416, Content_Range=f"bytes */{len(TEXT)}")
@@ -526,7 +526,7 @@ def no_range_ever(it):
     it.start(answer, 1, "is there no more")
 
 
-# ---------------------------------------------------------------------------------------- answers of other kinds
+# ---------------------------------------------------------------------------------------- other kinds of responses
 
 @case
 def a_page_in_place_of_the_file(it):
@@ -603,7 +603,7 @@ def main():
             it, began = Case(program, root, hold.__name__, wanted), time.monotonic()
             try:
                 hold(it)
-            except Exception as wrong:  # one case says nothing about the others
+            except Exception as wrong:  # a failure of one case does not stop the others
                 said.write(f"FAILED: {hold.__name__}: {wrong}\n")
             else:
                 print(f"ok: {hold.__name__} ({time.monotonic() - began:.1f} s)", flush=True)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tables and archives as people have them, good and bad: labels, stray quotes, missing fields, bombs.
+"""Tables and archives as people have them, good and bad: labels, stray quotes, missing fields, decompression bombs.
 
     input_formats.py PIPE [SCENARIO...]
 """
@@ -30,7 +30,7 @@ def expect(run, code, *pieces):
 
 
 class Table(Place):
-    """A place whose `lines` reads rows with labels."""
+    """A `Place` whose stage `lines` reads rows with labels."""
 
     def __init__(self, name, table, **keys):
         super().__init__()
@@ -63,7 +63,7 @@ def shards(place):
 
 
 def labelled_tables():
-    """Published, verified, described; the same bytes by any number of threads and in an archive."""
+    """Published, verified, described; the same bytes with any number of threads and from an archive."""
     told = []
     for name, table in (("a.tsv", tsv()), ("b.csv", as_csv()), ("c.jsonl", jsonl())):
         with Table(name, table) as place:
@@ -84,7 +84,7 @@ def labelled_tables():
 
 
 def bad_rows():
-    """Set aside and counted, or the failure that names the row."""
+    """Bad rows are dropped and counted, or the run fails and names the row."""
     told = []
     bad_tsv = tsv(REVIEWS[:100]) + b"1\tno label\n" + tsv(REVIEWS[100:200])[18:]
     bad_csv = as_csv(REVIEWS[:100]) + b'1,stray " quote,0\r\n' + as_csv(REVIEWS[100:200])[19:]
@@ -104,7 +104,7 @@ def bad_rows():
 
 
 def a_stray_quote_in_tsv():
-    """Means nothing without quoting; with it, the row is bad and those after it are not."""
+    """Without quoting a quote has no meaning; with it, the row is bad and the rows after it are not."""
     rows = [("1", '"never closed', "0"), ("2", "good", "1"), *REVIEWS[5:500]]
     with Table("a.tsv", tsv(rows)) as place:
         check_says(place.ok().out, f"{len(rows)} records in, {len(rows)} out")
@@ -139,7 +139,7 @@ def wait_measured(child, most_megabytes):
 
 
 def zeros_in_a_zip(size):
-    """A deflated member of `size` zeros, a multiple of 64 MiB: one piece of deflate data over and over."""
+    """A zip with a deflated member of `size` zeros, a multiple of 64 MiB: one chunk of deflate data is repeated."""
     packer = zlib.compressobj(9, zlib.DEFLATED, -15)
     piece = packer.compress(bytes(64 << 20)) + packer.flush(zlib.Z_FULL_FLUSH)
     data = piece * (size >> 26) + zlib.compressobj(9, zlib.DEFLATED, -15).flush()
@@ -167,7 +167,7 @@ def a_zip_of_10_gigabytes_of_zeros():
 
 
 def names_that_lead_elsewhere():
-    """Nothing is written under a member's name, and messages do not repeat its control characters."""
+    """No file gets the name of a member, and messages do not repeat its control characters."""
     with Place() as place:
         place.source = place.root / "evil.tar"
         before = set(os.listdir(place.root))
@@ -233,8 +233,8 @@ def damaged_archives():
 
 
 def shards_read_again():
-    """A data set of ours as a source: the same lines in the same splits, the same bytes by any number of threads, also
-    with lines split to a number of tokens."""
+    """A published data set is a source: the same lines in the same splits, the same bytes with any number of threads,
+    also if `write_tfds` splits lines to a number of tokens."""
     def lines_of(artifact):
         told = support.subprocess.run([support.PIPE, "cat", str(artifact)], capture_output=True, text=True, check=True)
         return sorted(told.stdout.splitlines())
@@ -272,7 +272,8 @@ def shards_read_again():
 
 
 def splits_by_the_names_of_files():
-    """Train and test as they come, a validation out of train; what matches nothing is refused before work starts."""
+    """Train and test as in the files, a validation split out of train; a pattern that matches nothing is refused at
+    once."""
     with Table("ratings_train.tsv", tsv(REVIEWS[:2000])) as place:
         (place.root / "ratings_test.tsv").write_bytes(tsv(REVIEWS[2000:]))
         place.stages["source"]["url"] = str(place.root / "ratings*.tsv")
@@ -308,7 +309,7 @@ def splits_by_the_names_of_files():
 
 
 def splits_by_the_names_of_members():
-    """Train and test lie in one download; what has no split is refused, and a split without text."""
+    """Train and test are in one download; a member without a split is refused, and so is a split without text."""
     with Table("reviews.tsv", b"") as place:
         place.source.unlink()
         path = place.root / "reviews.tar.gz"

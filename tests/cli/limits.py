@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Signals, and what a machine refuses: each ends with an exit code and a line, and the next run makes the same bytes.
+"""Signals, and calls that the machine refuses: each ends with an exit code and a line, and the next run makes the same
+bytes.
 
     limits.py PIPE [SCENARIO...]
 """
@@ -16,7 +17,7 @@ from pathlib import Path
 import replan_support as support
 from replan_support import Place, check, check_says, tree
 
-# Refuses what it is told to: every other call of what a signal may break off, and threads from the Nth on.
+# Refuses on request: every other call that a signal may interrupt, and threads from the Nth on.
 SHIM = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -72,7 +73,7 @@ def small(place, documents=60):
 
 
 def wanted():
-    """The bytes of a run that nothing disturbs."""
+    """The bytes of an undisturbed run."""
     with small(Place()) as place:
         place.ok("-j2")
         return tree(place.out)
@@ -84,7 +85,7 @@ def recovers(place, want):
 
 
 def told(code, err, codes=(1,)):
-    """One that could not go on said so itself."""
+    """Checks that a process that could not continue reported an error itself."""
     check(code in codes, f"exit {code}, expected one of {codes}\n{err}")
     check(re.search(r"^error: \S", err, re.MULTILINE) is not None and BUG not in err, f"exit {code}, and no line:\n{err}")
 
@@ -104,7 +105,7 @@ def alive(pid):
 
 
 def with_command(script):
-    """lines -> upper, a command of one partition, which sees the place as its directory -> docs -> text."""
+    """lines -> upper -> docs -> text. `upper` is a command with one partition; the location is its directory."""
     place = small(Place())
     place.stages["lines"]["partition"] = "16MiB"
     place.stages["upper"] = {"type": "exec", "input": "lines", "command": ["sh", "-c", script]}
@@ -143,7 +144,7 @@ def what_was_ignored_at_the_start_stays_ignored():
         check(child.returncode == 0, f"exit {child.returncode}, expected 0\n{err.decode()}")
 
 
-# --- What a command started
+# --- Children of a command
 
 def the_group_of_a_command_ends_with_its_leader():
     with with_command("sleep 100 & echo $! > child; cat") as place:
@@ -165,7 +166,7 @@ def the_group_of_a_command_ends_with_a_killed_program():
             wait_for(lambda: not alive(pid), 10)
 
 
-# --- What is refused
+# --- Refused calls
 
 def a_call_that_a_signal_broke_off_is_made_again():
     want = wanted()
@@ -224,7 +225,7 @@ def a_file_that_may_not_grow_is_a_line():
 
 
 def commands(place):
-    """Every one that prints."""
+    """Every command that prints."""
     file, artifact, work = str(place.file), str(place.artifact), ("--work", str(place.work))
     return [("--help",), ("--version",), ("run", "--help"), ("schema",), ("reference",), ("plugins",), ("validate", file),
             ("graph", file), ("graph", file, "--format", "dot"), ("status", file, *work), ("status", file, *work, "--json"),

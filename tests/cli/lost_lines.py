@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the run log has lost is done again: no manifest has other counts than that of a run that nothing disturbed.
+"""Work that the run log has lost is done again: every manifest has the counts of an undisturbed run.
 
     lost_lines.py PIPE [SCENARIO...]
 """
@@ -22,7 +22,7 @@ def crc32c(data):
 
 
 def with_several_segments(place):
-    """Kept partitions below kept partitions, records that two stages read, a stage that wants a whole, two sinks."""
+    """Kept partitions upstream of kept partitions, records that two stages read, a barrier stage, two sinks."""
     place.source.write_bytes(corpus(documents=40) + b"\xff broken\n\n")
     place.stages["lines"].update(partition="8KiB", keep=True)
     place.stages["clean"]["keep"] = True
@@ -32,14 +32,14 @@ def with_several_segments(place):
 
 
 def manifests(place):
-    """What is published, and the counts of what is kept."""
+    """The published files, and the counts of kept artifacts."""
     found = {name: digest for name, digest in tree(place.out).items() if ".pipe/" not in name}
     kept = place.work.glob("artifacts/*/MANIFEST.json")
     return found, {str(path): json.loads(path.read_text())["counts"] for path in kept}
 
 
 class Saved:
-    """A finished place, to which it can be put back."""
+    """The saved state of a finished `Place`, which can be restored."""
 
     def __init__(self, place):
         self.place, self.at = place, place.root / "saved"
@@ -56,7 +56,7 @@ class Saved:
 
 
 def every_line(change, is_published):
-    """`is_published`: of the number of a line, whether what is published stays when that line goes."""
+    """`is_published(N)`: whether the published artifacts stay when line N of the log is changed."""
     with Place() as place:
         with_several_segments(place)
         place.ok()
@@ -82,7 +82,7 @@ def each_line_deleted_with_all_published():
 
 
 def each_line_damaged():
-    """Each second one with nothing published, the others with all."""
+    """Every second line is damaged with the published artifacts in place, the others without."""
     return every_line(lambda line: [line[:len(line) // 2] + bytes([line[len(line) // 2] ^ 1]) + line[len(line) // 2 + 1:]],
                       lambda at: at % 2 == 0)
 
@@ -98,7 +98,7 @@ def without_the_source_the_lines_are_named():
             lost = [line for line in saved.lines if f"unit={unit}\t".encode() not in line]
             check(len(lost) == len(saved.lines) - 1, f"{unit}: not one line")
             saved.back(lost, published=False)
-            for before in gone:  # its pieces lie there; what they were made from does not
+            for before in gone:  # its partition outputs exist; those that they were made from do not
                 shutil.rmtree(place.pieces(before)[-1])
             place.source.unlink()
             run = place.run("--from-log")
@@ -111,7 +111,7 @@ def without_the_source_the_lines_are_named():
 
 
 def bounds_hold_for_whole_counts():
-    """A partition without its counts would hide what was dropped there."""
+    """A partition without counts would hide the records that it dropped."""
     with Place() as place:
         place.source.write_bytes(corpus(documents=40))
         place.stages["lines"]["partition"] = "8KiB"
@@ -146,7 +146,7 @@ def renamed_stages_keep_their_counts():
 
 
 def a_log_of_an_earlier_version_counts_the_same():
-    """Its lines do not say from which stage on they count all."""
+    """Its lines do not name the stage from which on their counts are complete."""
     with Place() as place:
         with_several_segments(place)
         place.ok()

@@ -8,7 +8,7 @@ ACCOUNT = "trainer@project.iam.gserviceaccount.com"
 
 
 class MetadataServer:
-    """`host` is for GCE_METADATA_HOST."""
+    """`host` is the value for GCE_METADATA_HOST."""
 
     def __init__(self, token="token-of-the-machine"):
         account = "/computeMetadata/v1/instance/service-accounts/default"

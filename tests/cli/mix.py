@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Several corpora as one: what a run with the stage `mix` makes, again after kills, by workers, and not again.
+"""Several corpora as one: the output of the stage `mix`, the same after kills and with workers, and not made twice.
 
     mix.py PIPE
 """
@@ -90,7 +90,7 @@ class Scenarios:
         shard = next((run.out / "mixed/1.0.0").glob("*train*-00001-of*"))
         shard.unlink()
         for directory in (run.work / "artifacts").glob("docs_*"):
-            shutil.rmtree(directory)  # the corpora: nothing reads them where the mixture stands
+            shutil.rmtree(directory)  # the corpora: no stage reads them if the mixture exists
         self.end(run)
         self.same(run, "one shard made again")
         if run.log().done() != before + 1:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Directories outside of the work directory that another user could have made first: none of them is believed.
+"""Directories outside of the work directory that another user could have made first: the program trusts none of them.
 
     own_directories.py PIPE
 """
@@ -23,7 +23,7 @@ class Scenarios:
         (self.root / "text").write_text("x\n")
 
     def places(self, name):
-        """(what it is, how it is said) for each thing of that name that must not be used."""
+        """Yields (kind, message) for each kind of file or directory of that name that must not be used."""
         path = self.root / "tmp" / name
         for what, says in (("open", "can be written to by other users"), ("link", "is a link or a file"),
                            ("theirs", "belongs to another user")):
@@ -64,7 +64,7 @@ class Scenarios:
                                  text=True, timeout=60, check=False)
         check(planned.returncode == 0, planned.stdout + planned.stderr)
         unit = (self.root / "plan/units.txt").read_text().splitlines()[0]
-        # The worker is called after its number, which a shell has before it becomes the worker.
+        # The worker's directory has its process id in its name: the shell has that id before it becomes the worker.
         begin = 'rm -rf tmp elsewhere; mkdir tmp elsewhere; path=$PWD/tmp/pipe-worker-$$; '
         go_on = 'echo "$path"; exec "$0" worker --plan plan --unit "$1" --scratch tmp'
         for make, says in (('mkdir "$path"; chmod 777 "$path"; ', "can be written to by other users"),

@@ -1,5 +1,5 @@
-"""For scripts that test the program from outside: a corpus with every kind of dirt, the containers it
-may come in, and one run's directory with what lies in it afterwards."""
+"""For scripts that test the program from outside: a corpus with every kind of dirt, its possible containers, and the
+directory of one run with its files."""
 
 import bz2
 import gzip
@@ -21,12 +21,12 @@ DIRT = ("\u3000字下げ", "ﾊﾝｶｸｶﾞﾅ", "ｶﾞｷﾞｸﾞ", "①�
         "葛\U000e0100", "\u1112\u1161\u11ab", "改\u2028行", "零\u200b幅", "途中の\ufeffBOM", "ﬁ", "   ", "\t")
 BROKEN = (b"\xff", b"\xed\xa0\x80\xed\xb0\x80", b"\xe3\x81", b"\xc0\x80", b"\x00", b"\r")
 
-# What a local store calls an object that is not there yet: storage/local_names.h.
+# Names of temporaries in a local store: storage/local_names.h.
 TEMPORARY = re.compile(r"\..+\.tmp\.[0-9a-f]{8}-[0-9]+-[0-9]+")
 
 
 def corpus(seed, size):
-    """At least `size` bytes; the same ones for the same seed, everywhere."""
+    """At least `size` bytes; the same bytes for the same seed on every machine."""
     chance = random.Random(seed)
     out = [b"\xef\xbb\xbf"]
     made = 0
@@ -53,12 +53,12 @@ def tool(data, *command):
 
 
 def halves(data, pack):
-    """Two containers, one behind the other; the border lies anywhere in a line."""
+    """Two containers, one after the other; the border may be anywhere in a line."""
     return pack(data[: len(data) // 2]) + pack(data[len(data) // 2:])
 
 
 def tar(data):
-    """A directory, and the text as one member."""
+    """A tar with a directory and with the text as its only member."""
     made = io.BytesIO()
     with tarfile.open(fileobj=made, mode="w") as archive:
         directory, member = tarfile.TarInfo("text"), tarfile.TarInfo("text/corpus.txt")
@@ -95,7 +95,7 @@ CONTAINERS = {
 
 
 def write_corpora(directory, texts, container):
-    """A file per text, as paths."""
+    """Writes one file per text; returns the paths."""
     suffix, pack = CONTAINERS[container]
     directory.mkdir(parents=True)
     paths = [directory / f"corpus-{number}{suffix}" for number in range(len(texts))]
@@ -105,7 +105,7 @@ def write_corpora(directory, texts, container):
 
 
 def text_line(name, shards):
-    """A pipeline from one file to a TFDS data set, of as many stages as it takes to see that bytes stay the same."""
+    """A pipeline from one file to a TFDS data set, with enough stages to show that bytes stay the same."""
     return f"""\
 pipe: 1
 name: {name}
@@ -120,7 +120,7 @@ stages:
 
 
 class Log:
-    """The lines of a run log that are whole."""
+    """The complete lines of a run log."""
 
     def __init__(self, path):
         data = path.read_bytes() if path.exists() else b""
@@ -130,21 +130,21 @@ class Log:
             self.lines.append((kind, dict(field.partition("=")[::2] for field in fields)))
 
     def done(self, pattern=""):
-        """How many lines say that a unit is done whose name the pattern matches from its beginning."""
+        """Number of `done` lines whose unit matches the pattern from its beginning."""
         return sum(kind == "done" and bool(re.match(pattern, fields.get("unit", ""))) for kind, fields in self.lines)
 
     def ended(self, pattern=""):
-        """How many inputs were read to their end."""
+        """Number of inputs that were read to their end."""
         return sum(kind == "end" and bool(re.match(pattern, fields.get("unit", ""))) for kind, fields in self.lines)
 
     def last_run(self):
-        """The fields of the last run's line; without an outcome while it runs, or when it was killed."""
+        """Fields of the last `run` line; no outcome while it runs, or if it was killed."""
         runs = [fields for kind, fields in self.lines if kind == "run"]
         return runs[-1] if runs else {}
 
 
 class Run:
-    """A pipeline file with its work and out directories below `root`; started as often as it takes."""
+    """A pipeline file with its work and out directories below `root`; may be started several times."""
 
     def __init__(self, program, root, pipeline):
         self.program, self.root = program, root
@@ -156,8 +156,8 @@ class Run:
 
     def start(self, *options, kill_at=None):
         environment = {name: value for name, value in os.environ.items() if not name.startswith("PIPE_")}
-        environment["PIPE_TEST_REASONS"] = "1"  # a stage that counts what it does not declare fails
-        environment["PIPE_LEASE"] = "0.5"  # nobody waits a minute here to see whether a killed run lives
+        environment["PIPE_TEST_REASONS"] = "1"  # a stage fails if it counts a reason that it does not declare
+        environment["PIPE_LEASE"] = "0.5"  # otherwise a test waits a minute to see whether a killed run lives
         if kill_at:
             environment["PIPE_KILL_AT"] = kill_at
         with open(self.root / "messages", "ab") as messages:
@@ -168,11 +168,12 @@ class Run:
         return process
 
     def finish(self, *options, kill_at=None, patience=100):
-        """The exit code; -9 after a kill."""
+        """Runs it; returns the exit code, -9 after a kill."""
         return self.start(*options, kill_at=kill_at).wait(timeout=patience)
 
     def stop_when(self, condition, signal, *options):
-        """Sends `signal` once this start is in the log and the condition holds; the exit code. 0: it was quicker."""
+        """Sends `signal` once this start is in the log and the condition holds. Returns the exit code; 0: it ended
+        before."""
         process, until = self.start(*options), time.monotonic() + 100
         while process.poll() is None:
             if time.monotonic() > until:
@@ -185,7 +186,7 @@ class Run:
         return process.returncode
 
     def outcome(self):
-        """Of the last start, by the log; absent when it was killed, or not begun."""
+        """Outcome of the last start in the log; None if it was killed or did not begin."""
         last = self.log().last_run()
         return last.get("outcome") if last.get("pid") == str(self.pid) else None
 
@@ -195,13 +196,13 @@ class Run:
         return log.done() > 0 and last.get("pid") == str(self.pid) and "outcome" not in last
 
     def verify(self, artifact):
-        """The exit code of `pipe verify`."""
+        """Exit code of `pipe verify`."""
         with open(self.root / "messages", "ab") as messages:
             return subprocess.run([self.program, "verify", str(artifact)], stdin=subprocess.DEVNULL, stdout=messages,
                                   stderr=messages, timeout=100, check=False).returncode
 
     def clean(self, *options):
-        """The exit code of `pipe clean`."""
+        """Exit code of `pipe clean`."""
         with open(self.root / "messages", "ab") as messages:
             return subprocess.run([self.program, "clean", str(self.file), "--work", str(self.work), "--set",
                                    f"out={self.out}", *options], stdin=subprocess.DEVNULL, stdout=messages,
@@ -214,7 +215,8 @@ class Run:
         return (self.root / "messages").read_text(encoding="utf-8", errors="replace")
 
     def published(self, lineage=True):
-        """{object: digest} of all that is visible in `out`; without `lineage`, no manifest tells its sources."""
+        """{object: digest} of all visible files in `out`; without `lineage`, manifests are compared without their
+        sources."""
         found = {}
         for path in sorted(self.out.rglob("*")):
             name = path.relative_to(self.out)
@@ -224,7 +226,7 @@ class Run:
             if path.name == "MANIFEST.json" and not lineage:
                 manifest = json.loads(data)
                 del manifest["lineage"], manifest["recipe"], manifest["seal"]
-                for counts in manifest["counts"].values():  # how many members there were is about the container
+                for counts in manifest["counts"].values():  # the number of members depends on the container
                     for reason in ("members", "members_not_files"):
                         counts.get("reasons", {}).pop(reason, None)
                 data = json.dumps(manifest).encode()
@@ -233,7 +235,7 @@ class Run:
 
 
 def differences(wanted, found):
-    """For people; empty when the two are the same."""
+    """Differences as lines for people; empty: none."""
     return [f"{name}: {'missing' if name not in found else 'not wanted' if name not in wanted else 'other bytes'}"
             for name in sorted({*wanted, *found}) if wanted.get(name) != found.get(name)]
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Files of a person at a place where runs publish, and leftovers of runs there: which stay and which go (dag/location/location_names.md).
+"""Files of a person at a location where runs publish, and leftovers of runs there: which are kept, and which are
+removed (dag/location/location_names.md).
 
     place_files.py PIPE FAKE_GCS [NAME...]
 """
@@ -19,7 +20,7 @@ MINE = {"NOTES.md": b"do not touch\n", "my_model/config.json": b"{}\n", "my_mode
 
 
 class Place(Run):
-    """A run whose shards may have another number each time."""
+    """A run whose number of shards may change each time."""
 
     source = None  # the corpus
 
@@ -30,7 +31,7 @@ class Place(Run):
         return self.finish("--set", f"corpus={self.source}", "--set", f"n={shards}", *options, kill_at=kill_at)
 
     def forget(self):
-        """The work directory is gone."""
+        """Removes the work directory."""
         shutil.rmtree(self.work, ignore_errors=True)
 
 
@@ -46,13 +47,13 @@ class Directory(Place):
         shutil.rmtree(path) if path.is_dir() else path.unlink()
 
     def there(self):
-        """{name: bytes} of all but our own books."""
+        """{name: bytes} of all files there, without those below .pipe/."""
         place = self.out / "place/1.0.0"
         return {str(path.relative_to(place)): path.read_bytes() for path in place.rglob("*")
                 if path.is_file() and ".pipe" not in path.parts}
 
     def state(self):
-        """Everything there, with what a write changes."""
+        """All files there, with the attributes that a write changes."""
         place = self.out / "place/1.0.0"
         stats = {path: path.stat() for path in (place, *place.rglob("*"))}
         return {(str(path), stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns) for path, stat in stats.items()}
@@ -80,7 +81,7 @@ class Bucket(Place):
                 if name.startswith(self.below) and "/.pipe/" not in name}
 
     def state(self):
-        """Everything there; a generation is another one after each write."""
+        """All objects there; each write gives an object a new generation."""
         return {(name, generation) for name, (generation, _) in self.bucket.objects().items() if name.startswith(self.below)}
 
     def books(self):
@@ -120,7 +121,7 @@ class Scenarios:
 
     @scenario
     def what_is_up_to_date_is_not_written_to(self, place):
-        """As a medium that can only be read."""
+        """Works on a medium that can only be read."""
         hold(place.run(6) == 0, place, "failed")
         before = place.state()
         hold(place.run(6) == 0, place, "failed")
@@ -168,7 +169,7 @@ class Scenarios:
 
     @scenario
     def a_place_from_before_the_list(self, place):
-        """Without its list, and with one that is damaged."""
+        """A location without its list of names, and one with a damaged list."""
         for damaged in (False, True):
             place.forget()
             hold(place.run(6, *(("--force", "text") if damaged else ()), kill_at="shard.logged:4") == -9, place,

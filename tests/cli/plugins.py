@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Plugins as a person meets them: built out of tree, found by name, named in a pipeline file, and refused when
-they are broken.
+"""Plugins as a person uses them: built out of tree, found by name, named in a pipeline file, and refused if they
+are broken.
 
     plugins.py PIPE
 """
@@ -20,7 +20,7 @@ from scenarios import check
 ROOT = Path(__file__).resolve().parents[2]
 FLAGS = "-std=c99 -Wall -Wextra -Werror -pedantic -shared -fPIC -fvisibility=hidden".split()
 
-# Says that it ran, wherever it is loaded.
+# Records that it ran, wherever it is loaded.
 SPY = """#include <stdio.h>
 __attribute__((constructor)) static void ran(void) {
   FILE* file = fopen("ran", "a");
@@ -50,7 +50,7 @@ CRASH = """__attribute__((constructor)) static void crash(void) {
   signal(SIGSEGV, SIG_DFL);
   raise(SIGSEGV);
 }"""
-VARIANTS = {  # name: what is wrong, what must be said
+VARIANTS = {  # name: the fault, parts of the message
     "future": ({"major": "2"}, ("speaks version 2", "this program speaks version 1")),
     "nosymbol": ({"symbol": "another_entry"}, ("does not export `pipe_plugin_entry`",)),
     "crash": ({"before": CRASH}, ("crashed while loading (signal 11)",)),
@@ -59,7 +59,7 @@ VARIANTS = {  # name: what is wrong, what must be said
 
 
 class Shop:
-    """A directory with hello.c and the header, as somebody else would have them, and what is built there."""
+    """A directory with hello.c and the header, like a person's own, and the libraries that are built there."""
 
     def __init__(self, pipe, root):
         self.pipe, self.root = pipe, Path(root)
@@ -74,7 +74,7 @@ class Shop:
         return library
 
     def build_as_the_page_says(self):
-        """The first command of ABI.md, in a clone."""
+        """Runs the first command of ABI.md in a clone."""
         clone = self.root / "clone"
         for name in ("plugin_abi.h", "hello/hello.c"):
             (clone / "plugins" / name).parent.mkdir(parents=True, exist_ok=True)
@@ -108,7 +108,7 @@ class Shop:
 
 
 def commands(shop):
-    shop.run("plugins", code=0, out=("train 1.0.0", "command  pipe trainer"))  # what comes with the program
+    shop.run("plugins", code=0, out=("train 1.0.0", "command  pipe trainer"))  # the plugin that comes with the program
     shop.run("hello", "you", code=2, err=("no command 'hello'",))
     library = shop.build_as_the_page_says()
     symbols = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True)
@@ -121,7 +121,7 @@ def commands(shop):
 
 
 def only_what_runs_loads_what_a_file_names(shop):
-    """A plugin named by a path, in the middle of a pipeline, and every command."""
+    """A pipeline names a plugin by its path, in the middle; every command is tried on it."""
     support.PIPE = str(shop.pipe)
     source = shop.root / "spy.c"
     source.write_text(SPY + (shop.root / "hello.c").read_text())
@@ -141,7 +141,7 @@ def only_what_runs_loads_what_a_file_names(shop):
 
         looking = [("validate",), ("graph",), ("graph", "--format", "dot"), ("status",), ("status", "--json"), ("doctor",),
                    ("report",), ("run", "-n"), ("run", "-n", "--explain"), ("retry", "-n"), ("clean", "-n")]
-        run, loaded = loads("run")  # what is to be looked at
+        run, loaded = loads("run")  # makes the artifacts that the next commands look at
         check(run.code == 0 and loaded, f"`pipe run` did not load it\n{run.err}")
         before = support.tree(place.work / "artifacts")
         for command, *words in looking:
@@ -175,7 +175,7 @@ def only_what_runs_loads_what_a_file_names(shop):
         ran.unlink()
         run, loaded = loads("clean", "--all")
         check(run.code == 0 and not loaded, run.err)
-        # The same by its name is trusted, wherever it is asked for.
+        # Under its name in a directory of plugins the same library is trusted in every file.
         library.rename(shop.places / "pipe_hello.so")
         for name in ("greeting", "again"):
             place.stages[name]["plugin"] = "hello"
@@ -199,7 +199,7 @@ def mistakes_in_the_file(shop):
 
 
 def a_job_in_a_pipeline(shop):
-    """text -> greet: published, left alone, gone on with, made again; what it said is kept."""
+    """text -> greet: published, reused, continued, made again; its messages are kept."""
     support.PIPE = str(shop.pipe)
     with support.Place() as place:
         out = place.root / "greeting"
@@ -222,7 +222,7 @@ def a_job_in_a_pipeline(shop):
         check(all(event["stage"] == "greeting" and event["time"].endswith("Z") for event in events), events)
 
         check(place.ok(env=env).of("jobs") == 0, "ran again for nothing")
-        stage["times"] = 2  # has a say in how far it goes, not in the recipe
+        stage["times"] = 2  # changes how far the job goes, not its recipe
         run = place.ok(env=env)
         check(run.of("jobs", "greeting") == 1 and run.of("partitions") == 0, run.counted())
         check((out / "greeting.txt").read_text() == text * 2, "did not go on")
@@ -245,7 +245,7 @@ def broken_plugins(shop):
         for command in ("validate", "run"):
             shop.run(command, path, code=2, err=("p.yaml:4:32: stage 'greeting': ", f"pipe_{name}.so", *pieces))
         shop.run("plugins", code=1, err=pieces, out=("hello 1.0.0",))
-        shop.run("hello", "you", code=0, out=("hello you",))  # one broken plugin keeps no other from working
+        shop.run("hello", "you", code=0, out=("hello you",))  # one broken plugin does not stop the others
         library.unlink()
 
 

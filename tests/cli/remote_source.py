@@ -21,7 +21,7 @@ SECRET = "key=hidden0123456789"
 
 
 class Scenarios:
-    """One method each; the run of a method has a directory of its own."""
+    """One method per scenario; its run has a directory of its own."""
 
     def __init__(self, program, root):
         self.program, self.root = program, root
@@ -60,11 +60,11 @@ class Scenarios:
 
     @scenario
     def kills(self, server):
-        """What had arrived is not sent again."""
+        """Bytes that had arrived are not sent again."""
         run, source = self.run("kills"), ("--set", f"corpus={server.url}")
         for number, share in enumerate((0.2, 0.4, 0.6, 0.8)):
             server.here(int(share * len(PACKED)))
-            # What arrived before SIGTERM is safe; of SIGKILL the last two seconds are lost.
+            # Bytes that arrived before SIGTERM are safe; SIGKILL loses the last two seconds.
             code = run.stop_when(lambda: server.is_waiting() and self.arrived(run), signal.SIGKILL if number % 2 else signal.SIGTERM, *source)
             hold(code != 0, run, "ended without the whole file")
             server.break_off()
@@ -76,7 +76,7 @@ class Scenarios:
 
     @staticmethod
     def arrived(run):
-        """Bytes that lie in part files."""
+        """Number of bytes in part files."""
         return sum(path.stat().st_size for path in (run.work / "sources").glob("*") if path.suffix != ".json")
 
     @scenario
@@ -91,7 +91,7 @@ class Scenarios:
 
     @scenario
     def another_version_meanwhile(self, server):
-        """Bytes of two versions are never put together."""
+        """Bytes of two versions are never combined."""
         server.here(len(PACKED) // 2)
         run, source = self.run("meanwhile"), ("--set", f"corpus={server.url}")
 
@@ -108,7 +108,7 @@ class Scenarios:
 
     @scenario
     def a_server_without_versions(self, server):
-        """Nothing is decoded before all of it is here."""
+        """Nothing is decoded before the whole file is here."""
         server.gives_versions = False
         run = self.run("unversioned")
         hold(run.finish("--set", f"corpus={server.url}") == 0, run, "failed")

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""What runs again after what change, in counted units.
+"""Which units run again after which change, by counts of units.
 
     replan.py PIPE [SCENARIO...]
 
-Each scenario prints the units that its runs logged; 1 when one ran more or less than it had to.
+Each scenario prints the units that its runs logged; exit code 1 if a run did more or less than necessary.
 """
 
 import json
@@ -17,7 +17,7 @@ from replan_support import Place, check, check_says, check_units, stat_tree, tre
 
 
 def finished(place, *args):
-    """A first run to the end; the number of partitions of the corpus."""
+    """A first run to its end, and the number of partitions of the corpus."""
     run = place.ok(*args)
     partitions = run.of("partitions", "text")
     check(partitions >= 4, f"too few partitions for a test: {run.counted()}")
@@ -101,7 +101,7 @@ def shards_hosts_name_and_version_decode_nothing():
         for key, value, shards in (("shards", 3, 6), ("hosts", 2, 7), ("version", "2.0.0", 7), ("name", "other", 7)):
             place.stages["text"][key] = value
             run = place.run()
-            if run.code == 2:  # the place holds the other recipe
+            if run.code == 2:  # the location has the other recipe
                 check_says(run.err, f"{key}: ")
                 place.stages["text"]["out"] = str(place.root / f"out-{key}")
                 run = place.ok()
@@ -227,7 +227,7 @@ def a_lost_shard_is_made_again():
 
 
 def edit(path):
-    """Another byte in the middle, the same size and time."""
+    """Changes a byte in the middle; size and time stay."""
     at = path.stat()
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 0x20
@@ -249,7 +249,7 @@ def an_edited_intermediate_is_made_again():
             killed = place.run(env={"PIPE_KILL_AT": point}, *("-j1",))
             check(killed.code == -signal.SIGKILL, f"exit {killed.code}, expected a kill at {point}\n{killed.err}")
             if point == "shard.logged:1" and stage == "docs":
-                # docs is finished: only what reads it again shows the damage
+                # docs is finished: only reading it again shows the damage
                 for name in ("text", "more"):
                     for directory in place.pieces(name):
                         shutil.rmtree(directory)
@@ -359,7 +359,7 @@ def names_of_splits_count_where_records_lie_between():
     with Place() as place:
         place.stages["docs"]["keep"] = True
         _, partitions = finished(place)
-        place.stages["docs"]["splits"] = {"train": "rest", "valid": 0.1}  # numbers and shares as before
+        place.stages["docs"]["splits"] = {"train": "rest", "valid": 0.1}  # the same numbers and shares
         place.stages["text"]["version"] = "1.0.1"
         run = place.ok()
         names = [split["name"] for split in
@@ -378,7 +378,7 @@ def retry_runs_what_failed():
         check_says(place.run(command="retry").err, "nothing failed")
         place.run("--until", "docs")
         place.ok("--only", "text")
-        # Directories where two spills go: their commits fail, also for root.
+        # Directories in the way of two spills: their commits fail, also for root.
         killed = place.run("--only", "more", env={"PIPE_KILL_AT": "partition.logged:1"})
         check(killed.code == -signal.SIGKILL, f"exit {killed.code}")
         directory = place.pieces("more")[-1]
@@ -407,7 +407,7 @@ def keep_going_makes_the_others():
         place.stages["text"]["version"] = "1.0.1"
         text = bytearray(place.source.read_bytes())
         for part in (1, 3):
-            at = text.index(b"\xe3\x81\xaf", part * 16384 + 4000)  # in the middle of that partition
+            at = text.index(b"\xe3\x81\xaf", part * 16384 + 4000)  # in the middle of this partition
             text[at] = 0xFF
         place.source.write_bytes(text)
         one = place.run("-j1")
@@ -439,7 +439,7 @@ def a_dry_run_writes_nothing():
         run = place.ok("-n", "--explain")
         check(stat_tree(place.root) == before, "a dry run wrote")
         check_says(run.out, "[run] source -> lines -> clean -> docs -> text", "clean: form: nfkc -> nfc")
-        # No lock: beside a run that has it.
+        # Takes no lock: works beside a run that has it.
         running = place.start("-j1")
         try:
             beside = place.run("-n")

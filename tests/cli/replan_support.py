@@ -1,6 +1,7 @@
-"""A work place for tests of the program: a corpus, a pipeline file, runs of `pipe`, and what each run did.
+"""A work directory for tests of the program: a corpus, a pipeline file, runs of `pipe`, and the units that each run
+did.
 
-Units are counted from the lines that a run appended to run.log (dag/run_log.md), not from what it says.
+Units are counted from the lines that a run appended to run.log (dag/run_log.md), not from its messages.
 """
 
 import hashlib
@@ -18,7 +19,7 @@ PIPE = ""  # the program, set by main
 
 
 def corpus(documents=240, lines=6, seed=1):
-    """Text in documents between blank lines, with characters that nfc and nfkc treat differently."""
+    """Documents with blank lines between them, with characters that nfc and nfkc treat differently."""
     out = []
     for document in range(documents):
         for line in range(lines):
@@ -29,19 +30,19 @@ def corpus(documents=240, lines=6, seed=1):
 
 
 def tree(root):
-    """Every file below `root`, without what the program keeps there for itself: name -> digest of its bytes."""
+    """name -> digest of every file below `root`, without those below .pipe/."""
     root = Path(root)
     return {str(path.relative_to(root)): hashlib.sha256(path.read_bytes()).hexdigest()
             for path in sorted(root.rglob("*")) if path.is_file() and ".pipe" not in path.relative_to(root).parts}
 
 
 def read(path):
-    """The text of a file that may not be there yet."""
+    """Text of a file; empty if it does not exist yet."""
     return path.read_text() if path.exists() else ""
 
 
 def stat_tree(root):
-    """Every entry below `root` with what shows any write to it."""
+    """Every entry below `root`, with the attributes that any write changes."""
     seen = {}
     for path in sorted([Path(root), *Path(root).rglob("*")]):
         at = path.lstat()
@@ -50,12 +51,12 @@ def stat_tree(root):
 
 
 def fields(line):
-    """The fields of a log line; repeated keys keep the last."""
+    """Fields of a log line; of repeated keys, the last."""
     return dict(part.split("=", 1) for part in line.split("\t")[1:-1] if "=" in part)
 
 
 def kind_of(unit):
-    """partitions, shards, ends or jobs."""
+    """One of partitions, shards, ends, jobs."""
     last = unit.rsplit("/", 1)[1]
     if last == "-":
         return "jobs"
@@ -65,7 +66,7 @@ def kind_of(unit):
 
 
 class Run:
-    """What one run of the program said and did."""
+    """The messages and the units of one run of the program."""
 
     def __init__(self, code, out, err, lines, seconds):
         self.code, self.out, self.err, self.lines, self.seconds = code, out, err, lines, seconds
@@ -93,7 +94,7 @@ class Run:
 
 
 class Place:
-    """A directory of its own, removed at the end."""
+    """A temporary directory with a pipeline, removed at the end."""
 
     def __init__(self, where=None):
         self.root = Path(tempfile.mkdtemp(prefix="pipe-test-", dir=where))
@@ -139,7 +140,7 @@ class Place:
         return [PIPE, command, str(self.file), "--work", str(self.work), *args]
 
     def run(self, *args, command="run", env=None, timeout=50, **popen):
-        """One run to its end. Appended log lines are those after its own `run` line."""
+        """One run to its end. Its log lines are those after its own `run` line."""
         self.write_file()
         known = {fields(line).get("id") for line in self.log_text().splitlines() if line.startswith("run\t")}
         began = time.monotonic()
@@ -162,7 +163,7 @@ class Place:
                                 env={**os.environ, **(env or {})}, cwd=self.root, **popen)
 
     def pieces(self, stage):
-        """Directories of the pieces of `stage`, the newest last."""
+        """Directories of the partition outputs of `stage`, the newest last."""
         found = (self.work / "artifacts").glob(f"{stage}-*")
         return sorted(found, key=lambda path: path.stat().st_mtime_ns)
 
@@ -177,7 +178,7 @@ def check(condition, message):
 
 
 def check_units(run, **expected):
-    """`stage_kind=number` for every unit that is to run, and no others."""
+    """Checks that the run did exactly these units, given as `stage_kind=number`."""
     want = Counter()
     for name, number in expected.items():
         stage, kind = name.rsplit("_", 1)
@@ -193,7 +194,7 @@ def check_says(text, *pieces):
 
 
 def main(scenarios):
-    """Runs the scenarios named on the command line, else all; prints a line for each."""
+    """Runs the scenarios named on the command line, otherwise all; prints a line for each."""
     global PIPE
     PIPE = os.path.abspath(sys.argv[1])
     names, wrong, began = sys.argv[2:], 0, time.monotonic()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The report of a real run in a real browser: no script error, nothing from the text runs, light and dark.
+"""The report of a real run in a real browser: no script error, nothing from the text is executed, light and dark.
 
     report.py PIPE SCREENSHOTS
 
@@ -36,18 +36,18 @@ stages:
   packed: {{ type: write_packed, input: tokens, seq_len: 64, shards: 3, out: "${{out}}/packed" }}
   text: {{ type: write_tfds, input: docs, name: tiny, version: 1.0.0, shards: 3, out: "${{out}}" }}
 """
-# In the text, so that it would run where text is taken for markup; a script that ran would leave this word.
+# Part of the text: it is executed where text is treated as markup, and then leaves this title.
 EVIL = "<script>document.title='taken over'</script><img src=x onerror=\"document.title='taken over'\">ｶﾞｷﾞｸﾞ\n"
 
 
 def browse(*options):
-    """What chromium says on standard output; its console, from standard error."""
+    """Chromium's standard output, and its console, which it writes to standard error."""
     program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     command = [program or fail("there is no chromium: apt-get install chromium"), "--headless",
                "--disable-gpu", "--hide-scrollbars", "--no-first-run", "--disable-dev-shm-usage",
                "--disable-background-networking", "--enable-logging=stderr", "--virtual-time-budget=2000"]
     if os.geteuid() == 0:
-        command.append("--no-sandbox")  # its sandbox refuses to be root's
+        command.append("--no-sandbox")  # its sandbox does not work as root
     with tempfile.TemporaryDirectory() as profile:
         done = subprocess.run([*command, f"--user-data-dir={profile}", *options], capture_output=True, text=True,
                               timeout=100, check=False)
@@ -70,7 +70,7 @@ def shoot(page, name, shots, width, height, dark=False):
 
 
 def check_console_is_heard(root):
-    """An error in a script shows, so that its absence means something."""
+    """A script error is reported, so that its absence means something."""
     broken = root / "broken.html"
     broken.write_text("<!doctype html><script>nothing.there();</script>")
     if not any("nothing is not defined" in line for line in browse("--dump-dom", broken.as_uri())[1]):
@@ -78,7 +78,7 @@ def check_console_is_heard(root):
 
 
 def report(program, run):
-    """The page that `pipe report` writes; where it is."""
+    """Path of the page that `pipe report` writes."""
     done = subprocess.run([program, "report", str(run.file), "--work", str(run.work)], capture_output=True, text=True,
                           timeout=60, check=False)
     if done.returncode != 0:
@@ -87,7 +87,7 @@ def report(program, run):
 
 
 def check_other_ends(program, root, text):
-    """A run that was killed has a page when asked for; one that failed leaves one that says why."""
+    """A killed run has a page on request; a failed run leaves a page with the reason."""
     run = Run(program, root / "killed", PIPELINE.format(corpus=text))
     if run.finish(kill_at="partition.logged:3") == 0:
         fail("the run was not killed", run)
@@ -133,7 +133,7 @@ def main():
                 fail(f"{wanted} is not in the page")
         shoot(page, "light", shots, 1280, 5200)
         shoot(page, "dark", shots, 1280, 5200, dark=True)
-        # A window is never as narrow as a phone; a frame is.
+        # A window cannot be as narrow as a phone; a frame can.
         phone = root / "phone.html"
         phone.write_text(f'<!doctype html><body style="margin:0"><iframe src="{page.as_uri()}" '
                          'style="width:390px;height:7200px;border:0"></iframe>')

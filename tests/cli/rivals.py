@@ -1,4 +1,4 @@
-"""Two recipes that want one place, and which of them published there."""
+"""Two recipes with the same location: finds the one that published there."""
 
 from pipe_run import differences, fail
 
@@ -6,7 +6,8 @@ RECIPES = ("one", "two")
 
 
 def winner(what, alone, runs):
-    """The recipe whose artifact lies at the place of `runs`, all of it and nothing else. `alone`: what each publishes alone."""
+    """The recipe whose artifact is at the location of `runs`, complete and alone. `alone`: the files that each recipe
+    publishes alone."""
     published = runs[0].published()
     for recipe in RECIPES:
         if published == alone[recipe]:

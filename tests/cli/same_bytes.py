@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""What is published has the same bytes, whatever happens on the way.
+"""Published bytes are the same, whatever happens during a run.
 
-    same_bytes.py PIPE settings    threads, batches, memory, places
+    same_bytes.py PIPE settings    threads, batches, memory, locations
     same_bytes.py PIPE containers  the same text in every compression and archive, and plain
     same_bytes.py PIPE points      killed at every commit point, again and again
-    same_bytes.py PIPE members     killed amid archives whose members belong to different splits
+    same_bytes.py PIPE members     killed inside archives whose members belong to different splits
     same_bytes.py PIPE moments     killed from outside in every phase; stopped by signals
     same_bytes.py PIPE damage      intermediates damaged between two runs
 
-A kill counts when the log then holds a unit that is done, and lacks the end of the run. After each
-kill nothing in `out` may be visible that is not whole.
+A kill counts if the log then has a unit that is done, and no end of the run. After each kill every visible
+file in `out` must be complete.
 """
 
 import io
@@ -35,16 +35,16 @@ stages:
   docs: {{ type: split, input: clean, splits: {{ train: rest, validation: 0.1 }}{divided} }}
   text: {{ type: write_tfds, input: docs, name: shuffled, version: 1.0.0, shards: 4, out: "${{out}}" }}
 """
-# A second reader of `docs`, whose records are therefore kept as partition files.
+# A second reader of `docs`, so that its records are kept as partition files.
 READER = """\
   again: { type: write_tfds, input: docs, name: in_order, version: 1.0.0, shuffle: none, out: "${out}" }
 """
 
-# The same file over an archive that says by the names of its members what is held out.
+# The same pipeline over an archive in which names of members define the splits.
 BY_MEMBERS = {"of_members": ', splits: { train: "*/train/*", test: "*/test/*" }', "divided": ", of: train"}
 WHOLE = {"of_members": "", "divided": ""}
 
-# In the order of a run, so that each start still passes the point it is killed at.
+# In the order of a run, so that each start still reaches the point of its kill.
 LONG_CHAIN = (
     "partition.logged:1", "object.written:3", "object.synced:4", "object.visible:5", "partition.committed:3",
     "partition.logged:4", "object.visible:2", "input.ended:1", "input.ended:2", "partition.committed:2",
@@ -66,7 +66,7 @@ LEAST_KILLS = 30
 
 
 class Trial:
-    """The corpus, the bytes of a run that nobody disturbed, and the kills so far."""
+    """The corpus, the bytes of an undisturbed run, and the kills so far."""
 
     def __init__(self, program, root):
         self.program, self.root = program, root
@@ -78,7 +78,7 @@ class Trial:
         self.set_wanted()
 
     def set_wanted(self):
-        """What a run publishes that nobody disturbs."""
+        """Sets the files that an undisturbed run publishes."""
         undisturbed = self.new_run()
         self.check_exit(undisturbed, undisturbed.finish("-j", "2"))
         self.wanted = undisturbed.published()
@@ -108,7 +108,8 @@ class Trial:
         print(f"same bytes: {what}", flush=True)
 
     def check_visible(self, run, what):
-        """Whatever can be seen is whole; a sign of completeness is not there before what it stands for."""
+        """Every visible file is complete; a file that marks completeness appears only after the files that it vouches
+        for."""
         found = run.published()
         for name, digest in found.items():
             if self.wanted.get(name) != digest:
@@ -123,7 +124,7 @@ class Trial:
                         fail(f"{what}: {name} is visible and {other} is not", run)
 
     def count(self, run, code, point):
-        """True when the run was killed, which counts only in the middle of its work."""
+        """True if the run was killed; a kill counts only in the middle of its work."""
         if code == 0:
             return False
         if code != -signal.SIGKILL:
@@ -180,7 +181,7 @@ def containers(trial):
 def kill_along(trial, run, options, chain, wanted):
     killed = 0
     for point in chain:
-        # A start that got to the end has nothing left to be killed at.
+        # A start that reached the end has no point left for a kill.
         if not trial.count(run, run.finish(*options, kill_at=point), point):
             break
         killed += 1
@@ -199,7 +200,7 @@ def points(trial):
         kill_along(trial, run, options, chain, trial.wanted_of(readers))
     run.out = run.root / "another place"
     kill_along(trial, run, options, COPY_CHAIN, trial.wanted_of(readers))
-    # A chain ends where a start on a busy machine does more than its point allows, and the rest of it is not met.
+    # On a busy machine a start may do more than its point allows; then its chain ends and the rest is not reached.
     for point in [point for point in EVERY_POINT if not trial.kills[point]]:
         kill_along(trial, trial.new_run(), ("-j", "2"), ("partition.logged:2", f"{point}:1"), trial.wanted)
     trial.print_kills()
@@ -211,7 +212,7 @@ def points(trial):
 
 
 def members(trial):
-    """A start goes on amid a member, at the border of two, and with partitions that hold parts of both splits."""
+    """A start continues inside a member, at the border of two, and with partitions that have parts of both splits."""
     trial.inputs, trial.division = [trial.root / f"part-{part}.tar.gz" for part in range(2)], BY_MEMBERS
     for part, path in enumerate(trial.inputs):
         with tarfile.open(path, "w:gz") as made:
@@ -235,18 +236,18 @@ def members(trial):
         fail(f"{sum(trial.kills.values())} counted kills, at least {LEAST_KILLS} are wanted")
 
 
-# Settings of the runs that are met at a moment: slow, so that every phase is long enough.
+# Settings for runs that are killed at a moment: slow, so that every phase is long enough.
 SLOW = ("-j", "1", "--batch-bytes", "700")
 
 
 def more_done(run, pattern, wanted):
-    """Holds when the next start has done so many units more."""
+    """A condition that holds when the next start has done so many more units."""
     already = run.log().done(pattern)
     return lambda: run.log().done(pattern) >= already + wanted
 
 
 def moments(trial):
-    """A phase that a start was too quick for is tried again in another run."""
+    """A phase that was over too quickly is tried again in another run."""
     committed = "shuffled/1.0.0/dataset_info.json"
     phases = {
         "decoding": lambda run: more_done(run, "docs/0000-", 2),
@@ -279,7 +280,7 @@ def moments(trial):
 
 
 def stopped(trial, by, wanted_code):
-    """A signal ends a run in order; the next start goes on."""
+    """A signal ends a run in order; the next start continues."""
     run = trial.new_run()
     for pattern in ("docs/", "docs/", "text/"):
         code = run.stop_when(more_done(run, pattern, 1), by, *SLOW)
@@ -293,14 +294,14 @@ def stopped(trial, by, wanted_code):
 
 
 def flip(path):
-    """Another byte in the middle; the size stays."""
+    """Changes a byte in the middle; the size stays."""
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 0x40
     path.write_bytes(data)
 
 
 def damage(trial):
-    """What was kept between runs is damaged: found by its readers, made again, once."""
+    """Kept intermediates are damaged: their readers notice, and they are made again once."""
     run = trial.new_run()
     code = run.stop_when(lambda: run.log().ended("docs/") == 2, signal.SIGKILL, *SLOW)
     if not trial.count(run, code, "decoding"):
@@ -312,7 +313,7 @@ def damage(trial):
     trial.check_exit(run, run.finish("-j", "7"))
     trial.check_same(run, "partition files damaged before two readers", trial.wanted)
 
-    # So many threads that a unit's share of the memory holds only a part of the records.
+    # So many threads that a unit's share of the memory has room for only a part of the records.
     run = trial.new_run(memory="80MiB", readers=1)
     if not trial.count(run, run.finish("-j", "2", kill_at="shard.committed:1"), "shard.committed"):
         fail("a run was over before it could be killed", run)

@@ -1,17 +1,17 @@
-"""For scripts of scenarios: methods of one class that run in their order, each told when it has ended well."""
+"""For scripts of scenarios: runs the methods of one class in their order, and reports each that succeeds."""
 
 import sys
 import time
 
 
 def scenario(method):
-    """Marks a method that `play` calls."""
+    """Marks a method for `play`."""
     method.is_scenario = True
     return method
 
 
 def play(scenarios, names=(), arguments=lambda name: ()):
-    """Calls the marked methods, or those of them that have one of `names`, with what `arguments` gives for its name."""
+    """Calls the marked methods, or those in `names`, each with the arguments `arguments(name)`."""
     marked = [name for name, method in vars(type(scenarios)).items() if hasattr(method, "is_scenario")]
     if strange := set(names) - set(marked):
         sys.exit(f"no scenario is called {', '.join(sorted(strange))}; there are {', '.join(marked)}")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A run with credentials leaves nothing of keys, tokens, upload sessions and addresses' queries anywhere.
+"""A run with credentials leaves nothing of keys, tokens, upload sessions and queries of addresses anywhere.
 
     secrets.py PIPE FAKE_GCS
 """
@@ -18,7 +18,7 @@ from metadata_server import ACCOUNT, MetadataServer
 from scenarios import check
 from web_server import WebServer
 
-WINDOW = 12  # characters: as long a part of a secret is looked for
+WINDOW = 12  # characters: the length of the parts of a secret that are searched for
 FILE = """\
 pipe: 1
 name: hush
@@ -38,7 +38,7 @@ def windows(secret):
 class Hush:
     def __init__(self, program, root, buckets):
         self.program, self.root, self.buckets = program, root, buckets
-        self.artefacts = root / "artefacts"  # all that is searched
+        self.artefacts = root / "artefacts"  # everything that is searched
         self.work = self.artefacts / "work"
         self.artefacts.mkdir()
         key = subprocess.run(["openssl", "genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048"],
@@ -61,7 +61,7 @@ class Hush:
                         "GCE_METADATA_HOST": MetadataServer(self.machine_token).host, "HOME": str(self.artefacts)}
 
     def start(self, *words, environment=None):
-        """Whatever it says on either stream is one of the artefacts."""
+        """Its output on both streams is one of the artefacts."""
         with open(self.artefacts / "messages", "ab") as messages:
             return subprocess.Popen([self.program, *map(str, words)], env=environment or self.environment,
                                     cwd=self.artefacts, stdin=subprocess.DEVNULL, stdout=messages, stderr=messages)
@@ -85,7 +85,7 @@ class Hush:
                 for part in windows(secret)}
 
     def search(self, place):
-        """Files below `place` that hold a part of a secret."""
+        """Files below `place` that contain a part of a secret."""
         patterns = self.root / "patterns"
         patterns.write_text("\n".join(sorted(self.needles())) + "\n")
         found = subprocess.run(["grep", "--recursive", "--text", "--fixed-strings", "--files-with-matches", "--file",
@@ -95,7 +95,7 @@ class Hush:
         return set(found.stdout.splitlines())
 
     def sessions(self):
-        """The file of open upload sessions, and what stands in it."""
+        """The file of open upload sessions, and its text."""
         files = list(self.work.rglob("sessions"))
         check(len(files) == 1, f"files of sessions: {files}")
         check(stat.S_IMODE(files[0].stat().st_mode) == 0o600, f"{files[0]}: is not of mode 0600")
@@ -103,7 +103,7 @@ class Hush:
 
 
 def killed_in_an_upload(hush):
-    """The URI of the session is in one file, of mode 0600, and in no other."""
+    """The URI of the session is in one file of mode 0600, and in no other."""
     hush.buckets.fault("storage.objects.insert.chunk", "stall-for-60000ms-after-300K")
     process = hush.start("run", *hush.words())
     while hush.buckets.counts()["operations"].get("storage.objects.insert.chunk", 0) == 0:
@@ -119,7 +119,7 @@ def killed_in_an_upload(hush):
 
 
 def stopped(hush):
-    """The command that goes on is told, without the query."""
+    """The message with the command that continues has no query."""
     hush.server.here(1 << 20)
     process = hush.start("run", *hush.words(out="stopped", work=hush.artefacts / "stopped"))
     while not hush.server.is_waiting():
@@ -160,7 +160,7 @@ def main():
         for number, (name, item) in enumerate(buckets.items("shelf").items()):
             (objects / f"{number}.json").write_text(json.dumps(item))
             (objects / str(number)).write_bytes(buckets.get("shelf", name))
-        # What goes wrong is told as well.
+        # Messages of failures are searched as well.
         for operation in ("storage.objects.get", "storage.objects.list"):
             for _ in range(40):
                 buckets.fault(operation, "return-401")
@@ -173,7 +173,7 @@ def main():
         check(hush.search(hush.key) == {str(hush.key)}, "the search does not find a key")
         check(hush.search(hush.root / "patterns"), "the search does not find what it looks for")
 
-        # Workers need the address as it is: nobody else may read it.
+        # Workers need the address with its query: no other user may read the file.
         handed = hush.artefacts / "hand-out/plan.json"
         found = hush.search(hush.artefacts)
         check(found == {str(handed)}, f"secrets are in {found}")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Help, completion in bash, zsh and fish, and the manual page: all from one table, tried in those shells and by `man`.
+"""Help, completion in bash, zsh and fish, and the manual page: all from one table, tried in these shells and in `man`.
 
     shells.py PIPE
 """
@@ -17,13 +17,13 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 from scenarios import check
 
-# What stands in front of the cursor, and what one may go on with.
+# The text in front of the cursor, and the possible continuations.
 TRIALS = (("pipe ver", {"verify"}), ("pipe run --log", {"--log-format"}), ("pipe run --log-format ", {"text", "json"}),
           ("pipe completion ", {"bash", "zsh", "fish"}), ("pipe graph --format mer", {"mermaid"}),
           ("pipe trainer ", {"setup", "check", "fit"}), ("pipe trainer setup --ext", {"--extra"}),
           ("pipe trainer setup --extra ", {"cpu", "cuda", "tpu"}), ("pipe trainer fit --pr", {"--price"}),
           ("pipe sample --prom", {"--prompt"}))
-# Of the plugin that trains.
+# Commands of the plugin that trains.
 TRAINER = {"trainer setup": {"--dir", "--extra", "--python"}, "trainer check": {"--dir"},
            "trainer fit": {"--set", "--stage", "--on", "--price", "--environment"},
            "sample": {"--prompt", "--length", "--temperature", "--top-p", "--seed", "--environment", "--cache"}}
@@ -58,7 +58,7 @@ def fish(script, line):
 
 
 class Zsh:
-    """One on a terminal of its own, since its completion needs a line to edit."""
+    """A zsh on a terminal of its own, because its completion needs a line to edit."""
 
     def __init__(self, script):
         pid, self.terminal = pty.fork()
@@ -74,7 +74,7 @@ class Zsh:
         os.write(self.terminal, text.encode())
 
     def until(self, wanted, seconds=20):
-        """What it prints up to `wanted`."""
+        """Its output up to `wanted`."""
         seen, end = "", time.monotonic() + seconds
         while wanted not in seen:
             ready = select.select([self.terminal], [], [], max(end - time.monotonic(), 0))[0]
@@ -83,7 +83,7 @@ class Zsh:
         return seen
 
     def complete(self, line):
-        """The listing that Ctrl-D asks for, or the line with its only match behind it."""
+        """The listing that Ctrl-D requests, or the line completed with its only match."""
         self.send(line + "\x04")  # delete-char-or-list
         time.sleep(0.5)
         self.send("\t\x15echo en''d\n")

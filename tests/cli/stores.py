@@ -21,14 +21,14 @@ SECRET = "part=hidden0123456789"
 
 
 class Scenarios:
-    """One method each, with a directory and a bucket of its own."""
+    """One method per scenario, with a directory and a bucket of its own."""
 
     def __init__(self, pipe, buckets, root):
         self.program, self.buckets, self.base = pipe, buckets, root
         self.root, self.bucket = root, ""
 
     def begin(self, name):
-        """A directory and a bucket for the scenario; it takes no arguments."""
+        """Makes a directory and a bucket for the scenario; returns its arguments: none."""
         self.root = self.base / name
         self.root.mkdir()
         self.bucket = name.replace("_", "-")[:50]
@@ -42,7 +42,7 @@ class Scenarios:
                                 stderr=subprocess.PIPE)
 
     def pipe(self, *words, code=0, errors="strict"):
-        """What it wrote on standard output, and on standard error."""
+        """Runs it; returns its standard output and its standard error."""
         process = self.start(*words, errors=errors)
         out, err = process.communicate(timeout=60)
         check(process.returncode == code, f"pipe {words}: exit {process.returncode}, expected {code}\n{out}{err}")
@@ -50,7 +50,7 @@ class Scenarios:
         return out, err
 
     def fill(self):
-        """The same objects in the directory `here` and in the bucket below `there`."""
+        """Puts the same objects into the directory `here` and into the bucket below `there`."""
         contents = {"a.txt": b"one\n", "b/c.txt": b"two\n", "b/d/e.bin": bytes(range(256)) * 100, "b.txt": b""}
         for name, data in contents.items():
             path = self.root / "here" / name
@@ -169,7 +169,7 @@ class Scenarios:
 
     @scenario
     def cp_goes_on(self):
-        """One object that differs holds no other one up; what is missing is all that is copied."""
+        """One different object does not stop the others; only missing objects are copied."""
         self.fill()
         self.pipe("cp", "here/b/c.txt", "some/a.txt")
         out, err = self.pipe("cp", "-r", "here", "some", code=1)
@@ -218,7 +218,7 @@ class Scenarios:
 
     @scenario
     def cp_shows_an_artifact_last(self):
-        """Nobody takes half a data set for one: where an object is missing, so is the manifest."""
+        """Half a data set looks incomplete: if an object is missing, so is the manifest."""
         for name in ("MANIFEST.json", "dataset_info.json", "a.tfrecord", "features.json", "z.tfrecord"):
             (self.root / "set").mkdir(exist_ok=True)
             (self.root / "set" / name).write_text(name)
@@ -228,7 +228,7 @@ class Scenarios:
 
     @scenario
     def cp_stops_when_told(self):
-        """Nothing half-written is there; the next one goes on."""
+        """No object is half-written; the next copy continues."""
         (self.root / "big").mkdir()
         for number in range(40):
             (self.root / f"big/{number:02}").write_bytes(random.Random(number).randbytes(9_000_000 if number < 4 else 10))
@@ -238,7 +238,7 @@ class Scenarios:
                 self.buckets.fault("storage.objects.insert.chunk", "stall-for-1500ms-after-300K")
             chunks, began = "storage.objects.insert.chunk", self.buckets.counts()["operations"]
             process = self.start("cp", "-r", "big", target)
-            # In the middle of four uploads: of a session that was just asked for, nobody may ever hear.
+            # In the middle of four uploads: a copy may never learn of a session that it has only just requested.
             while self.buckets.counts()["operations"].get(chunks, 0) < began.get(chunks, 0) + 4:
                 check(process.poll() is None, "ended before it was told to")
             process.send_signal(number)
@@ -246,7 +246,7 @@ class Scenarios:
             check(process.returncode == code, f"exit {process.returncode}\n{err}")
             done = len([name for name in self.buckets.items(self.bucket) if name.startswith(f"{code}/")])
             check(done < 40, f"{done} objects")
-            # What was on its way when it was told to stop may be there, too: nobody waited for the answer.
+            # Requests on their way at the stop may have succeeded, too: the copy did not wait for their responses.
             check(code < 0 or int(out.split()[1]) <= done and "the same command goes on" in err, f"{done}: {out}{err}")
             copied = int(self.pipe("cp", "-r", "big", target)[0].split()[1])
             there = len([name for name in self.buckets.items(self.bucket) if name.startswith(f"{code}/")])
@@ -298,7 +298,7 @@ stages:
 
 
 def crc(text):
-    """CRC-32C, as `pipe ls` writes it."""
+    """CRC-32C in the form that `pipe ls` prints."""
     value = 0xFFFFFFFF
     for byte in text.encode():
         value ^= byte

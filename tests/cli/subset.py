@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A trial on a part of a corpus: what --subset reads, keeps, and where it leaves what it makes.
+"""A trial on a part of a corpus: the text that --subset reads and keeps, and the location of its outputs.
 
     subset.py PIPE
 """
@@ -15,7 +15,7 @@ from scenarios import play, scenario
 from web_server import WebServer
 
 FILE = text_line("trial", shards=2)
-# Three places one below the other; those of a trial lie below each.
+# Three locations, one below the other; a trial's locations are below them.
 NESTED = text_line("deep", shards=2) + """\
   outer: { type: write_jsonl, input: docs, shards: 3, out: "${out}" }
   inner: { type: write_jsonl, input: docs, out: "${out}/inner" }
@@ -25,7 +25,7 @@ DOCUMENTS = 300
 
 
 def documents(text):
-    """The bytes of each document with the blank line behind it, and what more of those there are with the next."""
+    """The bytes of each document with the blank line after it; further blank lines belong to the next document."""
     found, inside = [b""], False
     for line in text.split(b"\n"):
         blank = not line.removesuffix(b"\r")
@@ -51,7 +51,7 @@ class Scenarios:
         return path
 
     def made(self, name, source, *options):
-        """What a run published; {} of what lies below the trial's directory for one with --subset."""
+        """The files that a run published; with --subset, those below the trial's directory."""
         run = Run(self.program, self.root / name, FILE)
         if run.finish("--set", f"corpus={source}", *options) != 0:
             fail(f"{name}: did not end well", run)
@@ -79,7 +79,7 @@ class Scenarios:
 
     @scenario
     def the_whole_above_a_trial(self):
-        """Neither takes what is the other's for its own: not for foreign, and not for a leftover."""
+        """Neither run takes the other's files for its own, for foreign objects, or for leftovers."""
         run = Run(self.program, self.root / "nested", NESTED)
 
         def start(*options):
@@ -118,7 +118,7 @@ class Scenarios:
 
     @scenario
     def the_download_ends_early(self):
-        text = corpus(22, 5_000_000)  # some chunks of what is decoded ahead
+        text = corpus(22, 5_000_000)  # several chunks that are decoded ahead
         server = WebServer(lzma.compress(text, preset=1))
         server.here(len(server.data) // 2)
         found = self.made("early", server.url, "--subset", "50")

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""What report, `status`, `runs` and the live line tell of a run with child processes, held against /proc, getrusage of the
-whole tree, and the manifests: a failure, a stop in the middle of a training, and the run that goes on.
+"""Numbers of a run with child processes in the report, `status`, `runs` and the live line, compared with /proc,
+getrusage of the process tree, and the manifests: after a failure, after a stop in the middle of a training, and after
+the run that continues.
 
     told.py PIPE
 """
@@ -27,7 +28,7 @@ from replan_support import check
 FAKE_TRAINER = Path(__file__).resolve().parents[1] / "plugins/train/fake_trainer.py"
 TICKS, PAGE, MIB = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGESIZE"), 1 << 20
 
-# Takes half a second of the processor and 80 MiB for each partition, in a child of its own child.
+# Each partition uses half a second of processor time and 80 MiB, in a grandchild.
 SHOUT = """import os, sys, time
 pid = os.fork()
 if pid == 0:
@@ -42,7 +43,7 @@ if {fails!r} in text:
     sys.exit("cannot shout this")
 sys.stdout.write(text.upper())
 """
-# The trainer: a second of the processor and 150 MiB for two seconds before it does as it is told.
+# The trainer: first uses a second of processor time, and 150 MiB for two seconds, then obeys.
 TRAINER = f"""#!{sys.executable}
 import os, sys, time
 held, end = bytearray(150 << 20), time.process_time() + 1
@@ -78,7 +79,8 @@ def pipeline(place, fails):
 
 
 def processes_below(root):
-    """{pid: (seconds of the processors with those of children waited for, resident bytes)} of `root` and all below it."""
+    """{pid: (processor seconds including those of reaped children, resident bytes)} of `root` and all its
+    descendants."""
     seen = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -95,13 +97,13 @@ def processes_below(root):
 
 
 def adopt_orphans():
-    """Whoever loses its parent below this process becomes its child, so that none is in no sum of the kernel."""
+    """Orphans below this process become its children: otherwise no sum of the kernel would include them."""
     set_child_subreaper = 36
     check(ctypes.CDLL(None, use_errno=True).prctl(set_child_subreaper, 1, 0, 0, 0) == 0, "prctl")
 
 
 def seconds_of_orphans():
-    """What those took that were given to this process; waits until none lives."""
+    """Processor seconds of the orphans that became children of this process; waits for their ends."""
     seconds, end = 0.0, time.monotonic() + 20
     while time.monotonic() < end:
         try:
@@ -116,12 +118,12 @@ def seconds_of_orphans():
 
 
 def written_to_disk():
-    """By this process and all that it waited for."""
+    """Bytes written by this process and all children that it waited for."""
     return int(re.search(r"^write_bytes: (\d+)", Path("/proc/self/io").read_text(), re.M)[1])
 
 
 class Told:
-    """One run, measured from outside, and what it left about itself."""
+    """One run, measured from outside, and its own records."""
 
     def __init__(self, place, act=None):
         place.write_file()
@@ -139,7 +141,7 @@ class Told:
         finally:
             over.set()
             watch.join()
-        process.returncode = os.waitstatus_to_exitcode(status)  # it was waited for
+        process.returncode = os.waitstatus_to_exitcode(status)  # the process was reaped already
         self.code = process.returncode
         self.err = (place.root / "messages").read_text()
         self.cpu = usage.ru_utime + usage.ru_stime + seconds_of_orphans()
@@ -160,7 +162,7 @@ class Told:
         return [unit for unit in self.of("unit") if unit["unit"].startswith(stage + "/")]
 
     def states(self):
-        """{stage: state} of the table."""
+        """{stage: state} in the table."""
         found = re.findall(r'<tr id="stage-\d+"><th scope="row"><b>(.*?)</b>.*?<td class="state">(.*?)</td>', self.page)
         return dict(found)
 
@@ -170,9 +172,9 @@ def near(told, wanted, slack, what):
 
 
 def held(run, what):
-    """The sums of a run against the kernel's."""
+    """Compares the sums of a run with the kernel's."""
     last, end = run.of("sample")[-1], run.of("end")[0]
-    near(last["cpu"], run.cpu, 0.6, f"{what}: seconds of the processors")  # but for the start and the planning
+    near(last["cpu"], run.cpu, 0.6, f"{what}: seconds of the processors")  # except for the start and the planning
     check(last.get("child_cpu", 0) <= last["cpu"], f"{what}: {last}")
     units = sum(unit.get("cpu", 0) + unit.get("child_cpu", 0) for unit in run.of("unit"))
     check(units <= last["cpu"] + 0.1, f"{what}: units take {units}, and all of the run {last['cpu']}")
@@ -198,7 +200,7 @@ def a_failure(place):
                      "tokens": "not reached", "packed": "not reached", "train": "not reached"}, states)
     text = status(place)
     check("failed: docs/0000-0000" in text and "cannot shout this" in text, text)
-    order = re.findall(r"^(\w+): ", text, re.M)[1:]  # behind the name of the pipeline
+    order = re.findall(r"^(\w+): ", text, re.M)[1:]  # after the name of the pipeline
     check(order == list(place.stages), f"{order}\n{text}")
     check("tokenizer: not reached" in text, text)
     return run
@@ -209,7 +211,7 @@ def checkpoints(place):
 
 
 def a_stop(place):
-    """Once it trains and a checkpoint is there."""
+    """Stops the run once it trains and has a checkpoint."""
     def act(process):
         end = time.monotonic() + 60
         while True:
@@ -232,7 +234,7 @@ def a_stop(place):
     told, cpu, resident, text = run.acted
     now = told["last_run"]["now"]
     check(told["last_run"]["running"] and told["order"] == list(place.stages), told)
-    near(now["cpu"], cpu, 2.0, "status: seconds of the processors")  # what it tells may be a second old
+    near(now["cpu"], cpu, 2.0, "status: seconds of the processors")  # its numbers may be a second old
     check(0.5 * resident <= now["rss"] <= 1.5 * resident + 64 * MIB, f"status: {now['rss']} of {resident}")
     for piece in ("running as pid ", "cores busy", "train: running", "  now: train/-, ", "child processes ", "shout: done"):
         check(piece in text, f"status does not say {piece!r}:\n{text}")
@@ -268,12 +270,12 @@ def going_on(place):
     check(counts["lines"]["records_out"] == lines and counts["shout"]["records_out"] == lines, counts)
     packed = json.loads((place.out / "packed/MANIFEST.json").read_text())
     check(counts["packed"]["shards"] == len(packed["shards"]), counts["packed"])
-    objects = packed["shards"] + [object for object in packed["sidecars"] if "-of-" in object["object"]]  # with their indexes
+    objects = packed["shards"] + [object for object in packed["sidecars"] if "-of-" in object["object"]]  # indexes too
     check(counts["packed"]["shard_bytes"] == sum(object["bytes"] for object in objects), counts["packed"])
     for stage, said in packed["counts"].items():
         for name in ("records_in", "records_out"):
             check(counts[stage].get(name, 0) == said.get(name, 0), f"{stage}: {counts[stage]}, and the manifest has {said}")
-    # What it was, and what differs from the run before.
+    # The recipe, the source, and the differences from the run before.
     for piece in ('id="made-of"', "seed 4711", "<dt>Recipe</dt>", "corpus.txt <code>", 'id="before"', ">stopped<",
                   f"train: steps: 1000000 -&gt; {steps}", 'id="took"', "Children's memory"):
         check(piece in run.page, f"not on the page: {piece}")
@@ -311,7 +313,7 @@ def secrets(place):
 
 
 def live(pipe):
-    """The live line on terminals of three widths: none wider, elapsed time, stage, shards that move."""
+    """The live line on terminals of three widths: never wider; shows elapsed time, stage, and shards in progress."""
     for columns in (40, 80, 200):
         with support.Place() as place:
             script = place.root / "slow.py"

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Two machines that share `out` on a network file system: locks are granted to both, listings are 3 s old, and a rename
-may be told to have failed though it came about (other_host.cc).
+"""Two machines that share `out` on a network file system: both get locks, listings are 3 s old, and a rename may report
+a failure though it happened (other_host.cc).
 
     two_hosts.py PIPE OTHER_HOST.so [ROUNDS [SEED]]
 
-Both live: one wins, the other is refused. One is killed: the other takes over and finishes. One is held up for longer
-than its lease lasts and goes on: the other one's bytes stay, and it ends with what it lost."""
+Both live: one wins, the other is refused. One is killed: the other takes over and finishes. One is suspended for longer
+than its lease, then continues: the other's bytes stay, and the first one's error says what it lost."""
 
 import os
 import pathlib
@@ -19,11 +19,11 @@ import time
 from pipe_run import Run, corpus, hold
 from rivals import RECIPES, winner
 
-LEASE = 0.3  # s
+LEASE = 0.3  # seconds
 
 
 def pipeline(recipe, source):
-    """Both recipes make objects of the same names."""
+    """Both recipes make objects with the same names."""
     return f"""\
 pipe: 1
 name: {recipe}
@@ -58,7 +58,7 @@ class Machines:
         return run
 
     def start(self, run, shared=None):
-        """As on the machine that has the name of its recipe."""
+        """Starts a run as on a machine named after its recipe."""
         recipe = run.file.parent.name
         environment = {name: value for name, value in os.environ.items() if not name.startswith("PIPE_")}
         environment.update(PIPE_LEASE=str(LEASE), LD_PRELOAD=str(self.shim), OTHER_HOST_BOOT=f"boot of {recipe}\n",

@@ -3,8 +3,8 @@
 
     two_writers.py PIPE [STARTS [SEED]]
 
-One of them publishes what a run alone publishes, the other ends with 2 and the reason. In half of the starts one of
-them is killed at some moment: the next run, from any work directory, waits for nothing and finishes."""
+One publishes the same files as a run alone, the other ends with 2 and the reason. In half of the starts one of
+them is killed at some moment: the next run, from any work directory, does not wait and finishes."""
 
 import pathlib
 import random
@@ -20,7 +20,7 @@ REASONS = ("is writing there", "holds another recipe", "has published or removed
 
 
 def pipeline(recipe, source, threads):
-    """Both recipes make shards of the same names."""
+    """Both recipes make shards with the same names."""
     return f"""\
 pipe: 1
 name: {recipe}
@@ -36,7 +36,7 @@ stages:
 
 
 class Duel:
-    """What each recipe publishes alone with so many threads, and runs of both into one place."""
+    """The files that each recipe publishes alone with so many threads, and runs of both into one location."""
 
     def __init__(self, program, root, source, threads):
         self.program, self.root, self.source, self.threads = program, root, source, threads
@@ -58,7 +58,7 @@ class Duel:
         return run.start("-j", str(self.threads))
 
     def fight(self, number, chance, kills):
-        """One start of both. What happened, for people."""
+        """Starts both once; returns a description for people."""
         recipes = chance.sample(RECIPES, 2)
         delay = chance.uniform(0, 0.8)
         what = f"-j {self.threads}, start {number}: {' and '.join(recipes)} {delay:.2f} s apart"
@@ -70,7 +70,7 @@ class Duel:
         if kills:
             time.sleep(chance.uniform(0, self.seconds))
             for process in processes:
-                if process.poll() is None:  # one that writes, or waits for nothing
+                if process.poll() is None:  # one that writes, or does not wait
                     process.send_signal(signal.SIGKILL)
                     break
         codes = [process.wait(timeout=100) for process in processes]
@@ -89,14 +89,14 @@ class Duel:
         return self.go_on(what, place, recipes, runs, chance)
 
     def go_on(self, what, place, recipes, runs, chance):
-        """After a kill that left nobody who finished."""
+        """The next run after a kill that left no finished run."""
         manifest = any(runs[0].out.rglob("MANIFEST.json"))
         recipe = chance.choice(recipes)
         own = chance.random() < 0.5
         following = runs[recipes.index(recipe)] if own else self.run(place, recipe, "elsewhere")
         code = self.start(following).wait(timeout=100)
         what = f"{what}, then {following.file.parent.name}: {code}"
-        # Killed behind its manifest: what is published is refused to the other recipe.
+        # Killed after its manifest: the other recipe may not replace the published artifact.
         hold(code == 0 or (code == 2 and manifest), following, f"{what}: has to finish")
         hold("looking for up to" not in following.messages(), following, f"{what}: waited on its own machine")
         if code == 2:

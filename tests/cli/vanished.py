@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A source that is not there: the one of an earlier run, or one that never existed.
+"""A source that does not exist: one that an earlier run read, or one that never existed.
 
     vanished.py PIPE [SCENARIO...]
 """
@@ -15,7 +15,7 @@ from web_server import WebServer
 
 
 def two_files(place):
-    """The source is a list of two; the names that it has in the file."""
+    """Makes the source a list of two files; returns their names in the pipeline file."""
     paths = [place.root / "train.txt", place.root / "test.txt"]
     for number, path in enumerate(paths):
         path.write_bytes(corpus(documents=60, seed=number + 1))
@@ -41,7 +41,7 @@ def never_published(place):
 
 
 def a_mistyped_name():
-    """Also where the place of the earlier run stands, and with --from-log."""
+    """Refused also if the location of the earlier run has an artifact, and with --from-log."""
     with Place() as place:
         train, test = two_files(place)
         place.ok()
@@ -70,7 +70,7 @@ def a_pattern_that_matches_nothing():
         check_says(gone.err, "no file has such a name", "going by what earlier runs wrote down")
         elsewhere(place)
         refused(place, says=["no file has such a name", "--from-log"])
-        for pattern in ("tr*.txt", "x*.txt"):  # stands for less, or for nothing of what was read
+        for pattern in ("tr*.txt", "x*.txt"):  # matches fewer of the files that were read, or none
             place.stages["source"]["url"] = str(place.root / pattern)
             refused(place, "--from-log", says=["no file has such a name"])
         never_published(place)
@@ -157,7 +157,7 @@ def a_moved_corpus_with_everything_published():
 
 
 def a_run_that_was_cut_off_goes_on():
-    """Its place holds what it laid down there: nothing has to be said."""
+    """Its location has the objects that it wrote: no flag is needed."""
     with Place() as place:
         killed = place.run(env={"PIPE_KILL_AT": "shard.logged:1"})
         check(killed.code == -9, f"exit {killed.code}")
@@ -183,7 +183,7 @@ def a_new_place_from_a_vanished_source():
         place.ok("--from-log")
         shutil.rmtree(place.out)
         shutil.rmtree(place.root / "elsewhere")
-        elsewhere(place, "elsewhere2")  # from the pieces
+        elsewhere(place, "elsewhere2")  # from the partition outputs
         refused(place, says=["--from-log"])
         refused(place, "-n", says=["--from-log"])
         run = place.ok("--from-log")

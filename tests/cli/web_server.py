@@ -1,4 +1,4 @@
-"""A web server on loopback that has one file, and breaks off as it is told."""
+"""A web server on loopback that has one file, and breaks off on request."""
 
 import threading
 import time
@@ -6,19 +6,19 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 class WebServer:
-    """`break_every`: a transfer ends without a word after so many bytes, or as many as it returns; `here(N)`: no byte
-    from N on is sent before a later call says so, and a transfer that waits there may break off; `rate`: bytes in a
-    second, at most."""
+    """`break_every`: a transfer breaks off after so many bytes, or after as many as the function returns. `here(N)`: no
+    byte from N on is sent before a later call allows it, and a transfer that waits there may break off. `rate`: maximum
+    of bytes per second."""
 
     def __init__(self, data, name="corpus.txt.xz", break_every=0, tls=None, rate=0):
         self.data, self.etag, self.break_every = data, '"1"', break_every
         self.gives_versions = self.takes_ranges = True
         self._rate = rate
-        self.length_told = None  # by HEAD, where it is not that of the data
-        self.answers = {}  # by path: (status, headers) in place of the file
+        self.length_told = None  # size in the response to HEAD; None: the true one
+        self.answers = {}  # by path: (status, headers) instead of the file
         self.is_gone = False
-        self.at_once = self.most_at_once = 0  # bodies that are sent
-        self.looks_twice = False  # before it counts two at once
+        self.at_once = self.most_at_once = 0  # bodies being sent
+        self.looks_twice = False  # waits before it counts a second body
         self._here, self._broken, self._waiting, self._changed = len(data), 0, 0, threading.Condition()
         self.requests = []  # (method, first byte)
         self.sent = 0
@@ -91,7 +91,7 @@ class WebServer:
                         self.close_connection = True
                         return
                     if at + (1 << 14) >= len(part):
-                        self.leave()  # who has the last of it may ask for more before we are back
+                        self.leave()  # a client with the last byte may send its next request at once
                     if server._rate:
                         time.sleep(len(piece) / server._rate)
                     self.wfile.write(piece)
@@ -105,7 +105,7 @@ class WebServer:
             def handle(self):
                 try:
                     super().handle()
-                except OSError:  # a client that was killed, or has what it wants
+                except OSError:  # a client that was killed, or has all it wants
                     pass
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
@@ -117,7 +117,7 @@ class WebServer:
         self._thread.start()
 
     def wait_for_the_others(self):
-        """A client that went away is noticed by its next write; one that stays is still there a second later."""
+        """Waits a second: a client that left is noticed at the next write, a client that stays is still connected."""
         with self._changed:
             self._changed.wait_for(lambda: self.at_once == 0, timeout=1)
 
@@ -128,23 +128,23 @@ class WebServer:
             self.most_at_once = max(self.most_at_once, self.at_once)
 
     def here(self, size):
-        """From now on the first `size` bytes of the file may be sent."""
+        """Allows the first `size` bytes of the file to be sent."""
         with self._changed:
             self._here = size
             self._changed.notify_all()
 
     def break_off(self):
-        """Ends what waits for bytes that are not here."""
+        """Ends transfers that wait for bytes."""
         with self._changed:
             self._broken += 1
             self._changed.notify_all()
 
     def is_waiting(self):
-        """A transfer has sent all that is here, and wants more."""
+        """A transfer has sent all allowed bytes and waits."""
         return self._waiting > 0
 
     def wait_for(self, size):
-        """False: the transfer is to break off."""
+        """False: the transfer must break off."""
         with self._changed:
             broken = self._broken
             if size <= self._here:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Samples and morphemes by the program itself: dictionaries that are not what they should be, lines that no
-analyser takes, and the same records whatever the threads.
+"""Samples and morphemes from the program itself: wrong dictionaries, lines that no analyser accepts, and the same
+records with any number of threads.
 
     words.py PIPE [SCENARIO...]
 """
@@ -19,7 +19,7 @@ SENTENCE = "吾輩は猫である。名前はまだ無い。"
 
 
 class Words(Place):
-    """Lines, and behind them the morphemes of each line, kept."""
+    """Lines, then the morphemes of each line; both are kept."""
 
     def __init__(self, lines, dictionary="ipadic"):
         super().__init__()
@@ -29,7 +29,7 @@ class Words(Place):
         self.stages["words"] = {"type": "segment_words", "input": "clean", "dictionary": dictionary, "keep": True}
 
     def records(self, stage="words"):
-        """What `pipe cat --json` says of each record of the stage."""
+        """The output of `pipe cat --json` for each record of the stage."""
         found = []
         for piece in sorted(self.pieces(stage)[-1].glob("*.part")):
             done = subprocess.run([support.PIPE, "cat", "--json", piece], capture_output=True, check=True)
@@ -38,7 +38,7 @@ class Words(Place):
 
 
 def morphemes(record):
-    """The words of a record; the cuts cover its text byte by byte."""
+    """The words of a record; checks that the cuts cover its text byte by byte."""
     text, cuts = record["columns"]["text"].encode(), record["columns"]["cuts"]
     borders = [0, *cuts]
     check(all(a < b for a, b in zip(borders, cuts)), f"cuts do not ascend: {cuts}")
@@ -47,7 +47,7 @@ def morphemes(record):
 
 
 def fake_dictionary(root, name, charset=b"UTF-8"):
-    """IPADIC, with links to all files but sys.dic, which says that it has another charset."""
+    """IPADIC with another charset in sys.dic; all other files are links."""
     directory = root / name
     directory.mkdir(parents=True)
     for file in ("unk.dic", "matrix.bin", "char.bin", "dicrc"):
@@ -59,7 +59,7 @@ def fake_dictionary(root, name, charset=b"UTF-8"):
 
 
 def refused_dictionaries():
-    """Missing, incomplete, of another charset, and a name that is none."""
+    """Missing, incomplete, of another charset, and an unknown name."""
     with Words([SENTENCE]) as place:
         fake_dictionary(place.root / "places", "ipadic-utf8", b"EUC-JP")
         run = place.run(env={"PIPE_DICTIONARIES": f"/nowhere:{place.root}/places"})
@@ -80,7 +80,7 @@ def refused_dictionaries():
 
 
 def places():
-    """PIPE_DICTIONARIES comes before the system's; an rc file of the user's has no say."""
+    """PIPE_DICTIONARIES precedes the system's directories; the user's rc file has no effect."""
     with Words([SENTENCE]) as place:
         fake_dictionary(place.root / "places", "mecab-ko-dic")
         place.stages["words"]["dictionary"] = "ko"
@@ -91,7 +91,7 @@ def places():
 
 
 def long_lines():
-    """A megabyte without a sentence end goes through, counted; nothing of it changes."""
+    """A megabyte without a sentence end is accepted, counted and not changed."""
     endless = "すもももももももものうちに" * 27_000
     letters = "abcdefghij" * 26_000
     with Words([SENTENCE, endless, letters, SENTENCE * 1000]) as place:
@@ -106,7 +106,7 @@ def long_lines():
 
 
 def korean():
-    """With the dictionary that `./dev dictionaries` installs, and white space in front of what follows it."""
+    """Uses the dictionary of `./dev dictionaries`; white space belongs to the word after it."""
     with Words(["한국어 형태소를 분석합니다."], "ko") as place:
         home = Path(__file__).parents[2] / ".dictionaries"
         check((home / "mecab-ko-dic").is_dir(), "no .dictionaries; run ./dev dictionaries")
@@ -116,14 +116,15 @@ def korean():
 
 
 def another_dictionary():
-    """Behind a path other bytes are another dictionary; behind a name they are the machine's, and reported."""
+    """At a path, other bytes are another dictionary; under a name they belong to the machine, and the change is
+    reported."""
     with Words([SENTENCE]) as place:
         places = {"PIPE_DICTIONARIES": f"{place.root}/places"}
         directory = fake_dictionary(place.root / "places", "ipadic-utf8")
 
         def change(byte):
             with (directory / "sys.dic").open("r+b") as file:
-                file.seek(71)  # behind the name of the charset, which ends with a NUL
+                file.seek(71)  # after the name of the charset, which ends with a NUL
                 file.write(byte)
 
         place.stages["words"]["dictionary"] = str(directory)
@@ -143,7 +144,7 @@ def another_dictionary():
         run = place.run("--strict", env=places)
         check(run.code == 2, f"exit {run.code}")
         check_says(run.err, "holds another recipe", "dictionary ipadic/sys.dic")
-        shutil.rmtree(place.root / "places")  # what stands needs no dictionary
+        shutil.rmtree(place.root / "places")  # complete outputs need no dictionary
         place.stages["words"]["dictionary"] = "unidic"
         fake_dictionary(place.root / "places", "unidic")
         place.stages["text"]["version"] = "2.0.0"
@@ -154,7 +155,7 @@ def another_dictionary():
 
 
 def samples():
-    """The same sample by any number of threads, and after kills; another seed draws another one."""
+    """The same sample with any number of threads, and after kills; another seed gives another sample."""
     def chosen(place):
         place.stages["docs"] = {"type": "split", "input": "clean", "splits": {"train": "rest", "test": 0.2}}
         place.stages["pick"] = {"type": "sample", "input": "docs", "split": "train", "bytes": "20kB", "seed": seed,

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Worker processes alone make what one run makes, whatever kills them.
+"""Worker processes alone make the same bytes as one run, whatever kills them.
 
     workers.py PIPE kills     two at a time, killed at commit points and from outside, some of them twins
-    workers.py PIPE answers   what a worker says of units that are done, unknown, damaged
-    workers.py PIPE elsewhere what becomes of workers and plans whose work directories are not the same one
+    workers.py PIPE answers   exit codes of a worker for units that are done, unknown, damaged
+    workers.py PIPE elsewhere workers and plans whose work directories are different ones
 
-A plan is made, its units are run in any order until each has ended well, and so on until a plan says 0.
+A plan is made and its units run in any order until each has ended well; this is repeated until a plan has 0 units.
 """
 
 import json
@@ -33,7 +33,7 @@ stages:
   text: {{ type: write_tfds, input: docs, name: shuffled, version: 1.0.0, shards: 3, out: "${{out}}" }}
   again: {{ type: write_tfds, input: docs, name: in_order, version: 1.0.0, shuffle: none, out: "${{out}}" }}
 """
-# The commit points that a worker passes: the others are those of `pipe plan`.
+# The commit points of a worker; the others are those of `pipe plan`.
 POINTS = ("object.written", "object.synced", "object.visible", "partition.committed", "partition.logged",
           "input.ended", "shard.committed", "shard.logged")
 DONE, TRY_AGAIN, USAGE, NO_INPUT, CONFIG, KILLED = 0, 75, 64, 66, 78, -9
@@ -42,7 +42,7 @@ LEAST_KILLS = 15
 
 
 class Shared(Run):
-    """A run that workers carry out."""
+    """A run by workers."""
 
     def __init__(self, program, root, pipeline):
         super().__init__(program, root, pipeline)
@@ -74,7 +74,7 @@ class Shared(Run):
                          kill_at=kill_at)
 
     def work_off(self, units, chance):
-        """Runs all of them, two at a time, in any order; each until it ended well."""
+        """Runs all units, two at a time, in any order, each until it has ended well."""
         left = [*units]
         chance.shuffle(left)
         running = {}
@@ -87,7 +87,7 @@ class Shared(Run):
                     point = f"{chance.choice(POINTS)}:{chance.randrange(1, 3)}" if chance.random() < 0.5 else None
                     running[self.worker(unit, point)] = (unit, point)
             process, (unit, point) = next(iter(running.items()))
-            # Most workers take longer than this; such a one is killed wherever it is.
+            # Most workers take longer than this patience; such a worker is killed wherever it is.
             patience = 0 if first else chance.uniform(0, 0.05) if chance.random() < 0.25 else 100
             first = False
             try:
@@ -150,12 +150,12 @@ def expect(shared, unit, code, text=""):
 def answers(program, root):
     inputs = write_corpora(root / "corpora", [corpus(seed=6, size=300_000)], "plain")
     shared = new_run(Shared, program, root / "run", inputs)
-    expect(shared, "docs/0000-*", USAGE)  # nothing is handed out
+    expect(shared, "docs/0000-*", USAGE)  # there is no work package
     units = shared.plan()
     if units != ["docs/0000-*"]:
         fail(f"the first plan has {units}", shared)
     expect(shared, "docs/0000-*", DONE)
-    expect(shared, "docs/0000-*", DONE)  # by its records alone
+    expect(shared, "docs/0000-*", DONE)  # from its records alone
     expect(shared, "docs/0000-00000", DONE)
     expect(shared, "docs/0000-99999", USAGE, "no such unit")
     expect(shared, "dcos/0000-*", USAGE)
@@ -163,7 +163,7 @@ def answers(program, root):
     units = shared.plan()
     if "text/0000-00001" not in units or "again/0000-00001" not in units:
         fail(f"the second plan has {units}", shared)
-    expect(shared, "docs/0000-*", DONE)  # by the log
+    expect(shared, "docs/0000-*", DONE)  # from the log
 
     piece = next(shared.work.glob("artifacts/docs-*/0000-00001.part"))
     data = bytearray(piece.read_bytes())
@@ -174,14 +174,14 @@ def answers(program, root):
     units = shared.plan()
     if "docs/0000-*" not in units or "text/0000-00001" in units:
         fail(f"with a damaged partition the plan has {units}", shared)
-    # `pipe run` takes over what workers did, and does the rest itself.
+    # `pipe run` takes over the workers' outputs, and does the rest itself.
     expect(shared, "docs/0000-*", DONE)
     before = shared.log().done("docs/0000-00001")
     if shared.finish("-j", "2") != 0 or shared.log().done("docs/0000-00001") != before + 1:
         fail("`pipe run` did not go on from what workers did", shared)
     if shared.plan():
         fail("after `pipe run` there is something to hand out", shared)
-    # The source is edited between a plan and its worker: the worker must not take the old digest for it.
+    # The source is edited between a plan and its worker: the worker must not use the old digest.
     shared.file.write_text(shared.file.read_text().replace("1.0.0", "1.0.1").replace("nfkc", "nfc"))
     units = shared.plan()
     inputs[0].write_bytes(inputs[0].read_bytes() + "あと\n".encode())
@@ -202,7 +202,7 @@ def plan_ends(shared, code, *texts):
 
 
 def elsewhere(program, root):
-    """The directory at the path of the work directory is another one, as on a machine that does not share it."""
+    """The path of the work directory leads to another directory, as on a machine that does not share it."""
     inputs = write_corpora(root / "corpora", [corpus(seed=7, size=200_000)], "plain")
     shared = new_run(Shared, program, root / "run", inputs)
     units = shared.plan()
@@ -219,7 +219,7 @@ def elsewhere(program, root):
     expect(shared, units[0], CONFIG, "its file `holder` names another one")
     if left := [path for path in shared.work.rglob("*") if path.name != "holder"]:
         fail(f"a refused worker left {left}", shared)
-    # A plan of an earlier program holds nobody to it; then the plan finds out.
+    # A plan of an earlier version has no `holder`: the worker runs, and the next plan finds that its output is missing.
     plan = shared.place / "plan.json"
     text = json.loads(plan.read_text())
     del text["holder"]
@@ -231,11 +231,11 @@ def elsewhere(program, root):
         plan_ends(shared, 2, "docs/0000-00000: a worker did it, and what it made is not here: ", str(shared.work), "/done")
     if sorted(shared.place.rglob("done/**/*.json")) != records:
         fail("records were taken back", shared)
-    # What it made is brought here: the work counts.
+    # Its outputs are copied here: the work counts.
     shutil.copytree(other / "artifacts", shared.work / "artifacts", dirs_exist_ok=True)
     if units[0] in (more := shared.plan()) or not more:
         fail(f"after bringing the pieces the plan has {more}", shared)
-    # A shard that is not where it was published, as where `out` is a directory of another machine.
+    # A shard that is missing at its location, as if `out` is a directory of another machine.
     while not any("-of-" in unit for unit in more):
         for unit in more:
             expect(shared, unit, DONE)
