@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""A training whose data, checkpoints and results lie in a bucket, with the real trainer: it goes on on a machine that has
-nothing, and every loss is that of a training in a directory that nothing interrupted. More steps start before the decay, through a kill.
+"""A training with its data, checkpoints and results in a bucket, with the real trainer: it continues on a machine that
+has no files, and every loss equals that of an uninterrupted training in a directory. A training that gets more steps
+starts before the decay, also after a kill.
 
     bucket_training.py PIPE FAKE_GCS ENVIRONMENT
 """
@@ -21,7 +22,7 @@ from fake_buckets import BUCKET, FakeBucket  # noqa: E402
 
 CONFIG = {"preset": "tiny", "model": {"layers": 2, "d": 32, "heads": 2, "ff": 64}, "batch": {"rows": 4},
           "schedule": {"name": "wsd", "warmup": 0, "decay": 0.4}}
-DECAYS = {20: 12, 30: 18}  # from where on, by steps
+DECAYS = {20: 12, 30: 18}  # the step at which the decay starts, by number of steps
 
 
 def check(good, what):
@@ -45,7 +46,7 @@ def pipeline(place, out, environment):
 
 
 def events(place, kind):
-    """What the trainer told in the last run, by step."""
+    """{step: event} of the trainer's events of one kind in the last run."""
     newest = max(place.work.glob("runs/*/plugin_events.jsonl"), key=lambda path: path.stat().st_mtime)
     told = [json.loads(line)["event"] for line in newest.read_text().splitlines()]
     return {event["step"]: event for event in told if event["kind"] == kind}
@@ -56,7 +57,7 @@ def losses(place):
 
 
 def killed_in_the_extension(place, bucket, before):
-    """SIGKILL for `pipe` and its trainer, at the first change in the bucket that the longer training makes."""
+    """Sends SIGKILL to `pipe` and its trainer at the first change in the bucket that the longer training makes."""
     def checkpoints(names):
         return {name for name in names if "/checkpoints/" in name}
     process = place.start("--only", "train", start_new_session=True)
@@ -96,7 +97,7 @@ def main():
         markers = [name for name in before if name.startswith(f"{run}/checkpoints/") and name.count("/") == 5
                    and name.endswith(".json")]
         kept = sorted(int(name.split("/")[4]) for name in markers)
-        check(kept[-1:] == [20] and DECAYS[20] in kept and len(kept) <= 3, markers)  # of several that wait the newest is sent
+        check(kept[-1:] == [20] and DECAYS[20] in kept and len(kept) <= 3, markers)  # the newest is sent
         words = [str(pipe), "verify", f"{out}/packed", f"gs://{BUCKET}/{run}"]
         verified = subprocess.run(words, capture_output=True, text=True, timeout=60)
         check(verified.returncode == 0, verified.stdout + verified.stderr)

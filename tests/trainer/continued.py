@@ -1,4 +1,5 @@
-"""Trainings that go on: a loop with evaluations of the test's choice, killed where the test says, in one process."""
+"""Trainings that continue: a loop with evaluations chosen by the test, killed at a point chosen by the test, in one
+process."""
 
 import contextlib
 import json
@@ -27,8 +28,8 @@ def job(place, **members):
 
 
 def trained(job_, rows, losses=None, stop_at=None):
-    """The loop after its last step, with its events. `losses`: of evaluations, by step; the step itself by default.
-    `stop_at`: the step after which it is asked to stop."""
+    """Returns the loop after its last step, with its events. `losses`: of evaluations, by step; default: the number of
+    the step. `stop_at`: the step after which the loop is asked to stop."""
     events, stop = session.Recorder(), Stop()
 
     class Stopped(Loop):
@@ -49,7 +50,7 @@ def trained(job_, rows, losses=None, stop_at=None):
 
 
 def kept(place):
-    """{step: the names that it is pinned under} of the checkpoints there, each held to be whole."""
+    """{step: the names under which it is pinned} of the existing checkpoints; each must verify."""
     found = {}
     for path in sorted(Path(place, "checkpoints").iterdir()):
         if path.name.isdecimal():
@@ -59,7 +60,7 @@ def kept(place):
 
 
 def without_members(place, *members):
-    """Makes checkpoints those of the version before: markers without `pinned`, facts without these members."""
+    """Changes checkpoints into those of the previous version: markers without `pinned`, facts without these members."""
     for path in Path(place, "checkpoints").iterdir():
         if not path.name.isdecimal():
             continue
@@ -70,7 +71,7 @@ def without_members(place, *members):
 
 
 class Killed(BaseException):
-    """Nothing catches it."""
+    """No handler catches it."""
 
 
 def kill():
@@ -79,8 +80,8 @@ def kill():
 
 @contextlib.contextmanager
 def killed_at(number, kill=kill):
-    """The change of files with this number, and every later one, is not made; None: all are. Gives an object that says
-    whether it came to that (`killed`), and how many were made (`count`)."""
+    """Stops the change of files with this number and every later one; None: stops none. Yields an object that says
+    whether a change was stopped (`killed`), and how many were made (`count`)."""
     made = SimpleNamespace(count=0, killed=False)
 
     def counted(change):

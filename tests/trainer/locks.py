@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Each requirements-EXTRA.txt is resolved by pip for each Python that `pipe trainer setup` takes, from wheels alone and held
-to its digests, needing none of these interpreters. A lock that forgot a package fails here: --require-hashes wants them all.
+"""pip resolves each requirements-EXTRA.txt for each Python that `pipe trainer setup` accepts, from wheels alone and
+with their digests; none of these interpreters is needed. A lock without one of the packages fails here:
+--require-hashes needs all of them.
 
-    locks.py EXTRA KEPT        KEPT: a directory that names what was resolved before and has not changed since
+    locks.py EXTRA KEPT        KEPT: a directory that records the questions resolved before
 
-pip reads every file to its end to check it: 170 MB for a CPU, 3 GB for CUDA, for each Python. A lock that stood the test once
-stands it as long as neither it nor the question changes, since an index never replaces a file.
+pip reads every file to its end to check it: 170 MB for a CPU, 3 GB for CUDA, for each Python. A lock that was resolved
+once stays good while neither it nor the question changes, because an index never replaces a file.
 """
 
 import hashlib
@@ -18,7 +19,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-GLIBC = range(5, 36)  # of Ubuntu 22.04: 2.35
+GLIBC = range(5, 36)  # minor versions, up to 2.35 of Ubuntu 22.04
 
 
 def fail(what):
@@ -26,7 +27,7 @@ def fail(what):
 
 
 def versions():
-    """Those of plugins/train/python_choice.cc, so that no version is taken without a lock."""
+    """The versions in plugins/train/python_choice.cc, so that no version is accepted without a lock."""
     source = (ROOT / "plugins/train/python_choice.cc").read_text()
     minors = re.search(r"kMinors = \{([\d, ]+)\}", source)[1]
     found = [f"3.{minor.strip()}" for minor in minors.split(",")]

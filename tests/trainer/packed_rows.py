@@ -1,4 +1,4 @@
-"""Writes a directory of packed rows (formats/packed.md) in plain Python, for tests of those who read them."""
+"""Writes a directory of packed rows (formats/packed.md) in plain Python, for tests of their readers."""
 
 import json
 import struct
@@ -69,7 +69,7 @@ def write_shard(directory, name, rows, facts=None, encoding="example"):
 
 
 def write_manifest(directory):
-    """One that names every other file of the directory, with what the trainer looks at."""
+    """Writes a manifest that names every other file of the directory, with the fields that the trainer reads."""
     entries = {"shards": [], "sidecars": []}
     for path in sorted(directory.iterdir()):
         if path.name != "MANIFEST.json":
@@ -81,7 +81,7 @@ def write_manifest(directory):
 
 
 def write_packed(directory, splits, seq_len, vocab_size, model=b"no model", ids=None, encoding="example"):
-    """splits: {name: [rows of one shard, rows of the next, ...]}."""
+    """`splits`: {name: [rows of one shard, rows of the next, ...]}."""
     directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
     tokenizer = {"bos_id": 1, "eos_id": 2, "layout": "pipe", "model": "tokenizer.model", "newline_id": 4,
@@ -104,7 +104,7 @@ def write_packed(directory, splits, seq_len, vocab_size, model=b"no model", ids=
 
 
 def stream_rows(ids, seq_len, fill=0):
-    """Rows of a stream of ids, each of which counts three bytes and one character."""
+    """Rows from a stream of ids; each target counts as three bytes and one character."""
     for at in range(0, len(ids) - 1, seq_len):
         row = list(ids[at:at + seq_len + 1])
         targets = len(row) - 1

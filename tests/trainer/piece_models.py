@@ -1,4 +1,4 @@
-"""SentencePiece models of chosen pieces, byte by byte (formats/sentencepiece_model.md)."""
+"""SentencePiece models with chosen pieces, written byte by byte (formats/sentencepiece_model.md)."""
 
 import struct
 
@@ -26,7 +26,8 @@ def sub(field, data):
 
 
 def model_of(pieces, kind=UNIGRAM):
-    """In the layout `pipe` with the bytes, then `pieces`, of (text, score); what is encoded is the text itself."""
+    """A model in the layout `pipe`: the bytes, then `pieces` as (text, score). It encodes the text without
+    normalisation."""
     table = [*SPECIAL, *BYTES, *((text, score, NORMAL) for text, score in pieces)]
     model = b"".join(sub(1, sub(1, text.encode()) + varint(2 << 3 | 5) + struct.pack("<f", score) + number(3, type_))
                      for text, score, type_ in table)

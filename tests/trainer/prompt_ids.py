@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A prompt gets the ids that the stage `encode` gives the same text, with models in which most ways to cut a line are equally
-good, where versions of SentencePiece differ. Any Python will do.
+"""A prompt gets the same ids as the text in the stage `encode`, with models in which most segmentations of a line have
+the same score; there versions of SentencePiece differ. Works with any Python.
 
     prompt_ids.py PIPE LIBPIPE_PIECES
 """
@@ -20,23 +20,24 @@ import places  # noqa: F401
 from piece_models import BPE, EOS, NEWLINE, UNIGRAM
 
 LINES = 2000
-SEQ_LEN = 1 << 17  # more than all of them
+SEQ_LEN = 1 << 17  # more than the ids of all lines
 
 
 def ties(longest, score):
-    """Every text of up to `longest` letters of three."""
+    """(text, score) for every text of one to `longest` letters, out of three letters."""
     texts = ["".join(letters) for size in range(1, longest + 1) for letters in itertools.product("ab▁", repeat=size)]
     return [(text, score(text)) for text in texts]
 
 
 MODELS = {
-    # The score of a way is that of its length: every way to cut a line is as good as any other, but for the last bit of
-    # sums of 0.1. 0.1 and 0.2 of the library add in another order: two lines in three would differ.
+    # The score of a segmentation depends only on its length in letters: all segmentations of a line are equal, except
+    # for the last bit of sums of 0.1. SentencePiece 0.1 and 0.2 add in different orders: two lines in three would
+    # differ.
     "unigram of tenths": (ties(4, lambda text: -0.1 * len(text)), UNIGRAM),
     "unigram of thirds": (ties(4, lambda text: -len(text) / 3), UNIGRAM),
-    # As many pieces decide, whichever they are.
+    # The number of pieces decides, whichever they are.
     "unigram of one score": (ties(3, lambda text: -1.0), UNIGRAM),
-    # Merges of one score: where they overlap the first or the last may win.
+    # All merges have one score: where they overlap, the first or the last may win.
     "bpe": (ties(4, lambda text: -1.0), BPE),
 }
 
@@ -52,7 +53,7 @@ def check(good, what):
 
 
 def encoded(pipe, root, text):
-    """The ids that the program's own stages make of each line: one row holds them all."""
+    """The ids that the program's own stages make of each line; one row has them all."""
     (root / "corpus.txt").write_text("\n".join(text) + "\n")
     model = str(root / "tokenizer.model")
     file = {"pipe": 1, "name": "ties", "stages": {

@@ -1,4 +1,4 @@
-"""Whole runs of the trainer as a process, as the plugin starts it, over rows in a directory."""
+"""Whole runs of the trainer as a process, started as the plugin starts it, with rows in a directory."""
 
 import json
 import os
@@ -19,7 +19,7 @@ TINY = {"preset": "tiny", "model": {"layers": 2, "d": 32, "heads": 2, "ff": 64},
 
 
 def make_rows(directory, seed=0, rows=48):
-    """Packed rows of a stream without a pattern."""
+    """Packed rows from a stream of random ids."""
     make = np.random.default_rng(seed)
 
     def split(count):
@@ -33,7 +33,7 @@ before_start = None  # called in the child
 
 
 class Run:
-    """A trainer and a thread that reads its events."""
+    """A trainer process, and a thread that reads its events."""
 
     def __init__(self, place, data, config=None, environ=None, sets=(), program=("-m", "pipe_trainer"), **members):
         place = Path(place)
@@ -70,7 +70,7 @@ class Run:
             self._seen.notify_all()
 
     def wait_for(self, kind, timeout=120, **members):
-        """The first such event; fails when the trainer ends without."""
+        """Waits for the first event with these members; fails if the trainer ends before."""
         def found():
             return next((event for event in self.events if event["kind"] in (kind, "end") and
                          (event["kind"] == "end" or members.items() <= event.items())), None)

@@ -1,4 +1,4 @@
-"""JAX as tests use it: programs compiled once for all of them, and small models on rows in memory."""
+"""JAX for tests: a shared cache of compiled programs, and small models over rows in memory."""
 
 import os
 
@@ -20,7 +20,7 @@ SMALL = {"model": {"layers": 2, "d": 32, "heads": 4, "kv_heads": 2, "ff": 64},
 
 
 class MemoryRows:
-    """The interface of data.Rows over arrays; sample g is row g modulo their number."""
+    """The interface of data.Rows over arrays; sample g is row g modulo the number of rows."""
 
     reader, model_path = "memory", None
 
@@ -44,7 +44,7 @@ class MemoryRows:
 
 
 def random_rows(count=64, seq_len=32, vocab=61, seed=0, documents=True):
-    """Rows without a pattern, with a document's beginning here and there."""
+    """Random rows, in which documents begin here and there."""
     make = np.random.default_rng(seed)
     tokens = make.integers(5, vocab, (count, seq_len + 1))
     if documents:
@@ -53,7 +53,7 @@ def random_rows(count=64, seq_len=32, vocab=61, seed=0, documents=True):
 
 
 def small_job(run_dir, config=None, **members):
-    """A job over rows that the test brings itself; `config` is put over SMALL, section by section."""
+    """A job over rows that the test provides; `config` is merged over SMALL, section by section."""
     merged = {section: {**SMALL.get(section, {}), **(config or {}).get(section, {})}
               for section in {*SMALL, *(config or {})}}
     return job.parse({"pipe_job": 1, "run_dir": str(run_dir), "config": merged, "steps": 10, "log_every": 1,
@@ -62,7 +62,7 @@ def small_job(run_dir, config=None, **members):
 
 
 class Recorder:
-    """Stands in for Events: keeps what is told."""
+    """Replaces Events: keeps the events."""
 
     def __init__(self):
         self.step, self.told = 0, []
@@ -81,7 +81,7 @@ class Recorder:
 
 
 def trained(job_, rows, events=None, stop=None, devices_=None, loop_type=None):
-    """The loop of a job after its last step, over `rows`."""
+    """Trains a job over `rows`; returns the loop after its last step."""
     from pipe_trainer import events as told
     from pipe_trainer.loop import Loop
     from pipe_trainer.setup import prepare

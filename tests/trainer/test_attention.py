@@ -1,4 +1,4 @@
-"""The kernels against the reference, as far as a CPU goes, and the check that every run begins with."""
+"""The kernels compared with the reference, as far as a CPU can, and the check at the start of every run."""
 
 import dataclasses
 import tempfile
@@ -24,7 +24,7 @@ def setup_of(**model):
 
 
 def blind(q, k, v, segments):
-    """Wrong as kernels are wrong: documents see each other."""
+    """Wrong in the way of a faulty kernel: documents see each other."""
     return REFERENCE(q, k, v, jnp.zeros_like(segments))
 
 
@@ -41,7 +41,7 @@ def too_large(q, k, v, segments):
 
 
 def choice_that_fails(config, *others, choose=attention.choose):
-    """`auto` takes a kernel that does not compile."""
+    """With `auto`, chooses a kernel that does not compile."""
     return ("splash", not_compiled, None) if config.attention == "auto" else choose(config, *others)
 
 
@@ -53,7 +53,7 @@ def inputs_of(setup):
 
 
 def kernel_types(form, setup):
-    """The types of q, k and v where the kernel takes them."""
+    """The types of q, k and v in the call of the kernel."""
     found = set()
 
     def walk(jaxpr):

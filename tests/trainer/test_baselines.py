@@ -1,4 +1,4 @@
-"""Baselines, against counting one by one and as distributions; when bits are refused."""
+"""Baselines compared with counting one by one, and as distributions; cases in which bits are refused."""
 
 import math
 import tempfile
@@ -18,7 +18,7 @@ VOCAB = 30
 
 
 def slow_bigram(train, vocab):
-    """P(after | before) as the books have it, by dictionaries."""
+    """P(after | before) by the textbook formula, with dictionaries."""
     pairs = Counter(train)
     followers, contexts, times = defaultdict(set), defaultdict(set), Counter()
     for (before, after), count in pairs.items():
@@ -66,7 +66,7 @@ class BaselinesTest(unittest.TestCase):
 
     def test_equals_counting_one_by_one(self):
         train, held_out = markov(700, 1), markov(150, 2)
-        held_out[20], held_out[90] = 3, 4  # which train never has, as context or as target
+        held_out[20], held_out[90] = 3, 4  # ids that train lacks as context and as target
         found = {scores["name"]: scores for scores in baselines.compute(*self.rows(train, held_out), VOCAB)}
         probability = slow_bigram(list(zip(train, train[1:])), VOCAB)
         expected = -sum(math.log(probability(*pair)) for pair in zip(held_out, held_out[1:])) / 150

@@ -1,4 +1,4 @@
-"""A TPU that another process holds, and a machine that has none: who holds it is told, the trainer waits, and goes on."""
+"""A TPU that another process holds, and a machine without one: the trainer names the holder, waits, and continues."""
 
 import json
 import os
@@ -16,7 +16,7 @@ import places
 from pipe_trainer import chip, exits
 from pipe_trainer.signals import Stop
 
-TPU = {}  # no JAX_PLATFORMS: whatever is there
+TPU = {}  # no JAX_PLATFORMS: any device of the machine
 LOCKED = 'ABORTED: Internal error when accessing libtpu multi-process lockfile. Run "$ sudo rm /tmp/libtpu_lockfile".'
 BUSY = "UNKNOWN: TPU initialization failed: open(/dev/accel0): Device or resource busy"
 HOLDER = """import fcntl, sys, time
@@ -50,7 +50,7 @@ class Chip(unittest.TestCase):
         self.addCleanup(found.stop)
 
     def holder(self, call="lockf"):
-        """As libtpu does it; `flock` for one that would do it otherwise."""
+        """Locks the file as libtpu does; `flock` for a library that locks it another way."""
         process = subprocess.Popen([sys.executable, "-c", HOLDER.format(call=call), self.lock], stdout=subprocess.PIPE)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
@@ -166,7 +166,7 @@ class ChipTest(Chip):
         self.assertEqual(ended.code, exits.HELD)
         deadline = time.monotonic() + 10
         while f"process {process.pid} (sleep 60)" not in str(ended) and time.monotonic() < deadline:
-            ended = chip.refusal(BUSY, self.lock, dev)  # until it has become `sleep`
+            ended = chip.refusal(BUSY, self.lock, dev)  # until the process has become `sleep`
         self.assertIn(f"process {process.pid} (sleep 60)", str(ended))
 
     def test_a_machine_without_a_tpu_is_told_from_one_with(self):
@@ -181,7 +181,7 @@ class ChipTest(Chip):
 
 
 class ProcessTest(Chip):
-    """The trainer as it is started, with something in its environment that looks like libtpu."""
+    """The trainer as a process, with a module in its environment that looks like libtpu."""
 
     def setUp(self):
         super().setUp()

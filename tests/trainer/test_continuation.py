@@ -1,4 +1,4 @@
-"""More steps and fewer steps: what a training goes on from."""
+"""Trainings with more or fewer steps: the checkpoint from which each continues."""
 
 import shutil
 import unittest
@@ -64,7 +64,7 @@ class Extension(Runs):
         loop = self.train(steps=20)
         self.assertEqual(self.restored(loop), [8])
         self.goes_on_as(self.train("whole", steps=20), loop, 9)
-        self.assertEqual(self.train(steps=12).events.losses(), {})  # what is there is more
+        self.assertEqual(self.train(steps=12).events.losses(), {})  # the run has more steps already
 
     def test_without_a_pinned_checkpoint_it_says_what_to_do(self):
         self.train()
@@ -98,7 +98,7 @@ class Extension(Runs):
         self.assertEqual(list(kept(self.place / "run")), [10])
 
     def test_checkpoints_of_the_version_before(self):
-        """Which said neither for how many steps they were nor whether the rate had fallen."""
+        """Such checkpoints say neither for how many steps they were made nor whether the rate had fallen."""
         new = ("steps", "decayed", "evaluated", "early_stop")
         self.train(keep_checkpoints=2)
         without_members(self.place / "run", *new)

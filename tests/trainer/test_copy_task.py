@@ -1,7 +1,7 @@
-"""A task that only context solves: a document is a random block of ids, again and again.
+"""A task that only context solves: a document is one random block of ids, repeated.
 
-Counting learns nothing from it: every id is as frequent as every other, after every other. The best loss is that of
-the first block, which nothing foretells, and zero behind it.
+Counting learns nothing from it: every id is as frequent as every other, after every other. The best possible loss is
+that of the first block, which nothing predicts, and zero after it.
 """
 
 import math

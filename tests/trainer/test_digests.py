@@ -1,4 +1,4 @@
-"""A checkpoint that is not as it was written is never gone on from, and what is there is never begun anew for it."""
+"""A training never continues from a changed checkpoint, and never starts from the beginning because of one."""
 
 import json
 import os

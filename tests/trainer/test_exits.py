@@ -1,4 +1,4 @@
-"""How runs end that cannot begin or go on: a code, one clear line, and the file that the plugin reads."""
+"""Ends of runs that cannot begin or continue: an exit code, one clear line, and the file that the plugin reads."""
 
 import json
 import resource

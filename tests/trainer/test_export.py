@@ -1,4 +1,4 @@
-"""Exports: the same logits in a forward written from the description of Llama, with numpy alone."""
+"""Exports: the same logits as from a forward pass written from the description of Llama, with numpy alone."""
 
 import json
 import struct
@@ -33,7 +33,7 @@ def config_of(**fields):
 
 
 def params_of(config, seed=0):
-    """Norms that are not all ones, or leaving one out would go unseen."""
+    """Norms that are not all ones: otherwise a missing norm would not be noticed."""
     params = model.init(config, jax.random.key(seed))
     chance = np.random.default_rng(seed)
     params["final_norm"] = chance.uniform(0.5, 1.5, config.d).astype(np.float32)
@@ -43,7 +43,7 @@ def params_of(config, seed=0):
 
 
 def read_tensors(path):
-    """The format from its description: a size, JSON, bytes."""
+    """Reads the format by its description: a size, JSON, bytes."""
     data = Path(path).read_bytes()
     size = struct.unpack("<Q", data[:8])[0]
     header = json.loads(data[8:8 + size])
@@ -53,7 +53,7 @@ def read_tensors(path):
 
 
 def llama_logits(directory, ids):
-    """LlamaForCausalLM of one sequence: float64, one head at a time."""
+    """Logits of LlamaForCausalLM for one sequence: float64, one head at a time."""
     settings = json.loads((directory / "config.json").read_text())
     weights = read_tensors(directory / "model.safetensors")
     weights = {name: value.astype(np.float64) for name, value in weights.items()}
@@ -115,7 +115,7 @@ class ExportTest(unittest.TestCase):
                 hidden = model.forward(params, config, ids[None])
                 ours = np.asarray(model.logits(params, config, hidden))[0, :, :config.vocab]
                 theirs = llama_logits(self.place, ids)
-                self.assertGreater(np.abs(theirs).max(), 0.3)  # or the tolerance would say nothing
+                self.assertGreater(np.abs(theirs).max(), 0.3)  # otherwise the tolerance would mean nothing
                 self.assertLess(np.abs(ours - theirs).max(), 1e-4)
 
     def test_what_is_read_back_is_what_was_written(self):
@@ -152,7 +152,7 @@ class ExportTest(unittest.TestCase):
             "special_tokens_map.json", "tokenizer.json", "tokenizer.model", "tokenizer_config.json"])
 
     def test_the_tokenizer_carries_the_normaliser_of_the_corpus(self):
-        """That transformers makes our ids of it: tests/oracle/export_tokenizer_test.py."""
+        """tests/oracle/export_tokenizer_test.py checks that transformers makes our ids with it."""
         self.write(config_of())
         whole = json.loads((self.place / "tokenizer.json").read_text(encoding="utf-8"))
         self.assertEqual([step["type"] for step in whole["normalizer"]["normalizers"]], ["NFKC", "Replace"])

@@ -1,4 +1,4 @@
-"""`auto` chooses by memory, keeps its choice, and refuses: with compilers of the test's own, and that of a CPU."""
+"""`auto` chooses by memory, keeps its choice, and refuses: with compilers of the test, and with that of a CPU."""
 
 import contextlib
 import dataclasses
@@ -30,7 +30,7 @@ def config_of(raw, seq_len=1024, vocab=32000):
 
 
 def compiler(factor, asked=None, limit=None):
-    """Takes `factor` times the estimate."""
+    """A compiler that measures `factor` times the estimate."""
     def measure(config, candidate):
         if asked is not None:
             asked.append(candidate)
@@ -112,7 +112,7 @@ class Candidates(unittest.TestCase):
             self.assertIn("beside auto, and there are 8 devices", str(refused.exception))
 
     def test_estimates_are_near_what_was_compiled(self):
-        """Each figure is of libtpu; they were all that the constants were fitted to."""
+        """Each figure comes from libtpu; the constants were fitted to these figures alone."""
         kept = json.loads((Path(__file__).parent / "fit_figures.json").read_text(encoding="utf-8"))
         off = {}
         for one in kept["figures"]:
@@ -253,7 +253,7 @@ class Names(unittest.TestCase):
 
 
 class Command(unittest.TestCase):
-    """`python -m pipe_trainer.fit`, with a compiler of the test's own."""
+    """`python -m pipe_trainer.fit`, with a compiler of the test."""
 
     def setUp(self):
         place = tempfile.TemporaryDirectory()
@@ -344,7 +344,7 @@ class Command(unittest.TestCase):
 
 
 class Runs(unittest.TestCase):
-    """On a CPU whose memory is taken to be bounded, where a test says so."""
+    """Runs on a CPU; where a test says so, its memory has a limit."""
 
     def setUp(self):
         place = tempfile.TemporaryDirectory()

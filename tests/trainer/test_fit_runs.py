@@ -1,4 +1,4 @@
-"""Whole runs that choose by memory, as processes on a CPU whose memory is taken to be bounded."""
+"""Whole runs that choose by memory, as processes on a CPU with an assumed limit of memory."""
 
 import json
 import tempfile
@@ -23,7 +23,7 @@ class Bounded(unittest.TestCase):
         cls.data = runs.make_rows(cls.place / "rows")
 
     def run_in(self, name, mib, **members):
-        """Python imports sitecustomize by itself before anything else."""
+        """Sets the limit in sitecustomize, which Python imports before anything else."""
         patch = self.place / f"memory-{mib}"
         patch.mkdir(exist_ok=True)
         (patch / "sitecustomize.py").write_text(BOUNDED.format(bytes=int(mib * MIB)))
@@ -52,7 +52,7 @@ class Bounded(unittest.TestCase):
         self.assertEqual(again.end(), 0, again.log_end())
         self.assertEqual({**self.told(again, kept=True, first=False), "kept": False}, wide)
 
-        # The figure of another machine, as a bucket's run directory would have none.
+        # Without the figure of the other machine: a run directory from a bucket would have none.
         (again.run_dir / "fit.json").unlink()
         tight = wide["peak_gib"] * 1024 / 0.96 * 0.98
         smaller = self.run_in("run", tight, steps=12)
@@ -61,7 +61,7 @@ class Bounded(unittest.TestCase):
         self.assertNotEqual(fit["chosen"], wide["chosen"])
         self.assertLess(fit["peak_gib"], wide["peak_gib"])
         self.assertEqual([event["step"] for event in smaller.of("restore")], [8])
-        self.assertEqual(smaller.result()["tokens"], 12 * 4 * runs.SEQ_LEN)  # rows of a step are as many as before
+        self.assertEqual(smaller.result()["tokens"], 12 * 4 * runs.SEQ_LEN)  # a step has as many rows as before
 
     def test_nothing_fits(self):
         run = self.run_in("none", 0.01)

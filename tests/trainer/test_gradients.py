@@ -1,4 +1,5 @@
-"""Gradients that are written out: as exact as they claim to be, equal to the derived ones, and keeping less."""
+"""Gradients that are written by hand: as exact as they claim to be, equal to the derived ones, and with less kept
+memory."""
 
 import dataclasses
 import unittest
@@ -37,7 +38,7 @@ def normal(seed, shape, kind=jnp.float32):
 
 
 def bytes_kept(function, *arguments):
-    """What is there between the forward and the backward pass."""
+    """Bytes that are kept between the forward and the backward pass."""
     kept = jax.eval_shape(lambda *arguments: jax.vjp(function, *arguments)[1], *arguments)
     return sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(kept))
 
@@ -102,7 +103,8 @@ class Norms(unittest.TestCase):
 
 class Lookup(unittest.TestCase):
     def test_an_id_that_occurs_thousands_of_times_gets_its_whole_gradient(self):
-        """By the model, in bfloat16: beside the same gradients of the rows that were looked up, summed in 64 bits."""
+        """Compares the model's gradient, in bfloat16, with a sum in 64 bits of the gradients of the rows that were
+        looked up."""
         make = np.random.default_rng(0)
         common = make.random((128, SHAPE.seq_len + 1)) < 0.9
         tokens = np.where(common, make.integers(5, 8, common.shape), make.integers(8, 61, common.shape))
@@ -123,7 +125,7 @@ class Lookup(unittest.TestCase):
             right = np.zeros(found.shape)
             np.add.at(right, ids, np.asarray(d_rows, np.float64))
             self.assertEqual(found.dtype, jnp.float32)
-            for one in (5, 6, 7):  # two programs round the same rows a little differently
+            for one in (5, 6, 7):  # two programs round the same rows slightly differently
                 self.assertLess(off(found[one], right[one]), 0.003, one)
         with mock.patch.object(model, "lookup", lambda table, ids, compute: table.astype(compute)[ids]):
             derived = jax.jit(jax.grad(lambda *given: loss(*given)))(params, tokens)["embed"]
@@ -152,7 +154,7 @@ class Sums(unittest.TestCase):
         return jax.jit(self.function(shape, compute))(params, self.tokens, self.lengths)
 
     def test_none_of_a_parameter_is_in_bfloat16_on_its_way_but_where_that_is_asked_for(self):
-        """Devices add up where a product or a sum over positions ends, in the type that it has there."""
+        """Devices add up the results of a product or of a sum over positions, in the type that it has there."""
         for shape in (SHAPE, SEED_SHAPE):
             shape = dataclasses.replace(shape, vocab=200)  # no other parameter has the shape of the embedding
             params = jax.eval_shape(lambda shape=shape: model.init(shape, jax.random.key(0)))
@@ -172,7 +174,7 @@ class Sums(unittest.TestCase):
 
 
 def widened(jaxpr):
-    """Shapes of what becomes float32 from bfloat16, in a program and in those that it holds."""
+    """Shapes of values that are converted from bfloat16 to float32, in a program and in the programs inside it."""
     found = set()
     for equation in jaxpr.eqns:
         if equation.primitive.name == "convert_element_type" and equation.invars[0].aval.dtype == jnp.bfloat16 \

@@ -1,4 +1,4 @@
-"""Bad steps are left out, many of them send the run back, and going back in vain ends it."""
+"""Bad steps are left out, many of them send the run back to a checkpoint, and going back in vain ends it."""
 
 import tempfile
 import unittest
@@ -14,12 +14,12 @@ import numpy as np
 from pipe_trainer import exits, guard, step
 from pipe_trainer.config import Guard
 
-BAD = 60  # a row that begins with it does harm
+BAD = 60  # a row that begins with it is harmful
 GUARD = {"window": 8, "max_skips": 2, "max_rewinds": 1}
 
 
 def harmful(what):
-    """Replaces the loss: of a batch with a bad row it is `what` times itself."""
+    """Replaces the loss: the loss of a batch with a bad row is multiplied by `what`."""
     real = step.summed_loss
 
     def summed(params, config, attend, compute, positions, tokens, lengths):
@@ -29,7 +29,7 @@ def harmful(what):
 
 
 def rows_with(bad_steps, steps, size=8):
-    """Rows for so many steps; those of `bad_steps` (from 1) do harm."""
+    """Rows for so many steps; the rows of `bad_steps` (from 1) are harmful."""
     rows = session.random_rows(steps * size)
     rows.tokens[:, 0] = session.EOS
     for number in bad_steps:
@@ -85,7 +85,7 @@ class Guards(unittest.TestCase):
         self.assertIn("config.optimizer.lr", str(ended.exception))
 
     def taken(self, clip, norms):
-        """Whether each step was, of gradients of these norms and a steady loss."""
+        """For each norm of a gradient: whether the step was taken, with a steady loss."""
         config, watch, taken = Guard(window=8), guard.fresh(Guard(window=8)), []
         judge = jax.jit(lambda watch, norm: guard.judge(config, watch, jnp.float32(1.0), guard.unheld(norm, clip)))
         for norm in norms:

@@ -1,4 +1,4 @@
-"""Jobs with mistakes are refused as a whole, each mistake with its place and what was meant."""
+"""Jobs with mistakes are refused as a whole; each mistake is named with its place and a suggestion."""
 
 import json
 import tempfile

@@ -1,5 +1,6 @@
-"""Trainers that SIGKILL ends at changes of files: while checkpoints are pinned and removed, while a training stops early, while
-one with more steps goes back. Processes with all their threads; continued.killed_at cuts inside of one."""
+"""SIGKILL at changes of files: while checkpoints are pinned and removed, while a training stops early, and while a
+training with more steps goes back. Kills processes with all their threads; continued.killed_at stops inside one
+process."""
 
 import json
 import os
@@ -16,12 +17,13 @@ import session
 import continued
 
 SEED = int(os.environ.get("PIPE_KILLS_SEED", "1"))
-POINTS = int(os.environ.get("PIPE_KILLS_POINTS", "4"))  # of each case; 0: every one
+POINTS = int(os.environ.get("PIPE_KILLS_POINTS", "4"))  # per case; 0: all
 FAILED, DONE = 70, 0
 
 
 def in_child(action):
-    """The status of a process that does this; nothing of JAX may have begun here that does not outlive a fork."""
+    """Exit status of a process that runs `action`; JAX must not have started anything here that does not survive a
+    fork."""
     child = os.fork()
     if child:
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
@@ -42,7 +44,7 @@ class Kills(unittest.TestCase):
         self.place = Path(place.name)
 
     def train(self, name, kill_at=None, **members):
-        """(exit code, {changes, losses, restored, kept, result} unless it was killed)."""
+        """(exit code, {changes, losses, restored, kept, result}); None for the second if it was killed."""
         answer = self.place / "answer.json"
         answer.unlink(missing_ok=True)
 
@@ -63,8 +65,8 @@ class Kills(unittest.TestCase):
         return told
 
     def killed_everywhere(self, begin, **members):
-        """`begin(name)` makes a run directory; then a training is killed at its changes of files, one after the other, and goes
-        on each time as one that nothing interrupted."""
+        """`begin(name)` makes a run directory. Then a training is killed at its changes of files, one after the other,
+        and each time continues like an uninterrupted one."""
         begin("whole")
         wanted = self.whole("whole", **members)
         points = list(range(wanted["changes"]))
@@ -79,7 +81,7 @@ class Kills(unittest.TestCase):
             for step, loss in told["losses"].items():
                 self.assertEqual(loss, wanted["losses"][step], where)
             self.assertEqual([told[key] for key in ("done", "best")], [wanted[key] for key in ("done", "best")], where)
-            # One that was to be removed behind the last step may be left.
+            # A checkpoint that was due for removal after the last step may be left.
             spare = [one for one in told["kept"] if one not in wanted["kept"]]
             self.assertEqual([one for one in told["kept"] if one not in spare], wanted["kept"], where)
             self.assertTrue(len(spare) <= 1 and all(names == [] for _, names in spare), (where, spare))

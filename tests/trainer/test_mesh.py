@@ -1,4 +1,5 @@
-"""Eight devices in any arrangement compute what one does. Runs by itself: the number of devices is for a process."""
+"""Eight devices in any arrangement compute the same as one. Runs in a process of its own, because the number of devices
+is per process."""
 
 import dataclasses
 import os

@@ -1,4 +1,4 @@
-"""What the model may see, and that its forms that save time or memory compute what the plain ones do."""
+"""The ids that the model may see; variants that save time or memory compute the same as the plain ones."""
 
 import dataclasses
 import math
@@ -33,12 +33,12 @@ def gradient_of(shape, *arguments, **options):
 def rows(count=4, seed=0):
     batch = session.random_rows(count, SMALL.seq_len, SMALL.vocab, seed).shuffled(0, count)
     lengths = batch.lengths.copy()
-    lengths[0] = 20  # a row that is filled up
+    lengths[0] = 20  # a row with fill
     return jnp.asarray(batch.tokens), jnp.asarray(lengths)
 
 
 def products(program):
-    """How many products of matrices are written in a program; the body of a loop counts once."""
+    """Number of matrix products in a program; the body of a loop counts once."""
     inner = [part for equation in program.eqns for value in equation.params.values()
              for part in (value if isinstance(value, (list, tuple)) else [value])]
     return (sum(equation.primitive.name == "dot_general" for equation in program.eqns)
@@ -131,7 +131,8 @@ class EqualForms(unittest.TestCase):
             self.same(gradient_of(dataclasses.replace(SMALL, **change), *self.batch)(self.params), 1e-5)
 
     def test_remat_decides_which_products_are_made_again(self):
-        """`dots` keeps those with parameters, so that the scores of attention alone are made again; `full` keeps none."""
+        """`dots` keeps products with parameters, so that only the scores of attention are computed again; `full` keeps
+        none."""
         for shape, projections in ((SMALL, 7), (SEED_SHAPE, 6)):
             params = model.init(shape, jax.random.key(0))
             made = {}

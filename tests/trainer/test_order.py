@@ -1,4 +1,4 @@
-"""The order of samples: the numbers of plugins/train/reader/ORDER.md, and what it promises."""
+"""The order of samples: the numbers of plugins/train/reader/ORDER.md, and the guarantees there."""
 
 import hashlib
 import re
@@ -21,7 +21,7 @@ SIZES = (*range(1, 40), 1023, 1024, 1025, 5000, 16383, 16384, 16385, 17 * 1024 -
 
 
 def slow_row(sample, rows, seed):
-    """The page word for word, one sample at a time, with whole lists where it has a closed form."""
+    """Implements the page literally, one sample at a time, with whole lists instead of its closed forms."""
     wrap = (1 << 64) - 1
 
     def mix(x):
@@ -114,7 +114,7 @@ class OrderTest(unittest.TestCase):
             self.assertEqual(len(set((found // 1024).tolist())), 16)
 
     def test_permutations_are_even(self):
-        """Over 20,000 keys each place gets each value equally often: chi-squared within 5 sigma."""
+        """Over 20,000 keys each position gets each value equally often: chi-squared within 5 sigma."""
         for size in (16, 40, 100):
             keys = order.key(np.arange(20000), 0, 1)
             found = order.permute(np.arange(size)[None, :], size, keys[:, None]).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Pieces of a tokenizer: text to ids and back through the library, and what is refused in one line. Ties: prompt_ids.py."""
+"""Pieces of a tokenizer: text to ids and back through the library, and refusals in one line. Ties: prompt_ids.py."""
 
 import os
 import subprocess
@@ -31,7 +31,7 @@ class PiecesTest(unittest.TestCase):
         self.assertEqual(tokenizer.encode("Ω"), [5 + byte for byte in "Ω".encode()])
 
     def test_text_longer_than_foreseen_is_read_whole(self):
-        letter = "x" * 3000  # one id of many bytes
+        letter = "x" * 3000  # one id with many bytes
         tokenizer = pieces.Pieces(self.written(piece_models.model_of([(letter, -1.0)])))
         self.assertEqual(tokenizer.encode(letter), [261])
         self.assertEqual(tokenizer.decode([261] * 3), letter * 3)
@@ -76,10 +76,10 @@ class PiecesTest(unittest.TestCase):
         self.assertIn("leave out `prompts`", self.refused(self.place / "libpipe_pieces.so"))
         (self.place / "text.so").write_text("no library")
         self.refused(self.place / "text.so")
-        self.refused("libm.so.6")  # a library, and another one
+        self.refused("libm.so.6")  # a library, but another one
 
     def test_the_library_stands_beside_jax(self):
-        """Each brings copies of the same C++ libraries: they must not find each other's. Other tests load JAX first."""
+        """Both have copies of the same C++ libraries and must not find each other's. Other tests load JAX first."""
         script = ("import sys\nfrom pipe_trainer.pieces import Pieces, load\nload()\nimport jax, orbax.checkpoint\n"
                   "jax.numpy.ones(2).sum()\nprint(Pieces(sys.argv[1]).encode('猫が'))")
         run = subprocess.run([sys.executable, "-c", script, tiny_tokenizer.path()], capture_output=True, text=True,

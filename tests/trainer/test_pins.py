@@ -1,4 +1,4 @@
-"""Checkpoints that are kept under a name, through kills at each change of a file."""
+"""Pinned checkpoints, through kills at each change of a file."""
 
 import json
 import tempfile
@@ -34,7 +34,7 @@ class Pins(unittest.TestCase):
         checkpoints.wait()
 
     def changes(self, checkpoints):
-        """Each with the newest step, `before_decay` and `best` that there are behind it."""
+        """Each change, with the newest step, `before_decay` and `best` after it."""
         return (
             (lambda: self.save(checkpoints, 2), (2, None, None)),
             (lambda: self.save(checkpoints, 4, "before_decay"), (4, 4, None)),
@@ -104,7 +104,7 @@ class Pins(unittest.TestCase):
         self.save(checkpoints, 2)
         self.assertEqual(set(json.loads((self.place / "checkpoints/2.json").read_text())), {"pipe_checkpoint", "step", "files"})
         self.assertIsNone(checkpoints.pinned("best"))
-        digests.place(self.place / "checkpoints/2").unlink()  # of one before that: no digests at all
+        digests.place(self.place / "checkpoints/2").unlink()  # a checkpoint of an even earlier version: no digests
         checkpoints.pin(2, "before_decay")
         self.assertEqual(kept(self.place), {2: ["before_decay"]})
 

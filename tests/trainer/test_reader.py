@@ -18,7 +18,7 @@ SEQ_LEN, VOCAB = 7, 40000
 
 
 def made_rows(count, seed):
-    """Rows with ids of one to three bytes; the last one is filled."""
+    """Rows with ids of one to three bytes; the last row has fill."""
     chance = np.random.default_rng(seed)
     ids = chance.choice([5, 127, 128, 300, 16383, 16384, 39999], count * SEQ_LEN - 3).tolist()
     for row, length, _, _ in packed_rows.stream_rows([2, *ids], SEQ_LEN):
@@ -53,7 +53,7 @@ class ReaderTest(unittest.TestCase):
             self.assertEqual(part.tolist(), [row[number] for row in rows])
 
     def errors(self, read=lambda rows: rows.in_order(0, rows.count)):
-        """What both say, which has to be the same."""
+        """The errors of both readers, which must be equal."""
         found = []
         for native in (True, False):
             with self.assertRaises(DataError) as raised:
@@ -166,7 +166,7 @@ class RowsTest(ReaderTest):
         try:
             self.assertEqual(Rows(self.place, "train").reader, "numpy")
             self.assertRaises(OSError, Rows, self.place, "train", native=True)
-            os.environ["PIPE_READER_LIBRARY"] = str(self.place / "packed.json")  # there, and no library
+            os.environ["PIPE_READER_LIBRARY"] = str(self.place / "packed.json")  # a file that exists, but no library
             self.assertRaises(OSError, Rows, self.place, "train")
         finally:
             os.environ["PIPE_READER_LIBRARY"] = named
@@ -174,7 +174,8 @@ class RowsTest(ReaderTest):
 
 
 class DamageTest(ReaderTest):
-    """Sizes and packed.json are held against the manifest first; here it is made anew after the damage."""
+    """Readers compare sizes and packed.json with the manifest first; therefore the manifest is rewritten after the
+    damage."""
 
     def damage(self, name, data):
         path = self.place / name
@@ -219,7 +220,7 @@ class DamageTest(ReaderTest):
             self.damage(name, whole)
 
     def rewrite(self, frame, length=8):
-        """One row: its frame, right in its CRCs."""
+        """Writes one row with this frame, which has correct CRCs."""
         self.write(1)
         (self.place / "train-00000-of-00001.tfrecord").write_bytes(frame)
         index = (0).to_bytes(8, "little") + length.to_bytes(4, "little") + b"\3\0\0\0\1\0\0\0"
@@ -263,7 +264,7 @@ class DamageTest(ReaderTest):
             self.assertIn(said, self.errors())
 
     def test_a_number_written_too_long_is_read(self):
-        """As protobuf has it: 85 80 00 is 5."""
+        """Protobuf allows it: 85 80 00 is 5."""
         values = b"\x85\x80\x00" + bytes(range(6, 13))
         sub = packed_rows.sub
         example = sub(10, sub(10, sub(10, b"tokens") + sub(18, sub(26, sub(10, values)))))
@@ -282,7 +283,7 @@ class DamageTest(ReaderTest):
             whole = path.read_bytes()
 
             def read(rows):
-                path.unlink()  # behind the look at its size
+                path.unlink()  # after its size was checked
                 try:
                     os.mkfifo(path)
                     self.assertIn("is no file", str(self.failure(rows)))

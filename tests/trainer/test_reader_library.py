@@ -1,4 +1,4 @@
-"""What libpipe_reader.so asks of a machine: an old libc and nothing else. Read from its ELF tables."""
+"""Requirements of libpipe_reader.so: an old libc and nothing else. Read from its ELF tables."""
 
 import os
 import re
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import places  # noqa: F401
 
-NEWEST_LIBC = (2, 31)  # of Ubuntu 20.04, the oldest image that accelerators still come with
+NEWEST_LIBC = (2, 31)  # of Ubuntu 20.04, the oldest image that accelerators are still delivered with
 DYNSYM, DYNAMIC, VERNEED = 11, 6, 0x6FFFFFFE
 NEEDED = 1
 

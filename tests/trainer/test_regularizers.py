@@ -1,4 +1,4 @@
-"""Dropout, label smoothing, z-loss and the average of the weights: each is what it says, and nothing where it is off."""
+"""Dropout, label smoothing, z-loss and the average of the weights: each does what it says, and nothing if it is off."""
 
 import dataclasses
 import tempfile

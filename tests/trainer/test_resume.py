@@ -35,7 +35,7 @@ class Resume(unittest.TestCase):
         return run
 
     def finishes_as_the_whole(self, name, **members):
-        """Goes on, and every loss from the checkpoint to the end is that of the run without an interruption."""
+        """The run continues, and every loss from the checkpoint to the end equals that of the uninterrupted run."""
         run = self.run_here(name, **members)
         self.assertEqual(run.end(), 0, run.log_end())
         first = run.of("restore")[0]["step"] + 1 if run.of("restore") else 1
@@ -65,7 +65,7 @@ class Resume(unittest.TestCase):
         self.assertGreaterEqual(again.of("restore")[0]["step"], 4, f"killed at step {at}")
 
     def test_killed_during_a_save(self):
-        """The kill comes when the files of a checkpoint are there and it is not committed."""
+        """The kill comes after the files of a checkpoint are written and before it is committed."""
         run = self.run_here("saving", checkpoint_every=1)
         run.wait_for("ckpt_commit", step=2)
         checkpoints, deadline = run.run_dir / "checkpoints", time.monotonic() + 60

@@ -1,4 +1,4 @@
-"""Samples: the cache changes nothing, a seed decides, documents end; prompts and texts and the tokenizer."""
+"""Samples: the cache changes nothing, a seed decides, documents end; also prompts, texts and the tokenizer."""
 
 import contextlib
 import io
@@ -18,7 +18,7 @@ from pipe_trainer.text import Text, form_of
 
 
 def model_of(family="llama", **fields):
-    """Weights large enough that what comes first is seen in what follows."""
+    """Weights large enough that earlier ids have a visible effect on later ones."""
     defaults = {"layers": 2, "d": 32, "heads": 4, "kv_heads": 2, "ff": 48, "vocab": tiny_tokenizer.VOCAB,
                 "seq_len": 24}
     if family == "lm1b":
@@ -34,7 +34,7 @@ class GenerateTest(unittest.TestCase):
         for ids in ([2], [2, 9, 40, 7], [5, 9, 2, 40, 7], list(range(5, 28)), list(range(5, 60))):
             plain = sample.generate(params, config, ids, 40, temperature=0, cached=False)
             self.assertEqual(sample.generate(params, config, ids, 40, temperature=0, cached=True), plain)
-            self.assertGreater(len(set(plain)), 5)  # not one id over and over
+            self.assertGreater(len(set(plain)), 5)  # not the same id again and again
             plain = sample.generate(params, config, ids, 30, temperature=1.0, seed=4, cached=False)
             self.assertEqual(sample.generate(params, config, ids, 30, temperature=1.0, seed=4), plain)
 
@@ -57,9 +57,9 @@ class GenerateTest(unittest.TestCase):
             self.assertEqual(after, sample.generate(params, config, ids, 8, temperature=0, cached=cached))
 
     def test_eos_inside_begins_a_document_anew(self):
-        """With nothing to stop at, an eos that is generated hides what was before it, cached or not."""
+        """Without a stop id, a generated eos hides the text before it, with the cache or without."""
         params, config = model_of()
-        params["embed"] = params["embed"].at[2].multiply(4)  # eos comes often
+        params["embed"] = params["embed"].at[2].multiply(4)  # makes eos frequent
         made, plain = (sample.generate(params, config, [2, 9], 22, temperature=1.5, seed=1, cached=cached)
                        for cached in (True, False))
         self.assertIn(2, made)

@@ -1,4 +1,4 @@
-"""What evaluations decide: the checkpoint that is kept for the best, and an early end."""
+"""Decisions by evaluations: the checkpoint that is kept as the best, and early stopping."""
 
 import json
 import shutil
@@ -79,7 +79,7 @@ class Early(Runs):
         shutil.copytree(self.place / "run", self.place / "rule")
         shutil.copytree(self.place / "run", self.place / "none")
         more = self.train(losses={10: 9, 12: 9}, **{**self.RULE, "steps": 14})
-        self.assertEqual((self.restored(more), more.done), ([8], 10))  # 8 is judged again, then 10
+        self.assertEqual((self.restored(more), more.done), ([8], 10))  # step 8 is evaluated again, then 10
         self.assertEqual(self.train("rule", {10: 9}, **{**self.RULE, "early_stop": {"patience": 3}}).done, 10)
         self.assertEqual(self.train("none", {10: 9}, **{**self.RULE, "early_stop": {}}).done, 10)
 
@@ -125,7 +125,7 @@ class Results(unittest.TestCase):
         return run
 
     def test_the_export_is_that_of_the_best_evaluation(self):
-        """Of a rate that does harm, so that the loss rises now and then."""
+        """A harmful learning rate, so that the loss rises now and then."""
         wild = {"sets": ["optimizer.lr=0.5", "schedule.warmup=0"], "eval_every": 1, "checkpoint_every": 5}
         scores = {event["step"]: event["loss"] for event in self.ended("first", **wild).of("eval")}
         last = next(step for step in scores if scores[step] > min(scores[other] for other in scores if other <= step))

@@ -1,4 +1,4 @@
-"""One step: accumulation, transfers, learning rates, and what is decayed."""
+"""One step: accumulation, transfers, learning rates, and the parameters with weight decay."""
 
 import tempfile
 import unittest
@@ -17,7 +17,7 @@ from pipe_trainer.loop import Loop
 class Step(unittest.TestCase):
     def test_four_micro_batches_are_one_batch(self):
         rows = session.random_rows()
-        rows.lengths[::3] = 11  # the pieces have different numbers of targets
+        rows.lengths[::3] = 11  # the micro-batches have different numbers of targets
         with tempfile.TemporaryDirectory() as place:
             one, four = (session.trained(session.small_job(
                 Path(place) / str(micro), {"batch": {"micro": micro}}, steps=4), rows) for micro in (1, 4))
@@ -43,7 +43,7 @@ class Step(unittest.TestCase):
 
 class Transfers(unittest.TestCase):
     def test_a_step_moves_nothing_that_it_was_not_told_to(self):
-        """A number of Python's among a step's arguments would be sent to the devices, and waited for, at each step."""
+        """A Python number among the arguments of a step would be sent to the devices, and waited for, at each step."""
         guarded = []
 
         class Guarded(Loop):
@@ -60,7 +60,7 @@ class Transfers(unittest.TestCase):
             session.trained(session.small_job(place, steps=4), session.random_rows(), loop_type=Guarded)
         self.assertEqual(len(guarded), 4)
         with self.assertRaises(jax.errors.JaxRuntimeError), jax.transfer_guard("disallow"):
-            jax.jit(lambda x: x + 1)(np.ones(3))  # that the guard guards here
+            jax.jit(lambda x: x + 1)(np.ones(3))  # shows that the guard works here
 
 
 class LearningRates(unittest.TestCase):

@@ -1,4 +1,4 @@
-"""TensorBoard's files, read back by a parser of their own, byte by byte."""
+"""TensorBoard's files, read back byte by byte by a parser of the test."""
 
 import struct
 import tempfile
@@ -50,7 +50,7 @@ class TensorBoardTest(unittest.TestCase):
             writer = tensorboard.Writer(directory, **choices)
             for scalar in scalars:
                 writer.scalar(*scalar)
-            written, = Path(directory).iterdir()  # before it is closed: nothing is held back
+            written, = Path(directory).iterdir()  # not closed yet: nothing is held back
             found = [dict(fields(record)) for record in records(written)]
             writer.close()
             self.assertRegex(written.name, r"^events\.out\.tfevents\.\d{10}\.")

@@ -51,7 +51,7 @@ class TwoProcesses(unittest.TestCase):
         self.assertAlmostEqual(pair[0].result()["final"]["loss"] / alone.result()["final"]["loss"], 1.0, delta=1e-6)
 
     def test_a_stop_of_one_stops_both_at_the_same_step_and_they_go_on(self):
-        """And they go back together where the newest checkpoint is not as it was written."""
+        """Both also go back together if the newest checkpoint was changed after it was written."""
         pair = self.pair("stopped", steps=40, checkpoint_every=2)
         pair[1].wait_for("step", step=3)
         pair[1].process.send_signal(signal.SIGTERM)

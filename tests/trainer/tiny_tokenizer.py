@@ -1,4 +1,4 @@
-"""A SentencePiece model in the layout `pipe`: words of a few lines, their characters, and the bytes."""
+"""A SentencePiece model in the layout `pipe`: the words of a few lines, their characters, and the bytes."""
 
 import collections
 import functools

@@ -1,6 +1,7 @@
-"""The trainer, for two processes: it ends where JAX compares a value between them on its way to the devices.
+"""The trainer, for tests with two processes: it ends if JAX compares a value between them on its way to the devices.
 
-That is a collective which no program of ours asked for. On a slice of several hosts it waits for every step before it.
+The comparison is a collective that no program of ours requested. On a slice of several hosts it waits for every step
+before it.
 """
 
 import sys

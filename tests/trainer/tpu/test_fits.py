@@ -1,6 +1,6 @@
-"""A whole preset on a whole slice, as `pipe trainer fit` answers it: test_fits.py SLICE.
+"""A whole preset on a whole slice, as in `pipe trainer fit`: test_fits.py SLICE.
 
-The compiler runs in a process of its own, as it does there.
+The compiler runs in a process of its own, as in the command.
 """
 
 import contextlib

@@ -1,6 +1,6 @@
-"""A step of each kind of model compiles for each generation of TPUs, whose chips are not here: test_starts.py SLICE.
+"""A step of each kind of model compiles for each generation of TPUs, without their chips: test_starts.py SLICE.
 
-With two layers, few rows and few ids: kernels and types are those of a whole model, and programs do not grow with
+Two layers, few rows and few ids are enough: kernels and types are those of a whole model, and programs do not grow with
 depth.
 """
 
