@@ -1,4 +1,4 @@
-"""What a disk may hold after the power went, from a recording of power_log.cc; README.md says by which rules."""
+"""States that a disk may have after a power cut, from a recording of power_log.cc; README.md has the rules."""
 
 import os
 import stat
@@ -19,7 +19,7 @@ class Record:
 
 
 def read_log(path):
-    """Every record, in the order in which the calls took effect."""
+    """All records, in the order in which the calls took effect."""
     data, at, records = path.read_bytes(), 0, []
     while at < len(data):
         operation, file, number = HEAD.unpack_from(data, at)
@@ -37,7 +37,7 @@ def read_log(path):
 class File:
     def __init__(self):
         self.durable = b""
-        self.pending = []  # (offset, bytes), or (length, None) where the length was set
+        self.pending = []  # (offset, bytes), or (length, None) if the length was set
 
     def sync(self):
         self.durable, self.pending = self.content(self.pending), []
@@ -56,7 +56,7 @@ class File:
 
 class Directory:
     def __init__(self):
-        self.names = {}    # as the run sees it
+        self.names = {}  # as the run sees them
         self.durable = {}
         self.pending = []  # changes of names, in their order
 
@@ -69,8 +69,8 @@ class Directory:
 
 @dataclass
 class Change:
-    """One change of names, which is durable in all its directories at once."""
-    effects: list = field(default_factory=list)  # (directory, name, what it names from now on; absent: nothing)
+    """One change of names; it becomes durable in all its directories at once."""
+    effects: list = field(default_factory=list)  # (directory, name, node; None: the name is removed)
     durable: bool = False
 
     def apply(self, directory, names):
@@ -143,11 +143,11 @@ class Disk:
         return node
 
     def write_all(self, to):
-        """The directories as the run sees them."""
+        """Writes the directories as the run sees them."""
         Writer(to, lambda directory: directory.names, lambda file: file.content(file.pending)).write(self.top)
 
     def write_crash(self, to, chance):
-        """One state that a power cut may leave now; `chance` decides which."""
+        """Writes one state that a power cut may leave now; `chance` decides which."""
         fate = Fate(chance)
         Writer(to, fate.names, fate.content).write(self.top)
 
@@ -157,7 +157,7 @@ class Fate:
 
     def __init__(self, chance):
         self.chance = chance
-        self.taken = {}  # by change, as it may be pending in two directories
+        self.taken = {}  # by change, because it may be pending in two directories
         self.all_files = chance.choice(("none", "all", "prefix", "subset", "mixed"))
         self.all_names = chance.choice(("none", "all", "prefix", "subset", "mixed"))
 
@@ -174,7 +174,7 @@ class Fate:
         made = file.content(changes)
         if changes and changes[-1][1] and self.chance.random() < 0.3:
             offset, written = changes[-1]
-            if offset >= len(file.content(changes[:-1])):  # at the end: only this may be torn without being another write
+            if offset >= len(file.content(changes[:-1])):  # only an append may be torn: else it is another write
                 torn = self.chance.randrange(len(written))
                 tail = made[offset: offset + torn] + (bytes(len(written) - torn) if self.chance.random() < 0.5 else b"")
                 made = made[:offset] + tail
@@ -194,7 +194,7 @@ class Fate:
 class Writer:
     def __init__(self, to, names, content):
         self.to, self.names, self.content = to, names, content
-        self.written = {}  # by file: a path, for hard links
+        self.written = {}  # by file: its path, for hard links
 
     def write(self, top):
         os.makedirs(self.to)
@@ -215,7 +215,7 @@ class Writer:
 
 
 def tree(root, without=()):
-    """{path: bytes, or None of a directory} below `root`; directories named in `without` are left out."""
+    """{path: bytes; None: a directory} below `root`, without directories named in `without`."""
     found = {}
     for directory, names, files in os.walk(root):
         names[:] = [name for name in names if name not in without]

@@ -3,8 +3,9 @@
 
     power_cut.py PIPE POWER_LOG PIPELINE [--states N] [--seed N] [--jobs N]
 
-PIPELINE is one of those below, or `control`: the same states of a disk whose syncs lie, on which a run must lose something.
-POWER_LOG is the library that records (README.md). A state that fails is kept, with the command that makes it again.
+PIPELINE is one of those below, or `control`: the same states of a disk that ignores syncs, where a run must lose
+something. POWER_LOG is the library that records (README.md). A state that fails is kept, with the command that
+reproduces it.
 """
 
 import argparse
@@ -37,7 +38,7 @@ stages:
   text: { type: write_tfds, input: docs, name: text, version: 1.0.0, shards: 3, out: out }
   rows: { type: write_jsonl, input: docs, unit: document, shards: 2, out: out/rows }
 """
-# Jobs, a Gather stage, and readers of whole artifacts.
+# Jobs, a barrier stage, and readers of whole artifacts.
 MODEL = """\
 pipe: 1
 name: model
@@ -52,7 +53,8 @@ stages:
   tokens: { type: encode, input: docs, tokenizer: tokenizer }
   packed: { type: write_packed, input: tokens, seq_len: 32, shards: 2, out: out/packed }
 """
-# Several lines into one; damaged text, whose records are set aside and counted; the second run adds a reader of what stands.
+# Several corpora into one; damaged text, whose records are dropped and counted; the second run adds a reader of
+# existing outputs.
 MIXTURE = """\
 pipe: 1
 name: mixture
@@ -69,7 +71,7 @@ stages:
   rows: { type: write_jsonl, input: kept, unit: document, shards: 3, out: out/rows }
   text: { type: write_tfds, input: kept, name: text, version: 1.0.0, shuffle: none, out: out }
 """
-PIPELINES = {  # a file, and the options of the runs that follow one another
+PIPELINES = {  # a file, and the options of its consecutive runs
     "line": (LINE, [[], ["--set", "stages.text.shards=2", "--force", "text"]]),
     "model": (MODEL, [[]]),
     "mixture": (MIXTURE, [["--until", "rows"], []]),
@@ -77,7 +79,7 @@ PIPELINES = {  # a file, and the options of the runs that follow one another
 
 
 class Recording:
-    """The runs of a pipeline, undisturbed, with every change that they made."""
+    """The undisturbed runs of a pipeline, with every change that they made."""
 
     def __init__(self, options, pipeline, root):
         self.pipe, self.root = options.pipe, root
@@ -91,7 +93,7 @@ class Recording:
         self.file.write_text(text.replace("CORPUS", str(texts)), encoding="utf-8")
         place, log = root / "undisturbed", root / "power.log"
         place.mkdir()
-        self.ends, self.wanted = [], []  # of each run: the records up to its end, and what it had published
+        self.ends, self.wanted = [], []  # per run: number of records up to its end, and its published files
         for number in range(len(self.runs)):
             done = self.run(number, place, POWER_LOG_ROOT=str(place), POWER_LOG=str(log), LD_PRELOAD=options.power_log)
             if done.returncode != 0:
@@ -111,7 +113,7 @@ class Recording:
                               encoding="utf-8", errors="replace")
 
     def check(self):
-        """All changes applied are the directory that the runs left: the recording missed nothing."""
+        """Checks that all changes together give the directory that the runs left: the recording missed nothing."""
         disk = Disk(self.place)
         for record in self.records:
             disk.apply(record)
@@ -122,7 +124,7 @@ class Recording:
             fail(f"the recording is not what happened: {', '.join(names[:10])}")
 
     def run_at(self, cut):
-        """Which run was at work when the log was cut there."""
+        """The run that was at work when the log was cut there."""
         return next(number for number, end in enumerate(self.ends) if cut <= end)
 
     def disks(self, cuts, lying_syncs):
@@ -136,7 +138,7 @@ class Recording:
 
 
 def published(place):
-    """Everything in `out` that is not the program's own."""
+    """All files in `out`, without .pipe/ and temporaries."""
     found = tree(place / "out", without=(".pipe",)) if (place / "out").exists() else {}
     return {name: data for name, data in found.items()
             if data is not None and not TEMPORARY.fullmatch(name.rpartition("/")[2])}
@@ -147,12 +149,12 @@ def compare(wanted, found):
 
 
 def try_states(recording, options, lying_syncs=False):
-    """Every state that ends otherwise than the undisturbed run, as (number, why); where syncs lie, the first few."""
+    """States that end unlike the undisturbed run, as (number, why): all of them; with `lying_syncs`, the first few."""
     chance = random.Random(options.seed)
-    first = recording.ends[0] if lying_syncs else 1  # what is published may be lost
+    first = recording.ends[0] if lying_syncs else 1  # published files may be lost
     cuts = sorted(chance.randrange(first, len(recording.records) + 1) for _ in range(options.states))
     failures = []
-    # A lease that such a disk lost counts as held by another machine, which a run looks at for a minute.
+    # A lease lost by such a disk looks like another machine's, for which a run waits a minute.
     patience = 8 if lying_syncs else 100
 
     def finish(number, cut, place):
@@ -197,7 +199,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--keep", default="build/power_cut", help="where a state that failed is kept")
     options = parser.parse_args()
-    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # syncs of the runs cost nothing there
+    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # syncs cost nothing there
     with tempfile.TemporaryDirectory(prefix="pipe-power-cut-", dir=memory) as root:
         if options.pipeline == "control":
             recording = Recording(options, "line", Path(root))
