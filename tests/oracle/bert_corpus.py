@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Examples for BERT made of a corpus: their shares lie within three standard deviations of what is specified, and with whole words
-no morpheme is masked in part.
+"""Examples for BERT from a corpus: their shares are within three standard deviations of the specified ones, and with
+whole words no morpheme is masked in part.
 
-    bert_corpus.py PIPE [OPTIONS] FILE…   over the lines of FILE, as they are, with a vocabulary that is trained on their morphemes
+    bert_corpus.py PIPE [OPTIONS] FILE…   over the lines of FILE, unchanged, with a vocabulary of their morphemes
 """
 
 import argparse
@@ -43,7 +43,7 @@ class Findings:
         self.name, self.wrong = name, []
 
     def share(self, what, found, of, share):
-        """`found` of `of` independent draws of that probability."""
+        """Checks `found` of `of` independent draws with the probability `share`."""
         self.number(what, found, of * share, of * share * (1 - share))
 
     def number(self, what, found, expected, variance):
@@ -58,7 +58,7 @@ class Findings:
 
 
 class Corpus:
-    """All ids in their order, where a morpheme begins, and all places of a few ids in a row."""
+    """All ids in order, the beginnings of morphemes, and an index of positions by the next ids."""
 
     def __init__(self, pipe, kept):
         ids, begins = [], []
@@ -75,7 +75,7 @@ class Corpus:
         self.keys = keys[self.order]
 
     def places(self, part):
-        """Where these ids stand."""
+        """Positions of this sequence of ids."""
         head = part[:KEY]
         key = sum(int(number) << (16 * (KEY - 1 - at)) for at, number in enumerate(head))
         last = key + (1 << (16 * (KEY - len(head)))) - 1
@@ -89,7 +89,8 @@ class Corpus:
         return found
 
     def divided(self, part, masked):
-        """None where these ids stand nowhere; whether masking them so divides a morpheme, wherever they stand."""
+        """None: the sequence is not in the corpus. True: this mask divides a morpheme at every position (of at most
+        200)."""
         places = self.places(part)
         if not len(places):
             return None
@@ -101,7 +102,7 @@ class Corpus:
 
 
 def examples(directory, length, predictions):
-    """All of them, a thousand at a time, as arrays by name."""
+    """Yields all examples, a thousand at a time, as arrays by name."""
     lengths = {"input_ids": length, "input_mask": length, "segment_ids": length, "masked_lm_positions": predictions,
                "masked_lm_ids": predictions, "masked_lm_weights": predictions, "next_sentence_labels": 1}
     features = {name: tf.io.FixedLenFeature([size], tf.float32 if name.endswith("weights") else tf.int64)
@@ -130,7 +131,7 @@ def check_shares(directory, length, predictions, dupe, found):
         labels += int(rows["next_sentence_labels"].sum())
         masks, masked, kept = masks + int(chosen.sum()), masked + int(is_mask.sum()), kept + int(is_kept.sum())
         others, below = others + int(is_other.sum()), below + int((is_other & (now < vocab_size // 2)).sum())
-        # Of the ids but [CLS] and [SEP] those in the front half.
+        # Share of the front half in the ids without [CLS] and [SEP].
         at, middle = np.arange(length), np.argmax(rows["segment_ids"] == 1, axis=1)[:, None] - 1
         may = (at > 0) & (at < sizes[:, None] - 1) & (at != middle)
         share = (may & (2 * at < sizes[:, None])).sum(axis=1) / may.sum(axis=1)
@@ -141,7 +142,7 @@ def check_shares(directory, length, predictions, dupe, found):
     found.holds("instances that are not counted", count - reasons["instances"])
     found.holds("masked ids that are not counted", masks - reasons["masked_ids"])
     found.holds("random sentences that are not counted", labels - reasons["random_next"])
-    # One of all ids is [MASK], one is what stood there.
+    # One of all ids is [MASK], and one is the original id.
     found.share("[MASK]", masked, masks, 0.8 + 0.1 / vocab_size)
     found.share("kept", kept, masks, 0.1 + 0.1 / vocab_size)
     found.share("another id", others, masks, 0.1 - 0.2 / vocab_size)
@@ -180,7 +181,7 @@ def check_morphemes(directory, corpus, length, predictions, found):
 
 
 def check(pipe, place, file, **values):
-    """What is wrong with the examples of `file`, and how many there are of each kind."""
+    """Checks the examples of `file`: the faults, and the number of examples of each kind."""
     length, predictions = values.pop("lengths")
     (place / "p.yaml").write_text(PIPELINE.format(url=file, lengths=LENGTHS.format(length, predictions), **values),
                                   encoding="utf-8")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The ids that bert_ja.yaml pre-trains with are those that fine-tuning gives the same text. The tokenizer of fine-tuning is
-transformers' one in Python alone, which was made of the tokenization.py of google-research/bert.
+"""bert_ja.yaml pre-trains with the ids that fine-tuning gives the same text. The tokenizer of fine-tuning is the one of
+transformers in Python alone, which was made from the tokenization.py of google-research/bert.
 
     bert_fine_tuning_test.py PIPE [FILE]     over the lines of FILE, in NFKC, with a vocabulary of 8,000 pieces
 """
@@ -36,14 +36,14 @@ def documents_of(seed):
 
 
 def letters(ids):
-    """A letter for each id, so that ids are looked for as text is."""
+    """One letter per id, so that ids can be searched like text."""
     return "".join(chr(0x10000 + number) for number in ids)
 
 
 class FineTuning:
     def __init__(self, vocabulary):
         self.pieces = vocabulary.read_text(encoding="utf-8").split("\n")[:-1]
-        # tokenization.py takes no text for a special piece.
+        # tokenization.py never takes text for a special piece.
         self.tokenizer = BertTokenizerLegacy(vocabulary, do_lower_case=False, strip_accents=False)
 
     def ids(self, text):
@@ -52,7 +52,7 @@ class FineTuning:
         return self.tokenizer.convert_tokens_to_ids(pieces)
 
     def never(self):
-        """Pieces that are a part of no word that it finds in any text."""
+        """Pieces that are a part of no word that the tokenizer finds in any text."""
         words = self.tokenizer.basic_tokenizer.tokenize
         def occurs(piece):
             return words("か" + piece[2:]) == ["か" + piece[2:]] if piece.startswith("##") else words(piece) == [piece]
@@ -72,7 +72,7 @@ def examples(place):
 
 
 def check(pipe, place, documents, boundaries, vocab_size):
-    """The tokenizer of fine-tuning, how many ids were held against it, and those parts of examples that it gives no text."""
+    """The tokenizer of fine-tuning, the number of compared ids, and the parts of examples that it gives no text."""
     (place / "text.txt").write_text("".join("\n".join(lines) + "\n\n" for lines in documents), encoding="utf-8")
     out = place / f"out-{boundaries}"
     variables = {"corpus": place / "text.txt", "out": out, "validation": 0, "vocab_size": vocab_size, "dupe_factor": 1,
@@ -103,7 +103,7 @@ def main(pipe, file=None):
         problems += [f"{piece} is a part of no word in fine-tuning" for piece in never]
         if count < 10000:
             problems.append(f"only {count} ids")
-        # What the head says of a vocabulary of morphemes: it is not for this tokenizer.
+        # As the head of the pipeline says, a vocabulary of morphemes does not suit this tokenizer.
         fine, count, wrong = check(pipe, Path(directory), documents, "auto", size)
         print(f"auto: {count} ids, {len(wrong)} parts, {len(fine.never())} of {len(fine.pieces)} pieces")
         if not wrong or not fine.never():

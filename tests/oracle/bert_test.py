@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Examples for BERT, read as run_pretraining.py reads them and held against the text: with the masks taken off, A and B are
-consecutive ids of documents by transformers' BertTokenizer. Then the shares and morphemes of many more, by bert_corpus.py.
+"""Examples for BERT, read as run_pretraining.py reads them and compared with the text: without the masks, A and B are
+consecutive ids of documents by transformers' BertTokenizer. bert_corpus.py then checks the shares and morphemes of many
+more.
 
     bert_test.py PIPE
 """
@@ -44,7 +45,7 @@ CONFIG_KEYS = {"attention_probs_dropout_prob", "hidden_act", "hidden_dropout_pro
 
 
 def corpus(seed):
-    """Documents of sentences of words that come from nowhere else: (text, documents as lists of lines)."""
+    """Documents of sentences of invented words: (text, documents as lists of lines)."""
     chance = random.Random(seed)
     syllables = [chr(code) for code in range(0x304b, 0x3068)]
     words = ["".join(chance.choices(syllables, k=chance.randrange(1, 5))) for _ in range(300)]
@@ -60,7 +61,7 @@ def corpus(seed):
 
 
 def features_of(case):
-    """Of google-research/bert's input_fn_builder."""
+    """The features in google-research/bert's input_fn_builder."""
     length, predictions = case["length"], case["predictions"]
     return {
         "input_ids": tf.io.FixedLenFeature([length], tf.int64),
@@ -74,7 +75,7 @@ def features_of(case):
 
 
 class Corpus:
-    """Where ids may stand: all documents as strings of letters, one for each id."""
+    """Finds sequences of ids: all documents are strings with one letter per id."""
 
     def __init__(self, tokenizer, documents):
         backend = tokenizer._tokenizer  # pylint: disable=protected-access
@@ -89,7 +90,7 @@ class Corpus:
         return "".join(chr(0x10000 + number) for number in ids)
 
     def joined(self, first, second):
-        """In one document, one behind the other: what was cut off may lie between them."""
+        """Whether both are in one document, `second` after `first`; ids that were cut off may be between them."""
         first, second = self.letters(first), self.letters(second)
         return any(first in text and second in text[text.index(first) + len(first):] for text in self.texts)
 
@@ -98,7 +99,7 @@ class Corpus:
 
 
 def check_example(row, case, vocabulary, places):
-    """What is wrong with one example; by the page, written out again."""
+    """Yields the faults of one example, by a second implementation of the page."""
     size = int(sum(row["input_mask"]))
     ids, segments = list(row["input_ids"][:size]), list(row["segment_ids"][:size])
     masked = int(sum(row["masked_lm_weights"]))
@@ -141,7 +142,7 @@ def check_example(row, case, vocabulary, places):
 
 
 def whole_words_wrong(row, pieces):
-    """A position that is not masked next to one of the same word that is; random ids say nothing about words."""
+    """Whether an unmasked position is next to a masked one of the same word; random ids say nothing about words."""
     size, masked = int(sum(row["input_mask"])), int(sum(row["masked_lm_weights"]))
     ids, positions = list(row["input_ids"][:size]), set(row["masked_lm_positions"][:masked].tolist())
     for position, label in zip(row["masked_lm_positions"][:masked], row["masked_lm_ids"][:masked]):

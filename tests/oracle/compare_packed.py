@@ -39,7 +39,7 @@ def clean(raw, form):
 
 
 def documents(path, form):
-    """Yields (key bytes, lines as they should be) of each document: formats/lines.md, blank_line."""
+    """Yields (key bytes, expected lines) of each document: formats/lines.md, blank_line."""
     def finish(raw_lines):
         return b"\n".join(raw_lines)[:1024], [line for line in (clean(raw, form) for raw in raw_lines) if line]
 
@@ -59,7 +59,7 @@ def documents(path, form):
 
 
 def borders(log, stage):
-    """The number of the first document behind each partition of input 0, by the last line of each."""
+    """Per partition of input 0 the number of the first document after it, by the last line of each in the log."""
     ends = {}
     for line in log.read_text(encoding="utf-8").splitlines():
         kind, *fields = line.split("\t")
@@ -91,11 +91,11 @@ class SplitRule:
 
 
 class Stream:
-    """Every id of one (partition, split), and what each counts."""
+    """All ids of one (partition, split), and the bytes and characters that each counts."""
 
     def __init__(self, eos):
         self.ids, self.bytes, self.chars = [eos], [0], [0]
-        self.documents = [-1]  # of each id; the first is of one that nobody sees
+        self.documents = [-1]  # by id; the first is of an id that no row counts
 
     def begin_document(self):
         self.document = self.documents[-1] + 1
@@ -110,7 +110,7 @@ class Stream:
         self.documents.append(self.document)
 
     def rows(self, seq_len, fill, best_fit=False, segments=False):
-        """(ids, length, bytes, chars), and with segments their ids and positions as well."""
+        """Yields (ids, length, bytes, chars), and with `segments` also the segment ids and positions."""
         room = seq_len
         parts = self.best_fit(room) if best_fit else [[at] for at in range(1, len(self.ids), room)]
         for begins in parts:
@@ -136,13 +136,13 @@ class Stream:
         return end
 
     def best_fit(self, room):
-        """Where in the stream the parts of each row begin: formats/packed.md, best_fit."""
+        """For each row the beginnings of its parts in the stream: formats/packed.md, best_fit."""
         parts, at = [], 1
         while at < len(self.ids):
             end = self.end_of(at, room)
             parts.append((end - at, at))
             at = end
-        rows, rooms = [], []  # rooms: (what is left, number), sorted
+        rows, rooms = [], []  # rooms: (free ids, row), sorted
         for length, begin in sorted(parts, key=lambda part: (-part[0], part[1])):
             place = bisect.bisect_left(rooms, (length, -1))
             if place == len(rooms):
@@ -170,7 +170,7 @@ def add_document(stream, lines, model, special):
         before = 0
         pieces = model.encode(line, out_type="immutable_proto").pieces
         for at, piece in enumerate(pieces):
-            end = piece.end if at + 1 < len(pieces) else len(line)  # what a normaliser cut off at the end
+            end = piece.end if at + 1 < len(pieces) else len(line)  # includes characters cut off by a normaliser
             text = line[before:end]
             stream.add(piece.id, len(text.encode()), len(text))
             before = end
@@ -179,7 +179,7 @@ def add_document(stream, lines, model, special):
 
 
 def expected_rows(options, info, model):
-    """Rows of each split, counted: what the corpus should have become."""
+    """Expected rows of each split, with their counts."""
     rule = SplitRule(options.split or [("train", "rest")])
     ends = borders(options.log, options.stage) if options.log else []
     rows = {name: Counter() for name in rule.names}
@@ -203,7 +203,7 @@ def expected_rows(options, info, model):
 
 
 def read_shard(directory, info, shard, wrong):
-    """Yields (ids, length, bytes, chars) of a shard, or what its encoding keeps of that."""
+    """Yields (ids, length, bytes, chars) of a shard, or the part of it that its encoding keeps."""
     records = packed_readers.rows_of(directory, info, shard)
     if info.get("encoding") == "mmap":  # its index is Megatron's
         if len(records) != shard["rows"]:
@@ -288,7 +288,7 @@ def main(argv):
         wrong.append(f"the model has {model.vocab_size()} pieces, packed.json says {info['tokenizer']['vocab_size']}")
     found = found_rows(options.packed, info, wrong)
     expected = expected_rows(options, info, model)
-    if info.get("encoding") == "mmap":  # nothing says how long a row is
+    if info.get("encoding") == "mmap":  # the encoding has no length of a row
         expected = {name: Counter((row[0],) for row in rows.elements()) for name, rows in expected.items()}
     wrong += compare(expected, found, info)
     for name, rows in found.items():

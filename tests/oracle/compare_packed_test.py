@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Shows that compare_packed.py notices what it is there for; runs in .venv-oracle."""
+"""Shows that compare_packed.py finds the faults that it is made for; runs in .venv-oracle."""
 
 import contextlib
 import io
@@ -24,7 +24,7 @@ PAD, EOS = 0, 2
 
 
 def train(directory):
-    """A tokenizer of characters, with a newline."""
+    """Trains a tokenizer of characters, with a newline."""
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter([line for lines in LINES for line in lines]), model_writer=model, vocab_size=60,
@@ -36,7 +36,7 @@ def train(directory):
 
 
 def pack(model, partitions):
-    """Rows of each stream of documents, written down by hand once more."""
+    """Expected rows of each stream of documents, by another implementation."""
     newline = model.piece_to_id("\n")
     for documents in partitions:
         ids, sizes = [EOS], [(0, 0)]
@@ -55,7 +55,7 @@ def pack(model, partitions):
 
 
 def write(directory, model, rows):
-    """One shard of train as the format's page says, by TensorFlow."""
+    """Writes one shard of train as on the format's page, with TensorFlow."""
     index, offset, sums = b"", 0, {"rows": 0, "tokens": 0, "targets": 0, "bytes": 0, "chars": 0}
     with tf.io.TFRecordWriter(str(directory / "train-00000-of-00001.tfrecord")) as writer:
         for ids, length, size, chars in rows:
@@ -85,7 +85,7 @@ class CompareTest(unittest.TestCase):
         self.rows = list(pack(self.model, [LINES]))
 
     def compare(self, *arguments):
-        """Runs the script; returns (exit code, everything it said)."""
+        """Runs the script; returns (exit code, all its output)."""
         said = io.StringIO()
         with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
             code = compare_packed.main([str(self.root / "corpus.txt"), str(self.root), *arguments])

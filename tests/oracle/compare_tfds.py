@@ -28,11 +28,11 @@ from pathlib import Path
 
 SPACE = re.compile("[\x00-\x20\x7f-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]+")
 SHOWN = 5  # examples of each kind of difference
-TORN = -1  # in place of a document's number: the line stands in more than one
+TORN = -1  # instead of a document's number: the line is in more than one document
 
 
 def corpus_lines(path, form):
-    """Yields (number of the document, line) of the corpus as the data set should have them."""
+    """Yields (number of the document, line) of the corpus as they are expected in the data set."""
     document, in_document = 0, False
     with (lzma.open(path) if path.suffix == ".xz" else path.open("rb")) as stream:
         for number, raw in enumerate(stream):
@@ -52,7 +52,7 @@ def corpus_lines(path, form):
 
 
 def has_unknown_characters(line):
-    """Whether a later Unicode may give a character of `line` a decomposition or an order."""
+    """Whether a later Unicode may define a decomposition or an order for a character of `line`."""
     return any(unicodedata.category(character) == "Cn" for character in line)
 
 
@@ -61,7 +61,7 @@ def hash_of(line):
 
 
 class Multiset:
-    """Lines, whatever their order."""
+    """A multiset of lines, independent of their order."""
 
     def __init__(self):
         self.count = 0
@@ -81,7 +81,7 @@ class Multiset:
 
 
 class Corpus:
-    """The one side: the lines, and which document each hash belongs to."""
+    """The first side: the lines, and the document of each hash."""
 
     def __init__(self, path, form):
         self.path, self.form = path, form
@@ -101,7 +101,7 @@ class Corpus:
 
 
 class DataSet:
-    """The other side: every example of every split, and what the metadata says about them."""
+    """The second side: every example of every split, and its metadata."""
 
     def __init__(self, directory, corpus):
         os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -160,7 +160,7 @@ class DataSet:
 
 
 def compare_lines(corpus, data_set):
-    """Returns (what is wrong, how many differences are of Unicode's versions)."""
+    """Returns (faults, number of differences that come from versions of Unicode)."""
     if (corpus.lines.count, corpus.lines.digest) == (data_set.lines.count, data_set.lines.digest):
         return [], 0
     missing = Counter(corpus.read())
@@ -178,7 +178,7 @@ def compare_lines(corpus, data_set):
 
 
 def compare_shares(corpus, data_set, shares):
-    """Each split has its share of the documents, within six standard deviations of a fair draw."""
+    """Checks that each split has its share of the documents, within six standard deviations of a fair draw."""
     for split, share in shares:
         found = len(data_set.documents_of.get(split, ()))
         told_apart = len(set(corpus.document_of.values()) - {TORN})

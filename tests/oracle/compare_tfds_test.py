@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Shows that compare_tfds.py notices what it is there for; runs in .venv-oracle."""
+"""Shows that compare_tfds.py finds the faults that it is made for; runs in .venv-oracle."""
 
 import contextlib
 import io
@@ -23,7 +23,7 @@ VALIDATION = ["二つ目"]
 
 
 def write_data_set(directory, splits, lengths=None, feature="text"):
-    """What TensorFlow itself writes for these examples, in shards of at most five."""
+    """Writes these examples with TensorFlow itself, in shards of at most five."""
     directory.mkdir(parents=True)
     described = []
     for split, examples in splits.items():
@@ -53,7 +53,7 @@ class CompareTest(unittest.TestCase):
         self.root = Path(directory.name)
 
     def compare(self, splits, *arguments, corpus=CORPUS, **metadata):
-        """Runs the script; returns (exit code, everything it said)."""
+        """Runs the script; returns (exit code, all its output)."""
         (self.root / "corpus.txt").write_bytes(corpus)
         write_data_set(self.root / "set" / "1.0.0", splits, **metadata)
         said = io.StringIO()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Files that TensorFlow and TensorFlow Datasets write, read by us: texts, labels, wiki40b's lines, what is refused.
+"""Files that TensorFlow and TensorFlow Datasets write, read by `pipe`: texts, labels, wiki40b's lines, refusals.
 
     examples_test.py PIPE
 """
@@ -37,7 +37,7 @@ def sentence(chance, least=0):
 
 
 def article(chance, number):
-    """As wiki40b writes them."""
+    """An article as wiki40b writes it."""
     text = f"\n_START_ARTICLE_\n題{number}"
     for _ in range(chance.randrange(4)):
         if chance.random() < 0.7:
@@ -47,7 +47,7 @@ def article(chance, number):
 
 
 def paragraphs(text):
-    """transformer-lm-japanese's reading of an article, without its least length."""
+    """The lines of an article as transformer-lm-japanese reads them, without its minimum length."""
     lines = text.split("\n")
     for number, line in enumerate(lines[:-1]):
         if "_START_PARAGRAPH_" in line:
@@ -55,7 +55,7 @@ def paragraphs(text):
 
 
 def builders(tfds):
-    """Three data sets like those that people read, prepared by TFDS itself."""
+    """Three data sets like those that people use, prepared by TFDS itself."""
     text = tfds.features.Text
 
     class Wiki40bLike(tfds.core.GeneratorBasedBuilder):
@@ -111,7 +111,7 @@ class Place:
         self.pipe, self.root, self.runs = pipe, root, 0
 
     def run(self, url, keys="", sink=""):
-        """(exit code, what it said, where the data set is)."""
+        """(exit code, output, path of the data set)."""
         self.runs += 1
         place = self.root / f"run-{self.runs}"
         place.mkdir()
@@ -121,7 +121,7 @@ class Place:
         return ended.returncode, ended.stdout + ended.stderr, place / "out" / "out" / "1.0.0"
 
     def read(self, tfds, url, keys="", sink=""):
-        """Each example of what was made, as TFDS gives it."""
+        """Each example of the data set made from `url`, as TFDS returns it."""
         code, said, made = self.run(url, keys, sink)
         if code:
             raise SystemExit(f"{url}, {keys}: exit code {code}\n{said[-3000:]}")
@@ -171,7 +171,7 @@ def check_data_sets(place, tfds):
     names = f"{reviews.data_path}/label.labels.txt"
     wanted = Counter((int(example["label"]), example["text"].decode())
                      for example in reviews.as_dataset(split="train").as_numpy_iterator() if example["label"] >= 0)
-    # An example whose label is -1 has none.
+    # An example with the label -1 has none.
     yield same("labels", place.read(tfds, shards(reviews, "train"),
                                     f'label: label, labels_file: "{names}", max_bad_rows: 1',
                                     f"labels: {json.dumps(NAMES)},"), wanted)
@@ -182,7 +182,7 @@ def check_data_sets(place, tfds):
 
 
 def check_files(place, tf, tfds):
-    """What TensorFlow itself writes: lists, features in the order of a hash table, no label, other kinds."""
+    """Files written by TensorFlow itself: lists, features in the order of a hash table, no label, other kinds."""
     def example(**features):
         made = {}
         for name, values in features.items():

@@ -1,5 +1,5 @@
-"""Text through the tokenizer of an export as transformers reads it, held to the ids that `pipe sample` and a training make
-of it: text that NFKC changes, lines, spaces, what no piece covers.
+"""The tokenizer of an export, as transformers reads it, gives text the same ids as `pipe sample` and a training:
+text that NFKC changes, lines, spaces, characters that no piece covers.
 
     export_tokenizer_test.py
 """

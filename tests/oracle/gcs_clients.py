@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Other people's clients at our fake bucket, and at what our store wrote: google-cloud-storage, gcsfs, and
-gcloud storage where the machine has it.
+"""Other clients use our fake bucket and read the objects that our store wrote: google-cloud-storage, gcsfs, and
+gcloud storage if the machine has it.
 
     gcs_clients.py FAKE_GCS STORE_COPY
 """
@@ -37,7 +37,7 @@ class Fake:
 
 
 def contents():
-    """Names and bytes in which a shift or a gap shows, of sizes around every border."""
+    """Names and bytes that reveal a shift or a gap, with sizes around every border."""
     rng = random.Random(5)
     sizes = {"empty": 0, "one": 1, "dir/small": 1000, "dir/名前 with space": 70_000, "dir/deep/quantum": 256 << 10,
              "threshold": 8 << 20, "above": (8 << 20) + 1, "large": 20_000_003}
@@ -50,7 +50,7 @@ def check(condition, what):
 
 
 def with_google(fake, objects):
-    """The official client: writes under `google/`, and takes apart what it wrote."""
+    """The official client: writes, reads, lists, composes, copies and deletes objects under `google/`."""
     import google_crc32c
     from google.api_core.exceptions import NotFound, PreconditionFailed
     from google.auth.credentials import AnonymousCredentials
@@ -69,7 +69,7 @@ def with_google(fake, objects):
         crc = base64.b64encode(struct.pack(">I", google_crc32c.value(data))).decode()
         check(blob.crc32c == crc and blob.size == len(data), f"google/{name}: the resource is not what was sent")
 
-    # A resumable upload that breaks in the middle, and one whose session starts with a failure.
+    # A resumable upload that breaks in the middle, and one whose session begins with a failure.
     for number, words in enumerate((["return-503-after-3000K"], ["return-503"], ["return-503", "return-408"])):
         test = client()._http.post(f"{fake.url}/retry_test",
                                    json={"instructions": {"storage.objects.insert": words}}).json()
@@ -112,7 +112,7 @@ def with_google(fake, objects):
 
 def with_gcsfs(fake, objects):
     """The file system that data frames use: writes under `gcsfs/`."""
-    os.environ["GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT"] = "false"  # which would ask by gRPC what kind of bucket it is
+    os.environ["GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT"] = "false"  # otherwise it asks for the kind of the bucket by gRPC
     import gcsfs
     fs = gcsfs.GCSFileSystem(project="p", token="anon", endpoint_url=fake.url, cache_timeout=0)
     for name, data in objects.items():
@@ -129,7 +129,7 @@ def with_gcsfs(fake, objects):
 
 
 def with_gcloud(fake, objects, scratch):
-    """The command line: writes under `gcloud/`, where the machine has it. The names that it wrote."""
+    """The command line, if the machine has it: writes under `gcloud/`; returns the names that it wrote."""
     if shutil.which("gcloud") is None:
         print("gcloud is not on this machine: left out")
         return ()

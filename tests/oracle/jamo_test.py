@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Jamo of Korean chat: what `normalize` makes of them beside Python's NFKC, and which ids the sentencepiece package gives for the
-text that the pipeline of kc-moe publishes, by the model that it publishes.
+"""Jamo of Korean chat: their form after `normalize` compared with Python's NFKC, and the ids that the sentencepiece
+package gives the text that the pipeline of kc-moe publishes, with the model that it publishes.
 
     jamo_test.py PIPE PIPELINE
 """
@@ -32,7 +32,7 @@ stages:
 
 
 def kept(text):
-    """NFKC of everything but jamo; half-width ones in full width."""
+    """NFKC of everything except jamo; half-width jamo become full-width."""
     def jamo(letter):
         wide = unicodedata.decomposition(letter).split()
         return chr(int(wide[1], 16)) if letter >= "\uffa0" and wide else letter
@@ -40,7 +40,7 @@ def kept(text):
 
 
 def any_text(chance, lines):
-    """Of all that Python's Unicode assigns, jamo and what joins more often than the rest."""
+    """Lines of all characters in Python's Unicode; jamo and combining characters are more frequent than the rest."""
     everything = [chr(code) for code in range(0x20, 0x110000)
                   if unicodedata.category(chr(code)) not in ("Cn", "Cs", "Cc", "Co", "Zl", "Zp") and code not in (0xfeff, 0xfffd)]
     korean = [chr(code) for code in (*range(0x3131, 0x318f), *range(0x1100, 0x1200), *range(0xffa0, 0xffdd), *range(0xac00, 0xad00))]
@@ -50,7 +50,7 @@ def any_text(chance, lines):
 
 
 def check_forms(pipe, place):
-    """Lines whose form is another one than Python's, with the key."""
+    """Lines whose form with the key is not the expected one."""
     lines = list(any_text(random.Random(11), 6000)) + list(CHAT)
     (place / "lines.txt").write_text("\n".join(lines), encoding="utf-8")
     (place / "p.yaml").write_text(FORMS.format(form="nfkc"), encoding="utf-8")
@@ -64,7 +64,7 @@ def check_forms(pipe, place):
 
 
 def comments(chance, count):
-    """Korean words with chat among them, no two of them equal."""
+    """Korean words with chat among them; no two comments are equal."""
     syllables = [chr(code) for code in range(0xac00, 0xd7a4, 23)]
     words = ["".join(chance.choices(syllables, k=chance.randrange(1, 4))) for _ in range(600)]
     weights = [1 / (number + 5) for number in range(len(words))]
@@ -84,14 +84,15 @@ def check_model(pipe, pipeline, place):
         ids = model.encode("ㅋㅋ ㅠㅠ")
         pieces = [model.id_to_piece(one) for one in ids]
         print(f"{name}: ㅋㅋ ㅠㅠ: ids {ids}, pieces {pieces}, decoded {ascii(model.decode(ids))}")
-        # The model's own normaliser makes conjoining jamo, when it is trained and when it encodes, so that is what comes back.
+        # The model's own normaliser makes conjoining jamo in training and in encoding; decoding therefore gives
+        # them, too.
         if model.decode(ids) != CONJOINING or model.unk_id() in ids:
             problems.append(f"{name}: ids {ids} decode to {ascii(model.decode(ids))}")
         if model.encode(CONJOINING) != ids:
             problems.append(f"{name}: conjoining jamo have the ids {model.encode(CONJOINING)}, the others {ids}")
         if not any("\u110f" in model.id_to_piece(one) for one in range(model.get_piece_size())):
             problems.append(f"{name}: no piece holds U+110F: it was trained on other text than it encodes")
-        # What the trainer of the seed would make of the comment itself, from which nothing was normalised before.
+        # The seed's trainer encodes the comment itself, which nothing has normalised before.
         other = [line for line in lines if model.encode(line) != model.encode(kept(line))]
         problems += [f"{name}: {ascii(line)}: ids {model.encode(line)}, as it is published {model.encode(kept(line))}" for line in other]
         if all(model.encode(line) == model.encode(unicodedata.normalize("NFKC", line)) for line in lines):

@@ -3,8 +3,8 @@
 
     jsonl_test.py PIPE
 
-Values are those of the table that went in. The sentinels are single ids for transformers' T5 tokenizer, made of a tokenizer
-of our own training with the layout t5, and what is between them comes back.
+Values equal those of the table that was read. The sentinels are single ids for transformers' T5 tokenizer, made from a
+tokenizer of our own training with the layout t5; the text between them is recovered.
 """
 
 import json
@@ -47,7 +47,7 @@ WORDS += ["".join(random.Random(at).choices("abdegiklmnoprstu", k=2 + at % 7)) f
 
 
 def rows(path):
-    """As ttt reads them: json.loads for each line of a file."""
+    """Reads as ttt does: json.loads for each line of a file."""
     with open(path, encoding="utf-8") as file:
         return [json.loads(line.strip()) for line in file]
 
@@ -57,7 +57,7 @@ def sentence(chance):
 
 
 def joined(source, target):
-    """What the pair was made of, by the rule of formats/jsonl.md."""
+    """The text from which the pair was made, by the rule of formats/jsonl.md."""
     parts = re.split(r"(?:^| )<extra_id_\d+> ", target)[1:]
     pieces = re.split(r"<extra_id_\d+>", source)
     if len(pieces) != len(parts) + 1:
@@ -75,7 +75,7 @@ def check_sentinels(problems, tokenizer, found, length):
         numbers = [[sentinels[one] for one in of if one in sentinels] for of in ids]
         if numbers[0] != numbers[1] or numbers[0] != list(range(len(numbers[0]))) or not numbers[0]:
             problems.append(f"sentinels {numbers}: {row}")
-        if len(ids[0]) > length + 3 * len(numbers[0]):  # what is cut apart may take other pieces
+        if len(ids[0]) > length + 3 * len(numbers[0]):  # divided text may have other pieces
             problems.append(f"a source of {len(ids[0])} ids: {row}")
         taken += len(ids[1]) - 1 - len(numbers[1])
         units += len(ids[0]) + len(ids[1]) - 2 - 2 * len(numbers[0])
@@ -121,7 +121,7 @@ def main(pipe):
         compare("words", [joined(**row) for row in words], lines.elements())
         model = str(out / "tokenizer/tokenizer.model")
         encoder = sentencepiece.SentencePieceProcessor(model_file=model)
-        # A line longer than a pair comes back in parts, one behind the other: those that fit are compared whole.
+        # A line longer than a pair is divided into consecutive parts: lines that fit are compared whole.
         short = [line for line in lines.elements() if len(encoder.encode(line)) < 60]
         corrupted = rows(out / "corrupted/train.json")
         compare("corrupted", [one for one in (joined(**row) for row in corrupted) if one in set(short)], short)

@@ -19,12 +19,12 @@ from program import ran, told
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 SPACE = re.compile("[\x00-\x20\x7f-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]+")
-JAMO = re.compile("([\u3131-\u318e])")  # which the pipeline keeps
+JAMO = re.compile("([\u3131-\u318e])")  # the pipeline keeps these
 ROWS = 4000
 
 
 def reviews(seed):
-    """(text, label) of each row; some with quotes, jamo on their own, odd spaces, or nothing."""
+    """(text, label) of each row; some with quotes, single jamo, odd spaces, or no text."""
     chance = random.Random(seed)
     syllables = [chr(code) for code in range(0xac00, 0xd7a4, 7)]
     for number in range(ROWS):

@@ -1,4 +1,4 @@
-"""Packed rows as their readers read them: TensorFlow, Grain, array_record, NumPy as OLMo and nanoGPT do it, MaxText and
+"""Packed rows, read as their readers do it: TensorFlow, Grain, array_record, NumPy as in OLMo and nanoGPT, MaxText and
 Megatron-LM."""
 
 import os
@@ -12,7 +12,7 @@ DTYPES = {1: np.uint8, 2: np.int8, 3: np.int16, 4: np.int32, 5: np.int64, 6: np.
 
 
 def rows_of(directory, info, shard):
-    """(ids, its other features, bytes of it that its index counts) of each row of a shard."""
+    """(ids, other features, size in bytes as its index counts it) of each row of a shard."""
     path = Path(directory) / shard["object"]
     encoding, ids = info.get("encoding", "example"), info["seq_len"] + 1
     if encoding == "example":
@@ -42,7 +42,7 @@ def tensorflow_records(path):
 
 
 def grain_tfrecords(path):
-    """What MaxText calls for grain_file_type=tfrecord."""
+    """The calls of MaxText for grain_file_type=tfrecord."""
     import grain.experimental
 
     return list(grain.experimental.TFRecordIterDataset(str(path)))
@@ -58,8 +58,8 @@ def array_records(path):
 
 
 class MegatronIndexed:
-    """Megatron-LM at d98e8a64ddf34856e74b24714e3bedb2f5a39553, megatron/core/datasets/indexed_dataset.py: what _IndexReader
-    and _MMapBinReader do."""
+    """Megatron-LM at d98e8a64ddf34856e74b24714e3bedb2f5a39553, megatron/core/datasets/indexed_dataset.py: the behaviour
+    of _IndexReader and _MMapBinReader."""
 
     def __init__(self, prefix):
         with open(prefix + ".idx", "rb") as stream:
@@ -87,8 +87,8 @@ class MegatronIndexed:
 
 
 class MaxTextWindows:
-    """MaxText at 549f65abc050e83302bc867e3b04dc33410836fc, src/maxtext/input_pipeline/_mmap_datasource.py: what
-    create_mmap_source makes of a directory for grain_file_type=mmap, with seq_length = max_target_length."""
+    """MaxText at 549f65abc050e83302bc867e3b04dc33410836fc, src/maxtext/input_pipeline/_mmap_datasource.py: the result
+    of create_mmap_source for a directory with grain_file_type=mmap and seq_length = max_target_length."""
 
     def __init__(self, directory, seq_length, eod_id):
         prefixes = sorted(str(path)[:-len(".idx")] for path in Path(directory).glob("*.idx"))
@@ -117,7 +117,7 @@ class MaxTextWindows:
         document_indices = np.frombuffer(data, np.int64, entries, 34 + 12 * sequences)
         if entries > 1:
             assert document_indices[0] == 0 and document_indices[-1] == sequences
-        # mmap_split_sentences=false refuses anything else.
+        # mmap_split_sentences=false refuses everything else.
         assert entries - 1 == sequences, "documents are not sequences"
         descriptor = os.open(prefix + ".bin", os.O_RDONLY)
         return (descriptor, DTYPES[code]), sizes, pointers

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Packed rows in every encoding and both packings, read as their trainers read them, held against the text.
+"""Packed rows in every encoding and both packings, read as their trainers read them, compared with the text.
 
     packed_test.py PIPE
 """
@@ -64,7 +64,8 @@ def rows_of_split(directory, info, split):
 
 
 def check_grain(root):
-    """What MaxText calls on TFRecords and ArrayRecords; every host gets as many files, and all rows once."""
+    """The calls of MaxText on TFRecords and ArrayRecords: all hosts get equally many files, and together all rows
+    once."""
     import grain.python
     import grain.sources
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""From a corpus with every kind of dirt to a data set, held against the chain of compare_tfds.py.
+"""From a corpus with every kind of dirt to a data set, compared with the chain of compare_tfds.py.
 
     pipe_test.py PIPE PIPELINE    PIPE is the program; PIPELINE takes the variables corpus and out
 """
@@ -43,7 +43,7 @@ def main(pipe, pipeline):
         text = root / "corpus.txt.xz"
         text.write_bytes(lzma.compress(corpus(seed=1)))
         out = root / "out"
-        before_training = root / "pipeline.yaml"  # which the trainer's own tests are about
+        before_training = root / "pipeline.yaml"  # the trainer's own tests cover the training
         before_training.write_text(Path(pipeline).read_text(encoding="utf-8").split("\n  train:")[0], encoding="utf-8")
         ran(pipe, "run", before_training, "--work", root / "work", "--set", f"corpus={text}", "--set", f"out={out}")
         made = sorted(path.parent for path in out.rglob("features.json"))

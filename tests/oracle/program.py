@@ -1,4 +1,4 @@
-"""The program under test, and how a script here ends."""
+"""Runs the program under test, and ends a script."""
 
 import json
 import subprocess
@@ -6,7 +6,7 @@ import sys
 
 
 def ran(pipe, *words, cwd=None, seconds=300):
-    """What `pipe WORDS` printed. Ends the script, with what was said, where the program fails."""
+    """Output of `pipe WORDS`. If the program fails, ends the script with its messages."""
     words = [str(pipe), *map(str, words)]
     ended = subprocess.run(words, cwd=cwd, capture_output=True, timeout=seconds, check=False)
     out = ended.stdout.decode()
@@ -16,12 +16,12 @@ def ran(pipe, *words, cwd=None, seconds=300):
 
 
 def records(pipe, artifact):
-    """What `pipe cat` prints of an artifact, parsed."""
+    """Parsed output of `pipe cat` for an artifact."""
     return [json.loads(line) for line in ran(pipe, "cat", artifact, "--json").split("\n")[:-1]]
 
 
 def told(problems, equal):
-    """Says what is wrong, or what is equal; the exit code of the script."""
+    """Prints the problems, or that `equal` is the same; returns the exit code of the script."""
     for problem in problems[:10]:
         print(problem, file=sys.stderr)
     print("DIFFERENT" if problems else f"equal     {equal}")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The commands in the heads of pipelines/, read by the libraries with which their trainers read them (absl, ml_collections,
+"""The commands in the heads of pipelines/, parsed by the libraries that their trainers use (absl, ml_collections,
 argparse), with the flags that each trainer defines at the commit named here.
 
     start_lines_test.py
@@ -34,7 +34,7 @@ def absl_flags(definitions):
 
 
 def parsed(values, words, config=None, dotted=None):
-    """The fields of `config`, locked, are flags, too: --DOTTED.FIELD."""
+    """Parses `words`; the fields of `config`, locked, are flags too: --DOTTED.FIELD."""
     if config is not None:
         config_flags.DEFINE_config_dict(dotted, config, flag_values=values, sys_argv=["program", *words])
     left = values(["program", *words])
@@ -85,7 +85,7 @@ def transformer_lm(words, before, pipeline):
         yield f"lines have up to {limit or 'any number of'} tokens, and the trainer drops those above {config.max_target_length}"
 
 
-# google-research/bert eedf571: run_pretraining.py; the numbers that the guide's notebook sets.
+# google-research/bert eedf571: run_pretraining.py; the numbers set in the guide's notebook.
 BERT = {"bert_config_file": (str, None), "input_file": (str, None), "output_dir": (str, None), "init_checkpoint": (str, None),
         "max_seq_length": 128, "max_predictions_per_seq": 20, "do_train": False, "do_eval": False, "train_batch_size": 32,
         "eval_batch_size": 8, "learning_rate": 5e-5, "num_train_steps": 100000, "num_warmup_steps": 10000,
@@ -194,7 +194,8 @@ def ttt(words, before, pipeline):
         yield f"the fields are not {args.source_field_name} and {args.target_field_name}"
 
 
-# kc-moe 1645d26 and t5x: t5x/train.py; gin's rule that text stands in quotes. Its files, and the macros that they leave open.
+# kc-moe 1645d26 and t5x: t5x/train.py; gin's rule that text is in quotes. Its files, and the macros that they leave
+# open.
 T5X = {"gin_search_paths": (list, ["."]), "tfds_data_dir": (str, None), "seqio_additional_cache_dirs": (list, []),
        "multiprocess_gpu": False, "coordinator_address": (str, None), "process_count": (int, None), "process_index": (int, None)}
 KC_MOE_FILES = ("config/run/base_pretrain.gin", "config/run/base_nsmc.gin", "config/run/base_eval.gin")
@@ -227,7 +228,7 @@ def t5x(words, before, pipeline):
 
 TRAINERS = {"main.py": transformer_lm, "run_pretraining.py": bert, "jestimator/estimator.py": jestimator, "run.py": ttt,
             "t5x.train": t5x}
-NOT_OF_A_SEED = {"quickstart", "maxtext"}  # whose training is the stage `train`; which is configured, not started, by its head
+NOT_OF_A_SEED = {"quickstart", "maxtext"}  # trains in the stage `train`; is configured, not started, by its head
 
 
 def mistakes(name, lines, pipeline):
@@ -250,7 +251,7 @@ def mistakes(name, lines, pipeline):
     return found
 
 
-# What stood in a head once, and could not work.
+# Commands that were in a head once, and could not work.
 BROKEN = {
     "wiki40b_ja": ("python3 main.py --workdir=gs://B/RUN --config=configs/japanese_0.1b_v1.py --config.dataset_name=wiki40b_ja "
                    "--config.train_split=train --config.eval_dataset_name=wiki40b_ja --config.eval_split=validation "

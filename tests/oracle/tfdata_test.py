@@ -3,7 +3,7 @@
 
     tfdata_test.py PIPE
 
-The ids of each directory are the documents as sentencepiece's own library encodes them, each whole, each once.
+The ids of each directory are the documents as sentencepiece's own library encodes them, each complete and once.
 """
 
 import os
@@ -36,7 +36,8 @@ WINDOW = 512
 
 
 def windows(tf, paths):
-    """pipeline_from_filenames of jestimator/data/pipeline_lm.py, one host, in training: skip, cut, drop what is left."""
+    """pipeline_from_filenames of jestimator/data/pipeline_lm.py, one host, in training: skip, cut, drop the
+    remainder."""
     loaded = tf.data.Dataset.from_tensor_slices([tf.data.Dataset.load(path) for path in paths])
     loaded = loaded.shuffle(len(paths), seed=len(paths) + 37).repeat(1)
     loaded = tf.data.Dataset.zip((loaded, tf.data.Dataset.random(seed=len(paths) + 19)))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What write_tfds leaves, opened by the calls that trainers make, and held against the corpus itself.
+"""The output of write_tfds, opened by the calls that trainers make, and compared with the corpus itself.
 
     tfds_readers_test.py PIPE PYTHONPATH_OF_TFDS_4_7
 
@@ -46,7 +46,7 @@ NAMES = ["함의", "모순", "중립"]
 INPUTS, TARGETS, CHUNK, DENSITY, MEAN_SPAN = 512, 114, 568, 0.15, 3.0
 MOST_TOKENS = 48
 
-# Runs with the other release of TFDS; gives what it read as JSON.
+# Runs with the other release of TFDS; prints as JSON what it read.
 READER_47 = """
 import ast, json, sys, types
 from pathlib import Path
@@ -83,7 +83,7 @@ json.dump(read, sys.stdout)
 
 
 def make_corpus(place):
-    """(documents, rows by split): what was written."""
+    """(documents, rows by split) of the written corpus."""
     chance = random.Random(11)
     letters = [chr(code) for code in (*range(0x3041, 0x3094), *range(0x4e00, 0x4e80))]
     words = ["".join(chance.choices(letters, k=chance.randrange(1, 4))) for _ in range(400)]
@@ -168,10 +168,10 @@ class Oracle:
         print(f"TFDS {tfds.__version__}: {len(train)} + {len(validation)} texts, {sum(map(len, self.rows.values()))} pairs")
 
     def read_by_other_tfds(self):
-        """Release 4.7, from an environment that is laid over this one."""
+        """Release 4.7, from an environment that is put in front of this one."""
         path = os.pathsep.join([self.tfds_47, *filter(None, [os.environ.get("PYTHONPATH")])])
         environment = {**os.environ, "PYTHONPATH": path}
-        del environment["PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION"]  # seqio's; its messages are newer than that one's
+        del environment["PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION"]  # set for seqio, whose messages are newer
         ended = subprocess.run([sys.executable, "-c", READER_47, self.out, self.tfds_47], env=environment,
                                capture_output=True, text=True, timeout=120, check=False)
         if ended.returncode:
@@ -194,7 +194,7 @@ class Oracle:
     # ------------------------------------------------------------------------------------ tokenizers
 
     def read_vocabulary(self, seqio, sentencepiece):
-        """Ours with its sentinels, and the one that seqio makes of the base by itself."""
+        """Our model with its sentinels, and the one that seqio makes from the base by itself."""
         ours = sentencepiece.SentencePieceProcessor(model_file=f"{self.out}/model/tokenizer.model")
         theirs = seqio.SentencePieceVocabulary(f"{self.out}/model/tokenizer.base.model", extra_ids=100)
         self.check(theirs.vocab_size == ours.get_piece_size(), f"{theirs.vocab_size} and {ours.get_piece_size()} pieces")
@@ -215,14 +215,15 @@ class Oracle:
         return theirs
 
     def corrupt_spans(self, seqio, tf, vocabulary):
-        """A Task as kc-moe's, over T5's span corruption; each pair put together again is what stands in the corpus."""
+        """A Task like kc-moe's, with T5's span corruption; each pair, recombined, equals the corpus."""
         features = {name: seqio.Feature(vocabulary, add_eos=True) for name in ("inputs", "targets")}
 
         def targets_only(dataset):
             return dataset.map(lambda example: {"inputs": "", "targets": example["text"]})
 
         def chunks(dataset):
-            """reduce_concat_tokens and split_tokens: 128 texts put together, cut into what corruption shortens to 512."""
+            """reduce_concat_tokens and split_tokens: 128 texts are joined, and cut to the length that corruption
+            shortens to 512."""
             dataset = dataset.map(lambda example: example["targets"]).padded_batch(128, padded_shapes=[-1])
             dataset = dataset.map(lambda batch: tf.boolean_mask(tf.reshape(batch, [-1]), tf.reshape(batch, [-1]) != 0))
             dataset = dataset.map(lambda ids: ids[:tf.size(ids) // CHUNK * CHUNK])
@@ -235,7 +236,7 @@ class Oracle:
                 return tf.math.segment_sum(tf.ones([total], tf.int32), tf.cumsum(tf.pad(marks, [[1, 0]])))
 
             def spans(ids, noise):
-                """`ids` where `noise` is not, and a sentinel of its own where a run of noise begins."""
+                """`ids` outside of `noise`; each run of noise is replaced by a sentinel of its own."""
                 begins = noise & ~tf.pad(noise[:-1], [[1, 0]])
                 marks = vocabulary.vocab_size - tf.cumsum(tf.cast(begins, tf.int32))
                 return tf.boolean_mask(tf.where(begins, marks, ids), begins | ~noise)
@@ -282,7 +283,7 @@ class Oracle:
         print(f"seqio: {len(wanted)} spans of {CHUNK} ids, corrupted to {INPUTS}/{TARGETS} and put together again")
 
     def filter_lengths(self, tf_text, tfds):
-        """transformer-lm-japanese drops what has more tokens than fit; of what was split it drops nothing."""
+        """transformer-lm-japanese drops lines with too many tokens; it drops none that `write_tfds` split."""
         model = Path(f"{self.out}/short/1.0.0/tokenizer.model").read_bytes()
         tokenizer = tf_text.SentencepieceTokenizer(model=model, add_bos=False, add_eos=True)
         lines = Counter(text for split in ("train", "validation") for text, in self.load(tfds, "short:1.0.0", split))
@@ -303,7 +304,7 @@ class Oracle:
 
 
 def put_together(inputs, targets, first_sentinel):
-    """The ids of which T5's corruption made a pair."""
+    """The ids from which T5's corruption made a pair."""
     def parts(ids):
         found = [[]]
         for number in ids:
@@ -312,12 +313,12 @@ def put_together(inputs, targets, first_sentinel):
             else:
                 found[-1].append(number)
         return found
-    kept, noise = parts(inputs), parts(targets)[1:]  # targets begin with a mark, which stands for what inputs keep
+    kept, noise = parts(inputs), parts(targets)[1:]  # targets begin with a sentinel for the kept ids
     return [number for pair in zip(kept, [*noise, []]) for part in pair for number in part]
 
 
 def cover(text, parts):
-    """Every place in `text` up to which it is parts, one behind the other."""
+    """Every position in `text` up to which it is a sequence of parts."""
     reached, ends = {0}, [0]
     while ends:
         at = ends.pop()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Ids and their ends, for every line of a corpus with every kind of dirt, held against the sentencepiece package.
+"""Ids and their ends, for every line of a corpus with every kind of dirt, compared with the sentencepiece package.
 
     tokenizer_test.py PIPE
 """
@@ -39,7 +39,7 @@ SPACE_MARK = "\u2581"
 
 
 def check_line(processor, record, case):
-    """What is wrong with the ids of one line."""
+    """Yields the faults in the ids of one line."""
     text, ids, ends = (record["columns"][name] for name in ("text", "ids", "id_ends"))
     pieces = processor.encode(text, out_type="immutable_proto").pieces
     if [piece.id for piece in pieces] != ids:
@@ -54,7 +54,7 @@ def check_line(processor, record, case):
 
 
 def check(pipe, place, case):
-    """How many lines were compared, and what was wrong with them."""
+    """The number of compared lines, and their faults."""
     vocabulary = 1400 + 260 * (case["bytes"] == "true")
     (place / "p.yaml").write_text(PIPELINE.format(vocab_size=vocabulary, **case), encoding="utf-8")
     ran(pipe, "run", "p.yaml", "--work", f"work-{case['name']}", cwd=place)

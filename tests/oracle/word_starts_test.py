@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""The tokenizer of kc_moe.yaml, read by the sentencepiece package: the space in front of a word is a part of its first morpheme,
-no piece holds the end of a morpheme, and comments that it was not trained on have hardly an id that is a space alone.
+"""The tokenizer of kc_moe.yaml, read by the sentencepiece package: the space in front of a word is a part of its first
+morpheme, no piece contains the end of a morpheme, and comments outside of its training have hardly an id that is a
+space alone.
 
     word_starts_test.py PIPE PIPELINE
 """
@@ -43,7 +44,7 @@ def comments(seed, count):
 
 
 def morphemes_of(pipe, place, lines):
-    """Each of the text, with the mark in front where a space or the beginning of a line is."""
+    """The morphemes of each line, with the mark in front of those after a space and at the beginning of a line."""
     (place / "lines.txt").write_text("\n".join(lines), encoding="utf-8")
     (place / "morphemes.yaml").write_text(SEGMENT.format(url=place / "lines.txt", out=place / "out"), encoding="utf-8")
     ran(pipe, "run", place / "morphemes.yaml", "--work", place / "work-morphemes")

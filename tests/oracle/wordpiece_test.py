@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Vocabularies of our own making and the ids of every line by them, words and morphemes, held against transformers' BertTokenizer,
-and against its older one, which is Python alone.
+"""Vocabularies trained by `pipe`, and the ids of every line with them, by words and by morphemes, compared with
+transformers' BertTokenizer, and with its older one in Python alone.
 
     wordpiece_test.py PIPE                  over a corpus with every kind of dirt
-    wordpiece_test.py PIPE [OPTIONS] FILE…  over the lines of FILE, as they are, with a vocabulary that is trained on them
+    wordpiece_test.py PIPE [OPTIONS] FILE…  over the lines of FILE, unchanged, with a vocabulary trained on them
 """
 
 import argparse
@@ -48,7 +48,7 @@ BATCH = 500
 
 
 def longest_first(vocabulary, word):
-    """The ids of one word: the rule of google-research/bert, written out again."""
+    """The ids of one word, by a second implementation of the rule of google-research/bert."""
     if len(word) > 100:
         return [vocabulary["[UNK]"]]
     ids, begin = [], 0
@@ -64,13 +64,13 @@ def longest_first(vocabulary, word):
 
 
 def words_of(text, cuts):
-    """The morphemes; `cuts` are bytes."""
+    """The morphemes of `text`; `cuts` are offsets in bytes."""
     encoded, begins = text.encode(), [0, *cuts[:-1]]
     return [encoded[begin:end].decode() for begin, end in zip(begins, cuts)]
 
 
 class Words:
-    """transformers' BertTokenizer; what a text says like [SEP] is text."""
+    """transformers' BertTokenizer; [SEP] and the like in a text are text."""
 
     def __init__(self, file):
         vocabulary = {piece: number for number, piece in enumerate(file.read_text(encoding="utf-8").split("\n")[:-1])}
@@ -80,7 +80,7 @@ class Words:
         self.older = BertTokenizerLegacy(file, do_lower_case=False, tokenize_chinese_chars=True, strip_accents=False)
 
     def encode(self, rows):
-        """Of each row its ids and where they end, in characters."""
+        """For each row its ids, and their ends in characters."""
         made = self.tokenizer([row["text"] for row in rows], add_special_tokens=False, split_special_tokens=True)
         return [(one.ids, [end for _, end in one.offsets]) for one in made.encodings]
 
@@ -92,13 +92,13 @@ class Words:
 
     @lru_cache(maxsize=None)
     def older_differs(self, character):
-        """Whether the older one takes this character for something else: its Unicode is Python's."""
+        """Whether the older one treats this character in another way: it uses Python's Unicode."""
         text, backend = f"a{character}b", self.tokenizer._tokenizer  # pylint: disable=protected-access
         words = backend.pre_tokenizer.pre_tokenize_str(backend.normalizer.normalize_str(text))
         return self.words(text) != [word for word, _ in words]
 
     def reason(self, row):
-        """Why the older one gives a line other ids; None where that is not known."""
+        """The reason why the older one gives a line other ids; None: unknown."""
         if any(self.older_differs(character) for character in set(row["text"])):
             return "characters that are something else in the Unicode of Python"
         if unicodedata.normalize("NFC", row["text"]) != row["text"]:
@@ -107,7 +107,7 @@ class Words:
 
 
 class Morphemes(Words):
-    """Its parts, given morphemes: cleaning, white space, WordPiece."""
+    """Parts of BertTokenizer applied to morphemes: cleaning, white space, WordPiece."""
 
     def __init__(self, file):
         super().__init__(file)
@@ -133,7 +133,7 @@ class Morphemes(Words):
 
 
 def ends_in_bytes(text, ends):
-    """Of each id in bytes; the last one has what is left."""
+    """The end of each id in bytes; the last id includes the rest of the text."""
     return [len(text[:end].encode()) for end in ends[:-1]] + [len(text.encode())] * bool(ends)
 
 
@@ -159,7 +159,7 @@ class Comparison:
                 self.wrong.append(f"{row['text']!r}: ids {row['ids']}, and {self.oracle.encode_older(row)} by the older one")
 
     def check_rule(self):
-        """That transformers takes the longest piece first, as the older one above does it."""
+        """Checks that transformers takes the longest piece first, like the implementation above."""
         for piece in self.oracle.vocabulary:
             plain = piece.removeprefix("##")
             tokens = self.oracle.tokenizer._tokenizer.model.tokenize(plain)  # pylint: disable=protected-access
@@ -174,7 +174,7 @@ class Comparison:
 
 
 def run(pipe, place, name, oracle, **values):
-    """Runs the pipeline and holds the ids of each line against the oracle's."""
+    """Runs the pipeline and compares the ids of each line with the oracle's."""
     words = SEGMENT.format(**values) if values["dictionary"] else ""
     (place / "p.yaml").write_text(PIPELINE.format(words=words, input="words" if words else "lines", out=f"out-{name}",
                                                   boundaries="cuts" if words else "none", **values), encoding="utf-8")
