@@ -41,7 +41,7 @@ SCENARIOS = {
     "O": "one object written too often", "P": "rewrite of several calls", "Q": "session at 0.0.0.0",
     "R": "requester pays", "S": "metadata server slow, without account, without flavor, short token",
 }
-# Each strikes once for certain: objects of the part `sure` are large enough for all of them.
+# Each happens once for certain: the objects of the part `sure` are large enough for all of them.
 SURE_UPLOADS = {
     "storage.objects.insert.whole": ["return-reset-connection-after-40K", "return-429-retry-after-1", "return-corrupted-data",
                                      "race", "return-401", "return-503-after-commit"],
@@ -57,7 +57,7 @@ SURE_DOWNLOADS = {
                              "return-wrong-etag", "return-corrupted-data", "stall-for-3s-after-16K"],
 }
 OVERWRITES = {"storage.objects.read": ["overwrite-after-64K"] * 2}
-# What ends the program without a kill, as it should: whoever started it starts it again.
+# Expected ends without a kill, after which the program is started again.
 EXPECTED = {
     "metadata server": re.compile(r"has no service account|is no metadata server"),
     "replaced meanwhile": re.compile(r"was replaced or removed while it was (read|copied)"),
@@ -65,7 +65,7 @@ EXPECTED = {
 
 
 class SoakError(Exception):
-    """What was promised does not hold."""
+    """A promise is broken."""
 
 
 def hold(condition, what):
@@ -108,7 +108,7 @@ def crc_text(data):
 
 
 def sizes(chance, count):
-    """Around every border, up to several parts; most are small."""
+    """Sizes around every border, up to several parts; most are small."""
     quantum = 256 * KIB
     chosen = [0, 1, 2, 4095, 4096, quantum - 1, quantum, quantum + 1, 2 * quantum, 3 * quantum + 1,
               8 * MIB - 1, 8 * MIB, 8 * MIB + 1, 17 * MIB + 1, 19 * MIB]
@@ -117,7 +117,7 @@ def sizes(chance, count):
 
 
 class Round:
-    """One bucket and what happens to it."""
+    """One bucket and its tests."""
 
     def __init__(self, copy, fake, root, seed, objects, kills):
         self.copy, self.fake, self.root, self.kills_wanted = copy, fake, root, kills
@@ -166,7 +166,7 @@ class Round:
         return [str(word) for word in words]
 
     def start(self, command, kill_after=None):
-        """One start of the program; its exit code and what it said. The fake stands still while it is killed."""
+        """Starts the program once; returns its exit code and its output. The fake stops while it is killed."""
         self.starts += 1
         answered, held = threading.Event(), []
 
@@ -205,7 +205,7 @@ class Round:
         return child.returncode, said
 
     def through(self, what, command, kills=0, moments=1):
-        """Starts the command until it is done; kills it so often, each time after up to so many moments."""
+        """Starts the command until it is done; kills it `kills` times, each after up to `moments` moments."""
         while True:
             kill_after = self.chance.randint(1, moments) if kills > 0 else None
             code, said = self.start(command, kill_after)
@@ -243,7 +243,7 @@ class Round:
         while self.kills.total() < self.kills_wanted:  # the program was too quick for some
             extra += 1
             self.get(f"again-{extra}", self.kills_wanted - self.kills.total(), 200)
-        # Requests of the killed may have been answered after the next start; the last one finds their parts.
+        # Requests of a killed program may be answered after the next start; the last start finds their parts.
         said = self.through("upload", put)
         hold(f"{len(self.wanted)} objects, 0 copied" in said, f"not all was there at the end: {said}")
         return self.check()
@@ -287,7 +287,7 @@ class Round:
             hold(found["made"] == 1, f"{name}: was made {found['made']} times")
         shelf = counts["buckets"]["shelf"]
         hold(shelf["overwritten"] == 0 and shelf["most_made"] == 1, f"an object was overwritten or made again: {shelf}")
-        # Whole, as somebody wrote it: a mixture of two versions is neither.
+        # Whole, one of the two versions: a mixture would be neither.
         for place in ("theirs", "theirs-too"):
             self.compare_files(place, lambda name, data: data in (self.theirs[name], self.theirs[name][::-1]), self.theirs)
         spool = self.root / "spool"
@@ -301,7 +301,7 @@ class Round:
 
 
 class Sums:
-    """Of all rounds."""
+    """Sums over all rounds."""
 
     def __init__(self):
         self.rounds, self.objects, self.bytes, self.starts, self.requests = 0, 0, 0, 0, 0
