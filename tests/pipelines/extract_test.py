@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What pipelines/quickstart/extract.py makes of small pages."""
+"""The output of pipelines/quickstart/extract.py for small pages."""
 
 import contextlib
 import io

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""The pipeline that is shipped for CC-100, from a bad server into a bad bucket, through machines that go away.
+"""The shipped pipeline for CC-100, from a bad server into a bad bucket, on machines that are lost.
 
     moves.py PIPE FAKE_GCS TRAINER_ENVIRONMENT [--corpus FILE.xz] [--set NAME=VALUE]...
 
-Each machine has a work directory of its own. The first is killed; the second ends what it began; the third finds
-nothing to do; the fourth makes one shard that is missing; the last trains on. What lies in the bucket is never written again,
-and the logs tell that nothing is made that nobody needs.
+Each machine has a work directory of its own. The first is killed; the second finishes its work; the third finds nothing
+to do; the fourth makes one missing shard; the last continues the training. Objects in the bucket are never written
+again, and the logs show that nothing unnecessary is made.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from web_server import WebServer  # noqa: E402
 
 FILE = Path(__file__).resolve().parents[2] / "pipelines/cc100_ja.yaml"
 OUT = "gs://shelf/ja"
-PATIENCE = 3600  # of one run, in seconds
+PATIENCE = 3600  # seconds for one run
 
 
 class Machine(Run):
@@ -36,7 +36,7 @@ class Machine(Run):
         return super().start(*self.settings, *options, kill_at=kill_at)
 
     def stages_run(self):
-        """{stage: units that are done}; what was found in the bucket has a line here, too."""
+        """{stage: number of finished units}; outputs found in the bucket have a log line, too."""
         done = {}
         for kind, fields in self.log().lines:
             if kind == "done":
@@ -70,7 +70,7 @@ class Story:
 
     def is_killed(self):
         run = self.machine("first")
-        # The fourth shard of all: some are logged, and some are still to come.
+        # The fourth shard of all: some are logged, and some are missing.
         code = run.finish(kill_at="shard.logged:4", patience=PATIENCE)
         hold(code == -9, run, f"exit {code}")
         self.before = self.bucket.objects()

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""README's way from a table of one's own to a data set and a model: its files as they stand there, each of its commands as it
-stands there, over more rows than it shows.
+"""README's way from a person's own table to a data set and a model: its files and its commands, word for word, over
+more rows than it shows.
 
-    own_text.py PIPE ENVIRONMENT      of the trainer, such as .pipe/trainer
+    own_text.py PIPE ENVIRONMENT      the trainer's environment, such as .pipe/trainer
 """
 
 import json
@@ -16,7 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 HEADING = "## Your own table or documents"
-# A vocabulary that the text is enough for, and fewer steps than a model needs.
+# A vocabulary small enough for the text, and fewer steps than a model needs.
 SMALLER = ["--set", "vocab_size=300", "--set", "steps=3"]
 ROWS = 600
 
@@ -27,7 +27,7 @@ def check(good, what):
 
 
 def section():
-    """{name of the file, or "": what stands in it}; "" are the commands."""
+    """{name of the file: its text}; the name "" has the commands."""
     page = (ROOT / "README.md").read_text(encoding="utf-8")
     text = re.search(rf"^{HEADING}$(.*?)^## ", page, re.MULTILINE | re.DOTALL)
     check(text, f"README.md has no {HEADING}")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Each file in pipelines/: has no mistake, fits its own limits at the size that it is meant for, and runs on a small cut: what
-comes out passes `pipe verify`, and has the names and numbers that its trainer goes by.
+"""Each file in pipelines/: has no mistake, keeps its own limits at the size that it is meant for, and runs on a small
+cut. The output passes `pipe verify`, and has the names and numbers that its trainer expects.
 
     shipped.py PIPE [NAME...]
 """
@@ -24,7 +24,7 @@ sys.path.insert(0, str(ROOT / "tests" / "cli"))
 from pipe_run import fail  # noqa: E402
 from start_lines import places as places_in_head  # noqa: E402
 
-# Bytes of text for which each file's limits are made.
+# Bytes of text for which the limits of each file are made.
 SIZES = {"cc100_ja": "82GB", "quickstart": "3MB", "bert_ja": "1GB", "jestimator_bert": "10GB", "kc_moe": "30GB",
          "kc_moe_nsmc": "20MB", "lm1b": "4.2GB", "maxtext": "50GB", "ttt_tweets": "500MB", "wiki40b_ja": "2.4GB"}
 
@@ -51,7 +51,7 @@ def framed(record):
 
 
 def field(number, data):
-    """Of a protocol buffer, with a length."""
+    """A field of a protocol buffer, with a length."""
     size, out = len(data), bytearray([number << 3 | 2])
     while size > 127:
         out.append(size & 127 | 128)
@@ -66,7 +66,8 @@ def example(**features):
 
 
 def words(seed, first, count, least, most):
-    """So many words of letters from `first` on, the first ones of which are common; `one` draws one."""
+    """Returns a function that draws words, out of `count` words of letters from `first` on; the first words are
+    common."""
     chance = random.Random(seed)
     letters = [chr(first + 13 * number) for number in range(200)]
     known = ["".join(chance.choices(letters, k=chance.randrange(least, most))) for _ in range(count)]
@@ -81,7 +82,7 @@ def korean(seed, lines):
 
 
 def japanese(seed, documents):
-    """Documents of a few lines of a few sentences."""
+    """Documents of a few lines with a few sentences."""
     chance, some = random.Random(seed), words(seed, 0x4e00, 600, 1, 3)
     kana = "のはがをにでもとから"
     def sentence():
@@ -99,7 +100,7 @@ class Cut:
         self.root.mkdir()
 
     def told(self, *command):
-        """What the program says; the test ends where it fails."""
+        """Output of the program; the test ends if the program fails."""
         ended = subprocess.run([self.pipe, *map(str, command)], cwd=ROOT, capture_output=True, text=True, timeout=100,
                                check=False)
         if ended.returncode:
@@ -138,7 +139,7 @@ class Cut:
 
 
 def kc_moe_nsmc(cut):
-    """Two tables; how many reviews there are of each is known. tests/oracle/labels_test.py reads them with TFDS."""
+    """Two tables with known numbers of reviews. tests/oracle/labels_test.py reads them with TFDS."""
     places = {}
     for seed, (name, count) in enumerate((("train", 2000), ("test", 500))):
         rows = [f"{number}\t{text}{number}\t{number % 2}\n" for number, text in enumerate(korean(seed, count))]
@@ -149,7 +150,7 @@ def kc_moe_nsmc(cut):
 
 
 def bert_ja(cut):
-    # An ideograph is a word of its own to BERT: with kana there are words of several characters.
+    # To BERT an ideograph is a word of its own: with kana there are words of several characters.
     kana = {0x4e00 + 13 * number: 0x3042 + number for number in range(80)}
     text = cut.write("text.txt", "\n\n".join(japanese(1, 400)).translate(kana))
     cut.run("tokenizer", "pretraining_data", corpus=text, vocab_size=500, validation=0.1, dupe_factor=2, model_size="tiny")
@@ -219,7 +220,7 @@ def maxtext(cut):
 
 
 def wiki40b_ja(cut):
-    """Shards as TFDS has them, a paragraph in ten too short."""
+    """Shards like those of TFDS; a paragraph in ten is too short."""
     wanted = {}
     for seed, (split, count) in enumerate((("train", 300), ("validation", 40), ("test", 40))):
         chance, made, wanted[split] = random.Random(seed), b"", 0
@@ -274,13 +275,13 @@ ELSEWHERE = {"cc100_ja", "quickstart"}  # tests/pipelines/moves.py, tests/oracle
 
 
 def number_of(size):
-    """The bytes of `82GB` or `14.0 GiB`."""
+    """Number of bytes in `82GB` or `14.0 GiB`."""
     digits, unit = re.fullmatch(r"([0-9.]+) ?([KMGT]?)i?B", size).groups()
     return float(digits) * (1024 if "i" in size else 1000) ** " KMGT".index(unit or " ")
 
 
 def fits(cut):
-    """No mistake, and no more disk or memory than it says, at the size that it is meant for."""
+    """No mistake, and no more disk or memory than the file says, at the size that it is meant for."""
     cut.told("validate", f"pipelines/{cut.name}.yaml")
     places = {"corpus": "README.md"}
     if cut.name == "kc_moe_nsmc":

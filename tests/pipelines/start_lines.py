@@ -1,4 +1,4 @@
-"""The commands by which the heads of pipelines/ start their trainers."""
+"""The commands in the heads of pipelines/ that start the trainers."""
 
 import re
 import shlex
@@ -9,7 +9,7 @@ PROGRAMS = ("python ", "python3 ", "pipe cp ", "export ", "sed ")
 
 
 def commands(name):
-    """[[word, ...], ...] of what stands behind `# Train:`, in its order."""
+    """[[word, ...], ...] of the commands after `# Train:`, in their order."""
     head = (PIPELINES / f"{name}.yaml").read_text(encoding="utf-8").split("\npipe: ")[0]
     lines = [line[1:].strip() for line in head.split("\n")]
     starts = [at for at, line in enumerate(lines) if line.startswith("Train:")]
@@ -18,7 +18,7 @@ def commands(name):
     lines = [lines[starts[0]].removeprefix("Train:").strip(), *lines[starts[0] + 1:]]
     found, whole = [], ""
     for line in lines:
-        line = re.sub(r"\s{2,}\(.*$", "", line)  # a remark behind a command
+        line = re.sub(r"\s{2,}\(.*$", "", line)  # a remark after a command
         if not whole and not line.startswith(PROGRAMS):
             continue
         whole += line.removesuffix("\\")
@@ -31,6 +31,6 @@ def commands(name):
 
 
 def places(name):
-    """What the commands read below OUT: paths and patterns, without the `OUT/`."""
+    """Paths and patterns below OUT that the commands read, without the `OUT/`."""
     return sorted({found for command in commands(name) for word in command
                    for found in re.findall(r"OUT/([^\s,'\"]+)", word)})

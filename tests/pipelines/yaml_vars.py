@@ -1,4 +1,4 @@
-"""A pipeline file as a test looks at it, read by PyYAML."""
+"""A pipeline file for tests, read by PyYAML."""
 
 import re
 
@@ -16,7 +16,7 @@ def value(pipeline, given):
 
 
 def splits(pipeline, stage):
-    """The names of the splits that reach `stage`: those of the stages that make some, on the way to it."""
+    """Names of the splits that reach `stage`: made by the stages before it."""
     found = set()
     while stage:
         if isinstance(stage.get("splits"), dict):
