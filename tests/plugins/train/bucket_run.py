@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""`pipe run` of a tiny pipeline that ends in `train` and lies in a bucket, with a trainer that does as it is told
-(fake_trainer.py): SIGKILL at random moments, each time on a machine that has nothing or on the one before.
+"""`pipe run` of a tiny pipeline in a bucket that ends in `train`, with a trainer that follows instructions
+(fake_trainer.py): SIGKILL at random moments; the next run is on an empty machine or on the one before.
 
     bucket_run.py PIPE FAKE_GCS
 """
@@ -40,7 +40,8 @@ def fetch(bucket, path):
 
 
 def look(bucket):
-    """{step: its place} of the checkpoints in the bucket, each held to be whole, and the names of all objects."""
+    """({step: its location} of the checkpoints in the bucket, each of which must verify, and the names of all
+    objects)."""
     sizes = {item["name"]: int(item["size"])
              for item in json.loads(fetch(bucket, "?maxResults=1000")).get("items", [])}
     found = {}
@@ -56,7 +57,7 @@ def look(bucket):
 
 
 def committed(bucket):
-    """Those of look(), whatever a run removes meanwhile."""
+    """The result of look(), repeated while a run removes objects."""
     while True:
         try:
             return look(bucket)[0]
@@ -65,7 +66,7 @@ def committed(bucket):
 
 
 def killed(place, bucket, chance):
-    """Starts a run and kills it some time after it first told of a checkpoint that is in the bucket."""
+    """Starts a run and kills it some time after its first event about a checkpoint in the bucket."""
     before = set(committed(bucket))
     place.write_file()
     said = place.root / "said"
@@ -75,7 +76,7 @@ def killed(place, bucket, chance):
         end = time.monotonic() + 60
         while time.monotonic() < end and process.poll() is None and not set(committed(bucket)) - before:
             time.sleep(0.05)
-        time.sleep(chance.random() * 0.3)  # anywhere in what it does next
+        time.sleep(chance.random() * 0.3)  # at any point of its next actions
     finally:
         process.kill()
         process.wait()
@@ -107,7 +108,8 @@ def main():
                 check(f"goes on from the checkpoint at step {newest}" in err, f"kill {kill}: not from {newest}\n{err}")
             now = committed(bucket)
             check(max(now) > reached, f"kill {kill}: back from {reached} to {max(now)}")
-            # Two, one that was just committed, and one for each kill between a marker and the removal of the old.
+            # Two, a checkpoint that was just committed, and one for each kill between a marker and the
+            # removal of the old.
             check(len(now) <= 3 + kill, f"kill {kill}: {sorted(now)} are kept")
             reached = max(now)
         print(f"killed {KILLS} times: every checkpoint in the bucket was whole, the last at step {reached}", flush=True)

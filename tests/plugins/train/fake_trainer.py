@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""A trainer that keeps the contract, or breaks it as the job's `config` says: no model, no JAX.
+"""A trainer that keeps the contract, or breaks it as told by the job's `config`: no model, no JAX.
 
-    python -m pipe_trainer --job FILE      (the words that the stage starts it with)
+    python -m pipe_trainer --job FILE      (the command of the stage)
 
-`config: {fake: [BEHAVIOUR, ...]}`: attempt N behaves as entry N says, the last one from then on. A behaviour is an object:
+`config: {fake: [BEHAVIOUR, ...]}`: attempt N follows entry N; later attempts follow the last one. A behaviour is an
+object:
 
     steps: N       commits a checkpoint at each `checkpoint_every` up to N, then does `then`
     then: WHAT     end (default) | hang_at_start | hang | mute | exit | signal | bad_result | no_result | ignore_term
@@ -12,7 +13,7 @@
     noise: [WHAT]  stdout | bad_lines | flood | half_line | long_line | grandchild, before anything else
     worker: K      only this worker behaves so; the others train on until they are stopped
 
-`config: {weights: BYTES}`: how large a checkpoint is; its bytes are those of its step, whoever writes them.
+`config: {weights: BYTES}`: size of a checkpoint; its bytes depend only on its step.
 
 `config: {decay: N}`: keeps the checkpoint of step N as `before_decay`, and goes back to it where more steps are asked for
 than the newest was for (a file of it says so). With `keep_best` of the job the loss of an evaluation is that of
@@ -92,7 +93,7 @@ class Trainer:
                              start_new_session=True)
 
     def marker(self, step, change):
-        """What stands beside a checkpoint, with its pins changed; no other has a pin that this one gets."""
+        """Writes the marker of a checkpoint with changed pins. pin() removes a new pin from all other checkpoints."""
         place = os.path.join(self.run, "checkpoints")
         names = sorted(os.path.relpath(os.path.join(root, name), f"{place}/{step}")
                        for root, _, files in os.walk(f"{place}/{step}") for name in files)
@@ -131,7 +132,7 @@ class Trainer:
         self.crash("ckpt_pin")
 
     def crash(self, where):
-        """SIGKILL of the trainer, `then: crash` behind this event."""
+        """`then: crash`: SIGKILL for the trainer after this event."""
         if self.does.get("then") == "crash" and self.does["at"] == where:
             os.kill(os.getpid(), signal.SIGKILL)
 
@@ -147,7 +148,7 @@ class Trainer:
             os.remove(os.path.join(self.run, "checkpoints", f"{step}.json"))
 
     def go_back(self):
-        """Before the decay, where more steps are asked for than the newest checkpoint was for."""
+        """Goes back before the decay if more steps are asked for than the newest checkpoint was made for."""
         newest, decay = self.steps()[0], self.job["config"].get("decay")
         if decay is None or newest <= decay:
             return
@@ -165,7 +166,7 @@ class Trainer:
 
     def checkpoint(self):
         self.say("ckpt_begin", path=f"checkpoints/{self.step}")
-        if self.worker == 0:  # it writes for all
+        if self.worker == 0:  # it writes for all workers
             path = os.path.join(self.run, "checkpoints", str(self.step))
             shutil.rmtree(path, ignore_errors=True)
             shutil.rmtree(path + ".part", ignore_errors=True)
@@ -183,7 +184,7 @@ class Trainer:
         self.crash("ckpt_commit")
 
     def steps(self):
-        """Those with a checkpoint, newest first."""
+        """Steps with a checkpoint, newest first."""
         place = os.path.join(self.run, "checkpoints")
         names = os.listdir(place) if os.path.isdir(place) else []
         return sorted((int(name) for name in names if name.isdecimal()), reverse=True)
@@ -198,7 +199,7 @@ class Trainer:
         self.say("restore", path=f"checkpoints/{newest}")
 
     def stop(self):
-        """What a trainer does on SIGTERM."""
+        """The reaction to SIGTERM."""
         self.say("preempt")
         if self.step not in self.steps()[:1]:
             self.checkpoint()
@@ -211,7 +212,7 @@ class Trainer:
         sys.exit(code)
 
     def sleep(self, seconds):
-        """With heartbeats, until it is stopped."""
+        """Sleeps with heartbeats until it is stopped."""
         end = time.monotonic() + seconds
         while time.monotonic() < end and not self.stopping:
             self.say("hb")
@@ -263,7 +264,7 @@ class Trainer:
         getattr(self, "then_" + self.does.get("then", "end"))()
 
     def judge(self):
-        """An evaluation behind the checkpoint of its step, if there is one."""
+        """Reports an evaluation after the checkpoint of its step, if the step has one."""
         loss = self.job["config"].get("losses", {}).get(str(self.step), 9)
         kept = [self.pins(step)["best"]["loss"] for step in self.steps() if "best" in self.pins(step).get("pinned", [])]
         self.since = 0 if self.lowest is None or loss < self.lowest else self.since + 1
@@ -310,13 +311,13 @@ class Trainer:
         os.rename(path + ".part", path)
 
     def then_hang(self):
-        """Says that it lives, and gets nowhere."""
+        """Sends heartbeats and makes no progress."""
         if "phase" in self.does:
             self.phase(self.does["phase"])
         self.sleep(60)
 
     def then_mute(self):
-        """Says nothing more, and listens to nobody."""
+        """Sends nothing more, and ignores signals."""
         for number in (signal.SIGTERM, signal.SIGQUIT):
             signal.signal(number, signal.SIG_IGN)
         time.sleep(60)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""`pipe run` of a tiny pipeline that ends in `train`, with a trainer that does as it is told (fake_trainer.py): what is
-trained again after what change, what a stop leaves, what the report shows, and the plugin's own commands.
+"""`pipe run` of a tiny pipeline that ends in `train`, with a trainer that follows instructions (fake_trainer.py): which
+changes cause a new training, the state after a stop, the content of the report, and the plugin's own commands.
 
     train_run.py PIPE
 """
@@ -25,7 +25,7 @@ def check(good, what):
 
 
 def pipeline(place):
-    """Text to a model: every stage small, and one directory for what the last three publish."""
+    """Text to a model: small stages, and one directory for the outputs of the last three."""
     fake = place.root / "environment"
     (fake / "bin").mkdir(parents=True)
     (fake / "bin/python").symlink_to(HERE / "fake_trainer.py")
@@ -55,7 +55,7 @@ def attempts(directory):
 
 
 def changes(place, train):
-    """What is trained again, and where."""
+    """Changes, and where each trains again."""
     run = place.ok()
     check(run.of("jobs", "train") == 1, run.counted())
     (first,) = runs(place)
@@ -84,7 +84,7 @@ def changes(place, train):
     check("goes on" not in (second / "events.jsonl").read_text() and trained(place, second) == 30, second)
     check(trained(place, first) == 30, "the old run was touched")
 
-    train["config"], train["steps"] = {"preset": "tiny"}, 40  # back to the first, and further
+    train["config"], train["steps"] = {"preset": "tiny"}, 40  # back to the first config, and more steps
     run = place.ok()
     check(trained(place, first) == 40 and trained(place, second) == 30, run.err)
     check(place.ok().of("jobs") == 0, "trained again for nothing")
@@ -94,7 +94,7 @@ def changes(place, train):
 
 
 def report(place):
-    """The page of the run that trained last."""
+    """The page of the last run that trained."""
     page = max(place.work.glob("runs/*/report.html"), key=lambda path: path.stat().st_mtime).read_text()
     for piece in ("<h2>Training</h2>", 'class="loss"', "<path class=\"line s0\" d=\"M", "bigram_kn", "Bits per character",
                   "5.2500", "4.5000", "What the model wrote", "は猫である&lt;b&gt;", "Where the time went", "51.2 k"):
@@ -103,7 +103,7 @@ def report(place):
 
 
 def stop_and_go_on(place, train):
-    """Ctrl-C in the middle: the trainer saves, and the next run goes on."""
+    """Ctrl-C in the middle: the trainer saves, and the next run continues."""
     train["config"] = {"preset": "tiny", "fake": [{"steps": 10**9}, {}]}
     train["steps"] = 10**6
     before = set(runs(place))
@@ -128,7 +128,7 @@ def stop_and_go_on(place, train):
 
 
 def killed_with_its_trainer(place, train):
-    """SIGKILL of pipe takes the trainer with it, and what it started; the next run goes on."""
+    """SIGKILL of pipe also ends the trainer and its children; the next run continues."""
     train["config"] = {"preset": "tiny", "fake": [{"steps": 10**9, "noise": ["child"]}, {}], "again": 1}
     train["steps"] = 10**6
     before = set(runs(place))
@@ -138,7 +138,7 @@ def killed_with_its_trainer(place, train):
     end = time.monotonic() + 60
     directory = None
     begun = set()
-    while time.monotonic() < end and len(begun) < 2:  # the second is begun when the first is whole
+    while time.monotonic() < end and len(begun) < 2:  # the second begins when the first is complete
         directory = next(iter(set(runs(place)) - before), None)
         begun |= {path.name.split(".")[0] for path in (directory / "checkpoints").glob("[0-9]*")} if directory else set()
         time.sleep(0.05)
@@ -159,7 +159,7 @@ def killed_with_its_trainer(place, train):
 
 
 def damaged_input(place, train):
-    """What somebody damaged is found before a trainer starts; what was verified and is as it was is not read again."""
+    """Damage is found before a trainer starts; verified files that did not change are not read again."""
     def trained_anew(why, code=0):
         train["config"] = {"preset": "tiny", "again": why}
         before = set(runs(place))
@@ -230,10 +230,10 @@ def commands(place, first):
 
 
 def missing_environment(place, train):
-    """Named with the command that mends it before any stage begins, and by a dry run too."""
+    """The message, also of a dry run, has the command that repairs it, before any stage begins."""
     train["config"] = {"preset": "tiny", "unseen": True}
     train["environment"] = "nowhere"
-    place.stages["packed"].update(seq_len=48, out=str(place.out / "packed-48"))  # work that would come before
+    place.stages["packed"].update(seq_len=48, out=str(place.out / "packed-48"))  # work that would be done first
     run = place.run("-n")
     check(run.code == 0 and "make it with: pipe trainer setup --dir 'nowhere'" in run.err, run.err)
     run = place.run()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""`pipe trainer fit` and what `pipe run -n` says of it, with a trainer that does as it is told.
+"""`pipe trainer fit` and its numbers in `pipe run -n`, with a trainer that follows instructions.
 
-    trainer_fit.py PIPE PIPELINE      the pipeline is that of CC-100
+    trainer_fit.py PIPE PIPELINE      the pipeline for CC-100
 """
 
 import json
@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-# Stands for the interpreter of an environment: notes the question, answers, and keeps an answer where it is told to.
+# Replaces the interpreter of an environment: records the question, answers, and keeps an answer on request.
 FAKE = """#!/usr/bin/env python3
 import json, os, sys
 words = sys.argv[1:]
@@ -88,7 +88,7 @@ def main():
         check(asked["words"][:3] == ["-m", "pipe_trainer.fit", "-"], asked)
         check(asked["words"][-4:] == ["--on", "v3-8", "--price", "4.5"], asked)
 
-        # The answer is that of this question alone.
+        # The answer belongs to this question alone.
         shop.run(*dry, "--set", "preset=ja-1b", code=0, says="stage 'train': fits v3-8: 9.97 of 15.48 GiB a device")
         shop.run(*dry, code=0, says="pipe trainer fit line.yaml")
         kept = next((shop.root / ".pipe/fit").iterdir())
@@ -99,7 +99,7 @@ def main():
         shop.lock("jax==2\n")
         shop.run(*dry, "--set", "preset=ja-1b", code=0, says="pipe trainer fit line.yaml")
 
-        # Rows that are there know better how large the vocabulary is, where they are those of the file.
+        # If rows exist with the sequence length of the file, their tokenizer gives the size of the vocabulary.
         packed = shop.root / "out/packed"
         packed.mkdir(parents=True)
         for length, vocab in ((1024, 31990), (512, 32000)):

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""`pipe trainer setup` and `check` with a Python that does as it is told: what is made, left alone, made again, refused.
+"""`pipe trainer setup` and `check` with a Python that follows instructions: environments made, reused, made again,
+refused.
 
     trainer_setup.py PIPE
 """
@@ -14,7 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-# Stands for python3 and for the interpreter of what it makes; what it was asked goes to $SAID, but for its version.
+# Replaces python3 and the interpreter of the environment; records its arguments in $SAID, except --version.
 FAKE = """#!/bin/sh
 case "$*" in
   "-c import sys, importlib"*) echo ${VERSION:-3 11 1}; exit ;;
@@ -65,8 +66,9 @@ class Shop:
 
 
 def chosen(shop, setup, made):
-    """Which Python it is: the one that is named, or the first on PATH that fits; anything else is refused with what helps."""
-    # What the version before wrote counts as long as its requirements are the same; another Python is another environment.
+    """The chosen Python: the one named, or the first on PATH that fits; others are refused with advice."""
+    # The record of the previous version counts while its requirements are the same; another Python is another
+    # environment.
     now = made.read_text()
     made.write_text(now.rsplit(" ", 1)[0] + "\n")
     shop.run("check", code=0, says="right")
@@ -112,7 +114,7 @@ def chosen(shop, setup, made):
     taken("wants Python 3.11, 3.12 and 3.13, and python3 is Python 3.10; install one: apt install python3.11", code=1)
     offer("python3.12", "3 12 0")
     taken("python3 is Python 3.10, python3.12 is Python 3.12 without ensurepip; install one: apt install python3.12-venv;", code=1)
-    (path / "python3.13").write_text("#!/bin/sh\nexit 127\n")  # as a wrapper for what is not installed
+    (path / "python3.13").write_text("#!/bin/sh\nexit 127\n")  # like a wrapper for a version that is not installed
     (path / "python3.13").chmod(0o755)
     offer("python3.11", "3 11 1")
     taken("with python3.11, Python 3.11")
