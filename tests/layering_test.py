@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Holds the tree to the rules of the house; CONTRIBUTING.md says them in words.
+"""Checks the tree against the rules of the house; CONTRIBUTING.md has them in words.
 
-    layering_test.py [ROOT]       prints every breach as FILE:LINE: what; 1 when there is one
-    layering_test.py --self-test  shows that each rule finds a breach and lets a clean tree pass
+    layering_test.py [ROOT]       prints every breach as FILE:LINE: what; exit code 1 if there is one
+    layering_test.py --self-test  shows that each rule finds a breach and accepts a clean tree
 """
 
 import ast
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 
-# Each room, and the rooms below it whose headers it may include.
+# Each room, and the lower rooms whose headers it may include.
 ROOMS = {
     "base": (),
     "storage": ("base",),
@@ -35,15 +35,15 @@ ROOMS = {
 BESIDE = ("tests", "bench")  # may include every room
 
 MAX_LINES = {"header": 250, "source": 500, "test": 800}
-MAX_NOUNS_PER_ROOM = 40  # a header and its source are one
+MAX_NOUNS_PER_ROOM = 40  # a header and its source count as one
 MAX_NOUNS = {"cli": 50, "stages": 60}  # many commands, many stages
-BUDGET_EXEMPTION = "// budget: flat table"  # as the first line of a file that is one long table
+BUDGET_EXEMPTION = "// budget: flat table"  # the first line of a file that is one long table
 
 
 @dataclass(frozen=True)
 class Vendor:
-    """A library: the file that wraps it, as a pattern, and why where there is more than one."""
-    headers: str     # regular expression on what stands between the angle brackets
+    """A library: the file that wraps it, as a pattern, and the reason if there is more than one."""
+    headers: str  # regular expression for the text between the angle brackets
     files: tuple
     why: str = ""
 
@@ -74,30 +74,30 @@ VENDORS = {
     "xxHash": Vendor(r"xxhash|xxh3", ("base/digest.cc",)),
     "yaml-cpp": Vendor(r"yaml-cpp/", ("spec/yaml.cc",)),
 }
-# For tests and benchmarks alone.
+# Only for tests and benchmarks.
 TEST_VENDORS = re.compile(r"(gtest|gmock|benchmark)/")
 # The C++ library has no dot in its names; these belong to C, POSIX, Linux and the compiler.
 SYSTEM = re.compile(r"[a-z_0-9]+$|(sys|linux|netinet|arpa|net)/\w+\.h$|"
                     r"(cpuid|dirent|dlfcn|errno|fcntl|inttypes|nmmintrin|x86intrin|immintrin|arm_acle|netdb|poll|pthread|pwd|"
                     r"sched|signal|spawn|stdarg|stddef|stdint|stdio|stdlib|string|termios|unistd)\.h$")
 
-# Where everything may be caught: the borders over which no exception may travel.
+# Files that may catch everything: the borders that no exception may cross.
 CATCH_ALL = ("dag/segment.cc", "dag/executor.cc", "cli/main.cc", "plugins/train/plugin.cc",
              "plugins/train/pieces/pipe_pieces.cc")
-# The environment is read at the top floor and handed down; what is below takes arguments.
-GETENV = ("cli/*", "tests/*", "bench/*", "remote/gcs_auth.cc")  # credentials come from where gcloud puts them
+# The top floor reads the environment and passes it down; lower floors take arguments.
+GETENV = ("cli/*", "tests/*", "bench/*", "remote/gcs_auth.cc")  # gcloud decides the location of credentials
 
 # Mutexes with annotations that clang checks.
 MUTEX = "base/mutex.h"
 
-# A plugin is another program: what it may include, by the beginning of the path; nobody else includes it.
+# A plugin is another program: prefixes of the paths that it may include; nothing else includes it.
 TRAIN = "plugins/train/"
 TRAIN_INCLUDES = {
     "plugins/train/reader/": ("plugins/train/reader/",),
     "plugins/train/pieces/": ("plugins/train/pieces/", "base/", "text/sentencepiece_handle.h"),
     TRAIN: (TRAIN, "base/", "plugins/plugin_abi.h"),
 }
-# The trainer: Python of an environment of its own.
+# The trainer: Python in an environment of its own.
 TRAINER = "plugins/train/python/pipe_trainer/"
 TRAINER_LIBRARIES = frozenset(("jax", "jaxlib", "numpy", "optax", "orbax", "xxhash"))
 MAX_PYTHON_WIDTH = 120
@@ -106,7 +106,7 @@ EMPTY_NAMES = frozenset("util utils common helper helpers misc manager managers"
 
 
 def words(name):
-    """The words of a snake_case or CamelCase name, in lower case."""
+    """Words of a snake_case or CamelCase name, in lower case."""
     return [word.lower() for word in re.findall(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])", name)]
 
 
@@ -115,12 +115,12 @@ def without_comments(line):
 
 
 def sources(root):
-    """C and C++ files."""
+    """C and C++ files of the tree."""
     return [name for name in listed(root) if name.endswith((".h", ".cc", ".c"))]
 
 
 def listed(root):
-    """Files that git knows or would add; every one where there is no repository."""
+    """Files that git tracks or would add; without a repository all files."""
     listing = subprocess.run(["git", "-C", str(root), "ls-files", "-co", "--exclude-standard", "-z"],
                              capture_output=True, text=True, check=False)
     if listing.returncode == 0:
@@ -181,10 +181,10 @@ def check_size(name, text):
 
 
 def check_include(root, name, bracket, target, users):
-    """What is wrong with one include, or nothing."""
+    """The fault of one include; None if it has none."""
     room = name.split("/")[0]
     if bracket == '"':
-        if name.startswith("plugins/hello/"):  # as its author builds it: with the one header beside it
+        if name.startswith("plugins/hello/"):  # as its author builds it: with only the header beside it
             return None if target == "plugin_abi.h" else f'"{target}": a plugin is built with plugin_abi.h alone'
         other = target.split("/")[0]
         if "/" not in target or other not in (*ROOMS, *BESIDE):
@@ -232,12 +232,12 @@ def check_line(name, line):
 
 
 def python_files(root):
-    """Those of the trainer that git knows or would add; every one where there is no repository."""
+    """Python files of the trainer that git tracks or would add; without a repository all of them."""
     return [name for name in listed(root) if name.startswith(TRAINER) and name.endswith(".py")]
 
 
 def check_trainer(root):
-    """The trainer's sizes and names, and that it imports what its lock has and nothing else."""
+    """Checks the trainer's sizes and names, and that it imports only packages of its lock."""
     for name in python_files(root):
         text = (root / name).read_text(encoding="utf-8")
         yield from check_name(name)
@@ -261,7 +261,7 @@ def check_trainer(root):
 
 
 def check_rooms(names):
-    folders = {}  # a folder in a room is counted by itself
+    folders = {}  # a folder inside a room is counted by itself
     for name in names:
         if name.split("/")[0] in ROOMS:
             folders.setdefault(str(Path(name).parent), set()).add(Path(name).stem)
@@ -272,7 +272,7 @@ def check_rooms(names):
 
 
 def check_contributing(root):
-    """The reader's table of dependencies names what the table above knows."""
+    """Checks that the page's table of dependencies names the same libraries as the table above."""
     page = root / "CONTRIBUTING.md"
     text = page.read_text(encoding="utf-8") if page.is_file() else ""
     for vendor in VENDORS:
@@ -281,7 +281,7 @@ def check_contributing(root):
 
 
 def check_pages(root):
-    """A formatter of code that took a page for code leaves such lines."""
+    """Finds lines that a formatter of code leaves if it treats a page as code."""
     for name in listed(root):
         if not name.endswith(".md"):
             continue
@@ -329,7 +329,7 @@ GOOD = {
     "tests/dag/segment_test.cc": "#include <gtest/gtest.h>\n#include <lzma.h>\n" + '#include "base/str.h"\n' * 500,
 }
 
-# What is changed in the good tree, and what must be found then.
+# A change of the good tree, and the breach that must be found then.
 BAD = (
     ({"base/up.cc": '#include "storage/store.h"\n'}, "base/up.cc:1:", "base may include base only"),
     ({"storage/side.cc": '#include "formats/f.h"\n', "formats/f.h": "#pragma once\n"}, "storage/side.cc:1:", "may include"),

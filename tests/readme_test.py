@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""A page NAME.md and its Japanese NAME.ja.md say the same: what is not prose is in both, in the same order.
+"""A page NAME.md and its Japanese NAME.ja.md say the same: everything except prose is in both, in the same order.
 
-    readme_test.py              prints every difference; 1 when there is one
+    readme_test.py              prints every difference; exit code 1 if there is one
     readme_test.py --self-test  shows that each kind of difference is found
 """
 
@@ -26,7 +26,7 @@ def blocks(page):
 
 
 def names(lines):
-    """What looks like a file, a folder or a stage in a picture: write_tfds, dag/DESIGN.md."""
+    """Words in a picture that look like a file, a folder or a stage: write_tfds, dag/DESIGN.md."""
     return re.findall(r"[\w*-]*[._/][\w*./-]*\w/?|\w+/", "\n".join(lines), re.ASCII)
 
 
@@ -35,13 +35,13 @@ def uncommented(lines):
 
 
 def links(page):
-    """The files that the page links."""
+    """Files that the page links."""
     return re.findall(r"\]\(([^)#:]+)\)", page)
 
 
 def essence(page):
-    """What must not differ, as a list of (kind, list)."""
-    page = page.replace(".ja.md", ".md")  # a Japanese page links Japanese pages where there are some
+    """The content that must be equal, as a list of (kind, list)."""
+    page = page.replace(".ja.md", ".md")  # a Japanese page links Japanese pages if they exist
     prose = re.sub(r"^```.*?^```$", "", page, flags=re.MULTILINE | re.DOTALL)
     spans = re.findall(r"`([^`\n]+)`", prose)
     fenced = blocks(page)
@@ -94,7 +94,7 @@ def found_in(names):
 
 def self_test():
     breaches = [
-        # kind, page, what is in its Japanese page, what takes its place
+        # kind, page, a text in its Japanese page, the replacement
         ("levels", "README.md", "## この先の案内", "この先の案内"),
         ("languages", "README.md", "```yaml", "```"),
         ("commands and files", "README.md", "--limit 5", "--limit 4"),

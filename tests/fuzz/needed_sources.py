@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Prints the sources that the fuzzers need: what they include, and what stands beside it, from one to the next.
+"""Prints the sources that the fuzzers need: the headers that they include, and the sources beside these, transitively.
 
-    needed_sources.py ROOT FUZZER...   paths from ROOT, one a line
+    needed_sources.py ROOT FUZZER...   paths relative to ROOT, one per line
 
-A fuzzer of one parser is so built without the rest of the program.
+So the fuzzer of one parser is built without the rest of the program.
 """
 
 import re
