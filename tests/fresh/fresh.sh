@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
-# fresh.sh [COMMAND...]: each command of `./dev help` first on a fresh machine: a root of Debian 12 made by debootstrap, with bash, git
-# and certificates, and the committed state of this clone in /project. `build` and `quickstart` run on Debian 13 as well. A line for each,
-# the output in build/log/fresh-SUITE-COMMAND.log; 1 where one failed. Whatever may run for long has its shortest argument.
+# fresh.sh [COMMAND...]: runs each command of `./dev help` first on a fresh machine: a root of Debian 12 made by
+# debootstrap, with bash, git and certificates, and the committed state of this clone in /project. `build` and
+# `quickstart` run on Debian 13 as well. Prints a line for each; the output is in build/log/fresh-SUITE-COMMAND.log;
+# exit code 1 if one failed. Long commands get their shortest arguments.
 #
-#   COMMAND            these alone; SUITE:COMMAND, such as trixie:build, on that suite
-#   FRESH_ROOT=DIR     where roots are made, each of some GB; without it build/fresh
-#   FRESH_MIRROR=URL   where Debian comes from; without it debootstrap knows
-#   FRESH_PREPARE=CMD  run with the path of each new root, before anything is done in it: for a proxy's certificate, say
+#   COMMAND            only these; SUITE:COMMAND, such as trixie:build, on this suite
+#   FRESH_ROOT=DIR     location of the roots, some GB each; default: build/fresh
+#   FRESH_MIRROR=URL   mirror of Debian; default: that of debootstrap
+#   FRESH_PREPARE=CMD  runs first, with the path of each new root, for example for a proxy's certificate
 #   FRESH_KEEP=1       keeps the roots of commands that succeeded; those that failed are kept until they run again
 #
-# As root, for debootstrap, chroot and mounts, which live in a namespace of their own and end with the command.
+# Runs as root, for debootstrap, chroot and mounts; the mounts are in a namespace of their own and end with the command.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
@@ -22,7 +23,7 @@ fail() {
   exit 2
 }
 
-# minutes_of COMMAND: what it may take on two cores, most of it compiling.
+# minutes_of COMMAND: maximum time on two cores, most of it for compiling.
 minutes_of() {
   case $1 in
     help) echo 1 ;;
@@ -33,7 +34,7 @@ minutes_of() {
   esac
 }
 
-# words_of COMMAND: the command with the arguments that make it short; nothing where this script does not know it.
+# words_of COMMAND: the command with the arguments that make it short; empty: this script does not know it.
 words_of() {
   case $1 in
     help | build | dictionaries | quickstart | lint | lock-oracle | lock-trainer) echo "$1" ;;
@@ -46,7 +47,7 @@ words_of() {
   esac
 }
 
-# make_base SUITE: the root that others are copied from.
+# make_base SUITE: makes the root from which the others are copied.
 make_base() {
   local base=$place/$1.base
   [[ -e $base.made ]] && return
@@ -56,7 +57,7 @@ make_base() {
     { [[ -z ${FRESH_PREPARE-} ]] || "$FRESH_PREPARE" "$base"; } && touch "$base.made"
 }
 
-# run_in ROOT WORD...: ./dev WORD... in /project there.
+# run_in ROOT WORD...: runs ./dev WORD... in /project of this root.
 run_in() {
   local root=$1
   shift

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# quickstart.sh PIPE CORPUS [MINUTES]: the quick start up to the training, killed with SIGKILL at random moments and resumed until
-# it ends, again and again; each time the published bytes must be those of a run that nobody disturbed.
-# Prints a line per round; exits 1 at the first difference and keeps its directory.
+# quickstart.sh PIPE CORPUS [MINUTES]: the quick start up to the training, killed with SIGKILL at random moments and
+# resumed until it ends, repeatedly; each time the published bytes must equal those of an undisturbed run. Prints a line
+# per round; exits 1 at the first difference and keeps its directory.
 set -euo pipefail
 
 pipe=$1 corpus=$2 minutes=${3:-10}
 [[ $minutes =~ ^[0-9]+$ ]] || { printf 'soak: "%s" is no whole number of minutes\n' "$minutes" >&2; exit 2; }
 root=$(mktemp -d)
 pipeline=$root/pipeline.yaml
-sed '/^  train:/,$d' pipelines/quickstart.yaml >"$pipeline"  # what a training says of its time differs each time
+sed '/^  train:/,$d' pipelines/quickstart.yaml >"$pipeline"  # the times in the output of a training differ each time
 kills=0 rounds=0
 
 fail() {
@@ -16,13 +16,13 @@ fail() {
   exit 1
 }
 
-# start DIRECTORY: the pipeline runs there, in the background, as process $child.
+# start DIRECTORY: starts the pipeline there in the background, as process $child.
 start() {
   "$pipe" run "$pipeline" --work "$1/work" --set corpus="$corpus" --set out="$1/out" >>"$1.log" 2>&1 &
   child=$!
 }
 
-# The published bytes, as names and digests.
+# Names and digests of the published files.
 published() {
   (cd "$1/out" && find . -type f -print0 | sort -z | xargs -0 sha256sum)
 }
@@ -43,7 +43,7 @@ while ((SECONDS < minutes * 60)); do
   rm -rf "$place" "$place.log"
   mkdir "$place"
   killed=0
-  # A start is killed within the time that a whole run takes; the sixth start may end in peace.
+  # A start is killed within the time of a whole run; the sixth start may end by itself.
   while :; do
     start "$place"
     if ((killed < 5)); then
