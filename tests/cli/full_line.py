@@ -161,20 +161,24 @@ def killed_at_points(trial):
 def killed_at_moments(trial):
     """Kills in any phase: MeCab, the child that trains, a shard. Starts a new run when one has finished."""
     chance, counted, at_work = random.Random(7), 0, set()
+    shortest = trial.seconds  # of a run without a kill; the machine may have been busier then
     for _ in range(20):
-        run = trial.new_run()
+        run, killed = trial.new_run(), False
         while True:
+            began = time.monotonic()
             process = run.start(*trial.settings(), "-j", chance.choice("127"))
             enough = counted >= LEAST_KILLS["moments"]
             try:
-                code = process.wait(timeout=100 if enough else chance.uniform(0.1, 0.9 * trial.seconds))
+                code = process.wait(timeout=100 if enough else chance.uniform(0.1, 0.9 * shortest))
             except subprocess.TimeoutExpired:
                 process.kill()
                 code = process.wait(timeout=100)
             if code == 0:
+                shortest = shortest if killed else min(shortest, time.monotonic() - began)
                 break
             if code != -9:
                 fail(f"exit code {code} of a run killed from outside", run)
+            killed = True
             trial.check_visible(run, "after a kill from outside")
             if run.was_killed_at_work():
                 counted += 1
