@@ -99,7 +99,8 @@ Status ListDirectory(const Uri& location, ListDepth depth, const Visit& visit) {
   const fs::file_status found = fs::status(location.path, error);
   if (found.type() == fs::file_type::not_found)
     return Status(Code::kNotFound, StrCat(location.path, ": there is no such file or directory"));
-  if (found.type() == fs::file_type::none) return LocalError(location.path, "cannot look at it", error.value());
+  if (found.type() == fs::file_type::none)
+    return LocalError(location.path, "cannot look at it", error.value());
   if (found.type() != fs::file_type::directory) {
     ASSIGN_OR_RETURN(const FileIdentity file, IdentifyFile(location.path));
     return visit({location.path, false, file.size, {}, {}});
@@ -132,7 +133,8 @@ Status ListBucket(StoreOpener& stores, const Uri& location, bool is_directory, L
     ASSIGN_OR_RETURN(const std::optional<GcsObject> object,
                      StatGcsObject({client, location.authority, location.path}, stop));
     if (object)
-      RETURN_IF_ERROR(visit({StrCat(bucket, location.path), false, object->size, object->crc32c, {}, object}));
+      RETURN_IF_ERROR(
+          visit({StrCat(bucket, location.path), false, object->size, object->crc32c, {}, object}));
     any = object.has_value();
   }
   const auto each = [&](const GcsPage& page) -> Status {
@@ -151,7 +153,8 @@ Status ListBucket(StoreOpener& stores, const Uri& location, bool is_directory, L
     any = any || !page.objects.empty() || !page.prefixes.empty();
     return {};
   };
-  RETURN_IF_ERROR(ListGcsPages(client, location.authority, location.path.empty() ? "" : StrCat(location.path, "/"),
+  RETURN_IF_ERROR(ListGcsPages(client, location.authority,
+                               location.path.empty() ? "" : StrCat(location.path, "/"),
                                depth == ListDepth::kLevel, each, stop));
   return any ? Status()
              : Status(Code::kNotFound,
