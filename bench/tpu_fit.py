@@ -81,8 +81,10 @@ class Kept:
         kept = {name: found[name] for name in MEMBERS if name in found}
         kept["least_gib"] = min((one["peak_gib"] for one in found["tried"] if "peak_gib" in one), default=None)
         line = json.dumps({"case": vars(case), "versions": self._versions, **kept}, ensure_ascii=False)
+        # A kill may have left half a line at the end: this one must not become a part of it.
+        torn = self._path.exists() and not self._path.read_bytes().endswith(b"\n") and self._path.stat().st_size > 0
         with self._path.open("a", encoding="utf-8") as file:
-            file.write(line + "\n")
+            file.write("\n" * torn + line + "\n")
 
 
 def same(case, found):
@@ -161,7 +163,8 @@ def main(argv):
         kept.add(case, found)
         print(f"{case}: {found.get('shown', 'does not fit')}, {found.get('peak_gib', 'more')} of "
               f"{found['usable_gib']} GiB, {found['programs']} programs in {found['seconds']:.0f} s", flush=True)
-    answers = [(case, kept.read().get(case)) for case in cases()]
+    known = kept.read()
+    answers = [(case, known.get(case)) for case in cases()]
     there = [(case, found) for case, found in answers if found]
     fitting = [pair for pair in there if pair[1]["fits"]]
     again = [] if options.no_check else random.Random(options.seed).sample(fitting, -(-len(fitting) // 10))

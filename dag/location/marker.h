@@ -24,7 +24,7 @@ struct PublicationMarker {
 /// Absent: there is no marker. An unreadable marker counts as one of others.
 Result<std::optional<PublicationMarker>> ReadMarker(Store& out);
 
-/// Writes the marker of `by`, and sets Marker::others if the previous marker was of others.
+/// Writes the marker of `by`, and sets PublicationMarker::others if the previous marker was of others.
 Status WriteMarker(const Publishing& by, Store& out);
 
 }  // namespace pipeline

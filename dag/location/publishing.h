@@ -1,5 +1,5 @@
-// The run and the stage that publish at a location: by these their marker, their manifest and their objects
-// are known there.
+// The run and the stage that publish at a location. They identify the run's marker, manifest and objects
+// there.
 #pragma once
 
 #include <functional>

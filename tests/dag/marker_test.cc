@@ -1,4 +1,4 @@
-// What a run does at the places where it will publish, before anything runs.
+// A run at the locations where it will publish, before anything runs.
 #include "dag/location/marker.h"
 
 #include <gtest/gtest.h>

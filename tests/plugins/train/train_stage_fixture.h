@@ -77,8 +77,7 @@ class TrainStageTest : public testing::Test {
     const Result<const StageType*> found = stages_->Find("train", "train");
     EXPECT_TRUE(found.ok()) << found.status().message();
     type_ = found.ok() ? *found : nullptr;
-    // What stands at the named inputs here only looks like artifacts; verified_input_test.cc is about real
-    // ones.
+    // The named inputs here only look like artifacts; verified_input_test.cc has real ones.
     if (const auto plugin = loader_->Load("train"); plugin.ok())
       const_cast<PluginDescription&>((*plugin)->description()).verified_inputs.clear();
   }
