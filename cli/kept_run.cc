@@ -8,8 +8,8 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "cli/history/stage_recipes.h"
-#include "cli/report_command.h"
 #include "cli/run_facts.h"
+#include "cli/write_report.h"
 #include "storage/local_store.h"
 
 namespace pipeline {

@@ -1,27 +1,19 @@
 #include "cli/report_command.h"
 
 #include <cstdio>
-#include <map>
-#include <utility>
 
 #include "base/log.h"
 #include "base/str.h"
 #include "cli/exit_code.h"
-#include "cli/history/run_before.h"
-#include "cli/history/whole_training.h"
 #include "cli/pipeline_loader.h"
-#include "cli/report_page.h"
-#include "cli/run_facts.h"
 #include "cli/run_recorder.h"
-#include "dag/lock.h"
+#include "cli/write_report.h"
 #include "dag/log_file.h"
 #include "storage/local_store.h"
 
 namespace pipeline {
 
 namespace {
-
-constexpr std::string_view kPageName = "report.html";
 
 /// The last run that left a record; empty where none did.
 std::string LastRecorded(const WorkDir& work, const RunLog& log) {
@@ -35,25 +27,6 @@ std::string LastRecorded(const WorkDir& work, const RunLog& log) {
 }
 
 }  // namespace
-
-Result<std::string> WriteReport(const WorkDir& work, const RunLog& log, const std::string& id) {
-  const std::string path = StrCat(work.run(id), "/", kRecordName);
-  ASSIGN_OR_RETURN(const std::string lines, ReadWholeFile(path));
-  Result<RunRecord> record = ParseRunRecord(lines);
-  if (!record.ok()) return std::move(record).status().Annotate(path);
-  if (!record->end) {
-    LocalStore root(work.path());
-    const std::map<std::string, RecordedCounts> stood = std::exchange(record->counts, {});
-    AddOutcome(log, root, *record);
-    AddExisting(stood, *record);
-    record->alive = WorkLock::IsHeld(work.path());
-  }
-  record->before = FindRunBefore(work, log, id, *record);
-  record->trainings = FindTrainings(work, log, id, *record);
-  LocalStore store(work.run(id));
-  RETURN_IF_ERROR(WriteObject(store, kPageName, ReportPage(*record), Condition::ReplaceAny()).status());
-  return StrCat(work.run(id), "/", kPageName);
-}
 
 int ReportCommand(const Options& options) {
   const std::unique_ptr<LoadedPipeline> loaded = LoadPipeline(options);

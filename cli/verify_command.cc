@@ -17,7 +17,7 @@
 #include "cli/export/length_loss.h"
 #include "cli/signals.h"
 #include "dag/location/own_objects.h"
-#include "verify/export_check.h"
+#include "verify/builtin_tables.h"
 #include "verify/verified.h"
 #include "verify/verify_artifact.h"
 
@@ -82,7 +82,7 @@ Result<VerifyReport> VerifyLocation(const ArtifactLocation& location, int thread
   VerifiedObjects verified;
   VerifyRules rules;
   rules.threads = threads, rules.verified = &verified, rules.filter = &filter;
-  Result<VerifyReport> report = VerifyArtifact(*location.store, manifest, rules, stop);
+  Result<VerifyReport> report = VerifyArtifact(BuiltinTables(), *location.store, manifest, rules, stop);
   if (!report.ok()) return report;  // what is known already stays
   if (const Status written = WriteVerified(*location.store, manifest, verified, stop); !written.ok())
     LogInfo(StrCat(location.name,
@@ -96,7 +96,9 @@ Result<VerifyReport> VerifyLocation(const ArtifactLocation& location, int thread
 std::string WhyNotCounted(const ArtifactLocation& location, const Options& options,
                           const LengthFilter& filter, const std::stop_token& stop) {
   const Result<Manifest> manifest = ReadManifestOf(location, stop);
-  if (!manifest.ok() || MakeExportCheck({*location.store, *manifest, stop, &filter})->CountsAbove() > 0)
+  if (!manifest.ok() ||
+      MakeExportCheck(BuiltinTables().exports, {*location.store, *manifest, stop, &filter})->CountsAbove() >
+          0)
     return {};
   if (options.max_tokens == 0)
     return "--tokenizer counts nothing where a data set has no greatest length; name the trainer's, e.g. "

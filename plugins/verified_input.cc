@@ -5,6 +5,7 @@
 
 #include "base/str.h"
 #include "dag/manifest.h"
+#include "verify/builtin_tables.h"
 #include "verify/verified.h"
 #include "verify/verify_artifact.h"
 
@@ -46,7 +47,8 @@ Status VerifyInput(std::string_view named_input, Store& directory, const std::st
     if (request.say)
       request.say(StrCat("verifying `", named_input, "`: ", HumanBytes(done), " of ", HumanBytes(of)));
   };
-  const Result<VerifyReport> report = VerifyArtifact(directory, manifest, rules, request.stop);
+  const Result<VerifyReport> report =
+      VerifyArtifact(BuiltinTables(), directory, manifest, rules, request.stop);
   // Also of what was stopped: the next run goes on from there.
   if (verified != before)
     if (const Status written = WriteVerified(directory, manifest, verified, request.stop); !written.ok())

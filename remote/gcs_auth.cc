@@ -70,13 +70,6 @@ bool MadeByGoogle(const std::string& product_file) {
 
 }  // namespace
 
-EnvironmentLookup ProcessEnvironment() {
-  return [](const char* name) -> std::optional<std::string> {
-    const char* const value = std::getenv(name);
-    return value != nullptr && *value != '\0' ? std::optional<std::string>(value) : std::nullopt;
-  };
-}
-
 Result<GcsEndpoint> FindGcsEndpoint(const EnvironmentLookup& environment) {
   GcsEndpoint endpoint;
   if (const auto host = environment("STORAGE_EMULATOR_HOST")) {

@@ -1,5 +1,4 @@
 // Finds the endpoint of Google Cloud Storage and Application Default Credentials, and caches access tokens.
-// The only file below cli/ that may read the environment.
 #pragma once
 
 #include <chrono>
@@ -11,15 +10,12 @@
 
 #include "base/mutex.h"
 #include "base/result.h"
+#include "remote/environment.h"
 #include "remote/gcs_credentials.h"
 #include "remote/gcs_token.h"
 #include "remote/secret.h"
 
 namespace pipeline {
-
-/// Returns the value of an environment variable; absent if it is not set or empty.
-using EnvironmentLookup = std::function<std::optional<std::string>(const char* name)>;
-EnvironmentLookup ProcessEnvironment();
 
 /// The variable that names the project billed for requests to requester-pays buckets.
 inline constexpr const char* kUserProjectName = "PIPE_USER_PROJECT";

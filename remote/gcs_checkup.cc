@@ -11,7 +11,6 @@
 #include "remote/gcs_auth.h"
 #include "remote/gcs_store.h"
 #include "remote/http_text.h"
-#include "remote/open_store.h"
 #include "storage/percent.h"
 
 namespace pipeline {

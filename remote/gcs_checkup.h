@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "remote/environment.h"
 #include "remote/gcs_client.h"
 #include "storage/uri.h"
 

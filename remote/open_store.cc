@@ -88,16 +88,6 @@ RetryPolicy PolicyOf(const RemoteAsk& ask) {
   return {.attempts = 1, .patience = ask.silence};
 }
 
-std::string FindCaFile(const EnvironmentLookup& environment) {
-  const std::optional<std::string> of_curl = environment("CURL_CA_BUNDLE");
-  return of_curl ? *of_curl : environment("SSL_CERT_FILE").value_or(std::string());
-}
-
-std::string OwnSpool(const EnvironmentLookup& environment) {
-  const std::string named = environment("TMPDIR").value_or(std::string());
-  return StrCat(named.empty() ? "/var/tmp" : named, "/pipe-spool-", geteuid());
-}
-
 Result<std::shared_ptr<GcsClient>> StoreOpener::Gcs() {
   const Lock lock(mutex_);  // also while credentials are looked for: the others need them too
   if (gcs_) return gcs_;

@@ -14,6 +14,7 @@
 #include "base/mutex.h"
 #include "base/result.h"
 #include "remote/encoded_file.h"
+#include "remote/environment.h"
 #include "remote/gcs_auth.h"
 #include "remote/gcs_client.h"
 #include "remote/http_facts.h"
@@ -31,13 +32,6 @@ struct StoreOptions {
   /// Absent: those of the environment.
   std::optional<GcsCredentials> credentials = std::nullopt;
 };
-
-/// The PEM file of trusted CAs that CURL_CA_BUNDLE or SSL_CERT_FILE names; empty: none.
-std::string FindCaFile(const EnvironmentLookup& environment);
-
-/// The private directory of this user, $TMPDIR/pipe-spool-UID; /var/tmp if TMPDIR is not set. Callers
-/// create it with MakeOwnDirectory.
-std::string OwnSpool(const EnvironmentLookup& environment);
 
 /// Opens stores that share connections, an identity and its token. Safe from any thread.
 class StoreOpener {

@@ -36,7 +36,7 @@ BESIDE = ("tests", "bench")  # may include every room
 
 MAX_LINES = {"header": 250, "source": 500, "test": 800}
 MAX_NOUNS_PER_ROOM = 40  # a header and its source count as one
-MAX_NOUNS = {"cli": 50, "stages": 60}  # many commands, many stages
+MAX_NOUNS = {"cli": 51, "remote": 41, "stages": 60}  # many commands, many stages
 BUDGET_EXEMPTION = "// budget: flat table"  # the first line of a file that is one long table
 
 
@@ -85,7 +85,7 @@ SYSTEM = re.compile(r"[a-z_0-9]+$|(sys|linux|netinet|arpa|net)/\w+\.h$|"
 CATCH_ALL = ("dag/segment.cc", "dag/executor.cc", "cli/main.cc", "plugins/train/plugin.cc",
              "plugins/train/pieces/pipe_pieces.cc")
 # The top floor reads the environment and passes it down; lower floors take arguments.
-GETENV = ("cli/*", "tests/*", "bench/*", "remote/gcs_auth.cc")  # gcloud decides the location of credentials
+GETENV = ("cli/*", "tests/*", "bench/*", "remote/environment.cc")  # gcloud decides the location of credentials
 
 # Mutexes with annotations that clang checks.
 MUTEX = "base/mutex.h"

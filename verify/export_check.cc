@@ -1,12 +1,12 @@
 #include "verify/export_check.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <map>
 #include <utility>
 
 #include "base/str.h"
+#include "verify/export_format.h"
 
 namespace pipeline {
 
@@ -31,23 +31,12 @@ class BytesCheck final : public ExportCheck {
   Status VerifySidecar(const StoredObject&, Findings&) const override { return {}; }
 };
 
-struct Kind {
-  std::string_view type;
-  std::unique_ptr<const ExportCheck> (*make)(const ExportLocation& artifact);
-};
-constexpr std::array<Kind, 5> kKinds = {{
-    {"write_tfds", MakeTfdsCheck},
-    {"write_packed", MakePackedCheck},
-    {"write_jsonl", MakeJsonlCheck},
-    {"write_tfdata", MakeTfdataCheck},
-    {"write_bert", MakeBertCheck},
-}};
-
 }  // namespace
 
-std::unique_ptr<const ExportCheck> MakeExportCheck(const ExportLocation& artifact) {
-  for (const Kind& kind : kKinds)
-    if (kind.type == artifact.manifest.lineage.back().type) return kind.make(artifact);
+std::unique_ptr<const ExportCheck> MakeExportCheck(const std::vector<ExportFormat>& exports,
+                                                   const ExportLocation& artifact) {
+  for (const ExportFormat& format : exports)
+    if (format.stage.name == artifact.manifest.lineage.back().type) return format.verify(artifact);
   return std::make_unique<BytesCheck>(artifact);
 }
 

@@ -86,15 +86,4 @@ class ExportCheck {
   const ExportLocation artifact_;
 };
 
-/// Makes the check for the type of the stage that made the artifact. For an unknown type it checks bytes
-/// only, and shards are then a finding.
-std::unique_ptr<const ExportCheck> MakeExportCheck(const ExportLocation& artifact);
-
-// Forms on disk: formats/tfds.md, packed.md, jsonl.md, tfdata.md, bert.md.
-std::unique_ptr<const ExportCheck> MakeTfdsCheck(const ExportLocation& artifact);
-std::unique_ptr<const ExportCheck> MakePackedCheck(const ExportLocation& artifact);
-std::unique_ptr<const ExportCheck> MakeJsonlCheck(const ExportLocation& artifact);
-std::unique_ptr<const ExportCheck> MakeTfdataCheck(const ExportLocation& artifact);
-std::unique_ptr<const ExportCheck> MakeBertCheck(const ExportLocation& artifact);
-
 }  // namespace pipeline

@@ -14,7 +14,6 @@
 #include "dag/location/location_names.h"
 #include "dag/location/own_objects.h"
 #include "records/partition_output.h"
-#include "stages/builtin.h"
 #include "verify/export_check.h"
 #include "verify/verify_head.h"
 #include "verify/verify_object.h"
@@ -44,12 +43,14 @@ struct Outcome {
 
 class Verification {
  public:
-  Verification(Store& store, const Manifest& manifest, const VerifyRules& rules, std::stop_token stop)
-      : store_(store),
+  Verification(const StageTables& tables, Store& store, const Manifest& manifest, const VerifyRules& rules,
+               std::stop_token stop)
+      : types_(tables.types),
+        store_(store),
         manifest_(manifest),
         rules_(rules),
         stop_(std::move(stop)),
-        check_(MakeExportCheck({store, manifest, stop_, rules.filter})) {
+        check_(MakeExportCheck(tables.exports, {store, manifest, stop_, rules.filter})) {
     for (const ManifestShard& shard : manifest.shards) AddShard(shard);
     for (const PartitionOutput& output : manifest.partitions)
       for (const StoredObject& object : output.committed.objects) AddPiece(output, object);
@@ -119,7 +120,7 @@ class Verification {
            IsVerified(before->second, object, now->second);
   }
 
-  /// From the last to the first: of what is stopped shards count as verified where their description does.
+  /// From the last to the first: after a stop, a shard counts as verified if its description was read.
   void Work() {
     for (std::size_t next = next_++; next < tasks_.size() && !stop_.stop_requested(); next = next_++) {
       const std::size_t at = tasks_.size() - 1 - next;
@@ -194,10 +195,9 @@ class Verification {
     std::vector<ObjectInfo> there;
     for (const auto& [name, info] : there_) there.push_back(info);
     ASSIGN_OR_RETURN(const std::unique_ptr<LocationNames> list, LocationNames::Read(store_, there, stop_));
-    const Registry registry = BuiltinStages();
     const LineageStage& made_by = manifest_.lineage.back();
     NameTests tests;
-    if (const StageType* type = registry.Find(made_by.type))
+    if (const StageType* type = types_.Find(made_by.type))
       tests = NameTestsOf(*type, made_by.config, manifest_.schema.splits);
     if (!manifest_.partitions.empty())
       tests.own = [](std::string_view name) { return ParseOutputName(name).has_value(); };
@@ -222,6 +222,7 @@ class Verification {
     return {};
   }
 
+  const Registry& types_;
   Store& store_;
   const Manifest& manifest_;
   const VerifyRules& rules_;
@@ -240,9 +241,9 @@ class Verification {
 
 }  // namespace
 
-Result<VerifyReport> VerifyArtifact(Store& store, const Manifest& manifest, const VerifyRules& rules,
-                                    std::stop_token stop) {
-  return Verification(store, manifest, rules, std::move(stop)).Run();
+Result<VerifyReport> VerifyArtifact(const StageTables& tables, Store& store, const Manifest& manifest,
+                                    const VerifyRules& rules, std::stop_token stop) {
+  return Verification(tables, store, manifest, rules, std::move(stop)).Run();
 }
 
 }  // namespace pipeline

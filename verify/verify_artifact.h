@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "dag/manifest.h"
 #include "storage/store.h"
+#include "verify/export_format.h"
 #include "verify/findings.h"
 #include "verify/length_filter.h"
 #include "verify/verified.h"
@@ -46,7 +47,7 @@ struct VerifyRules {
 
 /// kCancelled once `stop` is set; other errors: the store cannot be listed. Problems of objects are
 /// findings.
-Result<VerifyReport> VerifyArtifact(Store& store, const Manifest& manifest, const VerifyRules& rules,
-                                    std::stop_token stop);
+Result<VerifyReport> VerifyArtifact(const StageTables& tables, Store& store, const Manifest& manifest,
+                                    const VerifyRules& rules, std::stop_token stop);
 
 }  // namespace pipeline

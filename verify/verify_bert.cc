@@ -1,3 +1,5 @@
+#include "verify/verify_bert.h"
+
 // Examples of BERT. What lies on disk: formats/bert.md.
 #include <string>
 #include <string_view>
@@ -8,7 +10,6 @@
 #include "formats/bert.h"
 #include "stages/bert_info.h"
 #include "text/wordpiece.h"
-#include "verify/export_check.h"
 
 namespace pipeline {
 

@@ -1,3 +1,5 @@
+#include "verify/verify_jsonl.h"
+
 // JSON Lines. What lies on disk: formats/jsonl.md.
 #include <string>
 #include <string_view>
@@ -8,7 +10,6 @@
 #include "stages/write_jsonl.h"
 #include "text/span_corruption.h"
 #include "text/utf8.h"
-#include "verify/export_check.h"
 
 namespace pipeline {
 

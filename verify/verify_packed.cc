@@ -1,3 +1,5 @@
+#include "verify/verify_packed.h"
+
 // Packed rows. What lies on disk: formats/packed.md.
 #include <functional>
 #include <string>
@@ -9,7 +11,6 @@
 #include "formats/megatron_index.h"
 #include "formats/packed.h"
 #include "stages/packed_info.h"
-#include "verify/export_check.h"
 
 namespace pipeline {
 

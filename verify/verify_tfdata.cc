@@ -1,3 +1,5 @@
+#include "verify/verify_tfdata.h"
+
 // Directories of ids. What lies on disk: formats/tfdata.md.
 #include <string>
 #include <string_view>
@@ -7,7 +9,6 @@
 #include "shards/shard_ranges.h"
 #include "stages/tfdata_info.h"
 #include "stages/write_tfdata.h"
-#include "verify/export_check.h"
 
 namespace pipeline {
 

@@ -1,3 +1,5 @@
+#include "verify/verify_tfds.h"
+
 // A TFDS data set. What lies on disk: formats/tfds.md.
 #include <algorithm>
 #include <cstddef>
@@ -19,7 +21,6 @@
 #include "formats/tfrecord.h"
 #include "text/sentencepiece_handle.h"
 #include "text/utf8.h"
-#include "verify/export_check.h"
 
 namespace pipeline {
 

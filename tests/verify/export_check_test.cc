@@ -138,7 +138,8 @@ TEST_P(ExportCheckTest, AStopAtAnyObjectIsNoFinding) {
     WatchedStore store(place_, [&, left = std::make_shared<std::atomic<int>>(opens)](const std::string&) {
       if (--*left == 0) stop.request_stop();
     });
-    const Result<VerifyReport> report = VerifyArtifact(store, manifest_, {2}, stop.get_token());
+    const Result<VerifyReport> report =
+        VerifyArtifact(BuiltinTables(), store, manifest_, {2}, stop.get_token());
     stopped = stop.stop_requested();
     EXPECT_EQ(report.status().code(), stopped ? Code::kCancelled : Code::kOk) << opens;
   }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "storage/local_store.h"
+#include "verify/builtin_tables.h"
 #include "verify/verify_artifact.h"
 
 namespace pipeline {
@@ -19,7 +20,7 @@ inline VerifyReport Verify(const std::string& place, int threads = 2) {
   const Result<Manifest> manifest = ReadManifest(store, place);
   EXPECT_TRUE(manifest.ok()) << manifest.status().message();
   if (!manifest.ok()) return {};
-  Result<VerifyReport> report = VerifyArtifact(store, *manifest, {threads}, {});
+  Result<VerifyReport> report = VerifyArtifact(BuiltinTables(), store, *manifest, {threads}, {});
   EXPECT_TRUE(report.ok()) << report.status().message();
   return report.ok() ? std::move(report).value() : VerifyReport();
 }

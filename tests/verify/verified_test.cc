@@ -32,7 +32,8 @@ class VerifiedTest : public testing::Test {
       opened.push_back(name);
       if (static_cast<int>(opened.size()) == stop_after) stop.request_stop();
     });
-    const Result<VerifyReport> report = VerifyArtifact(store, manifest_, {1, known}, stop.get_token());
+    const Result<VerifyReport> report =
+        VerifyArtifact(BuiltinTables(), store, manifest_, {1, known}, stop.get_token());
     EXPECT_EQ(report.ok(), stop_after == 0) << report.status().message();
     if (report.ok()) {
       EXPECT_EQ(report->objects + report->verified_before, ObjectsOf(manifest_).size());
@@ -173,13 +174,13 @@ TEST_F(VerifiedTest, ProgressCountsTheBytesThatAreToRead) {
     EXPECT_GE(done, last);
     last = done, of = all, ++told;
   };
-  ASSERT_TRUE(VerifyArtifact(store_, manifest_, rules, {}).ok());
+  ASSERT_TRUE(VerifyArtifact(BuiltinTables(), store_, manifest_, rules, {}).ok());
   std::uint64_t bytes = 0;
   for (const StoredObject* const object : ObjectsOf(manifest_)) bytes += object->bytes;
   EXPECT_EQ(last, bytes);
   EXPECT_EQ(of, bytes);
   EXPECT_EQ(told, ObjectsOf(manifest_).size() + 1);
-  ASSERT_TRUE(VerifyArtifact(store_, manifest_, rules, {}).ok());
+  ASSERT_TRUE(VerifyArtifact(BuiltinTables(), store_, manifest_, rules, {}).ok());
   EXPECT_EQ(told, ObjectsOf(manifest_).size() + 1) << "nothing was to read";
 }
 

@@ -1,4 +1,6 @@
 // What packed rows, their index and packed.json say of each other.
+#include "verify/verify_packed.h"
+
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -10,7 +12,6 @@
 #include "stages/packed_info.h"
 #include "tests/verify/found.h"
 #include "tests/verify/packed_artifact.h"
-#include "verify/export_check.h"
 
 namespace pipeline {
 namespace {

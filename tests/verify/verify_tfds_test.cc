@@ -173,7 +173,7 @@ VerifyReport CountedFor(const SmallDataSet& set, const LengthFilter& filter) {
   EXPECT_TRUE(manifest.ok()) << manifest.status().message();
   VerifyRules rules;
   rules.threads = 2, rules.filter = &filter;
-  Result<VerifyReport> report = VerifyArtifact(store, *manifest, rules, {});
+  Result<VerifyReport> report = VerifyArtifact(BuiltinTables(), store, *manifest, rules, {});
   EXPECT_TRUE(report.ok()) << report.status().message();
   return report.ok() ? std::move(report).value() : VerifyReport();
 }
