@@ -16,8 +16,8 @@
 #include <string_view>
 
 #include "formats/tf_example.h"
-#include "formats/tfds.h"
 #include "formats/tfrecord.h"
+#include "stages/export/tfds/tfds.h"
 #include "text/white_space.h"
 
 namespace pipeline {

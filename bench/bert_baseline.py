@@ -3,7 +3,7 @@
 
     bert_baseline.py VOCABULARY TEXT OUT
 
-TEXT has a sentence per line and a blank line after each document. The rules are in formats/bert.md, here with L = 128,
+TEXT has a sentence per line and a blank line after each document. The rules are in stages/export/bert/bert.md, here with L = 128,
 P = 20, one pass. Prints the number of examples, and the seconds of CPU with and without tokenising.
 """
 

@@ -18,8 +18,8 @@
 #include "bench/cpu_seconds.h"
 #include "bench/ending.h"
 #include "bench/sink_timing.h"
-#include "stages/tokenizer_facts.h"
-#include "stages/write_bert.h"
+#include "stages/export/bert/write_bert.h"
+#include "stages/tokenizer/tokenizer_facts.h"
 #include "storage/memory_store.h"
 #include "text/wordpiece.h"
 

@@ -19,14 +19,14 @@
 
 #include "base/crc32c.h"
 #include "base/digest.h"
-#include "dag/run_log.h"
-#include "dag/run_log_line.h"
+#include "dag/books/run_log.h"
+#include "dag/books/run_log_line.h"
 #include "formats/line_cutter.h"
 #include "formats/tf_example.h"
-#include "formats/tfds.h"
 #include "formats/tfrecord.h"
-#include "stages/filter.h"
-#include "stages/normalize.h"
+#include "stages/export/tfds/tfds.h"
+#include "stages/lines/filter.h"
+#include "stages/lines/normalize.h"
 #include "text/utf8.h"
 
 namespace pipeline {

@@ -15,10 +15,10 @@
 #include "base/str.h"
 #include "bench/cpu_seconds.h"
 #include "bench/ending.h"
-#include "remote/arriving_file.h"
-#include "remote/http_file.h"
-#include "remote/parallel_file.h"
-#include "remote/rate_limited_file.h"
+#include "storage/remote/http/arriving_file.h"
+#include "storage/remote/http/http_file.h"
+#include "storage/remote/http/parallel_file.h"
+#include "storage/remote/http/rate_limited_file.h"
 #include "tests/support/http_server.h"
 
 namespace pipeline {

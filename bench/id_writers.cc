@@ -14,9 +14,9 @@
 #include "base/str.h"
 #include "bench/ending.h"
 #include "bench/sink_timing.h"
-#include "stages/tokenizer_facts.h"
-#include "stages/write_packed.h"
-#include "stages/write_tfdata.h"
+#include "stages/export/packed/write_packed.h"
+#include "stages/export/tfdata/write_tfdata.h"
+#include "stages/tokenizer/tokenizer_facts.h"
 #include "storage/memory_store.h"
 
 namespace pipeline {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "records/sink.h"
+#include "dag/records/sink.h"
 
 namespace pipeline {
 

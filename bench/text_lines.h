@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "records/batch.h"
+#include "dag/records/batch.h"
 
 namespace pipeline {
 

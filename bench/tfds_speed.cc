@@ -14,7 +14,7 @@
 #include "bench/cpu_seconds.h"
 #include "bench/ending.h"
 #include "bench/text_lines.h"
-#include "stages/tfds_encoder.h"
+#include "stages/export/tfds/tfds_encoder.h"
 #include "text/sentencepiece_handle.h"
 
 namespace pipeline {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Compares the forms of a tokenizer, not their speed, on lines that it was not trained on, for
-stages/train_tokenizer.md. Needs sentencepiece (.venv-oracle).
+stages/tokenizer/train_tokenizer.md. Needs sentencepiece (.venv-oracle).
 
     tokenizer_forms.py PIPE TRAIN HELD [--dictionary ko] [--layout t5] [--vocab-size 10000] [--model FILE…]
 

@@ -16,8 +16,8 @@
 
 #include "base/str.h"
 #include "bench/ending.h"
-#include "remote/open_store.h"
 #include "storage/local_file.h"
+#include "storage/remote/open_store.h"
 
 namespace {
 

@@ -17,8 +17,8 @@
 #include <thread>
 #include <vector>
 
-#include "stages/dictionary.h"
-#include "stages/segment_words.h"
+#include "stages/lines/dictionary.h"
+#include "stages/lines/segment_words.h"
 
 namespace pipeline {
 

@@ -4,13 +4,13 @@
 
 #include "base/log.h"
 #include "base/terminal_text.h"
-#include "cli/args.h"
-#include "cli/commands.h"
-#include "cli/exit_code.h"
-#include "cli/kill_switch.h"
-#include "cli/process/last_words.h"
-#include "cli/process/standard_output.h"
-#include "stages/training_child.h"
+#include "cli/commands/commands.h"
+#include "cli/terminal/args.h"
+#include "cli/terminal/exit_code.h"
+#include "cli/terminal/kill_switch.h"
+#include "cli/terminal/last_words.h"
+#include "cli/terminal/standard_output.h"
+#include "stages/tokenizer/training_child.h"
 
 int main(int argc, char** argv) {
   using namespace pipeline;

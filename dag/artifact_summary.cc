@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "dag/input_bounds.h"
 #include "dag/partition_counts.h"
-#include "spec/file_keys.h"
+#include "dag/pipeline_file/file_keys.h"
 
 namespace pipeline {
 

@@ -8,9 +8,9 @@
 
 #include "base/result.h"
 #include "dag/assembly.h"
+#include "dag/books/run_log.h"
+#include "dag/pipeline_file/graph.h"
 #include "dag/plan.h"
-#include "dag/run_log.h"
-#include "spec/graph.h"
 
 namespace pipeline {
 

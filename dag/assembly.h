@@ -7,15 +7,15 @@
 #include <string>
 #include <vector>
 
+#include "dag/pipeline_file/graph.h"
 #include "dag/plan.h"
+#include "dag/records/barrier_stage.h"
+#include "dag/records/job_stage.h"
+#include "dag/records/reader_stage.h"
+#include "dag/records/sink.h"
+#include "dag/records/source.h"
+#include "dag/records/transform.h"
 #include "dag/segment.h"
-#include "records/barrier_stage.h"
-#include "records/job_stage.h"
-#include "records/reader_stage.h"
-#include "records/sink.h"
-#include "records/source.h"
-#include "records/transform.h"
-#include "spec/graph.h"
 
 namespace pipeline {
 

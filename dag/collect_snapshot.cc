@@ -8,12 +8,12 @@
 
 #include "base/json.h"
 #include "base/str.h"
+#include "dag/books/unit_id.h"
 #include "dag/lineages.h"
 #include "dag/location/marker.h"
 #include "dag/location/own_objects.h"
-#include "dag/unit_id.h"
+#include "dag/pipeline_file/wanted_files.h"
 #include "dag/vanished_source.h"
-#include "spec/wanted_files.h"
 #include "storage/local_file.h"
 #include "storage/uri.h"
 

@@ -10,11 +10,11 @@
 #include <string>
 
 #include "base/result.h"
+#include "dag/books/run_log.h"
 #include "dag/location/lease.h"
 #include "dag/plan.h"
 #include "dag/progress.h"
-#include "dag/run_log.h"
-#include "records/intermediate.h"
+#include "dag/records/intermediate.h"
 #include "storage/store.h"
 
 namespace pipeline {

@@ -7,13 +7,13 @@
 
 #include "base/mutex.h"
 #include "base/str.h"
+#include "dag/books/unit_id.h"
 #include "dag/publisher.h"
+#include "dag/records/partition_output.h"
 #include "dag/run_state.h"
 #include "dag/segment_state.h"
-#include "dag/unit_id.h"
 #include "dag/unit_runner.h"
 #include "dag/unit_threads.h"
-#include "records/partition_output.h"
 
 namespace pipeline {
 

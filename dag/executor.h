@@ -8,8 +8,8 @@
 
 #include "base/result.h"
 #include "dag/environment.h"
+#include "dag/pipeline_file/graph.h"
 #include "dag/plan.h"
-#include "spec/graph.h"
 
 namespace pipeline {
 

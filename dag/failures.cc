@@ -3,7 +3,7 @@
 #include <set>
 #include <utility>
 
-#include "dag/unit_id.h"
+#include "dag/books/unit_id.h"
 
 namespace pipeline {
 

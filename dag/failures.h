@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "dag/books/run_log.h"
 #include "dag/executor.h"
-#include "dag/run_log.h"
 #include "dag/segment_state.h"
 
 namespace pipeline {

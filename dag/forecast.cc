@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "spec/subset.h"
+#include "dag/pipeline_file/subset.h"
 #include "storage/uri.h"
 
 namespace pipeline {

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/str.h"
+#include "dag/books/unit_id.h"
 #include "dag/partition_counts.h"
-#include "dag/unit_id.h"
 
 namespace pipeline {
 

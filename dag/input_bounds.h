@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "base/status.h"
+#include "dag/pipeline_file/reason.h"
+#include "dag/records/source.h"
 #include "dag/segment_unit.h"
-#include "records/source.h"
-#include "spec/reason.h"
 
 namespace pipeline {
 

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "base/status.h"
+#include "dag/pipeline_file/graph.h"
 #include "dag/plan.h"
 #include "dag/vanished_source.h"
-#include "spec/graph.h"
 
 namespace pipeline {
 

@@ -13,6 +13,8 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "dag/artifact_summary.h"
+#include "dag/books/manifest.h"
+#include "dag/books/unit_id.h"
 #include "dag/keys.h"
 #include "dag/location/commit_manifest.h"
 #include "dag/location/holds_bytes.h"
@@ -20,10 +22,8 @@
 #include "dag/location/location_names.h"
 #include "dag/location/marker.h"
 #include "dag/location/own_objects.h"
-#include "dag/manifest.h"
 #include "dag/publisher.h"
-#include "dag/unit_id.h"
-#include "records/partition_output.h"
+#include "dag/records/partition_output.h"
 
 namespace pipeline {
 

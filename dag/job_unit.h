@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "base/status.h"
+#include "dag/pipeline_file/graph.h"
+#include "dag/records/partition_output.h"
 #include "dag/segment_state.h"
-#include "records/partition_output.h"
-#include "spec/graph.h"
 
 namespace pipeline {
 

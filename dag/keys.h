@@ -5,10 +5,10 @@
 #include <cstdint>
 
 #include "base/digest.h"
-#include "dag/lineage.h"
-#include "records/batch.h"
-#include "records/publication.h"
-#include "records/schema.h"
+#include "dag/books/lineage.h"
+#include "dag/records/batch.h"
+#include "dag/records/publication.h"
+#include "dag/records/schema.h"
 
 namespace pipeline {
 

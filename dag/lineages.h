@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include "dag/lineage.h"
+#include "dag/books/lineage.h"
+#include "dag/pipeline_file/graph.h"
 #include "dag/plan.h"
 #include "dag/vanished_source.h"
-#include "spec/graph.h"
 
 namespace pipeline {
 

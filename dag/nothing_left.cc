@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/str.h"
-#include "dag/quarantine.h"
+#include "dag/books/quarantine.h"
 
 namespace pipeline {
 

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "dag/artifact_summary.h"
+#include "dag/pipeline_file/graph.h"
 #include "dag/segment_unit.h"
-#include "spec/graph.h"
 
 namespace pipeline {
 

@@ -5,8 +5,8 @@
 
 #include "base/json.h"
 #include "base/str.h"
+#include "dag/books/unit_id.h"
 #include "dag/keys.h"
-#include "dag/unit_id.h"
 
 namespace pipeline {
 

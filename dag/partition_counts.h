@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "dag/lineage.h"
+#include "dag/books/lineage.h"
+#include "dag/books/run_log.h"
 #include "dag/partition_outputs.h"
-#include "dag/run_log.h"
-#include "records/batch.h"
-#include "records/counts.h"
+#include "dag/records/batch.h"
+#include "dag/records/counts.h"
 
 namespace pipeline {
 

@@ -4,9 +4,9 @@
 #include <iterator>
 #include <utility>
 
+#include "dag/books/unit_id.h"
 #include "dag/keys.h"
 #include "dag/partition_counts.h"
-#include "dag/unit_id.h"
 
 namespace pipeline {
 

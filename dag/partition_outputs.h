@@ -10,8 +10,8 @@
 
 #include "base/digest.h"
 #include "base/result.h"
-#include "dag/run_log.h"
-#include "records/partition_output.h"
+#include "dag/books/run_log.h"
+#include "dag/records/partition_output.h"
 #include "storage/store.h"
 
 namespace pipeline {

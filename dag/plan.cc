@@ -10,8 +10,8 @@
 #include "dag/inputs.h"
 #include "dag/lineages.h"
 #include "dag/partition_counts.h"
+#include "dag/pipeline_file/config.h"
 #include "dag/selection.h"
-#include "spec/config.h"
 
 namespace pipeline {
 

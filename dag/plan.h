@@ -12,11 +12,11 @@
 
 #include "base/digest.h"
 #include "base/result.h"
-#include "dag/lineage.h"
-#include "dag/manifest.h"
+#include "dag/books/lineage.h"
+#include "dag/books/manifest.h"
 #include "dag/partition_outputs.h"
+#include "dag/pipeline_file/graph.h"
 #include "dag/stage_location.h"
-#include "spec/graph.h"
 
 namespace pipeline {
 

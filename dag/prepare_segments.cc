@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "base/str.h"
+#include "dag/books/manifest.h"
 #include "dag/keys.h"
 #include "dag/location/held_store.h"
 #include "dag/location/marker.h"
-#include "dag/manifest.h"
 #include "dag/publisher.h"
 #include "storage/uri.h"
 

@@ -9,9 +9,9 @@
 #include "base/result.h"
 #include "dag/environment.h"
 #include "dag/location/lease_keeper.h"
+#include "dag/pipeline_file/graph.h"
 #include "dag/plan.h"
 #include "dag/segment_state.h"
-#include "spec/graph.h"
 
 namespace pipeline {
 

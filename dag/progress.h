@@ -11,7 +11,7 @@
 
 #include "base/mutex.h"
 #include "base/status.h"
-#include "records/batch.h"
+#include "dag/records/batch.h"
 
 namespace pipeline {
 

@@ -10,13 +10,13 @@
 #include "base/json.h"
 #include "base/mutex.h"
 #include "base/str.h"
+#include "dag/books/unit_id.h"
 #include "dag/keys.h"
 #include "dag/location/commit_manifest.h"
 #include "dag/location/holds_bytes.h"
 #include "dag/location/leftovers.h"
 #include "dag/location/marker.h"
 #include "dag/location/own_objects.h"
-#include "dag/unit_id.h"
 #include "storage/uri.h"
 
 namespace pipeline {

@@ -13,11 +13,11 @@
 #include "base/mutex.h"
 #include "base/result.h"
 #include "dag/artifact_summary.h"
+#include "dag/books/location_log.h"
+#include "dag/books/manifest.h"
 #include "dag/location/location_names.h"
-#include "dag/location_log.h"
-#include "dag/manifest.h"
+#include "dag/pipeline_file/graph.h"
 #include "dag/segment_unit.h"
-#include "spec/graph.h"
 
 namespace pipeline {
 

@@ -8,10 +8,10 @@
 #include "base/mutex.h"
 #include "dag/environment.h"
 #include "dag/failures.h"
+#include "dag/pipeline_file/graph.h"
 #include "dag/plan.h"
 #include "dag/prepare_segments.h"
 #include "dag/segment.h"
-#include "spec/graph.h"
 
 namespace pipeline {
 

@@ -11,10 +11,10 @@
 
 #include "base/result.h"
 #include "dag/progress.h"
-#include "records/batch.h"
-#include "records/sink.h"
-#include "records/source.h"
-#include "records/transform.h"
+#include "dag/records/batch.h"
+#include "dag/records/sink.h"
+#include "dag/records/source.h"
+#include "dag/records/transform.h"
 
 namespace pipeline {
 

@@ -9,11 +9,11 @@
 #include "base/counting_file.h"
 #include "base/mutex.h"
 #include "base/str.h"
+#include "dag/books/unit_id.h"
 #include "dag/input_bounds.h"
 #include "dag/keys.h"
 #include "dag/partition_counts.h"
 #include "dag/publisher.h"
-#include "dag/unit_id.h"
 
 namespace pipeline {
 

@@ -10,10 +10,10 @@
 
 #include "base/result.h"
 #include "dag/assembly.h"
+#include "dag/books/quarantine.h"
 #include "dag/environment.h"
 #include "dag/location/publishing.h"
 #include "dag/plan.h"
-#include "dag/quarantine.h"
 #include "dag/segment.h"
 
 namespace pipeline {

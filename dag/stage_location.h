@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "spec/graph.h"
+#include "dag/pipeline_file/graph.h"
 
 namespace pipeline {
 

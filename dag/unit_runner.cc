@@ -9,10 +9,10 @@
 #include "base/mutex.h"
 #include "base/str.h"
 #include "dag/artifact_summary.h"
+#include "dag/books/unit_id.h"
 #include "dag/job_unit.h"
 #include "dag/nothing_left.h"
-#include "dag/unit_id.h"
-#include "records/partition_output.h"
+#include "dag/records/partition_output.h"
 
 namespace pipeline {
 

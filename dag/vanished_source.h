@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "dag/lineage.h"
+#include "dag/books/lineage.h"
+#include "dag/pipeline_file/graph.h"
 #include "dag/plan.h"
-#include "spec/graph.h"
 
 namespace pipeline {
 

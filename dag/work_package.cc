@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "base/json_fields.h"
 #include "base/str.h"
-#include "dag/run_log_line.h"
+#include "dag/books/run_log_line.h"
 
 namespace pipeline {
 

@@ -9,8 +9,8 @@
 
 #include "base/digest.h"
 #include "base/result.h"
+#include "dag/books/run_log.h"
 #include "dag/executor.h"
-#include "dag/run_log.h"
 #include "storage/store.h"
 
 namespace pipeline {

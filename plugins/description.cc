@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "base/str.h"
-#include "spec/file_keys.h"
-#include "spec/typed_value.h"
-#include "spec/yaml.h"
+#include "dag/pipeline_file/file_keys.h"
+#include "dag/pipeline_file/typed_value.h"
+#include "dag/pipeline_file/yaml.h"
 
 namespace pipeline {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "spec/registry.h"
+#include "dag/pipeline_file/registry.h"
 
 namespace pipeline {
 

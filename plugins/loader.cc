@@ -11,7 +11,7 @@
 #include "base/child_process.h"
 #include "base/str.h"
 #include "base/wait.h"
-#include "spec/typed_value.h"
+#include "dag/pipeline_file/typed_value.h"
 
 namespace pipeline {
 

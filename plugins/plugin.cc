@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "base/str.h"
+#include "dag/pipeline_file/typed_value.h"
 #include "plugins/plugin_abi.h"
 #include "plugins/plugin_call.h"
-#include "spec/typed_value.h"
 
 namespace pipeline {
 

@@ -12,8 +12,8 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/result.h"
+#include "dag/records/stored_object.h"
 #include "plugins/description.h"
-#include "records/stored_object.h"
 #include "storage/store.h"
 
 struct pipe_plugin;

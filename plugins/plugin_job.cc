@@ -12,7 +12,7 @@
 #include "base/crc32c.h"
 #include "base/mutex.h"
 #include "base/str.h"
-#include "dag/manifest.h"
+#include "dag/books/manifest.h"
 #include "plugins/verified_input.h"
 #include "storage/uri.h"
 

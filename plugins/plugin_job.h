@@ -4,9 +4,9 @@
 #include <memory>
 #include <string>
 
+#include "dag/pipeline_file/registry.h"
 #include "plugins/plugin.h"
 #include "plugins/plugin_stage.h"
-#include "spec/registry.h"
 
 namespace pipeline {
 

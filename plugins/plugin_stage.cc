@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "base/str.h"
+#include "dag/pipeline_file/mistake.h"
 #include "plugins/plugin_job.h"
-#include "spec/mistake.h"
 
 namespace pipeline {
 

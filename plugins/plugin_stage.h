@@ -10,8 +10,8 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/result.h"
+#include "dag/pipeline_file/registry.h"
 #include "plugins/loader.h"
-#include "spec/registry.h"
 #include "storage/store.h"
 
 namespace pipeline {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/json.h"
-#include "spec/graph.h"
+#include "dag/pipeline_file/graph.h"
 
 namespace pipeline {
 

@@ -7,9 +7,9 @@
 
 #include "base/mutex.h"
 #include "base/str.h"
-#include "dag/location_log.h"
+#include "dag/books/location_log.h"
 #include "plugins/plugin.h"
-#include "shards/measured_writer.h"
+#include "stages/shards/measured_writer.h"
 #include "storage/uri.h"
 
 // Declared in plugin_abi.h: what the plugin's handles point at.

@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "base/str.h"
-#include "dag/manifest.h"
-#include "verify/builtin_tables.h"
-#include "verify/verified.h"
-#include "verify/verify_artifact.h"
+#include "dag/books/manifest.h"
+#include "stages/all/builtin_tables.h"
+#include "stages/verify/verified.h"
+#include "stages/verify/verify_artifact.h"
 
 namespace pipeline {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/status.h"
-#include "records/job_stage.h"
+#include "dag/records/job_stage.h"
 #include "storage/store.h"
 
 namespace pipeline {

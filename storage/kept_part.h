@@ -1,6 +1,6 @@
 // Part file: the received part of an object from another machine. It lies beside the future object (name:
 // storage/local_names.h), and the next copy of the same object continues with it. Format:
-// remote/part_file.md.
+// storage/remote/http/part_file.md.
 #pragma once
 
 #include <cstdint>

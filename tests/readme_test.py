@@ -100,10 +100,10 @@ def self_test():
         ("commands and files", "README.md", "--limit 5", "--limit 4"),
         ("without comments", "pipelines/README.md", "memory: 8GiB", "memory: 4GiB"),
         ("pictures", "pipelines/README.md", "► write_tfds", "► write_tdfs"),
-        ("first cells", "cli/commands.md", "| `pipe retry FILE` |", "| `pipe again FILE` |"),
-        ("options in the text", "cli/commands.md", "`--force`", "`--forced`"),
+        ("first cells", "cli/commands/README.md", "| `pipe retry FILE` |", "| `pipe again FILE` |"),
+        ("options in the text", "cli/commands/README.md", "`--force`", "`--forced`"),
         ("names in the text", "pipelines/README.md", "`expect:`", "`expects`"),
-        ("pages that are linked", "README.md", "(stages/filter.md)", "(stages/exec.md)"),
+        ("pages that are linked", "README.md", "(stages/lines/filter.md)", "(stages/lines/exec.md)"),
     ]
     missed = []
     for kind, name, old, new in breaches:

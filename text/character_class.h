@@ -1,4 +1,4 @@
-// Classes of characters: stages/filter.md, 2.
+// Classes of characters: stages/lines/filter.md, 2.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// Patterns of forbidden text: literals with stars, as defined in stages/filter.md, 4.
+// Patterns of forbidden text: literals with stars, as defined in stages/lines/filter.md, 4.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// Measures the repetition in a text: stages/filter.md, 5.
+// Measures the repetition in a text: stages/lines/filter.md, 5.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // T5's span corruption, as text: sentinels replace some spans of a line, and a second text lists the spans.
-// Rules: formats/jsonl.md.
+// Rules: stages/export/jsonl/jsonl.md.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Cuts lines into parts with a limited number of tokens. Rules: formats/tfds.md, "Long lines".
+// Cuts lines into parts with a limited number of tokens. Rules: stages/export/tfds/tfds.md, "Long lines".
 #pragma once
 
 #include <cstddef>

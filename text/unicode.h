@@ -12,7 +12,7 @@
 
 namespace pipeline {
 
-/// The forms of stages/normalize.md.
+/// The forms of stages/lines/normalize.md.
 enum class NormalForm : std::uint8_t { kNone, kNfc, kNfkc, kNmtNfkc };
 
 /// Change of capital letters: none; A to Z become small; all become small, by language-independent rules.
@@ -34,7 +34,7 @@ Status MakeLowerCase(LetterCase letter_case, std::string& text, std::size_t begi
 CodePointSet StableCodePoints(NormalForm form, LetterCase letter_case = LetterCase::kKeep,
                               Jamo jamo = Jamo::kCompose);
 
-/// Creates the classes of stages/filter.md. Takes tens of milliseconds.
+/// Creates the classes of stages/lines/filter.md. Takes tens of milliseconds.
 CharacterClasses UnicodeClasses();
 
 /// Version of the ICU library at run time: "72.1".

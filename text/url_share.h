@@ -1,4 +1,4 @@
-// Measures the URLs in a text: stages/filter.md, 3.
+// Measures the URLs in a text: stages/lines/filter.md, 3.
 #pragma once
 
 #include <cstddef>

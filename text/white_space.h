@@ -1,4 +1,4 @@
-// Replaces each run of white space by one space. White space characters: stages/normalize.md, 3.
+// Replaces each run of white space by one space. White space characters: stages/lines/normalize.md, 3.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Cuts a text of any length into morphemes, also if the analyser fails. Rules: stages/segment_words.md.
+// Cuts a text of any length into morphemes, also if the analyser fails. Rules: stages/lines/segment_words.md.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// BERT's vocabularies and encoder: greedy, longest match first. Rules: formats/bert.md.
+// BERT's vocabularies and encoder: greedy, longest match first. Rules: stages/export/bert/bert.md.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // Finds the pieces of a BERT vocabulary from word counts: merges the pair that adds the most to the
-// likelihood of the text. Rules: formats/bert.md.
+// likelihood of the text. Rules: stages/export/bert/bert.md.
 #pragma once
 
 #include <cstddef>

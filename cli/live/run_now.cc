@@ -5,7 +5,7 @@
 
 #include "base/json.h"
 #include "base/str.h"
-#include "dag/log_file.h"
+#include "dag/books/log_file.h"
 
 namespace pipeline {
 

@@ -1,4 +1,4 @@
-// The current state of a running run, for `pipe status`: runs/ID/now.json. Format: cli/run_record.md.
+// The current state of a running run, for `pipe status`: runs/ID/now.json. Format: cli/report/run_record.md.
 #pragma once
 
 #include <cstdint>

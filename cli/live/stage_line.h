@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "dag/pipeline_file/graph.h"
 #include "dag/plan.h"
-#include "spec/graph.h"
 
 namespace pipeline {
 

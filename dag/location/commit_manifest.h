@@ -4,8 +4,8 @@
 #include <stop_token>
 
 #include "base/result.h"
+#include "dag/books/manifest.h"
 #include "dag/location/publishing.h"
-#include "dag/manifest.h"
 #include "storage/store.h"
 
 namespace pipeline {

@@ -4,7 +4,7 @@
 #include <stop_token>
 
 #include "base/result.h"
-#include "dag/run_log.h"
+#include "dag/books/run_log.h"
 #include "storage/store.h"
 
 namespace pipeline {

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "base/result.h"
+#include "dag/books/manifest.h"
 #include "dag/location/location_names.h"
 #include "dag/location/publishing.h"
-#include "dag/manifest.h"
 #include "storage/store.h"
 
 namespace pipeline {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/str.h"
-#include "dag/location_log.h"
+#include "dag/books/location_log.h"
 
 namespace pipeline {
 

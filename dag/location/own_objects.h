@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "base/result.h"
+#include "dag/books/manifest.h"
+#include "dag/books/run_log.h"
 #include "dag/location/location_names.h"
-#include "dag/manifest.h"
-#include "dag/run_log.h"
-#include "spec/graph.h"
+#include "dag/pipeline_file/graph.h"
 #include "storage/store.h"
 
 namespace pipeline {

@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "base/digest.h"
+#include "dag/books/run_log.h"
 #include "dag/location/own_objects.h"
-#include "dag/run_log.h"
 
 namespace pipeline {
 

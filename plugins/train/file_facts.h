@@ -37,7 +37,7 @@ Result<std::uint64_t> FreeBytesAt(const std::string& directory);
 /// Parses an entry of a file list: `bytes`, `crc32c`, and the name in the member `name_member`. kDataLoss
 /// names `where` if the entry is malformed.
 Result<FileFacts> ParseFileFacts(const Json& entry, std::string_view name_member, std::string_view where);
-/// All objects that a manifest (dag/manifest.md) lists, sorted by name.
+/// All objects that a manifest (dag/books/manifest.md) lists, sorted by name.
 Result<std::vector<FileFacts>> FilesOfManifest(const Json& manifest, std::string_view where);
 
 }  // namespace pipeline

@@ -1,7 +1,7 @@
 """A work directory for tests of the program: a corpus, a pipeline file, runs of `pipe`, and the units that each run
 did.
 
-Units are counted from the lines that a run appended to run.log (dag/run_log.md), not from its messages.
+Units are counted from the lines that a run appended to run.log (dag/books/run_log.md), not from its messages.
 """
 
 import hashlib

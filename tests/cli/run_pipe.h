@@ -8,8 +8,8 @@
 #include <variant>
 #include <vector>
 
-#include "cli/args.h"
-#include "cli/commands.h"
+#include "cli/commands/commands.h"
+#include "cli/terminal/args.h"
 
 namespace pipeline {
 

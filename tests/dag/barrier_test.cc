@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "base/json.h"
-#include "dag/manifest.h"
+#include "dag/books/manifest.h"
 #include "tests/support/toy_run.h"
 
 namespace pipeline {

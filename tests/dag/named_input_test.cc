@@ -1,9 +1,9 @@
 // What a stage takes beside its input: in the file, in the graph, in lineages.
 #include <gtest/gtest.h>
 
-#include "dag/lineage.h"
-#include "spec/graph.h"
-#include "spec/graph_drawing.h"
+#include "dag/books/lineage.h"
+#include "dag/pipeline_file/graph.h"
+#include "dag/pipeline_file/graph_drawing.h"
 #include "tests/support/fake_pipeline.h"
 
 namespace pipeline {

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "base/crc32c.h"
+#include "dag/books/run_log.h"
 #include "dag/location/location_names.h"
 #include "dag/location/marker.h"
 #include "dag/location/own_objects.h"
-#include "dag/run_log.h"
 #include "storage/memory_store.h"
 #include "tests/support/fault_store.h"
 #include "tests/support/map_store.h"

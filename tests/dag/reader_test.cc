@@ -3,7 +3,7 @@
 
 #include "base/str.h"
 #include "dag/plan.h"
-#include "records/reader_stage.h"
+#include "dag/records/reader_stage.h"
 #include "tests/support/fake_pipeline.h"
 #include "tests/support/fake_stages.h"
 

@@ -21,7 +21,7 @@ TEST(LabelNamesTest, AFileThatIsNoTextIsRefused) {
               std::string::npos);
 }
 
-// formats/tfds.md
+// stages/export/tfds/tfds.md
 TEST(LabelNamesTest, AFileHasANameOnEachLine) { EXPECT_EQ(LabelNamesText({"0", "1"}), "\x30\x0A\x31\x0A"); }
 
 }  // namespace

@@ -1,8 +1,8 @@
 // Examples of BERT: any bytes are read or refused; what was read, written again, is read as the same.
 #include <string>
 
-#include "formats/bert.h"
 #include "formats/tfrecord.h"
+#include "stages/export/bert/bert.h"
 #include "tests/fuzz/require.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {

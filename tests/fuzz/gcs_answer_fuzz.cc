@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "remote/gcs_credentials.h"
-#include "remote/gcs_object.h"
+#include "storage/remote/gcs/gcs_credentials.h"
+#include "storage/remote/gcs/gcs_object.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace pipeline;

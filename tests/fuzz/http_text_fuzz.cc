@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string>
 
-#include "remote/http_text.h"
 #include "storage/percent.h"
+#include "storage/remote/http/http_text.h"
 #include "storage/uri.h"
 #include "tests/fuzz/require.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "dag/manifest.h"
+#include "dag/books/manifest.h"
 
 namespace {
 

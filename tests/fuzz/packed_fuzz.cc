@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "formats/coding.h"
-#include "formats/packed.h"
 #include "formats/tfrecord.h"
+#include "stages/export/packed/packed.h"
 #include "tests/fuzz/require.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {

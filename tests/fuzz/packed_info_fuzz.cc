@@ -1,7 +1,7 @@
 // What ParsePackedInfo takes, written again, reads as the same.
 #include <string_view>
 
-#include "stages/packed_info.h"
+#include "stages/export/packed/packed_info.h"
 #include "tests/fuzz/require.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {

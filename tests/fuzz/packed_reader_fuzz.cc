@@ -5,10 +5,10 @@
 #include <string_view>
 #include <vector>
 
-#include "formats/packed.h"
 #include "formats/tfrecord.h"
 #include "plugins/train/reader/crc32c.h"
 #include "plugins/train/reader/row.h"
+#include "stages/export/packed/packed.h"
 #include "tests/fuzz/require.h"
 
 namespace {

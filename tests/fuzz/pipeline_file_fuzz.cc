@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <string_view>
 
-#include "spec/graph.h"
-#include "spec/graph_drawing.h"
-#include "spec/pipeline_file.h"
+#include "dag/pipeline_file/graph.h"
+#include "dag/pipeline_file/graph_drawing.h"
+#include "dag/pipeline_file/pipeline_file.h"
 #include "tests/fuzz/require.h"
 #include "tests/support/fake_stages.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "dag/run_log_line.h"
+#include "dag/books/run_log_line.h"
 
 namespace pipeline {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "cli/report_page.h"
+#include "cli/report/report_page.h"
 
 namespace pipeline {
 namespace {

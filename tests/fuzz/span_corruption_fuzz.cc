@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "formats/jsonl.h"
+#include "stages/export/jsonl/jsonl.h"
 #include "tests/fuzz/require.h"
 #include "text/span_corruption.h"
 #include "text/utf8.h"

@@ -3,8 +3,8 @@
 #include <string>
 #include <string_view>
 
-#include "formats/tfdata.h"
-#include "stages/tfdata_info.h"
+#include "stages/export/tfdata/tfdata.h"
+#include "stages/export/tfdata/tfdata_info.h"
 #include "tests/fuzz/require.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {

@@ -2,7 +2,7 @@
 #include <string>
 #include <string_view>
 
-#include "formats/tfds.h"
+#include "stages/export/tfds/tfds.h"
 #include "tests/fuzz/require.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {

@@ -71,7 +71,7 @@ def borders(log, stage):
 
 
 class SplitRule:
-    """stages/split.cc: the hash of the document's key against cumulative fractions."""
+    """stages/lines/split.cc: the hash of the document's key against cumulative fractions."""
 
     def __init__(self, splits):
         import xxhash
@@ -136,7 +136,7 @@ class Stream:
         return end
 
     def best_fit(self, room):
-        """For each row the beginnings of its parts in the stream: formats/packed.md, best_fit."""
+        """For each row the beginnings of its parts in the stream: stages/export/packed/packed.md, best_fit."""
         parts, at = [], 1
         while at < len(self.ids):
             end = self.end_of(at, room)

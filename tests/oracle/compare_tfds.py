@@ -3,7 +3,7 @@
 
     compare_tfds.py CORPUS VERSION_DIR [--form nfkc] [--split validation=0.05]...
 
-The chain is lzma + unicodedata + the white-space rule of stages/normalize.md; the data set is read
+The chain is lzma + unicodedata + the white-space rule of stages/lines/normalize.md; the data set is read
 with tensorflow_datasets.builder_from_directory, every example of every split. Compared are
 
 * the lines: their number, and a digest that does not depend on their order (the sum of 128-bit

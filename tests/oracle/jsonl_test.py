@@ -57,7 +57,7 @@ def sentence(chance):
 
 
 def joined(source, target):
-    """The text from which the pair was made, by the rule of formats/jsonl.md."""
+    """The text from which the pair was made, by the rule of stages/export/jsonl/jsonl.md."""
     parts = re.split(r"(?:^| )<extra_id_\d+> ", target)[1:]
     pieces = re.split(r"<extra_id_\d+>", source)
     if len(pieces) != len(parts) + 1:

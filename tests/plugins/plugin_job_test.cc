@@ -5,8 +5,8 @@
 #include "base/child_ledger.h"
 #include "base/crc32c.h"
 #include "base/digest.h"
-#include "remote/open_store.h"
 #include "storage/local_store.h"
+#include "storage/remote/open_store.h"
 #include "tests/plugins/compiled_plugin.h"
 
 namespace pipeline {

@@ -8,10 +8,10 @@
 
 #include "base/str.h"
 #include "plugins/plugin_job.h"
-#include "remote/open_store.h"
 #include "storage/local_store.h"
+#include "storage/remote/open_store.h"
 #include "tests/plugins/compiled_plugin.h"
-#include "tests/verify/packed_artifact.h"
+#include "tests/stages/export/packed/packed_artifact.h"
 
 namespace pipeline {
 namespace {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "spec/registry.h"
+#include "dag/pipeline_file/registry.h"
 
 namespace pipeline {
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "spec/registry.h"
+#include "dag/pipeline_file/registry.h"
 #include "tests/stages/batches.h"
 #include "tests/support/memory_file.h"
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "remote/open_store.h"
+#include "storage/remote/open_store.h"
 #include "tests/support/temp_dir.h"
 
 namespace pipeline {

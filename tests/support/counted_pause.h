@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "remote/retry.h"
+#include "storage/remote/http/retry.h"
 
 namespace pipeline {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "spec/pipeline_file.h"
+#include "dag/pipeline_file/pipeline_file.h"
 
 namespace pipeline {
 

@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-#include "remote/http_client.h"
+#include "storage/remote/http/http_client.h"
 #include "tests/support/http_server.h"
 
 namespace pipeline {

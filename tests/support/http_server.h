@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/byte_reader.h"
-#include "remote/http_client.h"
+#include "storage/remote/http/http_client.h"
 
 namespace pipeline {
 

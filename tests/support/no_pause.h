@@ -6,7 +6,7 @@
 #include <stop_token>
 #include <vector>
 
-#include "remote/retry.h"
+#include "storage/remote/http/retry.h"
 
 namespace pipeline {
 

@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "base/crc32c.h"
-#include "remote/gcs_store.h"
-#include "remote/open_store.h"
-#include "remote/retry.h"
+#include "storage/remote/gcs/gcs_store.h"
+#include "storage/remote/http/retry.h"
+#include "storage/remote/open_store.h"
 #include "storage/uri.h"
 
 namespace pipeline {

@@ -7,9 +7,9 @@
 #include <mutex>
 
 #include "base/str.h"
-#include "cli/workspace.h"
+#include "cli/workspace/workspace.h"
 #include "dag/executor.h"
-#include "spec/pipeline_file.h"
+#include "dag/pipeline_file/pipeline_file.h"
 #include "tests/support/silent_progress.h"
 
 namespace pipeline {

@@ -5,11 +5,11 @@
 
 #include "base/crc32c.h"
 #include "base/str.h"
-#include "records/partition_output.h"
-#include "stages/decompress.h"
-#include "stages/download.h"
-#include "stages/split.h"
-#include "stages/write_tfds.h"
+#include "dag/records/partition_output.h"
+#include "stages/export/tfds/write_tfds.h"
+#include "stages/lines/split.h"
+#include "stages/sources/decompress.h"
+#include "stages/sources/download.h"
 
 namespace pipeline {
 

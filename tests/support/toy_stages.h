@@ -6,7 +6,7 @@
 #include <functional>
 #include <memory>
 
-#include "spec/registry.h"
+#include "dag/pipeline_file/registry.h"
 
 namespace pipeline {
 

@@ -19,7 +19,7 @@ std::string Collapsed(std::string text, std::size_t begin = 0) {
   return text;
 }
 
-/// The table of stages/normalize.md, 3, written out again.
+/// The table of stages/lines/normalize.md, 3, written out again.
 std::set<char32_t> Table() {
   std::set<char32_t> table = {0x20, 0x7f, 0xa0, 0x1680, 0x2028, 0x2029, 0x202f, 0x205f, 0x3000, 0xfeff};
   for (char32_t c = 0; c < 0x20; ++c) table.insert(c);

@@ -1,4 +1,4 @@
-"""Writes a directory of packed rows (formats/packed.md) in plain Python, for tests of their readers."""
+"""Writes a directory of packed rows (stages/export/packed/packed.md) in plain Python, for tests of their readers."""
 
 import json
 import struct

@@ -1,4 +1,4 @@
-/* libpipe_reader: reads packed rows (formats/packed.md) for a trainer. C99; needs only libc.
+/* libpipe_reader: reads packed rows (stages/export/packed/packed.md) for a trainer. C99; needs only libc.
  *
  * It creates no threads and writes nothing. One thread at a time may use a reader; readers are independent,
  * and a forked child may continue with its copy. Every read checks both CRCs of an Example and compares the

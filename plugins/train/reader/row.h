@@ -1,4 +1,5 @@
-/* One row of formats/packed.md: a tf.train.Example of one int64 list in a TFRecord frame, or plain ids. */
+/* One row of stages/export/packed/packed.md: a tf.train.Example of one int64 list in a TFRecord frame, or
+ * plain ids. */
 #pragma once
 
 #include <stddef.h>

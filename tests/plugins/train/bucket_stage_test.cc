@@ -3,10 +3,10 @@
 
 #include "base/crc32c.h"
 #include "plugins/train/checkpoint_marker.h"
-#include "remote/gcs_store.h"
+#include "storage/remote/gcs/gcs_store.h"
 #include "storage/uri.h"
 #include "tests/plugins/train/train_stage_fixture.h"
-#include "tests/remote/gcs_fixture.h"
+#include "tests/storage/remote/gcs/gcs_fixture.h"
 
 namespace pipeline {
 namespace {

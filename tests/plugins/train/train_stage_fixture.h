@@ -16,8 +16,8 @@
 #include "base/digest.h"
 #include "base/str.h"
 #include "plugins/plugin_job.h"
-#include "remote/open_store.h"
 #include "storage/local_store.h"
+#include "storage/remote/open_store.h"
 #include "tests/support/temp_dir.h"
 
 namespace pipeline {

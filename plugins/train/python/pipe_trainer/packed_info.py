@@ -1,4 +1,4 @@
-"""Reads packed.json (formats/packed.md) and the manifest beside it (dag/manifest.md), which describe the rows."""
+"""Reads packed.json (stages/export/packed/packed.md) and its manifest (dag/books/manifest.md), which describe rows."""
 
 import json
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Converts text to the ids that the pipeline would make of it, and back (stages/encode.md, formats/packed.md)."""
+"""Converts text to ids and back, as the pipeline does (stages/tokenizer/encode.md, stages/export/packed/packed.md)."""
 
 import unicodedata
 

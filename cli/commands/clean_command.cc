@@ -1,0 +1,108 @@
+#include "cli/commands/clean_command.h"
+
+#include <cstdio>
+#include <map>
+#include <set>
+#include <string>
+
+#include "base/log.h"
+#include "base/str.h"
+#include "base/terminal_text.h"
+#include "cli/live/status_display.h"
+#include "cli/terminal/exit_code.h"
+#include "cli/terminal/signals.h"
+#include "cli/workspace/workspace.h"
+#include "dag/plan.h"
+
+namespace pipeline {
+
+namespace {
+
+/// True for an artifact that lies in the work directory and is what a run is for: no stage reads it.
+bool IsKeptForGood(const Node& node, const PlannedSegment& segment) {
+  return segment.location.starts_with(kWorkLocation) && node.readers.empty() &&
+         node.named_input_readers.empty();
+}
+
+/// Directories of partition outputs that something still reads or goes on from.
+std::set<std::string> Needed(const LoadedPipeline& loaded, const Plan& plan) {
+  std::set<std::string> needed;
+  for (const PlannedSegment& segment : plan.segments) {
+    const Node& node = loaded.graph.nodes()[static_cast<std::size_t>(segment.node)];
+    const bool wanted = segment.state != PlannedSegment::State::kUpToDate;
+    if (wanted || node.spec->keep || IsKeptForGood(node, segment)) needed.insert(segment.directory);
+    if (!wanted) continue;
+    for (const int need : NeedsOf(segment))
+      needed.insert(plan.segments[static_cast<std::size_t>(need)].directory);
+  }
+  needed.erase("");
+  return needed;
+}
+
+/// Removes the directories and files right below `below` of the work directory that are not needed, and
+/// counts them.
+Status RemoveBelow(const Environment& environment, const std::string& below,
+                   const std::set<std::string>& needed, bool dry_run,
+                   std::map<std::string, std::uint64_t>& removed) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, environment.work_store(below));
+  ASSIGN_OR_RETURN(const std::vector<ObjectInfo> objects, store->List(""));
+  for (const ObjectInfo& object : objects) {
+    const std::string first = object.name.substr(0, object.name.find('/'));
+    if (needed.contains(first)) continue;
+    removed[first] += object.size;
+    if (!dry_run) RETURN_IF_ERROR(store->Remove(object.name));
+  }
+  return {};
+}
+
+}  // namespace
+
+int CleanCommand(const Options& options) {
+  SignalWatch signals;
+  const std::unique_ptr<LoadedPipeline> loaded = LoadPipeline(options);
+  if (!loaded) return kExitRefused;
+  if (!loaded->spec.unseen.empty() && !options.all) {
+    LogError(StrCat("nothing is removed: what stage '", loaded->spec.unseen.front().name,
+                    "' needs is not known without its plugin; --allow-plugin loads it"));
+    return kExitRefused;
+  }
+  StatusDisplay display(false);
+  const auto refuse = [](const Status& why) {
+    LogError(why.message());
+    return kExitRefused;
+  };
+  const auto access = options.dry_run ? Workspace::Access::kRead : Workspace::Access::kWrite;
+  Result<std::unique_ptr<Workspace>> workspace =
+      Workspace::Open(WorkPath(options, loaded->spec), access, display);
+  if (!workspace.ok()) return refuse(workspace.status());
+  std::set<std::string> needed;
+  bool needs_sources = false;
+  if (!options.all) {
+    const Result<Snapshot> snapshot = (*workspace)->TakeSnapshot(loaded->graph, signals.token());
+    if (!snapshot.ok()) return refuse(snapshot.status());
+    const Result<Plan> plan = MakePlan(loaded->graph, *snapshot, {});
+    if (!plan.ok()) return refuse(plan.status());
+    for (const std::string& left_out : plan->left_out) LogWarning(StrCat(options.file, ": ", left_out));
+    needed = Needed(*loaded, *plan);
+    needs_sources = !plan->nothing_to_do() || !plan->left_out.empty();
+  }
+  std::map<std::string, std::uint64_t> removed;  // bytes by directory, or by file of a source
+  for (const std::string_view below : {"artifacts", "sources", "kept"}) {
+    if (below == "sources" && needs_sources) continue;
+    // Copies that cost another fetch, and checkpoints that may be nowhere else yet.
+    if (below == "kept" && !options.all) continue;
+    const Status done =
+        RemoveBelow((*workspace)->environment(), std::string(below), needed, options.dry_run, removed);
+    if (!done.ok()) return refuse(done);
+  }
+  std::uint64_t total = 0;
+  for (const auto& [directory, bytes] : removed) {
+    std::printf("%s %s: %s\n", options.dry_run ? "would remove" : "removed", TerminalText(directory).c_str(),
+                HumanBytes(bytes).c_str());
+    total += bytes;
+  }
+  std::printf("%s in all\n", HumanBytes(total).c_str());
+  return kExitDone;
+}
+
+}  // namespace pipeline

@@ -1,0 +1,451 @@
+#include "cli/commands/cp_command.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <semaphore>
+#include <set>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/counting_file.h"
+#include "base/digest.h"
+#include "base/log.h"
+#include "base/mutex.h"
+#include "base/str.h"
+#include "base/terminal_text.h"
+#include "cli/live/status_display.h"
+#include "cli/terminal/exit_code.h"
+#include "cli/terminal/signals.h"
+#include "dag/books/manifest.h"
+#include "stages/export/tfds/tfds.h"
+#include "storage/directory.h"
+#include "storage/kept_part.h"
+#include "storage/local_file.h"
+#include "storage/local_names.h"
+#include "storage/local_store.h"
+#include "storage/own_directory.h"
+#include "storage/remote/gcs/gcs_location.h"
+#include "storage/remote/gcs/gcs_object.h"
+#include "storage/remote/gcs/gcs_reader.h"
+#include "storage/remote/http/http_text.h"
+#include "storage/remote/listing.h"
+#include "storage/remote/object_copy.h"
+#include "storage/remote/open_store.h"
+#include "storage/uri.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr int kTurns = 3;
+/// Objects: large ones, each of which holds 8 MiB on its way to a bucket, and others, which wait for answers.
+constexpr int kLargeAtOnce = 4, kAtOnce = 16;
+constexpr std::uint64_t kLarge = 1 << 20;
+
+/// One object to be copied.
+struct Item {
+  std::string from;  // as it would be typed, with its secrets
+  std::string name;  // in the target
+  std::uint64_t size = 0;
+  std::optional<GcsObject> object;  // of a bucket: what its list said
+};
+
+/// Something at the location to copy from that is not copied.
+struct LeftOut {
+  std::string location;  // as it is shown
+  std::string why;
+};
+
+struct Items {
+  std::vector<Item> wanted;
+  std::vector<LeftOut> left_out;
+};
+
+struct Target {
+  std::unique_ptr<Store> store;
+  Uri root;
+  bool is_bucket = false;
+  /// Of a bucket that gets many: each would be a request away. Absent: each is asked for.
+  std::optional<std::map<std::string, ObjectInfo>> there = std::nullopt;
+};
+
+/// What is seen of an artifact while it is copied is none: its manifest comes last, before it what TFDS looks
+/// for.
+int TurnOf(std::string_view name) {
+  const std::string_view last = name.substr(name.rfind('/') + 1);
+  if (last == kManifestName) return 2;
+  return last == kTfdsInfoFile || last == kTfdsFeaturesFile ? 1 : 0;
+}
+
+bool IsWeb(const Uri& location) {
+  return location.scheme == Uri::Scheme::kHttp || location.scheme == Uri::Scheme::kHttps;
+}
+
+bool IsWeb(const std::string& location) {
+  const Result<Uri> uri = Uri::Parse(location);
+  return uri.ok() && IsWeb(*uri);
+}
+
+/// What there is to copy, under the names that it has below `from`; one object has its own last name.
+Result<Items> FindItems(StoreOpener& stores, const std::string& from, bool recursive,
+                        const std::stop_token& stop) {
+  ASSIGN_OR_RETURN(const Uri uri, Uri::Parse(from));
+  std::vector<Listed> found;
+  const auto keep = [&](const Listed& listed) -> Status {
+    found.push_back(listed);
+    // The first one tells what `from` is.
+    return recursive ? Status() : Status(Code::kCancelled, "enough");
+  };
+  const Status listed =
+      ListLocation(stores, from, recursive ? ListDepth::kAll : ListDepth::kLevel, keep, stop);
+  if (!listed.ok() && (recursive || found.empty())) return listed;
+  const std::string self = IsWeb(uri) ? ShownUrl(from) : uri.ToString();
+  const bool is_object = !found.empty() && found.front().location == self && !found.front().is_directory;
+  Items items;
+  if (is_object && found.size() == 1) {
+    items.wanted.push_back({IsWeb(uri) ? from : self, std::string(uri.LastPart()), found.front().size,
+                            std::move(found.front().object)});
+    return items;
+  }
+  if (!recursive)
+    return Status(Code::kInvalidArgument, StrCat(from, ": is a directory; -r copies what is below it"));
+  const std::size_t above = self.size() + (self.back() == '/' ? 0 : 1);
+  for (Listed& one : found) {
+    if (!one.no_object.empty()) {
+      items.left_out.push_back({std::move(one.location), std::move(one.no_object)});
+    } else if (one.location.size() > above) {
+      items.wanted.push_back({one.location, one.location.substr(above), one.size, std::move(one.object)});
+    } else {
+      items.left_out.push_back(
+          {one.location,
+           "is an object beside a directory of its name; copy it by itself, and the rest from FROM/"});
+    }
+  }
+  return items;
+}
+
+/// Whether the target can have an object of this name, by its name alone.
+Status CheckName(const Target& target, std::string_view name) {
+  if (!target.is_bucket) return CheckLocalName(name);
+  return CheckGcsName(target.root.path.empty() ? std::string(name) : StrCat(target.root.path, "/", name));
+}
+
+/// Directories that lack an object: nobody should take what is left there for the whole.
+class Incomplete {
+ public:
+  /// The object `name` is not copied.
+  void Add(std::string_view name) {
+    for (std::size_t slash = name.rfind('/'); slash != std::string_view::npos && slash > 0;
+         slash = name.rfind('/', slash - 1))
+      directories_.emplace(name.substr(0, slash));
+    directories_.emplace();
+  }
+  /// Whether one beside `name`, or below that, is not copied.
+  bool IsBeside(std::string_view name) const {
+    const std::size_t slash = name.rfind('/');
+    return directories_.contains(slash == std::string_view::npos ? std::string_view()
+                                                                 : name.substr(0, slash));
+  }
+
+ private:
+  std::set<std::string, std::less<>> directories_;
+};
+
+/// Takes out what the target cannot have.
+void LeaveOut(const Target& target, Items& items, Incomplete& incomplete) {
+  Incomplete directories;  // of the local target
+  if (!target.is_bucket)
+    for (const Item& item : items.wanted) directories.Add(item.name);
+  std::vector<Item> wanted;
+  for (Item& item : items.wanted) {
+    Status fits = CheckName(target, item.name);
+    if (fits.ok() && !target.is_bucket && directories.IsBeside(StrCat(item.name, "/")))
+      fits = Status(Code::kInvalidArgument,
+                    "others lie below it, and a directory cannot have a file and a directory of one name");
+    if (fits.ok()) {
+      wanted.push_back(std::move(item));
+      continue;
+    }
+    incomplete.Add(item.name);
+    items.left_out.push_back(
+        {IsWeb(item.from) ? ShownUrl(item.from) : item.from, std::string(fits.message())});
+  }
+  items.wanted = std::move(wanted);
+}
+
+/// Opens where the items go; gives a single one the name that it gets there.
+Result<Target> OpenTarget(StoreOpener& stores, const Options& options, std::vector<Item>& items) {
+  ASSIGN_OR_RETURN(Uri uri, Uri::Parse(options.target));
+  Target target;
+  target.is_bucket = uri.scheme == Uri::Scheme::kGs;
+  std::error_code ignored;  // what cannot be looked at cannot be written to, and that is said then
+  const bool into = options.target.back() == '/' || uri.path.empty() ||
+                    (!target.is_bucket && std::filesystem::is_directory(uri.path, ignored));
+  if (!options.recursive && !into) {
+    items.front().name = uri.LastPart();
+    uri.path.resize(uri.path.size() - items.front().name.size());
+    while (uri.path.size() > 1 && uri.path.back() == '/') uri.path.pop_back();
+    if (uri.path.empty() && !target.is_bucket) uri.path = ".";
+  }
+  ASSIGN_OR_RETURN(target.store, stores.Open(uri.ToString()));
+  target.root = std::move(uri);
+  return target;
+}
+
+/// Who may write and not look around leaves that to others.
+Status Allowed(Status status) { return status.code() == Code::kPermissionDenied ? Status() : status; }
+
+/// Removes what killed processes left where something is going to be.
+Status PrepareDirectories(const Target& target, const std::vector<Item>& items) {
+  std::set<std::string> directories;
+  for (const Item& item : items) directories.insert(ParentDirectory(target.root.Join(item.name).path));
+  for (const std::string& directory : directories) RETURN_IF_ERROR(SweepDirectory(directory));
+  return {};
+}
+
+/// Ends uploads that a killed process left, and looks at what is there.
+Status Prepare(StoreOpener& stores, Target& target, const std::vector<Item>& items) {
+  if (!target.is_bucket) return PrepareDirectories(target, items);
+  if (items.empty()) return {};
+  if (items.size() == 1) {
+    // A store at the object: its Sweep need not look at everything that lies beside.
+    const std::string location = target.root.Join(items.front().name).ToString();
+    ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, stores.Open(location));
+    return Allowed(store->Sweep(""));
+  }
+  RETURN_IF_ERROR(Allowed(target.store->Sweep("")));
+  ASSIGN_OR_RETURN(std::vector<ObjectInfo> objects, target.store->List(""));
+  target.there.emplace();
+  for (ObjectInfo& object : objects) target.there->emplace(object.name, std::move(object));
+  return {};
+}
+
+class Copying {
+ public:
+  /// `left_out`: how many are not among the items; `incomplete`: by which.
+  Copying(StoreOpener& stores, Target& target, const std::vector<Item>& items, bool replaces,
+          std::size_t left_out, Incomplete incomplete, std::stop_token stop)
+      : stores_(stores),
+        target_(target),
+        items_(items),
+        replaces_(replaces),
+        stop_(std::move(stop)),
+        left_out_(left_out),
+        incomplete_(std::move(incomplete)) {
+    std::uint64_t bytes = 0;
+    for (const Item& item : items) bytes += item.size;
+    progress_ = std::make_shared<RunningUnit>("cp", std::vector<std::string>(), bytes);
+  }
+
+  const std::shared_ptr<RunningUnit>& progress() const { return progress_; }
+  bool left_out_any() const {
+    const Lock lock(mutex_);
+    return left_out_ > 0;
+  }
+
+  /// All items of one turn, several at a time; false where there is no use in going on.
+  bool RunTurn(int turn) {
+    next_ = 0;
+    const auto work = [this, turn] {
+      for (std::size_t at = next_++; at < items_.size() && !ends_ && !stop_.stop_requested(); at = next_++)
+        if (TurnOf(items_[at].name) == turn) Take(items_[at], turn);
+    };
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < std::min<std::size_t>(kAtOnce, items_.size()); ++i)
+      threads.emplace_back(work);
+    threads.clear();
+    return !ends_ && !stop_.stop_requested();
+  }
+
+  std::string Summary() const {
+    const auto objects = [](std::uint64_t number) {
+      return StrCat(number, number == 1 ? " object" : " objects");
+    };
+    const Lock lock(mutex_);
+    std::string line = StrCat("copied ", objects(copied_), ", ", HumanBytes(copied_bytes_));
+    if (there_ > 0) line += StrCat("; ", objects(there_), there_ == 1 ? " was" : " were", " there already");
+    if (left_out_ > 0) line += StrCat("; ", left_out_, left_out_ == 1 ? " was" : " were", " left out");
+    return line;
+  }
+
+ private:
+  void Take(const Item& item, int turn) {
+    std::atomic<std::uint64_t> read = 0;
+    bool is_of_item = false;
+    if (item.size >= kLarge) large_.acquire();
+    const Result<CopyOutcome> outcome = Copy(item, turn, read, is_of_item);
+    if (item.size >= kLarge) large_.release();
+    progress_->input_read -= read;
+    const Lock lock(mutex_);
+    if (outcome.ok()) {
+      progress_->input_read += item.size;
+      (*outcome == CopyOutcome::kCopied ? copied_ : there_) += 1;
+      if (*outcome == CopyOutcome::kCopied) copied_bytes_ += item.size;
+      progress_->Say(StrCat(copied_ + there_, " of ", items_.size(), " objects, ",
+                            HumanBytes(progress_->input_read), " of ", HumanBytes(progress_->input_bytes)));
+      return;
+    }
+    const Code code = outcome.status().code();
+    if (code == Code::kCancelled && stop_.stop_requested()) return;
+    LogError(outcome.status().message());
+    ++left_out_;
+    incomplete_.Add(item.name);
+    // What is wrong with one object says nothing of the next; a server or a disk that fails does.
+    if (!is_of_item)
+      ends_ = code != Code::kAlreadyExists && code != Code::kNotFound && code != Code::kDataLoss &&
+              code != Code::kInvalidArgument && code != Code::kFailedPrecondition;
+  }
+
+  /// `is_of_item`: a failure has nothing to do with the others.
+  Result<CopyOutcome> Copy(const Item& item, int turn, std::atomic<std::uint64_t>& read, bool& is_of_item) {
+    is_of_item = true;
+    if (turn > 0) {
+      const Lock lock(mutex_);
+      if (incomplete_.IsBeside(item.name))
+        return Status(
+            Code::kFailedPrecondition,
+            StrCat(target_.root.Join(item.name).ToString(), ": is left out, since an object beside or ",
+                   "below it was: nobody should take the rest for the whole"));
+    }
+    Result<CopyOutcome> outcome = CopyAsListed(item, item.object, read, is_of_item);
+    if (!item.object || outcome.ok() || outcome.status().code() != Code::kDataLoss) return outcome;
+    // Perhaps it was replaced since the list was made; and then it is the new one that is wanted.
+    progress_->input_read -= read.exchange(0);
+    return CopyAsListed(item, std::nullopt, read, is_of_item);
+  }
+
+  /// `object`: as it was listed; absent: it is asked for.
+  Result<CopyOutcome> CopyAsListed(const Item& item, const std::optional<GcsObject>& object,
+                                   std::atomic<std::uint64_t>& read, bool& is_of_item) {
+    Result<CopySource> opened = OpenSource(item, object);
+    is_of_item = !IsRemote(item.from) && opened.status().code() == Code::kPermissionDenied;
+    if (!opened.ok()) return std::move(opened).status();
+    CopySource source = std::move(opened).value();
+    // What servers or the kernel copy by themselves, or what is sent from where it lies, is counted at its
+    // end.
+    if ((IsRemote(item.from) && !target_.is_bucket) || IsWeb(*Uri::Parse(item.from)))
+      source.file = std::make_shared<CountingFile>(
+          source.file,
+          [all = &progress_->input_read, own = &read](std::size_t bytes) { *all += bytes, *own += bytes; });
+    CopyTarget to{*target_.store, item.name, target_.root.Join(item.name).ToString(), replaces_, {}};
+    if (!target_.is_bucket) to.part = KeptPartPath(target_.root.Join(item.name).path);
+    to.went_on = [&](std::uint64_t bytes) {
+      LogInfo(StrCat(to.shown, ": ", HumanBytes(bytes), " of ", HumanBytes(item.size),
+                     " are here from a copy before; this one goes on behind them"));
+      progress_->input_read += bytes;
+      read += bytes;
+    };
+    if (!target_.there) {
+      ASSIGN_OR_RETURN(to.there, target_.store->Stat(item.name));
+    } else if (const auto there = target_.there->find(item.name); there != target_.there->end()) {
+      to.there = there->second;
+    }
+    return CopyObject(source, to, stop_);
+  }
+
+  Result<CopySource> OpenSource(const Item& item, const std::optional<GcsObject>& object) {
+    ASSIGN_OR_RETURN(const Uri uri, Uri::Parse(item.from));
+    CopySource source{ShownUrl(item.from), nullptr, {}};
+    if (uri.scheme == Uri::Scheme::kFile) {
+      source.name = uri.path;
+      ASSIGN_OR_RETURN(source.file, Shared(LocalFile::Open(uri.path)));
+    } else if (uri.scheme == Uri::Scheme::kGs) {
+      // By the opener that the target has, too: only objects of one account are copied by the servers.
+      ASSIGN_OR_RETURN(std::shared_ptr<GcsClient> client, stores_.Gcs());
+      std::optional<GcsObject> found = object;
+      if (!found) {
+        ASSIGN_OR_RETURN(found, StatGcsObject({client, uri.authority, uri.path}, stop_));
+      }
+      if (!found) return Status(Code::kNotFound, StrCat(item.from, ": no such object"));
+      source.crc32c = found->crc32c;
+      source.version = StrCat(client->settings().endpoint.url, " ", item.from, " ", found->generation);
+      source.file = std::make_shared<GcsFile>(std::move(client), uri.authority, *std::move(found));
+    } else {
+      ASSIGN_OR_RETURN(RemoteFile file, OpenRemoteFile(item.from, {Patience::kRun}, stop_));
+      source.file = std::move(file.bytes);
+      source.crc32c = file.crc32c;
+      // Secrets may stand in the address.
+      if (file.facts && IsStrongTag(file.facts->etag))
+        source.version = StrCat(DigestOf(item.from).ToHex(), " ", source.file->size(), " ", file.facts->etag);
+    }
+    return source;
+  }
+
+  template <class File>
+  static Result<std::shared_ptr<const ByteFile>> Shared(Result<std::unique_ptr<File>> file) {
+    if (!file.ok()) return std::move(file).status();
+    return std::shared_ptr<const ByteFile>(std::move(file).value());
+  }
+
+  StoreOpener& stores_;
+  Target& target_;
+  const std::vector<Item>& items_;
+  const bool replaces_;
+  const std::stop_token stop_;
+  std::shared_ptr<RunningUnit> progress_;  // shared with the display
+  std::atomic<std::size_t> next_ = 0;
+  std::atomic<bool> ends_ = false;
+  std::counting_semaphore<kLargeAtOnce> large_{kLargeAtOnce};
+  mutable Mutex mutex_;
+  std::uint64_t left_out_ GUARDED_BY(mutex_);
+  std::uint64_t copied_ GUARDED_BY(mutex_) = 0;
+  std::uint64_t copied_bytes_ GUARDED_BY(mutex_) = 0;
+  std::uint64_t there_ GUARDED_BY(mutex_) = 0;
+  Incomplete incomplete_ GUARDED_BY(mutex_);
+};
+
+int Refuse(const SignalWatch& signals, const Status& why) {
+  if (signals.exit_code() != 0) return signals.exit_code();
+  LogError(why.message());
+  return why.code() == Code::kInvalidArgument ? kExitRefused : kExitFailed;
+}
+
+}  // namespace
+
+int CpCommand(const Options& options) {
+  SignalWatch signals;
+  StatusDisplay display(false);
+  const Result<Uri> to = Uri::Parse(options.target);
+  if (!to.ok()) return Refuse(signals, to.status());
+  StoreOpener stores;
+  if (IsWeb(*to)) {
+    const Result<std::unique_ptr<Store>> web = stores.Open(options.target);
+    return Refuse(signals, web.ok() ? (*web)->Sweep("") : web.status());  // which says that it is read only
+  }
+  if (to->scheme == Uri::Scheme::kGs)
+    if (const Status spool = MakeOwnDirectory(OwnSpool(ProcessEnvironment())); !spool.ok()) {
+      LogError(spool.message());
+      return kExitRefused;
+    }
+  Result<Items> items = FindItems(stores, options.from, options.recursive, signals.token());
+  if (!items.ok()) return Refuse(signals, items.status());
+  Result<Target> target = OpenTarget(stores, options, items->wanted);
+  if (!target.ok()) return Refuse(signals, target.status());
+  Incomplete incomplete;
+  LeaveOut(*target, *items, incomplete);
+  for (const LeftOut& one : items->left_out) LogError(StrCat(one.location, ": is left out: ", one.why));
+  if (const Status ready = Prepare(stores, *target, items->wanted); !ready.ok())
+    return Refuse(signals, ready);
+
+  Copying copying(stores, *target, items->wanted, options.replaces, items->left_out.size(),
+                  std::move(incomplete), signals.token());
+  copying.progress()->Say("");
+  display.Started(copying.progress());
+  display.Start();
+  for (int turn = 0; turn < kTurns && copying.RunTurn(turn);) ++turn;
+  display.Stop();
+  std::printf("%s\n", TerminalText(copying.Summary()).c_str());
+  if (signals.exit_code() != 0) {
+    LogInfo("stopped; what was copied stands: the same command goes on with the rest");
+    return signals.exit_code();
+  }
+  return copying.left_out_any() ? kExitFailed : kExitDone;
+}
+
+}  // namespace pipeline

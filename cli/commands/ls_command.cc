@@ -1,0 +1,76 @@
+#include "cli/commands/ls_command.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <string>
+
+#include "base/log.h"
+#include "base/str.h"
+#include "cli/terminal/exit_code.h"
+#include "cli/terminal/output.h"
+#include "cli/terminal/signals.h"
+#include "storage/remote/listing.h"
+#include "storage/uri.h"
+
+namespace pipeline {
+
+namespace {
+
+/// Somebody waits: a network that is down should not take minutes to be told.
+constexpr RetryPolicy kBrief{.first = std::chrono::milliseconds(500),
+                             .longest = std::chrono::milliseconds(4'000),
+                             .attempts = 4,
+                             .patience = std::chrono::milliseconds(15'000)};
+
+std::string CrcText(std::uint32_t crc) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (int shift = 28; shift >= 0; shift -= 4) text.push_back(kDigits[(crc >> shift) & 15]);
+  return text;
+}
+
+std::string LineOf(const Listed& listed, bool is_long) {
+  if (!is_long) return StrCat(listed.location, "\n");
+  const std::string size = listed.is_directory ? "-" : std::to_string(listed.size);
+  return StrCat(size, "\t", listed.crc32c ? CrcText(*listed.crc32c) : "-", "\t", listed.location, "\n");
+}
+
+}  // namespace
+
+int LsCommand(const Options& options) {
+  SignalWatch signals;
+  for (const std::string& target : options.targets)
+    if (const Result<Uri> location = Uri::Parse(target); !location.ok()) {
+      LogError(location.status().message());
+      return kExitRefused;
+    }
+  StoreOptions opening;
+  opening.means.policy = kBrief;
+  StoreOpener stores(opening);
+  Output out(STDOUT_FILENO);
+  int exit_code = kExitDone;
+  for (const std::string& target : options.targets) {
+    const auto print = [&](const Listed& listed) {
+      if (!listed.no_object.empty()) {
+        LogWarning(StrCat(listed.location, ": is not listed: ", listed.no_object));
+        return Status();
+      }
+      out.Write(LineOf(listed, options.is_long));
+      return out.open() ? Status() : Status(Code::kCancelled, "nobody reads");
+    };
+    const Status listing = ListLocation(
+        stores, target, options.recursive ? ListDepth::kAll : ListDepth::kLevel, print, signals.token());
+    if (signals.exit_code() != 0) return signals.exit_code();
+    if (!out.open()) break;
+    if (listing.ok()) continue;
+    LogError(listing.message());
+    exit_code = kExitFailed;
+  }
+  const Status written = out.Finish();
+  if (written.ok()) return exit_code;
+  LogError(written.message());
+  return kExitFailed;
+}
+
+}  // namespace pipeline

@@ -1,0 +1,171 @@
+#include "cli/commands/plan_text.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/str.h"
+#include "base/terminal_text.h"
+#include "dag/artifact_summary.h"
+#include "dag/books/manifest.h"
+#include "dag/environment.h"
+
+namespace pipeline {
+
+namespace {
+
+/// As a word that can be pasted.
+std::string ForShell(const std::string& word) {
+  static constexpr std::string_view kPlain =
+      "/._-:@%+=,0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+  const auto is_plain = [](char c) {
+    return static_cast<signed char>(c) < 0 || kPlain.find(c) != std::string_view::npos;
+  };
+  if (std::all_of(word.begin(), word.end(), is_plain)) return word;
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+void Print(const std::string& line) { std::printf("%s\n", TerminalText(line).c_str()); }
+
+std::string ChainText(const Graph& graph, const PlannedSegment& segment, const Plan& plan) {
+  std::string text;
+  for (const int from : {segment.origin, segment.barrier})
+    if (from >= 0) text = plan.segments[static_cast<std::size_t>(from)].keys.stage + " => ";
+  if (segment.files >= 0) text = graph.nodes()[static_cast<std::size_t>(segment.files)].spec->name + " -> ";
+  for (std::size_t at = 0; at < segment.chain.size(); ++at)
+    text +=
+        StrCat(at == 0 ? "" : " -> ", graph.nodes()[static_cast<std::size_t>(segment.chain[at])].spec->name);
+  return text.empty() ? graph.nodes()[static_cast<std::size_t>(segment.node)].spec->name : text;
+}
+
+/// The artifacts and files that its stages take, each once.
+std::vector<std::string> TakenBy(const PlannedSegment& segment, const Plan& plan) {
+  std::vector<std::string> names;
+  for (const PlannedSegment::Taken& taken : segment.taken) {
+    const std::string& name =
+        taken.segment < 0 ? taken.file : plan.segments[static_cast<std::size_t>(taken.segment)].keys.stage;
+    if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  return names;
+}
+
+std::string_view StateText(const PlannedSegment& segment) {
+  switch (segment.state) {
+    case PlannedSegment::State::kUpToDate: return "up to date";
+    case PlannedSegment::State::kNotSelected: return "not selected";
+    case PlannedSegment::State::kWanted: break;
+  }
+  return segment.copy_from.empty() ? "run" : "copy";
+}
+
+void PrintCounts(const Manifest& manifest) {
+  for (const LineageStage& stage : manifest.lineage) {  // in the order in which records meet them
+    const auto found = manifest.counts.find(stage.stage);
+    if (found == manifest.counts.end()) continue;
+    const StageCounts& count = found->second;
+    if (count.records_in == 0 && count.records_out == 0 && count.reasons.empty()) continue;
+    std::string line =
+        StrCat("    ", stage.stage, ": ", count.records_in, " records in, ", count.records_out, " out");
+    for (const auto& [reason, number] : count.reasons) line += StrCat(", ", reason, " ", number);
+    Print(line);
+  }
+}
+
+/// Where people find it.
+std::string ShownLocation(const PlannedSegment& segment) {
+  if (!segment.location.starts_with(kWorkLocation)) return segment.location;
+  return StrCat("artifacts/", segment.location.substr(kWorkLocation.size()), " of the work directory");
+}
+
+void PrintJob(const PlannedSegment& segment, const Manifest& manifest) {
+  std::uint64_t bytes = 0;
+  for (const StoredObject& object : manifest.sidecars) bytes += object.bytes;
+  Print(StrCat("stage '", manifest.stage(), "': ", manifest.sidecars.size(), " objects, ", HumanBytes(bytes),
+               ", in ", ShownLocation(segment)));
+  for (const auto& [fact, value] : manifest.facts.AsObject()) Print(StrCat("    ", fact, ": ", value.Dump()));
+}
+
+void PrintSplits(const std::map<std::string, ArtifactTotals::Split, std::less<>>& splits) {
+  for (const auto& [split, total] : splits)
+    Print(StrCat("    split ", split, ": ", total.records, " records of ", total.documents, " documents, ",
+                 HumanBytes(total.bytes)));
+}
+
+}  // namespace
+
+void PrintPlan(const Graph& graph, const Plan& plan, const Forecast& forecast, bool explain,
+               bool forecast_too) {
+  bool unknown = false;
+  for (std::size_t at = 0; at < plan.segments.size(); ++at) {
+    const PlannedSegment& segment = plan.segments[at];
+    const SegmentForecast& expected = forecast.segments[at];
+    std::string line = StrCat("[", StateText(segment), "] ", ChainText(graph, segment, plan));
+    for (const std::string& taken : TakenBy(segment, plan)) line += " + " + taken;
+    if (!segment.location.empty()) line += StrCat(" -> ", ShownLocation(segment));
+    if (forecast_too && segment.state == PlannedSegment::State::kWanted) {
+      line += expected.read_bytes == 0 && expected.text_bytes == 0
+                  ? std::string(": size unknown")
+                  : StrCat(": reads ", HumanBytes(expected.read_bytes), ", about ",
+                           HumanBytes(expected.text_bytes), " of text");
+      unknown = unknown || (expected.read_bytes == 0 && expected.text_bytes == 0);
+      const StageSpec& spec = *graph.nodes()[static_cast<std::size_t>(segment.node)].spec;
+      if (spec.type->published_bytes && expected.published_bytes > 0)
+        line += StrCat(", publishes about ", HumanBytes(expected.published_bytes));
+      if (expected.partitions_left > 0) line += StrCat(", ", expected.partitions_left, " partitions");
+    }
+    Print(line);
+    if (explain)
+      for (const std::string& why : segment.because) Print(StrCat("    because ", why));
+  }
+  if (!forecast_too) return;
+  const std::string spool = forecast.spool_bytes == 0 ? std::string()
+                                                      : StrCat(", ", HumanBytes(forecast.spool_bytes),
+                                                               " of it for shards on their way to buckets");
+  Print(StrCat("peak of disk: ", unknown ? "more than " : "about ", HumanBytes(forecast.peak_disk_bytes),
+               spool));
+}
+
+void PrintUpToDate(const Graph& graph, const Plan& plan) {
+  for (const PlannedSegment& segment : plan.segments) {
+    if (segment.state != PlannedSegment::State::kUpToDate) continue;
+    const std::string& name = graph.nodes()[static_cast<std::size_t>(segment.node)].spec->name;
+    Print(StrCat("stage '", name, "' is up to date",
+                 segment.location.empty() ? "" : StrCat(": ", ShownLocation(segment))));
+  }
+  Print("nothing to do");
+}
+
+void PrintResults(const Graph& graph, const Plan& plan, const Environment& environment) {
+  for (const PlannedSegment& segment : plan.segments) {
+    if (segment.state != PlannedSegment::State::kWanted) continue;
+    const std::string& name = graph.nodes()[static_cast<std::size_t>(segment.node)].spec->name;
+    const Result<std::unique_ptr<Store>> store =
+        segment.publishes ? OpenLocation(environment, segment.location)
+                          : environment.work_store("artifacts/" + segment.directory);
+    if (!store.ok()) continue;
+    const Result<Manifest> manifest = ReadManifest(**store, segment.location);
+    if (!manifest.ok()) continue;
+    if (segment.job) {
+      PrintJob(segment, *manifest);
+      continue;
+    }
+    std::uint64_t bytes = 0;
+    for (const ManifestShard& shard : manifest->shards) bytes += shard.object.bytes;
+    if (segment.publishes)
+      Print(StrCat("stage '", name, "': ", manifest->shards.size(), " shards, ", HumanBytes(bytes), ", in ",
+                   segment.location));
+    else
+      Print(StrCat("stage '", name, "': ", manifest->partitions.size(), " partitions in the work directory"));
+    PrintSplits(manifest->splits);
+    PrintCounts(*manifest);
+    if (segment.publishes)
+      Print(StrCat("  look at it with `pipe cat ", ForShell(segment.location),
+                   " --limit 5`, check it with `pipe verify ", ForShell(segment.location), "`"));
+  }
+}
+
+}  // namespace pipeline

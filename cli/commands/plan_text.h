@@ -1,0 +1,23 @@
+// Prints plans and results on standard output.
+#pragma once
+
+#include "dag/environment.h"
+#include "dag/forecast.h"
+#include "dag/pipeline_file/graph.h"
+#include "dag/plan.h"
+
+namespace pipeline {
+
+/// One paragraph per segment: its stages, the amount of work, and with `explain` the reason. `forecast_too`
+/// adds the bytes read and the peak disk use.
+void PrintPlan(const Graph& graph, const Plan& plan, const Forecast& forecast, bool explain,
+               bool forecast_too);
+
+/// For a run that had nothing to do.
+void PrintUpToDate(const Graph& graph, const Plan& plan);
+
+/// The state after a run: every artifact with its counts, the records that stages dropped, and how to look
+/// at it.
+void PrintResults(const Graph& graph, const Plan& plan, const Environment& environment);
+
+}  // namespace pipeline

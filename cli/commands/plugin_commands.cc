@@ -1,0 +1,160 @@
+#include "cli/commands/plugin_commands.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "base/log.h"
+#include "base/str.h"
+#include "base/terminal_text.h"
+#include "cli/terminal/command_help.h"
+#include "cli/terminal/exit_code.h"
+#include "cli/terminal/output.h"
+#include "cli/terminal/signals.h"
+#include "cli/workspace/pipeline_loader.h"
+#include "cli/workspace/plugins.h"
+#include "plugins/plugin_view.h"
+
+namespace pipeline {
+
+namespace {
+
+std::string Section(const Plugin& plugin) {
+  std::string text = StrCat(plugin.name(), " ", plugin.version(), "  ", plugin.path(), "\n");
+  for (const StageType& stage : plugin.description().stages)
+    text += StrCat("  stage    ", stage.name.substr(plugin.name().size() + 1), "  ", stage.help, "\n");
+  for (const PluginCommand& command : plugin.description().commands)
+    text += StrCat("  command  pipe ", command.name, "  ", command.help, "\n");
+  return text;
+}
+
+/// Null where it has none of that name.
+const PluginCommand* FindCommand(const Plugin& plugin, const std::string& name) {
+  const auto& commands = plugin.description().commands;
+  const auto found = std::find_if(commands.begin(), commands.end(),
+                                  [&](const PluginCommand& command) { return command.name == name; });
+  return found == commands.end() ? nullptr : &*found;
+}
+
+/// {"stages": [...]} of the plugin `name` in the file that `request` names. Mistakes of the file are told on
+/// standard error.
+Result<Json> StagesForPlugin(const std::string& name, const Json& request) {
+  Options options;
+  options.command = "run";  // the command of a plugin may run that plugin on the file
+  options.dry_run = true;   // but no other that the file names by a path
+  options.file = request["file"].AsString();
+  for (const auto& [var, value] : request["set"].AsObject())
+    options.set.emplace_back(var, std::string(value.AsString()));
+  const std::unique_ptr<LoadedPipeline> loaded = LoadPipeline(options);
+  if (!loaded)
+    return Status(Code::kInvalidArgument, StrCat(options.file, ": cannot be read, or has mistakes"));
+  Json stages{Json::Array{}};
+  const std::string prefix = StrCat(name, ".");
+  for (std::size_t node = 0; node < loaded->graph.nodes().size(); ++node)
+    if (std::string_view(loaded->graph.nodes()[node].spec->type->name).starts_with(prefix))
+      stages.Append(StageForPlugin(loaded->graph, static_cast<int>(node)));
+  Json answer;
+  answer["stages"] = std::move(stages);
+  return answer;
+}
+
+CommandEntry EntryOf(const PluginCommand& command) {
+  CommandEntry entry{command.name, command.help, {}};
+  for (const bool by_location : {true, false})
+    for (const PluginWord& word : command.words)
+      if (word.flags.empty() == by_location)
+        entry.words.push_back({word.flags, word.value, word.choices, word.help, word.required, word.repeats});
+  for (const PluginCommand& below : command.commands) entry.commands.push_back(EntryOf(below));
+  return entry;
+}
+
+/// What stands behind a flag may be its value.
+bool AsksForHelp(const std::vector<std::string>& words) {
+  for (std::size_t at = 1; at < words.size(); ++at)
+    if ((words[at] == "--help" || words[at] == "-h") && !words[at - 1].starts_with('-')) return true;
+  return false;
+}
+
+/// Of the command that `words` name, or of the one behind it.
+std::string HelpFor(const PluginCommand& command, const std::vector<std::string>& words) {
+  const CommandEntry entry = EntryOf(command);
+  for (const CommandEntry& below : entry.commands)
+    if (words.size() > 1 && words[1] == below.name)
+      return CommandHelp(below, StrCat("pipe ", entry.name, " "));
+  return CommandHelp(entry, "pipe ");
+}
+
+}  // namespace
+
+void AddPluginCommands(CommandTable& table) {
+  Plugins plugins;
+  for (const std::string& path : plugins.loader().List())
+    if (const Result<std::shared_ptr<const Plugin>> plugin = plugins.loader().Load(path); plugin.ok())
+      for (const PluginCommand& command : (*plugin)->description().commands)
+        table.commands.push_back(EntryOf(command));
+}
+
+int PluginsCommand(const Options&) {
+  Plugins plugins;
+  const std::vector<std::string> paths = plugins.loader().List();
+  Output out(fileno(stdout));
+  bool all = true;
+  for (const std::string& path : paths) {
+    const Result<std::shared_ptr<const Plugin>> plugin = plugins.loader().Load(path);
+    if (plugin.ok()) {
+      out.Write(Section(**plugin));
+    } else {
+      all = false;
+      LogError(plugin.status().message());
+    }
+  }
+  if (paths.empty()) LogInfo("no plugins are found; PIPE_PLUGINS names the directories that hold some");
+  const Status printed = out.Finish();
+  if (!printed.ok()) LogError(printed.message());
+  return all && printed.ok() ? kExitDone : kExitFailed;
+}
+
+int RunPluginCommand(const Options& options) {
+  SignalWatch signals;
+  Plugins plugins;
+  std::vector<std::string> refused;
+  for (const std::string& path : plugins.loader().List()) {
+    const Result<std::shared_ptr<const Plugin>> plugin = plugins.loader().Load(path);
+    if (!plugin.ok()) {
+      refused.emplace_back(plugin.status().message());
+      continue;
+    }
+    const PluginCommand* const command = FindCommand(**plugin, options.words.front());
+    if (command == nullptr) continue;
+    if (command->has_words && AsksForHelp(options.words)) {
+      std::fputs(TerminalText(HelpFor(*command, options.words)).c_str(), stdout);
+      return kExitDone;
+    }
+    PluginServices services;
+    services.log = plugins.host().log;
+    services.open_store = plugins.host().open_store;
+    services.event = [&](const Json& event) {
+      if (event["kind"].AsString() == "note") services.log(Level::kInfo, event["text"].AsString());
+    };
+    services.pipeline = [name = (*plugin)->name()](const Json& request) {
+      return StagesForPlugin(name, request);
+    };
+    services.stop = signals.token();
+    const Result<int> code = (*plugin)->RunCommand(options.words, services);
+    if (code.ok()) return signals.exit_code() != 0 ? signals.exit_code() : *code;
+    LogError(code.status().message());
+    return kExitRefused;
+  }
+  // One of these may be the plugin that was meant.
+  for (const std::string& message : refused) LogWarning(message);
+  std::fprintf(stderr, "%s\n", TerminalText(options.otherwise).c_str());
+  return kExitRefused;
+}
+
+int ProbePluginCommand(const Options& options) {
+  const Result<std::shared_ptr<const Plugin>> plugin = Plugin::Load(options.target);
+  if (plugin.ok()) return kExitDone;
+  std::fprintf(stderr, "%s\n", TerminalText(plugin.status().message()).c_str());
+  return kProbeRefused;
+}
+
+}  // namespace pipeline

@@ -1,0 +1,51 @@
+#include "cli/commands/report_command.h"
+
+#include <cstdio>
+
+#include "base/log.h"
+#include "base/str.h"
+#include "cli/report/run_recorder.h"
+#include "cli/report/write_report.h"
+#include "cli/terminal/exit_code.h"
+#include "cli/workspace/pipeline_loader.h"
+#include "dag/books/log_file.h"
+#include "storage/local_store.h"
+
+namespace pipeline {
+
+namespace {
+
+/// The last run that left a record; empty where none did.
+std::string LastRecorded(const WorkDir& work, const RunLog& log) {
+  const std::vector<RunLine> runs = log.Runs();
+  for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
+    LocalStore store(work.run(run->id));
+    const Result<std::optional<ObjectInfo>> record = store.Stat(kRecordName);
+    if (record.ok() && *record) return run->id;
+  }
+  return {};
+}
+
+}  // namespace
+
+int ReportCommand(const Options& options) {
+  const std::unique_ptr<LoadedPipeline> loaded = LoadPipeline(options);
+  if (!loaded) return kExitRefused;
+  const WorkDir work(WorkPath(options, loaded->spec));
+  const std::unique_ptr<RunLog> log = LoadRunLog(work);
+  if (!log) return kExitRefused;
+  const std::string id = LastRecorded(work, *log);
+  if (id.empty()) {
+    LogError(StrCat(work.path(), ": no run left a record here; `pipe run ", options.file, "` begins one"));
+    return kExitRefused;
+  }
+  const Result<std::string> page = WriteReport(work, *log, id);
+  if (!page.ok()) {
+    LogError(page.status().message());
+    return kExitFailed;
+  }
+  std::printf("%s\n", page->c_str());
+  return kExitDone;
+}
+
+}  // namespace pipeline

@@ -1,0 +1,247 @@
+#include "cli/commands/status_command.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "base/terminal_text.h"
+#include "cli/live/run_now.h"
+#include "cli/report/run_recorder.h"
+#include "cli/report/stage_state.h"
+#include "cli/terminal/exit_code.h"
+#include "cli/workspace/pipeline_loader.h"
+#include "dag/books/lock.h"
+#include "dag/books/log_file.h"
+#include "dag/books/run_log.h"
+#include "dag/books/unit_id.h"
+#include "dag/books/work_dir.h"
+
+namespace pipeline {
+
+namespace {
+
+/// What the log has of one stage.
+struct StageStatus {
+  std::uint64_t partitions = 0;
+  std::uint64_t partitions_of = 0;  // where every input's end is known
+  std::uint64_t inputs = 0;         // that were read to their end
+  std::uint64_t shards = 0;
+  std::uint64_t records = 0;  // in partitions
+  bool job_done = false;
+  std::map<std::string, std::string> failures;  // unit -> reason
+  std::string location;
+  std::string state;        // in the last run, by its record; empty where there is none
+  std::string passes_with;  // the stage at whose end its records are kept, where that is another one
+  bool logged = false;
+};
+
+void Take(const UnitLine& line, const UnitId& unit, StageStatus& status) {
+  status.logged = true;
+  if (line.state == UnitState::kFailed) status.failures.emplace(line.unit, line.reason);
+  if (line.state == UnitState::kEnd) {
+    ++status.inputs;
+    status.partitions_of += line.partitions;
+  }
+  if (line.state != UnitState::kDone) return;
+  if (std::holds_alternative<PartitionId>(unit.part)) {
+    ++status.partitions;
+    status.records += line.records;
+  } else if (std::holds_alternative<ShardId>(unit.part)) {
+    ++status.shards;
+    status.location = line.location;
+  } else if (std::holds_alternative<JobId>(unit.part)) {
+    status.job_done = true;
+    status.location = line.location;
+  }
+}
+
+/// The last run, as far as its directory tells.
+struct LastRun {
+  RunLine line;
+  bool runs = false;
+  std::optional<RunRecord> record;
+  std::optional<RunNow> now;  // while it runs
+};
+
+LastRun LookAtRun(const WorkDir& directory, const RunLine& line) {
+  LastRun last;
+  last.line = line;
+  last.runs = line.outcome.empty() && WorkLock::IsHeld(directory.path());
+  const Result<std::string> lines = ReadWholeFile(StrCat(directory.run(line.id), "/", kRecordName));
+  if (lines.ok())
+    if (Result<RunRecord> record = ParseRunRecord(*lines); record.ok()) last.record = std::move(*record);
+  if (last.record) last.record->alive = last.runs;
+  if (last.runs) last.now = ReadNow(directory.run(line.id));
+  return last;
+}
+
+/// What a later run made good is no failure any more: the stage is whole in that run, or was found so.
+void AddState(const LastRun& last, const RecordedStage& stage, StageStatus& status) {
+  status.state = StateOf(*last.record, stage);
+  if (!stage.segment.empty() && stage.segment != stage.name) status.passes_with = stage.segment;
+  if (status.state == "done" || status.state == "copied" || status.state == "up to date")
+    status.failures.clear();
+}
+
+Json ToJson(const StageStatus& status) {
+  Json json;
+  json["partitions"] = status.partitions;
+  json["partitions_of"] = status.partitions_of;
+  json["inputs_ended"] = status.inputs;
+  json["shards"] = status.shards;
+  json["records"] = status.records;
+  if (!status.state.empty()) json["state"] = status.state;
+  if (!status.passes_with.empty()) json["passes_with"] = status.passes_with;
+  if (status.job_done) json["done"] = true;
+  if (!status.location.empty()) json["place"] = status.location;
+  for (const auto& [unit, reason] : status.failures) json["failures"][unit] = reason;
+  return json;
+}
+
+std::string Counted(std::uint64_t number, std::string_view one) {
+  return StrCat(number, " ", one, number == 1 ? "" : "s");
+}
+
+std::string ToText(const StageStatus& status) {
+  std::string text = status.state;
+  const auto add = [&text](std::string_view more) { text += StrCat(text.empty() ? "" : ", ", more); };
+  if (status.job_done && status.failures.empty()) {
+    if (text != "done") add("done");
+    text += StrCat(", in ", status.location);
+  } else if (status.partitions > 0 || status.inputs > 0 || status.shards > 0) {
+    add(status.inputs > 0 ? StrCat(status.partitions, " of ", Counted(status.partitions_of, "partition"))
+                          : Counted(status.partitions, "partition"));
+    add(Counted(status.records, "record"));
+    if (status.shards > 0) text += StrCat(", ", Counted(status.shards, "shard"), " in ", status.location);
+  } else if (!status.passes_with.empty()) {
+    add(StrCat("in one pass with '", status.passes_with, "'"));
+  }
+  if (text.empty()) text = status.logged ? "nothing done" : "not begun";
+  for (const auto& [unit, reason] : status.failures) text += StrCat("\n  failed: ", unit, ": ", reason);
+  return text;
+}
+
+std::string Duration(double seconds) {
+  const auto whole = static_cast<std::uint64_t>(std::max(seconds, 0.0));
+  if (whole < 60) return StrCat(whole, " s");
+  if (whole < 3600) return StrCat(whole / 60, " m ", ZeroPadded(whole % 60, 2), " s");
+  return StrCat(whole / 3600, " h ", ZeroPadded(whole / 60 % 60, 2), " m");
+}
+
+std::string Fixed1(double value) {
+  const auto tenths = static_cast<std::uint64_t>(std::max(value, 0.0) * 10 + 0.5);
+  return StrCat(tenths / 10, ".", tenths % 10);
+}
+
+std::string ToText(const LastRun& last, std::int64_t now) {
+  const RunLine& run = last.line;
+  std::string text = StrCat("last run: ", Iso8601(run.started), ", `", run.command, "`, ");
+  if (!run.outcome.empty()) {
+    return text +
+           StrCat(run.outcome, " after ", Duration(static_cast<double>(run.ended - run.started) / 1000));
+  }
+  if (!last.runs) return text + StrCat("was killed (pid ", run.pid, "), or runs on another machine");
+  text +=
+      StrCat("running as pid ", run.pid, " for ", Duration(static_cast<double>(now - run.started) / 1000));
+  if (last.now && last.now->at > 0)
+    text += StrCat(", ", Fixed1(last.now->cpu / last.now->at), " cores busy, ", HumanBytes(last.now->rss),
+                   " of memory, ", HumanBytes(last.now->written), " committed");
+  return text;
+}
+
+std::string ToText(const RunNow::Unit& unit, double at) {
+  std::string text = StrCat("  now: ", unit.unit, ", ", Duration(at - unit.since));
+  if (unit.of > 0 && unit.done > 0)
+    text += StrCat(
+        ", ",
+        static_cast<int>(100 * std::min(1.0, static_cast<double>(unit.done) / static_cast<double>(unit.of))),
+        "%");
+  if (!unit.said.empty())
+    text += StrCat(", ", unit.said);
+  else if (unit.records > 0)
+    text += StrCat(", ", Counted(unit.records, "record"));
+  if (unit.child_cpu > 0 || unit.child_rss > 0)
+    text += StrCat(", child processes ", Fixed1(unit.child_cpu), " s of processors, ",
+                   HumanBytes(unit.child_rss));
+  return text;
+}
+
+Json ToJson(const LastRun& last) {
+  Json json;
+  json["id"] = last.line.id;
+  json["started"] = last.line.started;
+  json["command"] = last.line.command;
+  json["pid"] = last.line.pid;
+  json["running"] = last.runs;
+  if (!last.line.outcome.empty()) json["outcome"] = last.line.outcome;
+  if (last.line.ended > 0) json["ended"] = last.line.ended;
+  if (last.now) {
+    const Result<Json> now = Json::Parse(EncodeNow(*last.now));
+    if (now.ok()) json["now"] = *now;
+  }
+  return json;
+}
+
+std::string StageOfUnit(const std::string& unit) { return unit.substr(0, unit.find('/')); }
+
+}  // namespace
+
+int StatusCommand(const Options& options) {
+  const std::unique_ptr<LoadedPipeline> loaded = LoadPipeline(options);
+  if (!loaded) return kExitRefused;
+  const WorkDir directory(WorkPath(options, loaded->spec));
+  const std::unique_ptr<RunLog> log = LoadRunLog(directory);
+  if (!log) return kExitRefused;
+  std::map<std::string, StageStatus> stages;
+  for (const UnitLine* line : log->List("")) {
+    const std::optional<UnitId> unit = ParseUnitId(line->unit);
+    if (unit) Take(*line, *unit, stages[unit->stage]);
+  }
+  const std::vector<RunLine> runs = log->Runs();
+  std::optional<LastRun> last;
+  if (!runs.empty()) last = LookAtRun(directory, runs.back());
+  if (last && last->record)
+    for (const RecordedStage& stage : last->record->stages) AddState(*last, stage, stages[stage.name]);
+  if (options.json) {
+    Json json;
+    json["pipeline"] = loaded->spec.name;
+    json["work"] = directory.path();
+    json["runs"] = runs.size();
+    if (last) json["last_run"] = ToJson(*last);
+    json["order"] = Json(Json::Array{});
+    json["stages"] = Json(Json::Object{});
+    for (const StageSpec& stage : loaded->spec.stages) {
+      const StageStatus& status = stages[stage.name];
+      json["order"].Append(stage.name);
+      if (status.logged || !status.state.empty()) json["stages"][stage.name] = ToJson(status);
+    }
+    std::printf("%s", json.DumpPretty().c_str());
+    return kExitDone;
+  }
+  std::printf("%s: work directory %s\n", loaded->spec.name.c_str(), TerminalText(directory.path()).c_str());
+  if (last)
+    std::printf("%s\n", TerminalText(ToText(*last, SystemClock().UnixMillis())).c_str());
+  else
+    std::printf("nothing ran yet; `pipe run %s` begins\n", options.file.c_str());
+  if (stages.empty()) return kExitDone;
+  for (const StageSpec& stage : loaded->spec.stages) {
+    std::printf("%s: %s\n", stage.name.c_str(), TerminalText(ToText(stages[stage.name])).c_str());
+    if (!last || !last->now) continue;
+    if (const auto shards = last->now->shards.find(stage.name);
+        shards != last->now->shards.end() && shards->second.first < shards->second.second)
+      std::printf("  now: shard %llu of %llu\n", static_cast<unsigned long long>(shards->second.first),
+                  static_cast<unsigned long long>(shards->second.second));
+    for (const RunNow::Unit& unit : last->now->units)
+      if (StageOfUnit(unit.unit) == stage.name)
+        std::printf("%s\n", TerminalText(ToText(unit, last->now->at)).c_str());
+  }
+  return kExitDone;
+}
+
+}  // namespace pipeline

@@ -1,0 +1,148 @@
+#include "cli/commands/verify_command.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "base/first_of.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "base/terminal_text.h"
+#include "cli/report/length_loss.h"
+#include "cli/terminal/exit_code.h"
+#include "cli/terminal/signals.h"
+#include "cli/workspace/artifact_location.h"
+#include "dag/location/own_objects.h"
+#include "stages/all/builtin_tables.h"
+#include "stages/verify/verified.h"
+#include "stages/verify/verify_artifact.h"
+
+namespace pipeline {
+
+namespace {
+
+void Print(std::string_view line) { std::printf("%s\n", TerminalText(line).c_str()); }
+
+std::string Count(std::uint64_t number, std::string_view noun) {
+  return StrCat(number, " ", noun, number == 1 ? "" : "s");
+}
+
+void PrintFindings(const std::string& location, const Findings& findings) {
+  for (const std::string& line : findings.lines())
+    Print(StrCat(location, "/", findings.object(), ": ", line));
+  if (findings.count() > findings.lines().size())
+    Print(StrCat(location, "/", findings.object(), ": and ",
+                 Count(findings.count() - findings.lines().size(), "more finding")));
+}
+
+std::string Summary(const VerifyReport& report) {
+  std::uint64_t records = 0;
+  std::string splits;
+  for (const auto& [split, count] : report.records) {
+    records += count;
+    splits += StrCat(splits.empty() ? " (" : ", ", split, " ", count);
+  }
+  if (!splits.empty()) splits += ")";
+  return StrCat("read ", Count(report.objects, "object"), ", ", Count(records, "record"), splits, ", ",
+                HumanBytes(report.bytes));
+}
+
+/// True when nothing is wrong. Prints in either case.
+bool PrintReport(const std::string& location, const VerifyReport& report) {
+  if (!report.beside.empty())
+    Print(StrCat(location, ": beside the artifact: ", FirstOf(report.beside), ": no run wrote ",
+                 report.beside.size() == 1 ? "it, and it was" : "them, and they were", " not read"));
+  if (!report.sealed)
+    Print(StrCat(location, ": ", kManifestName,
+                 " is unsealed: an earlier version wrote it, and what it says of totals, "
+                 "counts and facts is held against nothing"));
+  std::uint64_t count = 0;
+  for (const auto* const all : {&report.findings, &report.strays})
+    for (const Findings& findings : *all) {
+      PrintFindings(location, findings);
+      count += findings.count();
+    }
+  if (const std::string loss = LengthLossLine(report); !loss.empty()) Print(StrCat(location, ": ", loss));
+  if (count == 0)
+    Print(StrCat(location, ": good: ", Summary(report)));
+  else
+    Print(StrCat(location, ": ", Count(count, "finding"), " in ",
+                 Count(report.findings.size() + report.strays.size(), "object"), ": ", Summary(report)));
+  return count == 0;
+}
+
+/// Reads all of it, and writes down what is good for those that read it next.
+Result<VerifyReport> VerifyLocation(const ArtifactLocation& location, int threads, const LengthFilter& filter,
+                                    std::stop_token stop) {
+  ASSIGN_OR_RETURN(const Manifest manifest, ReadManifestOf(location, stop));
+  VerifiedObjects verified;
+  VerifyRules rules;
+  rules.threads = threads, rules.verified = &verified, rules.filter = &filter;
+  Result<VerifyReport> report = VerifyArtifact(BuiltinTables(), *location.store, manifest, rules, stop);
+  if (!report.ok()) return report;  // what is known already stays
+  if (const Status written = WriteVerified(*location.store, manifest, verified, stop); !written.ok())
+    LogInfo(StrCat(location.name,
+                   ": what was verified cannot be written down, and is read again before a training: ",
+                   written.message()));
+  return report;
+}
+
+/// Why the loss of the trainer that somebody asks about cannot be counted; empty where it can, or where the
+/// place says by itself what is wrong with it.
+std::string WhyNotCounted(const ArtifactLocation& location, const Options& options,
+                          const LengthFilter& filter, const std::stop_token& stop) {
+  const Result<Manifest> manifest = ReadManifestOf(location, stop);
+  if (!manifest.ok() ||
+      MakeExportCheck(BuiltinTables().exports, {*location.store, *manifest, stop, &filter})->CountsAbove() >
+          0)
+    return {};
+  if (options.max_tokens == 0)
+    return "--tokenizer counts nothing where a data set has no greatest length; name the trainer's, e.g. "
+           "--max-tokens 128";
+  if (options.tokenizer.empty())
+    return "--max-tokens needs a tokenizer, and none lies beside a data set here; name the trainer's by "
+           "--tokenizer";
+  return "--max-tokens counts the lines of a TFDS data set with one text and no label, which this is not";
+}
+
+}  // namespace
+
+int VerifyCommand(const Options& options) {
+  SignalWatch signals;
+  std::vector<ArtifactLocation> locations;
+  for (const std::string& target : options.targets) {
+    Result<ArtifactLocation> location = OpenArtifactLocation(target);
+    if (!location.ok()) {
+      LogError(location.status().message());
+      return kExitRefused;
+    }
+    locations.push_back(std::move(location).value());
+  }
+  const Result<LengthFilter> filter =
+      ReadLengthFilter(options.tokenizer, options.max_tokens, signals.token());
+  if (!filter.ok()) {
+    LogError(filter.status().message());
+    return kExitRefused;
+  }
+  if (options.max_tokens > 0 || !options.tokenizer.empty())
+    for (const ArtifactLocation& location : locations)
+      if (const std::string why = WhyNotCounted(location, options, *filter, signals.token()); !why.empty()) {
+        LogError(StrCat(location.name, ": ", why));
+        return kExitRefused;
+      }
+  const int threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  int exit_code = kExitDone;
+  for (const ArtifactLocation& location : locations) {
+    const Result<VerifyReport> report = VerifyLocation(location, threads, *filter, signals.token());
+    if (signals.exit_code() != 0) return signals.exit_code();
+    if (!report.ok()) LogError(report.status().message());
+    if (!report.ok() || !PrintReport(location.name, *report)) exit_code = kExitFailed;
+  }
+  return exit_code;
+}
+
+}  // namespace pipeline

@@ -1,0 +1,41 @@
+// Keeps a run: its lines in the log, a record of its events, and at the end a report page.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "cli/report/run_recorder.h"
+#include "cli/report/sample_collector.h"
+#include "cli/workspace/pipeline_loader.h"
+#include "cli/workspace/workspace.h"
+#include "dag/executor.h"
+
+namespace pipeline {
+
+/// One run. Only the thread that began it calls its functions.
+class KeptRun {
+ public:
+  /// Both outlive it; the recorder also receives events from other code.
+  KeptRun(Workspace& location, RunRecorder& recorder) : location_(location), recorder_(recorder) {}
+
+  /// An error means that the log cannot be written.
+  Status Begin(const std::string& command, const LoadedPipeline& loaded, const Plan& plan,
+               const Snapshot& snapshot, const RunOptions& options);
+  /// The name of its directory below runs/; valid after Begin.
+  const std::string& id() const { return line_.id; }
+  /// Ends the record and prints the path of the page. All of it is only for people: a write error causes a
+  /// warning and does not change the outcome.
+  void End(const std::string& outcome, const RunOutcome& run, SampleCollector& samples);
+
+ private:
+  std::string Closing(SampleCollector& samples);
+
+  Workspace& location_;
+  RunRecorder& recorder_;
+  RunLine line_;
+  std::vector<RecordedStage> stages_;
+  std::map<std::string, RecordedCounts> standing_;  // by stage: counts of outputs that existed at the start
+};
+
+}  // namespace pipeline

@@ -1,0 +1,285 @@
+#include "cli/report/report_graph.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "base/str.h"
+#include "cli/report/html.h"
+#include "cli/report/stage_state.h"
+#include "cli/report/text_profile.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr int kWidth = 140, kHeight = 54;  // of a stage
+constexpr int kGap = 82;                   // between columns, where what flows is written
+constexpr int kRow = 78;                   // from one stage to the next in its column
+constexpr int kThread = 30;                // the same for a line that only passes by
+constexpr int kMargin = 14;                // above and below
+constexpr int kBandColumns = 5;  // as many as a page is wide; the others go below, like lines of text
+constexpr int kBandGap = 52;     // between bands
+constexpr int kTurn = 18;        // room at the sides for lines that go on in the next band
+
+/// What takes room in a column: a stage, or a line on its way to a column further on.
+struct Item {
+  int stage = -1;  // -1: a line
+  int edge = -1;
+  int order = 0;      // among equals, the order of the file
+  double wanted = 0;  // height at which what it comes from lies
+  double y = 0;       // of its middle
+};
+
+struct Edge {
+  int from = 0, to = 0;
+  std::vector<double> passes;  // heights in the columns between
+};
+
+struct Point {
+  double x = 0, y = 0;
+};
+
+/// `text` cut to so many columns of a terminal: wide characters take two.
+std::string Fitted(std::string_view text, int columns) {
+  std::string out;
+  while (!text.empty()) {
+    const std::string_view before = text;
+    const char32_t c = TakeCharacter(text);
+    columns -= c >= 0x1100 ? 2 : 1;
+    if (columns < (text.empty() ? 0 : 1)) return out + "…";
+    out += before.substr(0, before.size() - text.size());
+  }
+  return out;
+}
+
+class Drawing {
+ public:
+  explicit Drawing(const RunRecord& record) : record_(record) {
+    for (std::size_t at = 0; at < record.stages.size(); ++at)
+      index_.emplace(record.stages[at].name, static_cast<int>(at));
+    MakeColumns();
+    Arrange();
+    Break();
+  }
+
+  std::string Svg() const {
+    const int across = std::min(columns(), per_band_);
+    const std::string width = Num(2 * side_ + across * (kWidth + kGap) - kGap);
+    std::string svg = StrCat("<svg class=\"graph\" role=\"img\" width=\"", width, "\" height=\"",
+                             Num(bottom_), "\" viewBox=\"0 0 ", width, " ", Num(bottom_), "\" aria-label=\"",
+                             record_.stages.size(), " stages and who reads whom\">\n");
+    for (const Edge& edge : edges_) svg += Line(edge);
+    for (std::size_t at = 0; at < record_.stages.size(); ++at) svg += Flow(static_cast<int>(at));
+    for (std::size_t at = 0; at < record_.stages.size(); ++at) svg += Box(static_cast<int>(at));
+    return svg + "</svg>\n";
+  }
+
+ private:
+  static std::string Num(double value) { return Fixed(value, 0); }
+  int columns() const { return static_cast<int>(items_.size()); }
+  int ColumnOf(int stage) const { return column_[static_cast<std::size_t>(stage)]; }
+  int BandOf(int column) const { return column / per_band_; }
+  double LeftOf(int column) const { return side_ + column % per_band_ * (kWidth + kGap); }
+  double Left(int stage) const { return LeftOf(ColumnOf(stage)); }
+  double Middle(int stage) const { return middle_[static_cast<std::size_t>(stage)]; }
+  bool EndsBand(int column) const { return column % per_band_ == per_band_ - 1; }
+
+  void MakeColumns() {
+    const std::size_t count = record_.stages.size();
+    column_.assign(count, 0);
+    middle_.assign(count, 0);
+    for (std::size_t at = 0; at < count; ++at) {
+      for (const std::string& input : record_.stages[at].inputs) {
+        const auto from = index_.find(input);
+        // Inputs stand before readers; what says otherwise is no record of ours.
+        if (from == index_.end() || from->second >= static_cast<int>(at)) continue;
+        column_[at] = std::max(column_[at], column_[static_cast<std::size_t>(from->second)] + 1);
+        edges_.push_back({from->second, static_cast<int>(at), {}});
+      }
+      items_.resize(std::max(items_.size(), static_cast<std::size_t>(column_[at]) + 1));
+      items_[static_cast<std::size_t>(column_[at])].push_back(
+          {static_cast<int>(at), -1, static_cast<int>(at)});
+    }
+    for (std::size_t at = 0; at < edges_.size(); ++at)
+      for (int column = ColumnOf(edges_[at].from) + 1; column < ColumnOf(edges_[at].to); ++column)
+        items_[static_cast<std::size_t>(column)].push_back({-1, static_cast<int>(at), edges_[at].to});
+  }
+
+  /// Column by column, each thing as near as can be to the height of what it comes from: lines stay
+  /// straight, and what branches off goes below.
+  void Arrange() {
+    for (std::vector<Item>& column : items_) {
+      for (Item& item : column) item.wanted = Wanted(item);
+      std::stable_sort(column.begin(), column.end(), [](const Item& a, const Item& b) {
+        return a.wanted != b.wanted ? a.wanted < b.wanted : a.order < b.order;
+      });
+      double free = 0;
+      for (Item& item : column) {
+        const double half = (item.stage >= 0 ? kRow : kThread) / 2.0;
+        item.y = std::max(item.wanted, free + half);
+        free = item.y + half;
+        if (item.stage >= 0)
+          middle_[static_cast<std::size_t>(item.stage)] = item.y;
+        else
+          edges_[static_cast<std::size_t>(item.edge)].passes.push_back(item.y);
+      }
+    }
+  }
+
+  /// Cuts the columns into bands, one below the other.
+  void Break() {
+    const int bands = std::max(1, (columns() + kBandColumns - 1) / kBandColumns);
+    per_band_ = std::max(1, (columns() + bands - 1) / bands);
+    side_ = bands > 1 ? kTurn : 1;
+    for (const Edge& edge : edges_)
+      for (int column = ColumnOf(edge.from); column < ColumnOf(edge.to); ++column)
+        if (EndsBand(column)) crossings_[BandOf(column) + 1].insert(edge.from);
+    double top = kMargin;
+    for (int band = 0; band < bands; ++band) {
+      const auto begin = static_cast<std::size_t>(band * per_band_);
+      const std::size_t end = std::min(begin + static_cast<std::size_t>(per_band_), items_.size());
+      double highest = 1e9, lowest = 0;
+      for (std::size_t column = begin; column < end; ++column) {
+        for (const Item& item : items_[column]) {
+          const double half = item.stage >= 0 ? kHeight / 2.0 : 0;
+          highest = std::min(highest, item.y - half);
+          lowest = std::max(lowest, item.y + half);
+        }
+      }
+      for (std::size_t column = begin; column < end; ++column)
+        for (const Item& item : items_[column]) Shift(item, column, top - highest);
+      tops_.push_back(top);
+      top += std::max(0.0, lowest - highest) + kBandGap;
+    }
+    bottom_ = top - kBandGap + kMargin;
+  }
+
+  void Shift(const Item& item, std::size_t column, double by) {
+    if (item.stage >= 0) {
+      middle_[static_cast<std::size_t>(item.stage)] += by;
+      return;
+    }
+    Edge& edge = edges_[static_cast<std::size_t>(item.edge)];
+    edge.passes[column - static_cast<std::size_t>(ColumnOf(edge.from)) - 1] += by;
+  }
+
+  double Wanted(const Item& item) const {
+    if (item.stage < 0) {
+      const Edge& edge = edges_[static_cast<std::size_t>(item.edge)];
+      return edge.passes.empty() ? Middle(edge.from) : edge.passes.back();
+    }
+    double highest = -1;
+    for (const Edge& edge : edges_) {
+      if (edge.to != item.stage) continue;
+      const double y = edge.passes.empty() ? Middle(edge.from) : edge.passes.back();
+      highest = highest < 0 ? y : std::min(highest, y);
+    }
+    return highest < 0 ? kRow / 2.0 : highest;
+  }
+
+  std::string Line(const Edge& edge) const {
+    double x = Left(edge.from) + kWidth, y = Middle(edge.from);
+    std::string path = StrCat("M", Num(x), " ", Num(y));
+    int column = ColumnOf(edge.from);
+    const auto go_to = [&](double to_y, double short_of) {
+      const double to_x = LeftOf(column + 1) - short_of;
+      path += EndsBand(column) ? Turn(edge.from, BandOf(column) + 1, {x, y}, {to_x, to_y})
+                               : Bend(x, y, to_x, to_y);
+      x = to_x, y = to_y, ++column;
+    };
+    for (const double pass : edge.passes) {
+      go_to(pass, 0);
+      x += kWidth;
+      path += StrCat("H", Num(x));
+    }
+    go_to(Middle(edge.to), 5);
+    return StrCat("<path class=\"edge\" d=\"", path, "\"/><path class=\"tip\" d=\"M", Num(x - 1), " ",
+                  Num(y - 4), "l6 4l-6 4z\"/>\n");
+  }
+
+  static std::string Bend(double x, double y, double to_x, double to_y) {
+    const std::string half = Num((x + to_x) / 2);
+    return StrCat("C", half, " ", Num(y), " ", half, " ", Num(to_y), " ", Num(to_x), " ", Num(to_y));
+  }
+
+  /// From the end of a band around to the beginning of the next one. Lines from one stage share the way.
+  std::string Turn(int from, int band, Point at, Point to) const {
+    const std::set<int>& crossing = crossings_.at(band);
+    const auto rank = static_cast<double>(std::distance(crossing.begin(), crossing.find(from)));
+    const double lane = (rank + 0.5) / static_cast<double>(crossing.size()) - 0.5;  // -1/2 to 1/2
+    const double channel = tops_[static_cast<std::size_t>(band)] - kBandGap * (0.35 - 0.3 * lane);
+    const double right = at.x + kTurn / 2.0 - lane * (kTurn - 4),
+                 left = side_ - kTurn / 2.0 - lane * (kTurn - 4);
+    constexpr double kRound = 4;
+    const auto corner = [](Point turn, Point end) {
+      return StrCat("Q", Num(turn.x), " ", Num(turn.y), " ", Num(end.x), " ", Num(end.y));
+    };
+    return StrCat(corner({right, at.y}, {right, at.y + kRound}), "V", Num(channel - kRound),
+                  corner({right, channel}, {right - kRound, channel}), "H", Num(left + kRound),
+                  corner({left, channel}, {left, channel + kRound}), "V", Num(to.y - kRound),
+                  corner({left, to.y}, to));
+  }
+
+  /// What left the stage, once for all who read it.
+  std::string Flow(int at) const {
+    const RecordedStage& stage = record_.stages[static_cast<std::size_t>(at)];
+    const bool read =
+        std::any_of(edges_.begin(), edges_.end(), [at](const Edge& edge) { return edge.from == at; });
+    if (!read) return {};
+    std::string above, below;
+    const auto counts = record_.counts.find(stage.name);
+    if (stage.files > 0) {
+      above = StrCat(Grouped(stage.files), stage.files == 1 ? " file" : " files");
+      below = HumanBytes(stage.file_bytes);
+    } else if (counts != record_.counts.end() && counts->second.counts.records_out > 0) {
+      above = Short(counts->second.counts.records_out);
+      below = HumanBytes(counts->second.counts.bytes_out);
+    }
+    if (above.empty()) return {};
+    if (EndsBand(ColumnOf(at)))  // there is no room beside it
+      return StrCat("<text class=\"flow\" x=\"", Num(Left(at) + kWidth / 2.0), "\" y=\"",
+                    Num(Middle(at) + kHeight / 2.0 + 16), "\">", above, " <tspan class=\"soft\">", below,
+                    "</tspan></text>\n");
+    const std::string x = Num(Left(at) + kWidth + kGap / 2.0 - 2);
+    return StrCat("<text class=\"flow\" x=\"", x, "\" y=\"", Num(Middle(at) - 7), "\">", above,
+                  "</text><text class=\"flow soft\" x=\"", x, "\" y=\"", Num(Middle(at) + 16), "\">", below,
+                  "</text>\n");
+  }
+
+  std::string Box(int at) const {
+    const RecordedStage& stage = record_.stages[static_cast<std::size_t>(at)];
+    const std::string state = StateOf(record_, stage);
+    const bool stood = state == "up to date" || state == "not selected" || state == "not reached";
+    std::string kind = state == "failed" ? "failed" : stood ? "stood" : "ran";
+    if (!stage.location.empty()) kind += " out";
+    const std::string x = Num(Left(at)), y = Num(Middle(at) - kHeight / 2.0);
+    return StrCat("<a href=\"#stage-", at, "\"><g class=\"stage ", kind, "\" transform=\"translate(", x, " ",
+                  y, ")\"><title>", HtmlText(stage.name), ": ", HtmlText(stage.type), ", ", HtmlText(state),
+                  "</title><rect width=\"", kWidth, "\" height=\"", kHeight, "\" rx=\"7\"/>",
+                  "<text class=\"name\" x=\"13\" y=\"23\">", HtmlText(Fitted(stage.name, 15)),
+                  "</text><text class=\"type\" x=\"13\" y=\"41\">", HtmlText(Fitted(stage.type, 19)),
+                  "</text></g></a>\n");
+  }
+
+  const RunRecord& record_;
+  std::map<std::string, int> index_;
+  std::vector<int> column_;
+  std::vector<double> middle_;
+  std::vector<std::vector<Item>> items_;  // by column
+  std::vector<Edge> edges_;
+  int per_band_ = 1;
+  int side_ = 1;                            // room left and right of all
+  std::vector<double> tops_;                // of the bands
+  std::map<int, std::set<int>> crossings_;  // by band, the stages whose lines come into it from the one above
+  double bottom_ = 0;
+};
+
+}  // namespace
+
+std::string GraphDrawing(const RunRecord& record) {
+  return record.stages.empty() ? std::string() : Drawing(record).Svg();
+}
+
+}  // namespace pipeline

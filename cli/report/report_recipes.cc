@@ -1,0 +1,108 @@
+#include "cli/report/report_recipes.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/str.h"
+#include "cli/report/html.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::size_t kStages = 200;
+constexpr std::size_t kSources = 50;  // of one stage
+constexpr std::size_t kKeys = 100;    // of one stage
+constexpr std::size_t kValueBytes = 600;
+constexpr std::size_t kDifferences = 100;
+
+std::string Cut(std::string text) {
+  if (text.size() <= kValueBytes) return HtmlText(text);
+  std::size_t end = kValueBytes;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  text.resize(end);
+  return HtmlText(text) + "&hellip;";
+}
+
+std::string ValueText(const Json& value) {
+  return value.is_string() ? std::string(value.AsString()) : value.Dump();
+}
+
+std::string Fact(std::string_view name, const std::string& html) {
+  return html.empty() ? html : StrCat("<dt>", HtmlText(name), "</dt><dd>", html, "</dd>\n");
+}
+
+/// Every key called `seed`, wherever it stands in `config`.
+void FindSeeds(const Json& config, std::vector<std::string>& seeds) {
+  for (const auto& [name, value] : config.AsObject()) {
+    if (name == "seed" && !value.is_object() && !value.is_array()) seeds.push_back(ValueText(value));
+    FindSeeds(value, seeds);
+  }
+}
+
+std::string Made(const RecordedStage& stage) {
+  std::string facts, libraries, sources, keys;
+  std::vector<std::string> seeds;
+  FindSeeds(stage.config, seeds);
+  std::string seed;
+  for (const std::string& one : seeds) seed += StrCat(seed.empty() ? "" : ", ", Cut(one));
+  for (const auto& [name, version] : stage.libraries)
+    libraries += StrCat(libraries.empty() ? "" : ", ", Cut(name), " ", Cut(version));
+  for (std::size_t at = 0; at < std::min(stage.sources.size(), kSources); ++at)
+    sources += StrCat(at == 0 ? "" : "<br>", Cut(stage.sources[at].first), " <code>",
+                      Cut(stage.sources[at].second), "</code>");
+  if (stage.sources.size() > kSources)
+    sources += StrCat("<br>and ", Grouped(stage.sources.size() - kSources), " more");
+  std::size_t shown = 0;
+  for (const auto& [name, value] : stage.config.AsObject())
+    if (++shown <= kKeys)
+      keys += StrCat(keys.empty() ? "" : "<br>", "<code>", Cut(name), ": ", Cut(ValueText(value)), "</code>");
+  facts = StrCat(
+      Fact("Version of the type", Grouped(stage.version)), Fact("Seed", seed),
+      Fact("Recipe", stage.recipe.empty() ? std::string() : StrCat("<code>", Cut(stage.recipe), "</code>")),
+      Fact("Libraries", libraries), Fact("Sources", sources), Fact("Configuration", keys));
+  return StrCat("<details><summary><b>", HtmlText(stage.name), "</b> <span class=\"soft\">",
+                HtmlText(stage.type), seed.empty() ? "" : ", seed ", seed,
+                "</span></summary><dl class=\"facts\">\n", facts, "</dl></details>\n");
+}
+
+}  // namespace
+
+std::string RecipeSection(const RunRecord& record) {
+  std::string html;
+  std::size_t shown = 0;
+  for (const RecordedStage& stage : record.stages)
+    if (!stage.config.is_null() && ++shown <= kStages) html += Made(stage);
+  return html;
+}
+
+std::string BeforeSection(const RunRecord& record) {
+  if (!record.before) return {};
+  const RunBefore& before = *record.before;
+  std::string items;
+  for (std::size_t at = 0; at < std::min(before.differences.size(), kDifferences); ++at)
+    items += StrCat("<li>", Cut(before.differences[at]), "</li>");
+  if (before.differences.size() > kDifferences)
+    items += StrCat("<li>and ", Grouped(before.differences.size() - kDifferences), " more</li>");
+  const std::string id = HtmlText(before.id);
+  // An id of ours is digits and a dash; anything else is no part of a link.
+  const bool plain = before.id.find_first_not_of("0123456789-") == std::string::npos;
+  std::string took = before.duration > 0 ? Span(before.duration) : std::string();
+  if (before.cpu > 0) took += StrCat(", ", Span(before.cpu), " of processors");
+  if (before.peak_rss > 0) took += StrCat(", ", HumanBytes(before.peak_rss), " of memory at most");
+  return StrCat(
+      "<dl class=\"facts\">\n",
+      Fact("Run", before.has_page && plain ? StrCat("<a href=\"../", id, "/report.html\">", id, "</a>")
+                                           : StrCat("<code>", id, "</code>")),
+      Fact("Began", HtmlText(Iso8601(before.started))),
+      Fact("Command", StrCat("<code>", Cut(before.command), "</code>")),
+      Fact("Outcome", HtmlText(before.outcome.empty()          ? "killed"
+                               : before.outcome == "cancelled" ? "stopped"
+                                                               : before.outcome)),
+      Fact("Took", took), "</dl>\n<h3>What differs</h3>\n",
+      items.empty() ? "<p class=\"lead\">Nothing: the same stages, made of the same.</p>\n"
+                    : StrCat("<ul class=\"plain differences\">", items, "</ul>\n"));
+}
+
+}  // namespace pipeline

@@ -1,0 +1,196 @@
+#include "cli/report/report_training.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+
+#include "base/str.h"
+#include "cli/report/html.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr double kWidth = 880, kHeight = 260;
+constexpr double kLeft = 44, kRight = 130, kTop = 12, kBottom = 26;  // around the curve
+
+using Score = RecordedTraining::Score;
+
+/// The next of 1, 2, 5, 10, ... at or above `value`.
+double RoundStep(double value) {
+  const double power = std::pow(10, std::floor(std::log10(value)));
+  for (const double times : {1.0, 2.0, 5.0})
+    if (value <= times * power) return times * power;
+  return 10 * power;
+}
+
+/// What is drawn, and where in the drawing it lies.
+class Frame {
+ public:
+  void Take(double step, double loss) {
+    if (!std::isfinite(loss)) return;
+    low_ = any_ ? std::min(low_, loss) : loss;
+    high_ = any_ ? std::max(high_, loss) : loss;
+    first_ = any_ ? std::min(first_, step) : step;
+    last_ = any_ ? std::max(last_, step) : step;
+    any_ = true;
+  }
+  /// Room around what was taken in; no point divides by nothing.
+  void Close() {
+    if (high_ - low_ < 1e-9) low_ -= 0.5, high_ += 0.5;
+    const double room = 0.05 * (high_ - low_);
+    low_ -= room, high_ += room;
+    if (last_ - first_ < 1) last_ = first_ + 1;
+  }
+  bool any() const { return any_; }
+  double first() const { return first_; }
+  double last() const { return last_; }
+  double low() const { return low_; }
+  double high() const { return high_; }
+  std::string X(double step) const {
+    return Fixed(kLeft + (step - first_) / (last_ - first_) * (kWidth - kLeft - kRight), 1);
+  }
+  std::string Y(double loss) const {
+    return Fixed(kTop + (high_ - loss) / (high_ - low_) * (kHeight - kTop - kBottom), 1);
+  }
+
+ private:
+  bool any_ = false;
+  double low_ = 0, high_ = 0, first_ = 0, last_ = 0;
+};
+
+std::string Label(std::string_view anchor, const std::string& x, const std::string& y,
+                  std::string_view text) {
+  return StrCat("<text x=\"", x, "\" y=\"", y, "\" text-anchor=\"", anchor, "\">", HtmlText(text), "</text>");
+}
+
+std::string Grid(const Frame& frame) {
+  std::string svg;
+  const double right = kWidth - kRight;
+  const double rise = RoundStep((frame.high() - frame.low()) / 5);
+  const int digits = std::max(0, static_cast<int>(-std::floor(std::log10(rise) + 1e-9)));
+  for (double at = std::ceil(frame.low() / rise) * rise; at <= frame.high(); at += rise)
+    svg += StrCat("<path class=\"grid\" d=\"M", Fixed(kLeft, 0), " ", frame.Y(at), "H", Fixed(right, 0),
+                  "\"/>", Label("end", Fixed(kLeft - 6, 0), frame.Y(at), Fixed(at, digits)));
+  const double stride = std::max(1.0, RoundStep((frame.last() - frame.first()) / 6));
+  for (double at = std::ceil(frame.first() / stride) * stride; at <= frame.last(); at += stride)
+    svg += Label("middle", frame.X(at), Fixed(kHeight - 8, 0), Grouped(static_cast<std::uint64_t>(at)));
+  return svg;
+}
+
+template <class Points>
+std::string Line(const Frame& frame, const Points& points, std::string_view look) {
+  std::string path;
+  bool pen_down = false;
+  for (const auto& point : points) {
+    if (!std::isfinite(point.loss)) {
+      pen_down = false;  // a gap: nothing was measured there
+      continue;
+    }
+    path += StrCat(pen_down ? "L" : "M", frame.X(static_cast<double>(point.step)), " ", frame.Y(point.loss));
+    pen_down = true;
+  }
+  return path.empty() ? path : StrCat("<path class=\"line ", look, "\" d=\"", path, "\"/>");
+}
+
+std::string Curve(const RecordedTraining& training) {
+  Frame frame;
+  for (const auto& step : training.steps) frame.Take(static_cast<double>(step.step), step.loss);
+  for (const auto& score : training.evaluations) frame.Take(static_cast<double>(score.step), score.loss);
+  if (!frame.any()) return "<p class=\"lead\">No loss was measured.</p>\n";
+  const double middle = frame.first();
+  for (const auto& score : training.baselines) frame.Take(middle, score.loss);
+  frame.Close();
+  std::string svg = Grid(frame);
+  const double right = kWidth - kRight;
+  for (const Score& score : training.baselines) {
+    if (!std::isfinite(score.loss)) continue;
+    svg +=
+        StrCat("<path class=\"baseline\" d=\"M", Fixed(kLeft, 0), " ", frame.Y(score.loss), "H",
+               Fixed(right, 0), "\"/>", Label("start", Fixed(right + 8, 0), frame.Y(score.loss), score.name));
+  }
+  svg += Line(frame, training.steps, "s0") + Line(frame, training.evaluations, "s1");
+  for (const Score& score : training.evaluations)
+    if (std::isfinite(score.loss))
+      svg += StrCat("<circle cx=\"", frame.X(static_cast<double>(score.step)), "\" cy=\"",
+                    frame.Y(score.loss), "\" r=\"3\"/>");
+  return StrCat(
+      "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Loss\"><svg class=\"loss\" width=\"",
+      Fixed(kWidth, 0), "\" height=\"", Fixed(kHeight, 0), "\" viewBox=\"0 0 ", Fixed(kWidth, 0), " ",
+      Fixed(kHeight, 0), "\" role=\"img\" aria-label=\"Loss over steps\">", svg,
+      "</svg></div>\n<p class=\"key s0\">loss of a step, nats per token</p>"
+      "<p class=\"key s1\">held out</p>\n");
+}
+
+std::string Cell(double value, int digits) {
+  return std::isfinite(value) ? StrCat("<td>", Fixed(value, digits), "</td>") : std::string("<td></td>");
+}
+
+std::string Row(std::string_view what, std::string_view name, const Score& score) {
+  return StrCat("<tr><th scope=\"row\">", what, "</th><td class=\"text\">", HtmlText(name), "</td>",
+                Cell(score.loss, 4), Cell(std::exp(score.loss), 2), Cell(score.bits_per_byte, 4),
+                Cell(score.bits_per_char, 4), "</tr>\n");
+}
+
+std::string Scores(const RecordedTraining& training) {
+  if (training.evaluations.empty() && training.baselines.empty()) return {};
+  std::string rows;
+  for (const Score& score : training.baselines) rows += Row("baseline", score.name, score);
+  for (const Score& score : training.evaluations)
+    rows += Row(StrCat("step ", Grouped(static_cast<std::uint64_t>(score.step))), score.name, score);
+  return StrCat(
+      "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Evaluations\"><table><thead><tr>",
+      "<th scope=\"col\">Evaluation</th><th scope=\"col\" style=\"text-align:left\">Of</th>",
+      "<th scope=\"col\">Nats per token</th><th scope=\"col\">Perplexity</th>",
+      "<th scope=\"col\">Bits per byte</th><th scope=\"col\">Bits per character</th>",
+      "</tr></thead><tbody>\n", rows, "</tbody></table></div>\n");
+}
+
+std::string Samples(const RecordedTraining& training) {
+  std::string items;
+  for (const RecordedTraining::Sample& sample : training.samples) {
+    const std::string_view language = LanguageOf(sample.prompt + sample.text);
+    // A trainer may repeat the prompt in front of what it wrote.
+    std::string_view text = sample.text;
+    if (text.starts_with(sample.prompt)) text.remove_prefix(sample.prompt.size());
+    items += StrCat("<li", language.empty() ? "" : StrCat(" lang=\"", language, "\""), "><time>step ",
+                    Grouped(static_cast<std::uint64_t>(sample.step)), "</time><span><b>",
+                    HtmlText(sample.prompt), "</b>", HtmlText(text), "</span></li>");
+  }
+  return items.empty() ? items
+                       : StrCat("<h3>What the model wrote</h3><ol class=\"notes\">", items, "</ol>\n");
+}
+
+std::string Goodput(const RecordedTraining& training) {
+  double all = 0;
+  for (const auto& [name, value] : training.goodput) all += value;
+  if (all <= 0) return {};
+  std::string items;
+  for (const auto& [name, value] : training.goodput)
+    items += StrCat("<dt>", HtmlText(name), "</dt><dd>", HtmlText(Percent(value, all)), "</dd>\n");
+  return StrCat("<h3>Where the time went</h3><dl class=\"facts\">\n", items, "</dl>\n");
+}
+
+std::string Speed(const RecordedTraining& training) {
+  std::vector<double> speeds;
+  for (const auto& step : training.steps)
+    if (std::isfinite(step.tokens_per_s) && step.tokens_per_s > 0) speeds.push_back(step.tokens_per_s);
+  if (speeds.empty()) return {};
+  const auto middle = speeds.begin() + static_cast<std::ptrdiff_t>(speeds.size() / 2);
+  std::nth_element(speeds.begin(), middle, speeds.end());
+  return StrCat("<p class=\"lead\">", Short(static_cast<std::uint64_t>(std::min(*middle, 1e15))),
+                " tokens a second, by the median.</p>\n");
+}
+
+}  // namespace
+
+std::string TrainingSection(const std::vector<RecordedTraining>& trainings) {
+  std::string html;
+  for (const RecordedTraining& training : trainings)
+    html += StrCat("<h3>", HtmlText(training.stage), "</h3>\n", Speed(training), Curve(training),
+                   Scores(training), Samples(training), Goodput(training));
+  return html;
+}
+
+}  // namespace pipeline

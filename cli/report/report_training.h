@@ -1,0 +1,15 @@
+// The report section about trainings: the loss curve, evaluations beside baselines, samples of the model,
+// and time by activity.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/report/training_record.h"
+
+namespace pipeline {
+
+/// The content of the section; empty: there was no training.
+std::string TrainingSection(const std::vector<RecordedTraining>& trainings);
+
+}  // namespace pipeline

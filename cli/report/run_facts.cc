@@ -1,0 +1,277 @@
+#include "cli/report/run_facts.h"
+
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <set>
+#include <system_error>
+#include <thread>
+
+#include "base/str.h"
+#include "cli/report/length_loss.h"
+#include "cli/terminal/command_line.h"
+#include "dag/books/quarantine.h"
+#include "dag/books/unit_id.h"
+#include "dag/books/work_dir.h"
+#include "storage/uri.h"
+#include "text/utf8.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::size_t kExamplesPerReason = 3;
+constexpr std::size_t kExampleBytes = 240;
+constexpr std::size_t kQuarantineObjects = 16;    // looked into per stage
+constexpr std::size_t kQuarantineRecords = 4096;  // of each
+
+std::string_view StateText(const PlannedSegment& segment) {
+  switch (segment.state) {
+    case PlannedSegment::State::kUpToDate: return "up to date";
+    case PlannedSegment::State::kNotSelected: return "not selected";
+    case PlannedSegment::State::kWanted: break;
+  }
+  return segment.copy_from.empty() ? "run" : "copy";
+}
+
+/// From `directory` to the artifact at `place`; empty where that is no path.
+std::string LinkTo(const std::string& location, const std::string& directory) {
+  const Result<Uri> uri = Uri::Parse(location);
+  if (!uri.ok() || uri->scheme != Uri::Scheme::kFile) return {};
+  std::error_code error;
+  const std::filesystem::path from = std::filesystem::absolute(directory, error);
+  const std::filesystem::path to = std::filesystem::absolute(uri->path, error);
+  if (error) return {};
+  return to.lexically_normal().lexically_relative(from.lexically_normal()).string();
+}
+
+/// The stages whose records or artifacts it reads, each once.
+std::vector<std::string> InputsOf(const Graph& graph, const Node& node) {
+  std::vector<std::string> inputs;
+  const auto add = [&](int from) {
+    if (from < 0) return;
+    const std::string& name = graph.nodes()[static_cast<std::size_t>(from)].spec->name;
+    if (std::find(inputs.begin(), inputs.end(), name) == inputs.end()) inputs.push_back(name);
+  };
+  add(node.input);
+  const std::vector<NamedInputSpec>& given =
+      node.spec->named_inputs;  // what is inherited flows along the line anyway
+  for (const NamedInputEdge& edge : node.named_inputs)
+    if (std::any_of(given.begin(), given.end(), [&](const NamedInputSpec& named_input) {
+          return named_input.named_input == edge.named_input;
+        }))
+      add(edge.node);
+  return inputs;
+}
+
+/// Where the stage of `node`, which publishes, leaves its artifact; empty where no segment of `plan` is of
+/// it.
+std::string LocationIn(const Plan& plan, const Graph& graph, const Node& node) {
+  std::string location = LocationOfStage(*node.spec);
+  for (const PlannedSegment& segment : plan.segments)
+    if (location.empty() && segment.publishes &&
+        &graph.nodes()[static_cast<std::size_t>(segment.node)] == &node)
+      location = segment.location;
+  return location;
+}
+
+/// The nodes that a segment runs, or that its artifact was made by.
+std::vector<int> NodesOf(const Graph& graph, const PlannedSegment& segment) {
+  std::vector<int> nodes = segment.chain.empty() ? graph.Lineage(segment.node) : segment.chain;
+  if (segment.files >= 0) nodes.push_back(segment.files);
+  return nodes;
+}
+
+void Place(const PlannedSegment& segment, RecordedStage& stage) {
+  stage.state = StateText(segment);
+  stage.segment = segment.keys.stage;
+  stage.outputs = segment.directory;
+  for (const LineageStage& made : segment.output_lineage)
+    if (made.stage == stage.name)
+      stage.quarantine = StrCat("quarantine/", WorkDir::ArtifactName(made.stage, made.recipe));
+}
+
+/// `bytes` as text that can be shown: what is no UTF-8 as \xNN.
+std::string Legible(std::string_view bytes) {
+  std::string text;
+  while (!bytes.empty()) {
+    const std::size_t clean = CleanUtf8Prefix(bytes);
+    text += bytes.substr(0, clean);
+    bytes.remove_prefix(clean);
+    if (bytes.empty()) break;
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    const auto byte = static_cast<unsigned char>(bytes.front());
+    text += StrCat("\\x", kDigits[byte >> 4], kDigits[byte & 15]);
+    bytes.remove_prefix(1);
+  }
+  return text;
+}
+
+RecordedExample ExampleOf(const std::string& stage, const Quarantined& record) {
+  std::size_t end = std::min(record.bytes.size(), kExampleBytes);
+  while (end < record.bytes.size() && end > 0 && IsUtf8Tail(record.bytes[end])) --end;
+  return {stage, record.reason, Legible(std::string_view(record.bytes).substr(0, end)),
+          end < record.bytes.size()};
+}
+
+/// The first records of each reason; `wanted` is what there may be at most.
+void AddExamples(Store& work, const RecordedStage& stage, std::vector<RecordedExample>& examples) {
+  const Result<std::vector<ObjectInfo>> objects = work.List(stage.quarantine + "/");
+  if (!objects.ok()) return;
+  std::map<std::string, std::size_t> taken;
+  std::size_t looked_into = 0;
+  for (const ObjectInfo& object : *objects) {
+    if (++looked_into > kQuarantineObjects) return;
+    std::size_t read = 0;
+    const Status outcome = ReadQuarantine(work, object.name, [&](const Quarantined& record) -> Status {
+      if (++read > kQuarantineRecords) return Status(Code::kCancelled, "enough was seen");
+      if (taken[record.reason]++ < kExamplesPerReason) examples.push_back(ExampleOf(stage.name, record));
+      return {};
+    });
+    // Enough, or a file that is being written or damaged: an example less.
+    if (!outcome.ok()) continue;
+  }
+}
+
+/// Adds what the lines of one segment say.
+class SegmentSums {
+ public:
+  SegmentSums(const std::string& segment, RunRecord& record) : segment_(segment), record_(record) {
+    for (const RecordedStage& stage : record.stages) {
+      if (stage.segment != segment) continue;
+      members_.insert(stage.name);
+      if (stage.name == segment) last_ = &stage;
+    }
+  }
+
+  void Add(const UnitLine& line) {
+    const std::optional<UnitId> unit = ParseUnitId(line.unit);
+    if (!unit || last_ == nullptr) return;
+    if (line.state == UnitState::kEnd) AddCounts(line);
+    if (line.state != UnitState::kDone) return;
+    if (std::holds_alternative<PartitionId>(unit->part) && line.location == last_->outputs)
+      AddPartition(line);
+    if (std::holds_alternative<ShardId>(unit->part) && WithoutSecret(line.location) == last_->location)
+      AddShard(line);
+  }
+
+ private:
+  void AddCounts(const UnitLine& line) {
+    for (const auto& [stage, counts] : line.counts)
+      if (members_.contains(stage)) record_.counts[stage].counts += counts;
+  }
+  void AddPartition(const UnitLine& line) {
+    AddCounts(line);
+    RecordedCounts& mine = record_.counts[segment_];
+    ++mine.partitions;
+    for (const auto& [name, split] : line.splits) {
+      ArtifactTotals::Split& sum = mine.splits[name];
+      sum.records += split.records;
+      sum.documents += split.documents;
+      sum.bytes += split.bytes;
+    }
+  }
+  void AddShard(const UnitLine& line) {
+    RecordedCounts& mine = record_.counts[segment_];
+    ++mine.shards;
+    for (const StoredObject& object : line.objects) mine.shard_bytes += object.bytes;
+  }
+
+  const std::string& segment_;
+  RunRecord& record_;
+  std::set<std::string, std::less<>> members_;
+  const RecordedStage* last_ = nullptr;
+};
+
+}  // namespace
+
+std::vector<RecordedStage> StagesOf(const Graph& graph, const Plan& plan, const Snapshot& snapshot,
+                                    const std::string& directory) {
+  std::vector<RecordedStage> stages;
+  for (const Node& node : graph.nodes()) {
+    RecordedStage stage;
+    stage.name = node.spec->name;
+    stage.type = std::string(node.spec->type->name);
+    stage.inputs = InputsOf(graph, node);
+    if (node.spec->type->publishes) {
+      const std::string location = LocationIn(plan, graph, node);
+      stage.location = WithoutSecret(location);
+      stage.link = LinkTo(location, directory);
+      stage.longest_line = LongestLineOf(stage.type, node.spec->config, node.in);
+    }
+    if (const auto files = snapshot.files.find(stage.name); files != snapshot.files.end()) {
+      stage.files = files->second.files.size();
+      for (const SourceFile& file : files->second.files) stage.file_bytes += file.size;
+    }
+    if (const auto vanished = plan.vanished.find(stage.name); vanished != plan.vanished.end())
+      stage.vanished = vanished->second;
+    stages.push_back(std::move(stage));
+  }
+  // A stage may have a part in several: what a segment runs goes before what only stands.
+  for (const bool wanted : {true, false}) {
+    for (const PlannedSegment& segment : plan.segments) {
+      if ((segment.state == PlannedSegment::State::kWanted) != wanted) continue;
+      for (const int node : NodesOf(graph, segment)) {
+        RecordedStage& stage = stages[static_cast<std::size_t>(node)];
+        if (stage.segment.empty()) Place(segment, stage);
+      }
+    }
+  }
+  return stages;
+}
+
+void DescribeMachine(const Graph& graph, RecordedBegin& begin) {
+  begin.version = PIPE_VERSION;
+  for (const Node& node : graph.nodes())
+    for (const auto& [name, version] : node.spec->type->libraries) begin.libraries.emplace(name, version);
+  begin.cores = std::thread::hardware_concurrency();
+  begin.memory = static_cast<std::uint64_t>(std::max(sysconf(_SC_PHYS_PAGES), 0L)) *
+                 static_cast<std::uint64_t>(std::max(sysconf(_SC_PAGESIZE), 0L));
+  utsname system{};
+  if (uname(&system) == 0) begin.system = StrCat(system.sysname, " ", system.release, " ", system.machine);
+}
+
+std::map<std::string, RecordedCounts> ExistingCounts(const Plan& plan, const Snapshot& snapshot) {
+  std::map<std::string, RecordedCounts> standing;
+  for (const PlannedSegment& segment : plan.segments) {
+    if (segment.state != PlannedSegment::State::kUpToDate || !segment.publishes) continue;
+    const auto published = snapshot.published.find(segment.keys.stage);
+    if (published == snapshot.published.end() || !published->second.manifest) continue;
+    const Manifest& manifest = *published->second.manifest;
+    if (manifest.recipe() != segment.recipe()) continue;
+    for (const auto& [stage, counts] : manifest.counts) standing[stage].counts = counts;
+    if (manifest.shards.empty()) continue;
+    RecordedCounts& last = standing[segment.keys.stage];
+    last.splits = manifest.splits;
+    last.shards = manifest.shards.size();
+    last.shard_bytes = 0;
+    for (const ManifestShard& shard : manifest.shards) last.shard_bytes += shard.object.bytes;
+  }
+  return standing;
+}
+
+void AddExisting(const std::map<std::string, RecordedCounts>& standing, RunRecord& record) {
+  for (const auto& [stage, stands] : standing) {
+    RecordedCounts& counts = record.counts[stage];
+    if (counts.counts == StageCounts()) counts.counts = stands.counts;
+    if (counts.splits.empty()) counts.splits = stands.splits;
+    if (counts.shards == 0) counts.shards = stands.shards, counts.shard_bytes = stands.shard_bytes;
+  }
+}
+
+void AddOutcome(const RunLog& log, Store& work, RunRecord& record) {
+  std::set<std::string> segments;
+  for (const RecordedStage& stage : record.stages) {
+    if (!stage.segment.empty()) segments.insert(stage.segment);
+    if (!stage.quarantine.empty()) AddExamples(work, stage, record.examples);
+  }
+  for (const std::string& segment : segments) {
+    SegmentSums sums(segment, record);
+    for (const UnitLine* line : log.List(segment + "/")) sums.Add(*line);
+  }
+}
+
+}  // namespace pipeline

@@ -1,0 +1,45 @@
+#include "cli/terminal/command_help.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "base/str.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::size_t kColumn = 34;  // as cli/terminal/args.cc asks of CLI11
+
+std::string Row(const std::string& front, std::string_view help) {
+  std::string row = StrCat("  ", front);
+  row.append(row.size() < kColumn ? kColumn - row.size() : 1, ' ');
+  return StrCat(row, help, "\n");
+}
+
+std::string Front(const CommandWord& word) {
+  std::string front;
+  for (const std::string& flag : word.flags) front += StrCat(front.empty() ? "" : ",", flag);
+  std::string value = word.value;
+  for (std::size_t at = 0; at < word.choices.size(); ++at)
+    value = StrCat(at == 0 ? "" : StrCat(value, "|"), word.choices[at]);
+  if (!value.empty()) front += StrCat(front.empty() ? "" : " ", value);
+  return StrCat(front, word.repeats ? " ..." : "", word.flags.empty() && word.required ? " REQUIRED" : "");
+}
+
+}  // namespace
+
+std::string CommandHelp(const CommandEntry& command, const std::string& called) {
+  std::string usage = StrCat(called, command.name, " [OPTIONS]");
+  std::string locations, options = Row("-h,--help", "Print this help message and exit"), commands;
+  for (const CommandWord& word : command.words) {
+    if (word.flags.empty()) usage += StrCat(" ", word.value, word.repeats ? "..." : "");
+    (word.flags.empty() ? locations : options) += Row(Front(word), word.help);
+  }
+  for (const CommandEntry& below : command.commands) commands += Row(below.name, below.help);
+  if (!commands.empty()) usage += " COMMAND";
+  return StrCat(command.help, "\nUsage: ", usage, "\n", locations.empty() ? "" : "\nPositionals:\n",
+                locations, "\nOptions:\n", options, commands.empty() ? "" : "\nSubcommands:\n", commands);
+}
+
+}  // namespace pipeline

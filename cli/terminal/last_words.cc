@@ -1,0 +1,68 @@
+#include "cli/terminal/last_words.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <exception>
+#include <initializer_list>
+#include <new>
+#include <stdexcept>
+#include <string_view>
+#include <system_error>
+
+namespace pipeline {
+
+namespace {
+
+std::atomic<int> exit_code_at_the_end = 1;
+std::terminate_handler before = nullptr;
+
+constexpr std::string_view kNoMemory =
+    "error: out of memory: raise the limit (ulimit -v, memory.max of the cgroup) or set limits.memory lower; "
+    "what is "
+    "finished stands, and the same command goes on from there\n";
+constexpr std::string_view kNoThread =
+    "error: no further thread can be had: raise the limit on processes (ulimit -u, pids.max of the cgroup) "
+    "or on memory "
+    "(ulimit -v), or give a smaller -j; what is finished stands, and the same command goes on from there\n";
+
+constexpr std::string_view kRefused =
+    ": the system refuses what the program needs: raise its limits (ulimit -u and -v, pids.max and "
+    "memory.max of the "
+    "cgroup) or give a smaller -j; what is finished stands, and the same command goes on from there\n";
+
+/// Nothing that allocates, and no destructor: other threads go on meanwhile.
+[[noreturn]] void End(std::initializer_list<std::string_view> parts) {
+  for (const std::string_view part : parts)
+    if (write(STDERR_FILENO, part.data(), part.size()) < 0) break;
+  _exit(exit_code_at_the_end);
+}
+
+[[noreturn]] void OnTerminate() {
+  if (const std::exception_ptr thrown = std::current_exception()) {
+    try {
+      std::rethrow_exception(thrown);
+    } catch (const std::bad_alloc&) {
+      End({kNoMemory});
+    } catch (const std::system_error& error) {
+      if (error.code() == std::errc::resource_unavailable_try_again) End({kNoThread});
+      if (error.code() == std::errc::not_enough_memory) End({kNoMemory});
+    } catch (const std::runtime_error& error) {
+      // oneTBB says so where it cannot have a worker; what else is thrown is caught where it is wrapped.
+      End({"error: ", error.what(), kRefused});
+    } catch (const std::exception&) {  // said by the handler that was there before
+    }
+  }
+  if (before != nullptr) before();
+  std::abort();
+}
+
+}  // namespace
+
+void SayLastWords(int exit_code) {
+  exit_code_at_the_end = exit_code;
+  before = std::set_terminate(OnTerminate);
+}
+
+}  // namespace pipeline

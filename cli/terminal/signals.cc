@@ -1,0 +1,58 @@
+#include "cli/terminal/signals.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "cli/terminal/exit_code.h"
+
+namespace pipeline {
+
+namespace {
+
+sigset_t Watched() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int number : {SIGHUP, SIGINT, SIGTERM}) {
+    // The kernel would keep one that is ignored and blocked for whoever waits for it.
+    struct sigaction now = {};
+    if (sigaction(number, nullptr, &now) != 0 || now.sa_handler != SIG_IGN) sigaddset(&set, number);
+  }
+  sigaddset(&set, SIGUSR1);  // from the destructor alone: ends the loop
+  return set;
+}
+
+}  // namespace
+
+SignalWatch::SignalWatch() {
+  const sigset_t set = Watched();
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);  // inherited by every thread that is made later
+  signal(SIGPIPE, SIG_IGN);                   // a closed pipe is an error of write, not the end
+  thread_ = std::thread([this] { Loop(); });
+}
+
+SignalWatch::~SignalWatch() {
+  ending_ = true;
+  pthread_kill(thread_.native_handle(), SIGUSR1);
+  thread_.join();
+}
+
+void SignalWatch::Loop() {
+  const sigset_t set = Watched();
+  while (true) {
+    int signal = 0;
+    if (sigwait(&set, &signal) != 0) continue;
+    if (signal == SIGUSR1) {
+      if (ending_) return;
+      continue;
+    }
+    const int code = signal == SIGTERM ? kExitTerminate : signal == SIGHUP ? kExitHangup : kExitInterrupt;
+    // Nothing half-done counts, so leaving on the spot is safe; only work is lost.
+    if (exit_code_.exchange(code) != 0) _exit(code);
+    LogInfo("stopping: what is finished will be committed; once more to leave at once");
+    stop_.request_stop();
+  }
+}
+
+}  // namespace pipeline

@@ -1,0 +1,46 @@
+#include "cli/terminal/standard_output.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+
+#include "base/log.h"
+#include "base/status.h"
+#include "cli/terminal/exit_code.h"
+
+namespace pipeline {
+
+void PrepareProcess() {
+  for (int number = 0; number <= 2; ++number)
+    // The lowest free number is this one. What is written there is an error, as to a closed one.
+    if (fcntl(number, F_GETFD) < 0 && errno == EBADF && open("/dev/null", O_RDONLY) < 0) break;
+  signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);
+}
+
+namespace {
+
+/// Of a pipe or a socket; also long after a write failed.
+bool ReaderIsGone() {
+  pollfd output = {STDOUT_FILENO, POLLOUT, 0};
+  return poll(&output, 1, 0) > 0 && (output.revents & POLLERR) != 0;
+}
+
+}  // namespace
+
+int FinishStandardOutput(int exit_code) {
+  errno = 0;
+  const bool failed_before = std::ferror(stdout) != 0;
+  const bool failed = std::fflush(stdout) != 0 || failed_before;
+  if (!failed || errno == EPIPE || ReaderIsGone()) return exit_code;
+  const Status why = errno != 0 ? SystemError("standard output", errno)
+                                : Status(Code::kResourceExhausted, "standard output: could not be written");
+  LogError(why.message());
+  return exit_code == kExitDone ? static_cast<int>(kExitFailed) : exit_code;
+}
+
+}  // namespace pipeline

@@ -1,0 +1,111 @@
+#include "cli/workspace/work_result.h"
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <thread>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/log.h"
+#include "base/str.h"
+#include "dag/books/unit_id.h"
+#include "dag/work_package.h"
+#include "storage/remote/open_store.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::string_view kNoteName = "handed-out.txt";
+constexpr std::uint64_t kMaxNote = 64 << 10;
+constexpr int kLooks = 4;
+constexpr std::chrono::seconds kBetweenLooks(1);
+
+Status TakeBackOf(Workspace& workspace, const std::string& work_package) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenStore(work_package));
+  std::vector<std::string> unreadable;
+  const Result<std::size_t> taken = TakeBack(*store, workspace.log(), unreadable);
+  for (const std::string& object : unreadable)
+    LogWarning(StrCat(work_package, "/", object, ": cannot be read; its unit will run again"));
+  return taken.status();
+}
+
+/// The objects of the places that records name, with their sizes; each place is listed once.
+class Locations {
+ public:
+  explicit Locations(const Environment& environment) : environment_(environment) {}
+
+  Result<bool> Hold(const UnitLine& line, const StoredObject& object) {
+    const std::optional<UnitId> unit = ParseUnitId(line.unit);
+    const bool in_work = unit && std::holds_alternative<PartitionId>(unit->part);
+    const auto [known, is_new] = listed_.try_emplace({in_work, line.location});
+    if (is_new) {
+      ASSIGN_OR_RETURN(const std::unique_ptr<Store> store,
+                       in_work ? environment_.work_store(StrCat("artifacts/", line.location))
+                               : OpenLocation(environment_, line.location));
+      ASSIGN_OR_RETURN(const std::vector<ObjectInfo> objects, store->List(""));
+      for (const ObjectInfo& there : objects) known->second.emplace(there.name, there.size);
+    }
+    const auto there = known->second.find(object.name);
+    return there != known->second.end() && there->second == object.bytes;
+  }
+
+ private:
+  const Environment& environment_;
+  std::map<std::pair<bool, std::string>, std::map<std::string, std::uint64_t>> listed_;
+};
+
+/// OK where everything that the records say was done lies here.
+Status CheckOutputs(const Workspace& workspace, Store& store, const std::string& work_package) {
+  std::vector<std::string> unreadable;
+  ASSIGN_OR_RETURN(const std::vector<UnitRecord> records, ReadWorkResults(store, "", unreadable));
+  std::set<std::string> damaged;  // in front of what is done, and known not to be good
+  Locations locations(workspace.environment());
+  for (const UnitRecord& record : records) {
+    if (record.line.state == UnitState::kVoid) damaged.insert(record.line.unit);
+    if (record.line.state != UnitState::kDone || damaged.contains(record.line.unit)) continue;
+    for (const StoredObject& object : record.line.objects) {
+      ASSIGN_OR_RETURN(const bool is_here, locations.Hold(record.line, object));
+      if (is_here) continue;
+      return Status(
+          Code::kFailedPrecondition,
+          StrCat(record.line.unit, ": a worker did it, and what it made is not here: ", object.name, " in ",
+                 record.line.location, "; workers need the same work directory (",
+                 workspace.directory().path(),
+                 ") and the same places as `pipe plan`, as a network file system gives them. Bring it here, "
+                 "or remove ",
+                 work_package, "/done to have it done again"));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Status TakeBackFrom(Workspace& workspace, const std::string& work_package) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<Store> work, workspace.environment().work_store(""));
+  RETURN_IF_ERROR(WriteObject(*work, kNoteName, work_package, Condition::ReplaceAny()).status());
+  ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenStore(work_package));
+  Status here = CheckOutputs(workspace, *store, work_package);
+  // Another machine's directory may be seen as it was some seconds ago.
+  for (int look = 1; look < kLooks && here.code() == Code::kFailedPrecondition; ++look) {
+    std::this_thread::sleep_for(kBetweenLooks);
+    here = CheckOutputs(workspace, *store, work_package);
+  }
+  RETURN_IF_ERROR(here);
+  return TakeBackOf(workspace, work_package);
+}
+
+Status TakeBackAny(Workspace& workspace) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<Store> work, workspace.environment().work_store(""));
+  const Result<std::string> work_package = ReadObject(*work, kNoteName, kMaxNote);
+  if (!work_package.ok())
+    return work_package.status().code() == Code::kNotFound ? Status() : work_package.status();
+  return TakeBackOf(workspace, *work_package);
+}
+
+}  // namespace pipeline

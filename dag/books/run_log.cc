@@ -1,0 +1,394 @@
+#include "dag/books/run_log.h"
+
+#include <algorithm>
+#include <charconv>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "base/log.h"
+#include "base/mutex.h"
+#include "base/str.h"
+#include "dag/books/log_file.h"
+#include "dag/books/run_log_line.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::string_view kFirstLine = "# pipe run log v1\n";
+constexpr std::string_view kVersionPrefix = "# pipe run log v";
+constexpr std::uint32_t kVersion = 1;
+constexpr std::size_t kTypicalLine = 256;  // bytes; only to size the table of units
+
+/// The version that the first line of `text` names; absent when that is no whole first line.
+std::optional<std::uint32_t> VersionOf(std::string_view text) {
+  if (text.substr(0, kVersionPrefix.size()) != kVersionPrefix) return std::nullopt;
+  const char* end = text.data() + text.size();
+  std::uint32_t version = 0;
+  const auto [after, error] = std::from_chars(text.data() + kVersionPrefix.size(), end, version);
+  if (error == std::errc::result_out_of_range) return UINT32_MAX;
+  if (error != std::errc() || after == end || *after != '\n') return std::nullopt;
+  return version;
+}
+
+/// A line about a unit, decoded when somebody asks for it: of 100,000 lines few are looked at.
+struct Kept {
+  std::string_view text;  // without its LF; owned by State::texts
+  std::uint32_t segment = 0;
+  mutable std::unique_ptr<UnitLine> decoded = {};
+
+  /// Null when a field does not parse: the unit then counts as not done.
+  const UnitLine* line() const {
+    if (decoded) return decoded.get();
+    const std::optional<LineHead> head = ScanLine(text);
+    std::optional<UnitLine> fresh = head ? DecodeUnit(*head) : std::nullopt;
+    if (fresh) decoded = std::make_unique<UnitLine>(std::move(*fresh));
+    return decoded.get();
+  }
+};
+
+/// What stands about one unit. `failed` came after `standing`; at least one of the two is there.
+struct UnitEntry {
+  std::optional<Kept> standing;  // done or end
+  std::optional<Kept> failed;
+
+  const Kept& last() const { return failed ? *failed : *standing; }
+};
+
+}  // namespace
+
+struct RunLog::State {
+  std::string path;
+  LogIo io;
+
+  // For appending; held across a write.
+  Mutex append_mutex;
+  std::unique_ptr<LogFile> file
+      GUARDED_BY(append_mutex);  // null: nothing can be appended, for the reason in `closed`
+  Status closed GUARDED_BY(append_mutex);
+  bool torn_tail GUARDED_BY(append_mutex) = false;  // the file does not end with LF
+
+  // For everything below; never held across a write, and taken after append_mutex.
+  mutable Mutex mutex;
+  std::deque<std::string> texts
+      GUARDED_BY(mutex);  // the file as it was read, then each line appended; never shrinks
+  std::unordered_map<std::string_view, UnitEntry> units GUARDED_BY(mutex);  // keys live in `texts`
+  std::map<std::uint32_t, SegmentLine> segments GUARDED_BY(mutex);
+  std::map<std::string, std::uint32_t> segment_numbers GUARDED_BY(mutex);  // by lineage
+  std::uint32_t highest_segment GUARDED_BY(mutex) = 0;  // also of those that only unit lines name
+  std::vector<RunLine> runs GUARDED_BY(mutex);
+  std::vector<std::string_view> unknown
+      GUARDED_BY(mutex);                      // lines of a later v1, kept as they are; without their LF
+  std::uint64_t lines GUARDED_BY(mutex) = 0;  // in the file, whatever they are
+  std::uint64_t damaged GUARDED_BY(mutex) = 0;
+
+  void Load(std::string file_text) REQUIRES(append_mutex, mutex);
+  void ApplyCounted(std::string_view line) REQUIRES(mutex);
+  /// Gives a line its effect; false when it is damaged. `line` lives in `texts`.
+  bool Apply(std::string_view line) REQUIRES(mutex);
+  bool ApplyUnit(const LineHead& head, UnitState unit_state, std::string_view line) REQUIRES(mutex);
+  bool ApplySegment(const LineHead& head) REQUIRES(mutex);
+  bool ApplyRun(const LineHead& head) REQUIRES(mutex);
+  /// `value` itself, or what it stands for, kept in `texts`; absent when badly escaped.
+  std::optional<std::string_view> Unescaped(std::string_view value) REQUIRES(mutex);
+
+  Status Append(std::string line);
+  Status AppendLocked(std::string line) REQUIRES(append_mutex);
+
+  /// A file of what must stay, and how many lines it has.
+  struct Essence {
+    std::string text;
+    std::uint64_t lines = 0;
+    void Add(std::string_view line) { text += line, text += '\n', ++lines; }
+  };
+  Essence Compacted() const REQUIRES(mutex);
+};
+
+// -------------------------------------------------------------------------------------- loading
+
+void RunLog::State::Load(std::string file_text) {
+  units.reserve(file_text.size() / kTypicalLine);
+  std::string_view rest = texts.emplace_back(std::move(file_text));
+  rest.remove_prefix(kFirstLine.size());
+  while (!rest.empty()) {
+    const std::size_t end = rest.find('\n');
+    if (end == std::string_view::npos && file == nullptr) return;  // another process is writing it
+    ApplyCounted(rest.substr(0, end));
+    rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
+  }
+}
+
+void RunLog::State::ApplyCounted(std::string_view line) {
+  if (line.empty()) return;
+  ++lines;
+  if (!Apply(line)) ++damaged;
+}
+
+bool RunLog::State::Apply(std::string_view line) {
+  const std::optional<LineHead> head = ScanLine(line);
+  if (!head) return false;
+  if (const std::optional<UnitState> unit_state = UnitStateOf(head->kind))
+    return ApplyUnit(*head, *unit_state, line);
+  if (head->kind == "segment") return ApplySegment(*head);
+  if (head->kind == "run") return ApplyRun(*head);
+  unknown.push_back(line);
+  return true;
+}
+
+bool RunLog::State::ApplyUnit(const LineHead& head, UnitState unit_state, std::string_view line) {
+  const std::optional<std::string_view> unit = Unescaped(head.unit);
+  if (!unit || unit->empty()) return false;
+  highest_segment = std::max(highest_segment, head.segment);
+  if (unit_state == UnitState::kVoid) {
+    units.erase(*unit);
+    return true;
+  }
+  UnitEntry& entry = units[*unit];
+  std::optional<Kept>& location = unit_state == UnitState::kFailed ? entry.failed : entry.standing;
+  if (unit_state != UnitState::kFailed) entry.failed.reset();
+  location = Kept{line, head.segment};
+  return true;
+}
+
+bool RunLog::State::ApplySegment(const LineHead& head) {
+  std::optional<SegmentLine> segment = DecodeSegment(head);
+  if (!segment) return false;
+  highest_segment = std::max(highest_segment, segment->number);
+  if (!runs.empty()) segment->began = runs.back().started;
+  segment_numbers[segment->lineage] = segment->number;
+  segments.insert_or_assign(segment->number, std::move(*segment));
+  return true;
+}
+
+bool RunLog::State::ApplyRun(const LineHead& head) {
+  std::optional<RunLine> run = DecodeRun(head);
+  if (!run) return false;
+  const auto known =
+      std::find_if(runs.begin(), runs.end(), [&](const RunLine& r) { return r.id == run->id; });
+  if (known == runs.end())
+    runs.push_back(std::move(*run));
+  else
+    *known = std::move(*run);
+  return true;
+}
+
+std::optional<std::string_view> RunLog::State::Unescaped(std::string_view value) {
+  if (value.find('%') == std::string_view::npos) return value;
+  std::optional<std::string> text = Unescape(value);
+  if (!text) return std::nullopt;
+  return texts.emplace_back(std::move(*text));
+}
+
+namespace {
+
+/// The file's bytes; empty where there is none, or where the first line cannot be read. The latter
+/// only warns: `what_happens` says what becomes of the file.
+Result<std::string> ReadLog(const std::string& path, std::string_view what_happens, bool* unreadable) {
+  Result<std::string> text = ReadWholeFile(path);
+  if (!text.ok() && text.status().code() == Code::kNotFound) return std::string();
+  if (!text.ok() || text.value().empty()) return text;
+  const std::optional<std::uint32_t> version = VersionOf(*text);
+  if (version && *version > kVersion)
+    return Status(Code::kFailedPrecondition,
+                  StrCat(path, ": written by a newer program: version ", *version, " where this one reads ",
+                         kVersion, "; use the newer program, or another --work"));
+  if (version == kVersion) return text;
+  LogWarning(StrCat(path, version ? StrCat(": has the older version ", *version) : ": is not a run log",
+                    ", so that nothing in it counts as done; ", what_happens));
+  *unreadable = true;
+  return std::string();
+}
+
+}  // namespace
+
+RunLog::RunLog(std::unique_ptr<State> state) : state_(std::move(state)) {}
+RunLog::~RunLog() = default;
+
+Result<std::unique_ptr<RunLog>> RunLog::Open(const std::string& path) { return Open(path, SystemLogIo()); }
+
+Result<std::unique_ptr<RunLog>> RunLog::Open(const std::string& path, LogIo io) {
+  bool unreadable = false;
+  ASSIGN_OR_RETURN(std::string text, ReadLog(path, "it is put aside", &unreadable));
+  if (unreadable) {
+    ASSIGN_OR_RETURN(const std::string aside, PutAside(path));
+    LogWarning(StrCat(path, ": kept as ", aside));
+  }
+  if (text.empty()) {
+    text = kFirstLine;
+    RETURN_IF_ERROR(ReplaceFile(path, text, io));
+  }
+  auto state = std::make_unique<State>();
+  const Lock appending(state->append_mutex);
+  const Lock lock(state->mutex);
+  state->path = path;
+  state->torn_tail = text.back() != '\n';
+  ASSIGN_OR_RETURN(state->file, LogFile::OpenForAppend(path, io));
+  state->io = std::move(io);
+  state->Load(std::move(text));
+  if (state->damaged > 0)
+    LogWarning(StrCat(path, ": ", state->damaged,
+                      " torn or damaged line(s) passed over; what they said counts ", "as not done"));
+  return std::unique_ptr<RunLog>(new RunLog(std::move(state)));
+}
+
+Result<std::unique_ptr<RunLog>> RunLog::OpenReadOnly(const std::string& path) {
+  bool unreadable = false;
+  ASSIGN_OR_RETURN(std::string text, ReadLog(path, "the next run puts it aside", &unreadable));
+  auto state = std::make_unique<State>();
+  const Lock appending(state->append_mutex);
+  const Lock lock(state->mutex);
+  state->path = path;
+  state->closed = Status(Code::kInternal, StrCat(path, ": opened for reading only"));
+  if (!text.empty()) state->Load(std::move(text));
+  return std::unique_ptr<RunLog>(new RunLog(std::move(state)));
+}
+
+// ------------------------------------------------------------------------------------ questions
+
+const UnitLine* RunLog::Find(std::string_view unit) const {
+  const Lock lock(state_->mutex);
+  const auto found = state_->units.find(unit);
+  return found == state_->units.end() ? nullptr : found->second.last().line();
+}
+
+const UnitLine* RunLog::FindDone(std::string_view unit) const {
+  const Lock lock(state_->mutex);
+  const auto found = state_->units.find(unit);
+  if (found == state_->units.end() || !found->second.standing) return nullptr;
+  return found->second.standing->line();
+}
+
+std::vector<const UnitLine*> RunLog::List(std::string_view prefix) const {
+  const Lock lock(state_->mutex);
+  std::vector<std::pair<std::string_view, const UnitEntry*>> found;
+  for (const auto& [unit, entry] : state_->units)
+    if (unit.substr(0, prefix.size()) == prefix) found.emplace_back(unit, &entry);
+  std::sort(found.begin(), found.end());
+  std::vector<const UnitLine*> lines;
+  lines.reserve(found.size());
+  for (const auto& [unit, entry] : found)
+    if (const UnitLine* line = entry->last().line()) lines.push_back(line);
+  return lines;
+}
+
+std::vector<std::string> RunLog::FailedUnits(std::string_view prefix) const {
+  const Lock lock(state_->mutex);
+  std::vector<std::string> failed;
+  for (const auto& [unit, entry] : state_->units)
+    if (entry.failed && unit.starts_with(prefix)) failed.emplace_back(unit);
+  return failed;
+}
+
+void RunLog::ForEach(std::string_view prefix,
+                     const std::function<void(std::string_view unit, std::uint32_t segment)>& visit) const {
+  const Lock lock(state_->mutex);
+  for (const auto& [unit, entry] : state_->units)
+    if (unit.substr(0, prefix.size()) == prefix) visit(unit, entry.last().segment);
+}
+
+const SegmentLine* RunLog::FindSegment(std::uint32_t number) const {
+  const Lock lock(state_->mutex);
+  const auto found = state_->segments.find(number);
+  return found == state_->segments.end() ? nullptr : &found->second;
+}
+
+std::vector<RunLine> RunLog::Runs() const {
+  const Lock lock(state_->mutex);
+  return state_->runs;
+}
+
+std::uint64_t RunLog::damaged_lines() const {
+  const Lock lock(state_->mutex);
+  return state_->damaged;
+}
+
+// ------------------------------------------------------------------------------------ appending
+
+Status RunLog::State::Append(std::string line) {
+  const Lock lock(append_mutex);
+  return AppendLocked(std::move(line));
+}
+
+Status RunLog::State::AppendLocked(std::string line) {
+  if (!file) return closed;
+  RETURN_IF_ERROR(file->Append(torn_tail ? StrCat('\n', line) : line));
+  torn_tail = false;
+  const Lock lock(mutex);
+  line.pop_back();  // its LF
+  ApplyCounted(texts.emplace_back(std::move(line)));
+  return {};
+}
+
+Status RunLog::Append(const UnitLine& line) {
+  if (line.unit.empty()) return Status(Code::kInternal, StrCat(state_->path, ": a line without a unit"));
+  RETURN_IF_ERROR(state_->Append(EncodeLine(line)));
+  return listener_ ? listener_(line) : Status();
+}
+
+Status RunLog::AppendRun(const RunLine& line) {
+  if (line.id.empty()) return Status(Code::kInternal, StrCat(state_->path, ": a run without an id"));
+  return state_->Append(EncodeLine(line));
+}
+
+Result<std::uint32_t> RunLog::AppendSegment(const std::string& lineage) {
+  const Lock appending(state_->append_mutex);
+  SegmentLine segment;
+  {
+    const Lock lock(state_->mutex);
+    const auto known = state_->segment_numbers.find(lineage);
+    if (known != state_->segment_numbers.end()) return known->second;
+    segment = {state_->highest_segment + 1, lineage};
+  }
+  RETURN_IF_ERROR(state_->AppendLocked(EncodeLine(segment)));
+  return segment.number;
+}
+
+// ----------------------------------------------------------------------------------- compaction
+
+RunLog::State::Essence RunLog::State::Compacted() const {
+  Essence essence;
+  essence.text = kFirstLine;
+  const auto add = [&](std::string line) {
+    line.pop_back();  // its LF
+    essence.Add(line);
+  };
+  for (const auto& [number, segment] : segments) add(EncodeLine(segment));
+  for (const RunLine& run : runs) add(EncodeLine(run));
+  for (const std::string_view line : unknown) essence.Add(line);
+  std::vector<std::pair<std::string_view, const UnitEntry*>> sorted;
+  for (const auto& [unit, entry] : units) sorted.emplace_back(unit, &entry);
+  std::sort(sorted.begin(), sorted.end());
+  for (const auto& [unit, entry] : sorted) {
+    if (entry->standing) essence.Add(entry->standing->text);
+    if (entry->failed) essence.Add(entry->failed->text);
+  }
+  return essence;
+}
+
+Status RunLog::CompactIfWorthwhile() {
+  State& state = *state_;
+  const Lock appending(state.append_mutex);
+  if (!state.file) return state.closed;
+  State::Essence essence;
+  {
+    const Lock lock(state.mutex);
+    essence = state.Compacted();
+    if (essence.lines * 3 >= state.lines) return {};
+  }
+  // Whether it fails before or after the rename, the open file may no longer be the log.
+  state.file.reset();
+  state.closed = ReplaceFile(state.path, essence.text, state.io);
+  RETURN_IF_ERROR(state.closed);
+  Result<std::unique_ptr<LogFile>> reopened = LogFile::OpenForAppend(state.path, state.io);
+  if (!reopened.ok()) return state.closed = reopened.status();
+  state.file = std::move(reopened).value();
+  state.torn_tail = false;
+  const Lock lock(state.mutex);
+  state.lines = essence.lines;
+  return {};
+}
+
+}  // namespace pipeline

@@ -1,0 +1,87 @@
+#include "dag/books/unit_id.h"
+
+#include <charconv>
+
+#include "base/str.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr int kInputDigits = 4;
+constexpr int kPartitionDigits = 5;
+constexpr int kShardDigits = 5;
+
+std::optional<std::uint32_t> ParseDigits(std::string_view text) {
+  std::uint32_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+std::optional<ShardId> ParseShard(std::string_view text) {
+  const std::size_t dot = text.rfind(".s");
+  const std::size_t of = text.rfind("-of-");
+  if (dot == std::string_view::npos || of == std::string_view::npos || of < dot) return std::nullopt;
+  const auto number = ParseDigits(text.substr(dot + 2, of - dot - 2));
+  const auto count = ParseDigits(text.substr(of + 4));
+  if (!number || !count) return std::nullopt;
+  return ShardId{std::string(text.substr(0, dot)), *number, *count};
+}
+
+struct PartToString {
+  std::string operator()(PartitionId id) const { return PartitionName(id); }
+  std::string operator()(StreamId id) const { return ZeroPadded(id.input, kInputDigits) + "-*"; }
+  std::string operator()(JobId) const { return "-"; }
+  std::string operator()(const ShardId& id) const {
+    return StrCat(id.split, ".s", ZeroPadded(id.number, kShardDigits), "-of-",
+                  ZeroPadded(id.count, kShardDigits));
+  }
+};
+
+std::optional<UnitId> ParseLoosely(std::string_view text) {
+  const std::size_t slash = text.rfind('/');
+  if (slash == std::string_view::npos || slash == 0) return std::nullopt;
+  UnitId unit{std::string(text.substr(0, slash)), JobId{}};
+  const std::string_view part = text.substr(slash + 1);
+  if (part == "-") return unit;
+  if (const auto partition = ParsePartitionName(part)) {
+    unit.part = *partition;
+  } else if (const auto input = ParseDigits(part.substr(0, part.find('-'))); input && part.back() == '*') {
+    unit.part = StreamId{*input};
+  } else if (auto shard = ParseShard(part)) {
+    unit.part = std::move(*shard);
+  } else {
+    return std::nullopt;
+  }
+  return unit;
+}
+
+}  // namespace
+
+std::string PartitionName(PartitionId id) {
+  return StrCat(ZeroPadded(id.input, kInputDigits), '-', ZeroPadded(id.partition, kPartitionDigits));
+}
+
+std::optional<PartitionId> ParsePartitionName(std::string_view name) {
+  const std::size_t dash = name.find('-');
+  if (dash == std::string_view::npos) return std::nullopt;
+  const auto input = ParseDigits(name.substr(0, dash));
+  const auto partition = ParseDigits(name.substr(dash + 1));
+  if (!input || !partition) return std::nullopt;
+  const PartitionId id{*input, *partition};
+  if (PartitionName(id) != name) return std::nullopt;
+  return id;
+}
+
+std::string ToString(const UnitId& unit) {
+  return StrCat(unit.stage, '/', std::visit(PartToString(), unit.part));
+}
+
+std::optional<UnitId> ParseUnitId(std::string_view text) {
+  std::optional<UnitId> unit = ParseLoosely(text);
+  if (unit && ToString(*unit) != text) return std::nullopt;
+  return unit;
+}
+
+}  // namespace pipeline

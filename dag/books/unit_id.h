@@ -1,0 +1,47 @@
+// The names of units. A unit is the least that is scheduled, retried, resumed and logged.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "dag/records/batch.h"
+
+namespace pipeline {
+
+/// A whole input, read front to back: `STAGE/IIII-*`.
+struct StreamId {
+  std::uint32_t input = 0;
+  auto operator<=>(const StreamId&) const = default;
+};
+/// A Job: `STAGE/-`.
+struct JobId {
+  auto operator<=>(const JobId&) const = default;
+};
+/// A shard of a published artifact: `STAGE/SPLIT.sNNNNN-of-NNNNN`.
+struct ShardId {
+  std::string split;
+  std::uint32_t number = 0;
+  std::uint32_t count = 0;
+  auto operator<=>(const ShardId&) const = default;
+};
+
+/// `stage` is the last of the unit's segment. A PartitionId alone is `STAGE/IIII-PPPPP`.
+struct UnitId {
+  std::string stage;
+  std::variant<PartitionId, StreamId, JobId, ShardId> part;
+  auto operator<=>(const UnitId&) const = default;
+};
+
+/// "0003-00012". Numbers with more digits are written whole.
+std::string PartitionName(PartitionId id);
+/// Absent: PartitionName never returns exactly this `name`.
+std::optional<PartitionId> ParsePartitionName(std::string_view name);
+
+std::string ToString(const UnitId& unit);
+/// Absent: ToString never returns exactly this `text`.
+std::optional<UnitId> ParseUnitId(std::string_view text);
+
+}  // namespace pipeline

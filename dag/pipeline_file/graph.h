@@ -1,0 +1,56 @@
+// The graph of a pipeline file: its stages and which stage reads which.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dag/pipeline_file/pipeline_file.h"
+
+namespace pipeline {
+
+/// The artifact or file at one named input of a stage.
+struct NamedInputEdge {
+  const NamedInput* named_input = nullptr;  // of the reader's type
+  std::string name;                         // of the input; NAME[0], NAME[1] … if it takes many
+  int node = -1;                            // the stage that makes it; -1: a file
+  std::string file;                         // its path; empty: a stage makes it
+};
+
+/// A stage and its edges. A stage is identified by its position in Graph::nodes().
+struct Node {
+  const StageSpec* spec = nullptr;           // owned by the PipelineSpec
+  int input = -1;                            // -1: none
+  std::vector<NamedInputEdge> named_inputs;  // in the order of the type's table, with inherited ones
+  std::vector<int> readers;                  // stages that have this one as `input`, in the order of the file
+  std::vector<int> named_input_readers;      // stages that have this one at a named input, each at most once
+  Schema in;                                 // columns of the incoming records
+  Schema out;                                // columns of the outgoing records
+};
+
+/// Immutable; refers to the PipelineSpec it was built from.
+class Graph {
+ public:
+  /// Adds to `mistakes`: unknown inputs, cycles (naming the stages along them), flows and named inputs that
+  /// do not fit, missing columns (naming both stages), and the findings of the types' own checks. A stage
+  /// with a null type or a null configuration is not checked, nor are the columns after it. The result is
+  /// valid only if no mistake was added. `registry` may be null; otherwise messages suggest a stage that
+  /// fits between two that do not.
+  static Graph Build(const std::vector<StageSpec>& stages, std::vector<Mistake>& mistakes,
+                     const Registry* registry = nullptr);
+
+  /// Inputs come before readers; among equals, the order of the file decides.
+  const std::vector<Node>& nodes() const { return nodes_; }
+  /// Returns -1 if no stage has that name.
+  int Find(std::string_view stage) const;
+  /// Returns the stages on the way to `node` along `input`: from the first stage to `node` itself.
+  std::vector<int> Lineage(int node) const;
+  /// Returns whether `stage` is `node` itself or any stage that `node` is made from, named inputs included.
+  bool MadeFrom(int node, int stage) const;
+
+ private:
+  std::vector<Node> nodes_;
+};
+
+}  // namespace pipeline

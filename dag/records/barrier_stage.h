@@ -1,0 +1,44 @@
+// Barrier stage: takes all records before it gives one.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <vector>
+
+#include "base/result.h"
+#include "dag/records/batch.h"
+#include "dag/records/partition_output.h"
+#include "dag/records/sink.h"
+#include "dag/records/source.h"
+#include "storage/store.h"
+
+namespace pipeline {
+
+/// Input of BarrierStage::Open, once all partition outputs exist.
+struct BarrierRequest {
+  Store* artifact = nullptr;             // directory of the partition outputs
+  std::vector<PartitionOutput> outputs;  // by id
+  std::function<bool(std::uint32_t partition)> wanted;
+  std::size_t batch_bytes = 256 << 10;
+  std::stop_token stop;
+};
+
+/// Barrier stage: takes all records in as a Sink, then gives them on as one input, number 0, with
+/// partitions of its own.
+class BarrierStage {
+ public:
+  virtual ~BarrierStage() = default;
+  virtual Result<std::unique_ptr<Sink>> OpenPartition(Store& artifact, PartitionId id) const = 0;
+  /// As SinkStage::partition_memory.
+  virtual std::uint64_t partition_memory(std::uint64_t text_bytes) const = 0;
+  /// Returns a Source whose records depend on the partition outputs and the configuration alone, with every
+  /// column of the input schema. If a partition output is missing or changed, DamagedOutput
+  /// (dag/records/partition_output.h) names it; if the outputs of several stages are read, DamagedOutputOf
+  /// does.
+  virtual Result<std::unique_ptr<Source>> Open(BarrierRequest request) const = 0;
+};
+
+}  // namespace pipeline

@@ -1,0 +1,79 @@
+// A stage that reads whole files and gives their records.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/byte_reader.h"
+#include "base/result.h"
+#include "dag/records/batch.h"
+#include "dag/records/transform.h"
+
+namespace pipeline {
+
+/// Reads the records of one input, in order. One thread at a time. Checks its stop token at least once per
+/// MiB, also while it skips unwanted data, and then returns kCancelled.
+class Source {
+ public:
+  virtual ~Source() = default;
+  /// Refills an empty `batch` with records of one partition and its counts[0]; false: the end of the input.
+  /// The last batch of a partition has `closes`. Unwanted partitions have no batch. After an error no
+  /// function may be called.
+  virtual Result<bool> Next(Batch& batch) = 0;
+  /// Valid after Next returned false. Absent: the Source stopped early, after the last wanted partition.
+  virtual std::optional<InputEnd> End() const = 0;
+};
+
+/// One input of a Source stage, open for reading.
+struct InputFile {
+  std::string name;                // last part of a path or URL: for messages, and to guess the format
+  std::shared_ptr<ByteFile> file;  // shared by the units that read it at the same time
+};
+
+/// Request of the executor for one input.
+struct SourceRequest {
+  InputFile input;
+  std::uint32_t number = 0;                             // IIII
+  std::function<bool(std::uint32_t partition)> wanted;  // safe from any thread
+  /// Highest wanted partition, if an earlier run knows the end of the input.
+  std::optional<std::uint32_t> last_wanted;
+  /// End of partition p, if an earlier run logged it: a seekable input may start there.
+  std::function<std::optional<PartitionEnd>(std::uint32_t partition)> known_end;
+  std::size_t batch_bytes = 256 << 10;       // target; one longer record is a batch of its own
+  int decoder_threads = 1;                   // for inputs that can be decoded in parallel
+  std::uint64_t decoder_memory = 256 << 20;  // bytes for the buffers of those threads
+  std::stop_token stop;
+};
+
+/// Limit for faulty records in one input.
+struct FaultBound {
+  std::string_view key;                   // key of the stage that sets the limit
+  std::string_view noun;                  // name of one record in messages
+  std::vector<std::string_view> reasons;  // reasons that make a record faulty, counted together
+  double share = 1;                       // largest share of faulty records
+  bool is_row = false;                    // each record is a document; messages give its number
+  /// Returns advice; `sample` has some of the faulty records, one per line. Empty: "mend it" is enough.
+  std::function<std::string(std::string_view sample)> advice = {};
+};
+
+class SourceStage {
+ public:
+  virtual ~SourceStage() = default;
+  virtual Result<std::unique_ptr<Source>> Open(SourceRequest request) const = 0;
+  /// Part of reading that needs no order (UTF-8 repair). Runs first in the parallel chain and counts as
+  /// stage 0, like the Source. Null: none.
+  virtual const Transform* repair() const { return nullptr; }
+  /// Limits for each input while it is read, and for all inputs together at the end. Empty: none.
+  virtual std::vector<FaultBound> bounds() const { return {}; }
+  /// As Transform::CheckCounts.
+  virtual Status CheckCounts(const ArtifactTotals&) const { return {}; }
+};
+
+}  // namespace pipeline

@@ -1,0 +1,168 @@
+#include "stages/export/packed/packed_info.h"
+
+#include <cmath>
+#include <utility>
+
+#include "base/json_fields.h"
+#include "base/str.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::string_view kVersionKey = "pipe_packed";
+constexpr std::uint32_t kVersion = 1;       // of Examples in TFRecords, without segments
+constexpr std::uint32_t kOtherVersion = 2;  // of all that a reader of version 1 would misread
+
+void Put(Json& json, const PackedTotals& totals) {
+  json["rows"] = totals.rows;
+  json["tokens"] = totals.tokens;
+  json["targets"] = totals.tokens - totals.rows;
+  json["bytes"] = totals.bytes;
+  json["chars"] = totals.chars;
+}
+
+std::uint32_t VersionOf(const PackedInfo& info) {
+  return info.encoding == PackedEncoding::kExample && !info.segments ? kVersion : kOtherVersion;
+}
+
+Json ToJson(const PackedInfo& info, const PackedSplit& split) {
+  Json json;
+  Put(json, split.totals());
+  if (info.best_fit) json["padding"] = std::round(info.padding(split.totals()) * 1e6) / 1e6;
+  json["left_out"] = split.left_out;
+  Json::Array shards;
+  for (const PackedShard& shard : split.shards) {
+    Json& element = shards.emplace_back();
+    Put(element, shard.totals);
+    element["object"] = shard.object;
+    element["index"] = shard.index;
+  }
+  json["shards"] = std::move(shards);
+  return json;
+}
+
+PackedTotals TotalsFromJson(JsonFields& fields, std::string_view where, Status& status) {
+  PackedTotals totals = {fields.Number("rows"), fields.Number("tokens"), fields.Number("bytes"),
+                         fields.Number("chars")};
+  const std::uint64_t targets = fields.Number("targets");
+  if (status.ok() && (totals.tokens < totals.rows || targets != totals.tokens - totals.rows))
+    status = Status(Code::kDataLoss, StrCat(where, "targets: ", targets, " with ", totals.tokens,
+                                            " tokens in ", totals.rows, " rows"));
+  return totals;
+}
+
+PackedSplit SplitFromJson(const std::string& name, const Json& json, Status& status) {
+  PackedSplit split;
+  split.name = name;
+  const std::string where = StrCat("splits.", name, '.');
+  JsonFields fields(json, where, status);
+  split.left_out = fields.Number("left_out");
+  const PackedTotals totals = TotalsFromJson(fields, where, status);
+  for (const Json& element : fields.Array("shards")) {
+    const std::string inner = StrCat(where, "shards[", split.shards.size(), "].");
+    JsonFields parts(element, inner, status);
+    PackedShard& shard = split.shards.emplace_back();
+    shard.object = parts.Text("object");
+    shard.index = parts.Text("index");
+    shard.totals = TotalsFromJson(parts, inner, status);
+    if (!status.ok()) return split;
+  }
+  if (status.ok() && totals != split.totals())
+    status =
+        Status(Code::kDataLoss, StrCat("splits.", name, ": its totals are not the sums over its shards"));
+  return split;
+}
+
+}  // namespace
+
+PackedTotals& PackedTotals::operator+=(const PackedTotals& other) {
+  rows += other.rows;
+  tokens += other.tokens;
+  bytes += other.bytes;
+  chars += other.chars;
+  return *this;
+}
+
+PackedTotals PackedSplit::totals() const {
+  PackedTotals sum;
+  for (const PackedShard& shard : shards) sum += shard.totals;
+  return sum;
+}
+
+std::string_view PackedInfo::dtype() const {
+  const std::uint32_t bytes = PackedIdBytes(encoding, tokenizer.vocab_size);
+  if (bytes == 0) return "int64";
+  if (bytes == 2) return "uint16";
+  return encoding == PackedEncoding::kMmap ? "int32" : "uint32";
+}
+
+double PackedInfo::padding(const PackedTotals& totals) const {
+  const double ids = static_cast<double>(totals.rows) * (static_cast<double>(seq_len) + 1);
+  return ids > 0 ? 1 - static_cast<double>(totals.tokens) / ids : 0;
+}
+
+std::string PackedInfoJson(const PackedInfo& info) {
+  Json json;
+  json[kVersionKey] = VersionOf(info);
+  json["seq_len"] = info.seq_len;
+  if (HasExamples(info.encoding)) json["feature"] = kPackedFeature;
+  json["dtype"] = info.dtype();
+  // What is as it always was says nothing of itself.
+  if (info.encoding != PackedEncoding::kExample) json["encoding"] = PackedEncodingName(info.encoding);
+  if (info.best_fit) json["packing"] = kBestFitPacking;
+  if (info.segments) json["segments"] = true;
+  json["fill_id"] = info.fill_id;
+  json["tokenizer"] = ToJson(info.tokenizer);
+  json["splits"] = Json::Object{};
+  for (const PackedSplit& split : info.splits) json["splits"][split.name] = ToJson(info, split);
+  return json.DumpPretty();
+}
+
+Result<PackedInfo> ParsePackedInfo(std::string_view text) {
+  Result<Json> json = Json::Parse(text);
+  if (!json.ok()) return Status(Code::kDataLoss, std::string(json.status().message()));
+  Status status;
+  JsonFields fields(*json, "", status);
+  const std::uint64_t version = fields.Number(kVersionKey);
+  if (status.ok() && version != kVersion && version != kOtherVersion)
+    return Status(Code::kFailedPrecondition, StrCat(kVersionKey, ": ", version, " where this program reads ",
+                                                    kOtherVersion, "; use the program that wrote it"));
+  PackedInfo info;
+  const std::string_view encoding = (*json)["encoding"].AsString("example");
+  const std::optional<PackedEncoding> known = PackedEncodingOf(encoding);
+  if (!known) return Status(Code::kDataLoss, StrCat("encoding: '", encoding, "' is none"));
+  info.encoding = *known;
+  const std::string_view packing = (*json)["packing"].AsString(kStreamPacking);
+  if (packing != kStreamPacking && packing != kBestFitPacking)
+    return Status(Code::kDataLoss, StrCat("packing: '", packing, "' is none"));
+  info.best_fit = packing == kBestFitPacking;
+  info.segments = (*json)["segments"].AsBool();
+  if (status.ok() && version != VersionOf(info))
+    return Status(Code::kDataLoss, StrCat(kVersionKey, ": ", version, " of rows in ", encoding));
+  info.seq_len = fields.Number32("seq_len");
+  info.fill_id = fields.Number32("fill_id");
+  const std::string feature =
+      HasExamples(info.encoding) ? fields.Text("feature") : std::string(kPackedFeature);
+  const std::string type = fields.Text("dtype");
+  const Json& tokenizer = fields.Object("tokenizer");
+  for (const auto& [name, split] : fields.Object("splits").AsObject())
+    info.splits.push_back(SplitFromJson(name, split, status));
+  if (!status.ok()) return status;
+  ASSIGN_OR_RETURN(info.tokenizer, TokenizerFactsFromJson(tokenizer));
+  if (feature != kPackedFeature || type != info.dtype())
+    return Status(Code::kDataLoss, StrCat("rows of the feature ", feature, " of ", type, ", not ",
+                                          kPackedFeature, " of ", info.dtype()));
+  if (info.segments && !HasExamples(info.encoding))
+    return Status(Code::kDataLoss, StrCat("segments: there is no room for them in ", encoding));
+  if (info.encoding == PackedEncoding::kRaw16 && info.tokenizer.vocab_size > kMostOfRaw16)
+    return Status(Code::kDataLoss, StrCat("a vocabulary of ", info.tokenizer.vocab_size, " in raw16"));
+  if (info.seq_len == 0 || info.seq_len > kMaxSeqLen)
+    return Status(Code::kDataLoss, StrCat("seq_len: ", info.seq_len, ": must be from 1 to ", kMaxSeqLen));
+  if (info.fill_id >= info.tokenizer.vocab_size)
+    return Status(Code::kDataLoss, StrCat("fill_id: ", info.fill_id, ", where the vocabulary has ",
+                                          info.tokenizer.vocab_size, " pieces"));
+  return info;
+}
+
+}  // namespace pipeline

@@ -1,0 +1,67 @@
+// packed.json: describes packed rows and their totals. Format: stages/export/packed/packed.md.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "stages/export/packed/packed.h"
+#include "stages/tokenizer/tokenizer_facts.h"
+
+namespace pipeline {
+
+struct PackedTotals {
+  std::uint64_t rows = 0;
+  std::uint64_t tokens = 0;  // the sum of lengths; a row has one target fewer than tokens
+  std::uint64_t bytes = 0;   // of the text of the targets
+  std::uint64_t chars = 0;
+  PackedTotals& operator+=(const PackedTotals& other);
+  bool operator==(const PackedTotals&) const = default;
+};
+
+struct PackedShard {
+  std::string object;
+  std::string index;
+  PackedTotals totals;
+  bool operator==(const PackedShard&) const = default;
+};
+
+struct PackedSplit {
+  std::string name;
+  std::uint64_t left_out = 0;  // rows that are in no shard and no total
+  std::vector<PackedShard> shards;
+  PackedTotals totals() const;
+  bool operator==(const PackedSplit&) const = default;
+};
+
+inline constexpr std::uint32_t kMaxSeqLen = 1 << 20;
+
+/// Values of the key `packing`.
+inline constexpr std::string_view kStreamPacking = "stream";
+inline constexpr std::string_view kBestFitPacking = "best_fit";
+
+struct PackedInfo {
+  std::uint32_t seq_len = 0;
+  std::uint32_t fill_id = 0;
+  TokenizerFacts tokenizer;
+  std::vector<PackedSplit> splits;  // by name
+  PackedEncoding encoding = PackedEncoding::kExample;
+  bool best_fit = false;
+  bool segments = false;
+  /// The NumPy name of the ids' type.
+  std::string_view dtype() const;
+  /// The share of padding among the ids of `totals`; 0 if there are no ids.
+  double padding(const PackedTotals& totals) const;
+  bool operator==(const PackedInfo&) const = default;
+};
+
+/// Formats packed.json, with the splits by name.
+std::string PackedInfoJson(const PackedInfo& info);
+
+/// kFailedPrecondition for a newer version; kDataLoss names the member that is missing, wrong, or not the
+/// expected sum.
+Result<PackedInfo> ParsePackedInfo(std::string_view text);
+
+}  // namespace pipeline

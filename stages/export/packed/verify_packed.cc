@@ -1,0 +1,272 @@
+#include "stages/export/packed/verify_packed.h"
+
+// Packed rows. What lies on disk: stages/export/packed/packed.md.
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/str.h"
+#include "formats/array_record.h"
+#include "formats/megatron_index.h"
+#include "stages/export/packed/packed.h"
+#include "stages/export/packed/packed_info.h"
+
+namespace pipeline {
+
+namespace {
+
+using PackedIndex = std::vector<PackedIndexEntry>;
+
+/// What is wrong with the rows of one shard. One thread at a time.
+class RowCheck {
+ public:
+  /// `index` is null where it cannot be used; what can be said without it is said.
+  RowCheck(const PackedInfo& info, const PackedIndex* index) : info_(info), index_(index) {}
+
+  std::string WrongWith(const ShardRecord& record) {
+    const std::uint32_t id_bytes = PackedIdBytes(info_.encoding, info_.tokenizer.vocab_size);
+    const Status parsed = id_bytes > 0
+                              ? ParseRawIds(record.bytes, id_bytes, ids_)
+                              : ParsePackedRow(record.bytes, ids_, info_.segments ? &segments_ : nullptr);
+    if (!parsed.ok()) return std::string(parsed.message());
+    if (ids_.size() != info_.seq_len + std::size_t{1})
+      return StrCat("has ", ids_.size(), " ids where each row has ", info_.seq_len + std::size_t{1});
+    for (std::size_t at = 0; at < ids_.size(); ++at)
+      if (ids_[at] >= info_.tokenizer.vocab_size)
+        return StrCat("id ", at, " is ", ids_[at], " where the tokenizer has ", info_.tokenizer.vocab_size,
+                      " pieces");
+    if (info_.segments)
+      if (std::string wrong = WrongWithSegments(); !wrong.empty()) return wrong;
+    return index_ == nullptr ? std::string() : WrongWithEntry(record);
+  }
+
+ private:
+  std::string WrongWithSegments() const {
+    if (segments_.ids.size() != ids_.size() || segments_.positions.size() != ids_.size())
+      return StrCat("has ", segments_.ids.size(), " segment ids and ", segments_.positions.size(),
+                    " positions for ", ids_.size(), " ids");
+    std::uint32_t segment = 0, position = 0;
+    bool filled = false;
+    for (std::size_t at = 0; at < ids_.size(); ++at) {
+      const std::uint32_t id = segments_.ids[at];
+      filled = filled || (at > 0 && id == 0);
+      position = filled || id != segment ? 0 : position + 1;
+      if (filled ? id != 0 : id != segment && id != segment + 1)
+        return StrCat("segment id ", at, " is ", id, " behind ", segment);
+      if (segments_.positions[at] != position)
+        return StrCat("position ", at, " is ", segments_.positions[at], " where it must be ", position);
+      segment = id;
+    }
+    return {};
+  }
+
+  std::string WrongWithEntry(const ShardRecord& record) const {
+    if (record.number >= index_->size()) return "is not in the index";
+    const PackedIndexEntry& entry = (*index_)[record.number];
+    if (entry.offset != record.offset) return StrCat("the index says that it is at byte ", entry.offset);
+    if (entry.facts.length > ids_.size())
+      return StrCat("the index says that its length is ", entry.facts.length);
+    for (std::size_t at = entry.facts.length; at < ids_.size(); ++at)
+      if (ids_[at] != info_.fill_id)
+        return StrCat("id ", at, " is ", ids_[at], " where the index says that the row is filled from id ",
+                      entry.facts.length);
+    return {};
+  }
+
+  const PackedInfo& info_;
+  const PackedIndex* const index_;
+  std::vector<std::uint32_t> ids_;
+  PackedSegments segments_;
+};
+
+/// By packed.json and the index of each shard.
+class PackedCheck final : public ExportCheck {
+ public:
+  explicit PackedCheck(const ExportLocation& artifact)
+      : ExportCheck(artifact), info_(Read(kPackedInfoFile, ParsePackedInfo)) {}
+
+  void VerifyManifest(Findings& findings) const override {
+    const PackedEncoding encoding =
+        PackedEncodingOf(config()["encoding"].AsString()).value_or(PackedEncoding::kExample);
+    VerifyShardNames(
+        [encoding](std::string_view split, std::uint32_t number, std::uint32_t count) {
+          return PackedShardName(split, number, count, encoding);
+        },
+        findings);
+    for (const ManifestShard& shard : manifest().shards)
+      if (Find(PackedIndexOf(shard.object.name, encoding)) == nullptr)
+        findings.Add(StrCat("shard ", shard.object.name, ": names no index of it"));
+    VerifyNames({kPackedInfoFile, kPackedModelFile}, findings);
+    VerifyDescription(kPackedInfoFile, info_.status(), findings);
+  }
+
+  /// Length, ids and filling of each row, the index against the rows, and its sums against packed.json.
+  Status VerifyShard(const ByteFile& file, const ManifestShard& shard, Findings& findings,
+                     ReadCounts& counts) const override {
+    if (!info_.ok()) return VerifyBytes(file, shard.object, stop(), findings, counts);
+    if (info_->encoding == PackedEncoding::kMmap) {
+      RETURN_IF_ERROR(VerifyRows(file, shard, nullptr, findings, counts));
+      return VerifyMegatron(shard, findings);
+    }
+    const std::string name = PackedIndexOf(shard.object.name, info_->encoding);
+    const Result<PackedIndex> index = Read(name, ParsePackedIndex);
+    if (!index.ok()) findings.Add(StrCat("its index ", name, " cannot be used: ", index.status().message()));
+    RETURN_IF_ERROR(VerifyRows(file, shard, index.ok() ? &*index : nullptr, findings, counts));
+    if (index.ok()) VerifyTotals(*index, shard, findings);
+    return {};
+  }
+
+  Status VerifySidecar(const StoredObject& object, Findings& findings) const override {
+    if (object.name == kPackedInfoFile && info_.ok()) VerifyInfo(findings);
+    return {};
+  }
+
+ private:
+  const PackedShard* FindShard(const ManifestShard& shard) const {
+    for (const PackedSplit& split : info_->splits)
+      for (const PackedShard& packed : split.shards)
+        if (split.name == shard.split && packed.object == shard.object.name) return &packed;
+    return nullptr;
+  }
+
+  void VerifyInfo(Findings& findings) const {
+    if (const std::int64_t seq_len = config()["seq_len"].AsInt(); seq_len != std::int64_t{info_->seq_len})
+      findings.Add(StrCat("seq_len is ", info_->seq_len, " where the manifest says ", seq_len));
+    const auto compare = [&](std::string_view key, const Json& is, const Json& fallback) {
+      const Json& said = config()[key];
+      const Json& was = said.is_null() ? fallback : said;  // of before the key was there
+      if (is != was) findings.Add(StrCat(key, " is ", is.Dump(), " where the manifest says ", was.Dump()));
+    };
+    compare("encoding", PackedEncodingName(info_->encoding), "example");
+    compare("packing", info_->best_fit ? kBestFitPacking : kStreamPacking, kStreamPacking);
+    compare("segments", info_->segments, false);
+    VerifyTokenizer(info_->tokenizer, findings);
+    std::size_t named = 0, known = 0;
+    for (const PackedSplit& split : info_->splits) named += split.shards.size();
+    for (const ManifestShard& shard : manifest().shards) {
+      const auto add = [&](std::string_view what) {
+        findings.Add(StrCat("shard ", shard.object.name, ": ", what));
+      };
+      const PackedShard* const packed = FindShard(shard);
+      if (packed == nullptr) {
+        add("missing");
+        continue;
+      }
+      ++known;
+      if (packed->totals.rows != shard.records)
+        add(StrCat("has ", packed->totals.rows, " rows where the manifest says ", shard.records));
+      if (packed->index != PackedIndexOf(shard.object.name, info_->encoding))
+        add(StrCat("its index is not named ", packed->index));
+    }
+    if (named > known)
+      findings.Add(StrCat("names ", named, " shards, ", named - known, " of which are not in the manifest"));
+  }
+
+  /// `index` is null where it cannot be used.
+  Status VerifyRows(const ByteFile& file, const ManifestShard& shard, const PackedIndex* index,
+                    Findings& findings, ReadCounts& counts) const {
+    RowCheck check(*info_, index);
+    const auto wrong = [&check](const ShardRecord& record) { return check.WrongWith(record); };
+    if (PackedIdBytes(info_->encoding, info_->tokenizer.vocab_size) > 0)
+      return VerifyRawRows(file, shard, wrong, findings, counts);
+    if (info_->encoding == PackedEncoding::kArrayRecord)
+      return VerifyArrayRecords(file, shard, wrong, findings, counts);
+    return VerifyRecords(file, shard, wrong, stop(), findings, counts);
+  }
+
+  using WrongWithRecord = std::function<std::string(const ShardRecord& record)>;
+
+  /// Rows that are nothing but ids.
+  Status VerifyRawRows(const ByteFile& file, const ManifestShard& shard, const WrongWithRecord& wrong_with,
+                       Findings& findings, ReadCounts& counts) const {
+    const std::uint64_t row_bytes =
+        std::uint64_t{PackedIdBytes(info_->encoding, info_->tokenizer.vocab_size)} *
+        (std::uint64_t{info_->seq_len} + 1);
+    RETURN_IF_ERROR(VerifyBytes(file, shard.object, stop(), findings, counts));
+    const std::uint64_t rows = file.size() / row_bytes;
+    if (rows != shard.records || file.size() % row_bytes != 0)
+      findings.Add(StrCat("has ", file.size(), " bytes, not those of the ", shard.records,
+                          " rows of the manifest, ", row_bytes, " each"));
+    ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file.Open(0, stop()));
+    std::string bytes(row_bytes, '\0');
+    for (std::uint64_t row = 0; row < rows; ++row) {
+      RETURN_IF_ERROR(ReadExactly(*reader, bytes));
+      ++counts.records[shard.split];
+      if (const std::string wrong = wrong_with({row, row * row_bytes, bytes}); !wrong.empty())
+        findings.Add(StrCat("record ", row, " at byte ", row * row_bytes, ": ", wrong));
+    }
+    return {};
+  }
+
+  /// Each record of an ArrayRecord file, also behind a damaged one. Offsets are those of its index.
+  Status VerifyArrayRecords(const ByteFile& file, const ManifestShard& shard,
+                            const WrongWithRecord& wrong_with, Findings& findings, ReadCounts& counts) const {
+    RETURN_IF_ERROR(VerifyBytes(file, shard.object, stop(), findings, counts));
+    const Result<std::unique_ptr<ArrayRecordReader>> reader = ArrayRecordReader::Open(file, stop());
+    if (!reader.ok()) {
+      if (reader.status().code() == Code::kCancelled) return reader.status();
+      findings.Add(reader.status().message());
+      return {};
+    }
+    if ((*reader)->records() != shard.records)
+      findings.Add(StrCat("has ", (*reader)->records(), " records where the manifest says ", shard.records));
+    std::uint64_t offset = 0;
+    for (std::uint64_t record = 0; record < (*reader)->records(); ++record) {
+      const std::uint64_t at = (*reader)->offset(), size = (*reader)->size();
+      const Result<std::optional<std::string_view>> next = (*reader)->Next();
+      if (next.status().code() == Code::kCancelled) return next.status();
+      std::string wrong(next.status().message());
+      if (next.ok()) {
+        ++counts.records[shard.split];
+        wrong = wrong_with({record, offset, **next});
+      }
+      if (!wrong.empty()) findings.Add(StrCat("record ", record, " at byte ", at, ": ", wrong));
+      offset += size;
+    }
+    return {};
+  }
+
+  /// The index of a Megatron data set.
+  Status VerifyMegatron(const ManifestShard& shard, Findings& findings) const {
+    const std::string name = PackedIndexOf(shard.object.name, info_->encoding);
+    const std::uint32_t ids = info_->seq_len + 1;
+    const Result<MegatronIndex> index = Read(name, ParseMegatronIndex);
+    if (!index.ok())
+      findings.Add(StrCat("its index ", name, " cannot be used: ", index.status().message()));
+    else if (index->lengths.size() != shard.records ||
+             *index != MegatronRows(MegatronTypeOf(info_->tokenizer.vocab_size), shard.records, ids))
+      findings.Add(StrCat("its index ", name, " is not that of ", shard.records, " rows of ", ids, " ids"));
+    return {};
+  }
+
+  void VerifyTotals(const PackedIndex& index, const ManifestShard& shard, Findings& findings) const {
+    const PackedShard* const packed = FindShard(shard);
+    if (packed == nullptr) return;
+    PackedTotals found;
+    found.rows = index.size();
+    for (const PackedIndexEntry& entry : index) {
+      found.tokens += entry.facts.length;
+      found.bytes += entry.facts.bytes;
+      found.chars += entry.facts.chars;
+    }
+    const auto compare = [&](std::string_view name, std::uint64_t is, std::uint64_t said) {
+      if (is != said)
+        findings.Add(StrCat("its index counts ", is, " ", name, " where ", kPackedInfoFile, " says ", said));
+    };
+    compare("rows", found.rows, packed->totals.rows);
+    compare("tokens", found.tokens, packed->totals.tokens);
+    compare("bytes", found.bytes, packed->totals.bytes);
+    compare("characters", found.chars, packed->totals.chars);
+  }
+
+  const Result<PackedInfo> info_;
+};
+
+}  // namespace
+
+std::unique_ptr<const ExportCheck> MakePackedCheck(const ExportLocation& artifact) {
+  return std::make_unique<PackedCheck>(artifact);
+}
+
+}  // namespace pipeline

@@ -1,0 +1,53 @@
+// Directories for tf.data.Dataset.load, with scalar int32 ids. Format: stages/export/tfdata/tfdata.md.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/digest.h"
+#include "base/result.h"
+
+namespace pipeline {
+
+inline constexpr std::string_view kTfdataSpecFile = "dataset_spec.pb";
+inline constexpr std::string_view kTfdataMetadataFile = "snapshot.metadata";
+inline constexpr std::size_t kTfdataElementBytes = 26;  // bytes of an id in a snapshot, with its frame
+inline constexpr std::uint64_t kTfdataWindow = 512;     // ids in one window of JEstimator
+
+/// "wikipedia-00003-of-00500".
+std::string TfdataDirectoryName(std::string_view name, std::uint32_t number, std::uint32_t count);
+/// Returns a decimal number that depends on the arguments alone: the same data always has the same run id.
+std::string TfdataRunId(std::string_view directory, const Digest& tokenizer);
+/// DIRECTORY/RUN_ID/00000000.shard/00000000.snapshot
+std::string TfdataSnapshotName(std::string_view directory, std::string_view run_id);
+/// Returns the DIRECTORY of a name from TfdataSnapshotName; empty for other names.
+std::string_view TfdataDirectoryOf(std::string_view snapshot);
+
+/// Bytes of an id that waits for its shard, by the size of the vocabulary.
+constexpr std::size_t PackedIdBytes(std::uint32_t vocab_size) { return vocab_size <= 1u << 16 ? 2 : 4; }
+/// Appends ids, `width` bytes each, little endian. Each id is below the size of the vocabulary.
+void PackIds(std::string& out, std::span<const std::uint32_t> ids, std::size_t width);
+/// Appends a framed element for each id in `packed`.
+void AppendTfdataElements(std::string& out, std::string_view packed, std::size_t width);
+
+/// Returns the id in the record of an element. kDataLoss: AppendTfdataElements does not write such a
+/// record.
+Result<std::uint32_t> ParseTfdataElement(std::string_view record);
+
+/// Returns the bytes of dataset_spec.pb: the elements are scalars of int32.
+std::string TfdataSpec();
+
+/// Content of snapshot.metadata.
+struct TfdataMetadata {
+  std::string run_id;
+  std::uint64_t elements = 0;
+  bool operator==(const TfdataMetadata&) const = default;
+};
+std::string TfdataMetadataBytes(const TfdataMetadata& metadata);
+/// kDataLoss: not the metadata of a finished snapshot of version 2 with one int32 component.
+Result<TfdataMetadata> ParseTfdataMetadata(std::string_view bytes);
+
+}  // namespace pipeline

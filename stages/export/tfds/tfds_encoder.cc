@@ -1,0 +1,195 @@
+#include "stages/export/tfds/tfds_encoder.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "base/str.h"
+#include "formats/tf_example.h"
+#include "formats/tfrecord.h"
+#include "stages/export/tfds/tfds.h"
+#include "text/token_cutter.h"
+#include "text/utf8.h"
+
+namespace pipeline {
+
+namespace {
+
+/// Of a record that was split: which part it is stands above the number that it had in its row.
+constexpr int kPartShift = 16;
+
+/// One text, which is what every line of a corpus becomes.
+class TextWorker final : public Worker {
+ public:
+  explicit TextWorker(std::string_view feature) : feature_(feature) {}
+
+  Status Apply(Batch& batch, std::uint32_t, StageCounts&) override {
+    batch.payload.Clear();
+    for (std::size_t row = 0; row < batch.size(); ++row) {
+      const std::string_view text = batch.text[row];
+      std::string& out = batch.payload.open_row();
+      AppendTfRecordHeader(out, TextExampleSize(feature_, text));
+      const std::size_t begin = out.size();
+      AppendTextExample(out, feature_, text);
+      AppendTfRecordFooter(out, begin);
+      batch.payload.CloseRow();
+    }
+    return {};
+  }
+
+ private:
+  const std::string_view feature_;
+};
+
+using LabelNumbers = std::map<std::string, std::int64_t, std::less<>>;
+
+/// Several texts, or one, with the number of the record's label where there is one.
+class FeaturesWorker final : public Worker {
+ public:
+  FeaturesWorker(const TfdsRecords& records, const LabelNumbers& numbers)
+      : records_(records), numbers_(numbers) {}
+
+  Status Apply(Batch& batch, std::uint32_t stage, StageCounts& counts) override {
+    batch.payload.Clear();
+    if (!numbers_.empty()) RETURN_IF_ERROR(Number(batch, stage, counts));
+    for (std::size_t row = 0; row < batch.size(); ++row) {
+      TfExample example;
+      if (!numbers_.empty()) example.emplace(kTfdsLabelFeature, TfInt64List{row_numbers_[row]});
+      RETURN_IF_ERROR(AddTexts(batch, row, example));
+      example_.clear();
+      AppendTfExample(example_, example);
+      AppendTfRecord(batch.payload.open_row(), example_);
+      batch.payload.CloseRow();
+    }
+    return {};
+  }
+
+ private:
+  Status AddTexts(const Batch& batch, std::size_t row, TfExample& example) const {
+    const std::string_view text = batch.text[row];
+    if (!records_.fields) {
+      example.emplace(records_.features.front(), TfBytesList{text});
+      return {};
+    }
+    const auto ends = batch.fields[row];
+    if (ends.size() != records_.features.size() || ends.back() > text.size())
+      return Status(Code::kInternal, StrCat("write_tfds: a record has ", ends.size(), " fields, not ",
+                                            records_.features.size(), " [this is a bug]"));
+    std::size_t begin = 0;
+    for (std::size_t i = 0; i < ends.size(); ++i) {
+      example.emplace(records_.features[i], TfBytesList{text.substr(begin, ends[i] - begin)});
+      begin = ends[i] + 1;
+    }
+    return {};
+  }
+
+  // Fills row_numbers_ and takes out the rows that have none.
+  Status Number(Batch& batch, std::uint32_t stage, StageCounts& counts) {
+    row_numbers_.clear(), kept_.clear();
+    for (std::size_t row = 0; row < batch.size(); ++row) {
+      const std::string_view label = batch.label[row];
+      if (const auto found = numbers_.find(label); found != numbers_.end()) {
+        row_numbers_.push_back(found->second);
+        kept_.push_back(static_cast<std::uint32_t>(row));
+        continue;
+      }
+      const RecordHead& head = batch.heads[row];
+      if (records_.fail) {
+        batch.failed_index = head.index;
+        return Status(
+            Code::kFailedPrecondition,
+            StrCat("record ", head.index, " of partition ", batch.partition.partition, ": its label '",
+                   Printable(label), "' is not among `labels`; name it there, or set ",
+                   "on_unknown_label: quarantine"));
+      }
+      counts.Add("dropped_unknown_label");
+      batch.quarantine.push_back(
+          {stage, head.index, head.sub, "dropped_unknown_label", StrCat(label, "\t", batch.text[row])});
+    }
+    if (kept_.size() < batch.size()) batch.Keep(kept_);
+    return {};
+  }
+
+  const TfdsRecords& records_;
+  const LabelNumbers& numbers_;
+  std::vector<std::int64_t> row_numbers_;
+  std::vector<std::uint32_t> kept_;
+  std::string example_;
+};
+
+/// Splits lines that are too long, and hands them on.
+class SplitLinesWorker final : public Worker {
+ public:
+  SplitLinesWorker(const TfdsRecords& records, std::unique_ptr<Worker> next)
+      : cutter_(*records.tokenizer, records.max_tokens), next_(std::move(next)) {}
+
+  Status Apply(Batch& batch, std::uint32_t stage, StageCounts& counts) override {
+    text_.Clear(), heads_.clear(), split_.clear();
+    std::uint64_t split = 0, too_long = 0;
+    for (std::size_t row = 0; row < batch.size(); ++row) {
+      const Result<std::size_t> over = cutter_.Cut(
+          batch.text[row], batch.cuts.empty() ? std::span<const std::uint32_t>() : batch.cuts[row], parts_);
+      if (!over.ok()) {
+        batch.failed_index = batch.heads[row].index;
+        return over.status();
+      }
+      too_long += *over;
+      if (parts_.size() > 1) ++split;
+      for (std::size_t part = 0; part < parts_.size(); ++part) {
+        text_.Append(parts_[part]);
+        heads_.push_back(batch.heads[row]);
+        heads_.back().sub += static_cast<std::uint32_t>(part) << kPartShift;
+        if (!batch.split.empty()) split_.push_back(batch.split[row]);
+      }
+    }
+    if (too_long > 0) counts.Add("over_max_tokens", too_long);
+    if (split > 0) {
+      counts.Add("split_long", split);
+      batch.Keep({});
+      batch.heads.swap(heads_);
+      batch.text.Swap(text_);
+      batch.split.swap(split_);
+    }
+    return next_->Apply(batch, stage, counts);
+  }
+
+ private:
+  TokenCutter cutter_;
+  const std::unique_ptr<Worker> next_;
+  std::vector<std::string_view> parts_;
+  BytesColumn text_;
+  std::vector<RecordHead> heads_;
+  std::vector<std::uint8_t> split_;
+};
+
+class TfdsEncoder final : public Transform {
+ public:
+  explicit TfdsEncoder(TfdsRecords records) : records_(std::move(records)) {
+    for (const std::string& label : records_.labels)
+      numbers_.emplace(label, static_cast<std::int64_t>(numbers_.size()));
+  }
+
+  Result<std::unique_ptr<Worker>> NewWorker() const override {
+    std::unique_ptr<Worker> worker;
+    if (numbers_.empty() && !records_.fields)
+      worker = std::make_unique<TextWorker>(records_.features.front());
+    else
+      worker = std::make_unique<FeaturesWorker>(records_, numbers_);
+    if (records_.tokenizer) worker = std::make_unique<SplitLinesWorker>(records_, std::move(worker));
+    return worker;
+  }
+
+ private:
+  const TfdsRecords records_;
+  LabelNumbers numbers_;  // empty where records have no labels
+};
+
+}  // namespace
+
+std::unique_ptr<Transform> NewTfdsEncoder(TfdsRecords records) {
+  return std::make_unique<TfdsEncoder>(std::move(records));
+}
+
+}  // namespace pipeline

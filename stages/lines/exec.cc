@@ -1,0 +1,113 @@
+#include "stages/lines/exec.h"
+
+#include <cmath>
+#include <memory>
+#include <utility>
+
+#include "base/str.h"
+#include "stages/lines/exec_source.h"
+
+namespace pipeline {
+
+namespace {
+
+std::vector<std::string> Texts(const Json& list) {
+  std::vector<std::string> texts;
+  for (const Json& text : list.AsArray()) texts.emplace_back(text.AsString());
+  return texts;
+}
+
+Status Refuse(std::string why) { return Status(Code::kInvalidArgument, std::move(why)); }
+
+Status CheckExec(const Json& config, Schema& schema) {
+  const std::vector<std::string> command = Texts(config["command"]);
+  if (command.empty() || command.front().empty())
+    return Refuse("command: names no program; write a list such as [python3, clean.py]");
+  for (const std::string& word : command)
+    if (word.find('\0') != std::string::npos) return Refuse("command: a word holds a NUL");
+  const double timeout = config["timeout"].AsDouble();
+  if (!(timeout > 0 && timeout <= 1e6)) return Refuse("timeout: seconds, above 0 and at most 1000000");
+  if (config["max_output"].AsInt() == 0) return Refuse("max_output: must be above 0");
+  for (const std::string_view column : {"cuts", "ids", "fields"})
+    if (schema.columns.count(column) != 0)
+      return Refuse(StrCat("a command gives other text than the column '", column,
+                           "' points into; put it in front of the stage that makes '", column, "'"));
+  for (const std::string_view column : {"split", "label"})
+    if (config["lines"].AsString() == "any" && schema.columns.count(column) != 0)
+      return Refuse(StrCat("with `lines: any` nobody knows which record a line came from, so the column '",
+                           column, "' is lost; put it in front of the stage that makes '", column, "'"));
+  return {};
+}
+
+class Exec final : public ReaderStage {
+ public:
+  explicit Exec(ExecRule rule) : rule_(std::move(rule)) {}
+  Result<std::unique_ptr<Source>> Wrap(ReaderRequest request) const override {
+    return OpenExecSource(rule_, std::move(request));
+  }
+
+ private:
+  const ExecRule rule_;
+};
+
+}  // namespace
+
+StageType ExecType() {
+  StageType type;
+  type.name = "exec";
+  type.help = "Sends the lines of each partition through a command and takes its lines for records.";
+  type.keys = {
+      {"command", ValueType::kStrings, "", Effect::kBytes,
+       "The program and its arguments, as a list; no shell takes part."},
+      {"version", ValueType::kString, "1", Effect::kBytes,
+       "Raise it when the command gives other lines than before and nothing else here says so."},
+      {"files", ValueType::kStrings, "[]", Effect::kNone,
+       "Scripts and models that the command reads; their contents are part of the recipe, their paths are "
+       "not."},
+      {"lines",
+       ValueType::kChoice,
+       "same",
+       Effect::kBytes,
+       "Whether each line answers one record, in order, or any line may come of any record.",
+       {"same", "any"}},
+      {"framing",
+       ValueType::kChoice,
+       "lines",
+       Effect::kBytes,
+       "How a record is a line: as it is, or as a JSON object with a `text`, which may hold line ends.",
+       {"lines", "json"}},
+      {"deterministic", ValueType::kBoolean, "false", Effect::kNone,
+       "Whether the same records always give the same lines; if not, readers go by what they really gave."},
+      {"timeout", ValueType::kNumber, "600", Effect::kNone,
+       "Seconds without a byte read or written after which the command counts as hanging."},
+      {"max_output", ValueType::kBytes, "4GiB", Effect::kNone,
+       "How much the command may write for one partition."},
+  };
+  type.reads = {"text"};
+  type.check = CheckExec;
+  type.files = [](const Json& config) -> Result<std::vector<StageFile>> {
+    std::vector<StageFile> files;
+    for (std::string& path : Texts(config["files"])) {
+      std::string name = StrCat("file ", files.size());  // by position: a path is in no key
+      files.push_back({std::move(name), std::move(path), false});
+    }
+    return files;
+  };
+  type.varies = [](const Json& config) { return !config["deterministic"].AsBool(); };
+  type.reasons = {{"invalid_utf8", "Invalid UTF-8 in what the command wrote became U+FFFD."},
+                  {"nul", "A NUL in what the command wrote became U+FFFD."}};
+  type.make = ReaderFactory([](const StageContext& context) -> Result<std::unique_ptr<ReaderStage>> {
+    const Json& config = context.config;
+    ExecRule rule;
+    rule.stage = context.name;
+    rule.command = Texts(config["command"]);
+    rule.framing = config["framing"].AsString() == "json" ? ExecFraming::kJson : ExecFraming::kLines;
+    rule.same_lines = config["lines"].AsString() != "any";
+    rule.timeout = std::chrono::milliseconds(std::llround(config["timeout"].AsDouble() * 1000));
+    rule.max_output = static_cast<std::uint64_t>(config["max_output"].AsInt());
+    return std::unique_ptr<ReaderStage>(std::make_unique<Exec>(std::move(rule)));
+  });
+  return type;
+}
+
+}  // namespace pipeline

@@ -1,0 +1,32 @@
+// The records that a command makes from one partition.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "dag/records/reader_stage.h"
+#include "stages/lines/exec_line.h"
+
+namespace pipeline {
+
+/// The configuration of the stage, see stages/lines/exec.md.
+struct ExecRule {
+  std::string stage;  // its name, for messages
+  std::vector<std::string> command;
+  ExecFraming framing = ExecFraming::kLines;
+  bool same_lines = true;
+  std::chrono::milliseconds timeout{600'000};
+  std::uint64_t max_output = std::uint64_t{4} << 30;
+  std::size_t max_line = 8 << 20;
+  std::size_t max_unanswered = 256 << 20;  // bytes of heads and columns of records without an answer
+};
+
+/// Starts the command at the first Next. `rule` outlives the Source.
+std::unique_ptr<Source> OpenExecSource(const ExecRule& rule, ReaderRequest request);
+
+}  // namespace pipeline

@@ -1,0 +1,10 @@
+// The stage that drops records by rules about their characters. Rules: stages/lines/filter.md.
+#pragma once
+
+#include "dag/pipeline_file/registry.h"
+
+namespace pipeline {
+
+StageType FilterType();
+
+}  // namespace pipeline

@@ -1,0 +1,24 @@
+// The label names by number, from the configuration or from a file with one name per line.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "dag/pipeline_file/registry.h"
+
+namespace pipeline {
+
+/// The keys `labels` and `labels_file`. The file counts by its bytes, not its path: see LabelFiles.
+std::vector<ConfigKey> LabelKeys(std::string_view help_of_labels);
+bool HasLabels(const Json& config);
+/// Checks as much as possible without reading the file.
+Status CheckLabelKeys(const Json& config);
+
+/// For StageType::files.
+Result<std::vector<StageFile>> LabelFiles(const Json& config);
+
+/// The names in the order of their numbers; empty: none. Reads the file.
+Result<std::vector<std::string>> LabelNames(const Json& config);
+
+}  // namespace pipeline

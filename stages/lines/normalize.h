@@ -1,0 +1,10 @@
+// The stage that changes text: a Unicode normal form, then white space. Rules: stages/lines/normalize.md.
+#pragma once
+
+#include "dag/pipeline_file/registry.h"
+
+namespace pipeline {
+
+StageType NormalizeType();
+
+}  // namespace pipeline

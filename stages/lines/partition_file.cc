@@ -1,0 +1,308 @@
+#include "stages/lines/partition_file.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "base/str.h"
+#include "dag/records/partition_output.h"
+#include "formats/partition_file.h"
+#include "stages/shards/measured_writer.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::string_view kSuffix = ".part";
+
+/// The columns of a Batch that a schema can name.
+enum class BatchColumn : std::uint8_t { kText, kLabel, kFields, kCuts, kIds, kIdEnds, kSplit };
+
+struct KnownColumn {
+  std::string_view name;
+  ColumnType type;
+  PartitionColumnType file;
+  BatchColumn batch;
+};
+constexpr std::array<KnownColumn, 7> kKnownColumns = {{
+    {"text", ColumnType::kUtf8, PartitionColumnType::kUtf8, BatchColumn::kText},
+    {"label", ColumnType::kUtf8, PartitionColumnType::kUtf8, BatchColumn::kLabel},
+    {"fields", ColumnType::kU32List, PartitionColumnType::kU32List, BatchColumn::kFields},
+    {"cuts", ColumnType::kU32List, PartitionColumnType::kU32List, BatchColumn::kCuts},
+    {"ids", ColumnType::kU32List, PartitionColumnType::kU32List, BatchColumn::kIds},
+    {"id_ends", ColumnType::kU32List, PartitionColumnType::kU32List, BatchColumn::kIdEnds},
+    {"split", ColumnType::kU8, PartitionColumnType::kU8, BatchColumn::kSplit},
+}};
+
+struct Columns {
+  PartitionColumns file;
+  std::vector<BatchColumn> batch;  // parallel
+};
+
+Result<Columns> ColumnsOf(const Schema& schema) {
+  Columns columns;
+  for (const auto& entry : schema.columns) {  // clang 14 lets no lambda take a structured binding
+    const auto known = std::find_if(
+        kKnownColumns.begin(), kKnownColumns.end(),
+        [&](const KnownColumn& column) { return column.name == entry.first && column.type == entry.second; });
+    if (known == kKnownColumns.end())
+      return Status(Code::kInternal,
+                    StrCat("partition file: batches have no column '", entry.first, "' of this type"));
+    columns.file.push_back({entry.first, known->file});
+    columns.batch.push_back(known->batch);
+  }
+  return columns;
+}
+
+/// A column of bytes, or null for another kind of column; the same for lists of numbers.
+template <class AnyBatch>
+auto* BytesOf(AnyBatch& batch, BatchColumn column) {
+  using Bytes = std::remove_reference_t<decltype((batch.text))>;
+  Bytes* none = nullptr;
+  return column == BatchColumn::kText ? &batch.text : column == BatchColumn::kLabel ? &batch.label : none;
+}
+template <class AnyBatch>
+auto* NumbersOf(AnyBatch& batch, BatchColumn column) {
+  using Numbers = std::remove_reference_t<decltype((batch.ids))>;
+  Numbers* none = nullptr;
+  switch (column) {
+    case BatchColumn::kFields: return &batch.fields;
+    case BatchColumn::kCuts: return &batch.cuts;
+    case BatchColumn::kIds: return &batch.ids;
+    case BatchColumn::kIdEnds: return &batch.id_ends;
+    default: return none;
+  }
+}
+
+/// A batch as the rows of a partition file; views into the batch and this. Reused.
+class BatchRows {
+ public:
+  RowsView Of(const Batch& batch, const Columns& columns) {
+    heads_.clear();
+    for (const RecordHead& head : batch.heads)
+      heads_.push_back({head.index, head.sub, head.document, head.key});
+    views_.clear();
+    for (const BatchColumn column : columns.batch) {
+      if (const BytesColumn* bytes = BytesOf(batch, column))
+        views_.push_back({bytes->joined(), {}, bytes->ends(), {}});
+      else if (const U32ListColumn* numbers = NumbersOf(batch, column))
+        views_.push_back({{}, numbers->joined(), numbers->ends(), {}});
+      else
+        views_.push_back({{}, {}, {}, batch.split});
+    }
+    return {heads_, views_};
+  }
+
+ private:
+  std::vector<PartitionHead> heads_;
+  std::vector<ColumnView> views_;
+};
+
+Status CheckColumns(const Batch& batch, const Columns& columns) {
+  for (const BatchColumn column : columns.batch) {
+    const BytesColumn* bytes = BytesOf(batch, column);
+    const U32ListColumn* numbers = NumbersOf(batch, column);
+    const std::size_t rows = bytes ? bytes->size() : numbers ? numbers->size() : batch.split.size();
+    if (rows != batch.size())
+      return Status(Code::kInternal, StrCat("partition file: a column has ", rows, " rows in a batch of ",
+                                            batch.size(), " records"));
+  }
+  return {};
+}
+
+class FrameWorker : public Worker {
+ public:
+  explicit FrameWorker(const Columns& columns) : columns_(columns), encoder_(columns.file) {}
+
+  /// Counts nothing: it is no stage of the file, and what it would count is the last stage's.
+  Status Apply(Batch& batch, std::uint32_t, StageCounts&) override {
+    RETURN_IF_ERROR(CheckColumns(batch, columns_));
+    batch.payload.Clear();
+    if (batch.size() == 0) return {};
+    // Bytes without rows: frames belong to the batch, not to one of its records.
+    return encoder_.Encode(rows_.Of(batch, columns_), batch.payload.open_row());
+  }
+
+ private:
+  const Columns& columns_;
+  PartitionFrameEncoder encoder_;
+  BatchRows rows_;
+};
+
+class FrameTransform : public Transform {
+ public:
+  explicit FrameTransform(const Columns& columns) : columns_(columns) {}
+  Result<std::unique_ptr<Worker>> NewWorker() const override {
+    return std::unique_ptr<Worker>(std::make_unique<FrameWorker>(columns_));
+  }
+
+ private:
+  const Columns& columns_;
+};
+
+class PartitionFileSink : public Sink {
+ public:
+  PartitionFileSink(const Columns& columns, PartitionId id, std::unique_ptr<MeasuredWriter> writer)
+      : columns_(columns),
+        id_(id),
+        writer_(std::move(writer)),
+        file_(columns.file, [this](std::string_view bytes) { return writer_->Append(bytes); }) {}
+
+  Status Write(const Batch& batch) override {
+    return file_.Append(batch.payload.joined(), rows_.Of(batch, columns_));
+  }
+
+  Result<CommittedPartition> Commit(const PartitionEnd& end, std::stop_token) override {
+    RETURN_IF_ERROR(file_.Finish({id_.input, id_.partition, end.raw_end, end.document_end}));
+    CommittedPartition output;
+    output.digest = file_.digest();
+    ASSIGN_OR_RETURN(StoredObject object, writer_->Commit({}));
+    output.objects.push_back(std::move(object));
+    return output;
+  }
+
+ private:
+  const Columns& columns_;
+  const PartitionId id_;
+  std::unique_ptr<MeasuredWriter> writer_;
+  PartitionFileWriter file_;
+  BatchRows rows_;
+};
+
+class PartitionFileStage : public SinkStage {
+ public:
+  explicit PartitionFileStage(Columns columns) : columns_(std::move(columns)), encoder_(columns_) {}
+
+  const Transform* encoder() const override { return &encoder_; }
+  Result<std::unique_ptr<Sink>> OpenPartition(Store& artifact, PartitionId id) const override {
+    ASSIGN_OR_RETURN(std::unique_ptr<MeasuredWriter> writer,
+                     MeasuredWriter::Create(artifact, OutputName(id, kSuffix), Condition::ReplaceAny()));
+    return std::unique_ptr<Sink>(std::make_unique<PartitionFileSink>(columns_, id, std::move(writer)));
+  }
+  std::uint64_t partition_memory(std::uint64_t) const override { return 1 << 20; }  // the frames go by
+  Result<std::unique_ptr<Publication>> Plan(Store&, const std::vector<PartitionOutput>&) const override {
+    return std::unique_ptr<Publication>();
+  }
+
+ private:
+  const Columns columns_;
+  const FrameTransform encoder_;
+};
+
+class PartitionFileSource : public Source {
+ public:
+  PartitionFileSource(std::unique_ptr<PartitionFileReader> reader, PartitionId id, Columns columns,
+                      std::size_t batch_bytes)
+      : reader_(std::move(reader)), id_(id), columns_(std::move(columns)), batch_bytes_(batch_bytes) {}
+
+  Result<bool> Next(Batch& batch) override {
+    if (closed_) return false;
+    batch.partition = id_;
+    while (true) {
+      while (row_ < rows_.heads.size() && Fits(batch)) Take(batch);
+      if (row_ < rows_.heads.size()) break;
+      // Looks ahead even when the batch is full: the last one closes, and the digest is known by then.
+      Result<bool> more = reader_->Next(rows_);
+      if (!more.ok()) return OutputError(OutputName(id_, kSuffix), std::move(more).status());
+      row_ = 0;
+      if (*more) continue;
+      batch.closes = closed_ = true;
+      batch.end = {reader_->facts().raw_end, reader_->facts().document_end};
+      break;
+    }
+    StageCounts& counts = batch.counts[0];
+    counts.records_in = counts.records_out = batch.size();
+    counts.bytes_in = counts.bytes_out = batch.text.bytes();
+    return true;
+  }
+
+  std::optional<InputEnd> End() const override { return std::nullopt; }
+
+ private:
+  bool Fits(const Batch& batch) const {
+    std::size_t bytes = batch.text.bytes() + batch.size();  // records without text count, too
+    for (std::size_t i = 0; i < columns_.batch.size(); ++i)
+      if (columns_.batch[i] == BatchColumn::kText) bytes += RowOf(i).second - RowOf(i).first;
+    return batch.size() == 0 || bytes < batch_bytes_;
+  }
+
+  /// Where the row lies in the bytes or numbers of a column.
+  std::pair<std::size_t, std::size_t> RowOf(std::size_t column) const {
+    const std::vector<std::uint32_t>& ends = rows_.columns[column].ends;
+    return {row_ == 0 ? 0 : ends[row_ - 1], ends[row_]};
+  }
+
+  void Take(Batch& batch) {
+    const PartitionHead& head = rows_.heads[row_];
+    batch.heads.push_back({head.index, head.sub, head.document, head.key});
+    for (std::size_t i = 0; i < columns_.batch.size(); ++i) {
+      const PartitionRows::Column& column = rows_.columns[i];
+      if (BytesColumn* bytes = BytesOf(batch, columns_.batch[i])) {
+        const auto [begin, end] = RowOf(i);
+        bytes->Append(std::string_view(column.bytes).substr(begin, end - begin));
+      } else if (U32ListColumn* numbers = NumbersOf(batch, columns_.batch[i])) {
+        const auto [begin, end] = RowOf(i);
+        numbers->Append(std::span(column.numbers).subspan(begin, end - begin));
+      } else {
+        batch.split.push_back(column.values[row_]);
+      }
+    }
+    ++row_;
+  }
+
+  std::unique_ptr<PartitionFileReader> reader_;
+  const PartitionId id_;
+  const Columns columns_;
+  const std::size_t batch_bytes_;
+  PartitionRows rows_;
+  std::size_t row_ = 0;
+  bool closed_ = false;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Source>> OpenPartitionFile(std::shared_ptr<const ByteFile> file, PartitionId id,
+                                                  const Schema& schema, std::size_t batch_bytes,
+                                                  std::stop_token stop, const Digest& expected) {
+  const std::string name = OutputName(id, kSuffix);
+  ASSIGN_OR_RETURN(Columns columns, ColumnsOf(schema));
+  Result<std::unique_ptr<PartitionFileReader>> opened =
+      PartitionFileReader::Open(std::move(file), std::move(stop));
+  if (!opened.ok()) return OutputError(name, std::move(opened).status());
+  std::unique_ptr<PartitionFileReader> reader = std::move(opened).value();
+  const auto another = [&name](std::string_view what) {
+    return OutputError(name,
+                       Status(Code::kDataLoss, StrCat("has another ", what, " than its log line says")));
+  };
+  if (reader->facts().input != id.input || reader->facts().partition != id.partition)
+    return another("partition");
+  if (reader->columns() != columns.file) return another("schema");
+  if (reader->digest() != expected) return another("digest");
+  return std::unique_ptr<Source>(
+      std::make_unique<PartitionFileSource>(std::move(reader), id, std::move(columns), batch_bytes));
+}
+
+Result<std::unique_ptr<SinkStage>> PartitionFileFormat::NewSink(const Schema& schema) const {
+  ASSIGN_OR_RETURN(Columns columns, ColumnsOf(schema));
+  return std::unique_ptr<SinkStage>(std::make_unique<PartitionFileStage>(std::move(columns)));
+}
+
+Result<std::unique_ptr<Source>> PartitionFileFormat::Open(Store& artifact, const PartitionOutput& output,
+                                                          const Schema& schema, std::size_t batch_bytes,
+                                                          std::stop_token stop) const {
+  const std::string name = OutputName(output.id, kSuffix);
+  Result<std::unique_ptr<ByteFile>> opened = artifact.Open(name);
+  if (!opened.ok()) return OutputError(name, std::move(opened).status());
+  std::shared_ptr<const ByteFile> file = std::move(opened).value();
+  for (const StoredObject& object : output.committed.objects)
+    if (object.name == name && object.bytes != file->size())
+      return OutputError(name, Status(Code::kDataLoss, StrCat("has ", file->size(), " bytes where ",
+                                                              object.bytes, " were written")));
+  return OpenPartitionFile(std::move(file), output.id, schema, batch_bytes, std::move(stop),
+                           output.committed.digest);
+}
+
+}  // namespace pipeline

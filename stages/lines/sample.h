@@ -1,0 +1,10 @@
+// The stage that draws records until a number of bytes is full: stages/lines/sample.md.
+#pragma once
+
+#include "dag/pipeline_file/registry.h"
+
+namespace pipeline {
+
+StageType SampleType();
+
+}  // namespace pipeline

@@ -1,0 +1,96 @@
+#include "stages/lines/segment_words.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "base/str.h"
+#include "text/mecab_handle.h"
+#include "text/word_cutter.h"
+
+namespace pipeline {
+
+namespace {
+
+class SegmentWorker final : public Worker {
+ public:
+  explicit SegmentWorker(std::unique_ptr<Analyser> analyser) : cutter_(std::move(analyser)) {}
+
+  Status Apply(Batch& batch, std::uint32_t stage, StageCounts& counts) override {
+    batch.cuts.Clear();
+    for (std::size_t row = 0; row < batch.size(); ++row) {
+      const std::string_view text = batch.text[row];
+      const WordFallbacks fallbacks = cutter_.Cut(text, batch.cuts.open_row());
+      batch.cuts.CloseRow();
+      if (fallbacks.cut_inside_sentence) counts.Add("cut_inside_sentence");
+      for (const auto& [happened, reason] : {std::pair(fallbacks.analyser_failed, "analyser_failed"),
+                                             std::pair(fallbacks.rejoin_mismatch, "rejoin_mismatch")}) {
+        if (!happened) continue;
+        counts.Add(reason);
+        const RecordHead& head = batch.heads[row];
+        batch.quarantine.push_back({stage, head.index, head.sub, reason, std::string(text)});
+      }
+    }
+    return {};
+  }
+
+ private:
+  WordCutter cutter_;
+};
+
+class SegmentWords final : public Transform {
+ public:
+  explicit SegmentWords(std::unique_ptr<MecabHandle> mecab) : mecab_(std::move(mecab)) {}
+  Result<std::unique_ptr<Worker>> NewWorker() const override {
+    return std::unique_ptr<Worker>(std::make_unique<SegmentWorker>(mecab_->NewAnalyser()));
+  }
+
+ private:
+  const std::unique_ptr<MecabHandle> mecab_;
+};
+
+Status Check(const Json& config, Schema& schema) {
+  if (schema.columns.count("text") == 0)
+    return Status(Code::kInvalidArgument,
+                  "segment_words reads the column 'text', which its input does not have");
+  if (schema.columns.count("cuts") != 0)
+    return Status(Code::kInvalidArgument,
+                  "the records that come in have their morphemes already; remove one of the two stages");
+  RETURN_IF_ERROR(CheckDictionaryName(config["dictionary"].AsString()));
+  schema.columns["cuts"] = ColumnType::kU32List;
+  return {};
+}
+
+Result<std::unique_ptr<Transform>> Make(const StageContext& context, const DictionaryPlaces& places) {
+  const std::string_view dictionary = context.config["dictionary"].AsString();
+  ASSIGN_OR_RETURN(const std::string directory, FindDictionary(dictionary, places));
+  Result<std::unique_ptr<MecabHandle>> mecab = MecabHandle::Open(directory);
+  if (!mecab.ok())
+    return Status(mecab.status().code(), StrCat(mecab.status().message(), "; ", HowToInstall(dictionary)));
+  return std::unique_ptr<Transform>(std::make_unique<SegmentWords>(std::move(mecab).value()));
+}
+
+}  // namespace
+
+StageType SegmentWordsType(const DictionaryPlaces& places) {
+  StageType type;
+  type.name = "segment_words";
+  type.help = "Finds the morphemes of each line with MeCab; the text stays as it is.";
+  type.keys = {{"dictionary", ValueType::kString, "", Effect::kBytes,
+                "`ipadic`, `unidic`, `naist`, `ko`, or the path of a MeCab dictionary in UTF-8."}};
+  type.reasons = {{"cut_inside_sentence", "A sentence was too long for the analyser and was cut."},
+                  {"analyser_failed", "The analyser failed: its morphemes are its words."},
+                  {"rejoin_mismatch", "Its morphemes are not its text: they are its words instead."}};
+  type.libraries = {{"mecab", MecabHandle::Version()}};
+  type.check = Check;
+  type.files = [places](const Json& config) {
+    return DictionaryFiles(config["dictionary"].AsString(), places);
+  };
+  type.model_memory = [places](const Json& config) {
+    return DictionaryMemory(config["dictionary"].AsString(), places);
+  };
+  type.make = TransformFactory([places](const StageContext& context) { return Make(context, places); });
+  return type;
+}
+
+}  // namespace pipeline

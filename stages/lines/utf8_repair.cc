@@ -1,0 +1,79 @@
+#include "stages/lines/utf8_repair.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/str.h"
+#include "text/utf8.h"
+
+namespace pipeline {
+
+namespace {
+
+// Rows stand back to back: if together they are clean and none begins inside a character, each is.
+bool IsClean(const BytesColumn& text) {
+  if (!IsCleanUtf8(text.joined())) return false;
+  for (std::size_t row = 0; row < text.size(); ++row)
+    if (!text[row].empty() && IsUtf8Tail(text[row].front())) return false;
+  return true;
+}
+
+class RepairWorker : public Worker {
+ public:
+  explicit RepairWorker(InvalidUtf8 policy) : policy_(policy) {}
+
+  Status Apply(Batch& batch, std::uint32_t stage, StageCounts& counts) override {
+    if (IsClean(batch.text)) return {};
+    text_.Clear();
+    kept_.clear();
+    for (std::size_t row = 0; row < batch.text.size(); ++row) {
+      const std::string_view text = batch.text[row];
+      const RecordHead head = batch.heads[row];
+      const std::size_t clean = CleanUtf8Prefix(text);
+      if (clean < text.size()) {
+        if (policy_ == InvalidUtf8::kFail) {
+          batch.failed_index = head.index;
+          return Status(Code::kDataLoss,
+                        StrCat("record ", head.index, " of partition ", batch.partition.partition, ": ",
+                               text[clean] == '\0' ? "NUL" : "invalid UTF-8", " at byte ", clean,
+                               "; repair the text, or set invalid_utf8: replace"));
+        }
+        const bool dropped = policy_ == InvalidUtf8::kQuarantine;
+        repaired_.clear();
+        const Utf8Damage damage = RepairUtf8(text, repaired_);
+        // A record counts once: shares of records are made of these counts.
+        const std::string_view reason = damage.invalid_utf8 > 0 ? "invalid_utf8" : "nul";
+        counts.Add(dropped ? StrCat("dropped_", reason) : reason);
+        batch.quarantine.push_back({stage, head.index, head.sub, std::string(reason), std::string(text)});
+        if (dropped) continue;
+      }
+      text_.Append(clean < text.size() ? std::string_view(repaired_) : text);
+      kept_.push_back(static_cast<std::uint32_t>(row));
+    }
+    batch.KeepBesideText(kept_);
+    batch.text.Swap(text_);
+    return {};
+  }
+
+ private:
+  const InvalidUtf8 policy_;
+  BytesColumn text_;
+  std::string repaired_;
+  std::vector<std::uint32_t> kept_;
+};
+
+}  // namespace
+
+std::vector<Reason> RepairReasons() {
+  return {{"invalid_utf8", "Invalid UTF-8 in it became U+FFFD."},
+          {"nul", "A NUL in it became U+FFFD; it had no invalid UTF-8."},
+          Drop("dropped_invalid_utf8", "It had invalid UTF-8."),
+          Drop("dropped_nul", "It had a NUL, and no invalid UTF-8.")};
+}
+
+Result<std::unique_ptr<Worker>> Utf8Repair::NewWorker() const {
+  return std::unique_ptr<Worker>(std::make_unique<RepairWorker>(policy_));
+}
+
+}  // namespace pipeline

@@ -1,0 +1,263 @@
+#include "stages/shards/corpus_order.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/str.h"
+#include "dag/records/partition_output.h"
+#include "stages/shards/shard_ranges.h"
+#include "stages/shards/shard_writer.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::uint64_t kMaxIndexBytes = std::uint64_t{1} << 30;  // of one partition
+
+std::string ObjectOf(PartitionId id, std::string_view split) {
+  return OutputName(id, StrCat('.', split, ".shard"));
+}
+
+std::string IndexOf(PartitionId id, std::string_view split) {
+  return OutputName(id, StrCat('.', split, ".index"));
+}
+
+class CorpusOrderSink : public Sink {
+ public:
+  CorpusOrderSink(Store& artifact, PartitionId id, const ShardRules& rules)
+      : artifact_(artifact), id_(id), rules_(rules), parts_(rules.splits.size()) {}
+
+  Status Write(const Batch& batch) override {
+    const std::size_t rows = batch.size();
+    if (batch.payload.size() != rows || (!batch.split.empty() && batch.split.size() != rows))
+      return Status(Code::kInternal, StrCat("shards: ", batch.payload.size(), " payloads and ",
+                                            batch.split.size(), " splits for ", rows, " records"));
+    // Rows of one split lie side by side: usually they are the whole batch.
+    for (std::size_t row = 0; row < rows;) {
+      const std::size_t split = batch.split.empty() ? 0 : batch.split[row];
+      std::size_t last = batch.split.empty() ? rows : row + 1;
+      while (last < rows && batch.split[last] == split) ++last;
+      RETURN_IF_ERROR(Append(split, batch.payload, row, last));
+      row = last;
+    }
+    return {};
+  }
+
+  Result<CommittedPartition> Commit(const PartitionEnd&, std::stop_token) override {
+    CommittedPartition output;
+    Hasher hasher;
+    hasher.UpdateU64(id_.input).UpdateU64(id_.partition);
+    for (std::size_t split = 0; split < parts_.size(); ++split) {
+      if (!parts_[split]) continue;
+      ASSIGN_OR_RETURN(ShardOutput part, parts_[split]->Commit({}));
+      hasher.UpdateField(rules_.splits[split]).UpdateU64(part.records);
+      hasher.UpdateU64(part.object.digest.high).UpdateU64(part.object.digest.low);
+      output.objects.push_back(std::move(part.object));
+      if (!part.index) continue;
+      hasher.UpdateU64(part.index->digest.high).UpdateU64(part.index->digest.low);
+      output.objects.push_back(std::move(*part.index));
+    }
+    output.digest = hasher.Finish();
+    return output;
+  }
+
+ private:
+  /// The payloads [row, last), all of `split`.
+  Status Append(std::size_t split, const BytesColumn& payload, std::size_t row, std::size_t last) {
+    if (split >= parts_.size())
+      return Status(Code::kInternal, StrCat("shards: split ", split, " where there are ", parts_.size()));
+    std::unique_ptr<ShardWriter>& part = parts_[split];
+    if (!part) {
+      const std::string& name = rules_.splits[split];
+      ASSIGN_OR_RETURN(
+          part, ShardWriter::Create(
+                    artifact_, {ObjectOf(id_, name), rules_.index ? IndexOf(id_, name) : std::string()},
+                    rules_, [](const std::string&) { return Condition::ReplaceAny(); }, false));
+    }
+    if (!rules_.index && !rules_.form) {
+      const std::size_t begin = row == 0 ? 0 : payload.ends()[row - 1];
+      return part->AppendRows(payload.joined().substr(begin, payload.ends()[last - 1] - begin), last - row);
+    }
+    for (; row < last; ++row) RETURN_IF_ERROR(part->Append(payload[row]));
+    return {};
+  }
+
+  Store& artifact_;
+  const PartitionId id_;
+  const ShardRules rules_;
+  std::vector<std::unique_ptr<ShardWriter>> parts_;  // by split; null until it occurs
+};
+
+/// What a shard is a copy of; an empty shard is a copy of nothing.
+struct Origin {
+  std::optional<StoredObject> object;
+  std::optional<StoredObject> index;  // beside it, where there are indexes
+  std::uint64_t records = 0;
+};
+
+class CorpusOrderPublication : public Publication {
+ public:
+  CorpusOrderPublication(const ShardRules& rules, Store& artifact, std::vector<Shard> shards,
+                         std::vector<Origin> origins)
+      : rules_(rules), artifact_(artifact), shards_(std::move(shards)), origins_(std::move(origins)) {}
+
+  const std::vector<Shard>& shards() const override { return shards_; }
+
+  std::vector<std::vector<std::size_t>> Groups(std::uint64_t) const override {
+    std::vector<std::vector<std::size_t>> groups;
+    for (std::size_t shard = 0; shard < shards_.size(); ++shard) groups.push_back({shard});
+    return groups;
+  }
+
+  Status Run(const std::vector<std::size_t>& group, const std::function<bool(std::size_t shard)>& wanted,
+             const std::function<Condition(const std::string& object)>& condition, Store& out,
+             const std::function<Status(std::size_t shard, const ShardOutput&)>& committed, std::uint64_t,
+             std::stop_token stop) const override {
+    for (const std::size_t shard : group) {
+      if (stop.stop_requested()) return Status(Code::kCancelled, "shards: stopped");
+      if (!wanted(shard)) continue;
+      ASSIGN_OR_RETURN(const ShardOutput output, Publish(shard, condition, out, stop));
+      RETURN_IF_ERROR(committed(shard, output));
+    }
+    return {};
+  }
+
+  Result<Sidecars> Describe(const std::vector<ShardOutput>& outputs) const override {
+    return rules_.describe(shards_, outputs, std::vector<std::uint64_t>(rules_.splits.size()));
+  }
+
+ private:
+  using Conditions = std::function<Condition(const std::string& object)>;
+
+  Result<ShardOutput> Publish(std::size_t shard, const Conditions& condition, Store& out,
+                              const std::stop_token& stop) const {
+    const Origin& origin = origins_[shard];
+    if (!origin.object) return PublishEmpty(shards_[shard], condition, out, stop);
+    ShardOutput output;
+    output.records = origin.records;
+    if (rules_.index) {
+      ASSIGN_OR_RETURN(const std::string entries, EntriesOf(origin, stop, output.sums));
+      if (const std::string& name = shards_[shard].index; rules_.index->encode) {
+        ASSIGN_OR_RETURN(const auto index, MeasuredWriter::Create(out, name, condition(name)));
+        RETURN_IF_ERROR(index->Append(rules_.index->encode(entries)));
+        ASSIGN_OR_RETURN(output.index, index->Commit(stop));
+      } else if (!name.empty()) {
+        ASSIGN_OR_RETURN(output.index, Copy(*origin.index, name, condition, out, stop));
+      }
+    }
+    ASSIGN_OR_RETURN(output.object, Copy(*origin.object, shards_[shard].object, condition, out, stop));
+    return output;
+  }
+
+  Result<ShardOutput> PublishEmpty(const Shard& shard, const Conditions& condition, Store& out,
+                                   const std::stop_token& stop) const {
+    ASSIGN_OR_RETURN(const auto writer,
+                     ShardWriter::Create(out, {shard.object, shard.index}, rules_, condition));
+    return writer->Commit(stop);
+  }
+
+  /// `from` as the object `name`.
+  Result<StoredObject> Copy(const StoredObject& from, const std::string& name, const Conditions& condition,
+                            Store& out, const std::stop_token& stop) const {
+    StoredObject made = from;
+    made.name = name;
+    ASSIGN_OR_RETURN(const std::unique_ptr<ObjectWriter> writer, out.Create(name, condition(name)));
+    Result<std::unique_ptr<ByteFile>> file = artifact_.Open(from.name);
+    if (!file.ok()) return OutputError(from.name, std::move(file).status());
+    if ((*file)->size() != from.bytes)
+      return OutputError(from.name, Status(Code::kDataLoss, StrCat("has ", (*file)->size(), " bytes where ",
+                                                                   from.bytes, " were written")));
+    RETURN_IF_ERROR(writer->AppendFile(**file, stop));
+    ASSIGN_OR_RETURN(const ObjectInfo info, writer->Commit(stop));
+    if (info.crc32c && *info.crc32c != from.crc32c)
+      return OutputError(from.name,
+                         Status(Code::kDataLoss, "its checksum differs from that of what was written"));
+    return made;
+  }
+
+  /// The entries of its index, and their sums.
+  Result<std::string> EntriesOf(const Origin& origin, const std::stop_token& stop,
+                                std::vector<std::uint64_t>& sums) const {
+    const std::string& name = origin.index->name;
+    Result<std::string> bytes = ReadObject(artifact_, name, kMaxIndexBytes, stop);
+    if (!bytes.ok()) return OutputError(name, bytes.status());
+    Result<std::vector<std::uint64_t>> summed = SumIndex(*bytes, rules_.index_numbers(), origin.records);
+    if (!summed.ok()) return OutputError(name, std::move(summed).status());
+    sums = std::move(summed).value();
+    return bytes;
+  }
+
+  const ShardRules rules_;
+  Store& artifact_;
+  const std::vector<Shard> shards_;
+  const std::vector<Origin> origins_;  // parallel
+};
+
+/// The part of `split` that `piece` holds; absent where it holds none.
+Result<std::optional<Origin>> OriginOf(const ShardRules& rules, const PartitionOutput& output,
+                                       const std::string& split) {
+  Origin origin;
+  for (const StoredObject& object : output.committed.objects) {
+    if (object.name == ObjectOf(output.id, split)) origin.object = object;
+    if (object.name == IndexOf(output.id, split)) origin.index = object;
+  }
+  if (!origin.object) return std::optional<Origin>();
+  const auto lacks = [&origin](std::string_view what) {
+    return OutputError(origin.object->name, Status(Code::kDataLoss, StrCat("its log line has no ", what)));
+  };
+  if (rules.index) {  // a row need not be a record of the partition
+    if (!origin.index) return lacks("index of it");
+    origin.records = origin.index->bytes / IndexEntryBytes(rules.index_numbers());
+    return std::optional(std::move(origin));
+  }
+  const auto totals = output.splits.find(split);
+  if (totals == output.splits.end()) return lacks("totals of this split");
+  origin.records = totals->second.records;
+  return std::optional(std::move(origin));
+}
+
+}  // namespace
+
+std::unique_ptr<Sink> NewCorpusOrderSink(Store& artifact, PartitionId id, const ShardRules& rules) {
+  return std::make_unique<CorpusOrderSink>(artifact, id, rules);
+}
+
+Result<std::unique_ptr<Publication>> PlanCorpusOrder(const ShardRules& rules, Store& artifact,
+                                                     std::vector<PartitionOutput> outputs) {
+  std::sort(outputs.begin(), outputs.end(),
+            [](const PartitionOutput& a, const PartitionOutput& b) { return a.id < b.id; });
+  std::vector<Shard> shards;
+  std::vector<Origin> origins;
+  for (const std::string& split : rules.splits) {
+    const std::size_t first = shards.size();
+    std::uint64_t records = 0;
+    for (const PartitionOutput& output : outputs) {
+      ASSIGN_OR_RETURN(std::optional<Origin> origin, OriginOf(rules, output, split));
+      if (!origin) continue;
+      records += origin->records;
+      shards.push_back({split, 0, 0, {}, output.committed.digest});
+      origins.push_back(std::move(*origin));
+    }
+    RETURN_IF_ERROR(CheckEvalBatch(rules, split, records));
+    if (shards.size() == first) {
+      shards.push_back({split, 0, 0, {}, {}});
+      origins.push_back({});
+    }
+    const auto count = static_cast<std::uint32_t>(shards.size() - first);
+    for (std::uint32_t number = 0; number < count; ++number) {
+      Shard& shard = shards[first + number];
+      shard.number = number;
+      shard.count = count;
+      shard.object = rules.object_name(split, number, count);
+      shard.index = rules.index_name(split, number, count);
+      Hasher hasher;
+      hasher.UpdateField(split).UpdateU64(number).UpdateU64(count);
+      hasher.UpdateU64(shard.outputs.high).UpdateU64(shard.outputs.low);
+      shard.outputs = hasher.Finish();
+    }
+  }
+  return std::unique_ptr<Publication>(
+      std::make_unique<CorpusOrderPublication>(rules, artifact, std::move(shards), std::move(origins)));
+}
+
+}  // namespace pipeline

@@ -1,0 +1,38 @@
+// Buffers rows that a Sink generates, and forwards them in batches to the Sink that stores them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <utility>
+
+#include "dag/records/batch.h"
+#include "dag/records/sink.h"
+
+namespace pipeline {
+
+/// Bytes that a MadeRows holds, beside one row. A constant, so that the ends of its batches depend on the
+/// rows alone.
+inline constexpr std::size_t kMadeRowsBytes = 256 << 10;
+
+/// One thread at a time.
+class MadeRows {
+ public:
+  explicit MadeRows(std::unique_ptr<Sink> sink) : sink_(std::move(sink)) {}
+
+  /// The caller appends the payload of the next row here; Close ends the row.
+  std::string& open_row() { return rows_.payload.open_row(); }
+  Status Close(const RecordHead& head, std::uint8_t split);
+  /// Calls Sink::Commit; comes after the last row.
+  Result<CommittedPartition> Commit(const PartitionEnd& end, std::stop_token stop);
+
+ private:
+  Status HandOn();
+
+  const std::unique_ptr<Sink> sink_;
+  Batch rows_;  // closed and not yet forwarded
+};
+
+}  // namespace pipeline

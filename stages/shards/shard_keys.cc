@@ -1,0 +1,54 @@
+#include "stages/shards/shard_keys.h"
+
+#include <utility>
+
+#include "base/str.h"
+#include "stages/shards/shard_count.h"
+#include "stages/shards/shard_ranges.h"
+
+namespace pipeline {
+
+void AppendShardKeys(std::vector<ConfigKey>& keys) {
+  keys.insert(
+      keys.end(),
+      {{kShuffleKey, ValueType::kShuffle, "{seed: 0}", Effect::kBytes,
+        "The order of the records over the whole of each split; `none` keeps that of the corpus."},
+       {"shards", ValueType::kShards, "auto", Effect::kBytes,
+        "Shards of each split; `auto` takes as many as TensorFlow Datasets would."},
+       {"hosts", ValueType::kInteger, "1", Effect::kBytes, "The shards of train are a multiple of it."},
+       {"equal", ValueType::kBoolean, "false", Effect::kBytes,
+        "Whether the last rows of train are left out so that all its shards have the same number."},
+       {"eval_batch", ValueType::kInteger, "~", Effect::kBytes,
+        "Records that each split but train must have: a batch of the trainer's evaluation, on all its "
+        "hosts."}});
+}
+
+ShardRules ShardRulesOf(const Json& config, std::vector<std::string> splits) {
+  ShardRules rules;
+  rules.splits = std::move(splits);
+  if (const Json& shuffle = config[kShuffleKey]; shuffle.is_object()) {
+    rules.shuffle_seed = static_cast<std::uint64_t>(shuffle["seed"].AsInt());
+    rules.compress_spills = shuffle["compress_spills"].AsBool();
+  }
+  if (config["shards"].is_int()) rules.shards = static_cast<std::uint32_t>(config["shards"].AsInt());
+  rules.hosts = static_cast<std::uint32_t>(config["hosts"].AsInt(1));
+  rules.equal = config["equal"].AsBool();
+  rules.eval_batch = static_cast<std::uint64_t>(config["eval_batch"].AsInt(0));
+  rules.auto_shards = AutoShardCount;
+  return rules;
+}
+
+Status CheckShardKeys(const Json& config) {
+  constexpr std::int64_t kMost = 1'000'000;
+  for (const std::string_view key : {"shards", "hosts"}) {
+    const Json& value = config[key];
+    if (value.is_int() && (value.AsInt() < 1 || value.AsInt() > kMost))
+      return Status(Code::kInvalidArgument, StrCat(key, ": ", value.AsInt(), ": must be from 1 to ", kMost));
+  }
+  if (config["eval_batch"].AsInt(1) < 1)
+    return Status(Code::kInvalidArgument,
+                  "eval_batch: a batch has at least 1 record; leave it out for no check");
+  return CheckShardRules(ShardRulesOf(config, {}));
+}
+
+}  // namespace pipeline

@@ -1,0 +1,24 @@
+// The configuration keys of every stage that publishes shards, and the rules that they set.
+#pragma once
+
+#include <vector>
+
+#include "dag/pipeline_file/config.h"
+#include "stages/shards/sharded_output.h"
+
+namespace pipeline {
+
+/// The only one of these keys that affects the first pass; see StageType::first_pass_keys.
+inline constexpr std::string_view kShuffleKey = "shuffle";
+
+/// Appends `shuffle`, `shards`, `hosts`, `equal`, `eval_batch`.
+void AppendShardKeys(std::vector<ConfigKey>& keys);
+
+/// Returns the rules for those keys of `config`; `auto` is the choice of TensorFlow Datasets. The caller
+/// adds names and description.
+ShardRules ShardRulesOf(const Json& config, std::vector<std::string> splits);
+
+/// For a stage's `check`: refuses numbers out of range, and rules that contradict each other.
+Status CheckShardKeys(const Json& config);
+
+}  // namespace pipeline

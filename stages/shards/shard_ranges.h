@@ -1,0 +1,39 @@
+// Computes the number of shards of a split, and the range of rows of each shard.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "base/result.h"
+#include "stages/shards/sharded_output.h"
+
+namespace pipeline {
+
+/// The split that a trainer's hosts divide among them; the others are read whole.
+inline constexpr std::string_view kTrainSplit = "train";
+
+struct ShardRange {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+};
+
+/// Shard s takes the rows [s * kept / count, (s + 1) * kept / count): counts differ by at most one.
+struct ShardRanges {
+  std::uint32_t count = 1;
+  std::uint64_t kept = 0;      // rows that belong to a shard
+  std::uint64_t left_out = 0;  // rows at the end in no shard, so that all shards are equal
+  ShardRange of(std::uint32_t shard) const;
+};
+
+/// Applies `rules` to a split with this many rows and payload bytes; a split without rows is one empty
+/// shard. kFailedPrecondition: `equal` would leave out every row; also the error of CheckEvalBatch.
+Result<ShardRanges> RangesOf(const ShardRules& rules, std::string_view split, std::uint64_t records,
+                             std::uint64_t bytes);
+
+/// kFailedPrecondition: a split other than train has fewer rows than `eval_batch`.
+Status CheckEvalBatch(const ShardRules& rules, std::string_view split, std::uint64_t records);
+
+/// For a stage's `check`: refuses rules that contradict each other.
+Status CheckShardRules(const ShardRules& rules);
+
+}  // namespace pipeline

@@ -1,0 +1,61 @@
+// Writes a shard and, if its rules have one, the index beside it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+#include "dag/records/publication.h"
+#include "stages/shards/measured_writer.h"
+#include "stages/shards/sharded_output.h"
+
+namespace pipeline {
+
+/// One thread at a time. If it is destroyed uncommitted, neither object ever existed.
+class ShardWriter {
+ public:
+  struct Names {
+    std::string shard;
+    std::string index;  // empty: none
+  };
+  /// Uses two members of `rules`: `index`, whose numbers are summed even if no index is published, and
+  /// `form`. `encoded` is false: the index has its plain entries, without ShardIndex::encode.
+  static Result<std::unique_ptr<ShardWriter>> Create(
+      Store& store, const Names& names, const ShardRules& rules,
+      const std::function<Condition(const std::string& object)>& condition, bool encoded = true);
+
+  /// Appends one row, with the index numbers in front.
+  Status Append(std::string_view payload);
+  /// Appends `count` rows, back to back, to a shard without an index or form.
+  Status AppendRows(std::string_view rows, std::uint64_t count);
+
+  /// Commits the index first, so that each visible shard has its index.
+  Result<ShardOutput> Commit(const std::stop_token& stop);
+
+ private:
+  ShardWriter() = default;
+
+  std::unique_ptr<MeasuredWriter> shard_;
+  std::unique_ptr<MeasuredWriter> index_;  // null: none
+  std::unique_ptr<ShardForm> form_;        // null: none
+  std::function<std::string(std::string_view)> encode_;
+  std::string entries_;       // all of them, for encode_
+  std::uint64_t offset_ = 0;  // of the next row in the shard
+  ShardOutput output_;        // without its objects
+  std::string entry_, formed_;
+};
+
+/// Returns the sums of the numbers in `index`, as ShardWriter computed them. kDataLoss: its length is not
+/// that of `records` entries.
+Result<std::vector<std::uint64_t>> SumIndex(std::string_view index, std::size_t numbers,
+                                            std::uint64_t records);
+
+/// Bytes of an index per row.
+constexpr std::size_t IndexEntryBytes(std::size_t numbers) {
+  return sizeof(std::uint64_t) + numbers * sizeof(std::uint32_t);
+}
+
+}  // namespace pipeline

@@ -1,0 +1,63 @@
+#include "stages/shards/sharded_output.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/str.h"
+#include "stages/shards/corpus_order.h"
+#include "stages/shards/made_rows.h"
+#include "stages/shards/shuffle.h"
+#include "stages/shards/spill_sink.h"
+
+namespace pipeline {
+
+namespace {
+
+// Nothing is held but a buffer for each split.
+constexpr std::uint64_t kSplitMemory = 256 << 10;
+
+}  // namespace
+
+ShardedOutput::ShardedOutput(ShardRules rules) : rules_(std::move(rules)) {}
+ShardedOutput::~ShardedOutput() = default;
+
+Result<std::unique_ptr<Sink>> ShardedOutput::OpenPartition(Store& artifact, PartitionId id) const {
+  if (rules_.shuffle_seed)
+    return NewSpillSink(artifact, id, {*rules_.shuffle_seed, rules_.compress_spills, rules_.spill_bytes});
+  return NewCorpusOrderSink(artifact, id, rules_);
+}
+
+std::uint64_t ShardedOutput::partition_memory(std::uint64_t text_bytes) const {
+  // A spill is held whole: the text, and half as much again for what an encoder adds and the index of
+  // its records, in lines of 100 bytes.
+  if (rules_.shuffle_seed && rules_.spill_bytes > 0) text_bytes = rules_.spill_bytes;
+  return kMadeRowsBytes +
+         (rules_.shuffle_seed ? text_bytes + (text_bytes >> 1) : kSplitMemory * rules_.splits.size());
+}
+
+Status ShardedOutput::CheckCounts(const ArtifactTotals& totals) const {
+  const auto is_empty = [&totals](const std::string& split) {
+    const auto found = totals.splits.find(split);
+    return found == totals.splits.end() || found->second.records == 0;
+  };
+  if (std::all_of(rules_.splits.begin(), rules_.splits.end(), is_empty))
+    return Status(Code::kFailedPrecondition,
+                  "no record comes to it: the input has none, or all were dropped, which the counts tell");
+  std::string failures;
+  for (const std::string& split : rules_.splits) {
+    if (!is_empty(split)) continue;
+    failures += StrCat(failures.empty() ? "" : "; ", "split '", split,
+                       "' has no records, and trainers stop at an empty one; give it a larger share (a ",
+                       "trial: a larger --subset), or leave it out");
+  }
+  return failures.empty() ? Status() : Status(Code::kFailedPrecondition, failures);
+}
+
+Result<std::unique_ptr<Publication>> ShardedOutput::Plan(Store& artifact,
+                                                         const std::vector<PartitionOutput>& outputs) const {
+  if (!rules_.shuffle_seed) return PlanCorpusOrder(rules_, artifact, outputs);
+  ASSIGN_OR_RETURN(std::unique_ptr<Publication> plan, ShufflePublication::Plan(rules_, artifact, outputs));
+  return plan;
+}
+
+}  // namespace pipeline

@@ -1,0 +1,187 @@
+#include "stages/shards/shuffle.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/closer.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "dag/records/partition_output.h"
+#include "stages/shards/shard_writer.h"
+#include "stages/shards/spill_sink.h"
+
+namespace pipeline {
+
+namespace {
+
+/// What a row takes in a window beside its payload: hash, index, sub and length.
+constexpr std::uint64_t kRowBytes = 16;
+
+}  // namespace
+
+Result<std::unique_ptr<ShufflePublication>> ShufflePublication::Plan(const ShardRules& rules, Store& artifact,
+                                                                     std::vector<PartitionOutput> outputs) {
+  std::sort(outputs.begin(), outputs.end(),
+            [](const PartitionOutput& a, const PartitionOutput& b) { return a.id < b.id; });
+  std::unique_ptr<ShufflePublication> plan(new ShufflePublication(rules, artifact));
+  plan->splits_.resize(rules.splits.size());
+  std::vector<std::vector<SpillBin>> bins(rules.splits.size());
+  for (std::vector<SpillBin>& of_split : bins) of_split.resize(kSpillBins);
+  Hasher all;
+  for (const PartitionOutput& output : outputs) {
+    RETURN_IF_ERROR(plan->AddSpill(output, bins));
+    all.UpdateU64(output.committed.digest.high).UpdateU64(output.committed.digest.low);
+  }
+  for (std::size_t number = 0; number < bins.size(); ++number) {
+    SpilledSplit& split = plan->splits_[number];
+    std::uint64_t position = 0;
+    std::uint64_t bytes = 0;
+    for (const SpillBin& bin : bins[number]) {
+      split.positions.push_back(position);
+      split.bytes.push_back(bin.bytes + kRowBytes * bin.records);
+      position += bin.records;
+      bytes += bin.bytes;
+    }
+    split.positions.push_back(position);
+    RETURN_IF_ERROR(plan->AddShards(number, bytes, all.Finish()));
+  }
+  return plan;
+}
+
+Status ShufflePublication::AddSpill(const PartitionOutput& output, std::vector<std::vector<SpillBin>>& bins) {
+  std::vector<Digest> digests;
+  std::string object;
+  for (const StoredObject& stored : output.committed.objects) {
+    if (!stored.name.ends_with(kSpillSuffix)) continue;
+    object = stored.name;
+    ASSIGN_OR_RETURN(digests.emplace_back(), AddSpillFile(output.id, stored, bins));
+  }
+  if (!digests.empty() && SpillsDigest(digests) == output.committed.digest) return {};
+  return OutputError(object.empty() ? OutputName(output.id, kSpillSuffix) : object,
+                     Status(Code::kDataLoss, "has another digest than its log line says"));
+}
+
+/// The digest of its records.
+Result<Digest> ShufflePublication::AddSpillFile(PartitionId id, const StoredObject& stored,
+                                                std::vector<std::vector<SpillBin>>& bins) {
+  const std::string& object = stored.name;
+  const auto damaged = [&object](std::string why) {
+    return OutputError(object, Status(Code::kDataLoss, std::move(why)));
+  };
+  Result<std::unique_ptr<ByteFile>> file = artifact_.Open(object);
+  if (!file.ok()) return OutputError(object, std::move(file).status());
+  if (stored.bytes != (*file)->size())
+    return damaged(StrCat("has ", (*file)->size(), " bytes where ", stored.bytes, " were written"));
+  Result<SpillIndex> read = ReadSpillIndex(**file, {});
+  if (!read.ok()) return OutputError(object, std::move(read).status());
+  SpillIndex& index = *read;
+  counters_.bytes_read += index.footer_bytes;
+  if (PartitionId{index.input, index.partition} != id) return damaged("is of another partition");
+  for (SpillSplit& split : index.splits) {
+    if (split.number >= splits_.size())
+      return damaged(StrCat("has split ", split.number, " where there are ", splits_.size()));
+    for (const SpillBin& bin : split.bins) {
+      bins[split.number][bin.bin].records += bin.records;
+      bins[split.number][bin.bin].bytes += bin.bytes;
+    }
+    splits_[split.number].parts.push_back({object, index.compressed, std::move(split.frames)});
+  }
+  return index.digest;
+}
+
+Status ShufflePublication::AddShards(std::size_t number, std::uint64_t bytes, const Digest& outputs) {
+  const std::string& split = rules_.splits[number];
+  const std::uint64_t records = splits_[number].records();
+  // What goes to the index is no part of any shard.
+  const std::uint64_t kept = bytes - records * rules_.index_numbers() * sizeof(std::uint32_t);
+  const auto written = static_cast<std::uint64_t>(static_cast<double>(kept) * rules_.growth);
+  ASSIGN_OR_RETURN(const ShardRanges ranges, RangesOf(rules_, split, records, written));
+  if (ranges.left_out > 0)
+    LogInfo(StrCat("split '", split, "': left out ", ranges.left_out, " of ", records, " rows, so that its ",
+                   ranges.count, " shards are equal"));
+  left_out_.push_back(ranges.left_out);
+  for (std::uint32_t shard = 0; shard < ranges.count; ++shard) {
+    Hasher hasher;
+    hasher.UpdateField(split).UpdateU64(shard).UpdateU64(ranges.count);
+    hasher.UpdateU64(outputs.high).UpdateU64(outputs.low);
+    shards_.push_back({split, shard, ranges.count, rules_.object_name(split, shard, ranges.count),
+                       hasher.Finish(), rules_.index_name(split, shard, ranges.count)});
+    places_.push_back({number, ranges.of(shard)});
+  }
+  return {};
+}
+
+std::vector<std::vector<std::size_t>> ShufflePublication::Groups(std::uint64_t memory_bytes) const {
+  const std::uint64_t bucket_bytes = memory_bytes / 4;
+  // The bucket of each bin, split by split. A bin is never divided: what is too large is read in
+  // slices.
+  std::vector<std::vector<std::uint32_t>> buckets;
+  for (const SpilledSplit& split : splits_) {
+    std::vector<std::uint32_t>& bucket_of = buckets.emplace_back();
+    std::uint32_t bucket = 0;
+    std::uint64_t bytes = 0;
+    for (const std::uint64_t bin_bytes : split.bytes) {
+      if (bytes > 0 && bytes + bin_bytes > bucket_bytes) ++bucket, bytes = 0;
+      bytes += bin_bytes;
+      bucket_of.push_back(bucket);
+    }
+  }
+  std::vector<std::vector<std::size_t>> groups;
+  std::pair<std::size_t, std::uint32_t> last_group;
+  for (std::size_t shard = 0; shard < places_.size(); ++shard) {
+    const auto& [split, range] = places_[shard];
+    const bool empty = splits_[split].records() == 0;
+    const std::uint32_t bucket = empty ? 0 : buckets[split][splits_[split].BinOf(range.begin)];
+    if (groups.empty() || last_group != std::pair(split, bucket)) groups.emplace_back();
+    last_group = {split, bucket};
+    groups.back().push_back(shard);
+  }
+  return groups;
+}
+
+Status ShufflePublication::Run(const std::vector<std::size_t>& group,
+                               const std::function<bool(std::size_t shard)>& wanted,
+                               const std::function<Condition(const std::string& object)>& condition,
+                               Store& out,
+                               const std::function<Status(std::size_t shard, const ShardOutput&)>& committed,
+                               std::uint64_t memory_bytes, std::stop_token stop) const {
+  std::vector<std::size_t> todo;
+  for (const std::size_t shard : group)
+    if (wanted(shard)) todo.push_back(shard);
+
+  // Where shards go to a bucket, one is on its way while the next is merged.
+  using Written = std::pair<std::size_t, std::unique_ptr<ShardWriter>>;
+  Closer<Written> closer(
+      [&committed, &stop](Written written) -> Status {
+        ASSIGN_OR_RETURN(const ShardOutput output, written.second->Commit(stop));
+        return committed(written.first, output);
+      },
+      1);
+  std::unique_ptr<SpillMerger> merger;
+  for (std::size_t i = 0; i < todo.size(); ++i) {
+    if (stop.stop_requested()) return Status(Code::kCancelled, "shuffle: stopped");
+    const Shard& shard = shards_[todo[i]];
+    const Place& place = places_[todo[i]];
+    if (!merger || places_[todo[i - 1]].split != place.split)
+      merger = std::make_unique<SpillMerger>(artifact_, splits_[place.split], memory_bytes, counters_, stop);
+    // What is loaded for this shard may serve those that follow it without a gap.
+    std::uint64_t until = place.range.end;
+    for (std::size_t next = i + 1; next < todo.size(); ++next) {
+      const Place& follower = places_[todo[next]];
+      if (follower.split != place.split || follower.range.begin != until) break;
+      until = follower.range.end;
+    }
+    ASSIGN_OR_RETURN(std::unique_ptr<ShardWriter> writer,
+                     ShardWriter::Create(out, {shard.object, shard.index}, rules_, condition));
+    RETURN_IF_ERROR(merger->Copy(place.range.begin, place.range.end, until,
+                                 [&writer](std::string_view payload) { return writer->Append(payload); }));
+    RETURN_IF_ERROR(closer.Add({todo[i], std::move(writer)}));
+  }
+  return closer.Finish();
+}
+
+Result<Sidecars> ShufflePublication::Describe(const std::vector<ShardOutput>& outputs) const {
+  return rules_.describe(shards_, outputs, left_out_);
+}
+
+}  // namespace pipeline

@@ -1,0 +1,59 @@
+// Second pass of a global shuffle: spills become shards. The first pass is shards/spill_sink.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "dag/records/partition_output.h"
+#include "dag/records/publication.h"
+#include "stages/shards/shard_ranges.h"
+#include "stages/shards/spill_merger.h"
+
+namespace pipeline {
+
+/// The order of a split is (hash, origin) over the rows of all spills; its shards are ranges of
+/// positions in that order. No byte depends on anything else: not on the memory, not on the groups.
+///
+/// A group belongs to a bucket, a range of bins of about a quarter of the memory: it has every shard
+/// whose first row is in the bucket. Its last shard may continue into the next buckets. So a row is
+/// read about once, and about twice at most, for any number of shards.
+class ShufflePublication : public Publication {
+ public:
+  /// Reads the index of every spill. An error in a spill names it (dag/records/partition_output.h). The
+  /// result uses a copy of `rules` and `artifact` itself, which must outlive it.
+  static Result<std::unique_ptr<ShufflePublication>> Plan(const ShardRules& rules, Store& artifact,
+                                                          std::vector<PartitionOutput> outputs);
+
+  const std::vector<Shard>& shards() const override { return shards_; }
+  double growth() const override { return rules_.growth; }
+  std::vector<std::vector<std::size_t>> Groups(std::uint64_t memory_bytes) const override;
+  Status Run(const std::vector<std::size_t>& group, const std::function<bool(std::size_t shard)>& wanted,
+             const std::function<Condition(const std::string& object)>& condition, Store& out,
+             const std::function<Status(std::size_t shard, const ShardOutput&)>& committed,
+             std::uint64_t memory_bytes, std::stop_token stop) const override;
+  Result<Sidecars> Describe(const std::vector<ShardOutput>& outputs) const override;
+
+  /// The cost of all calls of Run so far, and of reading the spill indexes.
+  const MergeCounters& counters() const { return counters_; }
+
+ private:
+  struct Place {  // position of a shard
+    std::size_t split = 0;
+    ShardRange range;
+  };
+  ShufflePublication(const ShardRules& rules, Store& artifact) : rules_(rules), artifact_(artifact) {}
+  Status AddSpill(const PartitionOutput& output, std::vector<std::vector<SpillBin>>& bins);
+  Result<Digest> AddSpillFile(PartitionId id, const StoredObject& stored,
+                              std::vector<std::vector<SpillBin>>& bins);
+  Status AddShards(std::size_t split, std::uint64_t bytes, const Digest& outputs);
+
+  const ShardRules rules_;
+  Store& artifact_;
+  std::vector<SpilledSplit> splits_;  // by number
+  std::vector<Shard> shards_;
+  std::vector<Place> places_;            // parallel
+  std::vector<std::uint64_t> left_out_;  // rows in no shard, by split
+  mutable MergeCounters counters_;       // atomics
+};
+
+}  // namespace pipeline

@@ -1,0 +1,178 @@
+#include "stages/sources/decoded_input.h"
+
+#include <algorithm>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "base/counting_file.h"
+#include "base/damaged_bytes.h"
+#include "base/str.h"
+#include "formats/known_format.h"
+#include "stages/sources/block_decoder.h"
+
+namespace pipeline {
+
+namespace {
+
+/// Gives at least kEnoughBytes at once, as long as there are so many: what is read goes from thread to
+/// thread, and that takes longer than reading a small member.
+class WholeReads : public ByteReader {
+ public:
+  explicit WholeReads(std::unique_ptr<ByteReader> input) : input_(std::move(input)) {}
+  Result<std::size_t> Read(std::span<char> out) override {
+    std::size_t bytes = 0;
+    while (end_.ok() && *end_ > 0 && bytes < std::min(out.size(), kEnoughBytes)) {
+      end_ = input_->Read(out.subspan(bytes));
+      if (end_.ok()) bytes += *end_;
+    }
+    return bytes > 0 ? Result<std::size_t>(bytes) : end_;
+  }
+
+ private:
+  static constexpr std::size_t kEnoughBytes = 64 << 10;
+  const std::unique_ptr<ByteReader> input_;
+  Result<std::size_t> end_ = std::size_t{1};  // what was read last; 0 at the end
+};
+
+/// Nobody knows which bytes, where nothing is said of it already.
+Status AsDamaged(Status failure) {
+  if (failure.code() != Code::kDataLoss || failure.Detail<StatusDetail>() != nullptr) return failure;
+  return std::move(failure).With(std::make_shared<DamagedBytes>());
+}
+
+/// Of what could not be decoded it says so: a reader of the file that fails has its own reason.
+class CheckedReads : public ByteReader {
+ public:
+  explicit CheckedReads(std::unique_ptr<ByteReader> input) : input_(std::move(input)) {}
+  Result<std::size_t> Read(std::span<char> out) override {
+    Result<std::size_t> got = input_->Read(out);
+    if (got.ok()) return got;
+    return AsDamaged(std::move(got).status());
+  }
+
+ private:
+  const std::unique_ptr<ByteReader> input_;
+};
+
+// What is wrong with the file itself is better told by the streaming decoder, at its place.
+bool IsAboutTheFile(Code code) {
+  return code == Code::kDataLoss || code == Code::kResourceExhausted || code == Code::kUnimplemented;
+}
+
+}  // namespace
+
+Result<DecodedInput> DecodedInput::Open(const InputFile& input, const InputRules& rules, int threads,
+                                        std::uint64_t memory, const std::stop_token& stop) {
+  Result<DecodedInput> opened = LookAt(input, rules, threads, memory, stop);
+  if (!opened.ok()) return AsDamaged(std::move(opened).status());
+  return opened;
+}
+
+Result<DecodedInput> DecodedInput::LookAt(const InputFile& input, const InputRules& rules, int threads,
+                                          std::uint64_t memory, const std::stop_token& stop) {
+  DecodedInput decoded;
+  decoded.file_ = input.file;
+  decoded.fixed_ = rules.encoding;
+  if (rules.compression) {
+    decoded.compression_ = *rules.compression;
+  } else {
+    ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, input.file->Open(0, stop));
+    ASSIGN_OR_RETURN(const std::string front, ReadFront(*reader, kMagicBytes));
+    const bool zip = DetectArchive(front) == ArchiveKind::kZip || rules.archives == Archives::kZip;
+    if (!zip || rules.archives == Archives::kTar) {
+      const bool as_it_is = rules.archives == Archives::kNone && DetectArchive(front) == ArchiveKind::kZip;
+      ASSIGN_OR_RETURN(decoded.compression_,
+                       as_it_is ? Compression::kPlain : DetectCompression(front, input.name));
+    }
+  }
+  if (decoded.compression_ == Compression::kXz && !rules.from_front) {
+    Result<XzIndex> index = ReadXzIndex(*input.file, stop);
+    if (!index.ok() && !IsAboutTheFile(index.status().code())) return std::move(index).status();
+    if (index.ok() && index->blocks.size() > 1) {
+      decoded.threads_ = BlockDecoderThreads(*index, threads, memory);
+      decoded.index_ = std::make_unique<const XzIndex>(std::move(index).value());
+    }
+  }
+  RETURN_IF_ERROR(decoded.FindArchive(rules, input.name, stop));
+  return decoded;
+}
+
+Status DecodedInput::FindArchive(const InputRules& rules, std::string_view name,
+                                 const std::stop_token& stop) {
+  if (rules.archives == Archives::kTar) {
+    archive_ = ArchiveKind::kTar;
+  } else if (rules.archives == Archives::kZip) {
+    archive_ = ArchiveKind::kZip;
+  } else {
+    RETURN_IF_ERROR(LookAtText(rules, name, stop));
+  }
+  if (archive_ == ArchiveKind::kZip && compression_ != Compression::kPlain)
+    return Status(Code::kInvalidArgument, "a zip cannot be compressed itself; leave out its compression");
+  if (!archive_) return {};
+  archive_rules_ = rules.archive;
+  archive_rules_.encoding = rules.encoding;
+  members_ = std::make_shared<MemberBorders>();
+  bytes_read_ = std::make_shared<std::atomic<std::uint64_t>>(0);
+  file_ = std::make_shared<CountingFile>(std::move(file_), [bytes = bytes_read_](std::size_t read) {
+    bytes->fetch_add(read, std::memory_order_relaxed);
+  });
+  return {};
+}
+
+// What the bytes are once they are decompressed.
+Status DecodedInput::LookAtText(const InputRules& rules, std::string_view name, const std::stop_token& stop) {
+  ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> bytes, file_->Open(0, stop));
+  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, NewDecoder(compression_, std::move(bytes)));
+  const Result<std::string> front = ReadFront(*reader, std::max(kArchiveFrontBytes, kKnownFormatBytes));
+  if (!front.ok() && !IsAboutTheFile(front.status().code())) return front.status();
+  if (!front.ok()) return {};  // and is told when the text is read
+  const std::optional<ArchiveKind> archive = DetectArchive(*front);
+  if (rules.archives == Archives::kDetect) {
+    archive_ = archive;
+    if (archive_ == ArchiveKind::kZip && compression_ != Compression::kPlain)
+      return Status(Code::kUnimplemented,
+                    StrCat("is a zip inside ", CompressionName(compression_), " data; decompress it first"));
+    if (!archive_ && ArchiveByName(name) == ArchiveKind::kTar)
+      return Status(Code::kDataLoss,
+                    "is named as a tar archive but holds none; fetch the file again, or set "
+                    "archive: none if it is text");
+    if (archive_ == ArchiveKind::kTar) return {};
+  } else if (archive) {
+    return {};  // archive: none takes it as it is
+  }
+  if (compression_ != Compression::kPlain) RETURN_IF_ERROR(RefuseNestedCompression(*front, compression_));
+  return RefuseKnownFormat(*front, rules.markup_is_text);
+}
+
+Result<std::unique_ptr<ByteReader>> DecodedInput::Read(std::uint64_t raw_offset,
+                                                       std::optional<Encoding> known,
+                                                       std::shared_ptr<EncodingChoice> choice,
+                                                       const std::stop_token& stop) const {
+  if (!archive_) {
+    ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> bytes, ReadBytes(raw_offset, stop));
+    if (compression_ != Compression::kPlain) bytes = std::make_unique<CheckedReads>(std::move(bytes));
+    return NewEncodingReader(std::move(bytes), {fixed_, known}, raw_offset, std::move(choice));
+  }
+  std::unique_ptr<ArchiveReader> archive;
+  if (archive_ == ArchiveKind::kZip) {
+    ASSIGN_OR_RETURN(archive, OpenZip(*file_, stop));
+  } else {
+    ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> bytes, ReadBytes(0, stop));
+    ASSIGN_OR_RETURN(archive, OpenTar(std::move(bytes)));
+  }
+  auto text = std::make_unique<ArchiveText>(
+      std::move(archive), archive_rules_,
+      [read = bytes_read_] { return read->load(std::memory_order_relaxed); }, file_->size(), members_);
+  return std::unique_ptr<ByteReader>(
+      std::make_unique<CheckedReads>(std::make_unique<WholeReads>(std::move(text))));
+}
+
+Result<std::unique_ptr<ByteReader>> DecodedInput::ReadBytes(std::uint64_t raw_offset,
+                                                            const std::stop_token& stop) const {
+  if (threads_ > 0) return NewBlockDecoder(*file_, *index_, raw_offset, threads_, stop);
+  ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> bytes, file_->Open(raw_offset, stop));
+  return NewDecoder(compression_, std::move(bytes));
+}
+
+}  // namespace pipeline

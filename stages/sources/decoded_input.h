@@ -1,0 +1,76 @@
+// Decodes the text of one input to UTF-8, from any compression and encoding, and from any offset if
+// possible.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stop_token>
+
+#include "base/byte_reader.h"
+#include "dag/records/source.h"
+#include "formats/archive_text.h"
+#include "formats/compression.h"
+#include "formats/encoding_reader.h"
+#include "formats/xz.h"
+#include "stages/sources/file_splits.h"
+
+namespace pipeline {
+
+enum class Archives : std::uint8_t { kDetect, kNone, kTar, kZip };
+
+/// Rules for the bytes of inputs.
+struct InputRules {
+  std::optional<Compression> compression;  // absent: detected from the first bytes
+  Archives archives = Archives::kDetect;
+  ArchiveRules archive;
+  std::optional<FileSplits> splits;  // by file names, or else by names of archive members
+  bool from_front = false;           // the end may never arrive: do not read there
+  std::optional<Encoding> encoding;  // of files and members; absent: detected
+  bool markup_is_text = false;       // also read the text formats that formats/known_formats.md refuses
+};
+
+/// Immutable; must outlive its readers. Messages do not contain the input's name.
+class DecodedInput {
+ public:
+  /// Reads the front of the input, and the index of an .xz; refuses the formats in
+  /// formats/known_formats.md. Decodes an .xz of several blocks on up to `threads` threads within `memory`
+  /// bytes; if one block does not fit, decodes front to back.
+  static Result<DecodedInput> Open(const InputFile& input, const InputRules& rules, int threads,
+                                   std::uint64_t memory, const std::stop_token& stop);
+
+  bool seekable() const {
+    return !archive_ && (compression_ == Compression::kPlain || threads_ > 0) &&
+           fixed_.value_or(Encoding::kUtf8) == Encoding::kUtf8;
+  }
+  /// Reads from `raw_offset`, which is 0 unless seekable(); then the bytes before it are UTF-8, as `known`
+  /// says, or ASCII. `choice` receives the detected encoding, except for archives; may be null.
+  Result<std::unique_ptr<ByteReader>> Read(std::uint64_t raw_offset, std::optional<Encoding> known,
+                                           std::shared_ptr<EncodingChoice> choice,
+                                           const std::stop_token& stop) const;
+
+  /// The offsets at which archive members begin in the text; null: the input is not an archive. An archive
+  /// can be read only once.
+  const std::shared_ptr<MemberBorders>& members() const { return members_; }
+
+ private:
+  DecodedInput() = default;
+  static Result<DecodedInput> LookAt(const InputFile& input, const InputRules& rules, int threads,
+                                     std::uint64_t memory, const std::stop_token& stop);
+  Status FindArchive(const InputRules& rules, std::string_view name, const std::stop_token& stop);
+  Status LookAtText(const InputRules& rules, std::string_view name, const std::stop_token& stop);
+  Result<std::unique_ptr<ByteReader>> ReadBytes(std::uint64_t raw_offset, const std::stop_token& stop) const;
+
+  std::shared_ptr<const ByteFile> file_;
+  Compression compression_ = Compression::kPlain;
+  std::unique_ptr<const XzIndex> index_;  // null unless threads_ > 0; its address survives a move
+  int threads_ = 0;                       // that decode blocks; 0: decodes front to back
+  std::optional<Encoding> fixed_;         // absent: detected
+  std::optional<ArchiveKind> archive_;
+  ArchiveRules archive_rules_;
+  std::shared_ptr<MemberBorders> members_;
+  std::shared_ptr<std::atomic<std::uint64_t>> bytes_read_;  // from the archive file
+};
+
+}  // namespace pipeline

@@ -1,0 +1,108 @@
+#include "stages/sources/decompress.h"
+
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "stages/lines/utf8_repair.h"
+#include "stages/sources/file_splits.h"
+#include "stages/sources/input_keys.h"
+#include "stages/sources/line_source.h"
+
+namespace pipeline {
+
+namespace {
+
+class Decompress : public SourceStage {
+ public:
+  Decompress(const LineRules& rules, InputRules input, const Subset& subset, InvalidUtf8 invalid,
+             std::optional<FaultBound> invalid_lines)
+      : rules_(rules),
+        input_(std::move(input)),
+        subset_(subset),
+        repair_(invalid),
+        invalid_lines_(std::move(invalid_lines)) {}
+
+  Result<std::unique_ptr<Source>> Open(SourceRequest request) const override {
+    return OpenLineSource(std::move(request), rules_, input_, subset_);
+  }
+  const Transform* repair() const override { return &repair_; }
+  std::vector<FaultBound> bounds() const override {
+    return invalid_lines_ ? std::vector{*invalid_lines_} : std::vector<FaultBound>();
+  }
+
+ private:
+  const LineRules rules_;
+  const InputRules input_;
+  const Subset subset_;
+  const Utf8Repair repair_;
+  const std::optional<FaultBound> invalid_lines_;
+};
+
+Status Check(const Json& config, Schema& schema) {
+  RETURN_IF_ERROR(CheckInputKeys(config));
+  RETURN_IF_ERROR(CheckCutKeys(config));
+  schema.columns["text"] = ColumnType::kUtf8;
+  return CheckFileSplits(config, schema);
+}
+
+Result<std::unique_ptr<SourceStage>> Make(const StageContext& context) {
+  const Json& config = context.config;
+  LineRules rules;
+  ReadCutKeys(config, rules);
+  rules.documents = config["documents"].AsString() == "line" ? Documents::kLine : Documents::kBlankLine;
+  rules.max_document_bytes = static_cast<std::uint64_t>(config["max_document_bytes"].AsInt());
+  ASSIGN_OR_RETURN(const Subset subset, SubsetOf(config));
+  return WithFileSplits(config,
+                        std::make_unique<Decompress>(rules, InputRulesOf(config, "format"), subset,
+                                                     InvalidUtf8Of(config), InvalidLinesBound(config)));
+}
+
+}  // namespace
+
+StageType DecompressType() {
+  StageType type;
+  type.name = "decompress";
+  type.help = "Reads text files, compressed or archived or neither, as records of one line each.";
+  type.takes = Flow::kFiles;
+  type.gives = Flow::kRecords;
+  const std::vector<ConfigKey> keys = {
+      {"documents",
+       ValueType::kChoice,
+       "blank_line",
+       Effect::kBytes,
+       "What ends a document: a blank line, or the end of each line.",
+       {"blank_line", "line"}},
+      {"partition", ValueType::kBytes, "64MiB", Effect::kBytes,
+       "Bytes of text after which a partition closes, at the next end of a document."},
+      {"max_document_bytes", ValueType::kBytes, "64MiB", Effect::kBytes,
+       "Bytes of one document after which a partition closes inside it."},
+      {"max_record_bytes", ValueType::kBytes, "8MiB", Effect::kBytes,
+       "The longest line that becomes one record."},
+      {"on_long",
+       ValueType::kChoice,
+       "split",
+       Effect::kBytes,
+       "What becomes of a longer line: split at a sentence end, set aside, or a failure.",
+       {"split", "quarantine", "fail"}},
+      {"invalid_utf8",
+       ValueType::kChoice,
+       "replace",
+       Effect::kBytes,
+       "What becomes of a line with invalid UTF-8 or NUL: repaired with U+FFFD, set aside, or a failure.",
+       {"replace", "quarantine", "fail"}},
+  };
+  type.keys = InputKeys("format");
+  type.keys.insert(type.keys.end(), keys.begin(), keys.end());
+  type.keys.push_back(FileSplitsKey());
+  type.reasons = LineReasons();
+  for (Reason& reason : RepairReasons()) type.reasons.push_back(std::move(reason));
+  type.check = Check;
+  type.check_inputs = CheckInputSplits;
+  type.taken_from_names = SplitsOfFiles;
+  type.make = SourceFactory(Make);
+  return type;
+}
+
+}  // namespace pipeline

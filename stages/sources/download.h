@@ -1,0 +1,12 @@
+// The stage that begins every pipeline: the files of a corpus.
+#pragma once
+
+#include "dag/pipeline_file/registry.h"
+
+namespace pipeline {
+
+/// Local files are read in place, remote ones while they download: cli/workspace/source_files.h. All come
+/// through StageType::local_inputs; no unit downloads them.
+StageType DownloadType();
+
+}  // namespace pipeline

@@ -1,0 +1,263 @@
+#include "stages/sources/example_source.h"
+
+#include <optional>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include "base/digest.h"
+#include "base/str.h"
+#include "formats/tf_example.h"
+#include "formats/tfrecord.h"
+#include "stages/sources/row_columns.h"
+#include "text/utf8.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::size_t kKeyBytes = 1024;
+
+class ExampleSource : public Source {
+ public:
+  ExampleSource(SourceRequest request, const ExampleRules& rules)
+      : request_(std::move(request)), rules_(rules) {}
+
+  // Chooses where to begin, and begins.
+  Status Start() {
+    std::uint32_t first = 0;
+    while (!IsPastLast(first) && !request_.wanted(first) && KnownEnd(first)) ++first;
+    done_ = IsPastLast(first);
+    if (done_) return {};
+    std::uint64_t begin = 0;
+    for (; first > 0; --first) {
+      const std::optional<PartitionEnd> end = KnownEnd(first - 1);
+      if (!end) continue;
+      partition_ = first;
+      document_ = end->document_end;
+      begin = end->raw_end;
+      break;
+    }
+    ASSIGN_OR_RETURN(input_, request_.input.file->Open(begin, request_.stop));
+    records_.emplace(*input_, rules_.max_record_bytes, begin);
+    return {};
+  }
+
+  Result<bool> Next(Batch& batch) override {
+    Result<bool> more = Fill(batch);
+    if (!more.ok()) return std::move(more).status().Annotate(request_.input.name);
+    return more;
+  }
+
+  std::optional<InputEnd> End() const override { return end_; }
+
+ private:
+  struct Bad {
+    std::string_view reason;  // empty: it is good
+    std::string why;
+  };
+
+  bool IsPastLast(std::uint32_t partition) const {
+    return request_.last_wanted && partition > *request_.last_wanted;
+  }
+  std::optional<PartitionEnd> KnownEnd(std::uint32_t partition) const {
+    return request_.known_end ? request_.known_end(partition) : std::nullopt;
+  }
+  /// Where in the file the next record begins.
+  std::uint64_t at() const { return records_->offset(); }
+
+  Result<bool> Fill(Batch& batch) {
+    while (!done_) {
+      if (!held_) {
+        if (request_.stop.stop_requested()) return Status(Code::kCancelled, "stopped");
+        const std::uint64_t from = at();
+        Result<std::optional<std::string_view>> next = std::optional<std::string_view>();
+        if (document_ < rules_.subset.documents) next = records_->Next();
+        if (!next.ok()) return Damaged(std::move(next).status());
+        if (!*next) {
+          done_ = true;
+          const bool closes = in_partition_ && EndPartition(batch);
+          end_.emplace(InputEnd{partition_, from, document_, {}});
+          if (closes) return Finish(batch);
+          break;
+        }
+        held_ = **next;
+        held_at_ = from;
+        if (!std::exchange(in_partition_, true)) {
+          partition_begin_ = from;
+          index_ = 0;
+          wanted_ = request_.wanted(partition_);
+        }
+      }
+      if (wanted_) {
+        if (IsFull(batch)) return Finish(batch);
+        RETURN_IF_ERROR(Take(batch));
+      }
+      held_.reset();
+      ++document_, ++index_;
+      if (at() - partition_begin_ >= rules_.partition_bytes && EndPartition(batch)) return Finish(batch);
+    }
+    return false;
+  }
+
+  // Whether the partition was wanted, and so `batch` closes it.
+  bool EndPartition(Batch& batch) {
+    const std::uint32_t partition = partition_++;
+    in_partition_ = false;
+    done_ = done_ || IsPastLast(partition_);
+    if (!wanted_) return false;
+    batch.partition = {request_.number, partition};
+    batch.closes = true;
+    batch.end = {at(), document_};
+    return true;
+  }
+
+  bool IsFull(const Batch& batch) {
+    const bool empty = batch.heads.empty() && batch.quarantine.empty();
+    if (empty) batch_bytes_ = 0;
+    return !empty && batch_bytes_ + held_->size() > request_.batch_bytes;
+  }
+
+  // Moves the held record into the batch.
+  Status Take(Batch& batch) {
+    const std::string_view record = *held_;
+    batch_bytes_ += record.size();
+    batch.partition = {request_.number, partition_};
+    ++taken_.records_in;
+    taken_.bytes_in += record.size();
+    text_.clear(), label_.clear();
+    const Bad bad = Read(record);
+    if (bad.reason.empty()) {
+      const std::uint64_t key = Hash64(std::string_view(text_).substr(0, kKeyBytes));
+      if (!rules_.subset.Has(key)) {
+        taken_.Add("outside_subset");
+        return {};
+      }
+      batch.heads.push_back({index_, 0, document_, key});
+      batch.text.Append(text_);
+      if (!rules_.label.empty()) batch.label.Append(label_);
+      return {};
+    }
+    if (rules_.fail)
+      return Status(Code::kDataLoss, StrCat("record ", document_, " (from 0), at byte ", held_at_, ": ",
+                                            bad.why, "; mend it, or set on_bad_row: quarantine"));
+    taken_.Add(bad.reason);
+    batch.quarantine.push_back({0, index_, 0, std::string(bad.reason), std::string(record)});
+    return {};
+  }
+
+  bool Finish(Batch& batch) {
+    if (batch.counts.empty()) batch.counts.resize(1);
+    StageCounts& counts = batch.counts[0];
+    counts = std::exchange(taken_, {});
+    counts.records_out = batch.size();
+    counts.bytes_out = batch.text.bytes();
+    return true;
+  }
+
+  // Fills text_ and label_ unless the record is bad.
+  Bad Read(std::string_view record) {
+    const Result<TfExample> example = ParseTfExample(record);
+    if (!example.ok()) return {"dropped_example", std::string(example.status().message())};
+    for (const std::string& name : rules_.text) {
+      const auto found = example->find(name);
+      if (found == example->end() || IsEmpty(found->second)) return Missing(name, *example);
+      const TfBytesList* const values = std::get_if<TfBytesList>(&found->second);
+      if (values == nullptr)
+        return {"dropped_wrong_type", StrCat("feature '", name, "' has numbers, and a text is bytes")};
+      if (&name != &rules_.text.front()) text_.push_back('\n');
+      std::string& lines = rules_.fields ? field_ : text_;
+      field_.clear();
+      for (std::size_t i = 0; i < values->size(); ++i) {
+        if (i > 0) lines.push_back('\n');
+        lines.append((*values)[i]);
+      }
+      if (rules_.fields) AppendOnOneLine(field_, text_);
+    }
+    return rules_.label.empty() ? Bad() : ReadLabel(*example);
+  }
+
+  Bad ReadLabel(const TfExample& example) {
+    const auto found = example.find(rules_.label);
+    if (found == example.end() || IsEmpty(found->second)) return Missing(rules_.label, example);
+    if (const auto* bytes = std::get_if<TfBytesList>(&found->second); bytes && bytes->size() == 1) {
+      label_ = bytes->front();
+      return {};
+    }
+    const auto* const numbers = std::get_if<TfInt64List>(&found->second);
+    if (numbers == nullptr || numbers->size() != 1)
+      return {"dropped_wrong_type",
+              StrCat("feature '", rules_.label, "' is not one value of bytes or one integer")};
+    const std::int64_t number = numbers->front();
+    if (rules_.labels.empty()) {
+      label_ = std::to_string(number);
+      return {};
+    }
+    if (number < 0 || static_cast<std::uint64_t>(number) >= rules_.labels.size())
+      return {"dropped_unknown_label", StrCat("label ", number, " has no name: there are ",
+                                              rules_.labels.size(), ", for 0 to ", rules_.labels.size() - 1)};
+    label_ = rules_.labels[static_cast<std::size_t>(number)];
+    return {};
+  }
+
+  static bool IsEmpty(const TfFeature& feature) {
+    return std::visit(
+        [](const auto& list) {
+          if constexpr (std::is_same_v<std::decay_t<decltype(list)>, std::monostate>)
+            return true;
+          else
+            return list.empty();
+        },
+        feature);
+  }
+
+  static Bad Missing(std::string_view name, const TfExample& example) {
+    std::string names;
+    for (const auto& [feature, values] : example) names += StrCat(names.empty() ? "" : ", ", feature);
+    return {"dropped_no_field", StrCat("has no value of feature '", name, "'; its features are ",
+                                       names.empty() ? "none" : Printable(names))};
+  }
+
+  Status Damaged(Status why) const {
+    if (why.Detail<DamagedRecord>() == nullptr) return why;  // not about the record, but about the file
+    if (why.code() == Code::kResourceExhausted)
+      return Status(Code::kFailedPrecondition, StrCat(why.message(), " (max_record_bytes); raise it"));
+    if (why.code() == Code::kDataLoss && records_->offset() == 0)
+      return Status(Code::kDataLoss,
+                    StrCat(why.message(),
+                           "; if the file is no TFRecord, or a compressed one, make it a plain one first"));
+    return why;
+  }
+
+  const SourceRequest request_;
+  const ExampleRules& rules_;
+  std::unique_ptr<ByteReader> input_;
+  std::optional<TfRecordReader> records_;
+  std::optional<std::string_view> held_;  // read, not yet dealt with
+  std::uint64_t held_at_ = 0;
+  std::uint64_t document_ = 0;
+  std::uint32_t partition_ = 0;  // the current partition, or the next one
+  std::uint64_t partition_begin_ = 0;
+  std::uint64_t index_ = 0;
+  bool in_partition_ = false;
+  bool wanted_ = false;
+  bool done_ = false;
+  std::size_t batch_bytes_ = 0;
+  StageCounts taken_;  // since the last batch
+  std::string text_;   // of the record that is read
+  std::string field_;
+  std::string label_;
+  std::optional<InputEnd> end_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Source>> OpenExampleSource(SourceRequest request, const ExampleRules& rules) {
+  const std::string name = request.input.name;
+  auto source = std::make_unique<ExampleSource>(std::move(request), rules);
+  if (Status status = source->Start(); !status.ok()) return std::move(status).Annotate(name);
+  return std::unique_ptr<Source>(std::move(source));
+}
+
+}  // namespace pipeline

@@ -1,0 +1,163 @@
+#include "stages/sources/input_keys.h"
+
+#include <utility>
+
+#include "base/str.h"
+#include "dag/pipeline_file/subset.h"
+#include "text/encoding_guess.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::string_view kMaxBadRows = "max_bad_rows";
+constexpr std::int64_t kLeastRecord = 1 << 10;
+constexpr std::int64_t kMostRecord = 1 << 30;  // batches count bytes in 32 bits
+constexpr std::int64_t kMostRatio = 1'000'000'000;
+constexpr std::string_view kInvalidLines = "invalid_lines";
+constexpr double kInvalidShare = 0.01;
+
+}  // namespace
+
+ConfigKey SubsetKey() {
+  return {"subset", ValueType::kString, "~", Effect::kBytes,
+          "For trials: the first documents of each file (`5000`; in an archive with `splits`, of each of "
+          "them), or a "
+          "part of all of them (`1%`), the same one each time; see --subset."};
+}
+
+std::vector<ConfigKey> InputKeys(std::string_view compression_key) {
+  return {
+      {compression_key,
+       ValueType::kChoice,
+       "auto",
+       Effect::kBytes,
+       "How the files are compressed; `auto` looks at their first bytes.",
+       {"auto", "xz", "zstd", "gzip", "bzip2", "lz4", "plain"}},
+      {"archive",
+       ValueType::kChoice,
+       "auto",
+       Effect::kBytes,
+       "Whether the files are archives, whose members are read one after the other; `auto` looks.",
+       {"auto", "tar", "zip", "none"}},
+      {"members", ValueType::kStrings, "~", Effect::kBytes,
+       "Patterns, with * and ?, of the names of the members that are read; without it, all are."},
+      {"content",
+       ValueType::kChoice,
+       "auto",
+       Effect::kNone,
+       "`text` reads the lines of WARC, XML and HTML as they are; `auto` refuses these, as it does PDF, "
+       "Parquet and other formats that are no text.",
+       {"auto", "text"}},
+      {"encoding",
+       ValueType::kChoice,
+       "~",
+       Effect::kBytes,
+       "The encoding of the text; `auto`, as without the key, looks at the bytes of each file or member.",
+       {"auto", "utf-8", "shift_jis", "cp932", "euc-jp", "iso-2022-jp", "cp949", "utf-16le", "utf-16be"}},
+      {kInvalidLines, ValueType::kNumber, "0.01", Effect::kNone,
+       "The share of lines with invalid UTF-8 or NUL, of each file and of all together, above which the run "
+       "fails; up to 20 lines never are too many."},
+      SubsetKey(),
+      {"max_ratio", ValueType::kInteger, "200", Effect::kNone,
+       "Above 16 MiB, the most bytes of text that a byte of an archive may stand for."},
+  };
+}
+
+InputRules InputRulesOf(const Json& config, std::string_view compression_key) {
+  InputRules rules;
+  for (const Compression one : kCompressions)
+    if (config[compression_key].AsString() == CompressionName(one)) rules.compression = one;
+  const std::string_view archive = config["archive"].AsString();
+  rules.archives = archive == "tar"    ? Archives::kTar
+                   : archive == "zip"  ? Archives::kZip
+                   : archive == "none" ? Archives::kNone
+                                       : Archives::kDetect;
+  for (const Json& pattern : config["members"].AsArray())
+    rules.archive.members.emplace_back(pattern.AsString());
+  if (config.Has("splits"))  // which StageType::check has looked at
+    if (Result<FileSplits> splits = FileSplits::Make(config["splits"]); splits.ok())
+      rules.splits = std::move(splits).value();
+  rules.encoding = EncodingByName(config["encoding"].AsString());
+  rules.markup_is_text = rules.archive.markup_is_text = config["content"].AsString() == "text";
+  rules.archive.max_ratio = static_cast<std::uint64_t>(config["max_ratio"].AsInt(200));
+  return rules;
+}
+
+Status CheckInputKeys(const Json& config) {
+  RETURN_IF_ERROR(SubsetOf(config).status());
+  const std::int64_t ratio = config["max_ratio"].AsInt(200);
+  if (ratio < 1 || ratio > kMostRatio)
+    return Status(Code::kInvalidArgument, StrCat("max_ratio: ", ratio, ": must be from 1 to ", kMostRatio));
+  if (const double share = config[kInvalidLines].AsDouble(kInvalidShare); !(share >= 0 && share <= 1))
+    return Status(Code::kInvalidArgument, StrCat(kInvalidLines, ": a share, from 0 to 1"));
+  if (config.Has("members") && config["members"].AsArray().empty())
+    return Status(Code::kInvalidArgument,
+                  "members: an empty list selects nothing; leave the key out to read all");
+  return {};
+}
+
+Status CheckCutKeys(const Json& config) {
+  const std::int64_t record = config["max_record_bytes"].AsInt();
+  if (record < kLeastRecord || record > kMostRecord)
+    return Status(Code::kInvalidArgument, "max_record_bytes: must be from 1KiB to 1GiB");
+  for (const std::string_view key : {"partition", "max_document_bytes"})
+    if (config.Has(key) && config[key].AsInt() < 1)
+      return Status(Code::kInvalidArgument, StrCat(key, ": must be at least 1"));
+  return {};
+}
+
+ConfigKey MaxBadRowsKey() {
+  return {kMaxBadRows, ValueType::kNumber, "0.01", Effect::kNone,
+          "The share of rows set aside for being bad, of each file and of all together, above which the run "
+          "fails; up "
+          "to 20 rows never are too many."};
+}
+
+Status CheckMaxBadRows(const Json& config) {
+  const double share = config[kMaxBadRows].AsDouble();
+  if (share >= 0 && share <= 1) return {};
+  return Status(Code::kInvalidArgument, StrCat(kMaxBadRows, ": a share, from 0 to 1"));
+}
+
+FaultBound BadRowsBound(const Json& config, std::vector<std::string_view> reasons) {
+  return {kMaxBadRows, "row", std::move(reasons), config[kMaxBadRows].AsDouble(), true};
+}
+
+std::optional<FaultBound> InvalidLinesBound(const Json& config) {
+  if (InvalidUtf8Of(config) == InvalidUtf8::kFail) return std::nullopt;
+  const std::optional<Encoding> fixed = EncodingByName(config["encoding"].AsString());
+  const auto advice = [decodes =
+                           fixed.value_or(Encoding::kUtf8) != Encoding::kUtf8](std::string_view sample) {
+    std::string fitting;
+    for (const Encoding encoding : decodes ? std::vector<Encoding>() : FittingEncodings(sample))
+      fitting += StrCat(fitting.empty() ? "" : " or ", EncodingName(encoding));
+    return fitting.empty()
+               ? std::string("set encoding if it is another one, or convert the text to UTF-8")
+               : StrCat("these lines fit ", fitting, ": set encoding, or split the file where it changes");
+  };
+  return FaultBound{kInvalidLines,
+                    "line",
+                    {"invalid_utf8", "nul", "dropped_invalid_utf8", "dropped_nul"},
+                    config[kInvalidLines].AsDouble(kInvalidShare),
+                    false,
+                    advice};
+}
+
+void ReadCutKeys(const Json& config, LineRules& rules) {
+  rules.partition_bytes = static_cast<std::uint64_t>(config["partition"].AsInt());
+  rules.max_record_bytes = static_cast<std::size_t>(config["max_record_bytes"].AsInt());
+  const std::string_view on_long = config["on_long"].AsString();
+  rules.on_long = on_long == "fail"         ? OnLong::kFail
+                  : on_long == "quarantine" ? OnLong::kQuarantine
+                                            : OnLong::kSplit;
+}
+
+InvalidUtf8 InvalidUtf8Of(const Json& config) {
+  const std::string_view invalid = config["invalid_utf8"].AsString();
+  return invalid == "fail"         ? InvalidUtf8::kFail
+         : invalid == "quarantine" ? InvalidUtf8::kQuarantine
+                                   : InvalidUtf8::kReplace;
+}
+
+}  // namespace pipeline

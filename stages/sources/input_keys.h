@@ -1,0 +1,38 @@
+// The keys shared by the stages that read files.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "dag/pipeline_file/config.h"
+#include "dag/records/source.h"
+#include "formats/line_cutter.h"
+#include "stages/lines/utf8_repair.h"
+#include "stages/sources/decoded_input.h"
+
+namespace pipeline {
+
+/// `subset`: see dag/pipeline_file/subset.h.
+ConfigKey SubsetKey();
+
+/// The keys about the bytes of the inputs. `compression_key`: the stage's name for that key.
+std::vector<ConfigKey> InputKeys(std::string_view compression_key);
+InputRules InputRulesOf(const Json& config, std::string_view compression_key);
+Status CheckInputKeys(const Json& config);
+
+/// The keys `partition`, `max_record_bytes` and `invalid_utf8`, if the configuration has them.
+Status CheckCutKeys(const Json& config);
+void ReadCutKeys(const Json& config, LineRules& rules);
+InvalidUtf8 InvalidUtf8Of(const Json& config);
+
+/// `max_bad_rows`, for stages that have `on_bad_row`.
+ConfigKey MaxBadRowsKey();
+Status CheckMaxBadRows(const Json& config);
+FaultBound BadRowsBound(const Json& config, std::vector<std::string_view> reasons);
+
+/// `invalid_lines`, for stages with InputKeys that repair UTF-8 with the reasons of Utf8Repair; absent:
+/// `invalid_utf8` is a failure.
+std::optional<FaultBound> InvalidLinesBound(const Json& config);
+
+}  // namespace pipeline

@@ -1,0 +1,431 @@
+#include "stages/sources/line_source.h"
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "base/str.h"
+#include "stages/sources/file_splits.h"
+#include "stages/sources/read_ahead.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::size_t kFrontBytes = 64 << 10;
+
+using Event = LineCutter::Event;
+
+void AddReasons(const CutCounts& cut, StageCounts& counts) {
+  const auto add = [&counts](std::string_view reason, std::uint64_t by) {
+    if (by > 0) counts.Add(reason, by);
+  };
+  add("blank_lines", cut.blank_lines);
+  add("bom", cut.bom);
+  add("crlf", cut.crlf);
+  add("long_split", cut.long_split);
+  add("long_quarantined", cut.long_quarantined);
+  add("document_cut", cut.document_cut);
+}
+
+/// Counts lines that were decoded: "decoded_shift_jis".
+std::string CountName(Encoding encoding) {
+  std::string name = StrCat("decoded_", EncodingName(encoding));
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
+class LineSource : public Source {
+ public:
+  LineSource(SourceRequest request, const LineRules& rules, DecodedInput input, const Subset& subset,
+             const InputRules& opened, const std::optional<ColumnRules>& columns)
+      : request_(std::move(request)),
+        rules_(rules),
+        subset_(subset),
+        input_(std::move(input)),
+        splits_(opened.splits),
+        of_splits_(splits_ ? splits_->names().size() : 0),
+        fixed_(opened.encoding),
+        cutter_(rules),
+        columns_(columns ? std::optional<RowColumns>(*columns) : std::nullopt),
+        stop_with_(request_.stop, [this] { stop_.request_stop(); }) {}
+
+  // Chooses where to begin, and begins.
+  Status Start() {
+    std::uint32_t first = 0;
+    while (!IsPastLast(first) && !request_.wanted(first) && KnownEnd(first)) ++first;
+    done_ = IsPastLast(first);
+    if (done_) return {};
+    std::unique_ptr<ByteReader> reader;
+    if (input_.seekable() && first > 0) {
+      ASSIGN_OR_RETURN(const std::optional<Encoding> known, EncodingBefore(KnownEnd(first - 1)->raw_end));
+      if (known.value_or(Encoding::kUtf8) == Encoding::kUtf8) {
+        ASSIGN_OR_RETURN(reader, ReaderBefore(first, known));
+      }
+    }
+    if (begins_inside_ && rules_.header) RETURN_IF_ERROR(LookAtFront());
+    if (reader == nullptr) {
+      ASSIGN_OR_RETURN(reader, input_.Read(0, std::nullopt, choice_, stop_.get_token()));
+    }
+    text_ = std::make_unique<ReadAhead>(std::move(reader), stop_);
+    return {};
+  }
+
+  Result<bool> Next(Batch& batch) override {
+    Result<bool> more = Fill(batch);
+    if (!more.ok()) return std::move(more).status().Annotate(request_.input.name);
+    return more;
+  }
+
+  std::optional<InputEnd> End() const override { return end_; }
+
+ private:
+  bool IsPastLast(std::uint32_t partition) const {
+    return request_.last_wanted && partition > *request_.last_wanted;
+  }
+  std::optional<PartitionEnd> KnownEnd(std::uint32_t partition) const {
+    return request_.known_end ? request_.known_end(partition) : std::nullopt;
+  }
+
+  // What the bytes in front of `border` decide on; absent where all of them are ASCII.
+  Result<std::optional<Encoding>> EncodingBefore(std::uint64_t border) {
+    if (fixed_) return fixed_;
+    const auto choice = std::make_shared<EncodingChoice>();
+    ASSIGN_OR_RETURN(const auto reader, input_.Read(0, std::nullopt, choice, stop_.get_token()));
+    std::string buffer(kFrontBytes, '\0');
+    for (std::uint64_t at = 0; at < border && !choice->made();) {
+      ASSIGN_OR_RETURN(const std::size_t got, reader->Read(buffer));
+      if (got == 0) break;
+      at += got;
+    }
+    const std::optional<EncodingChoice::Made> made = choice->made();
+    return made && made->offset < border ? std::optional(made->encoding) : std::nullopt;
+  }
+
+  // A reader at the latest known border at or before `partition` that ends a document, with the cutter
+  // set to it; null where there is none. `known` as EncodingBefore says it.
+  Result<std::unique_ptr<ByteReader>> ReaderBefore(std::uint32_t partition, std::optional<Encoding> known) {
+    for (; partition > 0; --partition) {
+      const std::optional<PartitionEnd> end = KnownEnd(partition - 1);
+      if (!end || end->raw_end < kBorderBytes) continue;
+      ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> reader,
+                       input_.Read(end->raw_end - kBorderBytes, known, choice_, stop_.get_token()));
+      std::string before(kBorderBytes, '\0');
+      RETURN_IF_ERROR(ReadExactly(*reader, before));
+      if (!EndsDocument(before, rules_.documents)) continue;
+      cutter_ = LineCutter(rules_, {end->raw_end, end->document_end, partition});
+      begins_inside_ = true;
+      return reader;
+    }
+    return std::unique_ptr<ByteReader>();
+  }
+
+  Result<bool> Fill(Batch& batch) {
+    while (!done_) {
+      if (!held_) {
+        Result<Event> next = cutter_.Next();
+        if (!next.ok()) return InMember(std::move(next).status());
+        held_ = *next;
+      }
+      switch (*held_) {
+        case Event::kNeedInput: RETURN_IF_ERROR(FeedMembers()); break;
+        case Event::kHeader: RETURN_IF_ERROR(InMember(columns_->TakeHeader(cutter_.record().bytes))); break;
+        case Event::kSectionEnd: BeginMember(); break;
+        case Event::kRecord:
+        case Event::kSetAside:
+          if (cutter_.record().index == 0) wanted_ = request_.wanted(cutter_.record().partition);
+          if (!wanted_) break;
+          if (!subset_.Has(cutter_.record().key)) {
+            ++outside_subset_;
+            break;
+          }
+          if (IsFull(batch)) return Finish(batch);
+          RETURN_IF_ERROR(InMember(Take(batch)));
+          break;
+        case Event::kPartitionEnd: {
+          held_.reset();
+          const CutEnd& end = cutter_.partition_end();
+          done_ = IsPastLast(end.partition + 1);
+          if (wanted_) {
+            batch.partition = {request_.number, end.partition};
+            batch.closes = true;
+            batch.end = {end.raw_end, end.document_end};
+            return Finish(batch);
+          }
+          cutter_.TakeCounts();
+          RETURN_IF_ERROR(CheckBorder(end));
+          break;
+        }
+        case Event::kInputEnd: {
+          done_ = true;
+          if (begins_inside_) RETURN_IF_ERROR(LookAtFront());
+          end_.emplace(InputEnd{cutter_.partitions(), cutter_.raw_bytes(), cutter_.documents(), {}});
+          AddReasons(begins_inside_ ? outside_ : cutter_.outside(), end_->outside);
+          // Of a beginning nobody knows how many there are.
+          if (input_.members() != nullptr && !subset_.is_beginning())
+            RETURN_IF_ERROR(CountMembers(end_->outside));
+          for (std::size_t split = 0; split < of_splits_.size(); ++split)
+            if (of_splits_[split].members > 0)
+              end_->outside.Add(SplitCount(splits_->names()[split]), of_splits_[split].members);
+          break;
+        }
+      }
+      held_.reset();
+    }
+    return false;
+  }
+
+  // Of a partition that is passed over: that it is the one which an earlier run made.
+  Status CheckBorder(const CutEnd& cut) const {
+    const std::optional<PartitionEnd> known = KnownEnd(cut.partition);
+    if (!known || (known->raw_end == cut.raw_end && known->document_end == cut.document_end)) return {};
+    return Status(Code::kInvalidArgument,
+                  StrCat("partition ", cut.partition, " ended at byte ", known->raw_end,
+                         " of the text when an earlier run made it, and ends at byte ", cut.raw_end,
+                         " now: that run read another encoding; run with --force to make all of it again"));
+  }
+
+  // The encoding of the line of the held event; absent where it is UTF-8, or ASCII in front of the first byte
+  // that decided.
+  std::optional<Encoding> Decoded() const {
+    if (fixed_) return *fixed_ == Encoding::kUtf8 ? std::nullopt : fixed_;
+    if (!made_ || made_->encoding == Encoding::kUtf8) return std::nullopt;
+    return cutter_.raw_bytes() > member_.offset + made_->offset ? std::optional(made_->encoding)
+                                                                : std::nullopt;
+  }
+
+  // Whether the record of the held event belongs into another batch.
+  bool IsFull(const Batch& batch) {
+    const bool empty = batch.heads.empty() && batch.quarantine.empty();
+    if (empty) batch_bytes_ = 0;
+    if (!batch.split.empty() && batch.split.front() != member_.split) return true;
+    return !empty && batch_bytes_ + cutter_.record().bytes.size() > request_.batch_bytes;
+  }
+
+  // Moves the record of the held event into the batch.
+  Status Take(Batch& batch) {
+    const CutRecord& record = cutter_.record();
+    batch_bytes_ += record.bytes.size();
+    batch.partition = {request_.number, record.partition};
+    std::string_view reason;
+    if (*held_ == Event::kSetAside) {
+      reason = "long_quarantined";  // which the cutter counts
+    } else if (!columns_) {
+      batch.text.Append(record.bytes);
+    } else {
+      ASSIGN_OR_RETURN(reason, columns_->Take(record.bytes, record.document, batch.text, batch.label));
+      if (!reason.empty()) reasons_.Add(reason);
+    }
+    if (const std::optional<Encoding> decoded = Decoded()) reasons_.Add(CountName(*decoded));
+    if (reason.empty()) {
+      batch.heads.push_back({record.index, 0, record.document, record.key});
+      if (splits_) batch.split.push_back(member_.split);
+    } else {
+      batch.quarantine.push_back({0, record.index, 0, std::string(reason), std::string(record.bytes)});
+    }
+    return {};
+  }
+
+  bool Finish(Batch& batch) {
+    const CutCounts cut = cutter_.TakeCounts();
+    if (batch.counts.empty()) batch.counts.resize(1);
+    StageCounts& counts = batch.counts[0];
+    counts.records_in = cut.lines;
+    counts.bytes_in = cut.line_bytes;
+    counts.records_out = batch.size();
+    counts.bytes_out = batch.text.bytes();
+    AddReasons(cut, counts);
+    if (outside_subset_ > 0) counts.Add("outside_subset", std::exchange(outside_subset_, 0));
+    counts += std::exchange(reasons_, {});
+    return true;
+  }
+
+  // What was fed of the last member is cut: the next one begins.
+  void BeginMember() {
+    if (splits_) of_splits_[member_.split].documents = DocumentsOfSplit();
+    member_ = std::move(next_member_);
+    made_.reset();
+    member_document_ = cutter_.documents();
+    if (!splits_) return;
+    const std::uint64_t had = of_splits_[member_.split].documents;
+    const std::uint64_t wanted = subset_.documents - std::min(subset_.documents, had);
+    if (wanted < kNoLimit - member_document_) cutter_.LimitSection(member_document_ + wanted);
+  }
+
+  // Of the member's split.
+  std::uint64_t DocumentsOfSplit() const {
+    return of_splits_[member_.split].documents + cutter_.documents() - member_document_;
+  }
+
+  // Whether nothing is wanted of what stands behind, whichever split it belongs to.
+  bool HasBeginnings() const {
+    if (!splits_ || !subset_.is_beginning()) return false;
+    for (std::size_t split = 0; split < of_splits_.size(); ++split)
+      if ((split == member_.split ? DocumentsOfSplit() : of_splits_[split].documents) < subset_.documents)
+        return false;
+    return true;
+  }
+
+  // Feeds the cutter, and tells it where a member of an archive begins.
+  Status FeedMembers() {
+    if (HasBeginnings()) {
+      cutter_.FinishInput();
+      return {};
+    }
+    if (pending_.empty()) {
+      ASSIGN_OR_RETURN(pending_, text_->Next());
+    }
+    std::size_t bytes = pending_.size();
+    if (MemberBorders* const members = input_.members().get()) {
+      // A border is known before the first byte behind it is.
+      if (std::optional<MemberBorders::Border> border = members->Take(fed_)) {
+        next_member_ = *std::move(border);
+        cutter_.EndSection();
+        return {};
+      }
+      if (const std::optional<std::uint64_t> next = members->next())
+        bytes = static_cast<std::size_t>(std::min<std::uint64_t>(bytes, *next - fed_));
+    }
+    if (bytes == 0) {
+      cutter_.FinishInput();
+      return {};
+    }
+    if (!made_) FindChoice();
+    if (splits_ && fed_ == member_.offset) ++of_splits_[member_.split].members;
+    cutter_.Feed(pending_.substr(0, bytes));
+    pending_.remove_prefix(bytes);
+    fed_ += bytes;
+    return {};
+  }
+
+  // What was decided on is known once its bytes are here.
+  void FindChoice() {
+    const EncodingChoice* const choice = input_.members() == nullptr ? choice_.get() : member_.choice.get();
+    if (choice != nullptr) made_ = choice->made();
+  }
+
+  Status InMember(Status status) const {
+    if (status.ok() || member_.name.empty()) return status;
+    return std::move(status).Annotate(StrCat("member '", member_.name, "'"));
+  }
+
+  Status CountMembers(StageCounts& counts) const {
+    const MemberBorders::Counts members = input_.members()->counts();
+    if (members.members == 0 && members.left_out > 0)
+      return Status(Code::kInvalidArgument,
+                    StrCat("none of its ", members.left_out, " files has a name that the ",
+                           "patterns of `members` describe"));
+    counts.Add("members", members.members);
+    if (members.not_files > 0) counts.Add("members_not_files", members.not_files);
+    if (members.left_out > 0) counts.Add("members_left_out", members.left_out);
+    return {};
+  }
+
+  // The header, and what stands before the first record. Having begun after them, one must look.
+  Status LookAtFront() {
+    LineCutter cutter(rules_);
+    ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader,
+                     input_.Read(0, Encoding::kUtf8, nullptr, stop_.get_token()));
+    std::string buffer(kFrontBytes, '\0');
+    while (true) {
+      ASSIGN_OR_RETURN(const Event event, cutter.Next());
+      if (event == Event::kHeader) {
+        RETURN_IF_ERROR(columns_->TakeHeader(cutter.record().bytes));
+      } else if (event != Event::kNeedInput) {
+        outside_ = cutter.outside();
+        return {};
+      } else {
+        if (stop_.stop_requested()) return Status(Code::kCancelled, "stopped");
+        ASSIGN_OR_RETURN(const std::size_t got, reader->Read(buffer));
+        if (got == 0)
+          cutter.FinishInput();
+        else
+          cutter.Feed(std::string_view(buffer).substr(0, got));
+      }
+    }
+  }
+
+  /// What was seen of a split.
+  struct OfSplit {
+    std::uint64_t members = 0;    // that have text
+    std::uint64_t documents = 0;  // in the members before this one
+  };
+
+  const SourceRequest request_;
+  const LineRules rules_;
+  const Subset subset_;
+  const DecodedInput input_;
+  const std::optional<FileSplits> splits_;  // of the members of an archive
+  std::vector<OfSplit> of_splits_;
+  const std::optional<Encoding> fixed_;  // absent: the bytes decide
+  const std::shared_ptr<EncodingChoice> choice_ = std::make_shared<EncodingChoice>();  // of a file
+  std::optional<EncodingChoice::Made> made_;  // of the file, or the member; where it is known
+  LineCutter cutter_;
+  std::optional<RowColumns> columns_;
+  StageCounts reasons_;               // of rows and records, since the last batch
+  std::uint64_t outside_subset_ = 0;  // records, since then
+  std::stop_source stop_;
+  std::stop_callback<std::function<void()>> stop_with_;
+  std::string_view pending_;           // lent by text_, not yet fed
+  std::uint64_t fed_ = 0;              // since the beginning, which is 0 in an archive
+  MemberBorders::Border member_;       // of the archive, whose text is cut; without name outside of archives
+  MemberBorders::Border next_member_;  // valid until the section in front of it has ended
+  std::uint64_t member_document_ = 0;  // its first one, or the next one
+  CutCounts outside_;                  // by LookAtFront
+  std::optional<Event> held_;          // told by the cutter, not yet dealt with
+  std::size_t batch_bytes_ = 0;
+  bool wanted_ = false;  // the cutter's partition
+  bool begins_inside_ = false;
+  bool done_ = false;
+  std::optional<InputEnd> end_;
+  std::unique_ptr<ReadAhead> text_;  // last: it reads from input_ on a thread of its own
+};
+
+}  // namespace
+
+std::vector<Reason> LineReasons() {
+  using enum Reason::Of;
+  using enum Reason::Fate;
+  return {
+      {"long_quarantined", "It was longer than `max_record_bytes` and was set aside.", kLookedAt, kDropped},
+      {"long_split", "It was longer than `max_record_bytes` and became several records.", kLookedAt},
+      {"crlf", "It ended in CR LF.", kLookedAt},
+      {"decoded_*", "It was decoded from another encoding than UTF-8.", kLookedAt},
+      {"document_cut", "A partition ended inside it.", kDocuments},
+      {"outside_subset", "It was read and is not in the `subset`.", kRecords, kNotMeant},
+      Tally("blank_lines", "Blank lines, which are no records."),
+      Tally("bom", "Byte order marks, which are no text."),
+      Tally("members", "Members of archives that were read."),
+      Tally("members_not_files", "Members of archives that are directories, links and the like."),
+      Tally("members_left_out", "Members of archives that `members` leaves out."),
+      Tally("split_*", "Files, and members of archives with text, of the split of that name.")};
+}
+
+Result<std::unique_ptr<Source>> OpenLineSource(SourceRequest request, const LineRules& rules,
+                                               const InputRules& input, const Subset& subset,
+                                               const std::optional<ColumnRules>& columns) {
+  const std::string name = request.input.name;
+  InputRules opened = input;
+  opened.from_front = subset.is_beginning();
+  if (opened.splits) {  // of a file as a whole: the caller sees to that
+    ASSIGN_OR_RETURN(const std::optional<std::uint8_t> whole, opened.splits->Find(name));
+    if (whole) opened.splits.reset();
+  }
+  if (opened.splits)
+    opened.archive.split_of = [splits = *opened.splits](std::string_view member) {
+      return splits.OfMember(member);
+    };
+  Result<DecodedInput> decoded = DecodedInput::Open(request.input, opened, request.decoder_threads,
+                                                    request.decoder_memory, request.stop);
+  if (!decoded.ok()) return std::move(decoded).status().Annotate(name);
+  if (opened.splits && decoded->members() == nullptr) return opened.splits->Of(name).status();
+  LineRules cut = rules;
+  if (!opened.splits) cut.max_documents = subset.documents;  // else of each split
+  auto source = std::make_unique<LineSource>(std::move(request), cut, std::move(decoded).value(), subset,
+                                             opened, columns);
+  if (Status status = source->Start(); !status.ok()) return std::move(status).Annotate(name);
+  return std::unique_ptr<Source>(std::move(source));
+}
+
+}  // namespace pipeline

@@ -1,0 +1,173 @@
+#include "stages/sources/read_examples.h"
+
+#include <array>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "base/str.h"
+#include "stages/lines/label_names.h"
+#include "stages/sources/example_source.h"
+#include "stages/sources/file_splits.h"
+#include "stages/sources/input_keys.h"
+#include "stages/sources/row_text.h"
+#include "stages/sources/wiki40b_text.h"
+
+namespace pipeline {
+
+namespace {
+
+/// Of a record that is set aside, those that say that the file is not what it was taken for.
+constexpr std::array<std::string_view, 4> kFaults = {"dropped_example", "dropped_no_field",
+                                                     "dropped_wrong_type", "dropped_unknown_label"};
+
+class ReadExamples : public SourceStage {
+ public:
+  ReadExamples(ExampleRules rules, std::unique_ptr<const Transform> text, FaultBound bad_rows)
+      : rules_(std::move(rules)), text_(std::move(text)), bad_rows_(std::move(bad_rows)) {}
+
+  Result<std::unique_ptr<Source>> Open(SourceRequest request) const override {
+    return OpenExampleSource(std::move(request), rules_);
+  }
+  const Transform* repair() const override { return text_.get(); }
+  std::vector<FaultBound> bounds() const override { return {bad_rows_}; }
+
+ private:
+  const ExampleRules rules_;
+  const std::unique_ptr<const Transform> text_;
+  const FaultBound bad_rows_;
+};
+
+bool AreFields(const Json& config) { return config["columns"].AsString() == "fields"; }
+
+bool HasMarkers(const Json& config) { return config["markers"].AsString() == "wiki40b"; }
+
+Status Check(const Json& config, Schema& schema) {
+  RETURN_IF_ERROR(CheckCutKeys(config));
+  RETURN_IF_ERROR(CheckMaxBadRows(config));
+  RETURN_IF_ERROR(SubsetOf(config).status());
+  std::set<std::string_view> seen;
+  for (const Json& feature : config["text"].AsArray())
+    if (!seen.insert(feature.AsString()).second)
+      return Status(Code::kInvalidArgument, StrCat("text: '", feature.AsString(), "' comes twice"));
+  if (seen.empty()) return Status(Code::kInvalidArgument, "text: an empty list; name at least one feature");
+  if (HasLabels(config) && !config.Has("label"))
+    return Status(Code::kInvalidArgument,
+                  "labels: name the feature that has their numbers, e.g. `label: label`");
+  if (config.Has("titles") && !HasMarkers(config))
+    return Status(Code::kInvalidArgument,
+                  "titles: texts without markers have none; leave it out, or set markers: wiki40b");
+  if (HasMarkers(config) && AreFields(config))
+    return Status(Code::kInvalidArgument,
+                  "columns: the marks of wiki40b stand in one text of lines; leave one of the two keys out");
+  RETURN_IF_ERROR(CheckLabelKeys(config));
+  schema.columns["text"] = ColumnType::kUtf8;
+  if (config.Has("label")) schema.columns["label"] = ColumnType::kUtf8;
+  if (AreFields(config)) {
+    schema.columns["fields"] = ColumnType::kU32List;
+    for (const Json& feature : config["text"].AsArray()) schema.field_names.emplace_back(feature.AsString());
+  }
+  return CheckFileSplits(config, schema);
+}
+
+Result<std::unique_ptr<SourceStage>> Make(const StageContext& context) {
+  const Json& config = context.config;
+  ExampleRules rules;
+  for (const Json& feature : config["text"].AsArray()) rules.text.emplace_back(feature.AsString());
+  rules.label = config["label"].AsString();
+  rules.fields = AreFields(config);
+  ASSIGN_OR_RETURN(rules.labels, LabelNames(config));
+  rules.fail = config["on_bad_row"].AsString() == "fail";
+  ASSIGN_OR_RETURN(rules.subset, SubsetOf(config));
+  rules.partition_bytes = static_cast<std::uint64_t>(config["partition"].AsInt());
+  rules.max_record_bytes = static_cast<std::uint64_t>(config["max_record_bytes"].AsInt());
+  RowTextRules text;
+  text.text = rules.text;
+  text.label = rules.label;
+  text.fields = rules.fields;
+  text.invalid = InvalidUtf8Of(config);
+  std::unique_ptr<const Transform> repair;
+  if (HasMarkers(config))
+    repair = std::make_unique<Wiki40bText>(config["titles"].AsBool(), std::move(text));
+  else
+    repair = std::make_unique<RowText>(std::move(text));
+  return WithFileSplits(
+      config, std::make_unique<ReadExamples>(std::move(rules), std::move(repair),
+                                             BadRowsBound(config, {kFaults.begin(), kFaults.end()})));
+}
+
+}  // namespace
+
+StageType ReadExamplesType() {
+  StageType type;
+  type.name = "read_examples";
+  type.help =
+      "Reads TFRecord files of tf.train.Example, such as the shards of a TFDS data set: a record is a "
+      "document.";
+  type.takes = Flow::kFiles;
+  type.gives = Flow::kRecords;
+  type.keys = {
+      {"text", ValueType::kStrings, "[text]", Effect::kBytes,
+       "The feature that becomes the text, or several that become lines of it."},
+      {"columns",
+       ValueType::kChoice,
+       "lines",
+       Effect::kBytes,
+       "What several features of text become: lines of a document, or fields of one record.",
+       {"lines", "fields"}},
+      {"label", ValueType::kString, "~", Effect::kBytes,
+       "The feature that becomes the label, bytes or an integer; line ends in the text are then spaces."},
+  };
+  for (ConfigKey& key : LabelKeys("What the integers of `label` stand for: their names in order, from 0 on."))
+    type.keys.push_back(std::move(key));
+  const std::vector<ConfigKey> keys = {
+      {"markers",
+       ValueType::kChoice,
+       "none",
+       Effect::kBytes,
+       "Marks in the text that say what its lines are; those of wiki40b leave the lines of paragraphs.",
+       {"none", "wiki40b"}},
+      {"titles", ValueType::kBoolean, "~", Effect::kBytes,
+       "With markers, whether titles of articles and sections are lines, too; by default they are left out."},
+      {"on_bad_row",
+       ValueType::kChoice,
+       "quarantine",
+       Effect::kBytes,
+       "What becomes of a record that is not as it should be: set aside and counted, or a failure.",
+       {"quarantine", "fail"}},
+      SubsetKey(),
+      {"partition", ValueType::kBytes, "64MiB", Effect::kBytes,
+       "Bytes of the file after which a partition closes, at the next end of a record."},
+      {"max_record_bytes", ValueType::kBytes, "8MiB", Effect::kBytes,
+       "The longest record that is read; a longer one is a failure."},
+      {"invalid_utf8",
+       ValueType::kChoice,
+       "replace",
+       Effect::kBytes,
+       "What becomes of a record with invalid UTF-8 or NUL: repaired with U+FFFD, set aside, or a failure.",
+       {"replace", "quarantine", "fail"}},
+  };
+  type.keys.insert(type.keys.end(), keys.begin(), keys.end());
+  type.keys.push_back(MaxBadRowsKey());
+  type.keys.push_back(FileSplitsKey());
+  type.reasons = {
+      Drop("dropped_example", "A record that is no tf.train.Example."),
+      Drop("dropped_no_field", "An example without the text or the label."),
+      Drop("dropped_wrong_type", "An example whose text or label is something else."),
+      Drop("dropped_unknown_label", "An example whose label has no name."),
+  };
+  for (Reason& reason : RowTextReasons()) type.reasons.push_back(std::move(reason));
+  type.reasons.push_back({"outside_subset", "It was read and is not in the `subset`.", Reason::Of::kRecords,
+                          Reason::Fate::kNotMeant});
+  type.reasons.push_back(Tally("split_*", "Files of the split of that name."));
+  type.check = Check;
+  type.check_inputs = CheckInputSplits;
+  type.taken_from_names = SplitsOfFiles;
+  type.prepare = [](const Json& config) { return LabelNames(config).status(); };
+  type.files = LabelFiles;
+  type.make = SourceFactory(Make);
+  return type;
+}
+
+}  // namespace pipeline

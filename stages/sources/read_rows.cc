@@ -1,0 +1,206 @@
+#include "stages/sources/read_rows.h"
+
+#include <array>
+#include <limits>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "base/str.h"
+#include "stages/sources/file_splits.h"
+#include "stages/sources/input_keys.h"
+#include "stages/sources/line_source.h"
+#include "stages/sources/row_text.h"
+
+namespace pipeline {
+
+namespace {
+
+/// Of a row that is set aside, those that say that the file is not what it was taken for.
+constexpr std::array<std::string_view, 6> kFaults = {"dropped_quotes",     "dropped_columns",
+                                                     "dropped_json",       "dropped_no_field",
+                                                     "dropped_wrong_type", "long_quarantined"};
+
+class ReadRows : public SourceStage {
+ public:
+  ReadRows(const LineRules& rules, InputRules input, const Subset& subset, std::optional<ColumnRules> columns,
+           RowTextRules text, std::vector<FaultBound> bounds)
+      : rules_(rules),
+        input_(std::move(input)),
+        subset_(subset),
+        columns_(std::move(columns)),
+        text_(std::move(text)),
+        bounds_(std::move(bounds)) {}
+
+  Result<std::unique_ptr<Source>> Open(SourceRequest request) const override {
+    return OpenLineSource(std::move(request), rules_, input_, subset_, columns_);
+  }
+  const Transform* repair() const override { return &text_; }
+  std::vector<FaultBound> bounds() const override { return bounds_; }
+
+ private:
+  const LineRules rules_;
+  const InputRules input_;
+  const Subset subset_;
+  const std::optional<ColumnRules> columns_;  // absent for JSON
+  const RowText text_;
+  const std::vector<FaultBound> bounds_;
+};
+
+bool IsJson(const Json& config) { return config["format"].AsString() == "jsonl"; }
+
+std::vector<std::string> TextColumns(const Json& config) {
+  std::vector<std::string> columns;
+  for (const Json& column : config["text"].AsArray()) columns.emplace_back(column.AsString());
+  return columns;
+}
+
+bool AreFields(const Json& config) { return config["columns"].AsString() == "fields"; }
+
+Status CheckColumns(const Json& config) {
+  const std::vector<std::string> text = TextColumns(config);
+  if (text.empty()) return Status(Code::kInvalidArgument, "text: an empty list; name at least one column");
+  std::set<std::string_view> seen;
+  for (const std::string& column : text)
+    if (!seen.insert(column).second)
+      return Status(Code::kInvalidArgument, StrCat("text: '", column, "' comes twice"));
+  if (config.Has("label")) seen.insert(config["label"].AsString());
+  if (seen.contains("")) return Status(Code::kInvalidArgument, "text and label: a column needs a name");
+  if (IsJson(config) || config["header"].AsBool()) return {};
+  for (const std::string_view column : seen)
+    if (!ColumnPosition(column))
+      return Status(Code::kInvalidArgument,
+                    StrCat("'", column, "': without a header, columns are positions from 1 to ", kMostColumns,
+                           "; set header: true if the first row has names"));
+  return {};
+}
+
+Status Check(const Json& config, Schema& schema) {
+  RETURN_IF_ERROR(CheckInputKeys(config));
+  RETURN_IF_ERROR(CheckCutKeys(config));
+  RETURN_IF_ERROR(CheckMaxBadRows(config));
+  RETURN_IF_ERROR(CheckColumns(config));
+  if (IsJson(config) && config["quoting"].AsString() != "auto")
+    return Status(Code::kInvalidArgument, "quoting: JSON has its own; leave the key out");
+  schema.columns["text"] = ColumnType::kUtf8;
+  if (config.Has("label")) schema.columns["label"] = ColumnType::kUtf8;
+  if (AreFields(config)) {
+    schema.columns["fields"] = ColumnType::kU32List;
+    schema.field_names = TextColumns(config);
+  }
+  return CheckFileSplits(config, schema);
+}
+
+Result<std::unique_ptr<SourceStage>> Make(const StageContext& context) {
+  const Json& config = context.config;
+  const bool csv = config["format"].AsString() == "csv";
+  const std::string_view quoting = config["quoting"].AsString();
+  RowTextRules text;
+  text.json = IsJson(config);
+  text.fail = config["on_bad_row"].AsString() == "fail";
+  text.text = TextColumns(config);
+  text.label = config["label"].AsString();
+  text.fields = AreFields(config);
+  text.invalid = InvalidUtf8Of(config);
+
+  LineRules rules;
+  ReadCutKeys(config, rules);
+  rules.documents = Documents::kLine;
+  rules.max_document_bytes = std::numeric_limits<std::uint64_t>::max();
+  std::optional<ColumnRules> columns;
+  if (!text.json) {
+    columns.emplace();
+    columns->delimiter = csv ? ',' : '\t';
+    columns->quotes = quoting == "rfc4180" || (quoting == "auto" && csv);
+    columns->header = rules.header = config["header"].AsBool();
+    columns->fail = text.fail;
+    columns->text = text.text;
+    columns->label = text.label;
+    columns->fields = text.fields;
+    if (columns->quotes) rules.quoted_delimiter = columns->delimiter;
+  }
+  ASSIGN_OR_RETURN(const Subset subset, SubsetOf(config));
+  std::vector<FaultBound> bounds = {BadRowsBound(config, {kFaults.begin(), kFaults.end()})};
+  if (text.json)
+    bounds.front().advice = [rules = text](std::string_view rows) { return MembersAdvice(rows, rules); };
+  if (std::optional<FaultBound> invalid = InvalidLinesBound(config)) bounds.push_back(*std::move(invalid));
+  return WithFileSplits(config,
+                        std::make_unique<ReadRows>(rules, InputRulesOf(config, "compression"), subset,
+                                                   std::move(columns), std::move(text), std::move(bounds)));
+}
+
+}  // namespace
+
+StageType ReadRowsType() {
+  StageType type;
+  type.name = "read_rows";
+  type.version = 3;  // members that nobody reads may hold, from 2 NaN and lone surrogates, from 3 any number
+  type.help = "Reads tables, compressed or archived or neither, as records: a row is a document.";
+  type.takes = Flow::kFiles;
+  type.gives = Flow::kRecords;
+  const std::vector<ConfigKey> keys = {
+      {"format", ValueType::kChoice, "", Effect::kBytes, "How rows are written.", {"jsonl", "tsv", "csv"}},
+      {"text", ValueType::kStrings, "", Effect::kBytes,
+       "The column that becomes the text, or several that become lines of it: names, or positions from 1 "
+       "on."},
+      {"columns",
+       ValueType::kChoice,
+       "lines",
+       Effect::kBytes,
+       "What several columns of text become: lines of a document, or fields of one record.",
+       {"lines", "fields"}},
+      {"label", ValueType::kString, "~", Effect::kBytes,
+       "The column that becomes the label; line ends in the text are then spaces."},
+      {"header", ValueType::kBoolean, "true", Effect::kBytes,
+       "Whether the first row of tsv and csv names the columns."},
+      {"quoting",
+       ValueType::kChoice,
+       "auto",
+       Effect::kBytes,
+       "Whether quotes enclose fields that hold delimiters or line ends; `auto`: in csv, not in tsv.",
+       {"auto", "none", "rfc4180"}},
+      {"on_bad_row",
+       ValueType::kChoice,
+       "quarantine",
+       Effect::kBytes,
+       "What becomes of a row that is not as it should be: set aside and counted, or a failure.",
+       {"quarantine", "fail"}},
+      {"partition", ValueType::kBytes, "64MiB", Effect::kBytes,
+       "Bytes of rows after which a partition closes, at the next end of a row."},
+      {"max_record_bytes", ValueType::kBytes, "8MiB", Effect::kBytes, "The longest row that is read."},
+      {"on_long",
+       ValueType::kChoice,
+       "quarantine",
+       Effect::kBytes,
+       "What becomes of a longer row: set aside, or a failure.",
+       {"quarantine", "fail"}},
+      {"invalid_utf8",
+       ValueType::kChoice,
+       "replace",
+       Effect::kBytes,
+       "What becomes of a row with invalid UTF-8 or NUL: repaired with U+FFFD, set aside, or a failure.",
+       {"replace", "quarantine", "fail"}},
+  };
+  type.keys = keys;
+  for (ConfigKey& key : InputKeys("compression")) type.keys.push_back(std::move(key));
+  type.keys.push_back(MaxBadRowsKey());
+  type.keys.push_back(FileSplitsKey());
+  type.reasons = {
+      Drop("dropped_quotes", "A row of csv whose quotes are wrong."),
+      Drop("dropped_columns", "A row of tsv or csv with other than the columns of the header."),
+      Drop("dropped_json", "A row that is no JSON object."),
+      Drop("dropped_no_field", "A row of JSON without the text or the label."),
+      Drop("dropped_wrong_type", "A row of JSON whose text or label is something else."),
+  };
+  for (auto reasons : {RowTextReasons(), LineReasons()})
+    for (Reason& reason : reasons)
+      if (reason.of != Reason::Of::kDocuments && FindReason(type.reasons, reason.name) == nullptr)
+        type.reasons.push_back(std::move(reason));
+  type.check = Check;
+  type.check_inputs = CheckInputSplits;
+  type.taken_from_names = SplitsOfFiles;
+  type.make = SourceFactory(Make);
+  return type;
+}
+
+}  // namespace pipeline

@@ -1,0 +1,125 @@
+#include "stages/sources/row_columns.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/str.h"
+#include "text/utf8.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::size_t kShownColumns = 20;
+
+}  // namespace
+
+std::string_view TakeLine(std::string_view& text) {
+  const std::size_t end = text.find('\n');
+  std::string_view line = text.substr(0, end);
+  if (end != std::string_view::npos && line.ends_with('\r')) line.remove_suffix(1);
+  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  return line;
+}
+
+std::optional<std::size_t> ColumnPosition(std::string_view text) {
+  std::size_t position = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), position);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  if (position < 1 || position > kMostColumns) return std::nullopt;
+  return position - 1;
+}
+
+void AppendOnOneLine(std::string_view value, std::string& out) {
+  bool first = true;
+  while (!value.empty()) {
+    const std::string_view line = TakeLine(value);
+    if (line.empty()) continue;
+    if (!first) out.push_back(' ');
+    out.append(line);
+    first = false;
+  }
+}
+
+RowColumns::RowColumns(const ColumnRules& rules) : rules_(rules), row_(rules.delimiter, rules.quotes) {
+  if (rules_.header) return;
+  const auto take = [this](const std::string& column) {
+    const std::size_t index = ColumnPosition(column).value_or(0);
+    wanted_ = std::max(wanted_, index + 1);
+    return index;
+  };
+  for (const std::string& column : rules_.text) text_.push_back(take(column));
+  if (!rules_.label.empty()) label_ = take(rules_.label);
+}
+
+Status RowColumns::TakeHeader(std::string_view row) {
+  if (!row_.Split(row, kMostColumns))
+    return Status(Code::kInvalidArgument,
+                  "a quote stands in the header where none may; set quoting: none if quotes mean nothing");
+  if (row_.size() > kMostColumns)
+    return Status(Code::kInvalidArgument,
+                  StrCat("the header has ", row_.size(), " columns; at most ", kMostColumns, " are read"));
+  width_ = row_.size();
+  wanted_ = 0;
+  text_.assign(rules_.text.size(), 0);
+  for (std::size_t i = 0; i < text_.size(); ++i)
+    RETURN_IF_ERROR(Find(rules_.text[i], row_.fields(), text_[i]));
+  if (!rules_.label.empty()) RETURN_IF_ERROR(Find(rules_.label, row_.fields(), label_));
+  return {};
+}
+
+Status RowColumns::Find(const std::string& column, const std::vector<std::string_view>& names,
+                        std::size_t& index) {
+  const auto found = std::find(names.begin(), names.end(), column);
+  if (found != names.end() && std::find(found + 1, names.end(), column) != names.end())
+    return Status(Code::kInvalidArgument, StrCat("two columns of the header are named '", column,
+                                                 "'; name the one you want by its position, from 1 on"));
+  const std::optional<std::size_t> position = ColumnPosition(column);
+  if (found == names.end() && (!position || *position >= names.size())) {
+    std::string there;
+    for (std::size_t i = 0; i < std::min(names.size(), kShownColumns); ++i)
+      there += StrCat(i == 0 ? "" : ", ", Printable(names[i]));
+    const std::string_view nearest = NearestWord(column, names);
+    return Status(
+        Code::kInvalidArgument,
+        StrCat("no column '", column, "' is in the header, which has ", there,
+               names.size() > kShownColumns ? ", ..." : "",
+               nearest.empty() ? std::string() : StrCat("; did you mean '", Printable(nearest), "'?"),
+               names.size() == 1 ? "; is `format` right?" : ""));
+  }
+  index = found != names.end() ? static_cast<std::size_t>(found - names.begin()) : *position;
+  wanted_ = std::max(wanted_, index + 1);
+  return {};
+}
+
+Result<std::string_view> RowColumns::Take(std::string_view row, std::uint64_t number, BytesColumn& text,
+                                          BytesColumn& label) {
+  std::string_view reason;
+  std::string why;
+  if (!row_.Split(row, wanted_)) {
+    reason = "dropped_quotes";
+    if (rules_.fail) why = "a quote stands where none may; set quoting: none if quotes mean nothing";
+  } else if (width_ > 0 ? row_.size() != width_ : row_.size() < wanted_) {
+    reason = "dropped_columns";
+    if (rules_.fail)
+      why = width_ > 0 ? StrCat("has ", row_.size(), " fields where the header has ", width_)
+                       : StrCat("has ", row_.size(), " fields, and column ", wanted_, " is wanted");
+  }
+  if (!why.empty())
+    return Status(Code::kDataLoss,
+                  StrCat("row ", number, " (from 0): ", why, "; mend it, or set on_bad_row: quarantine"));
+  if (!reason.empty()) return reason;
+  std::string& out = text.open_row();
+  for (std::size_t i = 0; i < text_.size(); ++i) {
+    if (i > 0) out.push_back('\n');
+    if (rules_.fields)
+      AppendOnOneLine(row_.fields()[text_[i]], out);
+    else
+      out.append(row_.fields()[text_[i]]);
+  }
+  text.CloseRow();
+  if (!rules_.label.empty()) label.Append(row_.fields()[label_]);
+  return reason;
+}
+
+}  // namespace pipeline

@@ -1,0 +1,62 @@
+// Extracts text and label from the columns of a TSV or CSV row. Rules: formats/rows.md.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "dag/records/batch.h"
+#include "formats/delimited.h"
+
+namespace pipeline {
+
+/// The highest column position.
+inline constexpr std::size_t kMostColumns = 65'536;
+
+struct ColumnRules {
+  char delimiter = '\t';
+  bool quotes = false;  // quotes have the meaning of RFC 4180
+  bool header = true;
+  bool fail = false;              // fail on a bad row instead of setting it aside
+  std::vector<std::string> text;  // names, or positions from 1 on
+  std::string label;              // empty: no label
+  bool fields = false;            // each column is one line of the text
+};
+
+/// Removes the next line from `text` and returns it without its line end.
+std::string_view TakeLine(std::string_view& text);
+
+/// Appends the non-blank lines of `value`, joined by spaces.
+void AppendOnOneLine(std::string_view value, std::string& out);
+
+/// Converts a position from 1 to kMostColumns to an index from 0; absent: `text` is not a position.
+std::optional<std::size_t> ColumnPosition(std::string_view text);
+
+/// One thread at a time.
+class RowColumns {
+ public:
+  /// Without a header, every column of `rules` must be a position.
+  explicit RowColumns(const ColumnRules& rules);
+
+  /// Finds the columns; kInvalidArgument if one is missing.
+  Status TakeHeader(std::string_view row);
+  /// Appends the text and label of a row and returns an empty view. For a bad row it appends nothing and
+  /// returns the reason, or an error that names the row by `number` if `rules.fail` is set.
+  Result<std::string_view> Take(std::string_view row, std::uint64_t number, BytesColumn& text,
+                                BytesColumn& label);
+
+ private:
+  Status Find(const std::string& column, const std::vector<std::string_view>& names, std::size_t& index);
+
+  const ColumnRules rules_;
+  DelimitedRow row_;
+  std::vector<std::size_t> text_;
+  std::size_t label_ = 0;
+  std::size_t wanted_ = 0;  // number of fields up to the last needed column
+  std::size_t width_ = 0;   // of the header; 0: no header
+};
+
+}  // namespace pipeline

@@ -1,0 +1,267 @@
+#include "stages/sources/row_text.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "base/json.h"
+#include "base/str.h"
+#include "formats/loose_json.h"
+#include "stages/sources/row_columns.h"
+#include "text/utf8.h"
+
+namespace pipeline {
+
+namespace {
+
+bool HasLineEnds(const BytesColumn& text) {
+  if (text.joined().find('\n') != std::string_view::npos) return true;
+  for (std::size_t row = 0; row < text.size(); ++row)
+    if (text[row].empty()) return true;
+  return false;
+}
+
+std::vector<std::string> WantedOf(const RowTextRules& rules) {
+  std::vector<std::string> wanted = rules.text;
+  if (!rules.label.empty()) wanted.push_back(rules.label);
+  return wanted;
+}
+
+class RowTextWorker : public Worker {
+ public:
+  RowTextWorker(const RowTextRules& rules, std::unique_ptr<Worker> repair)
+      : rules_(rules), wanted_(WantedOf(rules)), repair_(std::move(repair)) {}
+
+  Status Apply(Batch& batch, std::uint32_t stage, StageCounts& counts) override {
+    RETURN_IF_ERROR(repair_->Apply(batch, stage, counts));
+    if (rules_.json) {
+      RETURN_IF_ERROR(TakeMembers(batch, stage, counts));
+      RETURN_IF_ERROR(repair_->Apply(batch, stage, counts));  // \u0000 is JSON, but no text
+    }
+    if (!rules_.label.empty()) RETURN_IF_ERROR(RepairLabels(batch, stage, counts));
+    if (rules_.fields)
+      CutFields(batch, stage, counts);
+    else if (HasLineEnds(batch.text))
+      CutLines(batch, stage, counts);
+    // In the order of the rows, whatever found them and in which batch.
+    std::stable_sort(batch.quarantine.begin(), batch.quarantine.end(),
+                     [](const Quarantined& a, const Quarantined& b) { return a.index < b.index; });
+    return {};
+  }
+
+ private:
+  struct Bad {
+    std::string_view reason;  // empty: it is good
+    std::string why;
+  };
+
+  Status TakeMembers(Batch& batch, std::uint32_t stage, StageCounts& counts) {
+    text_.Clear(), label_.Clear(), kept_.clear();
+    for (std::size_t row = 0; row < batch.size(); ++row) {
+      const Bad bad = TakeRow(batch.text[row]);
+      if (bad.reason.empty()) {
+        kept_.push_back(static_cast<std::uint32_t>(row));
+        continue;
+      }
+      const RecordHead& head = batch.heads[row];
+      if (rules_.fail) {
+        batch.failed_index = head.index;
+        return Status(Code::kDataLoss, StrCat("row ", head.document, " (from 0): ", bad.why,
+                                              "; mend it, or set on_bad_row: quarantine"));
+      }
+      counts.Add(bad.reason);
+      batch.quarantine.push_back(
+          {stage, head.index, head.sub, std::string(bad.reason), std::string(batch.text[row])});
+    }
+    batch.KeepBesideText(kept_);
+    batch.text.Swap(text_);
+    batch.label.Swap(label_);
+    return {};
+  }
+
+  // Appends to text_ and label_ unless the row is bad.
+  Bad TakeRow(std::string_view row) {
+    Result<Json> object = Json::ParseMembers(row, wanted_);
+    if (!object.ok())
+      if (const std::optional<std::string> strict = StrictInUnwanted(row, wanted_))
+        object = Json::ParseMembers(*strict, wanted_);
+    if (!object.ok()) return {"dropped_json", std::string(object.status().message())};
+    for (const std::string& name : wanted_)
+      if (!object->Has(name)) return {"dropped_no_field", StrCat("no member '", name, "'")};
+    for (const std::string& name : rules_.text)
+      if (!(*object)[name].is_string()) return {"dropped_wrong_type", StrCat("'", name, "' is no string")};
+    const Json& label = (*object)[rules_.label];
+    if (!rules_.label.empty() && !label.is_string() && !label.is_int() && !label.is_bool())
+      return {"dropped_wrong_type", StrCat("'", rules_.label, "' is no string, integer or boolean")};
+
+    std::string& out = text_.open_row();
+    for (std::size_t i = 0; i < rules_.text.size(); ++i) {
+      if (i > 0) out.push_back('\n');
+      const std::string_view value = (*object)[rules_.text[i]].AsString();
+      if (rules_.fields)
+        AppendOnOneLine(value, out);
+      else
+        out.append(value);
+    }
+    text_.CloseRow();
+    if (!rules_.label.empty())
+      label_.Append(label.is_string() ? std::string(label.AsString()) : label.Dump());
+    return {};
+  }
+
+  // As the repair does with text; a label alone is no reason for a record in the quarantine.
+  Status RepairLabels(Batch& batch, std::uint32_t stage, StageCounts& counts) {
+    if (IsCleanUtf8(batch.label.joined())) return {};
+    label_.Clear(), kept_.clear();
+    for (std::size_t row = 0; row < batch.size(); ++row) {
+      const std::string_view label = batch.label[row];
+      if (IsCleanUtf8(label)) {
+        kept_.push_back(static_cast<std::uint32_t>(row));
+        label_.Append(label);
+        continue;
+      }
+      const RecordHead& head = batch.heads[row];
+      if (rules_.invalid == InvalidUtf8::kFail) {
+        batch.failed_index = head.index;
+        return Status(Code::kDataLoss,
+                      StrCat("row ", head.document, " (from 0): its label '", Printable(label),
+                             "' is not UTF-8; mend it, or set invalid_utf8: replace"));
+      }
+      const bool dropped = rules_.invalid == InvalidUtf8::kQuarantine;
+      counts.Add(dropped ? "dropped_invalid_utf8" : "invalid_utf8");
+      batch.quarantine.push_back({stage, head.index, head.sub, "invalid_utf8", std::string(label)});
+      if (dropped) continue;
+      kept_.push_back(static_cast<std::uint32_t>(row));
+      RepairUtf8(label, label_.open_row());
+      label_.CloseRow();
+    }
+    batch.Keep(kept_);
+    batch.label.Swap(label_);
+    return {};
+  }
+
+  // Each line is a field, and the row one record.
+  void CutFields(Batch& batch, std::uint32_t stage, StageCounts& counts) {
+    text_.Clear(), batch.fields.Clear(), kept_.clear();
+    for (std::size_t row = 0; row < batch.size(); ++row) {
+      std::string& out = text_.open_row();
+      std::vector<std::uint32_t>& ends = batch.fields.open_row();
+      const std::size_t begin = out.size(), first_end = ends.size();
+      bool good = true;
+      std::string_view text = batch.text[row];
+      for (std::size_t i = 0; i < rules_.text.size(); ++i) {
+        const std::string_view field = TakeLine(text);
+        good = good && !field.empty();
+        if (i > 0) out.push_back(' ');
+        out.append(field);
+        ends.push_back(static_cast<std::uint32_t>(out.size() - begin));
+      }
+      if (good) {
+        text_.CloseRow();
+        batch.fields.CloseRow();
+        kept_.push_back(static_cast<std::uint32_t>(row));
+        continue;
+      }
+      out.resize(begin);
+      ends.resize(first_end);
+      counts.Add("dropped_empty_field");
+      const RecordHead& head = batch.heads[row];
+      batch.quarantine.push_back(
+          {stage, head.index, head.sub, "dropped_empty_field", std::string(batch.text[row])});
+    }
+    U32ListColumn fields;
+    fields.Swap(batch.fields);
+    batch.KeepBesideText(kept_);
+    batch.fields.Swap(fields);
+    batch.text.Swap(text_);
+  }
+
+  // Each line that is not blank becomes a record, or with a label a part of the row's one.
+  void CutLines(Batch& batch, std::uint32_t stage, StageCounts& counts) {
+    text_.Clear(), label_.Clear(), heads_.clear();
+    for (std::size_t row = 0; row < batch.size(); ++row) {
+      RecordHead head = batch.heads[row];
+      std::uint64_t blank = 0;
+      for (std::string_view text = batch.text[row]; !text.empty();) {
+        const std::string_view line = TakeLine(text);
+        if (line.empty()) {
+          ++blank;
+          continue;
+        }
+        std::string& out = text_.open_row();
+        if (!rules_.label.empty() && head.sub > 0) out.push_back(' ');
+        out.append(line);
+        if (rules_.label.empty()) {
+          text_.CloseRow();
+          heads_.push_back(head);
+        }
+        ++head.sub;
+      }
+      if (blank > 0) counts.Add("blank_lines", blank);
+      if (head.sub == 0) {
+        counts.Add("dropped_empty_text");
+        batch.quarantine.push_back(
+            {stage, head.index, 0, "dropped_empty_text", std::string(batch.text[row])});
+      } else if (!rules_.label.empty()) {
+        text_.CloseRow();
+        label_.Append(batch.label[row]);
+        head.sub = 0;
+        heads_.push_back(head);
+      }
+    }
+    batch.heads.swap(heads_);
+    batch.text.Swap(text_);
+    batch.label.Swap(label_);
+  }
+
+  const RowTextRules& rules_;
+  std::vector<std::string> wanted_;  // members
+  const std::unique_ptr<Worker> repair_;
+  BytesColumn text_;
+  BytesColumn label_;
+  std::vector<RecordHead> heads_;
+  std::vector<std::uint32_t> kept_;
+};
+
+}  // namespace
+
+std::vector<Reason> RowTextReasons() {
+  std::vector<Reason> reasons = {
+      Drop("dropped_empty_text", "It had no text."),
+      Drop("dropped_empty_field", "With `columns: fields`, a column of it was empty."),
+  };
+  for (Reason& reason : RepairReasons()) reasons.push_back(std::move(reason));
+  reasons.push_back(Tally("blank_lines", "Blank lines, which are no records."));
+  return reasons;
+}
+
+Result<std::unique_ptr<Worker>> RowText::NewWorker() const {
+  ASSIGN_OR_RETURN(std::unique_ptr<Worker> repair, repair_.NewWorker());
+  return std::unique_ptr<Worker>(std::make_unique<RowTextWorker>(rules_, std::move(repair)));
+}
+
+std::string MembersAdvice(std::string_view rows, const RowTextRules& rules) {
+  constexpr std::size_t kMostShown = 20;
+  const std::vector<std::string> wanted = WantedOf(rules);
+  std::set<std::string> seen, missing;
+  while (!rows.empty()) {
+    const std::string_view row = rows.substr(0, rows.find('\n'));
+    rows.remove_prefix(std::min(row.size() + 1, rows.size()));
+    const Result<Json> object = Json::Parse(row);
+    if (!object.ok() || !object->is_object()) continue;
+    for (const auto& [name, value] : object->AsObject())
+      if (seen.size() < kMostShown) seen.insert(name);
+    for (const std::string& name : wanted)
+      if (!object->Has(name)) missing.insert(name);
+  }
+  if (missing.empty()) return "mend it";
+  std::string names, columns;
+  for (const std::string& name : missing) names += StrCat(names.empty() ? "'" : ", '", name, "'");
+  for (const std::string& name : seen) columns += StrCat(columns.empty() ? "'" : ", '", name, "'");
+  return StrCat("these rows lack ", names,
+                columns.empty() ? " and have no columns" : " and have the columns ", columns,
+                ": name those in the keys `text` and `label`, or mend the rows");
+}
+
+}  // namespace pipeline

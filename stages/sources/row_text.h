@@ -1,0 +1,41 @@
+// The parallel part of reading rows: extracts text and label from JSON and divides text into lines. Rules:
+// formats/rows.md.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dag/records/transform.h"
+#include "stages/lines/utf8_repair.h"
+
+namespace pipeline {
+
+struct RowTextRules {
+  bool json = false;              // column `text` holds JSON rows, not yet their text
+  bool fail = false;              // fail on a bad row instead of setting it aside
+  std::vector<std::string> text;  // members of the objects
+  std::string label;              // empty: no label
+  bool fields = false;            // column `text` has one line per column; each becomes a field
+  InvalidUtf8 invalid = InvalidUtf8::kReplace;
+};
+
+/// The reasons for all rows; for JSON also those in formats/rows.md.
+std::vector<Reason> RowTextReasons();
+
+/// Advice about bad JSON rows. `rows`: some of them, one per line; if a member is missing, the advice lists
+/// the members that they have.
+std::string MembersAdvice(std::string_view rows, const RowTextRules& rules);
+
+/// Takes rows, each with `sub` 0, and gives records of valid UTF-8.
+class RowText : public Transform {
+ public:
+  explicit RowText(RowTextRules rules) : rules_(std::move(rules)), repair_(rules_.invalid) {}
+  Result<std::unique_ptr<Worker>> NewWorker() const override;
+
+ private:
+  const RowTextRules rules_;
+  const Utf8Repair repair_;
+};
+
+}  // namespace pipeline

@@ -1,0 +1,127 @@
+#include "stages/tokenizer/tokenizer_layout.h"
+
+#include <array>
+#include <set>
+
+#include "base/digest.h"
+#include "base/str.h"
+
+namespace pipeline {
+
+namespace {
+
+const std::array<TokenizerLayout, 5>& Layouts() {
+  static const std::array<TokenizerLayout, 5> layouts = {{
+      {.name = "pipe", .pad = 0, .bos = 1, .eos = 2, .unk = 3, .symbols = {"\n"}, .keeps_text = true},
+      {.name = "flax_lm1b", .pad = -1, .bos = 1, .eos = 2, .unk = 0},
+      {.name = "t5", .pad = 0, .bos = -1, .eos = 1, .unk = 2, .sentinels = 100},
+      {.name = "jestimator",
+       .pad = 0,
+       .bos = -1,
+       .eos = 5,
+       .unk = 1,
+       .controls = {"<cls>", "<sep>", "<mask>"}},  // 2, 3, 4
+      {.name = kBertLayout,
+       .pad = 0,
+       .bos = -1,
+       .eos = -1,
+       .unk = 1,
+       .controls = {"[CLS]", "[SEP]", "[MASK]"}},
+  }};
+  return layouts;
+}
+
+std::string Join(const std::vector<std::string_view>& words) {
+  std::string out;
+  for (const std::string_view word : words) out += StrCat(out.empty() ? "" : ",", word);
+  return out;
+}
+
+}  // namespace
+
+const TokenizerLayout* FindTokenizerLayout(std::string_view name) {
+  for (const TokenizerLayout& layout : Layouts())
+    if (layout.name == name) return &layout;
+  return nullptr;
+}
+
+std::vector<std::string_view> TokenizerLayoutNames() {
+  std::vector<std::string_view> names;
+  for (const TokenizerLayout& layout : Layouts()) names.push_back(layout.name);
+  return names;
+}
+
+std::map<std::string, std::string> LayoutOptions(const TokenizerLayout& layout, bool morphemes) {
+  std::map<std::string, std::string> options = {
+      {"pad_id", std::to_string(layout.pad)},
+      {"bos_id", std::to_string(layout.bos)},
+      {"eos_id", std::to_string(layout.eos)},
+      {"unk_id", std::to_string(layout.unk)},
+      {"normalization_rule_name", layout.keeps_text ? "identity" : "nmt_nfkc"},
+      // A space that is in no sentence is in every text all the same.
+      {"required_chars", "\u2581"},
+  };
+  if (!layout.controls.empty()) options["control_symbols"] = Join(layout.controls);
+  if (!layout.symbols.empty()) options["user_defined_symbols"] = Join(layout.symbols);
+  if (layout.keeps_text || morphemes) {
+    options["add_dummy_prefix"] = "false";
+    options["remove_extra_whitespaces"] = "false";
+  }
+  return options;
+}
+
+void FinishModel(const TokenizerLayout& layout, SentencePieceModel& model) {
+  model.ScrubTrainer();
+  model.SetSpacing(!layout.keeps_text, !layout.keeps_text);
+}
+
+void AppendSentinels(const TokenizerLayout& layout, SentencePieceModel& model) {
+  for (int number = layout.sentinels - 1; number >= 0; --number)
+    model.AppendPiece({StrCat("\u2581<extra_id_", number, ">"), 0, PieceType::kUserDefined});
+}
+
+Json TokenizerFactsOf(const TokenizerLayout& layout, const SentencePieceModel& model, std::string_view file,
+                      std::string_view bytes) {
+  const SpecialIds ids = model.special_ids();
+  std::int64_t newline = -1;
+  for (std::size_t id = 0; id < model.pieces().size(); ++id)
+    if (model.pieces()[id].text == "\n") newline = static_cast<std::int64_t>(id);
+  Json facts;
+  facts["layout"] = layout.name;
+  facts["vocab_size"] = model.pieces().size();
+  facts["pad_id"] = ids.pad;
+  facts["bos_id"] = ids.bos;
+  facts["eos_id"] = ids.eos;
+  facts["unk_id"] = ids.unk;
+  facts["newline_id"] = newline;
+  facts["model"] = file;
+  facts["model_digest"] = DigestOf(bytes).ToHex();
+  return facts;
+}
+
+TokenizerFacts PromisedFacts(const TokenizerLayout& layout, std::uint32_t least_pieces) {
+  TokenizerFacts facts;
+  facts.layout = layout.name;
+  facts.vocab_size = least_pieces + static_cast<std::uint32_t>(layout.sentinels);
+  facts.pad_id = layout.pad;
+  facts.bos_id = layout.bos;
+  facts.eos_id = layout.eos;
+  facts.unk_id = layout.unk;
+  const std::set<int> taken = {layout.pad, layout.bos, layout.eos, layout.unk};
+  int free = 0;
+  const auto next = [&] {
+    while (taken.contains(free)) ++free;
+    return free++;
+  };
+  for (const std::string_view piece : layout.controls) {
+    const int id = next();
+    if (piece == "[CLS]") facts.cls_id = id;
+    if (piece == "[SEP]") facts.sep_id = id;
+    if (piece == "[MASK]") facts.mask_id = id;
+  }
+  for (const std::string_view piece : layout.symbols)
+    if (const int id = next(); piece == "\n") facts.newline_id = id;
+  return facts;
+}
+
+}  // namespace pipeline

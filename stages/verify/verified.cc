@@ -1,0 +1,71 @@
+#include "stages/verify/verified.h"
+
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include "base/digest.h"
+#include "base/json.h"
+#include "base/json_fields.h"
+#include "base/time_limit.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 30;
+constexpr std::chrono::seconds kMostAtTheEnd{10};
+constexpr std::uint64_t kVersion = 1;  // raised whenever `verify` finds more than before: verified.md
+
+std::string NameOf(const Manifest& manifest) { return DigestOf(EncodeManifest(manifest)).ToHex(); }
+
+Result<VerifiedObjects> Parse(std::string_view text, const Manifest& manifest) {
+  ASSIGN_OR_RETURN(const Json json, Json::Parse(text));
+  Status status;
+  JsonFields all(json, "", status);
+  VerifiedObjects verified;
+  if (all.Number("pipe_verified") != kVersion || all.Text("manifest") != NameOf(manifest)) return verified;
+  for (const auto& [name, entry] : all.Object("objects").AsObject()) {
+    JsonFields object(entry, "objects.", status);
+    verified[name] = {object.Text("version"), object.Number("bytes"), object.Hex32("crc32c")};
+  }
+  if (!status.ok()) return status;
+  return verified;
+}
+
+}  // namespace
+
+bool IsVerified(const VerifiedObject& verified, const StoredObject& object, const ObjectInfo& info) {
+  return !info.version.empty() && verified.version == info.version && verified.bytes == info.size &&
+         verified.bytes == object.bytes && verified.crc32c == object.crc32c &&
+         info.crc32c.value_or(object.crc32c) == object.crc32c;
+}
+
+VerifiedObjects ReadVerified(Store& store, const Manifest& manifest, std::stop_token stop) {
+  const Result<std::string> text = ReadObject(store, kVerifiedName, kMaxBytes, std::move(stop));
+  if (!text.ok()) return {};
+  Result<VerifiedObjects> verified = Parse(*text, manifest);
+  return verified.ok() ? std::move(verified).value() : VerifiedObjects();
+}
+
+Status WriteVerified(Store& store, const Manifest& manifest, const VerifiedObjects& verified,
+                     std::stop_token stop) {
+  Json json;
+  json["pipe_verified"] = kVersion;
+  json["manifest"] = NameOf(manifest);
+  json["objects"] = Json::Object{};
+  for (const auto& [name, object] : verified) {
+    Json& entry = json["objects"][name];
+    entry["version"] = object.version;
+    entry["bytes"] = object.bytes;
+    entry["crc32c"] = Hex32(object.crc32c);
+  }
+  // A run that is stopped ends soon, also where nobody answers.
+  std::optional<TimeLimit> limit;
+  if (stop.stop_requested()) limit.emplace(kMostAtTheEnd, std::stop_token());
+  return WriteObject(store, kVerifiedName, json.Dump() + "\n", Condition::ReplaceAny(),
+                     limit ? limit->token() : stop)
+      .status();
+}
+
+}  // namespace pipeline

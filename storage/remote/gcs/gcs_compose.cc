@@ -1,0 +1,177 @@
+#include "storage/remote/gcs/gcs_compose.h"
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "base/crc32c.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "storage/local_names.h"
+#include "storage/object_name.h"
+#include "storage/percent.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::uint64_t kMaxParts = 32;  // of one request to compose
+constexpr int kUploads = 4;              // at a time
+constexpr std::size_t kPieceBytes = 1 << 20;
+constexpr int kMaxTurns = 5;       // of a source that is changed while it is read
+constexpr std::size_t kRoom = 20;  // the numbers in the names of temporaries grow
+
+struct Part {
+  std::string name;
+  std::uint64_t offset = 0;
+  std::uint64_t size = 0;
+  Status failed;
+  std::optional<GcsObject> made;
+};
+
+std::vector<Part> Divide(const GcsLocation& location, std::uint64_t size, std::uint64_t part_bytes) {
+  const std::uint64_t bytes = std::max(part_bytes, (size + kMaxParts - 1) / kMaxParts);
+  const std::size_t slash = location.name.rfind('/') + 1;
+  std::vector<Part> parts;
+  for (std::uint64_t offset = 0; offset < size; offset += bytes)
+    parts.push_back({StrCat(location.name.substr(0, slash), NewTemporaryName(location.name.substr(slash))),
+                     offset,
+                     std::min(bytes, size - offset),
+                     {},
+                     {}});
+  return parts;
+}
+
+Result<std::uint32_t> CrcOf(const ByteFile& file, const Part& part, const std::stop_token& stop) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file.Open(part.offset, stop));
+  std::string piece(kPieceBytes, '\0');
+  std::uint32_t crc = 0;
+  for (std::uint64_t left = part.size; left > 0;) {
+    const std::span<char> wanted(piece.data(),
+                                 static_cast<std::size_t>(std::min<std::uint64_t>(left, piece.size())));
+    RETURN_IF_ERROR(ReadExactly(*reader, wanted));
+    crc = Crc32c(std::string_view(wanted.data(), wanted.size()), crc);
+    left -= wanted.size();
+  }
+  return crc;
+}
+
+/// A part has a name that nobody else takes: whatever lies there is our own earlier attempt.
+Result<std::optional<GcsObject>> UploadPart(const GcsLocation& location, const GcsUpload& upload,
+                                            Spool& spool, const ByteFile& file, const Part& part,
+                                            const std::stop_token& stop) {
+  ASSIGN_OR_RETURN(const std::uint32_t crc, CrcOf(file, part, stop));
+  GcsUpload own = upload;
+  own.name = part.name;
+  own.generation = "0";
+  own.key = {};  // the next process makes parts of its own
+  ASSIGN_OR_RETURN(std::optional<GcsObject> made,
+                   UploadGcsObject(own, {spool, part.offset, part.size, crc}, stop));
+  if (made) return made;
+  return StatGcsObject({location.client, location.bucket, part.name}, stop);
+}
+
+Result<std::optional<GcsObject>> Compose(const GcsLocation& location, const GcsUpload& upload,
+                                         const Spool& spool, const std::vector<Part>& parts,
+                                         const std::stop_token& stop) {
+  Json body;
+  for (const Part& part : parts) {
+    Json source;
+    source["name"] = part.name;
+    source["generation"] = part.made->generation;
+    source["objectPreconditions"]["ifGenerationMatch"] = part.made->generation;
+    body["sourceObjects"].Append(source);
+  }
+  body["destination"]["contentType"] = upload.content_type;
+  body["destination"]["crc32c"] = FormatGcsCrc(spool.crc32c().value());
+  body["destination"]["metadata"][kUploadMark] = upload.mark;
+  GcsOperation operation(*location.client, location.Where(), stop);
+  HttpRequest request;
+  request.method = "POST";
+  request.headers = {{"Content-Type", "application/json; charset=UTF-8"}};
+  request.url = location.client->ObjectUrl(
+      location.bucket, location.name,
+      StrCat("ifGenerationMatch=", upload.generation, "&fields=", PercentEncode(kObjectFields)));
+  request.url.insert(request.url.find('?'), "/compose");
+  request.body = body.Dump();
+  ASSIGN_OR_RETURN(const GcsOperation::Answer answer, operation.Send(request));
+  if (answer.status == 412) return std::optional<GcsObject>();
+  if (answer.status >= 300) return operation.Failure(answer.error);
+  ASSIGN_OR_RETURN(GcsObject object, ParseGcsObject(answer.body));
+  if (object.size == spool.size() && object.crc32c == spool.crc32c()) return std::optional(std::move(object));
+  RETURN_IF_ERROR(RemoveGcsObject(location, {}));
+  return Status(
+      Code::kDataLoss,
+      StrCat(location.Where(), ": its parts did not make what was written; it was removed; write it again"));
+}
+
+}  // namespace
+
+Result<bool> CanCompose(const GcsLocation& location) {
+  // The names of its parts are longer than its own.
+  const std::size_t above = location.name.rfind('/') + 1;
+  if (above + NewTemporaryName(std::string_view(location.name).substr(above)).size() + kRoom > kMaxNameBytes)
+    return false;
+  GcsOperation operation(*location.client, StrCat("gs://", location.bucket), {});
+  HttpRequest request;
+  request.url = location.client->BucketUrl(
+      location.bucket, StrCat("fields=", PercentEncode("storageClass,softDeletePolicy,retentionPolicy,"
+                                                       "defaultEventBasedHold")));
+  ASSIGN_OR_RETURN(const GcsOperation::Answer answer, operation.Send(request));
+  if (answer.status >= 300) return false;
+  const Result<Json> bucket = Json::Parse(answer.body);
+  if (!bucket.ok()) return false;
+  const std::string_view soft = (*bucket)["softDeletePolicy"]["retentionDurationSeconds"].AsString("0");
+  if (soft != "0")
+    LogInfo(StrCat(operation.where(), ": soft delete is on: parts of very large objects are billed for ",
+                   soft, " seconds after they are removed"));
+  return (*bucket)["storageClass"].AsString() == "STANDARD" && !bucket->Has("retentionPolicy") &&
+         !(*bucket)["defaultEventBasedHold"].AsBool();
+}
+
+Result<std::optional<GcsObject>> ComposeGcsObject(const GcsLocation& location, const GcsUpload& upload,
+                                                  Spool& spool, std::uint64_t part_bytes,
+                                                  std::stop_token stop) {
+  for (int turn = 0;; ++turn) {
+    RETURN_IF_ERROR(spool.Checksum(stop).status());  // once, before several read
+    ASSIGN_OR_RETURN(const bool is_of_one_state, spool.Settle(stop));
+    if (is_of_one_state) break;  // what changes from now on differs from it
+    if (turn == kMaxTurns) return ChangedAgainAndAgain(spool.Where());
+  }
+  std::vector<Part> parts = Divide(location, spool.size(), part_bytes);
+  ASSIGN_OR_RETURN(const std::unique_ptr<ByteFile> file, spool.Open());
+  std::atomic<std::size_t> next = 0;
+  std::atomic<bool> failed = false;
+  const auto work = [&] {
+    for (std::size_t at = next++; at < parts.size() && !failed; at = next++) {
+      Result<std::optional<GcsObject>> made = UploadPart(location, upload, spool, *file, parts[at], stop);
+      if (made.ok()) {
+        parts[at].made = std::move(made).value();
+      } else {
+        parts[at].failed = std::move(made).status();
+        failed = true;
+      }
+    }
+  };
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < kUploads; ++i) threads.emplace_back(work);
+  }
+  Result<std::optional<GcsObject>> object = std::optional<GcsObject>();
+  for (const Part& part : parts) {
+    if (!part.failed.ok() && object.ok()) object = part.failed;
+    if (part.failed.ok() && !part.made && object.ok())
+      object =
+          Status(Code::kUnavailable, StrCat(location.Where(), ": a part of it disappeared; write it again"));
+  }
+  if (object.ok()) object = Compose(location, upload, spool, parts, stop);
+  for (const Part& part : parts) {
+    const Status removed = RemoveGcsObject({location.client, location.bucket, part.name}, {});
+    if (!removed.ok()) LogWarning(StrCat(removed.message(), "; the next run over this place removes it"));
+  }
+  return object;
+}
+
+}  // namespace pipeline

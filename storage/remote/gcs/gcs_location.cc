@@ -1,0 +1,140 @@
+#include "storage/remote/gcs/gcs_location.h"
+
+#include <utility>
+
+#include "base/json.h"
+#include "base/str.h"
+#include "storage/percent.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr int kMaxTurns = 20;  // of others who replace the object all the time
+
+std::string Fields(std::string_view more) { return StrCat("fields=", PercentEncode(kObjectFields), more); }
+
+bool IsMissingBucket(const GcsError& error) {
+  return error.message.find("bucket does not exist") != std::string::npos;
+}
+
+}  // namespace
+
+std::string GcsLocation::Where() const { return StrCat("gs://", bucket, "/", name); }
+
+Result<std::optional<GcsObject>> StatGcsObject(const GcsLocation& location, std::stop_token stop) {
+  GcsOperation operation(*location.client, location.Where(), std::move(stop));
+  HttpRequest request;
+  request.url = location.client->ObjectUrl(location.bucket, location.name, Fields(""));
+  for (;;) {
+    ASSIGN_OR_RETURN(const GcsOperation::Answer answer, operation.Send(request));
+    if (answer.status == 404 && !IsMissingBucket(answer.error)) return std::optional<GcsObject>();
+    if (answer.status >= 300) return operation.Failure(answer.error);
+    Result<GcsObject> object = ParseGcsObject(answer.body);
+    if (object.ok()) return std::optional(std::move(object).value());
+    RETURN_IF_ERROR(operation.Again(std::move(object).status().Annotate(location.Where())));
+  }
+}
+
+Status RemoveGcsObject(const GcsLocation& location, std::stop_token stop) {
+  for (int turn = 0; turn < kMaxTurns; ++turn) {
+    ASSIGN_OR_RETURN(const std::optional<GcsObject> object, StatGcsObject(location, stop));
+    if (!object) return {};
+    // Without the generation a request that is repeated could remove what somebody wrote in between.
+    GcsOperation operation(*location.client, location.Where(), stop);
+    HttpRequest request;
+    request.method = "DELETE";
+    request.url = location.client->ObjectUrl(location.bucket, location.name,
+                                             StrCat("ifGenerationMatch=", object->generation));
+    ASSIGN_OR_RETURN(const GcsOperation::Answer answer, operation.Send(request));
+    if (answer.status < 300 || (answer.status == 404 && !IsMissingBucket(answer.error))) return {};
+    if (answer.status != 412) return operation.Failure(answer.error);
+  }
+  return Status(Code::kUnavailable, StrCat(location.Where(), ": others keep replacing it"));
+}
+
+Status ListGcsObjects(const std::shared_ptr<GcsClient>& client, const std::string& bucket,
+                      std::string_view prefix, const std::function<Status(GcsObject)>& visit,
+                      std::stop_token stop) {
+  const auto each = [&](GcsPage page) -> Status {
+    for (GcsObject& object : page.objects) RETURN_IF_ERROR(visit(std::move(object)));
+    return {};
+  };
+  return ListGcsPages(client, bucket, prefix, false, each, std::move(stop));
+}
+
+Status ListGcsPages(const std::shared_ptr<GcsClient>& client, const std::string& bucket,
+                    std::string_view prefix, bool by_level, const std::function<Status(GcsPage)>& visit,
+                    std::stop_token stop) {
+  GcsOperation operation(*client, StrCat("gs://", bucket, "/", prefix), std::move(stop));
+  std::string next;
+  do {
+    HttpRequest request;
+    request.url = client->ObjectUrl(
+        bucket, "",
+        StrCat("maxResults=1000&prefix=", PercentEncode(prefix), by_level ? "&delimiter=%2F" : "",
+               next.empty() ? "" : "&pageToken=", PercentEncode(next),
+               "&fields=", PercentEncode(StrCat("nextPageToken,prefixes,items(", kObjectFields, ")"))));
+    ASSIGN_OR_RETURN(const GcsOperation::Answer answer, operation.Send(request));
+    if (answer.status >= 300) return operation.Failure(answer.error);
+    Result<GcsPage> page = ParseGcsPage(answer.body);
+    if (!page.ok()) {
+      RETURN_IF_ERROR(operation.Again(std::move(page).status().Annotate(operation.where())));
+      continue;
+    }
+    operation.Progress();
+    next = std::move(page->next);  // a page may be empty and not the last
+    RETURN_IF_ERROR(visit(std::move(page).value()));
+    if (next.empty()) return {};
+  } while (true);
+}
+
+Result<std::optional<GcsObject>> RewriteGcsObject(const GcsLocation& from, const GcsObject& source,
+                                                  const GcsLocation& to, const std::string& generation,
+                                                  const std::string& mark, std::stop_token stop) {
+  GcsOperation operation(*to.client, to.Where(), std::move(stop));
+  HttpRequest request;
+  request.method = "POST";
+  request.headers = {{"Content-Type", "application/json; charset=UTF-8"}};
+  Json resource;
+  resource["contentType"] = source.content_type;
+  if (!source.content_encoding.empty()) resource["contentEncoding"] = source.content_encoding;
+  resource["metadata"][kUploadMark] = mark;
+  request.body = resource.Dump();
+  // The path names both; ObjectUrl makes its first half.
+  const std::string query =
+      StrCat("ifGenerationMatch=", generation, "&sourceGeneration=", source.generation,
+             "&ifSourceGenerationMatch=", source.generation,
+             "&fields=", PercentEncode(StrCat("done,rewriteToken,resource(", kObjectFields, ")")));
+  std::string url = to.client->ObjectUrl(from.bucket, from.name, query);
+  url.insert(url.find('?'), StrCat("/rewriteTo/b/", PercentEncode(to.bucket), "/o/", PercentEncode(to.name)));
+  std::string token;
+  for (int turn = 0;;) {
+    request.url = token.empty() ? url : StrCat(url, "&rewriteToken=", PercentEncode(token));
+    ASSIGN_OR_RETURN(const GcsOperation::Answer answer, operation.Send(request));
+    if (answer.status == 404)
+      return Status(Code::kDataLoss,
+                    StrCat(from.Where(), ": was replaced or removed while it was copied; copy it again"));
+    if (answer.status == 412) return std::optional<GcsObject>();
+    // A token that is refused has ended, perhaps because the copy was made and the answer lost: from its
+    // start, where the generation shows it.
+    if (answer.status == 400 && !token.empty() && ++turn < kMaxTurns) {
+      token.clear();
+      continue;
+    }
+    if (answer.status >= 300) return operation.Failure(answer.error);
+    const Result<Json> said = Json::Parse(answer.body);
+    token = said.ok() ? (*said)["rewriteToken"].AsString() : "";
+    if (said.ok() && (*said)["done"].AsBool()) {
+      ASSIGN_OR_RETURN(GcsObject object, ReadGcsObject((*said)["resource"]));
+      return std::optional(std::move(object));
+    }
+    if (token.empty()) {
+      RETURN_IF_ERROR(operation.Again(operation.Unavailable("the answer is not that of a rewrite")));
+    } else {
+      operation.Progress();
+    }
+  }
+}
+
+}  // namespace pipeline

@@ -1,0 +1,41 @@
+// The objects of a Google Cloud Storage bucket below a prefix. Guarantees beyond store.h:
+// storage/remote/gcs/gcs.md.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "storage/remote/gcs/gcs_client.h"
+#include "storage/remote/gcs/gcs_writer.h"
+#include "storage/store.h"
+
+namespace pipeline {
+
+class GcsStore final : public Store {
+ public:
+  /// `prefix`: no slash at its end; may be empty. `client` is shared with all users of the account, and
+  /// kept by files and writers.
+  GcsStore(std::shared_ptr<GcsClient> client, std::string bucket, std::string_view prefix,
+           GcsWriterOptions options);
+
+  Result<std::unique_ptr<ByteFile>> Open(std::string_view name) override;
+  Result<std::unique_ptr<ObjectWriter>> Create(std::string_view name, Condition condition) override;
+  Result<std::optional<ObjectInfo>> Stat(std::string_view name) override;
+  Result<std::vector<ObjectInfo>> List(std::string_view prefix) override;
+  Status Remove(std::string_view name) override;
+  /// Also removes spool files that dead writers of this machine left, and their open upload sessions.
+  Status Sweep(std::string_view prefix) override;
+
+ private:
+  Result<GcsLocation> LocationOf(std::string_view name) const;
+
+  const std::shared_ptr<GcsClient> client_;
+  const std::string bucket_;
+  const std::string prefix_;                   // empty, or ends with a slash
+  const std::shared_ptr<GcsSpooler> spooler_;  // shared with the writers, which may outlive the store
+};
+
+}  // namespace pipeline

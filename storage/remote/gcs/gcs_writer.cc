@@ -1,0 +1,202 @@
+#include "storage/remote/gcs/gcs_writer.h"
+
+#include <utility>
+
+#include "base/commit_point.h"
+#include "base/digest.h"
+#include "base/random_name.h"
+#include "base/str.h"
+#include "storage/local_file.h"
+#include "storage/remote/gcs/gcs_compose.h"
+#include "storage/remote/gcs/gcs_upload.h"
+#include "storage/remote/http/content_type.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr int kMaxTurns = 20;  // of others who replace the object, or change its source, all the time
+
+/// Opened twice, and but for ctime the same: what that may mean is asked when all was read.
+bool AreOneFile(const FileIdentity& a, const FileIdentity& b) {
+  return a.size == b.size && a.mtime_ns == b.mtime_ns && a.inode == b.inode;
+}
+
+}  // namespace
+
+GcsWriter::GcsWriter(std::string name, GcsLocation location, Condition condition,
+                     std::shared_ptr<GcsSpooler> spooler)
+    : name_(std::move(name)),
+      location_(std::move(location)),
+      condition_(std::move(condition)),
+      spooler_(std::move(spooler)),
+      mark_(RandomName(24)),
+      spool_(spooler_->options.spool) {}
+
+Status GcsWriter::Append(std::string_view bytes) {
+  if (failed_.ok()) failed_ = AppendBytes(bytes);
+  return failed_;
+}
+
+Status GcsWriter::AppendBytes(std::string_view bytes) {
+  if (bytes.empty()) return {};
+  RETURN_IF_ERROR(Unshare({}));
+  Status kept = spool_.Append(bytes);
+  return kept.ok() ? kept : std::move(kept).Annotate(location_.Where());
+}
+
+Status GcsWriter::AppendFile(const ByteFile& file, std::stop_token stop) {
+  if (!failed_.ok() || file.size() == 0) return failed_;
+  if (stop.stop_requested())
+    return failed_ = Status(Code::kCancelled, StrCat(location_.Where(), ": writing was stopped"));
+  const auto* versioned = dynamic_cast<const VersionedFile*>(&file);
+  const auto* object = dynamic_cast<const GcsFile*>(versioned != nullptr ? &versioned->file() : &file);
+  if (object != nullptr && object->client() == location_.client && !copy_ && spool_.size() == 0) {
+    copy_ = Copy{{object->client(), object->bucket(), object->object().name}, object->object()};
+    return {};
+  }
+  const auto* local = dynamic_cast<const LocalFile*>(&file);
+  if (local != nullptr && !copy_ && spool_.size() == 0 && local->size() > kSpoolMemoryBytes) {
+    // An open file stays readable, also where it is removed; `file` itself may be gone before Commit.
+    Result<std::unique_ptr<LocalFile>> own = LocalFile::Open(local->identity().path, local->keeper());
+    if (own.ok() && AreOneFile((*own)->identity(), local->identity())) {
+      spool_.Adopt(std::move(own).value());
+      return {};
+    }
+  }
+  if (versioned != nullptr && !copy_ && spool_.size() == 0 && versioned->size() > kSpoolMemoryBytes) {
+    spool_.Adopt(*versioned);
+    return {};
+  }
+  if (local != nullptr && local->size() <= kSpoolMemoryBytes) return failed_ = AppendSmall(*local, stop);
+  failed_ = Unshare(stop);
+  if (failed_.ok()) failed_ = ObjectWriter::AppendFile(file, std::move(stop));
+  return failed_;
+}
+
+Status GcsWriter::AppendSmall(const LocalFile& file, const std::stop_token& stop) {
+  std::string bytes(static_cast<std::size_t>(file.size()), '\0');
+  for (int turn = 0; turn < kMaxTurns; ++turn) {
+    ASSIGN_OR_RETURN(const std::int64_t before, file.ChangeTime());
+    ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file.Open(0, stop));
+    RETURN_IF_ERROR(ReadExactly(*reader, bytes));
+    ASSIGN_OR_RETURN(const std::int64_t after, file.ChangeTime());
+    if (before == after) return AppendBytes(bytes);
+  }
+  return ChangedAgainAndAgain(file.identity().path);
+}
+
+Status GcsWriter::Unshare(const std::stop_token& stop) {
+  if (!copy_) return {};
+  const Copy copy = *std::exchange(copy_, std::nullopt);
+  const GcsFile file(copy.location.client, copy.location.bucket, copy.object);
+  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file.Open(0, stop));
+  std::string piece(1 << 20, '\0');
+  for (;;) {
+    ASSIGN_OR_RETURN(const std::size_t got, reader->Read(piece));
+    if (got == 0) return {};
+    RETURN_IF_ERROR(spool_.Append(std::string_view(piece).substr(0, got)));
+  }
+}
+
+Result<ObjectInfo> GcsWriter::Commit(std::stop_token stop) {
+  if (!failed_.ok()) return failed_;
+  failed_ = Status(Code::kInternal, StrCat(location_.Where(), ": its writer was used after Commit"));
+  PassCommitPoint("object.written");
+  Result<ObjectInfo> info = Upload(stop);
+  if (info.ok()) PassCommitPoint("object.visible");
+  return info;
+}
+
+Result<ObjectInfo> GcsWriter::Upload(const std::stop_token& stop) {
+  if (condition_.kind == Condition::Kind::kReplaceUnlessSame) {
+    ASSIGN_OR_RETURN(const std::optional<GcsObject> there, StatGcsObject(location_, stop));
+    if (there) {
+      ASSIGN_OR_RETURN(const bool ours, HasOurBytes(*there, stop));
+      if (ours) return Describe(*there);
+    }
+  }
+  for (int turn = 0; turn < kMaxTurns; ++turn) {
+    ASSIGN_OR_RETURN(const std::string generation, Expected(stop));
+    ASSIGN_OR_RETURN(std::optional<GcsObject> made, Send(generation, stop));
+    if (!made) {
+      ASSIGN_OR_RETURN(made, Resolve(stop));
+    }
+    if (made) return Describe(*made);
+  }
+  return Status(Code::kUnavailable, StrCat(location_.Where(), ": others keep replacing it"));
+}
+
+Result<std::string> GcsWriter::Expected(const std::stop_token& stop) const {
+  if (condition_.kind == Condition::Kind::kCreateOnly) return std::string("0");
+  if (condition_.kind != Condition::Kind::kReplaceAny) {
+    // The server would take anything else for a mistake in the request; and 0 says that nothing is there.
+    const bool number = !condition_.version.empty() && condition_.version != "0" &&
+                        condition_.version.find_first_not_of("0123456789") == std::string::npos;
+    if (number) return condition_.version;
+    return Status(Code::kFailedPrecondition, StrCat(location_.Where(), ": was replaced by somebody else"));
+  }
+  ASSIGN_OR_RETURN(const std::optional<GcsObject> there, StatGcsObject(location_, stop));
+  return there ? there->generation : std::string("0");
+}
+
+Result<std::optional<GcsObject>> GcsWriter::Send(const std::string& generation, const std::stop_token& stop) {
+  if (copy_) return RewriteGcsObject(copy_->location, copy_->object, location_, generation, mark_, stop);
+  GcsUpload upload{*location_.client,
+                   spooler_->sessions,
+                   location_.bucket,
+                   location_.name,
+                   mark_,
+                   generation,
+                   std::string(ContentTypeOf(location_.name))};
+  const std::string origin = spool_.Origin();
+  if (!origin.empty()) {
+    const std::string& server = location_.client->settings().endpoint.url;
+    upload.key.target = DigestOf(StrCat(server, "\n", location_.Where())).ToHex();
+    upload.key.source = DigestOf(StrCat(generation, "\n", origin)).ToHex();
+  }
+  // What another process may go on with goes up in one session, however large it is: one that was killed
+  // would leave parts, which begin again.
+  if (origin.empty() && spool_.size() > spooler_->options.compose_above) {
+    ASSIGN_OR_RETURN(const bool composes, CanCompose(location_));
+    if (composes) return ComposeGcsObject(location_, upload, spool_, spooler_->options.part_bytes, stop);
+  }
+  return UploadGcsObject(upload, {spool_, 0, spool_.size(), {}}, stop);
+}
+
+Result<std::optional<GcsObject>> GcsWriter::Resolve(const std::stop_token& stop) {
+  ASSIGN_OR_RETURN(std::optional<GcsObject> there, StatGcsObject(location_, stop));
+  if (there && there->upload == mark_) return there;
+  bool has_our_bytes = false;
+  if (there) {
+    ASSIGN_OR_RETURN(has_our_bytes, HasOurBytes(*there, stop));
+  }
+  switch (condition_.kind) {
+    case Condition::Kind::kReplaceAny: break;
+    case Condition::Kind::kReplaceUnlessSame:
+      if (has_our_bytes) return there;
+      [[fallthrough]];
+    case Condition::Kind::kReplaceVersion:
+      return Status(Code::kFailedPrecondition,
+                    StrCat(location_.Where(),
+                           there ? ": was replaced by somebody else" : ": was removed by somebody else"));
+    case Condition::Kind::kCreateOnly:
+      if (!there) break;  // it is gone again
+      if (has_our_bytes) return there;
+      return Status(Code::kAlreadyExists, StrCat(location_.Where(), ": is there already"));
+  }
+  return std::optional<GcsObject>();
+}
+
+Result<bool> GcsWriter::HasOurBytes(const GcsObject& object, const std::stop_token& stop) {
+  if (object.size != size() || !object.crc32c) return false;
+  if (copy_) return object.crc32c == copy_->object.crc32c;
+  ASSIGN_OR_RETURN(const std::uint32_t crc, spool_.Checksum(stop));
+  return *object.crc32c == crc;
+}
+
+ObjectInfo GcsWriter::Describe(const GcsObject& object) const {
+  return {name_, object.size, object.generation, object.crc32c};
+}
+
+}  // namespace pipeline

@@ -1,0 +1,234 @@
+#include "storage/remote/gcs/upload_sessions.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/file_descriptor.h"
+#include "base/mutex.h"
+#include "base/str.h"
+#include "base/uninterrupted.h"
+#include "storage/directory.h"
+#include "storage/kept_part.h"
+#include "storage/local_error.h"
+#include "storage/local_names.h"
+#include "storage/remote/http/http_text.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::uint64_t kMaxFile = 16 << 20;
+/// A temporary's name tells which process made it, and whether that is gone.
+constexpr std::string_view kSession = "session";
+
+/// No process has this number: the session was left.
+constexpr std::string_view kNobody = ".session.tmp.00000000-0-";
+
+struct Line {
+  std::string id;
+  Secret uri;
+  UploadKey key = {};        // empty: nobody goes on with it
+  std::int64_t started = 0;  // of one with a key: seconds since 1970
+  std::vector<SpoolSum> sums = {};
+};
+
+std::int64_t Now() { return SystemClock().UnixMillis() / 1000; }
+
+bool IsLeft(const Line& line) { return WriterIsGone(*ParseTemporaryName(line.id)); }
+
+/// Cuts the text up to the next space off `line`.
+std::string_view NextWord(std::string_view& line) {
+  const std::size_t end = std::min(line.find(' '), line.size());
+  const std::string_view word = line.substr(0, end);
+  line.remove_prefix(std::min(end + 1, line.size()));
+  return word;
+}
+
+/// Those up to the first that is none.
+std::vector<SpoolSum> ParseSums(std::string_view text) {
+  std::vector<SpoolSum> sums;
+  while (!text.empty()) {
+    const std::string_view sum = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(sum.size() + 1, text.size()));
+    const std::size_t colon = std::min(sum.find(':'), sum.size());
+    const std::optional<std::uint64_t> bytes = ParseLength(sum.substr(0, colon));
+    const std::optional<std::uint64_t> crc32c = ParseLength(sum.substr(std::min(colon + 1, sum.size())));
+    if (!bytes || !crc32c || *crc32c > UINT32_MAX) break;
+    sums.push_back({*bytes, static_cast<std::uint32_t>(*crc32c)});
+  }
+  return sums;
+}
+
+std::string FormatSums(const std::vector<SpoolSum>& sums) {
+  std::string text;
+  for (const SpoolSum& sum : sums) text += StrCat(text.empty() ? " " : ",", sum.bytes, ":", sum.crc32c);
+  return text;
+}
+
+/// Absent where it is none.
+std::optional<Line> ParseLine(std::string_view text) {
+  Line line;
+  line.id = NextWord(text);
+  line.uri = Secret(std::string(NextWord(text)));
+  if (!ParseTemporaryName(line.id) || line.uri.empty()) return std::nullopt;
+  line.key.target = NextWord(text);
+  line.key.source = NextWord(text);
+  const std::optional<std::uint64_t> started = ParseLength(NextWord(text));
+  line.sums = ParseSums(text);
+  if (!started || line.key.source.empty()) line.key = {};
+  line.started = static_cast<std::int64_t>(started.value_or(0));
+  return line;
+}
+
+/// The file, locked against other processes while it is open.
+Result<FileDescriptor> OpenLocked(const std::string& path, bool make) {
+  const auto open_it = [&] {
+    return FileDescriptor(Uninterrupted(
+        [&] { return open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | (make ? O_CREAT : 0), 0600); }));
+  };
+  FileDescriptor file = open_it();
+  if (!file.is_open() && errno == ENOENT && make) {
+    RETURN_IF_ERROR(MakeDirectories(ParentDirectory(path)));
+    file = open_it();
+  }
+  if (!file.is_open()) return LocalError(path, "cannot open", errno);
+  (void)Uninterrupted(
+      [&] { return flock(file.get(), LOCK_EX); });  // no locks there: one process is the usual case
+  if (fchmod(file.get(), 0600) != 0) return LocalError(path, "cannot keep it private", errno);
+  return file;
+}
+
+Result<std::vector<Line>> ReadLines(const FileDescriptor& file, const std::string& path) {
+  struct stat found;
+  if (fstat(file.get(), &found) != 0) return LocalError(path, "cannot look at it", errno);
+  std::string text(std::min<std::uint64_t>(static_cast<std::uint64_t>(found.st_size), kMaxFile), '\0');
+  for (std::size_t at = 0; at < text.size();) {
+    const ssize_t got = pread(file.get(), text.data() + at, text.size() - at, static_cast<off_t>(at));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return LocalError(path, "cannot read", errno);
+    if (got == 0) text.resize(at);
+    at += static_cast<std::size_t>(got);
+  }
+  std::vector<Line> lines;
+  for (std::string_view left = text; !left.empty();) {
+    const std::size_t end = left.find('\n');
+    if (end == std::string_view::npos) break;  // torn: the session was not used yet
+    const std::string_view line = left.substr(0, end);
+    left.remove_prefix(end + 1);
+    if (std::optional<Line> parsed = ParseLine(line)) lines.push_back(*std::move(parsed));
+  }
+  return lines;
+}
+
+Status WriteLines(const FileDescriptor& file, const std::string& path, const std::vector<Line>& lines) {
+  std::string text;
+  for (const Line& line : lines) {
+    text.append(line.id).append(" ").append(line.uri.Reveal());
+    if (!line.key.empty())
+      text += StrCat(" ", line.key.target, " ", line.key.source, " ", line.started, FormatSums(line.sums));
+    text.append("\n");
+  }
+  for (std::size_t at = 0; at < text.size();) {
+    const ssize_t written = pwrite(file.get(), text.data() + at, text.size() - at, static_cast<off_t>(at));
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return LocalError(path, "cannot write", errno);
+    at += static_cast<std::size_t>(written);
+  }
+  if (Uninterrupted([&] { return ftruncate(file.get(), static_cast<off_t>(text.size())); }) != 0)
+    return LocalError(path, "cannot cut", errno);
+  return {};
+}
+
+}  // namespace
+
+Result<std::string> UploadSessions::Begin(const Secret& uri, const UploadKey& key) {
+  const Lock lock(mutex_);
+  ASSIGN_OR_RETURN(const FileDescriptor file, OpenLocked(path_, true));
+  ASSIGN_OR_RETURN(std::vector<Line> lines, ReadLines(file, path_));
+  std::string id = NewTemporaryName(kSession);
+  lines.push_back({id, uri, key, Now(), {}});
+  RETURN_IF_ERROR(WriteLines(file, path_, lines));
+  return id;
+}
+
+Status UploadSessions::Note(std::string_view id, const std::vector<SpoolSum>& sums) {
+  const Lock lock(mutex_);
+  ASSIGN_OR_RETURN(const FileDescriptor file, OpenLocked(path_, true));
+  ASSIGN_OR_RETURN(std::vector<Line> lines, ReadLines(file, path_));
+  for (Line& line : lines)
+    if (line.id == id) line.sums = sums;
+  return WriteLines(file, path_, lines);
+}
+
+Status UploadSessions::End(std::string_view id) {
+  const Lock lock(mutex_);
+  ASSIGN_OR_RETURN(const FileDescriptor file, OpenLocked(path_, true));
+  ASSIGN_OR_RETURN(std::vector<Line> lines, ReadLines(file, path_));
+  std::erase_if(lines, [&](const Line& line) { return line.id == id; });
+  return WriteLines(file, path_, lines);
+}
+
+Status UploadSessions::Leave(std::string_view id) {
+  const Lock lock(mutex_);
+  ASSIGN_OR_RETURN(const FileDescriptor file, OpenLocked(path_, true));
+  ASSIGN_OR_RETURN(std::vector<Line> lines, ReadLines(file, path_));
+  for (Line& line : lines)
+    if (line.id == id) line.id = StrCat(kNobody, lines.size());
+  return WriteLines(file, path_, lines);
+}
+
+Result<std::optional<TakenSession>> UploadSessions::TakeOver(const UploadKey& key,
+                                                             std::vector<Secret>& others) {
+  const Lock lock(mutex_);
+  std::optional<TakenSession> taken;
+  Result<FileDescriptor> file = OpenLocked(path_, false);
+  if (!file.ok() && file.status().code() == Code::kNotFound) return taken;
+  if (!file.ok()) return std::move(file).status();
+  ASSIGN_OR_RETURN(std::vector<Line> lines, ReadLines(*file, path_));
+  std::vector<Line> kept;
+  for (Line& line : lines) {
+    const bool is_to_it = !line.key.empty() && line.key.target == key.target && IsLeft(line);
+    if (is_to_it && (taken || line.key.source != key.source || line.started + kKeptSeconds < Now())) {
+      others.push_back(std::move(line.uri));
+      continue;
+    }
+    if (is_to_it) {
+      line.id = NewTemporaryName(kSession);
+      taken = TakenSession{line.id, line.uri, line.sums};
+    }
+    kept.push_back(std::move(line));
+  }
+  if (taken || kept.size() < lines.size()) RETURN_IF_ERROR(WriteLines(*file, path_, kept));
+  return taken;
+}
+
+Result<std::vector<Secret>> UploadSessions::TakeAbandoned() {
+  const Lock lock(mutex_);
+  std::vector<Secret> taken;
+  Result<FileDescriptor> file = OpenLocked(path_, false);
+  if (!file.ok() && file.status().code() == Code::kNotFound) return taken;
+  if (!file.ok()) return std::move(file).status();
+  ASSIGN_OR_RETURN(std::vector<Line> lines, ReadLines(*file, path_));
+  std::vector<Line> kept;
+  for (Line& line : lines) {
+    const bool is_of_use = !line.key.empty() && Now() <= line.started + kKeptSeconds;
+    if (!is_of_use && IsLeft(line)) {
+      taken.push_back(std::move(line.uri));
+    } else {
+      kept.push_back(std::move(line));
+    }
+  }
+  if (!taken.empty()) RETURN_IF_ERROR(WriteLines(*file, path_, kept));
+  return taken;
+}
+
+}  // namespace pipeline

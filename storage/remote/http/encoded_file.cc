@@ -1,0 +1,156 @@
+#include "storage/remote/http/encoded_file.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/str.h"
+#include "storage/directory.h"
+#include "storage/disk.h"
+#include "storage/remote/http/checksum_hasher.h"
+#include "storage/uri.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::size_t kPiece = std::size_t{1} << 20;
+constexpr std::uint64_t kLookAtDisk = std::uint64_t{64} << 20;  // between two looks at what is free
+constexpr std::size_t kMaxCodings = 3;
+constexpr int kAttempts = 2;  // at bytes that cannot be decoded
+
+/// What passed a reader.
+struct Passed {
+  explicit Passed(const std::optional<Checksum>& pin) {
+    if (pin) hasher.emplace(pin->kind);
+  }
+  std::uint64_t bytes = 0;
+  std::optional<ChecksumHasher> hasher;
+  Status failure;  // of the transfer: not the fault of what was decoded so far
+
+  void Take(std::string_view piece) {
+    bytes += piece.size();
+    if (hasher) hasher->Update(piece);
+  }
+};
+
+class Watched final : public ByteReader {
+ public:
+  Watched(std::unique_ptr<ByteReader> input, Passed& passed) : input_(std::move(input)), passed_(passed) {}
+  Result<std::size_t> Read(std::span<char> out) override {
+    Result<std::size_t> got = input_->Read(out);
+    if (got.ok())
+      passed_.Take({out.data(), *got});
+    else
+      passed_.failure = got.status();
+    return got;
+  }
+
+ private:
+  const std::unique_ptr<ByteReader> input_;
+  Passed& passed_;
+};
+
+}  // namespace
+
+Status EncodedFile::FetchInto(PartFile& part, const std::optional<Checksum>& pin,
+                              const std::function<void(std::uint64_t bytes)>& came,
+                              const std::stop_token& stop) {
+  Status first;
+  for (const std::string& url : urls_) {
+    Retry retry(means_.retry);
+    int undecodable = 0;
+    Status fetched;
+    do {
+      RETURN_IF_ERROR(part.Empty());
+      fetched = FetchFrom(url, part, pin, came, stop);
+      if (fetched.ok()) return part.Resize(part.state().bytes);
+      RETURN_IF_ERROR(part.Empty());  // also where it filled the disk
+      // What is damaged may have been so on its way.
+      if (fetched.code() == Code::kDataLoss && ++undecodable < kAttempts)
+        fetched = {};
+      else
+        fetched = retry.Again(std::move(fetched), {}, stop);
+    } while (fetched.ok());
+    if (fetched.code() == Code::kCancelled || fetched.code() == Code::kResourceExhausted) return fetched;
+    if (urls_.size() > 1) means_.note(fetched.message());
+    if (first.ok()) first = std::move(fetched);
+  }
+  return first;
+}
+
+Result<std::unique_ptr<ByteReader>> EncodedFile::Undo(const std::string& url, std::string_view coding,
+                                                      std::unique_ptr<ByteReader> sent) const {
+  std::size_t count = 0;
+  while (!coding.empty()) {
+    const std::size_t comma = coding.rfind(", ");
+    const std::string_view last = comma == std::string_view::npos ? coding : coding.substr(comma + 2);
+    if (++count > kMaxCodings)
+      return Status(Code::kUnimplemented,
+                    StrCat(ShownUrl(url), ": the server sends it encoded more than ", kMaxCodings,
+                           " times over, which is not undone; download it"));
+    Result<std::unique_ptr<ByteReader>> undone = means_.undo(last, std::move(sent));
+    if (!undone.ok())
+      return Status(undone.status().code(),
+                    StrCat(ShownUrl(url), ": the server sends it encoded: ", undone.status().message()));
+    sent = std::move(*undone);
+    coding = coding.substr(0, comma == std::string_view::npos ? 0 : comma);
+  }
+  return sent;
+}
+
+Status EncodedFile::FetchFrom(const std::string& url, PartFile& part, const std::optional<Checksum>& pin,
+                              const std::function<void(std::uint64_t bytes)>& came,
+                              const std::stop_token& stop) {
+  ASSIGN_OR_RETURN(EncodedTransfer transfer, means_.open(url, stop));
+  Passed sent(pin), decoded(pin);
+  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader,
+                   Undo(url, transfer.coding, std::make_unique<Watched>(std::move(transfer.sent), sent)));
+  std::string piece(kPiece, '\0');
+  for (std::uint64_t looked = 0;;) {
+    if (stop.stop_requested())
+      return Status(Code::kCancelled, StrCat(ShownUrl(url), ": fetching was stopped"));
+    const Result<std::size_t> got = reader->Read(piece);
+    if (!got.ok() && !sent.failure.ok()) return sent.failure;
+    if (!got.ok())
+      return Status(Code::kDataLoss,
+                    StrCat(ShownUrl(url), ": the server says that it is sent as ", transfer.coding,
+                           ", and it cannot be decoded: ", got.status().message()));
+    if (*got == 0) break;
+    const std::string_view came_now = std::string_view(piece).substr(0, *got);
+    decoded.Take(came_now);
+    if (decoded.bytes > kFree && (decoded.bytes - kFree) / kMaxRatio > sent.bytes)
+      return Status(Code::kFailedPrecondition,
+                    StrCat(ShownUrl(url), ": decodes (", transfer.coding, ") to more than ", kMaxRatio,
+                           " times what is sent, which no text does; it is not taken"));
+    if (decoded.bytes >= looked) {
+      looked = decoded.bytes + kLookAtDisk;
+      ASSIGN_OR_RETURN(const std::uint64_t left, FreeBytes(ParentDirectory(part.path())));
+      if (left < kLeftFree + piece.size())
+        return Status(
+            Code::kResourceExhausted,
+            StrCat(part.path(), ": ", HumanBytes(left), " are free after ", HumanBytes(decoded.bytes), " of ",
+                   ShownUrl(url), " were decoded, and nobody knows how large it is; make room"));
+    }
+    RETURN_IF_ERROR(part.Append(came_now));
+    came(part.state().bytes);
+  }
+  std::string held;
+  if (pin) {
+    ASSIGN_OR_RETURN(const Checksum of_sent, sent.hasher->Finish());
+    ASSIGN_OR_RETURN(const Checksum of_decoded, decoded.hasher->Finish());
+    if (of_sent != *pin && of_decoded != *pin)
+      return Status(Code::kFailedPrecondition,
+                    StrCat(ShownUrl(url), ": is not the file that it is pinned to: ", ToString(*pin),
+                           " was wanted; what is sent (", transfer.coding, ") has ", ToString(of_sent),
+                           ", and decoded ", ToString(of_decoded), "; check `checksum` and the address"));
+    if (of_decoded != *pin) part.DecodedFrom(ToString(of_sent));
+    held =
+        StrCat("; its checksum is that of the bytes as they are ", of_decoded == *pin ? "decoded" : "sent");
+  }
+  if (!transfer.coding.empty())
+    means_.note(StrCat(ShownUrl(url), ": the server sends it encoded (", transfer.coding, "), ",
+                       HumanBytes(sent.bytes), "; it is decoded to ", HumanBytes(decoded.bytes), held));
+  return {};
+}
+
+}  // namespace pipeline

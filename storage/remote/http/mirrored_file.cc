@@ -1,0 +1,226 @@
+#include "storage/remote/http/mirrored_file.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/mutex.h"
+#include "base/str.h"
+#include "storage/remote/http/http_facts.h"
+#include "storage/remote/http/paced_file.h"
+#include "storage/uri.h"
+
+namespace pipeline {
+
+class MirroredFile::Reader final : public ByteReader {
+ public:
+  Reader(const MirroredFile& file, std::uint64_t begin, std::uint64_t end, std::stop_token stop)
+      : file_(file),
+        at_(std::min(begin, file.size())),
+        end_(std::clamp(end, at_, file.size())),
+        stop_(std::move(stop)),
+        retry_(file.means_),
+        address_(file.Current()) {}
+
+  Result<std::size_t> Read(std::span<char> out) override {
+    while (failed_.ok()) {
+      if (at_ == end_ || out.empty()) return AtEnd(out);
+      Result<std::size_t> got = ReadSome(out);
+      if (got.ok() && *got > 0) {
+        retry_.Progress();
+        tried_ = 0;
+        at_ += *got;
+        file_.Gave(address_);
+        return got;
+      }
+      // That it gives no parts is no reason to ask it no more: all of it may still come from there.
+      const bool refuses_part =
+          end_ < file_.size() && !got.ok() && got.status().Detail<RefusesPart>() != nullptr;
+      reader_.reset();
+      if (refuses_part) return failed_ = std::move(got).status();
+      failed_ =
+          GoOn(got.ok() ? Status(Code::kUnavailable, StrCat(ShownUrl(file_.UrlOf(address_)),
+                                                            ": ended at byte ", at_, " of ", file_.size()))
+                        : std::move(got).status());
+    }
+    return failed_;
+  }
+
+ private:
+  /// Where the whole should end, its server may know better.
+  Result<std::size_t> AtEnd(std::span<char> out) {
+    if (!reader_ || out.empty() || end_ < file_.size()) return std::size_t{0};
+    const Status ended = reader_->Read(out).status();
+    reader_.reset();
+    if (ended.Detail<OtherSize>() == nullptr) return std::size_t{0};
+    static_cast<void>(file_.After(address_, ended));
+    return failed_ = ended;
+  }
+
+  Result<std::size_t> ReadSome(std::span<char> out) {
+    if (!reader_) {
+      ASSIGN_OR_RETURN(opened_, file_.FileAt(address_, stop_));
+      ASSIGN_OR_RETURN(reader_, opened_->OpenRange(at_, end_, stop_));
+    }
+    return reader_->Read(
+        out.first(static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), end_ - at_))));
+  }
+
+  /// Chooses the next address, and waits where all were tried.
+  Status GoOn(Status failure) {
+    if (failure.code() == Code::kCancelled) return failure;
+    const std::optional<std::size_t> next = file_.After(address_, failure);
+    if (!next) return failure;
+    const bool all_tried = ++tried_ >= file_.count_ || *next == address_;
+    address_ = *next;
+    if (!all_tried) return {};
+    tried_ = 0;
+    return retry_.Again(Status(Code::kUnavailable, std::string(failure.message())), {}, stop_);
+  }
+
+  const MirroredFile& file_;
+  std::uint64_t at_;
+  const std::uint64_t end_;
+  const std::stop_token stop_;
+  Retry retry_;
+  std::size_t address_;
+  std::size_t tried_ = 0;                     // addresses, since a byte came
+  std::shared_ptr<const RangedFile> opened_;  // outlives its reader
+  std::unique_ptr<ByteReader> reader_;        // null between two addresses
+  Status failed_;                             // every further answer
+};
+
+MirroredFile::MirroredFile(std::vector<std::string> urls, std::uint64_t size, OpenAddress open, Note note,
+                           const RetryMeans& means)
+    : size_(size),
+      count_(urls.size()),
+      sizes_({size}),
+      open_(std::move(open)),
+      note_(std::move(note)),
+      means_(means) {
+  const Lock lock(mutex_);
+  for (std::string& url : urls) addresses_.emplace_back().url = std::move(url);
+}
+
+Result<std::unique_ptr<ByteReader>> MirroredFile::OpenRange(std::uint64_t begin, std::uint64_t end,
+                                                            std::stop_token stop) const {
+  return std::unique_ptr<ByteReader>(std::make_unique<Reader>(*this, begin, end, std::move(stop)));
+}
+
+Result<std::shared_ptr<const RangedFile>> MirroredFile::FileAt(std::size_t address,
+                                                               std::stop_token stop) const {
+  std::string url;
+  bool is_last = false;
+  {
+    const Lock lock(mutex_);
+    const Address& known = addresses_[address];
+    if (!known.dead.ok()) return known.dead;
+    if (known.file) return known.file;
+    url = known.url;
+    is_last = known.tolerated || addresses_.size() == 1;
+  }
+  // Not under the lock: a server may take minutes. Two readers that open one file at once both ask.
+  ASSIGN_OR_RETURN(std::shared_ptr<const RangedFile> file, open_(url, size_, is_last, std::move(stop)));
+  if (file->size() != size_)
+    return Status(Code::kFailedPrecondition, StrCat(ShownUrl(url), ": has ", file->size(), " bytes, and not ",
+                                                    size_.load(), " as the others"))
+        .With(std::make_shared<OtherSize>(file->size()));
+  const Lock lock(mutex_);
+  return addresses_[address].file = std::move(file);
+}
+
+std::string MirroredFile::UrlOf(std::size_t address) const {
+  const Lock lock(mutex_);
+  return addresses_[address].url;
+}
+
+std::size_t MirroredFile::Current() const {
+  const Lock lock(mutex_);
+  return current_;
+}
+
+std::optional<std::size_t> MirroredFile::After(std::size_t address, const Status& failure) const {
+  std::string line;
+  std::optional<std::size_t> next;
+  {
+    const Lock lock(mutex_);
+    Address& failed = addresses_[address];
+    const auto* const size = failure.Detail<OtherSize>();
+    const bool is_slow = failure.Detail<SlowServer>() != nullptr;
+    if (size != nullptr) failed.other_size = size->size;
+    failed.slow = failed.slow || is_slow;
+    // What changed while it was read is opened anew; the bytes are checked at the end.
+    if (size != nullptr || is_slow || failure.code() == Code::kDataLoss)
+      failed.file = nullptr;
+    else if (failure.code() != Code::kUnavailable && failed.dead.ok())
+      failed.dead = failure;
+    const auto look = [&](std::size_t steps, bool slow_too) REQUIRES(mutex_) {
+      for (std::size_t step = 1; step <= steps && !next; ++step) {
+        const std::size_t other = (address + step) % addresses_.size();
+        const Address& its = addresses_[other];
+        if (its.dead.ok() && !its.other_size && (slow_too || !its.slow)) next = other;
+      }
+    };
+    look(addresses_.size() - 1, false);
+    look(addresses_.size(), true);
+    if (Address* const chosen = next ? &addresses_[*next] : nullptr;
+        chosen && chosen->slow && !chosen->tolerated)
+      chosen->tolerated = true, chosen->file = nullptr;
+    if (next && *next != address && current_ == address) {
+      current_ = *next;
+      line = StrCat(failure.message(), "; going on at ", ShownUrl(addresses_[*next].url));
+    }
+  }
+  if (!line.empty() && note_) note_(line);
+  return next;
+}
+
+void MirroredFile::Gave(std::size_t address) const {
+  const Lock lock(mutex_);
+  addresses_[address].gave = true;
+}
+
+bool MirroredFile::TakeOtherSize() {
+  const Lock lock(mutex_);
+  bool is_taken = false;
+  for (std::size_t i = 0; i < addresses_.size() && !is_taken; ++i) {
+    const Address& address = addresses_[i];
+    is_taken = address.other_size && address.dead.ok() && sizes_.insert(*address.other_size).second;
+    if (is_taken) size_ = *address.other_size, current_ = i;
+  }
+  if (!is_taken) return false;
+  for (Address& address : addresses_) address.other_size.reset(), address.file = nullptr;
+  return true;
+}
+
+std::vector<std::string> MirroredFile::EncodedAddresses() const {
+  const Lock lock(mutex_);
+  std::vector<std::string> urls;
+  for (const Address& address : addresses_)
+    if (address.dead.Detail<EncodedBody>() != nullptr) urls.push_back(address.url);
+  return urls;
+}
+
+bool MirroredFile::Invalidate(bool all_came_from_here) {
+  Lock lock(mutex_);
+  std::size_t gave = 0, alive = 0, last = current_;
+  for (std::size_t i = 0; i < addresses_.size(); ++i)
+    if (addresses_[i].gave) ++gave, last = i;
+  if (all_came_from_here && gave == 1)
+    addresses_[last].dead =
+        Status(Code::kDataLoss, StrCat(ShownUrl(addresses_[last].url), ": has another file than the others"));
+  for (Address& address : addresses_) {
+    address.gave = false;
+    if (address.dead.ok()) ++alive;
+  }
+  for (std::size_t i = 0; i < addresses_.size() && !addresses_[current_].dead.ok(); ++i)
+    current_ = (current_ + 1) % addresses_.size();
+  if (alive == 0 || (addresses_.size() < 2 && all_came_from_here)) return false;
+  const bool again = (all_came_from_here && gave == 1) || ++mixed_ <= addresses_.size();
+  const std::string line = StrCat("what arrived does not have its checksum; it is fetched anew from ",
+                                  ShownUrl(addresses_[current_].url));
+  lock.unlock();
+  if (again && note_) note_(line);
+  return again;
+}
+
+}  // namespace pipeline

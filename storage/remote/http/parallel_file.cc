@@ -1,0 +1,172 @@
+#include "storage/remote/http/parallel_file.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/mutex.h"
+
+namespace pipeline {
+
+namespace {
+
+class Reader final : public ByteReader {
+ public:
+  Reader(const RangedFile& file, int connections, std::uint64_t part, std::uint64_t offset,
+         std::stop_token stop)
+      : file_(file),
+        connections_(connections),
+        part_bytes_(part),
+        at_(std::min(offset, file.size())),
+        next_(at_),
+        outer_(std::move(stop)) {}
+  ~Reader() override { EndThreads(); }
+
+  Result<std::size_t> Read(std::span<char> out) override {
+    if (failed_.ok() && threads_.empty() && !single_) RETURN_IF_ERROR(Begin());
+    while (failed_.ok() && !single_ && at_ < file_.size() && !out.empty()) {
+      if (taken_ < current_.size()) return Take(out);
+      NextPart();
+    }
+    if (!failed_.ok() || !single_) return failed_.ok() ? Result<std::size_t>(std::size_t{0}) : failed_;
+    return single_->Read(out);
+  }
+
+ private:
+  struct Part {
+    std::string bytes;
+    Status failure;
+  };
+
+  Status Begin() {
+    if (file_.size() - at_ <= part_bytes_ || connections_ < 2) return GoOnAlone();
+    stops_.emplace(outer_, Stop{stop_});
+    for (int i = 0; i < connections_; ++i) threads_.emplace_back([this] { Fetch(); });
+    return {};
+  }
+
+  Status GoOnAlone() {
+    EndThreads();
+    Result<std::unique_ptr<ByteReader>> reader = file_.Open(at_, outer_);
+    if (reader.ok())
+      single_ = std::move(*reader);
+    else
+      failed_ = std::move(reader).status();
+    return failed_;
+  }
+
+  std::size_t Take(std::span<char> out) {
+    const std::size_t count = std::min(out.size(), current_.size() - taken_);
+    std::memcpy(out.data(), current_.data() + taken_, count);
+    taken_ += count;
+    at_ += count;
+    return count;
+  }
+
+  /// Waits for the part that begins at `at_`.
+  void NextPart() {
+    Lock lock(mutex_);
+    changed_.Wait(lock, [this]() REQUIRES(mutex_) { return parts_.contains(at_); });
+    Part part = std::move(parts_.extract(at_).mapped());
+    wanted_ = at_ + part.bytes.size();
+    lock.unlock();
+    changed_.NotifyAll();
+    if (part.failure.ok()) {
+      current_ = std::move(part.bytes);
+      taken_ = 0;
+    } else if (part.failure.code() == Code::kCancelled) {
+      failed_ = std::move(part.failure);
+    } else {
+      static_cast<void>(GoOnAlone());  // whose failure is in failed_
+    }
+  }
+
+  /// What each thread does: the next part that nobody has begun, while there is room for it.
+  void Fetch() {
+    const std::uint64_t ahead = part_bytes_ * static_cast<std::uint64_t>(connections_ + 2);
+    for (;;) {
+      std::uint64_t begin = 0;
+      {
+        Lock lock(mutex_);
+        changed_.Wait(lock, [&]() REQUIRES(mutex_) {
+          return is_ending_ || next_ == file_.size() || (next_ < wanted_ + ahead && next_ < file_.size());
+        });
+        if (is_ending_ || next_ == file_.size()) return;
+        begin = next_;
+        next_ = std::min(begin + part_bytes_, file_.size());
+      }
+      Part part = FetchPart(begin, std::min(begin + part_bytes_, file_.size()));
+      const bool failed = !part.failure.ok();
+      {
+        const Lock lock(mutex_);
+        parts_.emplace(begin, std::move(part));
+        if (failed) is_ending_ = true;  // of what follows nothing is used
+      }
+      changed_.NotifyAll();
+      if (failed) return;
+    }
+  }
+
+  Part FetchPart(std::uint64_t begin, std::uint64_t end) const {
+    Part part;
+    part.bytes.resize(static_cast<std::size_t>(end - begin));
+    Result<std::unique_ptr<ByteReader>> reader = file_.OpenRange(begin, end, stop_.get_token());
+    part.failure = reader.ok() ? ReadExactly(**reader, part.bytes) : reader.status();
+    if (!part.failure.ok()) part.bytes.clear();
+    return part;
+  }
+
+  void EndThreads() {
+    stop_.request_stop();
+    {
+      const Lock lock(mutex_);
+      is_ending_ = true;
+    }
+    changed_.NotifyAll();
+    for (std::thread& thread : threads_) thread.join();
+    threads_.clear();
+    stops_.reset();
+    const Lock lock(mutex_);
+    parts_.clear();
+  }
+
+  struct Stop {
+    std::stop_source source;  // shares its state
+    void operator()() { source.request_stop(); }
+  };
+
+  const RangedFile& file_;
+  const int connections_;
+  const std::uint64_t part_bytes_;
+  std::uint64_t at_;     // of the next byte that the caller gets
+  std::string current_;  // the part in which it lies
+  std::size_t taken_ = 0;
+  std::unique_ptr<ByteReader> single_;  // null while there are threads
+  Status failed_;                       // every further answer
+
+  Mutex mutex_;
+  ConditionVariable changed_;
+  std::map<std::uint64_t, Part> parts_ GUARDED_BY(mutex_);  // that came, by where they begin
+  std::uint64_t next_ GUARDED_BY(mutex_);                   // where the first begins that nobody has begun
+  std::uint64_t wanted_ GUARDED_BY(mutex_) = at_;           // all before it was taken
+  bool is_ending_ GUARDED_BY(mutex_) = false;
+
+  const std::stop_token outer_;
+  std::stop_source stop_;  // the caller's stop, or the end of this reader
+  std::optional<std::stop_callback<Stop>> stops_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<ByteReader>> ParallelFile::Open(std::uint64_t offset, std::stop_token stop) const {
+  return std::unique_ptr<ByteReader>(
+      std::make_unique<Reader>(*file_, connections_, part_, offset, std::move(stop)));
+}
+
+}  // namespace pipeline

@@ -1,0 +1,258 @@
+#include "storage/remote/http/part_file.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <limits>
+#include <optional>
+
+#include "base/crc32c.h"
+#include "base/json.h"
+#include "base/str.h"
+#include "base/uninterrupted.h"
+#include "storage/directory.h"
+#include "storage/kept_part.h"
+#include "storage/local_error.h"
+#include "storage/local_file.h"
+#include "storage/local_store.h"
+#include "storage/local_writer.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::string_view kJournal = ".json";
+constexpr std::uint64_t kMaxJournalBytes = 64 << 10;
+constexpr std::string_view kNote = ".again.json";
+constexpr std::int64_t kNoteVersion = 1;
+constexpr std::size_t kPiece = std::size_t{1} << 20;
+constexpr std::uint64_t kMarkEvery = std::uint64_t{4} << 20;
+
+std::string NameOf(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+/// Not by a store: the journal of a kept part has a name that no store has.
+Result<std::string> ReadJournalText(const std::string& path, bool must_be_ours) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<LocalFile> file, LocalFile::Open(path, LocalFile::Keeper::kStore));
+  struct stat found;
+  if (fstat(file->descriptor(), &found) != 0) return LocalError(path, "cannot look at it", errno);
+  if (file->size() > kMaxJournalBytes || (must_be_ours && found.st_uid != geteuid()))
+    return Status(Code::kDataLoss, StrCat(path, ": no journal of ours"));
+  std::string text(static_cast<std::size_t>(file->size()), '\0');
+  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file->Open(std::uint64_t{0}, std::stop_token()));
+  if (!text.empty()) RETURN_IF_ERROR(ReadExactly(*reader, text));
+  return text;
+}
+
+/// Absent where there is no journal that could be gone by.
+std::optional<PartState> ReadJournal(const std::string& path, bool must_be_ours) {
+  const Result<std::string> text = ReadJournalText(path, must_be_ours);
+  if (!text.ok()) return std::nullopt;
+  Result<PartState> state = ParsePartState(*text);
+  if (!state.ok()) return std::nullopt;
+  return std::move(state).value();
+}
+
+Status Truncate(const FileDescriptor& file, const std::string& path, std::uint64_t bytes) {
+  if (Uninterrupted([&] { return ftruncate(file.get(), static_cast<off_t>(bytes)); }) == 0) return {};
+  return LocalError(path, StrCat("cannot be cut to ", bytes, " bytes"), errno);
+}
+
+}  // namespace
+
+Result<PartState> ParsePartState(std::string_view text) {
+  ASSIGN_OR_RETURN(const Json json, Json::Parse(text));
+  PartState state;
+  state.identity = json["identity"].AsString();
+  const std::int64_t size = json["size"].AsInt(-1);
+  const std::int64_t bytes = json["bytes"].AsInt(-1);
+  const std::int64_t crc32c = json["crc32c"].AsInt(-1);
+  if (!json["identity"].is_string() || size < 0 || bytes < 0 || bytes > size || crc32c < 0 ||
+      crc32c > std::numeric_limits<std::uint32_t>::max())
+    return Status(Code::kDataLoss, "no journal of a part file");
+  state.size = static_cast<std::uint64_t>(size);
+  state.bytes = static_cast<std::uint64_t>(bytes);
+  state.crc32c = static_cast<std::uint32_t>(crc32c);
+  state.sent = json["sent"].AsString();
+  return state;
+}
+
+std::string FormatPartState(const PartState& state) {
+  Json json;
+  json["identity"] = state.identity;
+  json["size"] = state.size;
+  json["bytes"] = state.bytes;
+  json["crc32c"] = state.crc32c;
+  if (!state.sent.empty()) json["sent"] = state.sent;
+  return json.Dump() + '\n';
+}
+
+Result<DropNote> ParseDropNote(std::string_view text) {
+  ASSIGN_OR_RETURN(const Json json, Json::Parse(text));
+  const std::int64_t from = json["from"].AsInt(-1);
+  if (json["version"].AsInt(-1) != kNoteVersion || !json["identity"].is_string() || from < 0)
+    return Status(Code::kDataLoss, "no note of this version beside a part file");
+  return DropNote{std::string(json["identity"].AsString()), static_cast<std::uint64_t>(from),
+                  json["done"].AsBool()};
+}
+
+std::string FormatDropNote(const DropNote& note) {
+  Json json;
+  json["version"] = kNoteVersion;
+  json["identity"] = note.identity;
+  json["from"] = note.from;
+  json["done"] = note.is_done;
+  return json.Dump() + '\n';
+}
+
+std::optional<DropNote> ReadDropNote(const std::string& path, std::string_view identity) {
+  LocalStore store(ParentDirectory(path));
+  const Result<std::string> text = ReadObject(store, NameOf(path) + std::string(kNote), kMaxJournalBytes);
+  if (!text.ok()) return std::nullopt;
+  Result<DropNote> note = ParseDropNote(*text);
+  if (!note.ok() || note->identity != identity) return std::nullopt;
+  return *std::move(note);
+}
+
+Status WriteDropNote(const std::string& path, const DropNote& note) {
+  LocalStore store(ParentDirectory(path));
+  return WriteObject(store, NameOf(path) + std::string(kNote), FormatDropNote(note), Condition::ReplaceAny())
+      .status();
+}
+
+Result<std::unique_ptr<PartFile>> PartFile::Open(std::string path, std::string identity, std::uint64_t size) {
+  RETURN_IF_ERROR(MakeDirectories(ParentDirectory(path)));
+  FileDescriptor file(
+      Uninterrupted([&] { return open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666); }));
+  if (!file.is_open()) return LocalError(path, "cannot open", errno);
+  // One that is being closed in this process lets go of it at its very end. Where the file system has no
+  // locks nothing is lost by that but this wait.
+  (void)Uninterrupted([&] { return flock(file.get(), LOCK_EX); });
+  return OpenAt(std::move(file), std::move(path), std::move(identity), size, false);
+}
+
+Result<std::unique_ptr<PartFile>> PartFile::OpenAmongOthers(std::string path, std::string identity,
+                                                            std::uint64_t size) {
+  ASSIGN_OR_RETURN(FileDescriptor file, OpenKeptPart(path));
+  return OpenAt(std::move(file), std::move(path), std::move(identity), size, true);
+}
+
+Result<std::unique_ptr<PartFile>> PartFile::OpenAt(FileDescriptor file, std::string path,
+                                                   std::string identity, std::uint64_t size,
+                                                   bool must_be_ours) {
+  struct stat found;
+  if (fstat(file.get(), &found) != 0) return LocalError(path, "cannot look at it", errno);
+  if (!S_ISREG(found.st_mode)) return Status(Code::kInvalidArgument, StrCat(path, ": is no regular file"));
+  PartState state{std::move(identity), size, 0, 0};
+  const std::optional<PartState> before = ReadJournal(StrCat(path, kJournal), must_be_ours);
+  if (before && before->identity == state.identity &&
+      (before->size == size || before->bytes == before->size) &&
+      before->bytes <= static_cast<std::uint64_t>(found.st_size))
+    state = *before;
+  RETURN_IF_ERROR(Truncate(file, path, state.bytes));
+  std::unique_ptr<PartFile> part(new PartFile(std::move(path), std::move(file), std::move(state)));
+  const std::optional<DropNote> note = ReadDropNote(part->path_, part->state_.identity);
+  if (note && !note->is_done) RETURN_IF_ERROR(part->Drop(*note, size));
+  return part;
+}
+
+/// What is before it stays, with its crc32c.
+Status PartFile::Drop(DropNote note, std::uint64_t size) {
+  const std::uint64_t kept = std::min(note.from, state_.bytes);
+  std::uint32_t crc32c = 0;
+  std::string piece(kPiece, '\0');
+  for (std::uint64_t at = 0; at < kept;) {
+    const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(piece.size(), kept - at));
+    ASSIGN_OR_RETURN(const std::size_t got, ReadAt(at, std::span(piece).first(wanted)));
+    if (got == 0) return Status(Code::kDataLoss, StrCat(path_, ": ends at byte ", at, "; run again"));
+    crc32c = Crc32c(std::string_view(piece).substr(0, got), crc32c);
+    at += got;
+  }
+  state_.size = size;
+  state_.bytes = kept;
+  state_.crc32c = crc32c;
+  state_.sent.clear();
+  RETURN_IF_ERROR(Sync());  // first: a journal never says more than the file holds
+  RETURN_IF_ERROR(Truncate(file_, path_, kept));
+  note.is_done = true;
+  return WriteDropNote(path_, note);
+}
+
+Status PartFile::Append(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t put = pwrite(file_.get(), bytes.data(), bytes.size(), static_cast<off_t>(state_.bytes));
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) return LocalError(path_, StrCat("cannot write at byte ", state_.bytes), errno);
+    const auto written = static_cast<std::size_t>(put);
+    state_.crc32c = Crc32c(bytes.substr(0, written), state_.crc32c);
+    state_.bytes += written;
+    bytes.remove_prefix(written);
+  }
+  if (state_.bytes >= mark_.bytes + kMarkEvery) {
+    before_ = mark_;
+    mark_ = front();
+  }
+  return {};
+}
+
+Status PartFile::Sync() {
+  if (Uninterrupted([this] { return fdatasync(file_.get()); }) != 0)
+    return LocalError(path_, "cannot be made durable", errno);
+  const std::string journal = StrCat(path_, kJournal);
+  ASSIGN_OR_RETURN(const std::unique_ptr<ObjectWriter> writer,
+                   LocalWriter::Create(NameOf(journal), journal, Condition::ReplaceAny()));
+  RETURN_IF_ERROR(writer->Append(FormatPartState(state_)));
+  RETURN_IF_ERROR(writer->Commit({}).status());
+  safe_ = front();
+  return {};
+}
+
+Status PartFile::Shorten() {
+  if (before_.bytes > safe_.bytes) {  // not behind the journal, which must not say more than the file holds
+    RETURN_IF_ERROR(CutTo(before_));
+    if (Sync().ok()) return {};
+  }
+  return CutTo(safe_);
+}
+
+Status PartFile::CutTo(Front front) {
+  state_.bytes = front.bytes;
+  state_.crc32c = front.crc32c;
+  mark_ = before_ = {};
+  return Truncate(file_, path_, front.bytes);
+}
+
+Result<std::size_t> PartFile::ReadAt(std::uint64_t offset, std::span<char> out) const {
+  ssize_t got = 0;
+  do {
+    got = pread(file_.get(), out.data(), out.size(), static_cast<off_t>(offset));
+  } while (got < 0 && errno == EINTR);
+  if (got < 0) return LocalError(path_, StrCat("cannot read at byte ", offset), errno);
+  return static_cast<std::size_t>(got);
+}
+
+Status PartFile::Empty() {
+  mark_ = before_ = {};
+  state_.bytes = 0;
+  state_.crc32c = 0;
+  state_.sent.clear();
+  RETURN_IF_ERROR(Sync());  // first: a journal never says more than the file holds
+  return Truncate(file_, path_, 0);
+}
+
+Status PartFile::Resize(std::uint64_t size) {
+  state_.size = size;
+  return state_.bytes > size ? Empty() : Status();
+}
+
+Status PartFile::Forget() {
+  state_.identity.clear();
+  state_.bytes = 0;
+  state_.crc32c = 0;
+  return Sync();
+}
+
+}  // namespace pipeline

@@ -1,0 +1,78 @@
+#include "storage/remote/http/retry.h"
+
+#include <algorithm>
+#include <random>
+#include <utility>
+
+#include "base/str.h"
+#include "base/wait.h"
+
+namespace pipeline {
+
+namespace {
+
+class RealPause final : public Pause {
+ public:
+  Status For(std::chrono::milliseconds time, std::stop_token stop) override {
+    if (WaitFor(time, std::move(stop))) return {};
+    return Status(Code::kCancelled, "was stopped between two attempts");
+  }
+};
+
+/// splitmix64: any seed will do, also one that differs from another in one bit.
+std::uint64_t NextRandom(std::uint64_t& state) {
+  std::uint64_t mixed = state += 0x9e3779b97f4a7c15;
+  mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9;
+  mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111eb;
+  return mixed ^ (mixed >> 31);
+}
+
+}  // namespace
+
+Pause& SystemPause() {
+  static RealPause pause;
+  return pause;
+}
+
+std::uint64_t JitterSeed() {
+  std::random_device device;
+  return (std::uint64_t{device()} << 32) | device();
+}
+
+Retry::Retry(const RetryMeans& means) : Retry(means.policy, *means.clock, *means.pause, JitterSeed()) {}
+
+Retry::Retry(const RetryPolicy& policy, const Clock& clock, Pause& pause, std::uint64_t seed)
+    : policy_(policy), clock_(clock), pause_(pause), state_(seed), since_(clock.Monotonic()) {}
+
+void Retry::Progress() {
+  failed_ = 0;
+  paused_ = std::chrono::milliseconds(0);
+  since_ = clock_.Monotonic();
+}
+
+Status Retry::Again(Status failure, std::optional<std::chrono::milliseconds> asked, std::stop_token stop) {
+  using std::chrono::milliseconds;
+  ++failed_;
+  // What was paused counts by itself: where a clock is suspended with its machine, patience still ends.
+  const auto elapsed = std::chrono::duration_cast<milliseconds>(clock_.Monotonic() - since_);
+  const milliseconds waited = std::max(elapsed, paused_);
+  const auto tried = [&](std::string_view why) {
+    std::string words(failure.message());
+    if (failed_ > 1) words += StrCat(" (tried ", failed_, " times in ", waited.count() / 1000, " s)");
+    return std::move(failure).Reword(StrCat(words, why));
+  };
+  const bool is_over = failed_ >= policy_.attempts && waited >= policy_.patience;
+  if (failure.code() != Code::kUnavailable || is_over) return tried("");
+  milliseconds pause = policy_.longest;
+  if (failed_ < 32) pause = std::min(pause, policy_.first * (std::int64_t{1} << (failed_ - 1)));
+  if (asked && *asked > std::max(policy_.patience, policy_.longest))
+    return tried(
+        StrCat("; the server asks to be left alone for ", asked->count() / 1000, " s: run again then"));
+  // All of the range, not its upper half: many who failed at once must not come back at once.
+  const auto range = static_cast<std::uint64_t>(std::max<std::int64_t>(pause.count(), 0)) + 1;
+  pause = asked ? *asked : milliseconds(NextRandom(state_) % range);
+  paused_ += pause;
+  return pause_.For(pause, std::move(stop));
+}
+
+}  // namespace pipeline

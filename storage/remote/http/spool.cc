@@ -1,0 +1,243 @@
+#include "storage/remote/http/spool.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "base/crc32c.h"
+#include "base/str.h"
+#include "storage/local_error.h"
+#include "storage/local_file.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::size_t kWriteBytes = 1 << 20;
+constexpr std::size_t kCheckBytes = 256 << 10;  // stay in the cache of a core between reading and checking
+
+/// Reads a string that somebody else owns.
+class Reader final : public ByteReader {
+ public:
+  Reader(std::string_view bytes, std::stop_token stop) : bytes_(bytes), stop_(std::move(stop)) {}
+  Result<std::size_t> Read(std::span<char> out) override {
+    if (stop_.stop_requested()) return Status(Code::kCancelled, "reading was stopped");
+    const std::size_t count = std::min(out.size(), bytes_.size());
+    bytes_.copy(out.data(), count);
+    bytes_.remove_prefix(count);
+    return count;
+  }
+
+ private:
+  std::string_view bytes_;
+  const std::stop_token stop_;
+};
+
+class BytesFile final : public ByteFile {
+ public:
+  explicit BytesFile(std::string_view bytes) : bytes_(bytes) {}
+  std::uint64_t size() const override { return bytes_.size(); }
+  Result<std::unique_ptr<ByteReader>> Open(std::uint64_t offset, std::stop_token stop) const override {
+    const auto begin = static_cast<std::size_t>(std::min<std::uint64_t>(offset, bytes_.size()));
+    return std::unique_ptr<ByteReader>(std::make_unique<Reader>(bytes_.substr(begin), std::move(stop)));
+  }
+
+ private:
+  const std::string_view bytes_;
+};
+
+Result<std::uint32_t> CrcOf(ByteReader& reader) {
+  std::string piece(kCheckBytes, '\0');
+  for (std::uint32_t crc = 0;;) {
+    ASSIGN_OR_RETURN(const std::size_t got, reader.Read(piece));
+    if (got == 0) return crc;
+    crc = Crc32c(std::string_view(piece).substr(0, got), crc);
+  }
+}
+
+}  // namespace
+
+/// Sums what it comes by for the first time.
+class SummingReader final : public ByteReader {
+ public:
+  SummingReader(std::unique_ptr<ByteReader> reader, std::uint64_t offset, Spool& spool)
+      : reader_(std::move(reader)), at_(offset), spool_(spool) {}
+  Result<std::size_t> Read(std::span<char> out) override {
+    ASSIGN_OR_RETURN(const std::size_t got, reader_->Read(out));
+    spool_.Sum(at_, std::string_view(out.data(), got));
+    at_ += got;
+    return got;
+  }
+
+ private:
+  const std::unique_ptr<ByteReader> reader_;
+  std::uint64_t at_;
+  Spool& spool_;
+};
+
+namespace {
+
+class AdoptedFile final : public ByteFile {
+ public:
+  AdoptedFile(const ByteFile& file, Spool& spool) : file_(file), spool_(spool) {}
+  std::uint64_t size() const override { return file_.size(); }
+  Result<std::unique_ptr<ByteReader>> Open(std::uint64_t offset, std::stop_token stop) const override {
+    ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> reader, file_.Open(offset, std::move(stop)));
+    return std::unique_ptr<ByteReader>(std::make_unique<SummingReader>(std::move(reader), offset, spool_));
+  }
+
+ private:
+  const ByteFile& file_;
+  Spool& spool_;
+};
+
+}  // namespace
+
+Status ChangedAgainAndAgain(const std::string& path) {
+  return Status(Code::kDataLoss,
+                StrCat(path, ": was changed again and again while it was sent; run again when it is still"));
+}
+
+Status Spool::Append(std::string_view bytes) {
+  if (adopted_ || remote_) RETURN_IF_ERROR(Unadopt());
+  size_ += bytes.size();
+  sum_ = {size_, Crc32c(bytes, sum_.crc32c)};
+  if (bytes_.size() + bytes.size() <= (file_ ? kWriteBytes : kSpoolMemoryBytes)) {
+    bytes_.append(bytes);
+    return {};
+  }
+  if (!file_) {
+    ASSIGN_OR_RETURN(file_, TemporaryFile::Create(StrCat(directory_, "/", kSpoolName)));
+  }
+  RETURN_IF_ERROR(Write(bytes_));
+  bytes_ = {};
+  return Write(bytes);
+}
+
+void Spool::Adopt(std::unique_ptr<LocalFile> file) {
+  adopted_ = std::move(file);
+  size_ = adopted_->size();
+  adopted_ctime_ = adopted_->identity().ctime_ns;
+}
+
+void Spool::Adopt(const VersionedFile& file) {
+  remote_ = file;
+  size_ = remote_->size();
+  if (remote_->crc32c()) sum_ = {size_, *remote_->crc32c()};
+}
+
+void Spool::GoOnFrom(const SpoolSum& sum) {
+  if (sum.bytes > sum_.bytes && sum.bytes <= size_) sum_ = sum;
+}
+
+void Spool::Watch(std::uint64_t every, std::function<void(const SpoolSum&)> told) {
+  told_ = std::move(told);
+  told_every_ = every;
+  told_at_ = sum_.bytes;
+}
+
+void Spool::Sum(std::uint64_t offset, std::string_view bytes) {
+  if (offset > sum_.bytes || offset + bytes.size() <= sum_.bytes) return;
+  sum_.crc32c = Crc32c(bytes.substr(static_cast<std::size_t>(sum_.bytes - offset)), sum_.crc32c);
+  sum_.bytes = offset + bytes.size();
+  if (!told_ || sum_.bytes < told_at_ + told_every_) return;
+  told_at_ = sum_.bytes;
+  told_(sum_);
+}
+
+std::string Spool::Origin() const {
+  if (remote_) return StrCat("remote ", remote_->size(), " ", remote_->version());
+  if (!adopted_ || adopted_->keeper() == LocalFile::Keeper::kStore) return {};
+  const FileIdentity& file = adopted_->identity();
+  return StrCat(file.size, " ", file.mtime_ns, " ", file.inode, " ", file.ctime_ns, " ", file.path);
+}
+
+Status Spool::ReadUpTo(std::uint64_t bytes, const std::stop_token& stop) {
+  if (sum_.bytes >= bytes) return {};
+  ASSIGN_OR_RETURN(const std::unique_ptr<ByteFile> file, Open());
+  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file->Open(sum_.bytes, stop));
+  std::string piece(kCheckBytes, '\0');
+  while (sum_.bytes < bytes) {
+    ASSIGN_OR_RETURN(const std::size_t got, reader->Read(piece));
+    if (got == 0) break;
+  }
+  return {};
+}
+
+Result<bool> Spool::Settle(const std::stop_token& stop) {
+  if (!adopted_ || adopted_->keeper() == LocalFile::Keeper::kStore) return true;
+  RETURN_IF_ERROR(adopted_->CheckUnchanged());
+  ASSIGN_OR_RETURN(const std::int64_t now, adopted_->ChangeTime());
+  if (std::exchange(adopted_ctime_, now) == now) return true;
+  ASSIGN_OR_RETURN(const std::uint32_t known, Checksum(stop));
+  ASSIGN_OR_RETURN(const std::uint32_t theirs, adopted_->Checksum(stop));
+  if (known == theirs) return true;
+  sum_ = {};
+  return false;
+}
+
+Result<std::uint32_t> Spool::Checksum(const std::stop_token& stop) {
+  RETURN_IF_ERROR(ReadUpTo(size_, stop));
+  return sum_.crc32c;
+}
+
+Status Spool::Unadopt() {
+  const std::unique_ptr<LocalFile> local = std::move(adopted_);
+  const std::optional<VersionedFile> remote = std::exchange(remote_, std::nullopt);
+  const ByteFile* const file = remote ? static_cast<const ByteFile*>(&*remote) : local.get();
+  size_ = 0;
+  sum_ = {};
+  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file->Open(0, {}));
+  std::string piece(kWriteBytes, '\0');
+  for (;;) {
+    ASSIGN_OR_RETURN(const std::size_t got, reader->Read(piece));
+    if (got == 0) return {};
+    RETURN_IF_ERROR(Append(std::string_view(piece).substr(0, got)));
+  }
+}
+
+Status Spool::Write(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = write(file_->descriptor(), bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return LocalError(file_->path(), "cannot write", errno);
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return {};
+}
+
+Result<std::unique_ptr<ByteFile>> Spool::Open() {
+  if (adopted_) return std::unique_ptr<ByteFile>(std::make_unique<AdoptedFile>(*adopted_, *this));
+  if (remote_) return std::unique_ptr<ByteFile>(std::make_unique<AdoptedFile>(*remote_, *this));
+  if (!file_) return std::unique_ptr<ByteFile>(std::make_unique<BytesFile>(bytes_));
+  if (!bytes_.empty()) {
+    RETURN_IF_ERROR(Write(bytes_));
+    bytes_ = {};
+  }
+  ASSIGN_OR_RETURN(std::unique_ptr<LocalFile> file,
+                   LocalFile::Open(file_->path(), LocalFile::Keeper::kStore));
+  return std::unique_ptr<ByteFile>(std::move(file));
+}
+
+std::string Spool::Where() const {
+  if (adopted_) return adopted_->identity().path;
+  if (remote_) return remote_->name();
+  return file_ ? file_->path() : "memory";
+}
+
+Status Spool::Check(const std::stop_token& stop) {
+  if (remote_) {
+    sum_ = {};
+    return Checksum(stop).status();
+  }
+  ASSIGN_OR_RETURN(const std::uint32_t known, Checksum(stop));
+  ASSIGN_OR_RETURN(const std::unique_ptr<ByteFile> file, Open());
+  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file->Open(0, {}));
+  ASSIGN_OR_RETURN(const std::uint32_t crc, CrcOf(*reader));
+  if (file->size() == size_ && crc == known) return {};
+  return Status(Code::kDataLoss, StrCat(Where(), ": what was kept for an upload is damaged; check the disk"));
+}
+
+}  // namespace pipeline

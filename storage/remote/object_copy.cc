@@ -1,0 +1,136 @@
+#include "storage/remote/object_copy.h"
+
+#include <chrono>
+#include <utility>
+
+#include "base/crc32c.h"
+#include "base/str.h"
+#include "storage/kept_part.h"
+#include "storage/local_file.h"
+#include "storage/remote/http/arriving_file.h"
+#include "storage/remote/http/retry.h"
+#include "storage/remote/http/versioned_file.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::size_t kPieceBytes = 1 << 20;
+
+/// Bytes that were damaged on the way are worth another try; the stores tried everything else themselves.
+constexpr RetryPolicy kDamagedOnTheWay{.first = std::chrono::milliseconds(200),
+                                       .longest = std::chrono::milliseconds(1'000),
+                                       .attempts = 3,
+                                       .patience = std::chrono::milliseconds(0)};
+
+Result<std::uint32_t> CrcOf(const ByteFile& file, const std::stop_token& stop) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file.Open(0, stop));
+  std::string piece(kPieceBytes, '\0');
+  std::uint32_t crc = 0;
+  for (;;) {
+    ASSIGN_OR_RETURN(const std::size_t got, reader->Read(piece));
+    if (got == 0) return crc;
+    crc = Crc32c(std::string_view(piece).substr(0, got), crc);
+  }
+}
+
+Result<bool> AreEqual(const CopySource& from, const CopyTarget& to, const ObjectInfo& there,
+                      const std::stop_token& stop) {
+  if (from.file->size() != there.size) return false;
+  std::optional<std::uint32_t> theirs = there.crc32c, ours = from.crc32c;
+  if (!theirs) {
+    ASSIGN_OR_RETURN(const std::unique_ptr<ByteFile> file, to.store.Open(to.name));
+    ASSIGN_OR_RETURN(theirs, CrcOf(*file, stop));
+  }
+  if (!ours) {
+    ASSIGN_OR_RETURN(ours, CrcOf(*from.file, stop));
+  }
+  return ours == theirs;
+}
+
+/// All of the source, in a part beside where the object is going to be; null where none is kept.
+Result<std::unique_ptr<LocalFile>> FetchIntoPart(const CopySource& from, const CopyTarget& to,
+                                                 const std::stop_token& stop) {
+  if (to.part.empty() || from.version.empty() || from.file->size() < kKeepsPartFrom)
+    return std::unique_ptr<LocalFile>();
+  Download download;
+  download.name = from.name;
+  download.path = to.part;
+  download.identity = from.version;
+  download.crc32c = from.crc32c;
+  download.among_others = true;
+  std::uint64_t kept = 0;  // written by the thread of the file, and read when that has ended
+  download.progress = [&to, &kept, is_first = true](std::uint64_t here, std::uint64_t, bool) mutable {
+    kept = here;
+    if (std::exchange(is_first, false) && here > 0 && to.went_on) to.went_on(here);
+  };
+  Result<std::unique_ptr<ArrivingFile>> file = ArrivingFile::Begin(from.file, std::move(download));
+  // Then it is read as it comes, once more.
+  if (file.status().Detail<PartIsTaken>() != nullptr) return std::unique_ptr<LocalFile>();
+  if (!file.ok()) return file.status();
+  Status arrived = (*file)->WaitUntilWhole(stop);
+  // While the part is still ours: whoever takes it before it is linked is noticed.
+  if (arrived.ok()) return LocalFile::Open(to.part, LocalFile::Keeper::kStore);
+  (*file).reset();
+  // What is of another version than is there now, or other than it should be, is of no use to the next one.
+  if (kept == 0 || arrived.code() == Code::kDataLoss) {
+    static_cast<void>(RemoveKeptPart(to.part));
+  } else if (arrived.code() == Code::kUnavailable || arrived.code() == Code::kResourceExhausted) {
+    std::string words =
+        StrCat(arrived.message(), "; what has arrived is kept, and the same command goes on with it");
+    return std::move(arrived).Reword(std::move(words));
+  }
+  return arrived;
+}
+
+Status Write(const CopySource& from, const CopyTarget& to, const Condition& condition,
+             const std::stop_token& stop) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<LocalFile> part, FetchIntoPart(from, to, stop));
+  const VersionedFile versioned(from.file, from.name, from.version, from.crc32c);
+  const ByteFile* file = from.version.empty() ? from.file.get() : &versioned;
+  if (part != nullptr) file = part.get();
+  ASSIGN_OR_RETURN(const std::unique_ptr<ObjectWriter> writer, to.store.Create(to.name, condition));
+  RETURN_IF_ERROR(writer->AppendFile(*file, stop));
+  if (stop.stop_requested()) return Status(Code::kCancelled, StrCat(to.shown, ": writing was stopped"));
+  ASSIGN_OR_RETURN(const ObjectInfo made, writer->Commit(stop));
+  if (made.size == from.file->size() && (!made.crc32c || !from.crc32c || made.crc32c == from.crc32c))
+    return {};
+  return Status(Code::kDataLoss,
+                StrCat(to.shown, ": is not what was read from ", from.name, "; replace it with --force"));
+}
+
+Result<CopyOutcome> Copy(const CopySource& from, const CopyTarget& to, const std::stop_token& stop) {
+  std::optional<ObjectInfo> there = to.there;
+  Retry retry(RetryMeans{.policy = kDamagedOnTheWay});
+  for (bool looked = false;;) {
+    if (there) {
+      ASSIGN_OR_RETURN(const bool equal, AreEqual(from, to, *there, stop));
+      if (equal) return CopyOutcome::kWasThere;
+      if (!to.replaces)
+        return Status(Code::kAlreadyExists, StrCat(to.shown, ": is there already, with other bytes than ",
+                                                   from.name, "; --force replaces it"));
+    }
+    const Condition condition =
+        there ? Condition::ReplaceUnlessSame(there->version) : Condition::CreateOnly();
+    Status written = Write(from, to, condition, stop);
+    if (written.ok()) return CopyOutcome::kCopied;
+    if (written.code() == Code::kAlreadyExists && !std::exchange(looked, true)) {
+      // Somebody was quicker, perhaps with the same bytes.
+      ASSIGN_OR_RETURN(there, to.store.Stat(to.name));
+      continue;
+    }
+    RETURN_IF_ERROR(retry.Again(std::move(written), std::nullopt, stop));
+  }
+}
+
+}  // namespace
+
+Result<CopyOutcome> CopyObject(const CopySource& from, const CopyTarget& to, std::stop_token stop) {
+  Result<CopyOutcome> outcome = Copy(from, to, stop);
+  // Also what was left of a copy of something else: nobody goes on with it here. What cannot be removed now
+  // is found by a Sweep.
+  if (outcome.ok() && !to.part.empty()) static_cast<void>(RemoveKeptPart(to.part));
+  return outcome;
+}
+
+}  // namespace pipeline

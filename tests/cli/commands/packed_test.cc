@@ -1,0 +1,82 @@
+// `pipe cat` of what write_packed left.
+#include "stages/export/packed/packed.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "tests/cli/run_pipe.h"
+#include "tests/stages/export/packed/packed_artifact.h"
+
+namespace pipeline {
+namespace {
+
+TEST(PackedArtifactTest, CatPrintsIdsAndWithJsonWhatTheIndexKeeps) {
+  const TempDir dir;
+  const std::string place = dir / "out";
+  PublishPacked(place);
+  const Ran plain = RunPipe({"cat", place, "-l", "1"});
+  EXPECT_EQ(plain.exit_code, 0) << plain.err;
+  const Ran row = RunPipe({"cat", place, "--json", "-l", "1"});
+  const Json json = *Json::Parse(row.out);
+  EXPECT_EQ(json["split"].AsString(), "train");
+  EXPECT_EQ(json["index"].AsInt(), 0);
+  const auto index = ParsePackedIndex(ReadFile(place + "/" + PackedIndexName("train", 0, 2)));
+  EXPECT_EQ(json["length"].AsInt(), (*index)[0].facts.length);
+  EXPECT_EQ(json["bytes"].AsInt(), (*index)[0].facts.bytes);
+  EXPECT_EQ(json["chars"].AsInt(), (*index)[0].facts.chars);
+  std::string ids;
+  for (std::int64_t at = 0; at < json["length"].AsInt(); ++at)
+    ids += (at == 0 ? "" : " ") + json["features"]["tokens"].AsArray()[static_cast<std::size_t>(at)].Dump();
+  EXPECT_EQ(plain.out, ids + "\n");
+  EXPECT_EQ(RunPipe({"cat", place + "/" + PackedShardName("train", 0, 2), "--json", "-l", "1"}).out, row.out);
+
+  std::filesystem::remove(place + "/" + PackedIndexName("train", 0, 2));
+  const Ran alone = RunPipe({"cat", place + "/" + PackedShardName("train", 0, 2), "--json", "-l", "1"});
+  EXPECT_FALSE(Json::Parse(alone.out)->Has("length"));
+}
+
+Json InEncoding(const std::string& encoding) {
+  Json more;
+  more["encoding"] = encoding;
+  if (encoding == "array_record") {
+    more["packing"] = "best_fit";
+    more["segments"] = true;
+  }
+  return more;
+}
+
+class PackedEncodingTest : public testing::TestWithParam<std::string> {
+ protected:
+  PackedEncodingTest() : place_(dir_ / "out"), manifest_(PublishPacked(place_, InEncoding(GetParam()))) {}
+
+  std::string Name(bool index) const {
+    const PackedEncoding encoding = *PackedEncodingOf(GetParam());
+    return index ? PackedIndexName("train", 0, 2, encoding) : PackedShardName("train", 0, 2, encoding);
+  }
+
+  const TempDir dir_;
+  const std::string place_;
+  const Manifest manifest_;
+};
+
+TEST_P(PackedEncodingTest, CatPrintsEachRow) {
+  std::uint64_t rows = 0;
+  for (const ManifestShard& shard : manifest_.shards) rows += shard.records;
+  const Ran plain = RunPipe({"cat", place_});
+  EXPECT_EQ(plain.exit_code, 0) << plain.err;
+  EXPECT_EQ(static_cast<std::uint64_t>(std::count(plain.out.begin(), plain.out.end(), '\n')), rows);
+  const Ran row = RunPipe({"cat", place_, "--json", "-l", "1"});
+  const Json json = *Json::Parse(row.out);
+  EXPECT_EQ(json["features"]["tokens"].AsArray().size(), 5u);
+  EXPECT_EQ(json.Has("length"), GetParam() != "mmap");
+  EXPECT_EQ(json["features"].Has("segment_ids"), GetParam() == "array_record");
+  EXPECT_EQ(RunPipe({"cat", place_ + "/" + Name(false), "--json", "-l", "1"}).out, row.out);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, PackedEncodingTest, testing::Values("raw16", "raw32", "mmap", "array_record"),
+                         [](const auto& encoding) { return encoding.param; });
+
+}  // namespace
+}  // namespace pipeline

@@ -1,0 +1,68 @@
+#include "dag/pipeline_file/reference.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "tests/support/temp_dir.h"
+
+namespace pipeline {
+namespace {
+
+/// One type with a key of each ValueType.
+Registry SmallRegistry() {
+  StageType type;
+  type.name = "all_keys";
+  type.help = "Has a key of each type.";
+  type.keys = {
+      {"string", ValueType::kString, "", Effect::kBytes, "A text | with a bar."},
+      {"integer", ValueType::kInteger, "5", Effect::kContinue, "A number."},
+      {"number", ValueType::kNumber, "~", Effect::kBytes, "A fraction."},
+      {"boolean", ValueType::kBoolean, "true", Effect::kBytes, "A switch."},
+      {"bytes", ValueType::kBytes, "64MiB", Effect::kNone, "A size."},
+      {"choice", ValueType::kChoice, "one", Effect::kBytes, "One of two.", {"one", "two"}},
+      {"strings", ValueType::kStrings, "[]", Effect::kBytes, "Texts."},
+      {"splits", ValueType::kSplits, "", Effect::kBytes, "Splits."},
+      {"range", ValueType::kFractionRange, "~", Effect::kBytes, "Bounds."},
+      {"shards", ValueType::kShards, "auto", Effect::kBytes, "Shards."},
+      {"shuffle", ValueType::kShuffle, "{seed: 0}", Effect::kBytes, "An order."},
+      {"map", ValueType::kMap, "{}", Effect::kBytes, "Whatever there is."},
+  };
+  type.gives = Flow::kNothing;
+  type.publishes = true;
+  type.reads = {"text", "cuts"};
+  StageType plain;
+  plain.name = "plain";
+  plain.help = "Has no keys.";
+  plain.takes = Flow::kNothing;
+  plain.gives = Flow::kFiles;
+  StageType ported;
+  ported.name = "ported";
+  ported.help = "Has ports and a metric.";
+  ported.gives = Flow::kArtifact;
+  ported.publishes = true;
+  ported.out_optional = true;
+  ported.named_inputs = {{"model", true, true, "A model."},
+                         {"words", false, false, "Words."},
+                         {"heir", false, true, "Handed down.", true}};
+  ported.reasons = {Drop("dropped_short", "It was short."),
+                    {"cut", "It was cut | in two.", Reason::Of::kDocuments},
+                    Tally("ids", "Ids.")};
+  ported.metrics = {{"rate", "How often.", [](const StageCounts&) { return 1.0; }}};
+  return Registry({type, plain, ported});
+}
+
+std::string Golden(std::string_view name) {
+  return ReadFile(std::filesystem::path(PIPE_SOURCE_DIR) / "tests" / "golden" / name);
+}
+
+TEST(ReferenceTest, Markdown) {
+  EXPECT_EQ(ReferenceMarkdown(SmallRegistry()), Golden("pipeline_reference.md"));
+}
+
+TEST(ReferenceTest, Schema) {
+  EXPECT_EQ(PipelineSchema(SmallRegistry()).DumpPretty(), Golden("pipeline_schema.json"));
+}
+
+}  // namespace
+}  // namespace pipeline

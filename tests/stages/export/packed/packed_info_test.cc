@@ -1,0 +1,112 @@
+#include "stages/export/packed/packed_info.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "base/json.h"
+
+namespace pipeline {
+namespace {
+
+PackedInfo Example() {
+  PackedInfo info;
+  info.seq_len = 4;
+  info.fill_id = 0;
+  info.tokenizer = {
+      "pipe", 302, 0, 1, 2, 3, 4, "tokenizer.model", *Digest::FromHex("0123456789abcdef0123456789abcdef")};
+  info.splits = {
+      {"train", 0, {{"train-00000-of-00001.tfrecord", "train-00000-of-00001.idx", {2, 7, 17, 7}}}}};
+  return info;
+}
+
+std::string WhyNot(const Json& json) { return std::string(ParsePackedInfo(json.Dump()).status().message()); }
+
+TEST(PackedInfoTest, WritesTheExampleOfItsDocument) {
+  std::ifstream file(PIPE_SOURCE_DIR "/formats/packed.md");
+  const std::string document((std::istreambuf_iterator<char>(file)), {});
+  EXPECT_NE(document.find("```json\n" + PackedInfoJson(Example()) + "```"), std::string::npos)
+      << PackedInfoJson(Example());
+}
+
+TEST(PackedInfoTest, ReadsWhatItWrote) {
+  const auto info = ParsePackedInfo(PackedInfoJson(Example()));
+  ASSERT_TRUE(info.ok()) << info.status().message();
+  EXPECT_EQ(*info, Example());
+}
+
+TEST(PackedInfoTest, SaysHowRowsLieAndHowMuchFillsThem) {
+  const auto written = [](PackedEncoding encoding, std::uint32_t vocab_size) {
+    PackedInfo info = Example();
+    info.encoding = encoding;
+    info.best_fit = true;
+    info.segments = HasExamples(encoding);
+    info.tokenizer.vocab_size = vocab_size;
+    const std::string text = PackedInfoJson(info);
+    const auto read = ParsePackedInfo(text);
+    EXPECT_TRUE(read.ok() && *read == info) << read.status().message();
+    return *Json::Parse(text);
+  };
+  const Json example = written(PackedEncoding::kExample, 302);
+  EXPECT_EQ(example["pipe_packed"].AsInt(), 2);
+  EXPECT_EQ(example["packing"].AsString(), "best_fit");
+  EXPECT_TRUE(example["segments"].AsBool());
+  EXPECT_EQ(example["splits"]["train"]["padding"].AsDouble(), 0.3) << "3 of 10 ids";
+  EXPECT_EQ(written(PackedEncoding::kRaw16, 302)["dtype"].AsString(), "uint16");
+  EXPECT_EQ(written(PackedEncoding::kRaw32, 302)["dtype"].AsString(), "uint32");
+  EXPECT_EQ(written(PackedEncoding::kMmap, 302)["dtype"].AsString(), "uint16");
+  EXPECT_EQ(written(PackedEncoding::kMmap, 65500)["dtype"].AsString(), "int32");
+  EXPECT_EQ(written(PackedEncoding::kArrayRecord, 302)["encoding"].AsString(), "array_record");
+  PackedInfo best = Example();
+  best.best_fit = true;
+  EXPECT_EQ((*Json::Parse(PackedInfoJson(best)))["pipe_packed"].AsInt(), 1)
+      << "who reads 1 reads this as well";
+}
+
+TEST(PackedInfoTest, NamesWhatIsWrong) {
+  const Json good = *Json::Parse(PackedInfoJson(Example()));
+  ASSERT_EQ(WhyNot(good), "");
+  Json json = good;
+  json["pipe_packed"] = 3;
+  EXPECT_EQ(WhyNot(json), "pipe_packed: 3 where this program reads 2; use the program that wrote it");
+  json["pipe_packed"] = 2;
+  EXPECT_EQ(WhyNot(json), "pipe_packed: 2 of rows in example");
+  json = good;
+  json["encoding"] = "raw8";
+  EXPECT_EQ(WhyNot(json), "encoding: 'raw8' is none");
+  json["encoding"] = "raw16";
+  EXPECT_EQ(WhyNot(json), "pipe_packed: 1 of rows in raw16");
+  json = good;
+  json["packing"] = "tight";
+  EXPECT_EQ(WhyNot(json), "packing: 'tight' is none");
+  json = good;
+  json["feature"] = "text";
+  EXPECT_EQ(WhyNot(json), "rows of the feature text of int64, not tokens of int64");
+  json = good;
+  json.Remove("seq_len");
+  EXPECT_EQ(WhyNot(json), "seq_len: missing");
+  json["seq_len"] = (1 << 20) + 1;
+  EXPECT_EQ(WhyNot(json), "seq_len: 1048577: must be from 1 to 1048576");
+  json = good;
+  json["fill_id"] = 302;
+  EXPECT_EQ(WhyNot(json), "fill_id: 302, where the vocabulary has 302 pieces");
+  json = good;
+  json["splits"]["train"]["bytes"] = 18;
+  EXPECT_EQ(WhyNot(json), "splits.train: its totals are not the sums over its shards");
+  json = good;
+  json["splits"]["train"]["targets"] = 6;
+  EXPECT_EQ(WhyNot(json), "splits.train.targets: 6 with 7 tokens in 2 rows");
+  json = good;
+  json["tokenizer"]["vocab_size"] = 0;
+  EXPECT_EQ(WhyNot(json), "tokenizer.vocab_size: 0, where ids are below 2^31");
+  json = good;
+  json["tokenizer"].Remove("newline_id");
+  EXPECT_EQ(WhyNot(json), "tokenizer.newline_id: missing");
+  EXPECT_EQ(ParsePackedInfo("{").status().code(), Code::kDataLoss);
+  EXPECT_EQ(ParsePackedInfo("[]").status().code(), Code::kDataLoss);
+}
+
+}  // namespace
+}  // namespace pipeline

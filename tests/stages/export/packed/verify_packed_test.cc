@@ -1,0 +1,128 @@
+// What packed rows, their index and packed.json say of each other.
+#include "stages/export/packed/verify_packed.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "formats/megatron_index.h"
+#include "stages/export/packed/packed.h"
+#include "stages/export/packed/packed_info.h"
+#include "tests/stages/export/packed/packed_artifact.h"
+#include "tests/stages/verify/found.h"
+
+namespace pipeline {
+namespace {
+
+const std::string kShard = PackedShardName("train", 0, 2);
+const std::string kIndex = PackedIndexName("train", 0, 2);
+
+TEST(VerifyPackedTest, RowsAreHeldAgainstTheIndexAndTheTokenizer) {
+  const TempDir dir;
+  const std::string place = dir / "out";
+  const Manifest manifest = PublishPacked(place);
+  const std::string good = ReadFile(place + "/" + kShard);
+  const auto index = ParsePackedIndex(ReadFile(place + "/" + kIndex));
+  const auto with_first = [&](const std::vector<std::uint32_t>& ids) {
+    std::string shard;
+    AppendPackedRow(shard, ids);
+    Forge(place, manifest, kShard, shard + good.substr((*index)[1].offset));
+    return FoundIn(place);
+  };
+  EXPECT_TRUE(Finds(with_first({2, 5, 5, 5, 512}),
+                    kShard + ": record 0 at byte 0: id 4 is 512 where the tokenizer has 512 pieces"));
+  EXPECT_TRUE(
+      Finds(with_first({2, 5, 5, 5}), kShard + ": record 0 at byte 0: has 4 ids where each row has 5"));
+  Forge(place, manifest, kShard, good);
+
+  std::string entries = ReadFile(place + "/" + kIndex);
+  entries[8] = 2;  // the length of row 0
+  Forge(place, manifest, kIndex, entries);
+  const std::vector<std::string> lines = FoundIn(place);
+  EXPECT_TRUE(Finds(lines, "where the index says that the row is filled from id 2"));
+  EXPECT_TRUE(Finds(lines, ": its index counts ")) << "and not those that packed.json does";
+  Forge(place, manifest, kIndex, ReadFile(place + "/" + kIndex).substr(0, 20));
+  EXPECT_TRUE(Finds(FoundIn(place), kShard + ": record 1 at byte " + std::to_string((*index)[1].offset) +
+                                        ": is not in the index"));
+}
+
+TEST(VerifyPackedTest, TotalsAndTheTokenizersDigestAreChecked) {
+  const TempDir dir;
+  const std::string place = dir / "out";
+  const Manifest manifest = PublishPacked(place);
+  const std::string name(kPackedInfoFile);
+  const PackedInfo good = *ParsePackedInfo(ReadFile(place + "/" + name));
+
+  PackedInfo info = good;
+  ++info.splits[0].shards[0].totals.chars;
+  Forge(place, manifest, name, PackedInfoJson(info));
+  const std::uint64_t chars = good.splits[0].shards[0].totals.chars;
+  EXPECT_TRUE(Finds(FoundIn(place), kShard + ": its index counts " + std::to_string(chars) +
+                                        " characters where packed.json says " + std::to_string(chars + 1)));
+  Forge(place, manifest, std::string(kPackedModelFile), "another model");
+  Forge(place, *ReadManifest(*std::make_unique<LocalStore>(place), place), name, PackedInfoJson(good));
+  EXPECT_TRUE(Finds(FoundIn(place), name + ": the ids were made by a tokenizer with the digest " +
+                                        DigestOf("a model").ToHex() + ", and that of tokenizer.model is " +
+                                        DigestOf("another model").ToHex()));
+  Forge(place, manifest, name, "{}");
+  EXPECT_TRUE(
+      Finds(FoundIn(place), name + ": cannot be read, so that no record was checked: pipe_packed: missing"));
+}
+
+TEST(VerifyPackedTest, SegmentsAreChecked) {
+  const TempDir dir;
+  const std::string place = dir / "out";
+  Json more;
+  more["segments"] = true;
+  const Manifest manifest = PublishPacked(place, more);
+  EXPECT_EQ(FoundIn(place), std::vector<std::string>());
+  const std::string good = ReadFile(place + "/" + kShard);
+  const auto index = ParsePackedIndex(ReadFile(place + "/" + kIndex));
+  const auto with = [&](const PackedSegments& segments) {
+    std::string shard;
+    AppendPackedRow(shard, std::vector<std::uint32_t>{2, 5, 5, 5, 5}, &segments);
+    Forge(place, manifest, kShard, shard + good.substr((*index)[1].offset));
+    return FoundIn(place);
+  };
+  const std::string at = kShard + ": record 0 at byte 0: ";
+  EXPECT_TRUE(Finds(with({{1, 2, 2}, {0, 0, 1}}), at + "has 3 segment ids and 3 positions for 5 ids"));
+  EXPECT_TRUE(Finds(with({{1, 3, 3, 3, 3}, {0, 0, 1, 2, 3}}), at + "segment id 1 is 3 behind 1"));
+  EXPECT_TRUE(Finds(with({{1, 2, 2, 2, 2}, {0, 0, 1, 1, 2}}), at + "position 3 is 1 where it must be 2"));
+}
+
+TEST(VerifyPackedTest, AMegatronIndexOfOtherRowsIsFound) {
+  const TempDir dir;
+  const std::string place = dir / "out";
+  const Manifest manifest = PublishPacked(place, Json(Json::Object{{"encoding", "mmap"}}));
+  const std::string shard = PackedShardName("train", 0, 2, PackedEncoding::kMmap);
+  const std::string name = PackedIndexName("train", 0, 2, PackedEncoding::kMmap);
+  Forge(place, manifest, name, EncodeMegatronIndex(MegatronRows(MegatronType::kUint16, 1, 5)));
+  EXPECT_TRUE(Finds(FoundIn(place), shard + ": its index " + name + " is not that of " +
+                                        std::to_string(manifest.shards[0].records) + " rows of 5 ids"));
+
+  // What a manifest says of rows takes no memory before the index has them.
+  LocalStore store(place);
+  ManifestShard many = manifest.shards[0];
+  many.records = std::uint64_t{1} << 44;
+  Findings findings(shard, "-");
+  ReadCounts counts;
+  const auto check = MakePackedCheck({store, manifest, {}});
+  ASSERT_TRUE(check->VerifyShard(StringFile(ReadFile(place + "/" + shard)), many, findings, counts).ok());
+  EXPECT_TRUE(Finds(findings.lines(), "is not that of 17592186044416 rows"));
+}
+
+TEST(VerifyPackedTest, KeysThatContradictTheManifestAreFound) {
+  const TempDir dir;
+  const std::string place = dir / "out";
+  const Manifest manifest = PublishPacked(place);
+  const std::string name(kPackedInfoFile);
+  PackedInfo info = *ParsePackedInfo(ReadFile(place + "/" + name));
+  info.best_fit = true;
+  Forge(place, manifest, name, PackedInfoJson(info));
+  EXPECT_TRUE(Finds(FoundIn(place), name + ": packing is \"best_fit\" where the manifest says \"stream\""));
+}
+
+}  // namespace
+}  // namespace pipeline

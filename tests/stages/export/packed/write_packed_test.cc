@@ -1,0 +1,416 @@
+#include "stages/export/packed/write_packed.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "base/str.h"
+#include "formats/array_record.h"
+#include "formats/megatron_index.h"
+#include "formats/tfrecord.h"
+#include "stages/export/packed/packed.h"
+#include "stages/export/packed/packed_info.h"
+#include "tests/stages/export/packed/packed_corpus.h"
+#include "tests/stages/shards/shuffle_fixture.h"
+
+namespace pipeline {
+namespace {
+
+constexpr std::string_view kModel = "a model";
+constexpr std::uint64_t kMemory = 1 << 20;
+
+Json Config(std::int64_t seq_len) {
+  Json config;
+  config["seq_len"] = seq_len;
+  config["shuffle"]["seed"] = 0;
+  config["shards"] = 3;
+  config["hosts"] = 2;
+  config["equal"] = false;
+  return config;
+}
+
+Json Unshuffled(std::int64_t seq_len) {
+  Json config = Config(seq_len);
+  config["shuffle"] = "none";
+  config["shards"] = "auto";
+  config["hosts"] = 1;
+  return config;
+}
+
+struct Published {
+  MapStore out;
+  std::unique_ptr<Publication> plan;
+  std::vector<ShardOutput> outputs;
+  PackedInfo info;
+};
+
+/// Both passes and the description.
+std::unique_ptr<Published> Publish(const Json& config, const TokenizerFacts& facts,
+                                   const PackedCorpus& corpus, std::size_t batch_lines = 16,
+                                   std::uint64_t memory = kMemory) {
+  auto published = std::make_unique<Published>();
+  const auto stage = MakeWritePacked(config, ToJson(facts), kModel, {"train", "validation"});
+  EXPECT_TRUE(stage.ok()) << stage.status().message();
+  MapStore artifact;
+  const std::vector<PartitionOutput> outputs = WritePackedPieces(**stage, artifact, corpus, batch_lines);
+  auto plan = (*stage)->Plan(artifact, outputs);
+  EXPECT_TRUE(plan.ok()) << plan.status().message();
+  auto shards = RunAll(**plan, published->out, memory);
+  EXPECT_TRUE(shards.ok()) << shards.status().message();
+  const auto sidecars = (*plan)->Describe(*shards);
+  EXPECT_TRUE(sidecars.ok()) << sidecars.status().message();
+  for (const Sidecar& sidecar : sidecars->before_manifest) published->out[sidecar.object] = sidecar.bytes;
+  EXPECT_TRUE(sidecars->after_manifest.empty());
+  const auto info = ParsePackedInfo(published->out["packed.json"]);
+  EXPECT_TRUE(info.ok()) << info.status().message();
+  published->plan = std::move(*plan);
+  published->outputs = std::move(*shards);
+  if (info.ok()) published->info = *info;
+  return published;
+}
+
+struct Row {
+  std::vector<std::uint32_t> ids;
+  PackedRowFacts facts;
+  PackedSegments segments = {};
+};
+
+/// The records of a shard, whatever its encoding.
+std::vector<std::string> RecordsOf(Published& published, const PackedShard& shard) {
+  std::vector<std::string> records;
+  const std::string& bytes = published.out[shard.object];
+  const StringFile file(bytes);
+  if (const std::uint32_t id_bytes =
+          PackedIdBytes(published.info.encoding, published.info.tokenizer.vocab_size)) {
+    const std::size_t row = id_bytes * (published.info.seq_len + std::size_t{1});
+    EXPECT_EQ(bytes.size() % row, 0u);
+    for (std::size_t at = 0; at < bytes.size(); at += row) records.push_back(bytes.substr(at, row));
+  } else if (published.info.encoding == PackedEncoding::kArrayRecord) {
+    const auto reader = ArrayRecordReader::Open(file, {});
+    EXPECT_TRUE(reader.ok()) << reader.status().message();
+    for (auto next = (*reader)->Next(); next.ok() && *next; next = (*reader)->Next())
+      records.emplace_back(**next);
+  } else {
+    const auto input = file.Open(0, {});
+    TfRecordReader reader(**input, 1 << 20);
+    for (auto next = reader.Next(); next.ok() && *next; next = reader.Next()) records.emplace_back(**next);
+  }
+  return records;
+}
+
+/// The rows of a shard, held against its index.
+std::vector<Row> RowsOf(Published& published, const PackedShard& shard) {
+  const PackedInfo& info = published.info;
+  const std::vector<std::string> records = RecordsOf(published, shard);
+  std::vector<PackedIndexEntry> entries(records.size());
+  if (info.encoding == PackedEncoding::kMmap) {
+    const auto index = ParseMegatronIndex(published.out[shard.index]);
+    EXPECT_TRUE(index.ok()) << index.status().message();
+    EXPECT_EQ(*index, MegatronRows(MegatronType::kUint16, records.size(), info.seq_len + 1));
+  } else {
+    const auto index = ParsePackedIndex(published.out[shard.index]);
+    EXPECT_TRUE(index.ok()) << index.status().message();
+    EXPECT_EQ(index->size(), records.size());
+    entries = *index;
+  }
+  std::vector<Row> rows;
+  std::uint64_t offset = 0;
+  for (std::size_t at = 0; at < records.size() && at < entries.size(); ++at) {
+    Row& row = rows.emplace_back();
+    const std::uint32_t id_bytes = PackedIdBytes(info.encoding, info.tokenizer.vocab_size);
+    const Status parsed = id_bytes > 0
+                              ? ParseRawIds(records[at], id_bytes, row.ids)
+                              : ParsePackedRow(records[at], row.ids, info.segments ? &row.segments : nullptr);
+    EXPECT_TRUE(parsed.ok()) << parsed.message();
+    row.facts = entries[at].facts;
+    if (info.encoding == PackedEncoding::kMmap) continue;
+    EXPECT_EQ(entries[at].offset, offset);
+    offset += records[at].size() + (info.encoding == PackedEncoding::kExample ? kTfRecordOverhead : 0);
+  }
+  return rows;
+}
+
+/// The streams of a split, partition by partition, without the eos in front.
+std::vector<std::uint32_t> Targets(const PackedCorpus& corpus, std::uint8_t split,
+                                   const TokenizerFacts& facts) {
+  std::vector<std::uint32_t> targets;
+  for (const auto& [id, lines] : corpus)
+    for (std::size_t at = 0; at < lines.size(); ++at) {
+      if (lines[at].split != split) continue;
+      targets.insert(targets.end(), lines[at].ids.begin(), lines[at].ids.end());
+      const bool last = at + 1 == lines.size() || lines[at + 1].document != lines[at].document;
+      targets.push_back(
+          static_cast<std::uint32_t>(last || facts.newline_id < 0 ? facts.eos_id : facts.newline_id));
+    }
+  return targets;
+}
+
+TEST(WritePackedTest, KeepsEveryTargetOnceInTheOrderOfTheCorpus) {
+  const PackedCorpus corpus = RandomPackedCorpus(3, 20);
+  TokenizerFacts by_line = PipeTokenizer(kModel);
+  by_line.newline_id = by_line.pad_id = -1;
+  by_line.layout = "flax_lm1b";
+  for (const TokenizerFacts& facts : {PipeTokenizer(kModel), by_line}) {
+    const auto published = Publish(Unshuffled(13), facts, corpus);
+    EXPECT_EQ(published->info.fill_id, facts.pad_id < 0 ? 2u : 0u);
+    for (const PackedSplit& split : published->info.splits) {
+      const std::uint8_t number = split.name == "train" ? 0 : 1;
+      std::vector<std::uint32_t> targets;
+      PackedTotals totals;
+      for (const PackedShard& shard : split.shards)
+        for (const Row& row : RowsOf(*published, shard)) {
+          EXPECT_EQ(row.ids.size(), 14u);
+          targets.insert(targets.end(), row.ids.begin() + 1, row.ids.begin() + row.facts.length);
+          totals += {1, row.facts.length, row.facts.bytes, row.facts.chars};
+        }
+      EXPECT_EQ(targets, Targets(corpus, number, facts));
+      EXPECT_EQ(totals, split.totals());
+      std::uint64_t bytes = 0;
+      std::uint64_t lines_in_split = 0;
+      for (const auto& [id, lines] : corpus)
+        for (const PackedLine& line : lines)
+          if (line.split == number) bytes += line.text.size(), ++lines_in_split;
+      EXPECT_EQ(totals.bytes, bytes + lines_in_split);
+      EXPECT_EQ(totals.chars, bytes / 3 + lines_in_split);
+    }
+  }
+}
+
+TEST(WritePackedTest, TheShuffleKeepsEachRowAndItsIndexTogether) {
+  const PackedCorpus corpus = RandomPackedCorpus(3, 20);
+  const auto rows_of = [](Published& published) {
+    std::map<std::string, std::vector<std::pair<std::vector<std::uint32_t>, std::uint32_t>>> rows;
+    for (const PackedSplit& split : published.info.splits) {
+      for (const PackedShard& shard : split.shards)
+        for (const Row& row : RowsOf(published, shard))
+          rows[split.name].emplace_back(row.ids, row.facts.chars);
+      std::sort(rows[split.name].begin(), rows[split.name].end());
+    }
+    return rows;
+  };
+  const auto plain = Publish(Unshuffled(13), PipeTokenizer(kModel), corpus);
+  const auto shuffled = Publish(Config(13), PipeTokenizer(kModel), corpus);
+  EXPECT_EQ(rows_of(*plain), rows_of(*shuffled));
+  EXPECT_EQ(shuffled->info.splits[0].shards.size(), 4u) << "a multiple of the hosts";
+  EXPECT_EQ(shuffled->info.splits[1].shards.size(), 3u);
+  EXPECT_EQ(shuffled->info.splits[0].totals(), plain->info.splits[0].totals());
+}
+
+TEST(WritePackedTest, SameBytesForAnyBatchAndMemory) {
+  const PackedCorpus corpus = RandomPackedCorpus(3, 20);
+  const auto wanted = Publish(Config(13), PipeTokenizer(kModel), corpus, 1);
+  for (const std::size_t batch_lines : {2u, 7u, 1000u})
+    EXPECT_EQ(Publish(Config(13), PipeTokenizer(kModel), corpus, batch_lines, 1000)->out.objects(),
+              wanted->out.objects());
+  Hasher hasher;
+  for (const auto& [name, bytes] : wanted->out.objects()) hasher.UpdateField(name).UpdateField(bytes);
+  EXPECT_EQ(hasher.Finish().ToHex(), "e5fce95c068f6941fcc905ffc4504277")
+      << "other bytes: raise the version of write_packed";
+}
+
+TEST(WritePackedTest, EqualLeavesOutRowsAndSaysHowMany) {
+  const PackedCorpus corpus = RandomPackedCorpus(2, 30);
+  Json config = Config(13);
+  config["shards"] = 8;
+  const auto all = Publish(config, PipeTokenizer(kModel), corpus);
+  config["equal"] = true;
+  const auto equal = Publish(config, PipeTokenizer(kModel), corpus);
+  const std::uint64_t rows = all->info.splits[0].totals().rows;
+  EXPECT_EQ(equal->info.splits[0].left_out, rows % 8);
+  EXPECT_GT(rows % 8, 0u);
+  EXPECT_EQ(equal->info.splits[0].totals().rows, rows - rows % 8);
+  EXPECT_EQ(equal->info.splits[1], all->info.splits[1]);
+}
+
+Json With(Json config, std::string_view key, Json value) {
+  config[key] = std::move(value);
+  return config;
+}
+
+TEST(WritePackedTest, EveryEncodingHasTheSameRows) {
+  const PackedCorpus corpus = RandomPackedCorpus(3, 20);
+  const std::map<std::string, std::string> digests = {{"example", "e5fce95c068f6941fcc905ffc4504277"},
+                                                      {"raw16", "7f8d809b9a7f3e0bff2d07405b100a20"},
+                                                      {"raw32", "e1063ff1944dea38ab6b4de560c353e6"},
+                                                      {"mmap", "5efa10f7a3a077dd7997e1336128312a"},
+                                                      {"array_record", "27f30bf5dcecf1990bcd7de0440df16a"}};
+  for (const Json& base : {Config(13), Unshuffled(13)}) {
+    const auto wanted = Publish(base, PipeTokenizer(kModel), corpus);
+    for (const auto& [encoding, digest] : digests) {
+      const auto found = Publish(With(base, "encoding", encoding), PipeTokenizer(kModel), corpus, 1000, 1000);
+      ASSERT_EQ(found->info.splits.size(), 2u);
+      EXPECT_EQ(PackedEncodingName(found->info.encoding), encoding);
+      for (std::size_t split = 0; split < 2; ++split) {
+        const auto& shards = found->info.splits[split].shards;
+        ASSERT_EQ(shards.size(), wanted->info.splits[split].shards.size());
+        for (std::size_t shard = 0; shard < shards.size(); ++shard) {
+          EXPECT_EQ(shards[shard].totals, wanted->info.splits[split].shards[shard].totals);
+          const std::vector<Row> rows = RowsOf(*found, shards[shard]);
+          const std::vector<Row> others = RowsOf(*wanted, wanted->info.splits[split].shards[shard]);
+          ASSERT_EQ(rows.size(), others.size());
+          for (std::size_t row = 0; row < rows.size(); ++row) {
+            std::vector<std::uint32_t> ids = others[row].ids;
+            if (encoding == "mmap") std::fill(ids.begin() + others[row].facts.length, ids.end(), 2u);
+            EXPECT_EQ(rows[row].ids, ids);
+            EXPECT_TRUE(encoding == "mmap" || rows[row].facts == others[row].facts);
+          }
+        }
+      }
+      if (base == Unshuffled(13)) continue;
+      Hasher hasher;
+      for (const auto& [name, bytes] : found->out.objects()) hasher.UpdateField(name).UpdateField(bytes);
+      EXPECT_EQ(hasher.Finish().ToHex(), digest)
+          << encoding << ": other bytes: raise the version of write_packed";
+    }
+  }
+}
+
+TEST(WritePackedTest, BestFitKeepsEveryTargetAndSaysHowMuchFillsRows) {
+  const PackedCorpus corpus = RandomPackedCorpus(3, 20);
+  const Json config = With(With(Config(100), "packing", "best_fit"), "segments", true);
+  const auto published = Publish(config, PipeTokenizer(kModel), corpus);
+  EXPECT_TRUE(published->info.best_fit);
+  for (const PackedSplit& split : published->info.splits) {
+    std::vector<std::uint32_t> targets,
+        wanted = Targets(corpus, split.name == "train" ? 0 : 1, PipeTokenizer(kModel));
+    for (const PackedShard& shard : split.shards)
+      for (const Row& row : RowsOf(*published, shard)) {
+        targets.insert(targets.end(), row.ids.begin() + 1, row.ids.begin() + row.facts.length);
+        for (std::size_t at = 0; at < row.ids.size(); ++at) {
+          EXPECT_EQ(row.segments.ids[at] == 0, at >= row.facts.length);
+          if (at == 0 || at >= row.facts.length) continue;
+          EXPECT_EQ(row.segments.ids[at] != row.segments.ids[at - 1], row.ids[at - 1] == 2);
+        }
+      }
+    std::sort(targets.begin(), targets.end());
+    std::sort(wanted.begin(), wanted.end());
+    EXPECT_EQ(targets, wanted);
+    const double padding = published->info.padding(split.totals());
+    EXPECT_GT(padding, 0);
+    EXPECT_LT(padding, 0.3);
+  }
+  for (const std::size_t batch_lines : {1u, 7u})
+    EXPECT_EQ(Publish(config, PipeTokenizer(kModel), corpus, batch_lines, 1000)->out.objects(),
+              published->out.objects());
+  Hasher hasher;
+  for (const auto& [name, bytes] : published->out.objects()) hasher.UpdateField(name).UpdateField(bytes);
+  EXPECT_EQ(hasher.Finish().ToHex(), "97a61349a8d775fa5d587f7ba045aedd")
+      << "other bytes: raise the version of write_packed";
+
+  const auto stage = MakeWritePacked(config, ToJson(PipeTokenizer(kModel)), kModel, {"train", "validation"});
+  MapStore artifact;
+  StageCounts counts;
+  for (const PartitionOutput& output : WritePackedPieces(**stage, artifact, corpus, 16))
+    for (const auto& [reason, count] : output.committed.reasons) counts.Add(reason, count);
+  std::uint64_t rows = 0, tokens = 0;
+  for (const PackedSplit& split : published->info.splits)
+    rows += split.totals().rows, tokens += split.totals().tokens;
+  EXPECT_EQ(counts.reasons.at("row_ids"), rows * 101);
+  EXPECT_EQ(counts.reasons.at("fill_ids"), rows * 101 - tokens);
+  const Metric metric = WritePackedType().metrics.at(0);
+  EXPECT_EQ(metric.name, "padding");
+  EXPECT_NEAR(metric.value(counts), 1 - static_cast<double>(tokens) / (static_cast<double>(rows) * 101),
+              1e-9);
+}
+
+TEST(WritePackedTest, RefusesAnEncodingThatDoesNotFit) {
+  TokenizerFacts facts = PipeTokenizer(kModel);
+  facts.vocab_size = 65537;
+  const Json raw16 = With(Config(4), "encoding", "raw16");
+  EXPECT_EQ(
+      MakeWritePacked(raw16, ToJson(facts), kModel, {"train"}).status().message(),
+      "raw16 has room for ids below 65536, and the tokenizer has 65537 pieces; write `encoding: raw32`");
+  facts.vocab_size = 65536;
+  EXPECT_TRUE(MakeWritePacked(raw16, ToJson(facts), kModel, {"train"}).ok());
+  Schema schema;
+  for (const std::string encoding : {"raw16", "raw32", "mmap"})
+    EXPECT_EQ(WritePackedType()
+                  .check(With(With(Config(4), "encoding", encoding), "segments", true), schema)
+                  .message(),
+              "segments: rows in " + encoding +
+                  " are ids and nothing else; write `encoding: example` or `array_record`");
+  EXPECT_TRUE(WritePackedType()
+                  .check(With(With(Config(4), "encoding", "array_record"), "segments", true), schema)
+                  .ok());
+}
+
+TEST(WritePackedTest, ASplitWithoutRowsIsOneEmptyShard) {
+  PackedCorpus corpus = {{{0, 0}, {}}};
+  for (const Json& config : {Config(4), Unshuffled(4)}) {
+    const auto published = Publish(config, PipeTokenizer(kModel), corpus);
+    for (const PackedSplit& split : published->info.splits) {
+      EXPECT_EQ(split.totals(), PackedTotals());
+      ASSERT_EQ(split.shards.size(), 1u);
+      EXPECT_EQ(published->out[split.shards[0].object], "");
+      EXPECT_TRUE(published->out.objects().contains(split.shards[0].index));
+    }
+    for (const std::string encoding : {"mmap", "array_record"}) {
+      const auto other = Publish(With(config, "encoding", encoding), PipeTokenizer(kModel), corpus);
+      EXPECT_EQ(RowsOf(*other, other->info.splits[0].shards[0]).size(), 0u) << encoding;
+    }
+  }
+}
+
+TEST(WritePackedTest, TheTokenizerGoesWithItsIds) {
+  const auto published = Publish(Config(4), PipeTokenizer(kModel), RandomPackedCorpus(1, 2));
+  EXPECT_EQ(published->out["tokenizer.model"], kModel);
+  EXPECT_EQ(published->info.tokenizer.model, "tokenizer.model");
+  EXPECT_EQ(published->info.tokenizer.model_digest, DigestOf(kModel));
+  EXPECT_EQ(published->info.tokenizer.layout, "pipe");
+
+  TokenizerFacts changed = PipeTokenizer("another model");
+  const auto stage = MakeWritePacked(Config(4), ToJson(changed), kModel, {"train"});
+  MapStore artifact;
+  const auto plan = (*stage)->Plan(artifact, {});
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  const Status why = (*plan)->Describe({ShardOutput()}).status();
+  EXPECT_EQ(why.code(), Code::kDataLoss);
+  EXPECT_NE(why.message().find("spm.model is not the one that its facts name"), std::string::npos);
+}
+
+TEST(WritePackedTest, RefusesATokenizerThatDoesNotFit) {
+  TokenizerFacts facts = PipeTokenizer(kModel);
+  facts.layout = "bert";
+  facts.eos_id = -1;
+  const Status no_eos = MakeWritePacked(Config(4), ToJson(facts), kModel, {"train"}).status();
+  EXPECT_EQ(
+      no_eos.message(),
+      "write_packed ends documents with the id eos, which a tokenizer of layout 'bert' lacks; train one of "
+      "another layout, such as pipe or flax_lm1b");
+  Json broken = ToJson(PipeTokenizer(kModel));
+  broken["eos_id"] = 512;
+  EXPECT_EQ(MakeWritePacked(Config(4), broken, kModel, {"train"}).status().message(),
+            "tokenizer.eos_id: 512, where the vocabulary has 512 pieces");
+  EXPECT_EQ(MakeWritePacked(Config(4), Json(), kModel, {"train"}).status().code(), Code::kFailedPrecondition);
+}
+
+TEST(WritePackedTest, RefusesIdsOfAnotherTokenizer) {
+  const auto stage = MakeWritePacked(Config(4), ToJson(PipeTokenizer(kModel)), kModel, {"train"});
+  MapStore artifact;
+  const auto sink = (*stage)->OpenPartition(artifact, {0, 0});
+  const Status written = (*sink)->Write(PackedBatch({0, 0}, {{"a", {512}, {1}, 0, 0}}, 0, 1));
+  EXPECT_EQ(
+      written.message(),
+      "packed rows: an id is 512 and the tokenizer has 512 pieces: the ids were made by another tokenizer");
+}
+
+TEST(WritePackedTest, ChecksItsKeys) {
+  Schema schema;
+  EXPECT_TRUE(WritePackedType().check(Config(1), schema).ok());
+  EXPECT_EQ(WritePackedType().check(Config(0), schema).message(), "seq_len: 0: must be from 1 to 1048576");
+  Json hosts = Config(4);
+  hosts["hosts"] = 0;
+  EXPECT_EQ(WritePackedType().check(hosts, schema).message(), "hosts: 0: must be from 1 to 1000000");
+}
+
+TEST(WritePackedTest, SegmentsAreInTheMemoryOfAPartition) {
+  const auto memory_of = [](bool segments) {
+    const auto stage = MakeWritePacked(With(Config(1 << 20), "segments", segments),
+                                       ToJson(PipeTokenizer(kModel)), kModel, {"train"});
+    return (*stage)->partition_memory(1 << 20);
+  };
+  EXPECT_EQ(memory_of(true) - memory_of(false), 2 * sizeof(std::uint32_t) * ((1 << 20) + 1));
+}
+
+}  // namespace
+}  // namespace pipeline

@@ -1,0 +1,85 @@
+#include "stages/lines/utf8_repair.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace pipeline {
+namespace {
+
+using namespace std::string_literals;
+
+Batch MakeBatch(const std::vector<std::string>& lines) {
+  Batch batch;
+  batch.Clear(1);
+  batch.partition = {0, 3};
+  for (const std::string& line : lines) {
+    batch.heads.push_back({batch.heads.size() + 10, 0, 0, 0});
+    batch.text.Append(line);
+  }
+  return batch;
+}
+
+Status Apply(InvalidUtf8 policy, Batch& batch) {
+  const Utf8Repair repair(policy);
+  const auto worker = repair.NewWorker();
+  return (*worker)->Apply(batch, 0, batch.counts[0]);
+}
+
+TEST(Utf8RepairTest, CleanBatchIsUntouched) {
+  Batch batch = MakeBatch({"猫", "", "abc"});
+  ASSERT_TRUE(Apply(InvalidUtf8::kReplace, batch).ok());
+  EXPECT_EQ(batch.text.joined(), "猫abc");
+  EXPECT_TRUE(batch.quarantine.empty());
+  EXPECT_TRUE(batch.counts[0].reasons.empty());
+}
+
+TEST(Utf8RepairTest, DamagedRecordsAreRepairedCountedAndKept) {
+  Batch batch = MakeBatch({"a\xFF\xFF", "猫", "\0\xC0"s, "b\0"s});
+  ASSERT_TRUE(Apply(InvalidUtf8::kReplace, batch).ok());
+  ASSERT_EQ(batch.text.size(), 4u);
+  EXPECT_EQ(batch.text[0], "a\uFFFD\uFFFD");
+  EXPECT_EQ(batch.text[1], "猫");
+  EXPECT_EQ(batch.text[2], "\uFFFD\uFFFD");
+  EXPECT_EQ(batch.text[3], "b\uFFFD");
+  EXPECT_EQ(batch.counts[0].reasons, (decltype(StageCounts::reasons){{"invalid_utf8", 2}, {"nul", 1}}))
+      << "one that has both counts once";
+  ASSERT_EQ(batch.quarantine.size(), 3u);
+  EXPECT_EQ(batch.quarantine[1].index, 12u);
+  EXPECT_EQ(batch.quarantine[1].bytes, "\0\xC0"s);
+  EXPECT_EQ(batch.quarantine[1].reason, "invalid_utf8");
+  EXPECT_EQ(batch.quarantine[2].reason, "nul");
+}
+
+TEST(Utf8RepairTest, CharacterSplitOverTwoRecordsIsNoCharacter) {
+  Batch batch = MakeBatch({"\xE7\x8C", "\xAB"});
+  ASSERT_TRUE(Apply(InvalidUtf8::kReplace, batch).ok());
+  EXPECT_EQ(batch.text[0], "\uFFFD");
+  EXPECT_EQ(batch.text[1], "\uFFFD");
+}
+
+TEST(Utf8RepairTest, QuarantineTakesTheRecordOut) {
+  Batch batch = MakeBatch({"a", "\xFF", "b\0"s, "c"});
+  ASSERT_TRUE(Apply(InvalidUtf8::kQuarantine, batch).ok());
+  ASSERT_EQ(batch.size(), 2u);
+  ASSERT_EQ(batch.text.size(), 2u);
+  EXPECT_EQ(batch.text[1], "c");
+  EXPECT_EQ(batch.heads[1].index, 13u);
+  EXPECT_EQ(batch.counts[0].reasons,
+            (decltype(StageCounts::reasons){{"dropped_invalid_utf8", 1}, {"dropped_nul", 1}}));
+  EXPECT_EQ(batch.quarantine.size(), 2u);
+}
+
+TEST(Utf8RepairTest, FailureNamesTheFirstDamagedRecord) {
+  Batch batch = MakeBatch({"a", "b\xFF", "\0"s});
+  const Status status = Apply(InvalidUtf8::kFail, batch);
+  EXPECT_EQ(status.code(), Code::kDataLoss);
+  EXPECT_EQ(batch.failed_index, 11u);
+  EXPECT_EQ(
+      status.message(),
+      "record 11 of partition 3: invalid UTF-8 at byte 1; repair the text, or set invalid_utf8: replace");
+}
+
+}  // namespace
+}  // namespace pipeline

@@ -1,0 +1,104 @@
+#include "stages/sources/block_decoder.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/support/compress.h"
+#include "tests/support/memory_file.h"
+
+namespace pipeline {
+namespace {
+
+std::string Text() {
+  std::string text;
+  while (text.size() < 200'000) text += std::to_string(text.size() * 7) + "番目の行\n";
+  return text;
+}
+
+TEST(BlockDecoderTest, AnyNumberOfThreadsGivesTheText) {
+  const std::string text = Text();
+  const MemoryFile file(XzCompress(text, 9000) + std::string(2 << 20, '\0') + XzCompress(text, 50'000) +
+                        XzCompress("x"));
+  const XzIndex index = *ReadXzIndex(file, {});
+  for (const int threads : {1, 2, 5}) {
+    const auto reader = NewBlockDecoder(file, index, 0, threads, {});
+    Status status;
+    EXPECT_TRUE(ReadAll(*reader, status, 1001) == text + text + "x");
+    EXPECT_TRUE(status.ok()) << status.message();
+  }
+}
+
+TEST(BlockDecoderTest, StartsAtAnyOffset) {
+  const std::string text = Text();
+  const MemoryFile file(XzCompress(text, 10'000));
+  const XzIndex index = *ReadXzIndex(file, {});
+  for (const std::size_t offset : {std::size_t{1}, std::size_t{9999}, std::size_t{10'000},
+                                   std::size_t{10'001}, text.size() - 1, text.size(), text.size() + 5}) {
+    const auto reader = NewBlockDecoder(file, index, offset, 2, {});
+    Status status;
+    EXPECT_TRUE(ReadAll(*reader, status) == text.substr(std::min(offset, text.size()))) << offset;
+    EXPECT_TRUE(status.ok());
+  }
+}
+
+TEST(BlockDecoderTest, DamageComesAfterTheBlocksBefore) {
+  const std::string text = Text();
+  std::string bytes = XzCompress(text, 10'000);
+  const XzIndex index = *ReadXzIndex(MemoryFile(bytes), {});
+  const std::size_t at = index.blocks[7].offset + index.blocks[7].bytes / 2;
+  bytes[at] = static_cast<char>(bytes[at] ^ 1);
+  const MemoryFile file(bytes);
+  for (const int threads : {1, 4}) {
+    const auto reader = NewBlockDecoder(file, index, 0, threads, {});
+    Status status;
+    const std::string good = ReadAll(*reader, status);
+    EXPECT_GE(good.size(), 70'000u);
+    EXPECT_TRUE(good.substr(0, 70'000) == text.substr(0, 70'000));
+    EXPECT_EQ(status.code(), Code::kDataLoss);
+    std::string more(1, '\0');
+    EXPECT_EQ(reader->Read(more).status().message(), status.message());
+  }
+}
+
+TEST(BlockDecoderTest, TruncatedFileFailsAtTheMissingBlock) {
+  const std::string text = Text();
+  const std::string bytes = XzCompress(text, 10'000);
+  const XzIndex index = *ReadXzIndex(MemoryFile(bytes), {});
+  const MemoryFile file(bytes.substr(0, index.blocks[3].offset + 10));
+  const auto reader = NewBlockDecoder(file, index, 0, 2, {});
+  Status status;
+  EXPECT_TRUE(ReadAll(*reader, status) == text.substr(0, 30'000));
+  EXPECT_EQ(status.code(), Code::kDataLoss);
+}
+
+TEST(BlockDecoderTest, StopsWhenToldAndWhenDestroyed) {
+  const MemoryFile file(XzCompress(Text(), 10'000));
+  const XzIndex index = *ReadXzIndex(file, {});
+  std::stop_source stop;
+  const auto reader = NewBlockDecoder(file, index, 0, 2, stop.get_token());
+  std::string some(100, '\0');
+  EXPECT_TRUE(reader->Read(some).ok());
+  stop.request_stop();
+  Status status;
+  ReadAll(*reader, status);
+  EXPECT_EQ(status.code(), Code::kCancelled);
+  EXPECT_TRUE(NewBlockDecoder(file, index, 0, 3, {})->Read(some).ok());
+}
+
+TEST(BlockDecoderTest, ThreadsAreFewerWhereMemoryIsShort) {
+  XzIndex index;
+  index.decoder_memory = 10;
+  for (int i = 0; i < 8; ++i) index.blocks.push_back({.bytes = 20, .raw_bytes = 80});
+  EXPECT_EQ(BlockDecoderThreads(index, 4, 1'000'000), 4);
+  EXPECT_EQ(BlockDecoderThreads(index, 100, 1'000'000), 8);  // no more than blocks
+  EXPECT_EQ(BlockDecoderThreads(index, 0, 1'000'000), 1);
+  EXPECT_EQ(BlockDecoderThreads(index, 4, 210), 1);
+  EXPECT_EQ(BlockDecoderThreads(index, 4, 209), 0);
+  EXPECT_EQ(BlockDecoderThreads(index, 4, 350), 2);
+  index.blocks[3].raw_bytes = std::uint64_t{1} << 63;  // what a damaged index may say
+  EXPECT_EQ(BlockDecoderThreads(index, 4, std::uint64_t{1} << 40), 0);
+}
+
+}  // namespace
+}  // namespace pipeline

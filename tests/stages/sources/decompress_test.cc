@@ -1,0 +1,413 @@
+#include "stages/sources/decompress.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "tests/support/compress.h"
+#include "tests/support/memory_file.h"
+
+namespace pipeline {
+namespace {
+
+using namespace std::string_literals;
+
+struct Partition {
+  std::vector<std::string> texts;
+  std::vector<RecordHead> heads;
+  std::vector<std::string> quarantine;  // INDEX:REASON:BYTES
+  PartitionEnd end;
+  StageCounts counts;
+};
+
+bool operator==(const Partition& a, const Partition& b) {
+  const auto same = [](const RecordHead& x, const RecordHead& y) {
+    return x.index == y.index && x.sub == y.sub && x.document == y.document && x.key == y.key;
+  };
+  return a.texts == b.texts &&
+         std::equal(a.heads.begin(), a.heads.end(), b.heads.begin(), b.heads.end(), same) &&
+         a.quarantine == b.quarantine && a.end.raw_end == b.end.raw_end &&
+         a.end.document_end == b.end.document_end && a.counts == b.counts;
+}
+
+struct Outcome {
+  std::map<std::uint32_t, Partition> partitions;  // that were closed
+  std::optional<InputEnd> end;
+  Status status;
+};
+
+Json DefaultConfig() {
+  Json config;
+  for (const ConfigKey& key : DecompressType().keys) {
+    if (key.fallback == "~") continue;
+    if (key.type == ValueType::kBytes) {
+      const bool record = key.name == "max_record_bytes";
+      config[key.name] = Json(record ? 8 << 20 : 64 << 20);
+    } else {
+      config[key.name] = Json(key.fallback);
+    }
+  }
+  return config;
+}
+
+SourceRequest RequestFor(std::string bytes, std::string name = "ja.txt", std::size_t chunk = 1 << 20) {
+  SourceRequest request;
+  request.input = {std::move(name), std::make_shared<MemoryFile>(std::move(bytes), chunk)};
+  request.wanted = [](std::uint32_t) { return true; };
+  return request;
+}
+
+Outcome RunSource(const Json& config, SourceRequest request) {
+  Outcome outcome;
+  const std::size_t target = request.batch_bytes;
+  const auto stage = std::get<SourceFactory>(DecompressType().make)({"lines", config, {}});
+  EXPECT_TRUE(stage.ok());
+  auto source = (*stage)->Open(std::move(request));
+  if (!source.ok()) {
+    outcome.status = source.status();
+    return outcome;
+  }
+  const auto worker = (*stage)->repair()->NewWorker();
+  std::map<std::uint32_t, Partition> open;
+  Batch batch;
+  while (true) {
+    batch.Clear(1);
+    const auto more = (*source)->Next(batch);
+    if (!more.ok()) {
+      outcome.status = more.status();
+      return outcome;
+    }
+    if (!*more) break;
+    EXPECT_TRUE(batch.text.bytes() <= target || batch.size() == 1);
+    EXPECT_EQ(batch.counts[0].records_out, batch.size());
+    EXPECT_EQ(batch.counts[0].bytes_out, batch.text.bytes());
+    if (outcome.status = (*worker)->Apply(batch, 0, batch.counts[0]); !outcome.status.ok()) return outcome;
+    Partition& partition = open[batch.partition.partition];
+    for (std::size_t row = 0; row < batch.size(); ++row) partition.texts.emplace_back(batch.text[row]);
+    partition.heads.insert(partition.heads.end(), batch.heads.begin(), batch.heads.end());
+    for (const Quarantined& bad : batch.quarantine)
+      partition.quarantine.push_back(std::to_string(bad.index) + ":" + bad.reason + ":" + bad.bytes);
+    partition.counts += batch.counts[0];
+    if (batch.closes) {
+      partition.end = batch.end;
+      outcome.partitions.insert(open.extract(batch.partition.partition));
+    }
+  }
+  outcome.end = (*source)->End();
+  EXPECT_TRUE(open.empty());
+  return outcome;
+}
+
+std::string Corpus(std::size_t bytes) {
+  std::mt19937 random(11);
+  std::string text = "\xEF\xBB\xBF\n\n";
+  while (text.size() < bytes) {
+    for (std::size_t lines = 1 + random() % 8; lines > 0; --lines) {
+      static const std::vector<std::string> kWords = {"猫",  "である", "名前はまだ無い。",
+                                                      "abc", "\xFF",   "\0"s};
+      const std::size_t words = 1 + random() % 40;
+      for (std::size_t i = 0; i < words; ++i) text += kWords[random() % (random() % 16 == 0 ? 6 : 4)];
+      text += random() % 9 == 0 ? "\r\n" : "\n";
+    }
+    text += random() % 5 == 0 ? "\n\n\n" : "\n";
+  }
+  return text;
+}
+
+Json SmallPartitions() {
+  Json config = DefaultConfig();
+  config["invalid_lines"] = Json(1.0);  // a Corpus has many
+  config["partition"] = Json(20'000);
+  return config;
+}
+
+void ExpectSame(const Outcome& a, const Outcome& b, const std::string& what) {
+  EXPECT_TRUE(a.status.ok() && b.status.ok()) << what << a.status.message() << b.status.message();
+  EXPECT_TRUE(a.partitions == b.partitions) << what;
+  ASSERT_EQ(a.end.has_value(), b.end.has_value()) << what;
+  if (!a.end) return;
+  EXPECT_EQ(a.end->partitions, b.end->partitions) << what;
+  EXPECT_EQ(a.end->raw_bytes, b.end->raw_bytes) << what;
+  EXPECT_EQ(a.end->documents, b.end->documents) << what;
+  EXPECT_EQ(a.end->outside, b.end->outside) << what;
+}
+
+TEST(DecompressTest, LinesBecomeRecordsWithCounts) {
+  const Outcome outcome = RunSource(DefaultConfig(), RequestFor("\n猫\r\nb\xFF\n\n\nc"));
+  ASSERT_TRUE(outcome.status.ok()) << outcome.status.message();
+  ASSERT_EQ(outcome.partitions.size(), 1u);
+  const Partition& partition = outcome.partitions.at(0);
+  EXPECT_EQ(partition.texts, (std::vector<std::string>{"猫", "b\uFFFD", "c"}));
+  EXPECT_EQ(partition.heads[2].document, 1u);
+  EXPECT_EQ(partition.quarantine, std::vector<std::string>{"1:invalid_utf8:b\xFF"});
+  EXPECT_EQ(partition.counts.records_in, 3u);
+  EXPECT_EQ(partition.counts.records_out, 3u);
+  EXPECT_EQ(partition.counts.bytes_in, 6u);
+  EXPECT_EQ(partition.counts.bytes_out, 6u);  // as cut; the Segment adds what the repair changes
+  EXPECT_EQ(partition.counts.reasons,
+            (decltype(StageCounts::reasons){{"blank_lines", 2}, {"crlf", 1}, {"invalid_utf8", 1}}));
+  ASSERT_TRUE(outcome.end);
+  EXPECT_EQ(outcome.end->outside.reasons, (decltype(StageCounts::reasons){{"blank_lines", 1}}));
+  EXPECT_EQ(outcome.end->partitions, 1u);
+  EXPECT_EQ(outcome.end->documents, 2u);
+  EXPECT_EQ(outcome.end->raw_bytes, 12u);
+}
+
+TEST(DecompressTest, EveryPackingThreadCountAndBatchSizeGivesTheSame) {
+  const std::string text = Corpus(300'000);
+  const Json config = SmallPartitions();
+  const Outcome plain = RunSource(config, RequestFor(text));
+  ASSERT_GT(plain.partitions.size(), 10u);
+  EXPECT_EQ(plain.end->outside.reasons, (decltype(StageCounts::reasons){{"blank_lines", 2}, {"bom", 1}}));
+  const std::map<std::string, std::string> packed = {
+      {"one block", XzCompress(text)},
+      {"many blocks", XzCompress(text, 30'000)},
+      {"streams", XzCompress(text.substr(0, 99'999), 10'000) + XzCompress(text.substr(99'999))},
+      {"zstd", ZstdCompress(text.substr(0, 7)) + ZstdCompress(text.substr(7))},
+      {"gzip", GzipCompress(text.substr(0, 150'000)) + GzipCompress(text.substr(150'000))},
+      {"plain", text}};
+  for (const auto& [name, bytes] : packed)
+    for (const int threads : {1, 3})
+      for (const std::size_t batch : {500u, 1u << 20})
+        for (const std::size_t chunk : {997u, 1u << 20}) {
+          SourceRequest request = RequestFor(bytes, "ja.txt", chunk);
+          request.decoder_threads = threads;
+          request.batch_bytes = batch;
+          ExpectSame(RunSource(config, std::move(request)), plain, name);
+        }
+  SourceRequest request = RequestFor(packed.at("many blocks"));
+  request.decoder_memory = 1000;  // no block fits
+  ExpectSame(RunSource(config, std::move(request)), plain, "streamed");
+}
+
+TEST(DecompressTest, ResumesWithWhatIsWantedWhereverThatIs) {
+  const std::string text = Corpus(200'000);
+  for (const bool cut_documents : {false, true}) {
+    Json config = SmallPartitions();
+    if (cut_documents) config["max_document_bytes"] = Json(3000);
+    const Outcome whole = RunSource(config, RequestFor(text));
+    const auto partitions = static_cast<std::uint32_t>(whole.partitions.size());
+    ASSERT_GT(partitions, 5u);
+    for (const std::string& bytes : {text, XzCompress(text, 30'000), XzCompress(text), GzipCompress(text)})
+      for (std::uint32_t done = 0; done <= partitions; ++done)
+        for (const bool end_known : {false, true}) {
+          const std::uint32_t hole = done / 2;  // a failed partition among those that are done
+          SourceRequest request = RequestFor(bytes);
+          request.decoder_threads = 2;
+          request.wanted = [=](std::uint32_t p) { return p >= done || (done % 3 == 2 && p == hole); };
+          request.known_end = [&, done](std::uint32_t p) {
+            return p < done && !(done % 3 == 2 && p == hole) ? std::optional(whole.partitions.at(p).end)
+                                                             : std::nullopt;
+          };
+          if (end_known)
+            request.last_wanted = done % 3 == 2 ? std::max(hole, partitions - 1) : partitions - 1;
+          Outcome expected = whole;
+          for (std::uint32_t p = 0; p < done; ++p)
+            if (!(done % 3 == 2 && p == hole)) expected.partitions.erase(p);
+          if (end_known) expected.end.reset();
+          ExpectSame(RunSource(config, std::move(request)), expected, std::to_string(done));
+        }
+  }
+}
+
+TEST(DecompressTest, SeekableInputIsNotDecodedFromItsStart) {
+  const std::string text = Corpus(4'000'000);
+  Json config = SmallPartitions();
+  config["partition"] = Json(100'000);
+  const Outcome whole = RunSource(config, RequestFor(text));
+  const auto last = static_cast<std::uint32_t>(whole.partitions.size() - 1);
+  // Damage behind the bytes that decide the encoding, which a resume has no reason to read.
+  std::string bytes = XzCompress(text, 10'000);
+  const std::size_t damage = bytes.size() * 7 / 10;
+  bytes[damage] = static_cast<char>(bytes[damage] ^ 1);
+  EXPECT_FALSE(RunSource(config, RequestFor(bytes)).status.ok());
+  SourceRequest request = RequestFor(bytes);
+  request.wanted = [last](std::uint32_t p) { return p == last; };
+  request.known_end = [&](std::uint32_t p) { return std::optional(whole.partitions.at(p).end); };
+  request.last_wanted = last;
+  const Outcome outcome = RunSource(config, std::move(request));
+  ASSERT_TRUE(outcome.status.ok()) << outcome.status.message();
+  ASSERT_EQ(outcome.partitions.size(), 1u);
+  EXPECT_TRUE(outcome.partitions.at(last) == whole.partitions.at(last));
+}
+
+// As an earlier run logged the first `done` partitions of `whole`.
+void PassOver(const Outcome& whole, std::uint32_t done, SourceRequest& request) {
+  request.wanted = [done](std::uint32_t p) { return p >= done; };
+  request.known_end = [&whole, done](std::uint32_t p) {
+    return p < done ? std::optional(whole.partitions.at(p).end) : std::nullopt;
+  };
+}
+
+std::string Times(const std::string& line, int times) {
+  std::string lines;
+  for (int i = 0; i < times; ++i) lines += line;
+  return lines;
+}
+
+TEST(DecompressTest, DecodedTextIsWhatItsUtf8IsAlsoWhereItIsResumed) {
+  const std::string utf8 = "日本語の文です。\n\n",
+                    sjis = "\x93\xFA\x96\x7B\x8C\xEA\x82\xCC\x95\xB6\x82\xC5\x82\xB7\x81\x42\n\n";
+  for (const int ascii : {0, 1000}) {
+    const std::string front = Times("nothing that tells\n\n", ascii);
+    const Json config = SmallPartitions();
+    const Outcome whole = RunSource(config, RequestFor(front + Times(sjis, 4000)));
+    const Outcome wanted = RunSource(config, RequestFor(front + Times(utf8, 4000)));
+    std::uint64_t decoded = 0;  // which a text in UTF-8 has none of
+    for (const auto& [p, partition] : whole.partitions) {
+      const auto found = partition.counts.reasons.find("decoded_shift_jis");
+      if (found != partition.counts.reasons.end()) decoded += found->second;
+    }
+    Outcome compared = whole;
+    for (auto& [p, partition] : compared.partitions) partition.counts.reasons.erase("decoded_shift_jis");
+    ExpectSame(compared, wanted, "decoded");
+    const auto partitions = static_cast<std::uint32_t>(whole.partitions.size());
+    for (const std::string& text : {utf8, sjis})
+      for (std::uint32_t done = 0; done <= partitions; ++done) {
+        const Outcome& before = text == utf8 ? wanted : whole;
+        SourceRequest request = RequestFor(front + Times(text, 4000));
+        PassOver(before, done, request);
+        const Outcome rest = RunSource(config, std::move(request));
+        ASSERT_TRUE(rest.status.ok()) << rest.status.message();
+        ASSERT_EQ(rest.partitions.size(), partitions - done);
+        for (const auto& [p, partition] : rest.partitions) {
+          ASSERT_TRUE(partition == before.partitions.at(p)) << p << " behind " << done;
+        }
+      }
+    EXPECT_EQ(decoded, 4000u);
+  }
+}
+
+// A version that knew no encodings took it for UTF-8 and went by other offsets.
+TEST(DecompressTest, PartitionsThatWereReadInAnotherEncodingAreNotMixedWithIt) {
+  const std::string sjis =
+      Times("\x93\xFA\x96\x7B\x8C\xEA\x82\xCC\x95\xB6\x82\xC5\x82\xB7\x81\x42\n\n", 4000);
+  Json config = SmallPartitions();
+  config["encoding"] = Json("utf-8");
+  const Outcome before = RunSource(config, RequestFor(sjis));
+  config["encoding"] = Json("auto");
+  for (const std::string& bytes : {sjis, GzipCompress(sjis)}) {
+    SourceRequest request = RequestFor(bytes);
+    PassOver(before, 2, request);
+    EXPECT_NE(RunSource(config, std::move(request)).status.message().find("that run read another encoding"),
+              std::string::npos);
+  }
+}
+
+TEST(DecompressTest, NothingWantedReadsNothing) {
+  SourceRequest request = RequestFor("a\n");
+  request.wanted = [](std::uint32_t) { return false; };
+  request.known_end = [](std::uint32_t) { return std::optional(PartitionEnd{2, 1}); };
+  request.last_wanted = 0;
+  const Outcome outcome = RunSource(DefaultConfig(), std::move(request));
+  EXPECT_TRUE(outcome.status.ok());
+  EXPECT_TRUE(outcome.partitions.empty());
+  EXPECT_FALSE(outcome.end);
+}
+
+TEST(DecompressTest, EmptyAndBlankInputsEndWithoutPartitions) {
+  for (const std::string& text : {""s, "\n\n\r\n"s, "\xEF\xBB\xBF"s}) {
+    for (const std::string& bytes : {text, XzCompress(text), ZstdCompress(text), GzipCompress(text)}) {
+      const Outcome outcome = RunSource(DefaultConfig(), RequestFor(bytes));
+      ASSERT_TRUE(outcome.status.ok()) << outcome.status.message();
+      EXPECT_TRUE(outcome.partitions.empty());
+      ASSERT_TRUE(outcome.end);
+      EXPECT_EQ(outcome.end->partitions, 0u);
+      EXPECT_EQ(outcome.end->raw_bytes, text.size());
+    }
+  }
+}
+
+TEST(DecompressTest, TruncationFailsAfterThePartitionsThatAreWhole) {
+  const std::string text = Corpus(120'000);
+  Json config = SmallPartitions();
+  const Outcome whole = RunSource(config, RequestFor(text));
+  for (const std::string& bytes :
+       {XzCompress(text), XzCompress(text, 15'000), ZstdCompress(text), GzipCompress(text)}) {
+    std::size_t most = 0;
+    for (std::size_t part = 0; part < 16; ++part) {
+      const Outcome outcome =
+          RunSource(config, RequestFor(bytes.substr(0, 1 + (bytes.size() - 2) * part / 15), "ja.txt"));
+      if (part == 0) continue;  // too short for a magic number: text
+      EXPECT_EQ(outcome.status.code(), Code::kDataLoss) << part;
+      EXPECT_TRUE(outcome.status.message().starts_with("ja.txt: damaged ")) << outcome.status.message();
+      EXPECT_FALSE(outcome.end);
+      for (const auto& [number, partition] : outcome.partitions)
+        EXPECT_TRUE(partition == whole.partitions.at(number));
+      most = std::max(most, outcome.partitions.size());
+    }
+    EXPECT_EQ(most, whole.partitions.size() - 1);  // the last one is not known to be whole
+  }
+}
+
+TEST(DecompressTest, ErrorsNameTheInputTheOffsetAndWhatToDo) {
+  const Outcome page = RunSource(DefaultConfig(), RequestFor("<html>not found", "ja.txt.xz"));
+  EXPECT_EQ(page.status.message(),
+            "ja.txt.xz: is named .xz but holds no such data; fetch the file again, or set format: plain if "
+            "it is text");
+  Json config = DefaultConfig();
+  config["format"] = Json("xz");
+  EXPECT_EQ(RunSource(config, RequestFor("garbage, whatever it may be", "ja")).status.message(),
+            "ja: damaged xz data at byte 12: no stream header stands here; fetch the file again");
+  EXPECT_EQ(RunSource(DefaultConfig(), RequestFor("\xFF\xFE\0\0"
+                                                  "a\0\0\0"s,
+                                                  "u.txt"))
+                .status.code(),
+            Code::kInvalidArgument);
+}
+
+TEST(DecompressTest, LongLinesGoToTheQuarantineInPieces) {
+  Json config = DefaultConfig();
+  config["max_record_bytes"] = Json(1024);
+  config["on_long"] = Json("quarantine");
+  const std::string line(2500, 'x');
+  SourceRequest request = RequestFor("a\n" + line + "\nb\n");
+  request.batch_bytes = 2000;
+  const Outcome outcome = RunSource(config, std::move(request));
+  ASSERT_TRUE(outcome.status.ok());
+  const Partition& partition = outcome.partitions.at(0);
+  EXPECT_EQ(partition.texts, (std::vector<std::string>{"a", "b"}));
+  ASSERT_EQ(partition.quarantine.size(), 3u);
+  EXPECT_EQ(partition.quarantine[2], "3:long_quarantined:" + line.substr(0, 452));
+  EXPECT_EQ(partition.counts.records_in, 3u);
+  EXPECT_EQ(partition.counts.records_out, 2u);
+  EXPECT_EQ(partition.counts.reasons.at("long_quarantined"), 1u);
+
+  config["on_long"] = Json("fail");
+  EXPECT_TRUE(RunSource(config, RequestFor("a\n" + line, "l.txt"))
+                  .status.message()
+                  .starts_with("l.txt: line at byte 2 "));
+  config["on_long"] = Json("split");
+  EXPECT_EQ(RunSource(config, RequestFor(line)).partitions.at(0).texts.size(), 3u);
+}
+
+TEST(DecompressTest, StopIsNoticedWhilePassingOver) {
+  std::stop_source stop;
+  SourceRequest request = RequestFor(GzipCompress(Corpus(3'000'000)), "ja.gz", 100'000);
+  request.wanted = [&stop](std::uint32_t p) {
+    if (p == 2) stop.request_stop();
+    return false;
+  };
+  request.stop = stop.get_token();
+  EXPECT_EQ(RunSource(SmallPartitions(), std::move(request)).status.code(), Code::kCancelled);
+}
+
+TEST(DecompressTest, CheckGivesTextAndRefusesSizesThatCannotWork) {
+  const StageType type = DecompressType();
+  Schema schema;
+  EXPECT_TRUE(type.check(DefaultConfig(), schema).ok());
+  EXPECT_EQ(schema.columns.at("text"), ColumnType::kUtf8);
+  Json config = DefaultConfig();
+  config["max_record_bytes"] = Json(100);
+  EXPECT_EQ(type.check(config, schema).code(), Code::kInvalidArgument);
+  config = DefaultConfig();
+  config["partition"] = Json(0);
+  EXPECT_EQ(type.check(config, schema).code(), Code::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace pipeline

@@ -1,0 +1,335 @@
+#include "stages/sources/read_rows.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "base/digest.h"
+#include "stages/sources/decompress.h"
+#include "stages/sources/row_text.h"
+#include "tests/stages/sources.h"
+#include "tests/support/archive.h"
+#include "tests/support/compress.h"
+
+namespace pipeline {
+namespace {
+
+using namespace std::string_literals;
+using Strings = std::vector<std::string>;
+using Reasons = decltype(StageCounts::reasons);
+
+Json Config(std::string_view format, Json::Array text, std::string_view label = {}) {
+  Json config;
+  config["format"] = format;
+  config["text"] = std::move(text);
+  if (!label.empty()) config["label"] = label;
+  config["header"] = true;
+  config["partition"] = 64 << 20;
+  config["max_record_bytes"] = 8 << 20;
+  for (const char* key : {"quoting", "compression", "archive"}) config[key] = "auto";
+  for (const char* key : {"on_bad_row", "on_long"}) config[key] = "quarantine";
+  config["invalid_utf8"] = "replace";
+  config["columns"] = "lines";
+  config["max_ratio"] = 200;
+  return config;
+}
+
+SourceOutcome Read(const Json& config, const std::string& bytes, const std::string& name = "rows") {
+  return RunSource(ReadRowsType(), config, RequestFor(bytes, name));
+}
+
+TEST(ReadRowsTest, ColumnsOfATsvBecomeTextAndLabel) {
+  const SourceOutcome outcome =
+      Read(Config("tsv", {"document"}, "label"),
+           "id\tdocument\tlabel\r\n1\t\"stray 'quote\t0\r\n2\ttwo\tcolumns\tmore\n\n"
+           "3\t\t1\n4\tb\xFF\t1\n");
+  ASSERT_TRUE(outcome.status.ok()) << outcome.status.message();
+  EXPECT_EQ(outcome.texts, (Strings{"0|\"stray 'quote", "1|b\uFFFD"}));
+  const auto& partition = outcome.partitions.at(0);
+  EXPECT_EQ(partition.records[1], "3.0 3 " + std::to_string(Hash64("4\tb\xFF\t1")) + ": 1|b\uFFFD");
+  EXPECT_EQ(partition.quarantine, (Strings{"1:dropped_columns:2\ttwo\tcolumns\tmore",
+                                           "2:dropped_empty_text:", "3:invalid_utf8:b\xFF"}));
+  EXPECT_EQ(partition.counts.reasons, (Reasons{{"blank_lines", 1},
+                                               {"crlf", 1},
+                                               {"dropped_columns", 1},
+                                               {"dropped_empty_text", 1},
+                                               {"invalid_utf8", 1}}));
+  EXPECT_EQ(partition.counts.records_in, 4u);
+  EXPECT_EQ(partition.counts.records_out, 2u);
+  EXPECT_EQ(outcome.end->documents, 4u);
+}
+
+TEST(ReadRowsTest, ColumnsBecomeFieldsOfOneRecord) {
+  Json config = Config("csv", {"premise", "hypothesis"}, "label");
+  config["columns"] = "fields";
+  const SourceOutcome outcome = Read(config,
+                                     "premise,label,hypothesis\n"
+                                     "one,0,two three\n"
+                                     "\"a\r\n\nb\",1,c\xFF\n"
+                                     "\"\n\",1,d\n");
+  ASSERT_TRUE(outcome.status.ok()) << outcome.status.message();
+  EXPECT_EQ(outcome.texts, (Strings{"0|[one][two three]", "1|[a b][c\uFFFD]"}));
+  const auto& partition = outcome.partitions.at(0);
+  EXPECT_EQ(partition.quarantine, (Strings{"1:invalid_utf8:a b\nc\xFF", "2:dropped_empty_field:\nd"}));
+  EXPECT_EQ(partition.counts.reasons.at("dropped_empty_field"), 1u);
+
+  Json json = Config("jsonl", {"a", "b"});
+  json["columns"] = "fields";
+  EXPECT_EQ(Read(json, R"({"a": "x\ny", "b": "z"})").texts, Strings{"[x y][z]"});
+}
+
+TEST(ReadRowsTest, FieldsHaveTheNamesOfTheirColumns) {
+  Json config = Config("tsv", {"premise", "hypothesis"});
+  Schema schema;
+  ASSERT_TRUE(ReadRowsType().check(config, schema).ok());
+  EXPECT_TRUE(schema.field_names.empty());
+  config["columns"] = "fields";
+  ASSERT_TRUE(ReadRowsType().check(config, schema).ok());
+  EXPECT_EQ(schema.columns.at("fields"), ColumnType::kU32List);
+  EXPECT_EQ(schema.field_names, (Strings{"premise", "hypothesis"}));
+}
+
+TEST(ReadRowsTest, ExampleOfTheFormatPage) {
+  const SourceOutcome outcome =
+      Read(Config("csv", {"title", "body"}), "id,title,body\r\n1,猫,\"a\r\n\"\"b\"\r\n2,x,y\"\n3,x\n");
+  ASSERT_TRUE(outcome.status.ok()) << outcome.status.message();
+  const std::string key = std::to_string(Hash64("1,猫,\"a\n\"\"b\""));
+  EXPECT_EQ(outcome.partitions.at(0).records,
+            (Strings{"0.0 0 " + key + ": 猫", "0.1 0 " + key + ": a", "0.2 0 " + key + ": \"b"}));
+  EXPECT_EQ(outcome.partitions.at(0).quarantine,
+            (Strings{"1:dropped_quotes:2,x,y\"", "2:dropped_columns:3,x"}));
+  EXPECT_EQ(Read(Config("jsonl", {"title", "body"}), R"({"title": "猫", "body": "a\r\n\"b"})").texts,
+            outcome.texts);
+}
+
+TEST(ReadRowsTest, JsonRowsThatAreBadAreSetAsideWithTheirReason) {
+  const std::string rows =
+      "{\"text\": \"good\", \"label\": \"x\"}\n{\"text\": 5, \"label\": \"x\"}\n{\"label\": \"x\"}\n[1]\n"
+      "{\"text\": \"torn\n{\"text\": \"a\\nb\\u0000\", \"label\": 7, \"more\": [{\"text\": 1}]}\n"
+      "{\"text\": \"a\", \"label\": null}\n{\"text\": \"\\ud800\", \"label\": 1}\n"
+      "{\"text\": \"t\", \"label\": true}\n{\"text\": \"\\n\", \"label\": 1}\n";
+  const SourceOutcome outcome = Read(Config("jsonl", {"text"}, "label"), rows);
+  ASSERT_TRUE(outcome.status.ok()) << outcome.status.message();
+  EXPECT_EQ(outcome.texts, (Strings{"x|good", "7|a b\uFFFD", "true|t"}));
+  EXPECT_EQ(outcome.partitions.at(0).counts.reasons, (Reasons{{"blank_lines", 1},
+                                                              {"dropped_empty_text", 1},
+                                                              {"dropped_json", 3},
+                                                              {"dropped_no_field", 1},
+                                                              {"dropped_wrong_type", 2},
+                                                              {"nul", 1}}));
+  EXPECT_EQ(outcome.partitions.at(0).quarantine[0], "1:dropped_wrong_type:{\"text\": 5, \"label\": \"x\"}");
+
+  Json config = Config("jsonl", {"text"}, "label");
+  config["on_bad_row"] = "fail";
+  EXPECT_EQ(Read(config, rows).status.message(),
+            "row 1 (from 0): 'text' is no string; mend it, or set on_bad_row: quarantine");
+  EXPECT_EQ(Read(config, "{\"text\": \"torn").status.message().substr(0, 31),
+            "row 0 (from 0): line 1, column ");
+}
+
+TEST(ReadRowsTest, AdviceNamesTheColumnsThatRowsHave) {
+  RowTextRules rules;
+  rules.text = {"text"};
+  rules.label = "label";
+  EXPECT_EQ(
+      MembersAdvice("{\"content\": \"a\", \"id\": 1}\n{\"cut\": \n{\"text\": \"b\", \"label\": 1}\n", rules),
+      "these rows lack 'label', 'text' and have the columns 'content', 'id', 'label', 'text': name those in "
+      "the keys "
+      "`text` and `label`, or mend the rows");
+  EXPECT_EQ(MembersAdvice("{}\n", rules),
+            "these rows lack 'label', 'text' and have no columns: name those in the keys `text` and `label`, "
+            "or mend the "
+            "rows");
+  EXPECT_EQ(MembersAdvice("{\"text\": 5, \"label\": 1}\n", rules), "mend it");
+  EXPECT_EQ(MembersAdvice("[\n\n5\nnull", rules), "mend it");
+}
+
+TEST(ReadRowsTest, MembersThatNobodyReadsMayHoldWhatPythonWrites) {
+  const SourceOutcome outcome =
+      Read(Config("jsonl", {"text"}),
+           "{\"score\": NaN, \"text\": \"a\"}\n{\"text\": \"b\", \"user\": {\"name\": \"\\ud83d\"}}\n"
+           "{\"x\": 1, \"x\": {\"y\": 1, \"y\": 2, \"text\": 3}, \"text\": \"c\"}\n{\"text\": NaN}\n"
+           "{\"x\": nan, \"text\": \"d\"}\n{\"x\": 1e400, \"text\": \"e\"}\n");
+  ASSERT_TRUE(outcome.status.ok()) << outcome.status.message();
+  EXPECT_EQ(outcome.texts, (Strings{"a", "b", "c", "e"}));
+  EXPECT_EQ(outcome.partitions.at(0).counts.reasons, (Reasons{{"dropped_json", 2}}));
+}
+
+TEST(ReadRowsTest, HeadersAreHeldAgainstTheColumns) {
+  const auto why = [](Json::Array text, const std::string& rows) {
+    return std::string(Read(Config("tsv", std::move(text)), rows, "a.tsv").status.message());
+  };
+  EXPECT_EQ(why({"documnet"}, "id\tdocument\n"),
+            "a.tsv: no column 'documnet' is in the header, which has id, document; did you mean 'document'?");
+  EXPECT_EQ(why({"text"}, "id,text\n1,a\n"),
+            "a.tsv: no column 'text' is in the header, which has id,text; is `format` right?");
+  EXPECT_EQ(
+      why({"a"}, "a\ta\n"),
+      "a.tsv: two columns of the header are named 'a'; name the one you want by its position, from 1 on");
+  EXPECT_EQ(Read(Config("tsv", {"2"}), "a\ta\n1\t2\n").texts, Strings{"2"});
+  EXPECT_EQ(Read(Config("tsv", {"2"}), "a\t2\t2nd\nx\ty\tz\n").texts, Strings{"y"}) << "a name comes first";
+
+  Json config = Config("tsv", {"2"}, "3");
+  config["header"] = false;
+  EXPECT_EQ(Read(config, "x\ty\tz\nx\ty\n1\t2\t3\t4\n").texts, (Strings{"z|y", "3|2"}));
+  config["on_bad_row"] = "fail";
+  EXPECT_EQ(
+      Read(config, "x\ty\tz\nx\ty\n", "a.tsv").status.message(),
+      "a.tsv: row 1 (from 0): has 2 fields, and column 3 is wanted; mend it, or set on_bad_row: quarantine");
+}
+
+TEST(ReadRowsTest, LongRowsAreSetAsideInPieces) {
+  Json config = Config("csv", {"a"});
+  config["max_record_bytes"] = 1024;
+  const std::string rows = "a\nshort\n\"" + std::string(2000, 'x') + "\n\"\nlast\n";
+  const SourceOutcome outcome = Read(config, rows);
+  EXPECT_EQ(outcome.texts, (Strings{"short", "last"}));
+  EXPECT_EQ(outcome.partitions.at(0).counts.reasons, (Reasons{{"long_quarantined", 1}}));
+  EXPECT_EQ(outcome.partitions.at(0).quarantine.size(), 2u);
+  config["on_long"] = "fail";
+  EXPECT_TRUE(Read(config, rows, "l.csv")
+                  .status.message()
+                  .starts_with("l.csv: line at byte 8 of the text is longer"));
+}
+
+TEST(ReadRowsTest, LabelsAreCleanToo) {
+  Json config = Config("tsv", {"a"}, "b");
+  const std::string rows = "a\tb\nx\t1\ny\t\xFF\n";
+  EXPECT_EQ(Read(config, rows).texts, (Strings{"1|x", "\uFFFD|y"}));
+  config["invalid_utf8"] = "quarantine";
+  const SourceOutcome outcome = Read(config, rows);
+  EXPECT_EQ(outcome.texts, Strings{"1|x"});
+  EXPECT_EQ(outcome.partitions.at(0).counts.reasons, (Reasons{{"dropped_invalid_utf8", 1}}));
+  config["invalid_utf8"] = "fail";
+  EXPECT_EQ(Read(config, rows).status.message(),
+            "row 1 (from 0): its label '?' is not UTF-8; mend it, or set invalid_utf8: replace");
+}
+
+std::string Table(std::string_view format, int rows) {
+  std::mt19937 random(9);
+  std::string table = format == "csv" ? "id,text,label\n" : "";
+  for (int row = 0; row < rows; ++row) {
+    const std::string text(random() % 60, 'x');
+    const std::string id = std::to_string(row), label = std::to_string(random() % 3);
+    const bool bad = random() % 20 == 0;
+    if (format == "csv")
+      table += id + ",\"" + text + (random() % 3 == 0 ? "\n\"\"猫\"" : "\"") + (bad ? "" : "," + label);
+    else
+      table +=
+          "{\"id\": " + id + ", \"text\": \"" + text + "\\n猫\"" + (bad ? "" : ", \"label\": " + label) + "}";
+    table += random() % 9 == 0 ? "\r\n\n" : "\n";
+  }
+  return table;
+}
+
+TEST(ReadRowsTest, AnyPackingBatchAndResumeGivesTheSame) {
+  for (const std::string format : {"csv", "jsonl"})
+    for (const bool label : {false, true}) {
+      Json config = Config(format, {"text"}, label ? "label" : "");
+      config["partition"] = 5000;
+      const std::string table = Table(format, 1500);
+      const SourceOutcome whole = Read(config, table);
+      const auto partitions = static_cast<std::uint32_t>(whole.partitions.size());
+      ASSERT_GT(partitions, 8u);
+      for (const std::string& bytes :
+           {table, XzCompress(table, 10'000), Bzip2Compress(table), Lz4Compress(table)})
+        for (const std::size_t batch : {300u, 1u << 20})
+          for (std::uint32_t done = 0; done <= partitions; done += 3) {
+            SourceRequest request = RequestFor(bytes, "rows", 999);
+            request.decoder_threads = 2;
+            request.batch_bytes = batch;
+            request.wanted = [done](std::uint32_t p) { return p >= done; };
+            request.known_end = [&whole, done](std::uint32_t p) -> std::optional<PartitionEnd> {
+              if (p >= done) return std::nullopt;
+              return PartitionEnd{whole.partitions.at(p).raw_end, whole.partitions.at(p).document_end};
+            };
+            SourceOutcome expected = whole;
+            for (std::uint32_t p = 0; p < done; ++p) expected.partitions.erase(p);
+            ExpectSame(RunSource(ReadRowsType(), config, std::move(request)), expected, format);
+          }
+    }
+}
+
+TEST(ReadRowsTest, MembersOfArchivesHaveHeadersOfTheirOwn) {
+  const std::string one = "id,text\n1,\"never closed\n", two = "\xEF\xBB\xBFtext,id\nb,2\n";
+  Json config = Config("csv", {"text"});
+  config["members"] = Json::Array{"*.csv"};
+  for (const std::string& bytes :
+       {Tar({{"d", "", '5'}, {"d/1.csv", one}, {"d/README", "?"}, {"d/2.csv", two}}),
+        GzipCompress(Tar({{"d", "", '5'}, {"1.csv", one}, {"README", "?"}, {"2.csv", two}})),
+        Zip({{"d/", "", '5'}, {"1.csv", one}, {"README", "?"}, {"2.csv", two}})}) {
+    const SourceOutcome outcome = Read(config, bytes);
+    ASSERT_TRUE(outcome.status.ok()) << outcome.status.message();
+    EXPECT_EQ(outcome.texts, Strings{"b"});
+    EXPECT_EQ(outcome.partitions.at(0).counts.reasons, (Reasons{{"bom", 1}, {"dropped_quotes", 1}}));
+    EXPECT_EQ(outcome.end->outside.reasons,
+              (Reasons{{"members", 2}, {"members_left_out", 1}, {"members_not_files", 1}}));
+  }
+  EXPECT_EQ(Read(config, Zip({{"1.csv", one}, {"2.csv", "other\n1\n"}}), "z.zip").status.message(),
+            "z.zip: member '2.csv': no column 'text' is in the header, which has other; is `format` right?");
+  EXPECT_EQ(Read(config, Zip({{"1.tsv", one}}), "z.zip").status.message(),
+            "z.zip: none of its 1 files has a name that the patterns of `members` describe");
+}
+
+TEST(ReadRowsTest, ChecksKeysAndGivesColumns) {
+  const auto why = [](const Json& config) {
+    Schema schema;
+    return std::string(ReadRowsType().check(config, schema).message());
+  };
+  Schema schema;
+  EXPECT_TRUE(ReadRowsType().check(Config("tsv", {"a"}, "b"), schema).ok());
+  EXPECT_EQ(schema.columns,
+            (decltype(schema.columns){{"text", ColumnType::kUtf8}, {"label", ColumnType::kUtf8}}));
+  EXPECT_EQ(why(Config("tsv", {})), "text: an empty list; name at least one column");
+  EXPECT_EQ(why(Config("tsv", {"a", "a"})), "text: 'a' comes twice");
+  Json config = Config("tsv", {"a"});
+  config["header"] = false;
+  EXPECT_NE(why(config).find("without a header, columns are positions from 1"), std::string::npos);
+  config = Config("jsonl", {"a"});
+  config["quoting"] = "none";
+  EXPECT_EQ(why(config), "quoting: JSON has its own; leave the key out");
+  config = Config("tsv", {"a"});
+  config["max_ratio"] = 0;
+  EXPECT_NE(why(config).find("max_ratio: 0: must be from 1"), std::string::npos);
+  config = Config("tsv", {"a"});
+  config["members"] = Json::Array{};
+  EXPECT_NE(why(config).find("members: an empty list"), std::string::npos);
+}
+
+TEST(ArchivedLinesTest, ArchivesOfTextAreReadByDecompress) {
+  Json config = Config("", {});
+  config["format"] = "auto";
+  config["documents"] = "blank_line";
+  config["max_document_bytes"] = 64 << 20;
+  const std::string tar = Tar({{"1", "a\nb"},
+                               {"2",
+                                "\xEF\xBB\xBF"
+                                "c\n\nd\n"}});
+  const auto read = [&](const std::string& bytes, const std::string& name) {
+    return RunSource(DecompressType(), config, RequestFor(bytes, name, 100));
+  };
+  const SourceOutcome plain = read(tar, "a.tar");
+  EXPECT_EQ(plain.texts, (Strings{"a", "b", "c", "d"}));
+  EXPECT_EQ(plain.end->documents, 3u);
+  for (const std::string& bytes : {XzCompress(tar), XzCompress(tar, 600), ZstdCompress(tar),
+                                   GzipCompress(tar), Bzip2Compress(tar), Lz4Compress(tar)})
+    ExpectSame(read(bytes, "a.tar.x"), plain, "compressed");
+  EXPECT_EQ(read("text", "a.tar.gz").status.code(), Code::kDataLoss);
+  EXPECT_NE(read(GzipCompress("text"), "a.tgz").status.message().find("named as a tar archive"),
+            std::string::npos);
+  EXPECT_EQ(read(Zip({{"u",
+                       "\xFF\xFE\0\0"
+                       "a\0\0\0"s}}),
+                 "a.zip")
+                .status.message()
+                .substr(0, 37),
+            "a.zip: member 'u': text is UTF-32LE, ");
+  EXPECT_NE(read(GzipCompress(Zip({{"a", "b"}})), "a").status.message().find("zip inside gzip"),
+            std::string::npos);
+  config["archive"] = "none";
+  EXPECT_TRUE(read(tar, "a.tar").status.ok());
+  EXPECT_NE(read(tar, "a.tar").texts, plain.texts);
+}
+
+}  // namespace
+}  // namespace pipeline

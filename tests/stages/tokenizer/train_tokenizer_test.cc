@@ -1,0 +1,462 @@
+#include "stages/tokenizer/train_tokenizer.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "base/digest.h"
+#include "base/str.h"
+#include "formats/sentencepiece_model.h"
+#include "tests/stages/tokenizer/tokenizer_fixture.h"
+#include "tests/support/temp_dir.h"
+#include "text/sentencepiece_handle.h"
+#include "text/wordpiece.h"
+
+namespace pipeline {
+namespace {
+
+SentencePieceModel ModelOf(const Trained& trained, std::string_view file = "tokenizer.model") {
+  EXPECT_TRUE(trained.status.ok()) << trained.status.message();
+  Result<SentencePieceModel> model = SentencePieceModel::Parse(trained.Object(file));
+  if (!model.ok()) ADD_FAILURE() << model.status().message();
+  return model.ok() ? std::move(model).value() : SentencePieceModel();
+}
+
+std::set<std::string> TextsOf(const SentencePieceModel& model, PieceType type = PieceType::kNormal) {
+  std::set<std::string> texts;
+  for (const SentencePiece& piece : model.pieces())
+    if (piece.type == type) texts.insert(piece.text);
+  return texts;
+}
+
+std::string DecodedAgain(const SentencePieceEncoder& encoder, std::string_view line) {
+  SentencePieceEncoder::Scratch scratch;
+  std::vector<std::uint32_t> ids, ends;
+  EXPECT_TRUE(encoder.Encode(line, scratch, ids, ends).ok());
+  Result<std::string> text = encoder.Decode(ids);
+  EXPECT_TRUE(text.ok());
+  return text.ok() ? *text : "";
+}
+
+TEST(TrainTokenizerTest, PublishesModelVocabularyReportAndFacts) {
+  const std::vector<Line> lines = SmallCorpus();
+  const Trained trained = Train(lines);
+  const SentencePieceModel model = ModelOf(trained);
+
+  std::vector<std::string> names;
+  for (const StoredObject& object : trained.output.objects) {
+    names.push_back(object.name);
+    EXPECT_EQ(object.digest, DigestOf(trained.Object(object.name)));
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"tokenizer.model", "tokenizer.vocab", "report.json"}));
+  EXPECT_EQ(trained.Object("tokenizer.vocab"), model.Vocabulary());
+
+  const Json& facts = trained.output.facts;
+  EXPECT_EQ(facts["layout"].AsString(), "pipe");
+  EXPECT_EQ(facts["vocab_size"].AsInt(), 336);
+  EXPECT_EQ(facts["pad_id"].AsInt(), 0);
+  EXPECT_EQ(facts["bos_id"].AsInt(), 1);
+  EXPECT_EQ(facts["eos_id"].AsInt(), 2);
+  EXPECT_EQ(facts["unk_id"].AsInt(), 3);
+  EXPECT_EQ(facts["newline_id"].AsInt(), 4);
+  EXPECT_EQ(facts["model"].AsString(), "tokenizer.model");
+  EXPECT_EQ(facts["model_digest"].AsString(), DigestOf(trained.Object("tokenizer.model")).ToHex());
+  EXPECT_EQ(model.pieces().size(), 336u);
+  ASSERT_EQ(model.pieces().size(), 336u);
+  EXPECT_EQ(model.pieces()[4], (SentencePiece{"\n", 0, PieceType::kUserDefined}));
+  EXPECT_TRUE(model.keeps_text());
+}
+
+TEST(TrainTokenizerTest, NoPieceCrossesAMorphemeOrBeginsAWord) {
+  const std::vector<Line> lines = SmallCorpus();
+  const std::set<std::string> pieces = TextsOf(ModelOf(Train(lines)));
+  for (const char* morpheme : {"猫", "が", "行っ", "東京都", "Linux"})
+    EXPECT_TRUE(pieces.count(morpheme)) << morpheme;
+  EXPECT_FALSE(pieces.count("猫が"));
+  for (const std::string& piece : pieces) {
+    EXPECT_TRUE(piece == "\u2581" || !piece.starts_with("\u2581")) << piece;
+  }
+  EXPECT_TRUE(pieces.count("\u2581")) << "a space must have a piece though no morpheme holds one";
+
+  TrainingRun none;
+  none.config = TokenizerConfig("pipe", "none");
+  EXPECT_TRUE(TextsOf(ModelOf(Train(lines, none))).count("猫が"));
+  TrainingRun spaces;
+  spaces.config = TokenizerConfig("pipe", "spaces");
+  const std::set<std::string> words = TextsOf(ModelOf(Train(lines, spaces)));
+  EXPECT_TRUE(words.count("\u2581が"));
+  EXPECT_FALSE(words.count("猫が"));
+}
+
+TEST(TrainTokenizerTest, TheFirstMorphemeOfAWordHoldsItsSpaceWithCutsInWords) {
+  std::vector<Line> lines;
+  for (const Line& line : SmallCorpus()) {  // every other morpheme begins a word
+    std::vector<std::string> morphemes;
+    std::uint32_t begin = 0;
+    for (const std::uint32_t end : line.cuts) {
+      const std::string morpheme = line.text.substr(begin, end - begin);
+      begin = end;
+      if (morpheme == " ") continue;
+      morphemes.push_back(morphemes.size() % 2 == 0 && !morphemes.empty() ? " " + morpheme : morpheme);
+    }
+    lines.push_back(LineOf(morphemes));
+  }
+  const auto bare = [&](std::string_view boundaries, std::string_view layout) {
+    TrainingRun run;
+    run.config = TokenizerConfig(layout, boundaries);
+    run.config["vocab_size"] = boundaries == "cuts" ? 336 : 370;
+    const Trained trained = Train(lines, run);
+    const SentencePieceModel model = ModelOf(trained);
+    const std::set<std::string> pieces = TextsOf(model);
+    EXPECT_FALSE(pieces.count("猫が")) << boundaries;
+    EXPECT_EQ(pieces.count("\u2581猫"), boundaries == "cuts_in_words" ? 1u : 0u);
+    EXPECT_TRUE(pieces.count("\u2581"));
+    for (const std::string& piece : pieces)
+      EXPECT_EQ(piece.find("\u2581", 1), std::string::npos) << "a space inside of " << piece;
+    const auto encoder = SentencePieceEncoder::Load(trained.Object("tokenizer.model"));
+    SentencePieceEncoder::Scratch scratch;
+    std::vector<std::uint32_t> ids, ends;
+    for (const Line& line : lines) {
+      EXPECT_TRUE((*encoder)->Encode(line.text, scratch, ids, ends).ok());
+      if (layout == "pipe") {
+        EXPECT_EQ(DecodedAgain(**encoder, line.text), line.text);
+      }
+    }
+    const auto count =
+        std::count_if(ids.begin(), ids.end(), [&](auto id) { return model.pieces()[id].text == "\u2581"; });
+    return static_cast<double>(count) / static_cast<double>(ids.size());
+  };
+  for (const std::string_view layout : {"pipe", "t5"}) {
+    EXPECT_GT(bare("cuts", layout), 0.2);
+    EXPECT_LT(bare("cuts_in_words", layout), 0.05) << "so few pieces are too few for all morphemes twice";
+  }
+}
+
+TEST(TrainTokenizerTest, SameModelWhateverTheThreadsTheBatchesAndThePlace) {
+  const std::vector<Line> lines = SmallCorpus();
+  for (const std::string boundaries : {"cuts", "cuts_in_words", "none"}) {
+    TrainingRun run;
+    run.config = TokenizerConfig("pipe", boundaries);
+    run.config["compare_boundaries"] = true;
+    const Trained first = Train(lines, run);
+    const TempDir elsewhere;
+    const std::filesystem::path here = std::filesystem::current_path();
+    std::filesystem::current_path(elsewhere.path());
+    run.threads = 7;
+    run.rows = 1;
+    const Trained second = Train(lines, run);
+    std::filesystem::current_path(here);
+    for (const char* name : {"tokenizer.model", "tokenizer.vocab", "report.json"})
+      EXPECT_EQ(first.Object(name), second.Object(name)) << boundaries;
+  }
+}
+
+TEST(TrainTokenizerTest, EveryLineComesBackFromItsIds) {
+  std::vector<Line> lines = SmallCorpus();
+  for (const char* text :
+       {" 前の空白", "後ろの空白 ", "二つ  の空白", "鱻という珍しい字", "絵文字👩\u200d👧", "行\nの中",
+        "タブ\tも", "<s>ではない", "<0xE3>も字", "ｱ１㍿", "e\u0301", "\u2585", " ", ""})
+    lines.push_back(LineOf({text}));
+  for (const std::string boundaries : {"cuts", "cuts_in_words", "spaces", "none"}) {
+    TrainingRun run;
+    run.config = TokenizerConfig("pipe", boundaries);
+    run.config["vocab_size"] = 355;
+    const Trained trained = Train(lines, run);
+    ASSERT_TRUE(trained.status.ok()) << trained.status.message();
+    const auto encoder = SentencePieceEncoder::Load(trained.Object("tokenizer.model"));
+    ASSERT_TRUE(encoder.ok());
+    for (const Line& line : lines) EXPECT_EQ(DecodedAgain(**encoder, line.text), line.text) << boundaries;
+    EXPECT_EQ(DecodedAgain(**encoder, "a\u2581b"), "a b") << "the one character that does not";
+  }
+}
+
+TEST(TrainTokenizerTest, LearnsFromTheSplitTrainAlone) {
+  std::vector<Line> lines = SmallCorpus();
+  for (Line& line : lines) line.split = 1;  // of {"validation", "train"}
+  TrainingRun run;
+  run.splits = true;
+  const Trained train_only = Train(lines, run);
+  for (int i = 0; i < 50; ++i) lines.push_back(LineOf({"秘密", "の", "単語"}));  // validation
+  const Trained both = Train(lines, run);
+  EXPECT_EQ(both.Object("tokenizer.model"), train_only.Object("tokenizer.model"));
+  const Json report = Json::Parse(both.Object("report.json")).value();
+  EXPECT_EQ(report["training"]["lines_of_other_splits"].AsInt(), 50);
+}
+
+TEST(TrainTokenizerTest, LayoutsGiveTheIdsThatTheirTrainersWant) {
+  const std::vector<Line> lines = SmallCorpus();
+  TrainingRun run;
+  run.config = TokenizerConfig("flax_lm1b");
+  const SentencePieceModel flax = ModelOf(Train(lines, run));
+  EXPECT_EQ(flax.special_ids().unk, 0);
+  EXPECT_EQ(flax.special_ids().bos, 1);
+  EXPECT_EQ(flax.special_ids().eos, 2);
+  EXPECT_EQ(flax.special_ids().pad, -1);
+  EXPECT_EQ(flax.normalizer(), "nmt_nfkc");
+  EXPECT_TRUE(flax.adds_dummy_prefix()) << "as the library's defaults are, though the morphemes had none";
+  for (const std::string& piece : TextsOf(flax)) {
+    EXPECT_TRUE(piece == "\u2581" || !piece.starts_with("\u2581")) << piece;
+  }
+
+  run.config = TokenizerConfig("t5");
+  const Trained trained = Train(lines, run);
+  const SentencePieceModel t5 = ModelOf(trained);
+  EXPECT_EQ(t5.special_ids().pad, 0);
+  EXPECT_EQ(t5.special_ids().eos, 1);
+  EXPECT_EQ(t5.special_ids().unk, 2);
+  EXPECT_EQ(t5.special_ids().bos, -1);
+  ASSERT_EQ(t5.pieces().size(), 436u);
+  EXPECT_EQ(t5.pieces()[336], (SentencePiece{"\u2581<extra_id_99>", 0, PieceType::kUserDefined}));
+  EXPECT_EQ(t5.pieces()[435], (SentencePiece{"\u2581<extra_id_0>", 0, PieceType::kUserDefined}));
+  EXPECT_EQ(ModelOf(trained, "tokenizer.base.model").pieces().size(), 336u);
+  EXPECT_EQ(trained.output.facts["vocab_size"].AsInt(), 436);
+
+  run.config = TokenizerConfig("jestimator");
+  const SentencePieceModel jestimator = ModelOf(Train(lines, run));
+  EXPECT_EQ(jestimator.pieces()[0].text, "<pad>");
+  EXPECT_EQ(jestimator.pieces()[2].text, "<cls>");
+  EXPECT_EQ(jestimator.pieces()[3].text, "<sep>");
+  EXPECT_EQ(jestimator.pieces()[4].text, "<mask>");
+  EXPECT_EQ(jestimator.pieces()[5].text, "</s>");
+}
+
+/// A reader is checked by what is promised long before it could be checked by what was trained.
+TEST(TrainTokenizerTest, WhatIsPromisedBeforeIsSaidAfterwards) {
+  const StageType type = TrainTokenizerType(PIPE_PROGRAM);
+  for (const std::string_view layout : {"pipe", "flax_lm1b", "t5", "jestimator", "bert"}) {
+    TrainingRun run;
+    run.config = TokenizerConfig(layout);
+    if (layout == "bert") run.config["model"] = "wordpiece", run.config["vocab_size"] = 80;
+    Json promised = type.promises(run.config, TokenizerSchema(run));
+    const Trained trained = Train(SmallCorpus(), run);
+    ASSERT_TRUE(trained.status.ok()) << trained.status.message();
+    if (layout == "bert") {
+      EXPECT_LE(promised["vocab_size"].AsInt(), trained.output.facts["vocab_size"].AsInt());
+      promised["vocab_size"] = trained.output.facts["vocab_size"];
+    }
+    promised["model_digest"] = trained.output.facts["model_digest"];
+    EXPECT_EQ(promised.Dump(), trained.output.facts.Dump()) << layout;
+  }
+}
+
+TEST(TrainTokenizerTest, AllMethodsTrain) {
+  const std::vector<Line> lines = SmallCorpus();
+  for (const std::string method : {"bpe", "char", "word"}) {
+    TrainingRun run;
+    run.config["model"] = method;
+    run.config["vocab_size"] = method == "bpe" ? 336 : 310;
+    const Trained trained = Train(lines, run);
+    ASSERT_TRUE(trained.status.ok()) << method << ": " << trained.status.message();
+    EXPECT_EQ(ModelOf(trained).model_type(), method);
+  }
+}
+
+TEST(TrainTokenizerTest, NothingOfTheMachineStaysInTheModel) {
+  const Trained trained = Train(SmallCorpus());
+  const ProtoMessage model = ProtoMessage::Parse(trained.Object("tokenizer.model")).value();
+  const ProtoMessage spec = ProtoMessage::Parse(*model.Bytes(2)).value();
+  for (const ProtoMessage::Field& field : spec.fields())
+    for (const std::uint32_t machine : {1, 2, 16, 18, 49}) EXPECT_NE(field.number, machine);
+}
+
+TEST(TrainTokenizerTest, VocabularyThatTheTextCannotFillSaysWhatWouldDo) {
+  TrainingRun run;
+  run.config["vocab_size"] = 30000;
+  const Trained trained = Train(SmallCorpus(), run);
+  EXPECT_EQ(trained.status.code(), Code::kFailedPrecondition);
+  const std::string message(trained.status.message());
+  const std::size_t at = message.find("pieces for; ");
+  ASSERT_NE(at, std::string::npos) << message;
+  EXPECT_TRUE(message.starts_with("tokenizer: vocab_size: 30000")) << message;
+  run.config["vocab_size"] = std::stoll(message.substr(at + 12));
+  EXPECT_TRUE(Train(SmallCorpus(), run).status.ok()) << "what it said does";
+
+  run.config["vocab_size"] = 290;
+  const Trained few = Train(SmallCorpus(), run);
+  EXPECT_EQ(few.status.code(), Code::kFailedPrecondition);
+  EXPECT_NE(few.status.message().find("290 is too few"), std::string::npos) << few.status.message();
+}
+
+TEST(TrainTokenizerTest, EmptyTextIsRefused) {
+  const Trained trained = Train({});
+  EXPECT_EQ(trained.status.code(), Code::kFailedPrecondition);
+  EXPECT_NE(trained.status.message().find("no text to train on"), std::string::npos);
+}
+
+TEST(TrainTokenizerTest, TextThatNeedsMoreMemoryThanThereIsIsRefused) {
+  TrainingRun run;
+  run.memory = 1 << 20;
+  const Trained trained = Train(SmallCorpus(), run);
+  EXPECT_EQ(trained.status.code(), Code::kResourceExhausted);
+  EXPECT_NE(trained.status.message().find("limits.memory"), std::string::npos) << trained.status.message();
+
+  const StageType type = TrainTokenizerType(PIPE_PROGRAM);
+  const auto forecast = [&](std::string_view boundaries, std::uint64_t bytes) {
+    auto stage = std::get<JobFactory>(type.make)(
+        {"tokenizer", TokenizerConfig("pipe", boundaries), TokenizerSchema(run)});
+    ArtifactTotals totals;
+    totals.splits["train"] = {bytes / 200, bytes / 200, bytes};
+    return (*stage)->Memory(totals).value();
+  };
+  EXPECT_GT(forecast("none", 200'000'000), 2'000'000'000u);
+  EXPECT_LT(forecast("cuts", 200'000'000), 600'000'000u);
+}
+
+TEST(TrainTokenizerTest, StopEndsTheTraining) {
+  std::stop_source stop;
+  stop.request_stop();
+  TrainingRun run;
+  run.stop = stop.get_token();
+  EXPECT_EQ(Train(SmallCorpus(), run).status.code(), Code::kCancelled);
+}
+
+TEST(TrainTokenizerTest, ReportComparesTheBoundariesOnLinesKeptAside) {
+  TrainingRun run;
+  run.config["compare_boundaries"] = true;
+  const std::vector<Line> lines = SmallCorpus(1500);
+  const Json report = Json::Parse(Train(lines, run).Object("report.json")).value();
+  const std::int64_t kept = report["training"]["lines_kept_aside"].AsInt();
+  EXPECT_GT(kept, 10);
+  EXPECT_EQ(report["training"]["lines"].AsInt() + kept, 1500);
+  EXPECT_EQ(report["held_out"]["lines"].AsInt(), kept);
+  EXPECT_GT(report["held_out"]["characters_per_token"].AsDouble(), 1.2);
+  EXPECT_EQ(report["held_out"]["unknown_rate"].AsDouble(), 0);
+  EXPECT_EQ(report["held_out"]["lines_not_restored"].AsInt(), 0);
+  EXPECT_EQ(report["held_out"]["examples"].AsArray().size(), 5u);
+  EXPECT_LT(report["word_initial_share"].AsDouble(), 0.02);
+  for (const char* boundaries : {"cuts", "spaces", "none"})
+    EXPECT_GT(report["comparison"]["characters_per_token"][boundaries].AsDouble(), 1.0) << boundaries;
+  EXPECT_FALSE(report["held_out"].Has("normalizer"));
+  EXPECT_FALSE(report["comparison"]["characters_per_token"].Has("cuts_in_words")) << "the report of old";
+
+  run.config["boundaries"] = "cuts_in_words";
+  const Json words = Json::Parse(Train(lines, run).Object("report.json")).value();
+  EXPECT_EQ(words["training"]["boundaries"].AsString(), "cuts_in_words");
+  EXPECT_GT(words["training"]["morphemes"].AsInt(), words["training"]["sentences"].AsInt());
+  for (const char* boundaries : {"cuts_in_words", "cuts", "spaces", "none"})
+    EXPECT_GT(words["comparison"]["characters_per_token"][boundaries].AsDouble(), 1.0) << boundaries;
+
+  run.config = TokenizerConfig("flax_lm1b");
+  std::vector<Line> wide = lines;
+  for (Line& line : wide) line = LineOf({line.text, "Ａ"});
+  const Json other = Json::Parse(Train(wide, run).Object("report.json")).value();
+  EXPECT_EQ(other["held_out"]["normalizer"]["lines_that_differ"].AsInt(), other["held_out"]["lines"].AsInt());
+}
+
+TEST(TrainTokenizerTest, ConfigurationThatCannotWorkIsRefusedAtItsPlace) {
+  const auto why_not = [](Json config, bool cuts) {
+    TrainingRun run;
+    run.cuts = cuts;
+    Schema schema = TokenizerSchema(run);
+    return std::string(TrainTokenizerType().check(config, schema).message());
+  };
+  EXPECT_EQ(why_not(TokenizerConfig(), false), "");
+  EXPECT_NE(why_not(TokenizerConfig("pipe", "cuts"), false).find("segment_words"), std::string::npos);
+  Json words = TokenizerConfig("pipe", "cuts");
+  words["model"] = "word";
+  EXPECT_NE(why_not(words, true).find("between spaces"), std::string::npos);
+  words["boundaries"] = "cuts_in_words";
+  EXPECT_NE(why_not(words, true).find("between spaces"), std::string::npos);
+  EXPECT_NE(why_not(TokenizerConfig("pipe", "cuts_in_words"), false).find("segment_words"),
+            std::string::npos);
+  Json few = TokenizerConfig();
+  few["vocab_size"] = 200;
+  EXPECT_NE(why_not(few, true).find("vocab_size: 200"), std::string::npos);
+  Json coverage = TokenizerConfig();
+  coverage["character_coverage"] = 0.5;
+  EXPECT_NE(why_not(coverage, true).find("character_coverage"), std::string::npos);
+  Schema elsewhere = TextSchema();
+  elsewhere.columns["split"] = ColumnType::kU8, elsewhere.splits = {"a", "b"};
+  EXPECT_EQ(TrainTokenizerType().check(TokenizerConfig(), elsewhere).code(), Code::kInvalidArgument);
+}
+
+TrainingRun WordPieceRun(const std::string& boundaries) {
+  TrainingRun run;
+  run.config = TokenizerConfig("bert", boundaries);
+  run.config["model"] = "wordpiece";
+  run.config["vocab_size"] = 80;
+  return run;
+}
+
+WordPieceVocabulary VocabularyOf(const Trained& trained) {
+  EXPECT_TRUE(trained.status.ok()) << trained.status.message();
+  auto vocabulary = WordPieceVocabulary::Parse(trained.Object("vocab.txt"));
+  EXPECT_TRUE(vocabulary.ok()) << vocabulary.status().message();
+  return std::move(vocabulary).value();
+}
+
+TEST(TrainTokenizerTest, WordPiecePublishesAVocabularyAndItsFacts) {
+  const Trained trained = Train(SmallCorpus(), WordPieceRun("auto"));
+  const WordPieceVocabulary vocabulary = VocabularyOf(trained);
+  EXPECT_EQ(vocabulary.size(), 80u);
+  EXPECT_TRUE(trained.Object("vocab.txt").starts_with("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n"));
+  const Json& facts = trained.output.facts;
+  EXPECT_EQ(facts["layout"].AsString(), "bert");
+  EXPECT_EQ(facts["vocab_size"].AsInt(), 80);
+  EXPECT_EQ(facts["pad_id"].AsInt(), 0);
+  EXPECT_EQ(facts["unk_id"].AsInt(), 1);
+  EXPECT_EQ(facts["cls_id"].AsInt(), 2);
+  EXPECT_EQ(facts["sep_id"].AsInt(), 3);
+  EXPECT_EQ(facts["mask_id"].AsInt(), 4);
+  EXPECT_TRUE(facts["morphemes"].AsBool());
+  EXPECT_EQ(facts["model"].AsString(), "vocab.txt");
+  EXPECT_TRUE(vocabulary.Find("東京都")) << "a morpheme";
+  EXPECT_FALSE(vocabulary.Find("猫が"));
+  const Json report = Json::Parse(trained.Object("report.json")).value();
+  EXPECT_GT(report["held_out"]["characters_per_token"].AsDouble(), 1.2);
+  EXPECT_GT(report["training"]["morphemes"].AsInt(), 1000);
+
+  const Trained text = Train(SmallCorpus(), WordPieceRun("none"));
+  EXPECT_FALSE(VocabularyOf(text).Find("東京都")) << "ideographs are words of their own";
+  EXPECT_FALSE(text.output.facts.Has("morphemes"));
+}
+
+TEST(TrainTokenizerTest, WordPieceIsTheSameWhateverTheThreadsAndTheBatches) {
+  TrainingRun run = WordPieceRun("none");
+  const Trained first = Train(SmallCorpus(), run);
+  run.threads = 7;
+  run.rows = 1;
+  const Trained second = Train(SmallCorpus(), run);
+  for (const char* name : {"vocab.txt", "report.json"}) EXPECT_EQ(first.Object(name), second.Object(name));
+}
+
+TEST(TrainTokenizerTest, WordPieceSaysWhatDoesNotFit) {
+  const auto refusal = [](const std::string& model, const std::string& layout,
+                          const std::string& boundaries) {
+    TrainingRun run;
+    run.config = TokenizerConfig(layout, boundaries);
+    run.config["model"] = model;
+    Schema schema = TokenizerSchema(run);
+    return std::string(TrainTokenizerType().check(run.config, schema).message());
+  };
+  EXPECT_EQ(refusal("wordpiece", "pipe", "none"),
+            "layout: a model of WordPiece has the ids that BERT wants; write `layout: bert`");
+  EXPECT_EQ(refusal("unigram", "bert", "none"),
+            "layout: bert is that of a vocab.txt; write `model: wordpiece`");
+  for (const std::string boundaries : {"spaces", "cuts_in_words"})
+    EXPECT_TRUE(refusal("wordpiece", "bert", boundaries)
+                    .starts_with(StrCat("boundaries: ", boundaries, " is for SentencePiece")));
+  EXPECT_EQ(refusal("wordpiece", "bert", "auto"), "");
+  TrainingRun most = WordPieceRun("none");
+  Schema schema = TokenizerSchema(most);
+  most.config["vocab_size"] = 1 << 20;
+  EXPECT_TRUE(TrainTokenizerType().check(most.config, schema).ok());
+  most.config["vocab_size"] = (1 << 20) + 1;
+  EXPECT_EQ(TrainTokenizerType().check(most.config, schema).message(),
+            "vocab_size: 1048577 is not between 16 and 1048576, the most that a vocab.txt may have");
+
+  TrainingRun run = WordPieceRun("none");
+  run.config["vocab_size"] = 16;
+  EXPECT_NE(Train(SmallCorpus(), run).status.message().find("vocab_size: 16 is too few"), std::string::npos);
+  run.config["vocab_size"] = 16000;
+  EXPECT_NE(Train(SmallCorpus(), run).status.message().find("is more than this text has pieces for"),
+            std::string::npos);
+  run = WordPieceRun("none");
+  run.memory = 1 << 20;
+  EXPECT_EQ(Train(SmallCorpus(), run).status.code(), Code::kResourceExhausted);
+}
+
+}  // namespace
+}  // namespace pipeline
