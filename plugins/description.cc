@@ -40,7 +40,7 @@ constexpr std::array<Word<Effect>, 3> kEffects = {{
     {"continue", Effect::kContinue},
 }};
 
-/// One object of the answer. Remembers the first thing that is wrong anywhere; reading goes on with
+/// One object of the answer. Remembers the first mistake anywhere; after a mistake, reading continues with
 /// empty values.
 class Members {
  public:
@@ -56,7 +56,7 @@ class Members {
     status_ = Status(Code::kInvalidArgument, StrCat(place.empty() ? "the answer" : place, ": ", what));
   }
 
-  /// What is not in `known` is a mistake: to pass over it could change the meaning of the rest.
+  /// A member outside `known` is a mistake: ignoring it could change the meaning of the rest.
   void OnlyThese(std::initializer_list<std::string_view> known) {
     for (const auto& [name, value] : json_.AsObject())
       if (std::find(known.begin(), known.end(), name) == known.end())
@@ -187,7 +187,7 @@ class Parser {
     type.keys.push_back(std::move(made));
   }
 
-  /// As ConfigKey::fallback wants it.
+  /// Has the type that ConfigKey::fallback expects.
   static std::string Fallback(Members& key) {
     const Json& value = key.At("default");
     if (!value.is_null() && !value.is_string()) {
@@ -207,7 +207,7 @@ class Parser {
     if (!mistakes.empty()) key.Complain("default", mistakes.front().message);
   }
 
-  /// A name that no key or named input of the stage has.
+  /// Finds a name that no key or named input of the stage has.
   static std::string FreeName(Members& member, const StageType& type) {
     std::string name = member.Name("name");
     const auto has = [&](const auto& row) { return row.name == name; };
@@ -243,7 +243,7 @@ class Parser {
     return texts;
   }
 
-  /// What a shell's completion can take.
+  /// Words that the completion of a shell can handle.
   static bool IsPlainWord(std::string_view word) {
     return !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
       return std::isalnum(static_cast<unsigned char>(c)) != 0 ||

@@ -27,7 +27,7 @@ bool IsFile(const std::string& path) {
   return stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
 }
 
-/// The name in a file name, empty for other files.
+/// The name of the plugin in a file name; empty: the file is no plugin.
 std::string_view NameIn(std::string_view file) {
   if (!file.starts_with(kPrefix) || !file.ends_with(kSuffix)) return {};
   file.remove_prefix(kPrefix.size());
@@ -36,7 +36,7 @@ std::string_view NameIn(std::string_view file) {
   return IsName(file) ? file : std::string_view();
 }
 
-/// Reads what the child prints and forgets it, until it ends.
+/// Reads and drops the output of the child until the child ends.
 Status DrainOutput(ChildProcess& child, const std::stop_token& stop) {
   std::array<char, 4096> buffer{};
   while (true) {
@@ -45,7 +45,7 @@ Status DrainOutput(ChildProcess& child, const std::stop_token& stop) {
   }
 }
 
-/// Asks `source` to stop when the time is over, unless it is dropped before.
+/// Asks `source` to stop at the end of the time, unless it is destroyed before.
 class Alarm {
  public:
   Alarm(std::stop_source source, std::chrono::milliseconds time)
@@ -108,7 +108,7 @@ Status PluginLoader::Probe(const std::string& path) const {
   if (exit->signal != 0)
     return fail(StrCat("plugin ", path, " crashed while loading (signal ", exit->signal, ")", words));
   if (exit->code == 0) return {};
-  // The probe itself says what is wrong; anything else ended it.
+  // The probe itself reports a mistake of the plugin; any other end has another cause.
   return fail(
       exit->code == kProbeRefused && !said.empty()
           ? said

@@ -23,7 +23,7 @@ std::string Major(std::uint32_t major) { return StrCat("version ", major, " of t
 
 pipe_text TextOf(std::string_view text) { return {text.data(), text.size()}; }
 
-/// A text of the plugin's, which may be missing.
+/// A text from the plugin, which may be missing.
 std::string Named(const char* text) { return text != nullptr ? std::string(text) : std::string(); }
 
 using RequestFunction = pipe_code (*)(const pipe_call*, pipe_text);
@@ -47,7 +47,7 @@ Result<std::shared_ptr<const Plugin>> Plugin::Load(const std::string& path) {
   const auto fail = [&path](std::string_view why) {
     return Status(Code::kInvalidArgument, StrCat(path, ": ", why));
   };
-  // dlopen looks elsewhere for what has no slash.
+  // dlopen searches other directories for a name without a slash.
   const std::string file = path.find('/') == std::string::npos ? StrCat("./", path) : path;
   void* const library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
@@ -69,7 +69,7 @@ Result<std::shared_ptr<const Plugin>> Plugin::Load(const std::string& path) {
 Status Plugin::Begin(const void* entry) {
   const auto fail = [](std::string why) { return Status(Code::kInvalidArgument, std::move(why)); };
   if (entry == nullptr) return fail(StrCat("is no plugin: `", kEntry, "` gave nothing"));
-  // These two stay where they are in every version; the rest is looked at once they are right.
+  // These two members have the same place in every version; the rest is read once they are right.
   std::uint32_t size = 0, major = 0;
   std::memcpy(&size, entry, sizeof size);
   std::memcpy(&major, static_cast<const char*>(entry) + offsetof(pipe_plugin, abi_major), sizeof major);

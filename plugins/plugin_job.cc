@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::size_t kLongestLine = 400;  // of what is shown while a job runs
 
-/// What can stand in a line of a terminal.
+/// A text without characters that would change a terminal.
 std::string OneLine(std::string_view text) {
   std::string line(text.substr(0, kLongestLine));
   for (char& c : line)
@@ -30,7 +30,7 @@ std::string OneLine(std::string_view text) {
   return line;
 }
 
-/// A child that the plugin started, or that has ended: it stands among ours for `owner`.
+/// A child of the plugin, running or ended: our ledger lists it for `owner`.
 void TakeProcess(const Json& event, const std::string& owner) {
   const std::int64_t id = event["pid"].AsInt();
   if (id <= 1 || id > std::numeric_limits<pid_t>::max()) return;
@@ -42,7 +42,7 @@ void TakeProcess(const Json& event, const std::string& owner) {
   ChildLedger::Get().Ended(static_cast<pid_t>(id), use);
 }
 
-/// A place as a plugin gets it: an absolute path or a URL.
+/// A location in the form for plugins: an absolute path or a URL.
 std::string Absolute(const std::string& location) {
   const Result<Uri> uri = Uri::Parse(location);
   if (!uri.ok() || uri->scheme != Uri::Scheme::kFile) return location;
@@ -51,13 +51,13 @@ std::string Absolute(const std::string& location) {
   return none ? uri->path : path.lexically_normal().string();
 }
 
-/// The name below `root` that `uri` has; empty where it is elsewhere.
+/// The name of `uri` below `root`; empty: it is elsewhere.
 std::string_view Below(std::string_view root, std::string_view uri) {
   if (!uri.starts_with(root) || uri.size() <= root.size() + 1 || uri[root.size()] != '/') return {};
   return uri.substr(root.size() + 1);
 }
 
-/// Reads an object that was not written through us, for what a manifest says of it.
+/// Reads an object that the plugin wrote without us, for its entry in a manifest.
 Result<StoredObject> Measure(Store& store, const std::string& name, const std::stop_token& stop) {
   ASSIGN_OR_RETURN(const std::unique_ptr<ByteFile> file, store.Open(name));
   ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file->Open(0, stop));
@@ -77,12 +77,12 @@ Result<StoredObject> Measure(Store& store, const std::string& name, const std::s
   return object;
 }
 
-/// Whether what is there now is what was committed, as far as a place can say.
+/// Returns true if the present object is the committed one, as far as the store can tell.
 bool IsThere(const StoredObject& committed, const ObjectInfo& now) {
   return now.size == committed.bytes && now.crc32c.value_or(committed.crc32c) == committed.crc32c;
 }
 
-/// What one run of a job has committed and removed below `out`, by name.
+/// The objects that one run of a job has committed and removed below `out`, by name.
 class Commits {
  public:
   void Remove(std::string_view name) {
@@ -148,11 +148,11 @@ class PluginJob final : public JobStage {
     services.condition = [&](const std::string& uri) -> std::optional<Condition> {
       const std::string_view name = Below(out, uri);
       if (name.empty()) return std::nullopt;
-      // Its own object a job may replace.
+      // A job may replace its own object.
       if (const auto own = commits.Find(std::string(name)))
         if (const auto now = request.out->Stat(name); now.ok() && *now && IsThere(*own, **now))
           return Condition::ReplaceUnlessSame((*now)->version);
-      // The version that the run knows of is gone with the object.
+      // The known version is gone together with the object.
       return commits.Removed(name) ? Condition::CreateOnly() : request.condition(std::string(name));
     };
     services.committed = [&](const std::string& uri, const StoredObject& object) {

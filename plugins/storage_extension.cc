@@ -12,7 +12,7 @@
 #include "stages/shards/measured_writer.h"
 #include "storage/uri.h"
 
-// Declared in plugin_abi.h: what the plugin's handles point at.
+// The targets of the plugin's handles; plugin_abi.h declares them.
 struct pipe_reader {
   pipeline::StorageExtension* owner = nullptr;
   std::unique_ptr<pipeline::ByteFile> file;
@@ -40,7 +40,7 @@ Status Cancelled() { return Status(Code::kCancelled, "stopped"); }
 
 }  // namespace
 
-/// An object as a store and the name in it.
+/// An object: its store and its name there.
 struct StorageExtension::Location {
   std::unique_ptr<Store> store;
   std::string name;

@@ -13,7 +13,7 @@ namespace pipeline {
 
 namespace {
 
-/// The first finding, how many more there are, and how to see them.
+/// The first finding, the number of further findings, and the command that shows them.
 Status CheckReport(std::string_view named_input, const std::string& uri, const VerifyReport& report) {
   std::uint64_t count = 0;
   for (const Findings& findings : report.findings) count += findings.count();
@@ -49,7 +49,7 @@ Status VerifyInput(std::string_view named_input, Store& directory, const std::st
   };
   const Result<VerifyReport> report =
       VerifyArtifact(BuiltinTables(), directory, manifest, rules, request.stop);
-  // Also of what was stopped: the next run goes on from there.
+  // This is also written after a stop: the next run continues from there.
   if (verified != before)
     if (const Status written = WriteVerified(directory, manifest, verified, request.stop); !written.ok())
       note(StrCat(

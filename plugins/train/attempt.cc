@@ -88,10 +88,10 @@ void Attempt::Reap(std::size_t index) {
   }
   call_.Emit(ended);
   worker.exit = exit.ok() ? *exit : ChildExit{.code = 70, .signal = 0};
-  // The first that failed is the cause; what is ended for its sake is not.
+  // The process that failed first is the cause. The others failed because it ended.
   if (!has_decided_ && !worker.exit.ok()) has_decided_ = true, decided_ = index;
   if (stage_ != Stage::kRunning || !running()) return;
-  // Whether it failed or is done, its peers cannot go on without it.
+  // After an end, failed or done, the other processes cannot continue without this one.
   if (worker.exit.ok()) return;
   stage_ = Stage::kEnding;
   since_ = SystemClock().Monotonic();

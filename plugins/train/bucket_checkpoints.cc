@@ -66,7 +66,7 @@ Result<std::vector<std::string>> BucketCheckpoints::PinsOf(const CheckpointName&
   if (const auto known = pins_.find(name.Path()); known != pins_.end()) return known->second;
   const std::string where = StrCat(uri_, "/", name.Marker());
   const Result<std::string> text = storage_.Read(where, kMostMarker);
-  // One that is gone, or that nobody can read, is kept for nothing.
+  // A checkpoint that is gone or unreadable need not be kept.
   if (!text.ok() && text.status().code() != Code::kNotFound) return text.status();
   const Result<CheckpointMarker> marker = ParseCheckpointMarker(text.ok() ? *text : std::string(), where);
   return pins_[name.Path()] = marker.ok() ? marker->pinned : std::vector<std::string>();
@@ -108,7 +108,7 @@ Status BucketCheckpoints::Commit(const CheckpointMarker& marker, const std::stri
   for (const FileFacts& file : marker.files) {
     const auto there = objects_.find(StrCat(name.Path(), "/", file.name));
     if (there != objects_.end() && there->second == file.bytes && !unusable_.contains(name.Path())) continue;
-    // Another length than its name says: somebody's, or a damaged one's.
+    // The length differs from the one in its name: somebody else wrote it, or it is damaged.
     if (there != objects_.end()) RETURN_IF_ERROR(storage_.Remove(StrCat(uri_, "/", there->first)));
     missing.push_back(&file);
   }
@@ -143,7 +143,7 @@ Status BucketCheckpoints::Prune() {
   return RemoveAllBut(committed, kept);
 }
 
-/// Where a newer one is kept under a name of this one, this one is no longer.
+/// If a newer checkpoint has this one's name, this one no longer exists.
 Status BucketCheckpoints::Unpin(const CheckpointName& name,
                                 const std::map<std::string, CheckpointName>& pinned) {
   ASSIGN_OR_RETURN(const std::vector<std::string> pins, PinsOf(name));
@@ -169,7 +169,7 @@ Result<CheckpointName> BucketCheckpoints::RemoveBeyond(std::int64_t step) {
 
 Status BucketCheckpoints::RemoveAllBut(const std::vector<CheckpointName>& committed,
                                        const std::set<std::string>& kept) {
-  // A marker goes before what it names: whatever has one is whole.
+  // A marker is removed before its objects, so a checkpoint with a marker is whole.
   for (const CheckpointName& name : committed)
     if (!kept.contains(name.Path())) RETURN_IF_ERROR(storage_.Remove(StrCat(uri_, "/", name.Marker())));
   std::vector<std::string> rest;

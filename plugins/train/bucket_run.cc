@@ -20,7 +20,7 @@ constexpr std::uint64_t kMostJson = 64 << 20;
 constexpr std::size_t kAtOnce = 4;
 constexpr const char* kIncoming = "incoming-";
 constexpr const char* kExport = "export/";
-/// What is this machine's own in a run directory, whatever is trained there.
+/// Files in a run directory that belong to this machine, for any training.
 constexpr std::string_view kOwn[] = {"lock", "logs", "events.jsonl"};
 
 Status RemoveAll(const fs::path& path) {
@@ -29,7 +29,7 @@ Status RemoveAll(const fs::path& path) {
   return error ? SystemError(path.string(), error.value()) : Status();
 }
 
-/// Passes over what may not be read as JSON: such an object counts as none.
+/// Skips objects that are no JSON: they count as absent.
 Result<Json> ReadJson(const HostStorage& storage, const std::string& uri) {
   const Result<std::string> text = storage.Read(uri, kMostJson);
   if (!text.ok() && text.status().code() != Code::kNotFound) return text.status();
@@ -37,7 +37,7 @@ Result<Json> ReadJson(const HostStorage& storage, const std::string& uri) {
   return json.ok() ? std::move(json).value() : Json();
 }
 
-/// Whether it can be told from what lies there that this checkpoint is of no use, whenever it is asked for.
+/// Returns true if the objects show that this checkpoint can never be used.
 bool Useless(Code code) { return code == Code::kDataLoss || code == Code::kNotFound; }
 
 }  // namespace
@@ -149,7 +149,7 @@ Result<bool> BucketRun::LocalIsGood() {
 
 Status BucketRun::Restore() {
   RETURN_IF_ERROR(Empty(kIncoming));  // FetchFiles looks at what is in those
-  // By it a trainer knows how many steps a checkpoint of an earlier version was for.
+  // A trainer reads in it for how many steps a checkpoint of an earlier version was made.
   ASSIGN_OR_RETURN(const Json published, ReadJson(storage_, job_.run_uri + "/job.json"));
   if (published.is_object()) RETURN_IF_ERROR(directory_.Write("job.json", published));
   ASSIGN_OR_RETURN(const Incoming newest, FetchNewest());
@@ -264,7 +264,7 @@ Status BucketRun::FinishMirror() {
 
 Status BucketRun::Publish(const std::vector<std::string>& objects, const Json& job_file) const {
   const std::string result = job_.run_uri + "/result.json";
-  // While it is not there nothing counts as published.
+  // Nothing counts as published before this object exists.
   RETURN_IF_ERROR(storage_.Remove(result));
   const auto stopped = [this] { return call_.stopped(); };
   RETURN_IF_ERROR(RunSeveral(objects.size(), kAtOnce, [&](std::size_t at) -> Status {

@@ -26,7 +26,7 @@ Json ListOf(const std::vector<FileFacts>& files) {
   return list;
 }
 
-/// A number as we write it, without zeros in front; absent for anything else.
+/// Parses a number in our own notation, without leading zeros; absent for any other text.
 std::optional<std::int64_t> ParseStep(std::string_view text) {
   std::int64_t step = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), step);

@@ -24,7 +24,7 @@ constexpr std::size_t kAtOnce = 4;
 constexpr std::chrono::milliseconds kLook{200};  // for a stop
 constexpr const char* kOutgoing = "outgoing";
 
-/// The same files below `to`, which hold what they hold now even when `from` is removed.
+/// Links the same files below `to`; they keep their contents even if `from` is removed.
 Status LinkTree(const std::string& from, const std::string& to) {
   ASSIGN_OR_RETURN(const std::vector<std::string> names, FilesBelow(from));
   if (names.empty()) return Status(Code::kNotFound, StrCat(from, ": holds no files"));
@@ -36,13 +36,13 @@ Status LinkTree(const std::string& from, const std::string& to) {
     if (error) fs::copy_file(fs::path(from) / name, target, fs::copy_options::overwrite_existing, error);
     if (error) return SystemError(target.string(), error.value());
   }
-  // Whoever removes it may have begun before we had all.
+  // The trainer may have begun to remove it before we linked all files.
   ASSIGN_OR_RETURN(const std::vector<std::string> left, FilesBelow(from));
   if (left != names) return Status(Code::kNotFound, StrCat(from, ": was removed meanwhile"));
   return {};
 }
 
-/// Of a path that a checkpoint has below checkpoints/; -1 for none.
+/// Parses the step in a path below checkpoints/; -1 if there is none.
 std::int64_t StepOf(const std::string& path) {
   const std::optional<CheckpointObject> object = ParseCheckpointObject(path + ".json");
   return object ? object->checkpoint.step : -1;
@@ -70,7 +70,7 @@ void CheckpointMirror::Hand(std::int64_t step, bool went_back) {
                 directory_.Read(StrCat("checkpoints/", step, ".json")), went_back};
   Status linked = LinkTree(StrCat(directory_.Path("checkpoints"), "/", step), handed.directory);
   if (!linked.ok()) {
-    // The trainer may have removed it already, for a newer one that is told of next.
+    // The trainer may have removed it already for a newer one, which it announces next.
     call_.Log(Level::kWarning, StrCat("the checkpoint at step ", step, " is not brought to ",
                                       checkpoints_.uri(), ": ", linked.message()));
     RemoveTree(handed.directory);
@@ -97,7 +97,7 @@ std::vector<CheckpointMirror::Handed> CheckpointMirror::TakeSuperseded() {
     bool needed = kept.empty() || at->went_back;
     if (pins.ok())
       for (const std::string& pin : *pins) needed |= pinned.insert(pin).second;
-    // Behind `back` nothing counts that was there before it.
+    // Checkpoints after `back` that existed before it do not count.
     const bool left = back != waiting_.rend() && at > back;
     (needed && !left ? kept : passed).push_back(std::move(*at));
   }
@@ -119,7 +119,7 @@ Status CheckpointMirror::Finish() {
 void CheckpointMirror::Loop() {
   Lock lock(mutex_);
   while (true) {
-    // `grace` counts from the stop, also where nothing is on its way then.
+    // `grace` counts from the stop, also if no transfer is in progress then.
     while (
         !changed_.WaitFor(lock, kLook, [this]() REQUIRES(mutex_) { return !waiting_.empty() || closing_; }))
       if (!stopped_ && call_.stopped()) stopped_ = SystemClock().Monotonic();
@@ -128,7 +128,7 @@ void CheckpointMirror::Loop() {
     waiting_.erase(waiting_.begin());
     const std::int64_t step = handed.step;
     lock.unlock();
-    // While those that are not gone on from are there, a newer one would be taken for older than them.
+    // If checkpoints that the training left stayed there, a newer one would seem older than they are.
     Status sent = back_ && !handed.went_back ? Send(*back_) : Status();
     if (back_ && sent.ok()) RemoveTree(std::exchange(back_, std::nullopt)->directory);
     if (sent.ok()) sent = Send(handed);
@@ -195,7 +195,7 @@ Status CheckpointMirror::Send(const Handed& handed) {
   RETURN_IF_ERROR(Measure(marker, handed));
   const std::string path = marker.Name().Path();
   const bool newest = handed.went_back || StepOf(committed_) <= handed.step;
-  // Before the marker: whoever finds it there after a kill knows it for ours.
+  // This is written before the marker, so that a run after a kill knows the objects as its own.
   Json record;
   record["committed"] = committed_;
   if (newest) record["sending"] = path;

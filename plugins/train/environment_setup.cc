@@ -25,7 +25,7 @@ using namespace std::chrono_literals;
 constexpr const char* kUnfinished = "unfinished";
 constexpr auto kGrace = 5s;
 constexpr std::size_t kShownLines = 15;
-/// What the trainer imports from others; a wheel that does not fit this machine shows here.
+/// The packages that the trainer imports; a wheel that does not fit this machine fails here.
 constexpr const char* kImports = "import jax, numpy, optax, orbax.checkpoint";
 constexpr std::array<const char*, 2> kTpuNodes = {"/dev/accel0", "/dev/vfio/0"};
 
@@ -40,7 +40,7 @@ Status WriteMark(const std::string& directory, std::string_view mark) {
   return {};
 }
 
-/// Runs one step to its end; what it prints goes to `log`.
+/// Runs one step to its end; its output goes to `log`.
 Status RunStep(std::string_view what, std::vector<std::string> argv, const std::string& log,
                const HostCall& call) {
   TrainerCommand command;
@@ -80,7 +80,7 @@ Status ClearDirectory(const std::string& directory) {
   return WriteMark(directory, kUnfinished);
 }
 
-/// An environment for TPUs is of use elsewhere, too: it compiles for them. Training in it is not.
+/// An environment for TPUs is useful on other machines, too: it compiles for TPUs. It cannot train there.
 void WarnWithoutTpu(const std::string& extra, const HostCall& call) {
   std::error_code error;
   if (extra != "tpu" || std::any_of(kTpuNodes.begin(), kTpuNodes.end(),
@@ -91,7 +91,8 @@ void WarnWithoutTpu(const std::string& extra, const HostCall& call) {
            "environment made with `--extra tpu`; leave `--extra` out for one that trains on the CPU");
 }
 
-/// Whether what stands is right already. An interpreter that is named must be of its version.
+/// Returns true if the existing environment is right. An interpreter that the user names must have its
+/// version.
 bool Stands(const EnvironmentSetup& setup, const std::string& version) {
   const EnvironmentMark mark = ReadMark(setup.directory);
   return mark.extra == setup.extra && (version.empty() || mark.version.empty() || mark.version == version) &&

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kMostASecond = 2000;
 constexpr std::size_t kMostForHost = 60 << 10;  // the host takes 64 KiB
-/// Kinds that say how far it is and why it ended: kept in any flood.
+/// Kinds of events that report progress and the reason of the end: they are kept in any flood.
 constexpr std::array<std::string_view, 7> kDeciding = {"phase",    "restore", "extend", "ckpt_commit",
                                                        "ckpt_pin", "error",   "bye"};
 
@@ -55,7 +55,7 @@ void EventJournal::Keep(const Json& event, std::chrono::nanoseconds now) {
 
 void EventJournal::Write(const std::string& line) {
   if (given_up_) return;
-  // Line by line: whoever follows the file sees whole ones.
+  // Written line by line, so that a program that follows the file sees whole lines.
   if (std::fputs((line + "\n").c_str(), file_) >= 0 && std::fflush(file_) == 0) return;
   given_up_ = true;
   call_.Log(Level::kWarning, StrCat("events are not kept any more: ", SystemError(path_, errno).message()));

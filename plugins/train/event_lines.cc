@@ -52,7 +52,7 @@ std::string Readable(std::string_view text, std::size_t most) {
     readable += byte < 0x20 || byte == 0x7f ? ' ' : c;
   }
   if (text.size() <= most) return readable;
-  // What was cut off may have begun in the middle of a character.
+  // The removed part may have ended inside a character.
   std::size_t end = readable.size();
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
   readable.resize(end);

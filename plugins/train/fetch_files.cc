@@ -48,7 +48,7 @@ class Fetching {
     return missing_;
   }
 
-  /// Whether a file is there and right; what is wrong is taken away.
+  /// Returns true if a file exists and is right; removes a wrong one.
   Status Look(std::size_t at) {
     const FileFacts& wanted = plan_.files[at];
     const fs::path path = fs::path(plan_.directory) / wanted.name;

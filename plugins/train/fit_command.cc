@@ -22,7 +22,7 @@ constexpr std::uint64_t kMostPacked = 256 << 20;
 
 Status Wrong(std::string why) { return Status(Code::kInvalidArgument, std::move(why)); }
 
-/// Takes the pairs behind --set out of `words`.
+/// Removes the pairs after --set from `words`.
 Result<Json> TakeSettings(std::vector<std::string>& words) {
   Json set{Json::Object{}};
   std::vector<std::string> others;
@@ -64,8 +64,8 @@ Result<Json> OneStage(const Json& stages, const std::string& file, const std::st
                       names));
 }
 
-/// Rows that are made already tell facts that the keys do not: those of the same length have the vocabulary
-/// that the model will have.
+/// Existing rows tell facts that the keys do not: rows of the same length have the vocabulary that the model
+/// will have.
 void FillFromRows(Json& question, const Json& stage, const HostCall& call) {
   const std::string out(stage["makers"]["data"]["out"].AsString());
   if (out.empty()) return;
@@ -81,8 +81,8 @@ void FillFromRows(Json& question, const Json& stage, const HostCall& call) {
   question["vocab"] = vocab;
 }
 
-/// The interpreter of an environment with libtpu: the one that was named, else the one for this command, else
-/// the stage's own.
+/// The interpreter of an environment with libtpu: the one that the user named, else the one for this command,
+/// else that of the stage.
 Result<std::string> PythonWithTpu(const std::string& named, std::string_view of_stage) {
   if (!named.empty()) return FindPython(named);
   std::error_code error;

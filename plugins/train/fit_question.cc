@@ -27,7 +27,7 @@ Json ReadAnswers(const std::string& path) {
   return kept.ok() && (*kept)["mark"].AsString() == FitMark() ? (*kept)["answers"] : Json();
 }
 
-/// As a shell takes it.
+/// Quotes the words for a shell.
 std::string Quoted(std::string_view word) {
   constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,@%+";

@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint64_t kMostManifest = 256 << 20;
 constexpr const char* kManifest = "MANIFEST.json";
 
-/// Whole or not at all; it is fetched again after a crash.
+/// The file is whole or absent; after a crash it is fetched again.
 Status WriteWhole(const std::string& path, std::string_view bytes) {
   const std::string temporary = path + ".part";
   {
@@ -43,7 +43,7 @@ Result<std::string> BringArtifact(const std::string& from, const std::string& ma
   std::erase_if(plan.files, [&](const FileFacts& file) { return !file.name.starts_with(prefix); });
   plan.from = from;
   plan.what = what;
-  // By all that the manifest says: artifacts that differ in anything have directories of their own.
+  // The whole manifest gives the name, so artifacts that differ in anything have directories of their own.
   plan.directory = StrCat(cache, "/", DigestOf(text).ToHex());
   const auto stopped = [&call] { return call.stopped(); };
   ASSIGN_OR_RETURN(const FileDescriptor lock, WaitForDirectory(plan.directory, stopped));

@@ -15,14 +15,14 @@ constexpr std::uint64_t kMostPacked = 256 << 20;  // a data set of 100,000 shard
 constexpr std::uint64_t kMostModel = 256 << 20;
 constexpr const char* kTrain = "train";
 constexpr const char* kValidation = "validation";
-/// Keys of the stage that the trainer reads; the others are the stage's own.
+/// Keys of the stage that the trainer reads; the stage itself reads the others.
 constexpr std::string_view kPassedOn[] = {"config",           "seed",       "steps",
                                           "log_every",        "eval_every", "checkpoint_every",
                                           "keep_checkpoints", "prompts",    "export"};
 
 Status Mismatch(std::string why) { return Status(Code::kInvalidArgument, std::move(why)); }
 
-/// The members of a manifest that say how its artifact came to be.
+/// The members of a manifest that say how the artifact was made.
 Result<Json> LineageOf(const std::string& uri, const ReadWhole& read) {
   ASSIGN_OR_RETURN(const std::string text, read(uri, kMostPacked));
   const Result<Json> manifest = Json::Parse(text);
@@ -53,7 +53,7 @@ Result<std::uint64_t> RowsOf(const Json& packed, const std::string& uri, const c
   return static_cast<std::uint64_t>(rows);
 }
 
-/// The trainer's reader knows Examples without segments, and rows of ids. `packed` says what they are:
+/// The trainer's reader supports Examples without segments, and rows of ids. `packed` describes the rows:
 /// packed.json, or the configuration of the stage that will write it.
 Status CheckRows(const Json& packed, const std::string& where) {
   const std::string_view encoding = packed["encoding"].AsString("example");
@@ -65,7 +65,7 @@ Status CheckRows(const Json& packed, const std::string& where) {
              "`raw32`, and no `segments`"));
 }
 
-/// `config.model` against the rows and the ids; 0 is what is not known of them.
+/// Checks `config.model` against the rows and the ids; 0 stands for an unknown number.
 Status CheckModel(const Json& settings, std::int64_t seq_len, std::int64_t vocab_size) {
   const Json& model = settings["config"]["model"];
   const std::int64_t vocab = model["vocab"].AsInt(), length = model["seq_len"].AsInt();
@@ -96,7 +96,7 @@ std::string TrainInputs::Describe() const {
 }
 
 Status CheckMakers(const Json& settings, const Json& makers) {
-  // What a plugin makes is known when it is there.
+  // The artifact of a plugin's stage is known only when it exists.
   const auto unknown = [](const Json& maker) {
     const std::string_view type = maker["type"].AsString();
     return type.empty() || type.find('.') != std::string_view::npos;
@@ -180,7 +180,7 @@ Json JobFile(const TrainJob& job, const TrainInputs& inputs) {
   file["tokenizer"]["vocab_size"] = inputs.vocab_size;
   for (const std::string_view key : kPassedOn)
     if (job.settings.Has(key)) file[key] = job.settings[key];
-  // A key that is off is none: the job is that of the version before.
+  // A key that is off is left out, so the job equals that of the version before.
   if (job.settings["keep_best"].AsBool()) file["keep_best"] = true;
   if (job.stops_early()) file["early_stop"] = job.settings["early_stop"];
   if (!file["config"].is_object()) file["config"] = Json(Json::Object{});

@@ -1,4 +1,4 @@
-// The one exported symbol. No exception passes it: plugins/ABI.md, section 2.
+// The one exported symbol. No exception leaves it: plugins/ABI.md, section 2.
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,7 +17,7 @@
 namespace pipeline {
 namespace {
 
-/// Runs `body`, which gives a Status; what the C++ library throws when memory is full becomes a failure.
+/// Runs `body`, which returns a Status; an exception for lack of memory becomes a failure.
 template <class Body>
 pipe_code Guarded(const pipe_call* call, const Body& body) {
   try {
@@ -44,8 +44,9 @@ pipe_code Check(const pipe_call* call, pipe_text request) {
 }
 
 pipe_code Forecast(const pipe_call* call, pipe_text) {
-  // What this process holds: logs, lines, the tokenizer once, what moves between here and a bucket. The
-  // trainer's own memory is not the host's.
+  // Memory of this process: logs, lines, one tokenizer, transfers between this machine and a bucket. It does
+  // not
+  // include the trainer's own memory, which belongs to another process.
   call->reply(call->ctx, TextOf(R"({"memory": 134217728})"));
   return PIPE_OK;
 }

@@ -86,7 +86,7 @@ void ProgressReporter::Progress(const Json& event) {
   Move(step, text);
 }
 
-/// What takes its time and is no step.
+/// Phases that take time and are no steps.
 void ProgressReporter::Phase(const Json& event) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kSaid = {{{"init", "starting"},
                                                                                    {"wait", "waiting"},

@@ -19,10 +19,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Those that every requirements-*.txt has wheels for; tests/trainer/locks.py holds them to it.
+/// The versions for which every requirements-*.txt has wheels; tests/trainer/locks.py checks this.
 constexpr std::array<int, 3> kMinors = {13, 12, 11};
 constexpr const char* kSupported = "3.11, 3.12 and 3.13";
-/// Debian has ensurepip in a package of its own, and without it no environment can be made.
+/// Debian has ensurepip in a separate package, and no environment can be made without it.
 constexpr const char* kProbe =
     "import sys, importlib.util as u; print(*sys.version_info[:2], int(bool(u.find_spec('ensurepip'))))";
 constexpr std::size_t kMostAnswer = 4096;
@@ -36,7 +36,7 @@ struct Probe {
   bool supported() const {
     return major == 3 && std::find(kMinors.begin(), kMinors.end(), minor) != kMinors.end();
   }
-  /// What is wrong with it; empty where nothing is.
+  /// The reason why it cannot be used; empty: it can.
   std::string Lack() const {
     if (!supported()) return StrCat("is Python ", version());
     return makes_environments != 0 ? std::string() : StrCat("is Python ", version(), " without ensurepip");

@@ -53,7 +53,7 @@ RestartDecision RestartPolicy::Decide(const AttemptEnd& end) {
   }
 }
 
-/// The other program decides how long it takes; that is no attempt of ours.
+/// The other program decides how long this takes, so it does not count as an attempt.
 RestartDecision RestartPolicy::Held(const AttemptEnd& end) {
   if (!end.progressed) --barren_;
   return {Kind::kAgain, kLongestWait, Code::kOk, end.cause};

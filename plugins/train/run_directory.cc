@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 constexpr std::uintmax_t kMostFile = 64 << 20;
 constexpr std::int64_t kKeptAttempts = 20;  // whose logs stay
 
-/// N of "attempt-N...."; 0 for another name.
+/// Returns N of "attempt-N...."; 0 for another name.
 std::int64_t AttemptOf(std::string_view name) {
   constexpr std::string_view kBegin = "attempt-";
   if (!name.starts_with(kBegin)) return 0;

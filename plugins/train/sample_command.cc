@@ -33,7 +33,7 @@ bool HoldsRun(const fs::path& directory) {
   return fs::is_regular_file(directory / "job.json", error);
 }
 
-/// A flag's number, as it stands there; wrong words are told here, where a person reads them.
+/// The number of a flag, as the user wrote it; wrong words are reported here, before anything starts.
 Status CheckNumber(const CommandWords& words, std::string_view flag, double least, double most, bool whole) {
   const auto found = words.flags.find(flag);
   if (found == words.flags.end()) return {};
@@ -46,7 +46,7 @@ Status CheckNumber(const CommandWords& words, std::string_view flag, double leas
                       static_cast<std::int64_t>(least), " to ", static_cast<std::int64_t>(most)));
 }
 
-/// Holds the export of a run here to the manifest beside it, as one that is brought here is held to its own.
+/// Checks the export of a local run against the manifest beside it, as a downloaded export is checked.
 Status CheckExport(const std::string& run, const HostCall& call) {
   const std::string path = run + "/MANIFEST.json";
   std::error_code error;

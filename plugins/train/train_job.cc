@@ -30,7 +30,7 @@ Result<std::string> Place(const Json& place, std::string_view what) {
   return std::string(uri);
 }
 
-/// `early_stop: { patience: 5, min_delta: 0.001 }`; {} is none.
+/// Parses `early_stop: { patience: 5, min_delta: 0.001 }`; {} means none.
 Status CheckEarlyStop(const Json& settings) {
   const Json& rule = settings["early_stop"];
   if (rule.is_null()) return {};

@@ -34,7 +34,7 @@ std::string Absolute(const std::string& path) {
   return error ? path : absolute.lexically_normal().string();
 }
 
-/// As a shell takes it, for a command that a person copies.
+/// Quotes the words for a shell, for a command that a person copies.
 std::string SetupCommand(const std::string& directory, const std::string& extra) {
   std::string command = "pipe trainer setup";
   if (directory != kDefaultEnvironment) command += StrCat(" --dir '", directory, "'");
@@ -46,8 +46,7 @@ Status Unfit(std::string_view directory, std::string_view what, std::string_view
   return Status(Code::kFailedPrecondition, StrCat(directory, ": ", what, "; make it with: ", command));
 }
 
-/// Another interpreter under the old name, as an upgrade of the system leaves it; the packages are not for
-/// it.
+/// An upgrade of the system leaves another interpreter under the old name; the packages do not fit it.
 std::string OtherVersion(const std::string& python, const std::string& version) {
   constexpr std::string_view kName = "python";
   std::error_code error;

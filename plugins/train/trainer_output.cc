@@ -52,7 +52,7 @@ Status PrintTrainer(const std::string& python, std::vector<std::string> words, s
       std::this_thread::sleep_for(50ms);
     }
   });
-  // A child that ends without reading says why by how it ends.
+  // If a child ends without reading, its exit gives the reason.
   const Status written = input.empty() ? Status() : child->Write(input, stop.get_token());
   child->CloseInput();
   const Status passed = Pass(*child, stop.get_token());

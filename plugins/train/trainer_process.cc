@@ -95,7 +95,7 @@ void TrainerProcess::KeepOutput(const std::stop_token& stop) {
 
 Result<ChildExit> TrainerProcess::Finish(const Take& take) {
   const Result<ChildExit> exit = child_->Wait({}, 0ms);
-  // What it said is in the pipe; an end that somebody else holds open never comes.
+  // Its output is in the pipe already. If another process holds the pipe open, the end never comes.
   std::jthread alarm([&](const std::stop_token& off) {
     for (auto left = kOutputAfterEnd; left > 0ms && !off.stop_requested(); left -= 5ms)
       std::this_thread::sleep_for(5ms);

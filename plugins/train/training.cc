@@ -31,7 +31,7 @@ using std::chrono::milliseconds;
 
 constexpr std::size_t kShownLines = 20;  // of the trainer's last words, for who looks on
 
-/// A port of the loopback interface that was free just now.
+/// Returns a port of the loopback interface that was free a moment ago.
 Result<int> FreePort() {
   const FileDescriptor made(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address = {};
@@ -46,7 +46,7 @@ Result<int> FreePort() {
 
 class TrainingRun {
  public:
-  /// All outlive it; `bucket` is null where the run directory is the place of the run.
+  /// All arguments outlive it; `bucket` is null if the run directory is the location of the run.
   TrainingRun(const TrainJob& job, const HostCall& call, const RunDirectory& directory, BucketRun* bucket,
               const TrainInputs& inputs)
       : job_(job),
@@ -56,17 +56,17 @@ class TrainingRun {
         inputs_(inputs),
         reporter_(call, job.steps()) {}
 
-  /// True when an earlier run left all that is asked for.
+  /// Returns true if an earlier run left everything that the job wants.
   bool Stands() const {
     const Json before = directory_.Read("job.json"), now = JobFile(job_, inputs_);
-    // Of more steps, or fewer, it might not have stopped where it did.
+    // With more or fewer steps it might have stopped elsewhere.
     const bool may_stop_early = job_.stops_early() && before["steps"] == now["steps"];
     return directory_.CheckResult(job_.steps(), may_stop_early).ok() &&
            WithoutExtent(before) == WithoutExtent(now);
   }
 
   Status Run(const std::string& python) {
-    // What stands there is of fewer steps: only this training's own may count.
+    // The existing result has fewer steps: only this training's own result may count.
     RETURN_IF_ERROR(directory_.Remove("result.json"));
     RETURN_IF_ERROR(directory_.Write("job.json", JobAfter(directory_.Read("job.json"))));
     EventJournal journal(directory_.Path("events.jsonl"), call_);
@@ -88,8 +88,8 @@ class TrainingRun {
   }
 
  private:
-  /// The job, with the `steps` of the first job that was here before it: checkpoints of earlier versions do
-  /// not say for how many steps they were.
+  /// Returns the job with the `steps` of the first job in this directory: checkpoints of earlier versions do
+  /// not say for how many steps they were made.
   Json JobAfter(const Json& before) const {
     Json job = JobFile(job_, inputs_);
     const Json& steps = before.Has("steps_before") ? before["steps_before"] : before["steps"];
@@ -137,12 +137,12 @@ class TrainingRun {
       const std::int64_t step = event["step"].AsInt(-1);
       if (kind == "restore") committed_ = std::max(committed_, step);
       if (kind == "ckpt_commit" && step > committed_) committed_ = step, progressed = step > committed_before;
-      // What lay beyond counts no longer.
+      // Checkpoints after this step no longer count.
       if (kind == "extend" && event["worker"].AsInt() == 0)
         committed_ = committed_before = event["to"].AsInt(-1);
       journal.Keep(event, SystemClock().Monotonic());
       if (bucket_ != nullptr && event["worker"].AsInt() == 0) Mirror(kind, event);
-      // Every worker says the same of a training; one of them is told of.
+      // Every worker reports the same about a training; the events of one are shown.
       if (event["worker"].AsInt() == 0) reporter_.Hear(event);
     });
     ASSIGN_OR_RETURN(AttemptEnd end, attempt.Run());
@@ -166,7 +166,7 @@ class TrainingRun {
     if (kind == "extend" && event["to"].is_int()) bucket_->WentBack(event["to"].AsInt());
   }
 
-  /// What the trainer itself says of why it ended.
+  /// The trainer's own explanation of its end.
   void AddError(std::int64_t number, std::size_t worker, AttemptEnd& end) const {
     const std::string path = directory_.LogPath(number, worker, ".error.json");
     const Json error = directory_.Read(path.substr(directory_.Path("").size()));
@@ -188,7 +188,7 @@ class TrainingRun {
     return time.count() == 0 ? std::string() : StrCat(" in ", (Scaled(time).count() + 999) / 1000, " s");
   }
 
-  /// False when the run stopped meanwhile.
+  /// Returns false if the run was stopped meanwhile.
   bool Pause(milliseconds time) const {
     for (milliseconds left = Scaled(time); left.count() > 0 && !call_.stopped(); left -= milliseconds(50))
       std::this_thread::sleep_for(std::min(left, milliseconds(50)));
@@ -219,10 +219,10 @@ Json AnswerOf(const Json& result, const std::vector<std::string>& objects) {
   return answer;
 }
 
-/// One training with its place, its directory and its inputs.
+/// One training with its location, its directory and its inputs.
 class Training {
  public:
-  /// `job` and `call` outlive it; the inputs of `job` are named when they are brought here.
+  /// `job` and `call` outlive it; the inputs of `job` get their local names when they are downloaded.
   Training(TrainJob& job, const HostCall& call, const TrainInputs& inputs, const RunDirectory& directory)
       : job_(job), call_(call), inputs_(inputs), directory_(directory) {
     if (IsElsewhere(job.run_uri)) bucket_.emplace(job, directory, call);
@@ -272,7 +272,7 @@ class Training {
         Json(Json::Object{{"kind", "phase"}, {"name", "init"}}));  // it takes a while to say so itself
     Status ran = run.Run(python);
     if (!bucket_) return ran;
-    // However it ended: what it has reached is worth keeping.
+    // The progress is worth keeping after any kind of end.
     Status mirrored = bucket_->FinishMirror();
     return ran.ok() ? mirrored : ran;
   }

@@ -42,7 +42,7 @@ void Watchdog::Hear(const Json& event, Time now) {
 
 void Watchdog::Advance(std::int64_t step, Time now) {
   if (step == step_) return;
-  // A rewind goes back: that is movement too, and no measure of a step.
+  // A rewind goes back: it counts as movement, too, but it is no measure of a step.
   if (step_ >= 0 && step > step_ && phase_ == "step") {
     if (strides_.size() == kStrides) strides_.erase(strides_.begin());
     strides_.push_back(now - advanced_);
