@@ -4,9 +4,9 @@
     tpu_fit.py --kept FILE --page FILE [--minutes N] [--seed N] [--only PRESET/SLICE/SEQ_LEN]
 
 Needs a Python with requirements-tpu.txt, and pipe_trainer in PYTHONPATH. Each answer becomes a line of JSON in the kept
-file, by preset, slice, length of rows and versions, and is not computed again. Several of these programs may add to one
-file at a time. At the end a tenth of the answers, chosen by the seed, is compiled again: a choice must give the same
-figures.
+file, by preset, slice, length of rows and versions, and is not computed again. Where only the trainer's modules differ,
+an answer stays if its program, before the compiler, is still the same. Several of these programs may add to one file at
+a time. At the end a tenth of the answers, chosen by the seed, is compiled again: a choice must give the same figures.
 """
 
 import argparse
@@ -55,7 +55,8 @@ def cases():
 
 # Members of an answer that the table and its check use.
 MEMBERS = ("fits", "choice", "shown", "peak_gib", "arguments_gib", "temporaries_gib", "usable_gib", "step_tflop",
-           "holds", "why", "programs", "seconds")
+           "holds", "why", "programs", "seconds", "least_gib", "digest")
+STEP = "step"  # the version that is a digest of the trainer's modules
 
 
 class Kept:
@@ -65,13 +66,21 @@ class Kept:
         self._path, self._versions = path, search.versions()
 
     def read(self):
-        """Returns {case: answer}."""
+        """Returns {case: answer} of these versions."""
+        return self._answers(lambda versions: versions == self._versions)
+
+    def earlier(self):
+        """Returns {case: answer} of other modules of the trainer and the same compiler."""
+        return self._answers(lambda versions: versions != self._versions
+                             and {**versions, STEP: ""} == {**self._versions, STEP: ""})
+
+    def _answers(self, wanted):
         found = {}
         lines = self._path.read_text(encoding="utf-8").splitlines() if self._path.exists() else []
         for line in lines:
             try:
                 answer = json.loads(line)
-                if answer.pop("versions") == self._versions:
+                if wanted(answer.pop("versions")):
                     found[Case(**answer.pop("case"))] = answer
             except (ValueError, KeyError, TypeError, AttributeError):
                 continue
@@ -79,7 +88,6 @@ class Kept:
 
     def add(self, case, found):
         kept = {name: found[name] for name in MEMBERS if name in found}
-        kept["least_gib"] = min((one["peak_gib"] for one in found["tried"] if "peak_gib" in one), default=None)
         line = json.dumps({"case": vars(case), "versions": self._versions, **kept}, ensure_ascii=False)
         # A kill may have left half a line at the end: this one must not become a part of it.
         torn = self._path.exists() and not self._path.read_bytes().endswith(b"\n") and self._path.stat().st_size > 0
@@ -87,11 +95,34 @@ class Kept:
             file.write("\n" * torn + line + "\n")
 
 
+def chosen(case, found):
+    """Returns the config with the choice of an answer; of one that does not fit, with the smallest candidate."""
+    config, slice_ = case.config(), slices.parse(case.slice)
+    if not found["fits"]:
+        rungs = candidates.ladder(config, slice_.devices)
+        return rungs[-1].of(config) if rungs else None
+    choice = found["choice"]
+    return candidates.Candidate(choice["batch.micro"], choice["model.remat"], **choice["mesh"]).of(config)
+
+
+def digest(case, found):
+    """Returns the digest of the program of an answer; None if there is no program."""
+    config = chosen(case, found)
+    return compiled.ask(config, slices.parse(case.slice), digest=True).get("digest") if config else None
+
+
+def answer(case, earlier):
+    """Returns the earlier answer if its program is the same, else a new one."""
+    if earlier and earlier.get("digest") and earlier["digest"] == digest(case, earlier):
+        return earlier
+    found = fit.answer(case.config(), slices.parse(case.slice))
+    least_of_all = min((one["peak_gib"] for one in found["tried"] if "peak_gib" in one), default=None)
+    return {**found, "least_gib": least_of_all, "digest": digest(case, found)}
+
+
 def same(case, found):
     """Compiles the choice of an answer again. Returns why it differs, or None."""
-    choice = found["choice"]
-    candidate = candidates.Candidate(choice["batch.micro"], choice["model.remat"], **choice["mesh"])
-    figure = compiled.elsewhere(candidate.of(case.config()), slices.parse(case.slice))
+    figure = compiled.elsewhere(chosen(case, found), slices.parse(case.slice))
     shown = figure.shown()
     for name in ("peak_gib", "arguments_gib", "temporaries_gib"):
         if name not in shown or abs(shown[name] - found[name]) > CLOSE * found[name]:
@@ -153,16 +184,18 @@ def main(argv):
     for case in cases():
         if not str(case).startswith(options.only) or case in kept.read() or time.monotonic() > until:
             continue
-        found = fit.answer(case.config(), slices.parse(case.slice))
-        if any("compiler could not be started" in one.get("error", "") for one in found["tried"]):
-            raise SystemExit(f"tpu_fit.py: {found['tried']}")
-        died = [one["error"] for one in found["tried"] if one.get("error", "").startswith("the compiler ")]
+        found = answer(case, kept.earlier().get(case))
+        tried = found.get("tried", [])  # absent: an earlier answer
+        if any("compiler could not be started" in one.get("error", "") for one in tried):
+            raise SystemExit(f"tpu_fit.py: {tried}")
+        died = [one["error"] for one in tried if one.get("error", "").startswith("the compiler ")]
         if died:  # because others took time or memory
             print(f"{case}: not kept, it may come out otherwise on an idle machine: {died[0]}", file=sys.stderr)
             continue
         kept.add(case, found)
+        made = f"{found['programs']} programs in {found['seconds']:.0f} s" if tried else "the program is the same"
         print(f"{case}: {found.get('shown', 'does not fit')}, {found.get('peak_gib', 'more')} of "
-              f"{found['usable_gib']} GiB, {found['programs']} programs in {found['seconds']:.0f} s", flush=True)
+              f"{found['usable_gib']} GiB, {made}", flush=True)
     known = kept.read()
     answers = [(case, known.get(case)) for case in cases()]
     there = [(case, found) for case, found in answers if found]

@@ -197,13 +197,13 @@ class Child(unittest.TestCase):
                                      (1, "", "a\nMemoryError\n", "ended with 1: MemoryError"),
                                      (0, "no json", "", "ended with 0"),
                                      (0, "[1]", "x", "ended with 0: x")):
-            figure = compiled.outcome(code, out, err, 2.0)
+            figure = Figure(**compiled.outcome(code, out, err, 2.0))
             self.assertTrue(figure.died)
             self.assertIn(part, figure.error)
 
     def test_an_answer_is_a_figure(self):
         figure = Figure(peak=5, arguments=2, temporaries=3, flops=1.5, seconds=1.0)
-        self.assertEqual(compiled.outcome(0, "noise\n" + json.dumps(dataclasses.asdict(figure)), "", 2.0), figure)
+        self.assertEqual(Figure(**compiled.outcome(0, "noise\n" + json.dumps(dataclasses.asdict(figure)), "", 2.0)), figure)
         with self.assertRaises(compiled.NoTopology):
             compiled.outcome(0, '{"no_topology": "v9"}', "", 0.0)
 

@@ -2,11 +2,13 @@
 
 `python -m pipe_trainer.compiled` does this in a process of its own, for a slice of TPUs that need not be there. It
 reads JSON {"config": …, "slice": "v3-8"} from standard input, and writes memory.Figure as JSON to standard output. If a
-compiler crashes, or fills the memory of this machine, only that process ends.
+compiler crashes, or fills the memory of this machine, only that process ends. With "digest": true it compiles nothing
+and writes {"digest": …}: a digest of the program that the compiler would get.
 """
 
 import contextlib
 import dataclasses
+import hashlib
 import json
 import os
 import signal
@@ -30,15 +32,14 @@ class NoTopology(Exception):
     """libtpu is missing, or does not know this slice."""
 
 
-def figure_of(config, devices_):
-    """Compiles the step of a config, whose shape is complete, in this process."""
+def lowered(config, devices_):
+    """Returns the program of the step of a config, whose shape is complete, before any compiler."""
     import jax
     import jax.numpy as jnp
 
     from .programs import state_of, train_program
     from .setup import arrange
 
-    began = time.monotonic()
     setup = arrange(config, devices_)
     config, mesh = setup.config, setup.mesh
     shapes, layout = state_of(setup)
@@ -48,9 +49,22 @@ def figure_of(config, devices_):
     batch = (jax.ShapeDtypeStruct((micro, rows, config.model.seq_len + 1), jnp.int32),
              jax.ShapeDtypeStruct((micro, rows), jnp.int32))
     others = jax.ShapeDtypeStruct((), jnp.float32), jax.ShapeDtypeStruct((mesh.devices.size,), jnp.float32)
+    with jax.set_mesh(mesh):
+        return train_program(setup, layout, seed=0).lower(state, *batch, *others)
+
+
+def digest_of(config, devices_):
+    """Returns a digest of the program of a step: programs with one digest compile alike by one compiler."""
+    return hashlib.sha256(lowered(config, devices_).as_text().encode()).hexdigest()[:32]
+
+
+def figure_of(config, devices_):
+    """Compiles the step of a config, whose shape is complete, in this process."""
+    began = time.monotonic()
     try:
-        with jax.set_mesh(mesh):
-            program = train_program(setup, layout, seed=0).lower(state, *batch, *others).compile()
+        program = lowered(config, devices_).compile()
+    except BadJob:
+        raise
     except Exception as error:  # a compiler's errors have many types
         text = f"{type(error).__name__}: {error}"
         seconds = time.monotonic() - began
@@ -69,7 +83,12 @@ def figure_of(config, devices_):
 
 def elsewhere(config, slice_):
     """Does the same in a child process, for a slice by its name."""
-    asked = json.dumps({"config": dataclasses.asdict(config), "slice": slice_.name})
+    return Figure(**ask(config, slice_))
+
+
+def ask(config, slice_, **more):
+    """Returns the child's answer; that of a child that failed is a Figure, as a dictionary."""
+    asked = json.dumps({"config": dataclasses.asdict(config), "slice": slice_.name, **more})
     package = str(Path(__file__).resolve().parent.parent)
     began = time.monotonic()
     try:
@@ -77,15 +96,14 @@ def elsewhere(config, slice_):
                                text=True, errors="replace", timeout=MOST_SECONDS, check=False,
                                env={**os.environ, **WITHOUT_CHIPS, "PYTHONPATH": package})
     except subprocess.TimeoutExpired:
-        return Figure(error=f"the compiler took more than {MOST_SECONDS // 60} minutes", died=True,
-                      seconds=time.monotonic() - began)
+        return failed(f"the compiler took more than {MOST_SECONDS // 60} minutes", time.monotonic() - began)
     except OSError as error:  # no memory, or no process left
-        return Figure(error=f"the compiler could not be started: {error.strerror}", died=True)
+        return failed(f"the compiler could not be started: {error.strerror}")
     return outcome(child.returncode, child.stdout, child.stderr, time.monotonic() - began)
 
 
 def outcome(code, out, err, seconds):
-    """Returns the figure that a child printed, or the reason why it ended without one."""
+    """Returns the answer that a child printed, or why it ended without one."""
     lines = out.splitlines()
     with contextlib.suppress(ValueError, TypeError, KeyError, IndexError):
         answer = json.loads(lines[-1])
@@ -93,8 +111,8 @@ def outcome(code, out, err, seconds):
             raise NoTopology(answer["no_topology"])
         if code == 0 and "mistakes" in answer:
             raise BadJob(answer["mistakes"])
-        if code == 0:
-            return Figure(**answer)
+        if code == 0 and isinstance(answer, dict):
+            return answer
     last = next((line for line in reversed(err.splitlines()) if line.strip()), "")
     if code == -signal.SIGKILL:
         why = "the compiler was killed, as where the memory of this machine is full"
@@ -102,7 +120,11 @@ def outcome(code, out, err, seconds):
         why = f"the compiler crashed with signal {-code}"
     else:
         why = f"the compiler ended with {code}: {last}"
-    return Figure(error=why[:LONGEST], died=True, seconds=seconds)
+    return failed(why[:LONGEST], seconds)
+
+
+def failed(why, seconds=0.0):
+    return dataclasses.asdict(Figure(error=why, died=True, seconds=seconds))
 
 
 def topology(slice_):
@@ -122,8 +144,9 @@ def main():
     asked = json.load(sys.stdin)
     devices.random_numbers()
     try:
-        there = topology(slices.parse(asked["slice"]))
-        answer = dataclasses.asdict(figure_of(config.of_dict(asked["config"]), there))
+        there, wanted = topology(slices.parse(asked["slice"])), config.of_dict(asked["config"])
+        digest = asked.get("digest", False)
+        answer = {"digest": digest_of(wanted, there)} if digest else dataclasses.asdict(figure_of(wanted, there))
     except NoTopology as error:
         answer = {"no_topology": str(error)}
     except BadJob as error:
