@@ -1,6 +1,7 @@
 #include <cstdio>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "base/log.h"
 #include "base/terminal_text.h"
@@ -17,16 +18,15 @@ int main(int argc, char** argv) {
   PrepareProcess();
   SayLastWords(kExitFailed);
   if (argc == 2 && argv[1] == kTrainingCommand) return RunTrainingChild();
-  const std::variant<Options, Reply> parsed = ParseArgs(argc, argv);
+  const std::vector<Command> commands = Commands();
+  const std::variant<Call, Reply> parsed = ParseArgs(commands, argc, argv);
   if (const Reply* reply = std::get_if<Reply>(&parsed)) {
     std::fputs(TerminalText(reply->text).c_str(), reply->exit_code == 0 ? stdout : stderr);
     return FinishStandardOutput(reply->exit_code);
   }
-  const Options& options = std::get<Options>(parsed);
-  if (options.command == "worker") SayLastWords(kExitTryAgain);
   if (const Status armed = InstallKillSwitch(); !armed.ok()) {
     LogError(armed.message());
     return kExitRefused;
   }
-  return FinishStandardOutput(RunNamedCommand(options));
+  return FinishStandardOutput(RunCall(std::get<Call>(parsed)));
 }

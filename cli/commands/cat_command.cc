@@ -3,6 +3,9 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <cstdint>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "base/log.h"
@@ -14,7 +17,15 @@
 
 namespace pipeline {
 
-int CatCommand(const Options& options) {
+namespace {
+
+struct CatOptions {
+  std::string target;  // an artifact or one object
+  bool json = false;
+  std::uint64_t limit = UINT64_MAX;
+};
+
+int Cat(const CatOptions& options) {
   signal(SIGPIPE, SIG_IGN);  // `| head` is an error of write, not the end
   const Result<std::vector<CatObject>> objects = FindCatObjects(options.target);
   if (!objects.ok()) {
@@ -32,6 +43,30 @@ int CatCommand(const Options& options) {
   if (!status.ok()) LogError(status.message());
   if (!written.ok()) LogError(written.message());
   return status.ok() && written.ok() ? kExitDone : kExitFailed;
+}
+
+}  // namespace
+
+Command CatCommand() {
+  const auto options = std::make_shared<CatOptions>();
+  return {
+      .name = "cat",
+      .help = "Print the records of an artifact or of one of its objects",
+      .words = {{.value = "WHAT",
+                 .help =
+                     "Directory of an artifact or quarantine; a shard; a .part, .spill, .jsonl or run.log of "
+                     "a work directory; text, compressed or not; anywhere",
+                 .required = true,
+                 .to = &options->target},
+                {.flags = {"--json"},
+                 .help = "A JSON object per record, with all columns; without it a line end is \\n",
+                 .to = &options->json},
+                {.flags = {"-l", "--limit"},
+                 .value = "N",
+                 .help = "That many records, then end",
+                 .to = &options->limit}},
+      .run = [options](const Call&) { return Cat(*options); },
+  };
 }
 
 }  // namespace pipeline

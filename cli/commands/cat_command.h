@@ -1,10 +1,10 @@
 // `pipe cat`.
 #pragma once
 
-#include "cli/terminal/options.h"
+#include "cli/terminal/command.h"
 
 namespace pipeline {
 
-int CatCommand(const Options& options);
+Command CatCommand();
 
 }  // namespace pipeline

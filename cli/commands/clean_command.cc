@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 
@@ -10,6 +11,7 @@
 #include "base/terminal_text.h"
 #include "cli/live/status_display.h"
 #include "cli/terminal/exit_code.h"
+#include "cli/terminal/refuse.h"
 #include "cli/terminal/signals.h"
 #include "cli/workspace/workspace.h"
 #include "dag/plan.h"
@@ -55,11 +57,15 @@ Status RemoveBelow(const Environment& environment, const std::string& below,
   return {};
 }
 
-}  // namespace
+struct CleanOptions {
+  PipelineOptions pipeline;
+  bool dry_run = false;
+  bool all = false;  // everything, not only unneeded files
+};
 
-int CleanCommand(const Options& options) {
+int Clean(const CleanOptions& options) {
   SignalWatch signals;
-  const std::unique_ptr<LoadedPipeline> loaded = LoadPipeline(options);
+  const std::unique_ptr<LoadedPipeline> loaded = LoadPipeline(options.pipeline, LoadPurpose::kRead);
   if (!loaded) return kExitRefused;
   if (!loaded->spec.unseen.empty() && !options.all) {
     LogError(StrCat("nothing is removed: what stage '", loaded->spec.unseen.front().name,
@@ -67,22 +73,19 @@ int CleanCommand(const Options& options) {
     return kExitRefused;
   }
   StatusDisplay display(false);
-  const auto refuse = [](const Status& why) {
-    LogError(why.message());
-    return kExitRefused;
-  };
   const auto access = options.dry_run ? Workspace::Access::kRead : Workspace::Access::kWrite;
   Result<std::unique_ptr<Workspace>> workspace =
-      Workspace::Open(WorkPath(options, loaded->spec), access, display);
-  if (!workspace.ok()) return refuse(workspace.status());
+      Workspace::Open(WorkPath(options.pipeline, loaded->spec), access, display);
+  if (!workspace.ok()) return Refuse(workspace.status());
   std::set<std::string> needed;
   bool needs_sources = false;
   if (!options.all) {
     const Result<Snapshot> snapshot = (*workspace)->TakeSnapshot(loaded->graph, signals.token());
-    if (!snapshot.ok()) return refuse(snapshot.status());
+    if (!snapshot.ok()) return Refuse(snapshot.status());
     const Result<Plan> plan = MakePlan(loaded->graph, *snapshot, {});
-    if (!plan.ok()) return refuse(plan.status());
-    for (const std::string& left_out : plan->left_out) LogWarning(StrCat(options.file, ": ", left_out));
+    if (!plan.ok()) return Refuse(plan.status());
+    for (const std::string& left_out : plan->left_out)
+      LogWarning(StrCat(options.pipeline.file, ": ", left_out));
     needed = Needed(*loaded, *plan);
     needs_sources = !plan->nothing_to_do() || !plan->left_out.empty();
   }
@@ -93,7 +96,7 @@ int CleanCommand(const Options& options) {
     if (below == "kept" && !options.all) continue;
     const Status done =
         RemoveBelow((*workspace)->environment(), std::string(below), needed, options.dry_run, removed);
-    if (!done.ok()) return refuse(done);
+    if (!done.ok()) return Refuse(done);
   }
   std::uint64_t total = 0;
   for (const auto& [directory, bytes] : removed) {
@@ -103,6 +106,24 @@ int CleanCommand(const Options& options) {
   }
   std::printf("%s in all\n", HumanBytes(total).c_str());
   return kExitDone;
+}
+
+}  // namespace
+
+Command CleanCommand() {
+  const auto options = std::make_shared<CleanOptions>();
+  return {
+      .name = "clean",
+      .help = "Remove intermediates that nothing unfinished needs",
+      .words = Joined(
+          PipelineWords(options->pipeline),
+          {{.flags = {"-n", "--dry-run"}, .help = "Say what would be removed", .to = &options->dry_run},
+           {.flags = {"--all"},
+            .help = "All but logs, reports and quarantines: what unfinished stages could go on from, "
+                    "kept and trained, too",
+            .to = &options->all}}),
+      .run = [options](const Call&) { return Clean(*options); },
+  };
 }
 
 }  // namespace pipeline

@@ -1,10 +1,10 @@
-// `pipe clean`.
+// `pipe clean`: removes intermediates.
 #pragma once
 
-#include "cli/terminal/options.h"
+#include "cli/terminal/command.h"
 
 namespace pipeline {
 
-int CleanCommand(const Options& options);
+Command CleanCommand();
 
 }  // namespace pipeline

@@ -1,11 +1,16 @@
-// The table of commands: maps a word to its function.
+// The table of commands.
 #pragma once
 
-#include "cli/terminal/options.h"
+#include <vector>
+
+#include "cli/terminal/command.h"
 
 namespace pipeline {
 
-/// Runs options.command, one of the words that ParseArgs knows, and returns the exit code.
-int RunNamedCommand(const Options& options);
+/// In the order of `pipe --help`.
+std::vector<Command> Commands();
+
+/// Runs the command of `call`, or that of a plugin; returns the exit status.
+int RunCall(const Call& call);
 
 }  // namespace pipeline

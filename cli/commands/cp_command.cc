@@ -43,6 +43,13 @@ namespace pipeline {
 
 namespace {
 
+struct CpOptions {
+  std::string from;
+  std::string to;
+  bool recursive = false;
+  bool replaces = false;  // replaces existing objects that differ
+};
+
 constexpr int kTurns = 3;
 /// Objects: large ones, each of which holds 8 MiB on its way to a bucket, and others, which wait for answers.
 constexpr int kLargeAtOnce = 4, kAtOnce = 16;
@@ -180,12 +187,12 @@ void LeaveOut(const Target& target, Items& items, Incomplete& incomplete) {
 }
 
 /// Opens where the items go; gives a single one the name that it gets there.
-Result<Target> OpenTarget(StoreOpener& stores, const Options& options, std::vector<Item>& items) {
-  ASSIGN_OR_RETURN(Uri uri, Uri::Parse(options.target));
+Result<Target> OpenTarget(StoreOpener& stores, const CpOptions& options, std::vector<Item>& items) {
+  ASSIGN_OR_RETURN(Uri uri, Uri::Parse(options.to));
   Target target;
   target.is_bucket = uri.scheme == Uri::Scheme::kGs;
   std::error_code ignored;  // what cannot be looked at cannot be written to, and that is said then
-  const bool into = options.target.back() == '/' || uri.path.empty() ||
+  const bool into = options.to.back() == '/' || uri.path.empty() ||
                     (!target.is_bucket && std::filesystem::is_directory(uri.path, ignored));
   if (!options.recursive && !into) {
     items.front().name = uri.LastPart();
@@ -406,16 +413,14 @@ int Refuse(const SignalWatch& signals, const Status& why) {
   return why.code() == Code::kInvalidArgument ? kExitRefused : kExitFailed;
 }
 
-}  // namespace
-
-int CpCommand(const Options& options) {
+int Copy(const CpOptions& options) {
   SignalWatch signals;
   StatusDisplay display(false);
-  const Result<Uri> to = Uri::Parse(options.target);
+  const Result<Uri> to = Uri::Parse(options.to);
   if (!to.ok()) return Refuse(signals, to.status());
   StoreOpener stores;
   if (IsWeb(*to)) {
-    const Result<std::unique_ptr<Store>> web = stores.Open(options.target);
+    const Result<std::unique_ptr<Store>> web = stores.Open(options.to);
     return Refuse(signals, web.ok() ? (*web)->Sweep("") : web.status());  // which says that it is read only
   }
   if (to->scheme == Uri::Scheme::kGs)
@@ -446,6 +451,31 @@ int CpCommand(const Options& options) {
     return signals.exit_code();
   }
   return copying.left_out_any() ? kExitFailed : kExitDone;
+}
+
+}  // namespace
+
+Command CpCommand() {
+  const auto options = std::make_shared<CpOptions>();
+  return {
+      .name = "cp",
+      .help = "Copy from any place to any other; what is there already is left alone",
+      .words = {{.value = "FROM",
+                 .help = "An object; with -r a directory",
+                 .required = true,
+                 .to = &options->from},
+                {.value = "TO",
+                 .help = "A name for it; or a directory, which ends in / or is there",
+                 .required = true,
+                 .to = &options->to},
+                {.flags = {"-r", "--recursive"},
+                 .help = "Copy all below FROM to the same names below TO",
+                 .to = &options->recursive},
+                {.flags = {"--force"},
+                 .help = "Replace what is there with other bytes",
+                 .to = &options->replaces}},
+      .run = [options](const Call&) { return Copy(*options); },
+  };
 }
 
 }  // namespace pipeline

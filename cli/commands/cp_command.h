@@ -1,10 +1,10 @@
 // `pipe cp`: copies one object, or everything below a location, between any two stores.
 #pragma once
 
-#include "cli/terminal/options.h"
+#include "cli/terminal/command.h"
 
 namespace pipeline {
 
-int CpCommand(const Options& options);
+Command CpCommand();
 
 }  // namespace pipeline

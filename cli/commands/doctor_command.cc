@@ -14,7 +14,6 @@
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -25,6 +24,7 @@
 #include "cli/live/status_display.h"
 #include "cli/terminal/exit_code.h"
 #include "cli/terminal/signals.h"
+#include "cli/terminal/threads.h"
 #include "cli/workspace/dictionary_places.h"
 #include "cli/workspace/pipeline_loader.h"
 #include "cli/workspace/workspace.h"
@@ -110,7 +110,7 @@ Status AddUse(std::vector<Use>& uses, const std::string& location, bool writes, 
 
 /// What a run of the pipeline would add to the disk of its work directory, planned as `run -n` plans it;
 /// absent where it cannot be planned yet, which the other checks tell why.
-std::optional<std::uint64_t> DiskNeed(const Options& options, const LoadedPipeline& loaded,
+std::optional<std::uint64_t> DiskNeed(const PipelineOptions& options, const LoadedPipeline& loaded,
                                       const std::stop_token& stop) {
   StatusDisplay display(false);
   const LogSink former = SetLogSink([](Level, std::string_view) {});
@@ -122,8 +122,7 @@ std::optional<std::uint64_t> DiskNeed(const Options& options, const LoadedPipeli
     if (!snapshot.ok()) return std::nullopt;
     const Result<Plan> plan = MakePlan(loaded.graph, *snapshot, {});
     if (!plan.ok()) return std::nullopt;
-    const int threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-    const std::uint64_t bytes = ForecastOf(loaded.graph, *plan, *snapshot, threads).peak_disk_bytes;
+    const std::uint64_t bytes = ForecastOf(loaded.graph, *plan, *snapshot, ThreadCount()).peak_disk_bytes;
     return bytes == 0 && !plan->nothing_to_do() ? std::nullopt : std::optional(bytes);  // no size is known
   }();
   SetLogSink(former);
@@ -254,21 +253,24 @@ bool IsPipelineFile(std::string_view target) {
   return !IsRemote(target) && (target.ends_with(".yaml") || target.ends_with(".yml"));
 }
 
-}  // namespace
+struct DoctorOptions {
+  PipelineOptions pipeline;
+  std::vector<std::string> locations;  // or a pipeline file
+};
 
-int DoctorCommand(const Options& options) {
+int Diagnose(const DoctorOptions& options) {
   SignalWatch signals;
   std::vector<Use> uses;
   std::unique_ptr<LoadedPipeline> loaded;
-  for (const std::string& target : options.targets) {
+  for (const std::string& target : options.locations) {
     if (IsPipelineFile(target)) {
       if (loaded) {
         LogError(StrCat(target, ": a second pipeline file; name one"));
         return kExitRefused;
       }
-      Options with_file = options;
+      PipelineOptions with_file = options.pipeline;
       with_file.file = target;
-      loaded = LoadPipeline(with_file);
+      loaded = LoadPipeline(with_file, LoadPurpose::kCheck);
       if (!loaded) return kExitRefused;
       continue;
     }
@@ -283,11 +285,11 @@ int DoctorCommand(const Options& options) {
     }
   }
   const std::optional<std::uint64_t> need =
-      loaded ? DiskNeed(options, *loaded, signals.token()) : std::nullopt;
+      loaded ? DiskNeed(options.pipeline, *loaded, signals.token()) : std::nullopt;
   if (signals.exit_code() != 0) return signals.exit_code();
   CheckPrinter printer;
   if (loaded) {
-    const std::string work = WorkPath(options, loaded->spec);
+    const std::string work = WorkPath(options.pipeline, loaded->spec);
     CheckDirectory("work directory", work, need, printer);
     if (const auto limit = loaded->spec.disk_limit; limit && need && *need > *limit)
       printer.Print(CheckLevel::kWrong,
@@ -295,7 +297,8 @@ int DoctorCommand(const Options& options) {
                            HumanBytes(*need), " that a run takes at its peak; raise it"));
     CheckStages(*loaded, uses, printer);
   } else if (uses.empty()) {
-    CheckDirectory("work directory", options.work.empty() ? ".pipe" : options.work, std::nullopt, printer);
+    CheckDirectory("work directory", options.pipeline.work.empty() ? ".pipe" : options.pipeline.work,
+                   std::nullopt, printer);
     CheckDictionaries(printer);
   }
   bool any_bucket = uses.empty() && !loaded;
@@ -309,6 +312,21 @@ int DoctorCommand(const Options& options) {
   if (any_bucket) CheckBuckets(uses, printer, signals.token());
   if (signals.exit_code() != 0) return signals.exit_code();
   return printer.any_wrong() ? kExitFailed : kExitDone;
+}
+
+}  // namespace
+
+Command DoctorCommand() {
+  const auto options = std::make_shared<DoctorOptions>();
+  return {
+      .name = "doctor",
+      .help = "Check credentials, buckets and this machine, and say what mends what is wrong",
+      .words = Joined({{.value = "PLACE",
+                        .help = "Places to read and write, or the pipeline file that names them",
+                        .to = &options->locations}},
+                      PipelineFlags(options->pipeline)),
+      .run = [options](const Call&) { return Diagnose(*options); },
+  };
 }
 
 }  // namespace pipeline

@@ -1,10 +1,10 @@
 // `pipe doctor`: checks this machine, the credentials and the named locations.
 #pragma once
 
-#include "cli/terminal/options.h"
+#include "cli/terminal/command.h"
 
 namespace pipeline {
 
-int DoctorCommand(const Options& options);
+Command DoctorCommand();
 
 }  // namespace pipeline

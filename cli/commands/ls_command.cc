@@ -3,7 +3,9 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "base/log.h"
 #include "base/str.h"
@@ -36,11 +38,15 @@ std::string LineOf(const Listed& listed, bool is_long) {
   return StrCat(size, "\t", listed.crc32c ? CrcText(*listed.crc32c) : "-", "\t", listed.location, "\n");
 }
 
-}  // namespace
+struct LsOptions {
+  std::vector<std::string> locations;
+  bool is_long = false;  // sizes and checksums
+  bool recursive = false;
+};
 
-int LsCommand(const Options& options) {
+int List(const LsOptions& options) {
   SignalWatch signals;
-  for (const std::string& target : options.targets)
+  for (const std::string& target : options.locations)
     if (const Result<Uri> location = Uri::Parse(target); !location.ok()) {
       LogError(location.status().message());
       return kExitRefused;
@@ -50,7 +56,7 @@ int LsCommand(const Options& options) {
   StoreOpener stores(opening);
   Output out(STDOUT_FILENO);
   int exit_code = kExitDone;
-  for (const std::string& target : options.targets) {
+  for (const std::string& target : options.locations) {
     const auto print = [&](const Listed& listed) {
       if (!listed.no_object.empty()) {
         LogWarning(StrCat(listed.location, ": is not listed: ", listed.no_object));
@@ -71,6 +77,27 @@ int LsCommand(const Options& options) {
   if (written.ok()) return exit_code;
   LogError(written.message());
   return kExitFailed;
+}
+
+}  // namespace
+
+Command LsCommand() {
+  const auto options = std::make_shared<LsOptions>();
+  return {
+      .name = "ls",
+      .help = "List what lies at places: directories, buckets, one file of a web server",
+      .words = {{.value = "PLACE",
+                 .help = "A path, gs://BUCKET/PATH or https://HOST/FILE",
+                 .required = true,
+                 .to = &options->locations},
+                {.flags = {"-l", "--long"},
+                 .help = "SIZE, CRC32C and PLACE, tabs between them; - where not known",
+                 .to = &options->is_long},
+                {.flags = {"-r", "--recursive"},
+                 .help = "Every object below, not directories",
+                 .to = &options->recursive}},
+      .run = [options](const Call&) { return List(*options); },
+  };
 }
 
 }  // namespace pipeline

@@ -1,10 +1,10 @@
 // `pipe ls`: lists locations and everything below them.
 #pragma once
 
-#include "cli/terminal/options.h"
+#include "cli/terminal/command.h"
 
 namespace pipeline {
 
-int LsCommand(const Options& options);
+Command LsCommand();
 
 }  // namespace pipeline

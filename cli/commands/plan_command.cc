@@ -8,14 +8,15 @@
 #include <memory>
 #include <set>
 #include <string>
-#include <thread>
 
 #include "base/log.h"
 #include "base/str.h"
 #include "cli/live/status_display.h"
 #include "cli/terminal/command_line.h"
 #include "cli/terminal/exit_code.h"
+#include "cli/terminal/refuse.h"
 #include "cli/terminal/signals.h"
+#include "cli/terminal/threads.h"
 #include "cli/workspace/work_result.h"
 #include "cli/workspace/workspace.h"
 #include "dag/executor.h"
@@ -30,11 +31,6 @@ namespace {
 
 constexpr std::string_view kLogPrefix = "log/";
 constexpr int kKeepGoing = 1'000'000;  // what can run is offered, whatever else has failed
-
-int Refuse(const Status& why) {
-  LogError(why.message());
-  return kExitRefused;
-}
 
 /// What workers on other machines and in other directories know it by.
 Result<std::string> Absolute(const std::string& location) {
@@ -85,19 +81,25 @@ Status Write(Store& store, WorkPackage work_package, const std::string& log_path
   return RemoveOldLogs(store, logs);
 }
 
-}  // namespace
+struct PlanOptions {
+  PipelineOptions pipeline;
+  Selection selection;
+  std::string output;  // the location of the work package
+  int threads = 0;
+};
 
-int PlanCommand(const Options& options) {
+int OfferUnits(const PlanOptions& options) {
   SignalWatch signals;
   WorkPackage work_package;
-  const std::unique_ptr<LoadedPipeline> loaded = LoadPipeline(options, &work_package.pipeline);
+  const std::unique_ptr<LoadedPipeline> loaded =
+      LoadPipeline(options.pipeline, LoadPurpose::kOffer, &work_package.pipeline);
   if (!loaded) return kExitRefused;
-  const Result<std::string> where = Absolute(options.work_package);
+  const Result<std::string> where = Absolute(options.output);
   if (!where.ok()) return Refuse(where.status());
   const Result<std::unique_ptr<Store>> store = OpenStore(*where);
   if (!store.ok()) return Refuse(store.status());
-  StatusDisplay display(options.json_log);
-  const std::string work = std::filesystem::absolute(WorkPath(options, loaded->spec)).string();
+  StatusDisplay display(false);
+  const std::string work = std::filesystem::absolute(WorkPath(options.pipeline, loaded->spec)).string();
   const Result<std::unique_ptr<Workspace>> workspace =
       Workspace::Open(work, Workspace::Access::kWrite, display);
   if (!workspace.ok()) return Refuse(workspace.status());
@@ -108,13 +110,12 @@ int PlanCommand(const Options& options) {
   const Result<Plan> plan = MakePlan(loaded->graph, *snapshot, options.selection);
   if (!plan.ok()) return Refuse(plan.status());
   for (const std::string& report : plan->reports) LogWarning(report);
-  for (const std::string& refusal : plan->refusals) LogError(StrCat(options.file, ": ", refusal));
-  for (const std::string& left_out : plan->left_out) LogError(StrCat(options.file, ": ", left_out));
+  for (const std::string& refusal : plan->refusals) LogError(StrCat(options.pipeline.file, ": ", refusal));
+  for (const std::string& left_out : plan->left_out) LogError(StrCat(options.pipeline.file, ": ", left_out));
   if (!plan->refusals.empty() || (!plan->left_out.empty() && plan->nothing_to_do())) return kExitRefused;
 
   RunOptions run;
-  run.threads = options.threads > 0 ? options.threads
-                                    : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  run.threads = ThreadCount(options.threads);
   run.keep_going = kKeepGoing;
   run.memory_bytes = loaded->spec.memory_limit;
   run.share.of = Share::Of::kPlanning;
@@ -129,9 +130,9 @@ int PlanCommand(const Options& options) {
     LogError(StrCat(failure.unit, ": ", failure.why.message()));
   if (outcome.status.code() == Code::kCancelled && signals.exit_code() != 0) return signals.exit_code();
 
-  work_package.file = options.file;
-  work_package.set = options.set;
-  work_package.subset = options.subset;
+  work_package.file = options.pipeline.file;
+  work_package.set = options.pipeline.set;
+  work_package.subset = options.pipeline.subset;
   work_package.directory = std::filesystem::current_path().string();
   work_package.work = work;
   work_package.holder = (*workspace)->environment().lease.holder;
@@ -146,6 +147,25 @@ int PlanCommand(const Options& options) {
   if (outcome.lost_lease || (outcome.failures.empty() && !outcome.status.ok()))
     LogError(outcome.status.message());
   return outcome.status.ok() && plan->left_out.empty() ? kExitDone : kExitFailed;
+}
+
+}  // namespace
+
+Command PlanCommand() {
+  const auto options = std::make_shared<PlanOptions>();
+  return {
+      .name = "plan",
+      .help = "Hand out what can run now to workers; say how many units that are, 0 when all is done",
+      .words = Joined(PipelineWords(options->pipeline),
+                      {FromLogWord(options->selection.from_log),
+                       {.flags = {"-o", "--output"},
+                        .value = "PLACE",
+                        .help = "Directory or URI that the plan is written below",
+                        .required = true,
+                        .to = &options->output},
+                       ThreadsWord(options->threads)}),
+      .run = [options](const Call&) { return OfferUnits(*options); },
+  };
 }
 
 }  // namespace pipeline

@@ -1,10 +1,10 @@
 // `pipe plan`: writes work packages for the units that can run now.
 #pragma once
 
-#include "cli/terminal/options.h"
+#include "cli/terminal/command.h"
 
 namespace pipeline {
 
-int PlanCommand(const Options& options);
+Command PlanCommand();
 
 }  // namespace pipeline

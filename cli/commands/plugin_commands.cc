@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/log.h"
 #include "base/str.h"
 #include "base/terminal_text.h"
 #include "cli/terminal/command_help.h"
 #include "cli/terminal/exit_code.h"
-#include "cli/terminal/output.h"
 #include "cli/terminal/signals.h"
 #include "cli/workspace/pipeline_loader.h"
 #include "cli/workspace/plugins.h"
@@ -17,15 +20,6 @@
 namespace pipeline {
 
 namespace {
-
-std::string Section(const Plugin& plugin) {
-  std::string text = StrCat(plugin.name(), " ", plugin.version(), "  ", plugin.path(), "\n");
-  for (const StageType& stage : plugin.description().stages)
-    text += StrCat("  stage    ", stage.name.substr(plugin.name().size() + 1), "  ", stage.help, "\n");
-  for (const PluginCommand& command : plugin.description().commands)
-    text += StrCat("  command  pipe ", command.name, "  ", command.help, "\n");
-  return text;
-}
 
 /// Null where it has none of that name.
 const PluginCommand* FindCommand(const Plugin& plugin, const std::string& name) {
@@ -36,15 +30,13 @@ const PluginCommand* FindCommand(const Plugin& plugin, const std::string& name) 
 }
 
 /// {"stages": [...]} of the plugin `name` in the file that `request` names. Mistakes of the file are told on
-/// standard error.
+/// standard error. No other plugin that the file names by a path is loaded.
 Result<Json> StagesForPlugin(const std::string& name, const Json& request) {
-  Options options;
-  options.command = "run";  // the command of a plugin may run that plugin on the file
-  options.dry_run = true;   // but no other that the file names by a path
+  PipelineOptions options;
   options.file = request["file"].AsString();
   for (const auto& [var, value] : request["set"].AsObject())
     options.set.emplace_back(var, std::string(value.AsString()));
-  const std::unique_ptr<LoadedPipeline> loaded = LoadPipeline(options);
+  const std::unique_ptr<LoadedPipeline> loaded = LoadPipeline(options, LoadPurpose::kCheck);
   if (!loaded)
     return Status(Code::kInvalidArgument, StrCat(options.file, ": cannot be read, or has mistakes"));
   Json stages{Json::Array{}};
@@ -85,35 +77,16 @@ std::string HelpFor(const PluginCommand& command, const std::vector<std::string>
 
 }  // namespace
 
-void AddPluginCommands(CommandTable& table) {
+CommandTable WithPluginCommands(CommandTable table) {
   Plugins plugins;
   for (const std::string& path : plugins.loader().List())
     if (const Result<std::shared_ptr<const Plugin>> plugin = plugins.loader().Load(path); plugin.ok())
       for (const PluginCommand& command : (*plugin)->description().commands)
         table.commands.push_back(EntryOf(command));
+  return table;
 }
 
-int PluginsCommand(const Options&) {
-  Plugins plugins;
-  const std::vector<std::string> paths = plugins.loader().List();
-  Output out(fileno(stdout));
-  bool all = true;
-  for (const std::string& path : paths) {
-    const Result<std::shared_ptr<const Plugin>> plugin = plugins.loader().Load(path);
-    if (plugin.ok()) {
-      out.Write(Section(**plugin));
-    } else {
-      all = false;
-      LogError(plugin.status().message());
-    }
-  }
-  if (paths.empty()) LogInfo("no plugins are found; PIPE_PLUGINS names the directories that hold some");
-  const Status printed = out.Finish();
-  if (!printed.ok()) LogError(printed.message());
-  return all && printed.ok() ? kExitDone : kExitFailed;
-}
-
-int RunPluginCommand(const Options& options) {
+int RunPluginCommand(const Call& call) {
   SignalWatch signals;
   Plugins plugins;
   std::vector<std::string> refused;
@@ -123,10 +96,10 @@ int RunPluginCommand(const Options& options) {
       refused.emplace_back(plugin.status().message());
       continue;
     }
-    const PluginCommand* const command = FindCommand(**plugin, options.words.front());
+    const PluginCommand* const command = FindCommand(**plugin, call.words.front());
     if (command == nullptr) continue;
-    if (command->has_words && AsksForHelp(options.words)) {
-      std::fputs(TerminalText(HelpFor(*command, options.words)).c_str(), stdout);
+    if (command->has_words && AsksForHelp(call.words)) {
+      std::fputs(TerminalText(HelpFor(*command, call.words)).c_str(), stdout);
       return kExitDone;
     }
     PluginServices services;
@@ -139,22 +112,15 @@ int RunPluginCommand(const Options& options) {
       return StagesForPlugin(name, request);
     };
     services.stop = signals.token();
-    const Result<int> code = (*plugin)->RunCommand(options.words, services);
+    const Result<int> code = (*plugin)->RunCommand(call.words, services);
     if (code.ok()) return signals.exit_code() != 0 ? signals.exit_code() : *code;
     LogError(code.status().message());
     return kExitRefused;
   }
   // One of these may be the plugin that was meant.
   for (const std::string& message : refused) LogWarning(message);
-  std::fprintf(stderr, "%s\n", TerminalText(options.otherwise).c_str());
+  std::fprintf(stderr, "%s\n", TerminalText(call.otherwise).c_str());
   return kExitRefused;
-}
-
-int ProbePluginCommand(const Options& options) {
-  const Result<std::shared_ptr<const Plugin>> plugin = Plugin::Load(options.target);
-  if (plugin.ok()) return kExitDone;
-  std::fprintf(stderr, "%s\n", TerminalText(plugin.status().message()).c_str());
-  return kProbeRefused;
 }
 
 }  // namespace pipeline

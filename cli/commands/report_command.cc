@@ -1,6 +1,7 @@
 #include "cli/commands/report_command.h"
 
 #include <cstdio>
+#include <memory>
 
 #include "base/log.h"
 #include "base/str.h"
@@ -26,10 +27,8 @@ std::string LastRecorded(const WorkDir& work, const RunLog& log) {
   return {};
 }
 
-}  // namespace
-
-int ReportCommand(const Options& options) {
-  const std::unique_ptr<LoadedPipeline> loaded = LoadPipeline(options);
+int Report(const PipelineOptions& options) {
+  const std::unique_ptr<LoadedPipeline> loaded = LoadPipeline(options, LoadPurpose::kRead);
   if (!loaded) return kExitRefused;
   const WorkDir work(WorkPath(options, loaded->spec));
   const std::unique_ptr<RunLog> log = LoadRunLog(work);
@@ -46,6 +45,18 @@ int ReportCommand(const Options& options) {
   }
   std::printf("%s\n", page->c_str());
   return kExitDone;
+}
+
+}  // namespace
+
+Command ReportCommand() {
+  const auto options = std::make_shared<PipelineOptions>();
+  return {
+      .name = "report",
+      .help = "Write the page about the last run again, from what the run left, and say where it is",
+      .words = PipelineWords(*options),
+      .run = [options](const Call&) { return Report(*options); },
+  };
 }
 
 }  // namespace pipeline

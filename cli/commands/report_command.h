@@ -1,10 +1,10 @@
 // `pipe report`: writes the page of the last run again.
 #pragma once
 
-#include "cli/terminal/options.h"
+#include "cli/terminal/command.h"
 
 namespace pipeline {
 
-int ReportCommand(const Options& options);
+Command ReportCommand();
 
 }  // namespace pipeline

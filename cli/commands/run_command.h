@@ -1,10 +1,10 @@
-// `pipe run` and `pipe retry`.
+// `pipe run`: runs what is not done yet.
 #pragma once
 
-#include "cli/terminal/options.h"
+#include "cli/terminal/command.h"
 
 namespace pipeline {
 
-int RunCommand(const Options& options);
+Command RunCommand();
 
 }  // namespace pipeline

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -89,12 +90,16 @@ std::string ToText(const ListedRun& run) {
                 Padded(run.written > 0 ? HumanBytes(run.written) : "-", 11), run.line.command, "\n");
 }
 
-}  // namespace
+struct RunsOptions {
+  PipelineOptions pipeline;
+  std::uint64_t limit = UINT64_MAX;
+  bool json = false;
+};
 
-int RunsCommand(const Options& options) {
-  const std::unique_ptr<LoadedPipeline> loaded = LoadPipeline(options);
+int ListRuns(const RunsOptions& options) {
+  const std::unique_ptr<LoadedPipeline> loaded = LoadPipeline(options.pipeline, LoadPurpose::kRead);
   if (!loaded) return kExitRefused;
-  const WorkDir work(WorkPath(options, loaded->spec));
+  const WorkDir work(WorkPath(options.pipeline, loaded->spec));
   const std::unique_ptr<RunLog> log = LoadRunLog(work);
   if (!log) return kExitRefused;
   const std::vector<RunLine> runs = log->Runs();
@@ -102,7 +107,8 @@ int RunsCommand(const Options& options) {
   Output out(STDOUT_FILENO);
   Json all = Json::Array{};
   if (!options.json && runs.empty())
-    out.Write(StrCat("nothing ran yet in ", work.path(), "; `pipe run ", options.file, "` begins\n"));
+    out.Write(
+        StrCat("nothing ran yet in ", work.path(), "; `pipe run ", options.pipeline.file, "` begins\n"));
   if (!options.json && !runs.empty())
     out.Write(StrCat(Padded("RUN", 22), Padded("BEGAN", 22), Padded("OUTCOME", 11), Padded("TIME", 11),
                      Padded("CPU", 11), Padded("MEMORY", 11), Padded("WRITTEN", 11), "COMMAND\n"));
@@ -120,6 +126,21 @@ int RunsCommand(const Options& options) {
   if (written.ok()) return kExitDone;
   LogError(written.message());
   return kExitFailed;
+}
+
+}  // namespace
+
+Command RunsCommand() {
+  const auto options = std::make_shared<RunsOptions>();
+  return {
+      .name = "runs",
+      .help = "List the runs, the newest first: outcome, time, processors, memory, and how each was called",
+      .words = Joined(
+          PipelineWords(options->pipeline),
+          {{.flags = {"-l", "--limit"}, .value = "N", .help = "That many runs", .to = &options->limit},
+           {.flags = {"--json"}, .help = "As JSON, with the path of each report", .to = &options->json}}),
+      .run = [options](const Call&) { return ListRuns(*options); },
+  };
 }
 
 }  // namespace pipeline

@@ -1,10 +1,10 @@
 // `pipe runs`: lists the runs of a work directory.
 #pragma once
 
-#include "cli/terminal/options.h"
+#include "cli/terminal/command.h"
 
 namespace pipeline {
 
-int RunsCommand(const Options& options);
+Command RunsCommand();
 
 }  // namespace pipeline

@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "base/log.h"
@@ -40,9 +42,12 @@ std::vector<CatObject> Exports(std::vector<CatObject> objects) {
   return objects;
 }
 
-}  // namespace
+struct StatsOptions {
+  std::string target;  // an artifact or one object
+  bool json = false;
+};
 
-int StatsCommand(const Options& options) {
+int PrintStats(const StatsOptions& options) {
   signal(SIGPIPE, SIG_IGN);  // `| head` is an error of write, not the end
   Result<std::vector<CatObject>> objects = FindCatObjects(options.target);
   if (!objects.ok()) {
@@ -64,6 +69,24 @@ int StatsCommand(const Options& options) {
   const Status written = out.Finish();
   if (!written.ok()) LogError(written.message());
   return written.ok() ? kExitDone : kExitFailed;
+}
+
+}  // namespace
+
+Command StatsCommand() {
+  const auto options = std::make_shared<StatsOptions>();
+  return {
+      .name = "stats",
+      .help = "Say how many records, documents, characters and ids an artifact has, and how long they are",
+      .words = {{.value = "WHAT",
+                 .help =
+                     "Directory of an artifact, one of its shards or partition files, or a file of text or "
+                     "JSON Lines",
+                 .required = true,
+                 .to = &options->target},
+                {.flags = {"--json"}, .help = "As JSON, with every count", .to = &options->json}},
+      .run = [options](const Call&) { return PrintStats(*options); },
+  };
 }
 
 }  // namespace pipeline

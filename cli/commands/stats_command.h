@@ -1,10 +1,10 @@
 // `pipe stats`: prints the lengths and character classes of an artifact's texts.
 #pragma once
 
-#include "cli/terminal/options.h"
+#include "cli/terminal/command.h"
 
 namespace pipeline {
 
-int StatsCommand(const Options& options);
+Command StatsCommand();
 
 }  // namespace pipeline

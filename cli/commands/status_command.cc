@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -190,12 +191,15 @@ Json ToJson(const LastRun& last) {
 
 std::string StageOfUnit(const std::string& unit) { return unit.substr(0, unit.find('/')); }
 
-}  // namespace
+struct StatusOptions {
+  PipelineOptions pipeline;
+  bool json = false;
+};
 
-int StatusCommand(const Options& options) {
-  const std::unique_ptr<LoadedPipeline> loaded = LoadPipeline(options);
+int PrintStatus(const StatusOptions& options) {
+  const std::unique_ptr<LoadedPipeline> loaded = LoadPipeline(options.pipeline, LoadPurpose::kRead);
   if (!loaded) return kExitRefused;
-  const WorkDir directory(WorkPath(options, loaded->spec));
+  const WorkDir directory(WorkPath(options.pipeline, loaded->spec));
   const std::unique_ptr<RunLog> log = LoadRunLog(directory);
   if (!log) return kExitRefused;
   std::map<std::string, StageStatus> stages;
@@ -228,7 +232,7 @@ int StatusCommand(const Options& options) {
   if (last)
     std::printf("%s\n", TerminalText(ToText(*last, SystemClock().UnixMillis())).c_str());
   else
-    std::printf("nothing ran yet; `pipe run %s` begins\n", options.file.c_str());
+    std::printf("nothing ran yet; `pipe run %s` begins\n", options.pipeline.file.c_str());
   if (stages.empty()) return kExitDone;
   for (const StageSpec& stage : loaded->spec.stages) {
     std::printf("%s: %s\n", stage.name.c_str(), TerminalText(ToText(stages[stage.name])).c_str());
@@ -242,6 +246,19 @@ int StatusCommand(const Options& options) {
         std::printf("%s\n", TerminalText(ToText(unit, last->now->at)).c_str());
   }
   return kExitDone;
+}
+
+}  // namespace
+
+Command StatusCommand() {
+  const auto options = std::make_shared<StatusOptions>();
+  return {
+      .name = "status",
+      .help = "Say what is done, what failed and why, and where things are",
+      .words = Joined(PipelineWords(options->pipeline),
+                      {{.flags = {"--json"}, .help = "As JSON", .to = &options->json}}),
+      .run = [options](const Call&) { return PrintStatus(*options); },
+  };
 }
 
 }  // namespace pipeline

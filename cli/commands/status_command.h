@@ -1,10 +1,10 @@
 // `pipe status`.
 #pragma once
 
-#include "cli/terminal/options.h"
+#include "cli/terminal/command.h"
 
 namespace pipeline {
 
-int StatusCommand(const Options& options);
+Command StatusCommand();
 
 }  // namespace pipeline

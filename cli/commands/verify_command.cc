@@ -1,11 +1,11 @@
 #include "cli/commands/verify_command.h"
 
-#include <algorithm>
+#include <cstdint>
 #include <cstdio>
+#include <memory>
 #include <stop_token>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 #include "base/first_of.h"
@@ -15,6 +15,7 @@
 #include "cli/report/length_loss.h"
 #include "cli/terminal/exit_code.h"
 #include "cli/terminal/signals.h"
+#include "cli/terminal/threads.h"
 #include "cli/workspace/artifact_location.h"
 #include "dag/location/own_objects.h"
 #include "stages/all/builtin_tables.h"
@@ -91,9 +92,15 @@ Result<VerifyReport> VerifyLocation(const ArtifactLocation& location, int thread
   return report;
 }
 
+struct VerifyOptions {
+  std::vector<std::string> locations;
+  std::uint64_t max_tokens = 0;  // the longest line that a trainer accepts; 0: that of the data set
+  std::string tokenizer;         // the trainer's; empty: the one beside the data set
+};
+
 /// Why the loss of the trainer that somebody asks about cannot be counted; empty where it can, or where the
 /// place says by itself what is wrong with it.
-std::string WhyNotCounted(const ArtifactLocation& location, const Options& options,
+std::string WhyNotCounted(const ArtifactLocation& location, const VerifyOptions& options,
                           const LengthFilter& filter, const std::stop_token& stop) {
   const Result<Manifest> manifest = ReadManifestOf(location, stop);
   if (!manifest.ok() ||
@@ -109,12 +116,10 @@ std::string WhyNotCounted(const ArtifactLocation& location, const Options& optio
   return "--max-tokens counts the lines of a TFDS data set with one text and no label, which this is not";
 }
 
-}  // namespace
-
-int VerifyCommand(const Options& options) {
+int Verify(const VerifyOptions& options) {
   SignalWatch signals;
   std::vector<ArtifactLocation> locations;
-  for (const std::string& target : options.targets) {
+  for (const std::string& target : options.locations) {
     Result<ArtifactLocation> location = OpenArtifactLocation(target);
     if (!location.ok()) {
       LogError(location.status().message());
@@ -134,7 +139,7 @@ int VerifyCommand(const Options& options) {
         LogError(StrCat(location.name, ": ", why));
         return kExitRefused;
       }
-  const int threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const int threads = ThreadCount();
   int exit_code = kExitDone;
   for (const ArtifactLocation& location : locations) {
     const Result<VerifyReport> report = VerifyLocation(location, threads, *filter, signals.token());
@@ -143,6 +148,36 @@ int VerifyCommand(const Options& options) {
     if (!report.ok() || !PrintReport(location.name, *report)) exit_code = kExitFailed;
   }
   return exit_code;
+}
+
+}  // namespace
+
+Command VerifyCommand() {
+  const auto options = std::make_shared<VerifyOptions>();
+  return {
+      .name = "verify",
+      .help =
+          "Read every record of an artifact again and check all that can be checked; what is good is "
+          "written down beside it, and not read again before a training",
+      .words = {{.value = "PLACE",
+                 .help = "Directory of an artifact: as `out` names it, or in a work directory",
+                 .required = true,
+                 .to = &options->locations},
+                {.flags = {"--max-tokens"},
+                 .value = "N",
+                 .help =
+                     "A trainer's longest line, its end mark included: how much of a TFDS data set of texts "
+                     "it drops; by default that which the data set was written for",
+                 .range = WordRange{1, 1 << 30},
+                 .to = &options->max_tokens},
+                {.flags = {"--tokenizer"},
+                 .value = "PLACE",
+                 .help =
+                     "Its SentencePiece model, or the directory of a tokenizer; by default the one beside "
+                     "the data set",
+                 .to = &options->tokenizer}},
+      .run = [options](const Call&) { return Verify(*options); },
+  };
 }
 
 }  // namespace pipeline

@@ -1,10 +1,10 @@
 // `pipe verify`.
 #pragma once
 
-#include "cli/terminal/options.h"
+#include "cli/terminal/command.h"
 
 namespace pipeline {
 
-int VerifyCommand(const Options& options);
+Command VerifyCommand();
 
 }  // namespace pipeline

@@ -2,14 +2,12 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
 #include <system_error>
-#include <thread>
 #include <variant>
 #include <vector>
 
@@ -17,7 +15,9 @@
 #include "base/str.h"
 #include "cli/live/status_display.h"
 #include "cli/terminal/exit_code.h"
+#include "cli/terminal/last_words.h"
 #include "cli/terminal/signals.h"
+#include "cli/terminal/threads.h"
 #include "cli/workspace/workspace.h"
 #include "dag/books/unit_id.h"
 #include "dag/executor.h"
@@ -51,11 +51,18 @@ int ExitOf(const Status& status) {
   return kExitBug;
 }
 
-int Fail(const Options& options, const Status& why, int code) {
+struct WorkerOptions {
+  std::string plan;  // the location of the work package
+  std::string unit;
+  std::string scratch;  // a directory for temporaries; empty: the system's
+  int threads = 0;
+};
+
+int Fail(const WorkerOptions& options, const Status& why, int code) {
   LogError(StrCat(options.unit, ": ", why.message()));
   return code;
 }
-int Fail(const Options& options, const Status& why) { return Fail(options, why, ExitOf(why)); }
+int Fail(const WorkerOptions& options, const Status& why) { return Fail(options, why, ExitOf(why)); }
 
 /// A directory of this process, gone with it.
 class Scratch {
@@ -131,19 +138,19 @@ Status CheckRecipe(const WorkPackage& work_package, const Plan& plan, const std:
 /// One call of the command.
 class OneUnit final {
  public:
-  OneUnit(const Options& options, SignalWatch& signals) : options_(options), signals_(signals) {}
+  OneUnit(const WorkerOptions& options, SignalWatch& signals) : options_(options), signals_(signals) {}
 
   int Run() {
     const std::size_t slash = options_.unit.rfind('/');
     if (slash == std::string::npos || slash == 0)
       return Fail(options_, Status(Code::kInvalidArgument, "is no unit: STAGE/PART"), kExitUsage);
     stage_ = options_.unit.substr(0, slash);
-    Result<std::unique_ptr<Store>> store = OpenStore(options_.work_package);
+    Result<std::unique_ptr<Store>> store = OpenStore(options_.plan);
     if (!store.ok()) return Fail(options_, store.status(), kExitUsage);
     store_ = std::move(*store);
     const Result<WorkPackage> work_package = ReadWorkPackage(*store_);
     if (!work_package.ok())
-      return Fail(options_, Status(work_package.status()).Annotate(options_.work_package),
+      return Fail(options_, Status(work_package.status()).Annotate(options_.plan),
                   work_package.status().code() == Code::kNotFound ? kExitUsage : kExitConfig);
     const Scratch scratch(options_.scratch);
     if (const Status& made = scratch.status(); !made.ok())
@@ -156,13 +163,14 @@ class OneUnit final {
 
  private:
   int RunIn(const WorkPackage& work_package, const std::string& scratch) {
-    Options file = options_;
+    PipelineOptions file;
     file.file = work_package.file;
     file.set = work_package.set;
     file.subset = work_package.subset;
-    const std::unique_ptr<LoadedPipeline> loaded = LoadPipelineText(work_package.pipeline, file);
+    const std::unique_ptr<LoadedPipeline> loaded =
+        LoadPipelineText(work_package.pipeline, file, LoadPurpose::kRun);
     if (!loaded) return kExitConfig;
-    StatusDisplay display(options_.json_log);
+    StatusDisplay display(false);
     if (const Status copied = PrepareLog(*store_, work_package, scratch); !copied.ok())
       return Fail(options_, copied, copied.code() == Code::kNotFound ? kExitTryAgain : ExitOf(copied));
     Result<std::unique_ptr<Workspace>> workspace = Workspace::Join(work_package, scratch, display);
@@ -195,8 +203,7 @@ class OneUnit final {
 
   RunOptions RunOptionsFor(const WorkPackage& work_package, const PipelineSpec& spec) const {
     RunOptions run;
-    run.threads = options_.threads > 0 ? options_.threads
-                                       : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+    run.threads = ThreadCount(options_.threads);
     run.memory_bytes = spec.memory_limit;
     run.group_bytes = work_package.group_memory;
     run.share = {Share::Of::kOneUnit, options_.unit};
@@ -235,7 +242,7 @@ class OneUnit final {
     return Fail(options_, Status(Code::kInternal, "ended without being done [this is a bug]"));
   }
 
-  const Options& options_;
+  const WorkerOptions& options_;
   SignalWatch& signals_;
   std::string stage_;
   std::unique_ptr<Store> store_;
@@ -243,9 +250,34 @@ class OneUnit final {
 
 }  // namespace
 
-int WorkerCommand(const Options& options) {
-  SignalWatch signals;
-  return OneUnit(options, signals).Run();
+Command WorkerCommand() {
+  const auto options = std::make_shared<WorkerOptions>();
+  return {
+      .name = "worker",
+      .help = "Run one unit of a plan that was handed out",
+      .wrong_words_exit = kExitUsage,
+      .words = {{.flags = {"--plan"},
+                 .value = "PLACE",
+                 .help = "Where the plan was handed out",
+                 .required = true,
+                 .to = &options->plan},
+                {.flags = {"--unit"},
+                 .value = "UNIT",
+                 .help = "The unit, as the plan names it",
+                 .required = true,
+                 .to = &options->unit},
+                {.flags = {"--scratch"},
+                 .value = "DIR",
+                 .help = "Directory for what it needs meanwhile",
+                 .to = &options->scratch},
+                ThreadsWord(options->threads)},
+      .run =
+          [options](const Call&) {
+            SayLastWords(kExitTryAgain);
+            SignalWatch signals;
+            return OneUnit(*options, signals).Run();
+          },
+  };
 }
 
 }  // namespace pipeline

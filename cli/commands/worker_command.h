@@ -1,10 +1,10 @@
 // `pipe worker`: makes one work package of a plan.
 #pragma once
 
-#include "cli/terminal/options.h"
+#include "cli/terminal/command.h"
 
 namespace pipeline {
 
-int WorkerCommand(const Options& options);
+Command WorkerCommand();
 
 }  // namespace pipeline

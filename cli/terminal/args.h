@@ -1,11 +1,12 @@
-// Parses the words and flags of the command line, without side effects.
+// Parses the command line by the words of the commands. It only stores values in the variables that the words
+// name.
 #pragma once
 
 #include <string>
 #include <variant>
+#include <vector>
 
-#include "cli/terminal/command_table.h"
-#include "cli/terminal/options.h"
+#include "cli/terminal/command.h"
 
 namespace pipeline {
 
@@ -15,9 +16,7 @@ struct Reply {
   int exit_code = 0;  // 0: print the text on stdout; else on stderr
 };
 
-std::variant<Options, Reply> ParseArgs(int argc, char** argv);
-
-/// All commands with their words, except internal commands.
-CommandTable TheCommandTable();
+/// `commands` outlives the call.
+std::variant<Call, Reply> ParseArgs(const std::vector<Command>& commands, int argc, char** argv);
 
 }  // namespace pipeline

@@ -9,11 +9,9 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::size_t kColumn = 34;  // as cli/terminal/args.cc asks of CLI11
-
 std::string Row(const std::string& front, std::string_view help) {
   std::string row = StrCat("  ", front);
-  row.append(row.size() < kColumn ? kColumn - row.size() : 1, ' ');
+  row.append(row.size() < kHelpColumn ? kHelpColumn - row.size() : 1, ' ');
   return StrCat(row, help, "\n");
 }
 

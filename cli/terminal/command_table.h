@@ -1,12 +1,23 @@
-// All commands with their words, for --help, completion and the manual page. cli/terminal/args.cc fills it
-// from the definitions that parse the words, and cli/commands/plugin_commands.cc from the plugins'
-// descriptions, so that no word is defined twice.
+// All commands with their words, for completion, the manual page and the help of plugins' commands. The
+// program's own commands come from the tables that also parse the words, and cli/commands/plugin_commands.cc
+// adds the plugins' descriptions, so that no word is defined twice.
 #pragma once
 
+#include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "cli/terminal/command.h"
+
 namespace pipeline {
+
+constexpr std::string_view kProgramHelp =
+    "pipe turns raw text on the web into a trained language model: one file names the stages.";
+constexpr std::string_view kProgramFooter =
+    "Exit status: 0 done, 1 a stage failed or verify found something, 2 the command or the file is wrong\n"
+    "and nothing ran, 129 the terminal ended (SIGHUP), 130 interrupted (SIGINT), 143 terminated (SIGTERM).";
+constexpr std::size_t kHelpColumn = 34;  // --help: the column of the texts
 
 struct CommandWord {
   std::vector<std::string> flags;    // "-n", "--dry-run"; empty: a positional word
@@ -29,5 +40,8 @@ struct CommandTable {
   std::string footer;  // exit status
   std::vector<CommandEntry> commands;
 };
+
+/// `commands` without those that are hidden.
+CommandTable CommandTableOf(const std::vector<Command>& commands);
 
 }  // namespace pipeline

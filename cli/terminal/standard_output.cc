@@ -32,6 +32,11 @@ bool ReaderIsGone() {
 
 }  // namespace
 
+int PrintText(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  return kExitDone;
+}
+
 int FinishStandardOutput(int exit_code) {
   errno = 0;
   const bool failed_before = std::ferror(stdout) != 0;

@@ -32,23 +32,19 @@ Result<std::string> ReadText(const std::string& path) {
 
 /// Whether the file says which code runs: where it is asked to be run, or somebody says so. Whoever only
 /// looks at a file that came from elsewhere runs nothing of it.
-bool MayLoadPlugins(const Options& options) {
-  if (options.allow_plugin || options.command == "plan" || options.command == "worker") return true;
-  return (options.command == "run" || options.command == "retry") && !options.dry_run;
+bool MayLoadPlugins(const PipelineOptions& options, LoadPurpose purpose) {
+  return options.allow_plugin || purpose == LoadPurpose::kRun || purpose == LoadPurpose::kOffer;
 }
 
 /// False, after saying so, where a run would hold more memory than there is: it would be killed hours later.
-bool FitsMachine(const Options& options, const PipelineSpec& spec) {
-  const bool may_run = options.command == "run" || options.command == "retry";
-  const bool runs = (may_run && !options.dry_run) || options.command == "worker";
-  const bool tells =
-      may_run || options.command == "validate" || options.command == "plan" || options.command == "doctor";
-  if (!runs && !tells) return true;
+bool FitsMachine(const std::string& file, LoadPurpose purpose, const PipelineSpec& spec) {
+  if (purpose == LoadPurpose::kRead) return true;
   const MachineMemory memory = FindMachineMemory();
   if (Fits(spec.memory_limit, memory)) return true;
-  const std::string what = StrCat(options.file, ": limits.memory of ", HumanBytes(spec.memory_limit),
+  const std::string what = StrCat(file, ": limits.memory of ", HumanBytes(spec.memory_limit),
                                   " is more than the ", HumanBytes(memory.bytes), " that ", memory.of,
                                   " has; set a smaller one, in the file or with --set limits.memory=SIZE");
+  const bool runs = purpose == LoadPurpose::kRun;
   if (runs)
     LogError(what);
   else
@@ -58,17 +54,19 @@ bool FitsMachine(const Options& options, const PipelineSpec& spec) {
 
 }  // namespace
 
-std::unique_ptr<LoadedPipeline> LoadPipeline(const Options& options, std::string* text) {
+std::unique_ptr<LoadedPipeline> LoadPipeline(const PipelineOptions& options, LoadPurpose purpose,
+                                             std::string* text) {
   Result<std::string> read = ReadText(options.file);
   if (!read.ok()) {
     LogError(read.status().message());
     return nullptr;
   }
   if (text != nullptr) *text = *read;
-  return LoadPipelineText(*read, options);
+  return LoadPipelineText(*read, options, purpose);
 }
 
-std::unique_ptr<LoadedPipeline> LoadPipelineText(const std::string& text, const Options& options) {
+std::unique_ptr<LoadedPipeline> LoadPipelineText(const std::string& text, const PipelineOptions& options,
+                                                 LoadPurpose purpose) {
   auto loaded = std::make_unique<LoadedPipeline>(BuiltinStages(FindDictionaryPlaces()));
   ParseOptions parse;
   parse.set = options.set;
@@ -76,7 +74,7 @@ std::unique_ptr<LoadedPipeline> LoadPipelineText(const std::string& text, const 
     const char* value = std::getenv(name.c_str());
     return value ? std::optional<std::string>(value) : std::nullopt;
   };
-  parse.plugin_stage = [&loaded, allowed = MayLoadPlugins(options)](
+  parse.plugin_stage = [&loaded, allowed = MayLoadPlugins(options, purpose)](
                            const std::string& plugin, const std::string& type) -> Result<const StageType*> {
     if (!allowed && plugin.find('/') != std::string::npos) return nullptr;
     return loaded->plugins.stages().Find(plugin, type);
@@ -97,11 +95,11 @@ std::unique_ptr<LoadedPipeline> LoadPipelineText(const std::string& text, const 
   std::vector<Mistake> mistakes;
   loaded->graph = Graph::Build(loaded->spec.stages, mistakes, &loaded->registry);
   for (const Mistake& mistake : mistakes) LogError(ToString(mistake, options.file));
-  if (!mistakes.empty() || !FitsMachine(options, loaded->spec)) return nullptr;
+  if (!mistakes.empty() || !FitsMachine(options.file, purpose, loaded->spec)) return nullptr;
   return loaded;
 }
 
-std::string WorkPath(const Options& options, const PipelineSpec& spec) {
+std::string WorkPath(const PipelineOptions& options, const PipelineSpec& spec) {
   const std::string whole = options.work.empty() ? StrCat(".pipe/", spec.name) : options.work;
   return options.subset.empty() ? whole : StrCat(whole, "/", SubsetLocation(options.subset));
 }

@@ -1,11 +1,12 @@
 // Loads a pipeline file by name and prints all its mistakes on standard error.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 
-#include "cli/terminal/options.h"
+#include "cli/workspace/pipeline_words.h"
 #include "cli/workspace/plugins.h"
 #include "dag/books/run_log.h"
 #include "dag/books/work_dir.h"
@@ -25,16 +26,27 @@ struct LoadedPipeline {
   explicit LoadedPipeline(Registry types) : registry(std::move(types)) {}
 };
 
+/// Why a file is loaded. It decides about plugins that the file names by a path, and about limits.memory of
+/// more than this machine has.
+enum class LoadPurpose : std::uint8_t {
+  kRun,    // stages run here: loads these plugins; more memory is an error
+  kOffer,  // stages run elsewhere: loads these plugins; more memory is a warning
+  kCheck,  // nothing runs: loads these plugins with --allow-plugin only; more memory is a warning
+  kRead,   // as kCheck; the memory does not matter
+};
+
 /// Null if the file cannot be read or has mistakes, which are printed. `text`: receives the content of the
 /// file, unless null.
-std::unique_ptr<LoadedPipeline> LoadPipeline(const Options& options, std::string* text = nullptr);
+std::unique_ptr<LoadedPipeline> LoadPipeline(const PipelineOptions& options, LoadPurpose purpose,
+                                             std::string* text = nullptr);
 
 /// As LoadPipeline, from the text of a file called `options.file`.
-std::unique_ptr<LoadedPipeline> LoadPipelineText(const std::string& text, const Options& options);
+std::unique_ptr<LoadedPipeline> LoadPipelineText(const std::string& text, const PipelineOptions& options,
+                                                 LoadPurpose purpose);
 
 /// --work, PIPE_WORK, or ./.pipe/NAME; for a --subset run a directory below it, so that the log of the
 /// whole corpus is not affected.
-std::string WorkPath(const Options& options, const PipelineSpec& spec);
+std::string WorkPath(const PipelineOptions& options, const PipelineSpec& spec);
 
 /// The run log for a command that writes nothing; null after printing an error if it cannot be read.
 std::unique_ptr<RunLog> LoadRunLog(const WorkDir& work);

@@ -23,10 +23,10 @@ inline int RunPipeUncaptured(std::vector<std::string> words) {
   words.insert(words.begin(), "pipe");
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
-  const std::variant<Options, Reply> parsed = ParseArgs(static_cast<int>(argv.size()), argv.data());
-  const Options* const options = std::get_if<Options>(&parsed);
-  if (options == nullptr) return std::get<Reply>(parsed).exit_code;
-  return RunNamedCommand(*options);
+  const std::vector<Command> commands = Commands();
+  const std::variant<Call, Reply> parsed = ParseArgs(commands, static_cast<int>(argv.size()), argv.data());
+  const Call* const call = std::get_if<Call>(&parsed);
+  return call == nullptr ? std::get<Reply>(parsed).exit_code : RunCall(*call);
 }
 
 /// RunPipe({"cat", place, "-l", "2"})

@@ -1,0 +1,36 @@
+#include "cli/commands/completion_command.h"
+
+#include <memory>
+#include <string>
+
+#include "cli/commands/plugin_commands.h"
+#include "cli/terminal/completion.h"
+#include "cli/terminal/standard_output.h"
+
+namespace pipeline {
+
+namespace {
+
+int PrintCompletion(const std::string& shell, const Call& call) {
+  const CommandTable table = WithPluginCommands(CommandTableOf(call.commands));
+  if (shell == "zsh") return PrintText(ZshCompletion(table));
+  return PrintText(shell == "fish" ? FishCompletion(table) : BashCompletion(table));
+}
+
+}  // namespace
+
+Command CompletionCommand() {
+  const auto shell = std::make_shared<std::string>();
+  return {
+      .name = "completion",
+      .help = "Print what completes these words in a shell: source <(pipe completion bash)",
+      .words = {{.value = "SHELL",
+                 .help = "bash, zsh or fish",
+                 .required = true,
+                 .choices = {"bash", "zsh", "fish"},
+                 .to = shell.get()}},
+      .run = [shell](const Call& call) { return PrintCompletion(*shell, call); },
+  };
+}
+
+}  // namespace pipeline

@@ -1,0 +1,10 @@
+// `pipe plugins`: lists the plugins that are found.
+#pragma once
+
+#include "cli/terminal/command.h"
+
+namespace pipeline {
+
+Command PluginsCommand();
+
+}  // namespace pipeline

@@ -1,0 +1,17 @@
+#include "cli/commands/reference_command.h"
+
+#include "cli/terminal/standard_output.h"
+#include "dag/pipeline_file/reference.h"
+#include "stages/all/builtin.h"
+
+namespace pipeline {
+
+Command ReferenceCommand() {
+  return {
+      .name = "reference",
+      .help = "Print the reference page of all stages and their keys",
+      .run = [](const Call&) { return PrintText(ReferenceMarkdown(BuiltinStages())); },
+  };
+}
+
+}  // namespace pipeline

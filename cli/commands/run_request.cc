@@ -1,0 +1,41 @@
+#include "cli/commands/run_request.h"
+
+#include "cli/terminal/threads.h"
+
+namespace pipeline {
+
+std::vector<Word> RunWords(RunRequest& request) {
+  return Joined(PipelineWords(request.pipeline),
+                {
+                    {.flags = {"-n", "--dry-run"},
+                     .help = "Say what would run, how much it reads and how much disk it takes",
+                     .to = &request.dry_run},
+                    {.flags = {"--ask"},
+                     .help = "With -n: ask servers for the sizes of what is not here",
+                     .to = &request.ask},
+                    {.flags = {"--explain"},
+                     .help = "Say of every stage why it runs or does not, with the keys that changed",
+                     .to = &request.explain},
+                    {.flags = {"-k", "--keep-going"},
+                     .value = "N",
+                     .help = "Stop after N failures",
+                     .positive = true,
+                     .to = &request.keep_going},
+                    ThreadsWord(request.threads),
+                    FromLogWord(request.selection.from_log),
+                    {.flags = {"--strict"},
+                     .help = "Let other versions of libraries count as a change",
+                     .to = &request.selection.strict},
+                    {.flags = {"--batch-bytes"},
+                     .value = "BYTES",
+                     .help = "Text per batch; speed only, never the result",
+                     .range = WordRange{1, 64 << 20},
+                     .to = &request.batch_bytes},
+                    {.flags = {"--log-format"},
+                     .help = "How messages are written: text or json",
+                     .choices = {"text", "json"},
+                     .to = &request.log_format},
+                });
+}
+
+}  // namespace pipeline

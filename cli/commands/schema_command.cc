@@ -1,0 +1,17 @@
+#include "cli/commands/schema_command.h"
+
+#include "cli/terminal/standard_output.h"
+#include "dag/pipeline_file/reference.h"
+#include "stages/all/builtin.h"
+
+namespace pipeline {
+
+Command SchemaCommand() {
+  return {
+      .name = "schema",
+      .help = "Print the JSON Schema of pipeline files, for editors",
+      .run = [](const Call&) { return PrintText(PipelineSchema(BuiltinStages()).DumpPretty()); },
+  };
+}
+
+}  // namespace pipeline

@@ -1,0 +1,54 @@
+#include "cli/commands/validate_command.h"
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "base/log.h"
+#include "base/str.h"
+#include "cli/terminal/exit_code.h"
+#include "cli/terminal/standard_output.h"
+#include "cli/workspace/pipeline_loader.h"
+#include "storage/local_file.h"
+#include "storage/uri.h"
+
+namespace pipeline {
+
+namespace {
+
+/// Warns about files of this machine that are absent: a run would need them, the pipeline file is correct.
+void ReportMissing(const Graph& graph) {
+  const auto look = [](const StageSpec& spec, const Status& there) {
+    if (!there.ok()) LogWarning(StrCat("stage '", spec.name, "': ", there.message()));
+  };
+  for (const Node& node : graph.nodes()) {
+    const StageSpec& spec = *node.spec;
+    if (spec.type->local_inputs) look(spec, spec.type->local_inputs(spec.config).status());
+    for (const NamedInputEdge& edge : node.named_inputs)
+      if (edge.node < 0 && !IsRemote(edge.file)) look(spec, IdentifyFile(edge.file).status());
+  }
+}
+
+int Validate(const PipelineOptions& options) {
+  const std::unique_ptr<LoadedPipeline> loaded = LoadPipeline(options, LoadPurpose::kCheck);
+  if (!loaded) return kExitRefused;
+  ReportMissing(loaded->graph);
+  const std::size_t count = loaded->spec.unseen.size();
+  const std::string unseen = count == 0 ? "" : StrCat("; ", count, " not looked at: --allow-plugin");
+  return PrintText(
+      StrCat(options.file, ": ", loaded->spec.stages.size(), " stages, no mistakes", unseen, "\n"));
+}
+
+}  // namespace
+
+Command ValidateCommand() {
+  const auto options = std::make_shared<PipelineOptions>();
+  return {
+      .name = "validate",
+      .help = "Check the pipeline file and say every mistake in it",
+      .words = PipelineWords(*options),
+      .run = [options](const Call&) { return Validate(*options); },
+  };
+}
+
+}  // namespace pipeline
