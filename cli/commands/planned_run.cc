@@ -1,0 +1,86 @@
+#include "cli/commands/planned_run.h"
+
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/log.h"
+#include "base/str.h"
+#include "cli/commands/plan_text.h"
+#include "cli/terminal/exit_code.h"
+#include "cli/terminal/refuse.h"
+#include "cli/workspace/work_result.h"
+#include "dag/forecast.h"
+
+namespace pipeline {
+
+namespace {
+
+/// Stages whose last line in the log is a failure, each once.
+std::vector<std::string> FailedStages(const RunLog& log) {
+  std::set<std::string> stages;
+  for (const UnitLine* line : log.List(""))
+    if (line->state == UnitState::kFailed) stages.insert(line->unit.substr(0, line->unit.find('/')));
+  return {stages.begin(), stages.end()};
+}
+
+/// With the work results of workers in the log, if the run is no dry run.
+Result<std::unique_ptr<Workspace>> OpenWorkspace(const RunRequest& request, const PipelineSpec& spec,
+                                                 Progress& progress) {
+  ASSIGN_OR_RETURN(
+      std::unique_ptr<Workspace> workspace,
+      Workspace::Open(
+          WorkPath(request.pipeline, spec),
+          request.dry_run ? Workspace::Access::kRead : Workspace::Access::kWrite, progress,
+          request.dry_run && !request.ask ? SourceFiles::Network::kOffline : SourceFiles::Network::kMayAsk));
+  if (request.dry_run) return workspace;
+  if (const Status taken = TakeBackAny(*workspace); !taken.ok())
+    LogWarning(StrCat("what workers did cannot be looked at (", taken.message(), "); it may be done again"));
+  return workspace;
+}
+
+/// Prints what the plan reports. False: nothing can run.
+bool PrintReports(const std::string& file, const Plan& plan) {
+  for (const std::string& report : plan.reports) LogWarning(report);
+  for (const std::string& refusal : plan.refusals) LogError(StrCat(file, ": ", refusal));
+  if (!plan.refusals.empty()) return false;
+  for (const std::string& left_out : plan.left_out) LogError(StrCat(file, ": ", left_out));
+  return plan.left_out.empty() || !plan.nothing_to_do();
+}
+
+}  // namespace
+
+std::variant<PlannedRun, int> PlanRun(const RunRequest& request, const LoadedPipeline& loaded,
+                                      Progress& progress, const SignalWatch& signals) {
+  Result<std::unique_ptr<Workspace>> workspace = OpenWorkspace(request, loaded.spec, progress);
+  if (!workspace.ok()) return Refuse(workspace.status());
+  Selection selection = request.selection;
+  if (request.only_failed) {
+    selection.failed = FailedStages((*workspace)->log());
+    if (selection.failed.empty()) {
+      LogInfo("nothing failed in the last run; `pipe run` goes on where it was");
+      return kExitDone;
+    }
+  }
+  Result<Snapshot> snapshot = (*workspace)->TakeSnapshot(loaded.graph, signals.token());
+  if (!snapshot.ok()) return signals.exit_code() != 0 ? signals.exit_code() : Refuse(snapshot.status());
+  Result<Plan> plan = MakePlan(loaded.graph, *snapshot, selection);
+  if (!plan.ok()) return Refuse(plan.status());
+  if (!PrintReports(request.pipeline.file, *plan)) return kExitRefused;
+  return PlannedRun{std::move(*workspace), std::move(*snapshot), std::move(*plan)};
+}
+
+Status PrintForecast(const RunRequest& request, const LoadedPipeline& loaded, const PlannedRun& run,
+                     int threads) {
+  const Forecast forecast = ForecastOf(loaded.graph, run.plan, run.snapshot, threads);
+  if (request.dry_run || request.explain)
+    PrintPlan(loaded.graph, run.plan, forecast, request.explain, request.dry_run);
+  const auto limit = loaded.spec.disk_limit;
+  if (!limit || forecast.peak_disk_bytes <= *limit) return {};
+  return Status(Code::kInvalidArgument,
+                StrCat("limits.disk of ", HumanBytes(*limit), " cannot hold the about ",
+                       HumanBytes(forecast.peak_disk_bytes), " that this run takes at its peak"));
+}
+
+}  // namespace pipeline

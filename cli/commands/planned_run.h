@@ -1,0 +1,32 @@
+// A run that is planned in the opened work directory, and its forecast.
+#pragma once
+
+#include <memory>
+#include <variant>
+
+#include "base/status.h"
+#include "cli/commands/run_request.h"
+#include "cli/terminal/signals.h"
+#include "cli/workspace/pipeline_loader.h"
+#include "cli/workspace/workspace.h"
+#include "dag/plan.h"
+#include "dag/progress.h"
+
+namespace pipeline {
+
+struct PlannedRun {
+  std::unique_ptr<Workspace> workspace;
+  Snapshot snapshot;
+  Plan plan;  // without refusals
+};
+
+/// Opens the work directory and plans. The exit status instead: the command ends, and its messages are
+/// printed. `progress` outlives the result.
+std::variant<PlannedRun, int> PlanRun(const RunRequest& request, const LoadedPipeline& loaded,
+                                      Progress& progress, const SignalWatch& signals);
+
+/// Prints the plan if it was asked for. kInvalidArgument: the run takes more disk than limits.disk.
+Status PrintForecast(const RunRequest& request, const LoadedPipeline& loaded, const PlannedRun& run,
+                     int threads);
+
+}  // namespace pipeline

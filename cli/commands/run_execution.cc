@@ -1,0 +1,77 @@
+#include "cli/commands/run_execution.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "cli/commands/plan_text.h"
+#include "cli/live/stage_line.h"
+#include "cli/terminal/event_file.h"
+#include "cli/terminal/exit_code.h"
+#include "cli/terminal/refuse.h"
+
+namespace pipeline {
+
+namespace {
+
+Environment EnvironmentOf(const Workspace& workspace, RunRecorder& recorder, SampleCollector& samples) {
+  Environment environment = workspace.environment();
+  environment.progress = &recorder;
+  environment.watch = &samples;
+  return environment;
+}
+
+}  // namespace
+
+RunExecution::RunExecution(const std::string& file, LoadedPipeline& loaded, const PlannedRun& run,
+                           const RunOptions& options, StatusDisplay& display)
+    : file_(file),
+      loaded_(loaded),
+      run_(run),
+      options_(options),
+      display_(display),
+      recorder_(display),
+      environment_(EnvironmentOf(*run.workspace, recorder_, samples_)),
+      executor_(loaded.graph, run.plan, run.snapshot, environment_, options) {}
+
+int RunExecution::Run(const std::string& command_line, const SignalWatch& signals) {
+  const Status marked = executor_.MarkLocations(signals.token());
+  if (!marked.ok()) return signals.exit_code() != 0 ? signals.exit_code() : Refuse(marked);
+  KeptRun kept(*run_.workspace, recorder_);
+  const Status begun = kept.Begin(command_line, loaded_, run_.plan, run_.snapshot, options_);
+  if (!begun.ok()) return Refuse(begun);
+  const RunOutcome outcome = Execute(kept.id(), signals);
+  for (const UnitFailure& failure : outcome.failures)
+    LogError(StrCat(failure.unit, ": ", failure.why.message()));
+  return outcome.status.ok() ? EndDone(outcome, kept) : EndUndone(outcome, kept, command_line, signals);
+}
+
+RunOutcome RunExecution::Execute(const std::string& run_id, const SignalWatch& signals) {
+  EventFile events(StrCat(run_.workspace->directory().run(run_id), "/", kPluginEventsName), SystemClock());
+  loaded_.plugins.StoreWith(environment_.open_store);
+  loaded_.plugins.TellTo(events, display_);
+  display_.Expect(StageLine(loaded_.spec.stages, loaded_.graph, run_.plan));
+  display_.Start();
+  RunOutcome outcome = executor_.Run(signals.token());
+  display_.Stop();
+  return outcome;
+}
+
+int RunExecution::EndDone(const RunOutcome& outcome, KeptRun& kept) {
+  kept.End("done", outcome, samples_);
+  PrintResults(loaded_.graph, run_.plan, environment_);
+  if (run_.plan.left_out.empty()) return kExitDone;
+  for (const std::string& left_out : run_.plan.left_out) LogError(StrCat(file_, ": ", left_out));
+  return kExitFailed;
+}
+
+int RunExecution::EndUndone(const RunOutcome& outcome, KeptRun& kept, const std::string& command_line,
+                            const SignalWatch& signals) {
+  const bool cancelled = outcome.status.code() == Code::kCancelled && signals.exit_code() != 0;
+  if (outcome.lost_lease || (outcome.failures.empty() && !cancelled)) LogError(outcome.status.message());
+  kept.End(cancelled ? "cancelled" : "failed", outcome, samples_);
+  LogInfo(StrCat(cancelled ? "stopped" : "failed", "; what is finished stands: `", command_line,
+                 "` goes on from there"));
+  return cancelled ? signals.exit_code() : kExitFailed;
+}
+
+}  // namespace pipeline

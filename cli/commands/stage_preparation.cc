@@ -1,0 +1,41 @@
+#include "cli/commands/stage_preparation.h"
+
+#include <utility>
+
+#include "base/json.h"
+#include "base/str.h"
+#include "plugins/plugin_view.h"
+
+namespace pipeline {
+
+namespace {
+
+Json AboutDryRun(const PipelineOptions& options, const Graph& graph, int node) {
+  Json about = StageForPlugin(graph, node);
+  about["file"] = options.file;
+  about["set"] = Json(Json::Object{});
+  for (const auto& [name, value] : options.set) about["set"][name] = value;
+  return about;
+}
+
+Status PrepareStage(const RunRequest& request, const Graph& graph, int node) {
+  const StageSpec& spec = *graph.nodes()[static_cast<std::size_t>(node)].spec;
+  Status ready;
+  if (request.dry_run && spec.type->prepare_dry_run)
+    ready = spec.type->prepare_dry_run(spec.config, AboutDryRun(request.pipeline, graph, node));
+  else if (spec.type->prepare)
+    ready = spec.type->prepare(spec.config);
+  return std::move(ready).Annotate(StrCat("stage '", spec.name, "'"));
+}
+
+}  // namespace
+
+Status PrepareStages(const RunRequest& request, const Graph& graph, const Plan& plan) {
+  for (const PlannedSegment& segment : plan.segments) {
+    if (segment.state != PlannedSegment::State::kWanted || !segment.copy_from.empty()) continue;
+    for (const int node : segment.chain) RETURN_IF_ERROR(PrepareStage(request, graph, node));
+  }
+  return {};
+}
+
+}  // namespace pipeline
