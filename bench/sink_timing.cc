@@ -65,16 +65,16 @@ Result<WrittenShards> OneRound(const SinkStage& stage, const std::vector<std::ve
 
 Result<WrittenShards> WriteShards(const Publication& plan, Store& out, std::uint64_t memory_bytes) {
   WrittenShards written;
-  for (const std::vector<std::size_t>& group : plan.Groups(memory_bytes))
-    RETURN_IF_ERROR(plan.Run(
-        group, [](std::size_t) { return true; }, [](const std::string&) { return Condition::ReplaceAny(); },
-        out,
-        [&written](std::size_t, const ShardOutput& shard) {
-          written.bytes += shard.object.bytes;
-          written.records += shard.records;
-          return Status();
-        },
-        memory_bytes, {}));
+  for (const std::vector<std::size_t>& group : plan.Groups(memory_bytes)) {
+    const std::unique_ptr<GroupWriter> writer = plan.OpenGroup({group, &out, memory_bytes, {}});
+    for (std::size_t at = 0; at < group.size(); ++at) {
+      ASSIGN_OR_RETURN(const std::unique_ptr<UncommittedShard> uncommitted,
+                       writer->WriteNext({Condition::ReplaceAny(), Condition::ReplaceAny()}));
+      ASSIGN_OR_RETURN(const ShardOutput shard, uncommitted->Commit({}));
+      written.bytes += shard.object.bytes;
+      written.records += shard.records;
+    }
+  }
   return written;
 }
 

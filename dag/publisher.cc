@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/closer.h"
 #include "base/commit_point.h"
 #include "base/cpu_watch.h"
 #include "base/crc32c.h"
@@ -260,28 +261,48 @@ Status Publisher::Log(std::size_t shard, const ShardOutput& output, const std::s
   return {};
 }
 
+std::vector<std::size_t> Publisher::MissingShards(std::size_t group) const {
+  const Lock lock(mutex_);
+  std::vector<std::size_t> missing;
+  for (const std::size_t shard : groups_[group])
+    if (!stands_[shard]) missing.push_back(shard);
+  return missing;
+}
+
+Status Publisher::WriteShards(std::size_t group, SegmentProgress& counters, std::uint64_t memory_bytes,
+                              const std::stop_token& stop) {
+  using Written = std::pair<std::size_t, std::unique_ptr<UncommittedShard>>;
+  const std::vector<std::size_t> missing = MissingShards(group);
+  Closer<Written> closer(
+      [&](Written written) -> Status {
+        ASSIGN_OR_RETURN(const ShardOutput output, written.second->Commit(stop));
+        counters.records.fetch_add(output.records, std::memory_order_relaxed);
+        return Log(written.first, output, stop);
+      },
+      1);
+  const std::unique_ptr<GroupWriter> writer = publication_->OpenGroup({missing, &out_, memory_bytes, stop});
+  for (const std::size_t shard : missing) {
+    const Shard& wanted = publication_->shards()[shard];
+    ASSIGN_OR_RETURN(std::unique_ptr<UncommittedShard> written,
+                     writer->WriteNext({ConditionFor(wanted.object), ConditionFor(wanted.index)}));
+    RETURN_IF_ERROR(closer.Add({shard, std::move(written)}));
+  }
+  return closer.Finish();
+}
+
 Status Publisher::RunGroup(std::size_t group, std::uint64_t memory_bytes, std::stop_token stop) {
-  const auto wanted = [this](std::size_t shard) {
-    const Lock lock(mutex_);
-    return !stands_[shard];
-  };
+  const std::vector<std::size_t> missing = MissingShards(group);
+  if (missing.empty()) return {};
   // Known by the first shard that is written: the group as such has no name that lasts.
-  const auto first = std::find_if(groups_[group].begin(), groups_[group].end(), wanted);
-  if (first == groups_[group].end()) return {};
-  const auto running = std::make_shared<RunningUnit>(ShardUnitOf(scope_, publication_->shards()[*first]),
-                                                     std::vector<std::string>{scope_.planned->keys.stage}, 0);
-  const auto committed = [&](std::size_t shard, const ShardOutput& output) {
-    running->counters.records.fetch_add(output.records, std::memory_order_relaxed);
-    return Log(shard, output, stop);
-  };
+  const auto running =
+      std::make_shared<RunningUnit>(ShardUnitOf(scope_, publication_->shards()[missing.front()]),
+                                    std::vector<std::string>{scope_.planned->keys.stage}, 0);
   Progress& progress = *scope_.environment->progress;
   progress.Started(running);
   Status outcome;
   do {
     const CpuWatch watch(running->counters.cpu_ns);
-    outcome = publication_->Run(
-        groups_[group], wanted, [this](const std::string& object) { return ConditionFor(object); }, out_,
-        committed, memory_bytes, stop);
+    outcome = WriteShards(group, running->counters, memory_bytes, stop);
   } while (MetAnother(outcome) && LearnsOfOthers(group, outcome, stop));
   if (location_log_) {
     Status kept = location_log_->Flush(stop);

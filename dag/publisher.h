@@ -57,6 +57,10 @@ class Publisher {
   /// Reuses shards that are still missing, if the log at the location describes them.
   Status ReuseFromLocation(const std::vector<ObjectInfo>& there) REQUIRES(mutex_);
   Condition ConditionFor(const std::string& object) const;
+  /// Writes the missing shards of a group; each is committed and logged while the next one is written.
+  Status WriteShards(std::size_t group, SegmentProgress& counters, std::uint64_t memory_bytes,
+                     const std::stop_token& stop);
+  std::vector<std::size_t> MissingShards(std::size_t group) const EXCLUDES(mutex_);
   /// Returns whether a group that met an unknown object at the name of a shard can go on and replace it:
   /// this run holds the location, and the writer of the object does not. False: `outcome` has the failure.
   bool LearnsOfOthers(std::size_t group, Status& outcome, const std::stop_token& stop);

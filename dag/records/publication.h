@@ -3,7 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -46,8 +46,38 @@ struct Sidecars {
   std::vector<Sidecar> after_manifest;  // for readers that take a file as a sign of completeness
 };
 
+/// A shard that is written but not visible. If it is destroyed uncommitted, it never existed. Any thread may
+/// commit it, while its GroupWriter writes the next one.
+class UncommittedShard {
+ public:
+  virtual ~UncommittedShard() = default;
+  /// Commits the index first, so that each visible shard has its index. The last call.
+  virtual Result<ShardOutput> Commit(const std::stop_token& stop) = 0;
+};
+
+/// The conditions for the commits of a shard and of the index beside it.
+struct ShardConditions {
+  Condition shard;
+  Condition index = {};  // unused if the shard has none
+};
+
+/// Writes some shards of one group, in order. One thread at a time.
+class GroupWriter {
+ public:
+  virtual ~GroupWriter() = default;
+  /// Writes the next shard of GroupRequest::shards. No call may follow an error. kCancelled: stopped.
+  virtual Result<std::unique_ptr<UncommittedShard>> WriteNext(const ShardConditions& conditions) = 0;
+};
+
+struct GroupRequest {
+  std::vector<std::size_t> shards;  // of one group, in its order: the shards to write
+  Store* out = nullptr;             // not null; outlives the writer
+  std::uint64_t memory_bytes = 0;
+  std::stop_token stop;
+};
+
 /// Second pass of a Sink stage that publishes shards; created when all partition outputs are complete.
-/// Immutable after planning. Several threads call Run, with different groups.
+/// Immutable after planning. Several threads call OpenGroup, with different groups.
 class Publication {
  public:
   virtual ~Publication() = default;
@@ -59,13 +89,8 @@ class Publication {
   /// Returns groups of shards that are best written together, as positions in shards(). The groups may
   /// depend on memory; the bytes do not.
   virtual std::vector<std::vector<std::size_t>> Groups(std::uint64_t memory_bytes) const = 0;
-  /// Writes the shards of `group` that are `wanted`, with a create-only or replacing commit as `condition`
-  /// says, and calls `committed` after each one, in order.
-  virtual Status Run(const std::vector<std::size_t>& group,
-                     const std::function<bool(std::size_t shard)>& wanted,
-                     const std::function<Condition(const std::string& object)>& condition, Store& out,
-                     const std::function<Status(std::size_t shard, const ShardOutput&)>& committed,
-                     std::uint64_t memory_bytes, std::stop_token stop) const = 0;
+  /// The publication outlives the writer.
+  virtual std::unique_ptr<GroupWriter> OpenGroup(GroupRequest request) const = 0;
   /// Returns the objects that describe the finished artifact; `outputs` is parallel to shards().
   virtual Result<Sidecars> Describe(const std::vector<ShardOutput>& outputs) const = 0;
 };

@@ -70,9 +70,9 @@ class CorpusOrderSink : public Sink {
     if (!part) {
       const std::string& name = rules_.splits[split];
       ASSIGN_OR_RETURN(
-          part, ShardWriter::Create(
-                    artifact_, {ObjectOf(id_, name), rules_.index ? IndexOf(id_, name) : std::string()},
-                    rules_, [](const std::string&) { return Condition::ReplaceAny(); }, false));
+          part, ShardWriter::Create(artifact_,
+                                    {ObjectOf(id_, name), rules_.index ? IndexOf(id_, name) : std::string()},
+                                    rules_, {Condition::ReplaceAny(), Condition::ReplaceAny()}, false));
     }
     if (!rules_.index && !rules_.form) {
       const std::size_t begin = row == 0 ? 0 : payload.ends()[row - 1];
@@ -95,6 +95,49 @@ struct Origin {
   std::uint64_t records = 0;
 };
 
+/// A copy of an object of the artifact, under another name and uncommitted.
+struct ObjectCopy {
+  StoredObject from;
+  std::string name;
+  std::unique_ptr<ObjectWriter> writer;
+
+  Result<StoredObject> Commit(const std::stop_token& stop) {
+    ASSIGN_OR_RETURN(const ObjectInfo info, writer->Commit(stop));
+    if (info.crc32c && *info.crc32c != from.crc32c)
+      return OutputError(from.name,
+                         Status(Code::kDataLoss, "its checksum differs from that of what was written"));
+    StoredObject copied = from;
+    copied.name = name;
+    return copied;
+  }
+};
+
+/// A shard that is the copy of a partition's part of a split.
+class CopiedShard final : public UncommittedShard {
+ public:
+  CopiedShard(ObjectCopy shard, ShardOutput output) : shard_(std::move(shard)), output_(std::move(output)) {}
+
+  /// Its index: a copy, or one in the published form. Neither: it has none.
+  void AddIndex(ObjectCopy index) { copied_index_ = std::move(index); }
+  void AddIndex(std::unique_ptr<MeasuredWriter> index) { encoded_index_ = std::move(index); }
+
+  Result<ShardOutput> Commit(const std::stop_token& stop) override {
+    if (encoded_index_) {
+      ASSIGN_OR_RETURN(output_.index, encoded_index_->Commit(stop));
+    } else if (copied_index_) {
+      ASSIGN_OR_RETURN(output_.index, copied_index_->Commit(stop));
+    }
+    ASSIGN_OR_RETURN(output_.object, shard_.Commit(stop));
+    return std::move(output_);
+  }
+
+ private:
+  ObjectCopy shard_;
+  std::optional<ObjectCopy> copied_index_;
+  std::unique_ptr<MeasuredWriter> encoded_index_;
+  ShardOutput output_;  // without its objects
+};
+
 class CorpusOrderPublication : public Publication {
  public:
   CorpusOrderPublication(const ShardRules& rules, Store& artifact, std::vector<Shard> shards,
@@ -109,83 +152,14 @@ class CorpusOrderPublication : public Publication {
     return groups;
   }
 
-  Status Run(const std::vector<std::size_t>& group, const std::function<bool(std::size_t shard)>& wanted,
-             const std::function<Condition(const std::string& object)>& condition, Store& out,
-             const std::function<Status(std::size_t shard, const ShardOutput&)>& committed, std::uint64_t,
-             std::stop_token stop) const override {
-    for (const std::size_t shard : group) {
-      if (stop.stop_requested()) return Status(Code::kCancelled, "shards: stopped");
-      if (!wanted(shard)) continue;
-      ASSIGN_OR_RETURN(const ShardOutput output, Publish(shard, condition, out, stop));
-      RETURN_IF_ERROR(committed(shard, output));
-    }
-    return {};
-  }
+  std::unique_ptr<GroupWriter> OpenGroup(GroupRequest request) const override;
 
   Result<Sidecars> Describe(const std::vector<ShardOutput>& outputs) const override {
     return rules_.describe(shards_, outputs, std::vector<std::uint64_t>(rules_.splits.size()));
   }
 
  private:
-  using Conditions = std::function<Condition(const std::string& object)>;
-
-  Result<ShardOutput> Publish(std::size_t shard, const Conditions& condition, Store& out,
-                              const std::stop_token& stop) const {
-    const Origin& origin = origins_[shard];
-    if (!origin.object) return PublishEmpty(shards_[shard], condition, out, stop);
-    ShardOutput output;
-    output.records = origin.records;
-    if (rules_.index) {
-      ASSIGN_OR_RETURN(const std::string entries, EntriesOf(origin, stop, output.sums));
-      if (const std::string& name = shards_[shard].index; rules_.index->encode) {
-        ASSIGN_OR_RETURN(const auto index, MeasuredWriter::Create(out, name, condition(name)));
-        RETURN_IF_ERROR(index->Append(rules_.index->encode(entries)));
-        ASSIGN_OR_RETURN(output.index, index->Commit(stop));
-      } else if (!name.empty()) {
-        ASSIGN_OR_RETURN(output.index, Copy(*origin.index, name, condition, out, stop));
-      }
-    }
-    ASSIGN_OR_RETURN(output.object, Copy(*origin.object, shards_[shard].object, condition, out, stop));
-    return output;
-  }
-
-  Result<ShardOutput> PublishEmpty(const Shard& shard, const Conditions& condition, Store& out,
-                                   const std::stop_token& stop) const {
-    ASSIGN_OR_RETURN(const auto writer,
-                     ShardWriter::Create(out, {shard.object, shard.index}, rules_, condition));
-    return writer->Commit(stop);
-  }
-
-  /// `from` as the object `name`.
-  Result<StoredObject> Copy(const StoredObject& from, const std::string& name, const Conditions& condition,
-                            Store& out, const std::stop_token& stop) const {
-    StoredObject made = from;
-    made.name = name;
-    ASSIGN_OR_RETURN(const std::unique_ptr<ObjectWriter> writer, out.Create(name, condition(name)));
-    Result<std::unique_ptr<ByteFile>> file = artifact_.Open(from.name);
-    if (!file.ok()) return OutputError(from.name, std::move(file).status());
-    if ((*file)->size() != from.bytes)
-      return OutputError(from.name, Status(Code::kDataLoss, StrCat("has ", (*file)->size(), " bytes where ",
-                                                                   from.bytes, " were written")));
-    RETURN_IF_ERROR(writer->AppendFile(**file, stop));
-    ASSIGN_OR_RETURN(const ObjectInfo info, writer->Commit(stop));
-    if (info.crc32c && *info.crc32c != from.crc32c)
-      return OutputError(from.name,
-                         Status(Code::kDataLoss, "its checksum differs from that of what was written"));
-    return made;
-  }
-
-  /// The entries of its index, and their sums.
-  Result<std::string> EntriesOf(const Origin& origin, const std::stop_token& stop,
-                                std::vector<std::uint64_t>& sums) const {
-    const std::string& name = origin.index->name;
-    Result<std::string> bytes = ReadObject(artifact_, name, kMaxIndexBytes, stop);
-    if (!bytes.ok()) return OutputError(name, bytes.status());
-    Result<std::vector<std::uint64_t>> summed = SumIndex(*bytes, rules_.index_numbers(), origin.records);
-    if (!summed.ok()) return OutputError(name, std::move(summed).status());
-    sums = std::move(summed).value();
-    return bytes;
-  }
+  class Copier;
 
   const ShardRules rules_;
   Store& artifact_;
@@ -193,7 +167,82 @@ class CorpusOrderPublication : public Publication {
   const std::vector<Origin> origins_;  // parallel
 };
 
-/// The part of `split` that `piece` holds; absent where it holds none.
+class CorpusOrderPublication::Copier final : public GroupWriter {
+ public:
+  Copier(const CorpusOrderPublication& plan, GroupRequest request)
+      : plan_(plan), request_(std::move(request)) {}
+
+  Result<std::unique_ptr<UncommittedShard>> WriteNext(const ShardConditions& conditions) override {
+    if (request_.stop.stop_requested()) return Status(Code::kCancelled, "shards: stopped");
+    const std::size_t shard = request_.shards[next_++];
+    if (plan_.origins_[shard].object) return WriteCopy(shard, conditions);
+    const Shard& empty = plan_.shards_[shard];
+    ASSIGN_OR_RETURN(auto writer, ShardWriter::Create(*request_.out, {empty.object, empty.index},
+                                                      plan_.rules_, conditions));
+    return std::unique_ptr<UncommittedShard>(std::move(writer));
+  }
+
+ private:
+  Result<std::unique_ptr<UncommittedShard>> WriteCopy(std::size_t shard,
+                                                      const ShardConditions& conditions) const {
+    const Origin& origin = plan_.origins_[shard];
+    const Shard& wanted = plan_.shards_[shard];
+    const std::optional<ShardIndex>& rules = plan_.rules_.index;
+    ShardOutput output;
+    output.records = origin.records;
+    std::string entries;
+    if (rules) {
+      ASSIGN_OR_RETURN(entries, EntriesOf(origin, output.sums));
+    }
+    ASSIGN_OR_RETURN(ObjectCopy object, Copy(*origin.object, wanted.object, conditions.shard));
+    auto copied = std::make_unique<CopiedShard>(std::move(object), std::move(output));
+    if (rules && rules->encode) {
+      ASSIGN_OR_RETURN(auto index, MeasuredWriter::Create(*request_.out, wanted.index, conditions.index));
+      RETURN_IF_ERROR(index->Append(rules->encode(entries)));
+      copied->AddIndex(std::move(index));
+    } else if (rules && !wanted.index.empty()) {
+      ASSIGN_OR_RETURN(ObjectCopy index, Copy(*origin.index, wanted.index, conditions.index));
+      copied->AddIndex(std::move(index));
+    }
+    return std::unique_ptr<UncommittedShard>(std::move(copied));
+  }
+
+  /// `from` as the object `name`.
+  Result<ObjectCopy> Copy(const StoredObject& from, const std::string& name,
+                          const Condition& condition) const {
+    ObjectCopy copy = {from, name, nullptr};
+    ASSIGN_OR_RETURN(copy.writer, request_.out->Create(name, condition));
+    Result<std::unique_ptr<ByteFile>> file = plan_.artifact_.Open(from.name);
+    if (!file.ok()) return OutputError(from.name, std::move(file).status());
+    if ((*file)->size() != from.bytes)
+      return OutputError(from.name, Status(Code::kDataLoss, StrCat("has ", (*file)->size(), " bytes where ",
+                                                                   from.bytes, " were written")));
+    RETURN_IF_ERROR(copy.writer->AppendFile(**file, request_.stop));
+    return copy;
+  }
+
+  /// The entries of its index, and their sums.
+  Result<std::string> EntriesOf(const Origin& origin, std::vector<std::uint64_t>& sums) const {
+    const std::string& name = origin.index->name;
+    Result<std::string> bytes = ReadObject(plan_.artifact_, name, kMaxIndexBytes, request_.stop);
+    if (!bytes.ok()) return OutputError(name, bytes.status());
+    Result<std::vector<std::uint64_t>> summed =
+        SumIndex(*bytes, plan_.rules_.index_numbers(), origin.records);
+    if (!summed.ok()) return OutputError(name, std::move(summed).status());
+    sums = std::move(summed).value();
+    return bytes;
+  }
+
+  const CorpusOrderPublication& plan_;
+  const GroupRequest request_;
+  std::size_t next_ = 0;  // position in GroupRequest::shards
+};
+
+std::unique_ptr<GroupWriter> CorpusOrderPublication::OpenGroup(GroupRequest request) const {
+  return std::make_unique<Copier>(*this, std::move(request));
+}
+
+/// The part of `split` that `output` holds; absent where it holds none.
 Result<std::optional<Origin>> OriginOf(const ShardRules& rules, const PartitionOutput& output,
                                        const std::string& split) {
   Origin origin;

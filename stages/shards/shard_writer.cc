@@ -7,15 +7,15 @@
 
 namespace pipeline {
 
-Result<std::unique_ptr<ShardWriter>> ShardWriter::Create(
-    Store& store, const Names& names, const ShardRules& rules,
-    const std::function<Condition(const std::string& object)>& condition, bool encoded) {
+Result<std::unique_ptr<ShardWriter>> ShardWriter::Create(Store& store, const Names& names,
+                                                         const ShardRules& rules,
+                                                         const ShardConditions& conditions, bool encoded) {
   std::unique_ptr<ShardWriter> writer(new ShardWriter);
-  ASSIGN_OR_RETURN(writer->shard_, MeasuredWriter::Create(store, names.shard, condition(names.shard)));
+  ASSIGN_OR_RETURN(writer->shard_, MeasuredWriter::Create(store, names.shard, conditions.shard));
   if (rules.form) writer->form_ = rules.form();
   writer->output_.sums.resize(rules.index_numbers());
   if (names.index.empty()) return writer;
-  ASSIGN_OR_RETURN(writer->index_, MeasuredWriter::Create(store, names.index, condition(names.index)));
+  ASSIGN_OR_RETURN(writer->index_, MeasuredWriter::Create(store, names.index, conditions.index));
   if (encoded && rules.index) writer->encode_ = rules.index->encode;
   return writer;
 }

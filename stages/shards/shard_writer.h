@@ -15,7 +15,7 @@
 namespace pipeline {
 
 /// One thread at a time. If it is destroyed uncommitted, neither object ever existed.
-class ShardWriter {
+class ShardWriter final : public UncommittedShard {
  public:
   struct Names {
     std::string shard;
@@ -23,17 +23,16 @@ class ShardWriter {
   };
   /// Uses two members of `rules`: `index`, whose numbers are summed even if no index is published, and
   /// `form`. `encoded` is false: the index has its plain entries, without ShardIndex::encode.
-  static Result<std::unique_ptr<ShardWriter>> Create(
-      Store& store, const Names& names, const ShardRules& rules,
-      const std::function<Condition(const std::string& object)>& condition, bool encoded = true);
+  static Result<std::unique_ptr<ShardWriter>> Create(Store& store, const Names& names,
+                                                     const ShardRules& rules,
+                                                     const ShardConditions& conditions, bool encoded = true);
 
   /// Appends one row, with the index numbers in front.
   Status Append(std::string_view payload);
   /// Appends `count` rows, back to back, to a shard without an index or form.
   Status AppendRows(std::string_view rows, std::uint64_t count);
 
-  /// Commits the index first, so that each visible shard has its index.
-  Result<ShardOutput> Commit(const std::stop_token& stop);
+  Result<ShardOutput> Commit(const std::stop_token& stop) override;
 
  private:
   ShardWriter() = default;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/closer.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "dag/records/partition_output.h"
@@ -139,45 +138,51 @@ std::vector<std::vector<std::size_t>> ShufflePublication::Groups(std::uint64_t m
   return groups;
 }
 
-Status ShufflePublication::Run(const std::vector<std::size_t>& group,
-                               const std::function<bool(std::size_t shard)>& wanted,
-                               const std::function<Condition(const std::string& object)>& condition,
-                               Store& out,
-                               const std::function<Status(std::size_t shard, const ShardOutput&)>& committed,
-                               std::uint64_t memory_bytes, std::stop_token stop) const {
-  std::vector<std::size_t> todo;
-  for (const std::size_t shard : group)
-    if (wanted(shard)) todo.push_back(shard);
+/// Merges the rows of the shards of one bucket.
+class ShufflePublication::BucketWriter final : public GroupWriter {
+ public:
+  BucketWriter(const ShufflePublication& plan, GroupRequest request)
+      : plan_(plan), request_(std::move(request)) {}
 
-  // Where shards go to a bucket, one is on its way while the next is merged.
-  using Written = std::pair<std::size_t, std::unique_ptr<ShardWriter>>;
-  Closer<Written> closer(
-      [&committed, &stop](Written written) -> Status {
-        ASSIGN_OR_RETURN(const ShardOutput output, written.second->Commit(stop));
-        return committed(written.first, output);
-      },
-      1);
-  std::unique_ptr<SpillMerger> merger;
-  for (std::size_t i = 0; i < todo.size(); ++i) {
-    if (stop.stop_requested()) return Status(Code::kCancelled, "shuffle: stopped");
-    const Shard& shard = shards_[todo[i]];
-    const Place& place = places_[todo[i]];
-    if (!merger || places_[todo[i - 1]].split != place.split)
-      merger = std::make_unique<SpillMerger>(artifact_, splits_[place.split], memory_bytes, counters_, stop);
-    // What is loaded for this shard may serve those that follow it without a gap.
-    std::uint64_t until = place.range.end;
-    for (std::size_t next = i + 1; next < todo.size(); ++next) {
-      const Place& follower = places_[todo[next]];
-      if (follower.split != place.split || follower.range.begin != until) break;
+  Result<std::unique_ptr<UncommittedShard>> WriteNext(const ShardConditions& conditions) override {
+    if (request_.stop.stop_requested()) return Status(Code::kCancelled, "shuffle: stopped");
+    const std::size_t at = next_++;
+    const Shard& shard = plan_.shards_[request_.shards[at]];
+    const Place& place = PlaceOf(at);
+    if (!merger_ || PlaceOf(at - 1).split != place.split)
+      merger_ = std::make_unique<SpillMerger>(plan_.artifact_, plan_.splits_[place.split],
+                                              request_.memory_bytes, plan_.counters_, request_.stop);
+    ASSIGN_OR_RETURN(
+        std::unique_ptr<ShardWriter> writer,
+        ShardWriter::Create(*request_.out, {shard.object, shard.index}, plan_.rules_, conditions));
+    RETURN_IF_ERROR(merger_->Copy(place.range.begin, place.range.end, EndWithoutGap(at),
+                                  [&writer](std::string_view payload) { return writer->Append(payload); }));
+    return std::unique_ptr<UncommittedShard>(std::move(writer));
+  }
+
+ private:
+  const Place& PlaceOf(std::size_t at) const { return plan_.places_[request_.shards[at]]; }
+
+  /// The end of the last shard that follows without a gap: data that is loaded for this one may serve it.
+  std::uint64_t EndWithoutGap(std::size_t at) const {
+    const std::size_t split = PlaceOf(at).split;
+    std::uint64_t until = PlaceOf(at).range.end;
+    for (std::size_t next = at + 1; next < request_.shards.size(); ++next) {
+      const Place& follower = PlaceOf(next);
+      if (follower.split != split || follower.range.begin != until) break;
       until = follower.range.end;
     }
-    ASSIGN_OR_RETURN(std::unique_ptr<ShardWriter> writer,
-                     ShardWriter::Create(out, {shard.object, shard.index}, rules_, condition));
-    RETURN_IF_ERROR(merger->Copy(place.range.begin, place.range.end, until,
-                                 [&writer](std::string_view payload) { return writer->Append(payload); }));
-    RETURN_IF_ERROR(closer.Add({todo[i], std::move(writer)}));
+    return until;
   }
-  return closer.Finish();
+
+  const ShufflePublication& plan_;
+  const GroupRequest request_;
+  std::size_t next_ = 0;                 // position in GroupRequest::shards
+  std::unique_ptr<SpillMerger> merger_;  // of the split of the last shard; null before the first
+};
+
+std::unique_ptr<GroupWriter> ShufflePublication::OpenGroup(GroupRequest request) const {
+  return std::make_unique<BucketWriter>(*this, std::move(request));
 }
 
 Result<Sidecars> ShufflePublication::Describe(const std::vector<ShardOutput>& outputs) const {

@@ -27,16 +27,14 @@ class ShufflePublication : public Publication {
   const std::vector<Shard>& shards() const override { return shards_; }
   double growth() const override { return rules_.growth; }
   std::vector<std::vector<std::size_t>> Groups(std::uint64_t memory_bytes) const override;
-  Status Run(const std::vector<std::size_t>& group, const std::function<bool(std::size_t shard)>& wanted,
-             const std::function<Condition(const std::string& object)>& condition, Store& out,
-             const std::function<Status(std::size_t shard, const ShardOutput&)>& committed,
-             std::uint64_t memory_bytes, std::stop_token stop) const override;
+  std::unique_ptr<GroupWriter> OpenGroup(GroupRequest request) const override;
   Result<Sidecars> Describe(const std::vector<ShardOutput>& outputs) const override;
 
-  /// The cost of all calls of Run so far, and of reading the spill indexes.
+  /// The cost of all groups so far, and of reading the spill indexes.
   const MergeCounters& counters() const { return counters_; }
 
  private:
+  class BucketWriter;
   struct Place {  // position of a shard
     std::size_t split = 0;
     ShardRange range;

@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
+#include <functional>
+#include <future>
 #include <map>
 #include <memory>
 #include <string>
@@ -28,29 +31,69 @@ StoredObject Stored(const std::string& name, const std::string& bytes) {
   return {name, bytes.size(), Crc32c(bytes), DigestOf(bytes)};
 }
 
+/// Calls of the groups of one publication, for tests that stop a thread in one of them. Empty: nothing.
+struct GroupHooks {
+  std::function<void(std::size_t shard)> written;
+  std::function<Status(std::size_t shard)> before_commit;
+};
+
+class IndexedShard final : public UncommittedShard {
+ public:
+  IndexedShard(Store& out, std::string name, std::size_t number, ShardConditions conditions,
+               const GroupHooks& hooks)
+      : out_(out),
+        name_(std::move(name)),
+        number_(number),
+        conditions_(std::move(conditions)),
+        hooks_(hooks) {}
+
+  Result<ShardOutput> Commit(const std::stop_token&) override {
+    if (hooks_.before_commit) RETURN_IF_ERROR(hooks_.before_commit(number_));
+    const std::string bytes = "rows of " + name_;
+    const std::string index = name_ + ".idx";
+    RETURN_IF_ERROR(WriteObject(out_, index, name_, conditions_.index).status());
+    RETURN_IF_ERROR(WriteObject(out_, name_, bytes, conditions_.shard).status());
+    return ShardOutput{Stored(name_, bytes), number_ + 1, Stored(index, name_), {number_, 10 * number_}};
+  }
+
+ private:
+  Store& out_;
+  const std::string name_;
+  const std::size_t number_;
+  const ShardConditions conditions_;
+  const GroupHooks& hooks_;
+};
+
+class IndexedGroup final : public GroupWriter {
+ public:
+  IndexedGroup(const std::vector<Shard>& shards, GroupRequest request, const GroupHooks& hooks)
+      : shards_(shards), request_(std::move(request)), hooks_(hooks) {}
+  Result<std::unique_ptr<UncommittedShard>> WriteNext(const ShardConditions& conditions) override {
+    const std::size_t shard = request_.shards[next_++];
+    if (hooks_.written) hooks_.written(shard);
+    return std::unique_ptr<UncommittedShard>(
+        std::make_unique<IndexedShard>(*request_.out, shards_[shard].object, shard, conditions, hooks_));
+  }
+
+ private:
+  const std::vector<Shard>& shards_;
+  const GroupRequest request_;
+  const GroupHooks& hooks_;
+  std::size_t next_ = 0;
+};
+
 /// Three shards with an index each, which is the shard's name; keeps what it was asked to describe.
 class IndexedShards final : public Publication {
  public:
-  IndexedShards(std::vector<ShardOutput>* described, std::uint32_t first) : described_(described) {
+  IndexedShards(std::vector<ShardOutput>* described, std::uint32_t first, const GroupHooks& hooks)
+      : described_(described), hooks_(hooks) {
     for (std::uint32_t number = first; number < first + 3; ++number)
       shards_.push_back({"train", number, 3, Name(number), DigestOf(Name(number)), Name(number) + ".idx"});
   }
   const std::vector<Shard>& shards() const override { return shards_; }
   std::vector<std::vector<std::size_t>> Groups(std::uint64_t) const override { return {{0, 1}, {2}}; }
-  Status Run(const std::vector<std::size_t>& group, const std::function<bool(std::size_t)>& wanted,
-             const std::function<Condition(const std::string&)>& condition, Store& out,
-             const std::function<Status(std::size_t, const ShardOutput&)>& committed, std::uint64_t,
-             std::stop_token) const override {
-    for (const std::size_t shard : group) {
-      if (!wanted(shard)) continue;
-      const std::string& name = shards_[shard].object;
-      const std::string bytes = "rows of " + name;
-      RETURN_IF_ERROR(WriteObject(out, name + ".idx", name, condition(name + ".idx")).status());
-      RETURN_IF_ERROR(WriteObject(out, name, bytes, condition(name)).status());
-      RETURN_IF_ERROR(committed(
-          shard, {Stored(name, bytes), shard + 1, Stored(name + ".idx", name), {shard, 10 * shard}}));
-    }
-    return {};
+  std::unique_ptr<GroupWriter> OpenGroup(GroupRequest request) const override {
+    return std::make_unique<IndexedGroup>(shards_, std::move(request), hooks_);
   }
   Result<Sidecars> Describe(const std::vector<ShardOutput>& outputs) const override {
     *described_ = outputs;
@@ -60,25 +103,27 @@ class IndexedShards final : public Publication {
  private:
   static std::string Name(std::uint32_t number) { return "train." + std::to_string(number); }
   std::vector<ShardOutput>* const described_;
+  const GroupHooks& hooks_;
   std::vector<Shard> shards_;
 };
 
 class IndexedSink final : public SinkStage {
  public:
-  IndexedSink(std::vector<ShardOutput>* described, std::uint32_t first)
-      : described_(described), first_(first) {}
+  IndexedSink(std::vector<ShardOutput>* described, std::uint32_t first, const GroupHooks& hooks)
+      : described_(described), first_(first), hooks_(hooks) {}
   const Transform* encoder() const override { return nullptr; }
   Result<std::unique_ptr<Sink>> OpenPartition(Store&, PartitionId) const override {
     return Status(Code::kUnimplemented, "no partitions here");
   }
   std::uint64_t partition_memory(std::uint64_t) const override { return 0; }
   Result<std::unique_ptr<Publication>> Plan(Store&, const std::vector<PartitionOutput>&) const override {
-    return std::unique_ptr<Publication>(std::make_unique<IndexedShards>(described_, first_));
+    return std::unique_ptr<Publication>(std::make_unique<IndexedShards>(described_, first_, hooks_));
   }
 
  private:
   std::vector<ShardOutput>* const described_;
   const std::uint32_t first_;
+  const GroupHooks& hooks_;
 };
 
 /// Keeps how many shards were told to be there.
@@ -113,7 +158,7 @@ class PublisherTest : public testing::Test {
 
   /// What is published from now on has these numbers: other names than before.
   void NumberFrom(std::uint32_t first) {
-    scope_.assembly.sink = std::make_unique<IndexedSink>(&described_, first);
+    scope_.assembly.sink = std::make_unique<IndexedSink>(&described_, first, hooks_);
   }
   /// What lies there, but for the list of names, whose parts are called by what is in them.
   static std::map<std::string, std::string> ObjectsIn(Store& out) {
@@ -157,6 +202,7 @@ class PublisherTest : public testing::Test {
   PlannedSegment planned_;
   SegmentScope scope_;
   std::vector<ShardOutput> described_;
+  GroupHooks hooks_;
 };
 
 TEST_F(PublisherTest, AnIndexIsASidecarOfTheManifest) {
@@ -175,6 +221,36 @@ TEST_F(PublisherTest, EachShardIsToldWhenItIsThere) {
   MapStore out;
   ASSERT_TRUE(Publish(out).ok());
   EXPECT_EQ(progress_.told, (std::vector<std::string>{"1 of 3", "2 of 3", "3 of 3"})) << "not group by group";
+}
+
+TEST_F(PublisherTest, AShardIsWrittenWhileTheOneBeforeItIsCommitted) {
+  std::promise<void> second_written;
+  bool overlapped = false;
+  hooks_.written = [&](std::size_t shard) {
+    if (shard == 1) second_written.set_value();
+  };
+  hooks_.before_commit = [&](std::size_t shard) {
+    if (shard == 0)
+      overlapped = second_written.get_future().wait_for(std::chrono::minutes(1)) == std::future_status::ready;
+    return Status();
+  };
+  MapStore out;
+  ASSERT_TRUE(Publish(out).ok());
+  EXPECT_TRUE(overlapped);
+}
+
+TEST_F(PublisherTest, BehindACommitThatFailsNoShardOfItsGroupIsCommittedOrLogged) {
+  hooks_.before_commit = [](std::size_t shard) {
+    return shard == 0 ? Status(Code::kUnavailable, "the bucket does not answer") : Status();
+  };
+  MapStore out;
+  EXPECT_EQ(Publish(out).message(), "the bucket does not answer");
+  EXPECT_FALSE(out.objects().contains("train.1"));
+  EXPECT_TRUE(progress_.told.empty());
+  hooks_.before_commit = nullptr;
+  std::size_t standing = 7;
+  ASSERT_TRUE(Publish(out, &standing).ok());
+  EXPECT_EQ(standing, 0u);
 }
 
 TEST_F(PublisherTest, WhatStandsIsDescribedAgainFromTheLog) {

@@ -30,7 +30,7 @@ TEST(CorpusOrderTest, EachPartitionsPartOfASplitIsAShard) {
     std::reverse(outputs.begin(), outputs.end());
     const std::unique_ptr<Publication> plan = PlanOf(artifact, outputs);
     MapStore out;
-    const Result<std::vector<ShardOutput>> written = RunAll(*plan, out, 0);
+    const Result<std::vector<ShardOutput>> written = WriteAll(*plan, out, 0);
     ASSERT_TRUE(written.ok()) << written.status().message();
 
     std::map<std::string, std::string, std::less<>> wanted;
@@ -76,7 +76,7 @@ TEST(CorpusOrderTest, WritesOnlyWhatIsWanted) {
   MapStore out;
   const auto plan =
       PlanOf(artifact, WriteOutputs(ShardedOutput(UnshuffledRules()), artifact, RandomCorpus(1, 4, 9, 3)));
-  ASSERT_TRUE(RunAll(*plan, out, 0, [](std::size_t shard) { return shard == 2; }).ok());
+  ASSERT_TRUE(WriteAll(*plan, out, 0, [](std::size_t shard) { return shard == 2; }).ok());
   EXPECT_EQ(out.objects().size(), 1u);
   EXPECT_TRUE(out.objects().contains("train.2-of-4"));
 }
@@ -87,10 +87,10 @@ TEST(CorpusOrderTest, APieceThatIsGoneOrCutIsNamed) {
   const auto plan =
       PlanOf(artifact, WriteOutputs(ShardedOutput(UnshuffledRules()), artifact, RandomCorpus(1, 2, 9, 4)));
   artifact["0000-00001.train.shard"].pop_back();
-  EXPECT_EQ(DamagedOutput(RunAll(*plan, out, 0).status()), (PartitionId{0, 1}));
+  EXPECT_EQ(DamagedOutput(WriteAll(*plan, out, 0).status()), (PartitionId{0, 1}));
   ASSERT_TRUE(artifact.Remove("0000-00001.train.shard").ok());
   MapStore again;
-  EXPECT_EQ(DamagedOutput(RunAll(*plan, again, 0).status()), (PartitionId{0, 1}));
+  EXPECT_EQ(DamagedOutput(WriteAll(*plan, again, 0).status()), (PartitionId{0, 1}));
 }
 
 TEST(CorpusOrderTest, StopsBetweenShards) {
@@ -101,7 +101,7 @@ TEST(CorpusOrderTest, StopsBetweenShards) {
   const auto plan =
       PlanOf(artifact, WriteOutputs(ShardedOutput(UnshuffledRules()), artifact, RandomCorpus(1, 2, 9, 5)));
   const auto all = [](std::size_t) { return true; };
-  EXPECT_EQ(RunAll(*plan, out, 0, all, stop.get_token()).status().code(), Code::kCancelled);
+  EXPECT_EQ(WriteAll(*plan, out, 0, all, stop.get_token()).status().code(), Code::kCancelled);
   EXPECT_TRUE(out.objects().empty());
 }
 

@@ -60,7 +60,7 @@ TEST(ShardWriterTest, TheIndexCutsTheShardIntoItsRows) {
     const auto plan = output.Plan(artifact, WriteOutputs(output, artifact, corpus));
     ASSERT_TRUE(plan.ok()) << plan.status().message();
     MapStore out;
-    const auto outputs = RunAll(**plan, out, 20'000);
+    const auto outputs = WriteAll(**plan, out, 20'000);
     ASSERT_TRUE(outputs.ok()) << outputs.status().message();
     for (std::uint8_t split = 0; split < kSplits.size(); ++split) {
       std::vector<std::string> rows;
@@ -88,7 +88,7 @@ TEST(ShardWriterTest, WhenThePowerGoesNoShardIsSaidToStandWithoutItsIndex) {
     const std::vector<PartitionOutput> outputs = WriteOutputs(output, artifact, corpus);
     const auto plan = output.Plan(artifact, outputs);
     MapStore wanted;
-    ASSERT_TRUE(RunAll(**plan, wanted, 0).ok());
+    ASSERT_TRUE(WriteAll(**plan, wanted, 0).ok());
     const int commits = static_cast<int>(wanted.objects().size());
     for (const auto call : {FaultStore::Call::kCreate, FaultStore::Call::kCommit})
       for (int at = 1; at <= commits; ++at) {
@@ -100,16 +100,15 @@ TEST(ShardWriterTest, WhenThePowerGoesNoShardIsSaidToStandWithoutItsIndex) {
           Status status;
           for (const auto& group : (*plan)->Groups(0)) {
             if (!status.ok()) break;
-            status = (*plan)->Run(
-                group, [&](std::size_t shard) { return !stands[shard]; },
-                [](const std::string&) { return Condition::ReplaceAny(); }, out,
-                [&](std::size_t shard, const ShardOutput& made) {
-                  EXPECT_TRUE(disk.objects().contains(made.object.name));
-                  EXPECT_TRUE(disk.objects().contains(made.index->name));
-                  stands[shard] = true;
-                  return Status();
-                },
-                0, {});
+            GroupRequest request = {{}, &out, 0, {}};
+            for (const std::size_t shard : group)
+              if (!stands[shard]) request.shards.push_back(shard);
+            status = WriteShards(**plan, request, Condition::ReplaceAny(),
+                                 [&](std::size_t shard, const ShardOutput& made) {
+                                   EXPECT_TRUE(disk.objects().contains(made.object.name));
+                                   EXPECT_TRUE(disk.objects().contains(made.index->name));
+                                   stands[shard] = true;
+                                 });
           }
           return status;
         };
@@ -137,7 +136,7 @@ TEST(ShardWriterTest, APieceOfAnIndexThatIsGoneIsNamed) {
   const auto plan = output.Plan(artifact, WriteOutputs(output, artifact, IndexedCorpus(3)));
   ASSERT_TRUE(artifact.Remove("0000-00001.train.index").ok());
   MapStore out;
-  const Status status = RunAll(**plan, out, 0).status();
+  const Status status = WriteAll(**plan, out, 0).status();
   EXPECT_EQ(DamagedOutput(status), (PartitionId{0, 1})) << status.message();
 }
 

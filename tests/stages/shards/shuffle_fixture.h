@@ -4,8 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <map>
+#include <memory>
 #include <random>
+#include <stop_token>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -123,20 +127,33 @@ inline std::map<std::string, std::string, std::less<>> NaiveShards(const Corpus&
   return objects;
 }
 
-/// Runs every group of a publication; the outputs by shard.
-inline Result<std::vector<ShardOutput>> RunAll(
+/// Writes and commits the shards of `request`, one after the other; `committed` learns of each.
+inline Status WriteShards(const Publication& publication, const GroupRequest& request,
+                          const Condition& condition,
+                          const std::function<void(std::size_t, const ShardOutput&)>& committed) {
+  const std::unique_ptr<GroupWriter> writer = publication.OpenGroup(request);
+  for (const std::size_t shard : request.shards) {
+    ASSIGN_OR_RETURN(const std::unique_ptr<UncommittedShard> written,
+                     writer->WriteNext({condition, condition}));
+    ASSIGN_OR_RETURN(const ShardOutput output, written->Commit(request.stop));
+    committed(shard, output);
+  }
+  return {};
+}
+
+/// Writes the `wanted` shards of every group of a publication; the outputs by shard.
+inline Result<std::vector<ShardOutput>> WriteAll(
     const Publication& publication, Store& out, std::uint64_t memory_bytes,
     const std::function<bool(std::size_t)>& wanted = [](std::size_t) { return true; },
     std::stop_token stop = {}) {
   std::vector<ShardOutput> outputs(publication.shards().size());
-  for (const std::vector<std::size_t>& group : publication.Groups(memory_bytes))
-    RETURN_IF_ERROR(publication.Run(
-        group, wanted, [](const std::string&) { return Condition::CreateOnly(); }, out,
-        [&outputs](std::size_t shard, const ShardOutput& output) {
-          outputs[shard] = output;
-          return Status();
-        },
-        memory_bytes, stop));
+  for (const std::vector<std::size_t>& group : publication.Groups(memory_bytes)) {
+    GroupRequest request = {{}, &out, memory_bytes, stop};
+    std::copy_if(group.begin(), group.end(), std::back_inserter(request.shards), wanted);
+    RETURN_IF_ERROR(
+        WriteShards(publication, request, Condition::CreateOnly(),
+                    [&outputs](std::size_t shard, const ShardOutput& output) { outputs[shard] = output; }));
+  }
   return outputs;
 }
 

@@ -32,7 +32,7 @@ TEST(ShuffleTest, EqualsTheNaiveOrderAtAnyNumberOfShardsAndMemory) {
         rules.shards = shards;
         MapStore out;
         const Result<std::vector<ShardOutput>> written =
-            RunAll(*PlanOf(rules, artifact, outputs), out, memory);
+            WriteAll(*PlanOf(rules, artifact, outputs), out, memory);
         ASSERT_TRUE(written.ok()) << written.status().message();
         EXPECT_TRUE(out.objects() == wanted) << shards << " shards, " << memory << " bytes of memory";
       }
@@ -47,7 +47,7 @@ TEST(ShuffleTest, MemoryOfNothingStillEnds) {
   const std::vector<PartitionOutput> outputs = WriteOutputs(ShardedOutput(rules), artifact, corpus);
   for (const std::uint64_t memory : {0u, 1u, 100u}) {
     MapStore out;
-    ASSERT_TRUE(RunAll(*PlanOf(rules, artifact, outputs), out, memory).ok());
+    ASSERT_TRUE(WriteAll(*PlanOf(rules, artifact, outputs), out, memory).ok());
     EXPECT_TRUE(out.objects() == NaiveShards(corpus, rules, 3));
   }
 }
@@ -59,7 +59,7 @@ TEST(ShuffleTest, ABinLargerThanTheMemoryIsReadInSlices) {
   const std::vector<PartitionOutput> outputs = WriteOutputs(ShardedOutput(rules), artifact, corpus);
   MapStore out;
   const auto plan = PlanOf(rules, artifact, outputs);
-  ASSERT_TRUE(RunAll(*plan, out, 400).ok());  // two windows of a row or two; a bin has about that
+  ASSERT_TRUE(WriteAll(*plan, out, 400).ok());  // two windows of a row or two; a bin has about that
   EXPECT_TRUE(out.objects() == NaiveShards(corpus, rules, 2));
 }
 
@@ -78,8 +78,8 @@ TEST(ShuffleTest, NeitherBatchesNorTheOrderOfPiecesMatter) {
     EXPECT_EQ(plan->shards()[i].outputs, other_plan->shards()[i].outputs);
   MapStore out;
   MapStore other_out;
-  ASSERT_TRUE(RunAll(*plan, out, kPlenty).ok());
-  ASSERT_TRUE(RunAll(*other_plan, other_out, kPlenty).ok());
+  ASSERT_TRUE(WriteAll(*plan, out, kPlenty).ok());
+  ASSERT_TRUE(WriteAll(*other_plan, other_out, kPlenty).ok());
   EXPECT_TRUE(out.objects() == other_out.objects());
 }
 
@@ -93,7 +93,7 @@ TEST(ShuffleTest, HugeRecordsAreHeldOneAtATime) {
   for (const std::uint64_t memory : {std::uint64_t{10'000}, std::uint64_t{700'000}}) {
     MapStore out;
     const auto plan = PlanOf(rules, artifact, outputs);
-    ASSERT_TRUE(RunAll(*plan, out, memory).ok());
+    ASSERT_TRUE(WriteAll(*plan, out, memory).ok());
     EXPECT_TRUE(out.objects() == NaiveShards(corpus, rules, 5)) << memory;
     EXPECT_LE(plan->counters().peak_bytes, memory / 2 + 310'000);
   }
@@ -107,7 +107,7 @@ TEST(ShuffleTest, NeverHoldsMoreThanItsMemory) {
   for (const std::uint64_t memory : {300'000u, 600'000u}) {
     const auto plan = PlanOf(rules, artifact, outputs);
     MapStore out;
-    ASSERT_TRUE(RunAll(*plan, out, memory).ok());
+    ASSERT_TRUE(WriteAll(*plan, out, memory).ok());
     EXPECT_LE(plan->counters().peak_bytes, memory);
     EXPECT_GT(plan->counters().peak_bytes, memory / 16);  // it is used, too
   }
@@ -125,7 +125,7 @@ TEST(ShuffleTest, ReadsEachByteAboutOnce) {
     const auto plan = PlanOf(rules, artifact, outputs);
     EXPECT_GT(shards == 1 ? 9 : plan->Groups(4 << 20).size(), 3u);
     MapStore out;
-    ASSERT_TRUE(RunAll(*plan, out, 4 << 20).ok());
+    ASSERT_TRUE(WriteAll(*plan, out, 4 << 20).ok());
     EXPECT_LE(plan->counters().bytes_read, written * 5 / 2) << shards;
     EXPECT_GE(plan->counters().bytes_read, written) << shards;
   }
@@ -141,7 +141,7 @@ TEST(ShuffleTest, WritesOnlyWhatIsWantedAndPassesOverTheRest) {
   const std::uint64_t before = plan->counters().bytes_read;
   MapStore out;
   const auto wanted = [](std::size_t shard) { return shard == 3 || shard == 4 || shard == 77; };
-  ASSERT_TRUE(RunAll(*plan, out, kPlenty, wanted).ok());
+  ASSERT_TRUE(WriteAll(*plan, out, kPlenty, wanted).ok());
   EXPECT_EQ(out.objects().size(), 3u);
   for (const auto& [name, bytes] : out.objects()) EXPECT_TRUE(bytes == all.at(name)) << name;
   std::uint64_t written = 0;
@@ -172,7 +172,7 @@ TEST(ShuffleTest, OutputsAreMeasured) {
   MapStore out;
   const ShardRules rules = ShuffleRules(4);
   const auto plan = PlanOf(rules, artifact, WriteOutputs(ShardedOutput(rules), artifact, corpus));
-  const Result<std::vector<ShardOutput>> outputs = RunAll(*plan, out, kPlenty);
+  const Result<std::vector<ShardOutput>> outputs = WriteAll(*plan, out, kPlenty);
   ASSERT_TRUE(outputs.ok());
   std::uint64_t records = 0;
   for (std::size_t i = 0; i < outputs->size(); ++i) {
@@ -198,7 +198,7 @@ TEST(ShuffleTest, TheOrderIsUniform) {
   MapStore out;
   const ShardRules rules = ShuffleRules(10);
   ASSERT_TRUE(
-      RunAll(*PlanOf(rules, artifact, WriteOutputs(ShardedOutput(rules), artifact, corpus)), out, kPlenty)
+      WriteAll(*PlanOf(rules, artifact, WriteOutputs(ShardedOutput(rules), artifact, corpus)), out, kPlenty)
           .ok());
   for (const auto& [name, bytes] : out.objects()) {
     if (!name.starts_with("train")) continue;
@@ -248,7 +248,7 @@ TEST(ShuffleTest, DamageNamesThePieceWhereverItIs) {
     MapStore out;
     Result<std::unique_ptr<ShufflePublication>> plan = ShufflePublication::Plan(rules, artifact, outputs);
     if (!plan.ok()) return std::move(plan).status();
-    return RunAll(**plan, out, kPlenty).status();
+    return WriteAll(**plan, out, kPlenty).status();
   };
   ASSERT_TRUE(run().ok());
   for (std::size_t at = 0; at < good.size(); at += 11) {
@@ -274,7 +274,7 @@ TEST(ShuffleTest, DamageDuringTheRunCommitsNoShardWithIt) {
   const auto plan = PlanOf(rules, artifact, WriteOutputs(ShardedOutput(rules), artifact, corpus));
   artifact["0000-00001.spill"][40] ^= 1;
   MapStore out;
-  const Status status = RunAll(*plan, out, kPlenty).status();
+  const Status status = WriteAll(*plan, out, kPlenty).status();
   EXPECT_EQ(status.message(), "0000-00001.spill: frame at offset 8: its checksum differs");
   EXPECT_TRUE(out.objects().empty());
 }
@@ -290,7 +290,7 @@ TEST(ShuffleTest, StopsBetweenFramesAndShards) {
     if (shard == 3) stop.request_stop();
     return true;
   };
-  EXPECT_EQ(RunAll(*plan, out, kPlenty, wanted, stop.get_token()).status().code(), Code::kCancelled);
+  EXPECT_EQ(WriteAll(*plan, out, kPlenty, wanted, stop.get_token()).status().code(), Code::kCancelled);
   EXPECT_TRUE(out.objects().empty());
 }
 
@@ -301,7 +301,7 @@ TEST(ShuffleTest, AnObjectInTheWayIsNotReplacedUnasked) {
   const auto plan = PlanOf(rules, artifact, WriteOutputs(ShardedOutput(rules), artifact, corpus));
   MapStore out;
   out["train.0-of-1"] = "mine";
-  EXPECT_EQ(RunAll(*plan, out, kPlenty).status().code(), Code::kAlreadyExists);
+  EXPECT_EQ(WriteAll(*plan, out, kPlenty).status().code(), Code::kAlreadyExists);
   EXPECT_EQ(out["train.0-of-1"], "mine");
 }
 
@@ -319,7 +319,7 @@ TEST(ShuffleTest, WithoutASplitColumnAllIsTheFirstSplit) {
   Result<CommittedPartition> written = (*sink)->Commit({});
   ASSERT_TRUE(written.ok());
   MapStore out;
-  ASSERT_TRUE(RunAll(*PlanOf(rules, artifact, {{{0, 0}, *written, {}}}), out, kPlenty).ok());
+  ASSERT_TRUE(WriteAll(*PlanOf(rules, artifact, {{{0, 0}, *written, {}}}), out, kPlenty).ok());
   EXPECT_EQ(out["train.0-of-1"], "row");
 }
 
@@ -350,7 +350,7 @@ TEST(ShuffleTest, NoPiecesAreOneEmptyShardForEachSplit) {
   MapStore artifact;
   MapStore out;
   ShardRules rules = ShuffleRules(8);
-  ASSERT_TRUE(RunAll(*PlanOf(rules, artifact, {}), out, kPlenty).ok());
+  ASSERT_TRUE(WriteAll(*PlanOf(rules, artifact, {}), out, kPlenty).ok());
   EXPECT_EQ(out.objects().size(), 3u);
   EXPECT_EQ(out.objects().at("train.0-of-1"), "");
 }

@@ -81,7 +81,7 @@ inline Manifest PublishAt(const std::string& place, const StageType& type, const
   }
   const auto plan = (*stage)->Plan(artifact, outputs);
   EXPECT_TRUE(plan.ok()) << plan.status().message();
-  const auto shards = RunAll(**plan, out, 1 << 20);
+  const auto shards = WriteAll(**plan, out, 1 << 20);
   EXPECT_TRUE(shards.ok()) << shards.status().message();
   for (std::size_t at = 0; at < shards->size(); ++at) {
     const Shard& shard = (*plan)->shards()[at];

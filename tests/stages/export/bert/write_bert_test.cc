@@ -349,7 +349,7 @@ std::unique_ptr<Made> Publish(const Json& config, std::size_t batch_lines) {
   }
   auto plan = (*stage)->Plan(artifact, outputs);
   EXPECT_TRUE(plan.ok()) << plan.status().message();
-  const auto shards = RunAll(**plan, made->out, 1 << 20);
+  const auto shards = WriteAll(**plan, made->out, 1 << 20);
   EXPECT_TRUE(shards.ok()) << shards.status().message();
   const auto sidecars = (*plan)->Describe(*shards);
   EXPECT_TRUE(sidecars.ok());

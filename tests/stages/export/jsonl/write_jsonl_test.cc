@@ -66,7 +66,7 @@ std::map<std::string, std::string> Publish(const Json& config, const Schema& sch
   }
   const auto plan = stage.Plan(artifact, outputs);
   EXPECT_TRUE(plan.ok()) << plan.status().message();
-  const auto shards = RunAll(**plan, out, 1 << 20);
+  const auto shards = WriteAll(**plan, out, 1 << 20);
   EXPECT_TRUE(shards.ok()) << shards.status().message();
   std::map<std::string, std::string> files;
   for (std::size_t at = 0; at < shards->size(); ++at) {

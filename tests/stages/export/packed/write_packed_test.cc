@@ -55,7 +55,7 @@ std::unique_ptr<Published> Publish(const Json& config, const TokenizerFacts& fac
   const std::vector<PartitionOutput> outputs = WritePackedPieces(**stage, artifact, corpus, batch_lines);
   auto plan = (*stage)->Plan(artifact, outputs);
   EXPECT_TRUE(plan.ok()) << plan.status().message();
-  auto shards = RunAll(**plan, published->out, memory);
+  auto shards = WriteAll(**plan, published->out, memory);
   EXPECT_TRUE(shards.ok()) << shards.status().message();
   const auto sidecars = (*plan)->Describe(*shards);
   EXPECT_TRUE(sidecars.ok()) << sidecars.status().message();

@@ -68,7 +68,7 @@ inline TfdataPublished PublishTfdata(const Json& config, const TokenizerFacts& f
   }
   const auto plan = (*stage)->Plan(artifact, outputs);
   EXPECT_TRUE(plan.ok()) << plan.status().message();
-  const auto shards = RunAll(**plan, out, memory);
+  const auto shards = WriteAll(**plan, out, memory);
   EXPECT_TRUE(shards.ok()) << shards.status().message();
   const auto sidecars = (*plan)->Describe(*shards);
   EXPECT_TRUE(sidecars.ok()) << sidecars.status().message();
