@@ -40,13 +40,13 @@ class Committer final : public SegmentOutput {
  public:
   /// `content` gives the content key of a partition; `whole_from` is the number of the first stage that saw
   /// all records. `bounds` is on the input that is read; null where none is.
-  Committer(const SegmentScope& scope, std::function<Digest(PartitionId)> content, std::size_t whole_from,
-            const UnitEvents& events, std::stop_token stop, InputBounds* bounds = nullptr)
-      : scope_(scope),
+  Committer(const UnitContext& unit, std::function<Digest(PartitionId)> content, std::size_t whole_from,
+            InputBounds* bounds = nullptr)
+      : scope_(unit.scope),
         content_(std::move(content)),
         whole_from_(whole_from),
-        events_(events),
-        stop_(std::move(stop)),
+        events_(unit.events),
+        stop_(unit.stop),
         bounds_(bounds) {}
 
   Result<std::unique_ptr<Sink>> Open(PartitionId id) override {
@@ -171,8 +171,8 @@ Status LogEnd(const SegmentScope& scope, std::uint32_t input, const InputEnd& en
 
 /// Takes over what an earlier run made of the same input by a recipe that turns out to be as good: its
 /// content key is the one asked for. False where there is nothing to take over.
-Result<bool> Reuse(const SegmentScope& scope, PartitionId id, const Digest& content, const UnitEvents& events,
-                   const std::stop_token& stop) {
+Result<bool> Reuse(const UnitContext& unit, PartitionId id, const Digest& content) {
+  const SegmentScope& scope = unit.scope;
   RunLog& log = *scope.environment->log;
   const UnitLine* known = log.FindDone(ToString(UnitId{scope.planned->keys.stage, id}));
   if (known == nullptr || scope.planned->forced || known->content != content || known->location.empty())
@@ -184,14 +184,14 @@ Result<bool> Reuse(const SegmentScope& scope, PartitionId id, const Digest& cont
     if (!there || there->size != object.bytes) return false;
   }
   for (const StoredObject& object : known->objects)
-    RETURN_IF_ERROR(CopyObject(*from, *scope.directory, object, stop));
+    RETURN_IF_ERROR(CopyObject(*from, *scope.directory, object, unit.stop));
   UnitLine line = *known;
   PartitionCounts(log).Rename(scope.planned->lineage, line);
   line.segment = scope.log_segment;
   line.recipe = PartitionRecipe(scope.planned->keys.recipe, id);
   line.location = scope.planned->directory;
   RETURN_IF_ERROR(log.Append(line));
-  events.logged({PartitionOutput{id, {line.digest, line.objects}, line.splits}, line.end});
+  unit.events.logged({PartitionOutput{id, {line.digest, line.objects}, line.splits}, line.end});
   return true;
 }
 
@@ -238,36 +238,43 @@ class Standing {
   std::map<std::uint32_t, PartitionEnd> ends_;
 };
 
-/// Reads `source`, input `number`, to its end. `unchanged` is asked once it is read, or could not be; then
-/// `bounds`, if there is one.
-Status Drain(const SegmentScope& scope, Arena& arena, Source& source, std::uint32_t number,
-             const OutputsOfInput& standing, const std::shared_ptr<RunningUnit>& running,
-             const UnitEvents& events, const std::function<Status()>& unchanged, InputBounds* bounds,
-             std::stop_token stop) {
+/// One input, opened.
+struct OpenInput {
+  std::uint32_t number;
+  const OutputsOfInput& standing;
+  Source& source;
+  std::shared_ptr<RunningUnit> running;
+  std::function<Status()> check_unchanged;  // called once it is read, or could not be
+  InputBounds* bounds = nullptr;            // null: none are given
+};
+
+Status ReadToEnd(const UnitContext& unit, const OpenInput& input) {
+  const SegmentScope& scope = unit.scope;
   const PlannedSegment& planned = *scope.planned;
   // What a stream is made of has no digest before it ends: recipe and content are the same.
   Committer committer(
-      scope, [&planned](PartitionId id) { return PartitionRecipe(planned.keys.recipe, id); }, 0, events, stop,
-      bounds);
-  scope.environment->progress->Started(running);
-  Status outcome = RunSegment(arena, source, SpecOf(scope), committer, running->counters, std::move(stop));
+      unit, [&planned](PartitionId id) { return PartitionRecipe(planned.keys.recipe, id); }, 0, input.bounds);
+  scope.environment->progress->Started(input.running);
+  Status outcome =
+      RunSegment(unit.arena, input.source, SpecOf(scope), committer, input.running->counters, unit.stop);
   // What failed or was stopped may have been of a source that changed under it.
-  Status still = unchanged();
-  if (outcome.ok() || still.Detail<SourceChanged>() != nullptr) outcome = std::move(still);
+  Status unchanged = input.check_unchanged();
+  if (outcome.ok() || unchanged.Detail<SourceChanged>() != nullptr) outcome = std::move(unchanged);
   if (outcome.ok()) {
-    const std::optional<InputEnd> end = source.End();
-    if (const std::optional<InputEnd>& known = standing.end ? standing.end : end; bounds != nullptr && known)
-      outcome = bounds->End(known->partitions);
+    const std::optional<InputEnd> end = input.source.End();
+    const std::optional<InputEnd>& logged = input.standing.end;
+    if (const std::optional<InputEnd>& known = logged ? logged : end; input.bounds != nullptr && known)
+      outcome = input.bounds->End(known->partitions);
     if (!outcome.ok()) {
       // The input is not what it should be: it has no end.
-    } else if (end && !standing.end) {
-      outcome = LogEnd(scope, number, *end);
-      if (outcome.ok()) events.ended(*end);
+    } else if (end && !logged) {
+      outcome = LogEnd(scope, input.number, *end);
+      if (outcome.ok()) unit.events.ended(*end);
     } else {
-      outcome = ForgetFailure(*scope.environment->log, running->unit);
+      outcome = ForgetFailure(*scope.environment->log, input.running->unit);
     }
   }
-  scope.environment->progress->Finished(running->unit, outcome);
+  scope.environment->progress->Finished(input.running->unit, outcome);
   return outcome;
 }
 
@@ -288,8 +295,10 @@ Publishing SegmentScope::publishing() const {
           [progress = environment->progress](std::string_view line) { progress->Note(line); }};
 }
 
-Status RunStreamUnit(const SegmentScope& scope, Arena& arena, const SourceFile& file, std::uint32_t number,
-                     const OutputsOfInput& outputs, const UnitEvents& events, std::stop_token stop) {
+Status RunStreamUnit(const UnitContext& unit, const SourceFile& file, std::uint32_t number,
+                     const OutputsOfInput& outputs) {
+  const SegmentScope& scope = unit.scope;
+  const std::stop_token& stop = unit.stop;
   const ChildOwner owner(StreamUnitOf(scope, number));
   ASSIGN_OR_RETURN(const std::string identity, scope.environment->file_identity(file.input.path));
   const auto unchanged_since = [&scope, &file, stop](const std::string& before) -> Status {
@@ -318,13 +327,13 @@ Status RunStreamUnit(const SegmentScope& scope, Arena& arena, const SourceFile& 
   InputBounds bounds(scope, number, file.input.name, outputs);
   RETURN_IF_ERROR(bounds.Begin());
   ASSIGN_OR_RETURN(const std::unique_ptr<Source> source, scope.assembly.source->Open(std::move(request)));
-  const auto unchanged = [&] { return unchanged_since(identity); };
-  return Drain(scope, arena, *source, number, outputs, running, events, unchanged, &bounds, std::move(stop));
+  return ReadToEnd(unit,
+                   {number, outputs, *source, running, [&] { return unchanged_since(identity); }, &bounds});
 }
 
-Status RunBarrierUnit(const SegmentScope& scope, Arena& arena, Store& outputs_directory,
-                      std::vector<PartitionOutput> outputs, const OutputsOfInput& made,
-                      const UnitEvents& events, std::stop_token stop) {
+Status RunBarrierUnit(const UnitContext& unit, Store& outputs_directory, std::vector<PartitionOutput> outputs,
+                      const OutputsOfInput& made) {
+  const SegmentScope& scope = unit.scope;
   const ChildOwner owner(StreamUnitOf(scope, 0));
   std::uint64_t bytes = 0;
   for (const PartitionOutput& output : outputs) bytes += BytesOf(output.committed.objects);
@@ -335,43 +344,43 @@ Status RunBarrierUnit(const SegmentScope& scope, Arena& arena, Store& outputs_di
   request.outputs = std::move(outputs);
   request.wanted = [&standing](std::uint32_t partition) { return standing.Lacks(partition); };
   request.batch_bytes = scope.options->batch_bytes;
-  request.stop = stop;
+  request.stop = unit.stop;
   ASSIGN_OR_RETURN(const std::unique_ptr<Source> source, scope.assembly.barrier->Open(std::move(request)));
   // Its Source tells nobody how far it is.
   const auto read_all = [&running, bytes] {
     running->input_read.store(bytes, std::memory_order_relaxed);
     return Status();
   };
-  return Drain(scope, arena, *source, 0, made, running, events, read_all, nullptr, std::move(stop));
+  return ReadToEnd(unit, {0, made, *source, running, read_all});
 }
 
-Status RunPartitionUnit(const SegmentScope& scope, Arena& arena, Store& origin_directory,
-                        const PartitionOutput& origin, const Schema& origin_schema, const UnitEvents& events,
-                        std::stop_token stop) {
-  const std::string unit = ToString(UnitId{scope.planned->keys.stage, origin.id});
-  const ChildOwner owner(unit);
+Status RunPartitionUnit(const UnitContext& unit, Store& origin_directory, const PartitionOutput& origin,
+                        const Schema& origin_schema) {
+  const SegmentScope& scope = unit.scope;
+  const std::string name = ToString(UnitId{scope.planned->keys.stage, origin.id});
+  const ChildOwner owner(name);
   const Digest content =
       PartitionContent(scope.contents, RecordsContent(origin.committed.digest, origin_schema), origin.id);
-  ASSIGN_OR_RETURN(const bool reused, Reuse(scope, origin.id, content, events, stop));
+  ASSIGN_OR_RETURN(const bool reused, Reuse(unit, origin.id, content));
   if (reused) return {};
   ASSIGN_OR_RETURN(std::unique_ptr<Source> source,
                    scope.environment->intermediate->Open(origin_directory, origin, origin_schema,
-                                                         scope.options->batch_bytes, stop));
+                                                         scope.options->batch_bytes, unit.stop));
   if (scope.assembly.reader) {
     constexpr std::uint32_t kFirst = 1;  // stage 0 is the one that made the origin
-    ReaderRequest request{std::move(source), origin.id, kFirst, scope.options->batch_bytes, stop};
+    ReaderRequest request{std::move(source), origin.id, kFirst, scope.options->batch_bytes, unit.stop};
     ASSIGN_OR_RETURN(source, scope.assembly.reader->Wrap(std::move(request)));
   }
   const auto running =
-      std::make_shared<RunningUnit>(unit, scope.assembly.stages, BytesOf(origin.committed.objects));
+      std::make_shared<RunningUnit>(name, scope.assembly.stages, BytesOf(origin.committed.objects));
   Committer committer(
-      scope, [content](PartitionId) { return content; }, 1, events, stop);
+      unit, [content](PartitionId) { return content; }, 1);
   SegmentSpec spec = SpecOf(scope);
   if (scope.assembly.reader) spec.source_stage = 1;  // it waits for what it sent the records through
   scope.environment->progress->Started(running);
-  Status outcome = RunSegment(arena, *source, spec, committer, running->counters, std::move(stop));
+  Status outcome = RunSegment(unit.arena, *source, spec, committer, running->counters, unit.stop);
   if (outcome.ok()) running->input_read.store(running->input_bytes, std::memory_order_relaxed);
-  scope.environment->progress->Finished(unit, outcome);
+  scope.environment->progress->Finished(name, outcome);
   return outcome;
 }
 

@@ -57,21 +57,27 @@ struct UnitEvents {
   std::function<void(const InputEnd&)> ended;
 };
 
+/// The surroundings of a unit. `scope` and `arena` outlive it.
+struct UnitContext {
+  const SegmentScope& scope;
+  Arena& arena;
+  UnitEvents events;
+  std::stop_token stop;
+};
+
 /// Reads input `number` of the segment's files and makes every missing partition. Returns the failure of
-/// the input itself, or kCancelled. Failures of single partitions go to `events`.
-Status RunStreamUnit(const SegmentScope& scope, Arena& arena, const SourceFile& file, std::uint32_t number,
-                     const OutputsOfInput& standing, const UnitEvents& events, std::stop_token stop);
+/// the input itself, or kCancelled. Failures of single partitions go to the events.
+Status RunStreamUnit(const UnitContext& unit, const SourceFile& file, std::uint32_t number,
+                     const OutputsOfInput& standing);
 
 /// Does the same with the output of the barrier stage at the front of the chain, which reads `outputs` in
 /// `outputs_directory`. If one of them is damaged: DamagedOutput(status) names it.
-Status RunBarrierUnit(const SegmentScope& scope, Arena& arena, Store& outputs_directory,
-                      std::vector<PartitionOutput> outputs, const OutputsOfInput& standing,
-                      const UnitEvents& events, std::stop_token stop);
+Status RunBarrierUnit(const UnitContext& unit, Store& outputs_directory, std::vector<PartitionOutput> outputs,
+                      const OutputsOfInput& standing);
 
 /// Makes one partition from the upstream partition `origin` in `origin_directory`, which should have the
 /// columns `origin_schema`. If `origin` is damaged: DamagedOutput(status) names it.
-Status RunPartitionUnit(const SegmentScope& scope, Arena& arena, Store& origin_directory,
-                        const PartitionOutput& origin, const Schema& origin_schema, const UnitEvents& events,
-                        std::stop_token stop);
+Status RunPartitionUnit(const UnitContext& unit, Store& origin_directory, const PartitionOutput& origin,
+                        const Schema& origin_schema);
 
 }  // namespace pipeline

@@ -36,7 +36,7 @@ Status UnitRunner::Make(SegmentState& state) {
   return made;
 }
 
-UnitEvents UnitRunner::EventsOf(SegmentState& state) {
+UnitContext UnitRunner::ContextOf(SegmentState& state) {
   UnitEvents events;
   events.logged = [this, &state](OutputsOfInput::Standing standing) {
     const Lock lock(run_.mutex);
@@ -55,7 +55,7 @@ UnitEvents UnitRunner::EventsOf(SegmentState& state) {
     return run_.failures.Record(ToString(UnitId{state.name(), id}), why);
   };
   events.ended = [](const InputEnd&) {};
-  return events;
+  return {state.scope, *run_.arena, std::move(events), run_.stop.get_token()};
 }
 
 Status UnitRunner::Stream(SegmentState& state, std::uint32_t number) {
@@ -66,8 +66,8 @@ Status UnitRunner::Stream(SegmentState& state, std::uint32_t number) {
     standing = state.inputs[number].outputs;
     remakes = run_.remakes;
   }
-  UnitEvents events = EventsOf(state);
-  events.ended = [this, &state, number](const InputEnd& end) {
+  UnitContext unit = ContextOf(state);
+  unit.events.ended = [this, &state, number](const InputEnd& end) {
     const Lock lock(run_.mutex);
     state.SetEnd(number, end);
     run_.Wake();
@@ -77,9 +77,9 @@ Status UnitRunner::Stream(SegmentState& state, std::uint32_t number) {
   for (const SegmentState* maker : state.makers)
     if (checked.ok() && takes_whole && !maker->planned->publishes) checked = CheckSegment(*maker);
   Status outcome = !checked.ok()              ? std::move(checked)
-                   : state.barrier != nullptr ? ReadBarrier(state, standing, events)
-                   : takes_whole              ? ReadTaken(state, standing, events)
-                                              : ReadFile(state, number, standing, events);
+                   : state.barrier != nullptr ? ReadBarrier(unit, *state.barrier, standing)
+                   : takes_whole              ? ReadTaken(unit, state, standing)
+                                              : ReadFile(unit, state, number, standing);
   const bool reads_file = state.barrier == nullptr && !takes_whole && state.planned->files >= 0;
   if (!outcome.ok() && reads_file) outcome = ReadAnew(state, number, std::move(outcome));
   const Lock lock(run_.mutex);
@@ -98,16 +98,15 @@ Status UnitRunner::Stream(SegmentState& state, std::uint32_t number) {
   return outcome;
 }
 
-Status UnitRunner::ReadFile(SegmentState& state, std::uint32_t number, const OutputsOfInput& standing,
-                            const UnitEvents& events) {
+Status UnitRunner::ReadFile(const UnitContext& unit, const SegmentState& state, std::uint32_t number,
+                            const OutputsOfInput& standing) {
   if (state.planned->files < 0)  // it had all its partition outputs when the run began
     return Status(Code::kUnavailable, "what it is made from is not there any more; run again");
   const Snapshot::Files& source =
       run_.snapshot.files.at(run_.graph.nodes()[static_cast<std::size_t>(state.planned->files)].spec->name);
   // Nothing was to be read when the run began; a partition that was found damaged changed that.
   RETURN_IF_ERROR(source.missing);
-  return RunStreamUnit(state.scope, *run_.arena, source.files[number], number, standing, events,
-                       run_.stop.get_token());
+  return RunStreamUnit(unit, source.files[number], number, standing);
 }
 
 Status UnitRunner::ReadAnew(SegmentState& state, std::uint32_t number, Status why) {
@@ -140,9 +139,8 @@ void UnitRunner::InvalidateInput(SegmentState& state, std::uint32_t number, std:
   }
 }
 
-Status UnitRunner::ReadBarrier(SegmentState& state, const OutputsOfInput& standing,
-                               const UnitEvents& events) {
-  SegmentState& barrier = *state.barrier;
+Status UnitRunner::ReadBarrier(const UnitContext& unit, SegmentState& barrier,
+                               const OutputsOfInput& standing) {
   std::vector<PartitionOutput> outputs;
   std::set<PartitionId> remade;
   {
@@ -150,19 +148,17 @@ Status UnitRunner::ReadBarrier(SegmentState& state, const OutputsOfInput& standi
     outputs = barrier.all_outputs();
     remade = barrier.remade;
   }
-  Status outcome = RunBarrierUnit(state.scope, *run_.arena, *barrier.scope.directory, std::move(outputs),
-                                  standing, events, run_.stop.get_token());
+  Status outcome = RunBarrierUnit(unit, *barrier.scope.directory, std::move(outputs), standing);
   return MakeAgain(barrier, remade, std::move(outcome));
 }
 
-Status UnitRunner::ReadTaken(SegmentState& state, const OutputsOfInput& standing, const UnitEvents& events) {
+Status UnitRunner::ReadTaken(const UnitContext& unit, SegmentState& state, const OutputsOfInput& standing) {
   std::vector<std::set<PartitionId>> remade;  // of each maker
   {
     const Lock lock(run_.mutex);
     for (const SegmentState* maker : state.makers) remade.push_back(maker->remade);
   }
-  Status outcome = RunBarrierUnit(state.scope, *run_.arena, *state.scope.directory, {}, standing, events,
-                                  run_.stop.get_token());
+  Status outcome = RunBarrierUnit(unit, *state.scope.directory, {}, standing);
   const std::optional<OutputOf> output = DamagedOutputOf(outcome);
   for (std::size_t at = 0; output && at < state.makers.size(); ++at) {
     SegmentState& maker = *state.makers[at];
@@ -227,8 +223,7 @@ Status UnitRunner::MakeAgain(SegmentState& producer, const std::set<PartitionId>
 
 Status UnitRunner::Partition(SegmentState& state, const PartitionOutput& output, bool remade) {
   const Node& made_by = run_.graph.nodes()[static_cast<std::size_t>(state.origin->planned->node)];
-  Status outcome = RunPartitionUnit(state.scope, *run_.arena, *state.origin->scope.directory, output,
-                                    made_by.out, EventsOf(state), run_.stop.get_token());
+  Status outcome = RunPartitionUnit(ContextOf(state), *state.origin->scope.directory, output, made_by.out);
   if (!DamagedOutput(outcome)) return outcome;
   const Lock lock(run_.mutex);
   SegmentState& origin = *state.origin;

@@ -36,17 +36,17 @@ class UnitRunner {
   Status Copy(SegmentState& state);
 
  private:
-  UnitEvents EventsOf(SegmentState& state);
-  Status ReadFile(SegmentState& state, std::uint32_t number, const OutputsOfInput& standing,
-                  const UnitEvents& events);
+  UnitContext ContextOf(SegmentState& state);
+  Status ReadFile(const UnitContext& unit, const SegmentState& state, std::uint32_t number,
+                  const OutputsOfInput& standing);
   /// Handles a file that could not be read. OK: it is downloaded and read again.
   Status ReadAnew(SegmentState& state, std::uint32_t number, Status why);
   /// Invalidates all partition outputs of input `number`, also those of earlier runs: their bytes are not
   /// trusted.
   void InvalidateInput(SegmentState& state, std::uint32_t number, std::string_view why) REQUIRES(run_.mutex);
-  Status ReadBarrier(SegmentState& state, const OutputsOfInput& standing, const UnitEvents& events);
+  Status ReadBarrier(const UnitContext& unit, SegmentState& barrier, const OutputsOfInput& standing);
   /// Reads the output of a barrier stage that takes all partition outputs of other segments.
-  Status ReadTaken(SegmentState& state, const OutputsOfInput& standing, const UnitEvents& events);
+  Status ReadTaken(const UnitContext& unit, SegmentState& state, const OutputsOfInput& standing);
 
   /// Checks expectations again before all of `whole` is read: an earlier run may have failed them and left
   /// its partition outputs.
