@@ -41,13 +41,13 @@ class BarrierSink final : public SinkStage {
 
 }  // namespace
 
-Result<Assembly> Assemble(const Graph& graph, const PlannedSegment& planned, const std::string& origin,
+Result<Assembly> Assemble(const Graph& graph, const PlannedSegment& planned, const std::string& upstream,
                           std::unique_ptr<SinkStage> sink, const Artifacts& artifacts) {
   Assembly assembly;
   const std::map<std::string, ArtifactInput, std::less<>> none;
   const bool materialised = sink != nullptr;
   assembly.sink = std::move(sink);
-  if (!origin.empty()) assembly.stages.push_back(origin), assembly.types.push_back(nullptr);
+  if (!upstream.empty()) assembly.stages.push_back(upstream), assembly.types.push_back(nullptr);
   for (const int position : planned.chain) {
     const Node& node = graph.nodes()[static_cast<std::size_t>(position)];
     assembly.stages.push_back(node.spec->name);

@@ -37,9 +37,9 @@ struct Assembly {
 /// The artifacts at the named inputs of a chain's stages, by node and name.
 using Artifacts = std::map<int, std::map<std::string, ArtifactInput, std::less<>>>;
 
-/// Makes the stages of `planned`. `sink` is not null if the last stage's records are kept. `origin` names
+/// Makes the stages of `planned`. `sink` is not null if the last stage's records are kept. `upstream` names
 /// the stage whose partition files are read; empty: none.
-Result<Assembly> Assemble(const Graph& graph, const PlannedSegment& planned, const std::string& origin,
+Result<Assembly> Assemble(const Graph& graph, const PlannedSegment& planned, const std::string& upstream,
                           std::unique_ptr<SinkStage> sink, const Artifacts& artifacts);
 
 }  // namespace pipeline

@@ -97,7 +97,7 @@ class Executor::Coordinator {
                 [this, &state] { return units_.PlanShards(state); });
           return true;
         }
-        return state.origin ? StartPartition(state) : StartStream(state);
+        return state.upstream ? StartPartition(state) : StartStream(state);
       case SegmentState::Phase::kPublishing: return StartGroup(state);
       default: return false;
     }
@@ -112,7 +112,7 @@ class Executor::Coordinator {
   }
 
   bool StartJob(SegmentState& state) REQUIRES(run_.mutex) {
-    if (state.running > 0 || (state.origin != nullptr && !state.origin->done())) return false;
+    if (state.running > 0 || (state.upstream != nullptr && !state.upstream->done())) return false;
     if (!run_.Does(Share::Of::kAll)) state.phase = SegmentState::Phase::kElsewhere;
     const std::string unit = ToString(UnitId{state.name(), JobId{}});
     Launch(
@@ -137,7 +137,7 @@ class Executor::Coordinator {
   bool StartPartition(SegmentState& state) REQUIRES(run_.mutex) {
     const std::optional<PartitionOutput> output = state.TakeReady();
     if (!output) return false;
-    const bool remade = state.origin->remade.contains(output->id);
+    const bool remade = state.upstream->remade.contains(output->id);
     const std::string unit = ToString(UnitId{state.name(), output->id});
     Launch(state, unit, unit,
            [this, &state, output = *output, remade] { return units_.Partition(state, output, remade); });

@@ -289,14 +289,14 @@ Status RunJobUnit(const Graph& graph, const SegmentState& state, std::vector<Par
                   std::stop_token stop) {
   std::optional<JobRecords> records;
   std::optional<Digest> input = state.artifact_input;
-  if (const SegmentState* origin = state.origin) {
-    ArtifactSummary summary = Summarize(*state.scope.environment->log, *origin->planned, outputs);
+  if (const SegmentState* upstream = state.upstream) {
+    ArtifactSummary summary = Summarize(*state.scope.environment->log, *upstream->planned, outputs);
     RETURN_IF_ERROR(CheckWhole(summary));
     records.emplace();
-    records->directory = origin->scope.directory.get();
-    records->schema = &graph.nodes()[static_cast<std::size_t>(origin->planned->node)].out;
+    records->directory = upstream->scope.directory.get();
+    records->schema = &graph.nodes()[static_cast<std::size_t>(upstream->planned->node)].out;
     input = RecordsContent(ContentOf(outputs), *records->schema);
-    records->totals = {std::move(summary.splits), std::move(summary.counts[origin->name()])};
+    records->totals = {std::move(summary.splits), std::move(summary.counts[upstream->name()])};
     records->outputs = std::move(outputs);
   }
   std::optional<PartitionId> damaged;

@@ -239,7 +239,7 @@ class Planner {
 
   /// True when a segment that has all its partition outputs (`complete`) or lacks some reads `node` from
   /// partition files.
-  Result<bool> IsOrigin(int node, bool complete) {
+  Result<bool> IsUpstream(int node, bool complete) {
     if (!GivesRecords(node)) return false;
     ASSIGN_OR_RETURN(const bool stands, Stands({node, End::kGives}));
     // A segment that reads nothing is no reason to make anything.
@@ -278,7 +278,7 @@ class Planner {
     if (segment.forced)
       for (OutputsOfInput& input : segment.outputs.inputs()) input.standing.clear();
     segment.varies = Varies(node);
-    if (segment.origin >= 0 && !segment.job) DropStale(segment);
+    if (segment.upstream >= 0 && !segment.job) DropStale(segment);
     if (!segment.job && !segment.chain.empty()) RETURN_IF_ERROR(DropMixed(segment));
     RETURN_IF_ERROR(Explain(segment));
     RETURN_IF_ERROR(FindTaken(segment));
@@ -312,11 +312,11 @@ class Planner {
   /// A partition output that was made from what has to be made again, and may come out different, stands no
   /// more.
   void DropStale(PlannedSegment& segment) {
-    const PlannedSegment& origin = plan_.segments[static_cast<std::size_t>(segment.origin)];
-    if (!origin.varies) return;
+    const PlannedSegment& upstream = plan_.segments[static_cast<std::size_t>(segment.upstream)];
+    if (!upstream.varies) return;
     for (std::size_t at = 0; at < segment.outputs.inputs().size(); ++at)
       std::erase_if(segment.outputs.inputs()[at].standing, [&](const auto& output) {
-        return !origin.outputs.inputs()[at].standing.contains(output.first);
+        return !upstream.outputs.inputs()[at].standing.contains(output.first);
       });
   }
 
@@ -335,10 +335,10 @@ class Planner {
         ASSIGN_OR_RETURN(segment.barrier, SegmentFor({at, End::kTakesIn}));
         return {};
       }
-      ASSIGN_OR_RETURN(const bool origin, IsOrigin(input, complete));
-      if (!origin && IsReader(at) && complete) return {};
-      if (!origin && !IsReader(at) && !segment.job) continue;
-      ASSIGN_OR_RETURN(segment.origin, SegmentFor({input, End::kGives}));
+      ASSIGN_OR_RETURN(const bool upstream, IsUpstream(input, complete));
+      if (!upstream && IsReader(at) && complete) return {};
+      if (!upstream && !IsReader(at) && !segment.job) continue;
+      ASSIGN_OR_RETURN(segment.upstream, SegmentFor({input, End::kGives}));
       return {};
     }
   }
@@ -406,7 +406,7 @@ class Planner {
       if (segment >= 0) segment = location[static_cast<std::size_t>(segment)];
     };
     for (PlannedSegment& segment : ordered) {
-      move(segment.origin), move(segment.barrier);
+      move(segment.upstream), move(segment.barrier);
       for (PlannedSegment::Taken& taken : segment.taken) move(taken.segment);
     }
     plan_.segments = std::move(ordered);
@@ -483,7 +483,7 @@ bool Plan::nothing_to_do() const {
 
 std::vector<int> NeedsOf(const PlannedSegment& segment) {
   std::vector<int> needs;
-  for (const int need : {segment.origin, segment.barrier})
+  for (const int need : {segment.upstream, segment.barrier})
     if (need >= 0) needs.push_back(need);
   for (const PlannedSegment::Taken& taken : segment.taken)
     if (taken.segment >= 0) needs.push_back(taken.segment);

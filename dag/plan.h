@@ -112,7 +112,7 @@ struct PlannedSegment {
 
   int node = -1;           // the last stage
   std::vector<int> chain;  // from the Source, or the first reader of partition files, to `node`
-  int origin = -1;         // upstream: the segment whose partition files it reads; -1: none
+  int upstream = -1;       // the segment whose partition files it reads; -1: none
   int files = -1;          // the node that gives its files; -1: it reads none
   int barrier = -1;  // the segment that takes records into the barrier stage at the front of the chain; -1:
                      // none, or all partition outputs exist
@@ -155,7 +155,8 @@ struct Plan {
 /// PlannedSegment::Taken::named_input for the `input` of a Job.
 inline constexpr std::string_view kJobInput = "input";
 
-/// Returns every planned segment that `segment` needs first: `origin`, `barrier`, and the makers in `taken`.
+/// Returns every planned segment that `segment` needs first: `upstream`, `barrier`, and the makers in
+/// `taken`.
 std::vector<int> NeedsOf(const PlannedSegment& segment);
 
 /// `graph` outlives the plan.

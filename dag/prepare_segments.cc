@@ -167,7 +167,7 @@ class Preparer {
       auto state = std::make_unique<SegmentState>();
       state->planned = &planned;
       RETURN_IF_ERROR(Equip(*state));
-      if (state->active() && state->origin == nullptr)
+      if (state->active() && state->upstream == nullptr)
         made_.streams += static_cast<int>(state->inputs.size());
       if (state->active() && NodeAt(graph_, planned.chain.front()).spec->type->is_reader())
         made_.readers = options_.threads;
@@ -190,8 +190,8 @@ class Preparer {
   }
 
  private:
-  /// An up-to-date origin is made ready all the same: a damaged partition of it may have to be made again.
-  /// That it cannot be is no reason not to run.
+  /// An up-to-date upstream segment is prepared all the same: a damaged partition of it may have to be made
+  /// again. That it cannot be is no reason not to run.
   static bool CanBeMade(const SegmentState& state) {
     if (!state.has_artifacts()) return false;
     return state.active() || std::none_of(state.planned->taken.begin(), state.planned->taken.end(),
@@ -207,7 +207,7 @@ class Preparer {
     state.scope.environment = &environment_;
     state.scope.options = &options_;
     for (const OutputsOfInput& input : planned.outputs.inputs()) state.inputs.emplace_back().outputs = input;
-    if (planned.origin >= 0) Connect(state, StateOf(planned.origin));
+    if (planned.upstream >= 0) Connect(state, StateOf(planned.upstream));
     if (planned.barrier >= 0) state.barrier = &StateOf(planned.barrier);
     for (const PlannedSegment::Taken& taken : planned.taken)
       if (taken.segment >= 0) state.makers.push_back(&StateOf(taken.segment));
@@ -228,13 +228,13 @@ class Preparer {
 
   SegmentState& StateOf(int segment) { return *made_.states[static_cast<std::size_t>(segment)]; }
 
-  static void Connect(SegmentState& state, SegmentState& origin) {
-    state.origin = &origin;
+  static void Connect(SegmentState& state, SegmentState& upstream) {
+    state.upstream = &upstream;
     if (state.planned->job) return;  // it reads all partitions, once they stand
-    origin.readers.push_back(&state);
+    upstream.readers.push_back(&state);
     for (std::size_t at = 0; at < state.inputs.size(); ++at) {
-      state.inputs[at].outputs.end = origin.inputs[at].outputs.end;
-      for (const auto& [partition, standing] : origin.inputs[at].outputs.standing)
+      state.inputs[at].outputs.end = upstream.inputs[at].outputs.end;
+      for (const auto& [partition, standing] : upstream.inputs[at].outputs.standing)
         state.Offer({static_cast<std::uint32_t>(at), partition});
     }
   }
@@ -246,9 +246,9 @@ class Preparer {
 
   /// True for the stage whose partitions the segment reads.
   bool IsRead(const PlannedSegment& planned, const std::string& stage) const {
-    if (planned.origin < 0) return false;
-    const int origin = plan_.segments[static_cast<std::size_t>(planned.origin)].node;
-    return NodeAt(graph_, origin).spec->name == stage;
+    if (planned.upstream < 0) return false;
+    const int upstream = plan_.segments[static_cast<std::size_t>(planned.upstream)].node;
+    return NodeAt(graph_, upstream).spec->name == stage;
   }
 
   /// How much text a partition holds by the configuration of the Source or Barrier stage that it began with.
@@ -310,8 +310,9 @@ Status MakeStages(const Graph& graph, const Plan& plan, int streams, TakenOutput
   if (!planned.publishes && !planned.takes_in) {
     ASSIGN_OR_RETURN(sink, scope.environment->intermediate->NewSink(NodeAt(graph, planned.node).out));
   }
-  const std::string origin = state.origin != nullptr && !planned.job ? state.origin->name() : std::string();
-  ASSIGN_OR_RETURN(scope.assembly, Assemble(graph, planned, origin, std::move(sink), artifacts));
+  const std::string upstream =
+      state.upstream != nullptr && !planned.job ? state.upstream->name() : std::string();
+  ASSIGN_OR_RETURN(scope.assembly, Assemble(graph, planned, upstream, std::move(sink), artifacts));
   return planned.job ? Status() : DivideMemory(graph, streams, scope);
 }
 

@@ -28,7 +28,7 @@ struct SegmentState {
   };
 
   const PlannedSegment* planned = nullptr;
-  SegmentState* origin = nullptr;      // upstream: it reads this segment's partitions; null: none
+  SegmentState* upstream = nullptr;    // it reads the partitions of this segment; null: none
   SegmentState* barrier = nullptr;     // its barrier stage reads these partition outputs; null: none
   std::vector<SegmentState*> makers;   // they make the artifacts that it reads
   std::vector<SegmentState*> readers;  // they read its partitions
@@ -83,7 +83,7 @@ struct SegmentState {
   bool outputs_complete() const {
     for (const Input& input : inputs)
       if (!input.outputs.complete()) return false;
-    return origin == nullptr || origin->outputs_complete();
+    return upstream == nullptr || upstream->outputs_complete();
   }
   /// Returns the unsettled partitions of input `number`, and settles them.
   std::set<PartitionId> TakeUnsettled(std::uint32_t number) {
@@ -107,7 +107,7 @@ struct SegmentState {
       while (!input.ready.empty()) {
         const std::uint32_t partition = input.ready.front();
         input.ready.pop_front();
-        const auto& there = origin->inputs[at].outputs.standing;
+        const auto& there = upstream->inputs[at].outputs.standing;
         const auto found = there.find(partition);
         // It was found damaged while it waited here: it will be offered again, and read once.
         if (found == there.end() || !input.begun.insert(partition).second) continue;

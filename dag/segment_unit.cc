@@ -354,25 +354,25 @@ Status RunBarrierUnit(const UnitContext& unit, Store& outputs_directory, std::ve
   return ReadToEnd(unit, {0, made, *source, running, read_all});
 }
 
-Status RunPartitionUnit(const UnitContext& unit, Store& origin_directory, const PartitionOutput& origin,
-                        const Schema& origin_schema) {
+Status RunPartitionUnit(const UnitContext& unit, Store& upstream_directory, const PartitionOutput& upstream,
+                        const Schema& upstream_schema) {
   const SegmentScope& scope = unit.scope;
-  const std::string name = ToString(UnitId{scope.planned->keys.stage, origin.id});
+  const std::string name = ToString(UnitId{scope.planned->keys.stage, upstream.id});
   const ChildOwner owner(name);
-  const Digest content =
-      PartitionContent(scope.contents, RecordsContent(origin.committed.digest, origin_schema), origin.id);
-  ASSIGN_OR_RETURN(const bool reused, Reuse(unit, origin.id, content));
+  const Digest content = PartitionContent(
+      scope.contents, RecordsContent(upstream.committed.digest, upstream_schema), upstream.id);
+  ASSIGN_OR_RETURN(const bool reused, Reuse(unit, upstream.id, content));
   if (reused) return {};
   ASSIGN_OR_RETURN(std::unique_ptr<Source> source,
-                   scope.environment->intermediate->Open(origin_directory, origin, origin_schema,
+                   scope.environment->intermediate->Open(upstream_directory, upstream, upstream_schema,
                                                          scope.options->batch_bytes, unit.stop));
   if (scope.assembly.reader) {
-    constexpr std::uint32_t kFirst = 1;  // stage 0 is the one that made the origin
-    ReaderRequest request{std::move(source), origin.id, kFirst, scope.options->batch_bytes, unit.stop};
+    constexpr std::uint32_t kFirst = 1;  // stage 0 is the one that made `upstream`
+    ReaderRequest request{std::move(source), upstream.id, kFirst, scope.options->batch_bytes, unit.stop};
     ASSIGN_OR_RETURN(source, scope.assembly.reader->Wrap(std::move(request)));
   }
   const auto running =
-      std::make_shared<RunningUnit>(name, scope.assembly.stages, BytesOf(origin.committed.objects));
+      std::make_shared<RunningUnit>(name, scope.assembly.stages, BytesOf(upstream.committed.objects));
   Committer committer(
       unit, [content](PartitionId) { return content; }, 1);
   SegmentSpec spec = SpecOf(scope);

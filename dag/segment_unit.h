@@ -75,9 +75,9 @@ Status RunStreamUnit(const UnitContext& unit, const SourceFile& file, std::uint3
 Status RunBarrierUnit(const UnitContext& unit, Store& outputs_directory, std::vector<PartitionOutput> outputs,
                       const OutputsOfInput& standing);
 
-/// Makes one partition from the upstream partition `origin` in `origin_directory`, which should have the
-/// columns `origin_schema`. If `origin` is damaged: DamagedOutput(status) names it.
-Status RunPartitionUnit(const UnitContext& unit, Store& origin_directory, const PartitionOutput& origin,
-                        const Schema& origin_schema);
+/// Makes one partition from the partition `upstream` in `upstream_directory`, which should have the
+/// columns `upstream_schema`. If `upstream` is damaged: DamagedOutput(status) names it.
+Status RunPartitionUnit(const UnitContext& unit, Store& upstream_directory, const PartitionOutput& upstream,
+                        const Schema& upstream_schema);
 
 }  // namespace pipeline

@@ -44,7 +44,7 @@ UnitContext UnitRunner::ContextOf(SegmentState& state) {
     const std::string unit = ToString(UnitId{state.name(), id});
     if (state.voided.contains(id))
       return run_.failures.Log(UnitState::kVoid, unit, 0, std::string(kSourceChanged));
-    if (state.origin == nullptr) state.unsettled.insert(id);
+    if (state.upstream == nullptr) state.unsettled.insert(id);
     state.inputs[id.input].outputs.standing.insert_or_assign(id.partition, std::move(standing));
     for (SegmentState* reader : state.readers) reader->Offer(id);
     run_.Wake();
@@ -184,11 +184,11 @@ Status UnitRunner::CheckSegment(const SegmentState& whole) {
 }
 
 Status UnitRunner::CheckLine(const SegmentState& last, const ArtifactSummary& summary) const {
-  for (const SegmentState* above = &last; above != nullptr; above = above->origin) {
+  for (const SegmentState* above = &last; above != nullptr; above = above->upstream) {
     Status checked = CheckExpectations(run_.graph, above->planned->chain, above->scope.assembly, summary);
     if (checked.ok()) continue;
     std::string why;
-    for (const SegmentState* at = above; at != nullptr && why.empty(); at = at->origin)
+    for (const SegmentState* at = above; at != nullptr && why.empty(); at = at->upstream)
       why = NothingLeft(run_.graph, at->scope, summary);
     return why.empty() ? checked : Status(checked.code(), StrCat(checked.message(), ": ", why));
   }
@@ -196,16 +196,16 @@ Status UnitRunner::CheckLine(const SegmentState& last, const ArtifactSummary& su
 }
 
 Status UnitRunner::Job(SegmentState& state) {
-  if (state.origin != nullptr) RETURN_IF_ERROR(CheckSegment(*state.origin));
+  if (state.upstream != nullptr) RETURN_IF_ERROR(CheckSegment(*state.upstream));
   std::vector<PartitionOutput> outputs;
   std::set<PartitionId> remade;
-  if (state.origin != nullptr) {
+  if (state.upstream != nullptr) {
     const Lock lock(run_.mutex);
-    outputs = state.origin->all_outputs();
-    remade = state.origin->remade;
+    outputs = state.upstream->all_outputs();
+    remade = state.upstream->remade;
   }
   Status outcome = RunJobUnit(run_.graph, state, std::move(outputs), run_.stop.get_token());
-  if (!outcome.ok()) return state.origin ? MakeAgain(*state.origin, remade, std::move(outcome)) : outcome;
+  if (!outcome.ok()) return state.upstream ? MakeAgain(*state.upstream, remade, std::move(outcome)) : outcome;
   {
     const Lock lock(run_.mutex);
     state.phase = SegmentState::Phase::kFinishing;
@@ -222,15 +222,15 @@ Status UnitRunner::MakeAgain(SegmentState& producer, const std::set<PartitionId>
 }
 
 Status UnitRunner::Partition(SegmentState& state, const PartitionOutput& output, bool remade) {
-  const Node& made_by = run_.graph.nodes()[static_cast<std::size_t>(state.origin->planned->node)];
-  Status outcome = RunPartitionUnit(ContextOf(state), *state.origin->scope.directory, output, made_by.out);
+  const Node& made_by = run_.graph.nodes()[static_cast<std::size_t>(state.upstream->planned->node)];
+  Status outcome = RunPartitionUnit(ContextOf(state), *state.upstream->scope.directory, output, made_by.out);
   if (!DamagedOutput(outcome)) return outcome;
   const Lock lock(run_.mutex);
-  SegmentState& origin = *state.origin;
+  SegmentState& upstream = *state.upstream;
   state.inputs[output.id.input].begun.erase(output.id.partition);
   if (remade) return outcome;
-  Remake(origin, output.id, outcome);
-  if (origin.inputs[output.id.input].outputs.standing.contains(output.id.partition)) state.Offer(output.id);
+  Remake(upstream, output.id, outcome);
+  if (upstream.inputs[output.id.input].outputs.standing.contains(output.id.partition)) state.Offer(output.id);
   return {};
 }
 
@@ -243,7 +243,7 @@ void UnitRunner::Remake(SegmentState& producer, PartitionId id, const Status& wh
   SegmentState::Input& input = producer.inputs[id.input];
   input.outputs.standing.erase(id.partition);
   input.begun.erase(id.partition);
-  if (producer.origin) producer.Offer(id);
+  if (producer.upstream) producer.Offer(id);
   for (SegmentState* reader : producer.readers)
     if (producer.planned->varies && reader->stands(id)) Remake(*reader, id, why);
   producer.publisher.reset();

@@ -33,7 +33,7 @@ void Print(const std::string& line) { std::printf("%s\n", TerminalText(line).c_s
 
 std::string ChainText(const Graph& graph, const PlannedSegment& segment, const Plan& plan) {
   std::string text;
-  for (const int from : {segment.origin, segment.barrier})
+  for (const int from : {segment.upstream, segment.barrier})
     if (from >= 0) text = plan.segments[static_cast<std::size_t>(from)].keys.stage + " => ";
   if (segment.files >= 0) text = graph.nodes()[static_cast<std::size_t>(segment.files)].spec->name + " -> ";
   for (std::size_t at = 0; at < segment.chain.size(); ++at)

@@ -82,8 +82,8 @@ class World {
       if (segment.state != state) continue;
       std::string line = Name(segment);
       if (segment.chain.size() > 1) line = NameOf(segment.chain.front()) + ".." + line;
-      if (segment.origin >= 0)
-        line = Name(plan.segments[static_cast<std::size_t>(segment.origin)]) + " => " + line;
+      if (segment.upstream >= 0)
+        line = Name(plan.segments[static_cast<std::size_t>(segment.upstream)]) + " => " + line;
       lines.push_back(line);
     }
     return lines;
@@ -218,7 +218,7 @@ TEST(PlanTest, OriginsComeBeforeTheirReaders) {
   World world({Shards("a") + Shards("b") + "  words: { type: cut, input: clean, keep: true }\n"});
   const Plan plan = world.Make();
   for (std::size_t at = 0; at < plan.segments.size(); ++at)
-    EXPECT_LT(plan.segments[at].origin, static_cast<int>(at));
+    EXPECT_LT(plan.segments[at].upstream, static_cast<int>(at));
   EXPECT_EQ(world.In(plan, State::kWanted),
             (Lines{"text..clean", "clean => docs", "docs => a", "docs => b", "clean => words"}));
 }

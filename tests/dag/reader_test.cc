@@ -65,7 +65,8 @@ class ReaderPlanTest : public testing::Test {
     Lines lines;
     for (const PlannedSegment& segment : plan.segments) {
       if (segment.state != State::kWanted) continue;
-      std::string line = segment.origin < 0 ? "" : NameOf(plan.segments[Index(segment.origin)].node) + " => ";
+      std::string line =
+          segment.upstream < 0 ? "" : NameOf(plan.segments[Index(segment.upstream)].node) + " => ";
       line += StrCat(NameOf(segment.chain.front()), "..", NameOf(segment.node));
       line += StrCat(" (", segment.outputs.inputs()[0].standing.size(), ")");
       lines.push_back(line);
@@ -97,7 +98,7 @@ TEST_F(ReaderPlanTest, SegmentThatHasAllItsPiecesMakesNothingToRead) {
   const Plan plan = Make();
   EXPECT_EQ(Wanted(plan), Lines{"said..shards (2)"});
   ASSERT_EQ(plan.segments.size(), 1u);
-  EXPECT_EQ(plan.segments[0].origin, -1);
+  EXPECT_EQ(plan.segments[0].upstream, -1);
   EXPECT_EQ(plan.segments[0].files, -1);
 }
 
