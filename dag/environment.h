@@ -59,14 +59,10 @@ std::string UriOfLocation(const Environment& environment, const std::string& loc
 
 /// The part of a plan that this process does. If it is not all: other processes work at the same locations
 /// meanwhile.
-struct Share {
-  enum class Of : std::uint8_t {
-    kAll,
-    kPlanning,  // all quick work; the rest is offered as units: `pipe plan`
-    kOneUnit,   // one offered unit: `pipe worker`
-  };
-  Of of = Of::kAll;
-  std::string unit;  // with kOneUnit
+enum class ExecutionMode : std::uint8_t {
+  kAll,
+  kPlanning,  // all quick work; the rest is offered as units: `pipe plan`
+  kOneUnit,   // one offered unit: `pipe worker`
 };
 
 struct RunOptions {
@@ -75,7 +71,8 @@ struct RunOptions {
   std::uint64_t memory_bytes = std::uint64_t{4} << 30;
   std::size_t batch_bytes = 256 << 10;
   std::uint64_t group_bytes = 0;  // 0: GroupMemory decides
-  Share share{};
+  ExecutionMode mode = ExecutionMode::kAll;
+  std::string unit = {};  // with kOneUnit
 };
 
 /// Memory for one group of shards. It decides which shards are written together; no byte depends on it.

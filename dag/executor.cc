@@ -23,7 +23,7 @@ class Executor::Coordinator {
   Coordinator(const Graph& graph, const Plan& plan, const Snapshot& snapshot, const Environment& environment,
               const RunOptions& options)
       : run_(graph, plan, snapshot, environment, options) {
-    if (const std::optional<UnitId> only = ParseUnitId(options.share.unit)) only_ = *only;
+    if (const std::optional<UnitId> only = ParseUnitId(options.unit)) only_ = *only;
   }
 
   Status Prepare() {
@@ -79,7 +79,7 @@ class Executor::Coordinator {
   }
 
   bool StartOne(SegmentState& state) REQUIRES(run_.mutex) {
-    if (run_.Does(Share::Of::kOneUnit) && state.name() != only_.stage) return false;
+    if (run_.Does(ExecutionMode::kOneUnit) && state.name() != only_.stage) return false;
     switch (state.phase) {
       case SegmentState::Phase::kPartitions:
         if (!state.planned->copy_from.empty()) {
@@ -91,7 +91,8 @@ class Executor::Coordinator {
         if (state.stages != SegmentState::Stages::kMade) return StartMaking(state);
         if (state.planned->job) return StartJob(state);
         if (state.outputs_complete() && state.running == 0) {
-          if (run_.Does(Share::Of::kOneUnit) && !std::holds_alternative<ShardId>(only_.part)) return false;
+          if (run_.Does(ExecutionMode::kOneUnit) && !std::holds_alternative<ShardId>(only_.part))
+            return false;
           state.phase = SegmentState::Phase::kPlanning;
           Start(state, ToString(UnitId{state.name(), JobId{}}),
                 [this, &state] { return units_.PlanShards(state); });
@@ -113,7 +114,7 @@ class Executor::Coordinator {
 
   bool StartJob(SegmentState& state) REQUIRES(run_.mutex) {
     if (state.running > 0 || (state.upstream != nullptr && !state.upstream->done())) return false;
-    if (!run_.Does(Share::Of::kAll)) state.phase = SegmentState::Phase::kElsewhere;
+    if (!run_.Does(ExecutionMode::kAll)) state.phase = SegmentState::Phase::kElsewhere;
     const std::string unit = ToString(UnitId{state.name(), JobId{}});
     Launch(
         state, unit, unit, [this, &state] { return units_.Job(state); }, UnitThreads::Load::kJob);
@@ -157,9 +158,9 @@ class Executor::Coordinator {
   /// Starts what takes long as `name`, or leaves it as `unit` to another process.
   void Launch(SegmentState& state, std::string unit, std::string name, std::function<Status()> work,
               UnitThreads::Load load = UnitThreads::Load::kProcessing) REQUIRES(run_.mutex) {
-    if (run_.Does(Share::Of::kPlanning)) {
+    if (run_.Does(ExecutionMode::kPlanning)) {
       offered_.push_back({std::move(unit), state.planned->recipe()});
-    } else if (run_.Does(Share::Of::kAll) || unit == run_.options.share.unit) {
+    } else if (run_.Does(ExecutionMode::kAll) || unit == run_.options.unit) {
       ran_ = true;
       Start(state, std::move(name), std::move(work), load);
     }
@@ -206,7 +207,8 @@ class Executor::Coordinator {
       outcome.status = Status(Code::kCancelled, "stopped");
     } else if (!outcome.failures.empty()) {
       outcome.status = Status(Code::kFailedPrecondition, StrCat(outcome.failures.size(), " failed"));
-    } else if (run_.Does(Share::Of::kAll) || (run_.Does(Share::Of::kPlanning) && outcome.offered.empty())) {
+    } else if (run_.Does(ExecutionMode::kAll) ||
+               (run_.Does(ExecutionMode::kPlanning) && outcome.offered.empty())) {
       for (const std::unique_ptr<SegmentState>& state : run_.prepared.states)
         if (state->active())
           outcome.status =
@@ -217,7 +219,7 @@ class Executor::Coordinator {
 
   RunState run_;
   UnitRunner units_{run_};
-  UnitId only_;  // the unit of the options' share; of no stage where there is none
+  UnitId only_;  // RunOptions::unit; if absent: of no stage
 
   UnitThreads threads_ GUARDED_BY(run_.mutex);
   std::vector<OfferedUnit> offered_ GUARDED_BY(run_.mutex);

@@ -31,8 +31,8 @@ struct RunOutcome {
   Status status;
   std::vector<UnitFailure> failures;
   bool lost_lease = false;           // `status` says why, whatever else failed
-  std::vector<OfferedUnit> offered;  // with Share::Of::kPlanning
-  bool ran = false;                  // with Share::Of::kOneUnit: the unit had work to do
+  std::vector<OfferedUnit> offered;  // with ExecutionMode::kPlanning
+  bool ran = false;                  // with ExecutionMode::kOneUnit: the unit had work to do
 };
 
 /// Runs one plan once. The coordinator is the thread that calls Run; each running unit has its own thread,

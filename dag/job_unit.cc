@@ -123,7 +123,7 @@ class JobRun {
         stop_(std::move(stop)) {}
 
   Status Run(std::optional<PartitionId>& damaged) {
-    if (scope_.options->share.of == Share::Of::kAll) RETURN_IF_ERROR(out_.Sweep(""));
+    if (scope_.options->mode == ExecutionMode::kAll) RETURN_IF_ERROR(out_.Sweep(""));
     ASSIGN_OR_RETURN(const bool reused, Reuse());
     if (reused) return {};
     const ArtifactTotals totals = records_ == nullptr ? ArtifactTotals() : records_->totals;

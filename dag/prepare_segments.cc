@@ -158,7 +158,7 @@ class Preparer {
  public:
   Preparer(const Graph& graph, const Plan& plan, const Environment& environment, const RunOptions& options)
       : graph_(graph), plan_(plan), environment_(environment), options_(options) {
-    const std::string& unit = options.share.unit;
+    const std::string& unit = options.unit;
     only_ = unit.substr(0, unit.rfind('/'));
   }
 

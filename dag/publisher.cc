@@ -92,12 +92,12 @@ std::size_t Publisher::standing() const {
 
 Status Publisher::Begin(const std::vector<PartitionOutput>& outputs, std::uint64_t memory_bytes) {
   ASSIGN_OR_RETURN(publication_, scope_.assembly.sink->Plan(*scope_.directory, outputs));
-  const Share::Of share = scope_.options->share.of;
+  const ExecutionMode mode = scope_.options->mode;
   // Another process may be writing there, on a machine whose processes look like dead ones from here.
-  if (share == Share::Of::kAll) RETURN_IF_ERROR(out_.Sweep(""));
+  if (mode == ExecutionMode::kAll) RETURN_IF_ERROR(out_.Sweep(""));
   ASSIGN_OR_RETURN(std::vector<ObjectInfo> there, out_.List(""));
   ASSIGN_OR_RETURN(names_, LocationNames::Read(out_, there));
-  if (share == Share::Of::kOneUnit) {
+  if (mode == ExecutionMode::kOneUnit) {
     // Whoever planned the shards has listed what else is there.
     RETURN_IF_ERROR(names_->Add(PlannedNames()));
   } else {
@@ -112,7 +112,7 @@ Status Publisher::Begin(const std::vector<PartitionOutput>& outputs, std::uint64
   }
   ASSIGN_OR_RETURN(const std::optional<PublicationMarker> marker, ReadMarker(out_));
   others_wrote_ = marker && marker->others;
-  if (share == Share::Of::kOneUnit && marker && marker->recipe != scope_.planned->recipe().ToHex())
+  if (mode == ExecutionMode::kOneUnit && marker && marker->recipe != scope_.planned->recipe().ToHex())
     return Status(Code::kFailedPrecondition,
                   StrCat(scope_.planned->location, ": another run has begun to publish there; plan again"));
 
@@ -401,7 +401,7 @@ Status CopyObject(Store& from, Store& to, const StoredObject& object, std::stop_
 Status CopyArtifact(const SegmentScope& scope, Store& from, Store& out, std::stop_token stop) {
   ASSIGN_OR_RETURN(Manifest manifest, ReadManifest(from, scope.planned->copy_from, stop));
   manifest.sealed = true;
-  if (scope.options->share.of == Share::Of::kAll) RETURN_IF_ERROR(out.Sweep(""));
+  if (scope.options->mode == ExecutionMode::kAll) RETURN_IF_ERROR(out.Sweep(""));
   RETURN_IF_ERROR(CheckNotPublished(scope.publishing(), out, stop));
   ASSIGN_OR_RETURN(const std::vector<ObjectInfo> there, out.List(""));
   ASSIGN_OR_RETURN(const std::unique_ptr<LocationNames> names, LocationNames::Read(out, there, stop));

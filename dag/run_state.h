@@ -26,7 +26,7 @@ struct RunState {
         options(its_options),
         failures(*its_environment.log, its_options.keep_going, stop) {}
 
-  bool Does(Share::Of share) const { return options.share.of == share; }
+  bool Does(ExecutionMode mode) const { return options.mode == mode; }
   /// Notes that something can be started that could not before.
   void Wake() REQUIRES(mutex) {
     woken = true;

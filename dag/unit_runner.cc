@@ -318,7 +318,7 @@ Status UnitRunner::SendBack(SegmentState& state) {
 
 Status UnitRunner::Finish(SegmentState& state, const std::vector<PartitionOutput>& outputs,
                           SegmentState::Phase from) {
-  if (run_.Does(Share::Of::kOneUnit)) return {};  // `pipe plan` does it, when it has seen all shards
+  if (run_.Does(ExecutionMode::kOneUnit)) return {};  // `pipe plan` does it, when it has seen all shards
   {
     const Lock lock(run_.mutex);
     if (!state.Advance(from, SegmentState::Phase::kFinishing)) return {};

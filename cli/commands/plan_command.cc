@@ -118,7 +118,7 @@ int OfferUnits(const PlanOptions& options) {
   run.threads = ThreadCount(options.threads);
   run.keep_going = kKeepGoing;
   run.memory_bytes = loaded->spec.memory_limit;
-  run.share.of = Share::Of::kPlanning;
+  run.mode = ExecutionMode::kPlanning;
   Executor executor(loaded->graph, *plan, *snapshot, (*workspace)->environment(), run);
   Status ready = executor.Prepare();
   if (ready.ok()) ready = executor.MarkLocations(signals.token());

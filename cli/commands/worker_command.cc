@@ -206,7 +206,8 @@ class OneUnit final {
     run.threads = ThreadCount(options_.threads);
     run.memory_bytes = spec.memory_limit;
     run.group_bytes = work_package.group_memory;
-    run.share = {Share::Of::kOneUnit, options_.unit};
+    run.mode = ExecutionMode::kOneUnit;
+    run.unit = options_.unit;
     return run;
   }
 

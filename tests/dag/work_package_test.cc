@@ -107,14 +107,14 @@ TEST(WorkResultTest, ThePlanTakesBackLinesUnderItsOwnNumbersAndRemovesThem) {
 Lines WorkOff(ToyPlace& place, const std::string& stages) {
   Lines all;
   for (int round = 0; round < 20; ++round) {
-    const ToyOutcome planned = place.Run(stages, {}, 1, {Share::Of::kPlanning, {}});
+    const ToyOutcome planned = place.Run(stages, {}, 1, ExecutionMode::kPlanning);
     EXPECT_EQ(planned.failures, Lines{});
     if (planned.offered.empty()) break;
     for (auto unit = planned.offered.rbegin(); unit != planned.offered.rend(); ++unit) {
-      const ToyOutcome done = place.Run(stages, {}, 1, {Share::Of::kOneUnit, *unit});
+      const ToyOutcome done = place.Run(stages, {}, 1, ExecutionMode::kOneUnit, *unit);
       EXPECT_EQ(done.failures, Lines{});
       EXPECT_FALSE(done.units.empty()) << *unit;
-      EXPECT_EQ(place.Run(stages, {}, 1, {Share::Of::kOneUnit, *unit}).units, Lines{}) << *unit << " twice";
+      EXPECT_EQ(place.Run(stages, {}, 1, ExecutionMode::kOneUnit, *unit).units, Lines{}) << *unit << " twice";
       all.push_back(*unit);
     }
   }

@@ -68,7 +68,7 @@ ToyPlace::ToyPlace() {
 }
 
 ToyOutcome ToyPlace::Run(std::string_view stages, const Selection& selection, int keep_going,
-                         const Share& share) {
+                         ExecutionMode mode, const std::string& unit) {
   ToyOutcome outcome;
   const Registry registry = ToyRegistry(hand);
   const std::string file = StrCat("pipe: 1\nname: toy\nvars: { out: ", dir_ / "out",
@@ -102,12 +102,13 @@ ToyOutcome ToyPlace::Run(std::string_view stages, const Selection& selection, in
   options.keep_going = keep_going;
   options.memory_bytes = memory;
   options.batch_bytes = 64;
-  options.share = share;
+  options.mode = mode;
+  options.unit = unit;
   Environment environment = (*workspace)->environment();
   environment.watch = watch;
   Executor executor(graph, *plan, *snapshot, environment, options);
   Status ready = executor.Prepare();
-  if (ready.ok() && share.of != Share::Of::kOneUnit) ready = executor.MarkLocations({});
+  if (ready.ok() && mode != ExecutionMode::kOneUnit) ready = executor.MarkLocations({});
   if (!ready.ok()) {
     outcome.code = ready.code();
     outcome.failures.emplace_back(ready.message());
@@ -118,7 +119,7 @@ ToyOutcome ToyPlace::Run(std::string_view stages, const Selection& selection, in
   for (const UnitFailure& failure : ran.failures)
     outcome.failures.push_back(StrCat(failure.unit, ": ", failure.why.message()));
   if (!ran.status.ok() && ran.failures.empty()) outcome.failures.emplace_back(ran.status.message());
-  for (const OfferedUnit& unit : ran.offered) outcome.offered.push_back(unit.unit);
+  for (const OfferedUnit& offer : ran.offered) outcome.offered.push_back(offer.unit);
   outcome.notes = notes.Take();
   outcome.units = UnitsIn(ReadFile(log).substr(before));
   return outcome;

@@ -34,7 +34,7 @@ class ToyPlace {
 
   /// Runs the file with `stages` below a source, `lines` and `docs`: three inputs cut into partitions.
   ToyOutcome Run(std::string_view stages, const Selection& selection = {}, int keep_going = 1,
-                 const Share& share = {});
+                 ExecutionMode mode = ExecutionMode::kAll, const std::string& unit = {});
   /// The same; the test fails where it does not end well.
   ToyOutcome Ok(std::string_view stages, const Selection& selection = {});
 
