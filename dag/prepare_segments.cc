@@ -74,7 +74,7 @@ Result<Artifacts> OpenArtifacts(const Graph& graph, const Plan& plan, TakenOutpu
 constexpr std::uint64_t kProgram = 48 << 20;  // code, dictionaries mapped by libraries, stacks, rings
 constexpr std::uint64_t kGrowth =
     6;  // a batch of text with its columns, payload and scratch (measured, bench/)
-constexpr std::size_t kMostClosings = 2;
+constexpr std::size_t kMostWaiting = 2;
 
 /// What divides `limits.memory` among what runs at the same time.
 struct MemoryNeeds {
@@ -85,27 +85,27 @@ struct MemoryNeeds {
   std::uint64_t partition_bytes = 0;  // of one open partition in the Sink
 };
 
-struct MemoryShare {
-  std::size_t tokens = 0;    // batches of one unit
-  std::size_t closings = 0;  // partitions of one unit that may wait to be committed
+struct UnitLimits {
+  std::size_t tokens = 0;              // batches of one unit
+  std::size_t waiting_partitions = 0;  // partitions of one unit that may wait to be committed
 };
 
 /// As many tokens and waiting partitions as fit. kInvalidArgument when not even one partition that is
 /// written while another is committed fits: says what would.
-Result<MemoryShare> ShareMemory(const MemoryNeeds& needs) {
+Result<UnitLimits> LimitsOfUnit(const MemoryNeeds& needs) {
   const auto units = static_cast<std::uint64_t>(std::max(needs.units, 1));
   const std::uint64_t per_batch = needs.batch_bytes * kGrowth;
   const auto least_tokens = static_cast<std::uint64_t>(needs.threads) + 1;
   const std::uint64_t fixed = kProgram + units * least_tokens * per_batch;
   // One partition is written while the one before is committed; each that waits is one more.
-  for (std::size_t closings = kMostClosings + 1; closings-- > 0;) {
-    const std::uint64_t partitions = units * (2 + closings) * needs.partition_bytes;
+  for (std::size_t waiting = kMostWaiting + 1; waiting-- > 0;) {
+    const std::uint64_t partitions = units * (2 + waiting) * needs.partition_bytes;
     if (fixed + partitions > needs.limit) continue;
     const std::uint64_t left = needs.limit - fixed - partitions;
     const std::uint64_t more = left / 4 / units / std::max<std::uint64_t>(per_batch, 1);
     const std::uint64_t most = 4 * static_cast<std::uint64_t>(needs.threads);
-    return MemoryShare{static_cast<std::size_t>(std::min(least_tokens + more, std::max(most, least_tokens))),
-                       closings};
+    return UnitLimits{static_cast<std::size_t>(std::min(least_tokens + more, std::max(most, least_tokens))),
+                      waiting};
   }
   return Status(
       Code::kInvalidArgument,
@@ -147,10 +147,10 @@ Status DivideMemory(const Graph& graph, int streams, SegmentScope& scope) {
   needs.threads = scope.options->threads;
   needs.batch_bytes = scope.options->batch_bytes;
   needs.partition_bytes = PartitionMemory(graph, scope);
-  Result<MemoryShare> share = ShareMemory(needs);
-  if (!share.ok()) return std::move(share).status().Annotate(stage);
-  scope.tokens = share->tokens;
-  scope.closings = share->closings;
+  Result<UnitLimits> limits = LimitsOfUnit(needs);
+  if (!limits.ok()) return std::move(limits).status().Annotate(stage);
+  scope.tokens = limits->tokens;
+  scope.waiting_partitions = limits->waiting_partitions;
   return {};
 }
 

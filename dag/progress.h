@@ -24,7 +24,7 @@ struct SegmentProgress {
   std::atomic<std::uint64_t> records{0};
   std::atomic<std::uint64_t> partitions{0};  // closed
   std::atomic<std::uint64_t> cpu_ns{0};      // processor time of the unit's own threads in its stages
-  /// Time spent inside each stage, summed over threads; the last one is the wait for the closing thread.
+  /// Time spent inside each stage, summed over threads; the last one is the wait for the committer thread.
   /// The stage that is always busy is the bottleneck.
   std::vector<std::atomic<std::uint64_t>> busy_ns;
 };

@@ -4,7 +4,6 @@
 #include <optional>
 #include <utility>
 
-#include "base/closer.h"
 #include "base/commit_point.h"
 #include "base/cpu_watch.h"
 #include "base/crc32c.h"
@@ -12,6 +11,7 @@
 #include "base/mutex.h"
 #include "base/str.h"
 #include "dag/books/unit_id.h"
+#include "dag/committer_thread.h"
 #include "dag/keys.h"
 #include "dag/location/commit_manifest.h"
 #include "dag/location/holds_bytes.h"
@@ -273,7 +273,7 @@ Status Publisher::WriteShards(std::size_t group, SegmentProgress& counters, std:
                               const std::stop_token& stop) {
   using Written = std::pair<std::size_t, std::unique_ptr<UncommittedShard>>;
   const std::vector<std::size_t> missing = MissingShards(group);
-  Closer<Written> closer(
+  CommitterThread<Written> committer(
       [&](Written written) -> Status {
         ASSIGN_OR_RETURN(const ShardOutput output, written.second->Commit(stop));
         counters.records.fetch_add(output.records, std::memory_order_relaxed);
@@ -285,9 +285,9 @@ Status Publisher::WriteShards(std::size_t group, SegmentProgress& counters, std:
     const Shard& wanted = publication_->shards()[shard];
     ASSIGN_OR_RETURN(std::unique_ptr<UncommittedShard> written,
                      writer->WriteNext({ConditionFor(wanted.object), ConditionFor(wanted.index)}));
-    RETURN_IF_ERROR(closer.Add({shard, std::move(written)}));
+    RETURN_IF_ERROR(committer.Add({shard, std::move(written)}));
   }
-  return closer.Finish();
+  return committer.Finish();
 }
 
 Status Publisher::RunGroup(std::size_t group, std::uint64_t memory_bytes, std::stop_token stop) {

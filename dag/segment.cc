@@ -9,10 +9,10 @@
 #include <optional>
 #include <utility>
 
-#include "base/closer.h"
 #include "base/cpu_watch.h"
 #include "base/mutex.h"
 #include "base/str.h"
+#include "dag/committer_thread.h"
 
 namespace pipeline {
 
@@ -83,12 +83,12 @@ class SegmentRun {
         output_(output),
         progress_(progress),
         stop_(std::move(stop)),
-        closer_(
+        committer_(
             [&output, &progress](ClosedPartition partition) {
               const CpuWatch watch(progress.cpu_ns);
-              return output.Close(std::move(partition));
+              return output.Commit(std::move(partition));
             },
-            spec.closings) {
+            spec.waiting_partitions) {
     for (std::size_t i = 0; i < spec.tokens; ++i) batches_.Return(std::make_unique<Batch>());
   }
 
@@ -112,8 +112,7 @@ class SegmentRun {
             }));
       });
     });
-    Status closed = closer_.Finish();
-    if (!closed.ok()) return closed;
+    RETURN_IF_ERROR(committer_.Finish());
     return std::move(outcome_);
   }
 
@@ -275,7 +274,7 @@ class SegmentRun {
     open_.reset();
     progress_.partitions.fetch_add(1, std::memory_order_relaxed);
     const Stopwatch watch(progress_.busy_ns[spec_.stages]);
-    Status added = closer_.Add(std::move(closed));
+    Status added = committer_.Add(std::move(closed));
     if (!added.ok()) End(std::move(added));
   }
 
@@ -306,7 +305,7 @@ class SegmentRun {
 
   std::atomic<bool> ending_{false};
   // A commit inside the in-order sink would stall decoding by a seventh (measured).
-  Closer<ClosedPartition> closer_;
+  CommitterThread<ClosedPartition> committer_;
 };
 
 Status RunSegment(Arena& arena, Source& source, const SegmentSpec& spec, SegmentOutput& output,

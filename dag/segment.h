@@ -56,7 +56,7 @@ struct ClosedPartition {
 };
 
 /// Receives partitions. The thread that holds the in-order sink calls `Open` and `Keep`, one call at a
-/// time; the segment's closing thread calls `Close`, in order, while the next partition is written.
+/// time; the unit's committer thread calls `Commit`, in order, while the next partition is written.
 class SegmentOutput {
  public:
   virtual ~SegmentOutput() = default;
@@ -64,25 +64,25 @@ class SegmentOutput {
   /// Quarantines the records that stages dropped or altered, in order.
   virtual Status Keep(PartitionId id, const std::vector<Quarantined>& records) = 0;
   /// Commits and logs the partition, or logs its failure. An error ends the segment.
-  virtual Status Close(ClosedPartition partition) = 0;
+  virtual Status Commit(ClosedPartition partition) = 0;
 };
 
 struct SegmentSpec {
-  std::vector<Link> links;          // repair, transforms, encoder: in the order of the chain
-  std::uint32_t stages = 1;         // number of stages that count; the Source's is 0
-  std::uint32_t source_stage = 0;   // the stage that the Source's time is counted for
-  std::vector<std::string> splits;  // names for Batch::split; one name if no stage splits
-  std::size_t tokens = 4;           // batches alive at the same time; this bounds the memory
-  std::size_t closings = 2;         // partitions that may wait for the closing thread
-  RecordObserver* watch = nullptr;  // null: no record is watched
-  std::vector<std::string> names;   // of the stages by number, for the watch
+  std::vector<Link> links;             // repair, transforms, encoder: in the order of the chain
+  std::uint32_t stages = 1;            // number of stages that count; the Source's is 0
+  std::uint32_t source_stage = 0;      // the stage that the Source's time is counted for
+  std::vector<std::string> splits;     // names for Batch::split; one name if no stage splits
+  std::size_t tokens = 4;              // batches alive at the same time; this bounds the memory
+  std::size_t waiting_partitions = 2;  // partitions that may wait for the committer thread
+  RecordObserver* watch = nullptr;     // null: no record is watched
+  std::vector<std::string> names;      // of the stages by number, for the watch
 };
 
 /// Runs `source` to its end. Returns OK at the end, even if single partitions failed: `output` gets those
-/// failures. Otherwise returns the Source's failure, an error of output.Close, or kCancelled once `stop` is
+/// failures. Otherwise returns the Source's failure, an error of output.Commit, or kCancelled once `stop` is
 /// set. Partitions that closed before are committed, unless their Sink takes long and checks `stop` itself;
 /// the open partition never existed. Any number of threads and tokens leads to the same calls of Open and
-/// Close with the same bytes.
+/// Commit with the same bytes.
 Status RunSegment(Arena& arena, Source& source, const SegmentSpec& spec, SegmentOutput& output,
                   SegmentProgress& progress, std::stop_token stop);
 

@@ -61,7 +61,7 @@ class Committer final : public SegmentOutput {
     return at->second.Add(records);
   }
 
-  Status Close(ClosedPartition partition) override {
+  Status Commit(ClosedPartition partition) override {
     const std::string unit = ToString(UnitId{scope_.planned->keys.stage, partition.id});
     if (!partition.failure.ok()) return Failed(unit, partition.id, partition.failure, partition.failed_index);
     RETURN_IF_ERROR(CommitQuarantine(partition.id));
@@ -150,8 +150,7 @@ class Committer final : public SegmentOutput {
   const std::stop_token stop_;
   InputBounds* const bounds_;
   Mutex mutex_;
-  std::map<PartitionId, QuarantineWriter> quarantines_
-      GUARDED_BY(mutex_);  // guarded by mutex_; of partitions not closed yet
+  std::map<PartitionId, QuarantineWriter> quarantines_ GUARDED_BY(mutex_);  // of partitions not closed yet
 };
 
 Status LogEnd(const SegmentScope& scope, std::uint32_t input, const InputEnd& end) {
@@ -216,7 +215,7 @@ Status ForgetFailure(RunLog& log, const std::string& unit) {
 SegmentSpec SpecOf(const SegmentScope& scope) {
   SegmentSpec spec = scope.assembly.spec;
   spec.tokens = scope.tokens;
-  spec.closings = scope.closings;
+  spec.waiting_partitions = scope.waiting_partitions;
   spec.watch = scope.environment->watch;
   spec.names = scope.assembly.stages;
   return spec;

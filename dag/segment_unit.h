@@ -41,14 +41,14 @@ struct SegmentScope {
   std::vector<QuarantineStage> chain;  // the stages that count, as Assembly::stages
   std::uint32_t log_segment = 0;       // number of its `segment` line
   std::size_t tokens = 4;
-  std::size_t closings = 2;
+  std::size_t waiting_partitions = 2;
   std::uint64_t source_partition_bytes = 0;  // largest amount of text in one partition
 
   /// The names by which this run is known at the location of the segment's artifact.
   Publishing publishing() const;
 };
 
-/// Events of a running unit. Called from its closing thread.
+/// Events of a running unit. Called from its committer thread.
 struct UnitEvents {
   /// A partition was committed and logged.
   std::function<void(OutputsOfInput::Standing)> logged;

@@ -18,7 +18,7 @@ struct SampleRules {
 
 /// Keeps the records that come first in the draw, until their text exceeds `rules.bytes`, and commits them
 /// in corpus order through a Sink of `format` (the intermediate format); `format` outlives it. Commit
-/// encodes on the closing thread.
+/// encodes on the committer thread.
 std::unique_ptr<Sink> NewSampleSink(const SampleRules& rules, PartitionId id, const SinkStage& format,
                                     std::unique_ptr<Sink> output);
 

@@ -24,7 +24,7 @@ Digest SpillsDigest(const std::vector<Digest>& parts);
 
 /// Takes the payload, heads and split of the batches of a partition and commits IIII-PPPPP.spill
 /// (formats/spill_file.md). Holds the whole partition: its payloads and about 50 bytes per record. Commit
-/// sorts and writes, on the closing thread. With `most_bytes`: a file with that many payload bytes is
+/// sorts and writes, on the committer thread. With `most_bytes`: a file with that many payload bytes is
 /// written at once, as IIII-PPPPP.N.spill, N from 1, and its memory is freed.
 std::unique_ptr<Sink> NewSpillSink(Store& artifact, PartitionId id, const SpillRules& rules);
 

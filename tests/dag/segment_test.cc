@@ -104,7 +104,7 @@ class Memory final : public SegmentOutput {
       quarantine += StrCat(record.index, ":", record.reason, ":", record.bytes, " ");
     return {};
   }
-  Status Close(ClosedPartition partition) override {
+  Status Commit(ClosedPartition partition) override {
     std::string line = StrCat("p", partition.id.partition);
     if (!partition.failure.ok()) {
       line += StrCat(" failed at ", partition.failed_index, ": ", partition.failure.message());

@@ -1,4 +1,4 @@
-// A thread that finishes items in order, while another thread makes the next item.
+// A thread that commits items in order, while another thread makes the next item.
 #pragma once
 
 #include <cstddef>
@@ -14,14 +14,14 @@ namespace pipeline {
 
 /// One thread at a time owns and feeds it. `Item` must be movable; it is never copied.
 template <typename Item>
-class Closer {
+class CommitterThread {
  public:
-  /// `close` runs on the closing thread. After its first error, later items are dropped.
-  Closer(std::function<Status(Item)> close, std::size_t waiting)
-      : close_(std::move(close)), waiting_(waiting), thread_([this] { Loop(); }) {}
+  /// `commit` runs on this thread. After its first error, later items are dropped.
+  CommitterThread(std::function<Status(Item)> commit, std::size_t waiting)
+      : commit_(std::move(commit)), waiting_(waiting), thread_([this] { Loop(); }) {}
 
   /// Drops waiting items and waits for the current one.
-  ~Closer() {
+  ~CommitterThread() {
     {
       const Lock lock(mutex_);
       dropped_ = finished_ = true;
@@ -30,11 +30,11 @@ class Closer {
     changed_.NotifyAll();
     thread_.join();
   }
-  Closer(const Closer&) = delete;
-  Closer& operator=(const Closer&) = delete;
+  CommitterThread(const CommitterThread&) = delete;
+  CommitterThread& operator=(const CommitterThread&) = delete;
 
-  /// Adds an item. Blocks while `waiting` items wait; if `waiting` is 0, blocks until `item` is closed.
-  /// Returns the first error of `close`, if there is one.
+  /// Adds an item. Blocks while `waiting` items wait; if `waiting` is 0, blocks until `item` is committed.
+  /// Returns the first error of `commit`, if there is one.
   Status Add(Item item) {
     Lock lock(mutex_);
     changed_.Wait(lock, [this]() REQUIRES(mutex_) {
@@ -47,7 +47,7 @@ class Closer {
     return first_error_;
   }
 
-  /// Waits until all items are closed; returns the first error.
+  /// Waits until all items are committed; returns the first error.
   Status Finish() {
     Lock lock(mutex_);
     AwaitIdle(lock);
@@ -71,15 +71,15 @@ class Closer {
       busy_ = true;
       lock.unlock();
       changed_.NotifyAll();
-      Status closed = close_(std::move(next));
+      Status committed = commit_(std::move(next));
       lock.lock();
       busy_ = false;
-      if (!closed.ok() && first_error_.ok()) first_error_ = std::move(closed);
+      if (!committed.ok() && first_error_.ok()) first_error_ = std::move(committed);
       changed_.NotifyAll();
     }
   }
 
-  const std::function<Status(Item)> close_;
+  const std::function<Status(Item)> commit_;
   const std::size_t waiting_;
   Mutex mutex_;
   ConditionVariable changed_;
