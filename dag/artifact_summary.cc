@@ -113,7 +113,7 @@ Status CheckExpectations(const Graph& graph, const std::vector<int>& chain, cons
     if (spec.type->is_source() && assembly.source)
       if (const Status bounds = CheckSource(*assembly.source, *spec.type, totals); !bounds.ok())
         fail(StrCat("stage '", spec.name, "': ", bounds.message()));
-    // A segment that only stands by may lack its stages: what they take is not there any more.
+    // A segment that does not run may lack its stages: what they take is not there any more.
     if (spec.type->is_transform() && transform < assembly.transforms.size()) {
       const Status bounds = assembly.transforms[transform++]->CheckCounts(totals);
       if (!bounds.ok()) fail(StrCat("stage '", spec.name, "': ", bounds.message()));

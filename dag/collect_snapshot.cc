@@ -72,7 +72,7 @@ Snapshot::Files FilesOf(const StageSpec& spec, const HashFile& hash, const FindF
   return files;
 }
 
-/// The digests of what stands at the named inputs of `node` as files, and of what its type says it takes.
+/// The digests of the files at the named inputs of `node`, and of those that its type names.
 Result<std::vector<Snapshot::TakenFile>> TakenBy(const Node& node, const HashFile& hash) {
   std::vector<Snapshot::TakenFile> taken;
   const auto add = [&](Snapshot::TakenFile file, const std::string& path) -> Status {
@@ -106,7 +106,7 @@ std::string MarkedRecipe(Store& store) {
   return marker.ok() && *marker ? (*marker)->recipe : std::string();
 }
 
-/// The objects of somebody's that the artifact cannot stand beside. The list is read only where there may be
+/// The objects of others that may not be beside the artifact. The list is read only where there may be
 /// some.
 Result<std::vector<std::string>> InTheWay(const LocationView& view) {
   NameSet known;
@@ -142,7 +142,7 @@ bool SaysDamaged(const Status& status) {
          status.code() == Code::kResourceExhausted;
 }
 
-/// What stands at `location`; `stage` and `tests` are of the stage that publishes there.
+/// The state of `location`; `stage` and `tests` are of the stage that publishes there.
 Result<Snapshot::Published> PublishedAt(const Environment& environment, const std::string& location,
                                         const std::string& stage = {}, const NameTests& tests = {}) {
   Snapshot::Published published;

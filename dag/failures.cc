@@ -46,7 +46,7 @@ void Failures::InvalidateUnsettled(SegmentState& state, std::uint32_t number, st
 
 void Failures::Invalidate(SegmentState& state, PartitionId id, std::string_view why) {
   state.voided.insert(id);
-  if (state.inputs[id.input].outputs.standing.erase(id.partition) > 0)
+  if (state.inputs[id.input].outputs.existing.erase(id.partition) > 0)
     Log(UnitState::kVoid, ToString(UnitId{state.name(), id}), 0, std::string(why));
   for (SegmentState* reader : state.readers) Invalidate(*reader, id, why);
 }

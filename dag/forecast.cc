@@ -60,7 +60,7 @@ class Forecaster {
       if (!outputs.end) {
         left += 1;
       } else if (outputs.end->partitions > 0) {
-        const auto missing = outputs.end->partitions - static_cast<std::uint32_t>(outputs.standing.size());
+        const auto missing = outputs.end->partitions - static_cast<std::uint32_t>(outputs.existing.size());
         forecast.partitions_left += missing;
         left += static_cast<double>(missing) / outputs.end->partitions;
       }

@@ -47,11 +47,11 @@ std::string BrokenBound(const FaultBound& bound, const std::vector<Reason>& reas
 }
 
 InputBounds::InputBounds(const SegmentScope& scope, std::uint32_t number, const std::string& file,
-                         const OutputsOfInput& standing)
+                         const OutputsOfInput& made)
     : scope_(scope),
       number_(number),
       file_(file),
-      standing_(standing),
+      made_(made),
       bounds_(scope.assembly.source->bounds()),
       reasons_(scope.assembly.types.front()->reasons),
       first_(bounds_.size()) {}
@@ -60,7 +60,7 @@ Status InputBounds::Begin() {
   if (bounds_.empty()) return {};
   const std::string& source = scope_.assembly.stages.front();
   PartitionCounts names(*scope_.environment->log);
-  for (const auto& [partition, stands] : standing_.standing) {
+  for (const auto& [partition, existing] : made_.existing) {
     const UnitLine* const found = scope_.environment->log->FindDone(
         ToString(UnitId{scope_.planned->keys.stage, PartitionId{number_, partition}}));
     if (found == nullptr) continue;

@@ -22,10 +22,10 @@ std::string BrokenBound(const FaultBound& bound, const std::vector<Reason>& reas
 /// often the run was stopped. One thread at a time.
 class InputBounds {
  public:
-  /// Checks input `number` of a segment with a Source. `file` is the name of its file; `standing` has its
+  /// Checks input `number` of a segment with a Source. `file` is the name of its file; `made` has its
   /// partitions in the log. All arguments are borrowed.
   InputBounds(const SegmentScope& scope, std::uint32_t number, const std::string& file,
-              const OutputsOfInput& standing);
+              const OutputsOfInput& made);
 
   /// Checks the partitions in the log, before anything is read. Like Take and End, it returns kDataLoss if
   /// a bound is broken.
@@ -46,7 +46,7 @@ class InputBounds {
   const SegmentScope& scope_;
   const std::uint32_t number_;
   const std::string& file_;
-  const OutputsOfInput& standing_;
+  const OutputsOfInput& made_;
   const std::vector<FaultBound> bounds_;
   const std::vector<Reason>& reasons_;
   std::map<std::uint32_t, StageCounts> ahead_;  // of partitions after one that is still missing

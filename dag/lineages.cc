@@ -11,7 +11,7 @@ namespace pipeline {
 
 namespace {
 
-/// Whether files stood at the same named inputs under the same names, as far as that was written down.
+/// Whether the same named inputs had files with the same names, as far as that was written down.
 bool TookTheSame(const LineageStage& old, const std::vector<Snapshot::TakenFile>& taken) {
   return std::all_of(taken.begin(), taken.end(), [&old](const Snapshot::TakenFile& file) {
     if (!file.at_named_input) return true;

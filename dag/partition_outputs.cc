@@ -22,7 +22,7 @@ std::optional<PartitionId> PartitionOf(std::string_view unit, std::string_view s
 std::optional<std::uint32_t> OutputsOfInput::last_missing() const {
   if (!end) return std::nullopt;
   for (std::uint32_t partition = end->partitions; partition > 0; --partition)
-    if (!standing.contains(partition - 1)) return partition - 1;
+    if (!existing.contains(partition - 1)) return partition - 1;
   return std::nullopt;
 }
 
@@ -42,7 +42,7 @@ bool PartitionOutputs::complete() const {
 std::vector<PartitionOutput> PartitionOutputs::all() const {
   std::vector<PartitionOutput> outputs;
   for (const OutputsOfInput& input : inputs_)
-    for (const auto& [partition, standing] : input.standing) outputs.push_back(standing.output);
+    for (const auto& [partition, existing] : input.existing) outputs.push_back(existing.output);
   return outputs;
 }
 
@@ -76,9 +76,9 @@ Result<PartitionOutputs> PartitionOutputs::Load(const RunLog& log, const OutputK
       ++outputs.missing_objects_;
       continue;
     }
-    std::map<std::uint32_t, OutputsOfInput::Standing>& standing = outputs.inputs_[id->input].standing;
-    standing.emplace_hint(standing.end(), id->partition,
-                          OutputsOfInput::Standing{
+    std::map<std::uint32_t, OutputsOfInput::Existing>& existing = outputs.inputs_[id->input].existing;
+    existing.emplace_hint(existing.end(), id->partition,
+                          OutputsOfInput::Existing{
                               PartitionOutput{*id, {line->digest, line->objects}, line->splits}, line->end});
   }
   outputs.all_lie_there_ = outputs.complete();
@@ -89,14 +89,14 @@ Result<PartitionOutputs> PartitionOutputs::Load(const RunLog& log, const OutputK
 void PartitionOutputs::DropUncounted(const RunLog& log, const OutputKeys& keys) {
   PartitionCounts counts(log);
   for (OutputsOfInput& input : inputs_)
-    std::erase_if(input.standing, [&](const auto& standing) {
-      std::string unit = counts.Lost(keys, standing.second.output.id);
+    std::erase_if(input.existing, [&](const auto& existing) {
+      std::string unit = counts.Lost(keys, existing.second.output.id);
       if (unit.empty()) return false;
       lost_.push_back(std::move(unit));
       return true;
     });
   const auto any = std::find_if(inputs_.begin(), inputs_.end(),
-                                [](const OutputsOfInput& input) { return !input.standing.empty(); });
+                                [](const OutputsOfInput& input) { return !input.existing.empty(); });
   if (any == inputs_.end()) return;
   std::vector<std::string> lost;
   for (const OutputKeys& barriers : keys.barriers) {
@@ -105,7 +105,7 @@ void PartitionOutputs::DropUncounted(const RunLog& log, const OutputKeys& keys) 
   }
   if (lost.empty()) return;
   // One that is made again is enough for all to be taken in that is not.
-  any->standing.erase(std::prev(any->standing.end()));
+  any->existing.erase(std::prev(any->existing.end()));
   std::move(lost.begin(), lost.end(), std::back_inserter(lost_));
 }
 

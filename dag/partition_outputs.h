@@ -18,14 +18,14 @@ namespace pipeline {
 
 /// The partitions of one input.
 struct OutputsOfInput {
-  struct Standing {
+  struct Existing {
     PartitionOutput output;
     PartitionEnd end;
   };
   std::optional<InputEnd> end;                 // absent until the input was read to its end
-  std::map<std::uint32_t, Standing> standing;  // by partition
+  std::map<std::uint32_t, Existing> existing;  // by partition
 
-  bool complete() const { return end && standing.size() >= end->partitions; }
+  bool complete() const { return end && existing.size() >= end->partitions; }
   /// Returns the highest missing partition. Absent: none is missing, or the end is unknown.
   std::optional<std::uint32_t> last_missing() const;
 };

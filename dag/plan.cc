@@ -64,31 +64,32 @@ class Planner {
     return from >= 0 && graph_.MadeFrom(node, from);
   }
 
-  /// Notes that `node` has to run, unless what it should give stands or may not be touched.
+  /// Notes that `node` has to run, unless its output exists or may not be replaced.
   Status Demand(int node) {
     if (!decided_.insert(node).second) return {};
-    ASSIGN_OR_RETURN(const bool stands, Decide(node));
-    if (!stands) demanded_.push_back(node);
+    ASSIGN_OR_RETURN(const bool exists, Decide(node));
+    if (!exists) demanded_.push_back(node);
     return {};
   }
 
-  /// The same for records that are read as a whole: those that stand have a segment all the same, which says
-  /// where.
+  /// The same for records that are read as a whole: records that exist have a segment all the same, which
+  /// says where.
   Status DemandRecords(int node) {
-    ASSIGN_OR_RETURN(const bool stands, Stands({node, End::kGives}));
-    if (!stands && decided_.insert(node).second) demanded_.push_back(node);
+    ASSIGN_OR_RETURN(const bool exists, Exists({node, End::kGives}));
+    if (!exists && decided_.insert(node).second) demanded_.push_back(node);
     return {};
   }
 
-  /// True when `node` is left as it is: what it should give stands, or what stands may not be touched.
+  /// True when `node` is left as it is: its output exists, or the artifact at its location may not be
+  /// replaced.
   Result<bool> Decide(int node) {
     if (MakesArtifact(node)) return DecidePublished(node);
-    ASSIGN_OR_RETURN(const bool stands, Stands({node, End::kGives}));
-    if (stands) UpToDate(node, "all its partitions stand");
-    return stands;
+    ASSIGN_OR_RETURN(const bool exists, Exists({node, End::kGives}));
+    if (exists) UpToDate(node, "all its partitions exist");
+    return exists;
   }
 
-  /// What stands at the location of `node`; null where nothing does.
+  /// The artifact at the location of `node`; null: there is none.
   Result<const Snapshot::Published*> PublishedOf(int node) {
     if (!LocationOfStage(*At(node).spec).empty() || !snapshot_.at_location) {
       const auto found = snapshot_.published.find(Name(node));
@@ -127,9 +128,9 @@ class Planner {
     }
     if (!there.manifest || Forced(node)) return false;
     if (there.manifest->recipe() == LineageOf(node).back().recipe) {
-      const bool stands = there.whole && Continues(node, &*there.manifest).empty();
-      if (stands) UpToDate(node, "its manifest stands");
-      return stands;
+      const bool exists = there.whole && Continues(node, &*there.manifest).empty();
+      if (exists) UpToDate(node, "its manifest exists");
+      return exists;
     }
     if (const Status& why = lineages_.unknown(node); !why.ok()) {
       Refuse(node, why.message());
@@ -143,7 +144,7 @@ class Planner {
       plan_.reports.push_back(StrCat("stage '", Name(node), "' was made on another machine (",
                                      Summary(differences),
                                      "); it is taken as it is, --strict makes it count"));
-      UpToDate(node, "its manifest stands");
+      UpToDate(node, "its manifest exists");
       return true;
     }
     const bool versioned = At(node).spec->config.Has("version");
@@ -194,7 +195,7 @@ class Planner {
   }
 
   /// True when all partition outputs are there, whoever made them, and no --force takes them away.
-  Result<bool> Stands(Part part) {
+  Result<bool> Exists(Part part) {
     if (Forced(part.first) || IsJob(part.first)) return false;
     if (!outputs_.contains(part)) {
       const OutputKeys keys = lineages_.KeysOf(part.first, part.second);
@@ -214,7 +215,7 @@ class Planner {
   /// Counts how many wanted segments read each stage, as far up from `end` as anything has to run, and
   /// demands the artifacts that are taken on the way.
   Status CountReaders(int end) {
-    ASSIGN_OR_RETURN(const bool complete, Stands({end, End::kGives}));
+    ASSIGN_OR_RETURN(const bool complete, Exists({end, End::kGives}));
     bool reads = !complete;
     for (int at = end;; at = At(at).input) {
       for (const NamedInputEdge& edge : At(at).named_inputs)
@@ -228,12 +229,12 @@ class Planner {
       if (input < 0 || At(at).spec->type->is_source()) return {};
       if (MakesArtifact(input)) return Demand(input);
       if (IsBarrier(at)) {
-        ASSIGN_OR_RETURN(const bool taken_in, Stands({at, End::kTakesIn}));
+        ASSIGN_OR_RETURN(const bool taken_in, Exists({at, End::kTakesIn}));
         if (!reads || taken_in) return {};
       }
       if (reads) edges_.emplace(input, at);
-      ASSIGN_OR_RETURN(const bool stands, Stands({input, End::kGives}));
-      if (stands) return {};
+      ASSIGN_OR_RETURN(const bool exists, Exists({input, End::kGives}));
+      if (exists) return {};
     }
   }
 
@@ -241,9 +242,9 @@ class Planner {
   /// partition files.
   Result<bool> IsUpstream(int node, bool complete) {
     if (!GivesRecords(node)) return false;
-    ASSIGN_OR_RETURN(const bool stands, Stands({node, End::kGives}));
+    ASSIGN_OR_RETURN(const bool exists, Exists({node, End::kGives}));
     // A segment that reads nothing is no reason to make anything.
-    if (stands || complete) return stands;
+    if (exists || complete) return exists;
     const auto readers = edges_.lower_bound({node, -1});
     const auto readers_end = edges_.lower_bound({node + 1, -1});
     return At(node).spec->keep || std::distance(readers, readers_end) > 1;
@@ -258,7 +259,7 @@ class Planner {
     segment.publishes = MakesArtifact(node);
     segment.job = IsJob(node);
     segment.takes_in = end == End::kTakesIn;
-    ASSIGN_OR_RETURN(const bool complete, Stands(part));
+    ASSIGN_OR_RETURN(const bool complete, Exists(part));
     RETURN_IF_ERROR(FindChain(segment, complete));
     const Lineage outputs = lineages_.OfOutputs(node, end);
     segment.lineage = LineageOf(node);
@@ -276,7 +277,7 @@ class Planner {
       ASSIGN_OR_RETURN(segment.outputs, snapshot_.outputs(segment.keys, segment.directory));
     }
     if (segment.forced)
-      for (OutputsOfInput& input : segment.outputs.inputs()) input.standing.clear();
+      for (OutputsOfInput& input : segment.outputs.inputs()) input.existing.clear();
     segment.varies = Varies(node);
     if (segment.upstream >= 0 && !segment.job) DropStale(segment);
     if (!segment.job && !segment.chain.empty()) RETURN_IF_ERROR(DropMixed(segment));
@@ -302,21 +303,21 @@ class Planner {
   Status DropMixed(PlannedSegment& segment) {
     for (const NamedInputEdge& edge : At(segment.chain.front()).named_inputs) {
       if (edge.named_input->takes != Flow::kRecords || edge.node < 0 || !Varies(edge.node)) continue;
-      ASSIGN_OR_RETURN(const bool stands, Stands({edge.node, End::kGives}));
-      if (stands || segment.outputs.complete()) continue;
+      ASSIGN_OR_RETURN(const bool exists, Exists({edge.node, End::kGives}));
+      if (exists || segment.outputs.complete()) continue;
       for (OutputsOfInput& input : segment.outputs.inputs()) input = {};
     }
     return {};
   }
 
-  /// A partition output that was made from what has to be made again, and may come out different, stands no
+  /// A partition output that was made from what has to be made again, and may come out different, exists no
   /// more.
   void DropStale(PlannedSegment& segment) {
     const PlannedSegment& upstream = plan_.segments[static_cast<std::size_t>(segment.upstream)];
     if (!upstream.varies) return;
     for (std::size_t at = 0; at < segment.outputs.inputs().size(); ++at)
-      std::erase_if(segment.outputs.inputs()[at].standing, [&](const auto& output) {
-        return !upstream.outputs.inputs()[at].standing.contains(output.first);
+      std::erase_if(segment.outputs.inputs()[at].existing, [&](const auto& output) {
+        return !upstream.outputs.inputs()[at].existing.contains(output.first);
       });
   }
 
@@ -359,7 +360,7 @@ class Planner {
     };
     for (const int at : segment.chain) {
       for (const NamedInputEdge& edge : At(at).named_inputs) {
-        // Nobody reads them where all that is made of them stands.
+        // Nobody reads them where all that is made of them exists.
         if (edge.named_input->takes == Flow::kRecords && segment.outputs.complete()) continue;
         if (edge.node >= 0)
           RETURN_IF_ERROR(take(at, edge.name, edge.node));
@@ -379,9 +380,9 @@ class Planner {
       if (!At(node).spec->keep || by_part_.contains({node, End::kGives}) || !decided_.insert(node).second)
         continue;
       if (!GivesRecords(node) && !IsJob(node)) continue;
-      ASSIGN_OR_RETURN(const bool stands, Decide(node));
+      ASSIGN_OR_RETURN(const bool exists, Decide(node));
       const auto known = outputs_.find({node, End::kGives});
-      if (!stands && known != outputs_.end() && known->second.all_lie_there())
+      if (!exists && known != outputs_.end() && known->second.all_lie_there())
         UpToDate(node, "all its partitions lie there");
     }
     return {};
@@ -439,7 +440,7 @@ class Planner {
     }
     if (!segment.publishes && segment.outputs.complete()) {
       segment.state = PlannedSegment::State::kUpToDate;
-      segment.because.push_back("all its partitions stand");
+      segment.because.push_back("all its partitions exist");
       return {};
     }
     if (const auto logged = snapshot_.logged.find(name); logged == snapshot_.logged.end()) {
@@ -469,7 +470,7 @@ class Planner {
   std::vector<int> demanded_;                 // those of them that have to run
   std::set<std::pair<int, int>> edges_;       // a stage, and a reader of it that has to run
   std::map<Part, int> by_part_;               // -> segment
-  std::map<Part, PartitionOutputs> outputs_;  // what stands; looked up once, for there may be 100,000
+  std::map<Part, PartitionOutputs> outputs_;  // those that exist; looked up once, for there may be 100,000
   std::map<int, Snapshot::Published> kept_;  // by node: artifacts whose location has their recipe in its name
 };
 

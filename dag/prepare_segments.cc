@@ -19,7 +19,8 @@ namespace {
 
 const Node& NodeAt(const Graph& graph, int node) { return graph.nodes()[static_cast<std::size_t>(node)]; }
 
-/// What stands at the named inputs of the chain; notes its content where content keys want it.
+/// Opens the artifacts and files at the named inputs of the chain; notes their content where content keys
+/// want it.
 Result<Artifacts> OpenArtifacts(const Graph& graph, const Plan& plan, TakenOutputs outputs,
                                 SegmentState& state) {
   const PlannedSegment& planned = *state.planned;
@@ -230,11 +231,11 @@ class Preparer {
 
   static void Connect(SegmentState& state, SegmentState& upstream) {
     state.upstream = &upstream;
-    if (state.planned->job) return;  // it reads all partitions, once they stand
+    if (state.planned->job) return;  // it reads all partitions, once they exist
     upstream.readers.push_back(&state);
     for (std::size_t at = 0; at < state.inputs.size(); ++at) {
       state.inputs[at].outputs.end = upstream.inputs[at].outputs.end;
-      for (const auto& [partition, standing] : upstream.inputs[at].outputs.standing)
+      for (const auto& [partition, existing] : upstream.inputs[at].outputs.existing)
         state.Offer({static_cast<std::uint32_t>(at), partition});
     }
   }

@@ -38,9 +38,9 @@ bool Holds(const ObjectInfo& there, const StoredObject& object) {
   return there.size == object.bytes && there.crc32c.value_or(object.crc32c) == object.crc32c;
 }
 
-/// What `line` says of `shard`; absent unless it says so of each of its objects and these lie there.
-std::optional<ShardOutput> Standing(const Shard& shard, const UnitLine& line,
-                                    const std::map<std::string, ObjectInfo>& there) {
+/// The output of `shard` by `line`. Absent: `line` is of other objects, or one of them is not there.
+std::optional<ShardOutput> ExistingShard(const Shard& shard, const UnitLine& line,
+                                         const std::map<std::string, ObjectInfo>& there) {
   const auto lies_there = [&there](const StoredObject& object) {
     const auto found = there.find(object.name);
     return found != there.end() && Holds(found->second, object);
@@ -85,9 +85,9 @@ std::string Publisher::UnitOf(std::size_t group) const {
 
 std::size_t Publisher::shards() const { return publication_->shards().size(); }
 
-std::size_t Publisher::standing() const {
+std::size_t Publisher::existing_shards() const {
   const Lock lock(mutex_);
-  return static_cast<std::size_t>(std::count(stands_.begin(), stands_.end(), true));
+  return static_cast<std::size_t>(std::count(exists_.begin(), exists_.end(), true));
 }
 
 Status Publisher::Begin(const std::vector<PartitionOutput>& outputs, std::uint64_t memory_bytes) {
@@ -120,14 +120,14 @@ Status Publisher::Begin(const std::vector<PartitionOutput>& outputs, std::uint64
   for (const ObjectInfo& object : there) there_.emplace(object.name, object);
   const std::vector<Shard>& shards = publication_->shards();
   outputs_.resize(shards.size());
-  stands_.resize(shards.size());
+  exists_.resize(shards.size());
   if (IsRemote(scope_.planned->location))
     location_log_ = std::make_unique<LocationLog>(out_, ToJson(scope_.planned->lineage).Dump());
   for (std::size_t at = 0; at < shards.size(); ++at) {
     const UnitLine* line = scope_.environment->log->FindDone(ShardUnitOf(scope_, shards[at]));
     if (line == nullptr || line->location != scope_.planned->location) continue;
-    ASSIGN_OR_RETURN(const bool stands, Stands(at, *line));
-    if (!stands) continue;
+    ASSIGN_OR_RETURN(const bool exists, NoteExisting(at, *line));
+    if (!exists) continue;
     // Its line may have gone away with the log of what is replaced.
     if (location_log_ && scope_.planned->replaces) RETURN_IF_ERROR(location_log_->Add(*line, {}));
   }
@@ -138,17 +138,17 @@ Status Publisher::Begin(const std::vector<PartitionOutput>& outputs, std::uint64
   RETURN_IF_ERROR(CheckRoom(outputs));
   for (std::vector<std::size_t>& group : publication_->Groups(memory_bytes))
     if (std::any_of(group.begin(), group.end(),
-                    [this](std::size_t shard) REQUIRES(mutex_) { return !stands_[shard]; }))
+                    [this](std::size_t shard) REQUIRES(mutex_) { return !exists_[shard]; }))
       groups_.push_back(std::move(group));
   return {};
 }
 
-Result<bool> Publisher::Stands(std::size_t shard, const UnitLine& line) {
+Result<bool> Publisher::NoteExisting(std::size_t shard, const UnitLine& line) {
   const Shard& wanted = publication_->shards()[shard];
   if (scope_.planned->forced || (line.recipe != ShardRecipe(scope_.planned->recipe(), wanted) &&
                                  line.content != ShardContent(scope_.content_stage, wanted)))
     return false;
-  std::optional<ShardOutput> output = Standing(wanted, line, there_);
+  std::optional<ShardOutput> output = ExistingShard(wanted, line, there_);
   if (!output) return false;
   // One that somebody else wrote may be as long.
   for (const StoredObject& object : line.objects) {
@@ -157,21 +157,21 @@ Result<bool> Publisher::Stands(std::size_t shard, const UnitLine& line) {
     if (!holds) return false;
   }
   outputs_[shard] = std::move(*output);
-  stands_[shard] = true;
+  exists_[shard] = true;
   return true;
 }
 
 Status Publisher::ReuseFromLocation(const std::vector<ObjectInfo>& there) {
   std::map<std::string, std::size_t> missing;  // by unit
-  for (std::size_t at = 0; at < stands_.size(); ++at)
-    if (!stands_[at]) missing.emplace(ShardUnitOf(scope_, publication_->shards()[at]), at);
+  for (std::size_t at = 0; at < exists_.size(); ++at)
+    if (!exists_[at]) missing.emplace(ShardUnitOf(scope_, publication_->shards()[at]), at);
   if (missing.empty()) return {};
   ASSIGN_OR_RETURN(std::vector<UnitLine> lines, ReadLocationLog(out_, there));
   for (UnitLine& line : lines) {
     const auto found = missing.find(line.unit);
     if (found == missing.end()) continue;
-    ASSIGN_OR_RETURN(const bool stands, Stands(found->second, line));
-    if (!stands) continue;
+    ASSIGN_OR_RETURN(const bool exists, NoteExisting(found->second, line));
+    if (!exists) continue;
     missing.erase(found);
     line.segment = scope_.log_segment;
     line.location = scope_.planned->location;
@@ -191,7 +191,7 @@ std::vector<std::string> Publisher::PlannedNames() const {
 
 /// What does not fit is better not begun.
 Status Publisher::CheckRoom(const std::vector<PartitionOutput>& outputs) const {
-  const auto missing = static_cast<std::size_t>(std::count(stands_.begin(), stands_.end(), false));
+  const auto missing = static_cast<std::size_t>(std::count(exists_.begin(), exists_.end(), false));
   if (missing == 0 || !scope_.environment->location_free_bytes) return {};
   ASSIGN_OR_RETURN(const std::optional<std::uint64_t> free,
                    scope_.environment->location_free_bytes(scope_.planned->location));
@@ -200,7 +200,7 @@ Status Publisher::CheckRoom(const std::vector<PartitionOutput>& outputs) const {
     for (const auto& [split, total] : output.splits) bytes += total.bytes;
   const auto need =
       static_cast<std::uint64_t>(static_cast<double>(bytes) * publication_->growth() *
-                                 static_cast<double>(missing) / static_cast<double>(stands_.size()));
+                                 static_cast<double>(missing) / static_cast<double>(exists_.size()));
   if (!free || *free >= need) return {};
   return Status(Code::kResourceExhausted,
                 StrCat(scope_.planned->location, ": the disk has ", HumanBytes(*free), " left and ", missing,
@@ -255,9 +255,9 @@ Status Publisher::Log(std::size_t shard, const ShardOutput& output, const std::s
   {
     const Lock lock(mutex_);
     outputs_[shard] = output;
-    stands_[shard] = true;
+    exists_[shard] = true;
   }
-  scope_.environment->progress->Advanced(scope_.planned->keys.stage, standing(), shards());
+  scope_.environment->progress->Advanced(scope_.planned->keys.stage, existing_shards(), shards());
   return {};
 }
 
@@ -265,7 +265,7 @@ std::vector<std::size_t> Publisher::MissingShards(std::size_t group) const {
   const Lock lock(mutex_);
   std::vector<std::size_t> missing;
   for (const std::size_t shard : groups_[group])
-    if (!stands_[shard]) missing.push_back(shard);
+    if (!exists_[shard]) missing.push_back(shard);
   return missing;
 }
 
@@ -326,7 +326,7 @@ bool Publisher::LearnsOfOthers(std::size_t group, Status& outcome, const std::st
       const Result<std::optional<ObjectInfo>> now = out_.Stat(name);
       if (!now.ok() || !*now) continue;
       const Lock lock(mutex_);
-      if (stands_[at]) break;
+      if (exists_[at]) break;
       const auto known = there_.find(name);
       if (known != there_.end() && known->second.version == (*now)->version) continue;
       if (!learned_.insert(name).second)

@@ -37,7 +37,7 @@ class Publisher {
   /// Returns the unit name of a group: that of its first shard.
   std::string UnitOf(std::size_t group) const;
   std::size_t shards() const;
-  std::size_t standing() const EXCLUDES(mutex_);
+  std::size_t existing_shards() const EXCLUDES(mutex_);
 
   /// Writes and logs the missing shards of a group. If the failure is a damaged partition output:
   /// DamagedOutput(status) names it.
@@ -53,7 +53,7 @@ class Publisher {
   /// Names of all shards and their indexes.
   std::vector<std::string> PlannedNames() const;
   /// Returns whether `shard` exists as `line` describes it, and if so notes its output.
-  Result<bool> Stands(std::size_t shard, const UnitLine& line) REQUIRES(mutex_);
+  Result<bool> NoteExisting(std::size_t shard, const UnitLine& line) REQUIRES(mutex_);
   /// Reuses shards that are still missing, if the log at the location describes them.
   Status ReuseFromLocation(const std::vector<ObjectInfo>& there) REQUIRES(mutex_);
   Condition ConditionFor(const std::string& object) const;
@@ -79,7 +79,7 @@ class Publisher {
       GUARDED_BY(mutex_);  // by name; objects that were at the location at the beginning, or were met later
   std::set<std::string> learned_ GUARDED_BY(mutex_);     // names of those that were met later
   std::vector<ShardOutput> outputs_ GUARDED_BY(mutex_);  // by shard
-  std::vector<bool> stands_ GUARDED_BY(mutex_);
+  std::vector<bool> exists_ GUARDED_BY(mutex_);
 };
 
 /// Writes the manifest of an artifact that is kept in the work directory: it consists of partition outputs

@@ -92,11 +92,11 @@ struct SegmentState {
     unsettled.erase(begin, end);
     return taken;
   }
-  bool stands(PartitionId id) const { return inputs[id.input].outputs.standing.contains(id.partition); }
+  bool exists(PartitionId id) const { return inputs[id.input].outputs.existing.contains(id.partition); }
   /// Notes that upstream partition `id` can be read.
   void Offer(PartitionId id) {
     Input& input = inputs[id.input];
-    if (input.outputs.standing.contains(id.partition) || input.begun.contains(id.partition)) return;
+    if (input.outputs.existing.contains(id.partition) || input.begun.contains(id.partition)) return;
     input.ready.push_back(id.partition);
   }
   /// Returns the next upstream partition output that can be read and was not begun. Absent: there is none
@@ -107,7 +107,7 @@ struct SegmentState {
       while (!input.ready.empty()) {
         const std::uint32_t partition = input.ready.front();
         input.ready.pop_front();
-        const auto& there = upstream->inputs[at].outputs.standing;
+        const auto& there = upstream->inputs[at].outputs.existing;
         const auto found = there.find(partition);
         // It was found damaged while it waited here: it will be offered again, and read once.
         if (found == there.end() || !input.begun.insert(partition).second) continue;
@@ -124,7 +124,7 @@ struct SegmentState {
   std::vector<PartitionOutput> all_outputs() const {
     std::vector<PartitionOutput> outputs;
     for (const Input& input : inputs)
-      for (const auto& [partition, standing] : input.outputs.standing) outputs.push_back(standing.output);
+      for (const auto& [partition, existing] : input.outputs.existing) outputs.push_back(existing.output);
     return outputs;
   }
 };

@@ -221,11 +221,11 @@ SegmentSpec SpecOf(const SegmentScope& scope) {
   return spec;
 }
 
-/// What of an input stands, for its Source to pass over.
-class Standing {
+/// The ends of the partitions of an input that exist, which its Source skips.
+class ExistingEnds {
  public:
-  explicit Standing(const OutputsOfInput& outputs) {
-    for (const auto& [partition, stands] : outputs.standing) ends_.emplace(partition, stands.end);
+  explicit ExistingEnds(const OutputsOfInput& outputs) {
+    for (const auto& [partition, existing] : outputs.existing) ends_.emplace(partition, existing.end);
   }
   bool Lacks(std::uint32_t partition) const { return !ends_.contains(partition); }
   std::optional<PartitionEnd> EndOf(std::uint32_t partition) const {
@@ -240,7 +240,7 @@ class Standing {
 /// One input, opened.
 struct OpenInput {
   std::uint32_t number;
-  const OutputsOfInput& standing;
+  const OutputsOfInput& made;
   Source& source;
   std::shared_ptr<RunningUnit> running;
   std::function<Status()> check_unchanged;  // called once it is read, or could not be
@@ -261,7 +261,7 @@ Status ReadToEnd(const UnitContext& unit, const OpenInput& input) {
   if (outcome.ok() || unchanged.Detail<SourceChanged>() != nullptr) outcome = std::move(unchanged);
   if (outcome.ok()) {
     const std::optional<InputEnd> end = input.source.End();
-    const std::optional<InputEnd>& logged = input.standing.end;
+    const std::optional<InputEnd>& logged = input.made.end;
     if (const std::optional<InputEnd>& known = logged ? logged : end; input.bounds != nullptr && known)
       outcome = input.bounds->End(known->partitions);
     if (!outcome.ok()) {
@@ -295,7 +295,7 @@ Publishing SegmentScope::publishing() const {
 }
 
 Status RunStreamUnit(const UnitContext& unit, const SourceFile& file, std::uint32_t number,
-                     const OutputsOfInput& outputs) {
+                     const OutputsOfInput& made) {
   const SegmentScope& scope = unit.scope;
   const std::stop_token& stop = unit.stop;
   const ChildOwner owner(StreamUnitOf(scope, number));
@@ -309,25 +309,25 @@ Status RunStreamUnit(const UnitContext& unit, const SourceFile& file, std::uint3
   const auto running =
       std::make_shared<RunningUnit>(StreamUnitOf(scope, number), scope.assembly.stages, opened->size());
 
-  const Standing standing(outputs);
+  const ExistingEnds ends(made);
   SourceRequest request;
   request.input = {file.input.name,
                    std::make_shared<CountingFile>(std::move(opened), [running](std::size_t bytes) {
                      running->input_read.fetch_add(bytes, std::memory_order_relaxed);
                    })};
   request.number = number;
-  request.wanted = [&standing](std::uint32_t partition) { return standing.Lacks(partition); };
-  request.last_wanted = outputs.last_missing();
-  request.known_end = [&standing](std::uint32_t partition) { return standing.EndOf(partition); };
+  request.wanted = [&ends](std::uint32_t partition) { return ends.Lacks(partition); };
+  request.last_wanted = made.last_missing();
+  request.known_end = [&ends](std::uint32_t partition) { return ends.EndOf(partition); };
   request.batch_bytes = scope.options->batch_bytes;
   request.decoder_threads = scope.options->threads;
   request.decoder_memory = scope.options->memory_bytes / 8;
   request.stop = stop;
-  InputBounds bounds(scope, number, file.input.name, outputs);
+  InputBounds bounds(scope, number, file.input.name, made);
   RETURN_IF_ERROR(bounds.Begin());
   ASSIGN_OR_RETURN(const std::unique_ptr<Source> source, scope.assembly.source->Open(std::move(request)));
   return ReadToEnd(unit,
-                   {number, outputs, *source, running, [&] { return unchanged_since(identity); }, &bounds});
+                   {number, made, *source, running, [&] { return unchanged_since(identity); }, &bounds});
 }
 
 Status RunBarrierUnit(const UnitContext& unit, Store& outputs_directory, std::vector<PartitionOutput> outputs,
@@ -337,11 +337,11 @@ Status RunBarrierUnit(const UnitContext& unit, Store& outputs_directory, std::ve
   std::uint64_t bytes = 0;
   for (const PartitionOutput& output : outputs) bytes += BytesOf(output.committed.objects);
   const auto running = std::make_shared<RunningUnit>(StreamUnitOf(scope, 0), scope.assembly.stages, bytes);
-  const Standing standing(made);
+  const ExistingEnds ends(made);
   BarrierRequest request;
   request.artifact = &outputs_directory;
   request.outputs = std::move(outputs);
-  request.wanted = [&standing](std::uint32_t partition) { return standing.Lacks(partition); };
+  request.wanted = [&ends](std::uint32_t partition) { return ends.Lacks(partition); };
   request.batch_bytes = scope.options->batch_bytes;
   request.stop = unit.stop;
   ASSIGN_OR_RETURN(const std::unique_ptr<Source> source, scope.assembly.barrier->Open(std::move(request)));

@@ -51,7 +51,7 @@ struct SegmentScope {
 /// Events of a running unit. Called from its committer thread.
 struct UnitEvents {
   /// A partition was committed and logged.
-  std::function<void(OutputsOfInput::Standing)> logged;
+  std::function<void(OutputsOfInput::Existing)> logged;
   /// A partition failed and its failure was logged; false stops the unit.
   std::function<bool(PartitionId, const Status&)> failed;
   std::function<void(const InputEnd&)> ended;
@@ -68,12 +68,12 @@ struct UnitContext {
 /// Reads input `number` of the segment's files and makes every missing partition. Returns the failure of
 /// the input itself, or kCancelled. Failures of single partitions go to the events.
 Status RunStreamUnit(const UnitContext& unit, const SourceFile& file, std::uint32_t number,
-                     const OutputsOfInput& standing);
+                     const OutputsOfInput& made);
 
 /// Does the same with the output of the barrier stage at the front of the chain, which reads `outputs` in
 /// `outputs_directory`. If one of them is damaged: DamagedOutput(status) names it.
 Status RunBarrierUnit(const UnitContext& unit, Store& outputs_directory, std::vector<PartitionOutput> outputs,
-                      const OutputsOfInput& standing);
+                      const OutputsOfInput& made);
 
 /// Makes one partition from the partition `upstream` in `upstream_directory`, which should have the
 /// columns `upstream_schema`. If `upstream` is damaged: DamagedOutput(status) names it.

@@ -38,14 +38,14 @@ Status UnitRunner::Make(SegmentState& state) {
 
 UnitContext UnitRunner::ContextOf(SegmentState& state) {
   UnitEvents events;
-  events.logged = [this, &state](OutputsOfInput::Standing standing) {
+  events.logged = [this, &state](OutputsOfInput::Existing existing) {
     const Lock lock(run_.mutex);
-    const PartitionId id = standing.output.id;
+    const PartitionId id = existing.output.id;
     const std::string unit = ToString(UnitId{state.name(), id});
     if (state.voided.contains(id))
       return run_.failures.Log(UnitState::kVoid, unit, 0, std::string(kSourceChanged));
     if (state.upstream == nullptr) state.unsettled.insert(id);
-    state.inputs[id.input].outputs.standing.insert_or_assign(id.partition, std::move(standing));
+    state.inputs[id.input].outputs.existing.insert_or_assign(id.partition, std::move(existing));
     for (SegmentState* reader : state.readers) reader->Offer(id);
     run_.Wake();
   };
@@ -59,11 +59,11 @@ UnitContext UnitRunner::ContextOf(SegmentState& state) {
 }
 
 Status UnitRunner::Stream(SegmentState& state, std::uint32_t number) {
-  OutputsOfInput standing;
+  OutputsOfInput made;
   std::uint64_t remakes = 0;
   {
     const Lock lock(run_.mutex);
-    standing = state.inputs[number].outputs;
+    made = state.inputs[number].outputs;
     remakes = run_.remakes;
   }
   UnitContext unit = ContextOf(state);
@@ -77,9 +77,9 @@ Status UnitRunner::Stream(SegmentState& state, std::uint32_t number) {
   for (const SegmentState* maker : state.makers)
     if (checked.ok() && takes_whole && !maker->planned->publishes) checked = CheckSegment(*maker);
   Status outcome = !checked.ok()              ? std::move(checked)
-                   : state.barrier != nullptr ? ReadBarrier(unit, *state.barrier, standing)
-                   : takes_whole              ? ReadTaken(unit, state, standing)
-                                              : ReadFile(unit, state, number, standing);
+                   : state.barrier != nullptr ? ReadBarrier(unit, *state.barrier, made)
+                   : takes_whole              ? ReadTaken(unit, state, made)
+                                              : ReadFile(unit, state, number, made);
   const bool reads_file = state.barrier == nullptr && !takes_whole && state.planned->files >= 0;
   if (!outcome.ok() && reads_file) outcome = ReadAnew(state, number, std::move(outcome));
   const Lock lock(run_.mutex);
@@ -99,14 +99,14 @@ Status UnitRunner::Stream(SegmentState& state, std::uint32_t number) {
 }
 
 Status UnitRunner::ReadFile(const UnitContext& unit, const SegmentState& state, std::uint32_t number,
-                            const OutputsOfInput& standing) {
+                            const OutputsOfInput& made) {
   if (state.planned->files < 0)  // it had all its partition outputs when the run began
     return Status(Code::kUnavailable, "what it is made from is not there any more; run again");
   const Snapshot::Files& source =
       run_.snapshot.files.at(run_.graph.nodes()[static_cast<std::size_t>(state.planned->files)].spec->name);
   // Nothing was to be read when the run began; a partition that was found damaged changed that.
   RETURN_IF_ERROR(source.missing);
-  return RunStreamUnit(unit, source.files[number], number, standing);
+  return RunStreamUnit(unit, source.files[number], number, made);
 }
 
 Status UnitRunner::ReadAnew(SegmentState& state, std::uint32_t number, Status why) {
@@ -127,10 +127,10 @@ Status UnitRunner::ReadAnew(SegmentState& state, std::uint32_t number, Status wh
 
 void UnitRunner::InvalidateInput(SegmentState& state, std::uint32_t number, std::string_view why) {
   OutputsOfInput& outputs = state.inputs[number].outputs;
-  for (const auto& [partition, standing] : outputs.standing)
-    run_.failures.Log(UnitState::kVoid, ToString(UnitId{state.name(), standing.output.id}), 0,
+  for (const auto& [partition, existing] : outputs.existing)
+    run_.failures.Log(UnitState::kVoid, ToString(UnitId{state.name(), existing.output.id}), 0,
                       std::string(why));
-  outputs.standing.clear();
+  outputs.existing.clear();
   if (!state.readers.empty())
     state.phase = SegmentState::Phase::kFailed;  // what it logs from here on is void
   for (SegmentState* reader : state.readers) {
@@ -139,8 +139,7 @@ void UnitRunner::InvalidateInput(SegmentState& state, std::uint32_t number, std:
   }
 }
 
-Status UnitRunner::ReadBarrier(const UnitContext& unit, SegmentState& barrier,
-                               const OutputsOfInput& standing) {
+Status UnitRunner::ReadBarrier(const UnitContext& unit, SegmentState& barrier, const OutputsOfInput& made) {
   std::vector<PartitionOutput> outputs;
   std::set<PartitionId> remade;
   {
@@ -148,17 +147,17 @@ Status UnitRunner::ReadBarrier(const UnitContext& unit, SegmentState& barrier,
     outputs = barrier.all_outputs();
     remade = barrier.remade;
   }
-  Status outcome = RunBarrierUnit(unit, *barrier.scope.directory, std::move(outputs), standing);
+  Status outcome = RunBarrierUnit(unit, *barrier.scope.directory, std::move(outputs), made);
   return MakeAgain(barrier, remade, std::move(outcome));
 }
 
-Status UnitRunner::ReadTaken(const UnitContext& unit, SegmentState& state, const OutputsOfInput& standing) {
+Status UnitRunner::ReadTaken(const UnitContext& unit, SegmentState& state, const OutputsOfInput& made) {
   std::vector<std::set<PartitionId>> remade;  // of each maker
   {
     const Lock lock(run_.mutex);
     for (const SegmentState* maker : state.makers) remade.push_back(maker->remade);
   }
-  Status outcome = RunBarrierUnit(unit, *state.scope.directory, {}, standing);
+  Status outcome = RunBarrierUnit(unit, *state.scope.directory, {}, made);
   const std::optional<OutputOf> output = DamagedOutputOf(outcome);
   for (std::size_t at = 0; output && at < state.makers.size(); ++at) {
     SegmentState& maker = *state.makers[at];
@@ -166,7 +165,7 @@ Status UnitRunner::ReadTaken(const UnitContext& unit, SegmentState& state, const
     if (remade[at].contains(output->id) || output->id.input >= maker.inputs.size()) break;
     const Lock lock(run_.mutex);
     Remake(maker, output->id, outcome);
-    state.stages = SegmentState::Stages::kLacking;  // they hold the partition outputs that stood
+    state.stages = SegmentState::Stages::kLacking;  // they hold the partition outputs that existed
     return {};
   }
   return outcome;
@@ -230,7 +229,7 @@ Status UnitRunner::Partition(SegmentState& state, const PartitionOutput& output,
   state.inputs[output.id.input].begun.erase(output.id.partition);
   if (remade) return outcome;
   Remake(upstream, output.id, outcome);
-  if (upstream.inputs[output.id.input].outputs.standing.contains(output.id.partition)) state.Offer(output.id);
+  if (upstream.inputs[output.id.input].outputs.existing.contains(output.id.partition)) state.Offer(output.id);
   return {};
 }
 
@@ -241,11 +240,11 @@ void UnitRunner::Remake(SegmentState& producer, PartitionId id, const Status& wh
   run_.environment.progress->Note(StrCat(unit, " is damaged (", why.message(), ") and will be made again"));
   run_.failures.Log(UnitState::kVoid, unit, 0, std::string(why.message()));
   SegmentState::Input& input = producer.inputs[id.input];
-  input.outputs.standing.erase(id.partition);
+  input.outputs.existing.erase(id.partition);
   input.begun.erase(id.partition);
   if (producer.upstream) producer.Offer(id);
   for (SegmentState* reader : producer.readers)
-    if (producer.planned->varies && reader->stands(id)) Remake(*reader, id, why);
+    if (producer.planned->varies && reader->exists(id)) Remake(*reader, id, why);
   producer.publisher.reset();
   if (producer.phase != SegmentState::Phase::kFailed) producer.phase = SegmentState::Phase::kPartitions;
   run_.Wake();
@@ -274,7 +273,7 @@ Status UnitRunner::PlanShards(SegmentState& state) {
   auto publisher = std::make_shared<Publisher>(state.scope, *state.out);
   Status begun = publisher->Begin(outputs, GroupMemory(run_.options));
   if (!begun.ok()) return Damaged(state, std::move(begun), true);
-  run_.environment.progress->Advanced(state.name(), publisher->standing(), publisher->shards());
+  run_.environment.progress->Advanced(state.name(), publisher->existing_shards(), publisher->shards());
   const bool none_left = publisher->groups().empty();
   {
     const Lock lock(run_.mutex);
@@ -297,7 +296,7 @@ Status UnitRunner::WriteShards(SegmentState& state, Publisher& publisher, std::s
     if (outcome.ok()) last = current && ++state.groups_done == publisher.groups().size();
   }
   if (!outcome.ok()) return Damaged(state, std::move(outcome), current);
-  run_.environment.progress->Advanced(state.name(), publisher.standing(), publisher.shards());
+  run_.environment.progress->Advanced(state.name(), publisher.existing_shards(), publisher.shards());
   return last ? Finish(state, outputs, SegmentState::Phase::kPublishing) : Status();
 }
 
@@ -340,7 +339,7 @@ void UnitRunner::ForgetFailures(const SegmentState& state) {
     if (done == nullptr)
       run_.failures.Log(UnitState::kVoid, unit, 0, "done since");
     else
-      run_.failures.Log(again);  // what stood before stands still
+      run_.failures.Log(again);  // the line from before counts again
   }
 }
 

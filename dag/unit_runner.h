@@ -38,15 +38,15 @@ class UnitRunner {
  private:
   UnitContext ContextOf(SegmentState& state);
   Status ReadFile(const UnitContext& unit, const SegmentState& state, std::uint32_t number,
-                  const OutputsOfInput& standing);
+                  const OutputsOfInput& made);
   /// Handles a file that could not be read. OK: it is downloaded and read again.
   Status ReadAnew(SegmentState& state, std::uint32_t number, Status why);
   /// Invalidates all partition outputs of input `number`, also those of earlier runs: their bytes are not
   /// trusted.
   void InvalidateInput(SegmentState& state, std::uint32_t number, std::string_view why) REQUIRES(run_.mutex);
-  Status ReadBarrier(const UnitContext& unit, SegmentState& barrier, const OutputsOfInput& standing);
+  Status ReadBarrier(const UnitContext& unit, SegmentState& barrier, const OutputsOfInput& made);
   /// Reads the output of a barrier stage that takes all partition outputs of other segments.
-  Status ReadTaken(const UnitContext& unit, SegmentState& state, const OutputsOfInput& standing);
+  Status ReadTaken(const UnitContext& unit, SegmentState& state, const OutputsOfInput& made);
 
   /// Checks expectations again before all of `whole` is read: an earlier run may have failed them and left
   /// its partition outputs.

@@ -169,7 +169,7 @@ std::shared_ptr<const PackedInfo> InfoOf(Store& store) {
   return info.ok() ? std::make_shared<const PackedInfo>(std::move(info).value()) : nullptr;
 }
 
-/// The id behind each document or line of a data set of write_tfdata; absent where none stands there.
+/// The id behind each document or line of a data set of write_tfdata; absent where there is none.
 std::optional<std::uint32_t> EndOf(Store& store) {
   const Result<std::string> text = ReadObject(store, kTfdataInfoFile, kMaxInfoBytes);
   const Result<TfdataInfo> info = text.ok() ? ParseTfdataInfo(*text) : Result<TfdataInfo>(text.status());

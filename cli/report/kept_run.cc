@@ -33,9 +33,9 @@ Status KeptRun::Begin(const std::string& command, const LoadedPipeline& loaded, 
   const std::string directory = location_.directory().run(line_.id);
   stages_ = StagesOf(loaded.graph, plan, snapshot, directory);
   AddRecipes(loaded.graph, plan, SecretsIn(loaded.spec.variables), stages_);
-  standing_ = ExistingCounts(plan, snapshot);
+  existing_ = ExistingCounts(plan, snapshot);
   recorder_.Begin(directory, begin, stages_);
-  recorder_.Stands(standing_);
+  recorder_.AddExisting(existing_);
   return {};
 }
 
@@ -60,7 +60,7 @@ std::string KeptRun::Closing(SampleCollector& samples) {
   record.stages = stages_;
   LocalStore work(location_.directory().path());
   AddOutcome(location_.log(), work, record);
-  AddExisting(standing_, record);
+  AddExisting(existing_, record);
   std::string lines;
   for (const auto& [stage, text] : samples.Take()) lines += EncodeEvent(stage, text);
   for (const auto& [stage, counts] : record.counts) lines += EncodeEvent(stage, counts);

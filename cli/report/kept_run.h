@@ -35,7 +35,7 @@ class KeptRun {
   RunRecorder& recorder_;
   RunLine line_;
   std::vector<RecordedStage> stages_;
-  std::map<std::string, RecordedCounts> standing_;  // by stage: counts of outputs that existed at the start
+  std::map<std::string, RecordedCounts> existing_;  // by stage: counts of outputs that existed at the start
 };
 
 }  // namespace pipeline

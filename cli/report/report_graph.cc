@@ -251,8 +251,8 @@ class Drawing {
   std::string Box(int at) const {
     const RecordedStage& stage = record_.stages[static_cast<std::size_t>(at)];
     const std::string state = StateOf(record_, stage);
-    const bool stood = state == "up to date" || state == "not selected" || state == "not reached";
-    std::string kind = state == "failed" ? "failed" : stood ? "stood" : "ran";
+    const bool existed = state == "up to date" || state == "not selected" || state == "not reached";
+    std::string kind = state == "failed" ? "failed" : existed ? "stood" : "ran";
     if (!stage.location.empty()) kind += " out";
     const std::string x = Num(Left(at)), y = Num(Middle(at) - kHeight / 2.0);
     return StrCat("<a href=\"#stage-", at, "\"><g class=\"stage ", kind, "\" transform=\"translate(", x, " ",

@@ -210,7 +210,7 @@ std::vector<RecordedStage> StagesOf(const Graph& graph, const Plan& plan, const 
       stage.vanished = vanished->second;
     stages.push_back(std::move(stage));
   }
-  // A stage may have a part in several: what a segment runs goes before what only stands.
+  // A stage may have a part in several: what a segment runs goes before one that only exists.
   for (const bool wanted : {true, false}) {
     for (const PlannedSegment& segment : plan.segments) {
       if ((segment.state == PlannedSegment::State::kWanted) != wanted) continue;
@@ -235,30 +235,30 @@ void DescribeMachine(const Graph& graph, RecordedBegin& begin) {
 }
 
 std::map<std::string, RecordedCounts> ExistingCounts(const Plan& plan, const Snapshot& snapshot) {
-  std::map<std::string, RecordedCounts> standing;
+  std::map<std::string, RecordedCounts> existing;
   for (const PlannedSegment& segment : plan.segments) {
     if (segment.state != PlannedSegment::State::kUpToDate || !segment.publishes) continue;
     const auto published = snapshot.published.find(segment.keys.stage);
     if (published == snapshot.published.end() || !published->second.manifest) continue;
     const Manifest& manifest = *published->second.manifest;
     if (manifest.recipe() != segment.recipe()) continue;
-    for (const auto& [stage, counts] : manifest.counts) standing[stage].counts = counts;
+    for (const auto& [stage, counts] : manifest.counts) existing[stage].counts = counts;
     if (manifest.shards.empty()) continue;
-    RecordedCounts& last = standing[segment.keys.stage];
+    RecordedCounts& last = existing[segment.keys.stage];
     last.splits = manifest.splits;
     last.shards = manifest.shards.size();
     last.shard_bytes = 0;
     for (const ManifestShard& shard : manifest.shards) last.shard_bytes += shard.object.bytes;
   }
-  return standing;
+  return existing;
 }
 
-void AddExisting(const std::map<std::string, RecordedCounts>& standing, RunRecord& record) {
-  for (const auto& [stage, stands] : standing) {
+void AddExisting(const std::map<std::string, RecordedCounts>& existing, RunRecord& record) {
+  for (const auto& [stage, from] : existing) {
     RecordedCounts& counts = record.counts[stage];
-    if (counts.counts == StageCounts()) counts.counts = stands.counts;
-    if (counts.splits.empty()) counts.splits = stands.splits;
-    if (counts.shards == 0) counts.shards = stands.shards, counts.shard_bytes = stands.shard_bytes;
+    if (counts.counts == StageCounts()) counts.counts = from.counts;
+    if (counts.splits.empty()) counts.splits = from.splits;
+    if (counts.shards == 0) counts.shards = from.shards, counts.shard_bytes = from.shard_bytes;
   }
 }
 

@@ -25,8 +25,8 @@ void DescribeMachine(const Graph& graph, RecordedBegin& begin);
 /// publication has no lines about it in its plan.
 std::map<std::string, RecordedCounts> ExistingCounts(const Plan& plan, const Snapshot& snapshot);
 
-/// Adds `standing` to `record` for stages that have no counts there.
-void AddExisting(const std::map<std::string, RecordedCounts>& standing, RunRecord& record);
+/// Adds `existing` to `record` for stages that have no counts there.
+void AddExisting(const std::map<std::string, RecordedCounts>& existing, RunRecord& record);
 
 /// Fills `counts` and `examples` of `record` for its stages; skips unreadable parts.
 void AddOutcome(const RunLog& log, Store& work, RunRecord& record);

@@ -75,9 +75,9 @@ void RunRecorder::Begin(const std::string& directory, const RecordedBegin& begin
   thread_ = std::thread([this] { Loop(); });
 }
 
-void RunRecorder::Stands(const std::map<std::string, RecordedCounts>& counts) {
+void RunRecorder::AddExisting(const std::map<std::string, RecordedCounts>& counts) {
   const Lock lock(mutex_);
-  for (const auto& [stage, stood] : counts) Write(EncodeEvent(stage, stood));
+  for (const auto& [stage, existing] : counts) Write(EncodeEvent(stage, existing));
 }
 
 bool RunRecorder::End(std::string outcome, std::vector<std::pair<std::string, std::string>> failures,

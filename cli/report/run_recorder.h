@@ -36,8 +36,8 @@ class RunRecorder final : public Progress {
   /// children.
   void Begin(const std::string& directory, const RecordedBegin& begin,
              const std::vector<RecordedStage>& stages);
-  /// Call after Begin. The counts of outputs that existed when the run began, by stage.
-  void Stands(const std::map<std::string, RecordedCounts>& counts);
+  /// Records the counts of outputs that existed when the run began, by stage. Call after Begin.
+  void AddExisting(const std::map<std::string, RecordedCounts>& counts);
   /// Stops the thread and appends `closing` (whole lines) and the end. False: the record is incomplete.
   bool End(std::string outcome, std::vector<std::pair<std::string, std::string>> failures,
            const std::string& closing);

@@ -46,7 +46,7 @@ const LineageStage* Find(const Lineage& lineage, const std::string& stage) {
   return nullptr;
 }
 
-/// What the plan says of `stage`: of a segment that runs, else of one that stands.
+/// What the plan says of `stage`: of a segment that runs, else of one whose output exists.
 const LineageStage* MadeBy(const Plan& plan, const std::string& stage) {
   for (const bool wanted : {true, false})
     for (const PlannedSegment& segment : plan.segments)

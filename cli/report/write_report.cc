@@ -29,9 +29,9 @@ Result<std::string> WriteReport(const WorkDir& work, const RunLog& log, const st
   if (!record.ok()) return std::move(record).status().Annotate(path);
   if (!record->end) {
     LocalStore root(work.path());
-    const std::map<std::string, RecordedCounts> stood = std::exchange(record->counts, {});
+    const std::map<std::string, RecordedCounts> existing = std::exchange(record->counts, {});
     AddOutcome(log, root, *record);
-    AddExisting(stood, *record);
+    AddExisting(existing, *record);
     record->alive = WorkLock::IsHeld(work.path());
   }
   record->before = FindRunBefore(work, log, id, *record);

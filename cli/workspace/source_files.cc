@@ -364,8 +364,8 @@ Result<std::shared_ptr<ArrivingFile>> SourceFiles::BeginPinned(const Remote& rem
     RemoteAsk ask = AskOf(input, has_mirrors ? Patience::kNext : Patience::kRun);
     ask.pinned_size = size;
     ASSIGN_OR_RETURN(RemoteFile found, OpenRemoteFile(url, ask, std::move(stop)));
-    const Standing standing = is_last ? Standing::kLast : Standing::kBeforeOthers;
-    return RateLimited(std::move(found.bytes), url, input, standing, true);
+    const Position position = is_last ? Position::kLast : Position::kBeforeOthers;
+    return RateLimited(std::move(found.bytes), url, input, position, true);
   };
   RetryMeans means{.policy = PolicyOf(AskOf(input, Patience::kRun))};
   if (!has_mirrors) means.policy.patience = {};  // which its reader had
@@ -398,7 +398,7 @@ Result<std::shared_ptr<ArrivingFile>> SourceFiles::BeginVersion(const Remote& re
     return failure.Detail<EncodedBody>() != nullptr ? Decoded(input, {input.path}, facts) : nullptr;
   };
   std::shared_ptr<const RangedFile> rate_limited = RateLimited(
-      found.bytes, url, remote.input, Standing::kLast, found.takes_ranges && !found.version.empty());
+      found.bytes, url, remote.input, Position::kLast, found.takes_ranges && !found.version.empty());
   // Parts of what nothing tells from another version cannot be put together.
   const bool in_parts = found.takes_ranges && !found.version.empty();
   auto fetched = std::make_shared<ParallelFile>(std::move(rate_limited),
@@ -453,11 +453,11 @@ Download SourceFiles::DownloadOf(const Remote& remote) const {
 
 std::shared_ptr<const RangedFile> SourceFiles::RateLimited(std::shared_ptr<const RangedFile> file,
                                                            const std::string& url, const LocalInput& input,
-                                                           Standing standing, bool may_reconnect) {
+                                                           Position position, bool may_reconnect) {
   PacedFile::Pace pace;
   pace.least = {input.least_rate, std::chrono::seconds(input.stall)};
   pace.name = ShownUrl(url);
-  pace.is_last = standing == Standing::kLast;
+  pace.is_last = position == Position::kLast;
   pace.may_reconnect = may_reconnect;
   pace.note = [this](std::string_view line) { progress_.Note(line); };
   file = std::make_shared<PacedFile>(std::move(file), std::move(pace));

@@ -56,7 +56,7 @@ class SourceFiles {
     bool is_dropped = false;  // the bytes here must be dropped before it is opened again
     bool came_anew = false;   // downloaded again since it was dropped, perhaps by an earlier run
   };
-  enum class Standing : std::uint8_t { kLast, kBeforeOthers };
+  enum class Position : std::uint8_t { kLast, kBeforeOthers };
 
   Status CheckPin(const LocalInput& input, const Digest& digest, std::stop_token stop) const;
   Result<SourceFile> LookAtLocal(const LocalInput& input, std::stop_token stop);
@@ -75,7 +75,7 @@ class SourceFiles {
   /// Wraps `file` of `url`: limits its rate and connections as `input` says, and enforces the minimum rate.
   std::shared_ptr<const RangedFile> RateLimited(std::shared_ptr<const RangedFile> file,
                                                 const std::string& url, const LocalInput& input,
-                                                Standing standing, bool may_reconnect);
+                                                Position position, bool may_reconnect);
 
   const std::string directory_;
   DigestCache& digests_;

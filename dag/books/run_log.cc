@@ -50,12 +50,12 @@ struct Kept {
   }
 };
 
-/// What stands about one unit. `failed` came after `standing`; at least one of the two is there.
+/// The lines that count about one unit. `failed` came after `finished`; at least one of the two is there.
 struct UnitEntry {
-  std::optional<Kept> standing;  // done or end
+  std::optional<Kept> finished;  // done or end
   std::optional<Kept> failed;
 
-  const Kept& last() const { return failed ? *failed : *standing; }
+  const Kept& last() const { return failed ? *failed : *finished; }
 };
 
 }  // namespace
@@ -147,7 +147,7 @@ bool RunLog::State::ApplyUnit(const LineHead& head, UnitState unit_state, std::s
     return true;
   }
   UnitEntry& entry = units[*unit];
-  std::optional<Kept>& location = unit_state == UnitState::kFailed ? entry.failed : entry.standing;
+  std::optional<Kept>& location = unit_state == UnitState::kFailed ? entry.failed : entry.finished;
   if (unit_state != UnitState::kFailed) entry.failed.reset();
   location = Kept{line, head.segment};
   return true;
@@ -257,8 +257,8 @@ const UnitLine* RunLog::Find(std::string_view unit) const {
 const UnitLine* RunLog::FindDone(std::string_view unit) const {
   const Lock lock(state_->mutex);
   const auto found = state_->units.find(unit);
-  if (found == state_->units.end() || !found->second.standing) return nullptr;
-  return found->second.standing->line();
+  if (found == state_->units.end() || !found->second.finished) return nullptr;
+  return found->second.finished->line();
 }
 
 std::vector<const UnitLine*> RunLog::List(std::string_view prefix) const {
@@ -362,7 +362,7 @@ RunLog::State::Essence RunLog::State::Compacted() const {
   for (const auto& [unit, entry] : units) sorted.emplace_back(unit, &entry);
   std::sort(sorted.begin(), sorted.end());
   for (const auto& [unit, entry] : sorted) {
-    if (entry->standing) essence.Add(entry->standing->text);
+    if (entry->finished) essence.Add(entry->finished->text);
     if (entry->failed) essence.Add(entry->failed->text);
   }
   return essence;

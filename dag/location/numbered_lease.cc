@@ -151,9 +151,9 @@ Status NumberedLease::CreateNext(std::string_view holder, const std::stop_token&
   }
   const std::uint64_t before = number_++;
   ASSIGN_OR_RETURN(const std::uint64_t highest, Highest(stop));
-  ASSIGN_OR_RETURN(const bool stands, Exists(before));
+  ASSIGN_OR_RETURN(const bool exists, Exists(before));
   if (highest > number_) return LeaseIsLost(location_, "another run has taken it over");
-  if (highest < number_ || !stands)
+  if (highest < number_ || !exists)
     return LeaseIsLost(location_, "somebody removed what says who writes there");
   return {};
 }

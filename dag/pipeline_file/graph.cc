@@ -222,7 +222,7 @@ class Builder {
     return -1;
   }
 
-  /// What stands at the named input `name` of the nearest stage from `at` on upwards; null where none has it.
+  /// The named input `name` of the nearest stage from `at` on upwards; null where none has it.
   const NamedInputEdge* NearestNamedInput(int at, std::string_view name) const {
     for (; at >= 0; at = Above(nodes_[Index(at)]))
       for (const NamedInputEdge& edge : nodes_[Index(at)].named_inputs)

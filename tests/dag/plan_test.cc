@@ -24,7 +24,7 @@ std::string Shards(const std::string& name, const std::string& more = "") {
   return "  " + name + ": { type: publish, input: docs, name: " + name + ", out: o" + more + " }\n";
 }
 
-/// A pipeline file and what stands of it, built by hand.
+/// A pipeline file and its existing outputs, built by hand.
 class World {
  public:
   explicit World(const File& file) {
@@ -35,7 +35,7 @@ class World {
     snapshot.files["source"].files = {corpus};
     snapshot.outputs = [this](const OutputKeys& keys,
                               const std::string& directory) -> Result<PartitionOutputs> {
-      return Standing(keys, directory);
+      return Existing(keys, directory);
     };
   }
   World(const World&) = delete;
@@ -66,7 +66,7 @@ class World {
     EXPECT_EQ(plan.refusals, Lines{});
     for (const PlannedSegment& segment : plan.segments) {
       if (segment.state != State::kWanted) continue;
-      standing[segment.directory] = kPartitions;
+      existing[segment.directory] = kPartitions;
       snapshot.logged[Name(segment)] = segment.lineage;
       if (!segment.publishes) continue;
       snapshot.published[Name(segment)] = {};
@@ -94,18 +94,18 @@ class World {
 
   static constexpr std::uint32_t kPartitions = 2;
   Snapshot snapshot;
-  std::map<std::string, std::uint32_t> standing;  // by directory: how many pieces
+  std::map<std::string, std::uint32_t> existing;  // by directory: how many pieces
 
  private:
-  PartitionOutputs Standing(const OutputKeys& keys, const std::string& directory) const {
+  PartitionOutputs Existing(const OutputKeys& keys, const std::string& directory) const {
     PartitionOutputs outputs;
     outputs.inputs().resize(keys.end_recipes.size());
-    const auto found = standing.find(directory);
-    if (found == standing.end()) return outputs;
+    const auto found = existing.find(directory);
+    if (found == existing.end()) return outputs;
     for (OutputsOfInput& input : outputs.inputs()) {
       input.end = InputEnd{kPartitions, 100, 2, {}};
       for (std::uint32_t partition = 0; partition < found->second; ++partition)
-        input.standing[partition] = {};
+        input.existing[partition] = {};
     }
     return outputs;
   }
@@ -158,7 +158,7 @@ TEST(PlanTest, PartitionFilesThatStandAreReadAgain) {
 TEST(PlanTest, IntermediatesThatAreGoneAreNoReasonToRun) {
   World world({Shards("a") + Shards("b")});
   world.Run();
-  world.standing.clear();
+  world.existing.clear();
   EXPECT_TRUE(world.Make().nothing_to_do());
 }
 
@@ -178,8 +178,8 @@ TEST(PlanTest, AKeyOfTheSecondPassAloneLeavesThePieces) {
 TEST(PlanTest, ASegmentWithAllItsPiecesMakesNoOrigin) {
   World world({Shards("a") + Shards("b")});
   world.Run();
-  for (auto at = world.standing.begin(); at != world.standing.end();)
-    at = at->first.substr(0, 5) == "docs-" ? world.standing.erase(at) : std::next(at);
+  for (auto at = world.existing.begin(); at != world.existing.end();)
+    at = at->first.substr(0, 5) == "docs-" ? world.existing.erase(at) : std::next(at);
   world.snapshot.published.clear();
   world.Edit({Shards("a") + Shards("b"), "form: nfkc", "splits: { train: rest }, keep: true"});
   EXPECT_EQ(world.Run(), (Lines{"text..a", "text..b"})) << "both only gather";
@@ -192,7 +192,7 @@ TEST(PlanTest, KeepIsNoReasonToRunAndDecidesWhatBecomesOfRecords) {
   world.Edit(kept);
   EXPECT_TRUE(world.Make().nothing_to_do());
   world.snapshot.published.clear();
-  world.standing.clear();
+  world.existing.clear();
   EXPECT_EQ(world.Run(), (Lines{"text..clean", "clean => docs..a"}));
   // The end of the input is known from `clean`, through two files of partitions.
   world.Edit({Shards("a") + Shards("b"), kept.clean, "splits: { train: 0.5, test: 0.5 }"});

@@ -177,14 +177,14 @@ class PublisherTest : public testing::Test {
           << object.name;
   }
 
-  /// One run with a log that was opened again. `standing` is what it finds.
-  Status Publish(Store& out, std::size_t* standing = nullptr) {
+  /// One run with a log that was opened again. `existing` is what it finds.
+  Status Publish(Store& out, std::size_t* existing = nullptr) {
     Result<std::unique_ptr<RunLog>> log = RunLog::Open(dir_ / "run.log");
     RETURN_IF_ERROR(log.status());
     environment_.log = log->get();
     Publisher publisher(scope_, out);
     RETURN_IF_ERROR(publisher.Begin({}, 0));
-    if (standing != nullptr) *standing = publisher.standing();
+    if (existing != nullptr) *existing = publisher.existing_shards();
     for (std::size_t group = 0; group < publisher.groups().size(); ++group)
       RETURN_IF_ERROR(publisher.RunGroup(group, 0, {}));
     return publisher.Finish({}, {});
@@ -248,18 +248,18 @@ TEST_F(PublisherTest, BehindACommitThatFailsNoShardOfItsGroupIsCommittedOrLogged
   EXPECT_FALSE(out.objects().contains("train.1"));
   EXPECT_TRUE(progress_.told.empty());
   hooks_.before_commit = nullptr;
-  std::size_t standing = 7;
-  ASSERT_TRUE(Publish(out, &standing).ok());
-  EXPECT_EQ(standing, 0u);
+  std::size_t existing = 7;
+  ASSERT_TRUE(Publish(out, &existing).ok());
+  EXPECT_EQ(existing, 0u);
 }
 
-TEST_F(PublisherTest, WhatStandsIsDescribedAgainFromTheLog) {
+TEST_F(PublisherTest, AShardThatExistsIsDescribedAgainFromTheLog) {
   MapStore out;
   ASSERT_TRUE(Publish(out).ok());
   const std::vector<ShardOutput> wanted = std::exchange(described_, {});
-  std::size_t standing = 0;
-  ASSERT_TRUE(Publish(out, &standing).ok());
-  EXPECT_EQ(standing, 3u);
+  std::size_t existing = 0;
+  ASSERT_TRUE(Publish(out, &existing).ok());
+  EXPECT_EQ(existing, 3u);
   ASSERT_EQ(described_.size(), wanted.size());
   for (std::size_t shard = 0; shard < wanted.size(); ++shard) {
     EXPECT_EQ(described_[shard].object, wanted[shard].object);
@@ -269,15 +269,15 @@ TEST_F(PublisherTest, WhatStandsIsDescribedAgainFromTheLog) {
   }
 }
 
-TEST_F(PublisherTest, AShardWhoseIndexIsGoneOrCutDoesNotStand) {
+TEST_F(PublisherTest, AShardWhoseIndexIsGoneOrCutDoesNotCountAsExisting) {
   MapStore out;
   ASSERT_TRUE(Publish(out).ok());
   const auto good = ObjectsIn(out);
   ASSERT_TRUE(out.Remove("train.0.idx").ok());
   out["train.2.idx"] = "cut";
-  std::size_t standing = 0;
-  ASSERT_TRUE(Publish(out, &standing).ok());
-  EXPECT_EQ(standing, 1u);
+  std::size_t existing = 0;
+  ASSERT_TRUE(Publish(out, &existing).ok());
+  EXPECT_EQ(existing, 1u);
   EXPECT_EQ(ObjectsIn(out), good);
 }
 
@@ -292,11 +292,11 @@ TEST_F(PublisherTest, EveryPowerCutIsGoneOnFromToTheSameObjects) {
     out.CutPowerAt(FaultStore::Call::kCommit, at);
     EXPECT_FALSE(Publish(out).ok()) << at;
     out.RestorePower();
-    std::size_t standing = 0;
-    const Status status = Publish(out, &standing);
+    std::size_t existing = 0;
+    const Status status = Publish(out, &existing);
     ASSERT_TRUE(status.ok()) << at << ": " << status.message();
     // A list and the marker come first, then an index and a shard each.
-    EXPECT_EQ(standing, static_cast<std::size_t>(std::clamp((at - 3) / 2, 0, 3))) << at;
+    EXPECT_EQ(existing, static_cast<std::size_t>(std::clamp((at - 3) / 2, 0, 3))) << at;
     EXPECT_EQ(ObjectsIn(disk), ObjectsIn(wanted)) << at;
   }
 }
@@ -406,14 +406,14 @@ TEST_F(PublisherTest, AManifestThatLandedUnderALostLeaseAndWhoseShardsAreReplace
   scope_.confirm = nullptr;
 }
 
-TEST_F(PublisherTest, AShardOfOthersThatIsAsLongDoesNotStand) {
+TEST_F(PublisherTest, AShardOfOthersThatIsAsLongDoesNotCountAsExisting) {
   MapStore out;
   ASSERT_TRUE(Publish(out).ok());
   const auto good = out.objects();
   ASSERT_TRUE(out.Remove(kManifestName).ok());
-  std::size_t standing = 0;
-  ASSERT_TRUE(Publish(out, &standing).ok());
-  EXPECT_EQ(standing, 3u) << "by its size";
+  std::size_t existing = 0;
+  ASSERT_TRUE(Publish(out, &existing).ok());
+  EXPECT_EQ(existing, 3u) << "by its size";
   ASSERT_TRUE(out.Remove(kManifestName).ok());
   // Another work directory markers the place, writes one shard and is killed.
   out["train.1"] = std::string(good.at("train.1").size(), 'x');
@@ -421,9 +421,9 @@ TEST_F(PublisherTest, AShardOfOthersThatIsAsLongDoesNotStand) {
   ASSERT_TRUE(WriteMarker(scope_.publishing(), out).ok());
   environment_.lease.holder.clear();
   ASSERT_TRUE(WriteMarker(scope_.publishing(), out).ok());  // as a run that is killed behind its marker
-  for (const std::size_t stand : {2u, 3u}) {
-    ASSERT_TRUE(Publish(out, &standing).ok());
-    EXPECT_EQ(standing, stand);
+  for (const std::size_t left : {2u, 3u}) {
+    ASSERT_TRUE(Publish(out, &existing).ok());
+    EXPECT_EQ(existing, left);
     EXPECT_EQ(out.objects().at("train.1"), good.at("train.1"));
     ASSERT_TRUE(out.Remove(kManifestName).ok());
   }
@@ -521,9 +521,9 @@ class BucketPublisherTest : public PublisherTest {
  protected:
   BucketPublisherTest() { planned_.location = "gs://bucket/out"; }
   /// As a machine that has nothing but the bucket.
-  Status PublishElsewhere(Store& out, std::size_t* standing) {
+  Status PublishElsewhere(Store& out, std::size_t* existing) {
     std::filesystem::remove(dir_ / "run.log");
-    return Publish(out, standing);
+    return Publish(out, existing);
   }
   static std::map<std::string, std::string> VersionsIn(Store& out) {
     std::map<std::string, std::string> versions;
@@ -533,14 +533,14 @@ class BucketPublisherTest : public PublisherTest {
   }
 };
 
-TEST_F(BucketPublisherTest, AnotherMachineKnowsWhatStands) {
+TEST_F(BucketPublisherTest, AnotherMachineKnowsTheExistingShards) {
   MemoryStore out;
   ASSERT_TRUE(Publish(out).ok());
   const auto versions = VersionsIn(out);
   ASSERT_TRUE(out.Remove("train.1").ok());
-  std::size_t standing = 0;
-  ASSERT_TRUE(PublishElsewhere(out, &standing).ok());
-  EXPECT_EQ(standing, 2u);
+  std::size_t existing = 0;
+  ASSERT_TRUE(PublishElsewhere(out, &existing).ok());
+  EXPECT_EQ(existing, 2u);
   const auto now = VersionsIn(out);
   for (const auto& [name, version] : versions) {
     if (name == "train.1") continue;
@@ -549,19 +549,19 @@ TEST_F(BucketPublisherTest, AnotherMachineKnowsWhatStands) {
   EXPECT_TRUE(now.contains("train.1"));
 }
 
-TEST_F(BucketPublisherTest, AShardOfAnotherRecipeThatIsAsLongDoesNotStand) {
+TEST_F(BucketPublisherTest, AShardOfAnotherRecipeThatIsAsLongDoesNotCountAsExisting) {
   MemoryStore out;
   ASSERT_TRUE(Publish(out).ok());
   ASSERT_TRUE(out.Remove(kManifestName).ok());
   const std::string ours = ReadObject(out, "train.1", 100).value();
   ASSERT_TRUE(WriteObject(out, "train.1", std::string(ours.size(), 'x'), Condition::ReplaceAny()).ok());
-  std::size_t standing = 0;
-  ASSERT_TRUE(Publish(out, &standing).ok());
-  EXPECT_EQ(standing, 2u) << "by the run log";
+  std::size_t existing = 0;
+  ASSERT_TRUE(Publish(out, &existing).ok());
+  EXPECT_EQ(existing, 2u) << "by the run log";
   EXPECT_EQ(ReadObject(out, "train.1", 100).value(), ours);
   ASSERT_TRUE(WriteObject(out, "train.1", std::string(ours.size(), 'x'), Condition::ReplaceAny()).ok());
-  ASSERT_TRUE(PublishElsewhere(out, &standing).ok());
-  EXPECT_EQ(standing, 2u) << "by the log of the place";
+  ASSERT_TRUE(PublishElsewhere(out, &existing).ok());
+  EXPECT_EQ(existing, 2u) << "by the log of the place";
   EXPECT_EQ(ReadObject(out, "train.1", 100).value(), ours);
 }
 
@@ -570,9 +570,9 @@ TEST_F(BucketPublisherTest, WithoutItsLogShardsAreMadeAgainAndNotWritten) {
   ASSERT_TRUE(Publish(out).ok());
   const auto versions = VersionsIn(out);
   for (const ObjectInfo& log : out.List(kLocationLogPrefix).value()) ASSERT_TRUE(out.Remove(log.name).ok());
-  std::size_t standing = 7;
-  ASSERT_TRUE(PublishElsewhere(out, &standing).ok());
-  EXPECT_EQ(standing, 0u);
+  std::size_t existing = 7;
+  ASSERT_TRUE(PublishElsewhere(out, &existing).ok());
+  EXPECT_EQ(existing, 0u);
   EXPECT_EQ(VersionsIn(out), versions);
 }
 
@@ -585,9 +585,9 @@ TEST_F(BucketPublisherTest, ALogThatIsTornOrOfOthersSaysNothing) {
   }
   ASSERT_TRUE(WriteObject(out, ".pipe/log/other.log", "hello\n", Condition::CreateOnly()).ok());
   ASSERT_TRUE(out.Remove(kManifestName).ok());
-  std::size_t standing = 7;
-  ASSERT_TRUE(PublishElsewhere(out, &standing).ok());
-  EXPECT_EQ(standing, 1u) << "the last line of each of two segments is torn";
+  std::size_t existing = 7;
+  ASSERT_TRUE(PublishElsewhere(out, &existing).ok());
+  EXPECT_EQ(existing, 1u) << "the last line of each of two segments is torn";
 }
 
 TEST_F(BucketPublisherTest, EveryPowerCutIsGoneOnFromElsewhereAndNothingIsWrittenTwice) {
@@ -602,8 +602,8 @@ TEST_F(BucketPublisherTest, EveryPowerCutIsGoneOnFromElsewhereAndNothingIsWritte
     EXPECT_FALSE(Publish(out).ok()) << at;
     out.RestorePower();
     const auto before = VersionsIn(bucket);
-    std::size_t standing = 0;
-    const Status status = PublishElsewhere(out, &standing);
+    std::size_t existing = 0;
+    const Status status = PublishElsewhere(out, &existing);
     ASSERT_TRUE(status.ok()) << at << ": " << status.message();
     const auto after = VersionsIn(bucket);
     for (const auto& [name, version] : before) EXPECT_EQ(after.at(name), version) << at << ": " << name;

@@ -27,7 +27,7 @@ Registry WithCommand() {
   return Registry(std::move(types));
 }
 
-/// source -> text -> said (command) -> clean -> docs -> shards, two partitions, and what stands of it by
+/// source -> text -> said (command) -> clean -> docs -> shards, two partitions, and its existing outputs by
 /// stage.
 class ReaderPlanTest : public testing::Test {
  protected:
@@ -52,7 +52,7 @@ class ReaderPlanTest : public testing::Test {
       outputs.inputs().resize(keys.end_recipes.size());
       outputs.inputs()[0].end = InputEnd{2, 100, 2, {}};
       for (const std::uint32_t partition : standing_[keys.stage])
-        outputs.inputs()[0].standing[partition] = {};
+        outputs.inputs()[0].existing[partition] = {};
       return outputs;
     };
     Result<Plan> plan = MakePlan(graph_, snapshot_, selection);
@@ -60,7 +60,7 @@ class ReaderPlanTest : public testing::Test {
     return std::move(*plan);
   }
 
-  /// "text => said..shards" for what is wanted, with the pieces that stand of it.
+  /// "text => said..shards" for what is wanted, with the number of its partition files that exist.
   Lines Wanted(const Plan& plan) const {
     Lines lines;
     for (const PlannedSegment& segment : plan.segments) {
@@ -68,7 +68,7 @@ class ReaderPlanTest : public testing::Test {
       std::string line =
           segment.upstream < 0 ? "" : NameOf(plan.segments[Index(segment.upstream)].node) + " => ";
       line += StrCat(NameOf(segment.chain.front()), "..", NameOf(segment.node));
-      line += StrCat(" (", segment.outputs.inputs()[0].standing.size(), ")");
+      line += StrCat(" (", segment.outputs.inputs()[0].existing.size(), ")");
       lines.push_back(line);
     }
     return lines;
@@ -109,10 +109,10 @@ TEST_F(ReaderPlanTest, PieceMadeFromWhatVariesAndIsGoneStandsNoMore) {
   Plan plan = Make(", keep: true");
   ASSERT_EQ(plan.segments.size(), 3u);
   EXPECT_TRUE(plan.segments[1].varies);
-  EXPECT_TRUE(plan.segments[2].outputs.inputs()[0].standing.empty());
+  EXPECT_TRUE(plan.segments[2].outputs.inputs()[0].existing.empty());
   EXPECT_FALSE(plan.segments[0].varies);
   plan = Make(", keep: true, steady: true");
-  EXPECT_EQ(plan.segments.back().outputs.inputs()[0].standing.size(), 1u);
+  EXPECT_EQ(plan.segments.back().outputs.inputs()[0].existing.size(), 1u);
 }
 
 TEST_F(ReaderPlanTest, ForceOfWhatVariesMakesEverythingBehindItAgain) {
@@ -121,8 +121,8 @@ TEST_F(ReaderPlanTest, ForceOfWhatVariesMakesEverythingBehindItAgain) {
   selection.force = "said";
   const Plan plan = Make(", keep: true", "", selection);
   ASSERT_EQ(plan.segments.size(), 3u);
-  EXPECT_TRUE(plan.segments[1].outputs.inputs()[0].standing.empty());
-  EXPECT_TRUE(plan.segments[2].outputs.inputs()[0].standing.empty());
+  EXPECT_TRUE(plan.segments[1].outputs.inputs()[0].existing.empty());
+  EXPECT_TRUE(plan.segments[2].outputs.inputs()[0].existing.empty());
 }
 
 }  // namespace
