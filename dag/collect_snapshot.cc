@@ -73,9 +73,9 @@ Snapshot::Files FilesOf(const StageSpec& spec, const HashFile& hash, const FindF
 }
 
 /// The digests of the files at the named inputs of `node`, and of those that its type names.
-Result<std::vector<Snapshot::TakenFile>> TakenBy(const Node& node, const HashFile& hash) {
-  std::vector<Snapshot::TakenFile> taken;
-  const auto add = [&](Snapshot::TakenFile file, const std::string& path) -> Status {
+Result<std::vector<Snapshot::SideFile>> SideFilesOf(const Node& node, const HashFile& hash) {
+  std::vector<Snapshot::SideFile> side_files;
+  const auto add = [&](Snapshot::SideFile file, const std::string& path) -> Status {
     file.file = path.substr(path.rfind('/') + 1);
     const Result<SourceFile> hashed = hash({path, file.name});
     if (hashed.ok())
@@ -84,20 +84,20 @@ Result<std::vector<Snapshot::TakenFile>> TakenBy(const Node& node, const HashFil
       return hashed.status();
     else
       file.missing = hashed.status();
-    taken.push_back(std::move(file));
+    side_files.push_back(std::move(file));
     return {};
   };
   for (const NamedInputEdge& edge : node.named_inputs)
     if (edge.node < 0) RETURN_IF_ERROR(add({edge.name, {}, {}, true, false, {}}, edge.file));
-  if (!node.spec->type->files) return taken;
+  if (!node.spec->type->files) return side_files;
   const Result<std::vector<StageFile>> files = node.spec->type->files(node.spec->config);
   if (!files.ok()) {
-    taken.push_back({"files", {}, {}, false, true, files.status()});
-    return taken;
+    side_files.push_back({"files", {}, {}, false, true, files.status()});
+    return side_files;
   }
   for (const StageFile& file : *files)
     RETURN_IF_ERROR(add({file.name, {}, {}, false, file.of_machine, {}}, file.path));
-  return taken;
+  return side_files;
 }
 
 /// The recipe of the marker that lies there; empty where it does not tell.
@@ -234,8 +234,8 @@ Result<Snapshot> CollectSnapshot(const Graph& graph, const Environment& environm
       RETURN_IF_ERROR(interrupted);
       continue;
     }
-    ASSIGN_OR_RETURN(std::vector<Snapshot::TakenFile> taken, TakenBy(node, hash));
-    if (!taken.empty()) snapshot.taken.emplace(spec.name, std::move(taken));
+    ASSIGN_OR_RETURN(std::vector<Snapshot::SideFile> side_files, SideFilesOf(node, hash));
+    if (!side_files.empty()) snapshot.side_files.emplace(spec.name, std::move(side_files));
     LastLogged last = LastOf(*environment.log, spec.name);
     if (last.segment == nullptr && spec.type->is_barrier())
       last = LastOf(*environment.log, StrCat(spec.name, kTakesInSuffix));

@@ -52,8 +52,8 @@ void CheckInputs(const Graph& graph, const Snapshot& snapshot, Plan& plan) {
                         "or name another `out`")));
     if (!segment.copy_from.empty()) continue;
     for (const int at : segment.chain)
-      if (const auto taken = snapshot.taken.find(spec(at).name); taken != snapshot.taken.end())
-        for (const Snapshot::TakenFile& file : taken->second)
+      if (const auto found = snapshot.side_files.find(spec(at).name); found != snapshot.side_files.end())
+        for (const Snapshot::SideFile& file : found->second)
           if (!file.missing.ok()) refuse(at, file.missing);
     if (segment.files < 0 || segment.outputs.complete()) continue;
     const auto files = snapshot.files.find(spec(segment.files).name);

@@ -12,8 +12,8 @@ namespace pipeline {
 namespace {
 
 /// Whether the same named inputs had files with the same names, as far as that was written down.
-bool TookTheSame(const LineageStage& old, const std::vector<Snapshot::TakenFile>& taken) {
-  return std::all_of(taken.begin(), taken.end(), [&old](const Snapshot::TakenFile& file) {
+bool HadTheSameSideFiles(const LineageStage& old, const std::vector<Snapshot::SideFile>& side_files) {
+  return std::all_of(side_files.begin(), side_files.end(), [&old](const Snapshot::SideFile& file) {
     if (!file.at_named_input) return true;
     return std::any_of(
         old.named_inputs.begin(), old.named_inputs.end(), [&file](const LineageInput& named_input) {
@@ -23,7 +23,7 @@ bool TookTheSame(const LineageStage& old, const std::vector<Snapshot::TakenFile>
 }
 
 /// The digest that such a file had.
-RecordedFiles TakenThen(const LineageStage& old, const Snapshot::TakenFile& file) {
+RecordedFiles RecordedSideFile(const LineageStage& old, const Snapshot::SideFile& file) {
   RecordedFiles then;
   for (const LineageInput& named_input : old.named_inputs)
     if (file.at_named_input && named_input.name == file.name)
@@ -76,7 +76,7 @@ void Lineages::Compute(int node) {
     for (std::size_t at = 0; at < taken.size(); ++at)
       stage.sources.emplace_back(StrCat("name of ", files[at]), taken[at]);
   }
-  AddTaken(node, stage);
+  AddSideInputs(node, stage);
   stage.recipe = RecipeOf(stage, input);
   lineage.push_back(std::move(stage));
   lineages_.push_back(std::move(lineage));
@@ -148,20 +148,21 @@ RecordedFiles Lineages::SourcesOf(int node, const LineageStage& stage) {
 
 /// Artifacts at named inputs and files that no stage makes; for one that is gone, what earlier runs wrote
 /// down.
-void Lineages::AddTaken(int number, LineageStage& stage) {
+void Lineages::AddSideInputs(int number, LineageStage& stage) {
   const Node& node = At(number);
-  const auto files = snapshot_.taken.find(stage.stage);
-  const std::vector<Snapshot::TakenFile> none;
-  const std::vector<Snapshot::TakenFile>& taken = files == snapshot_.taken.end() ? none : files->second;
+  const auto files = snapshot_.side_files.find(stage.stage);
+  const std::vector<Snapshot::SideFile> none;
+  const std::vector<Snapshot::SideFile>& side_files =
+      files == snapshot_.side_files.end() ? none : files->second;
   Status& unknown = unknown_[static_cast<std::size_t>(number)];
   const LineageStage* old = nullptr;
-  for (const Snapshot::TakenFile& file : taken) {
+  for (const Snapshot::SideFile& file : side_files) {
     if (file.missing.ok()) continue;
     if (old == nullptr && MayBeGone(file.missing))
-      old =
-          Recorded(number, stage, [&](const LineageStage& recorded) { return TookTheSame(recorded, taken); });
+      old = Recorded(number, stage,
+                     [&](const LineageStage& recorded) { return HadTheSameSideFiles(recorded, side_files); });
     if (old != nullptr && !file.of_machine)
-      Report(number, file.missing, TakenThen(*old, file), WhenRecorded(*old));
+      Report(number, file.missing, RecordedSideFile(*old, file), WhenRecorded(*old));
     else
       reports_.push_back(StrCat("stage '", stage.stage, "': ", file.missing.message(),
                                 old == nullptr ? "" : "; going by what earlier runs wrote down of it"));
@@ -175,7 +176,7 @@ void Lineages::AddTaken(int number, LineageStage& stage) {
       named_input.digest = named_input.lineage.back().recipe;
       if (unknown.ok()) unknown = this->unknown(edge.node);
     }
-    for (const Snapshot::TakenFile& file : taken)
+    for (const Snapshot::SideFile& file : side_files)
       if (edge.node < 0 && file.at_named_input && file.name == edge.name) {
         named_input.digest = file.digest;
         named_input.file = file.file;
@@ -185,7 +186,7 @@ void Lineages::AddTaken(int number, LineageStage& stage) {
         if (before.name == named_input.name) named_input = before;
     stage.named_inputs.push_back(std::move(named_input));
   }
-  for (const Snapshot::TakenFile& file : taken) {
+  for (const Snapshot::SideFile& file : side_files) {
     if (file.at_named_input) continue;
     std::string digest = file.digest.ToHex();
     if (!file.missing.ok() && old != nullptr) {

@@ -44,7 +44,7 @@ class Lineages {
  private:
   const Node& At(int node) const { return graph_.nodes()[static_cast<std::size_t>(node)]; }
   void Compute(int node);
-  void AddTaken(int number, LineageStage& stage);
+  void AddSideInputs(int number, LineageStage& stage);
   RecordedFiles SourcesOf(int node, const LineageStage& stage);
   using Fits = std::function<bool(const LineageStage& old)>;
   const LineageStage* Recorded(int node, const LineageStage& stage, const Fits& fits) const;

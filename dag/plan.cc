@@ -213,7 +213,7 @@ class Planner {
   bool Forced(int node) const { return !selection_.force.empty() && MadeFrom(node, selection_.force); }
 
   /// Counts how many wanted segments read each stage, as far up from `end` as anything has to run, and
-  /// demands the artifacts that are taken on the way.
+  /// demands the side inputs on the way.
   Status CountReaders(int end) {
     ASSIGN_OR_RETURN(const bool complete, Exists({end, End::kGives}));
     bool reads = !complete;
@@ -282,7 +282,7 @@ class Planner {
     if (segment.upstream >= 0 && !segment.job) DropStale(segment);
     if (!segment.job && !segment.chain.empty()) RETURN_IF_ERROR(DropMixed(segment));
     RETURN_IF_ERROR(Explain(segment));
-    RETURN_IF_ERROR(FindTaken(segment));
+    RETURN_IF_ERROR(FindSideInputs(segment));
     return Add(part, std::move(segment));
   }
 
@@ -345,17 +345,17 @@ class Planner {
   }
 
   /// The artifacts at the named inputs of its chain. What is up to date itself is no reason to make any.
-  Status FindTaken(PlannedSegment& segment) {
+  Status FindSideInputs(PlannedSegment& segment) {
     const auto take = [&](int reader, std::string_view named_input, int maker) -> Status {
       if (segment.state != PlannedSegment::State::kWanted) {
         if (decided_.insert(maker).second) RETURN_IF_ERROR(Decide(maker).status());
         const auto known = by_part_.find({maker, End::kGives});
-        segment.taken.push_back(
+        segment.side_inputs.push_back(
             {reader, std::string(named_input), known == by_part_.end() ? -1 : known->second, {}});
         return {};
       }
       ASSIGN_OR_RETURN(const int made_by, SegmentFor({maker, End::kGives}));
-      segment.taken.push_back({reader, std::string(named_input), made_by, {}});
+      segment.side_inputs.push_back({reader, std::string(named_input), made_by, {}});
       return {};
     };
     for (const int at : segment.chain) {
@@ -365,7 +365,7 @@ class Planner {
         if (edge.node >= 0)
           RETURN_IF_ERROR(take(at, edge.name, edge.node));
         else
-          segment.taken.push_back({at, edge.name, -1, edge.file});
+          segment.side_inputs.push_back({at, edge.name, -1, edge.file});
       }
     }
     const int input = At(segment.node).input;
@@ -408,7 +408,7 @@ class Planner {
     };
     for (PlannedSegment& segment : ordered) {
       move(segment.upstream), move(segment.barrier);
-      for (PlannedSegment::Taken& taken : segment.taken) move(taken.segment);
+      for (PlannedSegment::SideInput& side_input : segment.side_inputs) move(side_input.segment);
     }
     plan_.segments = std::move(ordered);
   }
@@ -486,8 +486,8 @@ std::vector<int> NeedsOf(const PlannedSegment& segment) {
   std::vector<int> needs;
   for (const int need : {segment.upstream, segment.barrier})
     if (need >= 0) needs.push_back(need);
-  for (const PlannedSegment::Taken& taken : segment.taken)
-    if (taken.segment >= 0) needs.push_back(taken.segment);
+  for (const PlannedSegment::SideInput& side_input : segment.side_inputs)
+    if (side_input.segment >= 0) needs.push_back(side_input.segment);
   return needs;
 }
 

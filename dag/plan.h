@@ -44,7 +44,7 @@ struct Snapshot {
   std::map<std::string, Files> files;  // by the stage that gives them
   bool offline = false;                // no server was asked: a kUnavailable file may exist all the same
   /// A file that a stage reads and no stage makes: at a named input, or from StageType::files.
-  struct TakenFile {
+  struct SideFile {
     std::string name;  // of the named input, or StageFile::name
     std::string file;  // the last part of its path
     Digest digest;
@@ -52,7 +52,7 @@ struct Snapshot {
     bool of_machine = false;
     Status missing;  // not OK: why it is not on this machine
   };
-  std::map<std::string, std::vector<TakenFile>> taken;  // by stage; named inputs first, in table order
+  std::map<std::string, std::vector<SideFile>> side_files;  // by stage; named inputs first, in table order
   /// The state of the location of a stage that makes an artifact; the defaults: nothing is there.
   struct Published {
     std::optional<Manifest> manifest;
@@ -103,7 +103,7 @@ struct Selection {
 struct PlannedSegment {
   enum class State : std::uint8_t { kUpToDate, kWanted, kNotSelected };
   /// One named input of a stage of the chain, or the `input` of a Job.
-  struct Taken {
+  struct SideInput {
     int reader = -1;          // node
     std::string named_input;  // name of the input, or kJobInput
     int segment = -1;  // the planned segment that makes its artifact; -1: a file, or the artifact is missing
@@ -116,7 +116,7 @@ struct PlannedSegment {
   int files = -1;          // the node that gives its files; -1: it reads none
   int barrier = -1;  // the segment that takes records into the barrier stage at the front of the chain; -1:
                      // none, or all partition outputs exist
-  std::vector<Taken> taken;
+  std::vector<SideInput> side_inputs;
   bool publishes = false;  // makes an artifact at `location`, a Sink's or a Job's; else partition outputs
   bool job = false;        // `chain` is one Job
   bool takes_in = false;   // its last stage is a barrier stage, which takes records in
@@ -152,11 +152,11 @@ struct Plan {
   bool nothing_to_do() const;
 };
 
-/// PlannedSegment::Taken::named_input for the `input` of a Job.
+/// PlannedSegment::SideInput::named_input for the `input` of a Job.
 inline constexpr std::string_view kJobInput = "input";
 
-/// Returns every planned segment that `segment` needs first: `upstream`, `barrier`, and the makers in
-/// `taken`.
+/// Returns every planned segment that `segment` needs first: `upstream`, `barrier`, and the makers of
+/// its side inputs.
 std::vector<int> NeedsOf(const PlannedSegment& segment);
 
 /// `graph` outlives the plan.

@@ -21,7 +21,7 @@ const Node& NodeAt(const Graph& graph, int node) { return graph.nodes()[static_c
 
 /// Opens the artifacts and files at the named inputs of the chain; notes their content where content keys
 /// want it.
-Result<Artifacts> OpenArtifacts(const Graph& graph, const Plan& plan, TakenOutputs outputs,
+Result<Artifacts> OpenArtifacts(const Graph& graph, const Plan& plan, SideInputOutputs outputs,
                                 SegmentState& state) {
   const PlannedSegment& planned = *state.planned;
   SegmentScope& scope = state.scope;
@@ -32,32 +32,33 @@ Result<Artifacts> OpenArtifacts(const Graph& graph, const Plan& plan, TakenOutpu
       if (named_input.name == name) named_input.digest = content;
   };
   Artifacts artifacts;
-  const auto note = [&](const PlannedSegment::Taken& taken, const Digest& content) {
+  const auto note = [&](const PlannedSegment::SideInput& side_input, const Digest& content) {
     for (std::size_t at = 0; at < planned.chain.size(); ++at)
-      if (planned.chain[at] == taken.reader) replace(scope.contents[at], taken.named_input, content);
-    if (planned.node == taken.reader) replace(scope.content_stage, taken.named_input, content);
+      if (planned.chain[at] == side_input.reader)
+        replace(scope.contents[at], side_input.named_input, content);
+    if (planned.node == side_input.reader) replace(scope.content_stage, side_input.named_input, content);
   };
-  for (std::size_t number = 0; number < planned.taken.size(); ++number) {
-    const PlannedSegment::Taken& taken = planned.taken[number];
-    ArtifactInput& input = artifacts[taken.reader][taken.named_input];
-    if (!taken.file.empty()) {
-      const std::size_t slash = taken.file.rfind('/');
-      const std::string directory = slash == std::string::npos ? "." : taken.file.substr(0, slash + 1);
+  for (std::size_t number = 0; number < planned.side_inputs.size(); ++number) {
+    const PlannedSegment::SideInput& side_input = planned.side_inputs[number];
+    ArtifactInput& input = artifacts[side_input.reader][side_input.named_input];
+    if (!side_input.file.empty()) {
+      const std::size_t slash = side_input.file.rfind('/');
+      const std::string directory = slash == std::string::npos ? "." : side_input.file.substr(0, slash + 1);
       ASSIGN_OR_RETURN(input.directory, scope.environment->open_store(directory));
       input.uri = directory;
-      input.file = slash == std::string::npos ? taken.file : taken.file.substr(slash + 1);
+      input.file = slash == std::string::npos ? side_input.file : side_input.file.substr(slash + 1);
       continue;
     }
-    if (taken.segment < 0)
+    if (side_input.segment < 0)
       return Status(Code::kFailedPrecondition,
                     StrCat("stage '", planned.keys.stage, "' cannot be made ready: what it takes as its ",
-                           taken.named_input, " is not there any more; run again"));
-    const PlannedSegment& maker = plan.segments[static_cast<std::size_t>(taken.segment)];
+                           side_input.named_input, " is not there any more; run again"));
+    const PlannedSegment& maker = plan.segments[static_cast<std::size_t>(side_input.segment)];
     if (!maker.publishes) {
       ASSIGN_OR_RETURN(input.directory, scope.environment->work_store("artifacts/" + maker.directory));
       input.uri = maker.keys.stage;
       input.outputs = std::move(outputs[number]);
-      note(taken, RecordsContent(ContentOf(input.outputs), NodeAt(graph, maker.node).out));
+      note(side_input, RecordsContent(ContentOf(input.outputs), NodeAt(graph, maker.node).out));
       continue;
     }
     const std::string& location = maker.location;
@@ -66,8 +67,8 @@ Result<Artifacts> OpenArtifacts(const Graph& graph, const Plan& plan, TakenOutpu
     ASSIGN_OR_RETURN(Manifest manifest, ReadManifest(*input.directory, location));
     const Digest content = manifest.ContentRoot();
     input.facts = std::move(manifest.facts);
-    if (taken.named_input == kJobInput) state.artifact_input = content;
-    note(taken, content);
+    if (side_input.named_input == kJobInput) state.artifact_input = content;
+    note(side_input, content);
   }
   return artifacts;
 }
@@ -181,7 +182,7 @@ class Preparer {
       if (!planned.copy_from.empty()) continue;
       if (!only_.empty() && state->name() != only_) continue;  // others run it
       if (CanBeMade(*state)) {
-        RETURN_IF_ERROR(MakeStages(graph_, plan_, made_.streams, TakenOutputsOf(*state), *state));
+        RETURN_IF_ERROR(MakeStages(graph_, plan_, made_.streams, SideInputOutputsOf(*state), *state));
         state->stages = SegmentState::Stages::kMade;
       } else if (state->active() && !planned.job) {
         RETURN_IF_ERROR(DivideMemory(graph_, made_.streams, state->scope));
@@ -195,10 +196,11 @@ class Preparer {
   /// again. That it cannot be is no reason not to run.
   static bool CanBeMade(const SegmentState& state) {
     if (!state.has_artifacts()) return false;
-    return state.active() || std::none_of(state.planned->taken.begin(), state.planned->taken.end(),
-                                          [](const PlannedSegment::Taken& taken) {
-                                            return taken.segment < 0 && taken.file.empty();
-                                          });
+    return state.active() ||
+           std::none_of(state.planned->side_inputs.begin(), state.planned->side_inputs.end(),
+                        [](const PlannedSegment::SideInput& side_input) {
+                          return side_input.segment < 0 && side_input.file.empty();
+                        });
   }
 
   Status Equip(SegmentState& state) {
@@ -210,8 +212,8 @@ class Preparer {
     for (const OutputsOfInput& input : planned.outputs.inputs()) state.inputs.emplace_back().outputs = input;
     if (planned.upstream >= 0) Connect(state, StateOf(planned.upstream));
     if (planned.barrier >= 0) state.barrier = &StateOf(planned.barrier);
-    for (const PlannedSegment::Taken& taken : planned.taken)
-      if (taken.segment >= 0) state.makers.push_back(&StateOf(taken.segment));
+    for (const PlannedSegment::SideInput& side_input : planned.side_inputs)
+      if (side_input.segment >= 0) state.makers.push_back(&StateOf(side_input.segment));
     ASSIGN_OR_RETURN(state.scope.directory, environment_.work_store("artifacts/" + planned.directory));
     ASSIGN_OR_RETURN(state.scope.work, environment_.work_store(""));
     for (const LineageStage& stage : planned.output_lineage)
@@ -290,19 +292,19 @@ Result<PreparedSegments> PrepareSegments(const Graph& graph, const Plan& plan, c
   return Preparer(graph, plan, environment, options).Make();
 }
 
-TakenOutputs TakenOutputsOf(const SegmentState& state) {
-  TakenOutputs outputs;
+SideInputOutputs SideInputOutputsOf(const SegmentState& state) {
+  SideInputOutputs outputs;
   auto maker = state.makers.begin();  // of those that a segment makes, in their order
-  for (const PlannedSegment::Taken& taken : state.planned->taken) {
+  for (const PlannedSegment::SideInput& side_input : state.planned->side_inputs) {
     std::vector<PartitionOutput>& of_this = outputs.emplace_back();
-    if (taken.segment < 0) continue;
+    if (side_input.segment < 0) continue;
     const SegmentState& made_by = **maker++;
     if (!made_by.planned->publishes) of_this = made_by.all_outputs();
   }
   return outputs;
 }
 
-Status MakeStages(const Graph& graph, const Plan& plan, int streams, TakenOutputs outputs,
+Status MakeStages(const Graph& graph, const Plan& plan, int streams, SideInputOutputs outputs,
                   SegmentState& state) {
   const PlannedSegment& planned = *state.planned;
   SegmentScope& scope = state.scope;

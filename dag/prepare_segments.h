@@ -27,15 +27,15 @@ struct PreparedSegments {
 Result<PreparedSegments> PrepareSegments(const Graph& graph, const Plan& plan, const Environment& environment,
                                          const RunOptions& options);
 
-/// By position in PlannedSegment::taken: the partition outputs of a stage of records; empty for an artifact
-/// or a file.
-using TakenOutputs = std::vector<std::vector<PartitionOutput>>;
+/// By position in PlannedSegment::side_inputs: the partition outputs of a stage of records; empty for an
+/// artifact or a file.
+using SideInputOutputs = std::vector<std::vector<PartitionOutput>>;
 /// Called under the coordinator's lock once units run.
-TakenOutputs TakenOutputsOf(const SegmentState& state);
+SideInputOutputs SideInputOutputsOf(const SegmentState& state);
 
 /// Makes the stages of `state`, whose artifacts exist, and divides the memory for them. `streams` is as in
 /// PreparedSegments. One thread at a time for one `state`; the caller notes that the stages are made.
-Status MakeStages(const Graph& graph, const Plan& plan, int streams, TakenOutputs outputs,
+Status MakeStages(const Graph& graph, const Plan& plan, int streams, SideInputOutputs outputs,
                   SegmentState& state);
 
 /// Takes the leases of all locations that will be published (dag/location/lease.md), then writes their

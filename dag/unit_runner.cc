@@ -23,10 +23,10 @@ constexpr std::string_view kSourceChanged = "its source was changed while it was
 }  // namespace
 
 Status UnitRunner::Make(SegmentState& state) {
-  TakenOutputs outputs;
+  SideInputOutputs outputs;
   {
     const Lock lock(run_.mutex);
-    outputs = TakenOutputsOf(state);
+    outputs = SideInputOutputsOf(state);
   }
   Status made = MakeStages(run_.graph, run_.plan, run_.prepared.streams, std::move(outputs), state);
   const Lock lock(run_.mutex);
@@ -78,7 +78,7 @@ Status UnitRunner::Stream(SegmentState& state, std::uint32_t number) {
     if (checked.ok() && takes_whole && !maker->planned->publishes) checked = CheckSegment(*maker);
   Status outcome = !checked.ok()              ? std::move(checked)
                    : state.barrier != nullptr ? ReadBarrier(unit, *state.barrier, made)
-                   : takes_whole              ? ReadTaken(unit, state, made)
+                   : takes_whole              ? ReadSideInputs(unit, state, made)
                                               : ReadFile(unit, state, number, made);
   const bool reads_file = state.barrier == nullptr && !takes_whole && state.planned->files >= 0;
   if (!outcome.ok() && reads_file) outcome = ReadAnew(state, number, std::move(outcome));
@@ -151,7 +151,7 @@ Status UnitRunner::ReadBarrier(const UnitContext& unit, SegmentState& barrier, c
   return MakeAgain(barrier, remade, std::move(outcome));
 }
 
-Status UnitRunner::ReadTaken(const UnitContext& unit, SegmentState& state, const OutputsOfInput& made) {
+Status UnitRunner::ReadSideInputs(const UnitContext& unit, SegmentState& state, const OutputsOfInput& made) {
   std::vector<std::set<PartitionId>> remade;  // of each maker
   {
     const Lock lock(run_.mutex);

@@ -46,7 +46,7 @@ class UnitRunner {
   void InvalidateInput(SegmentState& state, std::uint32_t number, std::string_view why) REQUIRES(run_.mutex);
   Status ReadBarrier(const UnitContext& unit, SegmentState& barrier, const OutputsOfInput& made);
   /// Reads the output of a barrier stage that takes all partition outputs of other segments.
-  Status ReadTaken(const UnitContext& unit, SegmentState& state, const OutputsOfInput& made);
+  Status ReadSideInputs(const UnitContext& unit, SegmentState& state, const OutputsOfInput& made);
 
   /// Checks expectations again before all of `whole` is read: an earlier run may have failed them and left
   /// its partition outputs.

@@ -42,12 +42,13 @@ std::string ChainText(const Graph& graph, const PlannedSegment& segment, const P
   return text.empty() ? graph.nodes()[static_cast<std::size_t>(segment.node)].spec->name : text;
 }
 
-/// The artifacts and files that its stages take, each once.
-std::vector<std::string> TakenBy(const PlannedSegment& segment, const Plan& plan) {
+/// Its side inputs, each once.
+std::vector<std::string> SideInputsOf(const PlannedSegment& segment, const Plan& plan) {
   std::vector<std::string> names;
-  for (const PlannedSegment::Taken& taken : segment.taken) {
-    const std::string& name =
-        taken.segment < 0 ? taken.file : plan.segments[static_cast<std::size_t>(taken.segment)].keys.stage;
+  for (const PlannedSegment::SideInput& side_input : segment.side_inputs) {
+    const std::string& name = side_input.segment < 0
+                                  ? side_input.file
+                                  : plan.segments[static_cast<std::size_t>(side_input.segment)].keys.stage;
     if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }
   return names;
@@ -104,7 +105,7 @@ void PrintPlan(const Graph& graph, const Plan& plan, const Forecast& forecast, b
     const PlannedSegment& segment = plan.segments[at];
     const SegmentForecast& expected = forecast.segments[at];
     std::string line = StrCat("[", StateText(segment), "] ", ChainText(graph, segment, plan));
-    for (const std::string& taken : TakenBy(segment, plan)) line += " + " + taken;
+    for (const std::string& name : SideInputsOf(segment, plan)) line += " + " + name;
     if (!segment.location.empty()) line += StrCat(" -> ", ShownLocation(segment));
     if (forecast_too && segment.state == PlannedSegment::State::kWanted) {
       line += expected.read_bytes == 0 && expected.text_bytes == 0
