@@ -58,10 +58,10 @@ Result<Assembly> Assemble(const Graph& graph, const PlannedSegment& planned, con
     if (node.spec->type->is_source()) {
       ASSIGN_OR_RETURN(assembly.source, Make<SourceFactory>(node, taken));
       if (assembly.source->repair() != nullptr)
-        assembly.spec.links.push_back({assembly.source->repair(), stage});
+        assembly.spec.transforms.push_back({assembly.source->repair(), stage});
     } else if (node.spec->type->is_transform()) {
       ASSIGN_OR_RETURN(std::unique_ptr<Transform> transform, Make<TransformFactory>(node, taken));
-      assembly.spec.links.push_back({transform.get(), stage});
+      assembly.spec.transforms.push_back({transform.get(), stage});
       assembly.transforms.push_back(std::move(transform));
     } else if (node.spec->type->is_reader()) {
       ASSIGN_OR_RETURN(assembly.reader, Make<ReaderFactory>(node, taken));
@@ -81,7 +81,7 @@ Result<Assembly> Assemble(const Graph& graph, const PlannedSegment& planned, con
   }
   const auto last = static_cast<std::uint32_t>(assembly.stages.size() - 1);
   if (assembly.sink->encoder() != nullptr)
-    assembly.spec.links.push_back({assembly.sink->encoder(), last, !materialised});
+    assembly.spec.transforms.push_back({assembly.sink->encoder(), last, !materialised});
   assembly.spec.stages = last + 1;
   return assembly;
 }

@@ -68,8 +68,8 @@ class Pool {
   std::vector<std::unique_ptr<T>> free_ GUARDED_BY(mutex_);
 };
 
-/// The scratch for one pass through the chain: a Worker per link. Leased, never thread-local: a thread
-/// that waits inside oneTBB may be given another batch of the same segment.
+/// The scratch for one pass through the chain: a Worker for each Transform. Leased, never thread-local: a
+/// thread that waits inside oneTBB may be given another batch of the same segment.
 using WorkerSet = std::vector<std::unique_ptr<Worker>>;
 
 }  // namespace
@@ -154,15 +154,15 @@ class SegmentRun {
         batch.status = std::move(workers).status();
         return;
       }
-      const std::unique_ptr<BatchProbe> passage =
+      const std::unique_ptr<BatchProbe> probe =
           spec_.watch ? spec_.watch->Watch(batch, spec_.names) : nullptr;
       std::uint32_t stage = 0;
-      for (std::size_t i = 0; i < spec_.links.size() && batch.status.ok(); ++i) {
-        if (passage && spec_.links[i].stage != stage) passage->Left(stage, batch);
-        stage = spec_.links[i].stage;
-        Apply(*(**workers)[i], spec_.links[i], batch);
+      for (std::size_t i = 0; i < spec_.transforms.size() && batch.status.ok(); ++i) {
+        if (probe && spec_.transforms[i].stage != stage) probe->Left(stage, batch);
+        stage = spec_.transforms[i].stage;
+        Apply(*(**workers)[i], spec_.transforms[i], batch);
       }
-      if (passage && batch.status.ok()) passage->Left(stage, batch);
+      if (probe && batch.status.ok()) probe->Left(stage, batch);
       worker_sets_.Return(std::move(*workers));
     } catch (const std::exception& error) {  // nothing may cross a filter: it would leak the token
       batch.status = Status(Code::kInternal, StrCat("a stage threw: ", error.what(), " [this is a bug]"));
@@ -171,14 +171,14 @@ class SegmentRun {
     }
   }
 
-  void Apply(Worker& worker, const Link& link, Batch& batch) {
-    const Stopwatch watch(progress_.busy_ns[link.stage]);
-    StageCounts& counts = batch.counts[link.stage];
+  void Apply(Worker& worker, const ChainTransform& transform, Batch& batch) {
+    const Stopwatch watch(progress_.busy_ns[transform.stage]);
+    StageCounts& counts = batch.counts[transform.stage];
     const std::uint64_t records = batch.size();
     const std::uint64_t bytes = batch.text.bytes();
-    batch.status = worker.Apply(batch, link.stage, counts);
-    if (!link.counted) return;
-    if (link.stage == 0) {  // the Source counted what it read; its repair may only take away from that
+    batch.status = worker.Apply(batch, transform.stage, counts);
+    if (!transform.counted) return;
+    if (transform.stage == 0) {  // the Source counted what it read; its repair may only take away from that
       counts.records_out -= records - batch.size();
       counts.bytes_out += batch.text.bytes() - bytes;
     } else {
@@ -193,8 +193,8 @@ class SegmentRun {
     std::unique_ptr<WorkerSet> workers = worker_sets_.Take();
     if (workers) return workers;
     workers = std::make_unique<WorkerSet>();
-    for (const Link& link : spec_.links) {
-      ASSIGN_OR_RETURN(std::unique_ptr<Worker> worker, link.transform->NewWorker());
+    for (const ChainTransform& each : spec_.transforms) {
+      ASSIGN_OR_RETURN(std::unique_ptr<Worker> worker, each.transform->NewWorker());
       workers->push_back(std::move(worker));
     }
     return workers;

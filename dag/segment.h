@@ -34,7 +34,7 @@ class Arena {
 };
 
 /// A Transform in the chain. Several may count under one stage (a Source and its repair).
-struct Link {
+struct ChainTransform {
   const Transform* transform;
   std::uint32_t stage;  // position of its counts in Batch::counts
   /// False: it only converts records for the Sink, and the stage has counted them already.
@@ -68,14 +68,14 @@ class SegmentOutput {
 };
 
 struct SegmentSpec {
-  std::vector<Link> links;             // repair, transforms, encoder: in the order of the chain
-  std::uint32_t stages = 1;            // number of stages that count; the Source's is 0
-  std::uint32_t source_stage = 0;      // the stage that the Source's time is counted for
-  std::vector<std::string> splits;     // names for Batch::split; one name if no stage splits
-  std::size_t tokens = 4;              // batches alive at the same time; this bounds the memory
-  std::size_t waiting_partitions = 2;  // partitions that may wait for the committer thread
-  RecordObserver* watch = nullptr;     // null: no record is watched
-  std::vector<std::string> names;      // of the stages by number, for the watch
+  std::vector<ChainTransform> transforms;  // repair, transforms, encoder: in the order of the chain
+  std::uint32_t stages = 1;                // number of stages that count; the Source's is 0
+  std::uint32_t source_stage = 0;          // the stage that the Source's time is counted for
+  std::vector<std::string> splits;         // names for Batch::split; one name if no stage splits
+  std::size_t tokens = 4;                  // batches alive at the same time; this bounds the memory
+  std::size_t waiting_partitions = 2;      // partitions that may wait for the committer thread
+  RecordObserver* watch = nullptr;         // null: no record is watched
+  std::vector<std::string> names;          // of the stages by number, for the watch
 };
 
 /// Runs `source` to its end. Returns OK at the end, even if single partitions failed: `output` gets those

@@ -154,7 +154,7 @@ class SampleCollector::Looking final : public BatchProbe {
   }
 
   SampleCollector& collector_;
-  const std::vector<std::string>& stages_;  // of the segment, which outlives the passage of a batch
+  const std::vector<std::string>& stages_;  // of the segment, which outlives the probe
   std::vector<Record> records_;
 };
 

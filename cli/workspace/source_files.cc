@@ -373,7 +373,7 @@ Result<std::shared_ptr<ArrivingFile>> SourceFiles::BeginPinned(const Remote& rem
       AddressesOf(input), remote.size, open, [this](std::string_view line) { progress_.Note(line); }, means);
   Download download = DownloadOf(remote);
   ASSIGN_OR_RETURN(download.pin, ParseChecksum(input.checksum));
-  download.distrust = [file](bool all_came_now) { return file->Invalidate(all_came_now); };
+  download.invalidate = [file](bool all_came_now) { return file->Invalidate(all_came_now); };
   download.resize = [file] { return file->TakeOtherSize(); };
   download.decoded = [this, file, input](const Status&) {
     std::vector<std::string> urls = file->EncodedAddresses();

@@ -157,7 +157,7 @@ Outcome RunOnce(NumberSource::Shape shape, const Shout& shout, int threads, std:
   NumberSource source(shape);
   Memory memory;
   SegmentSpec spec;
-  spec.links = {{&shout, 1}};
+  spec.transforms = {{&shout, 1}};
   spec.stages = 2;
   spec.splits = {"train"};
   spec.tokens = tokens;
@@ -265,7 +265,7 @@ TEST(SegmentTest, AStopKeepsWhatClosedAndSaysCancelled) {
   spec.stages = 2;
   spec.splits = {"train"};
   const Shout shout;
-  spec.links = {{&shout, 1}};
+  spec.transforms = {{&shout, 1}};
   SegmentProgress progress(2);
   const Status status = RunSegment(arena, source, spec, memory, progress, stop.get_token());
   EXPECT_EQ(status.code(), Code::kCancelled);
@@ -321,7 +321,7 @@ TEST(SegmentTest, WatchSeesEachStageOnceAndChangesNothing) {
     NumberSource source({.records = 6, .per_partition = 2, .per_batch = 2});
     Memory memory;
     SegmentSpec spec;
-    spec.links = {{&first, 0}, {&second, 1}, {&encoder, 1, false}};
+    spec.transforms = {{&first, 0}, {&second, 1}, {&encoder, 1, false}};
     spec.stages = 2;
     spec.splits = {"train"};
     spec.watch = watch;

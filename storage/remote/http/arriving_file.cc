@@ -193,7 +193,7 @@ Status ArrivingFile::FetchWhole(std::stop_token stop) {
     ASSIGN_OR_RETURN(const Checksum found, hasher->Finish());
     const bool is_decoded = part_->is_whole() && part_->state().sent == ToString(*download_.pin);
     if (found == *download_.pin || (is_decoded && crc32c == part_->state().crc32c)) return {};
-    if (!download_.distrust || !download_.distrust(all_came_now)) {
+    if (!download_.invalidate || !download_.invalidate(all_came_now)) {
       RETURN_IF_ERROR(part_->Forget());
       return Status(Code::kDataLoss,
                     StrCat(download_.name, ": is not the file that it is pinned to: ",

@@ -35,7 +35,7 @@ struct Download {
   bool among_others = false;
   /// Called if the whole file does not match `pin`. True: another download may give other bytes. Empty:
   /// never.
-  std::function<bool(bool all_came_now)> distrust = {};
+  std::function<bool(bool all_came_now)> invalidate = {};
   /// Called if the download of a pinned file failed. True: the remote file now has another size and another
   /// attempt is worth it. Empty: never.
   std::function<bool()> resize = {};

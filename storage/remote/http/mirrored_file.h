@@ -21,7 +21,7 @@ namespace pipeline {
 /// If an address fails, readers continue at the next one, from the same byte, in a cycle, until `means`
 /// allows no more attempts without progress. An address that fails for good is not asked again. A slow one
 /// is asked again if no other is left, and is then accepted at any speed. The bytes may differ between
-/// addresses, so the caller must check the whole file: see Distrust. An address with another size is
+/// addresses, so the caller must check the whole file: see Invalidate. An address with another size is
 /// skipped: see TakeOtherSize.
 class MirroredFile final : public RangedFile {
  public:
@@ -55,7 +55,7 @@ class MirroredFile final : public RangedFile {
     std::string url;
     std::shared_ptr<const RangedFile> file;  // null before it is opened, and after it changed
     Status dead;                             // why it is not asked again
-    bool gave = false;                       // sent bytes since the last Distrust
+    bool gave = false;                       // sent bytes since the last Invalidate
     bool slow = false;
     bool tolerated = false;                   // is asked even if it is slow
     std::optional<std::uint64_t> other_size;  // the size that it named

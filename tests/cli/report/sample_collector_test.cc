@@ -36,12 +36,12 @@ std::map<std::string, StageText> Collect(std::uint64_t records, std::uint64_t pe
   for (std::uint64_t begin = 0; begin < records; begin += per_batch) {
     const std::uint64_t end = std::min(begin + per_batch, records);
     const Batch before = BatchOf(partition, begin, end, same);
-    const std::unique_ptr<BatchProbe> passage = collector.Watch(before, kStages);
-    if (!passage) continue;
-    passage->Left(0, before);
+    const std::unique_ptr<BatchProbe> probe = collector.Watch(before, kStages);
+    if (!probe) continue;
+    probe->Left(0, before);
     const Batch after = BatchOf(partition, begin, end, change);
-    passage->Left(1, after);
-    passage->Left(2, after);
+    probe->Left(1, after);
+    probe->Left(2, after);
   }
   return collector.Take();
 }
@@ -95,10 +95,10 @@ TEST(SampleCollectorTest, PairsThatReadTheSameAreShownOnce) {
   SampleCollector collector;
   const Batch before = BatchOf({}, 0, 4096, [](std::uint64_t, const std::string&) { return "read more"; });
   const Batch after = BatchOf({}, 0, 4096, [](std::uint64_t, const std::string&) { return "Read more"; });
-  const auto passage = collector.Watch(before, kStages);
-  ASSERT_TRUE(passage);
-  passage->Left(0, before);
-  passage->Left(1, after);
+  const auto probe = collector.Watch(before, kStages);
+  ASSERT_TRUE(probe);
+  probe->Left(0, before);
+  probe->Left(1, after);
   const auto texts = collector.Take();
   EXPECT_EQ(texts.at("clean").changed, 4096u);
   EXPECT_EQ(texts.at("clean").pairs.size(), 1u);
@@ -116,10 +116,10 @@ TEST(SampleCollectorTest, LongRecordsAreCutAroundTheFirstDifference) {
   SampleCollector collector;
   const Batch before = BatchOf({}, 0, 64, [&](std::uint64_t, const std::string&) { return front + "前"; });
   const Batch after = BatchOf({}, 0, 64, [&](std::uint64_t, const std::string&) { return front + "後"; });
-  const auto passage = collector.Watch(before, kStages);
-  ASSERT_TRUE(passage);
-  passage->Left(0, before);
-  passage->Left(1, after);
+  const auto probe = collector.Watch(before, kStages);
+  ASSERT_TRUE(probe);
+  probe->Left(0, before);
+  probe->Left(1, after);
   const auto late = collector.Take();
   const SamplePair& cut = late.at("clean").pairs.at(0);
   EXPECT_TRUE(cut.before.front);
@@ -131,14 +131,14 @@ TEST(SampleCollectorTest, LongRecordsAreCutAroundTheFirstDifference) {
 TEST(SampleCollectorTest, MarksOfMorphemesAreKept) {
   SampleCollector collector;
   Batch batch = BatchOf({}, 0, 64, [](std::uint64_t, const std::string&) { return "すもも"; });
-  const auto passage = collector.Watch(batch, kStages);
-  ASSERT_TRUE(passage);
-  passage->Left(0, batch);
+  const auto probe = collector.Watch(batch, kStages);
+  ASSERT_TRUE(probe);
+  probe->Left(0, batch);
   for (std::size_t row = 0; row < batch.size(); ++row) {
     for (const std::uint32_t end : {3, 9}) batch.cuts.open_row().push_back(end);
     batch.cuts.CloseRow();
   }
-  passage->Left(1, batch);
+  probe->Left(1, batch);
   const auto texts = collector.Take();
   EXPECT_EQ(texts.at("clean").pairs.at(0).after->marks, (std::vector<std::uint32_t>{3, 9}));
 }

@@ -251,13 +251,13 @@ class PinnedFileTest : public ArrivingFileTest {
     download.path = path_;
     download.identity = StrCat("pinned ", ToString(pin));
     download.pin = pin;
-    download.distrust = distrust_;
+    download.invalidate = invalidate_;
     Result<std::unique_ptr<ArrivingFile>> file = ArrivingFile::Begin(remote_, std::move(download));
     EXPECT_TRUE(file.ok()) << file.status().message();
     return file.ok() ? std::move(file).value() : nullptr;
   }
   const std::string all_ = SlowFile::Bytes(0, size_);
-  std::function<bool(bool)> distrust_;
+  std::function<bool(bool)> invalidate_;
 };
 
 TEST_F(PinnedFileTest, IsGivenOnceAllOfItIsHereAndChecked) {
@@ -329,7 +329,7 @@ TEST_F(PinnedFileTest, AnotherFileIsToldFromIt) {
 TEST_F(PinnedFileTest, IsFetchedAnewWhereThatMayHelp) {
   remote_->Allow(size_);
   std::vector<bool> asked;
-  distrust_ = [&](bool all_came_now) {
+  invalidate_ = [&](bool all_came_now) {
     asked.push_back(all_came_now);
     return asked.size() < 3;
   };
