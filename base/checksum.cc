@@ -21,7 +21,7 @@ constexpr std::array<Known, 3> kKnown = {{{Checksum::Kind::kSha256, "sha256", 32
                                           {Checksum::Kind::kCrc32c, "crc32c", 4}}};
 constexpr std::string_view kDigits = "0123456789abcdef";
 
-/// Absent where `text` is neither the digits nor the base64 of so many bytes.
+/// Absent: `text` is neither the digits nor the base64 of so many bytes.
 std::optional<std::string> HexOf(std::string_view text, std::size_t bytes) {
   std::string hex;
   for (const char c : text) hex += c >= 'A' && c <= 'F' ? static_cast<char>(c - 'A' + 'a') : c;

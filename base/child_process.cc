@@ -25,8 +25,8 @@ namespace pipeline {
 namespace {
 
 constexpr int kPollMs = 100;  // how late a stop token may be seen
-// After a child has ended: how long what it started may be silent, and how long the kernel may take to end it
-// then.
+// After a child has ended: its other processes may be silent for this long, and the kernel may take this long
+// to end them.
 constexpr int kSilentPolls = 10;
 constexpr int kEndingPolls = 5;
 
@@ -35,7 +35,7 @@ struct Pipe {
   FileDescriptor write;
 };
 
-/// Both ends are above stderr, so that the child can put them in the places of 0, 1 and 2 in any order.
+/// Both ends are above stderr, so that the child can move them to 0, 1 and 2 in any order.
 Result<Pipe> MakePipe() {
   std::array<int, 2> ends = {};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) return SystemError("making a pipe", errno);
@@ -55,13 +55,14 @@ std::vector<char*> Pointers(const std::vector<std::string>& strings) {
   return pointers;
 }
 
-/// What the child needs, made before the fork: after it only what is safe in a signal handler may run.
+/// The data that the child needs. It is made before the fork, because only functions that are safe in a
+/// signal handler may run afterwards.
 struct Launch {
   char* const* argv;
   char* const* environment;
-  const char* directory;  // null: stay
+  const char* directory;  // null: our directory
   int input, output, error;
-  int failed;  // takes errno where the program could not be executed
+  int failed;  // receives errno if exec fails
   pid_t parent;
   rlim_t descriptors;
   const int* inherited;
@@ -69,7 +70,7 @@ struct Launch {
   const GroupWatch* watch;
 };
 
-/// Leaves no descriptor above stderr open in the program to come, except by exec failing.
+/// Closes each descriptor above stderr at exec. If exec fails, they stay open for the report.
 void CloseOthersAtExec(const Launch& launch) {
 #ifdef SYS_close_range
   constexpr unsigned kCloexec = 1U << 2;  // CLOSE_RANGE_CLOEXEC, Linux 5.11
@@ -88,8 +89,8 @@ void CloseOthersAtExec(const Launch& launch) {
   setpgid(0, 0);
   launch.watch->Add(getpid());
   if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) give_up();
-  if (getppid() != launch.parent) _exit(127);  // it died before the kernel was asked to watch it
-  // We ignore SIGHUP where our caller did (nohup), and so does what we start.
+  if (getppid() != launch.parent) _exit(127);  // the parent died before this request to the kernel
+  // We ignore SIGHUP if our caller did (nohup), and the child does the same.
   struct sigaction hangup = {};
   sigaction(SIGHUP, nullptr, &hangup);
   for (int number = 1; number < NSIG; ++number)
@@ -109,7 +110,7 @@ void CloseOthersAtExec(const Launch& launch) {
 
 void SetNonBlocking(const FileDescriptor& file) { fcntl(file.get(), F_SETFL, O_NONBLOCK); }
 
-/// Keeps SIGPIPE from this thread while it writes to a pipe that may have no reader.
+/// Blocks SIGPIPE on this thread while it writes to a pipe that may have no reader.
 class WithoutSigpipe {
  public:
   WithoutSigpipe() {
@@ -133,7 +134,7 @@ class WithoutSigpipe {
   bool was_pending_ = false;
 };
 
-/// Whether `file` can be read or written, after kPollMs at most; kCancelled after `stop`.
+/// Returns whether `file` can be read or written, after kPollMs at most; kCancelled after `stop`.
 Result<bool> LookAt(int file, short events, const std::stop_token& stop) {
   if (stop.stop_requested()) return Status(Code::kCancelled, "stopped");
   pollfd wanted = {file, events, 0};
@@ -195,7 +196,7 @@ Result<std::unique_ptr<ChildProcess>> ChildProcess::Start(const ChildOptions& op
   const pid_t id = fork();
   if (id < 0) return SystemError("starting " + options.argv[0], errno);
   if (id == 0) BecomeProgram(launch);
-  setpgid(id, id);  // here too: whoever comes first, a signal finds the group
+  setpgid(id, id);  // parent and child both set it, so that a signal finds the group
 
   failed.write = FileDescriptor();
   int why = 0;
@@ -254,7 +255,7 @@ Result<std::size_t> ChildProcess::Read(std::span<char> buffer, const std::stop_t
       if (got >= 0) return static_cast<std::size_t>(got);
       if (errno != EAGAIN && errno != EINTR) return SystemError("reading from a child process", errno);
     } else if (HasEnded()) {
-      // Something that it started holds the other end.
+      // A process that the child started holds the other end.
       if (++silent == kSilentPolls) Signal(SIGKILL);
       if (silent == kSilentPolls + kEndingPolls) return std::size_t{0};
     }
@@ -268,7 +269,7 @@ void ChildProcess::Signal(int number) {
 
 bool ChildProcess::HasEnded() const {
   siginfo_t info = {};
-  // WNOWAIT: it stays a zombie, which keeps the number of the group from being given to others.
+  // WNOWAIT: the child stays a zombie, so that the kernel gives the number of the group to no other process.
   return waitid(P_PID, static_cast<id_t>(id_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == id_;
 }
 
@@ -286,7 +287,7 @@ Result<ChildExit> ChildProcess::Wait(const std::stop_token& stop, std::chrono::m
     while (!HasEnded() && std::chrono::steady_clock::now() < deadline)
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
-  Signal(SIGKILL);  // to what is left: grandchildren, or a child that did not listen
+  Signal(SIGKILL);  // ends grandchildren, and a child that ignored SIGTERM
   ASSIGN_OR_RETURN(const ChildExit exit, Reap());
   if (stopped) return Status(Code::kCancelled, "stopped");
   return exit;
@@ -302,7 +303,7 @@ Result<ChildExit> ChildProcess::Reap() {
     const Lock lock(mutex_);
     GroupWatch::Get().Remove(id_);
     siginfo_t ended{};
-    // What it read and wrote can be asked until it was waited for.
+    // The kernel reports the child's I/O only until it was waited for.
     Uninterrupted([&] { return waitid(P_PID, static_cast<id_t>(id_), &ended, WEXITED | WNOWAIT); });
     bytes = BytesOfProcess(id_);
     got = Uninterrupted([&] { return wait4(id_, &how, 0, &usage); });
@@ -323,8 +324,7 @@ void ChildProcess::Drain(const FileDescriptor& from, const FileDescriptor& until
   std::array<pollfd, 2> ready = {pollfd{from.get(), POLLIN, 0}, pollfd{until.get(), POLLIN, 0}};
   while (true) {
     if (poll(ready.data(), ready.size(), -1) < 0 && errno != EINTR) return;
-    // Its last words are the ones that matter, and fit in a pipe; a grandchild that left the group
-    // may go on talking for ever.
+    // The last words matter, and they fit in a pipe. A grandchild that left the group may write for ever.
     if (ready[1].revents != 0 && (late += buffer.size()) > (64 << 10)) return;
     const ssize_t got = read(from.get(), buffer.data(), buffer.size());
     if (got > 0) {

@@ -25,7 +25,8 @@ constexpr std::array<std::uint32_t, 256> MakeTable() {
 }
 constexpr std::array<std::uint32_t, 256> kTable = MakeTable();
 
-// ISA-L folds 1 KiB and more several times faster; its set-up loses below (measured, bench/).
+// ISA-L folds blocks of 1 KiB and more several times faster; its set-up costs more than that below (measured,
+// bench/).
 constexpr std::size_t kFoldingPays = 1024;
 
 #if defined(__x86_64__)

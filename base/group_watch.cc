@@ -14,8 +14,8 @@ namespace pipeline {
 
 namespace {
 
-// One that takes part in nothing: neither a signal to our group nor the end of the terminal reaches it. It is
-// not a fork of ours that goes on, which would hold a copy of all our memory.
+// The watcher is a program of its own, not a fork, because a fork would hold a copy of all our memory. No
+// signal to our group and no end of the terminal reaches it.
 constexpr const char* kScript =
     "groups=; "
     "while read -r what group; do "
@@ -62,7 +62,7 @@ GroupWatch::GroupWatch() {
   std::array<int, 2> ends = {};
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) return;
   FileDescriptor ours(ends[0]), theirs(ends[1]);
-  // Above stderr, so that they can be put in the places of 0, 1 and 2 in any order.
+  // The descriptors are above stderr, so that they can be moved to 0, 1 and 2 in any order.
   for (FileDescriptor* end : {&ours, &theirs})
     if (end->get() <= 2) *end = FileDescriptor(fcntl(end->get(), F_DUPFD_CLOEXEC, 3));
   if (!ours.is_open() || !theirs.is_open()) return;
@@ -80,7 +80,7 @@ void GroupWatch::Tell(char what, pid_t group) const {
   for (pid_t left = group; left > 0; left /= 10) line[--at] = static_cast<char>('0' + left % 10);
   line[--at] = ' ';
   line[--at] = what;
-  // Whoever does not listen any more, or not soon enough, is no reason to wait.
+  // A watcher that does not answer soon is no reason to wait.
   (void)send(socket_.get(), line.data() + at, line.size() - at, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 

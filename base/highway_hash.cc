@@ -1,5 +1,5 @@
-// After the definition in J. Alakuijala, B. Cox, J. Wassenberg, Fast keyed hash/pseudo-random function using
-// SIMD multiply and permute (2016), whose published vectors are in the test.
+// The definition is in J. Alakuijala, B. Cox, J. Wassenberg, Fast keyed hash/pseudo-random function using
+// SIMD multiply and permute (2016); the test has its published vectors.
 #include "base/highway_hash.h"
 
 #include <bit>
@@ -32,7 +32,7 @@ std::uint64_t LaneAt(const char* bytes) {
   return lane;
 }
 
-/// The bytes of two lanes, mixed so that those of a product that depend on the most bits come high.
+/// Mixes the bytes of two lanes, so that bytes of a product that depend on the most bits come high.
 void AddZipped(std::uint64_t odd, std::uint64_t even, std::uint64_t& to_odd, std::uint64_t& to_even) {
   to_even += Byte(even, 3, 0) | Byte(odd, 4, 1) | Byte(even, 2, 2) | Byte(even, 5, 3) | Byte(odd, 6, 4) |
              Byte(even, 1, 5) | Byte(odd, 7, 6) | Byte(even, 0, 7);
@@ -53,7 +53,7 @@ class State {
     Update({LaneAt(bytes), LaneAt(bytes + 8), LaneAt(bytes + 16), LaneAt(bytes + 24)});
   }
 
-  /// The last bytes, fewer than a packet and at least one.
+  /// Takes the last bytes: at least one, and fewer than a packet.
   void Rest(std::string_view bytes) {
     const auto size = static_cast<std::uint32_t>(bytes.size());
     for (std::uint64_t& lane : v0_) lane += (std::uint64_t{size} << 32) + size;

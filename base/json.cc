@@ -18,7 +18,7 @@ constexpr std::size_t kMaxDepth = 64;  // deeper input is an attack on the stack
 
 using Library = nlohmann::json;
 
-/// Tells the Builder how far the library has read: its events carry no position.
+/// Tells the Builder how far the library has read, because the library's events carry no position.
 class Cursor {
  public:
   using iterator_category = std::forward_iterator_tag;
@@ -45,8 +45,8 @@ class Cursor {
   const char** farthest_;
 };
 
-/// The reason in a message like "[json.exception.parse_error.101] parse error at line 1, column 2: why".
-/// What it read last is left out: that may be a whole document.
+/// Returns the reason in a message like "[json.exception.parse_error.101] parse error at line 1, column 2:
+/// why", without the bytes that were read last: they may be a whole document.
 std::string WithoutLibraryTalk(std::string_view message) {
   if (const std::size_t tag = message.find("] "); tag != std::string_view::npos)
     message.remove_prefix(tag + 2);
@@ -63,7 +63,7 @@ std::string WithoutLibraryTalk(std::string_view message) {
 class Builder final : public nlohmann::json_sax<Library> {
  public:
   Builder() = default;
-  /// Of the root only the members with these names are kept, and of containers in it only their kind.
+  /// Keeps only the members of the root with these names; a container among them keeps only its kind.
   explicit Builder(std::span<const std::string> members) : members_(members), picks_(true) {}
 
   bool null() override { return Put(Json()); }
@@ -138,15 +138,15 @@ class Builder final : public nlohmann::json_sax<Library> {
   std::vector<std::string> keys_;
   std::span<const std::string> members_;
   bool picks_ = false;
-  bool keep_ = true;             // the value that comes
-  std::size_t passed_over_ = 0;  // containers below the root that are open and not kept
+  bool keep_ = true;             // whether the next value is kept
+  std::size_t passed_over_ = 0;  // number of open containers below the root that are not kept
 };
 
 Result<Json> ParseWith(std::string_view text, Builder builder) {
   const char* const begin = text.data();
   const char* farthest = begin;
   if (Library::sax_parse(Cursor(begin, &farthest), Cursor(begin + text.size(), &farthest), &builder)) {
-    const std::size_t nul = text.find('\0');  // at which the library takes the text to end
+    const std::size_t nul = text.find('\0');  // the library ends the text there
     if (nul == std::string_view::npos) return std::move(builder.root);
     farthest = begin + nul;
     builder.error_ = "a NUL byte";
@@ -166,7 +166,8 @@ void AppendNumber(std::string& out, double value) {
   const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
   const std::string_view digits(text.data(), static_cast<std::size_t>(end - text.data()));
   out += digits;
-  if (digits.find_first_of(".e") == std::string_view::npos) out += ".0";  // stays a double when read
+  // A reader then takes it for a double.
+  if (digits.find_first_of(".e") == std::string_view::npos) out += ".0";
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ namespace pipeline {
 
 namespace {
 
-/// A file of /proc, which is read in one go; empty where it cannot be read.
+/// Reads a file of /proc in one call. Empty: it cannot be read.
 std::string ReadSmall(const std::string& path) {
   const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.is_open()) return {};
@@ -26,7 +26,7 @@ std::string ReadSmall(const std::string& path) {
   return got > 0 ? std::string(bytes.data(), static_cast<std::size_t>(got)) : std::string();
 }
 
-/// The next word of `text` as a number, which is taken away from its front.
+/// Removes the next word from the front of `text` and returns it as a number.
 std::optional<std::int64_t> TakeNumber(std::string_view& text) {
   text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
   std::int64_t number = 0;
@@ -50,12 +50,12 @@ std::uint64_t Member(std::string_view text, std::string_view name) {
 }  // namespace
 
 std::optional<ProcessLook> ParseProcessStat(std::string_view text, long ticks, long page) {
-  // "4711 (a name (with) marks) S 1 4711 ...": only the last mark ends the name.
+  // In "4711 (a name (with) marks) S 1 4711 ..." only the last mark ends the name.
   const std::size_t name = text.rfind(')');
   if (name == std::string_view::npos || text.size() < name + 4 || ticks <= 0) return std::nullopt;
   const auto id = TakeNumber(text);
   if (!id) return std::nullopt;
-  text.remove_prefix(text.rfind(')') + 3);  // " S" behind it
+  text.remove_prefix(text.rfind(')') + 3);  // skips " S"
   std::array<std::int64_t, 21> fields{};    // from the fourth, `ppid`, to the 24th, `rss`
   for (std::int64_t& field : fields) {
     const auto number = TakeNumber(text);

@@ -51,7 +51,7 @@ std::size_t EditDistance(std::string_view a, std::string_view b) {
 bool MatchesPattern(std::string_view pattern, std::string_view name) {
   std::size_t p = 0;
   std::size_t n = 0;
-  std::size_t star = std::string_view::npos;  // the last one seen, and where its run began
+  std::size_t star = std::string_view::npos;  // the last star so far, and where its run began
   std::size_t star_name = 0;
   while (n < name.size()) {
     if (p < pattern.size() && pattern[p] == '*') {
