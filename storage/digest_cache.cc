@@ -36,7 +36,7 @@ std::string Hex8(std::uint32_t number) {
   return hex;
 }
 
-/// Cuts the text up to the next space off `line`.
+/// Removes the text up to the next space from the front of `line` and returns it.
 std::string_view NextField(std::string_view& line) {
   const std::size_t end = std::min(line.find(' '), line.size());
   const std::string_view field = line.substr(0, end);
@@ -108,8 +108,8 @@ Result<Digest> DigestCache::DigestOfFile(const std::string& path, const HashProg
   }
   const Digest digest = hasher.Finish();
   ASSIGN_OR_RETURN(const std::int64_t changed, file->ChangeTime());
-  // Else it may have been changed with its old mtime since: this digest is that of the bytes that were read,
-  // and the next one looks again.
+  // A file that changed lately is not remembered: it may have changed since with its old mtime. The digest is
+  // that of the bytes that were read, and the next caller hashes the file again.
   const std::int64_t latest = std::max(file->identity().mtime_ns, file->identity().ctime_ns);
   if (changed == file->identity().ctime_ns && latest / 1'000'000 + kStillForMillis <= began_ms)
     Remember(file->identity(), digest);

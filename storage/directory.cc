@@ -35,7 +35,7 @@ Status MakeDirectories(const std::string& path) {
       if (!S_ISDIR(found.st_mode)) return LocalError(path, "cannot make this directory", ENOTDIR);
       break;
     }
-    // ENOTDIR: a part further up is a file, and is met there.
+    // ENOTDIR: a part of the path further up is a file; a later turn of this loop refuses it.
     if ((errno != ENOENT && errno != ENOTDIR) || at == "." || at == "/")
       return LocalError(at, "cannot make this directory", errno);
     missing.push_back(at);
@@ -52,7 +52,7 @@ Status MakeDirectories(const std::string& path) {
 Status SyncDirectory(const std::string& path) {
   const FileDescriptor directory = OpenDirectory(path);
   if (!directory.is_open()) return LocalError(path, "cannot open this directory", errno);
-  // EINVAL: a file system that writes names through and knows no sync of directories.
+  // EINVAL: the file system cannot sync directories, because it writes names at once.
   if (Uninterrupted([&] { return fsync(directory.get()); }) != 0 && errno != EINVAL)
     return LocalError(path, "cannot sync", errno);
   return {};

@@ -17,7 +17,7 @@ struct Existing {
   dev_t device;
 };
 
-/// `path`, or the nearest directory above it that is there.
+/// Returns `path`, or the nearest existing directory above it.
 Result<Existing> NearestExisting(const std::string& path) {
   for (std::string at = path;; at = ParentDirectory(at)) {
     struct stat found;

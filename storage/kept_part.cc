@@ -54,7 +54,7 @@ std::string KeptPartPath(const std::string& target) {
 
 Result<FileDescriptor> OpenKeptPart(const std::string& path) {
   RETURN_IF_ERROR(MakeDirectories(ParentDirectory(path)));
-  // More than one turn: whoever had it has removed it since it was opened here, or it was published.
+  // Another turn is needed if the last owner removed or published the part after it was opened here.
   for (int turn = 0; turn < kMaxTurns; ++turn) {
     FileDescriptor file = OpenAt(path, O_CREAT);
     const bool is_not_ours = errno == EACCES || errno == EPERM || errno == ELOOP || errno == EISDIR;
@@ -65,19 +65,21 @@ Result<FileDescriptor> OpenKeptPart(const std::string& path) {
     if (!S_ISREG(found.st_mode) || found.st_uid != geteuid()) return Taken(path);
     if (!IsStillAt(found, path)) continue;
     if (found.st_nlink == 1) return file;
-    RETURN_IF_ERROR(Unlink(path));  // its bytes are another file's, too, and must not be written to
+    RETURN_IF_ERROR(Unlink(path));  // another file has these bytes too, so nobody may write to them
   }
   return Taken(path);
 }
 
 Status RemoveKeptPart(const std::string& path) {
   const FileDescriptor file = OpenAt(path, 0);
-  if (!file.is_open()) return errno == ENOENT ? Unlink(StrCat(path, kJournal)) : Status();  // or not ours
+  // Another error: the part is not ours.
+  if (!file.is_open()) return errno == ENOENT ? Unlink(StrCat(path, kJournal)) : Status();
   if (Uninterrupted([&] { return flock(file.get(), LOCK_EX | LOCK_NB); }) != 0 && errno == EWOULDBLOCK)
     return {};
   struct stat found;
   if (fstat(file.get(), &found) != 0 || !IsStillAt(found, path)) return {};
-  RETURN_IF_ERROR(Unlink(StrCat(path, kJournal)));  // first: a part without one counts for nothing
+  // The journal goes first, because a part without a journal counts for nothing.
+  RETURN_IF_ERROR(Unlink(StrCat(path, kJournal)));
   return Unlink(path);
 }
 
@@ -87,7 +89,7 @@ Status RemoveOldPart(const std::string& path) {
   const bool is_journal =
       path.size() > kJournal.size() && path.substr(path.size() - kJournal.size()) == kJournal;
   if (!is_journal) return RemoveKeptPart(path);
-  // A journal goes with its part.
+  // The journal stays as long as its part.
   if (lstat(path.substr(0, path.size() - kJournal.size()).c_str(), &found) == 0) return {};
   return Unlink(path);
 }

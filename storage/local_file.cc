@@ -77,7 +77,7 @@ Result<FileIdentity> IdentifyFile(const std::string& path) {
 }
 
 Result<std::unique_ptr<LocalFile>> LocalFile::Open(const std::string& path, Keeper keeper) {
-  // O_NONBLOCK: a named pipe must be refused, not waited for.
+  // O_NONBLOCK: a named pipe is refused at once; without it, open would wait for a writer.
   FileDescriptor file(Uninterrupted([&] { return open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); }));
   if (!file.is_open()) return LocalError(path, "cannot open", errno);
   struct stat found;

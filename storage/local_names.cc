@@ -22,7 +22,7 @@ constexpr std::string_view kPartMark = ".tmp.part-";
 constexpr std::string_view kJournal = ".json";
 constexpr std::size_t kBootLength = 8;
 constexpr std::size_t kDigestLength = 16;
-/// Of the object's name: the rest of the form takes at most 46 more.
+/// Bytes of the object's name; the rest of the form takes at most 46 more.
 constexpr std::size_t kMaxNamed = 200, kMinCut = kMaxNamed - 3;
 
 const std::string& BootId() {

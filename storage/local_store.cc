@@ -29,7 +29,8 @@ struct Entry {
   unsigned char type;
 };
 
-/// The entries of the directory `path` as names that begin with `above`; none if it is not there.
+/// Returns the entries of the directory `path` as names that begin with `above`. Empty: there is no such
+/// directory.
 Result<std::vector<Entry>> ReadDirectory(const std::string& path, const std::string& above) {
   std::vector<Entry> entries;
   const std::unique_ptr<DIR, int (*)(DIR*)> directory(opendir(path.c_str()), closedir);
@@ -47,8 +48,8 @@ Result<std::vector<Entry>> ReadDirectory(const std::string& path, const std::str
   }
 }
 
-/// The type of an entry; a link to a file counts as a file. DT_UNKNOWN if it is gone or neither file
-/// nor directory.
+/// Returns the type of an entry; a link to a file counts as a file. DT_UNKNOWN: the entry is gone, or is
+/// neither file nor directory.
 unsigned char TypeOf(const std::string& root, const Entry& entry) {
   if (entry.type == DT_REG || entry.type == DT_DIR) return entry.type;
   if (entry.type != DT_LNK && entry.type != DT_UNKNOWN) return DT_UNKNOWN;
@@ -61,12 +62,12 @@ unsigned char TypeOf(const std::string& root, const Entry& entry) {
 
 using Visit = std::function<Status(std::string name)>;
 
-/// Calls `visit` with every file below `root` whose directory can hold objects that begin with
-/// `prefix`; temporaries included, in no order, and perhaps twice while others rename.
+/// Calls `visit` with each file below `root` whose directory can hold objects that begin with `prefix`.
+/// Temporaries are included; the order is arbitrary; a file may come twice while others rename files.
 Status Walk(const std::string& root, std::string_view prefix, const Visit& visit) {
   std::string start;  // the directories that the prefix names, with a `/` at the end
   if (const std::size_t slash = prefix.rfind('/'); slash != std::string_view::npos) {
-    if (!CheckObjectName(prefix.substr(0, slash)).ok()) return {};  // no object begins so
+    if (!CheckObjectName(prefix.substr(0, slash)).ok()) return {};  // no object has such a name
     start = prefix.substr(0, slash + 1);
   }
   std::vector<std::string> pending = {start};
@@ -92,9 +93,9 @@ bool StartsWith(std::string_view text, std::string_view prefix) {
 }  // namespace
 
 LocalStore::LocalStore(const std::string& root) {
-  std::error_code unknown;  // where the process is was removed: every call will say so
+  std::error_code unknown;  // the working directory was removed; every call will report it
   std::filesystem::path path = std::filesystem::absolute(root.empty() ? "." : root, unknown);
-  // Behind a link, `..` leads elsewhere than the text says.
+  // The kernel resolves `..` after a link, so the text alone cannot resolve it.
   if (root.find("..") == std::string::npos) path = path.lexically_normal();
   root_ = unknown ? StrCat("./", root) : path.string();
   while (root_.size() > 1 && root_.back() == '/') root_.pop_back();
@@ -108,7 +109,8 @@ Result<std::unique_ptr<ByteFile>> LocalStore::Open(std::string_view name) {
   RETURN_IF_ERROR(CheckLocalName(name));
   Result<std::unique_ptr<LocalFile>> file = LocalFile::Open(PathOf(name), LocalFile::Keeper::kStore);
   if (!file.ok() && file.status().code() == Code::kInvalidArgument)
-    return Status(Code::kNotFound, std::string(file.status().message()));  // a directory, or below a file
+    // It is a directory, or a part of its path is a file.
+    return Status(Code::kNotFound, std::string(file.status().message()));
   if (!file.ok()) return std::move(file).status();
   return std::unique_ptr<ByteFile>(std::move(file).value());
 }

@@ -22,9 +22,10 @@ namespace {
 
 constexpr std::size_t kBufferBytes = 256 << 10;
 constexpr std::uint64_t kCopyBytes = 1 << 20;  // between two looks at the stop token
-constexpr int kMaxTurns = 5;                   // of a file whose owner changes it while it is copied
+constexpr int kMaxTurns = 5;                   // copies of a file that its owner changes meanwhile
 
-/// Two states of an object must differ in mtime even where the kernel's own stamp stands still.
+/// Sets the present time as mtime: two states of an object must differ in mtime even if the kernel's own time
+/// stands still.
 Status StampModificationTime(int descriptor, const std::string& path) {
   timespec times[2] = {{0, UTIME_OMIT}, {}};
   clock_gettime(CLOCK_REALTIME, &times[1]);
@@ -103,7 +104,7 @@ Status LocalWriter::AppendCopy(const LocalFile& file, const std::stop_token& sto
     RETURN_IF_ERROR(file.CheckUnchanged());
     ASSIGN_OR_RETURN(const std::int64_t now, file.ChangeTime());
     if (now == seen || file.keeper() == LocalFile::Keeper::kStore) return {};
-    // Perhaps another state of it since the middle of the copy.
+    // The file may have another state since the middle of the copy, so both checksums are compared.
     seen = now;
     ASSIGN_OR_RETURN(const std::uint32_t theirs, file.Checksum(stop));
     ASSIGN_OR_RETURN(const std::uint32_t ours, ChecksumFrom(begin));
@@ -153,7 +154,7 @@ Status LocalWriter::CreateOnly() {
     return {};
   }
   int error = errno;
-  // File systems that cannot rename so (NFS) can link; the temporary's name goes with its owner.
+  // NFS has no such rename, but it can link; the owner of the temporary removes its name.
   if (error == EINVAL || error == ENOSYS || error == EOPNOTSUPP) {
     if (link(from, path_.c_str()) == 0) return {};
     error = errno;
@@ -173,7 +174,7 @@ Status LocalWriter::Replace() {
     if (DescribeObject({}, *current).version != condition_.version)
       return Status(Code::kFailedPrecondition, StrCat(path_, ": was replaced by somebody else"));
   }
-  // Renaming one name of an inode onto another of its names does nothing: it is there already.
+  // If both names belong to one inode, the object is in place, and a rename does nothing.
   ASSIGN_OR_RETURN(const FileIdentity ours, IdentifyFile(temporary_.path()));
   if (current.ok() && current->inode == ours.inode) return {};
   if (rename(temporary_.path().c_str(), path_.c_str()) == 0) {
@@ -188,7 +189,7 @@ bool LocalWriter::HasLanded() const {
   struct stat ours, named;
   if (fstat(temporary_.descriptor(), &ours) != 0 || lstat(path_.c_str(), &named) != 0) return false;
   if (ours.st_dev != named.st_dev || ours.st_ino != named.st_ino) return false;
-  // Another writer may have linked the same file there.
+  // Another writer may have linked the same file to this name.
   return !shared_ || (lstat(temporary_.path().c_str(), &named) != 0 && errno == ENOENT);
 }
 
@@ -217,7 +218,7 @@ Status LocalWriter::CopyFrom(int descriptor, std::uint64_t size, const std::stop
     const auto wanted =
         static_cast<std::size_t>(std::min(size - static_cast<std::uint64_t>(offset), kCopyBytes));
     if (kernel_copies) {
-      // Whatever keeps the kernel from copying, reading and writing below work or say what is wrong.
+      // If the kernel cannot copy, the read and the write below succeed or report the reason.
       const ssize_t copied =
           copy_file_range(descriptor, &offset, temporary_.descriptor(), nullptr, wanted, 0);
       kernel_copies = copied > 0 || (copied < 0 && errno == EINTR);

@@ -39,8 +39,8 @@ std::string PathOf(int descriptor) { return StrCat("/proc/self/fd/", descriptor)
 }  // namespace
 
 Result<TemporaryFile> TemporaryFile::Create(const std::string& target) {
-  // More than one turn: the directory is missing; a dead process with our pid left a file of that
-  // name; a sweep came between making the file and locking it.
+  // Another turn is needed if the directory is missing, if a dead process with our pid left a file of this
+  // name, or if a sweep came between creation and lock.
   for (int turn = 0; turn < 1000; ++turn) {
     const std::string path = NewPathBeside(target);
     FileDescriptor file(
@@ -59,7 +59,7 @@ Result<TemporaryFile> TemporaryFile::Create(const std::string& target) {
 }
 
 std::optional<TemporaryFile> TemporaryFile::Link(const std::string& target, const LocalFile& file) {
-  // Opened anew, since the lock must end with this writer and not with `file`.
+  // A second descriptor holds the lock, because the lock must end with this writer and not with `file`.
   FileDescriptor again(
       Uninterrupted([&] { return open(PathOf(file.descriptor()).c_str(), O_RDONLY | O_CLOEXEC); }));
   if (!again.is_open() || TryLock(again, LOCK_SH) == Lock::kTaken) return std::nullopt;
@@ -82,7 +82,7 @@ Status RemoveAbandoned(const std::string& path, const TemporaryName& name) {
   }
   const Lock lock = TryLock(file, LOCK_EX);
   if (lock == Lock::kTaken || (lock == Lock::kUnsupported && !WriterIsGone(name))) return {};
-  // Another sweep may have removed it, and another writer of the same pid made it anew.
+  // Another sweep may have removed the file, and a writer with the same pid may have created a new one.
   if (!IsStillAt(file, path)) return {};
   if (unlink(path.c_str()) != 0 && errno != ENOENT) return LocalError(path, "cannot remove", errno);
   return {};
