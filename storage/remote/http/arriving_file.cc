@@ -15,12 +15,13 @@ namespace pipeline {
 namespace {
 
 constexpr std::size_t kPiece = std::size_t{1} << 20;
-/// What arrived since is lost when the machine is: the first of the two that comes.
+/// A crash of the machine loses the bytes since the last sync, which comes after so many bytes or so much
+/// time.
 constexpr std::uint64_t kSyncBytes = std::uint64_t{64} << 20;
 constexpr std::chrono::seconds kSyncTime{2};
-/// Where the index of an archive lies: so near the end of a file, a reader this far ahead of what is here
-/// does not wait. Elsewhere it does, or every block of a file that is decoded in parallel would be fetched
-/// twice.
+/// The index of an archive is so near the end of the file that a reader this far ahead of the download does
+/// not wait for it. All other readers wait; otherwise every block of a file that is decoded in parallel would
+/// be downloaded twice.
 constexpr std::uint64_t kTail = std::uint64_t{1} << 20;
 
 }  // namespace
@@ -68,7 +69,7 @@ class ArrivingFile::Reader final : public ByteReader {
     return ahead_->Read(out);
   }
 
-  /// How many bytes are here: more than `offset_`, or far less where nobody waits.
+  /// Returns the number of downloaded bytes: more than `offset_`, or far fewer if the reader does not wait.
   Result<std::uint64_t> WaitForMore() const {
     Lock lock(file_.mutex_);
     const auto decided = [this]() REQUIRES(file_.mutex_) {
@@ -87,7 +88,8 @@ class ArrivingFile::Reader final : public ByteReader {
   const ArrivingFile& file_;
   std::uint64_t offset_;
   std::stop_token stop_;
-  std::unique_ptr<ByteReader> ahead_;  // of the remote file, at `offset_`; null where it is not needed
+  // Reads the remote file at `offset_`; null: no reader runs ahead of the download.
+  std::unique_ptr<ByteReader> ahead_;
   Status failed_;
 };
 
@@ -95,7 +97,7 @@ Result<std::unique_ptr<ArrivingFile>> ArrivingFile::Begin(std::shared_ptr<const 
                                                           Download download) {
   const auto open = download.among_others ? &PartFile::OpenAmongOthers : &PartFile::Open;
   ASSIGN_OR_RETURN(std::unique_ptr<PartFile> part, open(download.path, download.identity, remote->size()));
-  // Nothing would tell that the rest belongs to another version.
+  // Nothing would show that the rest belongs to another version.
   if (download.whole_first && !download.crc32c && !download.pin && !part->is_whole())
     RETURN_IF_ERROR(part->Empty());
   std::unique_ptr<ArrivingFile> file(
@@ -137,11 +139,11 @@ void ArrivingFile::Fetch(std::stop_token stop) {
   Status outcome = CheckKept(stop);
   if (download_.progress) download_.progress(part_->state().bytes, size_, false);
   if (outcome.ok()) outcome = FetchWhole(stop);
-  // What is here is worth keeping, however it ended. A full disk has no room for the journal either;
-  // elsewhere than among others somebody may be reading the end.
+  // The downloaded bytes are kept whatever the outcome. A full disk has no room for the journal either; only
+  // a part among others may be cut for it, because nobody else reads its end.
   Status synced = part_->Sync();
   if (synced.code() == Code::kResourceExhausted && download_.among_others)
-    static_cast<void>(part_->Shorten());  // or the next one begins anew
+    static_cast<void>(part_->Shorten());  // otherwise the next download begins at byte 0
   if (outcome.ok()) outcome = std::move(synced);
   if (outcome.ok()) outcome = CheckWhole();
   if (download_.progress) download_.progress(part_->state().bytes, size_, true);
@@ -164,13 +166,13 @@ Status ArrivingFile::CheckKept(const std::stop_token& stop) {
   return {};
 }
 
-/// All of it, and where it is pinned, what it is pinned to.
+/// Downloads the whole file, and compares it with its pin if it has one.
 Status ArrivingFile::FetchWhole(std::stop_token stop) {
   bool all_came_now = part_->state().bytes == 0;
-  Status refused;  // why what came before is fetched anew
+  Status refused;  // the reason to download the earlier bytes again
   for (;;) {
     std::optional<ChecksumHasher> hasher;
-    std::uint32_t crc32c = 0;  // of what is here
+    std::uint32_t crc32c = 0;  // of the downloaded bytes
     if (download_.pin) {
       hasher.emplace(download_.pin->kind);
       ASSIGN_OR_RETURN(crc32c, HashWhatIsHere(&*hasher, stop));
@@ -183,7 +185,7 @@ Status ArrivingFile::FetchWhole(std::stop_token stop) {
       }
       if (const std::unique_ptr<EncodedFile> encoded = Otherwise(rest)) return FetchDecoded(*encoded, stop);
       if (rest.Detail<NoRest>() != nullptr || rest.Detail<NoRange>() != nullptr)
-        RETURN_IF_ERROR(part_->Forget());  // else the next one fails alike
+        RETURN_IF_ERROR(part_->Forget());  // otherwise the next download fails in the same way
       if (refused.ok() || rest.code() == Code::kCancelled) return rest;
       if (rest.code() != Code::kUnavailable) RETURN_IF_ERROR(part_->Forget());
       std::string words = StrCat(refused.message(), "; then ", rest.message());
@@ -207,7 +209,7 @@ Status ArrivingFile::FetchWhole(std::stop_token stop) {
   }
 }
 
-/// Not where somebody has taken bytes of it, or counts on its size.
+/// Null also if a reader has bytes of the file already, or relies on its size.
 std::unique_ptr<EncodedFile> ArrivingFile::Otherwise(const Status& failure) const {
   if (failure.code() == Code::kCancelled || !download_.decoded) return nullptr;
   const Lock lock(mutex_);
@@ -228,7 +230,7 @@ Status ArrivingFile::FetchDecoded(EncodedFile& encoded, const std::stop_token& s
   return {};
 }
 
-/// Of what an earlier one left, its journal has the crc32c alone.
+/// The journal has only the CRC-32C of bytes that an earlier process downloaded, so this reads them again.
 Result<std::uint32_t> ArrivingFile::HashWhatIsHere(ChecksumHasher* hasher,
                                                    const std::stop_token& stop) const {
   std::string piece(kPiece, '\0');
@@ -272,7 +274,7 @@ Status ArrivingFile::FetchRest(std::optional<ChecksumHasher>& hasher, std::stop_
     }
     Publish(part_->state().bytes);
   }
-  // Only who asks for more is told that it should have ended here.
+  // The server reports a wrong size only to a request beyond the end.
   Status ended = reader->Read(piece).status();
   if (!ended.ok() && !download_.pin && ended.code() != Code::kCancelled) RETURN_IF_ERROR(part_->Forget());
   return ended;

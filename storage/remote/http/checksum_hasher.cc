@@ -31,7 +31,7 @@ std::string Hex(const unsigned char* bytes, std::size_t count) {
 struct ChecksumHasher::State {
   Checksum::Kind kind;
   std::uint32_t crc = 0;
-  std::unique_ptr<EVP_MD_CTX, Free> context{};  // null for a CRC
+  std::unique_ptr<EVP_MD_CTX, Free> context{};  // null: the checksum is a CRC
   bool failed = false;
 };
 
@@ -41,7 +41,7 @@ ChecksumHasher::ChecksumHasher(Checksum::Kind kind) : state_(std::make_unique<St
   state_->context.reset(EVP_MD_CTX_new());
   const EVP_MD* const type = kind == Checksum::Kind::kMd5 ? EVP_md5() : EVP_sha256();
   state_->failed = !state_->context || EVP_DigestInit_ex(state_->context.get(), type, nullptr) != 1;
-  ERR_clear_error();  // else the next caller of the library on this thread finds it
+  ERR_clear_error();  // otherwise the next caller of the library on this thread finds the error
 }
 ChecksumHasher::~ChecksumHasher() = default;
 ChecksumHasher::ChecksumHasher(ChecksumHasher&&) noexcept = default;

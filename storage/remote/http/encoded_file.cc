@@ -14,18 +14,18 @@ namespace pipeline {
 namespace {
 
 constexpr std::size_t kPiece = std::size_t{1} << 20;
-constexpr std::uint64_t kLookAtDisk = std::uint64_t{64} << 20;  // between two looks at what is free
+constexpr std::uint64_t kLookAtDisk = std::uint64_t{64} << 20;  // between two checks of the free space
 constexpr std::size_t kMaxCodings = 3;
-constexpr int kAttempts = 2;  // at bytes that cannot be decoded
+constexpr int kAttempts = 2;  // to download bytes that can be decoded
 
-/// What passed a reader.
+/// The sums over the bytes that passed a reader.
 struct Passed {
   explicit Passed(const std::optional<Checksum>& pin) {
     if (pin) hasher.emplace(pin->kind);
   }
   std::uint64_t bytes = 0;
   std::optional<ChecksumHasher> hasher;
-  Status failure;  // of the transfer: not the fault of what was decoded so far
+  Status failure;  // of the transfer; it says nothing against the bytes that were decoded before
 
   void Take(std::string_view piece) {
     bytes += piece.size();
@@ -64,8 +64,8 @@ Status EncodedFile::FetchInto(PartFile& part, const std::optional<Checksum>& pin
       RETURN_IF_ERROR(part.Empty());
       fetched = FetchFrom(url, part, pin, came, stop);
       if (fetched.ok()) return part.Resize(part.state().bytes);
-      RETURN_IF_ERROR(part.Empty());  // also where it filled the disk
-      // What is damaged may have been so on its way.
+      RETURN_IF_ERROR(part.Empty());  // also if the part filled the disk
+      // The bytes may have been damaged on the way.
       if (fetched.code() == Code::kDataLoss && ++undecodable < kAttempts)
         fetched = {};
       else

@@ -14,9 +14,9 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::size_t kMaxIdle = 64;  // transfers, each with the connections that it keeps
+constexpr std::size_t kMaxIdle = 64;  // idle transfers, each with its own connections
 
-/// The transfers of a client that nobody uses now. Safe from any thread.
+/// The idle transfers of a client. Safe from any thread.
 class Pool {
  public:
   explicit Pool(const HttpLimits& limits)
@@ -24,7 +24,7 @@ class Pool {
         rate_(limits.bytes_per_second, SystemClock(), SystemPause()),
         sessions_(NewHttpSessions()) {}
 
-  /// The one that spoke to `server` last, or a new one.
+  /// Returns the idle transfer that spoke to `server` last, or a new one.
   std::unique_ptr<HttpTransfer> Take(std::string_view server) {
     const Lock lock(mutex_);
     const auto found =
@@ -37,7 +37,7 @@ class Pool {
 
   void GiveBack(std::string server, std::unique_ptr<HttpTransfer> transfer) {
     transfer->End();
-    std::unique_ptr<HttpTransfer> oldest;  // its connections are closed after the lock is given back
+    std::unique_ptr<HttpTransfer> oldest;  // its connections are closed after the lock is released
     const Lock lock(mutex_);
     idle_.push_back({std::move(server), std::move(transfer)});
     if (idle_.size() <= kMaxIdle) return;
@@ -55,10 +55,10 @@ class Pool {
   RateLimit rate_;
   const std::shared_ptr<HttpSessions> sessions_;  // shared with the transfers
   Mutex mutex_;
-  std::vector<Idle> idle_ GUARDED_BY(mutex_);  // the last used at the end
+  std::vector<Idle> idle_ GUARDED_BY(mutex_);  // the last used one is at the end
 };
 
-/// A transfer on loan.
+/// A borrowed transfer; the destructor returns it to the pool.
 class Lease {
  public:
   Lease(std::shared_ptr<Pool> pool, std::string server)
@@ -95,7 +95,7 @@ bool StartsWith(std::string_view text, std::string_view prefix) {
   return text.substr(0, prefix.size()) == prefix;
 }
 
-/// Where a redirect leads; kInvalidArgument where it must not be followed.
+/// Returns the target of a redirect. kInvalidArgument: the redirect must not be followed.
 Result<std::string> FollowedFrom(const std::string& url, std::string_view location) {
   const std::optional<std::string> next = ResolveLocation(url, location);
   const std::string shown = ShownUrl(url);

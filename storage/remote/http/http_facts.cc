@@ -42,8 +42,8 @@ HttpFacts FactsOf(const HttpResponse& response, std::uint64_t size, const std::s
   return facts;
 }
 
-/// Whether HEAD was refused, and not the file: some servers know GET only, or signed this address for it
-/// alone.
+/// Returns whether the server refused the method HEAD and not the file: some servers know only GET, or signed
+/// this address for GET alone.
 bool IsRefusalOfHead(int status) {
   constexpr std::array<int, 7> kOfTheFile = {404, 408, 410, 429, 502, 503, 504};
   return std::find(kOfTheFile.begin(), kOfTheFile.end(), status) == kOfTheFile.end();

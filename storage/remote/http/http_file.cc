@@ -41,7 +41,7 @@ class HttpFile::Reader final : public ByteReader {
         return got;
       }
       exchange_.reset();
-      if (got.ok() && offset_ == until_) continue;  // the server sends what was asked for in parts
+      if (got.ok() && offset_ == until_) continue;  // the server sends the requested range in several parts
       if (got.ok() && file_.is_pinned_ && is_chunked_) got = Resized(offset_);
       Status failure = got.ok() ? Broken("the transfer ended") : std::move(got).status();
       if (failure.code() == Code::kUnavailable && has_read_ && !file_.is_pinned_ &&
@@ -82,8 +82,8 @@ class HttpFile::Reader final : public ByteReader {
     return exchange_->Read(out.first(static_cast<std::size_t>(std::min<std::uint64_t>(left, out.size()))));
   }
 
-  /// Begins a transfer of what follows `offset_`. Always from the address that was given: where it redirects
-  /// to may hold for an hour only.
+  /// Begins a transfer from `offset_` on. It always asks the given address, because the target of a redirect
+  /// may be valid for an hour only.
   Status Ask() {
     asked_pause_.reset();
     HttpRequest request = RequestFor(file_.url_, file_.means_);
@@ -113,8 +113,8 @@ class HttpFile::Reader final : public ByteReader {
       RETURN_IF_ERROR(CheckIsSame(response, length));
       if (offset_ > 0 && end_ < file_.size())
         return RefusesThePart(StrCat("all of it where bytes ", offset_, "-", end_ - 1, " were asked for"));
-      // The server knows no ranges, or that condition: all of it comes again, and what was read is the same
-      // by what was just compared. There is no other way to get at the rest.
+      // The server does not know ranges, or not this condition, so it sends the whole file again. The
+      // comparison above shows that the earlier bytes are the same, and the rest cannot be had otherwise.
       skip_ = offset_;
       until_ = end_;
       return {};
@@ -155,7 +155,7 @@ class HttpFile::Reader final : public ByteReader {
         .With(std::make_shared<OtherSize>(size));
   }
 
-  /// A body without a length may hold more than the file should have.
+  /// A body without a length may be longer than the file should be.
   Status CheckEnd() {
     if (!exchange_ || has_length_) return {};
     std::string more(file_.is_pinned_ ? kPassedOver : 1, '\0');
@@ -164,7 +164,7 @@ class HttpFile::Reader final : public ByteReader {
     while (got.ok() && *got > 0) {
       bytes += *got;
       if (!file_.is_pinned_) break;
-      got = exchange_->Read(more);  // who looks for the size has no other way
+      got = exchange_->Read(more);  // only the end of the body shows the size of a pinned file
     }
     exchange_.reset();
     if (bytes == 0) return {};
@@ -175,15 +175,15 @@ class HttpFile::Reader final : public ByteReader {
 
   const HttpFile& file_;
   std::uint64_t offset_;     // of the next byte that the caller gets
-  const std::uint64_t end_;  // of what it wants
+  const std::uint64_t end_;  // of the range that the caller wants
   const std::stop_token stop_;
   Retry retry_;
   std::optional<std::chrono::milliseconds> asked_pause_;
-  std::unique_ptr<HttpExchange> exchange_;  // none before the first read and after a failure
-  std::uint64_t skip_ = 0;                  // of the exchange, before `offset_`
-  std::uint64_t until_ = 0;                 // where the exchange ends, or the caller's wish does
+  std::unique_ptr<HttpExchange> exchange_;  // null: before the first read and after a failure
+  std::uint64_t skip_ = 0;                  // bytes of the exchange before `offset_`
+  std::uint64_t until_ = 0;  // end of the exchange or of the caller's range, whichever comes first
   bool has_length_ = false;
-  bool is_chunked_ = false;  // its body says where it ends, though not before
+  bool is_chunked_ = false;  // the body shows its end only when it comes
   bool has_read_ = false;
   Status failed_;
 };

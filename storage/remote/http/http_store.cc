@@ -16,7 +16,7 @@ HttpStore::HttpStore(std::shared_ptr<HttpClient> client, const Uri& base, const 
   const std::string url = base.ToString();
   before_ = url.substr(0, url.find_first_of("?#"));
   after_ = url.substr(before_.size());
-  after_ = after_.substr(0, after_.find('#'));  // which no server sees
+  after_ = after_.substr(0, after_.find('#'));  // no server gets the fragment
   if (before_.back() != '/') before_.push_back('/');
 }
 

@@ -25,7 +25,7 @@ std::string_view Trim(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
 }
 
-/// RFC 9110, 5.6.2.
+/// The grammar is in RFC 9110, 5.6.2.
 bool IsToken(std::string_view name) {
   constexpr std::string_view kOthers = "!#$%&'*+-.^_`|~";
   return !name.empty() && std::all_of(name.begin(), name.end(), [&](char c) {
@@ -34,7 +34,7 @@ bool IsToken(std::string_view name) {
   });
 }
 
-/// Takes what stands before `end` from the front of `text`; all of it where there is no `end`.
+/// Removes the text before `end` from the front of `text` and returns it; all of the text if it has no `end`.
 std::string_view TakeTo(std::string_view& text, char end) {
   const std::string_view taken = text.substr(0, text.find(end));
   text.remove_prefix(std::min(text.size(), taken.size() + 1));
@@ -53,7 +53,7 @@ std::optional<int> MonthOf(std::string_view word) {
   return found == kMonths.end() ? std::nullopt : std::optional(static_cast<int>(found - kMonths.begin()) + 1);
 }
 
-/// `08:49:37` in seconds; a leap second is allowed.
+/// Returns the seconds of `08:49:37`; a leap second is allowed.
 std::optional<int> TimeOfDay(std::string_view text) {
   const std::optional<int> hour = SmallNumber(TakeTo(text, ':'));
   const std::optional<int> minute = SmallNumber(TakeTo(text, ':'));
@@ -72,7 +72,7 @@ std::optional<std::int64_t> SecondsOf(std::optional<int> year, std::optional<int
   return std::int64_t{std::chrono::sys_days(date).time_since_epoch().count()} * 86'400 + *seconds;
 }
 
-/// RFC 9110, 8.4.1: two have an older name.
+/// Two codings have an older name: RFC 9110, 8.4.1.
 std::string_view CodingNamed(std::string_view name) {
   if (name == "x-gzip") return "gzip";
   return name == "x-compress" ? "compress" : name;

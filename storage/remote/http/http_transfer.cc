@@ -18,13 +18,15 @@ namespace pipeline {
 
 namespace {
 
-constexpr long kReceiveBuffer = 512 << 10;      // of curl, for one look at the socket
-constexpr std::size_t kMaxWaiting = 512 << 10;  // of a body that came and was not read; then curl is paused
-constexpr std::size_t kMaxRead = 1 << 20;       // between two looks at the stop token
-constexpr std::size_t kMaxHeaders = 256 << 10;  // of one answer, those of 1xx included
-constexpr long kMaxDiscarded = 64 << 10;        // rather than losing the connection, and how long it may take
+constexpr long kReceiveBuffer = 512 << 10;  // of curl, for one read of the socket
+// Bytes of a body that nobody has read; at this size curl is paused.
+constexpr std::size_t kMaxWaiting = 512 << 10;
+constexpr std::size_t kMaxRead = 1 << 20;       // between two checks of the stop token
+constexpr std::size_t kMaxHeaders = 256 << 10;  // of one answer, with those of 1xx
+// A body with fewer bytes left is read to its end, so that the connection is kept; it may take kDiscarding.
+constexpr long kMaxDiscarded = 64 << 10;
 constexpr std::chrono::milliseconds kDiscarding(100);
-constexpr long kMaxConnections = 4;  // that one handle keeps
+constexpr long kMaxConnections = 4;  // of one handle
 
 }  // namespace
 
@@ -44,7 +46,7 @@ class HttpSessions {
   CURLSH* share() const { return share_; }
 
  private:
-  // Taken in one call of libcurl and given back in another.
+  // libcurl locks in one call and unlocks in another.
   static void Lock(CURL*, curl_lock_data data, curl_lock_access, void* self) NO_THREAD_SAFETY_ANALYSIS {
     static_cast<HttpSessions*>(self)->mutexes_[data].lock();
   }
@@ -58,7 +60,7 @@ class HttpSessions {
 
 std::shared_ptr<HttpSessions> NewHttpSessions() {
   static const CURLcode initialised = curl_global_init(CURL_GLOBAL_DEFAULT);  // for the life of the process
-  static_cast<void>(initialised);  // where it failed, no handle can be made, and the first transfer says so
+  static_cast<void>(initialised);  // after a failure no handle can be made, and the first transfer reports it
   return std::make_shared<HttpSessions>();
 }
 
@@ -95,14 +97,14 @@ class HttpTransfer::Handle {
     transfer_->is_added = true;
     transfer_->wakes.emplace(transfer_->stop, Wake{multi_});
     Transfer& transfer = *transfer_;
-    // An answer may come while the body is still being sent; from 300 on curl ceases to send it.
+    // An answer may come while the body is still being sent; from status 300 on, curl stops sending.
     const auto is_answered = [&] {
       return transfer.has_headers &&
              (transfer.sent == transfer.body_bytes || transfer.response.status >= 300);
     };
     const Status driven = Drive(is_answered, true);
     transfer.request = nullptr;
-    // What broke behind the headers is for the reader of the body.
+    // The reader of the body gets a failure that comes after the headers.
     if (!driven.ok() && (!is_answered() || driven.code() == Code::kCancelled)) return driven;
     if (!is_answered()) return Fail(Code::kUnavailable, "the connection ended before the answer");
     transfer.response.url = url;
@@ -127,7 +129,7 @@ class HttpTransfer::Handle {
     transfer.filled = 0;
     if (transfer.is_paused && !transfer.is_done) {
       transfer.is_paused = false;
-      curl_easy_pause(easy_, CURLPAUSE_CONT);  // hands over what it kept, at once
+      curl_easy_pause(easy_, CURLPAUSE_CONT);  // curl passes on the bytes that it kept at once
     }
     const Status driven = Drive([&] { return transfer.filled > 0; }, false);
     transfer.target = {};
@@ -142,9 +144,9 @@ class HttpTransfer::Handle {
     transfer.wakes.reset();
     if (transfer.is_added) {
       if (transfer.has_headers && !transfer.is_done && transfer.failed.ok()) Discard();
-      curl_multi_remove_handle(multi_, easy_);  // closes the connection of a transfer that is not done
+      curl_multi_remove_handle(multi_, easy_);  // this closes the connection of an unfinished transfer
     }
-    curl_easy_reset(easy_);  // it points into what ends here
+    curl_easy_reset(easy_);  // its options point into the transfer, which ends here
     transfer_.reset();
   }
 
@@ -162,7 +164,7 @@ class HttpTransfer::Handle {
           url(its_url),
           body_bytes(that.file != nullptr ? that.body_bytes : that.body.size()) {}
 
-    const HttpRequest* request;  // while it is sent
+    const HttpRequest* request;  // null after it was sent
     const std::chrono::milliseconds stall;
     const std::string url;
     const std::uint64_t body_bytes;
@@ -171,23 +173,23 @@ class HttpTransfer::Handle {
     HeaderList header_list{nullptr, &curl_slist_free_all};
     std::array<char, CURL_ERROR_SIZE> reason{};
     bool is_added = false;
-    Status failed;  // said again by every later call
+    Status failed;  // every later call returns it
 
-    std::unique_ptr<ByteReader> source;  // of the file that is sent
+    std::unique_ptr<ByteReader> source;  // of the file that is being sent
     std::uint64_t sent = 0;
-    int begun = 0;  // on how many connections the request was sent
+    int begun = 0;  // number of connections on which the request was sent
     Status why_not_sent;
 
     HttpResponse response;
     std::size_t header_bytes = 0;
     bool has_headers = false;
-    std::span<char> target;  // of the call that reads now
+    std::span<char> target;  // of the present call of ReadBody
     std::size_t filled = 0;
-    std::string waiting;  // came when there was no target, or more than it took
+    std::string waiting;  // bytes of the body that came without a target, or did not fit into it
     std::size_t taken = 0;
     bool is_paused = false, is_discarding = false, is_done = false;
     std::size_t discarded = 0;
-    bool has_moved = false;  // anything, since it was last looked at
+    bool has_moved = false;  // any byte came or went since the last check
   };
 
   template <class... Pieces>
@@ -204,8 +206,8 @@ class HttpTransfer::Handle {
     set(CURLOPT_URL, transfer.url.c_str());
     set(CURLOPT_PATH_AS_IS, 1L);
     set(CURLOPT_ERRORBUFFER, transfer.reason.data());
-    // Many connections carry bulk data faster than many streams of one. The program ignores SIGPIPE
-    // (cli/terminal/signals.cc), so curl need not touch signals.
+    // Many connections carry bulk data faster than many streams of one connection. The program ignores
+    // SIGPIPE (cli/terminal/signals.cc), so curl need not touch signals.
     set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
     set(CURLOPT_NOSIGNAL, 1L);
     set(CURLOPT_TCP_KEEPALIVE, 1L);
@@ -214,13 +216,13 @@ class HttpTransfer::Handle {
     set(CURLOPT_SSL_VERIFYHOST, 2L);
     if (!limits_.ca_file.empty()) set(CURLOPT_CAINFO, limits_.ca_file.c_str());
     set(CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
-    // Bytes as they are stored: offsets and checksums are about these.
+    // The bytes stay as the server stores them, because offsets and checksums refer to these.
     set(CURLOPT_HTTP_CONTENT_DECODING, 0L);
     set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
     set(CURLOPT_USERAGENT, "pipe");
     set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(limits_.connect.count()));
     if (!request.through_proxy || IsMetadataServer(server)) set(CURLOPT_PROXY, "");
-    // Under a limit bytes come in small pieces, so that they come evenly.
+    // Under a limit the pieces are small, so that bytes come evenly.
     const std::uint64_t rate = limit_.bytes_per_second();
     const long piece =
         rate == 0 ? kReceiveBuffer
@@ -254,7 +256,8 @@ class HttpTransfer::Handle {
   Status SetHeaders(bool with_credentials) {
     Transfer& transfer = *transfer_;
     if (!CanBeSent(transfer.request->method, "")) return Fail(Code::kInvalidArgument, "no such method");
-    std::vector<std::string> lines = {"Expect:"};  // not sent: waiting for 100 costs a round trip
+    // An empty value removes the header: waiting for 100 costs a round trip.
+    std::vector<std::string> lines = {"Expect:"};
     for (const HttpHeader& header : transfer.request->headers) {
       if (!CanBeSent(header.name, header.value))
         return Fail(Code::kInvalidArgument, "the header '", ShownUrl(header.name), "' cannot be sent");
@@ -272,13 +275,14 @@ class HttpTransfer::Handle {
     return {};
   }
 
-  /// Until `is_reached`, or the end of the transfer. `is_beginning`: headers that drip in are no movement.
+  /// Runs the transfer until `is_reached`, or to its end. `is_beginning`: headers that come byte by byte do
+  /// not count as movement.
   template <class Predicate>
   Status Drive(Predicate is_reached, bool is_beginning) {
     Transfer& transfer = *transfer_;
     const std::chrono::milliseconds stall = transfer.stall.count() > 0 ? transfer.stall : limits_.stall;
     std::chrono::nanoseconds moved_at = SystemClock().Monotonic();
-    bool is_awaited = false;  // the answer, to a request that was sent
+    bool is_awaited = false;  // the request was sent, and its answer has not come
     while (!is_reached() && !transfer.is_done) {
       if (transfer.stop.stop_requested()) return Fail(Code::kCancelled, "was stopped");
       if (const Status waited = limit_.Wait(transfer.stop); !waited.ok())
@@ -313,7 +317,7 @@ class HttpTransfer::Handle {
     }
   }
 
-  /// Takes what little is outstanding, so that the connection can be kept.
+  /// Reads the few bytes that are left, so that the connection can be kept.
   void Discard() {
     Transfer& transfer = *transfer_;
     curl_off_t length = -1, received = 0;
@@ -346,7 +350,7 @@ class HttpTransfer::Handle {
         return Fail(
             Code::kInvalidArgument, "the server's certificate does not hold: ", reason,
             "; check the address, the clock and the package ca-certificates; SSL_CERT_FILE names others");
-      // In what curl says of these stands no URL, header or body.
+      // For these errors curl's message contains no URL, header or body.
       case CURLE_COULDNT_RESOLVE_HOST:
       case CURLE_COULDNT_CONNECT:
       case CURLE_OPERATION_TIMEDOUT:
@@ -366,11 +370,12 @@ class HttpTransfer::Handle {
   static Handle& Of(void* self) { return *static_cast<Handle*>(self); }
 
   static curl_socket_t OpenSocket(void*, curlsocktype, curl_sockaddr* address) {
-    return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);  // none for children
+    // Child processes do not inherit it.
+    return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
   }
 
-  /// Before each connection on which the request is sent: curl does it again where a connection that was kept
-  /// turns out to be closed, and cannot know whether the server has acted.
+  /// curl calls this before each connection on which it sends the request. If a kept connection turns out to
+  /// be closed, curl sends the request again, and cannot know whether the server has acted.
   static int OnRequest(void* self, char*, char*, int, int) {
     Transfer& transfer = *Of(self).transfer_;
     transfer.has_moved = true;
@@ -386,7 +391,8 @@ class HttpTransfer::Handle {
     const std::uint64_t left = transfer.body_bytes - transfer.sent;
     std::size_t wanted = static_cast<std::size_t>(std::min<std::uint64_t>(left, size * count));
     if (wanted == 0) return 0;
-    if (transfer.request == nullptr) return CURL_READFUNC_PAUSE;  // for ever: the server has refused it
+    // Nothing ends this pause: the server has refused the body.
+    if (transfer.request == nullptr) return CURL_READFUNC_PAUSE;
     if (transfer.request->file == nullptr) {
       transfer.request->body.copy(out, wanted, static_cast<std::size_t>(transfer.sent));
     } else {
@@ -433,7 +439,7 @@ class HttpTransfer::Handle {
     if (transfer.header_bytes > kMaxHeaders) return 0;
     std::vector<HttpHeader>& headers = transfer.response.headers;
     if (line.substr(0, 5) == "HTTP/") {
-      headers.clear();  // of an answer 1xx
+      headers.clear();  // those of an answer 1xx
     } else if (line == "\r\n" || line == "\n") {
       long status = 0;
       curl_easy_getinfo(Of(self).easy_, CURLINFO_RESPONSE_CODE, &status);
@@ -456,7 +462,7 @@ class HttpTransfer::Handle {
     const std::size_t direct = std::min(piece.size(), transfer.target.size() - transfer.filled);
     const std::string_view rest = piece.substr(direct);
     if (!rest.empty() && transfer.waiting.size() >= kMaxWaiting) {
-      transfer.is_paused = true;  // all of the piece comes again
+      transfer.is_paused = true;  // curl passes the whole piece again
       return CURL_WRITEFUNC_PAUSE;
     }
     if (direct > 0) std::memcpy(transfer.target.data() + transfer.filled, piece.data(), direct);

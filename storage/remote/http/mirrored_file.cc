@@ -32,7 +32,7 @@ class MirroredFile::Reader final : public ByteReader {
         file_.Gave(address_);
         return got;
       }
-      // That it gives no parts is no reason to ask it no more: all of it may still come from there.
+      // A server that sends no ranges may still send the whole file, so it stays in the list.
       const bool refuses_part =
           end_ < file_.size() && !got.ok() && got.status().Detail<RefusesPart>() != nullptr;
       reader_.reset();
@@ -46,7 +46,7 @@ class MirroredFile::Reader final : public ByteReader {
   }
 
  private:
-  /// Where the whole should end, its server may know better.
+  /// Reads once more at the end: the server of the whole file may know another size.
   Result<std::size_t> AtEnd(std::span<char> out) {
     if (!reader_ || out.empty() || end_ < file_.size()) return std::size_t{0};
     const Status ended = reader_->Read(out).status();
@@ -65,7 +65,7 @@ class MirroredFile::Reader final : public ByteReader {
         out.first(static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), end_ - at_))));
   }
 
-  /// Chooses the next address, and waits where all were tried.
+  /// Chooses the next address, and waits after all were tried.
   Status GoOn(Status failure) {
     if (failure.code() == Code::kCancelled) return failure;
     const std::optional<std::size_t> next = file_.After(address_, failure);
@@ -83,10 +83,10 @@ class MirroredFile::Reader final : public ByteReader {
   const std::stop_token stop_;
   Retry retry_;
   std::size_t address_;
-  std::size_t tried_ = 0;                     // addresses, since a byte came
+  std::size_t tried_ = 0;                     // number of addresses since the last byte came
   std::shared_ptr<const RangedFile> opened_;  // outlives its reader
-  std::unique_ptr<ByteReader> reader_;        // null between two addresses
-  Status failed_;                             // every further answer
+  std::unique_ptr<ByteReader> reader_;        // null: between two addresses
+  Status failed_;                             // every further read returns it
 };
 
 MirroredFile::MirroredFile(std::vector<std::string> urls, std::uint64_t size, OpenAddress open, Note note,
@@ -118,7 +118,8 @@ Result<std::shared_ptr<const RangedFile>> MirroredFile::FileAt(std::size_t addre
     url = known.url;
     is_last = known.tolerated || addresses_.size() == 1;
   }
-  // Not under the lock: a server may take minutes. Two readers that open one file at once both ask.
+  // The lock is free meanwhile, because a server may take minutes. If two readers open one file at once, both
+  // ask the server.
   ASSIGN_OR_RETURN(std::shared_ptr<const RangedFile> file, open_(url, size_, is_last, std::move(stop)));
   if (file->size() != size_)
     return Status(Code::kFailedPrecondition, StrCat(ShownUrl(url), ": has ", file->size(), " bytes, and not ",
@@ -148,7 +149,7 @@ std::optional<std::size_t> MirroredFile::After(std::size_t address, const Status
     const bool is_slow = failure.Detail<SlowServer>() != nullptr;
     if (size != nullptr) failed.other_size = size->size;
     failed.slow = failed.slow || is_slow;
-    // What changed while it was read is opened anew; the bytes are checked at the end.
+    // A file that changed while it was read is opened again; the bytes are checked at the end.
     if (size != nullptr || is_slow || failure.code() == Code::kDataLoss)
       failed.file = nullptr;
     else if (failure.code() != Code::kUnavailable && failed.dead.ok())

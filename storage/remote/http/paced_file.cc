@@ -37,7 +37,7 @@ class PacedFile::Reader final : public ByteReader {
     return reader_->Read(out);
   }
 
-  /// What came in the time that is over.
+  /// Checks the rate over the period that has ended.
   void CheckRate() {
     const double seconds = std::chrono::duration<double>(waited_).count();
     const auto rate = static_cast<std::uint64_t>(static_cast<double>(std::exchange(came_, 0)) / seconds);
@@ -62,11 +62,11 @@ class PacedFile::Reader final : public ByteReader {
   std::uint64_t at_;
   const std::uint64_t end_;
   const std::stop_token stop_;
-  std::unique_ptr<ByteReader> reader_;  // null before the first read and between two transfers
-  std::chrono::nanoseconds waited_{0};  // for the bytes of this time
-  std::uint64_t came_ = 0;              // in it
+  std::unique_ptr<ByteReader> reader_;  // null: before the first read and between two transfers
+  std::chrono::nanoseconds waited_{0};  // for the bytes of this period
+  std::uint64_t came_ = 0;              // bytes of this period
   bool has_reconnected_ = false;
-  Status failed_;  // every further answer
+  Status failed_;  // every further read returns it
 };
 
 Result<std::unique_ptr<ByteReader>> PacedFile::OpenRange(std::uint64_t begin, std::uint64_t end,

@@ -82,11 +82,11 @@ class Reader final : public ByteReader {
     } else if (part.failure.code() == Code::kCancelled) {
       failed_ = std::move(part.failure);
     } else {
-      static_cast<void>(GoOnAlone());  // whose failure is in failed_
+      static_cast<void>(GoOnAlone());  // its failure is in failed_
     }
   }
 
-  /// What each thread does: the next part that nobody has begun, while there is room for it.
+  /// Runs in each thread: downloads the next part that no thread has begun, while there is room for it.
   void Fetch() {
     const std::uint64_t ahead = part_bytes_ * static_cast<std::uint64_t>(connections_ + 2);
     for (;;) {
@@ -105,7 +105,7 @@ class Reader final : public ByteReader {
       {
         const Lock lock(mutex_);
         parts_.emplace(begin, std::move(part));
-        if (failed) is_ending_ = true;  // of what follows nothing is used
+        if (failed) is_ending_ = true;  // nobody uses the parts after it
       }
       changed_.NotifyAll();
       if (failed) return;
@@ -136,7 +136,7 @@ class Reader final : public ByteReader {
   }
 
   struct Stop {
-    std::stop_source source;  // shares its state
+    std::stop_source source;  // a copy with the same state
     void operator()() { source.request_stop(); }
   };
 
@@ -144,20 +144,20 @@ class Reader final : public ByteReader {
   const int connections_;
   const std::uint64_t part_bytes_;
   std::uint64_t at_;     // of the next byte that the caller gets
-  std::string current_;  // the part in which it lies
+  std::string current_;  // the bytes of the part that contains `at_`
   std::size_t taken_ = 0;
-  std::unique_ptr<ByteReader> single_;  // null while there are threads
-  Status failed_;                       // every further answer
+  std::unique_ptr<ByteReader> single_;  // null: the threads read
+  Status failed_;                       // every further read returns it
 
   Mutex mutex_;
   ConditionVariable changed_;
-  std::map<std::uint64_t, Part> parts_ GUARDED_BY(mutex_);  // that came, by where they begin
-  std::uint64_t next_ GUARDED_BY(mutex_);                   // where the first begins that nobody has begun
-  std::uint64_t wanted_ GUARDED_BY(mutex_) = at_;           // all before it was taken
+  std::map<std::uint64_t, Part> parts_ GUARDED_BY(mutex_);  // downloaded parts by offset
+  std::uint64_t next_ GUARDED_BY(mutex_);          // offset of the first part that no thread has begun
+  std::uint64_t wanted_ GUARDED_BY(mutex_) = at_;  // the caller has taken all bytes before it
   bool is_ending_ GUARDED_BY(mutex_) = false;
 
   const std::stop_token outer_;
-  std::stop_source stop_;  // the caller's stop, or the end of this reader
+  std::stop_source stop_;  // requested by the caller's stop and by the end of this reader
   std::optional<std::stop_callback<Stop>> stops_;
   std::vector<std::thread> threads_;
 };

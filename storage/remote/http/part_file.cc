@@ -34,7 +34,7 @@ constexpr std::uint64_t kMarkEvery = std::uint64_t{4} << 20;
 
 std::string NameOf(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-/// Not by a store: the journal of a kept part has a name that no store has.
+/// Reads the file without a store, because the journal of a kept part has a name that no store lists.
 Result<std::string> ReadJournalText(const std::string& path, bool must_be_ours) {
   ASSIGN_OR_RETURN(const std::unique_ptr<LocalFile> file, LocalFile::Open(path, LocalFile::Keeper::kStore));
   struct stat found;
@@ -47,7 +47,7 @@ Result<std::string> ReadJournalText(const std::string& path, bool must_be_ours) 
   return text;
 }
 
-/// Absent where there is no journal that could be gone by.
+/// Absent: there is no usable journal.
 std::optional<PartState> ReadJournal(const std::string& path, bool must_be_ours) {
   const Result<std::string> text = ReadJournalText(path, must_be_ours);
   if (!text.ok()) return std::nullopt;
@@ -128,8 +128,8 @@ Result<std::unique_ptr<PartFile>> PartFile::Open(std::string path, std::string i
   FileDescriptor file(
       Uninterrupted([&] { return open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666); }));
   if (!file.is_open()) return LocalError(path, "cannot open", errno);
-  // One that is being closed in this process lets go of it at its very end. Where the file system has no
-  // locks nothing is lost by that but this wait.
+  // A part that is being closed in this process releases its lock at the very end, so this waits. If the file
+  // system has no locks, only this wait is lost.
   (void)Uninterrupted([&] { return flock(file.get(), LOCK_EX); });
   return OpenAt(std::move(file), std::move(path), std::move(identity), size, false);
 }
@@ -159,7 +159,7 @@ Result<std::unique_ptr<PartFile>> PartFile::OpenAt(FileDescriptor file, std::str
   return part;
 }
 
-/// What is before it stays, with its crc32c.
+/// Keeps the bytes before `note.from`, with their crc32c.
 Status PartFile::Drop(DropNote note, std::uint64_t size) {
   const std::uint64_t kept = std::min(note.from, state_.bytes);
   std::uint32_t crc32c = 0;
@@ -175,7 +175,7 @@ Status PartFile::Drop(DropNote note, std::uint64_t size) {
   state_.bytes = kept;
   state_.crc32c = crc32c;
   state_.sent.clear();
-  RETURN_IF_ERROR(Sync());  // first: a journal never says more than the file holds
+  RETURN_IF_ERROR(Sync());  // first, because a journal never counts more bytes than the file has
   RETURN_IF_ERROR(Truncate(file_, path_, kept));
   note.is_done = true;
   return WriteDropNote(path_, note);
@@ -211,7 +211,8 @@ Status PartFile::Sync() {
 }
 
 Status PartFile::Shorten() {
-  if (before_.bytes > safe_.bytes) {  // not behind the journal, which must not say more than the file holds
+  // No cut below the journal: it never counts more bytes than the file has.
+  if (before_.bytes > safe_.bytes) {
     RETURN_IF_ERROR(CutTo(before_));
     if (Sync().ok()) return {};
   }
@@ -239,7 +240,7 @@ Status PartFile::Empty() {
   state_.bytes = 0;
   state_.crc32c = 0;
   state_.sent.clear();
-  RETURN_IF_ERROR(Sync());  // first: a journal never says more than the file holds
+  RETURN_IF_ERROR(Sync());  // first, because a journal never counts more bytes than the file has
   return Truncate(file_, path_, 0);
 }
 

@@ -9,7 +9,8 @@ namespace pipeline {
 
 namespace {
 
-/// What was not used is kept so long, else a transfer that waited for its server would lose its share.
+/// Unused bytes are saved for this long; otherwise a transfer that waited for its server would lose its
+/// share.
 constexpr std::chrono::nanoseconds kSaved = std::chrono::milliseconds(100);
 
 }  // namespace

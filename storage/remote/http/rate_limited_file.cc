@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::size_t kPiece = std::size_t{1} << 20, kSmallest = std::size_t{16} << 10;
 
-/// Bytes between two looks at the rate, which is kept to within a tenth of a second: what has arrived while
-/// this machine was busy would else come all at once.
+/// Returns the bytes between two checks of the rate, a tenth of a second's worth: otherwise bytes that came
+/// while this machine was busy would be passed on all at once.
 std::size_t PieceFor(std::uint64_t bytes_per_second) {
   return static_cast<std::size_t>(std::clamp<std::uint64_t>(bytes_per_second / 10, kSmallest, kPiece));
 }
@@ -30,7 +30,7 @@ class Reader final : public ByteReader {
     if (got.ok() && (*got > 0 || out.empty())) return got;
     ended_ = true;
     if (!got.ok()) failed_ = got.status();
-    reader_.reset();  // before its place is another's
+    reader_.reset();  // before another reader gets the place
     place_.reset();
     return got;
   }
@@ -53,8 +53,8 @@ class Reader final : public ByteReader {
   const RateLimitedFile::Manners manners_;
   const std::uint64_t begin_, end_;
   const std::stop_token stop_;
-  std::unique_ptr<ServerGate::Place> place_;  // none before the first read and after the last
-  std::unique_ptr<ByteReader> reader_;        // while there is a place
+  std::unique_ptr<ServerGate::Place> place_;  // null: before the first read and after the last
+  std::unique_ptr<ByteReader> reader_;        // null: there is no place
   bool ended_ = false;
   Status failed_;
 };

@@ -19,7 +19,7 @@ class RealPause final : public Pause {
   }
 };
 
-/// splitmix64: any seed will do, also one that differs from another in one bit.
+/// This is splitmix64: every seed is good, also one that differs from another in one bit.
 std::uint64_t NextRandom(std::uint64_t& state) {
   std::uint64_t mixed = state += 0x9e3779b97f4a7c15;
   mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9;
@@ -53,7 +53,8 @@ void Retry::Progress() {
 Status Retry::Again(Status failure, std::optional<std::chrono::milliseconds> asked, std::stop_token stop) {
   using std::chrono::milliseconds;
   ++failed_;
-  // What was paused counts by itself: where a clock is suspended with its machine, patience still ends.
+  // The pauses count by themselves: if a clock stands still while its machine is suspended, patience still
+  // ends.
   const auto elapsed = std::chrono::duration_cast<milliseconds>(clock_.Monotonic() - since_);
   const milliseconds waited = std::max(elapsed, paused_);
   const auto tried = [&](std::string_view why) {
@@ -68,7 +69,8 @@ Status Retry::Again(Status failure, std::optional<std::chrono::milliseconds> ask
   if (asked && *asked > std::max(policy_.patience, policy_.longest))
     return tried(
         StrCat("; the server asks to be left alone for ", asked->count() / 1000, " s: run again then"));
-  // All of the range, not its upper half: many who failed at once must not come back at once.
+  // The pause is from the whole range, not from its upper half, because many clients that failed at once must
+  // not return at once.
   const auto range = static_cast<std::uint64_t>(std::max<std::int64_t>(pause.count(), 0)) + 1;
   pause = asked ? *asked : milliseconds(NextRandom(state_) % range);
   paused_ += pause;

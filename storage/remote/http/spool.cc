@@ -16,9 +16,10 @@ namespace pipeline {
 namespace {
 
 constexpr std::size_t kWriteBytes = 1 << 20;
-constexpr std::size_t kCheckBytes = 256 << 10;  // stay in the cache of a core between reading and checking
+// So many bytes stay in the cache of a core between reading and checking.
+constexpr std::size_t kCheckBytes = 256 << 10;
 
-/// Reads a string that somebody else owns.
+/// Reads a string that its caller owns.
 class Reader final : public ByteReader {
  public:
   Reader(std::string_view bytes, std::stop_token stop) : bytes_(bytes), stop_(std::move(stop)) {}
@@ -59,7 +60,7 @@ Result<std::uint32_t> CrcOf(ByteReader& reader) {
 
 }  // namespace
 
-/// Sums what it comes by for the first time.
+/// Adds bytes to the checksum when it passes them for the first time.
 class SummingReader final : public ByteReader {
  public:
   SummingReader(std::unique_ptr<ByteReader> reader, std::uint64_t offset, Spool& spool)
