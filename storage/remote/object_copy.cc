@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kPieceBytes = 1 << 20;
 
-/// Bytes that were damaged on the way are worth another try; the stores tried everything else themselves.
+/// Bytes that were damaged on the way are requested again; the stores have retried every other failure.
 constexpr RetryPolicy kDamagedOnTheWay{.first = std::chrono::milliseconds(200),
                                        .longest = std::chrono::milliseconds(1'000),
                                        .attempts = 3,
@@ -48,7 +48,7 @@ Result<bool> AreEqual(const CopySource& from, const CopyTarget& to, const Object
   return ours == theirs;
 }
 
-/// All of the source, in a part beside where the object is going to be; null where none is kept.
+/// Downloads the whole source into a part beside the future object. Null: no part is kept.
 Result<std::unique_ptr<LocalFile>> FetchIntoPart(const CopySource& from, const CopyTarget& to,
                                                  const std::stop_token& stop) {
   if (to.part.empty() || from.version.empty() || from.file->size() < kKeepsPartFrom)
@@ -59,20 +59,21 @@ Result<std::unique_ptr<LocalFile>> FetchIntoPart(const CopySource& from, const C
   download.identity = from.version;
   download.crc32c = from.crc32c;
   download.among_others = true;
-  std::uint64_t kept = 0;  // written by the thread of the file, and read when that has ended
+  std::uint64_t kept = 0;  // the thread of the file writes it; it is read after that thread has ended
   download.progress = [&to, &kept, is_first = true](std::uint64_t here, std::uint64_t, bool) mutable {
     kept = here;
     if (std::exchange(is_first, false) && here > 0 && to.went_on) to.went_on(here);
   };
   Result<std::unique_ptr<ArrivingFile>> file = ArrivingFile::Begin(from.file, std::move(download));
-  // Then it is read as it comes, once more.
+  // Another process has the part, so this copy reads the source without one.
   if (file.status().Detail<PartIsTaken>() != nullptr) return std::unique_ptr<LocalFile>();
   if (!file.ok()) return file.status();
   Status arrived = (*file)->WaitUntilWhole(stop);
-  // While the part is still ours: whoever takes it before it is linked is noticed.
+  // The file is opened while the part is still ours, so that a process that takes the part before the link is
+  // noticed.
   if (arrived.ok()) return LocalFile::Open(to.part, LocalFile::Keeper::kStore);
   (*file).reset();
-  // What is of another version than is there now, or other than it should be, is of no use to the next one.
+  // The next copy cannot use bytes of another version, or damaged ones.
   if (kept == 0 || arrived.code() == Code::kDataLoss) {
     static_cast<void>(RemoveKeptPart(to.part));
   } else if (arrived.code() == Code::kUnavailable || arrived.code() == Code::kResourceExhausted) {
@@ -115,7 +116,7 @@ Result<CopyOutcome> Copy(const CopySource& from, const CopyTarget& to, const std
     Status written = Write(from, to, condition, stop);
     if (written.ok()) return CopyOutcome::kCopied;
     if (written.code() == Code::kAlreadyExists && !std::exchange(looked, true)) {
-      // Somebody was quicker, perhaps with the same bytes.
+      // Another writer was quicker, perhaps with the same bytes.
       ASSIGN_OR_RETURN(there, to.store.Stat(to.name));
       continue;
     }
@@ -127,8 +128,8 @@ Result<CopyOutcome> Copy(const CopySource& from, const CopyTarget& to, const std
 
 Result<CopyOutcome> CopyObject(const CopySource& from, const CopyTarget& to, std::stop_token stop) {
   Result<CopyOutcome> outcome = Copy(from, to, stop);
-  // Also what was left of a copy of something else: nobody goes on with it here. What cannot be removed now
-  // is found by a Sweep.
+  // The part may also belong to a copy of another source: no copy will continue it here. If it cannot be
+  // removed now, a Sweep removes it.
   if (outcome.ok() && !to.part.empty()) static_cast<void>(RemoveKeptPart(to.part));
   return outcome;
 }
