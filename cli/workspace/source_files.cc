@@ -58,8 +58,8 @@ std::string PartName(const LocalInput& input) {
   return StrCat(DigestOf(input.path).ToHex().substr(0, 16), "-", name.substr(0, 100));
 }
 
-Digest DigestOfRemote(const std::string& identity) { return DigestOf(StrCat("remote file 1\n", identity)); }
-Digest DigestOfPinned(const std::string& checksum) { return DigestOf(StrCat("pinned file 1\n", checksum)); }
+Digest DigestOfRemote(const std::string& identity) { return DigestOf(StrCat(kRemoteFileKind, identity)); }
+Digest DigestOfPinned(const std::string& checksum) { return DigestOf(StrCat(kPinnedFileKind, checksum)); }
 
 /// Whom transfers are counted for: all buckets have one server.
 std::string ServerOf(const std::string& url) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/mutex.h"
@@ -20,6 +21,9 @@
 #include "storage/remote/open_store.h"
 
 namespace pipeline {
+
+/// The front of the bytes whose digest stands for a remote or a pinned file in recipes.
+inline constexpr std::string_view kRemoteFileKind = "remote file 1\n", kPinnedFileKind = "pinned file 1\n";
 
 /// A local file is read in place and identified by the digest of its bytes. A remote file is identified by
 /// its address, size and version; it is downloaded to a directory while it is read, and the next run

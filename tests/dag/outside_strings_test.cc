@@ -1,0 +1,99 @@
+// Strings that enter the keys of units, and those of work packages.
+#include "tests/support/outside_strings.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "base/str.h"
+#include "dag/books/lineage.h"
+#include "dag/books/manifest.h"
+#include "dag/books/run_log.h"
+#include "dag/keys.h"
+#include "dag/lineages.h"
+#include "dag/stage_location.h"
+#include "dag/work_package.h"
+#include "storage/memory_store.h"
+#include "tests/support/toy_run.h"
+
+namespace pipeline {
+namespace {
+
+TEST(OutsideStringsOfUnitsTest, Keys) {
+  LineageStage stage{"<stage>", "<type>", 1, {}, {}, {}, {}, {}};
+  stage.config["<key>"] = 1;
+  const Digest digest = DigestOf("1");
+  Shard shard;
+  shard.split = "<split>";
+  shard.number = 1;
+  shard.count = 2;
+  shard.outputs = digest;
+  OutsideStrings strings;
+  const auto add = [&strings](std::string_view kind, const Digest& key) { strings.Add(kind, key.ToHex()); };
+  add("recipe of a stage", RecipeOf(stage, digest));
+  add("recipe of a partition", PartitionRecipe(digest, {1, 2}));
+  add("recipe of an end", EndRecipe(digest, 1));
+  add("recipe of a shard", ShardRecipe(digest, shard));
+  add("content of records", RecordsContent(digest, {{}, {"<split>"}, {"<field>"}}));
+  add("content of a partition", PartitionContent({stage}, digest, {1, 2}));
+  add("content of a shard", ShardContent(stage, shard));
+
+  // What the plan makes of a file: the types of partition outputs, and names of units and places.
+  ToyPlace place;
+  place.Ok(
+      "  some: { type: pick, input: docs, count: 10 }\n"
+      "  model: { type: learn, input: docs, salt: a }\n"
+      "  text: { type: write_tfds, input: some, name: toy, out: \"${out}\" }\n");
+  const auto log = RunLog::OpenReadOnly(place.path("work/run.log"));
+  ASSERT_TRUE(log.ok());
+  for (const UnitLine* line : (*log)->List(""))
+    if (line->unit.find("/0001") == std::string::npos && line->unit.find("/0002") == std::string::npos) {
+      strings.Add(StrCat("recipe of ", line->unit), line->recipe.ToHex());
+      if (!line->location.empty() && line->location.front() != '/') strings.Add("place", line->location);
+    }
+  strings.Add("end of a stage's name", kTakesInSuffix).Add("place", kWorkLocation).Add("place", kRunLocation);
+  EXPECT_TRUE(ArePinned(strings, "keys"));
+}
+
+TEST(OutsideStringsOfUnitsTest, WorkPackage) {
+  // A struct with a further member stops the build here; set the member then, and bind it.
+  const WorkPackage::File file{"<path>", "<name>", 1, "<identity>", DigestOf("1")};
+  const OfferedUnit unit{"<unit>", DigestOf("2")};
+  const WorkPackage package{"<text>",   "<file>",      {{"<name>", "<value>"}},
+                            "<subset>", "<directory>", "<work>",
+                            "<holder>", "<log>",       1,
+                            {file},     {unit}};
+  [[maybe_unused]] const auto& [path, name, size, identity, digest] = file;
+  [[maybe_unused]] const auto& [unit_name, unit_recipe] = unit;
+  [[maybe_unused]] const auto& [pipeline, file_name, set, subset, directory, work, holder, log, group_memory,
+                                files, units] = package;
+  const Result<WorkPackage> read = ParseWorkPackage(EncodeWorkPackage(package));
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_EQ(*read, package);
+
+  OutsideStrings strings;
+  const Result<Json> json = Json::Parse(EncodeWorkPackage(package));
+  ASSERT_TRUE(json.ok());
+  strings.Add("object", kWorkPackageName).AddMembers("member of the plan", *json);
+  strings.Add("version of the plan", (*json)["pipe_plan"].Dump());
+  MemoryStore store;
+  for (const UnitState state : {UnitState::kDone, UnitState::kVoid}) {
+    UnitRecord record;
+    record.line.state = state;
+    record.line.unit = "stage/0000-00001";
+    record.lineage = "[]";
+    [[maybe_unused]] const auto& [line, lineage] = record;
+    ASSERT_TRUE(StoreWorkResult(store, record).ok());
+    const Result<Json> result = Json::Parse(EncodeUnitRecord(record));
+    ASSERT_TRUE(result.ok());
+    strings.AddMembers("member of a result", *result);
+    strings.Add("version of a result", (*result)["pipe_done"].Dump());
+  }
+  const auto objects = store.List("");
+  ASSERT_TRUE(objects.ok());
+  for (const ObjectInfo& object : *objects) strings.Add("object", object.name);
+  EXPECT_TRUE(ArePinned(strings, "work_package"));
+}
+
+}  // namespace
+}  // namespace pipeline
