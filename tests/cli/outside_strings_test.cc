@@ -12,7 +12,8 @@
 
 #include "base/child_process.h"
 #include "base/str.h"
-#include "cli/terminal/args.h"
+#include "cli/commands/commands.h"
+#include "cli/terminal/command_table.h"
 #include "cli/workspace/source_files.h"
 #include "tests/support/temp_dir.h"
 
@@ -47,7 +48,7 @@ std::vector<std::string> FoundInSources(const std::string& pattern) {
 
 TEST(OutsideStringsOfCommandsTest, CommandsExitCodesAndEnvironment) {
   OutsideStrings strings;
-  for (const CommandEntry& command : TheCommandTable().commands) AddCommand(strings, command);
+  for (const CommandEntry& command : CommandTableOf(Commands()).commands) AddCommand(strings, command);
   const std::vector<std::string> codes = FoundInSources(R"(kExit(\w+ = \d+),)");
   EXPECT_GT(codes.size(), 10u);
   for (const std::string& code : codes) strings.Add("exit code", code);

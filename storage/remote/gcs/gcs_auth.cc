@@ -19,11 +19,11 @@ namespace {
 using std::chrono::nanoseconds;
 using std::chrono::seconds;
 
-constexpr seconds kRefreshAhead{225};  // as Google's own libraries
+constexpr seconds kRefreshAhead{225};  // Google's own libraries have the same value
 constexpr seconds kClockTolerance{300};
 constexpr std::uint64_t kMaxFile = 1 << 20;
 
-/// Whether what is sent there stays on this machine.
+/// Returns whether requests to `url` stay on this machine.
 bool IsThisMachine(const std::string& url) {
   const Result<std::string> server = HttpServerOf(url);
   if (!server.ok() || server->substr(0, 7) != "http://" || url.find('@') != std::string::npos) return false;
@@ -51,7 +51,7 @@ Result<GcsCredentials> ReadCredentials(const std::string& path) {
   return ParseGcsCredentials(text, path);
 }
 
-/// Where gcloud keeps the credentials of a person; absent where there is no home.
+/// Returns the path where gcloud keeps the credentials of a person. Absent: there is no home directory.
 std::optional<std::string> WellKnownFile(const EnvironmentLookup& environment) {
   constexpr std::string_view kName = "/application_default_credentials.json";
   if (const auto config = environment("CLOUDSDK_CONFIG")) return StrCat(*config, kName);
@@ -147,13 +147,14 @@ Result<std::optional<Secret>> GcsAuth::Token(std::stop_token stop) {
   changed_.NotifyAll();
   const nanoseconds now = tools_.means.clock->Monotonic();
   if (!fetched.ok()) {
-    // What is still good is better than nothing; the next request in half a minute tries again.
+    // A token that is still valid is better than none; the first request after half a minute asks again.
     if (!token_ || now >= token_->expires) return std::move(fetched).status();
     refresh_at_ = now + seconds(30);
     return std::optional(token_->text);
   }
   token_ = std::move(fetched).value();
-  // A metadata server hands out what it has, which may end soon: no reason to ask at every request.
+  // A metadata server gives the token that it has, even if that ends soon, so at least half of the remaining
+  // time passes before the next request.
   const nanoseconds left = token_->expires - now;
   refresh_at_ = now + std::max<nanoseconds>(left - kRefreshAhead, left / 2);
   return std::optional(token_->text);

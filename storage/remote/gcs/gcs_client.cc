@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kMaxBody = 16 << 20;
 constexpr std::size_t kMaxErrorBody = 64 << 10;
 
-/// What is there of a body, `most` bytes of it.
+/// Reads the body, or its first `most` bytes.
 Result<std::string> ReadBody(ByteReader& reader, std::size_t most) {
   std::string body;
   std::string piece(16 << 10, '\0');
@@ -34,7 +34,7 @@ bool Contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-/// gs://bucket of gs://bucket/object.
+/// Returns "gs://bucket" for "gs://bucket/object".
 std::string_view BucketOf(std::string_view where) { return where.substr(0, where.find('/', 5)); }
 
 }  // namespace
@@ -67,7 +67,8 @@ GcsOperation::GcsOperation(GcsClient& client, std::string where, std::stop_token
 
 Result<GcsReply> GcsOperation::Start(HttpRequest request) {
   asked_.reset();
-  // A session's URI may lead to another server, which is told who we are by the URI alone.
+  // The URI of a session may lead to another server; the URI alone authorizes requests there, so the token is
+  // not sent.
   const std::string& ours = client_.settings().endpoint.url;
   std::optional<Secret> token;
   if (request.url.substr(0, ours.size() + 1) == ours + "/") {
@@ -116,7 +117,7 @@ Status GcsOperation::Refused(const HttpResponse& response, const std::optional<S
 }
 
 Status GcsOperation::Again(Status failure) {
-  // A new token is worth no waiting.
+  // A request with a new token needs no pause.
   if (std::exchange(at_once_, false)) return {};
   return retry_.Again(std::move(failure), std::exchange(asked_, std::nullopt), stop_);
 }

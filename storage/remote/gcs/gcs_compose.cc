@@ -17,11 +17,11 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::uint64_t kMaxParts = 32;  // of one request to compose
-constexpr int kUploads = 4;              // at a time
+constexpr std::uint64_t kMaxParts = 32;  // objects of one request to compose
+constexpr int kUploads = 4;              // at the same time
 constexpr std::size_t kPieceBytes = 1 << 20;
-constexpr int kMaxTurns = 5;       // of a source that is changed while it is read
-constexpr std::size_t kRoom = 20;  // the numbers in the names of temporaries grow
+constexpr int kMaxTurns = 5;       // checksums of a source that is changed while it is read
+constexpr std::size_t kRoom = 20;  // more bytes for the growing numbers in the names of temporaries
 
 struct Part {
   std::string name;
@@ -58,7 +58,7 @@ Result<std::uint32_t> CrcOf(const ByteFile& file, const Part& part, const std::s
   return crc;
 }
 
-/// A part has a name that nobody else takes: whatever lies there is our own earlier attempt.
+/// No other program uses the name of a part, so an object with this name is our own earlier attempt.
 Result<std::optional<GcsObject>> UploadPart(const GcsLocation& location, const GcsUpload& upload,
                                             Spool& spool, const ByteFile& file, const Part& part,
                                             const std::stop_token& stop) {
@@ -66,7 +66,7 @@ Result<std::optional<GcsObject>> UploadPart(const GcsLocation& location, const G
   GcsUpload own = upload;
   own.name = part.name;
   own.generation = "0";
-  own.key = {};  // the next process makes parts of its own
+  own.key = {};  // the next process uploads parts of its own
   ASSIGN_OR_RETURN(std::optional<GcsObject> made,
                    UploadGcsObject(own, {spool, part.offset, part.size, crc}, stop));
   if (made) return made;
@@ -110,7 +110,7 @@ Result<std::optional<GcsObject>> Compose(const GcsLocation& location, const GcsU
 }  // namespace
 
 Result<bool> CanCompose(const GcsLocation& location) {
-  // The names of its parts are longer than its own.
+  // The names of the parts are longer than the name of the object.
   const std::size_t above = location.name.rfind('/') + 1;
   if (above + NewTemporaryName(std::string_view(location.name).substr(above)).size() + kRoom > kMaxNameBytes)
     return false;
@@ -135,9 +135,9 @@ Result<std::optional<GcsObject>> ComposeGcsObject(const GcsLocation& location, c
                                                   Spool& spool, std::uint64_t part_bytes,
                                                   std::stop_token stop) {
   for (int turn = 0;; ++turn) {
-    RETURN_IF_ERROR(spool.Checksum(stop).status());  // once, before several read
+    RETURN_IF_ERROR(spool.Checksum(stop).status());  // once, before several threads read it
     ASSIGN_OR_RETURN(const bool is_of_one_state, spool.Settle(stop));
-    if (is_of_one_state) break;  // what changes from now on differs from it
+    if (is_of_one_state) break;  // the checksum then shows each later change
     if (turn == kMaxTurns) return ChangedAgainAndAgain(spool.Where());
   }
   std::vector<Part> parts = Divide(location, spool.size(), part_bytes);

@@ -11,9 +11,9 @@ namespace pipeline {
 
 namespace {
 
-constexpr int kMaxDepth = 2;  // of accounts that impersonate accounts
+constexpr int kMaxDepth = 2;  // levels of accounts that impersonate accounts
 
-/// Takes members of one object out, and remembers the first that is missing.
+/// Reads members of one object, and remembers the first missing one.
 class Members {
  public:
   Members(const Json& object, std::string_view origin) : object_(object), origin_(origin) {}
@@ -24,7 +24,7 @@ class Members {
     return value;
   }
   std::string Optional(std::string_view name) const { return std::string(object_[name].AsString()); }
-  /// A URL that secrets are sent to.
+  /// Checks a URL to which secrets are sent.
   std::string GoogleUrl(std::string_view name, std::string value) {
     if (!value.empty() && !IsGoogleUrl(value) && elsewhere_.empty()) elsewhere_ = name;
     return value;
@@ -145,7 +145,7 @@ Result<GcsCredentials> FromJson(const Json& file, std::string_view origin, int d
 Result<GcsCredentials> ParseGcsCredentials(std::string_view text, std::string_view origin) {
   const Result<Json> file = Json::Parse(text);
   if (file.ok() && file->is_object()) return FromJson(*file, origin, 0);
-  // Only the place of the mistake: what stands there may be a key.
+  // The message has only the position of the mistake, because the bytes there may be a key.
   std::string_view where = file.ok() ? "" : file.status().message();
   where = where.substr(0, where.find(':'));
   return Members(Json(), origin).Bad(where.empty() ? "is no JSON object" : StrCat(where, ": is no JSON"));

@@ -10,7 +10,7 @@ namespace pipeline {
 
 namespace {
 
-constexpr int kMaxTurns = 20;  // of others who replace the object all the time
+constexpr int kMaxTurns = 20;  // attempts while others keep replacing the object
 
 std::string Fields(std::string_view more) { return StrCat("fields=", PercentEncode(kObjectFields), more); }
 
@@ -40,7 +40,8 @@ Status RemoveGcsObject(const GcsLocation& location, std::stop_token stop) {
   for (int turn = 0; turn < kMaxTurns; ++turn) {
     ASSIGN_OR_RETURN(const std::optional<GcsObject> object, StatGcsObject(location, stop));
     if (!object) return {};
-    // Without the generation a request that is repeated could remove what somebody wrote in between.
+    // Without the generation, a repeated request could remove an object that another writer created in
+    // between.
     GcsOperation operation(*location.client, location.Where(), stop);
     HttpRequest request;
     request.method = "DELETE";
@@ -83,7 +84,7 @@ Status ListGcsPages(const std::shared_ptr<GcsClient>& client, const std::string&
       continue;
     }
     operation.Progress();
-    next = std::move(page->next);  // a page may be empty and not the last
+    next = std::move(page->next);  // an empty page need not be the last one
     RETURN_IF_ERROR(visit(std::move(page).value()));
     if (next.empty()) return {};
   } while (true);
@@ -101,7 +102,7 @@ Result<std::optional<GcsObject>> RewriteGcsObject(const GcsLocation& from, const
   if (!source.content_encoding.empty()) resource["contentEncoding"] = source.content_encoding;
   resource["metadata"][kUploadMark] = mark;
   request.body = resource.Dump();
-  // The path names both; ObjectUrl makes its first half.
+  // The path names both objects; ObjectUrl makes its first half.
   const std::string query =
       StrCat("ifGenerationMatch=", generation, "&sourceGeneration=", source.generation,
              "&ifSourceGenerationMatch=", source.generation,
@@ -116,8 +117,8 @@ Result<std::optional<GcsObject>> RewriteGcsObject(const GcsLocation& from, const
       return Status(Code::kDataLoss,
                     StrCat(from.Where(), ": was replaced or removed while it was copied; copy it again"));
     if (answer.status == 412) return std::optional<GcsObject>();
-    // A token that is refused has ended, perhaps because the copy was made and the answer lost: from its
-    // start, where the generation shows it.
+    // A refused token has ended, perhaps because the copy was made and the answer was lost. The copy begins
+    // again; if it was made, its generation shows this.
     if (answer.status == 400 && !token.empty() && ++turn < kMaxTurns) {
       token.clear();
       continue;

@@ -12,7 +12,7 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::size_t kMaxRead = 1 << 20;  // between two looks at the stop token
+constexpr std::size_t kMaxRead = 1 << 20;  // between two checks of the stop token
 
 class Reader final : public ByteReader {
  public:
@@ -65,14 +65,14 @@ class Reader final : public ByteReader {
     return got;
   }
 
-  /// Opens a response that goes on at at_.
+  /// Opens a response that continues at at_.
   Status Connect() {
     const GcsObject& object = file_.object();
     HttpRequest request;
     request.url = file_.client()->ObjectUrl(file_.bucket(), object.name,
                                             StrCat("alt=media&generation=", object.generation));
-    // Without it an object that is stored as gzip would be unpacked on the way, and no range and no checksum
-    // hold.
+    // Without this header the server unpacks an object that is stored as gzip, and neither ranges nor
+    // checksums match.
     request.headers = {{"Accept-Encoding", "gzip"}};
     if (end_ < file_.size())
       request.headers.push_back({"Range", StrCat("bytes=", at_, "-", end_ - 1)});
@@ -92,7 +92,7 @@ class Reader final : public ByteReader {
     return Discard(at_ - begin);
   }
 
-  /// Where the body of a response begins; not behind at_.
+  /// Returns the offset of the first byte of a response; not behind at_.
   Result<std::uint64_t> BeginOf(const HttpResponse& response) const {
     const std::uint64_t size = file_.size();
     if (response.status == 200) {
@@ -115,7 +115,7 @@ class Reader final : public ByteReader {
         StrCat("the answer (status ", response.status, ") is not what was asked for"));
   }
 
-  /// A server may send more than it was asked for.
+  /// Skips bytes, because a server may send more than the requested range.
   Status Discard(std::uint64_t bytes) {
     std::vector<char> piece(static_cast<std::size_t>(std::min<std::uint64_t>(bytes, 256 << 10)));
     while (bytes > 0) {
@@ -132,10 +132,10 @@ class Reader final : public ByteReader {
   GcsOperation operation_;
   std::uint64_t at_;
   const std::uint64_t end_;
-  const bool whole_;  // from the first byte to the last: the CRC can be compared
+  const bool whole_;  // the reader reads from the first byte to the last, so the CRC can be compared
   std::uint32_t crc_ = 0;
-  std::unique_ptr<HttpExchange> exchange_;  // null between two requests
-  Status failed_;                           // every further answer
+  std::unique_ptr<HttpExchange> exchange_;  // null: between two requests
+  Status failed_;                           // every further read returns it
 };
 
 }  // namespace

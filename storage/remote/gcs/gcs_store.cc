@@ -61,7 +61,7 @@ Result<std::vector<ObjectInfo>> GcsStore::List(std::string_view prefix) {
   std::vector<ObjectInfo> objects;
   const auto keep = [&](const GcsObject& object) -> Status {
     const std::string_view name = std::string_view(object.name).substr(prefix_.size());
-    // Others put what has no name here into buckets: "directories", for example.
+    // Other programs write objects whose names are invalid here, such as "directories".
     if (LocationOf(name).ok()) objects.push_back(Describe(std::string(name), object));
     return {};
   };
@@ -77,11 +77,11 @@ Status GcsStore::Remove(std::string_view name) {
 Status GcsStore::Sweep(std::string_view prefix) {
   RETURN_IF_ERROR(spooler_->Prepare());
   ASSIGN_OR_RETURN(const std::vector<Secret> sessions, spooler_->sessions.TakeAbandoned());
-  // One that cannot be ended ends by itself within a week, unseen and free of charge.
+  // A session that cannot be cancelled ends by itself within a week, invisible and free of charge.
   for (const Secret& session : sessions)
     if (!CancelGcsSession(*client_, session).ok()) break;
   RETURN_IF_ERROR(LocalStore(spooler_->options.spool).Sweep(Spool::kSpoolName));
-  // Parts of very large objects: ".NAME.tmp.…" beside the object NAME.
+  // Parts of very large objects are beside the object NAME and are called ".NAME.tmp.…".
   const std::size_t slash = prefix.rfind('/') + 1;
   const auto remove = [&](const GcsObject& object) -> Status {
     const std::string_view last = LastPart(object.name);

@@ -18,11 +18,12 @@ constexpr std::uint64_t kMaxAnswer = 1 << 20;
 constexpr std::string_view kScope = "https://www.googleapis.com/auth/cloud-platform";
 constexpr std::string_view kUserTokenUrl = "https://oauth2.googleapis.com/token";
 constexpr std::string_view kFlavor = "metadata-flavor";
-constexpr std::chrono::seconds kSelfSigned{3600};  // the longest that is accepted
+constexpr std::chrono::seconds kSelfSigned{3600};  // the longest time that Google accepts
 
 using std::chrono::seconds;
 
-/// Fetches with patience for what may pass: only a status below 500, and none of 408 and 429, comes back.
+/// Sends the request, and repeats it after temporary failures: it returns only a status below 500, and
+/// neither 408 nor 429.
 Result<HttpAnswer> Ask(const HttpRequest& request, HttpClient& client, const GcsTokenTools& tools,
                        std::string_view who, const std::stop_token& stop) {
   Retry retry(tools.means);
@@ -54,13 +55,14 @@ HttpRequest Post(std::string_view url, std::string_view type, std::string body) 
 
 constexpr std::string_view kForm = "application/x-www-form-urlencoded";
 
-/// The token in an answer of an OAuth server; `refused` says what to do where it gives none.
+/// Returns the token in the answer of an OAuth server; `refused` is the remedy in the message if there is
+/// none.
 Result<GcsToken> TokenOf(const Result<HttpAnswer>& answer, const GcsTokenTools& tools, std::string_view who,
                          std::string_view refused) {
   if (!answer.ok()) return answer.status();
   const Result<Json> body = Json::Parse(answer->body);
   if (answer->response.status != 200) {
-    // "invalid_grant" and the like: a word of a fixed list, and never what was sent.
+    // "invalid_grant" and the like: OAuth has a fixed list of these words, so none of them contains a secret.
     std::string word(body.ok() ? (*body)["error"].AsString() : "");
     if (word.size() > 40) word.clear();
     return Status(Code::kPermissionDenied, StrCat(who, ": gives no token: status ", answer->response.status,
@@ -129,7 +131,7 @@ Result<GcsToken> FromUser(const AuthorizedUser& user, const GcsTokenTools& tools
                  "sign in again with: gcloud auth application-default login");
 }
 
-/// A token that impersonates an account, paid with one that may.
+/// Returns a token of an account by a token of another account that may impersonate it.
 Result<GcsToken> Impersonate(const std::string& url, const Secret& with,
                              const std::vector<std::string>& delegates, seconds lifetime,
                              const GcsTokenTools& tools, const std::stop_token& stop) {
@@ -154,7 +156,7 @@ Result<GcsToken> Impersonate(const std::string& url, const Secret& with,
   return token;
 }
 
-/// The token of the other place, from a file that it renews or from a server.
+/// Returns the token of the other identity provider, from a file that it renews or from a server.
 Result<Secret> SubjectToken(const ExternalAccount& account, const GcsTokenTools& tools,
                             std::string_view origin, const std::stop_token& stop) {
   std::string text;
@@ -168,7 +170,7 @@ Result<Secret> SubjectToken(const ExternalAccount& account, const GcsTokenTools&
   } else {
     HttpRequest request;
     request.url = account.source_url;
-    request.through_proxy = false;  // it is the machine's own
+    request.through_proxy = false;  // the server belongs to this machine
     for (const auto& [name, value] : account.source_headers)
       request.headers.push_back({name, value.Reveal()});
     const std::string who = StrCat("credential_source of ", origin);
@@ -232,7 +234,7 @@ bool FindMetadataServer(const GcsTokenTools& tools, std::string_view host, std::
   request.url = StrCat("http://", host, "/");
   request.headers = {{"Metadata-Flavor", "Google"}};
   request.through_proxy = false;
-  GcsTokenTools brief = tools;  // most machines have none, and their users wait for this
+  GcsTokenTools brief = tools;  // most machines have no such server, and their users wait for this answer
   brief.means.policy = {std::chrono::milliseconds(100), std::chrono::milliseconds(200), 3,
                         std::chrono::milliseconds(0)};
   const Result<HttpAnswer> answer = Ask(request, *tools.metadata_client, brief, host, stop);

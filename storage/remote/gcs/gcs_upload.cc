@@ -15,13 +15,14 @@ namespace pipeline {
 namespace {
 
 constexpr std::string_view kJsonType = "application/json; charset=UTF-8";
-/// A session that is lost again and again is a server that does not want this object.
+/// A server that loses so many sessions does not accept this object.
 constexpr int kMaxSessions = 50;
 constexpr int kMaxChanges = 5;
-constexpr std::uint64_t kQuantum = 256 << 10;  // all requests of a session but the last are multiples of it
-/// Of what is sent from another machine the checksum is noted each time that so many bytes were read: whoever
-/// goes on with the session reads no more of the front than that again. The bucket has less than was read by
-/// what the network holds.
+// Every request of a session except the last has a multiple of it.
+constexpr std::uint64_t kQuantum = 256 << 10;
+/// While a file of another machine is sent, its checksum is recorded each time that so many bytes were read.
+/// A process that resumes the session reads no more of the front than this again. The bucket has fewer bytes
+/// than were read; the network holds the difference.
 constexpr std::uint64_t kNoteEvery = 8 << 20;
 constexpr std::size_t kMaxNotes = 16;
 
@@ -36,13 +37,13 @@ std::optional<std::uint32_t> KnownCrc(const GcsUploadBytes& bytes) {
   return bytes.crc32c ? bytes.crc32c : bytes.spool.crc32c();
 }
 
-/// Reads what has not been read yet.
+/// Reads the bytes that have not been read yet.
 Result<std::uint32_t> CrcOf(const GcsUploadBytes& bytes, const std::stop_token& stop) {
   if (bytes.crc32c) return *bytes.crc32c;
   return bytes.spool.Checksum(stop);
 }
 
-/// What the object is to be: its resource.
+/// Returns the resource that describes the future object.
 std::string Resource(const GcsUpload& upload, const GcsUploadBytes& bytes) {
   Json resource;
   resource["name"] = upload.name;
@@ -52,7 +53,7 @@ std::string Resource(const GcsUpload& upload, const GcsUploadBytes& bytes) {
   return resource.Dump();
 }
 
-/// The server found other bytes than were announced: our copy decides whose fault it is.
+/// Returns whether the server found other bytes than were announced; our copy then shows which side is wrong.
 bool IsWrongHash(const GcsError& error) {
   if (error.status != 400) return false;
   for (const std::string_view word : {"CRC32C", "crc32c", "MD5", "hash", "checksum"})
@@ -65,7 +66,7 @@ Status DamagedOnTheWay(GcsOperation& operation, const GcsUploadBytes& bytes) {
   return operation.Unavailable("the bytes were damaged on their way there");
 }
 
-/// The object in an answer, which must be what was sent.
+/// Returns the object in an answer, which must have the bytes that were sent.
 Result<std::optional<GcsObject>> Compare(const GcsUpload& upload, const GcsUploadBytes& bytes,
                                          GcsOperation& operation, std::string_view body) {
   Result<GcsObject> object = ParseGcsObject(body);
@@ -73,7 +74,7 @@ Result<std::optional<GcsObject>> Compare(const GcsUpload& upload, const GcsUploa
   ASSIGN_OR_RETURN(const std::uint32_t crc, CrcOf(bytes, operation.stop()));
   if (object->size == bytes.size && object->crc32c.value_or(crc) == crc)
     return std::optional(std::move(object).value());
-  // Nobody may find it. Should this fail, the message below still says what is there.
+  // Nobody may find the object. If it cannot be removed, the message below says so.
   HttpRequest remove;
   remove.method = "DELETE";
   remove.url = upload.client.ObjectUrl(upload.bucket, upload.name, StrCat("generation=", object->generation));
@@ -118,7 +119,7 @@ Result<std::optional<GcsObject>> UploadWhole(const GcsUpload& upload, const GcsU
   }
 }
 
-/// An upload that lasts over failures, and over sessions.
+/// An upload that survives failures and lost sessions.
 class SessionUpload {
  public:
   SessionUpload(const GcsUpload& upload, const GcsUploadBytes& bytes, std::stop_token stop)
@@ -139,7 +140,7 @@ class SessionUpload {
         return done;
       }
       Status failure = done.ok() ? Status() : std::move(done).status();
-      if (failure.ok()) continue;  // the session took a part, or ended: on with it
+      if (failure.ok()) continue;  // the session took a part, or ended; the next attempt continues
       const Status again = operation_.Again(std::move(failure));
       if (again.ok()) continue;
       if (!LeaveToTheNext(again)) Cancel();
@@ -148,7 +149,7 @@ class SessionUpload {
   }
 
  private:
-  /// One request, or the start of a session and one.
+  /// Sends one request, and starts a session before it if none is open.
   Result<std::optional<GcsObject>> Attempt() {
     if (session_.empty() && !std::exchange(looked_, true)) RETURN_IF_ERROR(TakeOver());
     if (session_.empty()) {
@@ -159,12 +160,13 @@ class SessionUpload {
     request.method = "PUT";
     request.url = session_.Reveal();
     const std::uint64_t size = bytes_.size;
-    // Bytes whose checksum is not known go up but for a rest, which bears it.
+    // While the checksum is unknown, all bytes except a rest are sent; the request with the rest has the
+    // checksum.
     const std::uint64_t border = (size - 1) / kQuantum * kQuantum;
     const bool is_last = KnownCrc(bytes_) || committed_ >= border;
     const std::uint64_t end = is_last ? size : border;
     const bool asks = !known_;
-    known_ = false;  // until an answer says how far it is
+    known_ = false;  // until an answer has the number of bytes
     if (asks) {
       request.headers = {{"Content-Range", "bytes */*"}};
     } else {
@@ -175,7 +177,7 @@ class SessionUpload {
         if (!settled) return StartOver();
         request.headers.push_back({"x-goog-hash", StrCat("crc32c=", FormatGcsCrc(crc))});
       }
-      // All bytes are there, and yet it is not done.
+      // If all bytes arrived and the upload is not finished, the range has no bytes.
       const std::string range = committed_ == size ? StrCat("bytes */", size)
                                                    : StrCat("bytes ", committed_, '-', end - 1, '/', size);
       request.headers.push_back({"Content-Range", range});
@@ -207,7 +209,7 @@ class SessionUpload {
     return operation_.Failure(answer.error);
   }
 
-  /// A single attempt with its body: what to do next depends on what became of it.
+  /// Makes a single attempt with the body; the outcome decides the next step.
   Result<GcsOperation::Answer> SendOnce(const HttpRequest& request) {
     ASSIGN_OR_RETURN(GcsReply reply, operation_.Start(request));
     GcsOperation::Answer answer{reply.status(), std::move(reply.response), {}, std::move(reply.error)};
@@ -222,13 +224,14 @@ class SessionUpload {
     }
   }
 
-  /// Goes on with the session of a process that is gone; ends those that were to bring something else here.
+  /// Takes over the session of an ended process; cancels sessions that would bring another source to this
+  /// object.
   Status TakeOver() {
     if (upload_.key.empty()) return {};
     std::vector<Secret> others;
     ASSIGN_OR_RETURN(std::optional<TakenSession> taken, upload_.sessions.TakeOver(upload_.key, others));
     for (const Secret& other : others)
-      if (!CancelGcsSession(upload_.client, other).ok()) break;  // it ends by itself
+      if (!CancelGcsSession(upload_.client, other).ok()) break;  // the server ends it
     if (!taken) return {};
     session_ = std::move(taken->uri);
     id_ = std::move(taken->id);
@@ -238,20 +241,21 @@ class SessionUpload {
     return {};
   }
 
-  /// Where that fails, the next process reads more.
+  /// If a checksum cannot be recorded, the next process reads more.
   void Note(const SpoolSum& sum) {
     sums_.push_back(sum);
     if (sums_.size() > kMaxNotes) sums_.erase(sums_.begin());
     if (!id_.empty()) static_cast<void>(upload_.sessions.Note(id_, sums_));
   }
 
-  /// Whether the session stays open for another process: this one was stopped, or the server does not answer.
+  /// Returns whether the session stays open for another process: this one was stopped, or the server does not
+  /// answer.
   bool LeaveToTheNext(const Status& why) {
     const bool is_worth_it = why.code() == Code::kCancelled || why.code() == Code::kUnavailable;
     return is_worth_it && !upload_.key.empty() && !id_.empty() && upload_.sessions.Leave(id_).ok();
   }
 
-  /// False where the precondition does not hold already.
+  /// False: the precondition does not hold any more.
   Result<bool> StartSession() {
     if (++sessions_ > kMaxSessions)
       return Status(Code::kResourceExhausted,
@@ -278,7 +282,7 @@ class SessionUpload {
     return true;
   }
 
-  /// An emulator in a container gives the address that it listens at.
+  /// Replaces the address of an emulator in a container, which names the address at which it listens.
   std::string Reachable(std::string location) const {
     constexpr std::string_view kAnywhere = "http://0.0.0.0";
     const GcsEndpoint& endpoint = upload_.client.settings().endpoint;
@@ -303,12 +307,12 @@ class SessionUpload {
       RETURN_IF_ERROR(Leave());
       return operation_.Unavailable("the upload session forgot bytes that it had taken");
     }
-    // The first bytes again, in another session, are no progress.
+    // Bytes that an earlier session had taken are no progress in another session.
     if (committed > farthest_) operation_.Progress();
     const bool moved = committed > committed_ || asked;
     farthest_ = std::max(farthest_, committed);
     committed_ = committed;
-    // What another process sent is a part of the checksum, too.
+    // The checksum includes bytes that another process sent.
     if (asked && !bytes_.crc32c) {
       for (const SpoolSum& sum : sums_)
         if (sum.bytes <= committed) bytes_.spool.GoOnFrom(sum);
@@ -319,13 +323,14 @@ class SessionUpload {
     return std::optional<GcsObject>();
   }
 
-  /// A part of a spool is held against the checksum of the whole by whoever makes one of the parts.
+  /// True for a part of a spool: the caller that uploads the parts compares them with the checksum of the
+  /// whole.
   Result<bool> IsSettled() {
     if (bytes_.crc32c) return true;
     return bytes_.spool.Settle(operation_.stop());
   }
 
-  /// What was sent is no state of the source: in another session, all of it again.
+  /// Begins another session with the first byte, because the bytes that were sent are no state of the source.
   Result<std::optional<GcsObject>> StartOver() {
     Cancel();
     session_ = Secret();
@@ -334,14 +339,14 @@ class SessionUpload {
     return std::optional<GcsObject>();
   }
 
-  /// Forgets the session, which is over.
+  /// Forgets a session that has ended.
   Status Leave() {
     session_ = Secret();
     return id_.empty() ? Status() : upload_.sessions.End(std::exchange(id_, {}));
   }
 
-  /// Ends the session where nobody will go on with it. Should it not be told, it ends by itself after a week;
-  /// it stays noted until then, so that Sweep tells it again.
+  /// Cancels a session that nobody will resume. If the server does not answer, the session ends by itself
+  /// after a week; until then it stays recorded, so that Sweep cancels it.
   void Cancel() {
     if (session_.empty()) return;
     if (CancelGcsSession(upload_.client, session_).ok() && !Leave().ok()) id_.clear();
@@ -353,13 +358,13 @@ class SessionUpload {
   std::unique_ptr<ByteFile> file_;
   Secret session_;              // empty: none is open
   std::string id_;              // of the session, in the file of sessions
-  std::vector<SpoolSum> sums_;  // of the source: those that were noted
+  std::vector<SpoolSum> sums_;  // recorded checksums of the source
   int sessions_ = 0;
-  bool looked_ = false;          // for a session to go on with
-  int changes_ = 0;              // of the source, while it was sent
-  std::uint64_t committed_ = 0;  // by the session's own word
-  std::uint64_t farthest_ = 0;   // in any session
-  bool known_ = false;           // committed_ is what the session has now
+  bool looked_ = false;          // this upload has looked for a session to resume
+  int changes_ = 0;              // number of changes of the source while it was sent
+  std::uint64_t committed_ = 0;  // bytes that the session reported
+  std::uint64_t farthest_ = 0;   // the most bytes that any session reported
+  bool known_ = false;           // the session has exactly committed_ bytes now
   bool finished_ = false;
 };
 
@@ -375,7 +380,7 @@ Status CancelGcsSession(GcsClient& client, const Secret& uri) {
   GcsOperation operation(client, "gs: an upload session", {});
   HttpRequest request;
   request.method = "DELETE";
-  // As it was started it asks for a generation, which a DELETE would be held to.
+  // The URI has the generation of the upload, and the server would apply it to the DELETE.
   request.url = uri.Reveal();
   for (const std::string_view part : {"&ifGenerationMatch=", "?ifGenerationMatch="}) {
     const std::size_t at = request.url.find(part);

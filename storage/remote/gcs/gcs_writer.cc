@@ -15,9 +15,9 @@ namespace pipeline {
 
 namespace {
 
-constexpr int kMaxTurns = 20;  // of others who replace the object, or change its source, all the time
+constexpr int kMaxTurns = 20;  // attempts while others keep replacing the object or changing its source
 
-/// Opened twice, and but for ctime the same: what that may mean is asked when all was read.
+/// Returns whether both are one file except for ctime; the checksums are compared after the file was read.
 bool AreOneFile(const FileIdentity& a, const FileIdentity& b) {
   return a.size == b.size && a.mtime_ns == b.mtime_ns && a.inode == b.inode;
 }
@@ -57,7 +57,7 @@ Status GcsWriter::AppendFile(const ByteFile& file, std::stop_token stop) {
   }
   const auto* local = dynamic_cast<const LocalFile*>(&file);
   if (local != nullptr && !copy_ && spool_.size() == 0 && local->size() > kSpoolMemoryBytes) {
-    // An open file stays readable, also where it is removed; `file` itself may be gone before Commit.
+    // An open file stays readable after it is removed; `file` itself may end before Commit.
     Result<std::unique_ptr<LocalFile>> own = LocalFile::Open(local->identity().path, local->keeper());
     if (own.ok() && AreOneFile((*own)->identity(), local->identity())) {
       spool_.Adopt(std::move(own).value());
@@ -130,7 +130,8 @@ Result<ObjectInfo> GcsWriter::Upload(const std::stop_token& stop) {
 Result<std::string> GcsWriter::Expected(const std::stop_token& stop) const {
   if (condition_.kind == Condition::Kind::kCreateOnly) return std::string("0");
   if (condition_.kind != Condition::Kind::kReplaceAny) {
-    // The server would take anything else for a mistake in the request; and 0 says that nothing is there.
+    // The server would refuse any other text as a mistake in the request, and 0 means that there is no
+    // object.
     const bool number = !condition_.version.empty() && condition_.version != "0" &&
                         condition_.version.find_first_not_of("0123456789") == std::string::npos;
     if (number) return condition_.version;
@@ -155,8 +156,8 @@ Result<std::optional<GcsObject>> GcsWriter::Send(const std::string& generation, 
     upload.key.target = DigestOf(StrCat(server, "\n", location_.Where())).ToHex();
     upload.key.source = DigestOf(StrCat(generation, "\n", origin)).ToHex();
   }
-  // What another process may go on with goes up in one session, however large it is: one that was killed
-  // would leave parts, which begin again.
+  // A source that another process can resume is uploaded in one session, however large it is: parts of a
+  // killed process would begin again.
   if (origin.empty() && spool_.size() > spooler_->options.compose_above) {
     ASSIGN_OR_RETURN(const bool composes, CanCompose(location_));
     if (composes) return ComposeGcsObject(location_, upload, spool_, spooler_->options.part_bytes, stop);
@@ -181,7 +182,7 @@ Result<std::optional<GcsObject>> GcsWriter::Resolve(const std::stop_token& stop)
                     StrCat(location_.Where(),
                            there ? ": was replaced by somebody else" : ": was removed by somebody else"));
     case Condition::Kind::kCreateOnly:
-      if (!there) break;  // it is gone again
+      if (!there) break;  // it was removed again
       if (has_our_bytes) return there;
       return Status(Code::kAlreadyExists, StrCat(location_.Where(), ": is there already"));
   }

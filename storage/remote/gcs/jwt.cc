@@ -23,11 +23,11 @@ struct Free {
 template <class T>
 using Owned = std::unique_ptr<T, Free>;
 
-/// A key with a passphrase has none that we could ask for.
+/// Refuses a key with a passphrase, because nobody can be asked for the passphrase.
 int NoPassphrase(char*, int, int, void*) { return 0; }
 
 Status BadKey(std::string_view why) {
-  ERR_clear_error();  // else the next caller of the library on this thread finds it
+  ERR_clear_error();  // otherwise the next caller of the library on this thread finds the error
   return Status(Code::kInvalidArgument, StrCat("private key: ", why));
 }
 

@@ -27,17 +27,17 @@ namespace pipeline {
 namespace {
 
 constexpr std::uint64_t kMaxFile = 16 << 20;
-/// A temporary's name tells which process made it, and whether that is gone.
+/// The name of a temporary shows its process, and so whether that has ended.
 constexpr std::string_view kSession = "session";
 
-/// No process has this number: the session was left.
+/// No process has this number, so it marks a session that was left.
 constexpr std::string_view kNobody = ".session.tmp.00000000-0-";
 
 struct Line {
   std::string id;
   Secret uri;
-  UploadKey key = {};        // empty: nobody goes on with it
-  std::int64_t started = 0;  // of one with a key: seconds since 1970
+  UploadKey key = {};        // empty: nobody resumes it
+  std::int64_t started = 0;  // of a session with a key: seconds since 1970
   std::vector<SpoolSum> sums = {};
 };
 
@@ -45,7 +45,7 @@ std::int64_t Now() { return SystemClock().UnixMillis() / 1000; }
 
 bool IsLeft(const Line& line) { return WriterIsGone(*ParseTemporaryName(line.id)); }
 
-/// Cuts the text up to the next space off `line`.
+/// Removes the text up to the next space from the front of `line` and returns it.
 std::string_view NextWord(std::string_view& line) {
   const std::size_t end = std::min(line.find(' '), line.size());
   const std::string_view word = line.substr(0, end);
@@ -53,7 +53,7 @@ std::string_view NextWord(std::string_view& line) {
   return word;
 }
 
-/// Those up to the first that is none.
+/// Parses the checksums up to the first invalid one.
 std::vector<SpoolSum> ParseSums(std::string_view text) {
   std::vector<SpoolSum> sums;
   while (!text.empty()) {
@@ -74,7 +74,7 @@ std::string FormatSums(const std::vector<SpoolSum>& sums) {
   return text;
 }
 
-/// Absent where it is none.
+/// Absent: `text` is no line about a session.
 std::optional<Line> ParseLine(std::string_view text) {
   Line line;
   line.id = NextWord(text);
@@ -89,7 +89,7 @@ std::optional<Line> ParseLine(std::string_view text) {
   return line;
 }
 
-/// The file, locked against other processes while it is open.
+/// Opens the file, locked against other processes until the descriptor is closed.
 Result<FileDescriptor> OpenLocked(const std::string& path, bool make) {
   const auto open_it = [&] {
     return FileDescriptor(Uninterrupted(
@@ -102,7 +102,7 @@ Result<FileDescriptor> OpenLocked(const std::string& path, bool make) {
   }
   if (!file.is_open()) return LocalError(path, "cannot open", errno);
   (void)Uninterrupted(
-      [&] { return flock(file.get(), LOCK_EX); });  // no locks there: one process is the usual case
+      [&] { return flock(file.get(), LOCK_EX); });  // it may have no locks: one process is usual
   if (fchmod(file.get(), 0600) != 0) return LocalError(path, "cannot keep it private", errno);
   return file;
 }
@@ -121,7 +121,7 @@ Result<std::vector<Line>> ReadLines(const FileDescriptor& file, const std::strin
   std::vector<Line> lines;
   for (std::string_view left = text; !left.empty();) {
     const std::size_t end = left.find('\n');
-    if (end == std::string_view::npos) break;  // torn: the session was not used yet
+    if (end == std::string_view::npos) break;  // the line is torn, and its session was not used yet
     const std::string_view line = left.substr(0, end);
     left.remove_prefix(end + 1);
     if (std::optional<Line> parsed = ParseLine(line)) lines.push_back(*std::move(parsed));
