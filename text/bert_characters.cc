@@ -14,8 +14,9 @@ struct Run {
 };
 using C = BertCharacter;
 
-// What `tokenizers` 0.23.3, which transformers uses, makes of each code point, BertNormalizer without lower
-// case and accents, then BertPreTokenizer: each code point was put between two letters. All else is kPlain.
+// `tokenizers` 0.23.3, which transformers uses, made this table: each code point was put between two letters,
+// and went through BertNormalizer without lower case and accents, then through BertPreTokenizer. All other
+// code points are kPlain.
 constexpr Run kRuns[] = {
     {0x0, 0x8, C::kRemoved},         {0x9, 0xa, C::kSpace},           {0xb, 0xc, C::kRemoved},
     {0xd, 0xd, C::kSpace},           {0xe, 0x1f, C::kRemoved},        {0x20, 0x20, C::kSpace},
@@ -87,7 +88,7 @@ constexpr Run kRuns[] = {
 
 constexpr std::size_t kBlock = 256;
 
-/// By block of code points; blocks that are alike are stored once.
+/// Characters by block of code points; equal blocks are stored once.
 struct Table {
   std::vector<std::uint16_t> block_of = std::vector<std::uint16_t>(0x110000 / kBlock);
   std::vector<BertCharacter> blocks;

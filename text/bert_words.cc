@@ -9,7 +9,7 @@ namespace pipeline {
 
 namespace {
 
-/// The code point at `at` of UTF-8; U+FFFD, which is removed, where the text ends inside of it.
+/// Returns the code point at `at` of UTF-8. If the text ends inside of it: U+FFFD, which is removed later.
 char32_t CodePointAt(std::string_view text, std::size_t at, std::size_t& size) {
   const auto byte = [&](std::size_t i) { return char32_t{static_cast<unsigned char>(text[at + i])}; };
   const char32_t lead = byte(0);
@@ -36,7 +36,7 @@ void BertWords::Start(std::string_view text, BertWordKind kind, std::span<const 
 bool BertWords::Next() {
   characters_ = 0;
   copied_ = false;
-  std::size_t end = at_;  // of the word so far
+  std::size_t end = at_;  // end of the word so far
   while (at_ < text_.size()) {
     while (cut_ < cuts_.size() && cuts_[cut_] <= at_) {
       if (characters_ > 0 && cuts_[cut_] == at_) break;
@@ -68,7 +68,7 @@ bool BertWords::Next() {
   return true;
 }
 
-/// Appends the characters of the text in [begin, end) to the copy, which begins here if it is none yet.
+/// Appends the characters of the text in [begin, end) to the copy; the first call begins the copy.
 void BertWords::Copy(std::size_t begin, std::size_t end) {
   if (!copied_) copy_.clear(), ends_.clear();
   copied_ = true;

@@ -41,7 +41,7 @@ CharacterClasses::CharacterClasses(const std::function<CharacterClass(char32_t)>
 }
 
 void CharacterClasses::Count(std::span<const char32_t> characters, ClassCounts& counts) const {
-  // Neighbours are mostly of one class: with one row of counters each addition would wait for the last.
+  // Neighbours mostly have one class: with one row of counters each addition would wait for the last.
   constexpr std::size_t kRows = 4;
   std::array<std::array<std::uint64_t, kCharacterClasses>, kRows> rows{};
   std::size_t at = 0;

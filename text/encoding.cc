@@ -14,7 +14,7 @@ namespace {
 
 struct Named {
   std::string_view name;
-  const char* converter;  // of ICU
+  const char* converter;  // its name in ICU
 };
 
 const Named& NamesOf(Encoding encoding) {
@@ -65,7 +65,7 @@ struct EncodingDecoder::State {
         high = *begin;
         continue;
       }
-      if (U16_IS_TRAIL(c)) {  // ICU gives pairs
+      if (U16_IS_TRAIL(c)) {  // ICU gives surrogate pairs
         c = U16_GET_SUPPLEMENTARY(high, c);
       } else if (encoding == Encoding::kShiftJis) {
         c = ControlOfIbm943(c);
@@ -76,7 +76,7 @@ struct EncodingDecoder::State {
 
   const Encoding encoding;
   UConverter* converter = nullptr;
-  UChar high = 0;  // of a pair whose other half is to come
+  UChar high = 0;  // first half of a surrogate pair; 0: none
 };
 
 std::string_view EncodingName(Encoding encoding) { return NamesOf(encoding).name; }

@@ -17,7 +17,7 @@ namespace {
 
 using namespace std::string_view_literals;
 
-// The numbers of text/encodings.md.
+// text/encodings.md explains these numbers.
 constexpr double kFits = 0.5;
 constexpr double kAlike = 0.9;
 constexpr double kIllegal = -4;
@@ -51,17 +51,17 @@ double Korean(char32_t c) {
   return IsIn(c, 0x3131, 0x318E) ? 0.2 : 0;
 }
 
-/// What a piece of text, decoded, is made of.
+/// Counts over a decoded sample.
 struct Makeup {
-  std::uint64_t ascii = 0;       // that text has
-  std::uint64_t others = 0;      // neither ASCII nor illegal
-  std::uint64_t illegal = 0;     // sequences
-  std::uint64_t strange = 0;     // control characters, private ones and the like
-  std::uint64_t line_feeds = 0;  // of `ascii`
-  std::uint64_t swapped = 0;     // of `others`: as LF is in the other byte order
-  std::uint64_t half_width = 0;  // of `others`: katakana
-  std::uint64_t rare_kanji = 0;  // of `others`
-  std::uint64_t low = 0;         // of `others`: below U+2000, or punctuation
+  std::uint64_t ascii = 0;       // characters that text has
+  std::uint64_t others = 0;      // characters that are neither ASCII nor illegal
+  std::uint64_t illegal = 0;     // illegal sequences
+  std::uint64_t strange = 0;     // control characters, private characters and the like
+  std::uint64_t line_feeds = 0;  // part of `ascii`
+  std::uint64_t swapped = 0;     // part of `others`: characters that are LF in the other byte order
+  std::uint64_t half_width = 0;  // part of `others`: katakana
+  std::uint64_t rare_kanji = 0;  // part of `others`
+  std::uint64_t low = 0;         // part of `others`: below U+2000, or punctuation
   double japanese = 0;           // points
   double korean = 0;
 
@@ -102,7 +102,7 @@ Makeup MakeupOf(std::string_view decoded) {
       decoded.remove_prefix(1);
     }
   }
-  // Bytes of Chinese, read as Shift_JIS, are half-width katakana amid rare kanji.
+  // If Chinese bytes are read as Shift_JIS, they are half-width katakana among rare kanji.
   if (makeup.rare_kanji * 10 <= makeup.others)
     makeup.japanese += kHalfWidth * static_cast<double>(makeup.half_width);
   return makeup;
@@ -115,7 +115,7 @@ Result<Makeup> MakeupAs(Encoding encoding, std::string_view bytes) {
   return MakeupOf(decoded);
 }
 
-/// How well an encoding fits; below kFits not at all.
+/// The score of an encoding; below kFits the encoding does not fit.
 struct Fit {
   Encoding encoding = Encoding::kUtf8;
   double score = 0;
@@ -135,18 +135,18 @@ Result<Fit> FitOfUtf16(Encoding encoding, std::string_view bytes) {
   const auto ascii = static_cast<double>(makeup.ascii);
   const double low = (ascii + static_cast<double>(makeup.low)) / all;
   const double score = (ascii + std::max(makeup.japanese, makeup.korean)) / all;
-  // Of all its characters, so that a line end in the right byte order counts, too.
+  // The score is over all characters, so that a line end in the right byte order counts, too.
   return Fit{encoding, std::max(score, low >= kOtherLanguage ? low : 0)};
 }
 
-/// The best one first.
+/// Returns the encodings that fit, the best one first.
 std::vector<Fit> Fitting(std::vector<Fit> fits) {
   std::erase_if(fits, [](const Fit& fit) { return fit.score < kFits; });
   std::stable_sort(fits.begin(), fits.end(), [](const Fit& a, const Fit& b) { return a.score > b.score; });
   return fits;
 }
 
-/// Of those that are no UTF-16 and have bytes from 80 on.
+/// Returns the encodings with bytes above 7F that fit, except UTF-16.
 Result<std::vector<Fit>> FitsOfBytes(std::string_view bytes) {
   std::vector<Fit> fits;
   for (const Encoding encoding : {Encoding::kShiftJis, Encoding::kEucJp, Encoding::kCp949}) {
@@ -164,7 +164,8 @@ Result<Encoding> Best(const std::vector<Fit>& fits) {
                        EncodingName(fits[1].encoding), " alike; set encoding: to the one that it has"));
 }
 
-/// The byte order mark at the front; absent where there is none, or one that leaves the text as it is.
+/// Returns the encoding that a byte order mark names. Absent: there is no mark, or it does not change the
+/// text.
 std::optional<Encoding> ByMark(std::string_view sample) {
   if (sample.starts_with("\xFF\xFE\0\0"sv) || sample.starts_with("\0\0\xFE\xFF"sv)) return Encoding::kUtf8;
   if (sample.starts_with("\xFF\xFE")) return Encoding::kUtf16Le;
@@ -182,7 +183,7 @@ bool MayBeIso2022Jp(std::string_view sample) {
   });
 }
 
-/// Without what may be the beginning of a character at its end.
+/// Removes an incomplete character from the end.
 std::string_view WithoutTorn(std::string_view sample) {
   for (std::size_t back = 1; back <= 3 && back <= sample.size(); ++back) {
     const auto byte = static_cast<unsigned char>(sample[sample.size() - back]);
@@ -222,7 +223,7 @@ bool IsUtf8Enough(std::string_view sample) {
 }  // namespace
 
 std::size_t FindDecidingByte(std::string_view bytes, bool nul) {
-  // A byte is 0 where subtracting 1 from it borrows; none is above 7F here.
+  // Subtracting 1 from a byte borrows only if the byte is 0, because no byte is above 7F here.
   constexpr std::uint64_t kOnes = 0x0101010101010101, kHighs = 0x8080808080808080, kEscapes = 0x1B * kOnes;
   std::size_t at = 0;
   for (std::uint64_t word = 0; at + sizeof(word) <= bytes.size(); at += sizeof(word)) {

@@ -25,7 +25,7 @@ class MecabAnalyser final : public Analyser {
 
   bool Analyse(std::string_view text, std::vector<std::string_view>& morphemes) override {
     morphemes.clear();
-    lattice_->set_sentence(text.data(), text.size());  // keeps the pointer
+    lattice_->set_sentence(text.data(), text.size());  // MeCab keeps the pointer
     if (!tagger_.parse(lattice_.get())) return false;
     for (const MeCab::Node* node = lattice_->bos_node()->next; node != nullptr && node->next != nullptr;
          node = node->next) {  // the last one is EOS
@@ -40,11 +40,12 @@ class MecabAnalyser final : public Analyser {
   const std::unique_ptr<MeCab::Lattice> lattice_;
 };
 
-/// What MeCab checks first in a dictionary. Done before it: where it finds this wrong, it leaks.
+/// Checks the same values of a dictionary as MeCab does first, because MeCab leaks memory if it finds them
+/// wrong.
 Status CheckSystemDictionary(const std::string& path) {
   constexpr std::uint32_t kMagic = 0xef718f77;
   constexpr std::uint32_t kVersion = 102;
-  std::array<std::uint32_t, 2> words{};  // in the order of the machine that made it, as all of the file
+  std::array<std::uint32_t, 2> words{};  // the whole file has the byte order of the machine that made it
   std::ifstream file(path, std::ios::binary);
   file.read(reinterpret_cast<char*>(words.data()), sizeof(words));
   std::error_code error;
@@ -67,7 +68,7 @@ bool IsUtf8Name(std::string charset) {
 
 struct MecabHandle::Model {
   std::unique_ptr<MeCab::Model> model;
-  std::unique_ptr<MeCab::Tagger> tagger;  // const and shared: lattices have all that changes
+  std::unique_ptr<MeCab::Tagger> tagger;  // const and shared, because lattices have all variable data
 };
 
 MecabHandle::MecabHandle(std::unique_ptr<Model> model) : model_(std::move(model)) {}
@@ -75,7 +76,8 @@ MecabHandle::~MecabHandle() = default;
 
 Result<std::unique_ptr<MecabHandle>> MecabHandle::Open(const std::string& directory) {
   RETURN_IF_ERROR(CheckSystemDictionary(StrCat(directory, "/sys.dic")));
-  // Words, not one string: MeCab would cut a path at its spaces. It takes char**, and changes nothing.
+  // MeCab would cut one string at the spaces of a path, so it gets words. It takes char**, and changes
+  // nothing.
   std::array<std::string, 5> words = {"mecab", "-r", "/dev/null", "-d", directory};
   std::array<char*, 5> arguments;
   std::transform(words.begin(), words.end(), arguments.begin(),

@@ -38,7 +38,7 @@ Result<PatternSet::Pattern> PatternSet::Parse(std::string_view text) {
     } else if (rest[i] == '*') {
       close();
     } else if (rest[i] == '$' && i + 1 == rest.size()) {
-      pattern.at_end = !piece.empty();  // behind a star any end will do
+      pattern.at_end = !piece.empty();  // a pattern that ends with a star matches any end
     } else {
       piece.push_back(rest[i]);
     }
@@ -120,7 +120,7 @@ bool PatternSet::Match(std::string_view text) const {
 
 template <std::size_t kBlock>
 bool PatternSet::MatchBlocks(std::string_view text) const {
-  std::vector<bool> failed;  // patterns with more than a literal that were tried; rarely any
+  std::vector<bool> failed;  // patterns with more than a literal that were tried; mostly empty
   for (std::size_t end = window_; end <= text.size();) {
     const std::size_t hash = BlockHash(text.data() + end, kBlock);
     if (shift_[hash] > 0) {

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint64_t kBase = 0x9e3779b97f4a7c15;  // odd, without structure
 
-/// The upper bits of a polynomial depend on all characters only after this.
+/// Mixes a hash, because the upper bits of a polynomial do not depend on all characters.
 std::uint64_t Mix(std::uint64_t hash) {
   hash ^= hash >> 32;
   return hash * 0xd6e8feb86659fd93;
@@ -26,7 +26,7 @@ void RunFinder::Add(std::span<const char32_t> piece) {
     found_ = run_ > limit_;
     if (found_ || static_cast<std::size_t>(front) == piece.size()) return;
   }
-  // A run of more than `limit` holds one of these positions.
+  // A run of more than `limit` contains one of these positions.
   for (std::size_t at = 0; at < piece.size() && !found_; at += limit_ + 1) {
     const char32_t c = piece[at];
     std::size_t begin = at;
@@ -65,11 +65,12 @@ std::size_t RepetitionFinder::FirstOf(std::span<const char32_t> text, std::size_
 std::size_t RepetitionFinder::CountRepeated(std::span<const char32_t> text) {
   if (text.size() <= length_) return 0;
   const std::size_t runs = text.size() - length_ + 1;
-  slots_.assign(std::bit_ceil(4 * runs), 0);  // rarely two in one place: each costs a wrong guess
+  // Two runs rarely share one of so many slots; each shared slot costs a comparison.
+  slots_.assign(std::bit_ceil(4 * runs), 0);
   std::uint64_t hash = 0;
   for (std::size_t i = 0; i < length_; ++i) hash = hash * kBase + text[i];
   std::size_t repeated = 0;
-  std::size_t covered = 0;  // where the last run that was found to repeat ends
+  std::size_t covered = 0;  // end of the last run that repeats
   for (std::size_t begin = 0;; ++begin) {
     if (FirstOf(text, begin, hash) != begin) {
       const std::size_t end = begin + length_;

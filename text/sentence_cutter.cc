@@ -15,7 +15,7 @@ enum class Mark : std::uint8_t { kNone, kEnd, kWideStop, kAsciiEnd, kStop, kMore
 struct Found {
   Mark mark = Mark::kNone;
   std::uint8_t size = 1;  // of the character
-  std::uint8_t pair = 0;  // of a quotation's mark, which pair it is; 0 for what closes besides
+  std::uint8_t pair = 0;  // number of the pair of a quotation mark; 0: another closing character
 };
 
 constexpr std::array<Mark, 128> kAscii = [] {
@@ -26,8 +26,8 @@ constexpr std::array<Mark, 128> kAscii = [] {
   return table;
 }();
 
-/// Which bytes may begin a mark that Run looks at, and which may follow them there: they share a bit. One
-/// look at each byte, nearly never taken (measured: four times as fast as going by characters).
+/// The bytes that may begin a mark for Run, and the bytes that may follow them there: both have a common bit.
+/// Run looks at each byte once and rarely branches (measured: four times as fast as a loop over characters).
 struct Pairs {
   std::array<std::uint8_t, 256> first{};
   std::array<std::uint8_t, 256> second{};
@@ -74,7 +74,7 @@ constexpr Found Wide(std::uint32_t code_point) {
   }
 }
 
-/// One line. Everything it reads lies before the end of the line.
+/// Cuts one line; it never reads beyond the end of the line.
 class Cutter {
  public:
   Cutter(std::string_view line, std::vector<std::uint32_t>& ends) : line_(line), ends_(ends) {}
@@ -94,7 +94,7 @@ class Cutter {
         at = End(found, at);
       }
     }
-    // White space behind the last one is no sentence.
+    // White space after the last sentence is no sentence.
     if (!ends_.empty() && WhiteSpaceEnd(line_, ends_.back()) == line_.size()) ends_.pop_back();
     if (!line_.empty()) ends_.push_back(static_cast<std::uint32_t>(line_.size()));
   }
@@ -102,7 +102,7 @@ class Cutter {
  private:
   static constexpr std::size_t kMostNested = 8;
 
-  /// From `at` on, the first place where a mark may be; the end of the line where there is none.
+  /// Returns the first place from `at` on where a mark may be, or the end of the line.
   std::size_t NextMark(std::size_t at) const {
     if (at + 1 < line_.size()) {
       unsigned byte = Byte(at);
@@ -125,7 +125,7 @@ class Cutter {
   Found At(std::size_t at) const {
     const unsigned lead = Byte(at);
     if (lead < 0x80) return {kAscii[lead], 1};
-    // Hiragana, Katakana, Kanji and Hangul have other second bytes, or another lead.
+    // Hiragana, katakana, kanji and hangul have other second bytes, or another lead byte.
     if (lead == 0xE3 || lead == 0xEF || lead == 0xE2) {
       if (line_.size() - at < 3) return {};
       const unsigned middle = Byte(at + 1);
@@ -143,13 +143,13 @@ class Cutter {
     if (depth_ < kMostNested) open_[depth_++] = pair;
   }
 
-  /// Whether a quotation ends here that is in no other.
+  /// Returns whether an outermost quotation ends here.
   bool Close(std::uint8_t pair, std::size_t at) {
     DropLongQuotation(at);
     if (depth_ == 0 || pair == 0) return false;
     for (std::size_t level = depth_; level-- > 0;) {
       if (open_[level] != pair) continue;
-      depth_ = level;  // what is open inside of it is not closed any more
+      depth_ = level;  // no mark closes the quotations inside of it any more
       return depth_ == 0;
     }
     return false;
@@ -159,13 +159,13 @@ class Cutter {
     if (depth_ > 0 && at - opened_ > kMostQuotedBytes) depth_ = 0;
   }
 
-  /// Where the marks and what closes behind them end; a sentence may end there.
+  /// Returns the end of the marks and of the closing characters after them; a sentence may end there.
   std::size_t End(const Found& first, std::size_t begin) {
     std::size_t at = begin;
-    std::size_t stops = 0;  // of the marks, those that are full stops
-    bool strong = false;    // one of them needs no look at what follows
-    bool ascii = false;     // one of them is ! or ?
-    bool quoted = false;    // a quotation that is in no other ended behind the last of them
+    std::size_t stops = 0;  // number of full stops among the marks
+    bool strong = false;    // one mark ends a sentence whatever follows
+    bool ascii = false;     // one mark is ! or ?
+    bool quoted = false;    // an outermost quotation ended after the last mark
     for (Found found = first; found.mark != Mark::kNone && found.mark != Mark::kOpen;) {
       const std::size_t next = at + found.size;
       if (found.mark == Mark::kClose) {
@@ -195,14 +195,14 @@ class Cutter {
 
   bool IsLower(std::size_t at) const { return line_[at] >= 'a' && line_[at] <= 'z'; }
 
-  /// An ASCII digit or one of full width.
+  /// True for an ASCII digit and for a full-width digit.
   bool IsAnyDigit(std::size_t at) const {
     if (IsDigit(at)) return true;
     return at + 3 <= line_.size() && Byte(at) == 0xEF && Byte(at + 1) == 0xBC && Byte(at + 2) >= 0x90 &&
            Byte(at + 2) <= 0x99;
   }
 
-  /// Behind ! and ?: what an address goes on with.
+  /// True for characters that continue an address after ! and ?.
   bool JoinsAscii(std::size_t at) const {
     if (at == line_.size()) return false;
     return IsDigit(at) || IsLetter(at) ||
@@ -214,7 +214,7 @@ class Cutter {
     if (IsDigit(begin - 1)) return false;
     std::size_t word = begin;
     bool stop_inside = false;
-    // Longer is no abbreviation, and nobody looks back over the same letters twice.
+    // A longer word is no abbreviation, and no two calls look back over the same letters.
     while (word > 0 && begin - word < 12 && (IsLetter(word - 1) || line_[word - 1] == '.')) {
       --word;
       if (line_[word] == '.') stop_inside = true;
@@ -233,10 +233,11 @@ class Cutter {
 
   const std::string_view line_;
   std::vector<std::uint32_t>& ends_;
-  std::array<std::uint8_t, kMostNested> open_{};  // pairs, outermost first
+  std::array<std::uint8_t, kMostNested> open_{};  // open pairs, outermost first
   std::size_t depth_ = 0;
-  std::size_t opened_ = 0;  // where the outermost one opens
-  std::size_t kept_ = 0;    // ends before it; those behind are ends only if it turns out to be none
+  std::size_t opened_ = 0;  // position of the outermost opening mark
+  // Number of ends before it; later ends count only if it turns out to be no quotation.
+  std::size_t kept_ = 0;
 };
 
 }  // namespace

@@ -11,11 +11,11 @@ namespace pipeline {
 
 namespace {
 
-/// SplitMix64: the n-th number follows from the key and n alone.
+/// This is SplitMix64: the n-th number follows from the key and n alone.
 class Chance {
  public:
   explicit Chance(std::uint64_t key) : state_(key) {}
-  /// From 0 to `limit` - 1; what is not even about it is below 2^-32 of a unit for any line.
+  /// Returns a number from 0 to `limit` - 1. Its bias is below 2^-32 of a unit for any line.
   std::size_t Below(std::size_t limit) {
     state_ += 0x9e3779b97f4a7c15;
     std::uint64_t mixed = state_;
@@ -34,7 +34,7 @@ struct Spans {
   std::size_t count = 0;
 };
 
-/// As random_spans_noise_mask of T5: both follow from the length.
+/// Returns the numbers that random_spans_noise_mask of T5 computes from the length.
 Spans SpansOf(const SpanRules& rules, std::size_t units) {
   const auto rounded = [](double number) { return static_cast<std::size_t>(std::nearbyint(number)); };
   Spans spans;
@@ -49,14 +49,14 @@ std::size_t SourceLength(const SpanRules& rules, std::size_t units) {
   return units - spans.noise + spans.count + 1;
 }
 
-/// Units of the longest text that fits into one pair.
+/// Returns the units of the longest text that fits into one pair.
 std::size_t LongestPair(const SpanRules& rules) {
   std::size_t units = 2;
   while (SourceLength(rules, units + 1) <= rules.max_source) ++units;
   return units;
 }
 
-/// `units` as so many parts of at least one: each way to do so is as likely as another.
+/// Divides `units` into so many parts of at least one unit; every division is equally likely.
 std::vector<std::size_t> Segment(std::size_t units, std::size_t parts, Chance& chance) {
   std::vector<std::size_t> lengths;
   lengths.reserve(parts);
@@ -71,11 +71,11 @@ std::vector<std::size_t> Segment(std::size_t units, std::size_t parts, Chance& c
   return lengths;
 }
 
-/// The pair of the units [first, last), whose text begins at `begin`.
+/// Makes the pair of the units [first, last), whose text begins at `begin`.
 SpanPair PairOf(std::string_view text, std::size_t begin, std::span<const std::uint32_t> units,
                 const SpanRules& rules, Chance& chance) {
   const Spans spans = SpansOf(rules, units.size());
-  // Before, between and behind the spans; none need be before or behind them.
+  // Units before, between and after the spans; there may be none before and after them.
   std::vector<std::size_t> kept = Segment(units.size() - spans.noise + 2, spans.count + 1, chance);
   --kept.front();
   const std::vector<std::size_t> taken = Segment(spans.noise, spans.count, chance);
@@ -88,7 +88,7 @@ SpanPair PairOf(std::string_view text, std::size_t begin, std::span<const std::u
     std::size_t first = unit == 0 ? begin : units[unit - 1];
     unit += taken[number];
     std::size_t last = units[unit - 1];
-    // The spaces around stay: a span is what stands between them.
+    // The spaces around a span stay in the source.
     first = text.find_first_not_of(' ', first);
     last = text.find_last_not_of(' ', last - 1) + 1;
     const std::string sentinel = SentinelText(number);

@@ -10,8 +10,8 @@ namespace pipeline {
 
 namespace {
 
-/// How far behind the place where the ids of the whole line would end a better one is looked for, in bytes:
-/// cut apart, a text seldom has fewer ids.
+/// The search for a better end goes this many bytes beyond the end that the ids of the whole line suggest: a
+/// text that is encoded in parts seldom has fewer ids.
 constexpr std::size_t kLookBehind = 64;
 
 std::size_t NextCharacter(std::string_view text, std::size_t at) {
@@ -22,7 +22,7 @@ std::size_t NextCharacter(std::string_view text, std::size_t at) {
 
 }  // namespace
 
-/// The tokens of `text`, its end mark included.
+/// Returns the number of tokens of `text` with its end mark.
 Result<std::size_t> TokenCutter::Count(std::string_view text) {
   ids_.clear(), ends_.clear();
   RETURN_IF_ERROR(encoder_.Encode(text, scratch_, ids_, ends_));
@@ -34,7 +34,8 @@ Result<bool> TokenCutter::Fits(std::size_t begin, std::size_t end) {
   return tokens <= max_tokens_;
 }
 
-/// Where as many ids of the whole line end behind `begin` as a part may have.
+/// Returns the position up to which the ids of the whole line, from `begin` on, are as many as a part may
+/// have.
 std::size_t TokenCutter::Estimate(std::size_t begin) const {
   const auto first = std::upper_bound(line_ends_.begin(), line_ends_.end(), begin);
   const auto left = static_cast<std::size_t>(line_ends_.end() - first);
@@ -42,11 +43,11 @@ std::size_t TokenCutter::Estimate(std::size_t begin) const {
   return most >= left ? line_.size() : *(first + static_cast<std::ptrdiff_t>(most) - 1);
 }
 
-/// The last of `ends`, ascending, up to which the text from `begin` on fits, looked for around `guess`;
-/// `begin` where none does.
+/// Returns the last of `ends`, which ascend, up to which the text from `begin` on fits; the search begins at
+/// `guess`. `begin`: none fits.
 Result<std::size_t> TokenCutter::LastThatFits(std::size_t begin, std::size_t guess,
                                               std::span<const std::uint32_t> ends) {
-  auto next = std::upper_bound(ends.begin(), ends.end(), guess);  // the first that is not known to fit
+  auto next = std::upper_bound(ends.begin(), ends.end(), guess);  // the first end that is not known to fit
   bool fits = false;
   while (next != ends.begin() && !fits) {
     ASSIGN_OR_RETURN(fits, Fits(begin, *(next - 1)));
@@ -61,12 +62,12 @@ Result<std::size_t> TokenCutter::LastThatFits(std::size_t begin, std::size_t gue
   return next == ends.begin() ? begin : *(next - 1);
 }
 
-/// Where a part that begins at `begin` ends, where the sentence that ends at `end` does not fit.
+/// Returns the end of a part that begins at `begin`, inside a sentence that ends at `end` and does not fit.
 Result<std::size_t> TokenCutter::InSentence(std::size_t begin, std::size_t end,
                                             std::span<const std::uint32_t> cuts) {
   const std::size_t guess = std::min(Estimate(begin), end);
   const std::size_t last = std::min(end, guess + kLookBehind);
-  const std::size_t text = WhiteSpaceEnd(line_, begin);  // a part of nothing else is none
+  const std::size_t text = WhiteSpaceEnd(line_, begin);  // a part is more than white space
   candidates_.clear();
   auto cut = std::upper_bound(cuts.begin(), cuts.end(), text);
   for (std::size_t at = NextCharacter(line_, text); at < last; at = NextCharacter(line_, at)) {

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::array<std::string_view, 8> kEnders = {"。", "！", "？", "．", "!", "?", "」", "』"};
 
-/// Where the last sentence ends in `text`; 0 where none does. A full stop counts when a space follows.
+/// Returns the end of the last sentence in `text`; 0: none ends. A full stop counts if a space follows.
 std::size_t LastSentenceEnd(std::string_view text) {
   std::size_t last = 0;
   for (const std::string_view ender : kEnders) {
@@ -25,7 +25,7 @@ std::size_t LastSentenceEnd(std::string_view text) {
   return stop == std::string_view::npos ? last : std::max(last, stop + 1);
 }
 
-/// How much of `text`, which is longer than `limit`, goes into the next sentence.
+/// Returns the bytes of `text`, which is longer than `limit`, that go into the next sentence.
 std::size_t CutBefore(std::string_view text, std::size_t limit) {
   const std::string_view front = text.substr(0, limit);
   if (const std::size_t end = LastSentenceEnd(front); end > 0) return end;
@@ -46,7 +46,7 @@ Result<std::uint64_t> CutWithoutMarks(std::string_view text, std::size_t limit, 
   return cuts;
 }
 
-/// How long what separates morphemes is at `at`; 0 where nothing does.
+/// Returns the length of the separator of morphemes at `at`; 0: there is none.
 std::size_t SeparatorAt(std::string_view text, std::size_t at) {
   if (text[at] == ' ' || text[at] == '\t') return 1;
   if (text[at] != kSpaceMark[0]) return 0;
@@ -133,7 +133,8 @@ void MorphemeCounts::Count(std::string_view morpheme, bool begins_word) {
     return;
   }
   counts_.emplace(morpheme, 1);
-  // A node with its key and a share of the buckets; a text that does not fit into the string itself.
+  // The sum is a node with its key, a share of the buckets, and a text that does not fit into the string
+  // itself.
   memory_ += 80 + (morpheme.size() > 15 ? morpheme.size() + 17 : 0);
 }
 

@@ -21,7 +21,7 @@ namespace pipeline {
 
 namespace {
 
-/// A rule of nmt_nfkc that stands before NFKC.
+/// A rule that nmt_nfkc applies before NFKC.
 struct NmtRule {
   char32_t code_point;
   std::string_view utf8;
@@ -61,7 +61,7 @@ constexpr CodePointSet MakeNmtSet() {
 }
 constexpr CodePointSet kNmtSet = MakeNmtSet();
 
-/// The rule for the character at the beginning of `text`, which kNmtSet has.
+/// Returns the rule for the character at the beginning of `text`, which is in kNmtSet.
 const NmtRule& NmtRuleFor(std::string_view text) {
   return *std::find_if(std::begin(kNmtRules), std::end(kNmtRules),
                        [text](const NmtRule& rule) { return text.substr(0, rule.utf8.size()) == rule.utf8; });
@@ -108,7 +108,7 @@ Status AppendNmtNfkc(std::string_view utf8, std::string& out) {
 }
 
 constexpr char32_t kFirstJamo = 0x3131, kLastJamo = 0x318e;          // Hangul Compatibility Jamo
-constexpr char32_t kFirstHalfJamo = 0xffa0, kLastHalfJamo = 0xffdc;  // their half-width forms, and gaps
+constexpr char32_t kFirstHalfJamo = 0xffa0, kLastHalfJamo = 0xffdc;  // half-width forms, and gaps
 
 constexpr CodePointSet MakeJamoSet() {
   CodePointSet set;
@@ -118,7 +118,7 @@ constexpr CodePointSet MakeJamoSet() {
 }
 constexpr CodePointSet kJamoSet = MakeJamoSet();
 
-/// Appends the jamo as it is, and a half-width one in its full width: the first step of its decomposition.
+/// Appends the jamo; a half-width jamo becomes full-width, which is the first step of its decomposition.
 Status AppendJamo(std::string_view utf8, std::string& out) {
   const auto bits = [utf8](std::size_t i) { return UChar32{static_cast<unsigned char>(utf8[i])} & 0x3f; };
   const UChar32 c = (bits(0) & 0xf) << 12 | bits(1) << 6 | bits(2);
@@ -132,12 +132,12 @@ Status AppendJamo(std::string_view utf8, std::string& out) {
   icu::UnicodeString full;
   if (nfkc->getRawDecomposition(c, full))
     full.toUTF8String(out);
-  else  // a gap, which is not assigned
+  else  // an unassigned gap
     out.append(utf8);
   return {};
 }
 
-/// `utf8` in the form, without jamo in it.
+/// Appends `utf8`, which has no jamo, in the form.
 Status AppendForm(NormalForm form, std::string_view utf8, std::string& out) {
   switch (form) {
     case NormalForm::kNone: out.append(utf8); return {};
@@ -148,7 +148,7 @@ Status AppendForm(NormalForm form, std::string_view utf8, std::string& out) {
   return {};
 }
 
-/// Of a letter by its script; of one that several scripts share by those that it extends to.
+/// Returns the class of a letter by its script; a letter of several scripts counts by its script extensions.
 CharacterClass LetterClass(UChar32 c, bool is_letter) {
   UErrorCode error = U_ZERO_ERROR;
   switch (uscript_getScript(c, &error)) {
@@ -206,7 +206,7 @@ Status MakeLowerCase(LetterCase letter_case, std::string& text, std::size_t begi
     ascii = ascii && static_cast<signed char>(text[at]) >= 0;
   }
   if (ascii || letter_case == LetterCase::kLowerAscii) return {};
-  // What a capital sigma becomes goes by the letters around it, capital or small.
+  // The letters around a capital sigma decide its small form, whether they are capital or small.
   const std::string_view before = std::string_view(text).substr(begin);
   if (before.size() > INT_MAX) return Status(Code::kResourceExhausted, "a record of 2 GiB or more");
   std::string lower;

@@ -19,7 +19,7 @@ constexpr bool IsUrlCharacter(char c) {
   return IsLetterOrDigit(c) || std::string_view("-._~:/?#[]@!$&'()*+,;=%").find(c) != std::string_view::npos;
 }
 
-/// Bytes of the scheme that ends `text`; 0 where none does.
+/// Returns the bytes of the scheme at the end of `text`; 0: there is none.
 std::size_t SchemeBefore(std::string_view text) {
   for (const std::string_view scheme : kSchemes) {
     if (text.size() < scheme.size()) continue;
@@ -32,8 +32,8 @@ std::size_t SchemeBefore(std::string_view text) {
 
 /// The next beginning of a URL.
 struct Start {
-  std::size_t at = std::string_view::npos;  // npos where there is none
-  std::size_t body = 0;                     // what follows the scheme or `www.`
+  std::size_t at = std::string_view::npos;  // npos: none
+  std::size_t body = 0;                     // position after the scheme or `www.`
 };
 
 Start NextScheme(std::string_view text, std::size_t from) {

@@ -11,18 +11,18 @@ namespace {
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 constexpr char32_t kLastCharacter = 0x10FFFF;
 
-// Compilers make one load of this where the processor is little endian.
+// Compilers make one load of this for little-endian processors.
 std::uint32_t Load32(const unsigned char* p) {
   return p[0] | std::uint32_t{p[1]} << 8 | std::uint32_t{p[2]} << 16 | std::uint32_t{p[3]} << 24;
 }
 std::uint64_t Load64(const unsigned char* p) { return Load32(p) | std::uint64_t{Load32(p + 4)} << 32; }
 
-// Subtracting 1 from each byte sets a high bit where a byte was 0, and borrows only from there on up.
+// Subtracting 1 from each byte sets a high bit if a byte was 0, and the borrow goes only to higher bytes.
 bool IsCleanAscii8(std::uint64_t word) {
   return (((word - 0x0101010101010101u) | word) & 0x8080808080808080u) == 0;
 }
 
-// `word` is four bytes of which the first three are looked at.
+// `word` is four bytes; the first three matter.
 bool IsThreeByteChar(std::uint32_t word) {
   if ((word & 0x00C0C0F0u) != 0x008080E0u) return false;
   const std::uint32_t lead_and_range = word & 0x0000200Fu;  // E0 needs A0..BF next, ED needs 80..9F
@@ -34,7 +34,7 @@ struct Subpart {
   bool clean;
 };
 
-// What stands at p < end: a character, or a maximal subpart of none.
+// Classifies the bytes at p < end: a character, or a maximal subpart of an ill-formed one.
 Subpart Classify(const unsigned char* p, const unsigned char* end) {
   const unsigned lead = *p;
   if (lead < 0x80) return {1, lead != 0};
@@ -56,7 +56,7 @@ std::size_t CleanUtf8Prefix(std::string_view text) {
   const unsigned char* const end = begin + text.size();
   const unsigned char* p = begin;
   while (p != end) {
-    // Runs of ASCII and of kana and kanji are what text is made of; the rest goes one by one.
+    // Text consists of runs of ASCII, and of kana and kanji; other characters are read one by one.
     while (end - p >= 8 && IsCleanAscii8(Load64(p))) p += 8;
     while (end - p >= 4 && IsThreeByteChar(Load32(p))) p += 3;
     if (p == end) break;

@@ -13,9 +13,9 @@ namespace pipeline {
 
 namespace {
 
-// Keiser and Lemire, "Validating UTF-8 In Less Than One Instruction Per Byte" (2021): whether two bytes
-// may stand side by side is looked up by three half bytes, high and low of the first and high of the
-// second. Each mistake is a bit, and is there when all three have it.
+// The method is that of Keiser and Lemire, "Validating UTF-8 In Less Than One Instruction Per Byte" (2021).
+// Three half bytes, high and low of the first byte and high of the second, look up which mistakes two
+// neighbours may have. Each mistake is a bit; the pair has it if all three results have it.
 enum : std::uint8_t {
   kTooShort = 1 << 0,   // a lead byte, then no continuation
   kTooLong = 1 << 1,    // ASCII, then a continuation
@@ -95,9 +95,9 @@ PIPE_AVX2 __m256i HighHalf(__m256i bytes) {
   return _mm256_and_si256(_mm256_srli_epi16(bytes, 4), _mm256_set1_epi8(0x0F));
 }
 
-/// Not zero where something is wrong in `block`, which comes after `before`.
+/// Returns nonzero bytes if `block`, which comes after `before`, has a mistake.
 PIPE_AVX2 __m256i Mistakes(__m256i block, __m256i before) {
-  // before[16..32) and block[0..16), so that `alignr` can shift across the lanes.
+  // before[16..32) and block[0..16) are side by side, so that `alignr` can shift across the lanes.
   const __m256i middle = _mm256_permute2x128_si256(before, block, 0x21);
   const __m256i first = _mm256_alignr_epi8(block, middle, 15);
   const __m256i pair = _mm256_and_si256(
@@ -105,7 +105,7 @@ PIPE_AVX2 __m256i Mistakes(__m256i block, __m256i before) {
           _mm256_shuffle_epi8(Table(kFirstHigh), HighHalf(first)),
           _mm256_shuffle_epi8(Table(kFirstLow), _mm256_and_si256(first, _mm256_set1_epi8(0x0F)))),
       _mm256_shuffle_epi8(Table(kSecondHigh), HighHalf(block)));
-  // The third byte after E0.. and the fourth after F0.. are tails of tails, and only those.
+  // Only the third byte after E0.. and the fourth after F0.. are tails that follow a tail.
   const __m256i third = _mm256_subs_epu8(_mm256_alignr_epi8(block, middle, 14), _mm256_set1_epi8(0x60));
   const __m256i fourth = _mm256_subs_epu8(_mm256_alignr_epi8(block, middle, 13), _mm256_set1_epi8(0x70));
   const __m256i tails =
@@ -131,7 +131,7 @@ PIPE_AVX2 bool IsCleanUtf8Avx2(std::string_view text) {
     mistakes = _mm256_or_si256(mistakes, Mistakes(block, before));
     before = block;
   }
-  // Filled up with ASCII, which also shows that the last character is whole.
+  // The rest is filled with ASCII, which also shows whether the last character is complete.
   alignas(32) char rest[32];
   std::memset(rest, '.', sizeof rest);
   if (left > 0) std::memcpy(rest, at, left);

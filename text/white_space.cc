@@ -42,7 +42,7 @@ std::string_view StripWhiteSpace(std::string_view text) {
 
 void CollapseWhiteSpace(std::string& text, std::size_t begin) {
   const std::string_view before = text;
-  std::size_t write = begin;  // before[copied, at) belongs there
+  std::size_t write = begin;  // end of the written text; before[copied, at) comes next
   std::size_t copied = begin;
   const auto move_up_to = [&](std::size_t end) {
     if (write != copied) std::memmove(text.data() + write, text.data() + copied, end - copied);

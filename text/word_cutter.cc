@@ -24,7 +24,8 @@ std::size_t MatchAt(const std::array<std::string_view, n>& set, std::string_view
 
 bool IsBlank(char byte) { return byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r'; }
 
-/// Bytes of the sentence end at the front of `text`, with what closes behind it; 0 for none.
+/// Returns the bytes of the sentence end at the front of `text`, with closing characters after it; 0: there
+/// is none.
 std::size_t SentenceEndAt(std::string_view text) {
   std::size_t bytes = MatchAt(kSentenceEnds, text);
   if (bytes == 0 && text.size() >= 2 && text[0] == '.' && IsBlank(text[1])) bytes = 1;
@@ -42,7 +43,7 @@ std::size_t SentenceEndAt(std::string_view text) {
 
 TextPiece FirstPiece(std::string_view text) {
   if (text.size() <= kMostAnalysedBytes) return {text.size(), false};
-  // What follows a place is looked at, too, but never more than a little of it.
+  // A place depends on a few characters after it.
   const std::string_view window = text.substr(0, kMostAnalysedBytes);
   for (std::size_t at = window.size(); at-- > 0;) {
     if (IsUtf8Tail(window[at])) continue;
@@ -50,7 +51,7 @@ TextPiece FirstPiece(std::string_view text) {
     if (bytes > 0 && !IsUtf8Tail(text[at + bytes])) return {at + bytes, false};
   }
   for (std::size_t at = window.size(); at-- > 1;) {
-    if (window[at] == ' ') {  // all of a run goes with what follows it
+    if (window[at] == ' ') {  // a whole run of spaces belongs to the text after it
       const std::size_t before = window.find_last_not_of(' ', at);
       return {before == std::string_view::npos ? at : before + 1, true};
     }
@@ -87,7 +88,7 @@ void WordCutter::CutPiece(std::string_view piece, std::size_t offset, std::vecto
       cuts.push_back(static_cast<std::uint32_t>(offset + end));
 }
 
-/// False, with anything appended, where the morphemes put side by side are not the piece.
+/// False: the joined morphemes are not the piece; some cuts may have been appended.
 bool WordCutter::AppendMorphemes(std::string_view piece, std::size_t offset,
                                  std::vector<std::uint32_t>& cuts) const {
   std::size_t end = 0;

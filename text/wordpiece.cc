@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kUnknown = "[UNK]";
 
-/// Takes the first character off `text`, which is UTF-8.
+/// Removes the first character from the front of `text`, which is UTF-8, and returns it.
 char32_t TakeCharacter(std::string_view& text) {
   const std::size_t size = std::min(Utf8Size(text[0]), text.size());
   const auto lead = static_cast<unsigned char>(text[0]);
@@ -89,7 +89,7 @@ std::uint64_t WordPieceEncoder::memory() const {
   return edges_.capacity() * sizeof(Edge) + id_of_.capacity() * sizeof(std::uint32_t);
 }
 
-/// Where the edge is, or would be.
+/// Returns the slot of the edge, or the slot where it would be.
 std::size_t WordPieceEncoder::SlotOf(std::uint64_t key) const {
   auto slot = static_cast<std::size_t>(key * 0x9E3779B97F4A7C15u >> shift_);
   while (edges_[slot].key != 0 && edges_[slot].key != key) slot = (slot + 1) & (edges_.size() - 1);
@@ -131,7 +131,7 @@ void WordPieceEncoder::Encode(std::string_view line, std::span<const std::uint32
   if (ids.size() > before) ends.back() = static_cast<std::uint32_t>(line.size());
 }
 
-/// False, with nothing appended, where the word is unknown.
+/// False: the word is unknown, and nothing was appended.
 bool WordPieceEncoder::EncodeWord(const BertWords& words, std::vector<std::uint32_t>& ids,
                                   std::vector<std::uint32_t>& ends) const {
   if (words.characters() > kMaxWordCharacters) return false;

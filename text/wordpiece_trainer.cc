@@ -16,10 +16,11 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::int64_t kLeastCount = 2;  // of a pair that is merged
+constexpr std::int64_t kLeastCount = 2;  // a pair with a lower count is not merged
 constexpr std::uint32_t kNowhere = UINT32_MAX;
 
-/// log2 in units of 2^-16, by integers alone: floating point may round otherwise on another machine.
+/// Returns log2 in units of 2^-16, computed with integers alone: floating point may round otherwise on
+/// another machine.
 std::int64_t Log2(std::uint64_t number) {
   const int whole = static_cast<int>(std::bit_width(number)) - 1;
   std::uint64_t mantissa = whole >= 31 ? number >> (whole - 31) : number << (31 - whole);  // [2^31, 2^32)
@@ -32,7 +33,7 @@ std::int64_t Log2(std::uint64_t number) {
   return log;
 }
 
-/// Goes through the characters of `text`.
+/// Calls `take` for each character of `text`.
 template <class Take>
 void ForEachCharacter(std::string_view text, const Take& take) {
   for (std::size_t at = 0; at < text.size();) {
@@ -47,17 +48,18 @@ struct Symbol {
   bool inside;       // continues a word
   std::uint32_t characters;
   std::int64_t count = 0;
-  std::int64_t log = 0;                // of count
-  std::vector<std::uint32_t> pairs{};  // that it is in, some of them gone
+  std::int64_t log = 0;                // log of `count`
+  std::vector<std::uint32_t> pairs{};  // pairs that contain it; some may be gone
 };
 
 struct Pair {
   std::uint32_t left, right;
   std::int64_t count = 0;
   std::int64_t score = 0;
-  std::uint32_t place = kNowhere;  // in the heap
+  std::uint32_t place = kNowhere;  // index in the heap
   bool gone = false;
-  std::vector<std::uint32_t> words{};  // that had it, once each in a row; some have it no more
+  // Words that contained it, without repetition in a row; some do not contain it any more.
+  std::vector<std::uint32_t> words{};
 };
 
 class Trainer {
@@ -96,11 +98,11 @@ class Trainer {
     return std::uint64_t{left} << 32 | right;
   }
 
-  /// As far as it comes before `stop`.
+  /// Loads the words, or the first of them if `stop` comes.
   void Load(const std::vector<std::pair<std::string_view, std::uint64_t>>& words,
             const std::stop_token& stop) {
     const std::map<std::string_view, std::uint64_t> kept = Characters(words);
-    // Symbols of characters in the order of their bytes.
+    // The symbols of characters are in the order of their bytes.
     std::map<std::pair<std::string_view, bool>, std::uint32_t> ids;
     const auto every = [&](const auto& take) {
       for (const auto& [word, count] : words) {
@@ -139,7 +141,7 @@ class Trainer {
     all_log_ = all_ > 0 ? Log2(all_) : 0;
   }
 
-  /// The most frequent characters that make up the share that is asked for, ties by their bytes.
+  /// Returns the most frequent characters that make up the wanted share; bytes decide between equal counts.
   std::map<std::string_view, std::uint64_t> Characters(
       const std::vector<std::pair<std::string_view, std::uint64_t>>& words) const {
     std::map<std::string_view, std::uint64_t> counts;
@@ -169,8 +171,8 @@ class Trainer {
     return StrCat(inside ? "##" : "", text, "\n");
   }
 
-  /// Adds the pairs of a word, which count `by`; less where that is negative. Once it was divided, only those
-  /// of the symbol that was `made` are new: the others know the word, or were let go for being rare.
+  /// Adds `by`, which may be negative, to the counts of all pairs of a word. After a merge only pairs with
+  /// the symbol `made` are new: the other pairs have the word already, or were dropped because they are rare.
   void AddPairs(std::uint32_t word, std::int64_t by, std::optional<std::uint32_t> made = std::nullopt) {
     const std::size_t begin = begins_[word];
     for (std::size_t at = begin; at + 1 < begin + lengths_[word]; ++at) {
@@ -226,7 +228,7 @@ class Trainer {
     return false;
   }
 
-  /// Of the two side by side: what was made of other pairs may be the same piece.
+  /// Returns the symbol of the two joined texts: a merge of other pairs may have made the same piece.
   std::uint32_t SymbolOf(std::uint32_t left, std::uint32_t right) {
     const std::string text = symbols_[left].text + symbols_[right].text;
     const bool inside = symbols_[left].inside;
@@ -286,7 +288,7 @@ class Trainer {
     SiftDown(pairs_[last].place);
   }
 
-  /// Whether `a` is merged before `b`.
+  /// Returns whether `a` is merged before `b`.
   bool Before(std::uint32_t a, std::uint32_t b) const {
     const Pair& one = pairs_[a];
     const Pair& other = pairs_[b];
@@ -318,9 +320,9 @@ class Trainer {
   std::vector<Symbol> symbols_;
   std::unordered_map<std::string, std::uint32_t> by_text_;
   std::vector<Pair> pairs_;
-  std::unordered_map<std::uint64_t, std::uint32_t> pair_of_;  // of those that are not gone
-  std::vector<std::uint32_t> heap_;                           // numbers of pairs, the next to be merged first
-  // Words: symbols back to back, how often each comes.
+  std::unordered_map<std::uint64_t, std::uint32_t> pair_of_;  // the existing pairs
+  std::vector<std::uint32_t> heap_;                           // numbers of pairs; the next merge is first
+  // The words: their symbols back to back, and their counts.
   std::vector<std::uint32_t> tokens_;
   std::vector<std::size_t> begins_;
   std::vector<std::uint32_t> lengths_;
@@ -342,7 +344,7 @@ void WordCounts::Add(std::string_view word) {
   bytes_ += word.size();
 }
 
-// Measured on Japanese prose, a little above what was seen.
+// The numbers are a little above measurements with Japanese prose.
 std::uint64_t WordCounts::training_memory() const { return distinct() * 400 + bytes_ * 8; }
 
 std::vector<std::pair<std::string_view, std::uint64_t>> WordCounts::Sorted() const {
