@@ -23,8 +23,9 @@ constexpr std::size_t kInputBytes = 64 << 10;
 constexpr std::size_t kTarBlock = 512;
 constexpr std::array<std::string_view, 5> kTarNames = {".tar", ".tgz", ".tbz2", ".txz", ".tzst"};
 
-// libarchive turns names from and to the locale's charset. The thread has UTF-8 while this lives, so that
-// names, and what a pattern selects by them, are the same on every machine.
+// libarchive converts names from and to the charset of the locale. The thread has a locale with UTF-8 during
+// the life of this object, so that names, and the selection of members by patterns, are the same on every
+// machine.
 class Utf8Locale {
  public:
   Utf8Locale() : locale_(newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr)) {
@@ -48,7 +49,7 @@ struct FreeArchive {
 };
 using Archive = std::unique_ptr<archive, FreeArchive>;
 
-/// What libarchive reads: front to back, and from any offset where there is a file.
+/// The input of libarchive: read front to back, and from any offset if it is a file.
 class Input {
  public:
   explicit Input(std::unique_ptr<ByteReader> reader)
@@ -70,9 +71,9 @@ class Input {
     return input.at_;
   }
 
-  /// What the input itself failed with, if it did: better told than what libarchive makes of it.
+  /// The failure of the input itself, which says more than libarchive's message about it; OK: none.
   const Status& failure() const { return failure_; }
-  /// Of everything read: whether it ends in a block of zeros.
+  /// Returns whether the bytes that were read end in a block of zeros.
   bool ends_in_zeros() const { return zeros_ >= kTarBlock; }
 
  private:
@@ -99,7 +100,7 @@ class Input {
 
   const ByteFile* const file_ = nullptr;
   const std::stop_token stop_;
-  std::unique_ptr<ByteReader> reader_;  // null after a seek
+  std::unique_ptr<ByteReader> reader_;  // null: after a seek
   la_int64_t at_ = 0;
   std::string buffer_;
   std::uint64_t zeros_ = 0;
@@ -140,7 +141,7 @@ class Reader : public ArchiveReader {
         return Damaged("no block of zeros stands at its end: truncated");
       return std::optional<ArchiveMember>();
     }
-    // A warning is about what is not read here: times, owners, a name of another charset.
+    // Warnings concern times, owners and names in another charset; nobody reads these here.
     if (code != ARCHIVE_OK && code != ARCHIVE_WARN) return Failure();
     ArchiveMember member;
     const char* const utf8 = archive_entry_pathname_utf8(entry);
@@ -155,7 +156,7 @@ class Reader : public ArchiveReader {
   Result<std::size_t> Read(std::span<char> out) override {
     const la_ssize_t got = archive_read_data(archive_.get(), out.data(), out.size());
     if (!input_.failure().ok()) return input_.failure();
-    // A checksum that differs is a warning to libarchive.
+    // libarchive warns about a checksum that differs; here it is a failure.
     if (got < 0) return Failure();
     return static_cast<std::size_t>(got);
   }
@@ -186,7 +187,7 @@ class Reader : public ArchiveReader {
   const ArchiveKind kind_;
   Input input_;
   bool in_member_ = false;
-  const Archive archive_;  // last: it reads from input_
+  const Archive archive_;  // last, because it reads from input_
 };
 
 Result<std::unique_ptr<ArchiveReader>> Started(std::unique_ptr<Reader> reader) {
@@ -203,7 +204,7 @@ bool IsTarHeader(std::string_view block) {
   const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), promised, 8);
   if (error != std::errc() || end == field.data()) return false;
   unsigned sum = kSumBytes * ' ';
-  int signed_sum = kSumBytes * ' ';  // as some old writers have it
+  int signed_sum = kSumBytes * ' ';  // some old writers sum signed bytes
   for (std::size_t at = 0; at < kTarBlock; ++at) {
     if (at >= kSum && at < kSum + kSumBytes) continue;
     sum += static_cast<unsigned char>(block[at]);

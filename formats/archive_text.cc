@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint64_t kAlwaysAllowed = std::uint64_t{16} << 20;
 
-/// Bytes that were read already, then the rest.
+/// Gives bytes that were read before, and then the rest.
 class Reread : public ByteReader {
  public:
   Reread(std::string front, std::unique_ptr<ByteReader> rest)
@@ -34,7 +34,7 @@ class Reread : public ByteReader {
   std::size_t given_ = 0;
 };
 
-/// The bytes of the archive's current member.
+/// Gives the bytes of the archive's current member.
 class MemberBytes : public ByteReader {
  public:
   explicit MemberBytes(ArchiveReader& archive) : archive_(archive) {}
@@ -44,7 +44,8 @@ class MemberBytes : public ByteReader {
   ArchiveReader& archive_;
 };
 
-/// The text of a member: decoded by its first bytes, then as `rules` say. `name` is the member's own.
+/// Returns the text of a member: decompressed according to its first bytes, then decoded according to
+/// `rules`. `name` is the member's own.
 Result<std::unique_ptr<ByteReader>> Decoded(std::string_view name, ArchiveReader& archive,
                                             const ArchiveRules& rules,
                                             std::shared_ptr<EncodingChoice> choice) {
@@ -125,7 +126,7 @@ Result<std::size_t> ArchiveText::ReadText(std::span<char> out) {
   return std::size_t{0};
 }
 
-// Goes on to the next member that is read; false at the end of the archive.
+// Opens the next selected member; false at the end of the archive.
 Result<bool> ArchiveText::OpenMember() {
   while (true) {
     ASSIGN_OR_RETURN(const std::optional<ArchiveMember> member, archive_->Next());
@@ -156,7 +157,7 @@ Result<bool> ArchiveText::OpenMember() {
     if (!text.ok()) return std::move(text).status().Annotate(StrCat("member '", name_, "'"));
     member_ = std::move(text).value();
     const Lock lock(borders_->mutex_);
-    // One without a byte leaves no trace: however many there are, what is kept stays small.
+    // A member without bytes leaves no entry, so that many of them take no memory.
     if (!borders_->borders_.empty() && borders_->borders_.back().offset == text_)
       borders_->borders_.pop_back();
     borders_->borders_.push_back({text_, name_, split, choice});
@@ -169,7 +170,7 @@ Status ArchiveText::CheckRatio() {
   const auto allowed = [this](std::uint64_t text, std::uint64_t bytes) {
     return text <= kAlwaysAllowed || text / rules_.max_ratio <= bytes;
   };
-  // What is read again and again, as where members of a zip overlap, counts once.
+  // Bytes that are read several times, because members of a zip overlap, count once.
   const bool member = allowed(text_ - member_text_, read - member_bytes_);
   if (member && allowed(text_, std::min(read, size_))) return {};
   return Status(

@@ -29,16 +29,16 @@ constexpr std::string_view kFront =
     "\x83\xaf\x70\xd1\x0d\x88\x4a\x3f\0\0\0\0\0\0\0\0\x40\0\0\0\0\0\0\0"
     "\x91\xba\xc2\x3c\x92\x87\xe1\xa9\0\0\0\0\0\0\0\0\xe1\x9f\x13\xc0\xe9\xb1\xc3\x72"
     "s\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"sv;
-// Tags of protobuf: a field of a number, and one of bytes.
+// Tags of protobuf for a field with a number and for one with bytes.
 constexpr char Number(int field) { return static_cast<char>(field << 3); }
 constexpr char Bytes(int field) { return static_cast<char>(field << 3 | 2); }
 
 std::uint64_t Hash(std::string_view bytes) { return HighwayHash64(kKey, bytes); }
 
-/// 0 at the beginning of a block.
+/// Returns 0 at the beginning of a block.
 constexpr std::uint64_t LeftInBlock(std::uint64_t at) { return (kBlock - at % kBlock) % kBlock; }
 
-/// Where a chunk that begins at `begin` ends.
+/// Returns the end of a chunk that begins at `begin`.
 constexpr std::uint64_t ChunkEnd(std::uint64_t begin, std::uint64_t data, std::uint64_t records) {
   const std::uint64_t size = kChunkHeader + data;
   const std::uint64_t headers = (size + (begin + kUsable - 1) % kBlock) / kUsable;
@@ -52,10 +52,10 @@ void PutField(std::string& out, int field, std::uint64_t number) {
   PutVarint(out, number);
 }
 
-/// A number of a message, by its field; the reader stands behind its tag.
+/// The numbers of a message by field; the decoder is behind the tag of the present field.
 struct Message {
   explicit Message(std::string_view message) : in(message) {}
-  /// The number of the next field, 0 at the end or where it is of neither kind.
+  /// Returns the number of the next field; 0: the end, or a field of another kind.
   int Next() {
     if (in.left() == 0) return 0;
     const std::uint64_t tag = in.Varint();
@@ -136,7 +136,7 @@ void ArrayRecordWriter::WriteRecords(const std::vector<std::string_view>& record
     PutVarint(sizes, record.size());
     decoded += record.size();
   }
-  data_.assign(1, '\0');  // not compressed
+  data_.assign(1, '\0');  // no compression
   PutVarint(data_, sizes.size());
   data_.append(sizes);
   for (const std::string_view record : records) data_.append(record);
@@ -159,7 +159,7 @@ void ArrayRecordWriter::WriteChunk(char type, std::uint64_t records, std::uint64
   while (at_ < end) WriteParts({}, std::min(end - at_, kUsable), begin, end, out);
 }
 
-/// `bytes`, then `zeros`, with the block headers that lie between; of `zeros` what is left of the block.
+/// Writes `bytes` and then `zeros`, with the block headers between them; the zeros end with the block.
 void ArrayRecordWriter::WriteParts(std::string_view bytes, std::uint64_t zeros, std::uint64_t begin,
                                    std::uint64_t end, std::string& out) {
   while (!bytes.empty() || zeros > 0) {
@@ -188,7 +188,7 @@ void ArrayRecordWriter::PadToBlock(std::string& out) {
   if (at_ % kBlock == 0) return;
   std::uint64_t room = LeftInBlock(at_);
   if (room < kChunkHeader)
-    room += kBlock - kBlockHeader;  // the header of the block on the way takes its part
+    room += kBlock - kBlockHeader;  // the header of the block on the way takes a part of it
   const std::string zeros(room - kChunkHeader, '\0');
   WriteChunk(kPadding, 0, 0, zeros, out);
 }
@@ -288,19 +288,19 @@ Result<std::vector<std::string_view>> ArrayRecordReader::ReadChunk(std::uint64_t
   const std::uint64_t hash = fields.U64(), size = fields.U64(), data_hash = fields.U64(), kind = fields.U64(),
                       decoded = fields.U64(), records = kind >> 8;
   const auto wrong = [&](std::string_view why) {
-    reader_.reset();  // it stands anywhere
+    reader_.reset();  // its position is unknown
     return Damaged(offset, why);
   };
   if (hash != Hash(std::string_view(header).substr(8)))
     return wrong("the hash of the chunk's header does not fit");
   if (static_cast<char>(kind) != kRecords) return wrong("no chunk of records");
-  // Sizes that no file has would overflow.
+  // Impossible sizes would overflow in ChunkEnd.
   if (size > end - offset || records > end - offset || ChunkEnd(offset, size, records) > end)
     return wrong("the chunk is longer than its place");
   read = Take(offset, size);
   if (!read.ok()) return reader_.reset(), std::move(read);
   if (data_hash != Hash(data_)) return wrong("the hash of the chunk's data does not fit");
-  if (ChunkEnd(offset, size, records) != at_) reader_.reset();  // zeros follow
+  if (ChunkEnd(offset, size, records) != at_) reader_.reset();  // zeros come before the next chunk
 
   Decoder in(data_);
   if (in.U8() != 0) return wrong("compressed chunks are not read");

@@ -42,8 +42,8 @@ class Bzip2Reader : public StreamDecoder {
     }
     constexpr std::size_t kMost = std::numeric_limits<unsigned>::max();
     const auto room = static_cast<unsigned>(std::min(out.size(), kMost));
-    const auto given = static_cast<unsigned>(in.size());  // a part of a small buffer
-    // The library does not write to its input; its C signature just does not say so.
+    const auto given = static_cast<unsigned>(in.size());  // `in` is a part of a small buffer
+    // The library does not write to its input, although its C signature is not const.
     stream_.next_in = const_cast<char*>(in.data());
     stream_.avail_in = given;
     stream_.next_out = out.data();

@@ -71,8 +71,8 @@ class EncodingReader : public ByteReader {
     }
   }
 
-  // Damage of the input is part of what it holds: what stands in front of it decides, and is given out first.
-  // Any other failure is one at once.
+  // Damaged input is no failure yet: the bytes before it decide about the encoding and are given out first.
+  // Every other failure is returned at once.
   Status Hold(std::size_t bytes) {
     while (held_.size() < bytes && !ended_) {
       const std::size_t before = held_.size();
@@ -105,7 +105,7 @@ class EncodingReader : public ByteReader {
     return {};
   }
 
-  // held_ begins with the first byte that tells encodings apart.
+  // held_ begins with the first byte that can decide about the encoding.
   Status Decide() {
     if (known_) {
       Choose(*known_, offset_);
@@ -134,7 +134,7 @@ class EncodingReader : public ByteReader {
     if (ended_) input_.reset();
   }
 
-  // Always as many bytes of the input at once, but for the last ones.
+  // Each block has the same number of input bytes, except the last one.
   Status DecodeBlock() {
     if (!decoder_) {
       ASSIGN_OR_RETURN(decoder_, EncodingDecoder::New(encoding_));
@@ -148,18 +148,18 @@ class EncodingReader : public ByteReader {
     return {};
   }
 
-  std::unique_ptr<ByteReader> input_;  // null once a text of UTF-8 has ended
+  std::unique_ptr<ByteReader> input_;  // null: a text in UTF-8 has ended
   const std::optional<Encoding> known_;
   State state_ = State::kFront;
   std::string held_;       // read, not yet decoded
   std::string ready_;      // decoded
-  std::size_t given_ = 0;  // of ready_
-  std::uint64_t offset_;   // in the text, of the first byte that may decide
+  std::size_t given_ = 0;  // bytes of ready_ that were given out
+  std::uint64_t offset_;   // in the text, of the first byte that can decide about the encoding
   const std::shared_ptr<EncodingChoice> choice_;
   Encoding encoding_ = Encoding::kUtf8;
   std::optional<EncodingDecoder> decoder_;
   bool ended_ = false;
-  Result<std::size_t> end_ = std::size_t{0};  // how the input ended: valid with ended_
+  Result<std::size_t> end_ = std::size_t{0};  // result of the input's end; valid with ended_
   Status failure_;
 };
 

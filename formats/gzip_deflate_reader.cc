@@ -13,8 +13,8 @@ namespace pipeline {
 
 namespace {
 
-/// The first two bytes of RFC 1950: deflate, without a dictionary, and a sum that holds. No stream of
-/// RFC 1951 that a compressor makes begins so: it would be a stored block of odd bits.
+/// Returns whether these are the first two bytes of RFC 1950: deflate without a dictionary, and a correct
+/// sum. No compressor begins a stream of RFC 1951 so: it would be a stored block with odd bits.
 bool IsZlibHeader(std::string_view front) {
   const auto first = static_cast<unsigned char>(front[0]), second = static_cast<unsigned char>(front[1]);
   return (first & 0x0f) == 8 && (first >> 4) <= 7 && (second & 0x20) == 0 && (first * 256 + second) % 31 == 0;
@@ -41,7 +41,7 @@ class DeflateReader : public StreamDecoder {
         if (last) return Status(Code::kDataLoss, "ends inside the stream: truncated");
         return false;
       }
-      // Without a wrapper the two bytes are data; with one, ISA-L checks what follows against it.
+      // Without a wrapper the two bytes are data. With one, ISA-L compares its checksum with the content.
       is_zlib_ = IsZlibHeader(header_);
       state_->crc_flag = is_zlib_ ? ISAL_ZLIB_NO_HDR_VER : ISAL_DEFLATE;
       if (!is_zlib_) front_ = header_;
@@ -60,8 +60,8 @@ class DeflateReader : public StreamDecoder {
   Result<bool> Inflate(std::string_view& in, bool last, std::span<char>& out) {
     constexpr std::size_t kMost = std::numeric_limits<std::uint32_t>::max();
     const auto room = static_cast<std::uint32_t>(std::min(out.size(), kMost));
-    const auto given = static_cast<std::uint32_t>(in.size());  // a part of a small buffer
-    // The library does not write to its input; its C signature just does not say so.
+    const auto given = static_cast<std::uint32_t>(in.size());  // `in` is a part of a small buffer
+    // The library does not write to its input, although its C signature is not const.
     state_->next_in = reinterpret_cast<std::uint8_t*>(const_cast<char*>(in.data()));
     state_->avail_in = given;
     state_->next_out = reinterpret_cast<std::uint8_t*>(out.data());
@@ -72,7 +72,7 @@ class DeflateReader : public StreamDecoder {
     if (code == ISAL_INCORRECT_CHECKSUM) return Status(Code::kDataLoss, "its checksum differs");
     if (code != ISAL_DECOMP_OK) return Status(Code::kDataLoss, "the data breaks the format");
     is_ended_ = state_->block_state == ISAL_BLOCK_FINISH;
-    // The library takes up to eight bytes ahead.
+    // The library reads up to eight bytes ahead.
     if (is_ended_ && state_->read_in_length >= 8) return OtherBytes();
     if (is_ended_) return last && in.empty();
     if (last && state_->avail_in == given && state_->avail_out == room)
@@ -82,7 +82,7 @@ class DeflateReader : public StreamDecoder {
 
   const std::unique_ptr<inflate_state> state_;
   std::string header_;  // the first two bytes
-  std::string front_;   // of these, what is data
+  std::string front_;   // the bytes of header_ that are data
   bool is_zlib_ = false;
   bool is_ended_ = false;
 };

@@ -41,13 +41,13 @@ class GzipReader : public StreamDecoder {
     }
     constexpr std::size_t kMost = std::numeric_limits<std::uint32_t>::max();
     const auto room = static_cast<std::uint32_t>(std::min(out.size(), kMost));
-    const auto given = static_cast<std::uint32_t>(in.size());  // a part of a small buffer
-    // The library does not write to its input; its C signature just does not say so.
+    const auto given = static_cast<std::uint32_t>(in.size());  // `in` is a part of a small buffer
+    // The library does not write to its input, although its C signature is not const.
     state_->next_in = reinterpret_cast<std::uint8_t*>(const_cast<char*>(in.data()));
     state_->avail_in = given;
     state_->next_out = reinterpret_cast<std::uint8_t*>(out.data());
     state_->avail_out = room;
-    // ISAL_GZIP would read the header itself, but forgets its flags between two calls (2.30).
+    // ISA-L 2.30 with ISAL_GZIP would read the header itself, but forgets its flags between two calls.
     const bool in_header = in_header_;
     int code = in_header ? isal_read_gzip_header(state_.get(), &header_) : isal_inflate(state_.get());
     if (in_header && code == ISAL_DECOMP_OK) in_header_ = false;

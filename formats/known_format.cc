@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::string_view_literals;
 
-// Advice.
+// Remedies for the messages.
 constexpr std::string_view kTable =
     "write its text column as JSON Lines and read that with read_rows, or leave it out";
 constexpr std::string_view kDocument = "convert it to plain text first, or leave it out";
@@ -28,7 +28,7 @@ constexpr std::string_view kMarkup =
 struct Magic {
   std::string_view bytes;
   KnownFormat format;
-  /// How many bytes stand in front of it.
+  /// The number of bytes before the magic.
   std::size_t offset = 0;
 };
 
@@ -89,7 +89,7 @@ constexpr std::array kMagics = {
 
 constexpr KnownFormat kMediaWiki = {"a MediaWiki dump", kMarkup, true};
 
-/// A byte that stands in no ASCII text, nor in ISO-2022-JP.
+/// Returns whether neither ASCII text nor ISO-2022-JP has this byte.
 bool IsNoAscii(char byte) {
   const auto number = static_cast<unsigned char>(byte);
   return number >= 0x80 || (number < 0x20 && byte != '\t' && byte != '\n' && byte != '\r' && byte != '\x1B');
@@ -97,7 +97,7 @@ bool IsNoAscii(char byte) {
 
 bool IsNoAsciiAt(std::string_view front, std::size_t at) { return at < front.size() && IsNoAscii(front[at]); }
 
-/// The first stream of its first stripe has small numbers in it.
+/// Returns whether small numbers follow "ORC", as in the first stream of the first stripe.
 bool IsOrc(std::string_view front) {
   constexpr std::size_t kLookAt = 16;
   if (!front.starts_with("ORC")) return false;
@@ -125,7 +125,8 @@ bool IsProgramOfWindows(std::string_view front) {
   return std::count(front.begin(), front.begin() + 64, '\0') >= 16;
 }
 
-/// compress(1): the longest code has from 9 to 16 bits; two flags mean nothing and are 0.
+/// Returns whether these are flags of compress(1): the longest code has from 9 to 16 bits, and two unused
+/// flags are 0.
 bool IsCompress(std::string_view front) {
   if (front.size() < 3 || !front.starts_with("\x1F\x9D"sv)) return false;
   const auto flags = static_cast<unsigned char>(front[2]);
@@ -137,7 +138,7 @@ bool IsCpio(std::string_view front) {
   return front.substr(0, 110).find_first_not_of("0123456789abcdefABCDEF") == std::string_view::npos;
 }
 
-/// As far as the number of their version says so.
+/// Returns whether a version of at most `most` follows the name.
 bool IsVersioned(std::string_view front, std::string_view name, unsigned char most) {
   return front.size() > name.size() && front.starts_with(name) &&
          static_cast<unsigned char>(front[name.size()]) <= most;
@@ -160,7 +161,7 @@ std::optional<KnownFormat> OfBinary(std::string_view front) {
     if (front.size() < magic.offset || !front.substr(magic.offset).starts_with(magic.bytes)) continue;
     if (magic.offset == 8 && !front.starts_with("RIFF")) continue;
     if (magic.offset == 4 && !IsNoAsciiAt(front, 0))
-      continue;  // the size of a box, of which the first byte is 0
+      continue;  // the size of a box comes first, and its first byte is 0
     return magic.format;
   }
   if ((front.starts_with("PAR1") || front.starts_with("PARE")) && IsNoAsciiAt(front, 4))
@@ -192,7 +193,7 @@ bool BeginsWith(std::string_view text, std::string_view lower_case) {
 }
 
 std::optional<KnownFormat> OfText(std::string_view front) {
-  std::string narrow;  // UTF-16, as far as it is ASCII
+  std::string narrow;  // the ASCII characters of UTF-16
   for (const std::string_view mark : {"\xEF\xBB\xBF"sv, "\xFF\xFE"sv, "\xFE\xFF"sv})
     if (front.starts_with(mark)) {
       front.remove_prefix(mark.size());

@@ -10,7 +10,7 @@ namespace pipeline {
 
 namespace {
 
-// What Python's str.strip takes off, with which TFDS reads names.
+// White space that Python's str.strip removes; TFDS reads names with it.
 constexpr std::string_view kSpaces[] = {
     "\t",     "\n",     "\v",     "\f",     "\r",     "\x1C",   "\x1D",   "\x1E",   "\x1F",   " ",
     "\u0085", "\u00A0", "\u1680", "\u2000", "\u2001", "\u2002", "\u2003", "\u2004", "\u2005", "\u2006",

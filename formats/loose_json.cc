@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kEscape = 6;  // \uXXXX
 constexpr std::array<std::string_view, 3> kNumbers = {"NaN", "-Infinity", "Infinity"};
 
-/// The 16 bits of an escape \uXXXX at the front of `text`; absent where there is none.
+/// Returns the 16 bits of an escape \uXXXX at the front of `text`. Absent: there is none.
 std::optional<unsigned> UnitAt(std::string_view text) {
   if (text.size() < kEscape || text[0] != '\\' || text[1] != 'u') return std::nullopt;
   unsigned unit = 0;
@@ -34,14 +34,14 @@ bool IsLow(std::optional<unsigned> unit) { return unit && *unit >= 0xdc00 && *un
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
-/// Takes the digits off the front of `text`, and says whether there were any.
+/// Removes the digits from the front of `text`, and returns whether there were any.
 bool TakeDigits(std::string_view& text) {
   const std::size_t before = text.size();
   while (!text.empty() && IsDigit(text.front())) text.remove_prefix(1);
   return text.size() < before;
 }
 
-/// The number at the front of `text`, as RFC 8259 writes it; empty where there is none.
+/// Returns the number at the front of `text` in the grammar of RFC 8259. Empty: there is none.
 std::string_view NumberAt(std::string_view text) {
   std::string_view rest = text;
   if (rest.starts_with('-')) rest.remove_prefix(1);
@@ -122,7 +122,7 @@ class Rewriter {
     Copy(1);
   }
 
-  /// Copies a string with its quotes, or makes it strict; gives what stands between them.
+  /// Copies a string with its quotes, or makes it strict; returns the text between the quotes.
   std::string_view TakeString() {
     const bool is_loose = loose_ && !(depth_ == 1 && at_name_);
     const std::string_view from = rest_.substr(1);
@@ -153,8 +153,8 @@ class Rewriter {
   const std::span<const std::string> wanted_;
   std::string out_;
   std::size_t depth_ = 0;
-  bool at_name_ = false;  // at depth 1: a name is to come
-  bool loose_ = false;    // the value at depth 1 is of a member that nobody reads
+  bool at_name_ = false;  // at depth 1: the next string is a name
+  bool loose_ = false;    // nobody reads the member at depth 1 that has this value
   bool changed_ = false;
 };
 

@@ -23,7 +23,8 @@ class Lz4Reader : public StreamDecoder {
       : StreamDecoder("lz4", std::move(input)), context_(std::move(context)) {}
 
  private:
-  // A block without the header of the next one: the library drops what it decoded in a call that fails.
+  // A call gets one block without the header of the next one, because the library drops the bytes that it
+  // decoded in a call that fails.
   Result<bool> Step(std::string_view& in, bool last, std::span<char>& out) override {
     if (frames_ > 0 && !frame_begun_) RETURN_IF_ERROR(PassPadding(in));
     const std::size_t wanted = hint_ > kBlockHeader ? hint_ - kBlockHeader : hint_;
@@ -47,8 +48,8 @@ class Lz4Reader : public StreamDecoder {
   static constexpr std::size_t kBlockHeader = 4;
 
   const Context context_;
-  std::size_t hint_ = kFirstHint;  // what the library can use at once
-  bool full_ = false;              // it may hold back decoded bytes
+  std::size_t hint_ = kFirstHint;  // bytes that the library can use at once
+  bool full_ = false;              // the library may still have decoded bytes
   bool frame_begun_ = false;
   std::uint64_t frames_ = 0;
 };

@@ -51,7 +51,7 @@ void DecodeHeads(Decoder& in, std::vector<PartitionHead>& heads) {
   if (run != 0) in.Fail();
 }
 
-/// Turns lengths into ends; their sum, which may be more than `in` holds.
+/// Turns lengths into ends; returns their sum, which may exceed the bytes of `in`.
 std::uint64_t DecodeEnds(Decoder& in, std::size_t records, std::vector<std::uint32_t>& ends) {
   ends.resize(records);
   std::uint64_t end = 0;
@@ -109,7 +109,7 @@ void EncodeRows(const PartitionColumns& columns, const RowsView& rows, std::size
 
 Status DecodeRows(const PartitionColumns& columns, std::string_view raw, std::uint32_t records,
                   PartitionRows& rows) {
-  // A row has a byte in each of index, sub and document, which bounds what is allocated for it.
+  // Each row has at least a byte in each of index, sub and document, which bounds the allocation.
   constexpr std::size_t kMinRowBytes = 3;
   if (records > raw.size() / kMinRowBytes)
     return Status(Code::kDataLoss, StrCat("cannot hold ", records, " records in ", raw.size(), " bytes"));
@@ -145,7 +145,8 @@ RowsDigest::RowsDigest(PartitionColumns columns) : columns_(std::move(columns)),
 
 void RowsDigest::Update(const RowsView& rows) {
   records_ += rows.heads.size();
-  // Packed first: hashing a number at a time costs more than copying it.
+  // The numbers are packed before they are hashed, because a copy of a number costs less than a call of the
+  // hasher.
   const auto update = [this](Hasher& hasher, const auto& numbers, auto&& number_of) {
     scratch_.clear();
     for (const auto& number : numbers) PutFixed(scratch_, number_of(number));

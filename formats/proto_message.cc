@@ -42,7 +42,7 @@ Result<ProtoMessage> ProtoMessage::Parse(std::string_view bytes) {
     field.number = static_cast<std::uint32_t>(tag >> 3);
     field.wire = static_cast<Wire>(tag & 7);
     if (tag >> 3 == 0 || tag >> 3 > 0x1fffffff) in.Fail();
-    std::size_t size = 0;  // of the value, where it is not a varint
+    std::size_t size = 0;  // of the value, if it is not a varint
     switch (field.wire) {
       case Wire::kVarint: field.varint = in.Varint(); break;
       case Wire::kFixed64: size = 8; break;

@@ -28,7 +28,7 @@ Status Damaged(std::string why) {
   return Status(Code::kDataLoss, StrCat("not a SentencePiece model: ", why));
 }
 
-/// That the fields in `known` have the kind that is said there.
+/// A field and the wire type that it must have.
 struct Kind {
   std::uint32_t number;
   Wire wire;
@@ -61,7 +61,7 @@ Result<SentencePiece> ParsePiece(std::string_view bytes, std::size_t id) {
   return piece;
 }
 
-/// That the library, which does not look, reads nothing outside of `charsmap`.
+/// Checks that the library reads nothing outside of `charsmap`, because the library does not check.
 Status CheckCharsmap(std::string_view charsmap) {
   if (charsmap.empty()) return {};
   Decoder in(charsmap);
@@ -70,8 +70,8 @@ Status CheckCharsmap(std::string_view charsmap) {
   const std::string_view replacements = in.Bytes(in.left());
   if (!in.ok() || trie.empty() || trie.size() % 1024 != 0 || replacements.empty() || replacements.back() != 0)
     return Damaged("the normaliser's charsmap is cut off");
-  // A unit is a leaf (top bit) with the offset of a replacement, or leads to the block that holds its own
-  // place xor its offset, of which any unit may be looked at.
+  // A unit is a leaf (top bit) with the offset of a replacement, or leads to the block at its own place xor
+  // its offset; the library may read any unit of that block.
   Decoder units(trie);
   const std::size_t count = trie.size() / 4;
   for (std::size_t place = 0; place < count; ++place) {

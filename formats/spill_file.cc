@@ -12,9 +12,9 @@ namespace {
 
 constexpr FooterKind kKind = {"spill file", "PIPESPIL", 1};
 
-/// The bins of a split, checked and summed.
+/// Parses, checks and sums the bins of a split.
 void ParseBins(Decoder& in, SpillSplit& split) {
-  std::uint64_t bin = 0;  // one past the bin before
+  std::uint64_t bin = 0;  // one above the last bin
   for (std::uint64_t left = in.Varint(); left > 0 && in.ok(); --left) {
     bin += in.Varint32();
     const std::uint64_t records = in.Varint();
@@ -27,7 +27,7 @@ void ParseBins(Decoder& in, SpillSplit& split) {
   }
 }
 
-/// The frames of a split; `offset` moves from where they begin to where they end.
+/// Parses the frames of a split, and moves `offset` from their begin to their end.
 void ParseFrames(Decoder& in, bool compressed, std::uint64_t& offset, SpillSplit& split) {
   std::uint64_t records = 0;
   for (std::uint64_t left = in.Varint(); left > 0 && in.ok(); --left) {

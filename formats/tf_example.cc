@@ -10,7 +10,7 @@ namespace pipeline {
 
 namespace {
 
-// Field numbers of tensorflow/core/example/{example,feature}.proto.
+// Field numbers are those of tensorflow/core/example/{example,feature}.proto.
 constexpr std::uint32_t kExampleFeatures = 1;
 constexpr std::uint32_t kFeaturesEntry = 1;
 constexpr std::uint32_t kEntryKey = 1;
@@ -30,7 +30,7 @@ constexpr std::size_t VarintSize(std::uint64_t number) {
   return (static_cast<std::size_t>(std::bit_width(number | 1)) + 6) / 7;
 }
 
-/// Of a field with a number below 16, whose tag is one byte, and a length.
+/// Returns the size of a field with a length and with a number below 16, whose tag is one byte.
 constexpr std::size_t SubSize(std::size_t bytes) { return 1 + VarintSize(bytes) + bytes; }
 
 char* PutVarint(char* at, std::uint64_t number) {
@@ -54,7 +54,7 @@ void AppendSub(std::string& out, std::uint32_t field, std::size_t bytes) {
   out.append(head.data(), PutSub(head.data(), field, bytes));
 }
 
-/// Bytes of the values, without what wraps them.
+/// Returns the bytes of the values, without the messages around them.
 struct ListSize {
   std::size_t operator()(std::monostate) const { return 0; }
   std::size_t operator()(const TfBytesList& list) const {
@@ -76,7 +76,7 @@ struct ListSize {
 
 struct ListWriter {
   std::string& out;
-  std::size_t size;  // as ListSize says
+  std::size_t size;  // result of ListSize
 
   void operator()(std::monostate) const {}
   void operator()(const TfBytesList& list) const {
@@ -103,7 +103,7 @@ struct ListWriter {
   }
 };
 
-/// The lengths inside one entry, from the inside out.
+/// The lengths in one entry, from the innermost out.
 struct EntrySize {
   EntrySize(std::string_view key, const TfFeature& value)
       : list(std::visit(ListSize(), value)),
@@ -114,7 +114,7 @@ struct EntrySize {
   std::size_t entry;
 };
 
-/// The lengths inside an example of one feature with one value, from the inside out.
+/// The lengths in an example of one feature with one value, from the innermost out.
 struct TextSize {
   TextSize(std::string_view name, std::string_view text)
       : list(SubSize(text.size())),
@@ -138,12 +138,13 @@ struct Field {
   bool Is(std::uint32_t n, WireType t) const { return number == n && type == t; }
 };
 
-/// Takes one message apart. The first error stays; `whole` is where offsets in messages count from.
+/// Reads the fields of one message. The first error stays. Offsets in error messages count from the beginning
+/// of `whole`.
 class MessageReader {
  public:
   MessageReader(std::string_view whole, std::string_view message) : whole_(whole), left_(message) {}
 
-  /// False at the end of the message and after an error, which is then in status().
+  /// False: the end of the message, or an error, which is then in status().
   bool Next(Field& field) {
     if (left_.empty()) return false;
     std::uint64_t tag = 0;
@@ -166,7 +167,7 @@ class MessageReader {
     }
   }
 
-  /// For the inside of packed fields. False as in Next.
+  /// Both read packed fields. False as in Next.
   bool NextVarint(std::uint64_t& number) { return !left_.empty() && Varint(number); }
   bool NextFixed32(std::uint64_t& number) { return !left_.empty() && Fixed(4, number); }
 
@@ -213,7 +214,7 @@ class MessageReader {
   Status status_;
 };
 
-/// The list of kind List in `feature`, begun anew when it had another kind.
+/// Returns the list of kind List in `feature`; replaces a list of another kind by an empty one.
 template <class List>
 List& ListOf(TfFeature& feature) {
   if (List* list = std::get_if<List>(&feature)) return *list;

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kHeaderBytes = 12;
 constexpr std::size_t kFooterBytes = 4;
 constexpr std::size_t kReadAhead = 256 << 10;
-constexpr std::uint64_t kNoLimit = std::uint64_t{1} << 62;  // room to add a frame
+constexpr std::uint64_t kNoLimit = std::uint64_t{1} << 62;  // a frame can be added without overflow
 
 template <class Number>
 void PutLittleEndian(char* at, Number number) {

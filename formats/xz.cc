@@ -10,7 +10,8 @@
 #include "base/str.h"
 #include "formats/stream_decoder.h"
 
-// Only what liblzma 5.2.5 has (Ubuntu 22.04): neither its threaded decoder nor lzma_file_info_decoder.
+// The code uses only functions of liblzma 5.2.5 (Ubuntu 22.04): neither the threaded decoder nor
+// lzma_file_info_decoder.
 
 namespace pipeline {
 
@@ -19,13 +20,13 @@ namespace {
 constexpr std::uint64_t kMemoryLimit = std::uint64_t{256} << 20;
 constexpr std::uint64_t kLargestIndex = std::uint64_t{64} << 20;
 constexpr std::size_t kTailBytes = 4 << 10;
-constexpr std::size_t kStopBytes = 1 << 20;  // of output between two looks at the stop token
+constexpr std::size_t kStopBytes = 1 << 20;  // of output between two checks of the stop token
 
 const std::uint8_t* Bytes(std::string_view text) {
   return reinterpret_cast<const std::uint8_t*>(text.data());
 }
 
-/// A liblzma coder in progress.
+/// A liblzma coder at work.
 class Coder {
  public:
   Coder() = default;
@@ -33,7 +34,7 @@ class Coder {
   Coder(const Coder&) = delete;
   Coder& operator=(const Coder&) = delete;
 
-  /// lzma_code, on views that get shorter.
+  /// Calls lzma_code, and removes the used bytes from both views.
   lzma_ret Code(std::string_view& in, std::span<char>& out, lzma_action action) {
     stream.next_in = Bytes(in);
     stream.avail_in = in.size();
@@ -96,7 +97,7 @@ class XzReader : public StreamDecoder {
   Result<bool> Step(std::string_view& in, bool last, std::span<char>& out) override {
     const std::size_t room = out.size();
     lzma_ret code = coder_.Code(in, out, last ? LZMA_FINISH : LZMA_RUN);
-    // The first call without progress may be told as OK; with nothing to come it is the end as well.
+    // liblzma may return OK for the first call without progress; without further input it is the end as well.
     if (code == LZMA_OK && last && out.size() == room) code = LZMA_BUF_ERROR;
     if (code == LZMA_OK) return false;
     if (code == LZMA_STREAM_END) return true;
@@ -142,13 +143,13 @@ Status DecodeHeader(const XzBlock& where, std::string_view bytes, lzma_block& bl
   return ReasonFor(code, 0).Annotate(StrCat("xz block at byte ", where.offset));
 }
 
-// The end of the stream that ends at `end` or is followed by padding there; 0 where nothing is left.
+// Returns the end of the stream that ends at `end` or before padding there; 0: no stream is left.
 Result<std::uint64_t> PassPadding(const ByteFile& file, std::uint64_t end, const std::stop_token& stop) {
   while (end > 0) {
     const std::uint64_t bytes = std::min<std::uint64_t>(end, kTailBytes);
     ASSIGN_OR_RETURN(const std::string tail, ReadRange(file, end - bytes, bytes, stop));
     const std::size_t last = tail.find_last_not_of('\0');
-    // A footer ends in "YZ", so that zeros are padding, in fours.
+    // A footer ends in "YZ", so zeros are padding, in groups of four.
     const std::uint64_t zeros = bytes - (last == std::string::npos ? 0 : last + 1);
     end -= zeros;
     if (zeros < bytes) break;
@@ -156,7 +157,8 @@ Result<std::uint64_t> PassPadding(const ByteFile& file, std::uint64_t end, const
   return end;
 }
 
-// Adds the blocks of the stream that ends at `end` to `index`, last block first; gives where it begins.
+// Adds the blocks of the stream that ends at `end` to `index`, last block first; returns the begin of the
+// stream.
 Result<std::uint64_t> ReadStream(const ByteFile& file, std::uint64_t end, const std::stop_token& stop,
                                  XzIndex& index) {
   std::vector<XzBlock>& reversed = index.blocks;

@@ -27,8 +27,8 @@ class ZstdReader : public StreamDecoder {
       : StreamDecoder("zstd", std::move(input)), context_(std::move(context)) {}
 
  private:
-  // One block at a time, and what was decoded is fetched before more is put in: the library drops what
-  // it decoded in a call that fails.
+  // A call gets one block, and the decoded bytes are fetched before the next one, because the library drops
+  // the bytes that it decoded in a call that fails.
   Result<bool> Step(std::string_view& in, bool last, std::span<char>& out) override {
     if (!frame_begun_) {
       if (frames_ > 0 && header_.empty()) RETURN_IF_ERROR(PassPadding(in));
@@ -61,9 +61,9 @@ class ZstdReader : public StreamDecoder {
     return Truncated();
   }
 
-  // Moves a frame's header out of `in`; false where more of it is to come. The library gets it in one
-  // piece and only after its magic was looked at: where a header does not please it, it looks for formats of
-  // its youth at the front of whatever it was given last.
+  // Moves the header of a frame out of `in`; false: more of it comes later. The library gets the header in
+  // one piece, and only after a check of its magic: if the library does not accept a header, it looks for its
+  // oldest formats at the front of the last bytes that it got.
   Result<bool> TakeHeader(std::string_view& in) {
     while (header_.size() < HeaderBytes()) {
       if (in.empty()) return false;
@@ -75,7 +75,7 @@ class ZstdReader : public StreamDecoder {
     return true;
   }
 
-  // As far as it is known: RFC 8878, 3.1.
+  // Returns the size of the header as far as it is known: RFC 8878, 3.1.
   std::size_t HeaderBytes() const {
     if (header_.size() < kMagicBytes) return kMagicBytes;
     if (IsSkippable()) return kMagicBytes + 4;
@@ -108,10 +108,10 @@ class ZstdReader : public StreamDecoder {
   static constexpr std::size_t kMagicBytes = 4;
 
   const Context context_;
-  std::string header_;            // of the frame that has begun, or as much of the next as there is
-  std::string_view header_left_;  // of header_: what the library has not taken yet
-  std::size_t hint_ = 0;          // what the library can use at once
-  bool full_ = false;             // it may hold back decoded bytes
+  std::string header_;            // header of the present frame, or the front of the next one
+  std::string_view header_left_;  // the bytes of header_ that the library has not taken yet
+  std::size_t hint_ = 0;          // bytes that the library can use at once
+  bool full_ = false;             // the library may still have decoded bytes
   bool frame_begun_ = false;
   std::uint64_t frames_ = 0;
 };
