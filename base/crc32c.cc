@@ -8,6 +8,9 @@
 
 #if defined(__x86_64__)
 #include <nmmintrin.h>
+#elif defined(__aarch64__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
 #endif
 
 namespace pipeline {
@@ -29,21 +32,41 @@ constexpr std::array<std::uint32_t, 256> kTable = MakeTable();
 // bench/).
 constexpr std::size_t kFoldingPays = 1024;
 
+// The processor's instructions: Extend adds eight bytes, or one, to a CRC.
 #if defined(__x86_64__)
-__attribute__((target("sse4.2"))) std::uint32_t Sse42(std::string_view bytes, std::uint32_t crc) {
+#define PIPE_CRC32C __attribute__((target("sse4.2")))
+PIPE_CRC32C std::uint64_t Extend(std::uint64_t crc, std::uint64_t word) { return _mm_crc32_u64(crc, word); }
+PIPE_CRC32C std::uint64_t Extend(std::uint64_t crc, unsigned char byte) {
+  return _mm_crc32_u8(static_cast<std::uint32_t>(crc), byte);
+}
+const bool kHasInstructions = __builtin_cpu_supports("sse4.2") != 0;
+#elif defined(__aarch64__)
+#define PIPE_CRC32C
+// In assembly, because the compilers have no common way to allow the instruction in one function alone.
+std::uint64_t Extend(std::uint64_t crc, std::uint64_t word) {
+  asm(".arch_extension crc\n\tcrc32cx %w0, %w0, %1" : "+r"(crc) : "r"(word));
+  return crc;
+}
+std::uint64_t Extend(std::uint64_t crc, unsigned char byte) {
+  asm(".arch_extension crc\n\tcrc32cb %w0, %w0, %w1" : "+r"(crc) : "r"(byte));
+  return crc;
+}
+const bool kHasInstructions = (getauxval(AT_HWCAP) & HWCAP_CRC32) != 0;
+#endif
+
+#if defined(PIPE_CRC32C)
+PIPE_CRC32C std::uint32_t ByInstructions(std::string_view bytes, std::uint32_t crc) {
   std::uint64_t state = ~crc;
   const char* at = bytes.data();
   std::size_t left = bytes.size();
   for (; left >= 8; at += 8, left -= 8) {
     std::uint64_t word;
     std::memcpy(&word, at, 8);
-    state = _mm_crc32_u64(state, word);
+    state = Extend(state, word);
   }
-  auto narrow = static_cast<std::uint32_t>(state);
-  for (; left > 0; ++at, --left) narrow = _mm_crc32_u8(narrow, static_cast<unsigned char>(*at));
-  return ~narrow;
+  for (; left > 0; ++at, --left) state = Extend(state, static_cast<unsigned char>(*at));
+  return ~static_cast<std::uint32_t>(state);
 }
-const bool kHasSse42 = __builtin_cpu_supports("sse4.2") != 0;
 #endif
 
 std::uint32_t IsaL(std::string_view bytes, std::uint32_t crc) {
@@ -68,8 +91,8 @@ std::uint32_t Crc32cPortable(std::string_view bytes, std::uint32_t crc) {
 
 std::uint32_t Crc32c(std::string_view bytes, std::uint32_t crc) {
   if (bytes.size() >= kFoldingPays) return IsaL(bytes, crc);
-#if defined(__x86_64__)
-  if (kHasSse42) return Sse42(bytes, crc);
+#if defined(PIPE_CRC32C)
+  if (kHasInstructions) return ByInstructions(bytes, crc);
 #endif
   return Crc32cPortable(bytes, crc);
 }

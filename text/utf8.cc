@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "text/utf8_avx2.h"
+#include "text/utf8_blocks.h"
 
 namespace pipeline {
 
@@ -69,7 +69,7 @@ std::size_t CleanUtf8Prefix(std::string_view text) {
 
 bool IsCleanUtf8(std::string_view text) {
   constexpr std::size_t kLong = 64;
-  if (text.size() >= kLong && HasAvx2()) return IsCleanUtf8Avx2(text);
+  if (text.size() >= kLong && HasUtf8Blocks()) return IsCleanUtf8Blocks(text);
   return CleanUtf8Prefix(text) == text.size();
 }
 

@@ -26,9 +26,13 @@ constexpr std::array<KnownDictionary, 4> kKnown = {{
 }};
 
 // Debian's, then what `mecab-config --dicdir` says on Debian, Fedora and for a MeCab of one's own.
-constexpr std::array<std::string_view, 6> kSystemPlaces = {
-    "/var/lib/mecab/dic", "/usr/share/mecab/dic", "/usr/lib/x86_64-linux-gnu/mecab/dic",
-    "/usr/lib/mecab/dic", "/usr/lib64/mecab/dic", "/usr/local/lib/mecab/dic"};
+constexpr std::array<std::string_view, 7> kSystemPlaces = {"/var/lib/mecab/dic",
+                                                           "/usr/share/mecab/dic",
+                                                           "/usr/lib/x86_64-linux-gnu/mecab/dic",
+                                                           "/usr/lib/aarch64-linux-gnu/mecab/dic",
+                                                           "/usr/lib/mecab/dic",
+                                                           "/usr/lib64/mecab/dic",
+                                                           "/usr/local/lib/mecab/dic"};
 
 constexpr std::array<std::string_view, 5> kFiles = {"sys.dic", "unk.dic", "matrix.bin", "char.bin", "dicrc"};
 

@@ -4,7 +4,7 @@
 
 #include "tests/fuzz/require.h"
 #include "text/utf8.h"
-#include "text/utf8_avx2.h"
+#include "text/utf8_blocks.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace pipeline;
@@ -12,7 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::size_t clean = CleanUtf8Prefix(text);
   Require(clean <= size);
   Require(IsCleanUtf8(text) == (clean == size));
-  Require(!HasAvx2() || IsCleanUtf8Avx2(text) == (clean == size));
+  Require(!HasUtf8Blocks() || IsCleanUtf8Blocks(text) == (clean == size));
   Require(clean == size || CleanUtf8Prefix(text.substr(clean)) == 0);
 
   std::string whole;
