@@ -114,9 +114,9 @@ std::string RefusalOf(std::string_view members) {
 
 /// A plugin that was built long ago. It answers each request with a failure whose message is the request, and
 /// its job emits an event of each kind that the host shows.
-constexpr std::string_view kEarlierPlugin = R"(#include <string.h>
-#include "plugin_abi.h"
-static const char about[] = "{\"stages\": [{\"name\": \"s\", \"version\": 1, \"kind\": \"job\", \"help\": \"h\","
+constexpr std::string_view kEarlierPlugin =
+    "#include <string.h>\n#include \"plugin_abi.h\"\n"
+    R"(static const char about[] = "{\"stages\": [{\"name\": \"s\", \"version\": 1, \"kind\": \"job\", \"help\": \"h\","
   "\"ports\": [{\"name\": \"data\", \"help\": \"h\"}], \"keys\": []}]}";
 static pipe_code describe(const pipe_call* call) {
   pipe_text json = {about, sizeof about - 1};
