@@ -3,6 +3,8 @@
 #include <array>
 #include <cstdint>
 
+#include "base/utf8.h"
+
 namespace pipeline {
 
 namespace {
@@ -55,6 +57,13 @@ std::optional<std::string> FromBase64(std::string_view text) {
   const bool spare_bits_set = (group & ((1u << bits) - 1)) != 0;
   if (spare_bits_set) return std::nullopt;
   return bytes;
+}
+
+Json TextOrBase64(std::string_view bytes) {
+  if (IsUtf8(bytes)) return bytes;
+  Json json;
+  json["base64"] = ToBase64(bytes);
+  return json;
 }
 
 }  // namespace pipeline

@@ -5,10 +5,15 @@
 #include <string>
 #include <string_view>
 
+#include "base/json.h"
+
 namespace pipeline {
 
 std::string ToBase64(std::string_view bytes);
 /// Absent: `text` is not exactly an output of ToBase64.
 std::optional<std::string> FromBase64(std::string_view text);
+
+/// The text itself, or {"base64": ...} for bytes that are not text.
+Json TextOrBase64(std::string_view bytes);
 
 }  // namespace pipeline

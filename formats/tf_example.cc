@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 
+#include "base/base64.h"
 #include "base/str.h"
 
 namespace pipeline {
@@ -280,6 +281,24 @@ Status ReadEntry(std::string_view whole, std::string_view message, TfExample& ex
   return {};
 }
 
+// ------------------------------------------------------------------------------------------- JSON
+
+struct ListToJson {
+  Json operator()(std::monostate) const { return {}; }
+  Json operator()(const TfBytesList& values) const {
+    if (values.size() == 1) return TextOrBase64(values.front());
+    Json::Array array;
+    for (const std::string_view value : values) array.push_back(TextOrBase64(value));
+    return array;
+  }
+  Json operator()(const TfFloatList& values) const {
+    Json::Array array;
+    for (const float value : values) array.emplace_back(static_cast<double>(value));
+    return array;
+  }
+  Json operator()(const TfInt64List& values) const { return Json::Array(values.begin(), values.end()); }
+};
+
 }  // namespace
 
 void AppendTfExample(std::string& out, const TfExample& example) {
@@ -331,6 +350,12 @@ Result<TfExample> ParseTfExample(std::string_view bytes) {
   }
   RETURN_IF_ERROR(reader.status());
   return example;
+}
+
+Json ToJson(const TfExample& example) {
+  Json json = Json::Object{};
+  for (const auto& [name, feature] : example) json[name] = std::visit(ListToJson{}, feature);
+  return json;
 }
 
 }  // namespace pipeline

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/json.h"
 #include "base/result.h"
 
 namespace pipeline {
@@ -34,5 +35,9 @@ std::size_t TextExampleSize(std::string_view name, std::string_view text);
 
 /// kDataLoss names the offset where `bytes` are not an example. The result refers to `bytes`.
 Result<TfExample> ParseTfExample(std::string_view bytes);
+
+/// The features by name; a list with one text becomes that text. Bytes that are not text become
+/// {"base64": ...}.
+Json ToJson(const TfExample& example);
 
 }  // namespace pipeline

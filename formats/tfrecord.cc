@@ -16,6 +16,7 @@ namespace {
 constexpr std::size_t kHeaderBytes = 12;
 constexpr std::size_t kFooterBytes = 4;
 constexpr std::size_t kReadAhead = 256 << 10;
+constexpr std::uint64_t kMostLikelyBytes = std::uint64_t{1} << 40;
 constexpr std::uint64_t kNoLimit = std::uint64_t{1} << 62;  // a frame can be added without overflow
 
 template <class Number>
@@ -46,6 +47,18 @@ std::string CrcMismatch(std::string_view of, std::uint32_t stored, std::uint32_t
 }
 
 }  // namespace
+
+bool BeginsLikeTfRecord(std::string_view front) {
+  return front.size() >= kHeaderBytes && GetLittleEndian<std::uint64_t>(front.data()) <= kMostLikelyBytes &&
+         GetLittleEndian<std::uint32_t>(front.data() + 8) == MaskedCrc(front.substr(0, 8));
+}
+
+std::optional<std::string_view> TfRecordIn(std::string_view bytes) {
+  if (bytes.size() < kTfRecordOverhead ||
+      GetLittleEndian<std::uint64_t>(bytes.data()) != bytes.size() - kTfRecordOverhead)
+    return std::nullopt;
+  return bytes.substr(kHeaderBytes, bytes.size() - kTfRecordOverhead);
+}
 
 void AppendTfRecordHeader(std::string& out, std::uint64_t length) {
   std::array<char, kHeaderBytes> header;

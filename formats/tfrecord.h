@@ -19,6 +19,13 @@ inline constexpr std::size_t kTfRecordOverhead = 16;
 /// Appends one record.
 void AppendTfRecord(std::string& out, std::string_view data);
 
+/// True if `front`, the first bytes of a file, is the intact header of a frame.
+bool BeginsLikeTfRecord(std::string_view front);
+
+/// Returns the record of a frame that is all of `bytes`; absent: it is no frame. Checks the length
+/// alone.
+std::optional<std::string_view> TfRecordIn(std::string_view bytes);
+
 /// For a record that is built in place: call AppendTfRecordHeader, append exactly `length` bytes, then call
 /// AppendTfRecordFooter with the offset in `out` where these bytes begin.
 void AppendTfRecordHeader(std::string& out, std::uint64_t length);

@@ -10,29 +10,25 @@
 #include <string_view>
 #include <utility>
 
+#include "base/base64.h"
 #include "base/str.h"
-#include "cli/commands/cat_rows.h"
 #include "dag/books/quarantine.h"
 #include "dag/books/run_log_line.h"
 #include "dag/books/unit_id.h"
 #include "formats/coding.h"
-#include "formats/compression.h"
 #include "formats/partition_file.h"
 #include "formats/sentencepiece_model.h"
 #include "formats/spill_file.h"
 #include "formats/tf_example.h"
 #include "formats/tfrecord.h"
-#include "stages/export/packed/packed.h"
-#include "stages/export/tfdata/tfdata.h"
-#include "stages/export/tfds/tfds.h"
+#include "stages/all/export_formats.h"
+#include "stages/verify/example_reader.h"
 
 namespace pipeline {
 
 namespace {
 
-constexpr std::uint64_t kMaxRecordBytes = std::uint64_t{1} << 30;
-constexpr std::size_t kTextPieceBytes = 256 << 10;
-constexpr std::size_t kMaxTextLine = 64 << 20;
+constexpr std::uint64_t kMaxModelBytes = std::uint64_t{1} << 30;
 constexpr std::string_view kRunLogVersion = "# pipe run log v1";
 
 /// 16 digits: what is hashed has no meaning as a number.
@@ -41,91 +37,6 @@ std::string Hex64(std::uint64_t word) {
   const char* end = std::to_chars(digits.data(), digits.data() + digits.size(), word, 16).ptr;
   const std::string_view text(digits.data(), static_cast<std::size_t>(end - digits.data()));
   return std::string(16 - text.size(), '0').append(text);
-}
-
-// --------------------------------------------------------------------------------------- examples
-
-/// The text of an example that has nothing else.
-std::optional<std::string_view> OnlyText(const TfExample& example) {
-  if (example.size() != 1) return std::nullopt;
-  const auto* const texts = std::get_if<TfBytesList>(&example.begin()->second);
-  if (texts == nullptr || texts->size() != 1) return std::nullopt;
-  return texts->front();
-}
-
-/// The ids of an example that is a packed row, without those that fill it where its length is known.
-std::optional<std::string> OnlyIds(const TfExample& example, const PackedRowFacts* row) {
-  const auto tokens = example.find(kPackedFeature);
-  const bool segments = example.contains(kPackedSegmentIds) && example.contains(kPackedPositions);
-  if (tokens == example.end() || example.size() != (segments ? 3u : 1u)) return std::nullopt;
-  const auto* const ids = std::get_if<TfInt64List>(&tokens->second);
-  if (ids == nullptr) return std::nullopt;
-  std::string text;
-  for (std::size_t at = 0; at < ids->size() && (row == nullptr || at < row->length); ++at)
-    text += StrCat(at == 0 ? "" : " ", (*ids)[at]);
-  return text;
-}
-
-/// `facts` is where the record comes from; only looked at where JSON is wanted. `row` is null where nothing
-/// is known beside the record.
-void PrintExample(const TfExample& example, const PackedRowFacts* row, const std::function<Json()>& facts,
-                  RecordPrinter& printer) {
-  if (!printer.json()) {
-    if (const std::optional<std::string_view> text = OnlyText(example)) return printer.Line(*text);
-    const std::optional<std::string> ids = OnlyIds(example, row);
-    return printer.Line(ids ? *ids : ToJson(example).Dump());
-  }
-  Json record = facts();
-  if (row != nullptr) {
-    record["length"] = row->length;
-    record["bytes"] = row->bytes;
-    record["chars"] = row->chars;
-  }
-  record["features"] = ToJson(example);
-  printer.Object(record);
-}
-
-Status PrintShard(const ByteFile& file, const CatObject& object, RecordPrinter& printer) {
-  const Result<std::vector<PackedIndexEntry>> rows = ReadShardIndex(object);
-  if (!rows.ok())
-    return Status(rows.status()).Annotate("its index cannot be read; move it away to see rows without it");
-  ASSIGN_OR_RETURN(const NextExample next, OpenExamples(file, object));
-  for (std::uint64_t index = 0; !printer.done(); ++index) {
-    ASSIGN_OR_RETURN(const std::optional<TfExample> example, next());
-    if (!example) return {};
-    const auto facts = [&] {
-      Json json;
-      if (!object.split.empty()) json["split"] = object.split;
-      if (object.shard) json["shard"] = *object.shard;
-      json["index"] = index;
-      return json;
-    };
-    PrintExample(*example, index < rows->size() ? &(*rows)[index].facts : nullptr, facts, printer);
-  }
-  return {};
-}
-
-Status PrintTokenIds(const ByteFile& file, const CatObject& object, RecordPrinter& printer) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> input, file.Open(0, {}));
-  TfRecordReader reader(*input, kMaxRecordBytes);
-  for (std::uint64_t index = 0; !printer.done(); ++index) {
-    const std::uint64_t offset = reader.offset();
-    ASSIGN_OR_RETURN(const std::optional<std::string_view> bytes, reader.Next());
-    if (!bytes) return {};
-    const Result<std::uint32_t> id = ParseTfdataElement(*bytes);
-    if (!id.ok()) return Status(id.status()).Annotate(StrCat("element at offset ", offset));
-    if (!printer.json()) {
-      printer.Line(std::to_string(*id));
-      continue;
-    }
-    Json json;
-    if (!object.split.empty()) json["split"] = object.split;
-    if (object.shard) json["shard"] = *object.shard;
-    json["index"] = index;
-    json["id"] = *id;
-    printer.Object(json);
-  }
-  return {};
 }
 
 // ------------------------------------------------------------------------------------- partitions
@@ -193,18 +104,15 @@ Status PrintPartition(std::shared_ptr<const ByteFile> file, const CatObject& obj
 
 // ----------------------------------------------------------------------------------------- spills
 
-/// The record inside a payload that is one TFRecord frame, behind what an index keeps of it; all of a payload
-/// that is neither.
-std::string_view RecordOf(std::string_view payload) {
-  for (const std::size_t front : {std::size_t{0}, kPackedIndexNumbers * sizeof(std::uint32_t)}) {
-    if (payload.size() < front + kTfRecordOverhead) continue;
-    const std::string_view frame = payload.substr(front);
-    const std::uint64_t length = Decoder(frame).U64();
-    if (length == frame.size() - kTfRecordOverhead) return frame.substr(12, length);
-  }
-  constexpr std::size_t kFacts = kPackedIndexNumbers * sizeof(std::uint32_t);
-  if (payload.size() > kFacts && !ParseTfExample(payload).ok()) return payload.substr(kFacts);
-  return payload;
+/// A payload that is an example, bare or in a TFRecord frame, or a line; of any other only bytes are known.
+void PrintPayload(std::string_view payload, const RecordOrigin& origin, RecordPrinter& printer) {
+  for (const ExportFormat& format : ExportFormats())
+    if (format.print_spilled != nullptr && format.print_spilled(payload, origin, printer)) return;
+  Result<TfExample> example = ParseTfExample(TfRecordIn(payload).value_or(payload));
+  if (!example.ok() && !printer.json() && payload.ends_with('\n'))
+    return printer.Line(payload.substr(0, payload.size() - 1));
+  if (!example.ok()) example = TfExample{{"payload", TfBytesList{payload}}};
+  PrintExample(*example, 0, ExampleView(), origin, printer);
 }
 
 Status PrintSpillFrame(const SpillIndex& index, const SpillSplit& split, std::string_view rows,
@@ -213,14 +121,7 @@ Status PrintSpillFrame(const SpillIndex& index, const SpillSplit& split, std::st
   while (in.left() > 0 && !printer.done()) {
     const SpillRow row = TakeSpillRow(in);
     if (!in.ok()) return Status(Code::kDataLoss, "its rows break off");
-    Result<TfExample> example = ParseTfExample(RecordOf(row.payload));
-    if (!example.ok() && !printer.json() && row.payload.ends_with('\n')) {  // JSON Lines
-      printer.Line(row.payload.substr(0, row.payload.size() - 1));
-      continue;
-    }
-    // Ids and nothing else: how wide they are is told where they will be published.
-    if (!example.ok()) example = TfExample{{"payload", TfBytesList{row.payload}}};
-    const auto facts = [&] {
+    const auto origin = [&] {
       Json json;
       json["partition"] = PartitionName({index.input, index.partition});
       json["split"] = split.number;
@@ -229,7 +130,7 @@ Status PrintSpillFrame(const SpillIndex& index, const SpillSplit& split, std::st
       if (row.sub != 0) json["sub"] = row.sub;
       return json;
     };
-    PrintExample(*example, nullptr, facts, printer);
+    PrintPayload(row.payload, origin, printer);
   }
   return {};
 }
@@ -368,7 +269,7 @@ double ScoreOf(const SentencePiece& piece) {
 Status PrintTokenizer(const ByteFile& file, RecordPrinter& printer) {
   constexpr std::array<std::string_view, 7> kTypes = {
       "", "normal", "unknown", "control", "user_defined", "unused", "byte"};
-  if (file.size() > kMaxRecordBytes) return Status(Code::kDataLoss, "no model is that large");
+  if (file.size() > kMaxModelBytes) return Status(Code::kDataLoss, "no model is that large");
   std::string bytes(file.size(), '\0');
   ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> input, file.Open(0, {}));
   RETURN_IF_ERROR(ReadExactly(*input, bytes));
@@ -389,55 +290,16 @@ Status PrintTokenizer(const ByteFile& file, RecordPrinter& printer) {
   return {};
 }
 
-Status PrintText(const ByteFile& file, const CatObject& object, RecordPrinter& printer) {
-  ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> input, file.Open(0, {}));
-  ASSIGN_OR_RETURN(const std::string front, ReadFront(*input, kMagicBytes));
-  ASSIGN_OR_RETURN(
-      const Compression compression,
-      DetectCompression(front, std::string_view(object.path).substr(object.path.rfind('/') + 1)));
-  ASSIGN_OR_RETURN(input, file.Open(0, {}));
-  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, NewDecoder(compression, std::move(input)));
-  std::string piece(kTextPieceBytes, '\0'), line;
-  std::uint64_t number = 0;
-  const auto print = [&] {
-    ++number;
-    if (!printer.json()) return printer.Line(line);
-    Json json;
-    json["line"] = number;
-    json["text"] = TextOrBase64(line);
-    printer.Object(json);
-  };
-  while (!printer.done()) {
-    ASSIGN_OR_RETURN(const std::size_t got, reader->Read(piece));
-    if (got == 0) {
-      if (!line.empty()) print();
-      return {};
-    }
-    for (std::string_view rest(piece.data(), got); !rest.empty() && !printer.done();) {
-      const std::size_t end = rest.find('\n');
-      line.append(rest.substr(0, end));
-      if (line.size() > kMaxTextLine)
-        return Status(Code::kInvalidArgument, StrCat("line ", number + 1, " is longer than ",
-                                                     HumanBytes(kMaxTextLine), ": this is no text of lines"));
-      if (end == std::string_view::npos) break;
-      rest.remove_prefix(end + 1);
-      print();
-      line.clear();
-    }
-  }
-  return {};
-}
-
 Status PrintFile(std::shared_ptr<const ByteFile> file, const CatObject& object, RecordPrinter& printer) {
   switch (object.kind) {
-    case ObjectKind::kShard: return PrintShard(*file, object, printer);
-    case ObjectKind::kTokenIds: return PrintTokenIds(*file, object, printer);
+    case ObjectKind::kShard:
+    case ObjectKind::kText:
+      return object.reader->Print({*file, object.name, object.split, object.shard}, printer);
     case ObjectKind::kPartition: return PrintPartition(std::move(file), object, printer);
     case ObjectKind::kSpill: return PrintSpill(*file, printer);
     case ObjectKind::kQuarantine: return PrintQuarantine(*file, object, printer);
     case ObjectKind::kRunLog: return PrintRunLog(*file, printer);
     case ObjectKind::kTokenizer: return PrintTokenizer(*file, printer);
-    case ObjectKind::kText: return PrintText(*file, object, printer);
   }
   return {};
 }

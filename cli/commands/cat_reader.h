@@ -9,8 +9,7 @@ namespace pipeline {
 
 /// Prints records from the front until the printer wants no more. On an error, the records before it were
 /// printed; the message names the object. Members of the JSON objects, absent if unknown:
-///   shard       split, shard, index, features {name: value}; of packed rows also length, bytes, chars
-///   snapshot    split, shard, index, id
+///   shard       those of its format: split, shard, index, and features {name: value} or others
 ///   partition   partition, index, sub, document, key, columns {name: value}
 ///   spill       partition, split (its number), hash, index, sub, features
 ///   quarantine  stage, partition, index, sub, reason, text or base64

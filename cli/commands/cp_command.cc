@@ -23,7 +23,7 @@
 #include "cli/terminal/exit_code.h"
 #include "cli/terminal/signals.h"
 #include "dag/books/manifest.h"
-#include "stages/export/tfds/tfds.h"
+#include "stages/all/export_formats.h"
 #include "storage/directory.h"
 #include "storage/kept_part.h"
 #include "storage/local_file.h"
@@ -82,12 +82,14 @@ struct Target {
   std::optional<std::map<std::string, ObjectInfo>> there = std::nullopt;
 };
 
-/// What is seen of an artifact while it is copied is none: its manifest comes last, before it what TFDS looks
-/// for.
+/// An artifact is seen by nobody while it is copied: its manifest comes last, and before it the signs by
+/// which trainers know that it is complete.
 int TurnOf(std::string_view name) {
   const std::string_view last = name.substr(name.rfind('/') + 1);
   if (last == kManifestName) return 2;
-  return last == kTfdsInfoFile || last == kTfdsFeaturesFile ? 1 : 0;
+  for (const ExportFormat& format : ExportFormats())
+    if (std::find(format.signs.begin(), format.signs.end(), last) != format.signs.end()) return 1;
+  return 0;
 }
 
 bool IsWeb(const Uri& location) {

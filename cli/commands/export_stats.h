@@ -9,25 +9,23 @@
 #include <utility>
 
 #include "base/json.h"
+#include "stages/verify/record_statistics.h"
 #include "text/text_stats.h"
 
 namespace pipeline {
 
 /// One thread at a time.
-class ExportStats {
+class ExportStats final : public RecordStatistics {
  public:
   /// `classes` outlives it.
   explicit ExportStats(const CharacterClasses& classes) : texts_(classes) {}
 
-  /// Adds the text of a record; valid UTF-8.
-  void AddText(std::string_view text) { texts_.Add(text); }
-  /// Adds the number of ids of a record.
-  void AddIds(std::uint64_t ids) { ids_.Add(ids); }
-  /// Adds text that was counted when its ids were made and is no longer available.
-  void AddCounted(std::uint64_t characters, std::uint64_t bytes) {
+  void AddText(std::string_view text) override { texts_.Add(text); }
+  void AddIds(std::uint64_t ids) override { ids_.Add(ids); }
+  void AddCounted(std::uint64_t characters, std::uint64_t bytes) override {
     counted_characters_ += characters, counted_bytes_ += bytes;
   }
-  void AddDocuments(std::uint64_t documents) { documents_ = documents_.value_or(0) + documents; }
+  void AddDocuments(std::uint64_t documents) override { documents_ = documents_.value_or(0) + documents; }
   /// Call for each record in order: a document may continue in the next partition of its input.
   void AddDocumentOf(std::uint32_t input, std::uint64_t document) {
     const std::pair<std::uint32_t, std::uint64_t> at(input, document);

@@ -6,25 +6,21 @@
 
 #include "base/json.h"
 #include "cli/terminal/output.h"
-#include "formats/tf_example.h"
+#include "stages/verify/record_output.h"
 
 namespace pipeline {
 
 /// One thread at a time.
-class RecordPrinter {
+class RecordPrinter final : public RecordOutput {
  public:
   /// `limit`: maximum number of records.
   RecordPrinter(Output& out, bool json, std::uint64_t limit) : out_(out), json_(json), limit_(limit) {}
 
-  /// True if the caller must use Object instead of Line.
-  bool json() const { return json_; }
-  /// True if no more records are wanted.
-  bool done() const { return !out_.open() || printed_ >= limit_; }
-
-  /// Writes a line break inside `text` as
-  /// .
-  void Line(std::string_view text);
-  void Object(const Json& record);
+  bool json() const override { return json_; }
+  bool done() const override { return !out_.open() || printed_ >= limit_; }
+  /// Writes a line break inside `text` as \n.
+  void Line(std::string_view text) override;
+  void Object(const Json& record) override;
 
  private:
   Output& out_;
@@ -32,11 +28,5 @@ class RecordPrinter {
   const std::uint64_t limit_;
   std::uint64_t printed_ = 0;
 };
-
-/// The text itself, or {"base64": ...} for bytes that are not text.
-Json TextOrBase64(std::string_view bytes);
-
-/// The features by name; a list with one text becomes that text.
-Json ToJson(const TfExample& example);
 
 }  // namespace pipeline

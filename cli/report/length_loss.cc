@@ -1,13 +1,14 @@
 #include "cli/report/length_loss.h"
 
 #include <filesystem>
+#include <optional>
 #include <system_error>
 #include <utility>
 
 #include "base/str.h"
 #include "cli/report/html.h"
 #include "formats/sentencepiece_model.h"
-#include "stages/export/tfds/tfds.h"
+#include "stages/all/export_formats.h"
 #include "stages/tokenizer/tokenizer_facts.h"
 #include "storage/remote/open_store.h"
 #include "storage/uri.h"
@@ -24,7 +25,7 @@ Result<std::string> ReadModel(const std::string& location, std::stop_token stop)
                            : uri.LastPart().ends_with("model");  // sentencepiece_model, as one seed calls it
   if (!is_file) {
     ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenStore(location));
-    return ReadObject(*store, kTfdsTokenizerFile, kMaxTokenizerModelBytes, std::move(stop));
+    return ReadObject(*store, kTokenizerModelFile, kMaxTokenizerModelBytes, std::move(stop));
   }
   const std::string whole = uri.ToString(), name(uri.LastPart());
   const std::string above = whole.substr(0, whole.size() - name.size());
@@ -71,9 +72,11 @@ std::string LengthLossLine(const VerifyReport& report) {
 }
 
 std::string LongestLineOf(std::string_view type, const Json& config, const Schema& schema) {
-  if (type != "write_tfds" || schema.columns.contains("label") || !schema.field_names.empty()) return {};
-  const std::int64_t most = config["max_tokens"].AsInt(0);
-  return most > 0 ? std::to_string(most) : "any";
+  const ExportFormat* const format = FindExportFormat(ExportFormats(), type);
+  if (format == nullptr || format->longest_line == nullptr) return {};
+  const std::optional<std::int64_t> most = format->longest_line(config, schema);
+  if (!most) return {};
+  return *most > 0 ? std::to_string(*most) : "any";
 }
 
 std::string LengthLossHtml(const RunRecord& record) {

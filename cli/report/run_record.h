@@ -30,7 +30,7 @@ struct RecordedStage {
   std::uint64_t files = 0;
   std::uint64_t file_bytes = 0;
   std::string vanished;           // its files that no longer exist, and their substitutes; empty: none
-  std::string longest_line = {};  // of a TFDS data set: in tokens, or "any"; empty: none, or not recorded
+  std::string longest_line = {};  // of a data set of lines: in tokens, or "any"; empty: none, or not recorded
   // How the stage is configured; empty in old records.
   std::uint64_t version = 0;  // of the type
   Json config = {};           // all keys that have a value, without secrets; null: unknown

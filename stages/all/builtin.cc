@@ -3,11 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "stages/export/bert/write_bert.h"
-#include "stages/export/jsonl/write_jsonl.h"
-#include "stages/export/packed/write_packed.h"
-#include "stages/export/tfdata/write_tfdata.h"
-#include "stages/export/tfds/write_tfds.h"
+#include "stages/all/export_formats.h"
 #include "stages/lines/exec.h"
 #include "stages/lines/filter.h"
 #include "stages/lines/mix.h"
@@ -40,11 +36,7 @@ Registry BuiltinStages(const DictionaryPlaces& dictionaries) {
   types.push_back(SegmentWordsType(dictionaries));
   types.push_back(TrainTokenizerType());
   types.push_back(EncodeType());
-  types.push_back(WritePackedType());
-  types.push_back(WriteTfdsType());
-  types.push_back(WriteJsonlType());
-  types.push_back(WriteBertType());
-  types.push_back(WriteTfdataType());
+  for (const ExportFormat& format : ExportFormats()) types.push_back(format.stage);
   return Registry(std::move(types));
 }
 

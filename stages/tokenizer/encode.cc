@@ -20,8 +20,7 @@ namespace pipeline {
 namespace {
 
 constexpr std::string_view kWordsKey = "words";
-constexpr std::string_view kModelFile = "tokenizer.model";  // where a stage made it
-constexpr std::uint64_t kModelMemory = 32 << 20;            // of 32,000 pieces with nmt_nfkc: 10 MiB
+constexpr std::uint64_t kModelMemory = 32 << 20;  // of 32,000 pieces with nmt_nfkc: 10 MiB
 
 class EncodeWorker final : public Worker {
  public:
@@ -144,7 +143,8 @@ Result<std::unique_ptr<Transform>> MakeEncode(const StageContext& context) {
   if (found == context.artifacts.end() || !found->second.directory)
     return Status(Code::kInternal, StrCat(context.name, ": no tokenizer was handed over [this is a bug]"));
   const ArtifactInput& input = found->second;
-  const std::string file(!input.file.empty() ? input.file : input.facts["model"].AsString(kModelFile));
+  const std::string file(!input.file.empty() ? input.file
+                                             : input.facts["model"].AsString(kTokenizerModelFile));
   if (IsVocabularyFile(file)) {
     Result<std::unique_ptr<Transform>> made = MakeWordPieces(context, input);
     if (!made.ok()) return std::move(made).status().Annotate(context.name);

@@ -19,6 +19,9 @@ inline constexpr std::uint64_t kMaxTokenizerModelBytes = std::uint64_t{1} << 30;
 /// The name of the named input for a tokenizer.
 inline constexpr std::string_view kTokenizerInput = "tokenizer";
 
+/// The name of a SentencePiece model that a stage trained, in its artifact.
+inline constexpr std::string_view kTokenizerModelFile = "tokenizer.model";
+
 /// The layout of a model file whose layout is unknown.
 inline constexpr std::string_view kLayoutOfFiles = "unknown";
 

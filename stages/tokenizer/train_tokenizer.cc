@@ -22,7 +22,6 @@ namespace pipeline {
 namespace {
 
 constexpr std::string_view kTrainSplit = "train";
-constexpr std::string_view kModelFile = "tokenizer.model";
 constexpr std::string_view kBaseFile = "tokenizer.base.model";  // without the sentinels
 constexpr std::string_view kVocabularyFile = "tokenizer.vocab";
 constexpr std::string_view kReportFile = "report.json";
@@ -120,7 +119,7 @@ Json Promises(const Json& config, const Schema& schema) {
   TokenizerFacts facts =
       PromisedFacts(*training.layout, exact ? static_cast<std::uint32_t>(training.vocab_size) : kLeastPieces);
   facts.morphemes = training.model == kWordPieceModel && training.boundaries == Boundaries::kCuts;
-  facts.model = training.model == kWordPieceModel ? kWordPieceFile : kModelFile;
+  facts.model = training.model == kWordPieceModel ? kWordPieceFile : kTokenizerModelFile;
   return ToJson(facts);
 }
 
@@ -337,9 +336,9 @@ class TrainTokenizer final : public JobStage {
       AppendSentinels(layout, model);
     }
     const std::string bytes = model.Serialize();
-    RETURN_IF_ERROR(write(kModelFile, bytes));
+    RETURN_IF_ERROR(write(kTokenizerModelFile, bytes));
     RETURN_IF_ERROR(write(kVocabularyFile, model.Vocabulary()));
-    output.facts = TokenizerFactsOf(layout, model, kModelFile, bytes);
+    output.facts = TokenizerFactsOf(layout, model, kTokenizerModelFile, bytes);
     report["tokenizer"] = output.facts;
     RETURN_IF_ERROR(write(kReportFile, report.DumpPretty()));
     return output;
@@ -410,7 +409,7 @@ StageType TrainTokenizerType(std::string program) {
   };
   type.promises = Promises;
   type.names.own = [](const Json&, const std::vector<std::string>&, std::string_view object) {
-    return IsOneOf(object, {kModelFile, kBaseFile, kVocabularyFile, kReportFile, kWordPieceFile});
+    return IsOneOf(object, {kTokenizerModelFile, kBaseFile, kVocabularyFile, kReportFile, kWordPieceFile});
   };
   type.make = JobFactory([program](const StageContext& context) -> Result<std::unique_ptr<JobStage>> {
     ASSIGN_OR_RETURN(Settings settings, SettingsOf(context.config, context.schema));

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/str.h"
-#include "stages/verify/export_format.h"
 
 namespace pipeline {
 
@@ -14,31 +13,7 @@ namespace {
 
 constexpr std::uint64_t kMaxDescriptionBytes = std::uint64_t{1} << 30;
 
-/// Of what is no export format, or none that is known here.
-class BytesCheck final : public ExportCheck {
- public:
-  using ExportCheck::ExportCheck;
-
-  void VerifyManifest(Findings& findings) const override {
-    if (!manifest().shards.empty())
-      findings.Add(StrCat("made by a stage of type ", manifest().lineage.back().type,
-                          ", whose records this program cannot check"));
-  }
-  Status VerifyShard(const ByteFile& file, const ManifestShard& shard, Findings& findings,
-                     ReadCounts& counts) const override {
-    return VerifyBytes(file, shard.object, stop(), findings, counts);
-  }
-  Status VerifySidecar(const StoredObject&, Findings&) const override { return {}; }
-};
-
 }  // namespace
-
-std::unique_ptr<const ExportCheck> MakeExportCheck(const std::vector<ExportFormat>& exports,
-                                                   const ExportLocation& artifact) {
-  for (const ExportFormat& format : exports)
-    if (format.stage.name == artifact.manifest.lineage.back().type) return format.verify(artifact);
-  return std::make_unique<BytesCheck>(artifact);
-}
 
 Result<std::string> ExportCheck::Read(std::string_view name) const {
   return ReadObject(artifact_.store, name, kMaxDescriptionBytes, stop());

@@ -30,5 +30,10 @@ TEST(Base64Test, AnythingElseIsRefused) {
     EXPECT_FALSE(FromBase64(text).has_value()) << text;
 }
 
+TEST(Base64Test, TextStaysTextInJson) {
+  EXPECT_EQ(TextOrBase64("猫"), Json("猫"));
+  EXPECT_EQ(TextOrBase64("\xff").Dump(), R"({"base64":"/w=="})");
+}
+
 }  // namespace
 }  // namespace pipeline

@@ -179,5 +179,15 @@ TEST(TfExampleTest, ALengthThatOverflowsIsRefused) {
             "not a tf.train.Example: offset 11: a length reaches beyond what holds it");
 }
 
+TEST(TfExampleTest, JsonHasTheFeaturesByName) {
+  const TfExample example = {{"none", std::monostate()},
+                             {"text", TfBytesList{"猫"}},
+                             {"texts", TfBytesList{"a", "\xff"}},
+                             {"numbers", TfInt64List{7}},
+                             {"weights", TfFloatList{0.5F}}};
+  EXPECT_EQ(ToJson(example).Dump(),
+            R"({"none":null,"numbers":[7],"text":"猫","texts":["a",{"base64":"/w=="}],"weights":[0.5]})");
+}
+
 }  // namespace
 }  // namespace pipeline

@@ -164,5 +164,22 @@ TEST(TfRecordTest, AFailingInputIsPassedOnAsItIs) {
   EXPECT_EQ(reader.Next().status().message(), "the network went away");
 }
 
+TEST(TfRecordTest, AFileIsKnownByTheHeaderOfItsFirstFrame) {
+  EXPECT_TRUE(BeginsLikeTfRecord(kExampleFrame));
+  EXPECT_TRUE(BeginsLikeTfRecord(kExampleFrame.substr(0, 12)));
+  EXPECT_FALSE(BeginsLikeTfRecord(kExampleFrame.substr(0, 11)));
+  std::string damaged(kExampleFrame);
+  damaged[8] ^= 1;
+  EXPECT_FALSE(BeginsLikeTfRecord(damaged));
+}
+
+TEST(TfRecordTest, ARecordIsTakenOutOfAWholeFrame) {
+  EXPECT_EQ(TfRecordIn(kExampleFrame), kExampleData);
+  EXPECT_EQ(TfRecordIn(kEmptyFrame), "");
+  EXPECT_FALSE(TfRecordIn(kExampleFrame.substr(1)));
+  EXPECT_FALSE(TfRecordIn(kExampleFrame.substr(0, kExampleFrame.size() - 1)));
+  EXPECT_FALSE(TfRecordIn("x"));
+}
+
 }  // namespace
 }  // namespace pipeline

@@ -17,8 +17,6 @@ constexpr int kDigits = 5;
 constexpr std::string_view kShardSuffix = ".tfrecord";
 
 // In the order of their names, as all examples have them.
-constexpr std::string_view kInputIds = "input_ids";
-constexpr std::string_view kInputMask = "input_mask";
 constexpr std::string_view kMaskedIds = "masked_lm_ids";
 constexpr std::string_view kMaskedPositions = "masked_lm_positions";
 constexpr std::string_view kMaskedWeights = "masked_lm_weights";
@@ -115,7 +113,7 @@ void AppendBertExample(std::string& out, const BertInstance& instance, const Ber
   const std::size_t label_bytes = VarintSizes(instance.labels) + (predictions - masked);
   const std::size_t weight_bytes = 4 * predictions;
   const std::size_t features =
-      SubSize(EntrySize(kInputIds, id_bytes)) + SubSize(EntrySize(kInputMask, length)) +
+      SubSize(EntrySize(kBertIds, id_bytes)) + SubSize(EntrySize(kBertMask, length)) +
       SubSize(EntrySize(kMaskedIds, label_bytes)) + SubSize(EntrySize(kMaskedPositions, position_bytes)) +
       SubSize(EntrySize(kMaskedWeights, weight_bytes)) + SubSize(EntrySize(kNextLabels, 1)) +
       SubSize(EntrySize(kSegmentIds, length));
@@ -124,9 +122,9 @@ void AppendBertExample(std::string& out, const BertInstance& instance, const Ber
   out.resize(begin + SubSize(features));  // with 0
   char* at = out.data() + begin;
   at = PutSub(at, kFirst, features);
-  at = PutEntry(at, kInputIds, kInt64s, id_bytes);
+  at = PutEntry(at, kBertIds, kInt64s, id_bytes);
   at = PutNumbers(at, instance.ids, length);
-  at = PutEntry(at, kInputMask, kInt64s, length);
+  at = PutEntry(at, kBertMask, kInt64s, length);
   std::fill_n(at, ids, '\1');
   at = PutEntry(at + length, kMaskedIds, kInt64s, label_bytes);
   at = PutNumbers(at, instance.labels, predictions);
@@ -145,8 +143,8 @@ Result<BertRow> ParseBertExample(std::string_view example, const BertLengths& le
   ASSIGN_OR_RETURN(const TfExample features, ParseTfExample(example));
   if (features.size() != 7) return Wrong(StrCat("has ", features.size(), " features where 7 were asked for"));
   const std::size_t length = lengths.seq_len, predictions = lengths.predictions;
-  ASSIGN_OR_RETURN(const TfInt64List* const ids, Numbers(features, kInputIds, length));
-  ASSIGN_OR_RETURN(const TfInt64List* const mask, Numbers(features, kInputMask, length));
+  ASSIGN_OR_RETURN(const TfInt64List* const ids, Numbers(features, kBertIds, length));
+  ASSIGN_OR_RETURN(const TfInt64List* const mask, Numbers(features, kBertMask, length));
   ASSIGN_OR_RETURN(const TfInt64List* const segments, Numbers(features, kSegmentIds, length));
   ASSIGN_OR_RETURN(const TfInt64List* const positions, Numbers(features, kMaskedPositions, predictions));
   ASSIGN_OR_RETURN(const TfInt64List* const labels, Numbers(features, kMaskedIds, predictions));
@@ -164,15 +162,15 @@ Result<BertRow> ParseBertExample(std::string_view example, const BertLengths& le
       static_cast<std::size_t>(std::find(segments->begin(), segments->end(), 1) - segments->begin());
   const std::size_t first_segment = std::min(first, used);
   for (std::size_t at = used; at < length; ++at)
-    if ((*mask)[at] != 0) return Wrong(StrCat(kInputMask, ": value ", at, " is ", (*mask)[at]));
+    if ((*mask)[at] != 0) return Wrong(StrCat(kBertMask, ": value ", at, " is ", (*mask)[at]));
   for (std::size_t at = 0; at < used; ++at)
-    if ((*mask)[at] != 1) return Wrong(StrCat(kInputMask, ": value ", at, " is ", (*mask)[at]));
+    if ((*mask)[at] != 1) return Wrong(StrCat(kBertMask, ": value ", at, " is ", (*mask)[at]));
   for (std::size_t at = 0; at < length; ++at) {
     const bool real = at < used;
     if ((*segments)[at] != (real && at >= first_segment ? 1 : 0))
       return Wrong(StrCat(kSegmentIds, ": value ", at, " is ", (*segments)[at]));
     if (!real && (*ids)[at] != 0)
-      return Wrong(StrCat(kInputIds, ": value ", at, " is not 0, and is no input"));
+      return Wrong(StrCat(kBertIds, ": value ", at, " is not 0, and is no input"));
   }
   for (std::size_t at = 0; at < predictions; ++at) {
     const bool real = at < masked;

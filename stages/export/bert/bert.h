@@ -16,6 +16,10 @@ inline constexpr std::string_view kBertVocabularyFile = "vocab.txt";
 inline constexpr std::string_view kBertConfigFile = "bert_config.json";
 inline constexpr std::string_view kBertInfoFile = "bert.json";
 
+/// Features of an example: its ids, and for each id whether it is content (1) or padding (0).
+inline constexpr std::string_view kBertIds = "input_ids";
+inline constexpr std::string_view kBertMask = "input_mask";
+
 /// Lengths of the features: max_seq_length and max_predictions_per_seq of the trainer.
 struct BertLengths {
   std::uint32_t seq_len = 0;

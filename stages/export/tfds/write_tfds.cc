@@ -23,8 +23,7 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::string_view kModelFile = "tokenizer.model";  // where a stage made it
-constexpr std::uint64_t kModelMemory = 32 << 20;            // of 32,000 pieces with nmt_nfkc: 10 MiB
+constexpr std::uint64_t kModelMemory = 32 << 20;  // of 32,000 pieces with nmt_nfkc: 10 MiB
 constexpr std::int64_t kLeastTokens = 8, kMostTokens = 1 << 20;
 
 /// `info` has name, version and description; the shards fill in the splits.
@@ -63,7 +62,8 @@ Result<std::string> ReadTokenizer(const StageContext& context) {
   if (found == context.artifacts.end() || !found->second.directory)
     return Status(Code::kInternal, StrCat(context.name, ": no tokenizer was handed over [this is a bug]"));
   const ArtifactInput& input = found->second;
-  const std::string file(!input.file.empty() ? input.file : input.facts["model"].AsString(kModelFile));
+  const std::string file(!input.file.empty() ? input.file
+                                             : input.facts["model"].AsString(kTokenizerModelFile));
   ASSIGN_OR_RETURN(const std::string bytes, ReadObject(*input.directory, file, kMaxTokenizerModelBytes));
   const Result<SentencePieceModel> model = SentencePieceModel::Parse(bytes);
   if (!model.ok()) return Status(model.status()).Annotate(StrCat(context.name, ": ", file));

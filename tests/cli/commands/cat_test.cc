@@ -86,6 +86,30 @@ TEST(CatTest, PrintsFeaturesOfAnyKind) {
                                                  "\n");
 }
 
+TEST(CatTest, PrintsExamplesForBert) {
+  const TempDir dir;
+  std::string example;
+  AppendTfExample(example, {{"input_ids", TfInt64List{2, 9, 3, 0}}, {"input_mask", TfInt64List{1, 1, 1, 0}}});
+  const std::string features = R"({"input_ids":[2,9,3,0],"input_mask":[1,1,1,0]})";
+  const std::string shard = dir / "validation-00001-of-00003.tfrecord";
+  WriteFile(shard, Framed({example}));
+  EXPECT_EQ(RunPipe({"cat", shard}).out, features + "\n");
+  EXPECT_EQ(RunPipe({"cat", shard, "--json"}).out,
+            R"({"features":)" + features + R"(,"index":0,"shard":1,"split":"validation"})" + "\n");
+}
+
+TEST(CatTest, PrintsJsonLinesAsTheyAre) {
+  const TempDir dir;
+  const std::string rows = "{\"text\":\"猫\"}\n\n{\"text\": 7}\n";
+  for (const char* const name : {"train.json", "train-00001-of-00004.jsonl"}) {
+    WriteFile(dir / name, rows);
+    EXPECT_EQ(RunPipe({"cat", dir / name}).out, rows) << name;
+    EXPECT_EQ(RunPipe({"cat", dir / name, "--json", "-l", "1"}).out,
+              R"({"line":1,"text":"{\"text\":\"猫\"}"})"
+              "\n");
+  }
+}
+
 TEST(CatTest, PrintsPartitionsWithTheirOrigins) {
   const TempDir dir;
   GoodIntermediate(dir / "docs");

@@ -1,0 +1,40 @@
+#include "stages/export/bert/bert_export.h"
+
+#include <algorithm>
+
+#include "stages/export/bert/bert.h"
+#include "stages/export/bert/verify_bert.h"
+#include "stages/export/bert/write_bert.h"
+
+namespace pipeline {
+
+namespace {
+
+class BertView final : public ExampleView {
+ public:
+  /// The ids that the mask lets stand.
+  std::optional<SeenIds> IdsOf(std::uint64_t index, const TfExample& example) const override {
+    const TfInt64List* const mask = NumbersOf(example, kBertMask);
+    if (mask == nullptr || NumbersOf(example, kBertIds) == nullptr) return ExampleView::IdsOf(index, example);
+    return SeenIds{static_cast<std::uint64_t>(
+        std::count_if(mask->begin(), mask->end(), [](std::int64_t one) { return one != 0; }))};
+  }
+};
+
+std::unique_ptr<const ExportReader> ReadBert(const OpenBeside&) {
+  return std::make_unique<ExampleReader>(std::make_unique<BertView>());
+}
+
+/// Examples of other programs for the same trainer count, too.
+bool IsBertFile(const NamedFile& file) {
+  return file.first != nullptr && NumbersOf(*file.first, kBertIds) != nullptr &&
+         NumbersOf(*file.first, kBertMask) != nullptr;
+}
+
+}  // namespace
+
+ExportFormat BertExport() {
+  return {.stage = WriteBertType(), .verify = MakeBertCheck, .read = ReadBert, .claims = IsBertFile};
+}
+
+}  // namespace pipeline

@@ -1,0 +1,63 @@
+#include "stages/export/jsonl/jsonl_export.h"
+
+#include <string>
+
+#include "base/json.h"
+#include "base/str.h"
+#include "stages/export/jsonl/verify_jsonl.h"
+#include "stages/export/jsonl/write_jsonl.h"
+#include "stages/verify/text_lines.h"
+#include "stages/verify/text_reader.h"
+
+namespace pipeline {
+
+namespace {
+
+/// The texts of a row, whole or in a list, one behind the other.
+Result<std::string> TextOfRow(std::string_view line) {
+  ASSIGN_OR_RETURN(const Json row, Json::Parse(line));
+  if (!row.is_object()) return NothingToCount("it");
+  std::string text;
+  bool any = false;
+  for (const auto& [name, value] : row.AsObject()) {
+    any = any || value.is_string();
+    text += value.AsString();
+    for (const Json& part : value.AsArray()) {
+      any = any || part.is_string();
+      text += part.AsString();
+    }
+  }
+  if (!any) return NothingToCount("it");
+  return text;
+}
+
+/// A row is shown as its line.
+class JsonlReader final : public TextReader {
+ public:
+  Status Count(const ShardFile& shard, RecordStatistics& statistics) const override {
+    ASSIGN_OR_RETURN(TextLines lines, TextLines::Open(shard.bytes, shard.name));
+    for (;;) {
+      ASSIGN_OR_RETURN(std::optional<std::string_view> line, lines.Next());
+      if (!line) return {};
+      if (line->ends_with('\r')) line->remove_suffix(1);
+      if (line->find_first_not_of(" \t") == std::string_view::npos) continue;
+      Result<std::string> text = TextOfRow(*line);
+      if (!text.ok()) return std::move(text).status().Annotate(StrCat("line ", lines.number()));
+      statistics.AddText(*text);
+    }
+  }
+};
+
+std::unique_ptr<const ExportReader> ReadJsonl(const OpenBeside&) { return std::make_unique<JsonlReader>(); }
+
+bool IsJsonlFile(const NamedFile& file) {
+  return file.name.find(".json") != std::string_view::npos && IsTextFile(file.bytes, file.front, file.name);
+}
+
+}  // namespace
+
+ExportFormat JsonlExport() {
+  return {.stage = WriteJsonlType(), .verify = MakeJsonlCheck, .read = ReadJsonl, .claims = IsJsonlFile};
+}
+
+}  // namespace pipeline

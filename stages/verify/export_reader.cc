@@ -1,0 +1,26 @@
+#include "stages/verify/export_reader.h"
+
+#include "base/str.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::uint64_t kMaxDescriptionBytes = std::uint64_t{1} << 30;
+
+}  // namespace
+
+std::optional<std::string> ReadBeside(const OpenBeside& beside, std::string_view name) {
+  const Result<std::unique_ptr<ByteFile>> file = beside(name);
+  if (!file.ok() || *file == nullptr || (*file)->size() > kMaxDescriptionBytes) return std::nullopt;
+  std::string bytes((*file)->size(), '\0');
+  const Result<std::unique_ptr<ByteReader>> reader = (*file)->Open(0, {});
+  if (!reader.ok() || (!bytes.empty() && !ReadExactly(**reader, bytes).ok())) return std::nullopt;
+  return bytes;
+}
+
+Status NothingToCount(std::string_view what) {
+  return Status(Code::kInvalidArgument, StrCat(what, " has no text to count; `pipe cat` shows what it has"));
+}
+
+}  // namespace pipeline

@@ -1,0 +1,48 @@
+// Reads the shards of an export format, for `pipe cat` and `pipe stats`.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/byte_reader.h"
+#include "base/result.h"
+#include "stages/verify/record_output.h"
+#include "stages/verify/record_statistics.h"
+
+namespace pipeline {
+
+/// A shard to read. The caller owns the memory.
+struct ShardFile {
+  const ByteFile& bytes;
+  std::string_view name;        // in its artifact; of a file that a person names: the last part of its path
+  std::string_view split = {};  // empty: unknown
+  std::optional<std::uint32_t> number = {};  // of the shard in its split; absent: unknown
+};
+
+/// Opens an object beside the shards by its name in the artifact; null: there is none. For a file that a
+/// person names it looks in the directory of the file, then in the one above.
+using OpenBeside = std::function<Result<std::unique_ptr<ByteFile>>(std::string_view name)>;
+
+/// Returns the whole of an object beside the shards; absent: there is none, or it cannot be read.
+std::optional<std::string> ReadBeside(const OpenBeside& beside, std::string_view name);
+
+/// Reads any shard of one artifact. The function that makes it reads the descriptions beside the shards.
+/// One thread at a time.
+class ExportReader {
+ public:
+  virtual ~ExportReader() = default;
+  /// Prints records from the front until `output` wants no more. On an error, the records before it were
+  /// printed.
+  virtual Status Print(const ShardFile& shard, RecordOutput& output) const = 0;
+  /// Adds each record to `statistics`. kInvalidArgument: a record has nothing to count.
+  virtual Status Count(const ShardFile& shard, RecordStatistics& statistics) const = 0;
+};
+
+/// The error of Count for a record, or a whole file, without text and ids.
+Status NothingToCount(std::string_view what);
+
+}  // namespace pipeline
