@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/enumeration.h"
 #include "base/str.h"
 #include "dag/pipeline_file/free_value.h"
 
@@ -103,9 +104,7 @@ class Reader {
   }
 
   MaybeJson Choice(const ConfigKey& key, const YamlNode& node) const {
-    std::string what;
-    for (std::size_t i = 0; i < key.choices.size(); ++i)
-      what += StrCat(i == 0 ? "" : i + 1 == key.choices.size() ? " or " : ", ", key.choices[i]);
+    const std::string what = Enumeration(key.choices, "or");
     if (!IsText(node)) return Expected(what, node);
     for (std::string_view choice : key.choices)
       if (choice == node.text) return Json(choice);
