@@ -18,6 +18,7 @@
 #include "bench/ending.h"
 #include "storage/local_file.h"
 #include "storage/remote/open_store.h"
+#include "storage/remote/remote_schemes.h"
 
 namespace {
 
@@ -123,6 +124,7 @@ bool Bare(const char* path, const std::string& url, const std::string& bucket, c
 }  // namespace
 
 int main(int argc, char** argv) {
+  pipeline::InstallSchemes();
   if (argc == 5 && (std::strcmp(argv[1], "file") == 0 || std::strcmp(argv[1], "append") == 0)) {
     return pipeline::ExitCode("upload_object", ByStore(argv[1], argv[2], argv[3], argv[4]));
   }

@@ -12,10 +12,12 @@
 #include "cli/terminal/last_words.h"
 #include "cli/terminal/standard_output.h"
 #include "stages/tokenizer/training_child.h"
+#include "storage/remote/remote_schemes.h"
 
 int main(int argc, char** argv) {
   using namespace pipeline;
   PrepareProcess();
+  InstallSchemes();
   SayLastWords(kExitFailed);
   if (argc == 2 && argv[1] == kTrainingCommand) return RunTrainingChild();
   const std::vector<Command> commands = Commands();

@@ -128,7 +128,7 @@ Result<std::vector<std::string>> InTheWay(const LocationView& view) {
 /// A directory of that name is no object, and nothing can take its place. OK where there is none.
 Status InPlaceOfManifest(const std::string& uri) {
   const Result<Uri> location = Uri::Parse(uri);
-  if (!location.ok() || location->scheme != Uri::Scheme::kFile) return {};
+  if (!location.ok() || !location->is_local()) return {};
   const Uri manifest = location->Join(kManifestName);
   if (IdentifyFile(manifest.path).status().code() != Code::kInvalidArgument) return {};
   return Status(Code::kDataLoss,

@@ -45,7 +45,7 @@ void TakeProcess(const Json& event, const std::string& owner) {
 /// A location in the form for plugins: an absolute path or a URL.
 std::string Absolute(const std::string& location) {
   const Result<Uri> uri = Uri::Parse(location);
-  if (!uri.ok() || uri->scheme != Uri::Scheme::kFile) return location;
+  if (!uri.ok() || !uri->is_local()) return location;
   std::error_code none;
   const std::filesystem::path path = std::filesystem::absolute(uri->path, none);
   return none ? uri->path : path.lexically_normal().string();

@@ -73,13 +73,13 @@ std::size_t StorageExtension::CopyLastError(void* self, char* out, std::size_t s
 
 Result<StorageExtension::Location> StorageExtension::LocationOf(std::string_view text) {
   ASSIGN_OR_RETURN(const Uri uri, Uri::Parse(text));
-  if (uri.scheme == Uri::Scheme::kFile && !uri.path.starts_with('/'))
+  if (uri.is_local() && !uri.path.starts_with('/'))
     return Status(Code::kInvalidArgument, StrCat(text, ": an object's URI is an absolute path or a URL"));
   const std::string_view name = uri.LastPart();
   if (name.empty()) return Status(Code::kInvalidArgument, StrCat(text, ": names no object"));
   Uri above = uri;
   above.path.resize(uri.path.size() - name.size());
-  if (above.scheme == Uri::Scheme::kGs && !above.path.empty()) above.path.pop_back();
+  if (above.scheme->form == Scheme::Form::kBucket && !above.path.empty()) above.path.pop_back();
   ASSIGN_OR_RETURN(std::unique_ptr<Store> store, services_.open_store(above.ToString()));
   return Location{std::move(store), std::string(name)};
 }

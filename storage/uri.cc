@@ -1,10 +1,11 @@
 #include "storage/uri.h"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <utility>
+#include <vector>
 
+#include "base/enumeration.h"
 #include "base/str.h"
 #include "storage/object_name.h"
 #include "storage/percent.h"
@@ -12,17 +13,6 @@
 namespace pipeline {
 
 namespace {
-
-struct Known {
-  std::string_view word;
-  Uri::Scheme scheme;
-};
-constexpr std::array<Known, 4> kSchemes = {{
-    {"file", Uri::Scheme::kFile},
-    {"gs", Uri::Scheme::kGs},
-    {"http", Uri::Scheme::kHttp},
-    {"https", Uri::Scheme::kHttps},
-}};
 
 Status Bad(std::string_view text, std::string_view why) {
   return Status(Code::kInvalidArgument, StrCat(text.empty() ? "''" : text, ": ", why));
@@ -58,16 +48,16 @@ Result<Uri> ParseFile(std::string_view text, std::string_view rest) {
   std::optional<std::string> path = PercentDecode(rest);
   if (!path) return Bad(text, "a '%' is not followed by two hexadecimal digits; write it as %25");
   if (path->find('\0') != std::string::npos) return Bad(text, "contains a NUL");
-  return Uri{Uri::Scheme::kFile, {}, WithoutSlashesAtEnd(*path)};
+  return Uri{&kLocalScheme, {}, WithoutSlashesAtEnd(*path)};
 }
 
-Result<Uri> ParseGs(std::string_view text, std::string_view rest) {
+Result<Uri> ParseBucket(std::string_view text, std::string_view rest, const Scheme& scheme) {
   const std::size_t slash = std::min(rest.find('/'), rest.size());
   const std::string_view bucket = rest.substr(0, slash);
   const bool fits = std::all_of(bucket.begin(), bucket.end(), [](char c) {
     return IsLower(c) || IsDigit(c) || c == '-' || c == '_' || c == '.';
   });
-  if (bucket.empty()) return Bad(text, "names no bucket; write gs://BUCKET/PATH");
+  if (bucket.empty()) return Bad(text, StrCat("names no bucket; write ", scheme.name, "://BUCKET/PATH"));
   if (!fits || bucket.size() < 3 || bucket.size() > 222)
     return Bad(text, StrCat("'", bucket, "' cannot be a bucket: 3 to 222 of a-z 0-9 - _ ."));
   std::string_view path = rest.substr(std::min(slash + 1, rest.size()));
@@ -76,17 +66,17 @@ Result<Uri> ParseGs(std::string_view text, std::string_view rest) {
     Status checked = CheckObjectName(path);
     if (!checked.ok()) return std::move(checked).Annotate(text);
   }
-  return Uri{Uri::Scheme::kGs, std::string(bucket), std::string(path)};
+  return Uri{&scheme, std::string(bucket), std::string(path)};
 }
 
-Result<Uri> ParseHttp(std::string_view text, std::string_view rest, Uri::Scheme scheme) {
+Result<Uri> ParseWeb(std::string_view text, std::string_view rest, const Scheme& scheme) {
   const std::string shown = ShownUrl(text);  // people put keys into these
   const std::size_t end = std::min(rest.find_first_of("/?#"), rest.size());
   if (end == 0) return Bad(shown, "names no host");
   if (end < rest.size() && rest[end] != '/') return Bad(shown, "a '/' is missing after the host");
   if (std::any_of(rest.begin(), rest.end(), [](char c) { return static_cast<unsigned char>(c) <= ' '; }))
     return Bad(shown, "contains a space or a control character; write it as %20 or the like");
-  return Uri{scheme, std::string(rest.substr(0, end)), std::string(rest.substr(end))};
+  return Uri{&scheme, std::string(rest.substr(0, end)), std::string(rest.substr(end))};
 }
 
 }  // namespace
@@ -97,29 +87,30 @@ Result<Uri> Uri::Parse(std::string_view text) {
   const std::optional<std::string> word = SchemeWord(text);
   const std::string_view after = word ? text.substr(word->size() + 1) : std::string_view();
   const bool has_slashes = after.substr(0, 2) == "//";
-  for (const Known& known : kSchemes) {
-    if (!word || *word != known.word) continue;
-    if (!has_slashes) return Bad(ShownUrl(text), StrCat("'//' is missing after '", known.word, ":'"));
+  if (const Scheme* known = word ? FindScheme(*word) : nullptr) {
+    if (!has_slashes) return Bad(ShownUrl(text), StrCat("'//' is missing after '", *word, ":'"));
     const std::string_view rest = after.substr(2);
-    if (known.scheme == Scheme::kFile) return ParseFile(text, rest);
-    if (known.scheme == Scheme::kGs) return ParseGs(text, rest);
-    return ParseHttp(text, rest, known.scheme);
+    switch (known->form) {
+      case Scheme::Form::kPath: return ParseFile(text, rest);
+      case Scheme::Form::kBucket: return ParseBucket(text, rest, *known);
+      case Scheme::Form::kWeb: return ParseWeb(text, rest, *known);
+    }
   }
-  if (has_slashes)
-    return Bad(ShownUrl(text), StrCat("unknown scheme '", *word, "'; use a path, file, gs, http or https"));
+  if (has_slashes) {
+    std::vector<std::string_view> names;
+    for (const Scheme* known : Schemes()) names.push_back(known->name);
+    return Bad(ShownUrl(text),
+               StrCat("unknown scheme '", *word, "'; use a path, ", Enumeration(names, "or")));
+  }
   if (text == "~" || text.substr(0, 2) == "~/")
     return Bad(text, "'~' has no meaning here; write the path of the directory itself");
-  return Uri{Scheme::kFile, {}, WithoutSlashesAtEnd(text)};
+  return Uri{&kLocalScheme, {}, WithoutSlashesAtEnd(text)};
 }
 
 std::string Uri::ToString() const {
-  switch (scheme) {
-    case Scheme::kFile: return path;
-    case Scheme::kGs: return StrCat("gs://", authority, path.empty() ? "" : "/", path);
-    case Scheme::kHttp: return StrCat("http://", authority, path);
-    case Scheme::kHttps: return StrCat("https://", authority, path);
-  }
-  return {};
+  if (is_local()) return path;
+  const bool needs_slash = scheme->form == Scheme::Form::kBucket && !path.empty();
+  return StrCat(scheme->name, "://", authority, needs_slash ? "/" : "", path);
 }
 
 Uri Uri::Join(std::string_view name) const {
@@ -129,14 +120,13 @@ Uri Uri::Join(std::string_view name) const {
 
 std::string_view Uri::LastPart() const {
   std::string_view part = path;
-  const bool web = scheme == Scheme::kHttp || scheme == Scheme::kHttps;
-  if (web) part = part.substr(0, part.find_first_of("?#"));
+  if (scheme->form == Scheme::Form::kWeb) part = part.substr(0, part.find_first_of("?#"));
   return part.substr(part.rfind('/') + 1);
 }
 
 bool IsRemote(std::string_view uri) {
   const Result<Uri> place = Uri::Parse(uri);
-  return place.ok() && place->scheme != Uri::Scheme::kFile;
+  return place.ok() && !place->is_local();
 }
 
 std::string ShownUrl(std::string_view url) {

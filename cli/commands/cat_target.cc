@@ -234,8 +234,7 @@ Result<std::vector<CatObject>> FindCatObjects(const std::string& what) {
   Result<ArtifactLocation> opened = OpenArtifactLocation(what);
   if (!opened.ok()) {
     const Result<Uri> uri = Uri::Parse(what);
-    const bool file =
-        opened.status().code() == Code::kInvalidArgument && uri.ok() && uri->scheme == Uri::Scheme::kFile;
+    const bool file = opened.status().code() == Code::kInvalidArgument && uri.ok() && uri->is_local();
     return file ? ObjectOfFile(uri->path) : std::move(opened).status();
   }
   ArtifactLocation location = std::move(opened).value();

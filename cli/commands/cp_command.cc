@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -14,7 +15,6 @@
 #include <vector>
 
 #include "base/counting_file.h"
-#include "base/digest.h"
 #include "base/log.h"
 #include "base/mutex.h"
 #include "base/str.h"
@@ -29,11 +29,6 @@
 #include "storage/local_file.h"
 #include "storage/local_names.h"
 #include "storage/local_store.h"
-#include "storage/own_directory.h"
-#include "storage/remote/gcs/gcs_location.h"
-#include "storage/remote/gcs/gcs_object.h"
-#include "storage/remote/gcs/gcs_reader.h"
-#include "storage/remote/http/http_text.h"
 #include "storage/remote/listing.h"
 #include "storage/remote/object_copy.h"
 #include "storage/remote/open_store.h"
@@ -60,7 +55,7 @@ struct Item {
   std::string from;  // as it would be typed, with its secrets
   std::string name;  // in the target
   std::uint64_t size = 0;
-  std::optional<GcsObject> object;  // of a bucket: what its list said
+  std::function<RemoteFile()> open;  // as Listed::open
 };
 
 /// Something at the location to copy from that is not copied.
@@ -77,8 +72,7 @@ struct Items {
 struct Target {
   std::unique_ptr<Store> store;
   Uri root;
-  bool is_bucket = false;
-  /// Of a bucket that gets many: each would be a request away. Absent: each is asked for.
+  /// Of a remote store that gets many: each would be a request away. Absent: each is asked for.
   std::optional<std::map<std::string, ObjectInfo>> there = std::nullopt;
 };
 
@@ -92,13 +86,10 @@ int TurnOf(std::string_view name) {
   return 0;
 }
 
-bool IsWeb(const Uri& location) {
-  return location.scheme == Uri::Scheme::kHttp || location.scheme == Uri::Scheme::kHttps;
-}
-
-bool IsWeb(const std::string& location) {
+/// As it is shown: without secrets.
+std::string Shown(const std::string& location) {
   const Result<Uri> uri = Uri::Parse(location);
-  return uri.ok() && IsWeb(*uri);
+  return uri.ok() && uri->scheme->form == Scheme::Form::kWeb ? ShownUrl(location) : location;
 }
 
 /// What there is to copy, under the names that it has below `from`; one object has its own last name.
@@ -114,12 +105,12 @@ Result<Items> FindItems(StoreOpener& stores, const std::string& from, bool recur
   const Status listed =
       ListLocation(stores, from, recursive ? ListDepth::kAll : ListDepth::kLevel, keep, stop);
   if (!listed.ok() && (recursive || found.empty())) return listed;
-  const std::string self = IsWeb(uri) ? ShownUrl(from) : uri.ToString();
+  const std::string self = uri.scheme->lists ? uri.ToString() : ShownUrl(from);
   const bool is_object = !found.empty() && found.front().location == self && !found.front().is_directory;
   Items items;
   if (is_object && found.size() == 1) {
-    items.wanted.push_back({IsWeb(uri) ? from : self, std::string(uri.LastPart()), found.front().size,
-                            std::move(found.front().object)});
+    items.wanted.push_back({uri.scheme->lists ? self : from, std::string(uri.LastPart()), found.front().size,
+                            std::move(found.front().open)});
     return items;
   }
   if (!recursive)
@@ -129,7 +120,7 @@ Result<Items> FindItems(StoreOpener& stores, const std::string& from, bool recur
     if (!one.no_object.empty()) {
       items.left_out.push_back({std::move(one.location), std::move(one.no_object)});
     } else if (one.location.size() > above) {
-      items.wanted.push_back({one.location, one.location.substr(above), one.size, std::move(one.object)});
+      items.wanted.push_back({one.location, one.location.substr(above), one.size, std::move(one.open)});
     } else {
       items.left_out.push_back(
           {one.location,
@@ -140,9 +131,9 @@ Result<Items> FindItems(StoreOpener& stores, const std::string& from, bool recur
 }
 
 /// Whether the target can have an object of this name, by its name alone.
-Status CheckName(const Target& target, std::string_view name) {
-  if (!target.is_bucket) return CheckLocalName(name);
-  return CheckGcsName(target.root.path.empty() ? std::string(name) : StrCat(target.root.path, "/", name));
+Status CheckName(StoreOpener& stores, const Target& target, std::string_view name) {
+  if (target.root.is_local()) return CheckLocalName(name);
+  return stores.OpenerOf(target.root).CheckName(target.root.Join(name).path);
 }
 
 /// Directories that lack an object: nobody should take what is left there for the whole.
@@ -167,14 +158,14 @@ class Incomplete {
 };
 
 /// Takes out what the target cannot have.
-void LeaveOut(const Target& target, Items& items, Incomplete& incomplete) {
+void LeaveOut(StoreOpener& stores, const Target& target, Items& items, Incomplete& incomplete) {
   Incomplete directories;  // of the local target
-  if (!target.is_bucket)
+  if (target.root.is_local())
     for (const Item& item : items.wanted) directories.Add(item.name);
   std::vector<Item> wanted;
   for (Item& item : items.wanted) {
-    Status fits = CheckName(target, item.name);
-    if (fits.ok() && !target.is_bucket && directories.IsBeside(StrCat(item.name, "/")))
+    Status fits = CheckName(stores, target, item.name);
+    if (fits.ok() && target.root.is_local() && directories.IsBeside(StrCat(item.name, "/")))
       fits = Status(Code::kInvalidArgument,
                     "others lie below it, and a directory cannot have a file and a directory of one name");
     if (fits.ok()) {
@@ -182,8 +173,7 @@ void LeaveOut(const Target& target, Items& items, Incomplete& incomplete) {
       continue;
     }
     incomplete.Add(item.name);
-    items.left_out.push_back(
-        {IsWeb(item.from) ? ShownUrl(item.from) : item.from, std::string(fits.message())});
+    items.left_out.push_back({Shown(item.from), std::string(fits.message())});
   }
   items.wanted = std::move(wanted);
 }
@@ -192,15 +182,14 @@ void LeaveOut(const Target& target, Items& items, Incomplete& incomplete) {
 Result<Target> OpenTarget(StoreOpener& stores, const CpOptions& options, std::vector<Item>& items) {
   ASSIGN_OR_RETURN(Uri uri, Uri::Parse(options.to));
   Target target;
-  target.is_bucket = uri.scheme == Uri::Scheme::kGs;
   std::error_code ignored;  // what cannot be looked at cannot be written to, and that is said then
   const bool into = options.to.back() == '/' || uri.path.empty() ||
-                    (!target.is_bucket && std::filesystem::is_directory(uri.path, ignored));
+                    (uri.is_local() && std::filesystem::is_directory(uri.path, ignored));
   if (!options.recursive && !into) {
     items.front().name = uri.LastPart();
     uri.path.resize(uri.path.size() - items.front().name.size());
     while (uri.path.size() > 1 && uri.path.back() == '/') uri.path.pop_back();
-    if (uri.path.empty() && !target.is_bucket) uri.path = ".";
+    if (uri.path.empty() && uri.is_local()) uri.path = ".";
   }
   ASSIGN_OR_RETURN(target.store, stores.Open(uri.ToString()));
   target.root = std::move(uri);
@@ -220,7 +209,7 @@ Status PrepareDirectories(const Target& target, const std::vector<Item>& items) 
 
 /// Ends uploads that a killed process left, and looks at what is there.
 Status Prepare(StoreOpener& stores, Target& target, const std::vector<Item>& items) {
-  if (!target.is_bucket) return PrepareDirectories(target, items);
+  if (target.root.is_local()) return PrepareDirectories(target, items);
   if (items.empty()) return {};
   if (items.size() == 1) {
     // A store at the object: its Sweep need not look at everything that lies beside.
@@ -322,28 +311,28 @@ class Copying {
             StrCat(target_.root.Join(item.name).ToString(), ": is left out, since an object beside or ",
                    "below it was: nobody should take the rest for the whole"));
     }
-    Result<CopyOutcome> outcome = CopyAsListed(item, item.object, read, is_of_item);
-    if (!item.object || outcome.ok() || outcome.status().code() != Code::kDataLoss) return outcome;
+    Result<CopyOutcome> outcome = CopyAsListed(item, item.open, read, is_of_item);
+    if (!item.open || outcome.ok() || outcome.status().code() != Code::kDataLoss) return outcome;
     // Perhaps it was replaced since the list was made; and then it is the new one that is wanted.
     progress_->input_read -= read.exchange(0);
-    return CopyAsListed(item, std::nullopt, read, is_of_item);
+    return CopyAsListed(item, {}, read, is_of_item);
   }
 
-  /// `object`: as it was listed; absent: it is asked for.
-  Result<CopyOutcome> CopyAsListed(const Item& item, const std::optional<GcsObject>& object,
+  /// `open`: as Listed::open.
+  Result<CopyOutcome> CopyAsListed(const Item& item, const std::function<RemoteFile()>& open,
                                    std::atomic<std::uint64_t>& read, bool& is_of_item) {
-    Result<CopySource> opened = OpenSource(item, object);
+    Result<CopySource> opened = OpenSource(item, open);
     is_of_item = !IsRemote(item.from) && opened.status().code() == Code::kPermissionDenied;
     if (!opened.ok()) return std::move(opened).status();
     CopySource source = std::move(opened).value();
     // What servers or the kernel copy by themselves, or what is sent from where it lies, is counted at its
     // end.
-    if ((IsRemote(item.from) && !target_.is_bucket) || IsWeb(*Uri::Parse(item.from)))
+    if (IsRemote(item.from) && Uri::Parse(item.from)->scheme != target_.root.scheme)
       source.file = std::make_shared<CountingFile>(
           source.file,
           [all = &progress_->input_read, own = &read](std::size_t bytes) { *all += bytes, *own += bytes; });
     CopyTarget to{*target_.store, item.name, target_.root.Join(item.name).ToString(), replaces_, {}};
-    if (!target_.is_bucket) to.part = KeptPartPath(target_.root.Join(item.name).path);
+    if (target_.root.is_local()) to.part = KeptPartPath(target_.root.Join(item.name).path);
     to.went_on = [&](std::uint64_t bytes) {
       LogInfo(StrCat(to.shown, ": ", HumanBytes(bytes), " of ", HumanBytes(item.size),
                      " are here from a copy before; this one goes on behind them"));
@@ -358,31 +347,24 @@ class Copying {
     return CopyObject(source, to, stop_);
   }
 
-  Result<CopySource> OpenSource(const Item& item, const std::optional<GcsObject>& object) {
+  Result<CopySource> OpenSource(const Item& item, const std::function<RemoteFile()>& open) {
     ASSIGN_OR_RETURN(const Uri uri, Uri::Parse(item.from));
     CopySource source{ShownUrl(item.from), nullptr, {}};
-    if (uri.scheme == Uri::Scheme::kFile) {
+    if (uri.is_local()) {
       source.name = uri.path;
       ASSIGN_OR_RETURN(source.file, Shared(LocalFile::Open(uri.path)));
-    } else if (uri.scheme == Uri::Scheme::kGs) {
-      // By the opener that the target has, too: only objects of one account are copied by the servers.
-      ASSIGN_OR_RETURN(std::shared_ptr<GcsClient> client, stores_.Gcs());
-      std::optional<GcsObject> found = object;
-      if (!found) {
-        ASSIGN_OR_RETURN(found, StatGcsObject({client, uri.authority, uri.path}, stop_));
-      }
-      if (!found) return Status(Code::kNotFound, StrCat(item.from, ": no such object"));
-      source.crc32c = found->crc32c;
-      source.version = StrCat(client->settings().endpoint.url, " ", item.from, " ", found->generation);
-      source.file = std::make_shared<GcsFile>(std::move(client), uri.authority, *std::move(found));
-    } else {
-      ASSIGN_OR_RETURN(RemoteFile file, OpenRemoteFile(item.from, {Patience::kRun}, stop_));
-      source.file = std::move(file.bytes);
-      source.crc32c = file.crc32c;
-      // Secrets may stand in the address.
-      if (file.facts && IsStrongTag(file.facts->etag))
-        source.version = StrCat(DigestOf(item.from).ToHex(), " ", source.file->size(), " ", file.facts->etag);
+      return source;
     }
+    // By the opener that the target has, too: only objects of one account are copied by the servers.
+    RemoteFile file;
+    if (open) {
+      file = open();
+    } else {
+      ASSIGN_OR_RETURN(file, stores_.OpenFile(item.from, {Patience::kRun}, stop_));
+    }
+    source.file = std::move(file.bytes);
+    source.crc32c = file.crc32c;
+    source.version = std::move(file.identity);
     return source;
   }
 
@@ -421,13 +403,13 @@ int Copy(const CpOptions& options) {
   const Result<Uri> to = Uri::Parse(options.to);
   if (!to.ok()) return Refuse(signals, to.status());
   StoreOpener stores;
-  if (IsWeb(*to)) {
-    const Result<std::unique_ptr<Store>> web = stores.Open(options.to);
-    return Refuse(signals, web.ok() ? (*web)->Sweep("") : web.status());  // which says that it is read only
+  if (!to->scheme->writable) {
+    const Result<std::unique_ptr<Store>> store = stores.Open(options.to);
+    return Refuse(signals, store.ok() ? (*store)->Sweep("") : store.status());  // which gives the reason
   }
-  if (to->scheme == Uri::Scheme::kGs)
-    if (const Status spool = MakeOwnDirectory(OwnSpool(ProcessEnvironment())); !spool.ok()) {
-      LogError(spool.message());
+  if (!to->is_local())
+    if (const Status ready = stores.OpenerOf(*to).PrepareToWrite(); !ready.ok()) {
+      LogError(ready.message());
       return kExitRefused;
     }
   Result<Items> items = FindItems(stores, options.from, options.recursive, signals.token());
@@ -435,7 +417,7 @@ int Copy(const CpOptions& options) {
   Result<Target> target = OpenTarget(stores, options, items->wanted);
   if (!target.ok()) return Refuse(signals, target.status());
   Incomplete incomplete;
-  LeaveOut(*target, *items, incomplete);
+  LeaveOut(stores, *target, *items, incomplete);
   for (const LeftOut& one : items->left_out) LogError(StrCat(one.location, ": is left out: ", one.why));
   if (const Status ready = Prepare(stores, *target, items->wanted); !ready.ok())
     return Refuse(signals, ready);

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/enumeration.h"
 #include "base/log.h"
 #include "base/mutex.h"
 #include "base/str.h"
@@ -33,9 +34,8 @@
 #include "stages/lines/dictionary.h"
 #include "storage/disk.h"
 #include "storage/local_error.h"
-#include "storage/remote/gcs/gcs_checkup.h"
-#include "storage/remote/http/http_file.h"
-#include "storage/remote/open_store.h"
+#include "storage/remote/remote_schemes.h"
+#include "storage/remote/scheme/checkup.h"
 #include "storage/uri.h"
 
 namespace pipeline {
@@ -46,11 +46,6 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kLittleDisk = std::uint64_t{1} << 30;
 constexpr std::array<std::string_view, 4> kDictionaries = {"ipadic", "unidic", "naist", "ko"};
-constexpr RetryPolicy kBrief{.first = std::chrono::milliseconds(200),
-                             .longest = std::chrono::milliseconds(1'000),
-                             .attempts = 3,
-                             .patience = std::chrono::milliseconds(3'000)};
-constexpr std::chrono::milliseconds kConnect{5'000}, kStall{15'000};
 
 /// One line per check on standard output. What is warned about meanwhile counts as one, too. Safe from any
 /// thread; one per program.
@@ -88,16 +83,9 @@ class CheckPrinter {
   bool any_wrong_ GUARDED_BY(mutex_) = false;
 };
 
-/// A place, and what is done there.
-struct Use {
-  Uri location;
-  bool writes = false;
-  bool is_object = false;
-};
-
-Status AddUse(std::vector<Use>& uses, const std::string& location, bool writes, bool is_object) {
+Status AddUse(std::vector<LocationUse>& uses, const std::string& location, bool writes, bool is_object) {
   ASSIGN_OR_RETURN(Uri uri, Uri::Parse(location));
-  for (Use& known : uses)
+  for (LocationUse& known : uses)
     if (known.location == uri && known.is_object == is_object) {
       known.writes = known.writes || writes;
       return {};
@@ -165,7 +153,7 @@ void CheckDictionaries(CheckPrinter& printer) {
 }
 
 /// What the stages of a file need of this machine; adds the places that they name.
-void CheckStages(const LoadedPipeline& loaded, std::vector<Use>& uses, CheckPrinter& printer) {
+void CheckStages(const LoadedPipeline& loaded, std::vector<LocationUse>& uses, CheckPrinter& printer) {
   for (const Node& node : loaded.graph.nodes()) {
     const StageSpec& spec = *node.spec;
     const std::string stage = StrCat("stage '", spec.name, "'");
@@ -194,7 +182,7 @@ void CheckStages(const LoadedPipeline& loaded, std::vector<Use>& uses, CheckPrin
 
 // --------------------------------------------------------------------------------------- places
 
-void CheckHere(const Use& use, CheckPrinter& printer) {
+void CheckHere(const LocationUse& use, CheckPrinter& printer) {
   if (!use.is_object) return CheckDirectory("directory", use.location.path, std::nullopt, printer);
   std::error_code error;
   const std::uint64_t size = fs::file_size(use.location.path, error);
@@ -204,50 +192,42 @@ void CheckHere(const Use& use, CheckPrinter& printer) {
   printer.Print(CheckLevel::kOk, StrCat(use.location.path, ": ", HumanBytes(size)));
 }
 
-void CheckWeb(const Use& use, CheckPrinter& printer, const std::stop_token& stop) {
-  const std::string url = use.location.ToString();
-  if (use.writes)
-    return printer.Print(
-        CheckLevel::kWrong,
-        StrCat(ShownUrl(url), ": cannot be written to; name a directory or gs://BUCKET/PATH"));
-  RetryMeans means;
-  means.policy = kBrief;
-  const Result<std::unique_ptr<HttpFile>> file = HttpFile::Open(
-      NewHttpClient({.connect = kConnect, .stall = kStall, .ca_file = FindCaFile(ProcessEnvironment())}), url,
-      {means}, stop);
-  const EncodedBody* const encoded = file.status().Detail<EncodedBody>();  // a run decodes it
-  printer.Print(file.ok() || encoded != nullptr ? Status() : file.status(),
-                encoded != nullptr
-                    ? StrCat(ShownUrl(url), ": is sent encoded (", encoded->facts.coding, ")")
-                    : StrCat(ShownUrl(url), ": ", HumanBytes(file.ok() ? (*file)->size() : 0)));
+/// "a directory or gs://BUCKET/PATH": what can be written to.
+std::string WritableForms() {
+  std::vector<std::string> forms = {"a directory"};
+  for (const RemoteScheme* scheme : RemoteSchemes())
+    if (scheme->writable) forms.push_back(StrCat(scheme->name, "://BUCKET/PATH"));
+  return Enumeration(forms, "or");
 }
 
-/// Each bucket once, and its objects.
-void CheckBuckets(const std::vector<Use>& uses, CheckPrinter& printer, const std::stop_token& stop) {
-  const bool needed = !uses.empty();  // else nobody said that there is a bucket to work with
-  const auto tell = [&](CheckLevel level, const std::string& line) {
-    printer.Print(needed ? level : std::min(level, CheckLevel::kWarning), line);
-  };
-  GcsCheckup checkup(ProcessEnvironment(), OwnSpool(ProcessEnvironment()), tell, stop);
-  if (!checkup.CheckIdentity()) return;
-  std::map<std::string, const Use*> buckets;  // the place where it is written to, if there is one
-  for (const Use& use : uses) {
-    if (use.location.scheme != Uri::Scheme::kGs) continue;
-    const Use*& chosen = buckets[use.location.authority];
-    if (chosen == nullptr || (use.writes && !chosen->writes)) chosen = &use;
+/// The checks of the locations of servers.
+class RemoteChecks {
+ public:
+  RemoteChecks(CheckTeller tell, std::stop_token stop) : tell_(std::move(tell)), stop_(std::move(stop)) {}
+
+  void Check(const LocationUse& use) {
+    if (use.writes && !use.location.scheme->writable)
+      return tell_(CheckLevel::kWrong, StrCat(ShownUrl(use.location.ToString()),
+                                              ": cannot be written to; name ", WritableForms()));
+    CheckupOf(RemoteSchemeOf(use.location)).Check(use);
   }
-  for (const auto& [bucket, use] : buckets) {
-    Uri location = use->location;
-    if (use->is_object)
-      location.path = location.path.substr(0, location.path.size() - location.LastPart().size());
-    while (!location.path.empty() && location.path.back() == '/') location.path.pop_back();
-    checkup.CheckBucket(location, use->writes ? GcsCheckup::Use::kWrite : GcsCheckup::Use::kRead);
+  /// `all`: also of schemes that no location had.
+  void Finish(bool all) {
+    for (const RemoteScheme* scheme : RemoteSchemes())
+      if (all || checkups_.contains(scheme)) CheckupOf(*scheme).Finish();
   }
-  for (const Use& use : uses)
-    if (use.location.scheme == Uri::Scheme::kGs && use.is_object &&
-        use.location.path.find_first_of("*?") == std::string::npos)
-      checkup.CheckObject(use.location);
-}
+
+ private:
+  Checkup& CheckupOf(const RemoteScheme& scheme) {
+    std::unique_ptr<Checkup>& checkup = checkups_[&scheme];
+    if (checkup == nullptr) checkup = scheme.check(tell_, stop_);
+    return *checkup;
+  }
+
+  const CheckTeller tell_;
+  const std::stop_token stop_;
+  std::map<const RemoteScheme*, std::unique_ptr<Checkup>> checkups_;
+};
 
 bool IsPipelineFile(std::string_view target) {
   return !IsRemote(target) && (target.ends_with(".yaml") || target.ends_with(".yml"));
@@ -260,7 +240,7 @@ struct DoctorOptions {
 
 int Diagnose(const DoctorOptions& options) {
   SignalWatch signals;
-  std::vector<Use> uses;
+  std::vector<LocationUse> uses;
   std::unique_ptr<LoadedPipeline> loaded;
   for (const std::string& target : options.locations) {
     if (IsPipelineFile(target)) {
@@ -276,10 +256,11 @@ int Diagnose(const DoctorOptions& options) {
     }
     const Result<Uri> location = Uri::Parse(target);
     std::error_code ignored;
-    const bool here = location.ok() && location->scheme == Uri::Scheme::kFile;
-    const bool is_object = here ? fs::is_regular_file(location->path, ignored)
-                                : location.ok() && location->scheme != Uri::Scheme::kGs;
-    if (const Status added = AddUse(uses, target, !is_object, is_object); !added.ok()) {
+    const bool here = location.ok() && location->is_local();
+    const bool is_object =
+        here ? fs::is_regular_file(location->path, ignored) : location.ok() && !location->scheme->lists;
+    const bool writes = !is_object && location.ok() && location->scheme->writable;
+    if (const Status added = AddUse(uses, target, writes, is_object); !added.ok()) {
       LogError(added.message());
       return kExitRefused;
     }
@@ -301,15 +282,20 @@ int Diagnose(const DoctorOptions& options) {
                    std::nullopt, printer);
     CheckDictionaries(printer);
   }
-  bool any_bucket = uses.empty() && !loaded;
-  for (const Use& use : uses) {
+  // If no location is named, nothing says that there is a server to work with.
+  const bool named_any = !uses.empty();
+  const auto tell = [&](CheckLevel level, const std::string& line) {
+    printer.Print(named_any ? level : std::min(level, CheckLevel::kWarning), line);
+  };
+  RemoteChecks remote(tell, signals.token());
+  for (const LocationUse& use : uses) {
     if (signals.exit_code() != 0) return signals.exit_code();
-    any_bucket = any_bucket || use.location.scheme == Uri::Scheme::kGs;
-    if (use.location.scheme == Uri::Scheme::kFile) CheckHere(use, printer);
-    if (use.location.scheme == Uri::Scheme::kHttp || use.location.scheme == Uri::Scheme::kHttps)
-      CheckWeb(use, printer, signals.token());
+    if (use.location.is_local())
+      CheckHere(use, printer);
+    else
+      remote.Check(use);
   }
-  if (any_bucket) CheckBuckets(uses, printer, signals.token());
+  remote.Finish(!named_any && !loaded);
   if (signals.exit_code() != 0) return signals.exit_code();
   return printer.any_wrong() ? kExitFailed : kExitDone;
 }

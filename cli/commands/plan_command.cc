@@ -35,7 +35,7 @@ constexpr int kKeepGoing = 1'000'000;  // what can run is offered, whatever else
 /// What workers on other machines and in other directories know it by.
 Result<std::string> Absolute(const std::string& location) {
   ASSIGN_OR_RETURN(const Uri uri, Uri::Parse(location));
-  return uri.scheme == Uri::Scheme::kFile ? std::filesystem::absolute(uri.path).string() : location;
+  return uri.is_local() ? std::filesystem::absolute(uri.path).string() : location;
 }
 
 /// Copies the log beside the plan, under its digest; returns the object.

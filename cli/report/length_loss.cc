@@ -20,7 +20,7 @@ namespace {
 Result<std::string> ReadModel(const std::string& location, std::stop_token stop) {
   ASSIGN_OR_RETURN(const Uri uri, Uri::Parse(location));
   std::error_code error;
-  const bool is_file = uri.scheme == Uri::Scheme::kFile
+  const bool is_file = uri.is_local()
                            ? !std::filesystem::is_directory(uri.path, error)
                            : uri.LastPart().ends_with("model");  // sentencepiece_model, as one seed calls it
   if (!is_file) {

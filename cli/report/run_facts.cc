@@ -40,7 +40,7 @@ std::string_view StateText(const PlannedSegment& segment) {
 /// From `directory` to the artifact at `place`; empty where that is no path.
 std::string LinkTo(const std::string& location, const std::string& directory) {
   const Result<Uri> uri = Uri::Parse(location);
-  if (!uri.ok() || uri->scheme != Uri::Scheme::kFile) return {};
+  if (!uri.ok() || !uri->is_local()) return {};
   std::error_code error;
   const std::filesystem::path from = std::filesystem::absolute(directory, error);
   const std::filesystem::path to = std::filesystem::absolute(uri->path, error);

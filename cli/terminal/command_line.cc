@@ -5,6 +5,7 @@
 #include <cctype>
 
 #include "base/str.h"
+#include "storage/scheme.h"
 
 namespace pipeline {
 
@@ -75,7 +76,8 @@ std::string WithoutSecret(std::string_view value) {
   if (scheme == std::string_view::npos) return std::string(value);
   std::string shown(value.substr(0, scheme + 3));
   std::string_view rest = value.substr(scheme + 3);
-  if (shown == "gs://" || shown == "file://") return shown += rest;  // which have no query
+  const Scheme* known = FindScheme(value.substr(0, scheme));
+  if (known != nullptr && known->form != Scheme::Form::kWeb) return shown += rest;  // which has no query
   const std::string_view authority = rest.substr(0, rest.find_first_of("/?#"));
   if (const std::size_t at = authority.rfind('@'); at != std::string_view::npos) {
     shown += kHidden;

@@ -30,7 +30,7 @@ std::string StageOf(const Result<std::string>& marker) {
 
 Result<ArtifactLocation> OpenArtifactLocation(const std::string& location) {
   ASSIGN_OR_RETURN(const Uri uri, Uri::Parse(location));
-  if (uri.scheme == Uri::Scheme::kFile) {
+  if (uri.is_local()) {
     std::error_code error;
     const std::filesystem::file_status found = std::filesystem::status(uri.path, error);
     if (found.type() == std::filesystem::file_type::not_found)

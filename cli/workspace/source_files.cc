@@ -29,10 +29,6 @@ constexpr std::uint64_t kTellEvery = std::uint64_t{4} << 30;
 constexpr std::uint64_t kMaxJournalBytes = 64 << 10;
 constexpr std::size_t kReadBytes = 1 << 20;
 
-/// To one server at once where nobody says how many: a bucket is made for more, a web server of a university
-/// locks out who takes them.
-constexpr int kToBucket = 4, kToHost = 1;
-
 std::string IdentityOf(const FileIdentity& identity) {
   return StrCat(identity.size, " ", identity.mtime_ns, " ", identity.inode, " ", identity.ctime_ns);
 }
@@ -61,16 +57,18 @@ std::string PartName(const LocalInput& input) {
 Digest DigestOfRemote(const std::string& identity) { return DigestOf(StrCat(kRemoteFileKind, identity)); }
 Digest DigestOfPinned(const std::string& checksum) { return DigestOf(StrCat(kPinnedFileKind, checksum)); }
 
-/// Whom transfers are counted for: all buckets have one server.
+/// Whom transfers are counted for: all buckets of a scheme have one server.
 std::string ServerOf(const std::string& url) {
   const Result<Uri> uri = Uri::Parse(url);
-  if (!uri.ok() || uri->scheme == Uri::Scheme::kGs) return "gs";
+  if (!uri.ok()) return {};
+  if (uri->scheme->form == Scheme::Form::kBucket) return std::string(uri->scheme->name);
   return uri->authority.substr(uri->authority.rfind('@') + 1);
 }
 
 int ConnectionsOf(const LocalInput& input, const std::string& url) {
   if (input.connections > 0) return input.connections;
-  return ServerOf(url) == "gs" ? kToBucket : kToHost;
+  const Result<Uri> uri = Uri::Parse(url);
+  return uri.ok() ? uri->scheme->connections : 1;
 }
 
 RemoteAsk AskOf(const LocalInput& input, Patience patience) {
@@ -331,7 +329,7 @@ Result<RemoteFile> SourceFiles::Ask(const LocalInput& input, Patience patience, 
   // Nobody knows the size of the file; it is not empty.
   auto bytes = std::make_shared<EncodedRemote>(std::max<std::uint64_t>(facts.size, 1), found.status());
   std::string version = facts.Version();
-  return RemoteFile{std::move(bytes), std::move(version), {}, false, std::move(facts)};
+  return RemoteFile{std::move(bytes), std::move(version), {}, false, {}, std::move(facts)};
 }
 
 std::unique_ptr<EncodedFile> SourceFiles::Decoded(const LocalInput& input, std::vector<std::string> urls,

@@ -142,7 +142,7 @@ void Workspace::Init(const WorkDir& own, SourceFiles::Network network, Progress&
   environment_.free_bytes = [path] { return FreeBytes(path); };
   environment_.location_free_bytes = [](const std::string& location) -> Result<std::optional<std::uint64_t>> {
     ASSIGN_OR_RETURN(const Uri uri, Uri::Parse(location));
-    if (uri.scheme != Uri::Scheme::kFile) return std::optional<std::uint64_t>();
+    if (!uri.is_local()) return std::optional<std::uint64_t>();
     ASSIGN_OR_RETURN(const std::uint64_t free, FreeBytes(uri.path));
     return std::optional(free);
   };

@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "base/checksum.h"
+#include "base/enumeration.h"
 #include "base/str.h"
 #include "dag/pipeline_file/subset.h"
 #include "dag/pipeline_file/wanted_files.h"
@@ -38,21 +39,32 @@ std::string_view SchemeOf(std::string_view url) {
 
 bool HasWildcard(std::string_view text) { return text.find_first_of("*?") != std::string_view::npos; }
 
-bool IsBucket(std::string_view url) { return SchemeOf(url) == "gs"; }
+/// "https, http, gs and file": those that people know best are first. `after`: behind each.
+template <class Wanted>
+std::string SchemeNames(std::string_view after, Wanted wanted) {
+  std::vector<std::string> names;
+  for (const Scheme* scheme : Schemes())
+    if (wanted(*scheme)) names.insert(names.begin(), StrCat(scheme->name, after));
+  return Enumeration(names, "and");
+}
+
+bool IsAny(const Scheme&) { return true; }
+bool IsRemoteScheme(const Scheme& scheme) { return !scheme.is_local(); }
 
 Status CheckUrl(std::string_view url) {
   if (url.empty()) return Status(Code::kInvalidArgument, "url: empty; name a file");
   const std::string_view scheme = SchemeOf(url);
   if (scheme.empty()) return {};
-  if (scheme == "http" || scheme == "https" || scheme == "gs") {
+  const Scheme* known = FindScheme(scheme);
+  if (known == nullptr)
+    return Status(Code::kInvalidArgument,
+                  StrCat("url: ", ShownUrl(url), ": knows ", SchemeNames("", IsAny), ", and paths"));
+  if (!known->is_local()) {
     ASSIGN_OR_RETURN(const Uri uri, Uri::Parse(url));
     if (uri.LastPart().empty())
       return Status(Code::kInvalidArgument, StrCat("url: ", ShownUrl(url), ": names no file"));
     return {};
   }
-  if (scheme != "file")
-    return Status(Code::kInvalidArgument,
-                  StrCat("url: ", ShownUrl(url), ": knows https, http, gs and file, and paths"));
   if (url.substr(kFileScheme.size(), 1) != "/")
     return Status(Code::kInvalidArgument,
                   StrCat("url: ", url, ": names a host; a file of this machine is file:///path"));
@@ -118,7 +130,9 @@ std::string ChecksumOf(const Json& config, std::size_t number) {
 /// The address of the file `url` at a mirror: the mirror itself, or below it where it is a directory.
 Result<std::string> AtMirror(const std::string& mirror, const Uri& url) {
   if (mirror.back() != '/') return mirror;
-  const bool encoded = url.scheme != Uri::Scheme::kGs, wants_encoded = !IsBucket(mirror);
+  ASSIGN_OR_RETURN(const Uri directory, Uri::Parse(mirror));
+  const bool encoded = url.scheme->form == Scheme::Form::kWeb;
+  const bool wants_encoded = directory.scheme->form == Scheme::Form::kWeb;
   std::string name(url.LastPart());
   if (encoded && !wants_encoded) {
     const std::optional<std::string> decoded = PercentDecode(name);
@@ -138,7 +152,7 @@ Result<LocalInput> RemoteInput(const Json& config, std::size_t number) {
   ASSIGN_OR_RETURN(const Subset subset, SubsetOf(config));
   input.in_part = subset.is_beginning();
   if (!input.in_part) input.checksum = ChecksumOf(config, number);
-  input.is_pattern = uri.scheme == Uri::Scheme::kGs && HasWildcard(uri.path);
+  input.is_pattern = uri.scheme->lists && HasWildcard(uri.path);
   input.connections = static_cast<int>(config["connections"].AsInt());
   input.rate = static_cast<std::uint64_t>(config["rate"].AsInt());
   input.least_rate = static_cast<std::uint64_t>(config["least_rate"].AsInt(kLeastRate));
@@ -169,7 +183,7 @@ Result<std::vector<LocalInput>> LocalInputs(const Json& config) {
     std::vector<std::string> paths = {std::string(url)};
     if (!is_path) {
       ASSIGN_OR_RETURN(const Uri uri, Uri::Parse(url));
-      if (uri.scheme != Uri::Scheme::kFile) {
+      if (!uri.is_local()) {
         ASSIGN_OR_RETURN(LocalInput input, RemoteInput(config, number));
         inputs.push_back(std::move(input));
         continue;
@@ -237,8 +251,9 @@ Status CheckMirrors(const Json& config) {
     const std::string address(mirror.AsString());
     const Result<Uri> uri = Uri::Parse(address);
     if (!uri.ok()) return Status(uri.status()).Annotate("mirrors");
-    if (uri->scheme == Uri::Scheme::kFile)
-      return Status(Code::kInvalidArgument, StrCat("mirrors: ", address, ": knows https, http and gs"));
+    if (uri->is_local())
+      return Status(Code::kInvalidArgument,
+                    StrCat("mirrors: ", address, ": knows ", SchemeNames("", IsRemoteScheme)));
     if (address.back() != '/' && urls.size() > 1)
       return Status(Code::kInvalidArgument,
                     StrCat("mirrors: ", ShownUrl(address), ": is one file for ", urls.size(),
@@ -270,26 +285,37 @@ Status CheckConfig(const Json& config) {
   return {};
 }
 
+std::string UrlHelp() {
+  const std::string lists =
+      SchemeNames("://", [](const Scheme& scheme) { return !scheme.is_local() && scheme.lists; });
+  return StrCat("Paths, or ", SchemeNames("://", IsAny), " URLs; in paths and ", lists,
+                " URLs, * and ? stand for any name and are read in the order of the names.");
+}
+
+std::string ConnectionsHelp() {
+  std::string text = "Transfers from one server at once, the parts of one file included; by default ";
+  for (const Scheme* scheme : Schemes())
+    if (scheme->connections > 1) text += StrCat(scheme->connections, " from ", scheme->name, "://, ");
+  return text + "1 elsewhere.";
+}
+
 }  // namespace
 
 StageType DownloadType() {
+  static const std::string url_help = UrlHelp(), connections_help = ConnectionsHelp();
   StageType type;
   type.name = "download";
   type.help = "The files of a corpus: where they come from.";
   type.keys = {
       // What the files hold enters the recipe, not where they lie.
-      {"url", ValueType::kStrings, "", Effect::kNone,
-       "Paths, or https://, http://, gs:// and file:// URLs; in paths and gs:// URLs, * and ? stand for any "
-       "name and are read in the order of the names."},
+      {"url", ValueType::kStrings, "", Effect::kNone, url_help},
       {"checksum", ValueType::kStrings, "~", Effect::kNone,
        "What each file of `url` must be: sha256:DIGITS, md5:DIGITS or crc32c:DIGITS of its bytes as they are "
        "stored, or `none`; the file then counts by it, wherever it lies."},
       {"mirrors", ValueType::kStrings, "~", Effect::kNone,
        "Other addresses of the file, tried in this order; one that ends in / is a directory with all files "
        "of `url`; needs `checksum`."},
-      {"connections", ValueType::kInteger, "~", Effect::kNone,
-       "Transfers from one server at once, the parts of one file included; by default 4 from gs://, 1 "
-       "elsewhere."},
+      {"connections", ValueType::kInteger, "~", Effect::kNone, connections_help},
       {"rate", ValueType::kBytes, "~", Effect::kNone,
        "Bytes a second at which the files arrive, all together, at most."},
       {"least_rate", ValueType::kBytes, "4KiB", Effect::kNone,

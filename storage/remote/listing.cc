@@ -11,7 +11,6 @@
 #include "storage/local_file.h"
 #include "storage/local_names.h"
 #include "storage/object_name.h"
-#include "storage/remote/gcs/gcs_location.h"
 #include "storage/uri.h"
 
 namespace pipeline {
@@ -117,34 +116,31 @@ Status ListDirectory(const Uri& location, ListDepth depth, const Visit& visit) {
 // --------------------------------------------------------------------------------------- buckets
 
 /// Why no store here has an object of this name; empty: it may.
-std::string WhyNoObject(std::string_view name) {
-  const Status named = CheckGcsName(name);
+std::string WhyNoObject(const RemoteOpener& opener, std::string_view name) {
+  const Status named = opener.CheckName(name);
   return named.ok() ? std::string() : std::string(named.message());
 }
 
-bool MarksDirectory(const GcsObject& object) { return object.size == 0 && object.name.back() == '/'; }
-
-Status ListBucket(StoreOpener& stores, const Uri& location, bool is_directory, ListDepth depth,
+Status ListBucket(RemoteOpener& opener, const Uri& location, bool is_directory, ListDepth depth,
                   const Visit& visit, const std::stop_token& stop) {
-  ASSIGN_OR_RETURN(const std::shared_ptr<GcsClient> client, stores.Gcs());
-  const std::string bucket = StrCat("gs://", location.authority, "/");
+  RETURN_IF_ERROR(opener.Prepare());
+  const std::string bucket = StrCat(location.scheme->name, "://", location.authority, "/");
   bool any = location.path.empty();
   if (!location.path.empty() && !is_directory) {
-    ASSIGN_OR_RETURN(const std::optional<GcsObject> object,
-                     StatGcsObject({client, location.authority, location.path}, stop));
+    ASSIGN_OR_RETURN(const std::optional<RemoteObject> object, opener.FindObject(location, stop));
     if (object)
       RETURN_IF_ERROR(
-          visit({StrCat(bucket, location.path), false, object->size, object->crc32c, {}, object}));
+          visit({StrCat(bucket, location.path), false, object->size, object->crc32c, {}, object->open}));
     any = object.has_value();
   }
-  const auto each = [&](const GcsPage& page) -> Status {
+  const auto each = [&](RemotePage page) -> Status {
     std::vector<Listed> entries;
-    for (const GcsObject& object : page.objects)
-      if (!MarksDirectory(object) && !IsUnfinished(object.name))
+    for (RemoteObject& object : page.objects)
+      if (!object.MarksDirectory() && !IsUnfinished(object.name))
         entries.push_back({StrCat(bucket, object.name), false, object.size, object.crc32c,
-                           WhyNoObject(object.name), object});
+                           WhyNoObject(opener, object.name), std::move(object.open)});
     for (const std::string& prefix : page.prefixes) {
-      const std::string why = WhyNoObject(prefix.substr(0, prefix.size() - 1));
+      const std::string why = WhyNoObject(opener, prefix.substr(0, prefix.size() - 1));
       entries.push_back({StrCat(bucket, prefix), why.empty(), 0, {}, why});
     }
     // Objects and prefixes come apart; pages are in order by themselves.
@@ -153,9 +149,9 @@ Status ListBucket(StoreOpener& stores, const Uri& location, bool is_directory, L
     any = any || !page.objects.empty() || !page.prefixes.empty();
     return {};
   };
-  RETURN_IF_ERROR(ListGcsPages(client, location.authority,
-                               location.path.empty() ? "" : StrCat(location.path, "/"),
-                               depth == ListDepth::kLevel, each, stop));
+  RETURN_IF_ERROR(opener.ListPages(location.authority,
+                                   location.path.empty() ? "" : StrCat(location.path, "/"),
+                                   depth == ListDepth::kLevel, each, stop));
   return any ? Status()
              : Status(Code::kNotFound,
                       StrCat(bucket, location.path, ": there is no such object, and none below it"));
@@ -166,18 +162,15 @@ Status ListBucket(StoreOpener& stores, const Uri& location, bool is_directory, L
 Status ListLocation(StoreOpener& stores, const std::string& location, ListDepth depth, const Visit& visit,
                     std::stop_token stop) {
   ASSIGN_OR_RETURN(const Uri uri, Uri::Parse(location));
-  switch (uri.scheme) {
-    case Uri::Scheme::kFile: return ListDirectory(uri, depth, visit);
-    case Uri::Scheme::kGs: return ListBucket(stores, uri, location.back() == '/', depth, visit, stop);
-    case Uri::Scheme::kHttp:
-    case Uri::Scheme::kHttps: break;
-  }
+  if (uri.is_local()) return ListDirectory(uri, depth, visit);
+  if (uri.scheme->lists)
+    return ListBucket(stores.OpenerOf(uri), uri, location.back() == '/', depth, visit, stop);
   const std::string shown = ShownUrl(location);
   if (uri.LastPart().empty()) {
     ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, stores.Open(location));
     return store->List("").status();  // which says why not
   }
-  ASSIGN_OR_RETURN(const RemoteFile file, OpenRemoteFile(location, {Patience::kPlan}, std::move(stop)));
+  ASSIGN_OR_RETURN(const RemoteFile file, stores.OpenFile(location, {Patience::kPlan}, std::move(stop)));
   return visit({shown, false, file.bytes->size(), file.crc32c, {}});
 }
 

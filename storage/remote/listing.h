@@ -8,7 +8,6 @@
 #include <string>
 
 #include "base/status.h"
-#include "storage/remote/gcs/gcs_object.h"
 #include "storage/remote/open_store.h"
 
 namespace pipeline {
@@ -21,8 +20,8 @@ struct Listed {
   /// Why this is neither an object nor a directory, for people: a link to a directory, a pipe, a name that
   /// no store allows. Empty: it is one.
   std::string no_object = {};
-  /// A bucket's object as listed: it can be read without another request. Absent elsewhere.
-  std::optional<GcsObject> object = {};
+  /// As RemoteObject::open: the object as it was listed. Empty: it has to be asked for.
+  std::function<RemoteFile()> open = {};
 };
 
 enum class ListDepth : std::uint8_t {
@@ -32,7 +31,7 @@ enum class ListDepth : std::uint8_t {
 
 /// Calls `visit` with the object at `location` and with everything below it, in the order of names. kNotFound
 /// if there is nothing; an empty directory or bucket exists. Holds one page of a bucket in memory, but the
-/// whole list of a directory. A web server cannot be listed: there `location` is one file. Also reports
+/// whole list of a directory. If the scheme does not list, `location` is one file. Also reports
 /// entries that Store::List skips (`no_object`), except unfinished files (local_names.h) and the empty
 /// objects `dir/` with which other programs mark directories.
 Status ListLocation(StoreOpener& stores, const std::string& location, ListDepth depth,

@@ -6,8 +6,16 @@
 
 #include "storage/uri.h"
 
+namespace {
+
+using Form = pipeline::Scheme::Form;
+constexpr pipeline::Scheme kBucket{"gs", Form::kBucket}, kWeb{"https", Form::kWeb};
+
+}  // namespace
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using pipeline::Uri;
+  if (pipeline::Schemes().size() == 1) pipeline::SetRemoteSchemes({&kBucket, &kWeb});
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const pipeline::Result<Uri> uri = Uri::Parse(text);
   if (!uri.ok()) return 0;

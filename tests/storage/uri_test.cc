@@ -8,27 +8,27 @@
 namespace pipeline {
 namespace {
 
-using Scheme = Uri::Scheme;
-
 TEST(UriTest, TakesEachSchemeApart) {
+  const Scheme* const file = FindScheme("file");
+  const Scheme* const gs = FindScheme("gs");
+  const Scheme* const http = FindScheme("http");
+  const Scheme* const https = FindScheme("https");
   const struct {
     const char* text;
     Uri uri;
     const char* written;
   } cases[] = {
-      {"a/b.xz", {Scheme::kFile, "", "a/b.xz"}, "a/b.xz"},
-      {"/a//b/", {Scheme::kFile, "", "/a//b"}, "/a//b"},
-      {"/", {Scheme::kFile, "", "/"}, "/"},
-      {"../x y%20", {Scheme::kFile, "", "../x y%20"}, "../x y%20"},
-      {"a:b/c", {Scheme::kFile, "", "a:b/c"}, "a:b/c"},
-      {"file:///a%20b%25", {Scheme::kFile, "", "/a b%"}, "/a b%"},
-      {"FILE://localhost/a", {Scheme::kFile, "", "/a"}, "/a"},
-      {"gs://bucket", {Scheme::kGs, "bucket", ""}, "gs://bucket"},
-      {"gs://my-bucket_1.x/a/b%20c/",
-       {Scheme::kGs, "my-bucket_1.x", "a/b%20c"},
-       "gs://my-bucket_1.x/a/b%20c"},
-      {"https://h.org:8080/a/b.xz?x=1/2#f", {Scheme::kHttps, "h.org:8080", "/a/b.xz?x=1/2#f"}, nullptr},
-      {"http://h", {Scheme::kHttp, "h", ""}, "http://h"},
+      {"a/b.xz", {file, "", "a/b.xz"}, "a/b.xz"},
+      {"/a//b/", {file, "", "/a//b"}, "/a//b"},
+      {"/", {file, "", "/"}, "/"},
+      {"../x y%20", {file, "", "../x y%20"}, "../x y%20"},
+      {"a:b/c", {file, "", "a:b/c"}, "a:b/c"},
+      {"file:///a%20b%25", {file, "", "/a b%"}, "/a b%"},
+      {"FILE://localhost/a", {file, "", "/a"}, "/a"},
+      {"gs://bucket", {gs, "bucket", ""}, "gs://bucket"},
+      {"gs://my-bucket_1.x/a/b%20c/", {gs, "my-bucket_1.x", "a/b%20c"}, "gs://my-bucket_1.x/a/b%20c"},
+      {"https://h.org:8080/a/b.xz?x=1/2#f", {https, "h.org:8080", "/a/b.xz?x=1/2#f"}, nullptr},
+      {"http://h", {http, "h", ""}, "http://h"},
   };
   for (const auto& test : cases) {
     const Result<Uri> uri = Uri::Parse(test.text);
@@ -46,7 +46,7 @@ TEST(UriTest, SaysWhatIsWrong) {
   } cases[] = {
       {"", "empty"},
       {std::string("a\0b", 3), "NUL"},
-      {"s3://b/p", "unknown scheme 's3'"},
+      {"s3://b/p", "s3://b/p: unknown scheme 's3'; use a path, file, gs, http or https"},
       {"gs:/b/p", "'//' is missing after 'gs:'"},
       {"file:a", "'//' is missing"},
       {"gs://", "names no bucket"},

@@ -17,6 +17,7 @@
 #include "storage/remote/gcs/gcs_store.h"
 #include "storage/remote/http/retry.h"
 #include "storage/remote/open_store.h"
+#include "storage/remote/remote_schemes.h"
 #include "storage/uri.h"
 
 namespace pipeline {
@@ -49,7 +50,7 @@ Result<std::shared_ptr<GcsClient>> NewGcsClient(const Options& options) {
 Result<std::unique_ptr<Store>> Open(const std::string& place, const Options& options,
                                     const std::shared_ptr<GcsClient>& client) {
   ASSIGN_OR_RETURN(const Uri uri, Uri::Parse(place));
-  if (uri.scheme != Uri::Scheme::kGs) return OpenStore(place);
+  if (uri.scheme->form != Scheme::Form::kBucket) return OpenStore(place);
   return std::unique_ptr<Store>(std::make_unique<GcsStore>(client, uri.authority, uri.path, options.writing));
 }
 
@@ -185,6 +186,7 @@ bool Parse(int argc, char** argv, Options& options) {
 }  // namespace pipeline
 
 int main(int argc, char** argv) {
+  pipeline::InstallSchemes();
   pipeline::Options options;
   if (!pipeline::Parse(argc, argv, options)) {
     std::fputs("usage: store_copy [OPTIONS] FROM TO SPOOL\n", stderr);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <chrono>
+#include <map>
 #include <utility>
 
 #include "base/json.h"
@@ -100,6 +101,25 @@ GcsCheckup::GcsCheckup(EnvironmentLookup environment, std::string spool, CheckTe
       tell_(std::move(tell)),
       stop_(std::move(stop)) {}
 
+void GcsCheckup::Finish() {
+  if (!CheckIdentity()) return;
+  std::map<std::string, const LocationUse*> buckets;  // the location that it writes to, if there is one
+  for (const LocationUse& use : uses_) {
+    const LocationUse*& chosen = buckets[use.location.authority];
+    if (chosen == nullptr || (use.writes && !chosen->writes)) chosen = &use;
+  }
+  for (const auto& [bucket, use] : buckets) {
+    Uri location = use->location;
+    if (use->is_object)
+      location.path = location.path.substr(0, location.path.size() - location.LastPart().size());
+    while (!location.path.empty() && location.path.back() == '/') location.path.pop_back();
+    CheckBucket(location, use->writes);
+  }
+  for (const LocationUse& use : uses_)
+    if (use.is_object && use.location.path.find_first_of("*?") == std::string::npos)
+      CheckObject(use.location);
+}
+
 bool GcsCheckup::CheckIdentity() {
   const auto wrong = [this](std::string_view what, const Status& why) {
     tell_(CheckLevel::kWrong, StrCat(what, ": ", why.message()));
@@ -153,10 +173,10 @@ bool GcsCheckup::CheckIdentity() {
   return true;
 }
 
-void GcsCheckup::CheckBucket(const Uri& location, Use use) {
+void GcsCheckup::CheckBucket(const Uri& location, bool writes) {
   if (!CheckProperties(location.authority)) return;
-  CheckListing(location, use);
-  if (use == Use::kWrite) CheckWriting(location);
+  CheckListing(location, writes);
+  if (writes) CheckWriting(location);
 }
 
 void GcsCheckup::CheckObject(const Uri& location) {
@@ -233,7 +253,7 @@ void GcsCheckup::CheckRegion(const std::string& bucket, const std::string& locat
                kCreate, "NAME --location=", region_));
 }
 
-void GcsCheckup::CheckListing(const Uri& location, Use use) {
+void GcsCheckup::CheckListing(const Uri& location, bool writes) {
   GcsOperation operation(*client_, Bucket(location.authority), stop_);
   HttpRequest request;
   request.url = client_->ObjectUrl(
@@ -243,8 +263,7 @@ void GcsCheckup::CheckListing(const Uri& location, Use use) {
   const Result<GcsOperation::Answer> answer = operation.Send(request);
   if (!answer.ok()) return tell_(CheckLevel::kWrong, std::string(answer.status().message()));
   if (answer->status < 300) return tell_(CheckLevel::kOk, StrCat(location.ToString(), ": can be listed"));
-  TellRefusal(operation, answer->error,
-              use == Use::kWrite ? "roles/storage.objectUser" : "roles/storage.objectViewer");
+  TellRefusal(operation, answer->error, writes ? "roles/storage.objectUser" : "roles/storage.objectViewer");
 }
 
 void GcsCheckup::CheckWriting(const Uri& location) {

@@ -1,45 +1,40 @@
-// Checks whether this machine can use buckets before a run depends on them; each problem comes with the one
-// command that fixes it.
+// Checks whether this machine can use buckets of Google Cloud Storage.
 #pragma once
 
-#include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "storage/remote/gcs/gcs_client.h"
 #include "storage/remote/http/environment.h"
+#include "storage/remote/scheme/checkup.h"
 #include "storage/uri.h"
 
 namespace pipeline {
 
-enum class CheckLevel : std::uint8_t { kOk, kWarning, kWrong };
-/// Called once per check, with "what: how it is[: why][; run: COMMAND]".
-using CheckTeller = std::function<void(CheckLevel level, std::string line)>;
-
-/// Gives up on a request after a few seconds. One thread at a time.
-class GcsCheckup {
+/// Checks the credentials, then each bucket once, then the objects.
+class GcsCheckup final : public Checkup {
  public:
   /// `spool`: directory for the test object before its upload, created by MakeOwnDirectory.
   GcsCheckup(EnvironmentLookup environment, std::string spool, CheckTeller tell, std::stop_token stop);
 
-  /// Checks that credentials exist and give a token. False: the buckets need no check.
-  bool CheckIdentity();
-  /// Call after CheckIdentity. Checks existence, region, the cost of removing objects, and reading. kWrite:
-  /// also creates an object below `place` and removes it.
-  enum class Use : std::uint8_t { kRead, kWrite };
-  void CheckBucket(const Uri& location, Use use);
-  /// Call after CheckIdentity. Checks that the object exists.
-  void CheckObject(const Uri& location);
+  void Check(const LocationUse& use) override { uses_.push_back(use); }
+  void Finish() override;
 
  private:
+  /// Checks that credentials exist and give a token. False: the buckets need no check.
+  bool CheckIdentity();
+  /// Checks existence, region, the cost of removing objects, and reading. If it writes there, it also
+  /// creates an object below `location` and removes it.
+  void CheckBucket(const Uri& location, bool writes);
+  void CheckObject(const Uri& location);
   /// False: further checks of the bucket are pointless.
   bool CheckProperties(const std::string& bucket);
   void CheckRegion(const std::string& bucket, const std::string& location);
-  void CheckListing(const Uri& location, Use use);
+  void CheckListing(const Uri& location, bool writes);
   void CheckWriting(const Uri& location);
   /// Reports an error response.
   void TellRefusal(const GcsOperation& operation, const GcsError& error, std::string_view role);
@@ -52,6 +47,7 @@ class GcsCheckup {
   const std::string spool_;
   const CheckTeller tell_;
   const std::stop_token stop_;
+  std::vector<LocationUse> uses_;
   std::shared_ptr<GcsClient> client_;  // shared with stores; null until CheckIdentity succeeded
   std::optional<std::string> metadata_host_;
   std::string region_;  // of this machine; empty: unknown

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "base/str.h"
+#include "storage/remote/http/environment.h"
 #include "storage/remote/http/http_address.h"
 #include "storage/remote/http/http_transfer.h"
 #include "storage/remote/http/rate_limit.h"
@@ -146,6 +147,12 @@ std::optional<std::string_view> HttpResponse::Header(std::string_view lower_case
 
 std::unique_ptr<HttpClient> NewHttpClient(const HttpLimits& limits) {
   return std::make_unique<Client>(limits);
+}
+
+std::shared_ptr<HttpClient> SharedHttpClient() {
+  static const std::shared_ptr<HttpClient> client =
+      NewHttpClient({.ca_file = FindCaFile(ProcessEnvironment())});
+  return client;
 }
 
 Result<HttpAnswer> Fetch(HttpClient& client, const HttpRequest& request, std::uint64_t max_bytes,

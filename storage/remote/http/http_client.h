@@ -81,6 +81,10 @@ class HttpClient {
 
 std::unique_ptr<HttpClient> NewHttpClient(const HttpLimits& limits = {});
 
+/// The client that all stores of the process share: a connection that one has left is of use to the next.
+/// It trusts the CAs of the environment.
+std::shared_ptr<HttpClient> SharedHttpClient();
+
 /// A whole response with a small body: kResourceExhausted above `max_bytes`.
 struct HttpAnswer {
   HttpResponse response;

@@ -1,4 +1,4 @@
-#include "storage/remote/http/http_store.h"
+#include "storage/remote/web/http_store.h"
 
 #include <algorithm>
 

@@ -19,7 +19,7 @@ class BucketStageTest : public TrainStageTest, public GcsFixture {
     config_["grace"] = 30;
     host_.open_store = [this](const std::string& uri) -> Result<std::unique_ptr<Store>> {
       ASSIGN_OR_RETURN(const Uri parsed, Uri::Parse(uri));
-      if (parsed.scheme != Uri::Scheme::kGs) return OpenStore(uri);
+      if (parsed.scheme->form != Scheme::Form::kBucket) return OpenStore(uri);
       GcsWriterOptions writing;
       writing.spool = spool / "s";
       return std::unique_ptr<Store>(

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -197,6 +198,23 @@ TEST(DownloadTest, MirrorsThatCannotBeAreRefused) {
     EXPECT_EQ(refusal.code(), Code::kInvalidArgument) << test.words;
     EXPECT_NE(refusal.message().find(test.words), std::string::npos) << refusal.message();
   }
+}
+
+TEST(DownloadTest, EachSchemeIsNamed) {
+  EXPECT_EQ(Failure("ftp://host/x").message(),
+            "url: ftp://host/x: knows https, http, gs and file, and paths");
+  const StageType type = DownloadType();
+  const auto help = [&](std::string_view name) {
+    const auto key = std::find_if(type.keys.begin(), type.keys.end(),
+                                  [&](const ConfigKey& candidate) { return candidate.name == name; });
+    return key == type.keys.end() ? std::string_view() : key->help;
+  };
+  EXPECT_EQ(help("url"),
+            "Paths, or https://, http://, gs:// and file:// URLs; in paths and gs:// URLs, * and ? stand for "
+            "any name and are read in the order of the names.");
+  EXPECT_EQ(help("connections"),
+            "Transfers from one server at once, the parts of one file included; by default 4 from gs://, 1 "
+            "elsewhere.");
 }
 
 TEST(DownloadTest, APatternInABucketIsLeftToWhoCanAsk) {

@@ -1,4 +1,4 @@
-#include "storage/remote/http/http_store.h"
+#include "storage/remote/web/http_store.h"
 
 #include "base/str.h"
 #include "storage/memory_store.h"
