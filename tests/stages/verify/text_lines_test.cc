@@ -45,7 +45,7 @@ TEST(TextLinesTest, ALineWithoutEndIsNoText) {
   ASSERT_TRUE(lines.ok() && lines->Next().ok());
   const Status status = lines->Next().status();
   EXPECT_EQ(status.code(), Code::kInvalidArgument);
-  EXPECT_EQ(status.message(), "line 2 is longer than 64 MiB: this is no text of lines");
+  EXPECT_EQ(status.message(), "line 2 is longer than 64.0 MiB: this is no text of lines");
 }
 
 TEST(TextLinesTest, TextIsKnownByItsDecodedBeginning) {
