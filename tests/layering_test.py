@@ -98,20 +98,30 @@ def without_comments(line):
 
 
 def read_rooms(root):
-    """Returns {room: what it may include}, and the breaches of rooms.txt itself."""
-    rooms, found = {}, []
+    """Returns {room: what it may include}, the rooms as rooms.txt names them, and the breaches of rooms.txt itself."""
+    rooms, named, found = {}, [], []
+    folders = sorted({room_of(name) for name in sources(root)})
+
+    def rooms_of(entry):
+        """FOLDER/* is each folder in FOLDER that holds code."""
+        return [folder for folder in folders if room_of(folder) == entry[:-2]] if entry.endswith("/*") else [entry]
+
     for number, line in enumerate((root / ROOMS_FILE).read_text(encoding="utf-8").splitlines(), 1):
         if line.startswith("#") or not line:
             continue
-        room, colon, below = line.partition(":")
-        if not colon or room in rooms:
+        entry, colon, below = line.partition(":")
+        if not colon or any(room in rooms for room in rooms_of(entry)):
             found.append((ROOMS_FILE, number, "each line is ROOM: ROOM or HEADER..., each room once"))
             continue
-        rooms[room] = tuple(below.split())
-        for entry in rooms[room]:
-            if (str(Path(entry).parent) if entry.endswith(".h") else entry) not in list(rooms)[:-1]:
-                found.append((ROOMS_FILE, number, f"{entry} is no room above {room}"))
-    return rooms, found
+        if not rooms_of(entry):
+            found.append((ROOMS_FILE, number, f"{entry} holds no code"))
+        for other in below.split():
+            if (room_of(other) if other.endswith(".h") else other) not in named:
+                found.append((ROOMS_FILE, number, f"{other} is no room above {entry}"))
+        for room in rooms_of(entry):
+            rooms[room] = tuple(other for part in below.split() for other in rooms_of(part))
+        named.append(entry)
+    return rooms, named, found
 
 
 def room_of(name):
@@ -136,7 +146,7 @@ def listed(root):
 
 def check(root):
     """Every breach in the tree, as (file, line or 0, what)."""
-    rooms, found = read_rooms(root)
+    rooms, named, found = read_rooms(root)
     names = sources(root)
     users = {vendor: [] for vendor in VENDORS}
     for name in names:
@@ -162,7 +172,7 @@ def check(root):
                                         f"already: one vendor, one file"))
     found += check_trainer(root)
     found += check_rooms(names, rooms)
-    found += check_contributing(root, rooms)
+    found += check_contributing(root, named)
     found += check_pages(root)
     return sorted(found)
 
@@ -276,14 +286,14 @@ def check_rooms(names, rooms):
             yield ROOMS_FILE, 0, f"{room} holds no code"
 
 
-def check_contributing(root, rooms):
+def check_contributing(root, named):
     """Checks that the page names the libraries of the table above and the rooms of rooms.txt."""
     page = root / "CONTRIBUTING.md"
     text = page.read_text(encoding="utf-8") if page.is_file() else ""
     for vendor in VENDORS:
         if vendor.split()[0] not in text:
             yield "CONTRIBUTING.md", 0, f"{vendor} is missing in the table of dependencies"
-    for room in rooms:
+    for room in named:
         if f"`{room}/`" not in text:
             yield "CONTRIBUTING.md", 0, f"{room} is missing in the table of rooms"
 
@@ -325,6 +335,8 @@ formats: base text
 dag/books: base storage
 dag: base storage dag/books
 stages/lines: base text dag/books/manifest.h
+stages/export/*: base text
+stages/all: stages/export/*
 plugins: base
 cli: base dag
 """
@@ -341,6 +353,9 @@ GOOD = {
     "storage/store.h": '#pragma once\n#include "base/str.h"\n',
     "formats/xz_index.cc": '#include "text/utf8.h"\n#include <lzma.h>\n',
     "text/utf8.h": "#pragma once\n",
+    "stages/export/one/one.h": '#pragma once\n#include "text/utf8.h"\n',
+    "stages/export/two/two.h": '#pragma once\n#include "base/str.h"\n',
+    "stages/all/table.cc": '#include "stages/export/one/one.h"\n#include "stages/export/two/two.h"\n',
     "formats/xz_index.h": "#pragma once\n",
     "formats/xz_stream.cc": "#include <lzma.h>\n// may getenv() and catch (...) in words\n",
     "dag/segment.cc": '#include "storage/store.h"\n#include <tbb/task_arena.h>\ntry {} catch (...) {}\n',
@@ -365,7 +380,11 @@ BAD = (
     ({"storage/up.cc": '#include "storage/remote/retry.h"\n'}, "storage/up.cc:1:", "may include"),
     ({"stages/lines/more.cc": '#include "dag/books/run_log.h"\n'}, "stages/lines/more.cc:1:", "may include"),
     ({ROOMS_FILE: SMALL_HOUSE.replace("storage: base\n", "storage: base dag\n")}, "rooms.txt:3:", "dag is no room above"),
-    ({ROOMS_FILE: SMALL_HOUSE + "base:\n"}, "rooms.txt:12:", "each room once"),
+    ({ROOMS_FILE: SMALL_HOUSE + "base:\n"}, "rooms.txt:14:", "each room once"),
+    ({ROOMS_FILE: SMALL_HOUSE + "stages/export/one:\n"}, "rooms.txt:14:", "each room once"),
+    ({ROOMS_FILE: SMALL_HOUSE + "text/*:\n"}, "rooms.txt:14:", "text/* holds no code"),
+    ({"stages/export/one/one.cc": '#include "stages/export/two/two.h"\n'}, "stages/export/one/one.cc:1:", "may include"),
+    ({"stages/lines/up.cc": '#include "stages/export/one/one.h"\n'}, "stages/lines/up.cc:1:", "may include"),
     ({ROOMS_FILE: SMALL_HOUSE + "attic:\n"}, "rooms.txt:", "attic holds no code"),
     ({"dag/loose/a.cc": "\n"}, "dag/loose/a.cc:", "in no room"),
     ({"dag/side.cc": '#include "text/utf8.h"\n'}, "dag/side.cc:1:", "may include"),
