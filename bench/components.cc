@@ -21,6 +21,7 @@
 #include "base/digest.h"
 #include "dag/books/run_log.h"
 #include "dag/books/run_log_line.h"
+#include "dag/records/transform.h"
 #include "formats/line_cutter.h"
 #include "formats/tf_example.h"
 #include "formats/tfrecord.h"

@@ -15,6 +15,7 @@
 #include "bench/cpu_seconds.h"
 #include "bench/ending.h"
 #include "bench/text_lines.h"
+#include "dag/records/transform.h"
 #include "stages/tokenizer/encode.h"
 #include "storage/memory_store.h"
 

@@ -17,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "dag/records/transform.h"
 #include "stages/lines/dictionary.h"
 #include "stages/lines/segment_words.h"
 

@@ -10,6 +10,7 @@
 #include "dag/input_bounds.h"
 #include "dag/partition_counts.h"
 #include "dag/pipeline_file/file_keys.h"
+#include "dag/pipeline_file/stage_type.h"
 
 namespace pipeline {
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/str.h"
+#include "dag/pipeline_file/stage_type.h"
 
 namespace pipeline {
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "dag/pipeline_file/graph.h"
+#include "dag/pipeline_file/stage_context.h"
 #include "dag/plan.h"
 #include "dag/records/barrier_stage.h"
 #include "dag/records/job_stage.h"

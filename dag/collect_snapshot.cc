@@ -12,6 +12,7 @@
 #include "dag/lineages.h"
 #include "dag/location/marker.h"
 #include "dag/location/own_objects.h"
+#include "dag/pipeline_file/stage_type.h"
 #include "dag/pipeline_file/wanted_files.h"
 #include "dag/vanished_source.h"
 #include "storage/local_file.h"

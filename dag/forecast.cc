@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "dag/pipeline_file/stage_type.h"
 #include "dag/pipeline_file/subset.h"
 #include "storage/uri.h"
 

@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "dag/books/unit_id.h"
 #include "dag/partition_counts.h"
+#include "dag/pipeline_file/stage_type.h"
 
 namespace pipeline {
 

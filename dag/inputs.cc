@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "dag/location/own_objects.h"
 #include "dag/partition_counts.h"
+#include "dag/pipeline_file/stage_type.h"
 
 namespace pipeline {
 

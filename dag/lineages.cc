@@ -6,6 +6,7 @@
 
 #include "base/str.h"
 #include "dag/keys.h"
+#include "dag/pipeline_file/stage_type.h"
 
 namespace pipeline {
 

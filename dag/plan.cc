@@ -11,6 +11,7 @@
 #include "dag/lineages.h"
 #include "dag/partition_counts.h"
 #include "dag/pipeline_file/config.h"
+#include "dag/pipeline_file/stage_type.h"
 #include "dag/selection.h"
 
 namespace pipeline {

@@ -16,6 +16,7 @@
 #include "dag/books/manifest.h"
 #include "dag/partition_outputs.h"
 #include "dag/pipeline_file/graph.h"
+#include "dag/pipeline_file/local_input.h"
 #include "dag/stage_location.h"
 
 namespace pipeline {

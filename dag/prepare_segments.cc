@@ -10,6 +10,7 @@
 #include "dag/keys.h"
 #include "dag/location/held_store.h"
 #include "dag/location/marker.h"
+#include "dag/pipeline_file/stage_type.h"
 #include "dag/publisher.h"
 #include "storage/uri.h"
 

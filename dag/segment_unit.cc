@@ -13,6 +13,7 @@
 #include "dag/input_bounds.h"
 #include "dag/keys.h"
 #include "dag/partition_counts.h"
+#include "dag/pipeline_file/stage_type.h"
 #include "dag/publisher.h"
 
 namespace pipeline {

@@ -1,6 +1,7 @@
 #include "dag/stage_location.h"
 
 #include "base/str.h"
+#include "dag/pipeline_file/stage_type.h"
 
 namespace pipeline {
 

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/str.h"
+#include "dag/pipeline_file/stage_type.h"
 #include "dag/selection.h"
 
 namespace pipeline {

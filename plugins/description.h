@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "dag/pipeline_file/registry.h"
+#include "dag/pipeline_file/stage_type.h"
 
 namespace pipeline {
 

@@ -4,7 +4,8 @@
 #include <memory>
 #include <string>
 
-#include "dag/pipeline_file/registry.h"
+#include "dag/pipeline_file/stage_type.h"
+#include "dag/records/job_stage.h"
 #include "plugins/plugin.h"
 #include "plugins/plugin_stage.h"
 

@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/result.h"
-#include "dag/pipeline_file/registry.h"
+#include "dag/pipeline_file/stage_type.h"
 #include "plugins/loader.h"
 #include "storage/store.h"
 

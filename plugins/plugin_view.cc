@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "dag/pipeline_file/stage_type.h"
+
 namespace pipeline {
 
 namespace {

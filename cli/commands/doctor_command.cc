@@ -30,6 +30,7 @@
 #include "cli/workspace/pipeline_loader.h"
 #include "cli/workspace/workspace.h"
 #include "dag/forecast.h"
+#include "dag/pipeline_file/stage_type.h"
 #include "dag/plan.h"
 #include "stages/lines/dictionary.h"
 #include "storage/disk.h"

@@ -11,6 +11,7 @@
 #include "dag/artifact_summary.h"
 #include "dag/books/manifest.h"
 #include "dag/environment.h"
+#include "dag/pipeline_file/stage_type.h"
 
 namespace pipeline {
 

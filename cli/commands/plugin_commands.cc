@@ -15,6 +15,7 @@
 #include "cli/terminal/signals.h"
 #include "cli/workspace/pipeline_loader.h"
 #include "cli/workspace/plugins.h"
+#include "dag/pipeline_file/stage_type.h"
 #include "plugins/plugin_view.h"
 
 namespace pipeline {

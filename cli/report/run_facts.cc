@@ -16,6 +16,7 @@
 #include "dag/books/quarantine.h"
 #include "dag/books/unit_id.h"
 #include "dag/books/work_dir.h"
+#include "dag/pipeline_file/stage_type.h"
 #include "storage/uri.h"
 #include "text/utf8.h"
 

@@ -6,6 +6,7 @@
 
 #include "base/str.h"
 #include "cli/terminal/command_line.h"
+#include "dag/pipeline_file/stage_type.h"
 
 namespace pipeline {
 

@@ -5,6 +5,7 @@
 
 #include "base/str.h"
 #include "dag/books/location_log.h"
+#include "dag/pipeline_file/stage_type.h"
 
 namespace pipeline {
 

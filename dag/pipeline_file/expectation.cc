@@ -5,6 +5,7 @@
 
 #include "base/str.h"
 #include "dag/pipeline_file/file_keys.h"
+#include "dag/pipeline_file/stage_type.h"
 #include "dag/pipeline_file/typed_value.h"
 
 namespace pipeline {

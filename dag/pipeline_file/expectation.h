@@ -7,10 +7,12 @@
 
 #include "dag/pipeline_file/file_keys.h"
 #include "dag/pipeline_file/mistake.h"
-#include "dag/pipeline_file/registry.h"
 #include "dag/pipeline_file/yaml.h"
 
 namespace pipeline {
+
+struct Reason;
+struct StageType;
 
 /// A bound on a metric of a stage, checked over the whole artifact.
 struct Expectation {

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/str.h"
+#include "dag/pipeline_file/registry.h"
 
 namespace pipeline {
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "dag/pipeline_file/pipeline_file.h"
+#include "dag/records/schema.h"
 
 namespace pipeline {
 

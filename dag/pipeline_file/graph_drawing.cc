@@ -1,6 +1,7 @@
 #include "dag/pipeline_file/graph_drawing.h"
 
 #include "base/str.h"
+#include "dag/pipeline_file/stage_type.h"
 
 namespace pipeline {
 

@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "dag/pipeline_file/file_keys.h"
 #include "dag/pipeline_file/graph.h"
+#include "dag/pipeline_file/registry.h"
 #include "dag/pipeline_file/typed_value.h"
 #include "dag/pipeline_file/variables.h"
 #include "dag/pipeline_file/yaml.h"

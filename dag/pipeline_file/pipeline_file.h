@@ -1,6 +1,7 @@
 // Parses a pipeline file: YAML text becomes checked stages, or a list of every mistake in it.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -10,11 +11,15 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/result.h"
 #include "dag/pipeline_file/expectation.h"
 #include "dag/pipeline_file/mistake.h"
-#include "dag/pipeline_file/registry.h"
 
 namespace pipeline {
+
+class Registry;
+struct NamedInput;
+struct StageType;
 
 /// The value that the file gives to one named input.
 struct NamedInputSpec {

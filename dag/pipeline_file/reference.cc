@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "dag/pipeline_file/expectation.h"
 #include "dag/pipeline_file/file_keys.h"
+#include "dag/pipeline_file/registry.h"
 
 namespace pipeline {
 

@@ -4,9 +4,10 @@
 #include <string>
 
 #include "base/json.h"
-#include "dag/pipeline_file/registry.h"
 
 namespace pipeline {
+
+class Registry;
 
 /// Returns the reference page, in Markdown.
 std::string ReferenceMarkdown(const Registry& registry);

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "dag/pipeline_file/registry.h"
+#include "dag/pipeline_file/local_input.h"
 
 namespace pipeline {
 

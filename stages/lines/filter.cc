@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/str.h"
+#include "dag/records/transform.h"
 #include "text/character_class.h"
 #include "text/pattern_set.h"
 #include "text/repetition.h"

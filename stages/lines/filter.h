@@ -1,7 +1,7 @@
 // The stage that drops records by rules about their characters. Rules: stages/lines/filter.md.
 #pragma once
 
-#include "dag/pipeline_file/registry.h"
+#include "dag/pipeline_file/stage_type.h"
 
 namespace pipeline {
 

@@ -5,7 +5,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "dag/pipeline_file/registry.h"
+#include "dag/pipeline_file/config.h"
+#include "dag/pipeline_file/stage_file.h"
 
 namespace pipeline {
 

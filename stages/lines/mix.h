@@ -1,7 +1,7 @@
 // The stage `mix`: several corpora in given proportions. Rules: stages/lines/mix.md.
 #pragma once
 
-#include "dag/pipeline_file/registry.h"
+#include "dag/pipeline_file/stage_type.h"
 
 namespace pipeline {
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/str.h"
+#include "dag/records/transform.h"
 #include "text/mecab_handle.h"
 #include "text/word_cutter.h"
 

@@ -1,7 +1,7 @@
 // The stage that finds the morphemes of each line: stages/lines/segment_words.md.
 #pragma once
 
-#include "dag/pipeline_file/registry.h"
+#include "dag/pipeline_file/stage_type.h"
 #include "stages/lines/dictionary.h"
 
 namespace pipeline {

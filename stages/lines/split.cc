@@ -10,6 +10,7 @@
 
 #include "base/digest.h"
 #include "base/str.h"
+#include "dag/records/transform.h"
 
 namespace pipeline {
 

@@ -7,7 +7,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
-#include "dag/pipeline_file/registry.h"
+#include "dag/pipeline_file/stage_type.h"
 
 namespace pipeline {
 

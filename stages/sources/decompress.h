@@ -1,7 +1,7 @@
 // The stage `decompress`: reads text files, compressed or not, into records of one line each.
 #pragma once
 
-#include "dag/pipeline_file/registry.h"
+#include "dag/pipeline_file/stage_type.h"
 
 namespace pipeline {
 

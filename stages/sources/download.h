@@ -1,7 +1,7 @@
 // The stage that begins every pipeline: the files of a corpus.
 #pragma once
 
-#include "dag/pipeline_file/registry.h"
+#include "dag/pipeline_file/stage_type.h"
 
 namespace pipeline {
 

@@ -1,7 +1,7 @@
 // The stage `read_examples`: TFRecord files of tf.train.Example to records. Rules: formats/examples.md.
 #pragma once
 
-#include "dag/pipeline_file/registry.h"
+#include "dag/pipeline_file/stage_type.h"
 
 namespace pipeline {
 

@@ -1,7 +1,7 @@
 // The stage `read_rows`: reads tables into records. Format of rows: formats/rows.md.
 #pragma once
 
-#include "dag/pipeline_file/registry.h"
+#include "dag/pipeline_file/stage_type.h"
 
 namespace pipeline {
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/str.h"
+#include "dag/records/transform.h"
 #include "formats/sentencepiece_model.h"
 #include "stages/tokenizer/tokenizer_facts.h"
 #include "stages/tokenizer/tokenizer_layout.h"

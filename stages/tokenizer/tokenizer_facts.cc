@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "formats/sentencepiece_model.h"
 #include "stages/tokenizer/tokenizer_layout.h"
+#include "storage/store.h"
 
 namespace pipeline {
 

@@ -9,7 +9,8 @@
 #include "base/digest.h"
 #include "base/json.h"
 #include "base/result.h"
-#include "dag/pipeline_file/registry.h"
+#include "dag/pipeline_file/named_input.h"
+#include "dag/pipeline_file/stage_context.h"
 #include "text/wordpiece.h"
 
 namespace pipeline {

@@ -9,6 +9,7 @@
 
 #include "base/digest.h"
 #include "base/str.h"
+#include "dag/records/job_stage.h"
 #include "stages/shards/measured_writer.h"
 #include "stages/shards/shard_name.h"
 #include "stages/tokenizer/tokenizer_facts.h"

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "dag/pipeline_file/registry.h"
+#include "dag/pipeline_file/stage_type.h"
 
 namespace pipeline {
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "dag/pipeline_file/registry.h"
+#include "dag/records/transform.h"
 
 namespace pipeline {
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "dag/pipeline_file/registry.h"
+#include "dag/records/source.h"
 #include "tests/stages/batches.h"
 #include "tests/support/memory_file.h"
 

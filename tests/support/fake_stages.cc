@@ -1,6 +1,10 @@
 #include "tests/support/fake_stages.h"
 
 #include "base/str.h"
+#include "dag/records/job_stage.h"
+#include "dag/records/sink.h"
+#include "dag/records/source.h"
+#include "dag/records/transform.h"
 
 namespace pipeline {
 

@@ -5,7 +5,10 @@
 
 #include "base/crc32c.h"
 #include "base/str.h"
+#include "dag/records/barrier_stage.h"
 #include "dag/records/partition_output.h"
+#include "dag/records/sink.h"
+#include "dag/records/transform.h"
 #include "stages/export/tfds/write_tfds.h"
 #include "stages/lines/split.h"
 #include "stages/sources/decompress.h"

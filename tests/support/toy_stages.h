@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "dag/pipeline_file/registry.h"
+#include "dag/records/job_stage.h"
 
 namespace pipeline {
 

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "dag/pipeline_file/stage_type.h"
+
 namespace pipeline {
 namespace {
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "dag/pipeline_file/stage_type.h"
 #include "tests/support/fake_pipeline.h"
 
 namespace pipeline {

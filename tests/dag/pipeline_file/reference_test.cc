@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "dag/pipeline_file/registry.h"
 #include "tests/support/temp_dir.h"
 
 namespace pipeline {

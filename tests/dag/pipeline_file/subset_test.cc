@@ -8,6 +8,7 @@
 
 #include "base/digest.h"
 #include "base/str.h"
+#include "dag/pipeline_file/stage_type.h"
 
 namespace pipeline {
 namespace {

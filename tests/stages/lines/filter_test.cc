@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/str.h"
+#include "dag/records/transform.h"
 #include "tests/stages/batches.h"
 
 namespace pipeline {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "dag/records/transform.h"
 #include "tests/stages/batches.h"
 #include "tests/text/utf8.h"
 #include "text/unicode.h"

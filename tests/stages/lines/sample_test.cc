@@ -7,6 +7,7 @@
 #include <random>
 
 #include "base/str.h"
+#include "dag/records/barrier_stage.h"
 #include "dag/records/partition_output.h"
 #include "stages/lines/partition_file.h"
 #include "stages/lines/sample_order.h"

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/str.h"
+#include "dag/records/transform.h"
 #include "tests/stages/batches.h"
 #include "tests/support/temp_dir.h"
 #include "text/mecab_handle.h"

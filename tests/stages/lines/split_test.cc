@@ -9,6 +9,7 @@
 
 #include "base/digest.h"
 #include "base/str.h"
+#include "dag/records/transform.h"
 #include "tests/stages/batches.h"
 
 namespace pipeline {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "dag/records/source.h"
 #include "tests/support/compress.h"
 #include "tests/support/memory_file.h"
 

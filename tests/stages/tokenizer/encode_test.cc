@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "base/str.h"
+#include "dag/records/transform.h"
 #include "formats/sentencepiece_model.h"
 #include "stages/tokenizer/tokenizer_facts.h"
 #include "tests/stages/tokenizer/tokenizer_fixture.h"

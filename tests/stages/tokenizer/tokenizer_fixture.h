@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "dag/records/job_stage.h"
 #include "stages/tokenizer/train_tokenizer.h"
 #include "storage/memory_store.h"
 #include "tests/stages/batches.h"

@@ -8,6 +8,7 @@
 
 #include "base/digest.h"
 #include "base/str.h"
+#include "dag/records/job_stage.h"
 #include "formats/sentencepiece_model.h"
 #include "tests/stages/tokenizer/tokenizer_fixture.h"
 #include "tests/support/temp_dir.h"

@@ -1,0 +1,35 @@
+// A named input of a stage: a key, beside `input`, whose value names the stage that makes an artifact.
+#pragma once
+
+#include <string_view>
+
+#include "base/json.h"
+#include "dag/pipeline_file/flow.h"
+
+namespace pipeline {
+
+struct Schema;
+
+struct NamedInput {
+  std::string_view name;
+  bool or_file = false;  // the value may also be the path of a file
+  bool required = true;
+  std::string_view help = {};
+  /// If the key is left out: the stage uses the input of this name of the nearest stage before it.
+  bool inherited = false;
+  /// kArtifact, or kRecords. With kRecords the given stage's records are kept, and read once all of them
+  /// exist.
+  Flow takes = Flow::kArtifact;
+  bool many = false;  // the value may be a list; not with `inherited` or `or_file`
+};
+
+/// Facts that are known about an artifact before its stage runs.
+struct Promise {
+  std::string_view named_input;  // the named input of the reader
+  std::string_view maker;        // type of the stage that makes it
+  const Json& config;            // of that stage
+  const Schema& schema;          // of the records that the maker reads
+  Json facts;                    // from StageType::promises; an empty object: nothing is known
+};
+
+}  // namespace pipeline

@@ -1,0 +1,112 @@
+// A type of stages: its keys, its edges, its rules and its kind.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "dag/pipeline_file/config.h"
+#include "dag/pipeline_file/flow.h"
+#include "dag/pipeline_file/local_input.h"
+#include "dag/pipeline_file/named_input.h"
+#include "dag/pipeline_file/object_names.h"
+#include "dag/pipeline_file/reason.h"
+#include "dag/pipeline_file/stage_file.h"
+#include "dag/pipeline_file/stage_kinds.h"
+
+namespace pipeline {
+
+/// A number that `expect` may bound, in addition to those of every stage.
+struct Metric {
+  std::string_view name;
+  std::string_view help;                            // one sentence
+  std::function<double(const StageCounts&)> value;  // of the stage, over the whole artifact
+};
+
+struct StageType {
+  std::string_view name;      // as written after `type:`
+  std::uint32_t version = 1;  // raised whenever the same input would give other bytes
+  std::string_view help;      // one sentence
+  std::vector<ConfigKey> keys;
+  Flow takes = Flow::kRecords;  // through the key `input`; kNothing: the stage has no input
+  Flow gives = Flow::kRecords;
+  bool publishes = false;                    // takes the key `out`
+  bool out_optional = false;                 // Job only: without `out` the artifact is in the work directory
+  std::vector<std::string_view> reads = {};  // columns that the input must have
+  std::vector<NamedInput> named_inputs =
+      {};  // a stage without `input` has the columns of its named inputs of records
+  /// Sink only: the keys that affect the first pass. All others affect the second pass alone.
+  std::vector<std::string_view> first_pass_keys = {};
+  /// Versions of the libraries that affect the bytes, e.g. {"icu", "72.1"}.
+  std::map<std::string, std::string> libraries = {};
+  /// Checks rules that the table of keys cannot express, and turns the incoming schema into the outgoing
+  /// one. An error is shown at the stage's position. Empty: no rules, and the schema stays as it is.
+  std::function<Status(const Json& config, Schema& schema)> check = {};
+  /// Checks the keys against the connected named inputs; an input that takes many appears once per
+  /// connection. Empty: always valid.
+  std::function<Status(const Json& config, const std::vector<std::string_view>& named_inputs)>
+      check_named_inputs = {};
+  /// Returns the facts of the artifact's manifest that are known before the stage runs. `schema` is that of
+  /// the incoming records. Empty: none are known.
+  std::function<Json(const Json& config, const Schema& schema)> promises = {};
+  /// Checks whether the stage can use the artifact at one of its named inputs, before hours are spent on
+  /// making it. Empty: it can use any artifact.
+  std::function<Status(const Json& config, const Schema& schema, const Promise& promise)> check_promised = {};
+  /// Source only: checks whether it can read files of these names, before a run starts anything. Empty: it
+  /// can read any file.
+  std::function<Status(const Json& config, const std::vector<std::string>& files)> check_inputs = {};
+  /// Source only: returns the values that it takes from the name of each file; they enter the recipe.
+  /// Empty, or an empty result: file names do not matter.
+  std::function<std::vector<std::string>(const Json& config, const std::vector<std::string>& files)>
+      taken_from_names = {};
+  /// Checks that this machine has everything that the stage needs beside its inputs, before a run starts
+  /// anything. Empty: the stage needs nothing.
+  std::function<Status(const Json& config)> prepare = {};
+  /// Replaces `prepare` in a dry run. `about` has the pipeline file and the stages that make the inputs.
+  /// Empty: `prepare` is called.
+  std::function<Status(const Json& config, const Json& about)> prepare_dry_run = {};
+  /// Directory of the artifact below `out`, e.g. "NAME/VERSION". Empty: `out` itself.
+  std::function<std::string(const Json& config)> location = {};
+  /// The artifact is in OUT/runs/STAGE-RECIPE16 instead: each recipe has its own location and replaces no
+  /// other, and stages may share `out`.
+  bool location_of_recipe = false;
+  /// Files whose digests enter the recipe. Empty: none.
+  std::function<Result<std::vector<StageFile>>(const Json& config)> files = {};
+  ObjectNames names = {};
+  /// Returns whether the same input may give other bytes. Everything downstream of such a stage is made
+  /// again when it runs again. Empty: the stage always gives the same bytes.
+  std::function<bool(const Json& config)> varies = {};
+  /// Bytes of memory for the stage's model, independent of the number of threads. Empty: none.
+  std::function<std::uint64_t(const Json& config)> model_memory = {};
+  /// Sink only: estimates partition_memory (dag/records/sink.h) while the Sink's inputs do not exist yet.
+  /// Empty: 2 bytes per byte of text.
+  std::function<std::uint64_t(const Json& config, std::uint64_t text_bytes)> partition_memory = {};
+  /// For the forecast: approximate number of bytes that a Sink publishes for `text_bytes` of text. Empty:
+  /// slightly more than `text_bytes`.
+  std::function<std::uint64_t(const Json& config, std::uint64_t text_bytes)> published_bytes = {};
+  bool outputs_as_published = false;  // partition outputs take about published_bytes, too
+  std::vector<Metric> metrics = {};
+  std::vector<Reason> reasons = {};  // every reason that the stage may count
+  /// The files that a stage without records gives. No unit makes them.
+  std::function<Result<std::vector<LocalInput>>(const Json& config)> local_inputs = {};
+
+  std::variant<SourceFactory, TransformFactory, ReaderFactory, SinkFactory, BarrierFactory, JobFactory> make;
+
+  bool is_source() const { return std::holds_alternative<SourceFactory>(make); }
+  bool is_transform() const { return std::holds_alternative<TransformFactory>(make); }
+  bool is_reader() const { return std::holds_alternative<ReaderFactory>(make); }
+  bool is_sink() const { return std::holds_alternative<SinkFactory>(make); }
+  bool is_barrier() const { return std::holds_alternative<BarrierFactory>(make); }
+  bool is_job() const { return std::holds_alternative<JobFactory>(make); }
+};
+
+/// Directory between `out` and STAGE-RECIPE16 for StageType::location_of_recipe.
+inline constexpr std::string_view kRunLocation = "runs/";
+
+}  // namespace pipeline
