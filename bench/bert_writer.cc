@@ -73,8 +73,7 @@ Status Measure(const char* vocabulary_path, const char* text_path) {
   config["dupe_factor"] = 1, config["short_share"] = 0.1, config["next_sentence"] = true;
   config["whole_words"] = "none", config["seed"] = 12345, config["model_size"] = "base";
   config["shuffle"]["seed"] = 0, config["shards"] = 8;
-  ASSIGN_OR_RETURN(const std::unique_ptr<SinkStage> stage,
-                   std::get<SinkFactory>(WriteBertType().make)(context));
+  ASSIGN_OR_RETURN(const std::unique_ptr<SinkStage> stage, WriteBertType().sink()->make(context));
   const double tokenising = CpuSeconds() - began;
   ASSIGN_OR_RETURN(const WrittenShards written, TimeSink(*stage, {batches}));
   std::printf("%llu %llu %.4f %.4f\n", static_cast<unsigned long long>(written.records),

@@ -100,7 +100,7 @@ void ValidateUtf8(benchmark::State& state) {
 
 /// All the text through a new worker of the stage, in batches.
 void ApplyStage(benchmark::State& state, const StageType& type, const Json& config) {
-  const auto transform = std::get<TransformFactory>(type.make)({"stage", config, {}});
+  const auto transform = type.transform()->make({"stage", config, {}});
   const auto worker = (*transform)->NewWorker();
   Batch batch;
   std::uint64_t kept = 0;

@@ -59,8 +59,7 @@ Status Run(const char* path, int pairs) {
   RETURN_IF_ERROR(WriteObject(*store, "m.model", model, {}).status());
   StageContext context{"tokens", Json::Object{}, {}};
   context.artifacts.emplace("tokenizer", ArtifactInput{store, "m.model", {}});
-  ASSIGN_OR_RETURN(const std::unique_ptr<Transform> stage,
-                   std::get<TransformFactory>(EncodeType().make)(context));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Transform> stage, EncodeType().transform()->make(context));
   ASSIGN_OR_RETURN(const std::unique_ptr<Worker> worker, stage->NewWorker());
   std::vector<Batch> batches = BatchesOf(lines);
 

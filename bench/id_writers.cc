@@ -79,7 +79,7 @@ Made MakePartitions() {
 
 Status Measure(const std::string& form, const StageType& type, const StageContext& context,
                const Made& made) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<SinkStage> stage, std::get<SinkFactory>(type.make)(context));
+  ASSIGN_OR_RETURN(const std::unique_ptr<SinkStage> stage, type.sink()->make(context));
   ASSIGN_OR_RETURN(const WrittenShards written, TimeSink(*stage, made.partitions));
   std::printf("%s %llu %.4f %llu\n", form.c_str(), static_cast<unsigned long long>(written.bytes),
               written.seconds, static_cast<unsigned long long>(made.text));

@@ -39,7 +39,7 @@ void AddUnits(Batch& batch) {
 
 Status Measure(const std::string& form, const StageType& type, const StageContext& context,
                const std::vector<Batch>& batches) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<SinkStage> stage, std::get<SinkFactory>(type.make)(context));
+  ASSIGN_OR_RETURN(const std::unique_ptr<SinkStage> stage, type.sink()->make(context));
   ASSIGN_OR_RETURN(const WrittenShards written, TimeSink(*stage, {batches}));
   std::size_t text = 0;
   for (const Batch& batch : batches) text += batch.text.bytes();

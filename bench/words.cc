@@ -105,7 +105,7 @@ Sum Stage(const std::string& directory, const std::vector<Lines>& runs, int thre
   Json config;
   config["dictionary"] = directory;
   const StageType type = SegmentWordsType({});
-  const auto transform = std::get<TransformFactory>(type.make)({"words", config, {}});
+  const auto transform = type.transform()->make({"words", config, {}});
   if (!transform.ok()) Die(transform.status().message());
   std::atomic<std::size_t> next{0};
   return OnThreads(threads, [&](Sum& sum) {

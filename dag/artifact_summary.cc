@@ -111,16 +111,16 @@ Status CheckExpectations(const Graph& graph, const std::vector<int>& chain, cons
     totals.splits = summary.splits;
     if (const auto counts = summary.counts.find(spec.name); counts != summary.counts.end())
       totals.counts = counts->second;
-    if (spec.type->is_source() && assembly.source)
+    if (spec.type->source() != nullptr && assembly.source)
       if (const Status bounds = CheckSource(*assembly.source, *spec.type, totals); !bounds.ok())
         fail(StrCat("stage '", spec.name, "': ", bounds.message()));
     // A segment that does not run may lack its stages: what they take is not there any more.
-    if (spec.type->is_transform() && transform < assembly.transforms.size()) {
+    if (spec.type->transform() != nullptr && transform < assembly.transforms.size()) {
       const Status bounds = assembly.transforms[transform++]->CheckCounts(totals);
       if (!bounds.ok()) fail(StrCat("stage '", spec.name, "': ", bounds.message()));
     }
     // Behind a stage that gave too little a Sink has too little as well.
-    if (spec.type->is_sink() && assembly.sink && failures.empty())
+    if (spec.type->sink() != nullptr && assembly.sink && failures.empty())
       if (const Status bounds = assembly.sink->CheckCounts(totals); !bounds.ok())
         fail(StrCat("stage '", spec.name, "': ", bounds.message()));
     for (const Expectation& expected : spec.expect) {

@@ -9,11 +9,11 @@ namespace pipeline {
 
 namespace {
 
-/// Calls the factory that the caller knows to be there and names the stage in what it says.
-template <class Factory>
-auto Make(const Node& node, const std::map<std::string, ArtifactInput, std::less<>>& artifacts) {
-  auto made =
-      std::get<Factory>(node.spec->type->make)({node.spec->name, node.spec->config, node.in, artifacts});
+/// Calls the factory and names the stage in what it says.
+template <class Kind>
+auto Make(const Kind& kind, const Node& node,
+          const std::map<std::string, ArtifactInput, std::less<>>& artifacts) {
+  auto made = kind.make({node.spec->name, node.spec->config, node.in, artifacts});
   if (!made.ok()) {
     Status status = std::move(made).status();
     made = std::move(status).Annotate(StrCat("stage '", node.spec->name, "'"));
@@ -56,27 +56,28 @@ Result<Assembly> Assemble(const Graph& graph, const PlannedSegment& planned, con
     const auto stage = static_cast<std::uint32_t>(assembly.stages.size() - 1);
     const auto at_named_inputs = artifacts.find(position);
     const auto& taken = at_named_inputs == artifacts.end() ? none : at_named_inputs->second;
-    if (node.spec->type->is_source()) {
-      ASSIGN_OR_RETURN(assembly.source, Make<SourceFactory>(node, taken));
+    const StageType& type = *node.spec->type;
+    if (const SourceKind* source_kind = type.source()) {
+      ASSIGN_OR_RETURN(assembly.source, Make(*source_kind, node, taken));
       if (assembly.source->repair() != nullptr)
         assembly.spec.transforms.push_back({assembly.source->repair(), stage});
-    } else if (node.spec->type->is_transform()) {
-      ASSIGN_OR_RETURN(std::unique_ptr<Transform> transform, Make<TransformFactory>(node, taken));
+    } else if (const TransformKind* transform_kind = type.transform()) {
+      ASSIGN_OR_RETURN(std::unique_ptr<Transform> transform, Make(*transform_kind, node, taken));
       assembly.spec.transforms.push_back({transform.get(), stage});
       assembly.transforms.push_back(std::move(transform));
-    } else if (node.spec->type->is_reader()) {
-      ASSIGN_OR_RETURN(assembly.reader, Make<ReaderFactory>(node, taken));
-    } else if (node.spec->type->is_job()) {
-      ASSIGN_OR_RETURN(assembly.job, Make<JobFactory>(node, taken));
+    } else if (const ReaderKind* reader_kind = type.reader()) {
+      ASSIGN_OR_RETURN(assembly.reader, Make(*reader_kind, node, taken));
+    } else if (const JobKind* job_kind = type.job()) {
+      ASSIGN_OR_RETURN(assembly.job, Make(*job_kind, node, taken));
       return assembly;
-    } else if (node.spec->type->is_barrier()) {
-      ASSIGN_OR_RETURN(std::unique_ptr<BarrierStage> barrier, Make<BarrierFactory>(node, taken));
+    } else if (const BarrierKind* barrier_kind = type.barrier()) {
+      ASSIGN_OR_RETURN(std::unique_ptr<BarrierStage> barrier, Make(*barrier_kind, node, taken));
       if (planned.takes_in && position == planned.node)
         assembly.sink = std::make_unique<BarrierSink>(std::move(barrier));
       else
         assembly.barrier = std::move(barrier);
-    } else {
-      ASSIGN_OR_RETURN(assembly.sink, Make<SinkFactory>(node, taken));
+    } else if (const SinkKind* sink_kind = type.sink()) {
+      ASSIGN_OR_RETURN(assembly.sink, Make(*sink_kind, node, taken));
     }
     assembly.spec.splits = node.out.splits.empty() ? node.in.splits : node.out.splits;
   }

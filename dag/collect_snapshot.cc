@@ -23,8 +23,8 @@ namespace pipeline {
 namespace {
 
 /// What a configuration names, as far as it can be told; `missing` is set where something is not there.
-std::vector<LocalInput> NamedBy(const StageSpec& spec, Status& missing) {
-  Result<std::vector<LocalInput>> named = spec.type->local_inputs(spec.config);
+std::vector<LocalInput> NamedBy(const FileListKind& list, const Json& config, Status& missing) {
+  Result<std::vector<LocalInput>> named = list.local_inputs(config);
   if (named.ok()) return std::move(*named);
   missing = std::move(named).status();
   const auto* const wanted = missing.Detail<WantedFiles>();
@@ -32,8 +32,8 @@ std::vector<LocalInput> NamedBy(const StageSpec& spec, Status& missing) {
 }
 
 /// Those that are there are hashed also where others are not: one of them may be another than it was.
-Snapshot::Files FilesOf(const StageSpec& spec, const HashFile& hash, const FindFiles& find,
-                        Status& interrupted) {
+Snapshot::Files FilesOf(const FileListKind& list, const Json& config, const HashFile& hash,
+                        const FindFiles& find, Status& interrupted) {
   Snapshot::Files files;
   bool asks = true;  // a server that is down is waited for once
   const auto note = [&](const Status& why) {
@@ -54,7 +54,7 @@ Snapshot::Files FilesOf(const StageSpec& spec, const HashFile& hash, const FindF
     wanted.digest = file->digest;
     files.files.push_back(std::move(*file));
   };
-  for (const LocalInput& input : NamedBy(spec, files.missing)) {
+  for (const LocalInput& input : NamedBy(list, config, files.missing)) {
     if (!interrupted.ok()) break;
     if (!input.is_pattern) {
       look(input);
@@ -229,16 +229,16 @@ Result<Snapshot> CollectSnapshot(const Graph& graph, const Environment& environm
   for (int number = 0; number < static_cast<int>(graph.nodes().size()); ++number) {
     const Node& node = graph.nodes()[static_cast<std::size_t>(number)];
     const StageSpec& spec = *node.spec;
-    if (spec.type->gives == Flow::kFiles) {
+    if (const FileListKind* list = spec.type->file_list()) {
       Status interrupted;
-      snapshot.files.emplace(spec.name, FilesOf(spec, hash, find, interrupted));
+      snapshot.files.emplace(spec.name, FilesOf(*list, spec.config, hash, find, interrupted));
       RETURN_IF_ERROR(interrupted);
       continue;
     }
     ASSIGN_OR_RETURN(std::vector<Snapshot::SideFile> side_files, SideFilesOf(node, hash));
     if (!side_files.empty()) snapshot.side_files.emplace(spec.name, std::move(side_files));
     LastLogged last = LastOf(*environment.log, spec.name);
-    if (last.segment == nullptr && spec.type->is_barrier())
+    if (last.segment == nullptr && spec.type->barrier() != nullptr)
       last = LastOf(*environment.log, StrCat(spec.name, kTakesInSuffix));
     if (last.segment != nullptr) {
       ASSIGN_OR_RETURN(const Json json, Json::Parse(last.segment->lineage));
@@ -246,10 +246,10 @@ Result<Snapshot> CollectSnapshot(const Graph& graph, const Environment& environm
       snapshot.logged.emplace(spec.name, std::move(lineage));
       if (last.segment->began > 0) snapshot.logged_when.emplace(spec.name, last.segment->began);
     }
-    if (spec.type->is_job())
+    if (spec.type->job() != nullptr)
       if (const UnitLine* job = environment.log->FindDone(ToString(UnitId{spec.name, JobId{}})))
         snapshot.jobs[spec.name] = {job->recipe, job->continues};
-    if (!spec.type->is_sink() && !spec.type->is_job()) continue;
+    if (spec.type->sink() == nullptr && spec.type->job() == nullptr) continue;
     const std::string location = LocationOfStage(spec);
     Snapshot::Published published;
     if (!location.empty()) {

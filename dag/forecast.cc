@@ -116,7 +116,7 @@ class Forecaster {
   /// How much text a Barrier stage with a size of its own gives, and about what it keeps of what it took in.
   std::optional<std::uint64_t> BarrierBytes(int node) const {
     const StageSpec& spec = *graph_.nodes()[static_cast<std::size_t>(node)].spec;
-    if (!spec.type->is_barrier() || !spec.config["bytes"].is_int()) return std::nullopt;
+    if (spec.type->barrier() == nullptr || !spec.config["bytes"].is_int()) return std::nullopt;
     return static_cast<std::uint64_t>(spec.config["bytes"].AsInt());
   }
 
@@ -189,7 +189,7 @@ class Forecaster {
   std::uint64_t InSubset(const PlannedSegment& segment, std::uint64_t bytes) const {
     for (const int at : graph_.Lineage(segment.node)) {
       const StageSpec& spec = *graph_.nodes()[static_cast<std::size_t>(at)].spec;
-      if (!spec.type->is_source()) continue;
+      if (spec.type->source() == nullptr) continue;
       const Result<Subset> subset = SubsetOf(spec.config);
       if (!subset.ok()) continue;
       if (!subset->is_beginning())

@@ -15,10 +15,11 @@
 namespace pipeline {
 
 Status CheckInputNames(const StageSpec& stage, const std::vector<SourceFile>& files) {
-  if (!stage.type->check_inputs) return {};
+  const SourceKind* const source = stage.type->source();
+  if (source == nullptr || !source->check_inputs) return {};
   std::vector<std::string> names;
   for (const SourceFile& file : files) names.push_back(file.input.name);
-  return stage.type->check_inputs(stage.config, names);
+  return source->check_inputs(stage.config, names);
 }
 
 void CheckInputs(const Graph& graph, const Snapshot& snapshot, Plan& plan) {

@@ -11,7 +11,7 @@
 
 namespace pipeline {
 
-/// Calls StageType::check_inputs of the Source `stage`.
+/// Calls SourceKind::check_inputs of the Source `stage`.
 Status CheckInputNames(const StageSpec& stage, const std::vector<SourceFile>& files);
 
 /// Refuses (in `plan`) missing and wrong files that its segments have to read; a missing file that no

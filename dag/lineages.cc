@@ -71,9 +71,9 @@ void Lineages::Compute(int node) {
   stage.version = spec.type->version;
   stage.config = CanonicalConfig(spec.type->keys, spec.config);
   stage.libraries = spec.type->libraries;
-  if (spec.type->gives == Flow::kFiles) stage.sources = SourcesOf(node, stage);
-  if (spec.type->is_source() && spec.type->taken_from_names) {
-    const std::vector<std::string> taken = spec.type->taken_from_names(spec.config, files);
+  if (spec.type->file_list() != nullptr) stage.sources = SourcesOf(node, stage);
+  if (const SourceKind* source = spec.type->source(); source != nullptr && source->taken_from_names) {
+    const std::vector<std::string> taken = source->taken_from_names(spec.config, files);
     for (std::size_t at = 0; at < taken.size(); ++at)
       stage.sources.emplace_back(StrCat("name of ", files[at]), taken[at]);
   }
@@ -207,8 +207,8 @@ Lineage Lineages::OfOutputs(int node, End end) const {
   Lineage lineage = Of(node);
   LineageStage& last = lineage.back();
   const StageType& type = *At(node).spec->type;
-  if (type.is_sink() || end == End::kTakesIn) last.type += "/pieces";
-  if (type.is_sink()) {
+  if (type.sink() != nullptr || end == End::kTakesIn) last.type += "/pieces";
+  if (type.sink() != nullptr) {
     for (Json::Object config = last.config.AsObject(); const auto& [key, value] : config)
       if (std::find(type.first_pass_keys.begin(), type.first_pass_keys.end(), key) ==
           type.first_pass_keys.end())
@@ -230,8 +230,8 @@ OutputKeys Lineages::KeysOf(int node, End end) const {
   bool records = false;  // from the Source on, or from the last Barrier stage on
   for (std::size_t at = 0; at < line.size(); ++at) {
     const StageType& type = *At(line[at]).spec->type;
-    const bool gives = type.is_barrier() && (line[at] != node || end == End::kGives);
-    if (type.is_source() || gives) {
+    const bool gives = type.barrier() != nullptr && (line[at] != node || end == End::kGives);
+    if (type.source() != nullptr || gives) {
       records = true;
       keys.end_stages.clear(), keys.end_recipes.clear(), keys.line.clear();
       const auto inputs = static_cast<std::uint32_t>(gives ? 1 : outputs.front().sources.size());

@@ -65,7 +65,8 @@ std::string NothingLeft(const Graph& graph, const SegmentScope& scope, const Art
     const StageCounts& counts = found->second;
     const std::string reasons = ReasonsOf(*spec.type, counts);
     if (counts.records_in == 0 && reasons.empty()) {
-      if (spec.type->is_source()) text += StrCat("; stage '", spec.name, "' found no record in its input");
+      if (spec.type->source() != nullptr)
+        text += StrCat("; stage '", spec.name, "' found no record in its input");
       continue;
     }
     if (counts.records_out >= counts.records_in && reasons.empty()) continue;

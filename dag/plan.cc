@@ -51,7 +51,7 @@ class Planner {
   /// True for a stage that leaves an artifact with a manifest.
   bool MakesArtifact(int node) const {
     const StageType& type = *At(node).spec->type;
-    return type.is_sink() || (type.is_job() && type.gives != Flow::kFiles);
+    return type.sink() != nullptr || type.job() != nullptr;
   }
   /// What a run is for: artifacts, and the ends of lines that nobody reads. `keep` is no reason to run: it
   /// says what becomes of records that are made anyway.
@@ -167,7 +167,7 @@ class Planner {
     segment.node = node;
     segment.state = PlannedSegment::State::kUpToDate;
     segment.publishes = MakesArtifact(node);
-    segment.job = At(node).spec->type->is_job();
+    segment.job = At(node).spec->type->job() != nullptr;
     segment.lineage = LineageOf(node);
     segment.keys = lineages_.KeysOf(node, End::kGives);
     segment.location = LocationOf(node);
@@ -206,9 +206,9 @@ class Planner {
     return outputs_.at(part).complete();
   }
 
-  bool IsJob(int node) const { return At(node).spec->type->is_job(); }
-  bool IsReader(int node) const { return At(node).spec->type->is_reader(); }
-  bool IsBarrier(int node) const { return At(node).spec->type->is_barrier(); }
+  bool IsJob(int node) const { return At(node).spec->type->job() != nullptr; }
+  bool IsReader(int node) const { return At(node).spec->type->reader() != nullptr; }
+  bool IsBarrier(int node) const { return At(node).spec->type->barrier() != nullptr; }
 
   /// True for the stage that --force names and all that is made from it.
   bool Forced(int node) const { return !selection_.force.empty() && MadeFrom(node, selection_.force); }
@@ -227,7 +227,7 @@ class Planner {
           RETURN_IF_ERROR(edge.named_input->takes == Flow::kRecords ? DemandRecords(edge.node)
                                                                     : Demand(edge.node));
       const int input = At(at).input;
-      if (input < 0 || At(at).spec->type->is_source()) return {};
+      if (input < 0 || At(at).spec->type->source() != nullptr) return {};
       if (MakesArtifact(input)) return Demand(input);
       if (IsBarrier(at)) {
         ASSIGN_OR_RETURN(const bool taken_in, Exists({at, End::kTakesIn}));
@@ -327,7 +327,7 @@ class Planner {
     for (int at = segment.node;; at = At(at).input) {
       segment.chain.insert(segment.chain.begin(), at);
       const int input = At(at).input;
-      if (At(at).spec->type->is_source()) {
+      if (At(at).spec->type->source() != nullptr) {
         segment.files = input;
         return {};
       }

@@ -172,7 +172,7 @@ class Preparer {
       RETURN_IF_ERROR(Equip(*state));
       if (state->active() && state->upstream == nullptr)
         made_.streams += static_cast<int>(state->inputs.size());
-      if (state->active() && NodeAt(graph_, planned.chain.front()).spec->type->is_reader())
+      if (state->active() && NodeAt(graph_, planned.chain.front()).spec->type->reader() != nullptr)
         made_.readers = options_.threads;
       made_.states.push_back(std::move(state));
     }
@@ -260,8 +260,8 @@ class Preparer {
     std::int64_t bytes = 64 << 20;
     for (const int node : graph_.Lineage(planned.node)) {
       const StageSpec& spec = *NodeAt(graph_, node).spec;
-      const bool gives = spec.type->is_barrier() && !(planned.takes_in && node == planned.node);
-      if (!spec.type->is_source() && !gives) continue;
+      const bool gives = spec.type->barrier() != nullptr && !(planned.takes_in && node == planned.node);
+      if (spec.type->source() == nullptr && !gives) continue;
       bytes = spec.config["partition"].AsInt(bytes);
       if (gives) bytes = std::min(bytes, spec.config["bytes"].AsInt(bytes));  // all that it gives
     }

@@ -69,7 +69,7 @@ void AddRecordLine(const Graph& graph, int node, std::set<int>& line) {
   const Node& at = graph.nodes()[static_cast<std::size_t>(node)];
   const auto makes_artifact = [&graph](int maker) {
     const StageType& type = *graph.nodes()[static_cast<std::size_t>(maker)].spec->type;
-    return type.is_sink() || (type.is_job() && type.gives != Flow::kFiles);
+    return type.sink() != nullptr || type.job() != nullptr;
   };
   if (at.input >= 0 && !makes_artifact(at.input)) AddRecordLine(graph, at.input, line);
   for (const NamedInputEdge& edge : at.named_inputs)

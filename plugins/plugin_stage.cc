@@ -59,10 +59,10 @@ Result<const StageType*> PluginStages::Find(const std::string& plugin_name, cons
     request["dry_run"] = about;
     return plugin->Prepare(request, services);
   };
-  type.make =
-      JobFactory([plugin, &type, &host](const StageContext& context) -> Result<std::unique_ptr<JobStage>> {
+  type.kind = JobKind{
+      .make = [plugin, &type, &host](const StageContext& context) -> Result<std::unique_ptr<JobStage>> {
         return MakePluginJob(plugin, type, context, host);
-      });
+      }};
   return &type;
 }
 

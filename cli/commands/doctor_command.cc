@@ -163,8 +163,8 @@ void CheckStages(const LoadedPipeline& loaded, std::vector<LocationUse>& uses, C
     };
     if (spec.type->prepare) tell(spec.type->prepare(spec.config), "has what it needs of this machine");
     if (spec.type->files) tell(spec.type->files(spec.config).status(), "its files are here");
-    if (spec.type->local_inputs) {
-      const Result<std::vector<LocalInput>> inputs = spec.type->local_inputs(spec.config);
+    if (const FileListKind* list = spec.type->file_list()) {
+      const Result<std::vector<LocalInput>> inputs = list->local_inputs(spec.config);
       if (!inputs.ok()) tell(inputs.status(), "");
       for (const LocalInput& input : inputs.ok() ? *inputs : std::vector<LocalInput>()) {
         std::vector<std::string> addresses = input.mirrors;

@@ -122,7 +122,7 @@ class ExpectReader {
 
 }  // namespace
 
-bool IsCounted(const StageType& type) { return !type.is_job() && type.gives != Flow::kFiles; }
+bool IsCounted(const StageType& type) { return type.job() == nullptr && type.file_list() == nullptr; }
 
 std::vector<FileKey> MetricsOf(const StageType& type) {
   std::vector<FileKey> metrics(kMetrics.begin(), kMetrics.end());

@@ -13,7 +13,6 @@
 #include "base/result.h"
 #include "dag/pipeline_file/config.h"
 #include "dag/pipeline_file/flow.h"
-#include "dag/pipeline_file/local_input.h"
 #include "dag/pipeline_file/named_input.h"
 #include "dag/pipeline_file/object_names.h"
 #include "dag/pipeline_file/reason.h"
@@ -58,13 +57,6 @@ struct StageType {
   /// Checks whether the stage can use the artifact at one of its named inputs, before hours are spent on
   /// making it. Empty: it can use any artifact.
   std::function<Status(const Json& config, const Schema& schema, const Promise& promise)> check_promised = {};
-  /// Source only: checks whether it can read files of these names, before a run starts anything. Empty: it
-  /// can read any file.
-  std::function<Status(const Json& config, const std::vector<std::string>& files)> check_inputs = {};
-  /// Source only: returns the values that it takes from the name of each file; they enter the recipe.
-  /// Empty, or an empty result: file names do not matter.
-  std::function<std::vector<std::string>(const Json& config, const std::vector<std::string>& files)>
-      taken_from_names = {};
   /// Checks that this machine has everything that the stage needs beside its inputs, before a run starts
   /// anything. Empty: the stage needs nothing.
   std::function<Status(const Json& config)> prepare = {};
@@ -93,17 +85,17 @@ struct StageType {
   bool outputs_as_published = false;  // partition outputs take about published_bytes, too
   std::vector<Metric> metrics = {};
   std::vector<Reason> reasons = {};  // every reason that the stage may count
-  /// The files that a stage without records gives. No unit makes them.
-  std::function<Result<std::vector<LocalInput>>(const Json& config)> local_inputs = {};
 
-  std::variant<SourceFactory, TransformFactory, ReaderFactory, SinkFactory, BarrierFactory, JobFactory> make;
+  std::variant<TransformKind, FileListKind, SourceKind, ReaderKind, SinkKind, BarrierKind, JobKind> kind;
 
-  bool is_source() const { return std::holds_alternative<SourceFactory>(make); }
-  bool is_transform() const { return std::holds_alternative<TransformFactory>(make); }
-  bool is_reader() const { return std::holds_alternative<ReaderFactory>(make); }
-  bool is_sink() const { return std::holds_alternative<SinkFactory>(make); }
-  bool is_barrier() const { return std::holds_alternative<BarrierFactory>(make); }
-  bool is_job() const { return std::holds_alternative<JobFactory>(make); }
+  // Null: the stage is of another kind.
+  const FileListKind* file_list() const { return std::get_if<FileListKind>(&kind); }
+  const SourceKind* source() const { return std::get_if<SourceKind>(&kind); }
+  const TransformKind* transform() const { return std::get_if<TransformKind>(&kind); }
+  const ReaderKind* reader() const { return std::get_if<ReaderKind>(&kind); }
+  const SinkKind* sink() const { return std::get_if<SinkKind>(&kind); }
+  const BarrierKind* barrier() const { return std::get_if<BarrierKind>(&kind); }
+  const JobKind* job() const { return std::get_if<JobKind>(&kind); }
 };
 
 /// Directory between `out` and STAGE-RECIPE16 for StageType::location_of_recipe.

@@ -66,7 +66,7 @@ Status ApplySubset(std::string_view text, PipelineSpec& spec) {
   for (StageSpec& stage : spec.stages) {
     if (HasKey(*stage.type))
       stage.config[kKey] = text;
-    else if (stage.type->is_source())
+    else if (stage.type->source() != nullptr)
       return Status(Code::kInvalidArgument, StrCat("--subset: stage '", stage.name, "' (", stage.type->name,
                                                    ") can only be read as a whole"));
     if (stage.out.empty()) continue;

@@ -9,7 +9,7 @@
 
 namespace pipeline {
 
-/// Detail of a failed StageType::local_inputs: some files are missing. `wanted` has all files in the order
+/// Detail of a failed FileListKind::local_inputs: some files are missing. `wanted` has all files in the order
 /// of the configuration, present or missing, and with `is_pattern` each pattern that matches no name.
 struct WantedFiles final : StatusDetail {
   explicit WantedFiles(std::vector<LocalInput> inputs) : wanted(std::move(inputs)) {}

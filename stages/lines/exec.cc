@@ -96,7 +96,7 @@ StageType ExecType() {
   type.varies = [](const Json& config) { return !config["deterministic"].AsBool(); };
   type.reasons = {{"invalid_utf8", "Invalid UTF-8 in what the command wrote became U+FFFD."},
                   {"nul", "A NUL in what the command wrote became U+FFFD."}};
-  type.make = ReaderFactory([](const StageContext& context) -> Result<std::unique_ptr<ReaderStage>> {
+  type.kind = ReaderKind{.make = [](const StageContext& context) -> Result<std::unique_ptr<ReaderStage>> {
     const Json& config = context.config;
     ExecRule rule;
     rule.stage = context.name;
@@ -106,7 +106,7 @@ StageType ExecType() {
     rule.timeout = std::chrono::milliseconds(std::llround(config["timeout"].AsDouble() * 1000));
     rule.max_output = static_cast<std::uint64_t>(config["max_output"].AsInt());
     return std::unique_ptr<ReaderStage>(std::make_unique<Exec>(std::move(rule)));
-  });
+  }};
   return type;
 }
 

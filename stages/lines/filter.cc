@@ -294,10 +294,10 @@ StageType FilterType() {
   type.reasons = FilterReasons();
   type.libraries = {{"icu", IcuVersion()}};
   type.check = CheckFilter;
-  type.make = TransformFactory([](const StageContext& context) -> Result<std::unique_ptr<Transform>> {
+  type.kind = TransformKind{.make = [](const StageContext& context) -> Result<std::unique_ptr<Transform>> {
     ASSIGN_OR_RETURN(PatternSet patterns, PatternsOf(context.config));
     return std::unique_ptr<Transform>(std::make_unique<Filter>(Rules(context.config, std::move(patterns))));
-  });
+  }};
   return type;
 }
 

@@ -145,7 +145,7 @@ StageType MixType() {
   };
   type.reasons = {Tally("left_out", "Records of the corpora that were not taken."),
                   Tally("copies", "Records that come once more.")};
-  type.make = BarrierFactory(Make);
+  type.kind = BarrierKind{.make = Make};
   return type;
 }
 

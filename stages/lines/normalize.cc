@@ -260,14 +260,14 @@ StageType NormalizeType() {
                              "' points into; put it in front of the stage that makes '", column, "'"));
     return {};
   };
-  type.make = TransformFactory([](const StageContext& context) -> Result<std::unique_ptr<Transform>> {
+  type.kind = TransformKind{.make = [](const StageContext& context) -> Result<std::unique_ptr<Transform>> {
     const Json& config = context.config;
     LineRule rule(FormNamed(config["form"].AsString()),
                   config[kKeepJamo].AsBool() ? Jamo::kKeep : Jamo::kCompose,
                   CaseNamed(config["case"].AsString()), config["whitespace"].AsString() == "collapse");
     return std::unique_ptr<Transform>(
         std::make_unique<Normalize>(std::move(rule), config["drop_empty"].AsBool(true)));
-  });
+  }};
   return type;
 }
 

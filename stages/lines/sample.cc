@@ -82,11 +82,11 @@ StageType SampleType() {
   type.check = Check;
   type.reasons = {Tally("sampled_out", "Records that were not drawn."),
                   Tally("other_split", "Records of other splits.")};
-  type.make = BarrierFactory([](const StageContext& context) -> Result<std::unique_ptr<BarrierStage>> {
+  type.kind = BarrierKind{.make = [](const StageContext& context) -> Result<std::unique_ptr<BarrierStage>> {
     ASSIGN_OR_RETURN(const SampleRules rules, RulesOf(context.config, context.schema));
     ASSIGN_OR_RETURN(std::unique_ptr<SinkStage> outputs, PartitionFileFormat().NewSink(context.schema));
     return std::unique_ptr<BarrierStage>(std::make_unique<Sample>(rules, context.schema, std::move(outputs)));
-  });
+  }};
   return type;
 }
 

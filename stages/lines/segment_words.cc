@@ -90,7 +90,7 @@ StageType SegmentWordsType(const DictionaryPlaces& places) {
   type.model_memory = [places](const Json& config) {
     return DictionaryMemory(config["dictionary"].AsString(), places);
   };
-  type.make = TransformFactory([places](const StageContext& context) { return Make(context, places); });
+  type.kind = TransformKind{.make = [places](const StageContext& context) { return Make(context, places); }};
   return type;
 }
 

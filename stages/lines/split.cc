@@ -234,7 +234,7 @@ StageType SplitType() {
     schema.splits = rule.names();
     return {};
   };
-  type.make = TransformFactory([](const StageContext& context) -> Result<std::unique_ptr<Transform>> {
+  type.kind = TransformKind{.make = [](const StageContext& context) -> Result<std::unique_ptr<Transform>> {
     ASSIGN_OR_RETURN(SplitRule rule, SplitRule::Make(context.config["splits"]));
     const auto min_documents = static_cast<std::uint64_t>(context.config["min_documents"].AsInt(1));
     std::optional<Division> division;
@@ -243,7 +243,7 @@ StageType SplitType() {
     }
     return std::unique_ptr<Transform>(
         std::make_unique<Split>(std::move(rule), std::move(division), min_documents));
-  });
+  }};
   return type;
 }
 

@@ -99,9 +99,7 @@ StageType DecompressType() {
   type.reasons = LineReasons();
   for (Reason& reason : RepairReasons()) type.reasons.push_back(std::move(reason));
   type.check = Check;
-  type.check_inputs = CheckInputSplits;
-  type.taken_from_names = SplitsOfFiles;
-  type.make = SourceFactory(Make);
+  type.kind = SourceKind{.make = Make, .check_inputs = CheckInputSplits, .taken_from_names = SplitsOfFiles};
   return type;
 }
 

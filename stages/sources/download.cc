@@ -349,11 +349,7 @@ StageType DownloadType() {
   type.takes = Flow::kNothing;
   type.gives = Flow::kFiles;
   type.check = [](const Json& config, Schema&) { return CheckConfig(config); };
-  type.local_inputs = LocalInputs;
-  type.make = JobFactory([](const StageContext& context) -> Result<std::unique_ptr<JobStage>> {
-    return Status(Code::kInvalidArgument,
-                  StrCat(context.name, ": nothing to fetch: local files are read where they lie"));
-  });
+  type.kind = FileListKind{.local_inputs = LocalInputs};
   return type;
 }
 

@@ -6,7 +6,7 @@
 namespace pipeline {
 
 /// Local files are read in place, remote ones while they download: cli/workspace/source_files.h. All come
-/// through StageType::local_inputs; no unit downloads them.
+/// through FileListKind::local_inputs; no unit downloads them.
 StageType DownloadType();
 
 }  // namespace pipeline

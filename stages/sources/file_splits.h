@@ -43,11 +43,11 @@ Status CheckFileSplits(const Json& config, Schema& schema);
 /// The reason with which StageCounts count the files and members of a split.
 std::string SplitCount(std::string_view split);
 
-/// For StageType::check_inputs: every file must have a split, or may be an archive whose members have
+/// For SourceKind::check_inputs: every file must have a split, or may be an archive whose members have
 /// splits. Without such an archive, every split must have a file.
 Status CheckInputSplits(const Json& config, const std::vector<std::string>& files);
 
-/// For StageType::taken_from_names: the split of each file; empty: the name gives none.
+/// For SourceKind::taken_from_names: the split of each file; empty: the name gives none.
 std::vector<std::string> SplitsOfFiles(const Json& config, const std::vector<std::string>& files);
 
 /// Wraps `stage` so that its records get their split, if the configuration has the key. If a file's name

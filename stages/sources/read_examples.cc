@@ -162,11 +162,9 @@ StageType ReadExamplesType() {
                           Reason::Fate::kNotMeant});
   type.reasons.push_back(Tally("split_*", "Files of the split of that name."));
   type.check = Check;
-  type.check_inputs = CheckInputSplits;
-  type.taken_from_names = SplitsOfFiles;
   type.prepare = [](const Json& config) { return LabelNames(config).status(); };
   type.files = LabelFiles;
-  type.make = SourceFactory(Make);
+  type.kind = SourceKind{.make = Make, .check_inputs = CheckInputSplits, .taken_from_names = SplitsOfFiles};
   return type;
 }
 

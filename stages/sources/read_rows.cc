@@ -197,9 +197,7 @@ StageType ReadRowsType() {
       if (reason.of != Reason::Of::kDocuments && FindReason(type.reasons, reason.name) == nullptr)
         type.reasons.push_back(std::move(reason));
   type.check = Check;
-  type.check_inputs = CheckInputSplits;
-  type.taken_from_names = SplitsOfFiles;
-  type.make = SourceFactory(Make);
+  type.kind = SourceKind{.make = Make, .check_inputs = CheckInputSplits, .taken_from_names = SplitsOfFiles};
   return type;
 }
 

@@ -211,7 +211,7 @@ StageType EncodeType() {
     return {};
   };
   type.check_promised = OfPromisedTokenizer(CheckTokenizer);
-  type.make = TransformFactory(MakeEncode);
+  type.kind = TransformKind{.make = MakeEncode};
   return type;
 }
 

@@ -412,11 +412,11 @@ StageType TrainTokenizerType(std::string program) {
   type.names.own = [](const Json&, const std::vector<std::string>&, std::string_view object) {
     return IsOneOf(object, {kTokenizerModelFile, kBaseFile, kVocabularyFile, kReportFile, kWordPieceFile});
   };
-  type.make = JobFactory([program](const StageContext& context) -> Result<std::unique_ptr<JobStage>> {
+  type.kind = JobKind{.make = [program](const StageContext& context) -> Result<std::unique_ptr<JobStage>> {
     ASSIGN_OR_RETURN(Settings settings, SettingsOf(context.config, context.schema));
     return std::unique_ptr<JobStage>(
         std::make_unique<TrainTokenizer>(context.name, program, std::move(settings), context.schema));
-  });
+  }};
   return type;
 }
 

@@ -20,9 +20,9 @@ Registry WithCommand() {
   command.help = "Reads partitions through a command.";
   command.keys = {{"steady", ValueType::kBoolean, "false", Effect::kNone, "Gives the same each time."}};
   command.varies = [](const Json& config) { return !config["steady"].AsBool(); };
-  command.make = ReaderFactory([](const StageContext&) -> Result<std::unique_ptr<ReaderStage>> {
+  command.kind = ReaderKind{.make = [](const StageContext&) -> Result<std::unique_ptr<ReaderStage>> {
     return Status(Code::kUnimplemented, "a fake");
-  });
+  }};
   types.push_back(std::move(command));
   return Registry(std::move(types));
 }

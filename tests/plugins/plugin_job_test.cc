@@ -52,7 +52,7 @@ class PluginJobTest : public testing::Test {
     data.directory = std::make_shared<LocalStore>(data.uri);
     data.facts["rows"] = 7;
     context.artifacts.emplace("data", data);
-    auto made = std::get<JobFactory>(type.make)(context);
+    auto made = type.job()->make(context);
     EXPECT_TRUE(made.ok()) << made.status().message();
     return std::move(made).value();
   }

@@ -45,7 +45,7 @@ class VerifiedInputTest : public testing::Test {
     data.uri = place_;
     data.directory = std::make_shared<LocalStore>(place_);
     context.artifacts.emplace("data", data);
-    const auto job = std::get<JobFactory>((*type)->make)(context);
+    const auto job = (*type)->job()->make(context);
     JobRequest request;
     LocalStore out(dir_ / "made");
     request.out = &out;

@@ -48,7 +48,7 @@ inline std::string FieldsOf(const Batch& batch, std::size_t row) {
 inline Schema TextSchema() { return {{{"text", ColumnType::kUtf8}}, {"train"}}; }
 
 inline std::unique_ptr<Transform> MakeTransform(const StageType& type, Json config) {
-  auto made = std::get<TransformFactory>(type.make)({"stage", std::move(config), TextSchema()});
+  auto made = type.transform()->make({"stage", std::move(config), TextSchema()});
   EXPECT_TRUE(made.ok()) << made.status().message();
   return made.ok() ? std::move(made).value() : nullptr;
 }

@@ -43,7 +43,7 @@ inline SourceRequest RequestFor(std::string bytes, std::string name, std::size_t
 /// The repair of the stage included, counted as the Segment counts it.
 inline SourceOutcome RunSource(const StageType& type, const Json& config, SourceRequest request) {
   SourceOutcome outcome;
-  const auto stage = std::get<SourceFactory>(type.make)({"rows", config, {}});
+  const auto stage = type.source()->make({"rows", config, {}});
   EXPECT_TRUE(stage.ok()) << stage.status().message();
   auto source = (*stage)->Open(std::move(request));
   if (!source.ok()) {

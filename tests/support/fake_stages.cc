@@ -26,7 +26,7 @@ StageType Fetch() {
                {"pin", ValueType::kString, "~", Effect::kBytes, "What it must be."}};
   type.takes = Flow::kNothing;
   type.gives = Flow::kFiles;
-  type.make = Never<JobStage>();
+  type.kind = FileListKind{};
   return type;
 }
 
@@ -46,7 +46,7 @@ StageType Lines() {
     schema.columns = {{"text", ColumnType::kUtf8}};
     return {};
   };
-  type.make = Never<SourceStage>();
+  type.kind = SourceKind{.make = Never<SourceStage>()};
   return type;
 }
 
@@ -66,7 +66,7 @@ StageType Map() {
     if (config["ratio"].AsDouble() <= 1) return {};
     return Status(Code::kInvalidArgument, "'ratio' must be at most 1");
   };
-  type.make = Never<Transform>();
+  type.kind = TransformKind{.make = Never<Transform>()};
   return type;
 }
 
@@ -83,7 +83,7 @@ StageType Divide() {
       schema.splits.emplace_back(split.AsArray()[0].AsString());
     return {};
   };
-  type.make = Never<Transform>();
+  type.kind = TransformKind{.make = Never<Transform>()};
   return type;
 }
 
@@ -96,7 +96,7 @@ StageType Cut() {
     schema.columns.insert_or_assign("cuts", ColumnType::kU32List);
     return {};
   };
-  type.make = Never<Transform>();
+  type.kind = TransformKind{.make = Never<Transform>()};
   return type;
 }
 
@@ -115,7 +115,7 @@ StageType Publish() {
   type.location = [](const Json& config) {
     return StrCat(config["name"].AsString(), "/", config["version"].AsString());
   };
-  type.make = Never<SinkStage>();
+  type.kind = SinkKind{.make = Never<SinkStage>()};
   return type;
 }
 
@@ -128,7 +128,7 @@ StageType Learn() {
   type.gives = Flow::kNothing;
   type.publishes = true;
   type.reads = {"cuts"};
-  type.make = Never<JobStage>();
+  type.kind = JobKind{.make = Never<JobStage>()};
   return type;
 }
 
@@ -140,7 +140,7 @@ StageType Study() {
   type.publishes = true;
   type.out_optional = true;
   type.reads = {"text"};
-  type.make = Never<JobStage>();
+  type.kind = JobKind{.make = Never<JobStage>()};
   return type;
 }
 
@@ -152,7 +152,7 @@ StageType Use() {
   type.named_inputs = {{"model", true, true, "What was learnt."},
                        {"words", false, false, "A list of words."}};
   type.metrics = {{"use_rate", "How often.", [](const StageCounts&) { return 1.0; }}};
-  type.make = Never<Transform>();
+  type.kind = TransformKind{.make = Never<Transform>()};
   return type;
 }
 
@@ -162,7 +162,7 @@ StageType Again() {
   type.help = "Uses the same once more.";
   type.reads = {"text"};
   type.named_inputs = {{"model", true, true, "What was learnt.", true}};
-  type.make = Never<Transform>();
+  type.kind = TransformKind{.make = Never<Transform>()};
   return type;
 }
 

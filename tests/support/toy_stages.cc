@@ -206,9 +206,9 @@ StageType LearnType(ToyHand& hand) {
   type.publishes = true;
   type.out_optional = true;
   type.reads = {"text"};
-  type.make = JobFactory([&hand](const StageContext& context) -> Result<std::unique_ptr<JobStage>> {
+  type.kind = JobKind{.make = [&hand](const StageContext& context) -> Result<std::unique_ptr<JobStage>> {
     return std::unique_ptr<JobStage>(std::make_unique<Learn>(hand, context));
-  });
+  }};
   return type;
 }
 
@@ -219,9 +219,9 @@ StageType LookType() {
   type.takes = Flow::kArtifact;
   type.gives = Flow::kArtifact;
   type.publishes = true;
-  type.make = JobFactory([](const StageContext& context) -> Result<std::unique_ptr<JobStage>> {
+  type.kind = JobKind{.make = [](const StageContext& context) -> Result<std::unique_ptr<JobStage>> {
     return std::unique_ptr<JobStage>(std::make_unique<Look>(context));
-  });
+  }};
   return type;
 }
 
@@ -241,7 +241,7 @@ StageType MarkType(ToyHand& hand) {
                      const auto number = found == counts.reasons.end() ? 0 : found->second;
                      return static_cast<double>(number) / static_cast<double>(counts.records_in);
                    }}};
-  type.make = TransformFactory(MakeMark);
+  type.kind = TransformKind{.make = MakeMark};
   return type;
 }
 
@@ -252,9 +252,9 @@ StageType PickType() {
   type.keys = {{"count", ValueType::kInteger, "", Effect::kBytes, "How many."},
                {"per", ValueType::kInteger, "3", Effect::kBytes, "How many in a partition."}};
   type.reads = {"text"};
-  type.make = BarrierFactory([](const StageContext& context) -> Result<std::unique_ptr<BarrierStage>> {
+  type.kind = BarrierKind{.make = [](const StageContext& context) -> Result<std::unique_ptr<BarrierStage>> {
     return std::unique_ptr<BarrierStage>(std::make_unique<Pick>(context.config));
-  });
+  }};
   return type;
 }
 
@@ -263,13 +263,13 @@ StageType ShelveType() {
   type.name = "shelve";
   type.gives = Flow::kArtifact;
   type.named_inputs = {{"model", false, true, "What was learnt.", true}};
-  type.make = SinkFactory([make = std::get<SinkFactory>(type.make)](
-                              const StageContext& context) -> Result<std::unique_ptr<SinkStage>> {
-    const auto model = context.artifacts.find("model");
-    if (model == context.artifacts.end() || model->second.facts["records"].AsInt() == 0)
-      return Status(Code::kInternal, "no model, or one without facts");
-    return make(context);
-  });
+  type.kind = SinkKind{
+      .make = [make = type.sink()->make](const StageContext& context) -> Result<std::unique_ptr<SinkStage>> {
+        const auto model = context.artifacts.find("model");
+        if (model == context.artifacts.end() || model->second.facts["records"].AsInt() == 0)
+          return Status(Code::kInternal, "no model, or one without facts");
+        return make(context);
+      }};
   return type;
 }
 

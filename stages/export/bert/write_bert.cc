@@ -330,7 +330,7 @@ StageType WriteBertType() {
     return kMadeRowsBytes + kSpillBytes + kSpillBytes / 2 + DocumentMemory(kUsualSplits, text_bytes);
   };
   type.model_memory = [](const Json&) { return 2 * kMaxWordPieceBytes; };  // of vocab.txt, which it publishes
-  type.make = SinkFactory(Make);
+  type.kind = SinkKind{.make = Make};
   return type;
 }
 

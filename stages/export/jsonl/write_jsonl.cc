@@ -436,9 +436,9 @@ StageType WriteJsonlType() {
                   Drop("dropped_sentinel", "Span corruption: its text holds a sentinel.")};
   type.check = Check;
   type.names = {IsOwnName, IsReadName};
-  type.make = SinkFactory([](const StageContext& context) -> Result<std::unique_ptr<SinkStage>> {
+  type.kind = SinkKind{.make = [](const StageContext& context) -> Result<std::unique_ptr<SinkStage>> {
     return std::unique_ptr<SinkStage>(std::make_unique<WriteJsonl>(context));
-  });
+  }};
   return type;
 }
 

@@ -347,7 +347,7 @@ StageType WritePackedType() {
   type.check = Check;
   type.names = {IsOwnName, IsReadName};
   type.check_promised = OfPromisedTokenizer(CheckTokenizer);
-  type.make = SinkFactory(Make);
+  type.kind = SinkKind{.make = Make};
   return type;
 }
 

@@ -310,7 +310,7 @@ StageType WriteTfdataType() {
     return static_cast<std::uint64_t>(static_cast<double>(text_bytes) / kTextPerId * kTfdataElementBytes);
   };
   type.check_promised = OfPromisedTokenizer(CheckTokenizer);
-  type.make = SinkFactory(Make);
+  type.kind = SinkKind{.make = Make};
   return type;
 }
 

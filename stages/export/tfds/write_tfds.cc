@@ -256,7 +256,7 @@ StageType WriteTfdsType() {
   type.reasons = {Drop("dropped_unknown_label", "Its label is not among `labels`."),
                   {"split_long", "It had more than `max_tokens` and became several."},
                   Tally("over_max_tokens", "Parts that no cut makes short enough.")};
-  type.make = SinkFactory(Make);
+  type.kind = SinkKind{.make = Make};
   return type;
 }
 

@@ -17,7 +17,7 @@ StageType Reader() {
   StageType type;
   type.name = "reader";
   type.gives = Flow::kRecords;
-  type.make = SourceFactory();
+  type.kind = SourceKind{};
   type.reasons = {Drop("dropped_json", "It is no JSON."),
                   Drop("dropped_empty", "It is empty."),
                   {"crlf", "It ended in CR LF.", Reason::Of::kLookedAt},
@@ -88,9 +88,9 @@ TEST(ExpectationTest, WhatDropsNothingHasNoShareOfDrops) {
 
 TEST(ExpectationTest, WhatCountsNothingHasNoExpectations) {
   StageType job = Reader();
-  job.make = JobFactory();
+  job.kind = JobKind{};
   StageType files = Reader();
-  files.gives = Flow::kFiles;
+  files.kind = FileListKind{};
   for (const StageType& type : {job, files}) {
     const Read read = ReadOf(type, "records: [1, 2]");
     ASSERT_EQ(read.mistakes.size(), 1u);

@@ -37,6 +37,7 @@ Registry SmallRegistry() {
   plain.help = "Has no keys.";
   plain.takes = Flow::kNothing;
   plain.gives = Flow::kFiles;
+  plain.kind = FileListKind{};
   StageType ported;
   ported.name = "ported";
   ported.help = "Has ports and a metric.";

@@ -52,10 +52,10 @@ TEST(SubsetTest, AppliesToWhatReadsAndWhatIsPublished) {
   StageType reads;
   reads.name = "reads";
   reads.keys = {{"subset", ValueType::kString, "~", Effect::kBytes, ""}};
-  reads.make = SourceFactory();
+  reads.kind = SourceKind{};
   StageType writes;
   writes.name = "writes";
-  writes.make = SinkFactory();
+  writes.kind = SinkKind{};
   PipelineSpec spec;
   for (const auto& [name, type, out] : {std::tuple("a", &reads, ""),
                                         {"b", &writes, "gs://bucket/x"},
@@ -77,7 +77,7 @@ TEST(SubsetTest, AppliesToWhatReadsAndWhatIsPublished) {
 TEST(SubsetTest, ASourceThatCannotBeReadInPartIsNamed) {
   StageType whole;
   whole.name = "whole";
-  whole.make = SourceFactory();
+  whole.kind = SourceKind{};
   PipelineSpec spec;
   StageSpec& stage = spec.stages.emplace_back();
   stage.name = "s";

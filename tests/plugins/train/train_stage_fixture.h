@@ -113,7 +113,7 @@ class TrainStageTest : public testing::Test {
       input.directory = std::move(*store);
       context.artifacts.emplace(port, input);
     }
-    const auto job = std::get<JobFactory>(type_->make)(context);
+    const auto job = type_->job()->make(context);
     EXPECT_TRUE(job.ok());
     EXPECT_TRUE((*job)->Memory({}).ok());
     JobRequest request;

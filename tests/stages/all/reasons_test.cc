@@ -56,7 +56,7 @@ TEST(ReasonsTest, OnlyWhatIsCountedHasReasons) {
         EXPECT_EQ(reason.fate, Reason::Fate::kDropped) << reason.name;
       }
     }
-    if (type.is_job() || type.gives == Flow::kFiles) {
+    if (type.job() != nullptr || type.file_list() != nullptr) {
       EXPECT_TRUE(names.empty()) << type.name;
     }
   }

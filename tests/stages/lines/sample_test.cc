@@ -76,7 +76,7 @@ std::unique_ptr<BarrierStage> MakeSample(const Settings& settings) {
   config["bytes"] = static_cast<std::int64_t>(settings.bytes);
   config["seed"] = static_cast<std::int64_t>(settings.seed);
   config["partition"] = static_cast<std::int64_t>(settings.partition);
-  auto made = std::get<BarrierFactory>(SampleType().make)({"pick", config, kSchema});
+  auto made = SampleType().barrier()->make({"pick", config, kSchema});
   EXPECT_TRUE(made.ok()) << made.status().message();
   return made.ok() ? std::move(made).value() : nullptr;
 }
@@ -384,7 +384,7 @@ TEST(SampleTest, AnotherSeedThanTheShufflesIsNoMatter) {
 
 TEST(SampleTypeTest, MistakesAreFoundBeforeARun) {
   const StageType type = SampleType();
-  EXPECT_TRUE(type.is_barrier());
+  EXPECT_NE(type.barrier(), nullptr);
   Json config;
   config["bytes"] = std::int64_t{1000};
   config["seed"] = std::int64_t{0};

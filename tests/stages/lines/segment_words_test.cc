@@ -34,7 +34,7 @@ std::unique_ptr<Transform> MakeSegmenter(std::string_view dictionary) {
 
 std::string WhyNot(std::string_view dictionary) {
   const StageType type = SegmentWordsType(kLocations);
-  const auto made = std::get<TransformFactory>(type.make)({"words", Config(dictionary), TextSchema()});
+  const auto made = type.transform()->make({"words", Config(dictionary), TextSchema()});
   return made.ok() ? "it can" : std::string(made.status().message());
 }
 

@@ -65,7 +65,7 @@ SourceRequest RequestFor(std::string bytes, std::string name = "ja.txt", std::si
 Outcome RunSource(const Json& config, SourceRequest request) {
   Outcome outcome;
   const std::size_t target = request.batch_bytes;
-  const auto stage = std::get<SourceFactory>(DecompressType().make)({"lines", config, {}});
+  const auto stage = DecompressType().source()->make({"lines", config, {}});
   EXPECT_TRUE(stage.ok());
   auto source = (*stage)->Open(std::move(request));
   if (!source.ok()) {

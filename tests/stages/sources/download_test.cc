@@ -22,14 +22,16 @@ Json Config(const std::vector<std::string>& urls) {
 
 /// Names of the inputs, or the error.
 std::vector<std::string> Names(const std::vector<std::string>& urls) {
-  const auto inputs = DownloadType().local_inputs(Config(urls));
+  const auto inputs = DownloadType().file_list()->local_inputs(Config(urls));
   if (!inputs.ok()) return {std::string(inputs.status().message())};
   std::vector<std::string> names;
   for (const LocalInput& input : *inputs) names.push_back(input.name);
   return names;
 }
 
-Status Failure(const std::string& url) { return DownloadType().local_inputs(Config({url})).status(); }
+Status Failure(const std::string& url) {
+  return DownloadType().file_list()->local_inputs(Config({url})).status();
+}
 
 Status Check(const std::vector<std::string>& urls) {
   Schema schema;
@@ -39,7 +41,7 @@ Status Check(const std::vector<std::string>& urls) {
 TEST(DownloadTest, AFileIsReadWhereItLies) {
   const TempDir dir;
   WriteFile(dir / "ja.txt.xz", "x");
-  const auto inputs = DownloadType().local_inputs(Config({dir / "ja.txt.xz"}));
+  const auto inputs = DownloadType().file_list()->local_inputs(Config({dir / "ja.txt.xz"}));
   ASSERT_TRUE(inputs.ok()) << inputs.status().message();
   ASSERT_EQ(inputs->size(), 1u);
   EXPECT_EQ((*inputs)[0].path, dir / "ja.txt.xz");
@@ -133,7 +135,7 @@ struct Keys {
   Status Refusal() const {
     Schema schema;
     Status checked = DownloadType().check(Config(), schema);
-    return checked.ok() ? DownloadType().local_inputs(Config()).status() : checked;
+    return checked.ok() ? DownloadType().file_list()->local_inputs(Config()).status() : checked;
   }
 };
 
@@ -143,7 +145,7 @@ TEST(DownloadTest, EachFileMayHaveAChecksum) {
   const Keys keys{.url = {"https://host/a", dir / "a.txt", "gs://bucket/b"},
                   .checksum = {"crc32c:E3069283", kSum, "none"}};
   EXPECT_TRUE(keys.Refusal().ok()) << keys.Refusal().message();
-  const auto inputs = DownloadType().local_inputs(keys.Config());
+  const auto inputs = DownloadType().file_list()->local_inputs(keys.Config());
   ASSERT_TRUE(inputs.ok());
   EXPECT_EQ((*inputs)[0].checksum, kSum);
   EXPECT_EQ((*inputs)[1].checksum, kSum);
@@ -167,7 +169,7 @@ TEST(DownloadTest, AMirrorIsAFileOrADirectoryOfAllFiles) {
   const auto mirrors = [](const std::string& url, const std::string& mirror) {
     const Keys keys{.url = {url}, .checksum = {kSum}, .mirrors = {mirror}};
     EXPECT_TRUE(keys.Refusal().ok()) << keys.Refusal().message();
-    const auto inputs = DownloadType().local_inputs(keys.Config());
+    const auto inputs = DownloadType().file_list()->local_inputs(keys.Config());
     return inputs.ok() ? inputs->at(0).mirrors : std::vector<std::string>();
   };
   EXPECT_EQ(mirrors("https://host/a", "http://other/b"), std::vector<std::string>{"http://other/b"});
@@ -218,7 +220,8 @@ TEST(DownloadTest, EachSchemeIsNamed) {
 }
 
 TEST(DownloadTest, APatternInABucketIsLeftToWhoCanAsk) {
-  const auto inputs = DownloadType().local_inputs(Config({"gs://bucket/*.txt", "https://host/*.txt"}));
+  const auto inputs =
+      DownloadType().file_list()->local_inputs(Config({"gs://bucket/*.txt", "https://host/*.txt"}));
   ASSERT_TRUE(inputs.ok()) << inputs.status().message();
   EXPECT_TRUE((*inputs)[0].is_pattern);
   EXPECT_FALSE((*inputs)[1].is_pattern) << "nobody lists what a web server has";
@@ -235,8 +238,8 @@ TEST(DownloadTest, ConnectionsAndRateHaveBounds) {
   config["connections"] = std::int64_t{8};
   config["rate"] = std::int64_t{20'000'000};
   EXPECT_TRUE(DownloadType().check(config, schema).ok());
-  EXPECT_EQ(DownloadType().local_inputs(config)->at(0).connections, 8);
-  EXPECT_EQ(DownloadType().local_inputs(config)->at(0).rate, 20'000'000u);
+  EXPECT_EQ(DownloadType().file_list()->local_inputs(config)->at(0).connections, 8);
+  EXPECT_EQ(DownloadType().file_list()->local_inputs(config)->at(0).rate, 20'000'000u);
   config["rate"] = std::int64_t{0};
   EXPECT_EQ(DownloadType().check(config, schema).code(), Code::kInvalidArgument);
 }

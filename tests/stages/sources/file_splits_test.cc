@@ -95,8 +95,8 @@ TEST(FileSplitsTest, TheSplitOfEachFileIsWhatItsNameSays) {
   config["splits"] = Splits();
   EXPECT_EQ(SplitsOfFiles(config, {"a-train", "b-test", "neither", "part-01"}),
             (Strings{"train", "test", "", "train"}));
-  EXPECT_EQ(ReadRowsType().taken_from_names(config, {"x-test"}), (Strings{"test"}));
-  EXPECT_EQ(DecompressType().taken_from_names(config, {"x-test"}), (Strings{"test"}));
+  EXPECT_EQ(ReadRowsType().source()->taken_from_names(config, {"x-test"}), (Strings{"test"}));
+  EXPECT_EQ(DecompressType().source()->taken_from_names(config, {"x-test"}), (Strings{"test"}));
 }
 
 TEST(FileSplitsTest, TheSchemaGetsColumnAndNames) {
@@ -121,7 +121,7 @@ struct Found {
 Found ReadAll(const StageType& type, const Json& config, const std::string& name, const std::string& bytes,
               std::size_t batch_bytes = 256 << 10, std::uint32_t first_wanted = 0) {
   Found all;
-  const auto stage = std::get<SourceFactory>(type.make)({"rows", config, {}});
+  const auto stage = type.source()->make({"rows", config, {}});
   EXPECT_TRUE(stage.ok()) << stage.status().message();
   SourceRequest request;
   request.input = {name, std::make_shared<MemoryFile>(bytes)};
@@ -296,8 +296,7 @@ TEST(FileSplitsTest, OneOfThemCanBeDividedFurther) {
   ASSERT_TRUE(SplitType().check(DivideConfig("train"), schema).ok());
   EXPECT_EQ(schema.splits, (Strings{"dev", "test", "train", "validation", "zero"}));
 
-  const auto made =
-      std::get<TransformFactory>(SplitType().make)({"split", DivideConfig("train"), DividedSchema()});
+  const auto made = SplitType().transform()->make({"split", DivideConfig("train"), DividedSchema()});
   ASSERT_TRUE(made.ok()) << made.status().message();
   Batch batch = BatchOf(Strings(400, "x"));
   for (std::size_t row = 0; row < batch.size(); ++row) {

@@ -36,7 +36,7 @@ Result<std::unique_ptr<Transform>> MakeEncode(ArtifactInput tokenizer, bool cuts
   context.config["words"] = words;
   if (cuts) context.schema.columns["cuts"] = ColumnType::kU32List;
   context.artifacts.emplace("tokenizer", std::move(tokenizer));
-  return std::get<TransformFactory>(EncodeType().make)(context);
+  return EncodeType().transform()->make(context);
 }
 
 std::unique_ptr<Transform> EncodeWith(const Trained& trained) {

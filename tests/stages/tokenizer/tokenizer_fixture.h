@@ -124,7 +124,7 @@ inline Schema TokenizerSchema(const TrainingRun& run) {
 inline Trained Train(const std::vector<Line>& lines, const TrainingRun& run = {}) {
   Trained trained;
   const StageType type = TrainTokenizerType(PIPE_PROGRAM);
-  auto stage = std::get<JobFactory>(type.make)({"tokenizer", run.config, TokenizerSchema(run)});
+  auto stage = type.job()->make({"tokenizer", run.config, TokenizerSchema(run)});
   if (!stage.ok()) {
     trained.status = stage.status();
     return trained;

@@ -295,8 +295,7 @@ TEST(TrainTokenizerTest, TextThatNeedsMoreMemoryThanThereIsIsRefused) {
 
   const StageType type = TrainTokenizerType(PIPE_PROGRAM);
   const auto forecast = [&](std::string_view boundaries, std::uint64_t bytes) {
-    auto stage = std::get<JobFactory>(type.make)(
-        {"tokenizer", TokenizerConfig("pipe", boundaries), TokenizerSchema(run)});
+    auto stage = type.job()->make({"tokenizer", TokenizerConfig("pipe", boundaries), TokenizerSchema(run)});
     ArtifactTotals totals;
     totals.splits["train"] = {bytes / 200, bytes / 200, bytes};
     return (*stage)->Memory(totals).value();

@@ -59,7 +59,7 @@ inline Manifest PublishAt(const std::string& place, const StageType& type, const
   last.recipe = DigestOf("recipe");
   manifest.lineage = {last};
   manifest.schema = context.schema;
-  const auto stage = std::get<SinkFactory>(type.make)(context);
+  const auto stage = type.sink()->make(context);
   EXPECT_TRUE(stage.ok()) << stage.status().message();
   if (!stage.ok()) return manifest;
   MapStore artifact, out;

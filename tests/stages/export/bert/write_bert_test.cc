@@ -304,7 +304,7 @@ Result<std::unique_ptr<SinkStage>> MakeStage(const Json& config, const Tokenizer
   context.config = config;
   context.schema.splits = {"train", "validation"};
   context.artifacts["tokenizer"] = {directory, "", ToJson(facts)};
-  return std::get<SinkFactory>(WriteBertType().make)(context);
+  return WriteBertType().sink()->make(context);
 }
 
 struct Made {

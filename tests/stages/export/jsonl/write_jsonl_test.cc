@@ -49,7 +49,7 @@ std::vector<Batch> Batches() {
 /// What the stage publishes of `batches`, by name of the file.
 std::map<std::string, std::string> Publish(const Json& config, const Schema& schema,
                                            std::vector<Batch> batches) {
-  auto made = std::get<SinkFactory>(WriteJsonlType().make)({"rows", config, schema});
+  auto made = WriteJsonlType().sink()->make({"rows", config, schema});
   EXPECT_TRUE(made.ok()) << made.status().message();
   const SinkStage& stage = **made;
   MapStore artifact, out;
@@ -140,7 +140,7 @@ TEST(WriteJsonlTest, LabelsAndFieldsAreMembers) {
   EXPECT_EQ(
       Publish(config, schema, {batch}),
       (Files{{"train.json", "{\"a_premise\":\"a man\",\"hypothesis\":\"sleeps\",\"target\":\"yes\"}\n"}}));
-  const auto stage = std::get<SinkFactory>(WriteJsonlType().make)({"rows", config, schema});
+  const auto stage = WriteJsonlType().sink()->make({"rows", config, schema});
   EXPECT_EQ(ApplyTo(batch, *(*stage)->encoder()).reasons.at("dropped_no_label"), 1u);
   EXPECT_EQ(batch.quarantine.at(0).bytes, "no label");
 }
@@ -151,7 +151,7 @@ TEST(WriteJsonlTest, PairsTellOriginsApartAndLongLinesBecomeSeveral) {
   config["max_source"] = 10;
   const std::string line = "a b c d e f g h i j k l m n o p q r s t u v w x y z";
   Batch batch = BatchOf({"word", "has <extra_id_0> in it", line, line});
-  const auto stage = std::get<SinkFactory>(WriteJsonlType().make)({"rows", config, TextSchema()});
+  const auto stage = WriteJsonlType().sink()->make({"rows", config, TextSchema()});
   const StageCounts counts = ApplyTo(batch, *(*stage)->encoder());
   EXPECT_EQ(counts.reasons.at("dropped_sentinel"), 1u);
   EXPECT_EQ(counts.reasons.at("dropped_one_unit"), 1u);
@@ -183,7 +183,7 @@ TEST(WriteJsonlTest, PairsOfManyPartsHaveNumbersOfTheirOwn) {
   for (std::uint32_t row = 0; row < 4; ++row) batch.heads[row].index = 0;
   batch.heads[0].sub = 32767, batch.heads[1].sub = 32768, batch.heads[2].sub = 65536;
   batch.heads[3].sub = 1 << 24;
-  const auto stage = std::get<SinkFactory>(WriteJsonlType().make)({"rows", config, TextSchema()});
+  const auto stage = WriteJsonlType().sink()->make({"rows", config, TextSchema()});
   ApplyTo(batch, *(*stage)->encoder());
   ASSERT_EQ(batch.size(), 12u);
   EXPECT_EQ(batch.heads[0].sub, 32767u << 16);
@@ -240,7 +240,7 @@ TEST(WriteJsonlTest, WhatCannotBeIsRefused) {
 }
 
 TEST(WriteJsonlTest, ASplitWithoutRowsIsRefusedBeforeFilesAreWritten) {
-  const auto stage = std::get<SinkFactory>(WriteJsonlType().make)({"rows", Config(), SplitSchema()});
+  const auto stage = WriteJsonlType().sink()->make({"rows", Config(), SplitSchema()});
   ArtifactTotals totals;
   totals.splits["train"].records = 5;
   const Status checked = (*stage)->CheckCounts(totals);

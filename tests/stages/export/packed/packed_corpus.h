@@ -88,7 +88,7 @@ inline Result<std::unique_ptr<SinkStage>> MakeWritePacked(Json config, Json fact
   context.config = std::move(config);
   context.schema.splits = std::move(splits);
   context.artifacts["tokenizer"] = {directory, "", std::move(facts)};
-  return std::get<SinkFactory>(WritePackedType().make)(context);
+  return WritePackedType().sink()->make(context);
 }
 
 /// Pass 1 over all partitions, in batches of so many lines.

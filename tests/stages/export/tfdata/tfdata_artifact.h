@@ -36,7 +36,7 @@ inline Result<std::unique_ptr<SinkStage>> MakeWriteTfdata(Json config, const Tok
   context.config = std::move(config);
   context.schema.splits = {"train", "validation"};
   context.artifacts["tokenizer"] = {directory, "", ToJson(facts)};
-  return std::get<SinkFactory>(WriteTfdataType().make)(context);
+  return WriteTfdataType().sink()->make(context);
 }
 
 struct TfdataPublished {

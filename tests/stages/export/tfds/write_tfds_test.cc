@@ -36,7 +36,7 @@ std::string WhyNot(const Json& config, Schema schema = TextSchema()) {
 }
 
 TEST(WriteTfdsTest, EncodesEachRecordAsAFramedExample) {
-  const auto stage = std::get<SinkFactory>(WriteTfdsType().make)(Context(Config()));
+  const auto stage = WriteTfdsType().sink()->make(Context(Config()));
   ASSERT_TRUE(stage.ok()) << stage.status().message();
   const std::vector<std::string> lines = {"猫が鳴く", "", std::string(5000, 'x')};
   Batch batch = BatchOf(lines);
@@ -138,7 +138,7 @@ Batch LabelledBatch() {
 TEST(WriteTfdsTest, LabelsBecomeNumbers) {
   Json config = LabelledConfig();
   config["on_unknown_label"] = "quarantine";
-  const auto stage = std::get<SinkFactory>(WriteTfdsType().make)({"text", config, LabelledSchema()});
+  const auto stage = WriteTfdsType().sink()->make({"text", config, LabelledSchema()});
   ASSERT_TRUE(stage.ok()) << stage.status().message();
   Batch batch = LabelledBatch();
   const StageCounts counts = ApplyTo(batch, *(*stage)->encoder());
@@ -166,8 +166,7 @@ TEST(WriteTfdsTest, LabelsBecomeNumbers) {
 }
 
 TEST(WriteTfdsTest, UnknownLabelsFailUnlessSetAside) {
-  const auto stage =
-      std::get<SinkFactory>(WriteTfdsType().make)({"text", LabelledConfig(), LabelledSchema()});
+  const auto stage = WriteTfdsType().sink()->make({"text", LabelledConfig(), LabelledSchema()});
   Batch batch = LabelledBatch();
   const auto worker = (*stage)->encoder()->NewWorker();
   StageCounts counts;
@@ -200,7 +199,7 @@ TEST(WriteTfdsTest, LabelsCanStandInAFile) {
   const StageType type = WriteTfdsType();
   EXPECT_EQ(type.files(config)->at(0).path, names);
   EXPECT_TRUE(type.prepare(config).ok());
-  const auto stage = std::get<SinkFactory>(type.make)({"text", config, LabelledSchema()});
+  const auto stage = type.sink()->make({"text", config, LabelledSchema()});
   ASSERT_TRUE(stage.ok()) << stage.status().message();
   Batch batch = BatchOf({"a"});
   batch.label.Append("yes");
@@ -211,7 +210,7 @@ TEST(WriteTfdsTest, LabelsCanStandInAFile) {
   EXPECT_EQ(batch.payload[0], framed);
   WriteFile(names, "");
   EXPECT_EQ(type.prepare(config).message(), names + ": labels: an empty list; name each label that occurs");
-  EXPECT_FALSE(std::get<SinkFactory>(type.make)({"text", config, LabelledSchema()}).ok());
+  EXPECT_FALSE(type.sink()->make({"text", config, LabelledSchema()}).ok());
   config["labels"] = Json::Array{"a"};
   EXPECT_EQ(WhyNot(config, LabelledSchema()), "labels and labels_file: name the labels in one of the two");
 }
@@ -229,7 +228,7 @@ TEST(WriteTfdsTest, FieldsBecomeFeatures) {
     EXPECT_NE(WhyNot(config, PairSchema(labelled)).find("features: '2': use letters"), std::string::npos);
     config["features"] = Json::Array{"premise", "hypothesis"};
     EXPECT_EQ(WhyNot(config, PairSchema(labelled)), "");
-    const auto stage = std::get<SinkFactory>(WriteTfdsType().make)({"text", config, PairSchema(labelled)});
+    const auto stage = WriteTfdsType().sink()->make({"text", config, PairSchema(labelled)});
     ASSERT_TRUE(stage.ok()) << stage.status().message();
     Batch batch = BatchOf({"one two", "x y z"});
     batch.fields.Append(std::vector<std::uint32_t>{3, 7});
@@ -313,7 +312,7 @@ TEST(WriteTfdsTest, ALimitOfZeroTokensIsNone) {
   EXPECT_EQ(WhyNotNamedInputs(config, {}), "");
   EXPECT_EQ(WriteTfdsType().model_memory(config), 0u);
   // No tokenizer is read, and none lies beside the shards.
-  const auto stage = std::get<SinkFactory>(WriteTfdsType().make)({"text", config, TextSchema()});
+  const auto stage = WriteTfdsType().sink()->make({"text", config, TextSchema()});
   ASSERT_TRUE(stage.ok()) << stage.status().message();
   Batch batch = BatchOf({std::string(3000, 'x')});
   EXPECT_EQ(ApplyTo(batch, *(*stage)->encoder()).reasons.count("split_long"), 0u);
@@ -331,7 +330,7 @@ TEST(WriteTfdsTest, LinesThatAreTooLongAreSplit) {
   schema.splits = {"train", "validation"};
   StageContext context{"text", config, schema};
   context.artifacts.emplace("tokenizer", ArtifactInput{trained.store, "", trained.output.facts});
-  const auto stage = std::get<SinkFactory>(WriteTfdsType().make)(context);
+  const auto stage = WriteTfdsType().sink()->make(context);
   ASSERT_TRUE(stage.ok()) << stage.status().message();
   const std::string one = "彼は学校へ行った。", two = "東京都に住んでいる。";
   Batch batch = BatchOf({"猫が", one + two + one, "犬を"});
