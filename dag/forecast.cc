@@ -70,9 +70,8 @@ class Forecaster {
         segment.outputs.inputs().empty() ? 1 : left / static_cast<double>(segment.outputs.inputs().size());
     forecast.text_bytes = Times(text, share);
     if (segment.job) return ForecastOfJob(text);
-    const bool as_published =
-        segment.publishes &&
-        graph_.nodes()[static_cast<std::size_t>(segment.node)].spec->type->outputs_as_published;
+    const SinkKind* const sink = graph_.nodes()[static_cast<std::size_t>(segment.node)].spec->type->sink();
+    const bool as_published = segment.publishes && sink != nullptr && sink->outputs_as_published;
     forecast.intermediate_bytes =
         Times(as_published ? forecast.published_bytes : text, share * kIntermediatePerText);
     if (const auto bytes = BarrierBytes(segment.node); bytes && segment.takes_in)
@@ -86,8 +85,9 @@ class Forecaster {
 
   std::uint64_t PublishedOf(const PlannedSegment& segment, std::uint64_t text) const {
     const StageSpec& spec = *graph_.nodes()[static_cast<std::size_t>(segment.node)].spec;
-    return spec.type->published_bytes ? spec.type->published_bytes(spec.config, text)
-                                      : Times(text, kPublishedPerText);
+    const SinkKind* const sink = spec.type->sink();
+    return sink != nullptr && sink->published_bytes ? sink->published_bytes(spec.config, text)
+                                                    : Times(text, kPublishedPerText);
   }
 
   /// Of each group one shard is merged, one waits, one is on its way.

@@ -207,11 +207,12 @@ Lineage Lineages::OfOutputs(int node, End end) const {
   Lineage lineage = Of(node);
   LineageStage& last = lineage.back();
   const StageType& type = *At(node).spec->type;
-  if (type.sink() != nullptr || end == End::kTakesIn) last.type += "/pieces";
-  if (type.sink() != nullptr) {
+  const SinkKind* const sink = type.sink();
+  if (sink != nullptr || end == End::kTakesIn) last.type += "/pieces";
+  if (sink != nullptr) {
     for (Json::Object config = last.config.AsObject(); const auto& [key, value] : config)
-      if (std::find(type.first_pass_keys.begin(), type.first_pass_keys.end(), key) ==
-          type.first_pass_keys.end())
+      if (std::find(sink->first_pass_keys.begin(), sink->first_pass_keys.end(), key) ==
+          sink->first_pass_keys.end())
         last.config.Remove(key);
   }
   const std::optional<Digest> input =

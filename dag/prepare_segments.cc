@@ -122,7 +122,7 @@ std::uint64_t ModelMemory(const Graph& graph, const PlannedSegment& planned) {
   std::uint64_t bytes = 0;
   for (const int node : planned.chain) {
     const StageSpec& spec = *NodeAt(graph, node).spec;
-    if (spec.type->model_memory) bytes += spec.type->model_memory(spec.config);
+    bytes += spec.type->model_memory(spec.config);
   }
   return bytes;
 }
@@ -133,7 +133,8 @@ std::uint64_t PartitionMemory(const Graph& graph, const SegmentScope& scope) {
   const std::uint64_t text = scope.source_partition_bytes;
   if (scope.assembly.sink) return scope.assembly.sink->partition_memory(text);
   const StageSpec& last = *NodeAt(graph, scope.planned->chain.back()).spec;
-  return last.type->partition_memory ? last.type->partition_memory(last.config, text) : 2 * text;
+  const SinkKind* const sink = last.type->sink();
+  return sink != nullptr && sink->partition_memory ? sink->partition_memory(last.config, text) : 2 * text;
 }
 
 Status DivideMemory(const Graph& graph, int streams, SegmentScope& scope) {

@@ -114,8 +114,8 @@ void PrintPlan(const Graph& graph, const Plan& plan, const Forecast& forecast, b
                   : StrCat(": reads ", HumanBytes(expected.read_bytes), ", about ",
                            HumanBytes(expected.text_bytes), " of text");
       unknown = unknown || (expected.read_bytes == 0 && expected.text_bytes == 0);
-      const StageSpec& spec = *graph.nodes()[static_cast<std::size_t>(segment.node)].spec;
-      if (spec.type->published_bytes && expected.published_bytes > 0)
+      const SinkKind* const sink = graph.nodes()[static_cast<std::size_t>(segment.node)].spec->type->sink();
+      if (sink != nullptr && sink->published_bytes && expected.published_bytes > 0)
         line += StrCat(", publishes about ", HumanBytes(expected.published_bytes));
       if (expected.partitions_left > 0) line += StrCat(", ", expected.partitions_left, " partitions");
     }

@@ -45,7 +45,8 @@ NameTests NameTestsOf(const StageType& type, const Json& config, const std::vect
     if (!test) return nullptr;
     return [&test, &config, &splits](std::string_view object) { return test(config, splits, object); };
   };
-  return {bind(type.names.own), bind(type.names.read)};
+  const ObjectNames* const names = type.names();
+  return names == nullptr ? NameTests() : NameTests{bind(names->own), bind(names->read)};
 }
 
 NameTests NameTestsOf(const Graph& graph, int node) {

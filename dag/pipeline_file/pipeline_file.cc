@@ -408,7 +408,7 @@ class FileReader {
     stage.out = place->AsString();
     if (stage.out.empty()) return Complain(out->at, StrCat(who, ": 'out' is empty"));
     if (stage.config.is_null()) return;
-    std::string below = stage.type->location ? stage.type->location(stage.config) : std::string();
+    std::string below = stage.type->location(stage.config);
     if (stage.type->location_of_recipe) below = StrCat(kRunLocation, stage.name, "-*");
     const auto [taken, is_new] = places_.emplace(NormalLocation(StrCat(stage.out, "/", below)), stage.name);
     if (!is_new)

@@ -1,14 +1,17 @@
 // The kinds of stages: the factory of each, and the hooks that no other kind has.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/json.h"
 #include "base/result.h"
 #include "dag/pipeline_file/local_input.h"
+#include "dag/pipeline_file/object_names.h"
 #include "dag/pipeline_file/stage_context.h"
 
 namespace pipeline {
@@ -42,6 +45,8 @@ struct SourceKind {
 
 struct TransformKind {
   StageFactory<Transform> make = {};
+  /// Bytes of memory for the stage's model, independent of the number of threads. Empty: none.
+  std::function<std::uint64_t(const Json& config)> model_memory = {};
 };
 
 struct ReaderKind {
@@ -50,6 +55,20 @@ struct ReaderKind {
 
 struct SinkKind {
   StageFactory<SinkStage> make = {};
+  /// The keys that affect the first pass. All others affect the second pass alone.
+  std::vector<std::string_view> first_pass_keys = {};
+  /// Directory of the artifact below `out`, e.g. "NAME/VERSION". Empty: `out` itself.
+  std::function<std::string(const Json& config)> location = {};
+  ObjectNames names = {};
+  /// As TransformKind::model_memory.
+  std::function<std::uint64_t(const Json& config)> model_memory = {};
+  /// Estimates partition_memory (dag/records/sink.h) while the Sink's inputs do not exist yet. Empty: 2 bytes
+  /// per byte of text.
+  std::function<std::uint64_t(const Json& config, std::uint64_t text_bytes)> partition_memory = {};
+  /// For the forecast: approximate number of bytes that the Sink publishes for `text_bytes` of text. Empty:
+  /// slightly more than `text_bytes`.
+  std::function<std::uint64_t(const Json& config, std::uint64_t text_bytes)> published_bytes = {};
+  bool outputs_as_published = false;  // partition outputs take about published_bytes, too
 };
 
 struct BarrierKind {
@@ -58,6 +77,7 @@ struct BarrierKind {
 
 struct JobKind {
   StageFactory<JobStage> make = {};
+  ObjectNames names = {};
 };
 
 }  // namespace pipeline

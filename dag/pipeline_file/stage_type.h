@@ -14,7 +14,6 @@
 #include "dag/pipeline_file/config.h"
 #include "dag/pipeline_file/flow.h"
 #include "dag/pipeline_file/named_input.h"
-#include "dag/pipeline_file/object_names.h"
 #include "dag/pipeline_file/reason.h"
 #include "dag/pipeline_file/stage_file.h"
 #include "dag/pipeline_file/stage_kinds.h"
@@ -40,8 +39,6 @@ struct StageType {
   std::vector<std::string_view> reads = {};  // columns that the input must have
   std::vector<NamedInput> named_inputs =
       {};  // a stage without `input` has the columns of its named inputs of records
-  /// Sink only: the keys that affect the first pass. All others affect the second pass alone.
-  std::vector<std::string_view> first_pass_keys = {};
   /// Versions of the libraries that affect the bytes, e.g. {"icu", "72.1"}.
   std::map<std::string, std::string> libraries = {};
   /// Checks rules that the table of keys cannot express, and turns the incoming schema into the outgoing
@@ -63,26 +60,14 @@ struct StageType {
   /// Replaces `prepare` in a dry run. `about` has the pipeline file and the stages that make the inputs.
   /// Empty: `prepare` is called.
   std::function<Status(const Json& config, const Json& about)> prepare_dry_run = {};
-  /// Directory of the artifact below `out`, e.g. "NAME/VERSION". Empty: `out` itself.
-  std::function<std::string(const Json& config)> location = {};
   /// The artifact is in OUT/runs/STAGE-RECIPE16 instead: each recipe has its own location and replaces no
   /// other, and stages may share `out`.
   bool location_of_recipe = false;
   /// Files whose digests enter the recipe. Empty: none.
   std::function<Result<std::vector<StageFile>>(const Json& config)> files = {};
-  ObjectNames names = {};
   /// Returns whether the same input may give other bytes. Everything downstream of such a stage is made
   /// again when it runs again. Empty: the stage always gives the same bytes.
   std::function<bool(const Json& config)> varies = {};
-  /// Bytes of memory for the stage's model, independent of the number of threads. Empty: none.
-  std::function<std::uint64_t(const Json& config)> model_memory = {};
-  /// Sink only: estimates partition_memory (dag/records/sink.h) while the Sink's inputs do not exist yet.
-  /// Empty: 2 bytes per byte of text.
-  std::function<std::uint64_t(const Json& config, std::uint64_t text_bytes)> partition_memory = {};
-  /// For the forecast: approximate number of bytes that a Sink publishes for `text_bytes` of text. Empty:
-  /// slightly more than `text_bytes`.
-  std::function<std::uint64_t(const Json& config, std::uint64_t text_bytes)> published_bytes = {};
-  bool outputs_as_published = false;  // partition outputs take about published_bytes, too
   std::vector<Metric> metrics = {};
   std::vector<Reason> reasons = {};  // every reason that the stage may count
 
@@ -96,6 +81,13 @@ struct StageType {
   const SinkKind* sink() const { return std::get_if<SinkKind>(&kind); }
   const BarrierKind* barrier() const { return std::get_if<BarrierKind>(&kind); }
   const JobKind* job() const { return std::get_if<JobKind>(&kind); }
+
+  /// Names of the published objects. Null: the stage publishes none.
+  const ObjectNames* names() const;
+  /// Directory of the artifact below `out`; empty: `out` itself.
+  std::string location(const Json& config) const;
+  /// Bytes of memory for the stage's model.
+  std::uint64_t model_memory(const Json& config) const;
 };
 
 /// Directory between `out` and STAGE-RECIPE16 for StageType::location_of_recipe.

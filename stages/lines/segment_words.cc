@@ -87,10 +87,10 @@ StageType SegmentWordsType(const DictionaryPlaces& places) {
   type.files = [places](const Json& config) {
     return DictionaryFiles(config["dictionary"].AsString(), places);
   };
-  type.model_memory = [places](const Json& config) {
-    return DictionaryMemory(config["dictionary"].AsString(), places);
-  };
-  type.kind = TransformKind{.make = [places](const StageContext& context) { return Make(context, places); }};
+  type.kind = TransformKind{
+      .make = [places](const StageContext& context) { return Make(context, places); },
+      .model_memory =
+          [places](const Json& config) { return DictionaryMemory(config["dictionary"].AsString(), places); }};
   return type;
 }
 

@@ -8,7 +8,7 @@
 
 namespace pipeline {
 
-/// The only one of these keys that affects the first pass; see StageType::first_pass_keys.
+/// The only one of these keys that affects the first pass; see SinkKind::first_pass_keys.
 inline constexpr std::string_view kShuffleKey = "shuffle";
 
 /// Appends `shuffle`, `shards`, `hosts`, `equal`, `eval_batch`.

@@ -195,7 +195,6 @@ StageType EncodeType() {
                 "trained on, for a file of yours `text`.",
                 {"auto", "text", "morphemes"}}};
   type.libraries = {{"sentencepiece", SentencePieceVersion()}};
-  type.model_memory = [](const Json&) { return kModelMemory; };
   type.reasons = {{"space_mark_in_text", "It holds U+2581, which decodes as a space."},
                   Tally("ids", "Ids."),
                   Tally("unk_ids", "Ids that stand for what has no piece; see `unk_rate`."),
@@ -211,7 +210,7 @@ StageType EncodeType() {
     return {};
   };
   type.check_promised = OfPromisedTokenizer(CheckTokenizer);
-  type.kind = TransformKind{.make = MakeEncode};
+  type.kind = TransformKind{.make = MakeEncode, .model_memory = [](const Json&) { return kModelMemory; }};
   return type;
 }
 

@@ -385,6 +385,10 @@ std::vector<ConfigKey> Keys() {
   };
 }
 
+bool IsOwnName(const Json&, const std::vector<std::string>&, std::string_view object) {
+  return IsOneOf(object, {kTokenizerModelFile, kBaseFile, kVocabularyFile, kReportFile, kWordPieceFile});
+}
+
 }  // namespace
 
 StageType TrainTokenizerType(std::string program) {
@@ -409,14 +413,12 @@ StageType TrainTokenizerType(std::string program) {
     return CheckRanges(settings);
   };
   type.promises = Promises;
-  type.names.own = [](const Json&, const std::vector<std::string>&, std::string_view object) {
-    return IsOneOf(object, {kTokenizerModelFile, kBaseFile, kVocabularyFile, kReportFile, kWordPieceFile});
-  };
   type.kind = JobKind{.make = [program](const StageContext& context) -> Result<std::unique_ptr<JobStage>> {
-    ASSIGN_OR_RETURN(Settings settings, SettingsOf(context.config, context.schema));
-    return std::unique_ptr<JobStage>(
-        std::make_unique<TrainTokenizer>(context.name, program, std::move(settings), context.schema));
-  }};
+                        ASSIGN_OR_RETURN(Settings settings, SettingsOf(context.config, context.schema));
+                        return std::unique_ptr<JobStage>(std::make_unique<TrainTokenizer>(
+                            context.name, program, std::move(settings), context.schema));
+                      },
+                      .names = {.own = IsOwnName}};
   return type;
 }
 

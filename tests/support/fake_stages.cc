@@ -111,11 +111,10 @@ StageType Publish() {
   type.gives = Flow::kNothing;
   type.publishes = true;
   type.reads = {"text"};
-  type.first_pass_keys = {"shuffle"};
-  type.location = [](const Json& config) {
-    return StrCat(config["name"].AsString(), "/", config["version"].AsString());
-  };
-  type.kind = SinkKind{.make = Never<SinkStage>()};
+  type.kind = SinkKind{
+      .make = Never<SinkStage>(), .first_pass_keys = {"shuffle"}, .location = [](const Json& config) {
+        return StrCat(config["name"].AsString(), "/", config["version"].AsString());
+      }};
   return type;
 }
 

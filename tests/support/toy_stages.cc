@@ -263,13 +263,13 @@ StageType ShelveType() {
   type.name = "shelve";
   type.gives = Flow::kArtifact;
   type.named_inputs = {{"model", false, true, "What was learnt.", true}};
-  type.kind = SinkKind{
-      .make = [make = type.sink()->make](const StageContext& context) -> Result<std::unique_ptr<SinkStage>> {
-        const auto model = context.artifacts.find("model");
-        if (model == context.artifacts.end() || model->second.facts["records"].AsInt() == 0)
-          return Status(Code::kInternal, "no model, or one without facts");
-        return make(context);
-      }};
+  StageFactory<SinkStage>& make = std::get<SinkKind>(type.kind).make;
+  make = [write = make](const StageContext& context) -> Result<std::unique_ptr<SinkStage>> {
+    const auto model = context.artifacts.find("model");
+    if (model == context.artifacts.end() || model->second.facts["records"].AsInt() == 0)
+      return Status(Code::kInternal, "no model, or one without facts");
+    return write(context);
+  };
   return type;
 }
 

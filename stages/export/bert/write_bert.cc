@@ -181,6 +181,10 @@ bool IsOwnName(const Json&, const std::vector<std::string>& splits, std::string_
          IsShardName(object, splits, BertShardName);
 }
 
+bool IsReadName(const Json&, const std::vector<std::string>&, std::string_view object) {
+  return IsLike(object, "", "tfrecord");  // stages/export/bert/bert.md: `*tfrecord`
+}
+
 ShardRules RulesOf(const StageContext& context, const TokenizerFacts& facts, std::string vocabulary) {
   const Json& config = context.config;
   ShardRules rules = ShardRulesOf(config, context.schema.splits);
@@ -292,6 +296,10 @@ std::uint64_t PublishedBytes(const Json& config, std::uint64_t text_bytes) {
   return static_cast<std::uint64_t>(examples * example * static_cast<double>(config[kDupeKey].AsInt()));
 }
 
+std::uint64_t PartitionMemory(const Json&, std::uint64_t text_bytes) {
+  return kMadeRowsBytes + kSpillBytes + kSpillBytes / 2 + DocumentMemory(kUsualSplits, text_bytes);
+}
+
 }  // namespace
 
 StageType WriteBertType() {
@@ -316,21 +324,18 @@ StageType WriteBertType() {
        .or_file = true,
        .help = "The tokenizer that made the ids; left out, the one of the stage that encoded.",
        .inherited = true}};
-  type.first_pass_keys = {kSeqLenKey, kPredictionsKey, kMaskedKey, kDupeKey,   kShortKey,
-                          kNextKey,   kWordsKey,       kSeedKey,   kShuffleKey};
   type.check = Check;
-  type.names = {IsOwnName, [](const Json&, const std::vector<std::string>&, std::string_view object) {
-                  return IsLike(object, "", "tfrecord");  // stages/export/bert/bert.md: `*tfrecord`
-                }};
-  type.published_bytes = PublishedBytes;
-  type.outputs_as_published = true;
   type.check_promised = OfPromisedTokenizer(
       [](const Json&, const Schema&, const TokenizerFacts& facts) { return CheckBertTokenizer(facts); });
-  type.partition_memory = [](const Json&, std::uint64_t text_bytes) {
-    return kMadeRowsBytes + kSpillBytes + kSpillBytes / 2 + DocumentMemory(kUsualSplits, text_bytes);
-  };
-  type.model_memory = [](const Json&) { return 2 * kMaxWordPieceBytes; };  // of vocab.txt, which it publishes
-  type.kind = SinkKind{.make = Make};
+  type.kind = SinkKind{
+      .make = Make,
+      .first_pass_keys = {kSeqLenKey, kPredictionsKey, kMaskedKey, kDupeKey, kShortKey, kNextKey, kWordsKey,
+                          kSeedKey, kShuffleKey},
+      .names = {IsOwnName, IsReadName},
+      .model_memory = [](const Json&) { return 2 * kMaxWordPieceBytes; },  // of vocab.txt, which it publishes
+      .partition_memory = PartitionMemory,
+      .published_bytes = PublishedBytes,
+      .outputs_as_published = true};
   return type;
 }
 

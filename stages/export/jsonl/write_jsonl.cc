@@ -429,16 +429,16 @@ StageType WriteJsonlType() {
   type.gives = Flow::kArtifact;
   type.publishes = true;
   type.reads = {"text"};
-  type.first_pass_keys = {kShuffleKey, "text_field", "fields",    "label_field", "unit",
-                          "task",      "noise",      "mean_span", "max_source",  "seed"};
   type.reasons = {Drop("dropped_no_label", "Its label is empty."),
                   Drop("dropped_one_unit", "Span corruption: it has nothing to take a span out of."),
                   Drop("dropped_sentinel", "Span corruption: its text holds a sentinel.")};
   type.check = Check;
-  type.names = {IsOwnName, IsReadName};
   type.kind = SinkKind{.make = [](const StageContext& context) -> Result<std::unique_ptr<SinkStage>> {
-    return std::unique_ptr<SinkStage>(std::make_unique<WriteJsonl>(context));
-  }};
+                         return std::unique_ptr<SinkStage>(std::make_unique<WriteJsonl>(context));
+                       },
+                       .first_pass_keys = {kShuffleKey, "text_field", "fields", "label_field", "unit", "task",
+                                           "noise", "mean_span", "max_source", "seed"},
+                       .names = {IsOwnName, IsReadName}};
   return type;
 }
 

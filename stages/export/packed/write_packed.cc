@@ -340,14 +340,14 @@ StageType WritePackedType() {
        .or_file = true,
        .help = "The tokenizer that made the ids; left out, the one of the stage that encoded.",
        .inherited = true}};
-  type.first_pass_keys = {kSeqLenKey, kPackingKey, kEncodingKey, kSegmentsKey, kShuffleKey};
   type.reasons = {Tally(std::string(kRowIds), "Ids of all rows, with `packing: best_fit`."),
                   Tally(std::string(kFillIds), "Those that fill rows; see `padding`.")};
   type.metrics = {{"padding", "Share of the ids that fill rows, with `packing: best_fit`.", Padding}};
   type.check = Check;
-  type.names = {IsOwnName, IsReadName};
   type.check_promised = OfPromisedTokenizer(CheckTokenizer);
-  type.kind = SinkKind{.make = Make};
+  type.kind = SinkKind{.make = Make,
+                       .first_pass_keys = {kSeqLenKey, kPackingKey, kEncodingKey, kSegmentsKey, kShuffleKey},
+                       .names = {IsOwnName, IsReadName}};
   return type;
 }
 

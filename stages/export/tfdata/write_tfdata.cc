@@ -267,6 +267,10 @@ Status Check(const Json& config, Schema& schema) {
   return CheckShardKeys(config);
 }
 
+std::uint64_t PublishedBytes(const Json&, std::uint64_t text_bytes) {
+  return static_cast<std::uint64_t>(static_cast<double>(text_bytes) / kTextPerId * kTfdataElementBytes);
+}
+
 }  // namespace
 
 std::string TfdataDirectoryOf(const Json& config, std::string_view split, std::uint32_t number,
@@ -303,14 +307,12 @@ StageType WriteTfdataType() {
        .or_file = true,
        .help = "The tokenizer that made the ids; left out, the one of the stage that encoded.",
        .inherited = true}};
-  type.first_pass_keys = {"eos", kShuffleKey};
   type.check = Check;
-  type.names = {IsOwnName, IsReadName};
-  type.published_bytes = [](const Json&, std::uint64_t text_bytes) {
-    return static_cast<std::uint64_t>(static_cast<double>(text_bytes) / kTextPerId * kTfdataElementBytes);
-  };
   type.check_promised = OfPromisedTokenizer(CheckTokenizer);
-  type.kind = SinkKind{.make = Make};
+  type.kind = SinkKind{.make = Make,
+                       .first_pass_keys = {"eos", kShuffleKey},
+                       .names = {IsOwnName, IsReadName},
+                       .published_bytes = PublishedBytes};
   return type;
 }
 

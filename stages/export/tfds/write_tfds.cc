@@ -184,6 +184,11 @@ bool IsOwnName(const Json& config, const std::vector<std::string>& splits, std::
          IsShardName(object, splits, shard);
 }
 
+bool IsReadName(const Json& config, const std::vector<std::string>&, std::string_view object) {
+  return IsLike(object, StrCat(config["name"].AsString(), "-"), "") &&
+         object.find(".tfrecord") != std::string_view::npos;
+}
+
 }  // namespace
 
 ShardRules TfdsShardRules(const StageContext& context, const TfdsBeside& beside) {
@@ -239,24 +244,23 @@ StageType WriteTfdsType() {
        .help = "For `max_tokens`: the stage that trains the tokenizer, or a `.model` file."}};
   type.gives = Flow::kArtifact;
   type.publishes = true;
-  type.first_pass_keys = {kShuffleKey, "labels", "on_unknown_label", "features", "max_tokens"};
   type.check = Check;
-  type.names = {IsOwnName, [](const Json& config, const std::vector<std::string>&, std::string_view object) {
-                  return IsLike(object, StrCat(config["name"].AsString(), "-"), "") &&
-                         object.find(".tfrecord") != std::string_view::npos;
-                }};
   type.check_named_inputs = CheckNamedInputs;
   type.prepare = [](const Json& config) { return LabelNames(config).status(); };
   type.files = LabelFiles;
-  type.model_memory = [](const Json& config) { return MaxTokens(config) != 0 ? kModelMemory : 0; };
-  type.location = [](const Json& config) {
-    return StrCat(config["name"].AsString(), "/", config["version"].AsString());
-  };
   type.check_promised = OfPromisedTokenizer(CheckTokenizer);
   type.reasons = {Drop("dropped_unknown_label", "Its label is not among `labels`."),
                   {"split_long", "It had more than `max_tokens` and became several."},
                   Tally("over_max_tokens", "Parts that no cut makes short enough.")};
-  type.kind = SinkKind{.make = Make};
+  type.kind =
+      SinkKind{.make = Make,
+               .first_pass_keys = {kShuffleKey, "labels", "on_unknown_label", "features", "max_tokens"},
+               .location =
+                   [](const Json& config) {
+                     return StrCat(config["name"].AsString(), "/", config["version"].AsString());
+                   },
+               .names = {IsOwnName, IsReadName},
+               .model_memory = [](const Json& config) { return MaxTokens(config) != 0 ? kModelMemory : 0; }};
   return type;
 }
 

@@ -67,8 +67,8 @@ TEST(ObjectNamesTest, EachStageKnowsItsOwnAndWhatItsReadersTake) {
     ASSERT_NE(type, nullptr) << at.type;
     const Result<Json> config = Json::Parse(at.config);
     ASSERT_TRUE(config.ok());
-    const auto own = [&](const std::string& name) { return type->names.own(*config, splits, name); };
-    const auto read = [&](const std::string& name) { return type->names.read(*config, splits, name); };
+    const auto own = [&](const std::string& name) { return type->names()->own(*config, splits, name); };
+    const auto read = [&](const std::string& name) { return type->names()->read(*config, splits, name); };
     for (const std::string& name : at.own) EXPECT_TRUE(own(name)) << at.type << " " << name;
     for (const std::string& name : at.read) EXPECT_TRUE(!own(name) && read(name)) << at.type << " " << name;
     for (const std::string& name : at.neither)
@@ -79,7 +79,7 @@ TEST(ObjectNamesTest, EachStageKnowsItsOwnAndWhatItsReadersTake) {
 TEST(ObjectNamesTest, EveryStageThatPublishesKnowsItsOwn) {
   const Registry registry = BuiltinStages();
   for (const StageType& type : registry.types())
-    EXPECT_EQ(static_cast<bool>(type.names.own), type.publishes) << type.name;
+    EXPECT_EQ(type.names() != nullptr && type.names()->own, type.publishes) << type.name;
 }
 
 }  // namespace

@@ -515,7 +515,7 @@ TEST(WriteBertTest, CountsTheMemoryOfDenseText) {
   const std::uint64_t none = (*stage)->partition_memory(0), text = std::uint64_t{64} << 20;
   EXPECT_GE((*stage)->partition_memory(text) - none, 8 * text);
   // Asked for before its tokenizer is there, so that too small a limit is refused before hours of work.
-  EXPECT_GE(WriteBertType().partition_memory(Config(), text), (*stage)->partition_memory(text));
+  EXPECT_GE(WriteBertType().sink()->partition_memory(Config(), text), (*stage)->partition_memory(text));
   EXPECT_GE(none, (std::uint64_t{32} << 20) + 2 * BertDocuments::kMemoryOfAny) << "a spill file, two splits";
 }
 

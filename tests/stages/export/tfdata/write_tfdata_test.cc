@@ -174,7 +174,7 @@ TEST(WriteTfdataTest, WhatCannotBeIsRefused) {
 }
 
 TEST(WriteTfdataTest, TheForecastCountsTwentySixBytesPerId) {
-  EXPECT_EQ(WriteTfdataType().published_bytes(TfdataConfig(), 4'500'000'000), 26'000'000'000u);
+  EXPECT_EQ(WriteTfdataType().sink()->published_bytes(TfdataConfig(), 4'500'000'000), 26'000'000'000u);
 }
 
 }  // namespace
