@@ -98,15 +98,15 @@ Status CheckWhole(const ArtifactSummary& summary) {
                        "made again"));
 }
 
-Status CheckExpectations(const Graph& graph, const std::vector<int>& chain, const Assembly& assembly,
+Status CheckExpectations(const Graph& graph, const std::vector<NodeId>& chain, const Assembly& assembly,
                          const ArtifactSummary& summary) {
   std::string failures;
   const auto fail = [&failures](std::string_view what) {
     failures += StrCat(failures.empty() ? "" : "; ", what);
   };
   std::size_t transform = 0;
-  for (const int position : chain) {
-    const StageSpec& spec = *graph.nodes()[static_cast<std::size_t>(position)].spec;
+  for (const NodeId position : chain) {
+    const StageSpec& spec = *graph[position].spec;
     ArtifactTotals totals;
     totals.splits = summary.splits;
     if (const auto counts = summary.counts.find(spec.name); counts != summary.counts.end())

@@ -33,7 +33,7 @@ Status CheckWhole(const ArtifactSummary& summary);
 
 /// Checks every `expect` of the chain, and calls the stages' own checks; the Sink's only if nothing failed
 /// before. One status has all failures.
-Status CheckExpectations(const Graph& graph, const std::vector<int>& chain, const Assembly& assembly,
+Status CheckExpectations(const Graph& graph, const std::vector<NodeId>& chain, const Assembly& assembly,
                          const ArtifactSummary& summary);
 
 }  // namespace pipeline

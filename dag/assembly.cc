@@ -49,8 +49,8 @@ Result<Assembly> Assemble(const Graph& graph, const PlannedSegment& planned, con
   const bool materialised = sink != nullptr;
   assembly.sink = std::move(sink);
   if (!upstream.empty()) assembly.stages.push_back(upstream), assembly.types.push_back(nullptr);
-  for (const int position : planned.chain) {
-    const Node& node = graph.nodes()[static_cast<std::size_t>(position)];
+  for (const NodeId position : planned.chain) {
+    const Node& node = graph[position];
     assembly.stages.push_back(node.spec->name);
     assembly.types.push_back(node.spec->type);
     const auto stage = static_cast<std::uint32_t>(assembly.stages.size() - 1);

@@ -36,7 +36,7 @@ struct Assembly {
 };
 
 /// The artifacts at the named inputs of a chain's stages, by node and name.
-using Artifacts = std::map<int, std::map<std::string, ArtifactInput, std::less<>>>;
+using Artifacts = std::map<NodeId, std::map<std::string, ArtifactInput, std::less<>>>;
 
 /// Makes the stages of `planned`. `sink` is not null if the last stage's records are kept. `upstream` names
 /// the stage whose partition files are read; empty: none.

@@ -89,7 +89,7 @@ Result<std::vector<Snapshot::SideFile>> SideFilesOf(const Node& node, const Hash
     return {};
   };
   for (const NamedInputEdge& edge : node.named_inputs)
-    if (edge.node < 0) RETURN_IF_ERROR(add({edge.name, {}, {}, true, false, {}}, edge.file));
+    if (!edge.node) RETURN_IF_ERROR(add({edge.name, {}, {}, true, false, {}}, edge.file));
   if (!node.spec->type->files) return side_files;
   const Result<std::vector<StageFile>> files = node.spec->type->files(node.spec->config);
   if (!files.ok()) {
@@ -226,8 +226,8 @@ LastLogged LastOf(const RunLog& log, const std::string& stage) {
 Result<Snapshot> CollectSnapshot(const Graph& graph, const Environment& environment, const HashFile& hash,
                                  const FindFiles& find) {
   Snapshot snapshot;
-  for (int number = 0; number < static_cast<int>(graph.nodes().size()); ++number) {
-    const Node& node = graph.nodes()[static_cast<std::size_t>(number)];
+  for (const NodeId number : graph.nodes().ids()) {
+    const Node& node = graph[number];
     const StageSpec& spec = *node.spec;
     if (const FileListKind* list = spec.type->file_list()) {
       Status interrupted;

@@ -37,7 +37,8 @@ class Forecaster {
   Forecast Make() {
     Forecast forecast;
     for (const PlannedSegment& segment : plan_.segments) {
-      const SegmentForecast& made = forecast.segments.emplace_back(Of(segment));
+      const SegmentForecast made = Of(segment);
+      forecast.segments.push_back(made);
       forecast.peak_disk_bytes += made.intermediate_bytes + made.fetched_bytes;
       if (!IsRemote(segment.location))
         forecast.peak_disk_bytes += made.published_bytes;
@@ -70,21 +71,20 @@ class Forecaster {
         segment.outputs.inputs().empty() ? 1 : left / static_cast<double>(segment.outputs.inputs().size());
     forecast.text_bytes = Times(text, share);
     if (segment.job) return ForecastOfJob(text);
-    const SinkKind* const sink = graph_.nodes()[static_cast<std::size_t>(segment.node)].spec->type->sink();
+    const SinkKind* const sink = graph_[segment.node].spec->type->sink();
     const bool as_published = segment.publishes && sink != nullptr && sink->outputs_as_published;
     forecast.intermediate_bytes =
         Times(as_published ? forecast.published_bytes : text, share * kIntermediatePerText);
     if (const auto bytes = BarrierBytes(segment.node); bytes && segment.takes_in)
       forecast.intermediate_bytes =
           std::min(forecast.intermediate_bytes, Times(*bytes, kIntermediatePerText));
-    forecast.read_bytes =
-        segment.files < 0 ? forecast.text_bytes : Times(StoredOf(segment), share > 0 ? 1 : 0);
-    if (segment.files >= 0 && share > 0) forecast.fetched_bytes = FetchedOf(segment);
+    forecast.read_bytes = !segment.files ? forecast.text_bytes : Times(StoredOf(segment), share > 0 ? 1 : 0);
+    if (segment.files && share > 0) forecast.fetched_bytes = FetchedOf(segment);
     return forecast;
   }
 
   std::uint64_t PublishedOf(const PlannedSegment& segment, std::uint64_t text) const {
-    const StageSpec& spec = *graph_.nodes()[static_cast<std::size_t>(segment.node)].spec;
+    const StageSpec& spec = *graph_[segment.node].spec;
     const SinkKind* const sink = spec.type->sink();
     return sink != nullptr && sink->published_bytes ? sink->published_bytes(spec.config, text)
                                                     : Times(text, kPublishedPerText);
@@ -92,7 +92,7 @@ class Forecaster {
 
   /// Of each group one shard is merged, one waits, one is on its way.
   std::uint64_t SpoolOf(const PlannedSegment& segment, std::uint64_t published) const {
-    const Json& shards = graph_.nodes()[static_cast<std::size_t>(segment.node)].spec->config["shards"];
+    const Json& shards = graph_[segment.node].spec->config["shards"];
     const std::uint64_t shard = shards.is_int() && shards.AsInt() > 0
                                     ? published / static_cast<std::uint64_t>(shards.AsInt())
                                     : std::min(published, kMostPerShard);
@@ -106,7 +106,7 @@ class Forecaster {
     if (const auto files = snapshot_.files.find(FilesStage(segment).name); files != snapshot_.files.end())
       for (const SourceFile& file : files->second.files)
         if (IsRemote(file.input.path)) bytes += file.size;
-    const StageSpec& reader = *graph_.nodes()[static_cast<std::size_t>(segment.chain.front())].spec;
+    const StageSpec& reader = *graph_[segment.chain.front()].spec;
     const Result<Subset> subset = SubsetOf(reader.config);
     // Of a beginning no more is fetched than the text that it has, and what comes while that is read.
     if (subset.ok() && subset->is_beginning()) bytes = std::min(bytes, TextOf(segment) + kFetchedAhead);
@@ -114,8 +114,8 @@ class Forecaster {
   }
 
   /// How much text a Barrier stage with a size of its own gives, and about what it keeps of what it took in.
-  std::optional<std::uint64_t> BarrierBytes(int node) const {
-    const StageSpec& spec = *graph_.nodes()[static_cast<std::size_t>(node)].spec;
+  std::optional<std::uint64_t> BarrierBytes(NodeId node) const {
+    const StageSpec& spec = *graph_[node].spec;
     if (spec.type->barrier() == nullptr || !spec.config["bytes"].is_int()) return std::nullopt;
     return static_cast<std::uint64_t>(spec.config["bytes"].AsInt());
   }
@@ -132,8 +132,8 @@ class Forecaster {
   }
 
   const StageSpec& FilesStage(const PlannedSegment& segment) const {
-    const int first = graph_.Lineage(segment.node).front();
-    return *graph_.nodes()[static_cast<std::size_t>(first)].spec;
+    const NodeId first = graph_.Lineage(segment.node).front();
+    return *graph_[first].spec;
   }
 
   std::uint64_t StoredOf(const PlannedSegment& segment) const {
@@ -153,7 +153,7 @@ class Forecaster {
       if (input.end) counted += input.end->raw_bytes;
     }
     if (all) return counted;
-    for (const int at : graph_.Lineage(segment.node))
+    for (const NodeId at : graph_.Lineage(segment.node))
       if (at != segment.node || !segment.takes_in)
         if (const auto bytes = BarrierBytes(at)) {
           const std::uint64_t before = TextBefore(segment);  // a sample has no more than there is
@@ -171,13 +171,12 @@ class Forecaster {
   /// Of what comes out of several lines, as if each came as often as it may.
   std::optional<std::uint64_t> MixedBytes(const PlannedSegment& segment) const {
     std::optional<std::uint64_t> bytes;
-    const Node& first = graph_.nodes()[static_cast<std::size_t>(graph_.Lineage(segment.node).front())];
+    const Node& first = graph_[graph_.Lineage(segment.node).front()];
     const Json::Array& epochs = first.spec->config["epochs"].AsArray();
     for (std::size_t at = 0; at < first.named_inputs.size(); ++at) {
-      if (first.named_inputs[at].named_input->takes != Flow::kRecords || first.named_inputs[at].node < 0)
+      if (first.named_inputs[at].named_input->takes != Flow::kRecords || !first.named_inputs[at].node)
         continue;
-      PlannedSegment line;
-      line.node = first.named_inputs[at].node;
+      const PlannedSegment line(*first.named_inputs[at].node);
       const double times =
           at < epochs.size() ? std::strtod(std::string(epochs[at].AsString()).c_str(), nullptr) : 1;
       bytes = bytes.value_or(0) + Times(TextOf(line), times);
@@ -187,8 +186,8 @@ class Forecaster {
 
   /// What a trial reads of so much text; of a document it is only guessed how long it is.
   std::uint64_t InSubset(const PlannedSegment& segment, std::uint64_t bytes) const {
-    for (const int at : graph_.Lineage(segment.node)) {
-      const StageSpec& spec = *graph_.nodes()[static_cast<std::size_t>(at)].spec;
+    for (const NodeId at : graph_.Lineage(segment.node)) {
+      const StageSpec& spec = *graph_[at].spec;
       if (spec.type->source() == nullptr) continue;
       const Result<Subset> subset = SubsetOf(spec.config);
       if (!subset.ok()) continue;

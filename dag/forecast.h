@@ -21,7 +21,7 @@ struct SegmentForecast {
 };
 
 struct Forecast {
-  std::vector<SegmentForecast> segments;  // parallel to the plan's
+  IdVector<SegmentId, SegmentForecast> segments;
   /// On this machine, at the end of the run: all intermediates, local publications, downloads, and shards
   /// on their way to buckets.
   std::uint64_t peak_disk_bytes = 0;

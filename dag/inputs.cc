@@ -23,10 +23,8 @@ Status CheckInputNames(const StageSpec& stage, const std::vector<SourceFile>& fi
 }
 
 void CheckInputs(const Graph& graph, const Snapshot& snapshot, Plan& plan) {
-  const auto spec = [&graph](int node) -> const StageSpec& {
-    return *graph.nodes()[static_cast<std::size_t>(node)].spec;
-  };
-  const auto refuse = [&](int node, const Status& why, bool may_be_there = false) {
+  const auto spec = [&graph](NodeId node) -> const StageSpec& { return *graph[node].spec; };
+  const auto refuse = [&](NodeId node, const Status& why, bool may_be_there = false) {
     (may_be_there ? plan.reports : plan.refusals)
         .push_back(StrCat("stage '", spec(node).name, "': ", why.message()));
   };
@@ -53,33 +51,33 @@ void CheckInputs(const Graph& graph, const Snapshot& snapshot, Plan& plan) {
                         ", and readers of the artifact would take that for a part of it; move it elsewhere, "
                         "or name another `out`")));
     if (!segment.copy_from.empty()) continue;
-    for (const int at : segment.chain)
+    for (const NodeId at : segment.chain)
       if (const auto found = snapshot.side_files.find(spec(at).name); found != snapshot.side_files.end())
         for (const Snapshot::SideFile& file : found->second)
           if (!file.missing.ok()) refuse(at, file.missing);
-    if (segment.files < 0 || segment.outputs.complete()) continue;
-    const auto files = snapshot.files.find(spec(segment.files).name);
+    if (!segment.files || segment.outputs.complete()) continue;
+    const auto files = snapshot.files.find(spec(*segment.files).name);
     if (files == snapshot.files.end()) continue;
     const Status& missing = files->second.missing;
     if (!missing.ok()) {
-      refuse(segment.files, gone(missing), snapshot.offline && missing.code() == Code::kUnavailable);
+      refuse(*segment.files, gone(missing), snapshot.offline && missing.code() == Code::kUnavailable);
       continue;
     }
-    const int reader = segment.chain.front();
+    const NodeId reader = segment.chain.front();
     if (const Status why = CheckInputNames(spec(reader), files->second.files); !why.ok()) refuse(reader, why);
   }
 }
 
 Status CheckVanished(const Graph& graph, const Snapshot& snapshot,
-                     const std::map<int, VanishedSource>& vanished, Plan& plan) {
+                     const std::map<NodeId, VanishedSource>& vanished, Plan& plan) {
   if (!plan.refusals.empty() || vanished.empty()) return {};
   for (const PlannedSegment& segment : plan.segments) {
     if (segment.state != PlannedSegment::State::kWanted || !segment.publishes) continue;
-    const std::set<int> line = RecordLine(graph, segment.node);
+    const std::set<NodeId> line = RecordLine(graph, segment.node);
     const auto gone = std::find_if(vanished.begin(), vanished.end(),
                                    [&](const auto& source) { return line.contains(source.first); });
     if (gone == vanished.end()) continue;
-    const auto& name = graph.nodes()[static_cast<std::size_t>(segment.node)].spec->name;
+    const auto& name = graph[segment.node].spec->name;
     const auto known = snapshot.published.find(name);
     Snapshot::Published there;
     if (known != snapshot.published.end()) {

@@ -23,6 +23,6 @@ void CheckInputs(const Graph& graph, const Snapshot& snapshot, Plan& plan);
 /// earlier runs read. An artifact with a manifest, or unfinished at its location, goes on. `vanished` is by
 /// node. Call it after CheckInputs; it looks at locations that only planning can name.
 Status CheckVanished(const Graph& graph, const Snapshot& snapshot,
-                     const std::map<int, VanishedSource>& vanished, Plan& plan);
+                     const std::map<NodeId, VanishedSource>& vanished, Plan& plan);
 
 }  // namespace pipeline

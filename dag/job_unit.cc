@@ -294,7 +294,7 @@ Status RunJobUnit(const Graph& graph, const SegmentState& state, std::vector<Par
     RETURN_IF_ERROR(CheckWhole(summary));
     records.emplace();
     records->directory = upstream->scope.directory.get();
-    records->schema = &graph.nodes()[static_cast<std::size_t>(upstream->planned->node)].out;
+    records->schema = &graph[upstream->planned->node].out;
     input = RecordsContent(ContentOf(outputs), *records->schema);
     records->totals = {std::move(summary.splits), std::move(summary.counts[upstream->name()])};
     records->outputs = std::move(outputs);

@@ -49,20 +49,22 @@ const LineageStage* FindIn(const Lineage& lineage, const LineageStage& stage,
 }  // namespace
 
 Lineages::Lineages(const Graph& graph, const Snapshot& snapshot, const Selection& selection)
-    : graph_(graph), snapshot_(snapshot), needed_(NeededNodes(graph, selection)) {
-  unknown_.resize(graph.nodes().size());
-  for (int node = 0; node < static_cast<int>(graph.nodes().size()); ++node) Compute(node);
+    : graph_(graph),
+      snapshot_(snapshot),
+      needed_(NeededNodes(graph, selection)),
+      unknown_(graph.nodes().size()) {
+  for (const NodeId node : graph.nodes().ids()) Compute(node);
 }
 
-void Lineages::Compute(int node) {
+void Lineages::Compute(NodeId node) {
   const StageSpec& spec = *At(node).spec;
   Lineage lineage;
   std::optional<Digest> input;
   std::vector<std::string> files;  // that the stage reads
-  if (At(node).input >= 0) {
-    lineage = Of(At(node).input);
+  if (const std::optional<NodeId> before = At(node).input) {
+    lineage = Of(*before);
     input = lineage.back().recipe;
-    unknown_[static_cast<std::size_t>(node)] = unknown(At(node).input);
+    unknown_[node] = unknown(*before);
     for (const auto& [name, digest] : lineage.back().sources) files.push_back(name);
   }
   LineageStage stage;
@@ -85,7 +87,7 @@ void Lineages::Compute(int node) {
 
 /// What an earlier run wrote down of the same stage; null where none did. An artifact that is only read goes
 /// on as its manifest has it, whatever its sources were called.
-const LineageStage* Lineages::Recorded(int node, const LineageStage& stage, const Fits& fits) const {
+const LineageStage* Lineages::Recorded(NodeId node, const LineageStage& stage, const Fits& fits) const {
   const auto find = [&](const Fits& which) -> const LineageStage* {
     for (const auto& [name, published] : snapshot_.published)
       if (published.manifest)
@@ -106,7 +108,7 @@ std::int64_t Lineages::WhenRecorded(const LineageStage& old) const {
   return 0;
 }
 
-void Lineages::Report(int node, const Status& missing, const RecordedFiles& recorded, std::int64_t when) {
+void Lineages::Report(NodeId node, const Status& missing, const RecordedFiles& recorded, std::int64_t when) {
   std::string files = Describe(recorded, when);
   reports_.push_back(StrCat("stage '", At(node).spec->name, "': ", missing.message(),
                             "; going by what earlier runs wrote down of it", files.empty() ? "" : ": ",
@@ -115,7 +117,7 @@ void Lineages::Report(int node, const Status& missing, const RecordedFiles& reco
 }
 
 /// The digests of the files, or what an earlier run wrote down of them when they are gone.
-RecordedFiles Lineages::SourcesOf(int node, const LineageStage& stage) {
+RecordedFiles Lineages::SourcesOf(NodeId node, const LineageStage& stage) {
   RecordedFiles sources;
   const auto files = snapshot_.files.find(stage.stage);
   if (files == snapshot_.files.end()) return sources;
@@ -142,20 +144,19 @@ RecordedFiles Lineages::SourcesOf(int node, const LineageStage& stage) {
   if (!changed.empty()) why += StrCat("; and ", changed, " is not the one that was read before");
   if (other != nullptr)
     why += StrCat("; an earlier run read ", Describe(other->sources, WhenRecorded(*other)));
-  unknown_[static_cast<std::size_t>(node)] =
-      Status(missing.code(), StrCat("stage '", stage.stage, "': ", why));
+  unknown_[node] = Status(missing.code(), StrCat("stage '", stage.stage, "': ", why));
   return sources;
 }
 
 /// Artifacts at named inputs and files that no stage makes; for one that is gone, what earlier runs wrote
 /// down.
-void Lineages::AddSideInputs(int number, LineageStage& stage) {
+void Lineages::AddSideInputs(NodeId number, LineageStage& stage) {
   const Node& node = At(number);
   const auto files = snapshot_.side_files.find(stage.stage);
   const std::vector<Snapshot::SideFile> none;
   const std::vector<Snapshot::SideFile>& side_files =
       files == snapshot_.side_files.end() ? none : files->second;
-  Status& unknown = unknown_[static_cast<std::size_t>(number)];
+  Status& unknown = unknown_[number];
   const LineageStage* old = nullptr;
   for (const Snapshot::SideFile& file : side_files) {
     if (file.missing.ok()) continue;
@@ -172,17 +173,17 @@ void Lineages::AddSideInputs(int number, LineageStage& stage) {
   }
   for (const NamedInputEdge& edge : node.named_inputs) {
     LineageInput named_input{edge.name, {}, {}, {}};
-    if (edge.node >= 0) {
-      named_input.lineage = Of(edge.node);
+    if (edge.node) {
+      named_input.lineage = Of(*edge.node);
       named_input.digest = named_input.lineage.back().recipe;
-      if (unknown.ok()) unknown = this->unknown(edge.node);
+      if (unknown.ok()) unknown = this->unknown(*edge.node);
     }
     for (const Snapshot::SideFile& file : side_files)
-      if (edge.node < 0 && file.at_named_input && file.name == edge.name) {
+      if (!edge.node && file.at_named_input && file.name == edge.name) {
         named_input.digest = file.digest;
         named_input.file = file.file;
       }
-    if (edge.node < 0 && named_input.digest == Digest() && old != nullptr)
+    if (!edge.node && named_input.digest == Digest() && old != nullptr)
       for (const LineageInput& before : old->named_inputs)
         if (before.name == named_input.name) named_input = before;
     stage.named_inputs.push_back(std::move(named_input));
@@ -203,7 +204,7 @@ void Lineages::AddSideInputs(int number, LineageStage& stage) {
   }
 }
 
-Lineage Lineages::OfOutputs(int node, End end) const {
+Lineage Lineages::OfOutputs(NodeId node, End end) const {
   Lineage lineage = Of(node);
   LineageStage& last = lineage.back();
   const StageType& type = *At(node).spec->type;
@@ -221,13 +222,13 @@ Lineage Lineages::OfOutputs(int node, End end) const {
   return lineage;
 }
 
-OutputKeys Lineages::KeysOf(int node, End end) const {
+OutputKeys Lineages::KeysOf(NodeId node, End end) const {
   const Lineage outputs = OfOutputs(node, end);
   OutputKeys keys;
   keys.stage = At(node).spec->name;
   if (end == End::kTakesIn) keys.stage += kTakesInSuffix;
   keys.recipe = outputs.back().recipe;
-  const std::vector<int> line = graph_.Lineage(node);
+  const std::vector<NodeId> line = graph_.Lineage(node);
   bool records = false;  // from the Source on, or from the last Barrier stage on
   for (std::size_t at = 0; at < line.size(); ++at) {
     const StageType& type = *At(line[at]).spec->type;

@@ -29,34 +29,34 @@ class Lineages {
  public:
   Lineages(const Graph& graph, const Snapshot& snapshot, const Selection& selection);
 
-  const Lineage& Of(int node) const { return lineages_[static_cast<std::size_t>(node)]; }
+  const Lineage& Of(NodeId node) const { return lineages_[node]; }
   /// The lineage of the partition outputs: only some keys of a Sink affect them.
-  Lineage OfOutputs(int node, End end) const;
-  OutputKeys KeysOf(int node, End end) const;
+  Lineage OfOutputs(NodeId node, End end) const;
+  OutputKeys KeysOf(NodeId node, End end) const;
 
   /// Reports on files that are gone, and on their replacements.
   const std::vector<std::string>& reports() const { return reports_; }
   /// The same by node.
-  const std::map<int, VanishedSource>& vanished() const { return vanished_; }
+  const std::map<NodeId, VanishedSource>& vanished() const { return vanished_; }
   /// Not OK: an input of `node` is gone and has no replacement, so its recipe is meaningless.
-  const Status& unknown(int node) const { return unknown_[static_cast<std::size_t>(node)]; }
+  const Status& unknown(NodeId node) const { return unknown_[node]; }
 
  private:
-  const Node& At(int node) const { return graph_.nodes()[static_cast<std::size_t>(node)]; }
-  void Compute(int node);
-  void AddSideInputs(int number, LineageStage& stage);
-  RecordedFiles SourcesOf(int node, const LineageStage& stage);
+  const Node& At(NodeId node) const { return graph_[node]; }
+  void Compute(NodeId node);
+  void AddSideInputs(NodeId number, LineageStage& stage);
+  RecordedFiles SourcesOf(NodeId node, const LineageStage& stage);
   using Fits = std::function<bool(const LineageStage& old)>;
-  const LineageStage* Recorded(int node, const LineageStage& stage, const Fits& fits) const;
+  const LineageStage* Recorded(NodeId node, const LineageStage& stage, const Fits& fits) const;
   std::int64_t WhenRecorded(const LineageStage& old) const;
-  void Report(int node, const Status& missing, const RecordedFiles& recorded, std::int64_t when);
+  void Report(NodeId node, const Status& missing, const RecordedFiles& recorded, std::int64_t when);
 
   const Graph& graph_;
   const Snapshot& snapshot_;
-  const std::set<int> needed_;     // nodes whose files or records the run may need
-  std::vector<Lineage> lineages_;  // by node, like unknown_
-  std::vector<Status> unknown_;
-  std::map<int, VanishedSource> vanished_;
+  const std::set<NodeId> needed_;  // nodes whose files or records the run may need
+  IdVector<NodeId, Lineage> lineages_;
+  IdVector<NodeId, Status> unknown_;
+  std::map<NodeId, VanishedSource> vanished_;
   std::vector<std::string> reports_;
 };
 

@@ -58,8 +58,8 @@ std::string FirstOf(const SegmentScope& scope, std::string_view stage) {
 std::string NothingLeft(const Graph& graph, const SegmentScope& scope, const ArtifactSummary& summary) {
   if (AnyLeft(summary)) return {};
   std::string text;
-  for (const int at : graph.Lineage(scope.planned->chain.back())) {
-    const StageSpec& spec = *graph.nodes()[static_cast<std::size_t>(at)].spec;
+  for (const NodeId at : graph.Lineage(scope.planned->chain.back())) {
+    const StageSpec& spec = *graph[at].spec;
     const auto found = summary.counts.find(spec.name);
     if (found == summary.counts.end()) continue;
     const StageCounts& counts = found->second;

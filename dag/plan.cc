@@ -1,7 +1,7 @@
 #include "dag/plan.h"
 
 #include <algorithm>
-#include <numeric>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -29,11 +29,11 @@ class Planner {
     plan_.reports = lineages_.reports();
     for (const auto& [node, vanished] : lineages_.vanished())
       plan_.vanished.emplace(Name(node), StrCat(vanished.missing, "; recorded: ", vanished.recorded));
-    for (int node = 0; node < Nodes(); ++node)
+    for (const NodeId node : graph_.nodes().ids())
       if (IsTerminal(node)) RETURN_IF_ERROR(Demand(node));
     for (std::size_t at = 0; at < demanded_.size(); ++at)  // grows by what the demanded ones take
       RETURN_IF_ERROR(CountReaders(demanded_[at]));
-    for (const int node : demanded_) RETURN_IF_ERROR(SegmentFor({node, End::kGives}).status());
+    for (const NodeId node : demanded_) RETURN_IF_ERROR(SegmentFor({node, End::kGives}).status());
     RETURN_IF_ERROR(AddKept());
     OrderSegments();
     ApplySelection(graph_, selection_, plan_);
@@ -44,29 +44,28 @@ class Planner {
   }
 
  private:
-  int Nodes() const { return static_cast<int>(graph_.nodes().size()); }
-  const Node& At(int node) const { return graph_.nodes()[static_cast<std::size_t>(node)]; }
-  const std::string& Name(int node) const { return At(node).spec->name; }
-  bool GivesRecords(int node) const { return At(node).spec->type->gives == Flow::kRecords; }
+  const Node& At(NodeId node) const { return graph_[node]; }
+  const std::string& Name(NodeId node) const { return At(node).spec->name; }
+  bool GivesRecords(NodeId node) const { return At(node).spec->type->gives == Flow::kRecords; }
   /// True for a stage that leaves an artifact with a manifest.
-  bool MakesArtifact(int node) const {
+  bool MakesArtifact(NodeId node) const {
     const StageType& type = *At(node).spec->type;
     return type.sink() != nullptr || type.job() != nullptr;
   }
   /// What a run is for: artifacts, and the ends of lines that nobody reads. `keep` is no reason to run: it
   /// says what becomes of records that are made anyway.
-  bool IsTerminal(int node) const {
+  bool IsTerminal(NodeId node) const {
     const bool unread = At(node).readers.empty() && At(node).named_input_readers.empty();
     return MakesArtifact(node) ? unread || !At(node).spec->out.empty() : GivesRecords(node) && unread;
   }
-  const Lineage& LineageOf(int node) const { return lineages_.Of(node); }
-  bool MadeFrom(int node, const std::string& stage) const {
-    const int from = graph_.Find(stage);
-    return from >= 0 && graph_.MadeFrom(node, from);
+  const Lineage& LineageOf(NodeId node) const { return lineages_.Of(node); }
+  bool MadeFrom(NodeId node, const std::string& stage) const {
+    const std::optional<NodeId> from = graph_.Find(stage);
+    return from && graph_.MadeFrom(node, *from);
   }
 
   /// Notes that `node` has to run, unless its output exists or may not be replaced.
-  Status Demand(int node) {
+  Status Demand(NodeId node) {
     if (!decided_.insert(node).second) return {};
     ASSIGN_OR_RETURN(const bool exists, Decide(node));
     if (!exists) demanded_.push_back(node);
@@ -75,7 +74,7 @@ class Planner {
 
   /// The same for records that are read as a whole: records that exist have a segment all the same, which
   /// says where.
-  Status DemandRecords(int node) {
+  Status DemandRecords(NodeId node) {
     ASSIGN_OR_RETURN(const bool exists, Exists({node, End::kGives}));
     if (!exists && decided_.insert(node).second) demanded_.push_back(node);
     return {};
@@ -83,7 +82,7 @@ class Planner {
 
   /// True when `node` is left as it is: its output exists, or the artifact at its location may not be
   /// replaced.
-  Result<bool> Decide(int node) {
+  Result<bool> Decide(NodeId node) {
     if (MakesArtifact(node)) return DecidePublished(node);
     ASSIGN_OR_RETURN(const bool exists, Exists({node, End::kGives}));
     if (exists) UpToDate(node, "all its partitions exist");
@@ -91,7 +90,7 @@ class Planner {
   }
 
   /// The artifact at the location of `node`; null: there is none.
-  Result<const Snapshot::Published*> PublishedOf(int node) {
+  Result<const Snapshot::Published*> PublishedOf(NodeId node) {
     if (!LocationOfStage(*At(node).spec).empty() || !snapshot_.at_location) {
       const auto found = snapshot_.published.find(Name(node));
       return found == snapshot_.published.end() ? nullptr : &found->second;
@@ -106,7 +105,7 @@ class Planner {
 
   /// How far the Job that left `there` went, where that is not how far it shall go; empty where it is.
   /// Manifests of old do not say it: of those the log's last line counts.
-  std::string Continues(int node, const Manifest* there) const {
+  std::string Continues(NodeId node, const Manifest* there) const {
     std::string went;
     if (there != nullptr && !there->continues.is_null()) {
       went = there->continues.Dump();
@@ -119,7 +118,7 @@ class Planner {
     return went == wanted ? std::string() : StrCat("goes on: ", went, " -> ", wanted);
   }
 
-  Result<bool> DecidePublished(int node) {
+  Result<bool> DecidePublished(NodeId node) {
     ASSIGN_OR_RETURN(const Snapshot::Published* const found, PublishedOf(node));
     if (found == nullptr) return false;
     const Snapshot::Published& there = *found;
@@ -157,14 +156,13 @@ class Planner {
   }
 
   /// What may not be done to the artifact of `node` matters only to a run that would do it.
-  void Refuse(int node, std::string_view why) {
+  void Refuse(NodeId node, std::string_view why) {
     if (!MayRun(graph_, selection_, node)) return;
     plan_.refusals.push_back(StrCat("stage '", Name(node), "': ", why));
   }
 
-  void UpToDate(int node, std::string why) {
-    PlannedSegment segment;
-    segment.node = node;
+  void UpToDate(NodeId node, std::string why) {
+    PlannedSegment segment(node);
     segment.state = PlannedSegment::State::kUpToDate;
     segment.publishes = MakesArtifact(node);
     segment.job = At(node).spec->type->job() != nullptr;
@@ -176,16 +174,15 @@ class Planner {
     Add({node, End::kGives}, std::move(segment));
   }
 
-  using Part = std::pair<int, End>;  // a node, or the end of a Barrier stage where it takes records in
+  using Part = std::pair<NodeId, End>;  // a node, or the end of a Barrier stage where it takes records in
 
-  int Add(Part part, PlannedSegment segment) {
-    const int position = static_cast<int>(plan_.segments.size());
-    by_part_.insert_or_assign(part, position);
-    plan_.segments.push_back(std::move(segment));
-    return position;
+  SegmentId Add(Part part, PlannedSegment segment) {
+    const SegmentId added = plan_.segments.push_back(std::move(segment));
+    by_part_.insert_or_assign(part, added);
+    return added;
   }
 
-  std::string LocationOf(int node) const {
+  std::string LocationOf(NodeId node) const {
     if (!MakesArtifact(node)) return {};
     const StageSpec& spec = *At(node).spec;
     std::string location = LocationOfStage(spec);
@@ -206,57 +203,54 @@ class Planner {
     return outputs_.at(part).complete();
   }
 
-  bool IsJob(int node) const { return At(node).spec->type->job() != nullptr; }
-  bool IsReader(int node) const { return At(node).spec->type->reader() != nullptr; }
-  bool IsBarrier(int node) const { return At(node).spec->type->barrier() != nullptr; }
+  bool IsJob(NodeId node) const { return At(node).spec->type->job() != nullptr; }
+  bool IsReader(NodeId node) const { return At(node).spec->type->reader() != nullptr; }
+  bool IsBarrier(NodeId node) const { return At(node).spec->type->barrier() != nullptr; }
 
   /// True for the stage that --force names and all that is made from it.
-  bool Forced(int node) const { return !selection_.force.empty() && MadeFrom(node, selection_.force); }
+  bool Forced(NodeId node) const { return !selection_.force.empty() && MadeFrom(node, selection_.force); }
 
   /// Counts how many wanted segments read each stage, as far up from `end` as anything has to run, and
   /// demands the side inputs on the way.
-  Status CountReaders(int end) {
+  Status CountReaders(NodeId end) {
     ASSIGN_OR_RETURN(const bool complete, Exists({end, End::kGives}));
     bool reads = !complete;
-    for (int at = end;; at = At(at).input) {
+    for (NodeId at = end;; at = *At(at).input) {
       for (const NamedInputEdge& edge : At(at).named_inputs)
-        if (edge.node >= 0 && reads && edge.named_input->takes == Flow::kRecords)
-          edges_.emplace(edge.node, at);
+        if (edge.node && reads && edge.named_input->takes == Flow::kRecords) readers_[*edge.node].insert(at);
       for (const NamedInputEdge& edge : At(at).named_inputs)
-        if (edge.node >= 0 && (reads || edge.named_input->takes == Flow::kArtifact))
-          RETURN_IF_ERROR(edge.named_input->takes == Flow::kRecords ? DemandRecords(edge.node)
-                                                                    : Demand(edge.node));
-      const int input = At(at).input;
-      if (input < 0 || At(at).spec->type->source() != nullptr) return {};
-      if (MakesArtifact(input)) return Demand(input);
+        if (edge.node && (reads || edge.named_input->takes == Flow::kArtifact))
+          RETURN_IF_ERROR(edge.named_input->takes == Flow::kRecords ? DemandRecords(*edge.node)
+                                                                    : Demand(*edge.node));
+      const std::optional<NodeId> input = At(at).input;
+      if (!input || At(at).spec->type->source() != nullptr) return {};
+      if (MakesArtifact(*input)) return Demand(*input);
       if (IsBarrier(at)) {
         ASSIGN_OR_RETURN(const bool taken_in, Exists({at, End::kTakesIn}));
         if (!reads || taken_in) return {};
       }
-      if (reads) edges_.emplace(input, at);
-      ASSIGN_OR_RETURN(const bool exists, Exists({input, End::kGives}));
+      if (reads) readers_[*input].insert(at);
+      ASSIGN_OR_RETURN(const bool exists, Exists({*input, End::kGives}));
       if (exists) return {};
     }
   }
 
   /// True when a segment that has all its partition outputs (`complete`) or lacks some reads `node` from
   /// partition files.
-  Result<bool> IsUpstream(int node, bool complete) {
+  Result<bool> IsUpstream(NodeId node, bool complete) {
     if (!GivesRecords(node)) return false;
     ASSIGN_OR_RETURN(const bool exists, Exists({node, End::kGives}));
     // A segment that reads nothing is no reason to make anything.
     if (exists || complete) return exists;
-    const auto readers = edges_.lower_bound({node, -1});
-    const auto readers_end = edges_.lower_bound({node + 1, -1});
-    return At(node).spec->keep || std::distance(readers, readers_end) > 1;
+    const auto readers = readers_.find(node);
+    return At(node).spec->keep || (readers != readers_.end() && readers->second.size() > 1);
   }
 
-  /// The position of the segment that leaves `part`, planned on first use, after what it needs.
-  Result<int> SegmentFor(Part part) {
+  /// The segment that leaves `part`, planned on first use, after what it needs.
+  Result<SegmentId> SegmentFor(Part part) {
     if (const auto known = by_part_.find(part); known != by_part_.end()) return known->second;
     const auto [node, end] = part;
-    PlannedSegment segment;
-    segment.node = node;
+    PlannedSegment segment(node);
     segment.publishes = MakesArtifact(node);
     segment.job = IsJob(node);
     segment.takes_in = end == End::kTakesIn;
@@ -280,21 +274,21 @@ class Planner {
     if (segment.forced)
       for (OutputsOfInput& input : segment.outputs.inputs()) input.existing.clear();
     segment.varies = Varies(node);
-    if (segment.upstream >= 0 && !segment.job) DropStale(segment);
+    if (segment.upstream && !segment.job) DropStale(segment);
     if (!segment.job && !segment.chain.empty()) RETURN_IF_ERROR(DropMixed(segment));
     RETURN_IF_ERROR(Explain(segment));
     RETURN_IF_ERROR(FindSideInputs(segment));
     return Add(part, std::move(segment));
   }
 
-  bool Varies(int node) const {
-    const std::vector<int> line = graph_.Lineage(node);
-    return std::any_of(line.begin(), line.end(), [this](int at) {
+  bool Varies(NodeId node) const {
+    const std::vector<NodeId> line = graph_.Lineage(node);
+    return std::any_of(line.begin(), line.end(), [this](NodeId at) {
       const StageSpec& spec = *At(at).spec;
       const std::vector<NamedInputEdge>& named_inputs = At(at).named_inputs;
       return (spec.type->varies && spec.type->varies(spec.config)) ||
              std::any_of(named_inputs.begin(), named_inputs.end(), [this](const NamedInputEdge& edge) {
-               return edge.named_input->takes == Flow::kRecords && edge.node >= 0 && Varies(edge.node);
+               return edge.named_input->takes == Flow::kRecords && edge.node && Varies(*edge.node);
              });
     });
   }
@@ -303,8 +297,8 @@ class Planner {
   /// partition outputs, and where they end.
   Status DropMixed(PlannedSegment& segment) {
     for (const NamedInputEdge& edge : At(segment.chain.front()).named_inputs) {
-      if (edge.named_input->takes != Flow::kRecords || edge.node < 0 || !Varies(edge.node)) continue;
-      ASSIGN_OR_RETURN(const bool exists, Exists({edge.node, End::kGives}));
+      if (edge.named_input->takes != Flow::kRecords || !edge.node || !Varies(*edge.node)) continue;
+      ASSIGN_OR_RETURN(const bool exists, Exists({*edge.node, End::kGives}));
       if (exists || segment.outputs.complete()) continue;
       for (OutputsOfInput& input : segment.outputs.inputs()) input = {};
     }
@@ -314,7 +308,7 @@ class Planner {
   /// A partition output that was made from what has to be made again, and may come out different, exists no
   /// more.
   void DropStale(PlannedSegment& segment) {
-    const PlannedSegment& upstream = plan_.segments[static_cast<std::size_t>(segment.upstream)];
+    const PlannedSegment& upstream = plan_.segments[*segment.upstream];
     if (!upstream.varies) return;
     for (std::size_t at = 0; at < segment.outputs.inputs().size(); ++at)
       std::erase_if(segment.outputs.inputs()[at].existing, [&](const auto& output) {
@@ -324,60 +318,60 @@ class Planner {
 
   /// The stages that run fused, and what is read at their front.
   Status FindChain(PlannedSegment& segment, bool complete) {
-    for (int at = segment.node;; at = At(at).input) {
+    for (NodeId at = segment.node;; at = *At(at).input) {
       segment.chain.insert(segment.chain.begin(), at);
-      const int input = At(at).input;
+      const std::optional<NodeId> input = At(at).input;
       if (At(at).spec->type->source() != nullptr) {
         segment.files = input;
         return {};
       }
-      if (input < 0 || MakesArtifact(input)) return {};  // a Job that reads no records
+      if (!input || MakesArtifact(*input)) return {};  // a Job that reads no records
       if (IsBarrier(at) && !(segment.takes_in && at == segment.node)) {
         if (complete) return {};
         ASSIGN_OR_RETURN(segment.barrier, SegmentFor({at, End::kTakesIn}));
         return {};
       }
-      ASSIGN_OR_RETURN(const bool upstream, IsUpstream(input, complete));
+      ASSIGN_OR_RETURN(const bool upstream, IsUpstream(*input, complete));
       if (!upstream && IsReader(at) && complete) return {};
       if (!upstream && !IsReader(at) && !segment.job) continue;
-      ASSIGN_OR_RETURN(segment.upstream, SegmentFor({input, End::kGives}));
+      ASSIGN_OR_RETURN(segment.upstream, SegmentFor({*input, End::kGives}));
       return {};
     }
   }
 
   /// The artifacts at the named inputs of its chain. What is up to date itself is no reason to make any.
   Status FindSideInputs(PlannedSegment& segment) {
-    const auto take = [&](int reader, std::string_view named_input, int maker) -> Status {
+    const auto take = [&](NodeId reader, std::string_view named_input, NodeId maker) -> Status {
       if (segment.state != PlannedSegment::State::kWanted) {
         if (decided_.insert(maker).second) RETURN_IF_ERROR(Decide(maker).status());
         const auto known = by_part_.find({maker, End::kGives});
-        segment.side_inputs.push_back(
-            {reader, std::string(named_input), known == by_part_.end() ? -1 : known->second, {}});
+        PlannedSegment::SideInput& added = segment.side_inputs.emplace_back(
+            PlannedSegment::SideInput{reader, std::string(named_input), {}, {}});
+        if (known != by_part_.end()) added.segment = known->second;
         return {};
       }
-      ASSIGN_OR_RETURN(const int made_by, SegmentFor({maker, End::kGives}));
+      ASSIGN_OR_RETURN(const SegmentId made_by, SegmentFor({maker, End::kGives}));
       segment.side_inputs.push_back({reader, std::string(named_input), made_by, {}});
       return {};
     };
-    for (const int at : segment.chain) {
+    for (const NodeId at : segment.chain) {
       for (const NamedInputEdge& edge : At(at).named_inputs) {
         // Nobody reads them where all that is made of them exists.
         if (edge.named_input->takes == Flow::kRecords && segment.outputs.complete()) continue;
-        if (edge.node >= 0)
-          RETURN_IF_ERROR(take(at, edge.name, edge.node));
+        if (edge.node)
+          RETURN_IF_ERROR(take(at, edge.name, *edge.node));
         else
-          segment.side_inputs.push_back({at, edge.name, -1, edge.file});
+          segment.side_inputs.push_back({at, edge.name, {}, edge.file});
       }
     }
-    const int input = At(segment.node).input;
-    if (segment.job && input >= 0 && MakesArtifact(input))
-      RETURN_IF_ERROR(take(segment.node, kJobInput, input));
+    const std::optional<NodeId> input = At(segment.node).input;
+    if (segment.job && input && MakesArtifact(*input)) RETURN_IF_ERROR(take(segment.node, kJobInput, *input));
     return {};
   }
 
   /// What `keep` kept, for those who look after the work directory.
   Status AddKept() {
-    for (int node = 0; node < Nodes(); ++node) {
+    for (const NodeId node : graph_.nodes().ids()) {
       if (!At(node).spec->keep || by_part_.contains({node, End::kGives}) || !decided_.insert(node).second)
         continue;
       if (!GivesRecords(node) && !IsJob(node)) continue;
@@ -391,21 +385,17 @@ class Planner {
 
   /// In the order of the graph, so that what a segment needs comes before it.
   void OrderSegments() {
-    std::vector<std::size_t> order(plan_.segments.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    std::vector<SegmentId> order = plan_.segments.ids();
+    std::sort(order.begin(), order.end(), [&](SegmentId a, SegmentId b) {
       const PlannedSegment& left = plan_.segments[a];
       const PlannedSegment& right = plan_.segments[b];
       return std::pair(left.node, !left.takes_in) < std::pair(right.node, !right.takes_in);
     });
-    std::vector<int> location(order.size());
-    std::vector<PlannedSegment> ordered;
-    for (const std::size_t at : order) {
-      location[at] = static_cast<int>(ordered.size());
-      ordered.push_back(std::move(plan_.segments[at]));
-    }
-    const auto move = [&location](int& segment) {
-      if (segment >= 0) segment = location[static_cast<std::size_t>(segment)];
+    IdVector<SegmentId, std::optional<SegmentId>> moved(order.size());  // by the id before
+    IdVector<SegmentId, PlannedSegment> ordered;
+    for (const SegmentId at : order) moved[at] = ordered.push_back(std::move(plan_.segments[at]));
+    const auto move = [&moved](std::optional<SegmentId>& segment) {
+      if (segment) segment = moved[*segment];
     };
     for (PlannedSegment& segment : ordered) {
       move(segment.upstream), move(segment.barrier);
@@ -467,12 +457,13 @@ class Planner {
   const Selection& selection_;
   const Lineages lineages_;
   Plan plan_;
-  std::set<int> decided_;                     // makers and ends of lines that were decided
-  std::vector<int> demanded_;                 // those of them that have to run
-  std::set<std::pair<int, int>> edges_;       // a stage, and a reader of it that has to run
-  std::map<Part, int> by_part_;               // -> segment
+  std::set<NodeId> decided_;                    // makers and ends of lines that were decided
+  std::vector<NodeId> demanded_;                // those of them that have to run
+  std::map<NodeId, std::set<NodeId>> readers_;  // of a stage: those that have to run
+  std::map<Part, SegmentId> by_part_;
   std::map<Part, PartitionOutputs> outputs_;  // those that exist; looked up once, for there may be 100,000
-  std::map<int, Snapshot::Published> kept_;  // by node: artifacts whose location has their recipe in its name
+  std::map<NodeId, Snapshot::Published>
+      kept_;  // by node: artifacts whose location has their recipe in its name
 };
 
 }  // namespace
@@ -483,12 +474,12 @@ bool Plan::nothing_to_do() const {
   });
 }
 
-std::vector<int> NeedsOf(const PlannedSegment& segment) {
-  std::vector<int> needs;
-  for (const int need : {segment.upstream, segment.barrier})
-    if (need >= 0) needs.push_back(need);
+std::vector<SegmentId> NeedsOf(const PlannedSegment& segment) {
+  std::vector<SegmentId> needs;
+  for (const std::optional<SegmentId>& need : {segment.upstream, segment.barrier})
+    if (need) needs.push_back(*need);
   for (const PlannedSegment::SideInput& side_input : segment.side_inputs)
-    if (side_input.segment >= 0) needs.push_back(side_input.segment);
+    if (side_input.segment) needs.push_back(*side_input.segment);
   return needs;
 }
 

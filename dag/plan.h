@@ -12,6 +12,7 @@
 
 #include "base/digest.h"
 #include "base/result.h"
+#include "base/typed_id.h"
 #include "dag/books/lineage.h"
 #include "dag/books/manifest.h"
 #include "dag/partition_outputs.h"
@@ -100,23 +101,29 @@ struct Selection {
   std::vector<std::string> failed;
 };
 
+/// A segment of a plan: its position in Plan::segments.
+using SegmentId = TypedId<struct PlannedSegment>;
+
 /// A segment of the plan: a chain of stages that runs fused, or one Job.
 struct PlannedSegment {
   enum class State : std::uint8_t { kUpToDate, kWanted, kNotSelected };
   /// One named input of a stage of the chain, or the `input` of a Job.
   struct SideInput {
-    int reader = -1;          // node
-    std::string named_input;  // name of the input, or kJobInput
-    int segment = -1;  // the planned segment that makes its artifact; -1: a file, or the artifact is missing
-    std::string file;  // path of the file; empty: no file
+    NodeId reader;
+    std::string named_input;           // name of the input, or kJobInput
+    std::optional<SegmentId> segment;  // makes its artifact; absent: a file, or the artifact is missing
+    std::string file;                  // path of the file; empty: no file
   };
 
-  int node = -1;           // the last stage
-  std::vector<int> chain;  // from the Source, or the first reader of partition files, to `node`
-  int upstream = -1;       // the segment whose partition files it reads; -1: none
-  int files = -1;          // the node that gives its files; -1: it reads none
-  int barrier = -1;  // the segment that takes records into the barrier stage at the front of the chain; -1:
-                     // none, or all partition outputs exist
+  explicit PlannedSegment(NodeId last) : node(last) {}
+
+  NodeId node;                        // the last stage
+  std::vector<NodeId> chain;          // from the Source, or the first reader of partition files, to `node`
+  std::optional<SegmentId> upstream;  // the segment whose partition files it reads; absent: none
+  std::optional<NodeId> files;        // gives its files; absent: it reads none
+  /// The segment that takes records into the barrier stage at the front of the chain. Absent: none, or all
+  /// partition outputs exist.
+  std::optional<SegmentId> barrier;
   std::vector<SideInput> side_inputs;
   bool publishes = false;  // makes an artifact at `location`, a Sink's or a Job's; else partition outputs
   bool job = false;        // `chain` is one Job
@@ -143,10 +150,10 @@ struct PlannedSegment {
 };
 
 struct Plan {
-  std::vector<PlannedSegment> segments;         // each after all segments that it needs
-  std::vector<std::string> reports;             // differences that are reported and cause no run
-  std::map<std::string, std::string> vanished;  // by stage: missing files, and the record in their place
-  std::vector<std::string> refusals;            // not empty: nothing may run (exit 2)
+  IdVector<SegmentId, PlannedSegment> segments;  // each after all segments that it needs
+  std::vector<std::string> reports;              // differences that are reported and cause no run
+  std::map<std::string, std::string> vanished;   // by stage: missing files, and the record in their place
+  std::vector<std::string> refusals;             // not empty: nothing may run (exit 2)
   /// Stages that should run but cannot, and why. The rest may run, and the run ends as a failure.
   std::vector<std::string> left_out;
 
@@ -158,7 +165,7 @@ inline constexpr std::string_view kJobInput = "input";
 
 /// Returns every planned segment that `segment` needs first: `upstream`, `barrier`, and the makers of
 /// its side inputs.
-std::vector<int> NeedsOf(const PlannedSegment& segment);
+std::vector<SegmentId> NeedsOf(const PlannedSegment& segment);
 
 /// `graph` outlives the plan.
 Result<Plan> MakePlan(const Graph& graph, const Snapshot& snapshot, const Selection& selection);

@@ -18,8 +18,6 @@ namespace pipeline {
 
 namespace {
 
-const Node& NodeAt(const Graph& graph, int node) { return graph.nodes()[static_cast<std::size_t>(node)]; }
-
 /// Opens the artifacts and files at the named inputs of the chain; notes their content where content keys
 /// want it.
 Result<Artifacts> OpenArtifacts(const Graph& graph, const Plan& plan, SideInputOutputs outputs,
@@ -50,16 +48,16 @@ Result<Artifacts> OpenArtifacts(const Graph& graph, const Plan& plan, SideInputO
       input.file = slash == std::string::npos ? side_input.file : side_input.file.substr(slash + 1);
       continue;
     }
-    if (side_input.segment < 0)
+    if (!side_input.segment)
       return Status(Code::kFailedPrecondition,
                     StrCat("stage '", planned.keys.stage, "' cannot be made ready: what it takes as its ",
                            side_input.named_input, " is not there any more; run again"));
-    const PlannedSegment& maker = plan.segments[static_cast<std::size_t>(side_input.segment)];
+    const PlannedSegment& maker = plan.segments[*side_input.segment];
     if (!maker.publishes) {
       ASSIGN_OR_RETURN(input.directory, scope.environment->work_store("artifacts/" + maker.directory));
       input.uri = maker.keys.stage;
       input.outputs = std::move(outputs[number]);
-      note(side_input, RecordsContent(ContentOf(input.outputs), NodeAt(graph, maker.node).out));
+      note(side_input, RecordsContent(ContentOf(input.outputs), graph[maker.node].out));
       continue;
     }
     const std::string& location = maker.location;
@@ -120,8 +118,8 @@ Result<UnitLimits> LimitsOfUnit(const MemoryNeeds& needs) {
 
 std::uint64_t ModelMemory(const Graph& graph, const PlannedSegment& planned) {
   std::uint64_t bytes = 0;
-  for (const int node : planned.chain) {
-    const StageSpec& spec = *NodeAt(graph, node).spec;
+  for (const NodeId node : planned.chain) {
+    const StageSpec& spec = *graph[node].spec;
     bytes += spec.type->model_memory(spec.config);
   }
   return bytes;
@@ -132,7 +130,7 @@ std::uint64_t ModelMemory(const Graph& graph, const PlannedSegment& planned) {
 std::uint64_t PartitionMemory(const Graph& graph, const SegmentScope& scope) {
   const std::uint64_t text = scope.source_partition_bytes;
   if (scope.assembly.sink) return scope.assembly.sink->partition_memory(text);
-  const StageSpec& last = *NodeAt(graph, scope.planned->chain.back()).spec;
+  const StageSpec& last = *graph[scope.planned->chain.back()].spec;
   const SinkKind* const sink = last.type->sink();
   return sink != nullptr && sink->partition_memory ? sink->partition_memory(last.config, text) : 2 * text;
 }
@@ -173,7 +171,7 @@ class Preparer {
       RETURN_IF_ERROR(Equip(*state));
       if (state->active() && state->upstream == nullptr)
         made_.streams += static_cast<int>(state->inputs.size());
-      if (state->active() && NodeAt(graph_, planned.chain.front()).spec->type->reader() != nullptr)
+      if (state->active() && graph_[planned.chain.front()].spec->type->reader() != nullptr)
         made_.readers = options_.threads;
       made_.states.push_back(std::move(state));
     }
@@ -201,7 +199,7 @@ class Preparer {
     return state.active() ||
            std::none_of(state.planned->side_inputs.begin(), state.planned->side_inputs.end(),
                         [](const PlannedSegment::SideInput& side_input) {
-                          return side_input.segment < 0 && side_input.file.empty();
+                          return !side_input.segment && side_input.file.empty();
                         });
   }
 
@@ -212,10 +210,10 @@ class Preparer {
     state.scope.environment = &environment_;
     state.scope.options = &options_;
     for (const OutputsOfInput& input : planned.outputs.inputs()) state.inputs.emplace_back().outputs = input;
-    if (planned.upstream >= 0) Connect(state, StateOf(planned.upstream));
-    if (planned.barrier >= 0) state.barrier = &StateOf(planned.barrier);
+    if (planned.upstream) Connect(state, StateOf(*planned.upstream));
+    if (planned.barrier) state.barrier = &StateOf(*planned.barrier);
     for (const PlannedSegment::SideInput& side_input : planned.side_inputs)
-      if (side_input.segment >= 0) state.makers.push_back(&StateOf(side_input.segment));
+      if (side_input.segment) state.makers.push_back(&StateOf(*side_input.segment));
     ASSIGN_OR_RETURN(state.scope.directory, environment_.work_store("artifacts/" + planned.directory));
     ASSIGN_OR_RETURN(state.scope.work, environment_.work_store(""));
     for (const LineageStage& stage : planned.output_lineage)
@@ -231,7 +229,7 @@ class Preparer {
     return {};
   }
 
-  SegmentState& StateOf(int segment) { return *made_.states[static_cast<std::size_t>(segment)]; }
+  SegmentState& StateOf(SegmentId segment) { return *made_.states[segment]; }
 
   static void Connect(SegmentState& state, SegmentState& upstream) {
     state.upstream = &upstream;
@@ -246,21 +244,19 @@ class Preparer {
 
   bool IsIn(const PlannedSegment& planned, const std::string& stage) const {
     return std::any_of(planned.chain.begin(), planned.chain.end(),
-                       [&](int node) { return NodeAt(graph_, node).spec->name == stage; });
+                       [&](NodeId node) { return graph_[node].spec->name == stage; });
   }
 
   /// True for the stage whose partitions the segment reads.
   bool IsRead(const PlannedSegment& planned, const std::string& stage) const {
-    if (planned.upstream < 0) return false;
-    const int upstream = plan_.segments[static_cast<std::size_t>(planned.upstream)].node;
-    return NodeAt(graph_, upstream).spec->name == stage;
+    return planned.upstream && graph_[plan_.segments[*planned.upstream].node].spec->name == stage;
   }
 
   /// How much text a partition holds by the configuration of the Source or Barrier stage that it began with.
   std::uint64_t PartitionBytes(const PlannedSegment& planned) const {
     std::int64_t bytes = 64 << 20;
-    for (const int node : graph_.Lineage(planned.node)) {
-      const StageSpec& spec = *NodeAt(graph_, node).spec;
+    for (const NodeId node : graph_.Lineage(planned.node)) {
+      const StageSpec& spec = *graph_[node].spec;
       const bool gives = spec.type->barrier() != nullptr && !(planned.takes_in && node == planned.node);
       if (spec.type->source() == nullptr && !gives) continue;
       bytes = spec.config["partition"].AsInt(bytes);
@@ -299,7 +295,7 @@ SideInputOutputs SideInputOutputsOf(const SegmentState& state) {
   auto maker = state.makers.begin();  // of those that a segment makes, in their order
   for (const PlannedSegment::SideInput& side_input : state.planned->side_inputs) {
     std::vector<PartitionOutput>& of_this = outputs.emplace_back();
-    if (side_input.segment < 0) continue;
+    if (!side_input.segment) continue;
     const SegmentState& made_by = **maker++;
     if (!made_by.planned->publishes) of_this = made_by.all_outputs();
   }
@@ -313,7 +309,7 @@ Status MakeStages(const Graph& graph, const Plan& plan, int streams, SideInputOu
   ASSIGN_OR_RETURN(const Artifacts artifacts, OpenArtifacts(graph, plan, std::move(outputs), state));
   std::unique_ptr<SinkStage> sink;
   if (!planned.publishes && !planned.takes_in) {
-    ASSIGN_OR_RETURN(sink, scope.environment->intermediate->NewSink(NodeAt(graph, planned.node).out));
+    ASSIGN_OR_RETURN(sink, scope.environment->intermediate->NewSink(graph[planned.node].out));
   }
   const std::string upstream =
       state.upstream != nullptr && !planned.job ? state.upstream->name() : std::string();

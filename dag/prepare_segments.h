@@ -16,8 +16,8 @@
 namespace pipeline {
 
 struct PreparedSegments {
-  std::vector<std::unique_ptr<SegmentState>> states;  // parallel to the plan's segments
-  int streams = 0;                                    // stream units that may run at the same time
+  IdVector<SegmentId, std::unique_ptr<SegmentState>> states;
+  int streams = 0;  // stream units that may run at the same time
   int readers = 0;  // units with a Reader stage that may run at the same time
 };
 

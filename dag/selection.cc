@@ -10,8 +10,12 @@ namespace pipeline {
 
 namespace {
 
-const std::string& NameOf(const Graph& graph, int node) {
-  return graph.nodes()[static_cast<std::size_t>(node)].spec->name;
+const std::string& NameOf(const Graph& graph, NodeId node) { return graph[node].spec->name; }
+
+std::vector<SegmentId> LastFirst(const IdVector<SegmentId, PlannedSegment>& segments) {
+  std::vector<SegmentId> ids = segments.ids();
+  std::reverse(ids.begin(), ids.end());
+  return ids;
 }
 
 }  // namespace
@@ -21,7 +25,7 @@ std::vector<std::string> CheckSelection(const Graph& graph, const Selection& sel
   std::vector<std::string_view> names;
   for (const Node& node : graph.nodes()) names.push_back(node.spec->name);
   for (const std::string* stage : {&selection.from, &selection.only, &selection.until, &selection.force}) {
-    if (stage->empty() || graph.Find(*stage) >= 0) continue;
+    if (stage->empty() || graph.Find(*stage)) continue;
     const std::string_view nearest = NearestWord(*stage, names);
     refusals.push_back(StrCat("no stage is called '", *stage, "'",
                               nearest.empty() ? "" : StrCat("; did you mean '", nearest, "'?")));
@@ -35,18 +39,19 @@ bool HasFailed(const Selection& selection, const std::string& stage) {
 
 bool RunsStage(const Graph& graph, const PlannedSegment& segment, const std::string& stage) {
   return std::any_of(segment.chain.begin(), segment.chain.end(),
-                     [&](int at) { return NameOf(graph, at) == stage; }) ||
-         (segment.files >= 0 && NameOf(graph, segment.files) == stage);
+                     [&](NodeId at) { return NameOf(graph, at) == stage; }) ||
+         (segment.files && NameOf(graph, *segment.files) == stage);
 }
 
-bool MayRun(const Graph& graph, const Selection& selection, int node) {
+bool MayRun(const Graph& graph, const Selection& selection, NodeId node) {
   for (const std::string* stage : {&selection.from, &selection.only}) {
-    const int from = stage->empty() ? -1 : graph.Find(*stage);
-    if (!stage->empty() && (from < 0 || !graph.MadeFrom(node, from))) return false;
+    if (stage->empty()) continue;
+    const std::optional<NodeId> from = graph.Find(*stage);
+    if (!from || !graph.MadeFrom(node, *from)) return false;
   }
   const auto needed_for = [&](const std::string& stage) {
-    const int end = graph.Find(stage);
-    return end >= 0 && (graph.MadeFrom(node, end) || graph.MadeFrom(end, node));
+    const std::optional<NodeId> end = graph.Find(stage);
+    return end && (graph.MadeFrom(node, *end) || graph.MadeFrom(*end, node));
   };
   if (!selection.until.empty() && !needed_for(selection.until)) return false;
   return selection.failed.empty() ||
@@ -56,44 +61,43 @@ bool MayRun(const Graph& graph, const Selection& selection, int node) {
 }
 
 void ApplySelection(const Graph& graph, const Selection& selection, Plan& plan) {
-  std::vector<PlannedSegment>& all = plan.segments;
-  std::vector<bool> selected(all.size(), true);
-  const auto contains = [&](std::size_t at, const std::string& stage) {
+  IdVector<SegmentId, PlannedSegment>& all = plan.segments;
+  IdVector<SegmentId, bool> selected(all.size(), true);
+  const auto contains = [&](SegmentId at, const std::string& stage) {
     return RunsStage(graph, all[at], stage) || NameOf(graph, all[at].node) == stage;
   };
   if (!selection.only.empty())
-    for (std::size_t at = 0; at < all.size(); ++at) selected[at] = contains(at, selection.only);
-  const auto any_need = [&](std::size_t at, const auto& is) {
-    const std::vector<int> needs = NeedsOf(all[at]);
-    return std::any_of(needs.begin(), needs.end(),
-                       [&](int need) { return is(static_cast<std::size_t>(need)); });
+    for (const SegmentId at : all.ids()) selected[at] = contains(at, selection.only);
+  const auto any_need = [&](SegmentId at, const auto& is) {
+    const std::vector<SegmentId> needs = NeedsOf(all[at]);
+    return std::any_of(needs.begin(), needs.end(), is);
   };
   if (!selection.from.empty())
-    for (std::size_t at = 0; at < all.size(); ++at)
-      selected[at] = contains(at, selection.from) ||
-                     any_need(at, [&](std::size_t need) { return bool{selected[need]}; });
+    for (const SegmentId at : all.ids())
+      selected[at] =
+          contains(at, selection.from) || any_need(at, [&](SegmentId need) { return bool{selected[need]}; });
   // Those that `end` names, and what they need.
-  const auto with_needs = [&](const std::function<bool(std::size_t)>& end) {
-    std::vector<bool> wanted(all.size(), false);
-    for (std::size_t at = all.size(); at-- > 0;) {
+  const auto with_needs = [&](const std::function<bool(SegmentId)>& end) {
+    IdVector<SegmentId, bool> wanted(all.size(), false);
+    for (const SegmentId at : LastFirst(all)) {
       wanted[at] = wanted[at] || end(at);
       if (!wanted[at]) continue;
-      for (const int need : NeedsOf(all[at])) wanted[static_cast<std::size_t>(need)] = true;
+      for (const SegmentId need : NeedsOf(all[at])) wanted[need] = true;
     }
-    for (std::size_t at = 0; at < all.size(); ++at) selected[at] = selected[at] && wanted[at];
+    for (const SegmentId at : all.ids()) selected[at] = selected[at] && wanted[at];
   };
-  if (!selection.until.empty()) with_needs([&](std::size_t at) { return contains(at, selection.until); });
+  if (!selection.until.empty()) with_needs([&](SegmentId at) { return contains(at, selection.until); });
   if (!selection.failed.empty())
-    with_needs([&](std::size_t at) { return HasFailed(selection, all[at].keys.stage); });
-  for (std::size_t at = 0; at < all.size(); ++at) {
+    with_needs([&](SegmentId at) { return HasFailed(selection, all[at].keys.stage); });
+  for (const SegmentId at : all.ids()) {
     if (all[at].state != PlannedSegment::State::kWanted) continue;
     if (!selected[at]) {
       all[at].state = PlannedSegment::State::kNotSelected;
       continue;
     }
     if (!all[at].copy_from.empty()) continue;
-    for (const int need : NeedsOf(all[at])) {
-      const PlannedSegment& needed = all[static_cast<std::size_t>(need)];
+    for (const SegmentId need : NeedsOf(all[at])) {
+      const PlannedSegment& needed = all[need];
       if (needed.state == PlannedSegment::State::kNotSelected)
         plan.refusals.push_back(StrCat(
             "stage '", NameOf(graph, all[at].node), "' needs the ",
@@ -105,34 +109,34 @@ void ApplySelection(const Graph& graph, const Selection& selection, Plan& plan) 
 
 void LeaveOutDamaged(const Graph& graph, Plan& plan) {
   using State = PlannedSegment::State;
-  std::vector<PlannedSegment>& all = plan.segments;
-  std::vector<bool> left(all.size(), false);
-  std::vector<int> readers(all.size(), 0);  // wanted ones, before any was left out
-  const auto leave = [&](std::size_t at, std::string_view why) {
+  IdVector<SegmentId, PlannedSegment>& all = plan.segments;
+  IdVector<SegmentId, bool> left(all.size(), false);
+  IdVector<SegmentId, int> readers(all.size(), 0);  // wanted ones, before any was left out
+  const auto leave = [&](SegmentId at, std::string_view why) {
     left[at] = true;
     all[at].state = State::kNotSelected;
     plan.left_out.push_back(StrCat("stage '", NameOf(graph, all[at].node), "' is left out: ", why));
   };
-  for (std::size_t at = 0; at < all.size(); ++at) {
+  for (const SegmentId at : all.ids()) {
     if (all[at].state != State::kWanted) continue;
-    const std::vector<int> needs = NeedsOf(all[at]);
-    for (const int need : needs) ++readers[static_cast<std::size_t>(need)];
-    const auto lacking = std::find_if(needs.begin(), needs.end(),
-                                      [&](int need) { return bool{left[static_cast<std::size_t>(need)]}; });
+    const std::vector<SegmentId> needs = NeedsOf(all[at]);
+    for (const SegmentId need : needs) ++readers[need];
+    const auto lacking =
+        std::find_if(needs.begin(), needs.end(), [&](SegmentId need) { return bool{left[need]}; });
     if (!all[at].damaged.empty())
       leave(at, all[at].damaged);
     else if (lacking != needs.end())
-      leave(at, StrCat("it needs '", NameOf(graph, all[static_cast<std::size_t>(*lacking)].node), "'"));
+      leave(at, StrCat("it needs '", NameOf(graph, all[*lacking].node), "'"));
   }
   if (plan.left_out.empty()) return;
   // What nobody takes any more is not made either, but for what was to be published for itself.
-  std::vector<int> takers(all.size(), 0);
-  for (std::size_t at = all.size(); at-- > 0;) {
+  IdVector<SegmentId, int> takers(all.size(), 0);
+  for (const SegmentId at : LastFirst(all)) {
     const bool for_itself = all[at].publishes && !all[at].location.starts_with(kWorkLocation);
     if (all[at].state == State::kWanted && readers[at] > 0 && takers[at] == 0 && !for_itself)
       all[at].state = State::kNotSelected;
     if (all[at].state != State::kWanted) continue;
-    for (const int need : NeedsOf(all[at])) ++takers[static_cast<std::size_t>(need)];
+    for (const SegmentId need : NeedsOf(all[at])) ++takers[need];
   }
 }
 

@@ -19,7 +19,7 @@ bool HasFailed(const Selection& selection, const std::string& stage);
 bool RunsStage(const Graph& graph, const PlannedSegment& segment, const std::string& stage);
 
 /// Returns whether a run of `selection` may act on the output of `node`.
-bool MayRun(const Graph& graph, const Selection& selection, int node);
+bool MayRun(const Graph& graph, const Selection& selection, NodeId node);
 
 /// Keeps only the chosen segments wanted, and refuses those that need more. Each segment comes after its
 /// needs.

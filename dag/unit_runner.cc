@@ -80,7 +80,7 @@ Status UnitRunner::Stream(SegmentState& state, std::uint32_t number) {
                    : state.barrier != nullptr ? ReadBarrier(unit, *state.barrier, made)
                    : takes_whole              ? ReadSideInputs(unit, state, made)
                                               : ReadFile(unit, state, number, made);
-  const bool reads_file = state.barrier == nullptr && !takes_whole && state.planned->files >= 0;
+  const bool reads_file = state.barrier == nullptr && !takes_whole && state.planned->files;
   if (!outcome.ok() && reads_file) outcome = ReadAnew(state, number, std::move(outcome));
   const Lock lock(run_.mutex);
   SegmentState::Input& input = state.inputs[number];
@@ -100,10 +100,9 @@ Status UnitRunner::Stream(SegmentState& state, std::uint32_t number) {
 
 Status UnitRunner::ReadFile(const UnitContext& unit, const SegmentState& state, std::uint32_t number,
                             const OutputsOfInput& made) {
-  if (state.planned->files < 0)  // it had all its partition outputs when the run began
+  if (!state.planned->files)  // it had all its partition outputs when the run began
     return Status(Code::kUnavailable, "what it is made from is not there any more; run again");
-  const Snapshot::Files& source =
-      run_.snapshot.files.at(run_.graph.nodes()[static_cast<std::size_t>(state.planned->files)].spec->name);
+  const Snapshot::Files& source = run_.snapshot.files.at(run_.graph[*state.planned->files].spec->name);
   // Nothing was to be read when the run began; a partition that was found damaged changed that.
   RETURN_IF_ERROR(source.missing);
   return RunStreamUnit(unit, source.files[number], number, made);
@@ -111,8 +110,7 @@ Status UnitRunner::ReadFile(const UnitContext& unit, const SegmentState& state, 
 
 Status UnitRunner::ReadAnew(SegmentState& state, std::uint32_t number, Status why) {
   if (!run_.environment.drop_damaged || why.code() == Code::kCancelled) return why;
-  const std::size_t files = static_cast<std::size_t>(state.planned->files);
-  const Snapshot::Files& source = run_.snapshot.files.at(run_.graph.nodes()[files].spec->name);
+  const Snapshot::Files& source = run_.snapshot.files.at(run_.graph[*state.planned->files].spec->name);
   if (number >= source.files.size()) return why;
   RETURN_IF_ERROR(run_.environment.drop_damaged(source.files[number].input.path, why));
   const Lock lock(run_.mutex);
@@ -221,7 +219,7 @@ Status UnitRunner::MakeAgain(SegmentState& producer, const std::set<PartitionId>
 }
 
 Status UnitRunner::Partition(SegmentState& state, const PartitionOutput& output, bool remade) {
-  const Node& made_by = run_.graph.nodes()[static_cast<std::size_t>(state.upstream->planned->node)];
+  const Node& made_by = run_.graph[state.upstream->planned->node];
   Status outcome = RunPartitionUnit(ContextOf(state), *state.upstream->scope.directory, output, made_by.out);
   if (!DamagedOutput(outcome)) return outcome;
   const Lock lock(run_.mutex);
@@ -322,7 +320,7 @@ Status UnitRunner::Finish(SegmentState& state, const std::vector<PartitionOutput
     const Lock lock(run_.mutex);
     if (!state.Advance(from, SegmentState::Phase::kFinishing)) return {};
   }
-  const Schema& schema = run_.graph.nodes()[static_cast<std::size_t>(state.planned->node)].out;
+  const Schema& schema = run_.graph[state.planned->node].out;
   if (state.publisher)
     RETURN_IF_ERROR(state.publisher->Finish(state.summary, schema));
   else if (!state.planned->takes_in)

@@ -64,30 +64,30 @@ std::string Describe(const RecordedFiles& recorded, std::int64_t when) {
 
 namespace {
 
-void AddRecordLine(const Graph& graph, int node, std::set<int>& line) {
+void AddRecordLine(const Graph& graph, NodeId node, std::set<NodeId>& line) {
   if (!line.insert(node).second) return;
-  const Node& at = graph.nodes()[static_cast<std::size_t>(node)];
-  const auto makes_artifact = [&graph](int maker) {
-    const StageType& type = *graph.nodes()[static_cast<std::size_t>(maker)].spec->type;
+  const Node& at = graph[node];
+  const auto makes_artifact = [&graph](NodeId maker) {
+    const StageType& type = *graph[maker].spec->type;
     return type.sink() != nullptr || type.job() != nullptr;
   };
-  if (at.input >= 0 && !makes_artifact(at.input)) AddRecordLine(graph, at.input, line);
+  if (at.input && !makes_artifact(*at.input)) AddRecordLine(graph, *at.input, line);
   for (const NamedInputEdge& edge : at.named_inputs)
-    if (edge.node >= 0 && edge.named_input->takes == Flow::kRecords) AddRecordLine(graph, edge.node, line);
+    if (edge.node && edge.named_input->takes == Flow::kRecords) AddRecordLine(graph, *edge.node, line);
 }
 
 }  // namespace
 
-std::set<int> RecordLine(const Graph& graph, int node) {
-  std::set<int> line;
+std::set<NodeId> RecordLine(const Graph& graph, NodeId node) {
+  std::set<NodeId> line;
   AddRecordLine(graph, node, line);
   return line;
 }
 
-std::set<int> NeededNodes(const Graph& graph, const Selection& selection) {
-  std::set<int> needed;
-  for (int node = 0; node < static_cast<int>(graph.nodes().size()); ++node) {
-    const std::string& name = graph.nodes()[static_cast<std::size_t>(node)].spec->name;
+std::set<NodeId> NeededNodes(const Graph& graph, const Selection& selection) {
+  std::set<NodeId> needed;
+  for (const NodeId node : graph.nodes().ids()) {
+    const std::string& name = graph[node].spec->name;
     if (!MayRun(graph, selection, node) || (!selection.only.empty() && name != selection.only)) continue;
     AddRecordLine(graph, node, needed);
   }

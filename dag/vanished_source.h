@@ -42,9 +42,9 @@ std::string ChangedOf(const std::vector<Snapshot::Files::Wanted>& wanted, const 
 std::string Describe(const RecordedFiles& recorded, std::int64_t when);
 
 /// Returns `node` and all nodes whose files or records go into its output without an artifact between.
-std::set<int> RecordLine(const Graph& graph, int node);
+std::set<NodeId> RecordLine(const Graph& graph, NodeId node);
 
 /// Returns the RecordLine of all stages that a run of `selection` is for.
-std::set<int> NeededNodes(const Graph& graph, const Selection& selection);
+std::set<NodeId> NeededNodes(const Graph& graph, const Selection& selection);
 
 }  // namespace pipeline

@@ -10,8 +10,6 @@ namespace pipeline {
 
 namespace {
 
-const Node& At(const Graph& graph, int node) { return graph.nodes()[static_cast<std::size_t>(node)]; }
-
 Json MakerOf(const Node& maker) {
   const StageSpec& spec = *maker.spec;
   Json made;
@@ -26,8 +24,8 @@ Json MakerOf(const Node& maker) {
 
 }  // namespace
 
-Json StageForPlugin(const Graph& graph, int node) {
-  const Node& found = At(graph, node);
+Json StageForPlugin(const Graph& graph, NodeId node) {
+  const Node& found = graph[node];
   Json stage;
   stage["stage"] = found.spec->name;
   const std::string_view type = found.spec->type->name;
@@ -35,7 +33,7 @@ Json StageForPlugin(const Graph& graph, int node) {
   stage["config"] = found.spec->config;
   stage["makers"] = Json(Json::Object{});
   for (const NamedInputEdge& named_input : found.named_inputs)
-    if (named_input.node >= 0) stage["makers"][named_input.name] = MakerOf(At(graph, named_input.node));
+    if (named_input.node) stage["makers"][named_input.name] = MakerOf(graph[*named_input.node]);
   return stage;
 }
 

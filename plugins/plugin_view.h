@@ -7,6 +7,6 @@
 namespace pipeline {
 
 /// {"stage", "type", "config", "makers"} of the stage at `node`; "makers": the stages at its named inputs.
-Json StageForPlugin(const Graph& graph, int node);
+Json StageForPlugin(const Graph& graph, NodeId node);
 
 }  // namespace pipeline

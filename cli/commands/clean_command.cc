@@ -30,12 +30,11 @@ bool IsKeptForGood(const Node& node, const PlannedSegment& segment) {
 std::set<std::string> Needed(const LoadedPipeline& loaded, const Plan& plan) {
   std::set<std::string> needed;
   for (const PlannedSegment& segment : plan.segments) {
-    const Node& node = loaded.graph.nodes()[static_cast<std::size_t>(segment.node)];
+    const Node& node = loaded.graph[segment.node];
     const bool wanted = segment.state != PlannedSegment::State::kUpToDate;
     if (wanted || node.spec->keep || IsKeptForGood(node, segment)) needed.insert(segment.directory);
     if (!wanted) continue;
-    for (const int need : NeedsOf(segment))
-      needed.insert(plan.segments[static_cast<std::size_t>(need)].directory);
+    for (const SegmentId need : NeedsOf(segment)) needed.insert(plan.segments[need].directory);
   }
   needed.erase("");
   return needed;

@@ -34,22 +34,20 @@ void Print(const std::string& line) { std::printf("%s\n", TerminalText(line).c_s
 
 std::string ChainText(const Graph& graph, const PlannedSegment& segment, const Plan& plan) {
   std::string text;
-  for (const int from : {segment.upstream, segment.barrier})
-    if (from >= 0) text = plan.segments[static_cast<std::size_t>(from)].keys.stage + " => ";
-  if (segment.files >= 0) text = graph.nodes()[static_cast<std::size_t>(segment.files)].spec->name + " -> ";
+  for (const std::optional<SegmentId>& from : {segment.upstream, segment.barrier})
+    if (from) text = plan.segments[*from].keys.stage + " => ";
+  if (segment.files) text = graph[*segment.files].spec->name + " -> ";
   for (std::size_t at = 0; at < segment.chain.size(); ++at)
-    text +=
-        StrCat(at == 0 ? "" : " -> ", graph.nodes()[static_cast<std::size_t>(segment.chain[at])].spec->name);
-  return text.empty() ? graph.nodes()[static_cast<std::size_t>(segment.node)].spec->name : text;
+    text += StrCat(at == 0 ? "" : " -> ", graph[segment.chain[at]].spec->name);
+  return text.empty() ? graph[segment.node].spec->name : text;
 }
 
 /// Its side inputs, each once.
 std::vector<std::string> SideInputsOf(const PlannedSegment& segment, const Plan& plan) {
   std::vector<std::string> names;
   for (const PlannedSegment::SideInput& side_input : segment.side_inputs) {
-    const std::string& name = side_input.segment < 0
-                                  ? side_input.file
-                                  : plan.segments[static_cast<std::size_t>(side_input.segment)].keys.stage;
+    const std::string& name =
+        side_input.segment ? plan.segments[*side_input.segment].keys.stage : side_input.file;
     if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }
   return names;
@@ -102,7 +100,7 @@ void PrintSplits(const std::map<std::string, ArtifactTotals::Split, std::less<>>
 void PrintPlan(const Graph& graph, const Plan& plan, const Forecast& forecast, bool explain,
                bool forecast_too) {
   bool unknown = false;
-  for (std::size_t at = 0; at < plan.segments.size(); ++at) {
+  for (const SegmentId at : plan.segments.ids()) {
     const PlannedSegment& segment = plan.segments[at];
     const SegmentForecast& expected = forecast.segments[at];
     std::string line = StrCat("[", StateText(segment), "] ", ChainText(graph, segment, plan));
@@ -114,7 +112,7 @@ void PrintPlan(const Graph& graph, const Plan& plan, const Forecast& forecast, b
                   : StrCat(": reads ", HumanBytes(expected.read_bytes), ", about ",
                            HumanBytes(expected.text_bytes), " of text");
       unknown = unknown || (expected.read_bytes == 0 && expected.text_bytes == 0);
-      const SinkKind* const sink = graph.nodes()[static_cast<std::size_t>(segment.node)].spec->type->sink();
+      const SinkKind* const sink = graph[segment.node].spec->type->sink();
       if (sink != nullptr && sink->published_bytes && expected.published_bytes > 0)
         line += StrCat(", publishes about ", HumanBytes(expected.published_bytes));
       if (expected.partitions_left > 0) line += StrCat(", ", expected.partitions_left, " partitions");
@@ -134,7 +132,7 @@ void PrintPlan(const Graph& graph, const Plan& plan, const Forecast& forecast, b
 void PrintUpToDate(const Graph& graph, const Plan& plan) {
   for (const PlannedSegment& segment : plan.segments) {
     if (segment.state != PlannedSegment::State::kUpToDate) continue;
-    const std::string& name = graph.nodes()[static_cast<std::size_t>(segment.node)].spec->name;
+    const std::string& name = graph[segment.node].spec->name;
     Print(StrCat("stage '", name, "' is up to date",
                  segment.location.empty() ? "" : StrCat(": ", ShownLocation(segment))));
   }
@@ -144,7 +142,7 @@ void PrintUpToDate(const Graph& graph, const Plan& plan) {
 void PrintResults(const Graph& graph, const Plan& plan, const Environment& environment) {
   for (const PlannedSegment& segment : plan.segments) {
     if (segment.state != PlannedSegment::State::kWanted) continue;
-    const std::string& name = graph.nodes()[static_cast<std::size_t>(segment.node)].spec->name;
+    const std::string& name = graph[segment.node].spec->name;
     const Result<std::unique_ptr<Store>> store =
         segment.publishes ? OpenLocation(environment, segment.location)
                           : environment.work_store("artifacts/" + segment.directory);

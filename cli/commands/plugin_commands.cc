@@ -42,9 +42,9 @@ Result<Json> StagesForPlugin(const std::string& name, const Json& request) {
     return Status(Code::kInvalidArgument, StrCat(options.file, ": cannot be read, or has mistakes"));
   Json stages{Json::Array{}};
   const std::string prefix = StrCat(name, ".");
-  for (std::size_t node = 0; node < loaded->graph.nodes().size(); ++node)
-    if (std::string_view(loaded->graph.nodes()[node].spec->type->name).starts_with(prefix))
-      stages.Append(StageForPlugin(loaded->graph, static_cast<int>(node)));
+  for (const NodeId node : loaded->graph.nodes().ids())
+    if (std::string_view(loaded->graph[node].spec->type->name).starts_with(prefix))
+      stages.Append(StageForPlugin(loaded->graph, node));
   Json answer;
   answer["stages"] = std::move(stages);
   return answer;

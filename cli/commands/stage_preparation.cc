@@ -10,7 +10,7 @@ namespace pipeline {
 
 namespace {
 
-Json AboutDryRun(const PipelineOptions& options, const Graph& graph, int node) {
+Json AboutDryRun(const PipelineOptions& options, const Graph& graph, NodeId node) {
   Json about = StageForPlugin(graph, node);
   about["file"] = options.file;
   about["set"] = Json(Json::Object{});
@@ -18,8 +18,8 @@ Json AboutDryRun(const PipelineOptions& options, const Graph& graph, int node) {
   return about;
 }
 
-Status PrepareStage(const RunRequest& request, const Graph& graph, int node) {
-  const StageSpec& spec = *graph.nodes()[static_cast<std::size_t>(node)].spec;
+Status PrepareStage(const RunRequest& request, const Graph& graph, NodeId node) {
+  const StageSpec& spec = *graph[node].spec;
   Status ready;
   if (request.dry_run && spec.type->prepare_dry_run)
     ready = spec.type->prepare_dry_run(spec.config, AboutDryRun(request.pipeline, graph, node));
@@ -33,7 +33,7 @@ Status PrepareStage(const RunRequest& request, const Graph& graph, int node) {
 Status PrepareStages(const RunRequest& request, const Graph& graph, const Plan& plan) {
   for (const PlannedSegment& segment : plan.segments) {
     if (segment.state != PlannedSegment::State::kWanted || !segment.copy_from.empty()) continue;
-    for (const int node : segment.chain) RETURN_IF_ERROR(PrepareStage(request, graph, node));
+    for (const NodeId node : segment.chain) RETURN_IF_ERROR(PrepareStage(request, graph, node));
   }
   return {};
 }

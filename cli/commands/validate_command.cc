@@ -25,7 +25,7 @@ void ReportMissing(const Graph& graph) {
     const StageSpec& spec = *node.spec;
     if (spec.type->local_inputs) look(spec, spec.type->local_inputs(spec.config).status());
     for (const NamedInputEdge& edge : node.named_inputs)
-      if (edge.node < 0 && !IsRemote(edge.file)) look(spec, IdentifyFile(edge.file).status());
+      if (!edge.node && !IsRemote(edge.file)) look(spec, IdentifyFile(edge.file).status());
   }
 }
 

@@ -28,25 +28,23 @@ std::string Ranges(const std::set<std::size_t>& numbers) {
 
 StageLine::StageLine(const std::vector<StageSpec>& file, const Graph& graph, const Plan& plan) {
   std::set<std::string_view> running;
-  const auto name_of = [&graph](int node) -> const std::string& {
-    return graph.nodes()[static_cast<std::size_t>(node)].spec->name;
-  };
+  const auto name_of = [&graph](NodeId node) -> const std::string& { return graph[node].spec->name; };
   const auto nodes_of = [](const PlannedSegment& segment) {
-    std::vector<int> nodes = segment.chain;
-    if (segment.files >= 0) nodes.push_back(segment.files);
+    std::vector<NodeId> nodes = segment.chain;
+    if (segment.files) nodes.push_back(*segment.files);
     if (nodes.empty()) nodes.push_back(segment.node);
     return nodes;
   };
   for (const PlannedSegment& segment : plan.segments)
     if (segment.state == PlannedSegment::State::kWanted)
-      for (const int node : nodes_of(segment)) running.insert(name_of(node));
+      for (const NodeId node : nodes_of(segment)) running.insert(name_of(node));
   for (const StageSpec& stage : file)
     if (running.contains(stage.name)) names_.push_back(stage.name);
   for (const PlannedSegment& segment : plan.segments) {
     if (segment.state != PlannedSegment::State::kWanted) continue;
     Segment& made = segments_.emplace_back();
     made.last = name_of(segment.node);
-    for (const int node : nodes_of(segment)) {
+    for (const NodeId node : nodes_of(segment)) {
       const auto found = std::find(names_.begin(), names_.end(), name_of(node));
       if (found != names_.end()) made.stages.push_back(static_cast<std::size_t>(found - names_.begin()));
     }

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <variant>
 #include <vector>
 
 #include "base/str.h"
+#include "base/typed_id.h"
 #include "cli/report/html.h"
 #include "cli/report/stage_state.h"
 #include "cli/report/text_profile.h"
@@ -19,21 +21,26 @@ constexpr int kGap = 82;                   // between columns, where what flows 
 constexpr int kRow = 78;                   // from one stage to the next in its column
 constexpr int kThread = 30;                // the same for a line that only passes by
 constexpr int kMargin = 14;                // above and below
-constexpr int kBandColumns = 5;  // as many as a page is wide; the others go below, like lines of text
-constexpr int kBandGap = 52;     // between bands
-constexpr int kTurn = 18;        // room at the sides for lines that go on in the next band
+constexpr std::size_t kBandColumns = 5;  // as many as a page is wide; the others go below, like lines of text
+constexpr int kBandGap = 52;             // between bands
+constexpr int kTurn = 18;                // room at the sides for lines that go on in the next band
+
+using StageId = TypedId<struct RecordedStage>;  // position in RunRecord::stages
+using EdgeId = TypedId<struct Edge>;
 
 /// What takes room in a column: a stage, or a line on its way to a column further on.
 struct Item {
-  int stage = -1;  // -1: a line
-  int edge = -1;
-  int order = 0;      // among equals, the order of the file
+  std::variant<StageId, EdgeId> drawn;
+  StageId order;      // among equals, the order of the file
   double wanted = 0;  // height at which what it comes from lies
   double y = 0;       // of its middle
+
+  const StageId* stage() const { return std::get_if<StageId>(&drawn); }
+  EdgeId edge() const { return std::get<EdgeId>(drawn); }
 };
 
 struct Edge {
-  int from = 0, to = 0;
+  StageId from, to;
   std::vector<double> passes;  // heights in the columns between
 };
 
@@ -58,53 +65,51 @@ class Drawing {
  public:
   explicit Drawing(const RunRecord& record) : record_(record) {
     for (std::size_t at = 0; at < record.stages.size(); ++at)
-      index_.emplace(record.stages[at].name, static_cast<int>(at));
+      ids_.emplace(record.stages[at].name, column_.push_back(0));
     MakeColumns();
     Arrange();
     Break();
   }
 
   std::string Svg() const {
-    const int across = std::min(columns(), per_band_);
-    const std::string width = Num(2 * side_ + across * (kWidth + kGap) - kGap);
+    const std::size_t across = std::min(items_.size(), per_band_);
+    const std::string width = Num(2 * side_ + static_cast<double>(across) * (kWidth + kGap) - kGap);
     std::string svg = StrCat("<svg class=\"graph\" role=\"img\" width=\"", width, "\" height=\"",
                              Num(bottom_), "\" viewBox=\"0 0 ", width, " ", Num(bottom_), "\" aria-label=\"",
                              record_.stages.size(), " stages and who reads whom\">\n");
     for (const Edge& edge : edges_) svg += Line(edge);
-    for (std::size_t at = 0; at < record_.stages.size(); ++at) svg += Flow(static_cast<int>(at));
-    for (std::size_t at = 0; at < record_.stages.size(); ++at) svg += Box(static_cast<int>(at));
+    for (const StageId at : column_.ids()) svg += Flow(at);
+    for (const StageId at : column_.ids()) svg += Box(at);
     return svg + "</svg>\n";
   }
 
  private:
   static std::string Num(double value) { return Fixed(value, 0); }
-  int columns() const { return static_cast<int>(items_.size()); }
-  int ColumnOf(int stage) const { return column_[static_cast<std::size_t>(stage)]; }
-  int BandOf(int column) const { return column / per_band_; }
-  double LeftOf(int column) const { return side_ + column % per_band_ * (kWidth + kGap); }
-  double Left(int stage) const { return LeftOf(ColumnOf(stage)); }
-  double Middle(int stage) const { return middle_[static_cast<std::size_t>(stage)]; }
-  bool EndsBand(int column) const { return column % per_band_ == per_band_ - 1; }
+  const RecordedStage& At(StageId stage) const { return record_.stages[stage.index()]; }
+  std::size_t BandOf(std::size_t column) const { return column / per_band_; }
+  double LeftOf(std::size_t column) const {
+    return side_ + static_cast<double>(column % per_band_) * (kWidth + kGap);
+  }
+  double Left(StageId stage) const { return LeftOf(column_[stage]); }
+  double Middle(StageId stage) const { return middle_[stage]; }
+  bool EndsBand(std::size_t column) const { return column % per_band_ == per_band_ - 1; }
 
   void MakeColumns() {
-    const std::size_t count = record_.stages.size();
-    column_.assign(count, 0);
-    middle_.assign(count, 0);
-    for (std::size_t at = 0; at < count; ++at) {
-      for (const std::string& input : record_.stages[at].inputs) {
-        const auto from = index_.find(input);
+    middle_ = IdVector<StageId, double>(column_.size());
+    for (const StageId at : column_.ids()) {
+      for (const std::string& input : At(at).inputs) {
+        const auto from = ids_.find(input);
         // Inputs stand before readers; what says otherwise is no record of ours.
-        if (from == index_.end() || from->second >= static_cast<int>(at)) continue;
-        column_[at] = std::max(column_[at], column_[static_cast<std::size_t>(from->second)] + 1);
-        edges_.push_back({from->second, static_cast<int>(at), {}});
+        if (from == ids_.end() || from->second >= at) continue;
+        column_[at] = std::max(column_[at], column_[from->second] + 1);
+        edges_.push_back({from->second, at, {}});
       }
-      items_.resize(std::max(items_.size(), static_cast<std::size_t>(column_[at]) + 1));
-      items_[static_cast<std::size_t>(column_[at])].push_back(
-          {static_cast<int>(at), -1, static_cast<int>(at)});
+      items_.resize(std::max(items_.size(), column_[at] + 1));
+      items_[column_[at]].push_back({at, at});
     }
-    for (std::size_t at = 0; at < edges_.size(); ++at)
-      for (int column = ColumnOf(edges_[at].from) + 1; column < ColumnOf(edges_[at].to); ++column)
-        items_[static_cast<std::size_t>(column)].push_back({-1, static_cast<int>(at), edges_[at].to});
+    for (const EdgeId at : edges_.ids())
+      for (std::size_t column = column_[edges_[at].from] + 1; column < column_[edges_[at].to]; ++column)
+        items_[column].push_back({at, edges_[at].to});
   }
 
   /// Column by column, each thing as near as can be to the height of what it comes from: lines stay
@@ -117,33 +122,33 @@ class Drawing {
       });
       double free = 0;
       for (Item& item : column) {
-        const double half = (item.stage >= 0 ? kRow : kThread) / 2.0;
+        const double half = (item.stage() ? kRow : kThread) / 2.0;
         item.y = std::max(item.wanted, free + half);
         free = item.y + half;
-        if (item.stage >= 0)
-          middle_[static_cast<std::size_t>(item.stage)] = item.y;
+        if (const StageId* const stage = item.stage())
+          middle_[*stage] = item.y;
         else
-          edges_[static_cast<std::size_t>(item.edge)].passes.push_back(item.y);
+          edges_[item.edge()].passes.push_back(item.y);
       }
     }
   }
 
   /// Cuts the columns into bands, one below the other.
   void Break() {
-    const int bands = std::max(1, (columns() + kBandColumns - 1) / kBandColumns);
-    per_band_ = std::max(1, (columns() + bands - 1) / bands);
+    const std::size_t bands = std::max<std::size_t>(1, (items_.size() + kBandColumns - 1) / kBandColumns);
+    per_band_ = std::max<std::size_t>(1, (items_.size() + bands - 1) / bands);
     side_ = bands > 1 ? kTurn : 1;
     for (const Edge& edge : edges_)
-      for (int column = ColumnOf(edge.from); column < ColumnOf(edge.to); ++column)
+      for (std::size_t column = column_[edge.from]; column < column_[edge.to]; ++column)
         if (EndsBand(column)) crossings_[BandOf(column) + 1].insert(edge.from);
     double top = kMargin;
-    for (int band = 0; band < bands; ++band) {
-      const auto begin = static_cast<std::size_t>(band * per_band_);
-      const std::size_t end = std::min(begin + static_cast<std::size_t>(per_band_), items_.size());
+    for (std::size_t band = 0; band < bands; ++band) {
+      const std::size_t begin = band * per_band_;
+      const std::size_t end = std::min(begin + per_band_, items_.size());
       double highest = 1e9, lowest = 0;
       for (std::size_t column = begin; column < end; ++column) {
         for (const Item& item : items_[column]) {
-          const double half = item.stage >= 0 ? kHeight / 2.0 : 0;
+          const double half = item.stage() ? kHeight / 2.0 : 0;
           highest = std::min(highest, item.y - half);
           lowest = std::max(lowest, item.y + half);
         }
@@ -157,22 +162,23 @@ class Drawing {
   }
 
   void Shift(const Item& item, std::size_t column, double by) {
-    if (item.stage >= 0) {
-      middle_[static_cast<std::size_t>(item.stage)] += by;
+    if (const StageId* const stage = item.stage()) {
+      middle_[*stage] += by;
       return;
     }
-    Edge& edge = edges_[static_cast<std::size_t>(item.edge)];
-    edge.passes[column - static_cast<std::size_t>(ColumnOf(edge.from)) - 1] += by;
+    Edge& edge = edges_[item.edge()];
+    edge.passes[column - column_[edge.from] - 1] += by;
   }
 
   double Wanted(const Item& item) const {
-    if (item.stage < 0) {
-      const Edge& edge = edges_[static_cast<std::size_t>(item.edge)];
+    const StageId* const stage = item.stage();
+    if (stage == nullptr) {
+      const Edge& edge = edges_[item.edge()];
       return edge.passes.empty() ? Middle(edge.from) : edge.passes.back();
     }
     double highest = -1;
     for (const Edge& edge : edges_) {
-      if (edge.to != item.stage) continue;
+      if (edge.to != *stage) continue;
       const double y = edge.passes.empty() ? Middle(edge.from) : edge.passes.back();
       highest = highest < 0 ? y : std::min(highest, y);
     }
@@ -182,7 +188,7 @@ class Drawing {
   std::string Line(const Edge& edge) const {
     double x = Left(edge.from) + kWidth, y = Middle(edge.from);
     std::string path = StrCat("M", Num(x), " ", Num(y));
-    int column = ColumnOf(edge.from);
+    std::size_t column = column_[edge.from];
     const auto go_to = [&](double to_y, double short_of) {
       const double to_x = LeftOf(column + 1) - short_of;
       path += EndsBand(column) ? Turn(edge.from, BandOf(column) + 1, {x, y}, {to_x, to_y})
@@ -205,11 +211,11 @@ class Drawing {
   }
 
   /// From the end of a band around to the beginning of the next one. Lines from one stage share the way.
-  std::string Turn(int from, int band, Point at, Point to) const {
-    const std::set<int>& crossing = crossings_.at(band);
+  std::string Turn(StageId from, std::size_t band, Point at, Point to) const {
+    const std::set<StageId>& crossing = crossings_.at(band);
     const auto rank = static_cast<double>(std::distance(crossing.begin(), crossing.find(from)));
     const double lane = (rank + 0.5) / static_cast<double>(crossing.size()) - 0.5;  // -1/2 to 1/2
-    const double channel = tops_[static_cast<std::size_t>(band)] - kBandGap * (0.35 - 0.3 * lane);
+    const double channel = tops_[band] - kBandGap * (0.35 - 0.3 * lane);
     const double right = at.x + kTurn / 2.0 - lane * (kTurn - 4),
                  left = side_ - kTurn / 2.0 - lane * (kTurn - 4);
     constexpr double kRound = 4;
@@ -223,8 +229,8 @@ class Drawing {
   }
 
   /// What left the stage, once for all who read it.
-  std::string Flow(int at) const {
-    const RecordedStage& stage = record_.stages[static_cast<std::size_t>(at)];
+  std::string Flow(StageId at) const {
+    const RecordedStage& stage = At(at);
     const bool read =
         std::any_of(edges_.begin(), edges_.end(), [at](const Edge& edge) { return edge.from == at; });
     if (!read) return {};
@@ -238,7 +244,7 @@ class Drawing {
       below = HumanBytes(counts->second.counts.bytes_out);
     }
     if (above.empty()) return {};
-    if (EndsBand(ColumnOf(at)))  // there is no room beside it
+    if (EndsBand(column_[at]))  // there is no room beside it
       return StrCat("<text class=\"flow\" x=\"", Num(Left(at) + kWidth / 2.0), "\" y=\"",
                     Num(Middle(at) + kHeight / 2.0 + 16), "\">", above, " <tspan class=\"soft\">", below,
                     "</tspan></text>\n");
@@ -248,31 +254,32 @@ class Drawing {
                   "</text>\n");
   }
 
-  std::string Box(int at) const {
-    const RecordedStage& stage = record_.stages[static_cast<std::size_t>(at)];
+  std::string Box(StageId at) const {
+    const RecordedStage& stage = At(at);
     const std::string state = StateOf(record_, stage);
     const bool existed = state == "up to date" || state == "not selected" || state == "not reached";
     std::string kind = state == "failed" ? "failed" : existed ? "stood" : "ran";
     if (!stage.location.empty()) kind += " out";
     const std::string x = Num(Left(at)), y = Num(Middle(at) - kHeight / 2.0);
-    return StrCat("<a href=\"#stage-", at, "\"><g class=\"stage ", kind, "\" transform=\"translate(", x, " ",
-                  y, ")\"><title>", HtmlText(stage.name), ": ", HtmlText(stage.type), ", ", HtmlText(state),
-                  "</title><rect width=\"", kWidth, "\" height=\"", kHeight, "\" rx=\"7\"/>",
+    return StrCat("<a href=\"#stage-", at.index(), "\"><g class=\"stage ", kind, "\" transform=\"translate(",
+                  x, " ", y, ")\"><title>", HtmlText(stage.name), ": ", HtmlText(stage.type), ", ",
+                  HtmlText(state), "</title><rect width=\"", kWidth, "\" height=\"", kHeight, "\" rx=\"7\"/>",
                   "<text class=\"name\" x=\"13\" y=\"23\">", HtmlText(Fitted(stage.name, 15)),
                   "</text><text class=\"type\" x=\"13\" y=\"41\">", HtmlText(Fitted(stage.type, 19)),
                   "</text></g></a>\n");
   }
 
   const RunRecord& record_;
-  std::map<std::string, int> index_;
-  std::vector<int> column_;
-  std::vector<double> middle_;
+  std::map<std::string, StageId> ids_;
+  IdVector<StageId, std::size_t> column_;
+  IdVector<StageId, double> middle_;
   std::vector<std::vector<Item>> items_;  // by column
-  std::vector<Edge> edges_;
-  int per_band_ = 1;
-  int side_ = 1;                            // room left and right of all
-  std::vector<double> tops_;                // of the bands
-  std::map<int, std::set<int>> crossings_;  // by band, the stages whose lines come into it from the one above
+  IdVector<EdgeId, Edge> edges_;
+  std::size_t per_band_ = 1;
+  int side_ = 1;              // room left and right of all
+  std::vector<double> tops_;  // of the bands
+  /// By band, the stages whose lines come into it from the one above.
+  std::map<std::size_t, std::set<StageId>> crossings_;
   double bottom_ = 0;
 };
 

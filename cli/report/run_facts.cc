@@ -52,9 +52,9 @@ std::string LinkTo(const std::string& location, const std::string& directory) {
 /// The stages whose records or artifacts it reads, each once.
 std::vector<std::string> InputsOf(const Graph& graph, const Node& node) {
   std::vector<std::string> inputs;
-  const auto add = [&](int from) {
-    if (from < 0) return;
-    const std::string& name = graph.nodes()[static_cast<std::size_t>(from)].spec->name;
+  const auto add = [&](std::optional<NodeId> from) {
+    if (!from) return;
+    const std::string& name = graph[*from].spec->name;
     if (std::find(inputs.begin(), inputs.end(), name) == inputs.end()) inputs.push_back(name);
   };
   add(node.input);
@@ -73,16 +73,14 @@ std::vector<std::string> InputsOf(const Graph& graph, const Node& node) {
 std::string LocationIn(const Plan& plan, const Graph& graph, const Node& node) {
   std::string location = LocationOfStage(*node.spec);
   for (const PlannedSegment& segment : plan.segments)
-    if (location.empty() && segment.publishes &&
-        &graph.nodes()[static_cast<std::size_t>(segment.node)] == &node)
-      location = segment.location;
+    if (location.empty() && segment.publishes && &graph[segment.node] == &node) location = segment.location;
   return location;
 }
 
 /// The nodes that a segment runs, or that its artifact was made by.
-std::vector<int> NodesOf(const Graph& graph, const PlannedSegment& segment) {
-  std::vector<int> nodes = segment.chain.empty() ? graph.Lineage(segment.node) : segment.chain;
-  if (segment.files >= 0) nodes.push_back(segment.files);
+std::vector<NodeId> NodesOf(const Graph& graph, const PlannedSegment& segment) {
+  std::vector<NodeId> nodes = segment.chain.empty() ? graph.Lineage(segment.node) : segment.chain;
+  if (segment.files) nodes.push_back(*segment.files);
   return nodes;
 }
 
@@ -215,8 +213,8 @@ std::vector<RecordedStage> StagesOf(const Graph& graph, const Plan& plan, const 
   for (const bool wanted : {true, false}) {
     for (const PlannedSegment& segment : plan.segments) {
       if ((segment.state == PlannedSegment::State::kWanted) != wanted) continue;
-      for (const int node : NodesOf(graph, segment)) {
-        RecordedStage& stage = stages[static_cast<std::size_t>(node)];
+      for (const NodeId node : NodesOf(graph, segment)) {
+        RecordedStage& stage = stages[node.index()];
         if (stage.segment.empty()) Place(segment, stage);
       }
     }

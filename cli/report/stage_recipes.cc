@@ -102,9 +102,10 @@ Json Hidden(const Json& config, const std::vector<std::string>& secrets) {
 
 void AddRecipes(const Graph& graph, const Plan& plan, const std::vector<std::string>& secrets,
                 std::vector<RecordedStage>& stages) {
-  for (std::size_t at = 0; at < stages.size() && at < graph.nodes().size(); ++at) {
-    const StageSpec& spec = *graph.nodes()[at].spec;
-    RecordedStage& stage = stages[at];
+  for (const NodeId node : graph.nodes().ids()) {
+    if (node.index() >= stages.size()) break;
+    const StageSpec& spec = *graph[node].spec;
+    RecordedStage& stage = stages[node.index()];
     stage.version = spec.type->version;
     stage.config = Hidden(spec.config, secrets);
     for (const auto& [name, version] : spec.type->libraries) stage.libraries.emplace(name, version);

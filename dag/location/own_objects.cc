@@ -49,8 +49,8 @@ NameTests NameTestsOf(const StageType& type, const Json& config, const std::vect
   return names == nullptr ? NameTests() : NameTests{bind(names->own), bind(names->read)};
 }
 
-NameTests NameTestsOf(const Graph& graph, int node) {
-  const Node& at = graph.nodes()[static_cast<std::size_t>(node)];
+NameTests NameTestsOf(const Graph& graph, NodeId node) {
+  const Node& at = graph[node];
   return NameTestsOf(*at.spec->type, at.spec->config, at.in.splits);
 }
 

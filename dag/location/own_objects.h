@@ -27,7 +27,7 @@ struct NameTests {
 };
 /// All arguments outlive the tests.
 NameTests NameTestsOf(const StageType& type, const Json& config, const std::vector<std::string>& splits);
-NameTests NameTestsOf(const Graph& graph, int node);
+NameTests NameTestsOf(const Graph& graph, NodeId node);
 
 /// Returns the names of all objects in `manifest`, without the name of the manifest.
 std::vector<std::string> NamesIn(const Manifest& manifest);

@@ -34,75 +34,83 @@ std::string Bridge(const Registry* registry, Flow given, Flow wanted) {
   return {};
 }
 
-/// Builds step by step; positions are those of the stages in the file until Order().
+/// A stage of the file: its position there.
+using FileStageId = TypedId<struct FileStage>;
+
+/// Builds step by step.
 class Builder {
  public:
   Builder(const std::vector<StageSpec>& stages, std::vector<Mistake>& mistakes, const Registry* registry)
       : stages_(stages), mistakes_(mistakes), registry_(registry), edges_(stages.size()) {}
 
-  std::vector<Node> Build() {
+  IdVector<NodeId, Node> Build() {
     FindInputs();
     FindCycles();
     Order();
     for (Node& node : nodes_) Inherit(node);
-    for (std::size_t at = 0; at < nodes_.size(); ++at) {
+    for (const NodeId at : nodes_.ids()) {
       for (const NamedInputEdge& edge : nodes_[at].named_inputs) {
-        if (edge.node < 0) continue;
-        std::vector<int>& readers = nodes_[Index(edge.node)].named_input_readers;
-        if (readers.empty() || readers.back() != static_cast<int>(at))
-          readers.push_back(static_cast<int>(at));
+        if (!edge.node) continue;
+        std::vector<NodeId>& readers = nodes_[*edge.node].named_input_readers;
+        if (readers.empty() || readers.back() != at) readers.push_back(at);
       }
     }
-    for (Node& node : nodes_) CheckNode(node);
+    for (const NodeId node : nodes_.ids()) CheckNode(node);
     return std::move(nodes_);
   }
 
  private:
-  /// Of one stage, by positions in the file.
+  struct FileEdge {
+    NamedInputEdge edge;                 // `node` is set by Order()
+    std::optional<FileStageId> made_by;  // absent: a file
+  };
+  /// Of one stage, as the file gives them.
   struct Edges {
-    int input = -1;                            // -1: none, or unknown
-    std::vector<NamedInputEdge> named_inputs;  // what the file gives
+    std::optional<FileStageId> input;  // absent: none, or unknown
+    std::vector<FileEdge> named_inputs;
 
     /// Every stage that must come before.
-    std::vector<int> before() const {
-      std::vector<int> stages;
-      if (input >= 0) stages.push_back(input);
-      for (const NamedInputEdge& edge : named_inputs)
-        if (edge.node >= 0) stages.push_back(edge.node);
+    std::vector<FileStageId> before() const {
+      std::vector<FileStageId> stages;
+      if (input) stages.push_back(*input);
+      for (const FileEdge& edge : named_inputs)
+        if (edge.made_by) stages.push_back(*edge.made_by);
       return stages;
     }
   };
 
+  const StageSpec& StageAt(FileStageId stage) const { return stages_[stage.index()]; }
+
   void FindInputs() {
-    std::map<std::string_view, int> positions;
+    std::map<std::string_view, FileStageId> positions;
     std::vector<std::string_view> names;
-    for (std::size_t i = 0; i < stages_.size(); ++i) {
-      positions.emplace(stages_[i].name, static_cast<int>(i));
-      names.push_back(stages_[i].name);
+    for (const FileStageId at : edges_.ids()) {
+      positions.emplace(StageAt(at).name, at);
+      names.push_back(StageAt(at).name);
     }
     const auto find = [&](const std::string& name) {
       const auto found = positions.find(name);
-      return found == positions.end() ? -1 : found->second;
+      return found == positions.end() ? std::nullopt : std::optional(found->second);
     };
-    for (std::size_t i = 0; i < stages_.size(); ++i) {
-      const StageSpec& stage = stages_[i];
+    for (const FileStageId at : edges_.ids()) {
+      const StageSpec& stage = StageAt(at);
       if (!stage.input.empty()) {
-        edges_[i].input = find(stage.input);
-        if (edges_[i].input < 0)
+        edges_[at].input = find(stage.input);
+        if (!edges_[at].input)
           mistakes_.push_back(
               {stage.input_at, StrCat("stage '", stage.name, "' reads '", stage.input,
                                       "', and there is no such stage", DidYouMean(stage.input, names))});
       }
       std::map<const NamedInput*, int> numbers;
       for (const NamedInputSpec& spec : stage.named_inputs) {
-        const int made_by = find(spec.value);
+        const std::optional<FileStageId> made_by = find(spec.value);
         const std::string name = spec.named_input->many
                                      ? StrCat(spec.named_input->name, "[", numbers[spec.named_input]++, "]")
                                      : std::string(spec.named_input->name);
-        if (made_by >= 0) {
-          edges_[i].named_inputs.push_back({spec.named_input, name, made_by, {}});
+        if (made_by) {
+          edges_[at].named_inputs.push_back({{spec.named_input, name, {}, {}}, made_by});
         } else if (spec.named_input->or_file && spec.value.find_first_of("./") != std::string::npos) {
-          edges_[i].named_inputs.push_back({spec.named_input, name, -1, spec.value});
+          edges_[at].named_inputs.push_back({{spec.named_input, name, {}, spec.value}, {}});
         } else {
           mistakes_.push_back(
               {spec.at,
@@ -117,77 +125,78 @@ class Builder {
   /// Walks from every stage to what it reads; an edge to a stage of the walk itself closes a circle.
   void FindCycles() {
     enum class State : std::uint8_t { kNew, kOnPath, kSeen };
-    std::vector<State> states(stages_.size(), State::kNew);
-    std::vector<int> path;
+    IdVector<FileStageId, State> states(stages_.size(), State::kNew);
+    std::vector<FileStageId> path;
     std::set<std::string> told;
-    std::vector<std::vector<int>> left;  // by stage of the path: what is still to be looked at
-    const auto enter = [&](int at) {
-      states[Index(at)] = State::kOnPath;
+    std::vector<std::vector<FileStageId>> left;  // by stage of the path: what is still to be looked at
+    const auto enter = [&](FileStageId at) {
+      states[at] = State::kOnPath;
       path.push_back(at);
-      left.push_back(edges_[Index(at)].before());
+      left.push_back(edges_[at].before());
     };
-    for (int start = 0; start < static_cast<int>(stages_.size()); ++start) {
-      if (states[Index(start)] == State::kNew) enter(start);
+    for (const FileStageId start : edges_.ids()) {
+      if (states[start] == State::kNew) enter(start);
       while (!path.empty()) {
         if (left.back().empty()) {
-          states[Index(path.back())] = State::kSeen;
+          states[path.back()] = State::kSeen;
           path.pop_back(), left.pop_back();
           continue;
         }
-        const int next = left.back().back();
+        const FileStageId next = left.back().back();
         left.back().pop_back();
-        if (states[Index(next)] == State::kOnPath)
+        if (states[next] == State::kOnPath)
           TellCircle({std::find(path.begin(), path.end(), next), path.end()}, told);
-        else if (states[Index(next)] == State::kNew)
+        else if (states[next] == State::kNew)
           enter(next);
       }
     }
   }
 
-  void TellCircle(std::vector<int> cycle, std::set<std::string>& told) {
+  void TellCircle(std::vector<FileStageId> cycle, std::set<std::string>& told) {
     std::rotate(cycle.begin(), std::min_element(cycle.begin(), cycle.end()), cycle.end());
-    std::string names = stages_[Index(cycle.front())].name;
+    const FileStageId first = cycle.front(), next = cycle[1 % cycle.size()];
+    std::string names = StageAt(first).name;
     for (std::size_t at = 1; at <= cycle.size(); ++at)
-      names += StrCat(" reads ", stages_[Index(cycle[at % cycle.size()])].name);
+      names += StrCat(" reads ", StageAt(cycle[at % cycle.size()]).name);
     if (!told.insert(names).second) return;
-    const int next = cycle[1 % cycle.size()];
-    FilePosition at = stages_[Index(cycle.front())].input_at;
-    for (const NamedInputSpec& spec : stages_[Index(cycle.front())].named_inputs)
-      if (edges_[Index(cycle.front())].input != next && spec.value == stages_[Index(next)].name) at = spec.at;
+    FilePosition at = StageAt(first).input_at;
+    for (const NamedInputSpec& spec : StageAt(first).named_inputs)
+      if (edges_[first].input != next && spec.value == StageAt(next).name) at = spec.at;
     mistakes_.push_back({at, StrCat("stages read each other in a circle: ", names)});
   }
 
   /// Fills nodes_; what is in a cycle, or reads from one, stays out.
   void Order() {
-    std::vector<std::vector<int>> after(stages_.size());  // who waits for a stage, once per edge
-    std::vector<std::size_t> waits_for(stages_.size());
-    std::priority_queue<int, std::vector<int>, std::greater<>> ready;
-    for (int i = 0; i < static_cast<int>(stages_.size()); ++i) {
-      const std::vector<int> before = edges_[Index(i)].before();
-      for (const int stage : before) after[Index(stage)].push_back(i);
-      waits_for[Index(i)] = before.size();
-      if (before.empty()) ready.push(i);
+    // The stages that wait for a stage, once per edge.
+    IdVector<FileStageId, std::vector<FileStageId>> after(stages_.size());
+    IdVector<FileStageId, std::size_t> waits_for(stages_.size());
+    std::priority_queue<FileStageId, std::vector<FileStageId>, std::greater<>> ready;
+    for (const FileStageId at : edges_.ids()) {
+      const std::vector<FileStageId> before = edges_[at].before();
+      for (const FileStageId stage : before) after[stage].push_back(at);
+      waits_for[at] = before.size();
+      if (before.empty()) ready.push(at);
     }
-    std::vector<int> place(stages_.size(), -1);  // position in the file to position in nodes_
+    IdVector<FileStageId, std::optional<NodeId>> nodes(stages_.size());  // absent: not in nodes_ yet
     while (!ready.empty()) {
-      const int at = ready.top();
+      const FileStageId at = ready.top();
       ready.pop();
-      place[Index(at)] = static_cast<int>(nodes_.size());
       Node node;
-      node.spec = &stages_[Index(at)];
-      const Edges& edges = edges_[Index(at)];
-      node.input = edges.input < 0 ? -1 : place[Index(edges.input)];
-      node.named_inputs = edges.named_inputs;
-      for (NamedInputEdge& edge : node.named_inputs)
-        if (edge.node >= 0) edge.node = place[Index(edge.node)];
-      nodes_.push_back(std::move(node));
-      for (const int reader : after[Index(at)])
-        if (--waits_for[Index(reader)] == 0) ready.push(reader);
+      node.spec = &StageAt(at);
+      const Edges& edges = edges_[at];
+      if (edges.input) node.input = nodes[*edges.input];
+      for (const FileEdge& edge : edges.named_inputs) {
+        NamedInputEdge& added = node.named_inputs.emplace_back(edge.edge);
+        if (edge.made_by) added.node = nodes[*edge.made_by];
+      }
+      nodes[at] = nodes_.push_back(std::move(node));
+      for (const FileStageId reader : after[at])
+        if (--waits_for[reader] == 0) ready.push(reader);
     }
-    for (std::size_t i = 0; i < stages_.size(); ++i)
-      if (const int input = edges_[i].input; place[i] >= 0 && input >= 0)
-        nodes_[Index(place[Index(input)])].readers.push_back(place[i]);
-    known_.assign(nodes_.size(), false);
+    for (const FileStageId at : edges_.ids())
+      if (const std::optional<FileStageId> input = edges_[at].input; nodes[at] && input)
+        nodes_[*nodes[*input]].readers.push_back(*nodes[at]);
+    known_ = IdVector<NodeId, bool>(nodes_.size(), false);
   }
 
   /// What the file leaves out at a named input that is inherited; nodes before this one have theirs.
@@ -208,38 +217,39 @@ class Builder {
       const bool wrong = std::any_of(
           node.spec->named_inputs.begin(), node.spec->named_inputs.end(),
           [&named_input](const NamedInputSpec& spec) { return spec.named_input == &named_input; });
-      if (!found && !wrong && named_input.required && node.input >= 0)
+      if (!found && !wrong && named_input.required && node.input)
         mistakes_.push_back({node.spec->at, StrCat("stage ", Named(*node.spec), ": missing key '",
                                                    named_input.name, "', and no stage before it has one")});
     }
     node.named_inputs = std::move(all);
   }
 
-  /// Whose records come in: the first one where several do. -1: nobody's.
-  static int Above(const Node& node) {
-    if (node.input >= 0) return node.input;
+  /// The stage whose records come in; the first one where several do.
+  static std::optional<NodeId> Above(const Node& node) {
+    if (node.input) return node.input;
     for (const NamedInputEdge& edge : node.named_inputs)
       if (edge.named_input->takes == Flow::kRecords) return edge.node;
-    return -1;
+    return std::nullopt;
   }
 
   /// The named input `name` of the nearest stage from `at` on upwards; null where none has it.
-  const NamedInputEdge* NearestNamedInput(int at, std::string_view name) const {
-    for (; at >= 0; at = Above(nodes_[Index(at)]))
-      for (const NamedInputEdge& edge : nodes_[Index(at)].named_inputs)
+  const NamedInputEdge* NearestNamedInput(std::optional<NodeId> at, std::string_view name) const {
+    for (; at; at = Above(nodes_[*at]))
+      for (const NamedInputEdge& edge : nodes_[*at].named_inputs)
         if (edge.named_input->name == name) return &edge;
     return nullptr;
   }
 
   /// Flow and columns of a node whose input was checked before.
-  void CheckNode(Node& node) {
+  void CheckNode(NodeId number) {
+    Node& node = nodes_[number];
     const StageSpec& stage = *node.spec;
-    const Node* input = node.input < 0 ? nullptr : &nodes_[Index(node.input)];
+    const Node* input = node.input ? &nodes_[*node.input] : nullptr;
     const bool named_inputs_fit = stage.type == nullptr || CheckNamedInputs(node);
     if (stage.type == nullptr || (input != nullptr && input->spec->type == nullptr)) return;
     if (input != nullptr && !FlowFits(stage, *input->spec)) return;
     if (input == nullptr && stage.type->takes != Flow::kNothing) return;  // reported as unknown or missing
-    if (input != nullptr && !known_[Index(node.input)]) return;
+    if (input != nullptr && !known_[*node.input]) return;
     node.in.splits = {"train"};
     if (input != nullptr) node.in = input->out;
     if (input == nullptr && !(named_inputs_fit && ColumnsOfNamedInputs(node))) return;
@@ -249,7 +259,7 @@ class Builder {
       mistakes_.push_back({stage.at, StrCat("stage ", Named(stage), ": ", status.message())});
       return;
     }
-    known_[static_cast<std::size_t>(&node - nodes_.data())] = true;
+    known_[number] = true;
   }
 
   /// What its type says about its keys; turns node.out into the schema that goes out.
@@ -267,9 +277,9 @@ class Builder {
 
   Status CheckPromised(const Node& node, const NamedInputEdge& edge) const {
     const StageType& type = *node.spec->type;
-    if (!type.check_promised || edge.node < 0 || edge.named_input->takes != Flow::kArtifact) return {};
-    if (!known_[Index(edge.node)]) return {};
-    const Node& maker = nodes_[Index(edge.node)];
+    if (!type.check_promised || !edge.node || edge.named_input->takes != Flow::kArtifact) return {};
+    if (!known_[*edge.node]) return {};
+    const Node& maker = nodes_[*edge.node];
     Promise promise = {edge.named_input->name, maker.spec->type->name, maker.spec->config, maker.in,
                        Json(Json::Object{})};
     if (maker.spec->type->promises) promise.facts = maker.spec->type->promises(maker.spec->config, maker.in);
@@ -279,8 +289,8 @@ class Builder {
   bool CheckNamedInputs(const Node& node) {
     bool fit = true;
     for (const NamedInputEdge& edge : node.named_inputs) {
-      if (edge.node < 0) continue;
-      const StageSpec& made_by = *nodes_[Index(edge.node)].spec;
+      if (!edge.node) continue;
+      const StageSpec& made_by = *nodes_[*edge.node].spec;
       if (made_by.type == nullptr || made_by.type->gives == edge.named_input->takes) continue;
       fit = false;
       for (const NamedInputSpec& spec :
@@ -299,9 +309,9 @@ class Builder {
   bool ColumnsOfNamedInputs(Node& node) {
     const Node* first = nullptr;
     for (const NamedInputEdge& edge : node.named_inputs) {
-      if (edge.named_input->takes != Flow::kRecords || edge.node < 0) continue;
-      if (!known_[Index(edge.node)]) return false;
-      const Node& given = nodes_[Index(edge.node)];
+      if (edge.named_input->takes != Flow::kRecords || !edge.node) continue;
+      if (!known_[*edge.node]) return false;
+      const Node& given = nodes_[*edge.node];
       if (first == nullptr) {
         first = &given;
         node.in = given.out;
@@ -312,7 +322,7 @@ class Builder {
                     "columns, splits and fields, but ", Named(*first->spec), " gives ", Columns(first->out),
                     " and ", Named(*given.spec), " gives ", Columns(given.out))});
         return false;
-      } else if (!SameMakers(node, edge.node)) {
+      } else if (!SameMakers(node, *edge.node)) {
         return false;
       }
     }
@@ -321,17 +331,17 @@ class Builder {
 
   /// Whether the lines to its first named input and to `other` took the same at named inputs of one name: ids
   /// of two tokenizers are no records of one kind.
-  bool SameMakers(const Node& node, int other) {
-    for (int at = Above(node); at >= 0; at = Above(nodes_[Index(at)])) {
-      for (const NamedInputEdge& edge : nodes_[Index(at)].named_inputs) {
+  bool SameMakers(const Node& node, NodeId other) {
+    for (std::optional<NodeId> at = Above(node); at; at = Above(nodes_[*at])) {
+      for (const NamedInputEdge& edge : nodes_[*at].named_inputs) {
         if (edge.named_input->takes == Flow::kRecords) continue;
         const NamedInputEdge* const theirs = NearestNamedInput(other, edge.named_input->name);
         if (theirs == nullptr || (theirs->node == edge.node && theirs->file == edge.file)) continue;
         mistakes_.push_back(
             {node.spec->at,
              StrCat("stage ", Named(*node.spec), " takes records that were made with the same ",
-                    edge.named_input->name, ", but those of ", Named(*nodes_[Index(Above(node))].spec),
-                    " and ", Named(*nodes_[Index(other)].spec), " have another each")});
+                    edge.named_input->name, ", but those of ", Named(*nodes_[*Above(node)].spec), " and ",
+                    Named(*nodes_[other].spec), " have another each")});
         return false;
       }
     }
@@ -383,14 +393,12 @@ class Builder {
     return arrive;
   }
 
-  static std::size_t Index(int position) { return static_cast<std::size_t>(position); }
-
   const std::vector<StageSpec>& stages_;
   std::vector<Mistake>& mistakes_;
   const Registry* registry_;
-  std::vector<Edges> edges_;  // by position in the file
-  std::vector<Node> nodes_;
-  std::vector<bool> known_;  // nodes whose `out` is right
+  IdVector<FileStageId, Edges> edges_;  // of stages_
+  IdVector<NodeId, Node> nodes_;
+  IdVector<NodeId, bool> known_;  // nodes whose `out` is right
 };
 
 }  // namespace
@@ -402,31 +410,31 @@ Graph Graph::Build(const std::vector<StageSpec>& stages, std::vector<Mistake>& m
   return graph;
 }
 
-int Graph::Find(std::string_view stage) const {
-  const auto found =
-      std::find_if(nodes_.begin(), nodes_.end(), [&](const Node& node) { return node.spec->name == stage; });
-  return found == nodes_.end() ? -1 : static_cast<int>(found - nodes_.begin());
+std::optional<NodeId> Graph::Find(std::string_view stage) const {
+  for (const NodeId node : nodes_.ids())
+    if (nodes_[node].spec->name == stage) return node;
+  return std::nullopt;
 }
 
-std::vector<int> Graph::Lineage(int node) const {
-  std::vector<int> lineage;
-  for (int at = node; at >= 0; at = nodes_[static_cast<std::size_t>(at)].input) lineage.push_back(at);
+std::vector<NodeId> Graph::Lineage(NodeId node) const {
+  std::vector<NodeId> lineage;
+  for (std::optional<NodeId> at = node; at; at = nodes_[*at].input) lineage.push_back(*at);
   std::reverse(lineage.begin(), lineage.end());
   return lineage;
 }
 
-bool Graph::MadeFrom(int node, int stage) const {
+bool Graph::MadeFrom(NodeId node, NodeId stage) const {
   if (node < stage) return false;  // what it is made from comes before it
-  std::vector<bool> from(nodes_.size());
-  from[static_cast<std::size_t>(node)] = true;
-  for (int at = node; at > stage; --at) {
-    if (!from[static_cast<std::size_t>(at)]) continue;
-    const Node& reader = nodes_[static_cast<std::size_t>(at)];
-    if (reader.input >= 0) from[static_cast<std::size_t>(reader.input)] = true;
+  IdVector<NodeId, bool> from(nodes_.size());
+  from[node] = true;
+  for (std::size_t index = node.index(); index > stage.index(); --index) {
+    if (!from[NodeId(index)]) continue;
+    const Node& reader = nodes_[NodeId(index)];
+    if (reader.input) from[*reader.input] = true;
     for (const NamedInputEdge& edge : reader.named_inputs)
-      if (edge.node >= 0) from[static_cast<std::size_t>(edge.node)] = true;
+      if (edge.node) from[*edge.node] = true;
   }
-  return from[static_cast<std::size_t>(stage)];
+  return from[stage];
 }
 
 }  // namespace pipeline

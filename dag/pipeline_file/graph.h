@@ -1,31 +1,35 @@
 // The graph of a pipeline file: its stages and which stage reads which.
 #pragma once
 
-#include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/typed_id.h"
 #include "dag/pipeline_file/pipeline_file.h"
 #include "dag/records/schema.h"
 
 namespace pipeline {
 
+/// A stage of a graph: its position in Graph::nodes().
+using NodeId = TypedId<struct Node>;
+
 /// The artifact or file at one named input of a stage.
 struct NamedInputEdge {
   const NamedInput* named_input = nullptr;  // of the reader's type
   std::string name;                         // of the input; NAME[0], NAME[1] … if it takes many
-  int node = -1;                            // the stage that makes it; -1: a file
+  std::optional<NodeId> node;               // the stage that makes it; absent: a file
   std::string file;                         // its path; empty: a stage makes it
 };
 
-/// A stage and its edges. A stage is identified by its position in Graph::nodes().
+/// A stage and its edges.
 struct Node {
   const StageSpec* spec = nullptr;           // owned by the PipelineSpec
-  int input = -1;                            // -1: none
+  std::optional<NodeId> input;               // absent: none
   std::vector<NamedInputEdge> named_inputs;  // in the order of the type's table, with inherited ones
-  std::vector<int> readers;                  // stages that have this one as `input`, in the order of the file
-  std::vector<int> named_input_readers;      // stages that have this one at a named input, each at most once
+  std::vector<NodeId> readers;               // stages that have this one as `input`, in the order of the file
+  std::vector<NodeId> named_input_readers;   // stages that have this one at a named input, each at most once
   Schema in;                                 // columns of the incoming records
   Schema out;                                // columns of the outgoing records
 };
@@ -42,16 +46,17 @@ class Graph {
                      const Registry* registry = nullptr);
 
   /// Inputs come before readers; among equals, the order of the file decides.
-  const std::vector<Node>& nodes() const { return nodes_; }
-  /// Returns -1 if no stage has that name.
-  int Find(std::string_view stage) const;
+  const IdVector<NodeId, Node>& nodes() const { return nodes_; }
+  const Node& operator[](NodeId node) const { return nodes_[node]; }
+  /// Absent: no stage has that name.
+  std::optional<NodeId> Find(std::string_view stage) const;
   /// Returns the stages on the way to `node` along `input`: from the first stage to `node` itself.
-  std::vector<int> Lineage(int node) const;
+  std::vector<NodeId> Lineage(NodeId node) const;
   /// Returns whether `stage` is `node` itself or any stage that `node` is made from, named inputs included.
-  bool MadeFrom(int node, int stage) const;
+  bool MadeFrom(NodeId node, NodeId stage) const;
 
  private:
-  std::vector<Node> nodes_;
+  IdVector<NodeId, Node> nodes_;
 };
 
 }  // namespace pipeline

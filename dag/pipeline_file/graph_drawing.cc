@@ -20,8 +20,6 @@ std::string EdgeLabel(const Node& node) {
   return label;
 }
 
-const Node& NodeAt(const Graph& graph, int node) { return graph.nodes()[static_cast<std::size_t>(node)]; }
-
 /// Inside double quotes of DOT.
 std::string DotEscape(std::string_view text) {
   std::string escaped;
@@ -62,13 +60,13 @@ std::string ToDot(const Graph& graph, std::string_view name) {
                   DotEscape(stage.type->name), "\"", stage.type->publishes ? ", shape=cylinder" : "", "];\n");
   }
   for (const Node& node : graph.nodes()) {
-    const auto draw = [&](int from, std::string_view label, std::string_view style) {
-      dot += StrCat("  \"", DotEscape(NodeAt(graph, from).spec->name), "\" -> \"", DotEscape(node.spec->name),
+    const auto draw = [&](NodeId from, std::string_view label, std::string_view style) {
+      dot += StrCat("  \"", DotEscape(graph[from].spec->name), "\" -> \"", DotEscape(node.spec->name),
                     "\" [label=\"", DotEscape(label), "\"", style, "];\n");
     };
-    if (node.input >= 0) draw(node.input, EdgeLabel(NodeAt(graph, node.input)), "");
+    if (node.input) draw(*node.input, EdgeLabel(graph[*node.input]), "");
     for (const NamedInputEdge& edge : node.named_inputs)
-      if (edge.node >= 0) draw(edge.node, edge.name, ", style=dashed");
+      if (edge.node) draw(*edge.node, edge.name, ", style=dashed");
   }
   return dot + "}\n";
 }
@@ -78,20 +76,21 @@ std::string ToMermaid(const Graph& graph, std::string_view name) {
   for (char c : name) title += c == '\'' ? "''" : std::string(1, c == '\n' ? ' ' : c);
   std::string chart = StrCat("---\ntitle: '", title, "'\n---\nflowchart LR\n");
   // Numbers as ids: a stage may be called `end` or `graph`, which Mermaid keeps for itself.
-  for (std::size_t i = 0; i < graph.nodes().size(); ++i) {
-    const StageSpec& stage = *graph.nodes()[i].spec;
+  for (const NodeId id : graph.nodes().ids()) {
+    const StageSpec& stage = *graph[id].spec;
     const std::string label = MermaidEscape(StrCat(stage.name, "\n", stage.type->name));
     const bool publishes = stage.type->publishes;
-    chart += StrCat("  s", i, publishes ? "[(\"" : "[\"", label, publishes ? "\")]" : "\"]", "\n");
+    chart += StrCat("  s", id.index(), publishes ? "[(\"" : "[\"", label, publishes ? "\")]" : "\"]", "\n");
   }
-  for (std::size_t i = 0; i < graph.nodes().size(); ++i) {
-    const Node& node = graph.nodes()[i];
-    const auto draw = [&](int from, std::string_view arrow, std::string_view label) {
-      chart += StrCat("  s", from, " ", arrow, "|\"", MermaidEscape(label), "\"| s", i, "\n");
+  for (const NodeId id : graph.nodes().ids()) {
+    const Node& node = graph[id];
+    const auto draw = [&](NodeId from, std::string_view arrow, std::string_view label) {
+      chart +=
+          StrCat("  s", from.index(), " ", arrow, "|\"", MermaidEscape(label), "\"| s", id.index(), "\n");
     };
-    if (node.input >= 0) draw(node.input, "-->", EdgeLabel(NodeAt(graph, node.input)));
+    if (node.input) draw(*node.input, "-->", EdgeLabel(graph[*node.input]));
     for (const NamedInputEdge& edge : node.named_inputs)
-      if (edge.node >= 0) draw(edge.node, "-.->", edge.name);
+      if (edge.node) draw(*edge.node, "-.->", edge.name);
   }
   return chart;
 }

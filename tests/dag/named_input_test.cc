@@ -35,7 +35,7 @@ std::unique_ptr<Built> Build(std::string_view stages) {
 }
 
 const Node& NodeOf(const Built& built, std::string_view stage) {
-  return built.graph.nodes()[static_cast<std::size_t>(built.graph.Find(stage))];
+  return built.graph[*built.graph.Find(stage)];
 }
 
 TEST(NamedInputTest, NamesAStageAsAKeyOrBelowInputs) {
@@ -45,10 +45,10 @@ TEST(NamedInputTest, NamesAStageAsAKeyOrBelowInputs) {
     ASSERT_EQ(used.named_inputs.size(), 1u);
     EXPECT_EQ(used.named_inputs[0].named_input->name, "model");
     EXPECT_EQ(used.named_inputs[0].node, built->graph.Find("model"));
-    EXPECT_EQ(NodeOf(*built, "model").named_input_readers, std::vector<int>{built->graph.Find("used")});
+    EXPECT_EQ(NodeOf(*built, "model").named_input_readers, std::vector<NodeId>{*built->graph.Find("used")});
     EXPECT_TRUE(NodeOf(*built, "model").readers.empty());
-    EXPECT_TRUE(built->graph.MadeFrom(built->graph.Find("used"), built->graph.Find("model")));
-    EXPECT_FALSE(built->graph.MadeFrom(built->graph.Find("model"), built->graph.Find("used")));
+    EXPECT_TRUE(built->graph.MadeFrom(*built->graph.Find("used"), *built->graph.Find("model")));
+    EXPECT_FALSE(built->graph.MadeFrom(*built->graph.Find("model"), *built->graph.Find("used")));
   }
 }
 
@@ -64,7 +64,7 @@ TEST(NamedInputTest, ReadersComeBehindWhatTheyTake) {
 TEST(NamedInputTest, APathIsAFileAndANameIsAStage) {
   const auto built = Build("  used: { type: use, input: text, model: ./my.model }\n");
   EXPECT_EQ(NodeOf(*built, "used").named_inputs[0].file, "./my.model");
-  EXPECT_EQ(NodeOf(*built, "used").named_inputs[0].node, -1);
+  EXPECT_EQ(NodeOf(*built, "used").named_inputs[0].node, std::nullopt);
   EXPECT_EQ(
       MistakesIn(File("  used: { type: use, input: text, model: modell }\n")),
       Lines{"p.yaml:7:42: stage 'used' takes 'modell' as its model, and there is no such stage; did you "

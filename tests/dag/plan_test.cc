@@ -82,14 +82,13 @@ class World {
       if (segment.state != state) continue;
       std::string line = Name(segment);
       if (segment.chain.size() > 1) line = NameOf(segment.chain.front()) + ".." + line;
-      if (segment.upstream >= 0)
-        line = Name(plan.segments[static_cast<std::size_t>(segment.upstream)]) + " => " + line;
+      if (segment.upstream) line = Name(plan.segments[*segment.upstream]) + " => " + line;
       lines.push_back(line);
     }
     return lines;
   }
 
-  std::string NameOf(int node) const { return graph_.nodes()[static_cast<std::size_t>(node)].spec->name; }
+  std::string NameOf(NodeId node) const { return graph_[node].spec->name; }
   std::string Name(const PlannedSegment& segment) const { return NameOf(segment.node); }
 
   static constexpr std::uint32_t kPartitions = 2;
@@ -169,10 +168,11 @@ TEST(PlanTest, AKeyOfTheSecondPassAloneLeavesThePieces) {
   world.snapshot.published.clear();
   const Plan plan = world.Make();
   ASSERT_EQ(plan.segments.size(), 1u);
-  EXPECT_TRUE(plan.segments[0].outputs.complete());
-  EXPECT_EQ(plan.segments[0].because, (Lines{"a: shards: auto -> 3", "a: version: 1.0.0 -> 2.0.0"}));
+  EXPECT_TRUE(plan.segments[SegmentId(0)].outputs.complete());
+  EXPECT_EQ(plan.segments[SegmentId(0)].because,
+            (Lines{"a: shards: auto -> 3", "a: version: 1.0.0 -> 2.0.0"}));
   world.Edit({Shards("a", ", shuffle: { seed: 9 }")});
-  EXPECT_FALSE(world.Make().segments[0].outputs.complete());
+  EXPECT_FALSE(world.Make().segments[SegmentId(0)].outputs.complete());
 }
 
 TEST(PlanTest, ASegmentWithAllItsPiecesMakesNoOrigin) {
@@ -214,11 +214,10 @@ TEST(PlanTest, TheEndOfALineThatNobodyReadsIsWanted) {
   EXPECT_EQ(world.In(world.Make(), State::kUpToDate), Lines{"words"});
 }
 
-TEST(PlanTest, OriginsComeBeforeTheirReaders) {
+TEST(PlanTest, UpstreamSegmentsComeBeforeTheirReaders) {
   World world({Shards("a") + Shards("b") + "  words: { type: cut, input: clean, keep: true }\n"});
   const Plan plan = world.Make();
-  for (std::size_t at = 0; at < plan.segments.size(); ++at)
-    EXPECT_LT(plan.segments[at].upstream, static_cast<int>(at));
+  for (const SegmentId at : plan.segments.ids()) EXPECT_LT(plan.segments[at].upstream, std::optional(at));
   EXPECT_EQ(world.In(plan, State::kWanted),
             (Lines{"text..clean", "clean => docs", "docs => a", "docs => b", "clean => words"}));
 }
@@ -239,8 +238,8 @@ TEST(PlanTest, APlaceWithAnotherRecipeIsRefusedAndForcedOpen) {
   const Plan forced = world.Make(force);
   EXPECT_EQ(forced.refusals, Lines{});
   EXPECT_EQ(world.In(forced, State::kWanted), (Lines{"text..docs", "docs => a", "docs => b"}));
-  EXPECT_TRUE(forced.segments[0].forced);
-  EXPECT_TRUE(forced.segments[1].replaces);
+  EXPECT_TRUE(forced.segments[SegmentId(0)].forced);
+  EXPECT_TRUE(forced.segments[SegmentId(1)].replaces);
 }
 
 TEST(PlanTest, AForeignPlaceIsRefused) {
@@ -296,9 +295,9 @@ TEST(PlanTest, ALostShardIsWantedFromThePieces) {
   world.snapshot.published["a"].missing = "a-00001";
   const Plan plan = world.Make();
   EXPECT_EQ(world.In(plan, State::kWanted), Lines{"text..a"});
-  EXPECT_TRUE(plan.segments[0].outputs.complete());
-  EXPECT_TRUE(plan.segments[0].replaces);
-  EXPECT_TRUE(Says(plan.segments[0].because, "a-00001 is gone or was changed"));
+  EXPECT_TRUE(plan.segments[SegmentId(0)].outputs.complete());
+  EXPECT_TRUE(plan.segments[SegmentId(0)].replaces);
+  EXPECT_TRUE(Says(plan.segments[SegmentId(0)].because, "a-00001 is gone or was changed"));
 }
 
 TEST(PlanTest, LibrariesOfAnotherVersionAreReportedUnlessStrict) {
@@ -377,9 +376,9 @@ TEST(PlanTest, AnArtifactAtItsOldPlaceIsCopied) {
   world.snapshot.published.clear();
   const Plan plan = world.Make();
   ASSERT_EQ(plan.segments.size(), 1u);
-  EXPECT_EQ(plan.segments[0].copy_from, "old/a");
+  EXPECT_EQ(plan.segments[SegmentId(0)].copy_from, "old/a");
   world.Edit({Shards("a", ", shards: 3")});
-  EXPECT_EQ(world.Make().segments[0].copy_from, "") << "of another recipe";
+  EXPECT_EQ(world.Make().segments[SegmentId(0)].copy_from, "") << "of another recipe";
 }
 
 TEST(PlanTest, SelectionTakesSegments) {

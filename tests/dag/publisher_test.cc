@@ -199,7 +199,7 @@ class PublisherTest : public testing::Test {
   ToldShards progress_;
   Environment environment_;
   RunOptions options_;
-  PlannedSegment planned_;
+  PlannedSegment planned_{NodeId(0)};
   SegmentScope scope_;
   std::vector<ShardOutput> described_;
   GroupHooks hooks_;

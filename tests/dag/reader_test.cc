@@ -51,7 +51,7 @@ class ReaderPlanTest : public testing::Test {
       PartitionOutputs outputs;
       outputs.inputs().resize(keys.end_recipes.size());
       outputs.inputs()[0].end = InputEnd{2, 100, 2, {}};
-      for (const std::uint32_t partition : standing_[keys.stage])
+      for (const std::uint32_t partition : existing_[keys.stage])
         outputs.inputs()[0].existing[partition] = {};
       return outputs;
     };
@@ -65,8 +65,7 @@ class ReaderPlanTest : public testing::Test {
     Lines lines;
     for (const PlannedSegment& segment : plan.segments) {
       if (segment.state != State::kWanted) continue;
-      std::string line =
-          segment.upstream < 0 ? "" : NameOf(plan.segments[Index(segment.upstream)].node) + " => ";
+      std::string line = segment.upstream ? NameOf(plan.segments[*segment.upstream].node) + " => " : "";
       line += StrCat(NameOf(segment.chain.front()), "..", NameOf(segment.node));
       line += StrCat(" (", segment.outputs.inputs()[0].existing.size(), ")");
       lines.push_back(line);
@@ -74,55 +73,54 @@ class ReaderPlanTest : public testing::Test {
     return lines;
   }
 
-  static std::size_t Index(int number) { return static_cast<std::size_t>(number); }
-  std::string NameOf(int node) const { return graph_.nodes()[Index(node)].spec->name; }
+  std::string NameOf(NodeId node) const { return graph_[node].spec->name; }
 
   const Registry registry_ = WithCommand();
   PipelineSpec spec_;
   Graph graph_;
   Snapshot snapshot_;
-  std::map<std::string, std::vector<std::uint32_t>> standing_;
+  std::map<std::string, std::vector<std::uint32_t>> existing_;
 };
 
 TEST_F(ReaderPlanTest, WhatAReaderReadsIsMaterialisedAndBeginsASegment) {
   EXPECT_EQ(Wanted(Make()), (Lines{"text..text (0)", "text => said..shards (0)"}));
 }
 
-TEST_F(ReaderPlanTest, PartitionsThatStandAreNotMadeAgain) {
-  standing_["text"] = {0, 1};
+TEST_F(ReaderPlanTest, PartitionsThatExistAreNotMadeAgain) {
+  existing_["text"] = {0, 1};
   EXPECT_EQ(Wanted(Make()), (Lines{"text => said..shards (0)"}));
 }
 
 TEST_F(ReaderPlanTest, SegmentThatHasAllItsPiecesMakesNothingToRead) {
-  standing_["shards"] = {0, 1};
+  existing_["shards"] = {0, 1};
   const Plan plan = Make();
   EXPECT_EQ(Wanted(plan), Lines{"said..shards (2)"});
   ASSERT_EQ(plan.segments.size(), 1u);
-  EXPECT_EQ(plan.segments[0].upstream, -1);
-  EXPECT_EQ(plan.segments[0].files, -1);
+  EXPECT_EQ(plan.segments[SegmentId(0)].upstream, std::nullopt);
+  EXPECT_EQ(plan.segments[SegmentId(0)].files, std::nullopt);
 }
 
-TEST_F(ReaderPlanTest, PieceMadeFromWhatVariesAndIsGoneStandsNoMore) {
-  standing_["text"] = {0, 1};
-  standing_["said"] = {0};
-  standing_["shards"] = {1};
+TEST_F(ReaderPlanTest, PartitionMadeFromOneThatVariesAndIsGoneExistsNoMore) {
+  existing_["text"] = {0, 1};
+  existing_["said"] = {0};
+  existing_["shards"] = {1};
   Plan plan = Make(", keep: true");
   ASSERT_EQ(plan.segments.size(), 3u);
-  EXPECT_TRUE(plan.segments[1].varies);
-  EXPECT_TRUE(plan.segments[2].outputs.inputs()[0].existing.empty());
-  EXPECT_FALSE(plan.segments[0].varies);
+  EXPECT_TRUE(plan.segments[SegmentId(1)].varies);
+  EXPECT_TRUE(plan.segments[SegmentId(2)].outputs.inputs()[0].existing.empty());
+  EXPECT_FALSE(plan.segments[SegmentId(0)].varies);
   plan = Make(", keep: true, steady: true");
-  EXPECT_EQ(plan.segments.back().outputs.inputs()[0].existing.size(), 1u);
+  EXPECT_EQ(plan.segments[SegmentId(plan.segments.size() - 1)].outputs.inputs()[0].existing.size(), 1u);
 }
 
 TEST_F(ReaderPlanTest, ForceOfWhatVariesMakesEverythingBehindItAgain) {
-  standing_["text"] = standing_["said"] = standing_["shards"] = {0, 1};
+  existing_["text"] = existing_["said"] = existing_["shards"] = {0, 1};
   Selection selection;
   selection.force = "said";
   const Plan plan = Make(", keep: true", "", selection);
   ASSERT_EQ(plan.segments.size(), 3u);
-  EXPECT_TRUE(plan.segments[1].outputs.inputs()[0].existing.empty());
-  EXPECT_TRUE(plan.segments[2].outputs.inputs()[0].existing.empty());
+  EXPECT_TRUE(plan.segments[SegmentId(1)].outputs.inputs()[0].existing.empty());
+  EXPECT_TRUE(plan.segments[SegmentId(2)].outputs.inputs()[0].existing.empty());
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ class MarkerTest : public testing::Test {
 
   SilentProgress progress_;
   Environment environment_;
-  PlannedSegment planned_;
+  PlannedSegment planned_{NodeId(0)};
   PreparedSegments prepared_;
   MemoryStore* out_ = nullptr;  // of the segment
 };

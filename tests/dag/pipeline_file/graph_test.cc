@@ -28,9 +28,9 @@ Lines MistakesOf(const std::vector<StageSpec>& stages) {
   return lines;
 }
 
-Lines NamesOf(const Graph& graph, const std::vector<int>& nodes) {
+Lines NamesOf(const Graph& graph, const std::vector<NodeId>& nodes) {
   Lines names;
-  for (int node : nodes) names.push_back(graph.nodes()[static_cast<std::size_t>(node)].spec->name);
+  for (const NodeId node : nodes) names.push_back(graph[node].spec->name);
   return names;
 }
 
@@ -42,14 +42,15 @@ TEST(GraphTest, InputsComeBeforeReadersAndElseTheFileDecides) {
   const Graph graph = Graph::Build(stages, mistakes);
   EXPECT_TRUE(mistakes.empty());
   ASSERT_EQ(graph.nodes().size(), 6u);
-  EXPECT_EQ(NamesOf(graph, {0, 1, 2, 3, 4, 5}),
+  EXPECT_EQ(NamesOf(graph, graph.nodes().ids()),
             (Lines{"second", "first", "text", "clean", "shards", "words"}));
-  EXPECT_EQ(graph.Find("text"), 2);
-  EXPECT_EQ(graph.Find("tex"), -1);
-  EXPECT_EQ(NamesOf(graph, graph.nodes()[2].readers), (Lines{"clean", "words"}));
-  EXPECT_EQ(graph.nodes()[2].input, 1);
-  EXPECT_EQ(graph.nodes()[0].input, -1);
-  EXPECT_EQ(NamesOf(graph, graph.Lineage(graph.Find("shards"))), (Lines{"first", "text", "clean", "shards"}));
+  EXPECT_EQ(graph.Find("text"), NodeId(2));
+  EXPECT_EQ(graph.Find("tex"), std::nullopt);
+  EXPECT_EQ(NamesOf(graph, graph[NodeId(2)].readers), (Lines{"clean", "words"}));
+  EXPECT_EQ(graph[NodeId(2)].input, NodeId(1));
+  EXPECT_EQ(graph[NodeId(0)].input, std::nullopt);
+  EXPECT_EQ(NamesOf(graph, graph.Lineage(*graph.Find("shards"))),
+            (Lines{"first", "text", "clean", "shards"}));
 }
 
 TEST(GraphTest, ColumnsAndSplitsAreCarriedAlong) {
@@ -60,11 +61,11 @@ TEST(GraphTest, ColumnsAndSplitsAreCarriedAlong) {
   std::vector<Mistake> mistakes;
   const Graph graph = Graph::Build(spec.stages, mistakes);
   ASSERT_EQ(graph.nodes().size(), 4u);
-  EXPECT_TRUE(graph.nodes()[0].out.columns.empty());
-  EXPECT_EQ(graph.nodes()[1].out.splits, (Lines{"train"}));
-  EXPECT_EQ(graph.nodes()[2].in, graph.nodes()[1].out);
-  EXPECT_EQ(graph.nodes()[3].out.splits, (Lines{"train", "validation"}));
-  EXPECT_EQ(graph.nodes()[3].out.columns.size(), 3u);
+  EXPECT_TRUE(graph[NodeId(0)].out.columns.empty());
+  EXPECT_EQ(graph[NodeId(1)].out.splits, (Lines{"train"}));
+  EXPECT_EQ(graph[NodeId(2)].in, graph[NodeId(1)].out);
+  EXPECT_EQ(graph[NodeId(3)].out.splits, (Lines{"train", "validation"}));
+  EXPECT_EQ(graph[NodeId(3)].out.columns.size(), 3u);
 }
 
 TEST(GraphTest, AnUnknownInputIsNamed) {
@@ -126,13 +127,13 @@ TEST(GraphTest, RecordsOfSeveralStagesAreNumberedAndGiveTheirColumns) {
   std::vector<Mistake> mistakes;
   const Graph graph = Graph::Build(stages, mistakes, &FakeRegistry());
   ASSERT_TRUE(mistakes.empty()) << mistakes[0].message;
-  const Node& all = graph.nodes()[static_cast<std::size_t>(graph.Find("all"))];
+  const Node& all = graph[*graph.Find("all")];
   ASSERT_EQ(all.named_inputs.size(), 2u);
   EXPECT_EQ(all.named_inputs[0].name, "corpora[0]");
   EXPECT_EQ(all.named_inputs[0].node, graph.Find("c"));
   EXPECT_EQ(all.named_inputs[1].name, "corpora[1]");
-  EXPECT_EQ(all.out, graph.nodes()[static_cast<std::size_t>(graph.Find("b"))].out);
-  EXPECT_TRUE(graph.MadeFrom(graph.Find("d"), graph.Find("b")));
+  EXPECT_EQ(all.out, graph[*graph.Find("b")].out);
+  EXPECT_TRUE(graph.MadeFrom(*graph.Find("d"), *graph.Find("b")));
 }
 
 TEST(GraphTest, RecordsOfSeveralStagesMustBeAlike) {
