@@ -249,7 +249,7 @@ Result<Snapshot> CollectSnapshot(const Graph& graph, const Environment& environm
     if (spec.type->job() != nullptr)
       if (const UnitLine* job = environment.log->FindDone(ToString(UnitId{spec.name, JobId{}})))
         snapshot.jobs[spec.name] = {job->recipe, job->continues};
-    if (spec.type->sink() == nullptr && spec.type->job() == nullptr) continue;
+    if (!spec.type->publishes()) continue;
     const std::string location = LocationOfStage(spec);
     Snapshot::Published published;
     if (!location.empty()) {

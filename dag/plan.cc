@@ -48,10 +48,7 @@ class Planner {
   const std::string& Name(NodeId node) const { return At(node).spec->name; }
   bool GivesRecords(NodeId node) const { return At(node).spec->type->gives == Flow::kRecords; }
   /// True for a stage that leaves an artifact with a manifest.
-  bool MakesArtifact(NodeId node) const {
-    const StageType& type = *At(node).spec->type;
-    return type.sink() != nullptr || type.job() != nullptr;
-  }
+  bool MakesArtifact(NodeId node) const { return At(node).spec->type->publishes(); }
   /// What a run is for: artifacts, and the ends of lines that nobody reads. `keep` is no reason to run: it
   /// says what becomes of records that are made anyway.
   bool IsTerminal(NodeId node) const {
@@ -286,7 +283,8 @@ class Planner {
     return std::any_of(line.begin(), line.end(), [this](NodeId at) {
       const StageSpec& spec = *At(at).spec;
       const std::vector<NamedInputEdge>& named_inputs = At(at).named_inputs;
-      return (spec.type->varies && spec.type->varies(spec.config)) ||
+      const ReaderKind* const reader = spec.type->reader();
+      return (reader != nullptr && reader->varies && reader->varies(spec.config)) ||
              std::any_of(named_inputs.begin(), named_inputs.end(), [this](const NamedInputEdge& edge) {
                return edge.named_input->takes == Flow::kRecords && edge.node && Varies(*edge.node);
              });

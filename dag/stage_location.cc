@@ -6,7 +6,8 @@
 namespace pipeline {
 
 std::string LocationOfStage(const StageSpec& spec) {
-  if (spec.out.empty() || spec.type->location_of_recipe) return {};
+  const JobKind* const job = spec.type->job();
+  if (spec.out.empty() || (job != nullptr && job->location_of_recipe)) return {};
   const std::string below = spec.type->location(spec.config);
   if (below.empty()) return spec.out;
   return spec.out.ends_with('/') ? spec.out + below : StrCat(spec.out, "/", below);

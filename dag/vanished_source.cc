@@ -67,10 +67,7 @@ namespace {
 void AddRecordLine(const Graph& graph, NodeId node, std::set<NodeId>& line) {
   if (!line.insert(node).second) return;
   const Node& at = graph[node];
-  const auto makes_artifact = [&graph](NodeId maker) {
-    const StageType& type = *graph[maker].spec->type;
-    return type.sink() != nullptr || type.job() != nullptr;
-  };
+  const auto makes_artifact = [&graph](NodeId maker) { return graph[maker].spec->type->publishes(); };
   if (at.input && !makes_artifact(*at.input)) AddRecordLine(graph, *at.input, line);
   for (const NamedInputEdge& edge : at.named_inputs)
     if (edge.node && edge.named_input->takes == Flow::kRecords) AddRecordLine(graph, *edge.node, line);

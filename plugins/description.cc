@@ -141,10 +141,9 @@ class Parser {
     type.version = static_cast<std::uint32_t>(version);
     type.help = Keep(stage.Text("help", true));
     if (stage.Text("kind", true) != "job") stage.Complain("kind", "must be 'job', the only kind there is");
-    type.location_of_recipe = stage.OneOf("place", kLocations, "out");
+    type.kind = JobKind{.location_of_recipe = stage.OneOf("place", kLocations, "out")};
     type.takes = Flow::kNothing;
     type.gives = Flow::kArtifact;
-    type.publishes = true;
     for (std::size_t at = 0; const Json& named_input : stage.List("ports"))
       ReadNamedInput(Members(named_input, stage.Inner("ports", at++), status_), type);
     for (std::size_t at = 0; const Json& key : stage.List("keys"))

@@ -32,7 +32,7 @@ struct PluginCommand {
 
 /// Owns the texts that its stage types refer to: neither moves nor changes after parsing.
 struct PluginDescription {
-  std::vector<StageType> stages;  // without `make` and `check`; named "PLUGIN.TYPE"
+  std::vector<StageType> stages;  // of jobs, without hooks; named "PLUGIN.TYPE"
   std::vector<PluginCommand> commands;
   /// By stage type: the named inputs whose artifacts are verified before a job begins.
   std::map<std::string_view, std::vector<std::string_view>> verified_inputs;

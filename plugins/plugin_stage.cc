@@ -53,16 +53,16 @@ Result<const StageType*> PluginStages::Find(const std::string& plugin_name, cons
     const PluginServices services = {.log = host.log};
     return plugin->Prepare(PluginRequest(type, config), services);
   };
-  type.prepare_dry_run = [plugin, &type, &host](const Json& config, const Json& about) -> Status {
+  JobKind& job = std::get<JobKind>(type.kind);
+  job.prepare_dry_run = [plugin, &type, &host](const Json& config, const Json& about) -> Status {
     const PluginServices services = {.log = host.log};
     Json request = PluginRequest(type, config);
     request["dry_run"] = about;
     return plugin->Prepare(request, services);
   };
-  type.kind = JobKind{
-      .make = [plugin, &type, &host](const StageContext& context) -> Result<std::unique_ptr<JobStage>> {
-        return MakePluginJob(plugin, type, context, host);
-      }};
+  job.make = [plugin, &type, &host](const StageContext& context) -> Result<std::unique_ptr<JobStage>> {
+    return MakePluginJob(plugin, type, context, host);
+  };
   return &type;
 }
 

@@ -15,7 +15,7 @@ Json MakerOf(const Node& maker) {
   Json made;
   made["type"] = spec.type->name;
   made["config"] = spec.config;
-  made["facts"] = spec.type->promises ? spec.type->promises(spec.config, maker.in) : Json(Json::Object{});
+  made["facts"] = spec.type->promises(spec.config, maker.in);
   made["splits"] = Json(Json::Array{});
   for (const std::string& split : maker.in.splits) made["splits"].Append(split);
   made["out"] = spec.out;

@@ -21,8 +21,9 @@ Json AboutDryRun(const PipelineOptions& options, const Graph& graph, NodeId node
 Status PrepareStage(const RunRequest& request, const Graph& graph, NodeId node) {
   const StageSpec& spec = *graph[node].spec;
   Status ready;
-  if (request.dry_run && spec.type->prepare_dry_run)
-    ready = spec.type->prepare_dry_run(spec.config, AboutDryRun(request.pipeline, graph, node));
+  const JobKind* const job = spec.type->job();
+  if (request.dry_run && job != nullptr && job->prepare_dry_run)
+    ready = job->prepare_dry_run(spec.config, AboutDryRun(request.pipeline, graph, node));
   else if (spec.type->prepare)
     ready = spec.type->prepare(spec.config);
   return std::move(ready).Annotate(StrCat("stage '", spec.name, "'"));

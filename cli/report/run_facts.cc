@@ -195,7 +195,7 @@ std::vector<RecordedStage> StagesOf(const Graph& graph, const Plan& plan, const 
     stage.name = node.spec->name;
     stage.type = std::string(node.spec->type->name);
     stage.inputs = InputsOf(graph, node);
-    if (node.spec->type->publishes) {
+    if (node.spec->type->publishes()) {
       const std::string location = LocationIn(plan, graph, node);
       stage.location = WithoutSecret(location);
       stage.link = LinkTo(location, directory);

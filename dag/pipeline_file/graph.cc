@@ -280,9 +280,8 @@ class Builder {
     if (!type.check_promised || !edge.node || edge.named_input->takes != Flow::kArtifact) return {};
     if (!known_[*edge.node]) return {};
     const Node& maker = nodes_[*edge.node];
-    Promise promise = {edge.named_input->name, maker.spec->type->name, maker.spec->config, maker.in,
-                       Json(Json::Object{})};
-    if (maker.spec->type->promises) promise.facts = maker.spec->type->promises(maker.spec->config, maker.in);
+    const Promise promise = {edge.named_input->name, maker.spec->type->name, maker.spec->config, maker.in,
+                             maker.spec->type->promises(maker.spec->config, maker.in)};
     return type.check_promised(node.spec->config, node.in, promise);
   }
 

@@ -56,8 +56,9 @@ std::string ToDot(const Graph& graph, std::string_view name) {
   std::string dot = StrCat("digraph \"", DotEscape(name), "\" {\n  rankdir=LR;\n  node [shape=box];\n");
   for (const Node& node : graph.nodes()) {
     const StageSpec& stage = *node.spec;
-    dot += StrCat("  \"", DotEscape(stage.name), "\" [label=\"", DotEscape(stage.name), "\\n",
-                  DotEscape(stage.type->name), "\"", stage.type->publishes ? ", shape=cylinder" : "", "];\n");
+    dot +=
+        StrCat("  \"", DotEscape(stage.name), "\" [label=\"", DotEscape(stage.name), "\\n",
+               DotEscape(stage.type->name), "\"", stage.type->publishes() ? ", shape=cylinder" : "", "];\n");
   }
   for (const Node& node : graph.nodes()) {
     const auto draw = [&](NodeId from, std::string_view label, std::string_view style) {
@@ -79,7 +80,7 @@ std::string ToMermaid(const Graph& graph, std::string_view name) {
   for (const NodeId id : graph.nodes().ids()) {
     const StageSpec& stage = *graph[id].spec;
     const std::string label = MermaidEscape(StrCat(stage.name, "\n", stage.type->name));
-    const bool publishes = stage.type->publishes;
+    const bool publishes = stage.type->publishes();
     chart += StrCat("  s", id.index(), publishes ? "[(\"" : "[\"", label, publishes ? "\")]" : "\"]", "\n");
   }
   for (const NodeId id : graph.nodes().ids()) {

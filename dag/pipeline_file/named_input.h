@@ -29,7 +29,7 @@ struct Promise {
   std::string_view maker;        // type of the stage that makes it
   const Json& config;            // of that stage
   const Schema& schema;          // of the records that the maker reads
-  Json facts;                    // from StageType::promises; an empty object: nothing is known
+  Json facts;                    // from StageType::promises
 };
 
 }  // namespace pipeline

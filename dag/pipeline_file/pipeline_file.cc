@@ -391,14 +391,14 @@ class FileReader {
   void ReadOut(const YamlNode& node, StageSpec& stage) {
     const YamlNode* out = node.Find("out");
     const std::string who = StrCat(Name(stage), " (", stage.type->name, ")");
-    if (!stage.type->publishes) {
+    if (!stage.type->publishes()) {
       if (out != nullptr)
         Complain(out->at,
                  StrCat(who, " publishes nothing and takes no 'out'; 'keep: true' keeps its records"));
       return;
     }
     if (out == nullptr || out->is_null()) {
-      if (stage.type->out_optional) return;
+      if (!stage.type->needs_out()) return;
       return Complain(
           stage.at,
           StrCat(who, " publishes: missing key 'out', a directory or a URL such as gs://bucket/path"));
@@ -409,7 +409,8 @@ class FileReader {
     if (stage.out.empty()) return Complain(out->at, StrCat(who, ": 'out' is empty"));
     if (stage.config.is_null()) return;
     std::string below = stage.type->location(stage.config);
-    if (stage.type->location_of_recipe) below = StrCat(kRunLocation, stage.name, "-*");
+    const JobKind* const job = stage.type->job();
+    if (job != nullptr && job->location_of_recipe) below = StrCat(kRunLocation, stage.name, "-*");
     const auto [taken, is_new] = places_.emplace(NormalLocation(StrCat(stage.out, "/", below)), stage.name);
     if (!is_new)
       Complain(out->at, StrCat(who, " publishes at the same place as stage '", taken->second,

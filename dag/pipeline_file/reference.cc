@@ -108,9 +108,9 @@ std::string_view FlowWords(Flow flow) {
 std::string StageSection(const StageType& type) {
   std::string section = StrCat("\n### `", type.name, "`\n\n", type.help, " Reads ", FlowWords(type.takes),
                                ", gives ", FlowWords(type.gives),
-                               !type.publishes     ? ""
-                               : type.out_optional ? ", publishes at `out` or keeps it in the work directory"
-                                                   : ", publishes at `out`",
+                               type.needs_out()   ? ", publishes at `out`"
+                               : type.publishes() ? ", publishes at `out` or keeps it in the work directory"
+                                                  : "",
                                ".\n");
   if (!type.reads.empty()) {
     section += "Needs the columns";
@@ -226,11 +226,11 @@ Json StageSchema(const StageType& type) {
   AddKeys(type.keys, properties, required);
   for (const ConfigKey& key : StageKeys()) {
     if (key.name == "input" && type.takes == Flow::kNothing) continue;
-    if (key.name == "out" && !type.publishes) continue;
+    if (key.name == "out" && !type.publishes()) continue;
     if (key.name == "plugin") continue;  // such a stage is not checked here
     Json::Array needed;
     AddKeys({key}, properties, needed);
-    const bool needs_out = key.name == "out" && !type.out_optional;
+    const bool needs_out = key.name == "out" && type.needs_out();
     if (key.name == "type" || key.name == "input" || needs_out) required.push_back(Json(key.name));
   }
   AddNamedInputs(type.named_inputs, properties);

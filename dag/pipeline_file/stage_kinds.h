@@ -51,6 +51,9 @@ struct TransformKind {
 
 struct ReaderKind {
   StageFactory<ReaderStage> make = {};
+  /// Returns whether the same input may give other bytes. Everything downstream of such a stage is made
+  /// again when it runs again. Empty: the stage always gives the same bytes.
+  std::function<bool(const Json& config)> varies = {};
 };
 
 struct SinkKind {
@@ -77,7 +80,20 @@ struct BarrierKind {
 
 struct JobKind {
   StageFactory<JobStage> make = {};
+  bool out_optional = false;  // without `out` the artifact is in the work directory
+  /// The artifact is in OUT/runs/STAGE-RECIPE16: each recipe has its own location and replaces no other, and
+  /// stages may share `out`.
+  bool location_of_recipe = false;
   ObjectNames names = {};
+  /// Returns the facts of the artifact's manifest that are known before the stage runs. `schema` is that of
+  /// the incoming records. Empty: none are known.
+  std::function<Json(const Json& config, const Schema& schema)> promises = {};
+  /// Replaces StageType::prepare in a dry run. `about` has the pipeline file and the stages that make the
+  /// inputs. Empty: `prepare` is called.
+  std::function<Status(const Json& config, const Json& about)> prepare_dry_run = {};
 };
+
+/// Directory between `out` and STAGE-RECIPE16 for JobKind::location_of_recipe.
+inline constexpr std::string_view kRunLocation = "runs/";
 
 }  // namespace pipeline

@@ -13,6 +13,11 @@ std::string StageType::location(const Json& config) const {
   return publisher != nullptr && publisher->location ? publisher->location(config) : std::string();
 }
 
+Json StageType::promises(const Json& config, const Schema& schema) const {
+  const JobKind* const maker = job();
+  return maker != nullptr && maker->promises ? maker->promises(config, schema) : Json(Json::Object{});
+}
+
 std::uint64_t StageType::model_memory(const Json& config) const {
   if (const TransformKind* const changer = transform())
     return changer->model_memory ? changer->model_memory(config) : 0;

@@ -34,11 +34,9 @@ struct StageType {
   std::vector<ConfigKey> keys;
   Flow takes = Flow::kRecords;  // through the key `input`; kNothing: the stage has no input
   Flow gives = Flow::kRecords;
-  bool publishes = false;                    // takes the key `out`
-  bool out_optional = false;                 // Job only: without `out` the artifact is in the work directory
   std::vector<std::string_view> reads = {};  // columns that the input must have
-  std::vector<NamedInput> named_inputs =
-      {};  // a stage without `input` has the columns of its named inputs of records
+  /// A stage without `input` has the columns of its named inputs of records.
+  std::vector<NamedInput> named_inputs = {};
   /// Versions of the libraries that affect the bytes, e.g. {"icu", "72.1"}.
   std::map<std::string, std::string> libraries = {};
   /// Checks rules that the table of keys cannot express, and turns the incoming schema into the outgoing
@@ -48,26 +46,14 @@ struct StageType {
   /// connection. Empty: always valid.
   std::function<Status(const Json& config, const std::vector<std::string_view>& named_inputs)>
       check_named_inputs = {};
-  /// Returns the facts of the artifact's manifest that are known before the stage runs. `schema` is that of
-  /// the incoming records. Empty: none are known.
-  std::function<Json(const Json& config, const Schema& schema)> promises = {};
   /// Checks whether the stage can use the artifact at one of its named inputs, before hours are spent on
   /// making it. Empty: it can use any artifact.
   std::function<Status(const Json& config, const Schema& schema, const Promise& promise)> check_promised = {};
   /// Checks that this machine has everything that the stage needs beside its inputs, before a run starts
   /// anything. Empty: the stage needs nothing.
   std::function<Status(const Json& config)> prepare = {};
-  /// Replaces `prepare` in a dry run. `about` has the pipeline file and the stages that make the inputs.
-  /// Empty: `prepare` is called.
-  std::function<Status(const Json& config, const Json& about)> prepare_dry_run = {};
-  /// The artifact is in OUT/runs/STAGE-RECIPE16 instead: each recipe has its own location and replaces no
-  /// other, and stages may share `out`.
-  bool location_of_recipe = false;
   /// Files whose digests enter the recipe. Empty: none.
   std::function<Result<std::vector<StageFile>>(const Json& config)> files = {};
-  /// Returns whether the same input may give other bytes. Everything downstream of such a stage is made
-  /// again when it runs again. Empty: the stage always gives the same bytes.
-  std::function<bool(const Json& config)> varies = {};
   std::vector<Metric> metrics = {};
   std::vector<Reason> reasons = {};  // every reason that the stage may count
 
@@ -82,15 +68,18 @@ struct StageType {
   const BarrierKind* barrier() const { return std::get_if<BarrierKind>(&kind); }
   const JobKind* job() const { return std::get_if<JobKind>(&kind); }
 
+  /// Whether the stage makes an artifact, and takes the key `out`.
+  bool publishes() const { return sink() != nullptr || job() != nullptr; }
+  bool needs_out() const { return publishes() && (job() == nullptr || !job()->out_optional); }
   /// Names of the published objects. Null: the stage publishes none.
   const ObjectNames* names() const;
   /// Directory of the artifact below `out`; empty: `out` itself.
   std::string location(const Json& config) const;
+  /// Facts of the artifact's manifest that are known before the stage runs, as JobKind::promises returns
+  /// them; an empty object: none.
+  Json promises(const Json& config, const Schema& schema) const;
   /// Bytes of memory for the stage's model.
   std::uint64_t model_memory(const Json& config) const;
 };
-
-/// Directory between `out` and STAGE-RECIPE16 for StageType::location_of_recipe.
-inline constexpr std::string_view kRunLocation = "runs/";
 
 }  // namespace pipeline

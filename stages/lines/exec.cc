@@ -93,20 +93,21 @@ StageType ExecType() {
     }
     return files;
   };
-  type.varies = [](const Json& config) { return !config["deterministic"].AsBool(); };
   type.reasons = {{"invalid_utf8", "Invalid UTF-8 in what the command wrote became U+FFFD."},
                   {"nul", "A NUL in what the command wrote became U+FFFD."}};
-  type.kind = ReaderKind{.make = [](const StageContext& context) -> Result<std::unique_ptr<ReaderStage>> {
-    const Json& config = context.config;
-    ExecRule rule;
-    rule.stage = context.name;
-    rule.command = Texts(config["command"]);
-    rule.framing = config["framing"].AsString() == "json" ? ExecFraming::kJson : ExecFraming::kLines;
-    rule.same_lines = config["lines"].AsString() != "any";
-    rule.timeout = std::chrono::milliseconds(std::llround(config["timeout"].AsDouble() * 1000));
-    rule.max_output = static_cast<std::uint64_t>(config["max_output"].AsInt());
-    return std::unique_ptr<ReaderStage>(std::make_unique<Exec>(std::move(rule)));
-  }};
+  type.kind = ReaderKind{
+      .make = [](const StageContext& context) -> Result<std::unique_ptr<ReaderStage>> {
+        const Json& config = context.config;
+        ExecRule rule;
+        rule.stage = context.name;
+        rule.command = Texts(config["command"]);
+        rule.framing = config["framing"].AsString() == "json" ? ExecFraming::kJson : ExecFraming::kLines;
+        rule.same_lines = config["lines"].AsString() != "any";
+        rule.timeout = std::chrono::milliseconds(std::llround(config["timeout"].AsDouble() * 1000));
+        rule.max_output = static_cast<std::uint64_t>(config["max_output"].AsInt());
+        return std::unique_ptr<ReaderStage>(std::make_unique<Exec>(std::move(rule)));
+      },
+      .varies = [](const Json& config) { return !config["deterministic"].AsBool(); }};
   return type;
 }
 

@@ -400,8 +400,6 @@ StageType TrainTokenizerType(std::string program) {
       "splits.";
   type.keys = Keys();
   type.gives = Flow::kArtifact;
-  type.publishes = true;
-  type.out_optional = true;
   type.reads = {"text"};
   type.libraries = {{"sentencepiece", SentencePieceVersion()}};
   type.check = [](const Json& config, Schema& schema) -> Status {
@@ -412,13 +410,14 @@ StageType TrainTokenizerType(std::string program) {
     ASSIGN_OR_RETURN(const Settings settings, SettingsOf(config, schema));
     return CheckRanges(settings);
   };
-  type.promises = Promises;
   type.kind = JobKind{.make = [program](const StageContext& context) -> Result<std::unique_ptr<JobStage>> {
                         ASSIGN_OR_RETURN(Settings settings, SettingsOf(context.config, context.schema));
                         return std::unique_ptr<JobStage>(std::make_unique<TrainTokenizer>(
                             context.name, program, std::move(settings), context.schema));
                       },
-                      .names = {.own = IsOwnName}};
+                      .out_optional = true,
+                      .names = {.own = IsOwnName},
+                      .promises = Promises};
   return type;
 }
 

@@ -19,10 +19,10 @@ Registry WithCommand() {
   command.name = "command";
   command.help = "Reads partitions through a command.";
   command.keys = {{"steady", ValueType::kBoolean, "false", Effect::kNone, "Gives the same each time."}};
-  command.varies = [](const Json& config) { return !config["steady"].AsBool(); };
   command.kind = ReaderKind{.make = [](const StageContext&) -> Result<std::unique_ptr<ReaderStage>> {
-    return Status(Code::kUnimplemented, "a fake");
-  }};
+                              return Status(Code::kUnimplemented, "a fake");
+                            },
+                            .varies = [](const Json& config) { return !config["steady"].AsBool(); }};
   types.push_back(std::move(command));
   return Registry(std::move(types));
 }

@@ -41,7 +41,7 @@ TEST(PluginDescriptionTest, BecomesAStageType) {
   EXPECT_EQ(type->version, 3u);
   EXPECT_EQ(type->takes, Flow::kNothing);
   EXPECT_EQ(type->gives, Flow::kArtifact);
-  EXPECT_TRUE(type->publishes);
+  EXPECT_TRUE(type->publishes());
   ASSERT_EQ(type->named_inputs.size(), 2u);
   EXPECT_TRUE(type->named_inputs[0].required);
   EXPECT_FALSE(type->named_inputs[0].or_file);
@@ -90,7 +90,7 @@ TEST(PluginDescriptionTest, PlaceOfTheArtifactIsOutUnlessTheRecipeNamesIt) {
         std::pair("\"place\": \"recipe\"", true)}) {
     const auto parsed = ParseDescription("p", Stage(member));
     ASSERT_TRUE(parsed.ok()) << parsed.status().message();
-    EXPECT_EQ((*parsed)->stages.at(0).location_of_recipe, of_recipe) << member;
+    EXPECT_EQ((*parsed)->stages.at(0).job()->location_of_recipe, of_recipe) << member;
   }
   EXPECT_EQ(Refusal(Stage("\"place\": \"here\"")).message(),
             "stages[0].place: 'here' is none of out, recipe");

@@ -109,7 +109,6 @@ StageType Publish() {
                {"shards", ValueType::kShards, "auto", Effect::kBytes, "How many."},
                {"shuffle", ValueType::kShuffle, "{seed: 0}", Effect::kBytes, "In which order."}};
   type.gives = Flow::kNothing;
-  type.publishes = true;
   type.reads = {"text"};
   type.kind = SinkKind{
       .make = Never<SinkStage>(), .first_pass_keys = {"shuffle"}, .location = [](const Json& config) {
@@ -125,7 +124,6 @@ StageType Learn() {
   type.keys = {{"size", ValueType::kInteger, "", Effect::kBytes, "How much is learnt."},
                {"steps", ValueType::kInteger, "100", Effect::kContinue, "How long."}};
   type.gives = Flow::kNothing;
-  type.publishes = true;
   type.reads = {"cuts"};
   type.kind = JobKind{.make = Never<JobStage>()};
   return type;
@@ -136,10 +134,8 @@ StageType Study() {
   type.name = "study";
   type.help = "Learns from text.";
   type.gives = Flow::kArtifact;
-  type.publishes = true;
-  type.out_optional = true;
   type.reads = {"text"};
-  type.kind = JobKind{.make = Never<JobStage>()};
+  type.kind = JobKind{.make = Never<JobStage>(), .out_optional = true};
   return type;
 }
 

@@ -203,12 +203,11 @@ StageType LearnType(ToyHand& hand) {
                {"rounds", ValueType::kInteger, "1", Effect::kContinue, "How long."},
                {"needs", ValueType::kBytes, "0", Effect::kNone, "How much memory."}};
   type.gives = Flow::kArtifact;
-  type.publishes = true;
-  type.out_optional = true;
   type.reads = {"text"};
   type.kind = JobKind{.make = [&hand](const StageContext& context) -> Result<std::unique_ptr<JobStage>> {
-    return std::unique_ptr<JobStage>(std::make_unique<Learn>(hand, context));
-  }};
+                        return std::unique_ptr<JobStage>(std::make_unique<Learn>(hand, context));
+                      },
+                      .out_optional = true};
   return type;
 }
 
@@ -218,7 +217,6 @@ StageType LookType() {
   type.help = "Looks.";
   type.takes = Flow::kArtifact;
   type.gives = Flow::kArtifact;
-  type.publishes = true;
   type.kind = JobKind{.make = [](const StageContext& context) -> Result<std::unique_ptr<JobStage>> {
     return std::unique_ptr<JobStage>(std::make_unique<Look>(context));
   }};

@@ -309,7 +309,6 @@ StageType WriteBertType() {
   type.help = "Writes masked examples, in pairs of segments, that google-research/bert trains on.";
   type.keys = Keys();
   type.gives = Flow::kArtifact;
-  type.publishes = true;
   type.reads = {"text", "ids", "id_ends"};
   type.reasons = {
       Tally("instances", "Examples that were made."),

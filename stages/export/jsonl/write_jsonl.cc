@@ -427,7 +427,6 @@ StageType WriteJsonlType() {
     if (key.name == "shards")
       key.help = "Files of each split, numbered where there are several; `auto` is one.";
   type.gives = Flow::kArtifact;
-  type.publishes = true;
   type.reads = {"text"};
   type.reasons = {Drop("dropped_no_label", "Its label is empty."),
                   Drop("dropped_one_unit", "Span corruption: it has nothing to take a span out of."),

@@ -333,7 +333,6 @@ StageType WritePackedType() {
   };
   AppendShardKeys(type.keys);
   type.gives = Flow::kArtifact;
-  type.publishes = true;
   type.reads = {"text", "ids", "id_ends"};
   type.named_inputs = {
       {.name = kTokenizerInput,

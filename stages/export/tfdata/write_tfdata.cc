@@ -300,7 +300,6 @@ StageType WriteTfdataType() {
   AppendShardKeys(type.keys);
   std::erase_if(type.keys, [](const ConfigKey& key) { return key.name == "eval_batch"; });  // of documents
   type.gives = Flow::kArtifact;
-  type.publishes = true;
   type.reads = {"ids"};
   type.named_inputs = {
       {.name = kTokenizerInput,

@@ -243,7 +243,6 @@ StageType WriteTfdsType() {
        .required = false,
        .help = "For `max_tokens`: the stage that trains the tokenizer, or a `.model` file."}};
   type.gives = Flow::kArtifact;
-  type.publishes = true;
   type.check = Check;
   type.check_named_inputs = CheckNamedInputs;
   type.prepare = [](const Json& config) { return LabelNames(config).status(); };

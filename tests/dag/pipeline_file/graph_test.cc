@@ -158,11 +158,11 @@ const StageType& LinkType() {
     made.takes = Flow::kNothing;
     made.gives = Flow::kArtifact;
     made.named_inputs = {named_input};
-    made.promises = [](const Json& config, const Schema&) {
+    made.kind = JobKind{.promises = [](const Json& config, const Schema&) {
       Json facts;
       facts["kind"] = config["kind"];
       return facts;
-    };
+    }};
     made.check_promised = [](const Json&, const Schema&, const Promise& promise) -> Status {
       if (promise.facts["kind"].AsString() == "good") return {};
       return Status(Code::kInvalidArgument, StrCat(promise.named_input, " of a ", promise.maker, " is ",

@@ -30,7 +30,7 @@ Registry SmallRegistry() {
       {"map", ValueType::kMap, "{}", Effect::kBytes, "Whatever there is."},
   };
   type.gives = Flow::kNothing;
-  type.publishes = true;
+  type.kind = SinkKind{};
   type.reads = {"text", "cuts"};
   StageType plain;
   plain.name = "plain";
@@ -42,8 +42,7 @@ Registry SmallRegistry() {
   ported.name = "ported";
   ported.help = "Has ports and a metric.";
   ported.gives = Flow::kArtifact;
-  ported.publishes = true;
-  ported.out_optional = true;
+  ported.kind = SinkKind{};
   ported.named_inputs = {{"model", true, true, "A model."},
                          {"words", false, false, "Words."},
                          {"heir", false, true, "Handed down.", true}};
@@ -51,7 +50,12 @@ Registry SmallRegistry() {
                     {"cut", "It was cut | in two.", Reason::Of::kDocuments},
                     Tally("ids", "Ids.")};
   ported.metrics = {{"rate", "How often.", [](const StageCounts&) { return 1.0; }}};
-  return Registry({type, plain, ported});
+  StageType learnt;
+  learnt.name = "learnt";
+  learnt.help = "Needs no `out`.";
+  learnt.gives = Flow::kArtifact;
+  learnt.kind = JobKind{.out_optional = true};
+  return Registry({type, plain, ported, learnt});
 }
 
 std::string Golden(std::string_view name) {

@@ -79,7 +79,7 @@ TEST(ObjectNamesTest, EachStageKnowsItsOwnAndWhatItsReadersTake) {
 TEST(ObjectNamesTest, EveryStageThatPublishesKnowsItsOwn) {
   const Registry registry = BuiltinStages();
   for (const StageType& type : registry.types())
-    EXPECT_EQ(type.names() != nullptr && type.names()->own, type.publishes) << type.name;
+    EXPECT_EQ(type.names() != nullptr && type.names()->own, type.publishes()) << type.name;
 }
 
 }  // namespace
