@@ -172,6 +172,23 @@ void AppendNumber(std::string& out, double value) {
 
 }  // namespace
 
+Json::Json() = default;
+Json::Json(bool value) : value_(value) {}
+Json::Json(double value) : value_(value) {}
+Json::Json(std::int64_t value) : value_(value) {}
+Json::Json(std::string value) : value_(std::move(value)) {}
+Json::Json(std::string_view value) : value_(std::string(value)) {}
+Json::Json(const char* value) : value_(std::string(value)) {}
+Json::Json(Array value) : value_(std::move(value)) {}
+Json::Json(Object value) : value_(std::move(value)) {}
+Json::Json(const Json&) = default;
+Json& Json::operator=(const Json&) = default;
+Json::Json(Json&&) noexcept = default;
+Json& Json::operator=(Json&&) noexcept = default;
+Json::~Json() = default;
+
+bool Json::operator==(const Json&) const = default;
+
 bool Json::AsBool(bool fallback) const {
   const bool* value = std::get_if<bool>(&value_);
   return value ? *value : fallback;

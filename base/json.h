@@ -14,26 +14,33 @@
 
 namespace pipeline {
 
+/// Members are defined in json.cc: most files of the program include this one, and each would compile them.
 class Json {
  public:
   using Array = std::vector<Json>;
   using Object = std::map<std::string, Json, std::less<>>;
 
-  Json() = default;                                             // null
-  Json(bool value) : value_(value) {}                           // NOLINT(google-explicit-constructor)
-  Json(double value) : value_(value) {}                         // NOLINT(google-explicit-constructor)
-  Json(std::string value) : value_(std::move(value)) {}         // NOLINT(google-explicit-constructor)
-  Json(std::string_view value) : value_(std::string(value)) {}  // NOLINT(google-explicit-constructor)
-  Json(const char* value) : value_(std::string(value)) {}       // NOLINT(google-explicit-constructor)
-  Json(Array value) : value_(std::move(value)) {}               // NOLINT(google-explicit-constructor)
-  Json(Object value) : value_(std::move(value)) {}              // NOLINT(google-explicit-constructor)
+  Json();                        // null
+  Json(bool value);              // NOLINT(google-explicit-constructor)
+  Json(double value);            // NOLINT(google-explicit-constructor)
+  Json(std::int64_t value);      // NOLINT(google-explicit-constructor)
+  Json(std::string value);       // NOLINT(google-explicit-constructor)
+  Json(std::string_view value);  // NOLINT(google-explicit-constructor)
+  Json(const char* value);       // NOLINT(google-explicit-constructor)
+  Json(Array value);             // NOLINT(google-explicit-constructor)
+  Json(Object value);            // NOLINT(google-explicit-constructor)
   /// Numbers above 2^63-1 never occur in our output: digests are text.
   template <class T>
   // NOLINTNEXTLINE(google-explicit-constructor)
   requires(std::is_integral_v<T> && !std::is_same_v<T, bool>) Json(T value)
-      : value_(static_cast<std::int64_t>(value)) {}
+      : Json(static_cast<std::int64_t>(value)) {}
+  Json(const Json&);
+  Json& operator=(const Json&);
+  Json(Json&&) noexcept;
+  Json& operator=(Json&&) noexcept;
+  ~Json();
 
-  bool operator==(const Json&) const = default;
+  bool operator==(const Json&) const;
 
   bool is_null() const { return std::holds_alternative<std::monostate>(value_); }
   bool is_bool() const { return std::holds_alternative<bool>(value_); }

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdio>
+#include <iterator>
 #include <vector>
 
 namespace pipeline {
@@ -12,6 +14,27 @@ namespace {
 bool IsContinuation(char byte) { return (static_cast<unsigned char>(byte) & 0xc0) == 0x80; }
 
 }  // namespace
+
+namespace str_internal {
+
+void Piece::Spell(std::int64_t number) {
+  text_ = std::string_view(digits_, std::to_chars(digits_, std::end(digits_), number).ptr);
+}
+
+void Piece::Spell(std::uint64_t number) {
+  text_ = std::string_view(digits_, std::to_chars(digits_, std::end(digits_), number).ptr);
+}
+
+std::string Concatenate(std::initializer_list<Piece> pieces) {
+  std::size_t size = 0;
+  for (const Piece& piece : pieces) size += piece.text().size();
+  std::string all;
+  all.reserve(size);
+  for (const Piece& piece : pieces) all.append(piece.text());
+  return all;
+}
+
+}  // namespace str_internal
 
 std::string HumanBytes(std::uint64_t bytes) {
   static constexpr std::array<const char*, 6> kUnits = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};

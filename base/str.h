@@ -3,24 +3,47 @@
 
 #include <concepts>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 namespace pipeline {
 
 namespace str_internal {
-inline void Append(std::string& out, std::string_view piece) { out.append(piece); }
-inline void Append(std::string& out, char piece) { out.push_back(piece); }
-template <std::integral T>
-requires(!std::same_as<T, char>) void Append(std::string& out, T piece) { out.append(std::to_string(piece)); }
+
+/// An argument of StrCat: refers to a text, or holds the digits of a number.
+class Piece {
+ public:
+  explicit Piece(std::string_view text) : text_(text) {}
+  explicit Piece(char character) : digits_{character}, text_(digits_, 1) {}
+  template <std::integral T>
+  requires(!std::same_as<T, char>) explicit Piece(T number) {
+    if constexpr (std::is_signed_v<T>)
+      Spell(std::int64_t{number});
+    else
+      Spell(std::uint64_t{number});
+  }
+  Piece(const Piece&) = delete;
+  Piece& operator=(const Piece&) = delete;
+
+  std::string_view text() const { return text_; }
+
+ private:
+  void Spell(std::int64_t number);
+  void Spell(std::uint64_t number);
+  char digits_[20];  // of the lowest and of the greatest number
+  std::string_view text_;
+};
+
+std::string Concatenate(std::initializer_list<Piece> pieces);
+
 }  // namespace str_internal
 
 /// Concatenates strings, characters and integers.
 template <class... Pieces>
 std::string StrCat(const Pieces&... pieces) {
-  std::string out;
-  (str_internal::Append(out, pieces), ...);
-  return out;
+  return str_internal::Concatenate({str_internal::Piece(pieces)...});
 }
 
 /// "1.5 GiB", "312 B": for people, never parsed back.
