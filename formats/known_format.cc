@@ -84,7 +84,7 @@ constexpr std::array kMagics = {
     Magic{"MSCF\0\0\0\0"sv, {"a cabinet archive (.cab)", kUnpack}},
     Magic{"xar!"sv, {"a xar archive (.pkg)", kUnpack}},
     Magic{"\xED\xAB\xEE\xDB"sv, {"an RPM package", kUnpack}},
-    Magic{"\x00\x05\x16\x07"sv, {"what macOS keeps beside a file (._NAME)", kNoText}},
+    Magic{"\x00\x05\x16\x07"sv, {"a file that macOS keeps beside another (._NAME)", kNoText}},
 };
 
 constexpr KnownFormat kMediaWiki = {"a MediaWiki dump", kMarkup, true};

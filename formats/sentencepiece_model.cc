@@ -127,7 +127,7 @@ Result<SentencePieceModel> SentencePieceModel::Parse(std::string_view bytes) {
   if (model.pieces_.empty()) return Damaged("it has no pieces");
   for (const SentencePiece& piece : model.pieces_)
     if (!texts.insert(piece.text).second) return Damaged(StrCat("the piece '", piece.text, "' comes twice"));
-  if (unknown != 1) return Damaged(StrCat(unknown, " pieces stand for what is unknown; there is one"));
+  if (unknown != 1) return Damaged(StrCat(unknown, " pieces stand for unknown text, and there must be one"));
 
   ASSIGN_OR_RETURN(model.trainer_, ParseSpec(model.message_, kTrainer, "trainer_spec"));
   RETURN_IF_ERROR(CheckKinds(model.trainer_, "trainer_spec",

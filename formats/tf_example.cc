@@ -160,7 +160,7 @@ class MessageReader {
       case kBytes: {
         std::uint64_t length = 0;
         if (!Varint(length)) return false;
-        if (length > left_.size()) return Fail("a length reaches beyond what holds it");
+        if (length > left_.size()) return Fail("a length reaches beyond its message");
         field.bytes = Take(static_cast<std::size_t>(length));
         return true;
       }

@@ -122,7 +122,7 @@ Result<std::uint32_t> LocalWriter::ChecksumFrom(off_t offset) const {
   for (std::uint32_t crc = 0;;) {
     const ssize_t got = pread(temporary_.descriptor(), piece.data(), piece.size(), offset);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return LocalError(path_, "cannot read what was written", errno);
+    if (got < 0) return LocalError(path_, "cannot read the written bytes", errno);
     if (got == 0) return crc;
     crc = Crc32c(std::string_view(piece).substr(0, static_cast<std::size_t>(got)), crc);
     offset += got;

@@ -44,8 +44,7 @@ Result<PatternSet::Pattern> PatternSet::Parse(std::string_view text) {
     }
   }
   close();
-  if (pattern.pieces.empty())
-    return Refuse(text, "says nothing about what a record holds and would match too much; give it a text");
+  if (pattern.pieces.empty()) return Refuse(text, "names no text and would match too much; give it a text");
   const auto longest = std::max_element(pattern.pieces.begin(), pattern.pieces.end(),
                                         [](const auto& a, const auto& b) { return a.size() < b.size(); });
   pattern.longest = static_cast<std::size_t>(longest - pattern.pieces.begin());

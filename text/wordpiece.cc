@@ -61,8 +61,7 @@ Result<WordPieceVocabulary> WordPieceVocabulary::Parse(std::string_view text) {
   }
   if (vocabulary.pieces_.empty())
     return Status(Code::kDataLoss, "is empty: a vocabulary is a piece per line");
-  if (!has_unknown)
-    return Status(Code::kDataLoss, StrCat("has no piece ", kUnknown, " for what it has no pieces for"));
+  if (!has_unknown) return Status(Code::kDataLoss, StrCat("has no piece ", kUnknown, " for unknown words"));
   return vocabulary;
 }
 

@@ -77,8 +77,8 @@ Result<std::unique_ptr<LocalFile>> FetchIntoPart(const CopySource& from, const C
   if (kept == 0 || arrived.code() == Code::kDataLoss) {
     static_cast<void>(RemoveKeptPart(to.part));
   } else if (arrived.code() == Code::kUnavailable || arrived.code() == Code::kResourceExhausted) {
-    std::string words =
-        StrCat(arrived.message(), "; what has arrived is kept, and the same command goes on with it");
+    std::string words = StrCat(arrived.message(),
+                               "; the downloaded bytes are kept, and the same command goes on with them");
     return std::move(arrived).Reword(std::move(words));
   }
   return arrived;
@@ -97,7 +97,7 @@ Status Write(const CopySource& from, const CopyTarget& to, const Condition& cond
   if (made.size == from.file->size() && (!made.crc32c || !from.crc32c || made.crc32c == from.crc32c))
     return {};
   return Status(Code::kDataLoss,
-                StrCat(to.shown, ": is not what was read from ", from.name, "; replace it with --force"));
+                StrCat(to.shown, ": has other bytes than ", from.name, "; replace it with --force"));
 }
 
 Result<CopyOutcome> Copy(const CopySource& from, const CopyTarget& to, const std::stop_token& stop) {

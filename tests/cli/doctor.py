@@ -99,7 +99,7 @@ def places(doctor, buckets):
     buckets.make("kept", retentionPolicy={"retentionPeriod": "86400"})
     says(doctor.look(environment, "gs://kept")["warning"], "retention policy", "--clear-retention-period")
     buckets.make("paid", billing={"requesterPays": True})
-    says(doctor.look(environment, "gs://paid", code=1)["wrong"], "whoever asks pays", "export PIPE_USER_PROJECT=PROJECT")
+    says(doctor.look(environment, "gs://paid", code=1)["wrong"], "readers pay for this bucket", "export PIPE_USER_PROJECT=PROJECT")
     says(doctor.look({**environment, "PIPE_USER_PROJECT": "mine"}, "gs://paid")["ok"], "billed to the project mine")
 
 

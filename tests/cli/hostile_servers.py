@@ -557,7 +557,7 @@ def a_part_of_another_place(it):
             to.reply(206, TEXT[500:900], ETag='"1"', Content_Range=f"bytes {to.first() + 1}-{len(TEXT) - 1}/{len(TEXT)}")
         else:
             to.file(TEXT, stop_at=100_000)
-    it.start(answer, 1, "where those from")
+    it.start(answer, 1, "and not with those from")
 
 
 @case
@@ -568,7 +568,7 @@ def a_part_that_does_not_say_which(it):
 
 @case
 def a_mirror_behind_wrong_bytes(it):
-    it.start(lambda to, _: to.file(OTHER), 0, "does not have its checksum", mirror=lambda to, _: to.file(TEXT),
+    it.start(lambda to, _: to.file(OTHER), 0, "has another checksum", mirror=lambda to, _: to.file(TEXT),
              checksum=pin(TEXT))
 
 

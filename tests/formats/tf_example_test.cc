@@ -162,8 +162,7 @@ TEST(TfExampleTest, CutAnywhereItIsNoExample) {
 }
 
 TEST(TfExampleTest, RefusalsNameTheOffsetAndTheReason) {
-  EXPECT_EQ(WhyNot("\x0a\x05\x0a"),
-            "not a tf.train.Example: offset 2: a length reaches beyond what holds it");
+  EXPECT_EQ(WhyNot("\x0a\x05\x0a"), "not a tf.train.Example: offset 2: a length reaches beyond its message");
   EXPECT_EQ(WhyNot("\x80"), "not a tf.train.Example: offset 0: a number is cut off");
   EXPECT_EQ(WhyNot("\x10\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02"),
             "not a tf.train.Example: offset 1: a number has more than 64 bits");
@@ -176,7 +175,7 @@ TEST(TfExampleTest, RefusalsNameTheOffsetAndTheReason) {
 
 TEST(TfExampleTest, ALengthThatOverflowsIsRefused) {
   EXPECT_EQ(WhyNot("\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01xx"),
-            "not a tf.train.Example: offset 11: a length reaches beyond what holds it");
+            "not a tf.train.Example: offset 11: a length reaches beyond its message");
 }
 
 TEST(TfExampleTest, JsonHasTheFeaturesByName) {

@@ -58,8 +58,7 @@ TEST(PatternSetTest, WhatIsNoPatternIsNamed) {
     EXPECT_EQ(set.status().code(), Code::kInvalidArgument) << pattern;
     return std::string(set.status().message());
   };
-  const std::string nothing =
-      " says nothing about what a record holds and would match too much; give it a text";
+  const std::string nothing = " names no text and would match too much; give it a text";
   EXPECT_EQ(why(""), "the pattern ''" + nothing);
   EXPECT_EQ(why("^"), "the pattern '^'" + nothing);
   EXPECT_EQ(why("^**$"), "the pattern '^**$'" + nothing);

@@ -136,7 +136,7 @@ std::string WhyNot(std::string_view text) {
 
 TEST(WordPieceVocabularyTest, NamesTheLineThatIsWrong) {
   EXPECT_EQ(WhyNot(""), "is empty: a vocabulary is a piece per line");
-  EXPECT_EQ(WhyNot("a\nb\n"), "has no piece [UNK] for what it has no pieces for");
+  EXPECT_EQ(WhyNot("a\nb\n"), "has no piece [UNK] for unknown words");
   EXPECT_EQ(WhyNot("[UNK]\na\nb\na\n"), "line 4: the piece 'a' stands in line 2 already");
   EXPECT_EQ(WhyNot("[UNK]\r\na\r\n"),
             "line 1: ends with CR LF, and the CR would be a part of the piece; convert it (dos2unix)");

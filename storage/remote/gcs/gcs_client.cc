@@ -151,7 +151,7 @@ Status GcsOperation::Failure(const GcsError& error) const {
     case 400:
       if (Contains(error.message, "requester pays") || error.reason == "userProjectMissing")
         return Status(Code::kInvalidArgument, StrCat(where_,
-                                                     ": whoever asks pays for this bucket; name the user "
+                                                     ": readers pay for this bucket; name the user "
                                                      "project that pays: export PIPE_USER_PROJECT=PROJECT"));
       return Status(Code::kInvalidArgument, StrCat(where_, ": refused", said));
     case 403:

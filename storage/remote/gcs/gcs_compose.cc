@@ -102,9 +102,9 @@ Result<std::optional<GcsObject>> Compose(const GcsLocation& location, const GcsU
   ASSIGN_OR_RETURN(GcsObject object, ParseGcsObject(answer.body));
   if (object.size == spool.size() && object.crc32c == spool.crc32c()) return std::optional(std::move(object));
   RETURN_IF_ERROR(RemoveGcsObject(location, {}));
-  return Status(
-      Code::kDataLoss,
-      StrCat(location.Where(), ": its parts did not make what was written; it was removed; write it again"));
+  return Status(Code::kDataLoss,
+                StrCat(location.Where(),
+                       ": its parts made other bytes than were written; it was removed; write it again"));
 }
 
 }  // namespace

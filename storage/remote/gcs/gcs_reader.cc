@@ -46,7 +46,8 @@ class Reader final : public ByteReader {
     exchange_.reset();
     const std::optional<std::uint32_t> expected = file_.object().crc32c;
     if (whole_ && expected && *expected != crc_)
-      return operation_.Unavailable("what arrived is not what is stored (CRC-32C); read it again");
+      return operation_.Unavailable(
+          "the bytes that arrived have another CRC-32C than the object; read it again");
     return std::size_t{0};
   }
 
@@ -98,8 +99,8 @@ class Reader final : public ByteReader {
     if (response.status == 200) {
       if (at_ > 0 && end_ < size)
         return Status(Code::kFailedPrecondition,
-                      StrCat(operation_.where(), ": all of it is sent where bytes ", at_, "-", end_ - 1,
-                             " were asked for"))
+                      StrCat(operation_.where(), ": the server sends the whole object, and not bytes ", at_,
+                             "-", end_ - 1))
             .With(std::make_shared<RefusesPart>());
       const auto length = response.Header("content-length");
       if (!length || ParseLength(*length) == size) return std::uint64_t{0};
@@ -112,7 +113,7 @@ class Reader final : public ByteReader {
         return range->span->first;
     }
     return operation_.Unavailable(
-        StrCat("the answer (status ", response.status, ") is not what was asked for"));
+        StrCat("the answer (status ", response.status, ") does not match the request"));
   }
 
   /// Skips bytes, because a server may send more than the requested range.

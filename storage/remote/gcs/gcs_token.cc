@@ -94,7 +94,7 @@ Result<GcsToken> FromMetadata(const MetadataAccount& account, const GcsTokenTool
   if (answer.ok() && answer->response.Header(kFlavor).value_or("") != "Google")
     return Status(Code::kPermissionDenied,
                   StrCat(who,
-                         ": what answers there is no metadata server; see what the network does with "
+                         ": the server that answers is no metadata server; see what the network does with "
                          "this address, or run: gcloud auth application-default login"));
   return TokenOf(answer, tools, who, "see whether the machine's service account is enabled");
 }

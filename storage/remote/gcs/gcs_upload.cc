@@ -319,7 +319,7 @@ class SessionUpload {
       RETURN_IF_ERROR(bytes_.spool.ReadUpTo(committed, operation_.stop()));
     }
     known_ = true;
-    if (!moved) return operation_.Unavailable("the bucket took nothing of what was sent");
+    if (!moved) return operation_.Unavailable("the bucket took none of the bytes that were sent");
     return std::optional<GcsObject>();
   }
 

@@ -197,13 +197,14 @@ Status ArrivingFile::FetchWhole(std::stop_token stop) {
     if (found == *download_.pin || (is_decoded && crc32c == part_->state().crc32c)) return {};
     if (!download_.invalidate || !download_.invalidate(all_came_now)) {
       RETURN_IF_ERROR(part_->Forget());
-      return Status(Code::kDataLoss,
-                    StrCat(download_.name, ": is not the file that it is pinned to: ",
-                           ToString(*download_.pin), " was wanted, and what arrived has ", ToString(found),
-                           "; check `checksum` and the address; the next run fetches it anew"));
+      return Status(
+          Code::kDataLoss,
+          StrCat(download_.name, ": is not the file that it is pinned to: ", ToString(*download_.pin),
+                 " was wanted, and the downloaded file has ", ToString(found),
+                 "; check `checksum` and the address; the next run fetches it anew"));
     }
     refused = Status(Code::kDataLoss, StrCat(download_.name, ": ", ToString(*download_.pin),
-                                             " was wanted, and what arrived has ", ToString(found)));
+                                             " was wanted, and the downloaded file has ", ToString(found)));
     RETURN_IF_ERROR(part_->Empty());
     all_came_now = true;
   }

@@ -121,7 +121,7 @@ Status EncodedFile::FetchFrom(const std::string& url, PartFile& part, const std:
     if (decoded.bytes > kFree && (decoded.bytes - kFree) / kMaxRatio > sent.bytes)
       return Status(Code::kFailedPrecondition,
                     StrCat(ShownUrl(url), ": decodes (", transfer.coding, ") to more than ", kMaxRatio,
-                           " times what is sent, which no text does; it is not taken"));
+                           " times its size, which no text does; it is refused"));
     if (decoded.bytes >= looked) {
       looked = decoded.bytes + kLookAtDisk;
       ASSIGN_OR_RETURN(const std::uint64_t left, FreeBytes(ParentDirectory(part.path())));
@@ -141,7 +141,7 @@ Status EncodedFile::FetchFrom(const std::string& url, PartFile& part, const std:
     if (of_sent != *pin && of_decoded != *pin)
       return Status(Code::kFailedPrecondition,
                     StrCat(ShownUrl(url), ": is not the file that it is pinned to: ", ToString(*pin),
-                           " was wanted; what is sent (", transfer.coding, ") has ", ToString(of_sent),
+                           " was wanted; the encoded file (", transfer.coding, ") has ", ToString(of_sent),
                            ", and decoded ", ToString(of_decoded), "; check `checksum` and the address"));
     if (of_decoded != *pin) part.DecodedFrom(ToString(of_sent));
     held =

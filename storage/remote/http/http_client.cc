@@ -100,7 +100,7 @@ bool StartsWith(std::string_view text, std::string_view prefix) {
 Result<std::string> FollowedFrom(const std::string& url, std::string_view location) {
   const std::optional<std::string> next = ResolveLocation(url, location);
   const std::string shown = ShownUrl(url);
-  if (!next) return Status(Code::kInvalidArgument, StrCat(shown, ": redirects to what is no address"));
+  if (!next) return Status(Code::kInvalidArgument, StrCat(shown, ": redirects to an invalid address"));
   const bool is_web = StartsWith(*next, "https://") || StartsWith(*next, "http://");
   const bool is_lowered = StartsWith(url, "https://") && !StartsWith(*next, "https://");
   if (is_web && !is_lowered) return *next;

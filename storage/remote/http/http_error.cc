@@ -18,7 +18,7 @@ struct Known {
   std::string_view advice;  // may be empty
 };
 
-constexpr std::string_view kAsk = "the server wants to know who asks, or does not let everybody read this";
+constexpr std::string_view kAsk = "the server requires a login, or does not let everybody read this";
 
 constexpr std::array<Known, 19> kKnown = {{
     {400, Code::kInvalidArgument, "bad request", "check the address"},

@@ -112,7 +112,7 @@ class HttpFile::Reader final : public ByteReader {
       RETURN_IF_ERROR(CheckIsPlain(response, file_.url_));
       RETURN_IF_ERROR(CheckIsSame(response, length));
       if (offset_ > 0 && end_ < file_.size())
-        return RefusesThePart(StrCat("all of it where bytes ", offset_, "-", end_ - 1, " were asked for"));
+        return RefusesThePart(StrCat("the whole file, and not with bytes ", offset_, "-", end_ - 1));
       // The server does not know ranges, or not this condition, so it sends the whole file again. The
       // comparison above shows that the earlier bytes are the same, and the rest cannot be had otherwise.
       skip_ = offset_;
@@ -126,7 +126,7 @@ class HttpFile::Reader final : public ByteReader {
       RETURN_IF_ERROR(CheckIsSame(response, range->size));
       if (range->span->first > offset_ || range->span->last < offset_ || range->span->last >= file_.size())
         return RefusesThePart(StrCat("bytes ", range->span->first, "-", range->span->last,
-                                     " where those from ", offset_, " on were asked for"));
+                                     ", and not with those from ", offset_, " on"));
       skip_ = offset_ - range->span->first;
       until_ = std::min(range->span->last + 1, end_);
       has_length_ = true;

@@ -120,7 +120,7 @@ std::string ContentCoding(const std::vector<std::string_view>& values, std::stri
       const bool is_of_file = std::exchange(is_first, false) && EndsIn(name, coding);
       if (is_of_file) continue;
       if (!codings.empty()) codings += ", ";
-      codings += IsToken(coding) ? coding : "what is no name";
+      codings += IsToken(coding) ? coding : "an invalid name";
     }
   }
   return codings;

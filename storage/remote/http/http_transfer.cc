@@ -417,7 +417,7 @@ class HttpTransfer::Handle {
     }
     ASSIGN_OR_RETURN(const std::size_t got, transfer.source->Read(out));
     if (got == 0)
-      return Status(Code::kDataLoss, StrCat(ShownUrl(transfer.url), ": what is sent ends ",
+      return Status(Code::kDataLoss, StrCat(ShownUrl(transfer.url), ": the file to send ends ",
                                             transfer.body_bytes - transfer.sent, " bytes too early"));
     return got;
   }

@@ -217,7 +217,7 @@ bool MirroredFile::Invalidate(bool all_came_from_here) {
     current_ = (current_ + 1) % addresses_.size();
   if (alive == 0 || (addresses_.size() < 2 && all_came_from_here)) return false;
   const bool again = (all_came_from_here && gave == 1) || ++mixed_ <= addresses_.size();
-  const std::string line = StrCat("what arrived does not have its checksum; it is fetched anew from ",
+  const std::string line = StrCat("the downloaded file has another checksum; it is downloaded again from ",
                                   ShownUrl(addresses_[current_].url));
   lock.unlock();
   if (again && note_) note_(line);

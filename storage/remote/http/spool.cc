@@ -238,7 +238,7 @@ Status Spool::Check(const std::stop_token& stop) {
   ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file->Open(0, {}));
   ASSIGN_OR_RETURN(const std::uint32_t crc, CrcOf(*reader));
   if (file->size() == size_ && crc == known) return {};
-  return Status(Code::kDataLoss, StrCat(Where(), ": what was kept for an upload is damaged; check the disk"));
+  return Status(Code::kDataLoss, StrCat(Where(), ": the copy for an upload is damaged; check the disk"));
 }
 
 }  // namespace pipeline

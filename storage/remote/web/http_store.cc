@@ -47,7 +47,7 @@ Result<std::unique_ptr<ObjectWriter>> HttpStore::Create(std::string_view name, C
 
 Result<std::vector<ObjectInfo>> HttpStore::List(std::string_view) {
   return Status(Code::kInvalidArgument, StrCat(ShownUrl(before_),
-                                               ": what is below it cannot be listed: web servers "
+                                               ": the files below it cannot be listed: web servers "
                                                "do not tell; name each file, or a directory"));
 }
 

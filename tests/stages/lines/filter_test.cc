@@ -219,9 +219,8 @@ TEST(FilterTest, MistakesAreNamed) {
             "repeat_length: from 2 to 64 characters, not 1");
   EXPECT_EQ(WhyRefused({{"repeats", Range(0, 0.5)}, {"repeat_length", 65}}),
             "repeat_length: from 2 to 64 characters, not 65");
-  EXPECT_EQ(
-      WhyRefused({{"patterns", Json(Json::Array{"good", "*"})}}),
-      "the pattern '*' says nothing about what a record holds and would match too much; give it a text");
+  EXPECT_EQ(WhyRefused({{"patterns", Json(Json::Array{"good", "*"})}}),
+            "the pattern '*' names no text and would match too much; give it a text");
   for (const char* key : {"min_chars", "max_chars", "max_run"}) EXPECT_EQ(WhyRefused({{key, 1}}), "") << key;
   for (const char* key : {"kana", "other", "urls", "repeats"})
     EXPECT_EQ(WhyRefused({{key, Range(0, 1)}}), "") << key;

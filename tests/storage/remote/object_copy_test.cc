@@ -44,7 +44,8 @@ class DamagedFile final : public ByteFile {
   DamagedFile(std::string bytes, int times) : file_(std::move(bytes)), times_(times) {}
   std::uint64_t size() const override { return file_.size(); }
   Result<std::unique_ptr<ByteReader>> Open(std::uint64_t offset, std::stop_token stop) const override {
-    if (times_-- > 0) return Status(Code::kUnavailable, "what arrived is not what is stored");
+    if (times_-- > 0)
+      return Status(Code::kUnavailable, "the bytes that arrived have another CRC-32C than the object");
     return file_.Open(offset, std::move(stop));
   }
 

@@ -317,7 +317,7 @@ TEST_F(PinnedFileTest, AnotherFileIsToldFromIt) {
     EXPECT_EQ(failure.code(), Code::kDataLoss);
     EXPECT_EQ(failure.message(),
               StrCat("https://host/file: is not the file that it is pinned to: ", ToString(wanted),
-                     " was wanted, and what arrived has ", ToString(Pin(all_)),
+                     " was wanted, and the downloaded file has ", ToString(Pin(all_)),
                      "; check `checksum` and the address; the next run fetches it anew"));
     Read(*file, 0, 10, status_);
     EXPECT_EQ(status_.code(), Code::kDataLoss) << "some of it was given";

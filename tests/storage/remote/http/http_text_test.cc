@@ -107,7 +107,7 @@ TEST(ContentCoding, IsWhatWasDoneOnTheWay) {
   EXPECT_EQ(ContentCoding({" GZip "}, "https://h/f.txt"), "gzip");
   EXPECT_EQ(ContentCoding({"x-gzip"}, "https://h/f.txt?name=a.gz"), "gzip");
   EXPECT_EQ(ContentCoding({"br, gzip", "zstd"}, "https://h/f"), "br, gzip, zstd");
-  EXPECT_EQ(ContentCoding({"\"; x"}, "https://h/f"), "what is no name");
+  EXPECT_EQ(ContentCoding({"\"; x"}, "https://h/f"), "an invalid name");
 }
 
 TEST(ContentCoding, WhatTheNameEndsInBelongsToTheFile) {

@@ -77,7 +77,7 @@ TEST(HttpStoreTest, SaysThatItCannotBeWrittenToOrListed) {
   }
   const Status listed = store.List("").status();
   EXPECT_EQ(listed.code(), Code::kInvalidArgument);
-  EXPECT_EQ(listed.message().find("http://127.0.0.1:1/base/: what is below it cannot be listed"), 0u);
+  EXPECT_EQ(listed.message().find("http://127.0.0.1:1/base/: the files below it cannot be listed"), 0u);
 }
 
 TEST(HttpStoreTest, FilesOutliveTheStore) {
