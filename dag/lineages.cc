@@ -77,7 +77,7 @@ void Lineages::Compute(NodeId node) {
   if (const SourceKind* source = spec.type->source(); source != nullptr && source->taken_from_names) {
     const std::vector<std::string> taken = source->taken_from_names(spec.config, files);
     for (std::size_t at = 0; at < taken.size(); ++at)
-      stage.sources.emplace_back(StrCat("name of ", files[at]), taken[at]);
+      stage.sources.emplace_back(StrCat(kTakenFromName, files[at]), taken[at]);
   }
   AddSideInputs(node, stage);
   stage.recipe = RecipeOf(stage, input);
@@ -209,7 +209,7 @@ Lineage Lineages::OfOutputs(NodeId node, End end) const {
   LineageStage& last = lineage.back();
   const StageType& type = *At(node).spec->type;
   const SinkKind* const sink = type.sink();
-  if (sink != nullptr || end == End::kTakesIn) last.type += "/pieces";
+  if (sink != nullptr || end == End::kTakesIn) last.type += kFirstPassSuffix;
   if (sink != nullptr) {
     for (Json::Object config = last.config.AsObject(); const auto& [key, value] : config)
       if (std::find(sink->first_pass_keys.begin(), sink->first_pass_keys.end(), key) ==

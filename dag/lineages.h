@@ -24,6 +24,12 @@ enum class End : std::uint8_t { kGives, kTakesIn };
 /// partitions of their own.
 inline constexpr std::string_view kTakesInSuffix = ".in";
 
+/// Suffix of a stage's type in the recipe of the partition outputs of its first pass.
+inline constexpr std::string_view kFirstPassSuffix = "/pieces";
+
+/// Front of the name of a source whose digest is a value that the stage takes from the name of a file.
+inline constexpr std::string_view kTakenFromName = "name of ";
+
 /// Immutable once made; refers to the graph.
 class Lineages {
  public:

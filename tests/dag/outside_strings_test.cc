@@ -51,6 +51,7 @@ TEST(OutsideStringsOfUnitsTest, Keys) {
       strings.Add(StrCat("recipe of ", line->unit), line->recipe.ToHex());
       if (!line->location.empty() && line->location.front() != '/') strings.Add("place", line->location);
     }
+  strings.Add("end of a stage's type", kFirstPassSuffix).Add("front of a source's name", kTakenFromName);
   strings.Add("end of a stage's name", kTakesInSuffix).Add("place", kWorkLocation).Add("place", kRunLocation);
   EXPECT_TRUE(ArePinned(strings, "keys"));
 }

@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <sstream>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
+#include "base/digest.h"
 #include "base/str.h"
 #include "cli/live/run_now.h"
 #include "cli/report/run_record.h"
@@ -69,7 +72,7 @@ std::string FullText() {
 
 std::string OtherEvents() {
   const RecordedLogging logged{"<unit>", 1, 2, 3};
-  const RecordedMoment moment{1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+  const RecordedMoment moment{1, 2, 3, 4, 5, 6, 7, 8, 4, 5};
   const RecordedNote note{1, "<text>"};
   const RecordedExample example{"<stage>", "<reason>", "<text>", true};
   const RecordedEnd end{1, "done", 2, {{"<unit>", "<why>"}}};
@@ -81,6 +84,38 @@ std::string OtherEvents() {
   [[maybe_unused]] const auto& [end_at, outcome, peak_rss, failures] = end;
   return StrCat(EncodeEvent(logged), EncodeEvent(moment), EncodeEvent(note), EncodeEvent(example),
                 EncodeEvent(end), EncodeReached("<stage>", 1), EncodeComplete("<stage>", 2));
+}
+
+/// Events of a trainer of an earlier version. The table pins their digest.
+constexpr std::string_view kEarlierTraining =
+    R"({"time":"t","stage":"<stage>","event":{"kind":"restore","step":1,"worker":0}}
+{"time":"t","stage":"<stage>","event":{"kind":"step","step":2,"loss":1.5,"tokens_per_s":3}}
+{"time":"t","stage":"<stage>","event":{"kind":"eval","step":2,"split":"s","loss":1,"bits_per_byte":2,"bits_per_char":3}}
+{"time":"t","stage":"<stage>","event":{"kind":"baseline","name":"n","nats_per_token":1,"bits_per_byte":2}}
+{"time":"t","stage":"<stage>","event":{"kind":"sample","step":2,"prompt":"p","text":"t"}}
+{"time":"t","stage":"<stage>","event":{"kind":"extend","from":9,"to":3}}
+{"time":"t","stage":"<stage>","event":{"kind":"bye","summary":{"goodput":{"seconds":{"step":4}}}}}
+)";
+
+TEST(OutsideStringsOfRunsTest, EventsOfATraining) {
+  std::istringstream lines{std::string(kEarlierTraining)};
+  const std::vector<RecordedTraining> trainings = ReadTrainings(lines);
+  ASSERT_EQ(trainings.size(), 1u);
+  const RecordedTraining& training = trainings.front();
+  EXPECT_EQ(training.restored, 1);
+  ASSERT_EQ(training.steps.size(), 1u);
+  EXPECT_EQ(training.steps.front().loss, 1.5);
+  EXPECT_EQ(training.steps.front().tokens_per_s, 3);
+  ASSERT_EQ(training.evaluations.size(), 1u);
+  EXPECT_EQ(training.evaluations.front().bits_per_char, 3);
+  ASSERT_EQ(training.baselines.size(), 1u);
+  EXPECT_EQ(training.baselines.front().loss, 1);
+  ASSERT_EQ(training.samples.size(), 1u);
+  EXPECT_EQ(training.samples.front().prompt, "p");
+  EXPECT_EQ(training.goodput.at("step"), 4);
+  OutsideStrings strings;
+  strings.Add("digest of earlier events", DigestOf(kEarlierTraining).ToHex());
+  EXPECT_TRUE(ArePinned(strings, "training_events"));
 }
 
 TEST(OutsideStringsOfRunsTest, RecordOfARun) {

@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "dag/pipeline_file/file_keys.h"
 #include "stages/all/builtin.h"
+#include "stages/lines/partition_file.h"
 
 namespace pipeline {
 namespace {
@@ -78,6 +79,23 @@ TEST(OutsideStringsOfStagesTest, Types) {
     for (const Metric& metric : type.metrics) strings.Add(StrCat("metric of ", type.name), metric.name);
   }
   EXPECT_TRUE(ArePinned(strings, "stages"));
+}
+
+TEST(OutsideStringsOfStagesTest, Columns) {
+  OutsideStrings strings;
+  const auto add = [&strings](std::string_view column, ColumnType type) {
+    Schema schema;
+    schema.columns.emplace(column, type);
+    const auto sink = PartitionFileFormat().NewSink(schema);
+    EXPECT_TRUE(sink.ok()) << column << ": " << sink.status().message();
+    strings.Add("column", column);
+  };
+  add("text", ColumnType::kUtf8);
+  add("label", ColumnType::kUtf8);
+  for (const std::string_view column : {"fields", "cuts", "ids", "id_ends"})
+    add(column, ColumnType::kU32List);
+  add("split", ColumnType::kU8);
+  EXPECT_TRUE(ArePinned(strings, "columns"));
 }
 
 TEST(OutsideStringsOfStagesTest, Reasons) {
