@@ -303,8 +303,7 @@ class Planner {
     return {};
   }
 
-  /// A partition output that was made from what has to be made again, and may come out different, exists no
-  /// more.
+  /// Drops partition outputs whose upstream partitions have to be made again and may come out different.
   void DropStale(PlannedSegment& segment) {
     const PlannedSegment& upstream = plan_.segments[*segment.upstream];
     if (!upstream.varies) return;
