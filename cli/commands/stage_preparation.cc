@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "base/str.h"
+#include "dag/pipeline_file/stage_type.h"
 #include "plugins/plugin_view.h"
 
 namespace pipeline {

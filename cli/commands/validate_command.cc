@@ -9,6 +9,7 @@
 #include "cli/terminal/exit_code.h"
 #include "cli/terminal/standard_output.h"
 #include "cli/workspace/pipeline_loader.h"
+#include "dag/pipeline_file/stage_type.h"
 #include "storage/local_file.h"
 #include "storage/uri.h"
 
@@ -23,7 +24,8 @@ void ReportMissing(const Graph& graph) {
   };
   for (const Node& node : graph.nodes()) {
     const StageSpec& spec = *node.spec;
-    if (spec.type->local_inputs) look(spec, spec.type->local_inputs(spec.config).status());
+    if (const FileListKind* list = spec.type->file_list())
+      look(spec, list->local_inputs(spec.config).status());
     for (const NamedInputEdge& edge : node.named_inputs)
       if (!edge.node && !IsRemote(edge.file)) look(spec, IdentifyFile(edge.file).status());
   }

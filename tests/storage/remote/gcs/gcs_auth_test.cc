@@ -27,8 +27,8 @@ using std::chrono::seconds;
 static_assert(!std::is_convertible_v<Secret, std::string>);
 static_assert(!std::is_convertible_v<Secret, std::string_view>);
 template <class T>
-concept Joins = requires(std::string& out, T secret) {
-  str_internal::Append(out, secret);
+concept Joins = requires(T secret) {
+  str_internal::Piece(secret);
 };
 static_assert(!Joins<Secret> && Joins<std::string>);
 template <class T>
