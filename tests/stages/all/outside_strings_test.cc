@@ -72,8 +72,9 @@ TEST(OutsideStringsOfStagesTest, Types) {
     for (const std::string_view column : type.reads) strings.Add(StrCat("column for ", type.name), column);
     for (const NamedInput& input : type.named_inputs)
       strings.Add(StrCat("named input of ", type.name), input.name);
-    for (const std::string_view key : type.first_pass_keys)
-      strings.Add(StrCat("key of the first pass of ", type.name), key);
+    if (const SinkKind* sink = type.sink())
+      for (const std::string_view key : sink->first_pass_keys)
+        strings.Add(StrCat("key of the first pass of ", type.name), key);
     for (const auto& [library, version] : type.libraries)
       strings.Add(StrCat("library of ", type.name), library);
     for (const Metric& metric : type.metrics) strings.Add(StrCat("metric of ", type.name), metric.name);
