@@ -9,6 +9,7 @@
 
 #include "base/digest.h"
 #include "base/str.h"
+#include "dag/records/job_stage.h"
 #include "plugins/description.h"
 #include "plugins/plugin_abi.h"
 #include "plugins/plugin_stage.h"
@@ -190,7 +191,7 @@ TEST(OutsideStringsOfPluginsTest, AnswersAndRequests) {
   add_request("check with makers",
               (*type)->check_promised(config, schema, {"data", "<type>", config, schema, config}));
   add_request("prepare", (*type)->prepare(config));
-  add_request("prepare of a dry run", (*type)->prepare_dry_run(config, config));
+  add_request("prepare of a dry run", (*type)->job()->prepare_dry_run(config, config));
 
   StageContext context;
   context.name = "<stage>";
@@ -202,7 +203,7 @@ TEST(OutsideStringsOfPluginsTest, AnswersAndRequests) {
     input.file = file;
     context.artifacts.insert_or_assign(file.empty() ? "data" : "words", input);
   }
-  const auto job = std::get<JobFactory>((*type)->make)(context);
+  const auto job = (*type)->job()->make(context);
   ASSERT_TRUE(job.ok()) << job.status().message();
   LocalStore out(directory / "out");
   JobRequest request;

@@ -42,7 +42,7 @@ void WriteOutputs(const PublishedKind& kind, const std::string& place) {
     context.schema.columns["label"] = ColumnType::kUtf8;
     for (std::size_t row = 0; row < batch.size(); ++row) batch.label.Append("no");
   }
-  const auto stage = std::get<SinkFactory>(kind.type.make)(context);
+  const auto stage = kind.type.sink()->make(context);
   ASSERT_TRUE(stage.ok()) << stage.status().message();
   if ((*stage)->encoder() != nullptr) ApplyTo(batch, *(*stage)->encoder());
   LocalStore store(place);

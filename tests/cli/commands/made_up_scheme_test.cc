@@ -204,7 +204,7 @@ TEST_F(MadeUpSchemeTest, IsASource) {
   const StageType download = DownloadType();
   Schema schema;
   ASSERT_TRUE(download.check(config, schema).ok());
-  const Result<std::vector<LocalInput>> inputs = download.local_inputs(config);
+  const Result<std::vector<LocalInput>> inputs = download.file_list()->local_inputs(config);
   ASSERT_TRUE(inputs.ok()) << inputs.status().message();
   ASSERT_TRUE(inputs->at(0).is_pattern);
 
