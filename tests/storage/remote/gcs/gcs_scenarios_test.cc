@@ -237,7 +237,7 @@ TEST_F(GcsScenarioTest, J_ADownloadThatBreaksOffGoesOn) {
 TEST_F(GcsScenarioTest, J_AByteThatIsDamagedOnTheWayIsToldAtTheEnd) {
   Put("a", PatternBytes(100'000));
   Fault("read", "return-corrupted-data");
-  EXPECT_NE(Read("a").find("is not what is stored (CRC-32C)"), std::string::npos);
+  EXPECT_NE(Read("a").find("the bytes that arrived have another CRC-32C"), std::string::npos);
   EXPECT_TRUE(Read("a") == PatternBytes(100'000));
 }
 
