@@ -77,8 +77,8 @@ Result<std::unique_ptr<LocalFile>> FetchIntoPart(const CopySource& from, const C
   if (kept == 0 || arrived.code() == Code::kDataLoss) {
     static_cast<void>(RemoveKeptPart(to.part));
   } else if (arrived.code() == Code::kUnavailable || arrived.code() == Code::kResourceExhausted) {
-    std::string words = StrCat(arrived.message(),
-                               "; the downloaded bytes are kept, and the same command goes on with them");
+    std::string words =
+        StrCat(arrived.message(), "; the downloaded bytes are kept, and the same command goes on with them");
     return std::move(arrived).Reword(std::move(words));
   }
   return arrived;
