@@ -1,0 +1,47 @@
+// Rules by which text becomes lines, documents and partitions, and the start position of a reader. Rules:
+// formats/lines.md; for rows also formats/rows.md.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string_view>
+
+namespace pipeline {
+
+enum class Documents : std::uint8_t { kBlankLine, kLine };
+enum class OnLong : std::uint8_t { kSplit, kQuarantine, kFail };
+
+inline constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
+
+struct LineRules {
+  Documents documents = Documents::kBlankLine;
+  OnLong on_long = OnLong::kSplit;
+  std::uint64_t partition_bytes = std::uint64_t{64} << 20;
+  std::uint64_t max_document_bytes = std::uint64_t{64} << 20;
+  std::size_t max_record_bytes = std::size_t{8} << 20;  // at least 4: a character must fit
+  /// The cutter reports the end of the input after this number of documents.
+  std::uint64_t max_documents = kNoLimit;
+  /// Delimiter of rows with quoted fields (RFC 4180), with Documents::kLine: a line end inside a quoted
+  /// field belongs to the row. NUL: a quote is an ordinary byte.
+  char quoted_delimiter = '\0';
+  bool header = false;  // the first non-blank line of each section is a header, not a record
+};
+
+/// Start position of a cutter: the start of the input, or the first byte of a partition whose first record
+/// is also the first record of its document.
+struct CutterStart {
+  std::uint64_t raw = 0;  // offset in the input
+  std::uint64_t document = 0;
+  std::uint32_t partition = 0;
+};
+
+/// Returns true if a partition that follows the bytes `before` begins with a document, as CutterStart
+/// requires. `before`: the last kBorderBytes bytes, or all bytes if there are fewer.
+inline constexpr std::size_t kBorderBytes = 3;
+inline bool EndsDocument(std::string_view before, Documents documents) {
+  if (documents == Documents::kLine) return before.ends_with('\n');
+  return before.ends_with("\n\n") || before.ends_with("\n\r\n");
+}
+
+}  // namespace pipeline
