@@ -102,7 +102,7 @@ Status Spill(const std::string& corpus, std::uint64_t partition_bytes, Spiller& 
   ASSIGN_OR_RETURN(const Compression format,
                    DetectCompression(std::string_view(buffer).substr(0, seen), corpus));
   ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> stored, bytes.Open(0, {}));
-  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> text, NewDecoder(format, std::move(stored)));
+  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> text, format.Decode(std::move(stored)));
   LineRules rules;
   rules.partition_bytes = partition_bytes;
   LineCutter cutter(rules);

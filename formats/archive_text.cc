@@ -50,7 +50,7 @@ Result<std::unique_ptr<ByteReader>> Decoded(std::string_view name, ArchiveReader
                                             const ArchiveRules& rules,
                                             std::shared_ptr<EncodingChoice> choice) {
   std::unique_ptr<ByteReader> reader = std::make_unique<MemberBytes>(archive);
-  Compression compression = Compression::kPlain;
+  Compression compression;
   for (int layers = 0; layers < 2; ++layers) {
     ASSIGN_OR_RETURN(std::string front, ReadFront(*reader, std::max(kArchiveFrontBytes, kKnownFormatBytes)));
     if (DetectArchive(front))
@@ -61,11 +61,10 @@ Result<std::unique_ptr<ByteReader>> Decoded(std::string_view name, ArchiveReader
     } else {
       RETURN_IF_ERROR(RefuseNestedCompression(front, compression));
     }
-    if (layers > 0 || compression == Compression::kPlain)
-      RETURN_IF_ERROR(RefuseKnownFormat(front, rules.markup_is_text));
+    if (layers > 0 || compression.is_plain()) RETURN_IF_ERROR(RefuseKnownFormat(front, rules.markup_is_text));
     reader = std::make_unique<Reread>(std::move(front), std::move(reader));
-    if (layers > 0 || compression == Compression::kPlain) break;
-    ASSIGN_OR_RETURN(reader, NewDecoder(compression, std::move(reader)));
+    if (layers > 0 || compression.is_plain()) break;
+    ASSIGN_OR_RETURN(reader, compression.Decode(std::move(reader)));
   }
   return NewEncodingReader(std::move(reader), {rules.encoding, {}}, 0, std::move(choice));
 }

@@ -73,8 +73,16 @@ class Bzip2Reader : public StreamDecoder {
 
 }  // namespace
 
-std::unique_ptr<ByteReader> NewBzip2Reader(std::unique_ptr<ByteReader> input) {
-  return std::make_unique<Bzip2Reader>(std::move(input));
+bool IsBzip2(std::string_view front) {
+  // The size of its blocks, then a block (pi) or the end of the stream (its square root).
+  if (front.size() < 4 || !front.starts_with("BZh") || front[3] < '1' || front[3] > '9') return false;
+  const std::string_view next = front.substr(4, 6);
+  return std::string_view("\x31\x41\x59\x26\x53\x59").starts_with(next) ||
+         std::string_view("\x17\x72\x45\x38\x50\x90").starts_with(next);
+}
+
+Result<std::unique_ptr<ByteReader>> NewBzip2Reader(std::unique_ptr<ByteReader> input) {
+  return std::unique_ptr<ByteReader>(std::make_unique<Bzip2Reader>(std::move(input)));
 }
 
 }  // namespace pipeline

@@ -2,12 +2,17 @@
 #pragma once
 
 #include <memory>
+#include <string_view>
 
 #include "base/byte_reader.h"
+#include "base/result.h"
 
 namespace pipeline {
 
+/// Returns true if bzip2 data begins with `front`.
+bool IsBzip2(std::string_view front);
+
 /// Decodes all streams of `input` and checks their CRCs.
-std::unique_ptr<ByteReader> NewBzip2Reader(std::unique_ptr<ByteReader> input);
+Result<std::unique_ptr<ByteReader>> NewBzip2Reader(std::unique_ptr<ByteReader> input);
 
 }  // namespace pipeline

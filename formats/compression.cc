@@ -1,7 +1,7 @@
 #include "formats/compression.h"
 
+#include <algorithm>
 #include <array>
-#include <string>
 #include <utility>
 
 #include "base/str.h"
@@ -17,75 +17,81 @@ namespace {
 
 using namespace std::string_view_literals;
 
-struct Magic {
-  std::string_view bytes;
+template <std::size_t kCount>
+using Endings = std::array<std::string_view, kCount>;
+
+constexpr Endings<1> kXzEndings = {".xz"}, kGzipEndings = {".gz"}, kBzip2Endings = {".bz2"},
+                     kLz4Endings = {".lz4"};
+constexpr Endings<2> kZstdEndings = {".zst", ".zstd"};
+
+constexpr std::array kFormats = {
+    CompressedFormat{kXzName, kXzEndings, IsXz, NewXzReader},
+    CompressedFormat{"zstd", kZstdEndings, IsZstd, NewZstdReader},
+    CompressedFormat{"gzip", kGzipEndings, IsGzip, NewGzipReader},
+    CompressedFormat{"bzip2", kBzip2Endings, IsBzip2, NewBzip2Reader},
+    CompressedFormat{"lz4", kLz4Endings, IsLz4, NewLz4Reader},
+};
+
+struct Refused {
+  std::string_view magic;
   std::string_view format;
 };
 
-constexpr std::array<Magic, 5> kRefused = {{
+constexpr std::array<Refused, 5> kRefused = {{
     {"PK\x03\x04"sv, "zip"},
     {"PK\x05\x06"sv, "zip"},
     {"7z\xBC\xAF\x27\x1C"sv, "7z"},
     {"\x02\x21\x4C\x18"sv, "legacy lz4"},
     {"\x5D\x00\x00"sv, "lzma"},
 }};
+constexpr Endings<3> kRefusedEndings = {".zip", ".7z", ".lzma"};
 
-constexpr std::array<std::string_view, 9> kCompressedNames = {".xz",  ".zst", ".zstd", ".gz",  ".bz2",
-                                                              ".zip", ".7z",  ".lz4",  ".lzma"};
-
-bool IsBzip2(std::string_view front) {
-  // The size of its blocks, then a block (pi) or the end of the stream (its square root).
-  if (front.size() < 4 || !front.starts_with("BZh") || front[3] < '1' || front[3] > '9') return false;
-  const std::string_view next = front.substr(4, 6);
-  return next == "\x31\x41\x59\x26\x53\x59"sv.substr(0, next.size()) ||
-         next == "\x17\x72\x45\x38\x50\x90"sv.substr(0, next.size());
-}
-
-bool IsZstd(std::string_view front) {
-  if (front.starts_with("\x28\xB5\x2F\xFD"sv)) return true;
-  return front.size() >= 4 && (static_cast<unsigned char>(front[0]) & 0xF0) == 0x50 &&
-         front.substr(1, 3) == "\x2A\x4D\x18"sv;
+/// Returns the ending that promises compressed data; empty: `name` has none.
+std::string_view CompressedEnding(std::string_view name) {
+  const auto is_ending = [name](std::string_view ending) { return name.ends_with(ending); };
+  for (const CompressedFormat& format : kFormats)
+    if (const auto found = std::ranges::find_if(format.endings, is_ending); found != format.endings.end())
+      return *found;
+  const auto* const found = std::ranges::find_if(kRefusedEndings, is_ending);
+  return found != kRefusedEndings.end() ? *found : std::string_view();
 }
 
 }  // namespace
 
-std::string_view CompressionName(Compression compression) {
-  switch (compression) {
-    case Compression::kPlain: return "plain";
-    case Compression::kXz: return "xz";
-    case Compression::kZstd: return "zstd";
-    case Compression::kGzip: return "gzip";
-    case Compression::kBzip2: return "bzip2";
-    case Compression::kLz4: return "lz4";
-  }
-  return "unknown";
+std::span<const CompressedFormat> CompressedFormats() { return kFormats; }
+
+std::optional<Compression> Compression::Named(std::string_view name) {
+  if (name == Compression().name()) return Compression();
+  for (const CompressedFormat& format : kFormats)
+    if (name == format.name) return Compression(format);
+  return std::nullopt;
+}
+
+Result<std::unique_ptr<ByteReader>> Compression::Decode(std::unique_ptr<ByteReader> input) const {
+  if (is_plain()) return input;
+  return format_->decode(std::move(input));
 }
 
 Result<Compression> DetectCompression(std::string_view front, std::string_view name) {
-  if (front.starts_with("\xFD\x37\x7A\x58\x5A\x00"sv)) return Compression::kXz;
-  if (front.starts_with("\x1F\x8B\x08"sv)) return Compression::kGzip;
-  if (front.starts_with("\x04\x22\x4D\x18"sv)) return Compression::kLz4;
-  if (IsZstd(front)) return Compression::kZstd;
-  if (IsBzip2(front)) return Compression::kBzip2;
-  for (const Magic& magic : kRefused)
-    if (front.starts_with(magic.bytes))
-      return Status(Code::kUnimplemented, StrCat("is ", magic.format,
+  for (const CompressedFormat& format : kFormats)
+    if (format.is_front(front)) return Compression(format);
+  for (const Refused& refused : kRefused)
+    if (front.starts_with(refused.magic))
+      return Status(Code::kUnimplemented, StrCat("is ", refused.format,
                                                  " data, which is not read; compress the text with "
                                                  "xz, zstd or gzip, or leave it plain"));
-  for (const std::string_view suffix : kCompressedNames)
-    if (name.ends_with(suffix))
-      return Status(Code::kDataLoss,
-                    StrCat("is named ", suffix, " but ", front.empty() ? "is empty" : "holds no such data",
-                           "; fetch the file again, or set format: plain if it is text"));
-  return Compression::kPlain;
+  if (const std::string_view ending = CompressedEnding(name); !ending.empty())
+    return Status(Code::kDataLoss,
+                  StrCat("is named ", ending, " but ", front.empty() ? "is empty" : "holds no such data",
+                         "; fetch the file again, or set format: plain if it is text"));
+  return Compression();
 }
 
 Status RefuseNestedCompression(std::string_view front, Compression outer) {
   ASSIGN_OR_RETURN(const Compression inner, DetectCompression(front, {}));
-  if (inner == Compression::kPlain) return {};
-  return Status(Code::kUnimplemented,
-                StrCat("is ", CompressionName(inner), " data inside ", CompressionName(outer),
-                       " data; one layer is undone: decompress the outer one first"));
+  if (inner.is_plain()) return {};
+  return Status(Code::kUnimplemented, StrCat("is ", inner.name(), " data inside ", outer.name(),
+                                             " data; one layer is undone: decompress the outer one first"));
 }
 
 Result<std::string> ReadFront(ByteReader& reader, std::size_t most) {
@@ -98,18 +104,6 @@ Result<std::string> ReadFront(ByteReader& reader, std::size_t most) {
   }
   front.resize(filled);
   return front;
-}
-
-Result<std::unique_ptr<ByteReader>> NewDecoder(Compression compression, std::unique_ptr<ByteReader> input) {
-  switch (compression) {
-    case Compression::kPlain: break;
-    case Compression::kXz: return NewXzReader(std::move(input));
-    case Compression::kZstd: return NewZstdReader(std::move(input));
-    case Compression::kGzip: return NewGzipReader(std::move(input));
-    case Compression::kBzip2: return NewBzip2Reader(std::move(input));
-    case Compression::kLz4: return NewLz4Reader(std::move(input));
-  }
-  return input;
 }
 
 }  // namespace pipeline

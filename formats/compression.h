@@ -1,9 +1,11 @@
-// Detects the compression of an input and decodes it. Rules: formats/compression.md.
+// Detects the compression of an input and decodes it. The table of compressed formats: compression.cc. Rules:
+// formats/compression.md.
 #pragma once
 
-#include <array>
-#include <cstdint>
+#include <cstddef>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -12,13 +14,37 @@
 
 namespace pipeline {
 
-enum class Compression : std::uint8_t { kPlain, kXz, kZstd, kGzip, kBzip2, kLz4 };
+/// A compressed format: a row of the table.
+struct CompressedFormat {
+  std::string_view name;                      // "xz", a value of the key `format`
+  std::span<const std::string_view> endings;  // of file names: ".xz"
+  /// Returns true if data of this format begins with `front`, which has kMagicBytes bytes or is whole.
+  bool (*is_front)(std::string_view front);
+  /// Decodes `input` front to back.
+  Result<std::unique_ptr<ByteReader>> (*decode)(std::unique_ptr<ByteReader> input);
+};
 
-inline constexpr std::array kCompressions = {Compression::kPlain, Compression::kXz,    Compression::kZstd,
-                                             Compression::kGzip,  Compression::kBzip2, Compression::kLz4};
+/// The table. Its order is that of lists of names.
+std::span<const CompressedFormat> CompressedFormats();
 
-/// "xz", "zstd", "gzip", "bzip2", "lz4", "plain".
-std::string_view CompressionName(Compression compression);
+/// A compressed format, or none: plain bytes.
+class Compression {
+ public:
+  Compression() = default;  // plain
+  explicit Compression(const CompressedFormat& format) : format_(&format) {}
+  /// Absent: neither the name of a row nor "plain".
+  static std::optional<Compression> Named(std::string_view name);
+
+  bool is_plain() const { return format_ == nullptr; }
+  std::string_view name() const { return format_ ? format_->name : "plain"; }
+  /// Decodes `input` front to back; returns plain `input` itself.
+  Result<std::unique_ptr<ByteReader>> Decode(std::unique_ptr<ByteReader> input) const;
+
+  bool operator==(const Compression&) const = default;
+
+ private:
+  const CompressedFormat* format_ = nullptr;  // of the table; null: plain
+};
 
 /// Number of leading bytes that DetectCompression needs; a shorter input is passed whole.
 inline constexpr std::size_t kMagicBytes = 16;
@@ -32,8 +58,5 @@ Status RefuseNestedCompression(std::string_view front, Compression outer);
 
 /// Returns the first `most` bytes of `reader`, or all if there are fewer.
 Result<std::string> ReadFront(ByteReader& reader, std::size_t most);
-
-/// Decodes `input` front to back; for kPlain, returns `input` itself.
-Result<std::unique_ptr<ByteReader>> NewDecoder(Compression compression, std::unique_ptr<ByteReader> input);
 
 }  // namespace pipeline

@@ -73,8 +73,10 @@ class GzipReader : public StreamDecoder {
 
 }  // namespace
 
-std::unique_ptr<ByteReader> NewGzipReader(std::unique_ptr<ByteReader> input) {
-  return std::make_unique<GzipReader>(std::move(input));
+bool IsGzip(std::string_view front) { return front.starts_with("\x1F\x8B\x08"); }
+
+Result<std::unique_ptr<ByteReader>> NewGzipReader(std::unique_ptr<ByteReader> input) {
+  return std::unique_ptr<ByteReader>(std::make_unique<GzipReader>(std::move(input)));
 }
 
 }  // namespace pipeline

@@ -8,6 +8,7 @@
 
 #include "base/crc32c.h"
 #include "base/str.h"
+#include "formats/compression.h"
 
 namespace pipeline {
 
@@ -19,11 +20,12 @@ using namespace std::string_view_literals;
 constexpr std::string_view kTable =
     "write its text column as JSON Lines and read that with read_rows, or leave it out";
 constexpr std::string_view kDocument = "convert it to plain text first, or leave it out";
-constexpr std::string_view kUnpack =
-    "unpack it first; xz, zstd, gzip, bzip2, lz4, tar and zip are read as they are";
+constexpr std::string_view kUnpack = "unpack it first";
 constexpr std::string_view kNoText = "it holds no text: leave it out";
 constexpr std::string_view kMarkup =
     "take the text out of it first, or set content: text to read its lines as they are";
+
+constexpr KnownFormat Packed(std::string_view name) { return {name, kUnpack, false, true}; }
 
 struct Magic {
   std::string_view bytes;
@@ -72,18 +74,18 @@ constexpr std::array kMagics = {
     Magic{"fLaC\0"sv, {"FLAC sound", kNoText}},
     Magic{"ftyp"sv, {"MP4 video or sound", kNoText}, 4},
     Magic{"\x1A\x45\xDF\xA3"sv, {"Matroska or WebM video", kNoText}},
-    Magic{"Rar!\x1A\x07"sv, {"a RAR archive", kUnpack}},
-    Magic{"7z\xBC\xAF\x27\x1C"sv, {"a 7z archive", kUnpack}},
-    Magic{"LZIP\x00"sv, {"lzip data", kUnpack}},
-    Magic{"LZIP\x01"sv, {"lzip data", kUnpack}},
-    Magic{"\x89LZO\0\r\n\x1A\n"sv, {"lzop data", kUnpack}},
-    Magic{"\xFF\x06\0\0sNaPpY"sv, {"framed snappy data", kUnpack}},
-    Magic{"\x02\x21\x4C\x18"sv, {"legacy lz4 data", kUnpack}},
-    Magic{"\x5D\x00\x00"sv, {"lzma data", kUnpack}},
-    Magic{"!<arch>\n"sv, {"an ar archive (.a, .deb)", kUnpack}},
-    Magic{"MSCF\0\0\0\0"sv, {"a cabinet archive (.cab)", kUnpack}},
-    Magic{"xar!"sv, {"a xar archive (.pkg)", kUnpack}},
-    Magic{"\xED\xAB\xEE\xDB"sv, {"an RPM package", kUnpack}},
+    Magic{"Rar!\x1A\x07"sv, Packed("a RAR archive")},
+    Magic{"7z\xBC\xAF\x27\x1C"sv, Packed("a 7z archive")},
+    Magic{"LZIP\x00"sv, Packed("lzip data")},
+    Magic{"LZIP\x01"sv, Packed("lzip data")},
+    Magic{"\x89LZO\0\r\n\x1A\n"sv, Packed("lzop data")},
+    Magic{"\xFF\x06\0\0sNaPpY"sv, Packed("framed snappy data")},
+    Magic{"\x02\x21\x4C\x18"sv, Packed("legacy lz4 data")},
+    Magic{"\x5D\x00\x00"sv, Packed("lzma data")},
+    Magic{"!<arch>\n"sv, Packed("an ar archive (.a, .deb)")},
+    Magic{"MSCF\0\0\0\0"sv, Packed("a cabinet archive (.cab)")},
+    Magic{"xar!"sv, Packed("a xar archive (.pkg)")},
+    Magic{"\xED\xAB\xEE\xDB"sv, Packed("an RPM package")},
     Magic{"\x00\x05\x16\x07"sv, {"a file that macOS keeps beside another (._NAME)", kNoText}},
 };
 
@@ -177,9 +179,9 @@ std::optional<KnownFormat> OfBinary(std::string_view front) {
   if (front.size() >= 9 && front[0] == '\x0A' && front.substr(2, 7) == "\x0A\x05<unk>"sv)
     return KnownFormat{"a SentencePiece model", kNoText};
   if (front.size() >= 7 && front.substr(2, 3) == "-lh" && front[6] == '-')
-    return KnownFormat{"an LHA archive (.lzh)", kUnpack};
-  if (IsCompress(front)) return KnownFormat{"compress data (.Z)", kUnpack};
-  if (IsCpio(front)) return KnownFormat{"a cpio archive", kUnpack};
+    return Packed("an LHA archive (.lzh)");
+  if (IsCompress(front)) return Packed("compress data (.Z)");
+  if (IsCpio(front)) return Packed("a cpio archive");
   if (IsProgramOfWindows(front)) return KnownFormat{"a Windows program", kNoText};
   if (IsTfRecord(front)) return KnownFormat{"a TFRecord file", "read it with read_examples"};
   return OfZip(front);
@@ -225,7 +227,13 @@ std::optional<KnownFormat> RecogniseFormat(std::string_view front) {
 Status RefuseKnownFormat(std::string_view front, bool are_text) {
   const std::optional<KnownFormat> format = RecogniseFormat(front);
   if (!format || (format->is_text && are_text)) return {};
-  return Status(Code::kUnimplemented, StrCat("is ", format->name, ", not plain text; ", format->advice));
+  std::string message = StrCat("is ", format->name, ", not plain text; ", format->advice);
+  if (format->is_packed) {
+    message += "; ";
+    for (const CompressedFormat& one : CompressedFormats()) message += StrCat(one.name, ", ");
+    message += "tar and zip are read as they are";
+  }
+  return Status(Code::kUnimplemented, message);
 }
 
 }  // namespace pipeline

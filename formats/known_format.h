@@ -13,6 +13,7 @@ struct KnownFormat {
   std::string_view name;    // "a PDF document"
   std::string_view advice;  // instruction for the person
   bool is_text = false;     // may be read as text on request
+  bool is_packed = false;   // the message names the compressed formats and archives that are read
 };
 
 /// Number of leading bytes that RecogniseFormat needs; a shorter input is passed whole.

@@ -56,6 +56,8 @@ class Lz4Reader : public StreamDecoder {
 
 }  // namespace
 
+bool IsLz4(std::string_view front) { return front.starts_with("\x04\x22\x4D\x18"); }
+
 Result<std::unique_ptr<ByteReader>> NewLz4Reader(std::unique_ptr<ByteReader> input) {
   LZ4F_dctx* raw = nullptr;
   if (LZ4F_isError(LZ4F_createDecompressionContext(&raw, LZ4F_VERSION)))

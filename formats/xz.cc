@@ -219,6 +219,10 @@ Result<std::uint64_t> ReadStream(const ByteFile& file, std::uint64_t end, const 
 
 }  // namespace
 
+bool IsXz(std::string_view front) {
+  return front.starts_with(std::string_view("\xFD\x37\x7A\x58\x5A\x00", 6));
+}
+
 Result<std::unique_ptr<ByteReader>> NewXzReader(std::unique_ptr<ByteReader> input) {
   auto reader = std::make_unique<XzReader>(std::move(input));
   RETURN_IF_ERROR(reader->Start());

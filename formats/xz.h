@@ -14,6 +14,12 @@
 
 namespace pipeline {
 
+/// Value of the key `format` for xz.
+inline constexpr std::string_view kXzName = "xz";
+
+/// Returns true if xz data begins with `front`.
+bool IsXz(std::string_view front);
+
 /// Decodes all streams of `input`, with blocks of any kind, in at most 256 MiB of memory.
 Result<std::unique_ptr<ByteReader>> NewXzReader(std::unique_ptr<ByteReader> input);
 

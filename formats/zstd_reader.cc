@@ -118,6 +118,12 @@ class ZstdReader : public StreamDecoder {
 
 }  // namespace
 
+bool IsZstd(std::string_view front) {
+  if (front.starts_with("\x28\xB5\x2F\xFD")) return true;
+  return front.size() >= 4 && (static_cast<unsigned char>(front[0]) & 0xF0) == 0x50 &&
+         front.substr(1, 3) == "\x2A\x4D\x18";  // a skippable frame
+}
+
 Result<std::unique_ptr<ByteReader>> NewZstdReader(std::unique_ptr<ByteReader> input) {
   Context context(ZSTD_createDCtx());
   if (context == nullptr ||

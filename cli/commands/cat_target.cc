@@ -69,7 +69,7 @@ std::string LooksLike(std::string_view front, std::string_view name) {
   if (front.empty()) return "it is empty";
   const Result<Compression> compression = DetectCompression(front.substr(0, kMagicBytes), name);
   if (!compression.ok()) return std::string(compression.status().message());
-  if (*compression != Compression::kPlain) return StrCat("it looks like ", CompressionName(*compression));
+  if (!compression->is_plain()) return StrCat("it looks like ", compression->name());
   // The last character may be cut by the end of what was read.
   if (CleanUtf8Prefix(front) + 4 > front.size()) return "it looks like plain text";
   return "its first bytes are those of no format that is known here";

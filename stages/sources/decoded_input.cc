@@ -82,11 +82,10 @@ Result<DecodedInput> DecodedInput::LookAt(const InputFile& input, const InputRul
     const bool zip = DetectArchive(front) == ArchiveKind::kZip || rules.archives == Archives::kZip;
     if (!zip || rules.archives == Archives::kTar) {
       const bool as_it_is = rules.archives == Archives::kNone && DetectArchive(front) == ArchiveKind::kZip;
-      ASSIGN_OR_RETURN(decoded.compression_,
-                       as_it_is ? Compression::kPlain : DetectCompression(front, input.name));
+      ASSIGN_OR_RETURN(decoded.compression_, as_it_is ? Compression() : DetectCompression(front, input.name));
     }
   }
-  if (decoded.compression_ == Compression::kXz && !rules.from_front) {
+  if (decoded.compression_.name() == kXzName && !rules.from_front) {
     Result<XzIndex> index = ReadXzIndex(*input.file, stop);
     if (!index.ok() && !IsAboutTheFile(index.status().code())) return std::move(index).status();
     if (index.ok() && index->blocks.size() > 1) {
@@ -107,7 +106,7 @@ Status DecodedInput::FindArchive(const InputRules& rules, std::string_view name,
   } else {
     RETURN_IF_ERROR(LookAtText(rules, name, stop));
   }
-  if (archive_ == ArchiveKind::kZip && compression_ != Compression::kPlain)
+  if (archive_ == ArchiveKind::kZip && !compression_.is_plain())
     return Status(Code::kInvalidArgument, "a zip cannot be compressed itself; leave out its compression");
   if (!archive_) return {};
   archive_rules_ = rules.archive;
@@ -123,16 +122,16 @@ Status DecodedInput::FindArchive(const InputRules& rules, std::string_view name,
 // What the bytes are once they are decompressed.
 Status DecodedInput::LookAtText(const InputRules& rules, std::string_view name, const std::stop_token& stop) {
   ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> bytes, file_->Open(0, stop));
-  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, NewDecoder(compression_, std::move(bytes)));
+  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, compression_.Decode(std::move(bytes)));
   const Result<std::string> front = ReadFront(*reader, std::max(kArchiveFrontBytes, kKnownFormatBytes));
   if (!front.ok() && !IsAboutTheFile(front.status().code())) return front.status();
   if (!front.ok()) return {};  // and is told when the text is read
   const std::optional<ArchiveKind> archive = DetectArchive(*front);
   if (rules.archives == Archives::kDetect) {
     archive_ = archive;
-    if (archive_ == ArchiveKind::kZip && compression_ != Compression::kPlain)
+    if (archive_ == ArchiveKind::kZip && !compression_.is_plain())
       return Status(Code::kUnimplemented,
-                    StrCat("is a zip inside ", CompressionName(compression_), " data; decompress it first"));
+                    StrCat("is a zip inside ", compression_.name(), " data; decompress it first"));
     if (!archive_ && ArchiveByName(name) == ArchiveKind::kTar)
       return Status(Code::kDataLoss,
                     "is named as a tar archive but holds none; fetch the file again, or set "
@@ -141,7 +140,7 @@ Status DecodedInput::LookAtText(const InputRules& rules, std::string_view name, 
   } else if (archive) {
     return {};  // archive: none takes it as it is
   }
-  if (compression_ != Compression::kPlain) RETURN_IF_ERROR(RefuseNestedCompression(*front, compression_));
+  if (!compression_.is_plain()) RETURN_IF_ERROR(RefuseNestedCompression(*front, compression_));
   return RefuseKnownFormat(*front, rules.markup_is_text);
 }
 
@@ -151,7 +150,7 @@ Result<std::unique_ptr<ByteReader>> DecodedInput::Read(std::uint64_t raw_offset,
                                                        const std::stop_token& stop) const {
   if (!archive_) {
     ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> bytes, ReadBytes(raw_offset, stop));
-    if (compression_ != Compression::kPlain) bytes = std::make_unique<CheckedReads>(std::move(bytes));
+    if (!compression_.is_plain()) bytes = std::make_unique<CheckedReads>(std::move(bytes));
     return NewEncodingReader(std::move(bytes), {fixed_, known}, raw_offset, std::move(choice));
   }
   std::unique_ptr<ArchiveReader> archive;
@@ -172,7 +171,7 @@ Result<std::unique_ptr<ByteReader>> DecodedInput::ReadBytes(std::uint64_t raw_of
                                                             const std::stop_token& stop) const {
   if (threads_ > 0) return NewBlockDecoder(*file_, *index_, raw_offset, threads_, stop);
   ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> bytes, file_->Open(raw_offset, stop));
-  return NewDecoder(compression_, std::move(bytes));
+  return compression_.Decode(std::move(bytes));
 }
 
 }  // namespace pipeline

@@ -41,7 +41,7 @@ class DecodedInput {
                                    std::uint64_t memory, const std::stop_token& stop);
 
   bool seekable() const {
-    return !archive_ && (compression_ == Compression::kPlain || threads_ > 0) &&
+    return !archive_ && (compression_.is_plain() || threads_ > 0) &&
            fixed_.value_or(Encoding::kUtf8) == Encoding::kUtf8;
   }
   /// Reads from `raw_offset`, which is 0 unless seekable(); then the bytes before it are UTF-8, as `known`
@@ -63,7 +63,7 @@ class DecodedInput {
   Result<std::unique_ptr<ByteReader>> ReadBytes(std::uint64_t raw_offset, const std::stop_token& stop) const;
 
   std::shared_ptr<const ByteFile> file_;
-  Compression compression_ = Compression::kPlain;
+  Compression compression_;
   std::unique_ptr<const XzIndex> index_;  // null unless threads_ > 0; its address survives a move
   int threads_ = 0;                       // that decode blocks; 0: decodes front to back
   std::optional<Encoding> fixed_;         // absent: detected

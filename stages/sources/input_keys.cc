@@ -17,6 +17,13 @@ constexpr std::int64_t kMostRatio = 1'000'000'000;
 constexpr std::string_view kInvalidLines = "invalid_lines";
 constexpr double kInvalidShare = 0.01;
 
+std::vector<std::string_view> CompressionChoices() {
+  std::vector<std::string_view> names = {"auto"};
+  for (const CompressedFormat& format : CompressedFormats()) names.push_back(format.name);
+  names.push_back(Compression().name());
+  return names;
+}
+
 }  // namespace
 
 ConfigKey SubsetKey() {
@@ -28,12 +35,8 @@ ConfigKey SubsetKey() {
 
 std::vector<ConfigKey> InputKeys(std::string_view compression_key) {
   return {
-      {compression_key,
-       ValueType::kChoice,
-       "auto",
-       Effect::kBytes,
-       "How the files are compressed; `auto` looks at their first bytes.",
-       {"auto", "xz", "zstd", "gzip", "bzip2", "lz4", "plain"}},
+      {compression_key, ValueType::kChoice, "auto", Effect::kBytes,
+       "How the files are compressed; `auto` looks at their first bytes.", CompressionChoices()},
       {"archive",
        ValueType::kChoice,
        "auto",
@@ -66,8 +69,7 @@ std::vector<ConfigKey> InputKeys(std::string_view compression_key) {
 
 InputRules InputRulesOf(const Json& config, std::string_view compression_key) {
   InputRules rules;
-  for (const Compression one : kCompressions)
-    if (config[compression_key].AsString() == CompressionName(one)) rules.compression = one;
+  rules.compression = Compression::Named(config[compression_key].AsString());
   const std::string_view archive = config["archive"].AsString();
   rules.archives = archive == "tar"    ? Archives::kTar
                    : archive == "zip"  ? Archives::kZip

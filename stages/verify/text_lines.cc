@@ -24,7 +24,7 @@ Result<TextLines> TextLines::Open(const ByteFile& file, std::string_view name) {
   ASSIGN_OR_RETURN(const std::string front, ReadFront(*input, kMagicBytes));
   ASSIGN_OR_RETURN(const Compression compression, DetectCompression(front, LastPart(name)));
   ASSIGN_OR_RETURN(input, file.Open(0, {}));
-  ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> reader, NewDecoder(compression, std::move(input)));
+  ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> reader, compression.Decode(std::move(input)));
   return TextLines(std::move(reader));
 }
 
@@ -55,7 +55,7 @@ bool IsTextFile(const ByteFile& file, std::string_view front, std::string_view n
   const Result<Compression> compression = DetectCompression(front.substr(0, kMagicBytes), LastPart(name));
   Result<std::unique_ptr<ByteReader>> reader = file.Open(0, {});
   if (!compression.ok() || !reader.ok() || front.empty()) return false;
-  Result<std::unique_ptr<ByteReader>> decoder = NewDecoder(*compression, std::move(reader).value());
+  Result<std::unique_ptr<ByteReader>> decoder = compression->Decode(std::move(reader).value());
   const Result<std::string> text =
       decoder.ok() ? ReadFront(**decoder, kFrontBytes) : Result<std::string>(decoder.status());
   // The last character may be cut by the end of the read bytes.

@@ -1,6 +1,6 @@
 #include "tests/fuzz/decoder_check.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  pipeline::CheckDecoder(pipeline::Compression::kBzip2, {reinterpret_cast<const char*>(data), size});
+  pipeline::CheckDecoder(*pipeline::Compression::Named("bzip2"), {reinterpret_cast<const char*>(data), size});
   return 0;
 }

@@ -20,7 +20,7 @@ struct Decoded {
 inline Decoded DecodeSome(Compression compression, std::string_view bytes, std::size_t chunk,
                           std::size_t piece) {
   Decoded decoded;
-  auto reader = NewDecoder(compression, std::make_unique<MemoryReader>(std::string(bytes), chunk));
+  auto reader = compression.Decode(std::make_unique<MemoryReader>(std::string(bytes), chunk));
   if (!reader.ok()) {
     decoded.status = reader.status();
     return decoded;

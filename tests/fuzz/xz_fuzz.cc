@@ -5,7 +5,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace pipeline;
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
-  CheckDecoder(Compression::kXz, bytes);
+  CheckDecoder(*Compression::Named("xz"), bytes);
 
   const auto index = ReadXzIndex(MemoryFile(std::string(bytes)), {});
   if (!index.ok() || index->raw_bytes >= (1u << 20)) return 0;
@@ -18,7 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     Require(block_text.size() == block.raw_bytes);
     text += block_text;
   }
-  const Decoded streamed = DecodeSome(Compression::kXz, bytes, size + 1, 1 << 16);
+  const Decoded streamed = DecodeSome(*Compression::Named("xz"), bytes, size + 1, 1 << 16);
   if (status.ok() && streamed.status.ok()) Require(text == streamed.text);
   Require(status.ok() || !streamed.status.ok());
   return 0;

@@ -55,7 +55,7 @@ class ContentReader final : public ByteReader {
 void Transcode(const FakeGcsCall& call, const FakeContent& content, std::vector<HttpHeader> headers) {
   headers.push_back({"Warning", "214 UploadServer gunzipped"});
   if (!call.exchange.Begin(200, headers, std::nullopt)) return;
-  const std::unique_ptr<ByteReader> decoded = NewGzipReader(std::make_unique<ContentReader>(content));
+  const std::unique_ptr<ByteReader> decoded = NewGzipReader(std::make_unique<ContentReader>(content)).value();
   std::vector<char> piece(256 << 10);
   for (;;) {
     const Result<std::size_t> got = decoded->Read(piece);
